@@ -1,0 +1,1 @@
+"""What every layer stands on: errors, settings, chance, events, spaces, compiled kernels."""

@@ -1,0 +1,125 @@
+"""The one way kernels are compiled and cached.
+
+Numba looks only at the file of the function it caches: edit a callee or a constant in another
+file and the old machine code is run on. So the cache folder is named by a hash of every source
+that kernels are made from, and an edit means a new folder.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+import sys
+import tempfile
+import threading
+from collections.abc import Callable, Iterable
+from functools import cache
+from pathlib import Path
+from typing import Any, TypeVar
+
+import numba
+from numba.extending import register_jitable
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+COMPILED = not numba.config.DISABLE_JIT
+BOUNDSCHECK = os.environ.get("KINFOLK_BOUNDSCHECK", "0") == "1"
+_OWN = "kinfolk"
+_IMPORT = re.compile(r"^\s*(?:from|import)\s+(kinfolk(?:\.\w+)*)(?:\s+import\s+([^#\n]+))?", re.M)
+_LOCK = threading.Lock()
+
+
+def kernel(function: F) -> F:
+    """Compile `function` at its first call, or load it from the cache.
+
+    Kernels release the GIL, divide as numpy does, use no fast maths, and return error codes
+    instead of raising. With NUMBA_DISABLE_JIT=1 they run as plain Python, to the same numbers.
+    """
+    if not COMPILED:
+        return function
+    with _LOCK:  # the folder is a global of numba, read while decorating
+        numba.config.CACHE_DIR = str(cache_folder(function.__module__.partition(".")[0]))
+        made: F = numba.njit(
+            cache=True, nogil=True, error_model="numpy", boundscheck=BOUNDSCHECK
+        )(function)
+    return made
+
+
+def inline(function: F) -> F:
+    """Let kernels call `function`, and leave it plain Python for everybody else."""
+    made: F = register_jitable(function)
+    return made
+
+
+@cache
+def cache_folder(package: str) -> Path:
+    """Where the kernels of `package` are cached: a folder named by the hash of their sources."""
+    sources = kernel_sources(_package_root(_OWN), _OWN)
+    if package != _OWN:
+        sources = [*sources, *_all_sources(package)]
+    digest = hashlib.sha256(f"{numba.__version__} {BOUNDSCHECK} {sys.version_info}".encode())
+    for path in sources:
+        digest.update(str(path).encode() + b"\0" + path.read_bytes() + b"\0")
+    return _cache_root() / digest.hexdigest()[:16]
+
+
+def is_cold() -> bool:
+    """Whether no kernel of kinfolk was compiled yet, so that the first use takes a while."""
+    return COMPILED and not any(cache_folder(_OWN).rglob("*.nbi"))
+
+
+def kernel_sources(root: Path, package: str) -> list[Path]:
+    """Every file of `package` that imports this module, and every file that those import."""
+    text = {path: path.read_text(encoding="utf-8") for path in sorted(root.rglob("*.py"))}
+    by_name = {_module_name(path, root, package): path for path in text}
+    wanted: set[Path] = set()
+    queue = [path for path in text if _imports(text[path]) & {f"{package}.core.jit"}]
+    while queue:
+        path = queue.pop()
+        if path not in wanted:
+            wanted.add(path)
+            queue += [by_name[name] for name in _imports(text[path]) if name in by_name]
+    return sorted(wanted)
+
+
+def _imports(source: str) -> set[str]:
+    """Names a source imports from kinfolk, also when `from package import module` is used."""
+    names: set[str] = set()
+    for module, members in _IMPORT.findall(source):
+        names.add(module)
+        names |= {f"{module}.{member}" for member in re.findall(r"\w+", members)}
+    return names
+
+
+def _module_name(path: Path, root: Path, package: str) -> str:
+    parts = path.relative_to(root).with_suffix("").parts
+    return ".".join((package, *(part for part in parts if part != "__init__")))
+
+
+def _package_root(package: str) -> Path:
+    module = sys.modules[package]
+    return Path(str(module.__file__)).parent
+
+
+def _all_sources(package: str) -> Iterable[Path]:
+    """All Python files of another package; of a script, the script."""
+    file = getattr(sys.modules.get(package), "__file__", None)
+    if file is None:
+        return []
+    path = Path(file)
+    return sorted(path.parent.rglob("*.py")) if path.name == "__init__.py" else [path]
+
+
+def _cache_root() -> Path:
+    """KINFOLK_CACHE, or the user's cache folder, or a temporary one where that is read-only."""
+    chosen = os.environ.get("KINFOLK_CACHE")
+    home = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+    root = Path(chosen) if chosen else Path(home) / "kinfolk" / "kernels"
+    try:
+        root.mkdir(parents=True, exist_ok=True)
+    except OSError:
+        root = Path(tempfile.gettempdir()) / "kinfolk-kernels"
+    if not os.access(root, os.W_OK) and root.exists():
+        root = Path(tempfile.gettempdir()) / f"kinfolk-kernels-{os.getuid()}"
+    return root

@@ -1,0 +1,145 @@
+"""Settings: frozen, checked at the edge, refused in a sentence.
+
+>>> class Forage(Settings):
+...     growth: float = 0.02
+...     size: int = 8
+>>> read(Forage, {"growht": 0.1})
+Traceback (most recent call last):
+...
+kinfolk.core.errors.SettingsError: Forage has no setting 'growht'. Did you mean 'growth'? Known: growth, size.
+"""
+
+from __future__ import annotations
+
+import json
+import tomllib
+from collections.abc import Iterable, Mapping
+from typing import Any, TypeVar
+
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from kinfolk.core.errors import SettingsError, suggestion
+
+S = TypeVar("S", bound="Settings")
+
+# What pydantic calls it -> how the sentence goes on after "must be".
+_KINDS = {
+    "int_type": "a whole number",
+    "int_parsing": "a whole number",
+    "int_from_float": "a whole number",
+    "float_type": "a number",
+    "float_parsing": "a number",
+    "finite_number": "a finite number",
+    "bool_type": "true or false",
+    "bool_parsing": "true or false",
+    "string_type": "a text",
+    "list_type": "a list",
+    "tuple_type": "a list",
+    "dict_type": "a table",
+    "model_type": "a table",
+}
+_BOUNDS = {
+    "greater_than": ("greater than", "gt"),
+    "greater_than_equal": ("at least", "ge"),
+    "less_than": ("less than", "lt"),
+    "less_than_equal": ("at most", "le"),
+    "multiple_of": ("a multiple of", "multiple_of"),
+}
+
+
+class Settings(BaseModel):
+    """Base of every settings object: values only, frozen, no unknown keys."""
+
+    model_config = ConfigDict(
+        frozen=True, extra="forbid", allow_inf_nan=True, validate_default=True, strict=False
+    )
+
+
+def read(kind: type[S], data: Mapping[str, Any]) -> S:
+    """Make settings from plain values.
+
+    Raises:
+        SettingsError: The first thing wrong with `data`, in a sentence.
+    """
+    try:
+        return kind.model_validate(dict(data))
+    except ValidationError as error:
+        raise SettingsError(_sentence(kind, error.errors()[0])) from None
+
+
+def parse(text: str, form: str, source: str) -> dict[str, Any]:
+    """Read the text of a settings file; `form` is 'toml' or 'json'."""
+    try:
+        if form == "toml":
+            return tomllib.loads(text)
+        data = json.loads(text)
+    except (tomllib.TOMLDecodeError, json.JSONDecodeError) as error:
+        raise SettingsError(f"{source} is not valid {form.upper()}: {error}.") from None
+    if not isinstance(data, dict):
+        raise SettingsError(f"{source} must hold a table of settings, not {_shown(data)}.")
+    return data
+
+
+def from_flags(flags: Iterable[str]) -> dict[str, Any]:
+    """Settings given as `key=value`; dots make tables, values are read as JSON where they can be.
+
+    >>> from_flags(["size=8", "food.growth=0.1", "name=lake"])
+    {'size': 8, 'food': {'growth': 0.1}, 'name': 'lake'}
+    """
+    found: dict[str, Any] = {}
+    for flag in flags:
+        path, equals, text = flag.partition("=")
+        if not equals or not path:
+            raise SettingsError(f"A setting is given as key=value, not '{flag}'.")
+        *tables, last = path.split(".")
+        place = found
+        for table in tables:
+            place = place.setdefault(table, {})
+            if not isinstance(place, dict):
+                raise SettingsError(f"'{flag}' asks for a table where {table} is a value already.")
+        place[last] = plain_value(text)
+    return found
+
+
+def plain_value(text: str) -> Any:
+    """A value written on a command line or in a URI: JSON if it parses, else the text itself."""
+    try:
+        return json.loads(text)
+    except json.JSONDecodeError:
+        return text
+
+
+def _sentence(kind: type[Settings], error: Any) -> str:
+    where = [str(part) for part in error["loc"]]
+    place = ".".join([kind.__name__, *where])
+    reason, given = error["type"], _shown(error["input"])
+    if reason == "extra_forbidden":
+        owner = _model_at(kind, where[:-1])
+        name = ".".join([kind.__name__, *where[:-1]])
+        return f"{name} has no setting '{where[-1]}'.{suggestion(where[-1], owner.model_fields)}"
+    if reason == "missing":
+        return f"{place} is missing and has no default."
+    if reason in _KINDS:
+        return f"{place} must be {_KINDS[reason]}, not {given}."
+    if reason in _BOUNDS:
+        words, bound = _BOUNDS[reason]
+        return f"{place} must be {words} {error['ctx'][bound]}, not {given}."
+    if reason in ("literal_error", "enum"):
+        return f"{place} must be {error['ctx']['expected']}, not {given}."
+    if reason == "value_error":
+        return str(error["ctx"]["error"])
+    return f"{place} is wrong: {error['msg']}; it was {given}."
+
+
+def _model_at(kind: type[Settings], path: list[str]) -> type[Settings]:
+    for part in path:
+        inner = kind.model_fields[part].annotation if part in kind.model_fields else None
+        if not (isinstance(inner, type) and issubclass(inner, Settings)):
+            return kind
+        kind = inner
+    return kind
+
+
+def _shown(value: Any) -> str:
+    text = repr(value)
+    return text if len(text) <= 60 else text[:57] + "..."

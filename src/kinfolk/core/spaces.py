@@ -1,0 +1,132 @@
+"""What a world shows and what it takes: the layout of observations and actions.
+
+Every agent's observation is one flat row of bytes. A group (a species, a team) says which named
+fields lie where in it; windows may differ by group. Actions are whole numbers, one per head.
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from functools import cached_property
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from kinfolk.core.arrays import AnyArray, Bytes
+from kinfolk.core.errors import UnknownNameError, suggestion
+
+_ALIGNMENT = 8
+
+
+@dataclass(frozen=True)
+class Field:
+    """A named block of an observation, such as a window of cells or a vector of facts."""
+
+    name: str
+    shape: tuple[int, ...]
+    dtype: str
+
+    @property
+    def size(self) -> int:
+        """Bytes it takes."""
+        return prod(self.shape) * np.dtype(self.dtype).itemsize
+
+
+@dataclass(frozen=True)
+class Head:
+    """One part of an action: an index into `choices`."""
+
+    name: str
+    choices: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Group:
+    """Agents of one kind. All groups of a world have the same heads by name, in one order."""
+
+    name: str
+    fields: tuple[Field, ...]
+    heads: tuple[Head, ...]
+
+    @cached_property
+    def offsets(self) -> dict[str, int]:
+        """Where each field starts in a row."""
+        starts, at = {}, 0
+        for field in self.fields:
+            starts[field.name] = at
+            at += -(-field.size // _ALIGNMENT) * _ALIGNMENT
+        return starts
+
+    @property
+    def row_bytes(self) -> int:
+        """Bytes of one observation of this group."""
+        return sum(-(-field.size // _ALIGNMENT) * _ALIGNMENT for field in self.fields)
+
+    def read(self, rows: Bytes, name: str) -> AnyArray:
+        """The field `name` of every row: a view, shaped `[rows, *shape]`."""
+        field = next((f for f in self.fields if f.name == name), None)
+        if field is None:
+            known = [f.name for f in self.fields]
+            raise UnknownNameError(f"Group {self.name} has no field '{name}'.{suggestion(name, known)}")
+        start = self.offsets[name]
+        block = rows[:, start : start + field.size].view(field.dtype)
+        return block.reshape(len(rows), *field.shape)
+
+
+@dataclass(frozen=True)
+class WorldSpec:
+    """The face of a world: all that a policy may know before it plays.
+
+    `rows` is how many agents have a place at once; `max_ticks` when an episode is cut.
+    """
+
+    world: str
+    rows: int
+    groups: tuple[Group, ...]
+    max_ticks: int
+
+    @cached_property
+    def row_bytes(self) -> int:
+        """Bytes of one observation: enough for the largest group."""
+        return max(group.row_bytes for group in self.groups)
+
+    @property
+    def heads(self) -> int:
+        """How many numbers make an action."""
+        return len(self.groups[0].heads)
+
+    @cached_property
+    def choices(self) -> AnyArray:
+        """`[groups, heads]`: how many choices each head has for each group."""
+        return np.array([[len(h.choices) for h in g.heads] for g in self.groups], dtype=np.int64)
+
+    def group_index(self, name: str) -> int:
+        """The number of the group called `name`."""
+        names = [group.name for group in self.groups]
+        if name not in names:
+            raise UnknownNameError(
+                f"World {self.world} has no group '{name}'.{suggestion(name, names)}"
+            )
+        return names.index(name)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values, for another process."""
+        return asdict(self)
+
+    @staticmethod
+    def from_dict(data: dict[str, Any]) -> WorldSpec:
+        """The spec that `to_dict` described."""
+        return WorldSpec(
+            world=data["world"],
+            rows=data["rows"],
+            max_ticks=data["max_ticks"],
+            groups=tuple(
+                Group(
+                    group["name"],
+                    tuple(Field(f["name"], tuple(f["shape"]), f["dtype"]) for f in group["fields"]),
+                    tuple(Head(h["name"], tuple(h["choices"])) for h in group["heads"]),
+                )
+                for group in data["groups"]
+            ),
+        )

@@ -1,0 +1,1 @@
+"""The contracts as test classes, for kinfolk and for people who add to it."""

@@ -1,0 +1,123 @@
+"""The probe world: the contract of `kinfolk.worlds.base`, kept with the fewest rules."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from kinfolk.core.arrays import Arrays, Bools, Bytes, Floats, Ints, read_only
+from kinfolk.core.errors import require
+from kinfolk.core.spaces import WorldSpec
+from kinfolk.testing.probe import observe, rules
+from kinfolk.testing.probe.settings import Probe
+from kinfolk.testing.probe.state import HAPPENINGS, empty_state
+from kinfolk.worlds.base import Columns, Happening, check_actions, put_snapshot, take_snapshot
+
+COUNTERS = ("births", "deaths", "blocked", "grown", "spent", "lost")
+
+
+class ProbeWorld:
+    """A batch of probe worlds. They are done, and wait for a reset, until they get one."""
+
+    settings_type = Probe
+
+    def __init__(self, settings: Probe, worlds: int = 1) -> None:
+        founders = settings.grazers + settings.hunters
+        require(worlds >= 1, f"A batch needs at least 1 world, not {worlds}.")
+        require(
+            founders <= settings.rows,
+            f"Probe.rows must hold all {founders} founders, not {settings.rows}.",
+        )
+        self.settings = settings
+        self._state = empty_state(settings, worlds)
+        self._numbers = rules.Numbers(**{k: getattr(settings, k) for k in rules.Numbers._fields})
+        self._spec = observe.spec_of(settings)
+        self._body_at = np.array([g.offsets["body"] // 4 for g in self._spec.groups], dtype=np.int64)
+        self._all = np.arange(worlds, dtype=np.int64)
+        self._watching = False
+        s, places = self._state, worlds * settings.rows
+        self._columns = Columns(
+            *(read_only(a.reshape(places)) for a in (s.uid, s.alive, s.reward, s.terminated)),
+            truncated=read_only(s.truncated.reshape(places)),
+            group=read_only(s.group.reshape(places)),
+            parents=read_only(s.parents.reshape(places, 2)),
+            parent_rows=read_only(s.parent_rows.reshape(places, 2)),
+        )
+        self._done, self._tick = read_only(s.done), read_only(s.tick)
+
+    @property
+    def spec(self) -> WorldSpec:
+        """What it shows and takes."""
+        return self._spec
+
+    @property
+    def worlds(self) -> int:
+        """How many run side by side."""
+        return len(self._all)
+
+    @property
+    def columns(self) -> Columns:
+        """Read-only views of every place."""
+        return self._columns
+
+    @property
+    def done(self) -> Bools:
+        """Whose episode has ended."""
+        return self._done
+
+    @property
+    def tick(self) -> Ints:
+        """Steps since the reset."""
+        return self._tick
+
+    def reset(self, keys: Ints, worlds: Ints | None = None) -> None:
+        """Begin episodes."""
+        rules.reset(self._state, self._numbers, self._all if worlds is None else worlds, keys)
+
+    def step(self, actions: Ints) -> None:
+        """Advance every world that is not done by one tick."""
+        check_actions(self, actions)
+        rules.step(self._state, self._numbers, actions, self._watching)
+
+    def observe(self, out: Bytes, worlds: Ints | None = None) -> None:
+        """Write observations, one row of bytes per place."""
+        which = self._all if worlds is None else worlds
+        words = out.view(np.float32)
+        observe.observe(self._state, which, self._body_at, self.settings.max_ticks, out, words)
+
+    def counters(self) -> dict[str, Ints | Floats]:
+        """Births, deaths and the energy accounts."""
+        return {name: getattr(self._state, name).copy() for name in COUNTERS}
+
+    def energy(self) -> Ints:
+        """`[W]`: energy in all living bodies and meals."""
+        s = self._state
+        return (s.energy * s.alive).sum(axis=1) + s.food.sum(axis=1) * self.settings.meal
+
+    def watch(self, on: bool) -> None:
+        """Keep happenings, or stop."""
+        self._watching = on
+        if not on:
+            self._state.logged[:] = 0
+
+    def happenings(self) -> list[Happening]:
+        """What took place in the last step."""
+        s = self._state
+        return [
+            Happening(int(w), int(s.tick[w]), HAPPENINGS[kind], int(uid), int(other), float(value))
+            for w in np.flatnonzero(s.logged)
+            for kind, uid, other, value in s.log[w, : s.logged[w]]
+        ]
+
+    def snapshot(self) -> dict[str, Any]:
+        """The whole state, copied."""
+        return take_snapshot(self._state)
+
+    def restore(
+        self, snapshot: Arrays, source: Ints | None = None, keys: Ints | None = None
+    ) -> None:
+        """Go back, or branch: world `i` becomes the snapshot's world `source[i]`."""
+        put_snapshot(self._state, snapshot, source)
+        if keys is not None:
+            self._state.key[:] = keys
