@@ -1,1 +1,68 @@
-"""kinfolk."""
+"""A laboratory for populations of agents that live together.
+
+>>> import kinfolk as kf
+>>> world = kf.make("probe", worlds=2, seed=0)
+>>> world.spec.groups[0].name, world.worlds
+('grazer', 2)
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from kinfolk.worlds.base import World
+
+__all__ = ["evaluate", "jobs", "make"]
+
+
+def make(name: str, *, worlds: int = 1, seed: int = 0, **settings: Any) -> World:
+    """A batch of worlds, reset: world `i` plays episode `i` of `seed`.
+
+    Args:
+        name: One of `kinfolk worlds`.
+        worlds: How many run side by side.
+        seed: Where their chance comes from.
+        settings: Rules to change, by name.
+    """
+    import numpy as np
+
+    from kinfolk.core.keys import WORLD_BRANCH, episode_key, fold
+    from kinfolk.worlds import build
+
+    batch: World = build(name, settings, worlds)
+    keys = [fold(episode_key(seed, episode), WORLD_BRANCH) for episode in range(worlds)]
+    batch.reset(np.array(keys, dtype=np.int64))
+    return batch
+
+
+def evaluate(engine: str = "local", jobs: int = 1, **settings: Any) -> dict[str, Any]:
+    """Play episodes of a line-up and return the summary; see `kinfolk.jobs.evaluate.Evaluate`.
+
+    >>> evaluate(slots={"all": "kin://noop"}, episodes=4)["episodes"]
+    4
+    """
+    from kinfolk.core.events import Event
+    from kinfolk.core.settings import read
+    from kinfolk.engines import make_engine
+    from kinfolk.jobs.evaluate import Evaluate
+    from kinfolk.jobs.evaluate import evaluate as job
+
+    asked = read(Evaluate, settings)
+    workers = make_engine(engine, jobs)
+    try:
+        last = None
+        for item in job(asked, workers):
+            last = item if isinstance(item, Event) else last
+    finally:
+        workers.close()
+    assert last is not None  # the job's last event is its summary
+    return last.to_dict()
+
+
+def __getattr__(name: str) -> Any:
+    if name == "jobs":
+        import importlib
+
+        return importlib.import_module("kinfolk.jobs")
+    raise AttributeError(f"module 'kinfolk' has no attribute '{name}'")

@@ -16,17 +16,21 @@ import threading
 from collections.abc import Callable, Iterable
 from functools import cache
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 import numba
+from numba import config
 from numba.extending import register_jitable
 
 F = TypeVar("F", bound=Callable[..., Any])
 
-COMPILED = not numba.config.DISABLE_JIT
+_config: Any = config  # numba fills it at run time, out of sight of type checkers
+COMPILED = not _config.DISABLE_JIT
 BOUNDSCHECK = os.environ.get("KINFOLK_BOUNDSCHECK", "0") == "1"
 _OWN = "kinfolk"
-_IMPORT = re.compile(r"^\s*(?:from|import)\s+(kinfolk(?:\.\w+)*)(?:\s+import\s+([^#\n]+))?", re.M)
+_IMPORT = re.compile(
+    r"^\s*(?:from|import)\s+(kinfolk(?:\.\w+)*)(?:\s+import\s+(\([^)]*\)|[^#\n]+))?", re.M
+)
 _LOCK = threading.Lock()
 
 
@@ -39,11 +43,11 @@ def kernel(function: F) -> F:
     if not COMPILED:
         return function
     with _LOCK:  # the folder is a global of numba, read while decorating
-        numba.config.CACHE_DIR = str(cache_folder(function.__module__.partition(".")[0]))
-        made: F = numba.njit(
+        _config.CACHE_DIR = str(cache_folder(function.__module__.partition(".")[0]))
+        compiled: Any = numba.njit(
             cache=True, nogil=True, error_model="numpy", boundscheck=BOUNDSCHECK
         )(function)
-    return made
+    return cast("F", compiled)
 
 
 def inline(function: F) -> F:
@@ -70,11 +74,12 @@ def is_cold() -> bool:
 
 
 def kernel_sources(root: Path, package: str) -> list[Path]:
-    """Every file of `package` that imports this module, and every file that those import."""
+    """Every file of `package` that makes kernels, and every file that those import."""
     text = {path: path.read_text(encoding="utf-8") for path in sorted(root.rglob("*.py"))}
     by_name = {_module_name(path, root, package): path for path in text}
     wanted: set[Path] = set()
-    queue = [path for path in text if _imports(text[path]) & {f"{package}.core.jit"}]
+    makers = {f"{package}.core.jit.kernel", f"{package}.core.jit.inline"}
+    queue = [path for path in text if _imports(text[path]) & makers]
     while queue:
         path = queue.pop()
         if path not in wanted:

@@ -74,7 +74,9 @@ def load_path(path: str) -> Any:
     try:
         module = importlib.import_module(module_name)
     except ModuleNotFoundError as error:
-        raise UsageError(f"'{path}' cannot be imported: there is no module {error.name}.") from error
+        raise UsageError(
+            f"'{path}' cannot be imported: there is no module {error.name}."
+        ) from error
     try:
         return getattr(module, attribute)
     except AttributeError:

@@ -68,7 +68,9 @@ class Group:
         field = next((f for f in self.fields if f.name == name), None)
         if field is None:
             known = [f.name for f in self.fields]
-            raise UnknownNameError(f"Group {self.name} has no field '{name}'.{suggestion(name, known)}")
+            raise UnknownNameError(
+                f"Group {self.name} has no field '{name}'.{suggestion(name, known)}"
+            )
         start = self.offsets[name]
         block = rows[:, start : start + field.size].view(field.dtype)
         return block.reshape(len(rows), *field.shape)

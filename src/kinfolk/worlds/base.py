@@ -111,11 +111,17 @@ class World(Protocol):
         """What took place in the last step, in order; empty unless watched."""
         ...
 
+    def picture(self, world: int) -> str:
+        """One world drawn as text, for a terminal."""
+        ...
+
     def snapshot(self) -> dict[str, Any]:
         """A copy of the whole state, as arrays with the world as first axis."""
         ...
 
-    def restore(self, snapshot: Arrays, source: Ints | None = None, keys: Ints | None = None) -> None:
+    def restore(
+        self, snapshot: Arrays, source: Ints | None = None, keys: Ints | None = None
+    ) -> None:
         """Go back: world `i` becomes a copy of the snapshot's world `source[i]`.
 
         With `keys` the copies get chance of their own from here on; without, they repeat it.
@@ -157,7 +163,7 @@ def _first_bad_action(
             for head in range(actions.shape[1]):
                 action = actions[place, head]
                 if action < 0 or action >= choices[group[place], head]:
-                    return place * actions.shape[1] + head
+                    return int(place * actions.shape[1] + head)
     return -1
 
 

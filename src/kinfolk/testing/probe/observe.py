@@ -52,8 +52,10 @@ def observe(
             radius = 2 if group == GRAZER else 1
             callers = 0
             for offset in range(2 * radius + 1):
-                out[place, 3 * offset] = s.food[w, (s.cell[w, row] + offset - radius + cells) % cells]
-            for j in range(s.count[w]):
+                out[place, 3 * offset] = s.food[
+                    w, (s.cell[w, row] + offset - radius + cells) % cells
+                ]
+            for j in range(s.living[w]):
                 other = s.order[w, j]
                 apart = (s.cell[w, other] - s.cell[w, row] + radius + cells) % cells
                 if apart <= 2 * radius:

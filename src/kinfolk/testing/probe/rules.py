@@ -53,8 +53,8 @@ def settle(s: State, w: int, row: int, group: int, cell: int, energy: int) -> No
     for side in range(2):
         s.parents[w, row, side] = -1
         s.parent_rows[w, row, side] = -1
-    s.order[w, s.count[w]] = row
-    s.count[w] += 1
+    s.order[w, s.living[w]] = row
+    s.living[w] += 1
 
 
 @inline
@@ -62,7 +62,7 @@ def clear(s: State, w: int) -> None:
     """Empty world `w`: nobody lives, nothing grows, nothing is counted."""
     s.tick[w] = 0
     s.next_uid[w] = 0
-    s.count[w] = 0
+    s.living[w] = 0
     s.births[w] = 0
     s.deaths[w] = 0
     s.blocked[w] = 0
@@ -108,7 +108,7 @@ def release(s: State, w: int) -> None:
 def move(s: State, w: int, actions: Ints) -> None:
     """Left, stay or right on the ring; a step costs 1. Whoever calls is heard this tick."""
     rows, cells = s.uid.shape[1], s.food.shape[1]
-    for i in range(s.count[w]):
+    for i in range(s.living[w]):
         row = s.order[w, i]
         way = actions[w * rows + row, 0] - 1
         s.calling[w, row] = actions[w * rows + row, 1] == 1
@@ -122,7 +122,7 @@ def move(s: State, w: int, actions: Ints) -> None:
 @inline
 def eat(s: State, w: int, rules: Numbers, watching: bool) -> None:
     """A grazer takes the meal under it; a hunter taps the first grazer on its cell."""
-    for i in range(s.count[w]):
+    for i in range(s.living[w]):
         row = s.order[w, i]
         cell = s.cell[w, row]
         if s.group[w, row] == GRAZER:
@@ -133,7 +133,7 @@ def eat(s: State, w: int, rules: Numbers, watching: bool) -> None:
                 if watching:
                     note(s, w, MEAL, s.uid[w, row], cell, rules.meal)
         else:
-            for j in range(s.count[w]):
+            for j in range(s.living[w]):
                 prey = s.order[w, j]
                 if s.group[w, prey] == GRAZER and s.cell[w, prey] == cell and s.energy[w, prey] > 0:
                     taken = min(rules.bite, s.energy[w, prey])
@@ -160,7 +160,7 @@ def breed(s: State, w: int, rules: Numbers, watching: bool) -> None:
 
     Nobody breeds twice in a tick, and nobody in the tick of its birth.
     """
-    adults = s.count[w]
+    adults = s.living[w]
     for i in range(adults):
         for j in range(i + 1, adults):
             a, b = s.order[w, i], s.order[w, j]
@@ -196,7 +196,7 @@ def breed(s: State, w: int, rules: Numbers, watching: bool) -> None:
 def die(s: State, w: int, rules: Numbers, watching: bool) -> None:
     """Those out of energy, or too old, end. Their rows stay theirs until the next step."""
     kept = 0
-    for i in range(s.count[w]):
+    for i in range(s.living[w]):
         row = s.order[w, i]
         if s.energy[w, row] <= 0 or s.age[w, row] >= rules.max_age:
             s.alive[w, row] = False
@@ -208,7 +208,7 @@ def die(s: State, w: int, rules: Numbers, watching: bool) -> None:
         else:
             s.order[w, kept] = row
             kept += 1
-    s.count[w] = kept
+    s.living[w] = kept
 
 
 @inline
@@ -227,9 +227,9 @@ def finish(s: State, w: int, rules: Numbers) -> None:
     s.tick[w] += 1
     if s.tick[w] >= rules.max_ticks:
         s.done[w] = True
-        for i in range(s.count[w]):
+        for i in range(s.living[w]):
             s.truncated[w, s.order[w, i]] = True
-    if s.count[w] == 0:
+    if s.living[w] == 0:
         s.done[w] = True
 
 

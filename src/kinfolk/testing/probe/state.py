@@ -22,7 +22,7 @@ class State(NamedTuple):
     tick: Ints
     done: Bools
     next_uid: Ints
-    count: Ints  # the living
+    living: Ints  # how many are alive
     order: Ints  # their rows, in uid order
     food: Ints  # per cell, in meals
     uid: Ints
@@ -62,7 +62,7 @@ def empty_state(rules: Probe, worlds: int) -> State:
         tick=ints(w),
         done=np.ones(w, dtype=np.bool_),
         next_uid=ints(w),
-        count=ints(w),
+        living=ints(w),
         order=ints(w, n),
         food=ints(w, rules.cells),
         uid=np.full((w, n), -1, dtype=np.int64),

@@ -11,7 +11,7 @@ from kinfolk.core.errors import require
 from kinfolk.core.spaces import WorldSpec
 from kinfolk.testing.probe import observe, rules
 from kinfolk.testing.probe.settings import Probe
-from kinfolk.testing.probe.state import HAPPENINGS, empty_state
+from kinfolk.testing.probe.state import GRAZER, HAPPENINGS, HUNTER, empty_state
 from kinfolk.worlds.base import Columns, Happening, check_actions, put_snapshot, take_snapshot
 
 COUNTERS = ("births", "deaths", "blocked", "grown", "spent", "lost")
@@ -33,12 +33,17 @@ class ProbeWorld:
         self._state = empty_state(settings, worlds)
         self._numbers = rules.Numbers(**{k: getattr(settings, k) for k in rules.Numbers._fields})
         self._spec = observe.spec_of(settings)
-        self._body_at = np.array([g.offsets["body"] // 4 for g in self._spec.groups], dtype=np.int64)
+        self._body_at = np.array(
+            [g.offsets["body"] // 4 for g in self._spec.groups], dtype=np.int64
+        )
         self._all = np.arange(worlds, dtype=np.int64)
         self._watching = False
         s, places = self._state, worlds * settings.rows
         self._columns = Columns(
-            *(read_only(a.reshape(places)) for a in (s.uid, s.alive, s.reward, s.terminated)),
+            uid=read_only(s.uid.reshape(places)),
+            alive=read_only(s.alive.reshape(places)),
+            reward=read_only(s.reward.reshape(places)),
+            terminated=read_only(s.terminated.reshape(places)),
             truncated=read_only(s.truncated.reshape(places)),
             group=read_only(s.group.reshape(places)),
             parents=read_only(s.parents.reshape(places, 2)),
@@ -93,7 +98,8 @@ class ProbeWorld:
     def energy(self) -> Ints:
         """`[W]`: energy in all living bodies and meals."""
         s = self._state
-        return (s.energy * s.alive).sum(axis=1) + s.food.sum(axis=1) * self.settings.meal
+        held: Ints = (s.energy * s.alive).sum(axis=1) + s.food.sum(axis=1) * self.settings.meal
+        return held
 
     def watch(self, on: bool) -> None:
         """Keep happenings, or stop."""
@@ -109,6 +115,17 @@ class ProbeWorld:
             for w in np.flatnonzero(s.logged)
             for kind, uid, other, value in s.log[w, : s.logged[w]]
         ]
+
+    def picture(self, world: int) -> str:
+        """The ring unrolled: hunters above, grazers below, food beneath."""
+        s = self._state
+        lines = []
+        for group in (HUNTER, GRAZER):
+            here = s.cell[world][s.alive[world] & (s.group[world] == group)]
+            counts = np.bincount(here, minlength=self.settings.cells)
+            lines.append("".join(str(min(n, 9)) if n else " " for n in counts))
+        lines.append("".join("*" if meal else "." for meal in s.food[world]))
+        return "\n".join(lines)
 
     def snapshot(self) -> dict[str, Any]:
         """The whole state, copied."""

@@ -1,0 +1,6 @@
+"""`python -m kinfolk`."""
+
+from kinfolk.cli.app import main
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,1 @@
+"""The command line: parse, build settings, call a job, print. The only layer that prints."""

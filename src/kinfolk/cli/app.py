@@ -1,0 +1,83 @@
+"""The `kinfolk` command: its table of commands, and how errors leave it.
+
+Exit codes: 0 done, 1 the thing failed, 2 wrong use, 130 interrupted.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import NoReturn
+
+import typer
+from typer.exceptions import TyperException
+
+from kinfolk.cli.bench import bench
+from kinfolk.cli.doctor import doctor
+from kinfolk.cli.evaluate import eval_command
+from kinfolk.cli.lists import policies, runs, worlds
+from kinfolk.cli.play import play
+from kinfolk.core.errors import KinfolkError, suggestion
+
+# No rich markup in help: it would double the time of `kinfolk --help`.
+app = typer.Typer(
+    name="kinfolk",
+    help="A laboratory for populations of agents that live together.",
+    rich_markup_mode=None,
+    add_completion=False,
+    no_args_is_help=False,
+)
+app.command("play")(play)
+app.command("eval")(eval_command)
+app.command("worlds")(worlds)
+app.command("policies")(policies)
+app.command("runs")(runs)
+app.command("bench")(bench)
+app.command("doctor")(doctor)
+
+
+@app.callback()
+def options(
+    debug: bool = typer.Option(False, "--debug", help="Show tracebacks; may stand anywhere."),
+) -> None:
+    """Global options."""
+
+
+def main(arguments: list[str] | None = None) -> NoReturn:
+    """Run a command and leave with its exit code."""
+    words = list(sys.argv[1:] if arguments is None else arguments)
+    debug = "--debug" in words
+    words = [word for word in words if word != "--debug"] or ["--help"]
+    try:
+        app(words, prog_name="kinfolk", standalone_mode=False)
+        sys.stdout.flush()
+    except BrokenPipeError:  # the reader of our output has gone, as `head` does
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(0)
+    except (KinfolkError, TyperException, KeyboardInterrupt, Exception) as error:
+        if debug:
+            raise
+        sentence, code = _explain(error)
+        typer.echo(sentence, err=True)
+        sys.exit(code)
+    sys.exit(0)
+
+
+def _explain(error: BaseException) -> tuple[str, int]:
+    """What to say, and the exit code."""
+    if isinstance(error, KinfolkError):
+        return str(error), error.exit_code
+    if isinstance(error, TyperException):
+        sentence = error.format_message()
+        if sentence.startswith("No such command"):
+            asked = sentence.split("'")[1]
+            names = [str(command.name) for command in app.registered_commands]
+            sentence = f"There is no command '{asked}'.{suggestion(asked, names)}"
+        return sentence, 2
+    if isinstance(error, (KeyboardInterrupt, typer.Abort)):
+        return "Interrupted.", 130
+    return (
+        f"kinfolk itself failed, with {type(error).__name__}: {error}. "
+        f"Run it again with --debug to see where.",
+        1,
+    )

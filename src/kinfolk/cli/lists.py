@@ -1,0 +1,50 @@
+"""The lists: worlds, policies, runs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from kinfolk.cli.show import JsonOption, print_json, print_list, print_table
+
+
+def worlds(json: JsonOption = False) -> None:
+    """List the worlds."""
+    from kinfolk.worlds import WORLDS
+
+    rows = [(name, WORLDS.entry(name).about) for name in WORLDS]
+    if json:
+        print_json([{"name": name, "about": about} for name, about in rows])
+    else:
+        print_list("Worlds", rows)
+
+
+def policies(json: JsonOption = False) -> None:
+    """List the policies that come by name."""
+    from kinfolk.policies.resolve import POLICIES
+
+    rows = [(f"kin://{name}", POLICIES.entry(name).about) for name in POLICIES]
+    if json:
+        print_json([{"uri": uri, "about": about} for uri, about in rows])
+    else:
+        rows.append(("class:package.module.Class?key=value", "a class of your own"))
+        print_list("Policies", rows)
+
+
+def runs(
+    root: Annotated[Path, typer.Option(help="Folder that holds runs.")] = Path("runs"),
+    json: JsonOption = False,
+) -> None:
+    """List runs, newest first."""
+    from kinfolk.store.run import list_runs
+
+    found = list(list_runs(root))
+    if json:
+        print_json([{"name": r.name, "status": r.status, **r.about} for r in found])
+    elif not found:
+        print(f"There are no runs in {root}.")
+    else:
+        rows = [(r.name, r.about["job"], r.status, len(r.checkpoints())) for r in found]
+        print_table("Runs", ("name", "job", "status", "checkpoints"), rows)

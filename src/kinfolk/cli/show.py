@@ -1,0 +1,84 @@
+"""How things are shown: results on stdout, progress on stderr."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Annotated, Any
+
+import typer
+
+JsonOption = Annotated[bool, typer.Option("--json", help="One JSON document on stdout.")]
+
+
+def print_json(document: Any) -> None:
+    """One document, nothing else."""
+    print(json.dumps(document, indent=2, sort_keys=True))
+
+
+def print_table(title: str, headings: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
+    """A table that fits the terminal; the first column is text, the others are figures."""
+    from rich import box
+    from rich.console import Console
+    from rich.table import Table
+
+    table = Table(title=title, title_justify="left", box=box.SIMPLE_HEAD)
+    for i, heading in enumerate(headings):
+        table.add_column(heading, justify="left" if i == 0 else "right")
+    for row in rows:
+        table.add_row(*(str(cell) for cell in row))
+    # Piped output has no width of its own; cut nothing that a script may look for.
+    console = Console() if sys.stdout.isatty() else Console(width=100)
+    console.print(table)
+
+
+def print_list(title: str, rows: Iterable[tuple[str, str]]) -> None:
+    """Names with a line about each."""
+    found = list(rows)
+    width = max((len(name) for name, _ in found), default=0)
+    print(title)
+    for name, about in found:
+        print(f"  {name:<{width}}  {about}")
+
+
+def interval(estimate: Sequence[float]) -> str:
+    """A mean with its interval.
+
+    >>> interval((12.345, 10.0, 15.5))
+    '12.3 (10.0 to 15.5)'
+    """
+    mean, low, high = estimate
+    return f"{mean:,.1f} ({low:,.1f} to {high:,.1f})"
+
+
+@contextmanager
+def progress(label: str, total: int, done: int = 0) -> Iterator[Callable[[int], None]]:
+    """A bar on a terminal; elsewhere a line at each quarter. Call it with what is done."""
+    if not sys.stderr.isatty():
+        said = [4 * done // total]
+
+        def tell(now: int) -> None:
+            if 4 * now // total > said[0]:
+                said[0] = 4 * now // total
+                print(f"{label}: {now} of {total}", file=sys.stderr, flush=True)
+
+        yield tell
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TimeRemainingColumn
+
+    console = Console(stderr=True)
+    columns = ("{task.description}", BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=console, transient=True) as bar:
+        task = bar.add_task(label, total=total, completed=done)
+        yield lambda now: bar.update(task, completed=now)
+
+
+def say_if_cold() -> None:
+    """Tell that the first use compiles, before it does."""
+    from kinfolk.core.jit import is_cold
+
+    if is_cold():
+        print("Compiling kernels, once; this takes some seconds.", file=sys.stderr, flush=True)

@@ -1,0 +1,37 @@
+"""Slots and maps as they are written on the command line."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Annotated
+
+import typer
+
+from kinfolk.core.errors import UsageError
+
+SlotOption = Annotated[
+    list[str], typer.Option("--slot", help="ID=URI: a policy that plays, under a name.")
+]
+MapOption = Annotated[
+    list[str], typer.Option("--map", help="GROUP=ID: which slot plays which group of agents.")
+]
+SetOption = Annotated[
+    list[str], typer.Option("--set", help="KEY=VALUE: a rule of the world to change.")
+]
+
+
+def pairs(option: str, words: Sequence[str]) -> dict[str, str]:
+    """`A=B` words as a table; a name may stand once.
+
+    >>> pairs("--slot", ["all=class:mine.Policy?depth=2"])
+    {'all': 'class:mine.Policy?depth=2'}
+    """
+    table: dict[str, str] = {}
+    for word in words:
+        name, equals, value = word.partition("=")
+        if not name or not equals or not value:
+            raise UsageError(f"{option} is written NAME=VALUE, not '{word}'.")
+        if name in table:
+            raise UsageError(f"{option} gives '{name}' twice.")
+        table[name] = value
+    return table

@@ -1,0 +1,142 @@
+"""Tasks run in worker processes of this machine."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import CancelledError, Future, ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
+from dataclasses import dataclass
+from itertools import islice
+from typing import Any
+
+from kinfolk.core.errors import EngineError, SettingsError
+from kinfolk.engines.base import Handle, Item, Result, Value
+from kinfolk.engines.lifeline import tie_to_parent
+from kinfolk.engines.sharing import Shelf
+
+_TRIES = 3
+_AHEAD = 3  # tasks handed out per worker, so that none waits for the next
+
+
+@dataclass
+class _Pending:
+    item: Any
+    future: Future[Any] | None = None
+    losses: int = 0
+
+    @property
+    def settled(self) -> bool:
+        """Whether the task has come to a result or an error of its own."""
+        future = self.future
+        if future is None or not future.done() or future.cancelled():
+            return False
+        return not isinstance(future.exception(), BrokenProcessPool)
+
+
+def _start_worker() -> None:
+    # One thread each: two busy threads per core are three times slower (numpy, torch).
+    for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
+        os.environ[name] = "1"
+    tie_to_parent(at_once=False)
+
+
+class Processes:
+    """A pool that is started at the first task and reused until closed.
+
+    Workers are spawned, never forked. When one is lost the pool is made anew, and the tasks that
+    were under way run again one at a time, so that it shows whose fault it was: a task that
+    loses three workers by itself is given up.
+    """
+
+    def __init__(self, jobs: int = 2) -> None:
+        if jobs < 1:
+            raise SettingsError(f"The number of jobs must be at least 1, not {jobs}.")
+        self._jobs, self._shelf = jobs, Shelf()
+        self._pool: ProcessPoolExecutor | None = None
+
+    @property
+    def jobs(self) -> int:
+        """Worker processes."""
+        return self._jobs
+
+    def map(self, task: Callable[[Item], Result], items: Iterable[Item]) -> Iterator[Result]:
+        """Run tasks side by side; only a few more than there are workers are in memory."""
+        source = iter(items)
+        pending: deque[_Pending] = deque()
+        suspects = 0  # tasks at the head of the queue that run alone
+        try:
+            while True:
+                pending.extend(map(_Pending, islice(source, self._jobs * _AHEAD - len(pending))))
+                if not pending:
+                    return
+                for one in islice(pending, 1 if suspects else None):
+                    one.future = one.future or self._submit(task, one.item)
+                head = pending[0]
+                assert head.future is not None  # the line above has seen to it
+                try:
+                    result = head.future.result()
+                except (BrokenProcessPool, CancelledError):
+                    if suspects:
+                        head.losses += 1
+                        self._give_up_if_hopeless(task, head)
+                    suspects = suspects or len(pending)
+                    self._stop()
+                    for one in pending:
+                        one.future = one.future if one.settled else None
+                    continue
+                pending.popleft()
+                suspects = max(0, suspects - 1)
+                yield result
+        finally:
+            for one in pending:
+                if one.future is not None:
+                    one.future.cancel()
+
+    def share(self, value: Value) -> Handle[Value]:
+        """Put it in shared memory."""
+        return self._shelf.put(value)
+
+    def close(self) -> None:
+        """End the workers now; what they were doing is dropped."""
+        self._stop()
+        self._shelf.clear()
+
+    def _submit(self, task: Callable[[Any], Any], item: Any) -> Future[Any]:
+        for attempt in range(_TRIES):
+            if self._pool is None:
+                context = multiprocessing.get_context("spawn")
+                self._pool = ProcessPoolExecutor(
+                    self._jobs, mp_context=context, initializer=_start_worker
+                )
+            try:
+                return self._pool.submit(task, item)
+            except BrokenProcessPool:
+                self._stop()
+                if attempt == _TRIES - 1:
+                    raise EngineError(
+                        f"Workers die as soon as they start; tried {_TRIES} times."
+                    ) from None
+        raise AssertionError  # the loop returns or raises
+
+    @staticmethod
+    def _give_up_if_hopeless(task: Callable[[Any], Any], one: _Pending) -> None:
+        if one.losses == _TRIES:
+            raise EngineError(
+                f"{getattr(task, '__name__', task)} lost its worker {_TRIES} times "
+                f"and was given up; its item was {str(one.item)[:80]}."
+            )
+
+    def _stop(self) -> None:
+        pool, self._pool = self._pool, None
+        if pool is None:
+            return
+        # The executor has no public way to end a worker that is busy (Python < 3.14).
+        workers = list((pool._processes or {}).values())
+        for worker in workers:
+            worker.kill()
+        pool.shutdown(wait=True, cancel_futures=True)
+        for worker in workers:
+            worker.join()

@@ -1,0 +1,1 @@
+"""Judging policies: matches, isolation, statistics."""

@@ -1,0 +1,1 @@
+"""The episode loop. It exists once; everything that plays uses it."""

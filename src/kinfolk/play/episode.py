@@ -1,0 +1,218 @@
+"""The episode loop: batched worlds, slots of policies, memory in place, endings delivered.
+
+One `tick` is: worlds that have ended begin their next episode; new lives are seated; every slot is
+asked before the first answer is taken; the worlds step; what they show next is written. Between
+two ticks the last observations of ended lives and episodes can still be read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from kinfolk.core.arrays import AnyArray, Arrays, Bytes, Ints
+from kinfolk.core.errors import ContractError
+from kinfolk.core.keys import WORLD_BRANCH, episode_key, fold
+from kinfolk.play.seating import (
+    count_rewards,
+    empty_lists,
+    empty_seats,
+    empty_tally,
+    rows_of,
+    seat_rows,
+)
+from kinfolk.play.slots import Slot
+from kinfolk.policies.base import Rows, allocate
+from kinfolk.worlds.base import World
+
+
+@dataclass(frozen=True)
+class EpisodeResult:
+    """What came of one episode. It follows from the seed and its number alone."""
+
+    episode: int
+    ticks: int
+    returns: dict[str, float]  # per slot, summed over its lives
+    lives: dict[str, int]  # per slot
+    ticks_lived: dict[str, int]  # per slot, summed over its lives
+    counters: dict[str, float]
+
+
+class Play:
+    """Plays the episodes `first` to `last - 1` of `seed` on a batch of worlds.
+
+    Episodes are handed to worlds as these become free; which world plays which has no effect.
+
+    Args:
+        world: The batch. It is reset here.
+        slots: Who plays.
+        table: `[groups, rows]`, which slot plays whom; see `slot_table`.
+        seed: Where all chance comes from.
+        episodes: Their numbers; a range without steps.
+        members: `[worlds, rows]`, which member of its policy's population plays a row.
+        inherit_slot: A newborn is played by its first parent's slot, not by its group's.
+    """
+
+    def __init__(
+        self,
+        world: World,
+        slots: Sequence[Slot],
+        table: Ints,
+        seed: int,
+        episodes: range,
+        members: Ints | None = None,
+        inherit_slot: bool = False,
+    ) -> None:
+        places = world.worlds * world.spec.rows
+        self.world, self.slots, self.seed = world, tuple(slots), seed
+        self.memory = [allocate(slot.policy.memory, places) for slot in slots]
+        self.observations: Bytes = np.zeros((places, world.spec.row_bytes), dtype=np.uint8)
+        self.actions: Ints = np.zeros((places, world.spec.heads), dtype=np.int64)
+        self._gathered = [np.empty_like(self.observations) for _ in slots]
+        self._table = np.ascontiguousarray(table, dtype=np.int64)
+        shape = (world.worlds, world.spec.rows)
+        self._members = np.zeros(shape, np.int64) if members is None else members.astype(np.int64)
+        self._inherit = inherit_slot
+        self.seats = empty_seats(places)
+        self.lists = empty_lists(len(slots), places)
+        self.tally = empty_tally(world.worlds, len(slots))
+        self._episode = np.full(world.worlds, -1, dtype=np.int64)
+        self._episode_key = np.zeros(world.worlds, dtype=np.int64)
+        self._idle = np.ones(world.worlds, dtype=np.bool_)  # plays no episode at the moment
+        self._next = np.array([episodes.start, max(episodes.start, episodes.stop)], dtype=np.int64)
+
+    @property
+    def episode(self) -> Ints:
+        """`[W]`: the episode that each world plays, or played last."""
+        return self._episode
+
+    @property
+    def over(self) -> bool:
+        """Whether every episode has been played to its end."""
+        return bool(self._next[0] == self._next[1] and self._idle.all())
+
+    def tick(self) -> list[EpisodeResult]:
+        """Play one tick in every world; return the episodes that ended in it."""
+        self._start_episodes()
+        seat_rows(
+            self.seats, self.lists, self.tally, self.world.columns, self._idle,
+            self._episode_key, self._table, self._members, self._inherit,
+        )  # fmt: skip
+        counts = self.lists.asked.tolist()
+        asked = [(index, rows_of(self.lists, index)) for index, n in enumerate(counts) if n]
+        for index, rows in asked:
+            self._ask(index, rows)
+        for index, rows in asked:
+            self.actions[rows.place] = self._answer(index, rows)
+        self.world.step(self.actions)
+        self.world.observe(self.observations)
+        count_rewards(self.seats, self.lists, self.tally, self.world.columns.reward)
+        return self._finish_episodes()
+
+    def _start_episodes(self) -> None:
+        waiting = np.flatnonzero(self._idle)[: int(self._next[1] - self._next[0])]
+        if not len(waiting):
+            return
+        self._episode[waiting] = self._next[0] + np.arange(len(waiting))
+        self._next[0] += len(waiting)
+        for world in waiting:
+            self._episode_key[world] = episode_key(self.seed, int(self._episode[world]))
+        self._idle[waiting] = False
+        for total in self.tally:
+            total[waiting] = 0
+        self.seats.uid.reshape(self.world.worlds, -1)[waiting] = -1
+        self.world.reset(fold(self._episode_key[waiting], WORLD_BRANCH), waiting)
+        self.world.observe(self.observations, waiting)
+
+    def _ask(self, index: int, rows: Rows) -> None:
+        policy, memory = self.slots[index].policy, self.memory[index]
+        keys = self.lists.key[index, : len(rows.place)]
+        starting = self.lists.fresh[index]
+        if starting:
+            at = self.lists.fresh_at[index, :starting]
+            fresh = Rows(*(column[at] for column in rows))
+            for array in memory.values():
+                array[fresh.place] = 0
+            policy.begin(fresh, memory, self.seats.key[fresh.place])
+        seen = self._gathered[index][: len(rows.place)]
+        np.take(self.observations, rows.place, axis=0, out=seen, mode="clip")
+        policy.ask(seen, rows, memory, keys)
+
+    def _answer(self, index: int, rows: Rows) -> Ints:
+        actions = self.slots[index].policy.answer()
+        shape = (len(rows.place), self.actions.shape[1])
+        if getattr(actions, "shape", None) != shape or actions.dtype.kind not in "iu":
+            raise ContractError(
+                f"Slot '{self.slots[index].id}' answered with "
+                f"{getattr(actions, 'dtype', type(actions).__name__)} of shape "
+                f"{getattr(actions, 'shape', None)}; whole numbers of shape {shape} were asked for."
+            )
+        return actions
+
+    def _finish_episodes(self) -> list[EpisodeResult]:
+        ended = np.flatnonzero(self.world.done & ~self._idle)
+        if not len(ended):
+            return []
+        self._idle[ended] = True
+        counters = self.world.counters()
+        names = [slot.id for slot in self.slots]
+
+        def by_slot(total: AnyArray, world: int) -> dict[str, Any]:
+            return dict(zip(names, total[world].tolist(), strict=True))
+
+        return [
+            EpisodeResult(
+                int(self._episode[world]),
+                int(self.world.tick[world]),
+                returns=by_slot(self.tally.returns, world),
+                lives=by_slot(self.tally.lives, world),
+                ticks_lived=by_slot(self.tally.ticks_lived, world),
+                counters={name: value[world].item() for name, value in counters.items()},
+            )
+            for world in ended.tolist()
+        ]
+
+    def snapshot(self) -> dict[str, AnyArray]:
+        """Everything that the next tick depends on, copied; names are paths."""
+        return {name: array.copy() for name, array in self._arrays().items()} | {
+            f"world/{name}": array for name, array in self.world.snapshot().items()
+        }
+
+    def restore(self, snapshot: Arrays) -> None:
+        """Go on from a snapshot of a loop of the same shape.
+
+        Raises:
+            ContractError: It was taken of other worlds or other slots.
+        """
+        for name, array in self._arrays().items():
+            if name not in snapshot or snapshot[name].shape != array.shape:
+                raise ContractError(f"The snapshot does not fit: '{name}' should be {array.shape}.")
+            array[...] = snapshot[name]
+        prefix = "world/"
+        inside = {k.removeprefix(prefix): v for k, v in snapshot.items() if k.startswith(prefix)}
+        self.world.restore(inside)
+
+    def _arrays(self) -> dict[str, AnyArray]:
+        own: dict[str, AnyArray] = {
+            "observations": self.observations, "episode": self._episode,
+            "episode_key": self._episode_key, "idle": self._idle, "next": self._next,
+        }  # fmt: skip
+        own |= {f"seats/{name}": array for name, array in self.seats._asdict().items()}
+        own |= {f"tally/{name}": array for name, array in self.tally._asdict().items()}
+        for slot, memory in zip(self.slots, self.memory, strict=True):
+            own |= {f"memory/{slot.id}/{name}": array for name, array in memory.items()}
+        return own
+
+
+def play_episodes(play: Play) -> Iterator[EpisodeResult]:
+    """Play to the end, yielding results in the order of the episodes' numbers."""
+    waiting: dict[int, EpisodeResult] = {}
+    due = int(play._next[0])
+    while not play.over:
+        waiting |= {result.episode: result for result in play.tick()}
+        while due in waiting:
+            yield waiting.pop(due)
+            due += 1

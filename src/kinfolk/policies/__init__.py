@@ -1,0 +1,1 @@
+"""What agents do: scripted, evolved and trained policies, and how they are named."""

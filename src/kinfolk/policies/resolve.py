@@ -1,0 +1,95 @@
+"""Policies by URI: resolved once into a plain value, built from it wherever it is needed.
+
+Workers, cluster nodes and sandboxes get a `ResolvedPolicy` and nothing else: no path, no code
+and no pickle, only the name of a class, its settings and its weights.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+from urllib.parse import parse_qsl, unquote
+
+from kinfolk.core.arrays import Arrays
+from kinfolk.core.errors import SettingsError, UsageError
+from kinfolk.core.registry import Entry, Registry, load_path
+from kinfolk.core.settings import plain_value
+from kinfolk.core.spaces import WorldSpec
+from kinfolk.policies.base import Policy
+
+_PROBE = "kinfolk.testing.probe.policies"
+
+POLICIES = Registry(
+    "policy",
+    {
+        "random": Entry("kinfolk.policies.simple:Random", "every action with equal chance"),
+        "noop": Entry("kinfolk.policies.simple:Noop", "does nothing"),
+        "probe-plain": Entry(f"{_PROBE}.plain:Plain", "a forager in plain Python, for the probe"),
+        "probe-hoard": Entry(f"{_PROBE}.hoard:Hoard", "100 KB of memory per agent, for the probe"),
+        "probe-gru": Entry(f"{_PROBE}.gru:Gru", "a small recurrent net, for the probe"),
+        "probe-members": Entry(f"{_PROBE}.members:Members", "a population of nets, for the probe"),
+    },
+)
+_FORMS = "kin://NAME or class:package.module.Class, each with ?key=value"
+
+
+@dataclass(frozen=True)
+class ResolvedPolicy:
+    """All that makes a policy: a class path, plain settings and arrays; equal by content."""
+
+    class_path: str
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    arrays: Arrays = field(default_factory=dict, compare=False)
+    sha256: str = ""
+
+    def __post_init__(self) -> None:
+        if not self.sha256:
+            object.__setattr__(self, "sha256", _digest(self))
+
+
+def resolve(uri: str) -> ResolvedPolicy:
+    """Read a URI.
+
+    Raises:
+        UsageError: It has no known form, names no known policy, or cannot be imported.
+    """
+    body, _, query = uri.partition("?")
+    settings = {key: plain_value(value) for key, value in parse_qsl(query, keep_blank_values=True)}
+    if body.startswith("kin://"):
+        return ResolvedPolicy(POLICIES.entry(unquote(body[len("kin://") :])).path, settings)
+    if body.startswith("class:"):
+        path = body[len("class:") :]
+        load_path(path)
+        return ResolvedPolicy(path, settings)
+    raise UsageError(f"'{uri}' is not a policy. Write {_FORMS}.")
+
+
+def build(resolved: ResolvedPolicy, spec: WorldSpec) -> Policy:
+    """Make the policy: `Class(spec, **settings)`, then `load(arrays)` if it has weights.
+
+    Raises:
+        SettingsError: The class does not take these settings.
+    """
+    kind = load_path(resolved.class_path)
+    try:
+        policy: Policy = kind(spec, **resolved.settings)
+    except TypeError as error:
+        if error.__traceback__ is not None and error.__traceback__.tb_next is not None:
+            raise  # the class took them and failed by itself
+        raise SettingsError(f"{resolved.class_path} cannot be made so: {error}.") from None
+    if resolved.arrays:
+        policy.load(resolved.arrays)  # type: ignore[attr-defined]
+    return policy
+
+
+def _digest(resolved: ResolvedPolicy) -> str:
+    digest = hashlib.sha256(
+        json.dumps([resolved.class_path, dict(resolved.settings)], sort_keys=True).encode()
+    )
+    for name in sorted(resolved.arrays):
+        array = resolved.arrays[name]
+        digest.update(f"{name} {array.dtype} {array.shape}".encode() + array.tobytes())
+    return digest.hexdigest()

@@ -1,0 +1,1 @@
+"""Runs on disk. The only layer that touches it."""

@@ -1,0 +1,90 @@
+"""Files, written whole or not at all."""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import os
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from kinfolk.core.errors import StoreError, UsageError
+from kinfolk.core.settings import parse
+
+_REASONS = {
+    errno.ENOSPC: "the disk is full",
+    errno.EDQUOT: "the disk quota is used up",
+    errno.EACCES: "permission was denied",
+    errno.EROFS: "the disk is read-only",
+    errno.ENOTDIR: "a part of the path is not a folder",
+    errno.EISDIR: "it is a folder",
+}
+
+
+def write_atomic(path: Path, data: bytes) -> None:
+    """Write a file so that others see all of it or what was there before.
+
+    Raises:
+        StoreError: It could not be written; what was there before still is.
+    """
+    with saying(f"{path} was not written", "What was there before is untouched."):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+        try:
+            with os.fdopen(handle, "wb") as file:
+                file.write(data)
+                file.flush()
+                os.fsync(file.fileno())
+            os.chmod(name, 0o644)
+            os.replace(name, path)
+        except BaseException:
+            with contextlib.suppress(OSError):
+                os.unlink(name)
+            raise
+        _sync_folder(path.parent)
+
+
+def read_bytes(path: Path) -> bytes:
+    """All of a file.
+
+    Raises:
+        UsageError: There is no such file.
+        StoreError: It cannot be read.
+    """
+    if not path.exists():
+        raise UsageError(f"There is no file {path}.")
+    with saying(f"{path} could not be read"):
+        return path.read_bytes()
+
+
+def read_settings(path: Path) -> dict[str, Any]:
+    """The table in a TOML or JSON file."""
+    form = path.suffix.removeprefix(".").lower()
+    if form not in ("toml", "json"):
+        raise UsageError(f"Settings are read from .toml or .json files, not from {path}.")
+    try:
+        return parse(read_bytes(path).decode(), form, str(path))
+    except UnicodeDecodeError:
+        raise UsageError(f"{path} is not a text file.") from None
+
+
+@contextlib.contextmanager
+def saying(what: str, then: str = "") -> Iterator[None]:
+    """Turn an error of the system into a sentence that begins with `what`."""
+    try:
+        yield
+    except OSError as error:
+        reason = _REASONS.get(error.errno or 0) or (error.strerror or str(error)).lower()
+        raise StoreError(f"{what}: {reason}. {then}".rstrip()) from error
+
+
+def _sync_folder(folder: Path) -> None:
+    """Make a rename last through a power cut, where the system can."""
+    with contextlib.suppress(OSError):
+        handle = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(handle)
+        finally:
+            os.close(handle)

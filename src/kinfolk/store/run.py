@@ -1,0 +1,189 @@
+"""A run: a folder that holds all that came of one job.
+
+`settings.json` says what was asked, `events.jsonl` what happened, `checkpoints/` where it can go
+on. The folder is locked while it is written, so that two writers never meet.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import gzip
+import json
+import os
+from collections.abc import Iterator, Mapping
+from importlib.metadata import version
+from pathlib import Path
+from typing import IO, Any
+
+from kinfolk.core.errors import DamagedRunError, StoreError, UsageError, suggestion
+from kinfolk.core.events import Event, Snapshot
+from kinfolk.store.checkpoint import load_snapshot, save_snapshot
+from kinfolk.store.files import saying, write_atomic
+from kinfolk.store.journal import PACKED, PLAIN, read_events
+
+FORMAT = 1
+KEPT_CHECKPOINTS = 3
+
+
+class Run:
+    """One run folder. Made by `create` or `open_run`."""
+
+    def __init__(self, folder: Path, about: Mapping[str, Any]) -> None:
+        self.folder, self.about = folder, about
+        self._file: IO[bytes] | None = None
+        self._lock: IO[bytes] | None = None
+        self._events = 0
+
+    @property
+    def name(self) -> str:
+        """The name of its folder."""
+        return self.folder.name
+
+    @property
+    def status(self) -> str:
+        """`done`, `running` (somebody holds its lock) or `stopped` (it can be resumed)."""
+        if (self.folder / PACKED).exists():
+            return "done"
+        with saying(f"{self.folder} could not be read"), (self.folder / "lock").open("ab") as lock:
+            try:
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                return "running"
+        return "stopped"
+
+    def events(self) -> Iterator[dict[str, Any]]:
+        """What happened, from the beginning."""
+        return read_events(self.folder)
+
+    def checkpoints(self) -> list[Path]:
+        """Checkpoint files, oldest first."""
+        return sorted((self.folder / "checkpoints").glob("*.safetensors"))
+
+    def start(self) -> Snapshot | None:
+        """Lock the run for writing and cut it back to its last checkpoint.
+
+        Returns:
+            The snapshot to resume from; None to begin at the beginning.
+
+        Raises:
+            StoreError: Another process is writing it.
+            DamagedRunError: The checkpoint or the events before it are damaged.
+        """
+        self._take_lock()
+        found = self.checkpoints()
+        snapshot, events, size = None, 0, 0
+        if found:
+            snapshot, beside = load_snapshot(found[-1])
+            events, size = beside["events"], beside["event_bytes"]
+        path = self.folder / PLAIN
+        with saying(f"{path} could not be opened"):
+            self._file = path.open("ab")
+            if path.stat().st_size < size:
+                raise DamagedRunError(
+                    f"{path} is cut short: it has {path.stat().st_size} bytes, "
+                    f"and the checkpoint {found[-1].name} was written after {size}."
+                )
+            self._file.truncate(size)
+        self._events = events
+        return snapshot
+
+    def append(self, event: Event) -> None:
+        """Write an event; others can read it at once."""
+        with saying(f"{self.folder / PLAIN} could not be written", "The run can be resumed."):
+            self._writing().write(event.to_line().encode() + b"\n")
+            self._writing().flush()
+        self._events += 1
+
+    def checkpoint(self, snapshot: Snapshot) -> None:
+        """Write a snapshot; a run resumed from it repeats nothing and skips nothing."""
+        file = self._writing()
+        with saying(f"{self.folder / PLAIN} could not be written", "The run can be resumed."):
+            os.fsync(file.fileno())
+            size = os.fstat(file.fileno()).st_size
+        path = self.folder / "checkpoints" / f"{snapshot.step:08d}.safetensors"
+        save_snapshot(path, snapshot, self._events, size)
+        with saying(f"Old checkpoints of {self.folder} could not be removed"):
+            for old in self.checkpoints()[:-KEPT_CHECKPOINTS]:
+                old.unlink()
+
+    def finish(self) -> None:
+        """Pack the events: the run is done."""
+        self.close()
+        plain, packed = self.folder / PLAIN, self.folder / PACKED
+        with saying(f"{plain} could not be packed"):
+            write_atomic(packed, gzip.compress(plain.read_bytes(), mtime=0))
+            plain.unlink()
+
+    def close(self) -> None:
+        """Let go of the folder. May be called twice."""
+        for file in (self._file, self._lock):
+            if file is not None:
+                file.close()
+        self._file = self._lock = None
+
+    def _take_lock(self) -> None:
+        with saying(f"{self.folder} could not be locked"):
+            self._lock = (self.folder / "lock").open("ab")
+            try:
+                fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                self.close()
+                raise StoreError(
+                    f"The run {self.folder} is being written by another process."
+                ) from None
+
+    def _writing(self) -> IO[bytes]:
+        if self._file is None:
+            raise StoreError(f"The run {self.folder} was not started for writing.")
+        return self._file
+
+
+def create(folder: Path, job: str, settings: Mapping[str, Any]) -> Run:
+    """Make a run folder.
+
+    Raises:
+        UsageError: The folder exists already.
+    """
+    if folder.exists():
+        raise UsageError(f"{folder} exists already. Choose another --out, or go on with --resume.")
+    about = {"format": FORMAT, "job": job, "kinfolk": version("kinfolk"), "settings": settings}
+    text = json.dumps(about, indent=2, sort_keys=True) + "\n"
+    write_atomic(folder / "settings.json", text.encode())
+    return Run(folder, about)
+
+
+def open_run(folder: Path) -> Run:
+    """An existing run.
+
+    Raises:
+        UsageError: There is none.
+        DamagedRunError: The folder is not a whole run.
+    """
+    path = folder / "settings.json"
+    if not folder.is_dir():
+        others = sorted(p.parent.name for p in folder.parent.glob("*/settings.json"))
+        raise UsageError(f"There is no run {folder}.{suggestion(folder.name, others)}")
+    if not path.exists():
+        raise DamagedRunError(f"{folder} is not a run: it has no settings.json.")
+    with saying(f"{path} could not be read"):
+        try:
+            about = json.loads(path.read_bytes())
+        except ValueError as error:
+            raise DamagedRunError(f"{path} is damaged: {error}.") from None
+    if not isinstance(about, dict) or about.get("format") != FORMAT:
+        found = about.get("format") if isinstance(about, dict) else None
+        raise DamagedRunError(f"{path} has format {found}; this kinfolk reads {FORMAT}.")
+    return Run(folder, about)
+
+
+def list_runs(root: Path) -> Iterator[Run]:
+    """The runs in a folder, newest first; folders that are not whole runs are passed over."""
+    with saying(f"{root} could not be read"):
+        found = sorted(
+            root.glob("*/settings.json"), key=lambda p: (p.stat().st_mtime_ns, p), reverse=True
+        )
+    for path in found:
+        try:
+            yield open_run(path.parent)
+        except DamagedRunError:
+            continue

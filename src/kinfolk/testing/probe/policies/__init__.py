@@ -1,0 +1,1 @@
+"""Four policies that strain the contract, each in its own way."""

@@ -1,0 +1,67 @@
+"""Plain Python: a forager that goes to food, calls when it can breed, and counts its ticks."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from kinfolk.core.arrays import Bytes, Ints
+from kinfolk.core.keys import below
+from kinfolk.core.spaces import WorldSpec
+from kinfolk.policies.base import Cell, Memory, MemoryLayout, Rows
+
+LEFT, STAY, RIGHT = 0, 1, 2
+BREEDING_ENERGY = 10
+
+
+class Plain:
+    """Written as a user would write a first policy: a loop over rows, no arrays tricks.
+
+    Grazers walk to food, hunters to grazers; every few ticks one wanders instead.
+    """
+
+    def __init__(self, spec: WorldSpec, wander: int = 5) -> None:
+        self._spec, self._wander = spec, wander
+        self._actions: Ints = np.zeros((0, spec.heads), dtype=np.int64)
+
+    @property
+    def memory(self) -> MemoryLayout:
+        """How long it has lived, and the mean age its parents had at its birth."""
+        return {"lived": Cell((), "int64"), "inherited": Cell((), "float64")}
+
+    def begin(self, rows: Rows, memory: Memory, keys: Ints) -> None:
+        """Look at what the parents had lived."""
+        for place, parents in zip(rows.place, rows.parent_places, strict=True):
+            known = [memory["lived"][parent] for parent in parents if parent >= 0]
+            memory["inherited"][place] = sum(known) / len(known) if known else 0.0
+
+    def ask(self, observations: Bytes, rows: Rows, memory: Memory, keys: Ints) -> None:
+        """Decide row by row."""
+        self._actions = np.zeros((len(keys), self._spec.heads), dtype=np.int64)
+        for i, (place, group, key) in enumerate(zip(rows.place, rows.group, keys, strict=True)):
+            kind = self._spec.groups[group]
+            window = kind.read(observations[i : i + 1], "window")[0]
+            energy = kind.read(observations[i : i + 1], "body")[0, 0]
+            memory["lived"][place] += 1
+            if memory["lived"][place] % self._wander == 0:
+                self._actions[i, 0] = below(int(key), 0, 3)
+            else:
+                self._actions[i, 0] = self._towards(window[:, 0 if group == 0 else 1])
+            self._actions[i, 1] = int(energy >= BREEDING_ENERGY)
+
+    @staticmethod
+    def _towards(wanted: Bytes) -> int:
+        """The way to the nearest cell that holds what is wanted; left before right."""
+        here = len(wanted) // 2
+        for distance in range(here + 1):
+            if wanted[here - distance]:
+                return STAY if distance == 0 else LEFT
+            if wanted[here + distance]:
+                return RIGHT
+        return RIGHT
+
+    def answer(self) -> Ints:
+        """What `ask` decided."""
+        return self._actions
+
+    def close(self) -> None:
+        """Nothing is held."""

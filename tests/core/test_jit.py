@@ -1,0 +1,55 @@
+import os
+import shutil
+import subprocess
+import sys
+
+import numpy as np
+
+from kinfolk.core import jit
+
+SCRIPT = """
+from kinfolk.testing.transcript import transcript
+print(transcript("probe", {"all": "kin://noop"}, episodes=range(1), batch=1, max_ticks=5)[0])
+"""
+
+
+def run(package, cache):
+    env = {**os.environ, "PYTHONPATH": str(package), "KINFOLK_CACHE": str(cache)}
+    done = subprocess.run(
+        [sys.executable, "-c", SCRIPT], env=env, capture_output=True, text=True, check=True
+    )
+    return done.stdout.strip()
+
+
+def test_editing_a_callee_in_another_file_is_noticed_at_the_next_start(tmp_path, root):
+    package, cache = tmp_path / "src", tmp_path / "cache"
+    shutil.copytree(root / "src" / "kinfolk", package / "kinfolk")
+    first = run(package, cache)
+    assert run(package, cache) == first
+    # `step` in rules.py calls `uniform` in core/keys.py; numba alone would not look there.
+    callee = package / "kinfolk" / "core" / "keys.py"
+    text = callee.read_text()
+    assert text.count("(bits(key, index) >> 8)") == 1
+    callee.write_text(
+        text.replace("(bits(key, index) >> 8)", "((bits(key, index) >> 8) ^ 0x800000)")
+    )
+    second = run(package, cache)
+    assert second != first
+    callee.write_text(text)
+    assert run(package, cache) == first
+
+
+def test_the_cache_is_named_by_kernel_sources_and_what_they_import(root):
+    sources = jit.kernel_sources(root / "src" / "kinfolk", "kinfolk")
+    names = {str(path.relative_to(root / "src" / "kinfolk")) for path in sources}
+    assert {"core/jit.py", "core/keys.py", "play/seating.py", "policies/base.py"} <= names
+    assert "testing/probe/state.py" in names, "constants that kernels freeze count too"
+    assert not any(name.startswith(("cli/", "jobs/", "store/", "engines/")) for name in names)
+
+
+def test_a_kernel_divides_by_zero_as_numpy_does():
+    @jit.kernel
+    def ratio(a, b):
+        return a / b
+
+    assert np.isnan(ratio(0.0, 0.0))

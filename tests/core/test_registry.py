@@ -1,0 +1,54 @@
+import pytest
+
+from kinfolk.core.errors import UnknownNameError, UsageError
+from kinfolk.core.registry import Entry, Registry, load_path
+from kinfolk.engines import ENGINES
+from kinfolk.policies.resolve import POLICIES
+from kinfolk.worlds import WORLDS
+
+
+@pytest.mark.parametrize("registry", [WORLDS, POLICIES, ENGINES], ids=lambda r: r.kind)
+def test_every_entry_of_every_registry_can_be_loaded_and_says_what_it_is(registry):
+    for name in registry:
+        assert callable(registry.load(name))
+        assert 10 <= len(registry.entry(name).about) <= 72
+
+
+def test_an_unknown_name_suggests_the_nearest():
+    with pytest.raises(UnknownNameError) as refused:
+        Registry("world", {"forage": Entry("a:b", ""), "ecology": Entry("c:d", "")}).entry(
+            "forrage"
+        )
+    assert str(refused.value) == (
+        "No world is named 'forrage'. Did you mean 'forage'? Known: forage, ecology."
+    )
+    assert isinstance(refused.value, LookupError)
+
+
+@pytest.mark.parametrize(
+    ("path", "sentence"),
+    [
+        ("nowhere", "'nowhere' is not an import path. Write package.module.Class."),
+        ("no_such_module.Thing", "'no_such_module.Thing' cannot be imported: there is no module no_such_module."),
+        ("kinfolk.policies.simple.Randm", "The module kinfolk.policies.simple has no Randm. "
+         "Did you mean 'Random'? Known: Bytes, Ints, WorldSpec, Memory, MemoryLayout, Rows, Reactive, Noop, Random."),
+    ],
+)  # fmt: skip
+def test_a_path_that_leads_nowhere_is_refused(path, sentence):
+    with pytest.raises(UsageError) as refused:
+        load_path(path)
+    assert str(refused.value) == sentence
+
+
+def test_other_packages_add_worlds_by_entry_point(monkeypatch):
+    class Point:
+        name, value, dist = "pond", "ponds.world:Pond", None
+
+    monkeypatch.setattr(
+        "kinfolk.core.registry.entry_points",
+        lambda group: [Point] if group == "kinfolk.worlds" else [],
+    )
+    registry = Registry("world", {"forage": Entry("a:b", "")})
+    assert list(registry) == ["forage", "pond"]
+    assert registry.entry("pond").path == "ponds.world:Pond"
+    assert "pond" in registry

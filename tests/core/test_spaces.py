@@ -1,0 +1,44 @@
+import numpy as np
+import pytest
+
+from kinfolk.core.errors import UnknownNameError
+from kinfolk.core.spaces import Field, Group, Head, WorldSpec
+
+GROUP = Group(
+    "cog",
+    (Field("window", (3, 3), "uint8"), Field("body", (2,), "float32"), Field("id", (), "int64")),
+    (Head("move", ("stay", "go")),),
+)
+
+
+def test_fields_are_laid_one_after_another_each_at_a_multiple_of_8():
+    assert GROUP.offsets == {"window": 0, "body": 16, "id": 24}
+    assert GROUP.row_bytes == 32
+
+
+def test_reading_a_field_gives_a_view_of_the_bytes():
+    rows = np.zeros((4, 40), dtype=np.uint8)
+    GROUP.read(rows, "body")[2] = [1.5, -2.0]
+    assert rows[2, 16:24].view(np.float32).tolist() == [1.5, -2.0]
+    assert GROUP.read(rows, "window").shape == (4, 3, 3)
+    assert GROUP.read(rows, "id").shape == (4,)
+
+
+def test_an_unknown_field_or_group_is_named_with_the_known_ones():
+    with pytest.raises(UnknownNameError) as refused:
+        GROUP.read(np.zeros((1, 32), dtype=np.uint8), "windw")
+    assert str(refused.value) == (
+        "Group cog has no field 'windw'. Did you mean 'window'? Known: window, body, id."
+    )
+    with pytest.raises(UnknownNameError) as refused:
+        WorldSpec("w", 2, (GROUP,), 10).group_index("cgo")
+    assert str(refused.value) == "World w has no group 'cgo'. Did you mean 'cog'? Known: cog."
+
+
+def test_a_spec_survives_json():
+    import json
+
+    spec = WorldSpec("w", 2, (GROUP,), 10)
+    assert WorldSpec.from_dict(json.loads(json.dumps(spec.to_dict()))) == spec
+    assert spec.row_bytes == 32
+    assert spec.choices.tolist() == [[2]]

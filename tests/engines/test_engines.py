@@ -1,0 +1,103 @@
+import multiprocessing
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+
+from kinfolk.core.errors import EngineError, SettingsError
+from kinfolk.engines import ENGINES, make_engine
+from kinfolk.engines.processes import Processes
+from kinfolk.testing.engine_contract import (
+    EngineContract,
+    lose_worker_always,
+    lose_worker_once,
+    square,
+)
+
+
+class TestEveryEngine(EngineContract):
+    @pytest.fixture(params=list(ENGINES))
+    def engine(self, request):
+        engine = make_engine(request.param, 2)
+        yield engine
+        engine.close()
+
+
+@pytest.fixture
+def processes():
+    engine = Processes(2)
+    yield engine
+    engine.close()
+
+
+def test_a_lost_worker_means_its_tasks_run_again(processes, tmp_path):
+    items = [(number, str(tmp_path / "lost")) for number in range(10)]
+    assert list(processes.map(lose_worker_once, items)) == list(range(10))
+    assert (tmp_path / "lost").exists(), "no worker was lost, so nothing was shown"
+
+
+def test_a_task_that_always_loses_its_worker_is_given_up(processes):
+    with pytest.raises(EngineError) as failed:
+        list(processes.map(lose_worker_always, [7]))
+    assert (
+        str(failed.value)
+        == "lose_worker_always lost its worker 3 times and was given up; its item was 7."
+    )
+    assert list(processes.map(square, [3])) == [9]
+
+
+def test_closing_leaves_no_process_and_no_shared_memory(processes):
+    handle = processes.share(list(range(1000)))
+    list(processes.map(square, range(4)))
+    workers = [child.pid for child in multiprocessing.active_children()]
+    assert len(workers) >= 1
+    processes.close()
+    assert not any(alive(pid) for pid in workers)
+    with pytest.raises(FileNotFoundError):
+        handle.get()
+
+
+def test_zero_jobs_are_refused():
+    with pytest.raises(SettingsError) as refused:
+        Processes(0)
+    assert str(refused.value) == "The number of jobs must be at least 1, not 0."
+
+
+def alive(pid):
+    try:
+        with open(f"/proc/{pid}/stat") as file:
+            return file.read().rsplit(")", 1)[1].split()[0] != "Z"
+    except FileNotFoundError:
+        return False
+
+
+ORPHANS = """
+import multiprocessing, time
+from kinfolk.engines.processes import Processes
+from kinfolk.testing.engine_contract import square
+if __name__ == "__main__":
+    engine = Processes(2)
+    list(engine.map(square, range(8)))
+    print(*(c.pid for c in multiprocessing.active_children()), flush=True)
+    time.sleep(60)
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="looks at /proc")
+def test_workers_do_not_outlive_a_parent_that_is_killed(tmp_path):
+    script = tmp_path / "parent.py"
+    script.write_text(ORPHANS)
+    parent = subprocess.Popen([sys.executable, str(script)], stdout=subprocess.PIPE, text=True)
+    workers = [int(pid) for pid in parent.stdout.readline().split()]
+    assert len(workers) == 2
+    assert all(map(alive, workers))
+    os.kill(parent.pid, signal.SIGKILL)
+    parent.wait()
+    parent.stdout.close()
+    end = time.monotonic() + 5
+    while any(map(alive, workers)) and time.monotonic() < end:
+        time.sleep(0.05)
+    assert not any(map(alive, workers))

@@ -1,0 +1,25 @@
+"""The code in the documents runs."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+BLOCK = re.compile(r"```python\n(.*?)```", re.S)
+
+
+@pytest.mark.parametrize("page", ["README.md", "CONTRIBUTING.md"])
+def test_python_in_the_page_runs(page, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    blocks = BLOCK.findall((ROOT / page).read_text())
+    assert blocks, f"{page} has no example"
+    for block in blocks:
+        exec(compile(block, page, "exec"), {"__name__": "example"})
+
+
+def test_the_map_of_folders_in_the_readme_is_complete():
+    text = (ROOT / "README.md").read_text()
+    for folder in sorted((ROOT / "src" / "kinfolk").iterdir()):
+        if folder.is_dir() and (folder / "__init__.py").exists():
+            assert f"`{folder.name}`" in text, f"README.md does not mention {folder.name}"

@@ -1,0 +1,209 @@
+"""The probe's rules, on hand-made numbers."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from kinfolk.core.errors import ContractError, SettingsError
+from kinfolk.testing.probe.settings import Probe
+from kinfolk.testing.probe.world import ProbeWorld
+from kinfolk.testing.world_contract import keys_for, observations_of, random_actions
+
+LEFT, STAY, RIGHT = 0, 1, 2
+QUIET, CALL = 0, 1
+
+
+def placed(cells, energies, groups=None, food=(), **rules):
+    """One world with agents where the test wants them."""
+    groups = groups or [0] * len(cells)
+    grazers = groups.count(0)
+    base = {"cells": 8, "rows": 4, "growth": 0.0}
+    probe = Probe(**{**base, **rules, "grazers": grazers, "hunters": len(cells) - grazers})
+    world = ProbeWorld(probe)
+    world.watch(True)
+    world.reset(keys_for(range(1)))
+    state = world._state
+    state.cell[0, : len(cells)] = cells
+    state.energy[0, : len(cells)] = energies
+    for cell in food:
+        state.food[0, cell] = 1
+    return world, state
+
+
+def act(world, *choices):
+    actions = np.zeros((world.spec.rows, 2), dtype=np.int64)
+    actions[:, 0] = STAY
+    for row, choice in enumerate(choices):
+        actions[row] = choice
+    world.step(actions)
+
+
+def test_a_step_on_the_ring_costs_one_and_goes_round():
+    world, state = placed([0, 7], [5, 5])
+    act(world, (LEFT, QUIET), (RIGHT, QUIET))
+    assert state.cell[0, :2].tolist() == [7, 0]
+    assert state.energy[0, :2].tolist() == [4, 4]
+    assert world.counters()["spent"].tolist() == [2]
+
+
+def test_of_two_grazers_on_one_cell_the_older_life_eats():
+    world, state = placed([3, 3], [5, 5], food=[3])
+    act(world)
+    assert state.energy[0, :2].tolist() == [9, 5]
+    assert world.columns.reward[:2].tolist() == [4.0, 0.0]
+    assert state.food[0].sum() == 0
+
+
+def test_a_hunter_takes_what_the_first_grazer_on_its_cell_has():
+    world, state = placed([2, 2, 2], [2, 9, 5], groups=[0, 0, 1])
+    act(world)
+    assert state.energy[0, :3].tolist() == [0, 9, 7]
+    assert world.columns.terminated[:3].tolist() == [True, False, False]
+    kinds = [(h.kind, h.uid, h.other, h.value) for h in world.happenings()]
+    assert kinds == [("bite", 2, 0, 2.0), ("death", 0, -1, 1.0)]
+
+
+def test_two_that_call_on_one_cell_have_a_child_and_pay_half_each():
+    world, state = placed([4, 4], [10, 12])
+    act(world, (STAY, CALL), (STAY, CALL))
+    assert state.energy[0, :3].tolist() == [6, 8, 8]
+    assert world.columns.uid[:4].tolist() == [0, 1, 2, -1]
+    assert world.columns.parents[2].tolist() == [0, 1]
+    assert world.columns.parent_rows[2].tolist() == [0, 1]
+    assert world.columns.reward[:3].tolist() == [1.0, 1.0, 0.0]
+
+
+@pytest.mark.parametrize(
+    ("cells", "energies", "voices", "groups"),
+    [
+        ([4, 5], [10, 10], (CALL, CALL), [0, 0]),
+        ([4, 4], [10, 9], (CALL, CALL), [0, 0]),
+        ([4, 4], [10, 10], (CALL, QUIET), [0, 0]),
+        ([4, 4], [13, 13], (CALL, CALL), [0, 1]),
+    ],
+    ids=["apart", "too poor", "one is quiet", "two kinds"],
+)
+def test_no_child_comes_of(cells, energies, voices, groups):
+    world, _ = placed(cells, energies, groups)
+    act(world, *((STAY, voice) for voice in voices))
+    assert world.counters()["births"].tolist() == [0]
+
+
+def test_a_birth_without_a_free_row_is_counted_and_costs_nothing():
+    world, state = placed([1, 1, 5, 6], [10, 10, 9, 9], rows=4)
+    act(world, (STAY, CALL), (STAY, CALL))
+    assert world.counters()["blocked"].tolist() == [1]
+    assert state.energy[0, :2].tolist() == [10, 10]
+
+
+def test_the_row_of_the_dead_is_given_away_a_step_later():
+    world, _ = placed([1, 1, 5, 6], [10, 10, 1, 9], rows=4)
+    act(world, (STAY, QUIET), (STAY, QUIET), (LEFT, QUIET))
+    assert world.columns.terminated.tolist() == [False, False, True, False]
+    assert world.columns.uid.tolist() == [0, 1, 2, 3]
+    act(world, (STAY, CALL), (STAY, CALL))
+    assert world.columns.uid.tolist() == [0, 1, 4, 3]
+    assert world.columns.terminated.tolist() == [False] * 4
+
+
+def test_the_dying_are_shown_where_they_fell():
+    world, _ = placed([5, 1], [1, 9], food=[6])
+    act(world, (LEFT, QUIET))
+    seen = world.spec.groups[0].read(observations_of(world), "window")
+    assert not world.columns.alive[0]
+    assert seen[0, 4, 0] == 1, "two cells to the right of cell 4 lies the food of cell 6"
+    act(world)
+    assert not observations_of(world)[0].any()
+
+
+def test_groups_see_windows_of_their_own():
+    world, _ = placed([3, 4], [7, 5], groups=[0, 1], food=[5])
+    grazer, hunter = world.spec.groups
+    seen = observations_of(world)
+    assert grazer.read(seen, "window")[0].tolist() == [
+        [0, 0, 0],
+        [0, 0, 0],
+        [0, 1, 0],
+        [0, 0, 1],
+        [1, 0, 0],
+    ]
+    assert hunter.read(seen, "window")[1].tolist() == [[0, 1, 0], [0, 0, 1], [1, 0, 0]]
+    assert grazer.read(seen, "body")[0].tolist() == [7.0, 0.0, 0.0, 0.0]
+
+
+def test_time_truncates_the_living_and_extinction_ends_early():
+    world, _ = placed([1, 2], [9, 9], max_ticks=1)
+    act(world)
+    assert (world.done[0], world.columns.truncated[:2].tolist()) == (True, [True, True])
+    world, _ = placed([1], [1])
+    act(world, (LEFT, QUIET))
+    assert (world.done[0], world.tick[0], world.columns.truncated.any()) == (True, 1, False)
+
+
+@settings(max_examples=25, deadline=None)
+@given(
+    st.builds(
+        Probe,
+        cells=st.integers(3, 9),
+        rows=st.integers(8, 20),
+        grazers=st.integers(0, 5),
+        hunters=st.integers(0, 3),
+        meal=st.integers(1, 9),
+        bite=st.integers(1, 9),
+        birth_energy=st.integers(4, 12),
+        birth_cost=st.integers(1, 4),
+        max_age=st.integers(2, 40),
+        growth=st.floats(0, 1),
+    ),
+    st.integers(0, 1000),
+)
+def test_energy_leaves_one_account_only_into_another(probe, salt):
+    world = ProbeWorld(probe, 3)
+    world.reset(keys_for(range(3), seed=salt))
+    start = world.energy()
+    for _ in range(probe.max_ticks):
+        world.step(random_actions(world, salt))
+        count = world.counters()
+        balance = start + probe.meal * count["grown"] - count["spent"] - count["lost"]
+        assert world.energy().tolist() == balance.tolist()
+
+
+def test_rows_are_reused_and_uids_are_not_over_ten_thousand_births():
+    probe = Probe(
+        cells=3, rows=16, grazers=8, hunters=0, growth=1.0, birth_energy=2, birth_cost=1,
+        meal=9, max_age=8, max_ticks=100_000,
+    )  # fmt: skip
+    world = ProbeWorld(probe)
+    world.reset(keys_for(range(1)))
+    actions = np.ones((16, 2), dtype=np.int64)
+    lived, rows_used = [], set()
+    known = np.full(16, -1)
+    while world.counters()["births"][0] < 10_000:
+        assert not world.done[0]
+        world.step(actions)
+        uid = world.columns.uid
+        for row in np.flatnonzero((uid != known) & (uid >= 0)):
+            lived.append(int(uid[row]))
+            rows_used.add(int(row))
+        known = uid.copy()
+    born = [uid for uid in lived if uid >= 8]
+    assert len(born) >= 10_000
+    assert len(set(born)) == len(born)
+    assert sorted(born) == list(range(8, 8 + len(born)))
+    assert rows_used == set(range(16))
+
+
+def test_more_founders_than_rows_are_refused():
+    with pytest.raises(SettingsError) as refused:
+        ProbeWorld(Probe(rows=4, grazers=3, hunters=2))
+    assert str(refused.value) == "Probe.rows must hold all 5 founders, not 4."
+
+
+def test_an_action_that_does_not_exist_is_refused_by_name():
+    world, _ = placed([1, 2], [9, 9], groups=[0, 1])
+    actions = np.zeros((4, 2), dtype=np.int64)
+    actions[1, 1] = 2
+    with pytest.raises(ContractError) as refused:
+        world.step(actions)
+    assert str(refused.value) == "Agent 1 of world 0 chose 2 for voice; a hunter has 0 to 1."
