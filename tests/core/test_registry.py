@@ -16,9 +16,9 @@ def test_every_entry_of_every_registry_can_be_loaded_and_says_what_it_is(registr
 
 def test_an_unknown_name_suggests_the_nearest():
     with pytest.raises(UnknownNameError) as refused:
-        Registry("world", {"forage": Entry("a:b", ""), "ecology": Entry("c:d", "")}).entry(
-            "forrage"
-        )
+        Registry(
+            "world", "worlds", {"forage": Entry("a:b", ""), "ecology": Entry("c:d", "")}
+        ).entry("forrage")
     assert str(refused.value) == (
         "No world is named 'forrage'. Did you mean 'forage'? Known: forage, ecology."
     )
@@ -48,7 +48,7 @@ def test_other_packages_add_worlds_by_entry_point(monkeypatch):
         "kinfolk.core.registry.entry_points",
         lambda group: [Point] if group == "kinfolk.worlds" else [],
     )
-    registry = Registry("world", {"forage": Entry("a:b", "")})
+    registry = Registry("world", "worlds", {"forage": Entry("a:b", "")})
     assert list(registry) == ["forage", "pond"]
     assert registry.entry("pond").path == "ponds.world:Pond"
     assert "pond" in registry

@@ -37,6 +37,7 @@ def eval_command(
     from kinfolk.store.keep import keep
     from kinfolk.store.run import create, open_run
 
+    workers = make_engine(engine, jobs)
     if resume is not None:
         run = open_run(resume)
         settings = read(Evaluate, run.about["settings"])
@@ -63,7 +64,6 @@ def eval_command(
         summary = list(run.events())[-1]
     else:
         say_if_cold()
-        workers = make_engine(engine, jobs)
         try:
             with progress("Episodes", settings.episodes, done) as tell:
                 for event in keep(run, lambda snapshot: evaluate(settings, workers, snapshot)):

@@ -23,10 +23,11 @@ class Entry:
 class Registry:
     """Names of one kind of thing, each with the import path `module:attribute` behind it.
 
-    Other packages add theirs through the entry-point group `kinfolk.<kind>s`.
+    Other packages add theirs through the entry-point group `kinfolk.<plural>`.
     """
 
     kind: str
+    plural: str
     table: Mapping[str, Entry]
     _plugins: dict[str, Entry] | None = field(default=None, repr=False)
 
@@ -57,7 +58,7 @@ class Registry:
         if self._plugins is None:
             self._plugins = {
                 point.name: Entry(point.value, f"from {point.dist.name if point.dist else '?'}")
-                for point in entry_points(group=f"kinfolk.{self.kind}s")
+                for point in entry_points(group=f"kinfolk.{self.plural}")
             }
         return self._plugins
 

@@ -7,6 +7,7 @@ from kinfolk.engines.base import Engine
 
 ENGINES = Registry(
     "engine",
+    "engines",
     {
         "local": Entry("kinfolk.engines.local:Local", "in this process, one task after another"),
         "processes": Entry("kinfolk.engines.processes:Processes", "in worker processes"),

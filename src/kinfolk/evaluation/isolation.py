@@ -65,12 +65,14 @@ class Isolated:
 
     def begin(self, rows: Rows, memory: Memory, keys: Ints) -> None:
         """Forward; wait until it is done."""
+        self._still_there("begin")
         self._wire.put_rows(rows, keys)
         self._send(BEGIN, "begin")
         self._gather("begin", self._patience)
 
     def ask(self, observations: Bytes, rows: Rows, memory: Memory, keys: Ints) -> None:
         """Forward and come back at once: every slot is asked before the first answer is taken."""
+        self._still_there("ask")
         self._rows = len(keys)
         self._wire.put_rows(rows, keys)
         self._wire.observations[: self._rows] = observations
@@ -103,9 +105,11 @@ class Isolated:
         self._pipe.close()
         self._wire.close(remove=True)
 
-    def _send(self, kind: int, method: str) -> None:
+    def _still_there(self, method: str) -> None:
         if self._closed:
             raise PolicyFailedError(f"{self._name} has ended and cannot be asked to {method}.")
+
+    def _send(self, kind: int, method: str) -> None:
         self._question += 1
         self._wire.header[:2] = self._question, kind
         try:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from scipy.stats import bootstrap
 
 from kinfolk.core.arrays import AnyArray
 
@@ -30,6 +29,8 @@ def estimate(values: AnyArray) -> Estimate:
     mean = float(numbers.mean())
     if len(numbers) < 2 or numbers.min() == numbers.max():
         return Estimate(mean, mean, mean)
+    from scipy.stats import bootstrap  # takes most of a second to import, and is needed last
+
     # scipy's default (BCa) needs a jackknife of its own; percentile is enough for a mean.
     interval = bootstrap(
         (numbers,),

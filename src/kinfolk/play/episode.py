@@ -197,7 +197,7 @@ class Play:
 
     def _arrays(self) -> dict[str, AnyArray]:
         own: dict[str, AnyArray] = {
-            "observations": self.observations, "episode": self._episode,
+            "observations": self.observations, "actions": self.actions, "episode": self._episode,
             "episode_key": self._episode_key, "idle": self._idle, "next": self._next,
         }  # fmt: skip
         own |= {f"seats/{name}": array for name, array in self.seats._asdict().items()}

@@ -24,6 +24,7 @@ _PROBE = "kinfolk.testing.probe.policies"
 
 POLICIES = Registry(
     "policy",
+    "policies",
     {
         "random": Entry("kinfolk.policies.simple:Random", "every action with equal chance"),
         "noop": Entry("kinfolk.policies.simple:Noop", "does nothing"),

@@ -13,6 +13,7 @@ from typing import Any
 from kinfolk.core.errors import StoreError, UsageError
 from kinfolk.core.settings import parse
 
+UNFINISHED = ".unfinished-"  # begins the names of files that are still being written
 _REASONS = {
     errno.ENOSPC: "the disk is full",
     errno.EDQUOT: "the disk quota is used up",
@@ -31,7 +32,7 @@ def write_atomic(path: Path, data: bytes) -> None:
     """
     with saying(f"{path} was not written", "What was there before is untouched."):
         path.parent.mkdir(parents=True, exist_ok=True)
-        handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+        handle, name = tempfile.mkstemp(dir=path.parent, prefix=f"{UNFINISHED}{path.name}.")
         try:
             with os.fdopen(handle, "wb") as file:
                 file.write(data)

@@ -18,7 +18,7 @@ from typing import IO, Any
 from kinfolk.core.errors import DamagedRunError, StoreError, UsageError, suggestion
 from kinfolk.core.events import Event, Snapshot
 from kinfolk.store.checkpoint import load_snapshot, save_snapshot
-from kinfolk.store.files import saying, write_atomic
+from kinfolk.store.files import UNFINISHED, saying, write_atomic
 from kinfolk.store.journal import PACKED, PLAIN, read_events
 
 FORMAT = 1
@@ -70,6 +70,7 @@ class Run:
             DamagedRunError: The checkpoint or the events before it are damaged.
         """
         self._take_lock()
+        self._sweep()
         found = self.checkpoints()
         snapshot, events, size = None, 0, 0
         if found:
@@ -131,6 +132,12 @@ class Run:
                 raise StoreError(
                     f"The run {self.folder} is being written by another process."
                 ) from None
+
+    def _sweep(self) -> None:
+        """Remove what a writer that was killed left half-written. Only with the lock held."""
+        with saying(f"{self.folder} could not be swept"):
+            for left in self.folder.rglob(f"{UNFINISHED}*"):
+                left.unlink()
 
     def _writing(self) -> IO[bytes]:
         if self._file is None:

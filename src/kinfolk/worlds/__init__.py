@@ -9,6 +9,7 @@ from kinfolk.core.registry import Entry, Registry
 
 WORLDS = Registry(
     "world",
+    "worlds",
     {
         "probe": Entry(
             "kinfolk.testing.probe.world:ProbeWorld",

@@ -1,0 +1,65 @@
+import errno
+import os
+
+import pytest
+
+from kinfolk.core.errors import StoreError, UsageError
+from kinfolk.store.files import read_settings, write_atomic
+
+
+def test_a_file_is_replaced_whole(tmp_path):
+    path = tmp_path / "deep" / "a.txt"
+    write_atomic(path, b"one")
+    write_atomic(path, b"two")
+    assert path.read_bytes() == b"two"
+    assert [p.name for p in path.parent.iterdir()] == ["a.txt"]
+
+
+def fails_with(code):
+    def call(*_):
+        raise OSError(code, os.strerror(code))
+
+    return call
+
+
+@pytest.mark.parametrize(
+    ("code", "reason"),
+    [(errno.ENOSPC, "the disk is full"), (errno.EIO, "input/output error")],
+)
+def test_a_disk_that_fails_leaves_what_was_there(tmp_path, monkeypatch, code, reason):
+    path = tmp_path / "a.txt"
+    write_atomic(path, b"one")
+    monkeypatch.setattr(os, "fsync", fails_with(code))
+    with pytest.raises(StoreError) as failed:
+        write_atomic(path, b"two")
+    assert (
+        str(failed.value)
+        == f"{path} was not written: {reason}. What was there before is untouched."
+    )
+    assert path.read_bytes() == b"one"
+    assert [p.name for p in tmp_path.iterdir()] == ["a.txt"], "no temporary file is left"
+
+
+def test_a_failure_between_writing_and_renaming_leaves_no_trace(tmp_path, monkeypatch):
+    monkeypatch.setattr(os, "replace", fails_with(errno.ENOSPC))
+    with pytest.raises(StoreError, match="the disk is full"):
+        write_atomic(tmp_path / "a.txt", b"one")
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("name", "data", "sentence"),
+    [
+        ("a.yaml", b"a: 1", "Settings are read from .toml or .json files, not from {path}."),
+        ("a.toml", b"\xff\xfe", "{path} is not a text file."),
+        ("a.toml", None, "There is no file {path}."),
+        ("a.json", b"{}x", "{path} is not valid JSON: Extra data: line 1 column 3 (char 2)."),
+    ],
+)
+def test_settings_files_that_cannot_be_read(tmp_path, name, data, sentence):
+    path = tmp_path / name
+    if data is not None:
+        path.write_bytes(data)
+    with pytest.raises(UsageError) as refused:
+        read_settings(path)
+    assert str(refused.value) == sentence.format(path=path)

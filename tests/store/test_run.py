@@ -1,0 +1,217 @@
+import errno
+import gzip
+import os
+import threading
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+import pytest
+
+from kinfolk.core.errors import DamagedRunError, StoreError, UsageError
+from kinfolk.core.events import Event, Snapshot
+from kinfolk.store.journal import follow
+from kinfolk.store.keep import keep
+from kinfolk.store.run import create, list_runs, open_run
+
+
+@dataclass(frozen=True, kw_only=True)
+class Counted(Event):
+    kind: ClassVar[str] = "counted"
+    value: int
+
+
+def counting(stop, fail_at=None):
+    """A job: counts, and snapshots every third number."""
+
+    def job(resume):
+        start = 0 if resume is None else int(resume.arrays["at"][0])
+        for number in range(start, stop):
+            if number == fail_at:
+                raise RuntimeError("stopped on purpose")
+            yield Counted(step=number, value=number * number)
+            if number % 3 == 2:
+                yield Snapshot(
+                    step=number + 1, arrays={"at": np.array([number + 1])}, notes={"n": number}
+                )
+
+    return job
+
+
+@pytest.fixture
+def run(tmp_path):
+    return create(tmp_path / "runs" / "one", "count", {"stop": 10})
+
+
+def test_a_job_is_drained_into_a_folder_that_can_be_read_again(run):
+    passed_on = list(keep(run, counting(10)))
+    again = open_run(run.folder)
+    assert (
+        [e["value"] for e in again.events()]
+        == [e.value for e in passed_on]
+        == [n * n for n in range(10)]
+    )
+    assert again.status == "done"
+    assert again.about["settings"] == {"stop": 10}
+    assert sorted(p.name for p in run.folder.iterdir()) == [
+        "checkpoints", "events.jsonl.gz", "lock", "settings.json",
+    ]  # fmt: skip
+
+
+def test_only_the_last_three_checkpoints_are_kept(run):
+    list(keep(run, counting(30)))
+    assert [p.stem for p in run.checkpoints()] == ["00000024", "00000027", "00000030"]
+
+
+@pytest.mark.parametrize("fail_at", [0, 1, 3, 5, 8, 9])
+def test_a_run_that_failed_resumes_to_the_same_bytes(tmp_path, run, fail_at):
+    whole = create(tmp_path / "whole", "count", {})
+    list(keep(whole, counting(10)))
+    with pytest.raises(RuntimeError):
+        list(keep(run, counting(10, fail_at)))
+    assert run.status == "stopped"
+    list(keep(open_run(run.folder), counting(10)))
+    assert (run.folder / "events.jsonl.gz").read_bytes() == (
+        whole.folder / "events.jsonl.gz"
+    ).read_bytes()
+
+
+def test_events_can_be_followed_while_they_are_written(run):
+    seen, gate = [], threading.Event()
+
+    def job(resume):
+        for item in counting(6)(resume):
+            yield item
+            gate.wait(0.02)
+
+    writer = threading.Thread(target=lambda: list(keep(run, job)))
+    writer.start()
+    for event in follow(run.folder, over=lambda: not writer.is_alive(), pause=0.005):
+        seen.append(event["value"])
+    writer.join()
+    assert seen == [0, 1, 4, 9, 16, 25]
+
+
+def test_a_line_that_is_being_written_is_not_read_yet(run):
+    run.start()
+    run.append(Counted(step=0, value=1))
+    with (run.folder / "events.jsonl").open("ab") as file:
+        file.write(b'{"kind": "coun')
+    assert [event["value"] for event in run.events()] == [1]
+    run.close()
+
+
+def test_two_writers_never_meet(run):
+    run.start()
+    other = open_run(run.folder)
+    assert other.status == "running"
+    with pytest.raises(StoreError) as refused:
+        other.start()
+    assert str(refused.value) == f"The run {run.folder} is being written by another process."
+    run.close()
+    assert other.status == "stopped"
+
+
+def test_a_full_disk_stops_the_run_and_leaves_it_resumable(run, monkeypatch):
+    def full(*_):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    with monkeypatch.context() as patch:
+        patch.setattr("kinfolk.store.files.os.fsync", full)
+        with pytest.raises(StoreError) as failed:
+            list(keep(run, counting(10)))
+    assert str(failed.value) == (
+        f"{run.folder / 'events.jsonl'} could not be written: the disk is full. The run can be resumed."
+    )
+    assert run.checkpoints() == []
+    list(keep(open_run(run.folder), counting(10)))
+    assert [event["value"] for event in run.events()] == [n * n for n in range(10)]
+
+
+def damage(run, name, data):
+    (run.folder / name).write_bytes(data)
+
+
+@pytest.mark.parametrize(
+    ("name", "data", "sentence"),
+    [
+        ("settings.json", b"{", "{folder}/settings.json is damaged: Expecting property name enclosed in "
+         "double quotes: line 1 column 2 (char 1)."),
+        ("settings.json", b'{"format": 99}', "{folder}/settings.json has format 99; this kinfolk reads 1."),
+        ("settings.json", b"[]", "{folder}/settings.json has format None; this kinfolk reads 1."),
+    ],
+)  # fmt: skip
+def test_a_damaged_run_is_refused(run, name, data, sentence):
+    damage(run, name, data)
+    with pytest.raises(DamagedRunError) as refused:
+        open_run(run.folder)
+    assert str(refused.value) == sentence.format(folder=run.folder)
+
+
+def test_a_damaged_event_is_named_by_its_line(run):
+    damage(run, "events.jsonl", b'{"kind": "a"}\nnonsense\n')
+    with pytest.raises(DamagedRunError) as refused:
+        list(run.events())
+    assert str(refused.value) == f"{run.folder}/events.jsonl is damaged: line 2 is not an event."
+
+
+def test_packed_events_that_are_cut_short_are_refused(run):
+    damage(run, "events.jsonl.gz", gzip.compress(b'{"kind": "a"}\n' * 50)[:-20])
+    with pytest.raises(DamagedRunError, match=r"events\.jsonl\.gz is cut short or damaged"):
+        list(run.events())
+
+
+def test_a_cut_checkpoint_is_refused_and_nothing_is_changed(run):
+    with pytest.raises(RuntimeError):
+        list(keep(run, counting(10, fail_at=8)))
+    newest = run.checkpoints()[-1]
+    newest.write_bytes(newest.read_bytes()[:-3])
+    before = (run.folder / "events.jsonl").read_bytes()
+    with pytest.raises(
+        DamagedRunError, match=f"^The checkpoint {newest} is cut short or damaged: "
+    ):
+        open_run(run.folder).start()
+    assert (run.folder / "events.jsonl").read_bytes() == before
+
+
+def test_events_shorter_than_the_checkpoint_says_are_refused(run):
+    with pytest.raises(RuntimeError):
+        list(keep(run, counting(10, fail_at=8)))
+    damage(run, "events.jsonl", b"")
+    with pytest.raises(DamagedRunError) as refused:
+        open_run(run.folder).start()
+    path = run.folder / "events.jsonl"
+    assert str(refused.value) == (
+        f"{path} is cut short: it has 0 bytes, and the checkpoint 00000006.safetensors was written after "
+        f"{sum(len(Counted(step=n, value=n * n).to_line()) + 1 for n in range(6))}."
+    )
+
+
+def test_runs_are_listed_newest_first_and_strangers_are_passed_over(tmp_path):
+    for number, name in enumerate(("old", "new")):
+        made = create(tmp_path / name, "count", {})
+        os.utime(made.folder / "settings.json", (number, number))
+    (tmp_path / "stranger").mkdir()
+    (tmp_path / "broken").mkdir()
+    (tmp_path / "broken" / "settings.json").write_text("{")
+    assert [found.name for found in list_runs(tmp_path)] == ["new", "old"]
+
+
+def test_a_run_that_is_not_there_suggests_the_nearest(run):
+    with pytest.raises(UsageError) as refused:
+        open_run(run.folder.parent / "onne")
+    assert (
+        str(refused.value)
+        == f"There is no run {run.folder.parent}/onne. Did you mean 'one'? Known: one."
+    )
+    with pytest.raises(DamagedRunError) as refused:
+        open_run(run.folder.parent)
+    assert str(refused.value) == f"{run.folder.parent} is not a run: it has no settings.json."
+
+
+def test_a_run_is_not_made_twice(run):
+    with pytest.raises(UsageError) as refused:
+        create(run.folder, "count", {})
+    assert str(refused.value) == (
+        f"{run.folder} exists already. Choose another --out, or go on with --resume."
+    )
