@@ -176,6 +176,8 @@ def test_ctrl_c_stops_at_once_and_leaves_a_run_that_can_go_on(tmp_path):
     running = subprocess.Popen(
         [*KINFOLK, *words, "--out", "mine"], cwd=tmp_path, stderr=subprocess.PIPE, text=True,
         start_new_session=True,
+        # A shell that starts us in the background has us ignore SIGINT; a terminal does not.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     )  # fmt: skip
     end = time.monotonic() + 60
     while not list(tmp_path.glob("mine/checkpoints/*")) and time.monotonic() < end:

@@ -20,7 +20,7 @@ from kinfolk.worlds import build as build_world
 
 FOUR = ["kin://probe-plain", "kin://probe-hoard", "kin://probe-gru", "kin://probe-members"]
 every_policy = pytest.mark.parametrize("uri", FOUR)
-UNCOMPILED = """
+ELSEWHERE = """
 import json, sys
 from kinfolk.testing.transcript import transcript
 print(json.dumps(transcript("probe", {"all": sys.argv[1]}, episodes=range(2), batch=2, max_ticks=25)))
@@ -104,14 +104,25 @@ def test_restoring_a_snapshot_equals_going_on(uri):
     assert transcribe(other) == went_on
 
 
+def transcript_in_a_process(uri, **env):
+    """The transcript of `uri` as a process with another environment makes it, and ours."""
+    done = subprocess.run(
+        [sys.executable, "-c", ELSEWHERE, uri],
+        env={**os.environ, **env}, capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    ours = transcript("probe", {"all": uri}, episodes=range(2), batch=2, max_ticks=25)
+    return {int(k): v for k, v in json.loads(done.stdout).items()}, ours
+
+
 @every_policy
 def test_compiled_equals_uncompiled(uri):
-    env = {**os.environ, "NUMBA_DISABLE_JIT": "1"}
-    done = subprocess.run(
-        [sys.executable, "-c", UNCOMPILED, uri], env=env, capture_output=True, text=True, check=True
-    )
-    compiled = transcript("probe", {"all": uri}, episodes=range(2), batch=2, max_ticks=25)
-    assert {int(k): v for k, v in json.loads(done.stdout).items()} == compiled
+    uncompiled, compiled = transcript_in_a_process(uri, NUMBA_DISABLE_JIT="1")
+    assert uncompiled == compiled
+
+
+def test_no_kernel_reaches_outside_its_arrays():
+    checked, unchecked = transcript_in_a_process("kin://probe-hoard", KINFOLK_BOUNDSCHECK="1")
+    assert checked == unchecked
 
 
 def test_renaming_and_reordering_slots_changes_no_result():

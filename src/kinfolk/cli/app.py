@@ -19,6 +19,8 @@ from kinfolk.cli.lists import policies, runs, worlds
 from kinfolk.cli.play import play
 from kinfolk.core.errors import KinfolkError, suggestion
 
+INTERRUPTED = 130
+
 # No rich markup in help: it would double the time of `kinfolk --help`.
 app = typer.Typer(
     name="kinfolk",
@@ -49,8 +51,11 @@ def main(arguments: list[str] | None = None) -> NoReturn:
     debug = "--debug" in words
     words = [word for word in words if word != "--debug"] or ["--help"]
     try:
-        app(words, prog_name="kinfolk", standalone_mode=False)
+        # An exit inside a command comes back as a number; so does Ctrl-C, as 130.
+        code = app(words, prog_name="kinfolk", standalone_mode=False) or 0
         sys.stdout.flush()
+        if code == INTERRUPTED:
+            raise KeyboardInterrupt
     except BrokenPipeError:  # the reader of our output has gone, as `head` does
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(0)
@@ -60,7 +65,7 @@ def main(arguments: list[str] | None = None) -> NoReturn:
         sentence, code = _explain(error)
         typer.echo(sentence, err=True)
         sys.exit(code)
-    sys.exit(0)
+    sys.exit(code)
 
 
 def _explain(error: BaseException) -> tuple[str, int]:
@@ -75,7 +80,7 @@ def _explain(error: BaseException) -> tuple[str, int]:
             sentence = f"There is no command '{asked}'.{suggestion(asked, names)}"
         return sentence, 2
     if isinstance(error, (KeyboardInterrupt, typer.Abort)):
-        return "Interrupted.", 130
+        return "Interrupted.", INTERRUPTED
     return (
         f"kinfolk itself failed, with {type(error).__name__}: {error}. "
         f"Run it again with --debug to see where.",
