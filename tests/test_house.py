@@ -12,6 +12,7 @@ MAY_TOUCH_DISK = {
     "store/": "the only layer that does",
     "core/jit.py": "reads kernel sources; numba writes its cache beside them",
     "testing/engine_contract.py": "a task that dies once has to remember that it did",
+    "testing/processes.py": "looks at /proc",
     "cli/app.py": "gives stdout to the null device when its reader has gone",
 }
 CALLS = {"open", "io.open", "os.open", "os.mkdir", "os.makedirs", "os.remove", "os.unlink",

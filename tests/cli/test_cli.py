@@ -10,6 +10,7 @@ import time
 import pytest
 
 from kinfolk.cli.app import main
+from kinfolk.testing.processes import children_of, gone_within
 
 KINFOLK = [sys.executable, "-m", "kinfolk"]
 
@@ -148,20 +149,6 @@ def test_a_game_can_be_played(tmp_path):
     assert births == document["result"]["counters"]["births"] > 0
 
 
-def children_of(pid):
-    found = []
-    for entry in os.listdir("/proc"):
-        if entry.isdigit():
-            try:
-                with open(f"/proc/{entry}/stat") as file:
-                    fields = file.read().rsplit(")", 1)[1].split()
-            except OSError:
-                continue
-            if int(fields[1]) == pid:
-                found.append(int(entry))
-    return found
-
-
 @pytest.mark.skipif(sys.platform != "linux", reason="looks at /proc")
 def test_ctrl_c_stops_at_once_and_leaves_a_run_that_can_go_on(tmp_path):
     words = [
@@ -191,7 +178,7 @@ def test_ctrl_c_stops_at_once_and_leaves_a_run_that_can_go_on(tmp_path):
         "Stopped; go on with: kinfolk eval --resume mine",
         "Interrupted.",
     ]
-    assert not any(os.path.exists(f"/proc/{pid}") for pid in workers)
+    assert gone_within(5, workers)
     assert not list(tmp_path.rglob(".*")), "nothing is half-written"
     done = kinfolk("eval", "--resume", "mine", "--json", cwd=tmp_path)
     whole = kinfolk(*words, "--out", "whole", "--json", cwd=tmp_path)

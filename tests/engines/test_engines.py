@@ -3,7 +3,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 
 import pytest
 
@@ -16,6 +15,7 @@ from kinfolk.testing.engine_contract import (
     lose_worker_once,
     square,
 )
+from kinfolk.testing.processes import gone_within, is_alive
 
 
 class TestEveryEngine(EngineContract):
@@ -55,7 +55,7 @@ def test_closing_leaves_no_process_and_no_shared_memory(processes):
     workers = [child.pid for child in multiprocessing.active_children()]
     assert len(workers) >= 1
     processes.close()
-    assert not any(alive(pid) for pid in workers)
+    assert not any(map(is_alive, workers))
     with pytest.raises(FileNotFoundError):
         handle.get()
 
@@ -64,14 +64,6 @@ def test_zero_jobs_are_refused():
     with pytest.raises(SettingsError) as refused:
         Processes(0)
     assert str(refused.value) == "The number of jobs must be at least 1, not 0."
-
-
-def alive(pid):
-    try:
-        with open(f"/proc/{pid}/stat") as file:
-            return file.read().rsplit(")", 1)[1].split()[0] != "Z"
-    except FileNotFoundError:
-        return False
 
 
 ORPHANS = """
@@ -93,11 +85,8 @@ def test_workers_do_not_outlive_a_parent_that_is_killed(tmp_path):
     parent = subprocess.Popen([sys.executable, str(script)], stdout=subprocess.PIPE, text=True)
     workers = [int(pid) for pid in parent.stdout.readline().split()]
     assert len(workers) == 2
-    assert all(map(alive, workers))
+    assert all(map(is_alive, workers))
     os.kill(parent.pid, signal.SIGKILL)
     parent.wait()
     parent.stdout.close()
-    end = time.monotonic() + 5
-    while any(map(alive, workers)) and time.monotonic() < end:
-        time.sleep(0.05)
-    assert not any(map(alive, workers))
+    assert gone_within(5, workers)

@@ -12,6 +12,7 @@ from kinfolk.play.episode import Play, play_episodes
 from kinfolk.play.slots import Slot, slot_table
 from kinfolk.policies.base import founder_rows
 from kinfolk.policies.resolve import ResolvedPolicy
+from kinfolk.testing.processes import is_alive
 from kinfolk.worlds import build as build_world
 
 HERE = "isolation_zoo"
@@ -101,7 +102,7 @@ def test_a_policy_that_fails_is_named_and_leaves_nothing_behind(kind, why):
     with pytest.raises(PolicyFailedError) as failed:
         list(play_episodes(play))
     assert str(failed.value) == why
-    assert not alive(pid)
+    assert not is_alive(pid)
     with pytest.raises(FileNotFoundError):
         SharedMemory(segment)
     with pytest.raises(PolicyFailedError) as failed:
@@ -140,11 +141,3 @@ def test_a_policy_killed_from_outside_is_noticed_at_once():
     with pytest.raises(PolicyFailedError, match=r"^bad died (before|in) begin"):
         guest.begin(founder_rows(0, 0), {}, np.zeros(1, dtype=np.int64))
     assert time.monotonic() - start < 5
-
-
-def alive(pid):
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    return True
