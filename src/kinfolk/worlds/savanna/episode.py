@@ -1,0 +1,143 @@
+"""An episode: how it begins, and one step as a list of phases."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from kinfolk.core.arrays import Ints
+from kinfolk.core.jit import inline, kernel
+from kinfolk.core.keys import below
+from kinfolk.lineage.kernels import kin_birth
+from kinfolk.worlds.savanna.births import breed, settle
+from kinfolk.worlds.savanna.bites import hunt_alone
+from kinfolk.worlds.savanna.ending import finish, pay_kin
+from kinfolk.worlds.savanna.log import Log
+from kinfolk.worlds.savanna.moves import move
+from kinfolk.worlds.savanna.passing import decay, grow, release, starve
+from kinfolk.worlds.savanna.removal import bury
+from kinfolk.worlds.savanna.rules import Rules
+from kinfolk.worlds.savanna.state import GRASS, State
+from kinfolk.worlds.savanna.team import hunt_in_teams
+
+# Worlds that go through a phase together: few enough to stay in the cache of one core.
+BLOCK = 8
+
+
+@kernel
+def draw_cells(free: Ints, keys: Ints, cells: Ints) -> None:
+    """Distinct free cells for founders and grass, by chance: `cells` is `[keys, needed]`."""
+    deck = free.copy()
+    for i in range(keys.shape[0]):
+        deck[:] = free
+        for j in range(cells.shape[1]):
+            other = j + below(keys[i], j, deck.shape[0] - j)
+            chosen = deck[other]
+            deck[other] = deck[j]
+            deck[j] = chosen
+            cells[i, j] = chosen
+
+
+@inline
+def clear(s: State, w: int) -> None:
+    """Empty world `w`: nobody lives, nothing grows, nothing is counted."""
+    rows = s.uid.shape[1]
+    s.tick[w] = 0
+    s.done[w] = False
+    s.next_uid[w] = 0
+    s.numbers[w, :] = 0
+    s.active[w, :] = 0
+    s.count[w, :] = 0
+    s.ended_count[w] = 0
+    s.free_count[w] = rows
+    s.uid[w, :] = -1
+    s.alive[w, :] = False
+    s.terminated[w, :] = False
+    s.truncated[w, :] = False
+    s.reward[w, :] = 0.0
+    s.top[w, :, :] = -1
+    s.shown[w, :, :] = 0.0
+    s.patch[w, :] = -1
+    s.tally[w, :] = 0
+    s.accounts[w, :] = 0.0
+    for row in range(rows):
+        s.free[w, row] = rows - 1 - row
+
+
+@kernel
+def begin(s: State, r: Rules, founders: Ints, worlds: Ints, keys: Ints, cells: Ints) -> None:
+    """Begin episodes: predators of type 1 and 2, prey of type 1 and 2, then grass, on `cells`."""
+    for i in range(worlds.shape[0]):
+        w = worlds[i]
+        clear(s, w)
+        s.key[w] = keys[i]
+        placed = 0
+        for kind in range(4):
+            for _ in range(founders[kind]):
+                s.free_count[w] -= 1
+                row = s.free[w, s.free_count[w]]
+                uid = s.next_uid[w]
+                settle(s, r, w, row, kind, cells[i, placed], r.start[kind // 2])
+                kin_birth(
+                    s.parent, s.living, s.live_descendants, s.prev_live_descendants, w, uid, -1
+                )
+                if kind < 2 and r.juvenile[kind] >= 0:
+                    s.age[w, row] = r.juvenile[kind]
+                placed += 1
+        for patch in range(s.grass.shape[1]):
+            cell = cells[i, placed + patch]
+            s.patch[w, cell] = patch
+            s.patch_cell[w, patch] = cell
+            s.grass[w, patch] = r.grass_start
+            s.shown[w, GRASS, cell] = r.grass_start
+
+
+@kernel
+def step(
+    s: State,
+    r: Rules,
+    log: Log,
+    actions: Ints,
+    acting: Ints,
+    acting_count: Ints,
+    cells: Ints,
+    team: bool,
+    first: int,
+    last: int,
+) -> int:
+    """Decay, grow, move, starve, engage, bury, breed, pay, finish. The most uids a world used."""
+    helpers = np.empty(s.uid.shape[1], dtype=np.int64)
+    most = 0
+    for a in range(first, last, BLOCK):
+        b = min(a + BLOCK, last)
+        release(s, log, a, b)
+        decay(s, r, log, a, b)
+        grow(s, r, a, b)
+        move(s, r, actions, acting, acting_count, a, b)
+        starve(s, r, a, b)
+        if team:
+            hunt_in_teams(s, r, log, helpers, a, b)
+        else:
+            hunt_alone(s, r, log, a, b)
+        bury(s, r, log, a, b)
+        breed(s, r, log, cells, a, b)
+        pay_kin(s, r, log, a, b)
+        finish(s, r, a, b)
+        for w in range(a, b):
+            most = max(most, s.next_uid[w])
+    return most
+
+
+@kernel
+def first_bad_action(s: State, r: Rules, choices: Ints, actions: Ints, first: int, last: int) -> int:
+    """The first place of a living agent whose action is out of range, -1 if all are good."""
+    rows = s.uid.shape[1]
+    for w in range(first, last):
+        if s.done[w]:
+            continue
+        for k in range(2):
+            for i in range(s.count[w, k]):
+                row = s.herd[w, k, i]
+                action = actions[w * rows + row, 0]
+                if action < 0 or action >= choices[s.group[w, row]]:
+                    return w * rows + row
+    return -1
