@@ -6,7 +6,7 @@ from kinfolk.core.arrays import Bools, Ints
 from kinfolk.core.jit import inline
 from kinfolk.core.keys import below, fold, uniform
 from kinfolk.lineage.kernels import kin_birth
-from kinfolk.worlds.savanna.cells import enter, reveal
+from kinfolk.worlds.savanna.cells import enter, ground_of, reveal
 from kinfolk.worlds.savanna.log import (
     BIRTH,
     CAPACITY_BLOCK,
@@ -100,8 +100,9 @@ def settle(s: State, r: Rules, w: int, row: int, kind: int, cell: int, energy: f
     for side in range(2):
         s.parents[w, row, side] = -1
         s.parent_rows[w, row, side] = -1
-    enter(s.top, s.below, w, k, cell, row)
-    reveal(s.shown, s.top, s.below, s.alive, s.energy, r.erase, w, k, cell, row)
+    g = ground_of(s)
+    enter(g, w, k, cell, row)
+    reveal(g, r.erase, w, k, cell, row)
     s.herd[w, k, s.count[w, k]] = row
     s.count[w, k] += 1
 
@@ -138,11 +139,51 @@ def bear(s: State, r: Rules, log: Log, w: int, k: int, row: int, kind: int, cell
     s.bred[w, row] = s.tick[w]
     s.reward[w, row] = r.birth_reward[own]
     home = s.x[w, row] * r.size + s.y[w, row]
-    reveal(s.shown, s.top, s.below, s.alive, s.energy, r.erase, w, k, home, row)
+    reveal(ground_of(s), r.erase, w, k, home, row)
     s.tally[w, SPAWNED + k] += 1
     note(log, w, BIRTH, s.uid[w, child], uid, 1.0 if kind != own else 0.0)
     note(log, w, REPRODUCTION_REWARD, uid, s.uid[w, child], r.birth_reward[own])
     kick_back(s, r, log, w, k, row, child)
+
+
+@inline
+def attempt(
+    s: State, r: Rules, log: Log, cells: Ints, w: int, k: int, row: int, newborns: int
+) -> int:
+    """One that has the energy tries to breed; returns how many children it had."""
+    own = 2 * k + s.group[w, row] - k * r.types
+    uid = s.uid[w, row]
+    if 0 <= r.fertility[own] <= s.age[w, row]:
+        s.tally[w, FERTILITY_BLOCKS + k] += 1
+        note(log, w, FERTILITY_BLOCK, uid, -1, s.age[w, row])
+        return 0
+    if s.tick[w] - s.bred[w, row] < r.cooldown:
+        return 0
+    kind = own
+    if r.chance[own] < 1.0 or r.mutation[k] > 0.0:
+        key = fold(fold(fold(s.key[w], s.tick[w]), _CHANCE_BRANCH), uid)
+        if uniform(key, 0) >= r.chance[own]:
+            return 0
+        if uniform(key, 1) < r.mutation[k]:
+            kind = 4 * k + 1 - own
+    cell = -1
+    if s.free_count[w] > 0:
+        cell = neighbour(r.wall, r.size, s.top, w, s.x[w, row], s.y[w, row])
+        if cell < 0:
+            s.tally[w, RANDOM_PLACES] += 1
+            if newborns < cells.shape[1]:
+                cell = cells[w, newborns]
+            else:
+                key = fold(fold(fold(s.key[w], s.tick[w]), _PLACE_BRANCH), uid)
+                cell = anywhere(r.wall, s.top, w, key)
+    if cell < 0:
+        s.tally[w, CAPACITY_BLOCKS + k] += 1
+        note(log, w, CAPACITY_BLOCK, uid, -1, 0.0)
+        return 0
+    if kind != own:
+        s.tally[w, MUTATIONS] += 1
+    bear(s, r, log, w, k, row, kind, cell)
+    return 1
 
 
 @inline
@@ -152,45 +193,14 @@ def breed(s: State, r: Rules, log: Log, cells: Ints, first: int, last: int) -> N
     A newborn without a free neighbour cell goes to the cell `cells` names for the n-th birth of
     the step (a replay does that), or else anywhere by chance.
     """
+    done, count, herd, energy, carcass = s.done, s.count, s.herd, s.energy, s.carcass
+    threshold = r.threshold
     for w in range(first, last):
-        if s.done[w]:
+        if done[w]:
             continue
         newborns = 0
         for k in range(2):
-            for i in range(s.count[w, k]):
-                row = s.herd[w, k, i]
-                if s.energy[w, row] < r.threshold[k] or s.carcass[w, row]:
-                    continue
-                kind = 2 * k + s.group[w, row] - k * r.types
-                if 0 <= r.fertility[kind] <= s.age[w, row]:
-                    s.tally[w, FERTILITY_BLOCKS + k] += 1
-                    note(log, w, FERTILITY_BLOCK, s.uid[w, row], -1, s.age[w, row])
-                    continue
-                if s.tick[w] - s.bred[w, row] < r.cooldown:
-                    continue
-                if r.chance[kind] < 1.0 or r.mutation[k] > 0.0:
-                    key = fold(fold(fold(s.key[w], s.tick[w]), _CHANCE_BRANCH), s.uid[w, row])
-                    if uniform(key, 0) >= r.chance[kind]:
-                        continue
-                    if uniform(key, 1) < r.mutation[k]:
-                        kind = 2 * k + 1 - (kind - 2 * k)
-                if s.free_count[w] == 0:
-                    s.tally[w, CAPACITY_BLOCKS + k] += 1
-                    note(log, w, CAPACITY_BLOCK, s.uid[w, row], -1, 0.0)
-                    continue
-                cell = neighbour(r.wall, r.size, s.top, w, s.x[w, row], s.y[w, row])
-                if cell < 0:
-                    s.tally[w, RANDOM_PLACES] += 1
-                    if newborns < cells.shape[1]:
-                        cell = cells[w, newborns]
-                    else:
-                        key = fold(fold(fold(s.key[w], s.tick[w]), _PLACE_BRANCH), s.uid[w, row])
-                        cell = anywhere(r.wall, s.top, w, key)
-                if cell < 0:
-                    s.tally[w, CAPACITY_BLOCKS + k] += 1
-                    note(log, w, CAPACITY_BLOCK, s.uid[w, row], -1, 0.0)
-                    continue
-                if kind != 2 * k + s.group[w, row] - k * r.types:
-                    s.tally[w, MUTATIONS] += 1
-                bear(s, r, log, w, k, row, kind, cell)
-                newborns += 1
+            for i in range(count[w, k]):
+                row = herd[w, k, i]
+                if energy[w, row] >= threshold[k] and not carcass[w, row]:
+                    newborns += attempt(s, r, log, cells, w, k, row, newborns)

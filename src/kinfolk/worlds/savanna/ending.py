@@ -12,14 +12,16 @@ from kinfolk.worlds.savanna.state import PREDATOR, PREY, State
 @inline
 def pay_kin(s: State, r: Rules, log: Log, first: int, last: int) -> None:
     """All the living, carcasses too, are paid for the change in their live descendants."""
+    done, count, herd, uids = s.done, s.count, s.herd, s.uid
+    live, prev = s.live_descendants, s.prev_live_descendants
     for w in range(first, last):
-        if s.done[w]:
+        if done[w]:
             continue
         for k in range(2):
-            for i in range(s.count[w, k]):
-                row = s.herd[w, k, i]
-                uid = s.uid[w, row]
-                change = kin_change(s.live_descendants, s.prev_live_descendants, w, uid)
+            for i in range(count[w, k]):
+                row = herd[w, k, i]
+                uid = uids[w, row]
+                change = kin_change(live, prev, w, uid)
                 if change != 0:
                     kind = 2 * k + s.group[w, row] - k * r.types
                     pay = kin_reward(r.kin[kind], change, r.symmetric)

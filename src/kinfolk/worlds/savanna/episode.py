@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import numpy as np
-
-from kinfolk.core.arrays import Ints
-from kinfolk.core.jit import inline, kernel
+from kinfolk.core.arrays import Bools, Ints
+from kinfolk.core.jit import inline, lean_kernel
 from kinfolk.core.keys import below
 from kinfolk.lineage.kernels import kin_birth
 from kinfolk.worlds.savanna.births import breed, settle
@@ -23,12 +21,12 @@ from kinfolk.worlds.savanna.team import hunt_in_teams
 BLOCK = 8
 
 
-@kernel
-def draw_cells(free: Ints, keys: Ints, cells: Ints) -> None:
+@lean_kernel
+def draw_cells(free: Ints, deck: Ints, keys: Ints, cells: Ints) -> None:
     """Distinct free cells for founders and grass, by chance: `cells` is `[keys, needed]`."""
-    deck = free.copy()
     for i in range(keys.shape[0]):
-        deck[:] = free
+        for j in range(free.shape[0]):
+            deck[j] = free[j]
         for j in range(cells.shape[1]):
             other = j + below(keys[i], j, deck.shape[0] - j)
             chosen = deck[other]
@@ -63,7 +61,7 @@ def clear(s: State, w: int) -> None:
         s.free[w, row] = rows - 1 - row
 
 
-@kernel
+@lean_kernel
 def begin(s: State, r: Rules, founders: Ints, worlds: Ints, keys: Ints, cells: Ints) -> None:
     """Begin episodes: predators of type 1 and 2, prey of type 1 and 2, then grass, on `cells`."""
     for i in range(worlds.shape[0]):
@@ -90,54 +88,90 @@ def begin(s: State, r: Rules, founders: Ints, worlds: Ints, keys: Ints, cells: I
             s.grass[w, patch] = r.grass_start
             s.shown[w, GRASS, cell] = r.grass_start
 
+@inline
+def opening(
+    s: State, r: Rules, log: Log, actions: Ints, acting: Ints, counts: Ints, a: int, b: int
+) -> None:
+    """Release, decay, grow, move, starve."""
+    release(s, log, a, b)
+    decay(s, r, log, a, b)
+    grow(s, r, a, b)
+    move(s, r, actions, acting, counts, a, b)
+    starve(s, r, a, b)
 
-@kernel
-def step(
+
+@inline
+def closing(s: State, r: Rules, log: Log, cells: Ints, a: int, b: int) -> int:
+    """Bury, breed, pay, finish. The most uids that a world has used."""
+    bury(s, r, log, a, b)
+    breed(s, r, log, cells, a, b)
+    pay_kin(s, r, log, a, b)
+    finish(s, r, a, b)
+    most = 0
+    for w in range(a, b):
+        most = max(most, s.next_uid[w])
+    return most
+
+
+@lean_kernel
+def step_in_teams(
     s: State,
     r: Rules,
     log: Log,
     actions: Ints,
     acting: Ints,
-    acting_count: Ints,
+    counts: Ints,
     cells: Ints,
-    team: bool,
+    helpers: Ints,
     first: int,
     last: int,
 ) -> int:
-    """Decay, grow, move, starve, engage, bury, breed, pay, finish. The most uids a world used."""
-    helpers = np.empty(s.uid.shape[1], dtype=np.int64)
+    """One step with team capture. A kernel of its own: who needs one compiles only that."""
     most = 0
     for a in range(first, last, BLOCK):
         b = min(a + BLOCK, last)
-        release(s, log, a, b)
-        decay(s, r, log, a, b)
-        grow(s, r, a, b)
-        move(s, r, actions, acting, acting_count, a, b)
-        starve(s, r, a, b)
-        if team:
-            hunt_in_teams(s, r, log, helpers, a, b)
-        else:
-            hunt_alone(s, r, log, a, b)
-        bury(s, r, log, a, b)
-        breed(s, r, log, cells, a, b)
-        pay_kin(s, r, log, a, b)
-        finish(s, r, a, b)
-        for w in range(a, b):
-            most = max(most, s.next_uid[w])
+        opening(s, r, log, actions, acting, counts, a, b)
+        hunt_in_teams(s, r, log, helpers, a, b)
+        most = max(most, closing(s, r, log, cells, a, b))
     return most
 
 
-@kernel
-def first_bad_action(s: State, r: Rules, choices: Ints, actions: Ints, first: int, last: int) -> int:
+@lean_kernel
+def step_alone(
+    s: State,
+    r: Rules,
+    log: Log,
+    actions: Ints,
+    acting: Ints,
+    counts: Ints,
+    cells: Ints,
+    helpers: Ints,
+    first: int,
+    last: int,
+) -> int:
+    """One step with bites on one's own cell; `helpers` is there to look like the other."""
+    most = 0
+    for a in range(first, last, BLOCK):
+        b = min(a + BLOCK, last)
+        opening(s, r, log, actions, acting, counts, a, b)
+        hunt_alone(s, r, log, a, b)
+        most = max(most, closing(s, r, log, cells, a, b))
+    return most
+
+
+@lean_kernel
+def first_bad_action(
+    done: Bools, count: Ints, herd: Ints, group: Ints, choices: Ints, actions: Ints
+) -> int:
     """The first place of a living agent whose action is out of range, -1 if all are good."""
-    rows = s.uid.shape[1]
-    for w in range(first, last):
-        if s.done[w]:
+    rows = herd.shape[2]
+    for w in range(herd.shape[0]):
+        if done[w]:
             continue
         for k in range(2):
-            for i in range(s.count[w, k]):
-                row = s.herd[w, k, i]
+            for i in range(count[w, k]):
+                row = herd[w, k, i]
                 action = actions[w * rows + row, 0]
-                if action < 0 or action >= choices[s.group[w, row]]:
+                if action < 0 or action >= choices[group[w, row]]:
                     return w * rows + row
     return -1

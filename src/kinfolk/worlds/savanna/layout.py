@@ -38,7 +38,10 @@ PREDATOR_SHIFT, PREY_SHIFT, GRASS_SHIFT = 2, 12, 22
 class Windows(NamedTuple):
     """What the observation kernels read; lists are by species."""
 
+    size: int
     reach: Ints  # [2] cells to each side
+    walls: npt.NDArray[np.float32]  # [cells]
+    place: Ints  # [cells] where a cell lies in `base` and `work`
     border: int  # cells around the grid in `base` and `work`
     pattern_of: Ints  # [2, cells]
     seen: npt.NDArray[np.float32]  # [2, patterns, R * R] 1 where in sight
@@ -91,7 +94,12 @@ def windows_of(given: Savanna, rules: Rules, threads: int) -> Windows:
     border = (widest - 1) // 2
     base = _empty_words(given, rules, border)
     holds = max(given.max_energy_grass, given.initial_energy_grass)
+    size = given.grid_size
+    across = np.arange(size) + border
     return Windows(
+        size=size,
+        walls=rules.wall.astype(np.float32),
+        place=(across[:, None] * (size + 2 * border) + across).reshape(-1),
         reach=np.array([(window - 1) // 2 for window in ranges], dtype=np.int64),
         border=border,
         pattern_of=np.stack([sight.pattern_of for sight in sights]),

@@ -2,12 +2,49 @@
 
 from __future__ import annotations
 
-from kinfolk.core.arrays import Floats
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from kinfolk.core.arrays import Floats, Ints
 from kinfolk.core.jit import inline
-from kinfolk.worlds.savanna.cells import reveal
+from kinfolk.worlds.savanna.cells import Ground, reveal
 from kinfolk.worlds.savanna.log import EAT, Log, note
 from kinfolk.worlds.savanna.rules import Rules
 from kinfolk.worlds.savanna.state import ATE, GRASS, GRASS_BITES, PREY, WASTED, State
+
+
+class Table(NamedTuple):
+    """The part of the state and of the rules that eating grass needs."""
+
+    patch: npt.NDArray[np.int32]
+    grass: Floats
+    reward: Floats
+    just: Ints
+    uid: Ints
+    tally: Ints
+    accounts: Floats
+    bite: float
+    transfer: float
+    most: float
+
+
+@inline
+def table_of(s: State, r: Rules) -> Table:
+    """The table of a state."""
+    return Table(
+        s.patch,
+        s.grass,
+        s.reward,
+        s.just,
+        s.uid,
+        s.tally,
+        s.accounts,
+        r.grass_bite,
+        r.transfer,
+        r.most[PREY],
+    )
 
 
 @inline
@@ -27,21 +64,16 @@ def gain(
 
 
 @inline
-def graze(s: State, r: Rules, log: Log, w: int, row: int) -> None:
-    """A prey bites off the grass on its cell, or else gets what a step is worth."""
-    cell = s.x[w, row] * r.size + s.y[w, row]
-    patch = s.patch[w, cell]
-    kind = 2 + s.group[w, row] - r.types
-    if patch < 0:
-        s.reward[w, row] = r.step_reward[kind]
-        return
-    s.reward[w, row] = r.meal_reward[kind]
-    s.just[w, row] = ATE
-    bite = min(s.grass[w, patch], r.grass_bite)
-    rest = s.grass[w, patch] - bite
-    s.grass[w, patch] = rest
-    s.shown[w, GRASS, cell] = rest
-    got = gain(s.energy, s.accounts, w, row, bite, r.transfer, r.most[PREY])
-    reveal(s.shown, s.top, s.below, s.alive, s.energy, r.erase, w, PREY, cell, row)
-    s.tally[w, GRASS_BITES] += 1
-    note(log, w, EAT, s.uid[w, row], patch, got)
+def graze(g: Ground, t: Table, log: Log, erase: bool, w: int, row: int, cell: int, pay: float) -> None:
+    """A prey bites off the grass on its cell."""
+    patch = t.patch[w, cell]
+    t.reward[w, row] = pay
+    t.just[w, row] = ATE
+    bite = min(t.grass[w, patch], t.bite)
+    rest = t.grass[w, patch] - bite
+    t.grass[w, patch] = rest
+    g.shown[w, GRASS, cell] = rest
+    got = gain(g.energy, t.accounts, w, row, bite, t.transfer, t.most)
+    reveal(g, erase, w, PREY, cell, row)
+    t.tally[w, GRASS_BITES] += 1
+    note(log, w, EAT, t.uid[w, row], patch, got)

@@ -6,7 +6,7 @@ from math import sqrt
 
 from kinfolk.core.arrays import Bools, Ints
 from kinfolk.core.jit import inline
-from kinfolk.worlds.savanna.cells import enter, leave, reveal, show
+from kinfolk.worlds.savanna.cells import enter, ground_of, leave, reveal, vacate
 from kinfolk.worlds.savanna.rules import Rules
 from kinfolk.worlds.savanna.state import (
     BLOCKED_CORNER,
@@ -69,40 +69,38 @@ def move(
 
     Staying put counts as a move onto an occupied cell, as published.
     """
-    rows, size = s.uid.shape[1], r.size
+    g = ground_of(s)
+    done, group, carcass, tally = s.done, s.group, s.carcass, s.tally
+    wall, moves, look, erase, price = r.wall, r.moves, r.los_moves, r.erase, r.move_cost
+    rows, size, types = s.uid.shape[1], r.size, r.types
     for w in range(first, last):
-        if s.done[w]:
+        if done[w]:
             continue
-        spent = 0.0
         for k in range(2):
             for i in range(acting_count[w, k]):
                 row = acting[w, k, i]
-                if not s.alive[w, row] or s.carcass[w, row]:
+                if not g.alive[w, row] or carcass[w, row]:
                     continue
-                breed = s.group[w, row] - k * r.types
+                breed = group[w, row] - k * types
                 action = actions[w * rows + row, 0]
-                x, y = s.x[w, row], s.y[w, row]
-                to_x = min(max(x + r.moves[breed, action, 0], 0), size - 1)
-                to_y = min(max(y + r.moves[breed, action, 1], 0), size - 1)
+                x, y = g.x[w, row], g.y[w, row]
+                to_x = min(max(x + moves[breed, action, 0], 0), size - 1)
+                to_y = min(max(y + moves[breed, action, 1], 0), size - 1)
                 cell, target = x * size + y, to_x * size + to_y
-                taken = s.shown[w, k, target] > 0.0
-                bar = obstacle(r.wall, size, r.los_moves, taken, x, y, to_x, to_y)
+                taken = g.shown[w, k, target] > 0.0
+                bar = obstacle(wall, size, look, taken, x, y, to_x, to_y)
                 if bar >= 0:
-                    s.tally[w, bar] += 1
+                    tally[w, bar] += 1
                     target = cell
                 if target != cell:
-                    s.x[w, row] = to_x
-                    s.y[w, row] = to_y
-                    leave(s.top, s.below, w, k, cell, row)
-                    enter(s.top, s.below, w, k, target, row)
-                    if r.move_cost > 0.0:
+                    g.x[w, row] = to_x
+                    g.y[w, row] = to_y
+                    leave(g, w, k, cell, row)
+                    enter(g, w, k, target, row)
+                    if price > 0.0:
                         far = sqrt(float((to_x - x) * (to_x - x) + (to_y - y) * (to_y - y)))
-                        cost = far * r.move_cost * s.energy[w, row]
-                        s.energy[w, row] -= cost
-                        spent += cost
-                    if r.erase:
-                        s.shown[w, k, cell] = 0.0
-                    else:
-                        show(s.shown, s.top, s.below, s.alive, s.energy, w, k, cell)
-                reveal(s.shown, s.top, s.below, s.alive, s.energy, r.erase, w, k, target, row)
-        s.accounts[w, MOVED] += spent
+                        cost = far * price * g.energy[w, row]
+                        g.energy[w, row] -= cost
+                        s.accounts[w, MOVED] += cost
+                    vacate(g, erase, w, k, cell)
+                reveal(g, erase, w, k, target, row)

@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from kinfolk.core.arrays import Bools, Ints
-from kinfolk.core.jit import kernel
+from kinfolk.core.jit import lean_kernel
 from kinfolk.worlds.savanna.moves import clear_line
 from kinfolk.worlds.savanna.settings import Savanna
 
@@ -25,7 +25,7 @@ class Sight(NamedTuple):
     patterns: Bools  # [patterns, R * R]
 
 
-@kernel
+@lean_kernel
 def _look(wall: Bools, size: int, reach: int, cells: Ints, out: Bools) -> None:
     side = 2 * reach + 1
     for i in range(cells.shape[0]):

@@ -6,9 +6,11 @@ reach, and pay again. A carcass does not resist: those around it share it.
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 from kinfolk.core.arrays import Ints
 from kinfolk.core.jit import inline
-from kinfolk.worlds.savanna.cells import reveal
+from kinfolk.worlds.savanna.cells import Ground, ground_of, reveal
 from kinfolk.worlds.savanna.log import (
     CAPTURE,
     CARCASS,
@@ -18,8 +20,8 @@ from kinfolk.worlds.savanna.log import (
     Log,
     note,
 )
-from kinfolk.worlds.savanna.meals import gain, graze
-from kinfolk.worlds.savanna.passing import fall
+from kinfolk.worlds.savanna.meals import gain, graze, table_of
+from kinfolk.worlds.savanna.passing import ends_of, fall
 from kinfolk.worlds.savanna.rules import Rules
 from kinfolk.worlds.savanna.state import (
     ATE,
@@ -44,31 +46,42 @@ from kinfolk.worlds.savanna.state import (
 _ROUNDING = 1e-9  # a tie is a tie in spite of rounding, as published
 
 
+class Pack(NamedTuple):
+    """The part of the state that says which predators may hunt."""
+
+    just: Ints
+    age: Ints
+    uid: Ints
+    group: Ints
+    tally: Ints
+    juvenile: Ints
+
+
 @inline
-def gather(s: State, r: Rules, log: Log, w: int, prey: int, helpers: Ints) -> int:
+def gather(g: Ground, p: Pack, log: Log, size: int, dead: bool, w: int, prey: int, helpers: Ints) -> int:
     """List the predators that take part, in uid order; juveniles may not, unless it is dead."""
     found = 0
-    x, y = s.x[w, prey], s.y[w, prey]
-    for to_x in range(max(x - 1, 0), min(x + 2, r.size)):
-        for to_y in range(max(y - 1, 0), min(y + 2, r.size)):
-            row = s.top[w, PREDATOR, to_x * r.size + to_y]
+    x, y = g.x[w, prey], g.y[w, prey]
+    for to_x in range(max(x - 1, 0), min(x + 2, size)):
+        for to_y in range(max(y - 1, 0), min(y + 2, size)):
+            row = g.top[w, PREDATOR, to_x * size + to_y]
             while row >= 0:
-                if s.alive[w, row] and s.just[w, row] != ATE:
-                    if not s.carcass[w, prey] and s.age[w, row] < r.juvenile[s.group[w, row]]:
-                        if s.just[w, row] != DIET_BLOCKED:
-                            s.just[w, row] = DIET_BLOCKED
-                            s.tally[w, DIET_BLOCKS] += 1
+                if g.alive[w, row] and p.just[w, row] != ATE:
+                    if not dead and p.age[w, row] < p.juvenile[p.group[w, row]]:
+                        if p.just[w, row] != DIET_BLOCKED:
+                            p.just[w, row] = DIET_BLOCKED
+                            p.tally[w, DIET_BLOCKS] += 1
                             note(
-                                log, w, CARCASS_ONLY_BLOCK, s.uid[w, row], s.uid[w, prey], s.age[w, row]
+                                log, w, CARCASS_ONLY_BLOCK, p.uid[w, row], p.uid[w, prey], p.age[w, row]
                             )
                     else:
                         at = found
-                        while at > 0 and s.uid[w, helpers[at - 1]] > s.uid[w, row]:
+                        while at > 0 and p.uid[w, helpers[at - 1]] > p.uid[w, row]:
                             helpers[at] = helpers[at - 1]
                             at -= 1
                         helpers[at] = row
                         found += 1
-                row = s.below[w, row]
+                row = g.below[w, row]
     return found
 
 
@@ -78,6 +91,7 @@ def fail(s: State, r: Rules, log: Log, w: int, prey: int, helpers: Ints, n: int,
     s.tally[w, FAILURES] += 1
     if n > 1:
         s.tally[w, COOP_FAILURES] += 1
+    g, e = ground_of(s), ends_of(s)
     whole = s.energy[w, prey] * r.failure_cost
     for i in range(n):
         row = helpers[i]
@@ -87,19 +101,28 @@ def fail(s: State, r: Rules, log: Log, w: int, prey: int, helpers: Ints, n: int,
             s.energy[w, row] -= cost
             s.accounts[w, FAILED] += cost
             if s.energy[w, row] <= 0.0:
-                fall(s, r, w, PREDATOR, row, STARVED)
+                fall(g, e, r.size, r.erase, r.bite_dead, w, PREDATOR, row, STARVED)
             else:
                 cell = s.x[w, row] * r.size + s.y[w, row]
-                reveal(s.shown, s.top, s.below, s.alive, s.energy, r.erase, w, PREDATOR, cell, row)
+                reveal(g, r.erase, w, PREDATOR, cell, row)
         note(log, w, FAILED_CAPTURE, s.uid[w, row], s.uid[w, prey], cost)
 
 
 @inline
 def share(s: State, r: Rules, log: Log, w: int, prey: int, helpers: Ints, n: int, total: float) -> None:
     """Helpers eat their shares, each up to one bite; what is left over is a carcass."""
+    g = ground_of(s)
     meal = s.energy[w, prey]
     was_carcass = s.carcass[w, prey]
     rest, mean = 0.0, 0.0
+    if was_carcass:
+        s.tally[w, CARCASS_BITES] += n
+    else:
+        s.tally[w, SUCCESSES] += 1
+        s.tally[w, HELPER_TOTAL] += n
+        s.tally[w, LAST_HELPERS] = n
+        if n > 1:
+            s.tally[w, COOP_SUCCESSES] += 1
     for i in range(n):
         mean += r.meal_reward[s.group[w, helpers[i]]]
     for i in range(n):
@@ -112,59 +135,57 @@ def share(s: State, r: Rules, log: Log, w: int, prey: int, helpers: Ints, n: int
         s.just[w, row] = ATE
         got = gain(s.energy, s.accounts, w, row, bite, r.transfer, r.most[PREDATOR])
         cell = s.x[w, row] * r.size + s.y[w, row]
-        reveal(s.shown, s.top, s.below, s.alive, s.energy, r.erase, w, PREDATOR, cell, row)
+        reveal(g, r.erase, w, PREDATOR, cell, row)
         own = mean if r.mean_catch else r.meal_reward[s.group[w, row]]
         s.reward[w, row] = own / n
         note(log, w, CARCASS_BITE if was_carcass else CAPTURE, s.uid[w, row], s.uid[w, prey], got)
     s.energy[w, prey] = rest
     if rest > 0.0:
         cell = s.x[w, prey] * r.size + s.y[w, prey]
-        reveal(s.shown, s.top, s.below, s.alive, s.energy, r.erase, w, PREY, cell, prey)
+        reveal(g, r.erase, w, PREY, cell, prey)
         if not was_carcass:
             s.carcass[w, prey] = True
             s.tally[w, CARCASSES] += 1
             note(log, w, CARCASS, s.uid[w, prey], s.uid[w, helpers[0]], rest)
     else:
-        fall(s, r, w, PREY, prey, EATEN)
+        fall(g, ends_of(s), r.size, r.erase, r.bite_dead, w, PREY, prey, EATEN)
         s.reward[w, prey] = r.caught_reward[2 + s.group[w, prey] - r.types]
 
 
 @inline
 def hunt_in_teams(s: State, r: Rules, log: Log, helpers: Ints, first: int, last: int) -> None:
     """Prey after prey: is it caught? If not, it grazes."""
+    g, t = ground_of(s), table_of(s, r)
+    p = Pack(s.just, s.age, s.uid, s.group, s.tally, r.juvenile)
+    done, count, herd, group, carcass = s.done, s.count, s.herd, s.group, s.carcass
+    reward, patch = s.reward, s.patch
+    step_reward, meal_reward = r.step_reward, r.meal_reward
+    size, types, erase, margin = r.size, r.types, r.erase, r.margin
     for w in range(first, last):
-        if s.done[w]:
+        if done[w]:
             continue
-        for i in range(s.count[w, PREDATOR]):
-            row = s.herd[w, PREDATOR, i]
-            s.reward[w, row] = r.step_reward[s.group[w, row]]
-        for i in range(s.count[w, PREY]):
-            prey = s.herd[w, PREY, i]
-            if not s.alive[w, prey]:
+        for i in range(count[w, PREDATOR]):
+            row = herd[w, PREDATOR, i]
+            if g.alive[w, row]:
+                reward[w, row] = step_reward[group[w, row]]
+        for i in range(count[w, PREY]):
+            prey = herd[w, PREY, i]
+            if not g.alive[w, prey]:
                 continue
-            n = gather(s, r, log, w, prey, helpers)
-            caught = False
+            dead = carcass[w, prey]
+            n = gather(g, p, log, size, dead, w, prey, helpers)
             if n > 0:
                 total = 0.0
                 for j in range(n):
-                    total += s.energy[w, helpers[j]]
-                needed = s.energy[w, prey] + r.margin
-                if s.carcass[w, prey]:
-                    s.tally[w, CARCASS_BITES] += n
-                    caught = True
-                elif (r.tie_succeeds and total + _ROUNDING >= needed) or total > needed:
-                    s.tally[w, SUCCESSES] += 1
-                    s.tally[w, HELPER_TOTAL] += n
-                    s.tally[w, LAST_HELPERS] = n
-                    if n > 1:
-                        s.tally[w, COOP_SUCCESSES] += 1
-                    caught = True
-                if caught:
+                    total += g.energy[w, helpers[j]]
+                needed = g.energy[w, prey] + margin
+                if dead or total > needed or (r.tie_succeeds and total + _ROUNDING >= needed):
                     share(s, r, log, w, prey, helpers, n, total)
-                else:
-                    fail(s, r, log, w, prey, helpers, n, total)
-            if not caught:
-                if s.carcass[w, prey]:
-                    s.reward[w, prey] = r.step_reward[2 + s.group[w, prey] - r.types]
-                else:
-                    graze(s, r, log, w, prey)
+                    continue
+                fail(s, r, log, w, prey, helpers, n, total)
+            kind = 2 + group[w, prey] - types
+            cell = g.x[w, prey] * size + g.y[w, prey]
+            if dead or patch[w, cell] < 0:
+                reward[w, prey] = step_reward[kind]
+            else:
+                graze(g, t, log, erase, w, prey, cell, meal_reward[kind])

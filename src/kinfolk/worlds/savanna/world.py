@@ -49,6 +49,7 @@ class SavannaWorld:
             np.zeros((worlds, settings.rows), dtype=np.int64),
             np.zeros(worlds, dtype=np.int64),
         )
+        self._helpers = np.zeros((threads, settings.rows), dtype=np.int64)
         self._threads = threads
         self._pool = ThreadPoolExecutor(threads) if threads > 1 else None
         s, places = self._state, worlds * settings.rows
@@ -93,7 +94,7 @@ class SavannaWorld:
             return
         which = self._all if worlds is None else worlds
         cells = np.empty((len(which), self._needed), dtype=np.int64)
-        episode.draw_cells(self._free_cells, keys, cells)
+        episode.draw_cells(self._free_cells, self._free_cells.copy(), keys, cells)
         self._begin(which, keys, cells)
 
     def reset_published(self, seeds: Sequence[int], worlds: Ints | None = None) -> None:
@@ -136,13 +137,16 @@ class SavannaWorld:
         if actions.shape != places or actions.dtype != np.int64 or not actions.flags.c_contiguous:
             check_actions(self, actions)
         s, r = self._state, self._rules
-        if episode.first_bad_action(s, r, self._choices, actions, 0, self.worlds) >= 0:
+        bad = episode.first_bad_action(s.done, s.count, s.herd, s.group, self._choices, actions)
+        if bad >= 0:
             check_actions(self, actions)
-        team = self.settings.team_capture_enabled
+        teams = self.settings.team_capture_enabled
+        kernel = episode.step_in_teams if teams else episode.step_alone
 
-        def part(first: int, last: int, _: int) -> int:
-            return episode.step(  # type: ignore[no-any-return]
-                s, r, self._log, actions, acting, acting_count, cells, team, first, last
+        def part(first: int, last: int, thread: int) -> int:
+            helpers = self._helpers[thread]
+            return kernel(
+                s, r, self._log, actions, acting, acting_count, cells, helpers, first, last
             )
 
         self._make_room(max(self._share(self.worlds, part)))
@@ -162,7 +166,7 @@ class SavannaWorld:
             self._buffer = out
             self._written.known[:] = False
         s, r, v = self._state, self._rules, self._windows
-        words, floats = out.view(np.uint32), out.view(np.float32)
+        words, floats = out.view(np.uint32), out.reshape(-1).view(np.float32)
         if self.settings.observation == "float32":
             self._share(
                 len(which),
