@@ -8,17 +8,19 @@ from kinfolk.core.keys import below
 from kinfolk.lineage.kernels import kin_birth
 from kinfolk.worlds.savanna.births import breed, settle
 from kinfolk.worlds.savanna.bites import hunt_alone
+from kinfolk.worlds.savanna.cells import ground_of
 from kinfolk.worlds.savanna.ending import finish, pay_kin
 from kinfolk.worlds.savanna.log import Log
+from kinfolk.worlds.savanna.meals import table_of
 from kinfolk.worlds.savanna.moves import move
-from kinfolk.worlds.savanna.passing import decay, grow, release, starve
-from kinfolk.worlds.savanna.removal import bury
+from kinfolk.worlds.savanna.passing import Ends, Herds, decay, grow, release, starve
+from kinfolk.worlds.savanna.removal import Kin, bury
 from kinfolk.worlds.savanna.rules import Rules
 from kinfolk.worlds.savanna.state import GRASS, State
-from kinfolk.worlds.savanna.team import hunt_in_teams
+from kinfolk.worlds.savanna.team import Pack, hunt_in_teams
 
 # Worlds that go through a phase together: few enough to stay in the cache of one core.
-BLOCK = 8
+BLOCK = 4
 
 
 @lean_kernel
@@ -88,31 +90,6 @@ def begin(s: State, r: Rules, founders: Ints, worlds: Ints, keys: Ints, cells: I
             s.grass[w, patch] = r.grass_start
             s.shown[w, GRASS, cell] = r.grass_start
 
-@inline
-def opening(
-    s: State, r: Rules, log: Log, actions: Ints, acting: Ints, counts: Ints, a: int, b: int
-) -> None:
-    """Release, decay, grow, move, starve."""
-    release(s, log, a, b)
-    decay(s, r, log, a, b)
-    grow(s, r, a, b)
-    move(s, r, actions, acting, counts, a, b)
-    starve(s, r, a, b)
-
-
-@inline
-def closing(s: State, r: Rules, log: Log, cells: Ints, a: int, b: int) -> int:
-    """Bury, breed, pay, finish. The most uids that a world has used."""
-    bury(s, r, log, a, b)
-    breed(s, r, log, cells, a, b)
-    pay_kin(s, r, log, a, b)
-    finish(s, r, a, b)
-    most = 0
-    for w in range(a, b):
-        most = max(most, s.next_uid[w])
-    return most
-
-
 @lean_kernel
 def step_in_teams(
     s: State,
@@ -126,13 +103,33 @@ def step_in_teams(
     first: int,
     last: int,
 ) -> int:
-    """One step with team capture. A kernel of its own: who needs one compiles only that."""
+    """One step with team capture; returns the most uids a world has used.
+
+    The two step kernels differ in one line. Who needs only one of them compiles only that.
+    """
+    h = Herds(s.done, s.count, s.herd, s.ended, s.ended_count, s.uid, s.reward)
+    g, e, t = ground_of(s), Ends(s.carcass, s.cause, s.active), table_of(s, r)
+    kin = Kin(s.parent, s.living, s.live_descendants, s.prev_live_descendants)
+    p = Pack(s.just, s.age, s.uid, s.group, s.tally, r.juvenile)
     most = 0
     for a in range(first, last, BLOCK):
         b = min(a + BLOCK, last)
-        opening(s, r, log, actions, acting, counts, a, b)
-        hunt_in_teams(s, r, log, helpers, a, b)
-        most = max(most, closing(s, r, log, cells, a, b))
+        release(h, log, s.terminated, s.free, s.free_count, a, b)
+        decay(h, g, e, r, log, s.group, s.age, s.just, s.accounts, a, b)
+        grow(s.done, s.grass, s.shown, s.patch_cell, s.accounts, r.grass_gain, r.grass_most, a, b)
+        move(
+            g, r, s.done, s.group, s.carcass, s.tally, s.accounts, actions, acting, counts, a, b
+        )
+        starve(h, g, e, r.size, r.erase, r.bite_dead, a, b)
+        hunt_in_teams(h, g, e, t, p, r, log, helpers, a, b)
+        bury(
+            h, g, e, kin, log, s.terminated, s.tally, s.accounts, r.size, r.bite_dead, a, b
+        )
+        breed(s, r, log, cells, a, b)
+        pay_kin(h, kin, log, s.group, r.kin, r.types, r.symmetric, a, b)
+        finish(h, s.tick, s.active, s.truncated, r.max_steps, r.zero_terminal, a, b)
+        for w in range(a, b):
+            most = max(most, s.next_uid[w])
     return most
 
 
@@ -150,12 +147,28 @@ def step_alone(
     last: int,
 ) -> int:
     """One step with bites on one's own cell; `helpers` is there to look like the other."""
+    h = Herds(s.done, s.count, s.herd, s.ended, s.ended_count, s.uid, s.reward)
+    g, e, t = ground_of(s), Ends(s.carcass, s.cause, s.active), table_of(s, r)
+    kin = Kin(s.parent, s.living, s.live_descendants, s.prev_live_descendants)
     most = 0
     for a in range(first, last, BLOCK):
         b = min(a + BLOCK, last)
-        opening(s, r, log, actions, acting, counts, a, b)
-        hunt_alone(s, r, log, a, b)
-        most = max(most, closing(s, r, log, cells, a, b))
+        release(h, log, s.terminated, s.free, s.free_count, a, b)
+        decay(h, g, e, r, log, s.group, s.age, s.just, s.accounts, a, b)
+        grow(s.done, s.grass, s.shown, s.patch_cell, s.accounts, r.grass_gain, r.grass_most, a, b)
+        move(
+            g, r, s.done, s.group, s.carcass, s.tally, s.accounts, actions, acting, counts, a, b
+        )
+        starve(h, g, e, r.size, r.erase, r.bite_dead, a, b)
+        hunt_alone(h, g, e, t, s.group, s.age, r, log, a, b)
+        bury(
+            h, g, e, kin, log, s.terminated, s.tally, s.accounts, r.size, r.bite_dead, a, b
+        )
+        breed(s, r, log, cells, a, b)
+        pay_kin(h, kin, log, s.group, r.kin, r.types, r.symmetric, a, b)
+        finish(h, s.tick, s.active, s.truncated, r.max_steps, r.zero_terminal, a, b)
+        for w in range(a, b):
+            most = max(most, s.next_uid[w])
     return most
 
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from math import sqrt
 
-from kinfolk.core.arrays import Bools, Ints
+from kinfolk.core.arrays import Bools, Floats, Ints
 from kinfolk.core.jit import inline
-from kinfolk.worlds.savanna.cells import enter, ground_of, leave, reveal, vacate
+from kinfolk.worlds.savanna.cells import Ground, enter, leave, reveal, vacate
 from kinfolk.worlds.savanna.rules import Rules
 from kinfolk.worlds.savanna.state import (
     BLOCKED_CORNER,
@@ -14,7 +14,6 @@ from kinfolk.worlds.savanna.state import (
     BLOCKED_OCCUPIED,
     BLOCKED_WALL,
     MOVED,
-    State,
 )
 
 
@@ -63,21 +62,30 @@ def obstacle(
 
 @inline
 def move(
-    s: State, r: Rules, actions: Ints, acting: Ints, acting_count: Ints, first: int, last: int
+    g: Ground,
+    r: Rules,
+    done: Bools,
+    group: Ints,
+    carcass: Bools,
+    tally: Ints,
+    accounts: Floats,
+    actions: Ints,
+    acting: Ints,
+    counts: Ints,
+    first: int,
+    last: int,
 ) -> None:
     """Those in `acting` go where they want, in that order, if nothing bars the way.
 
     Staying put counts as a move onto an occupied cell, as published.
     """
-    g = ground_of(s)
-    done, group, carcass, tally = s.done, s.group, s.carcass, s.tally
     wall, moves, look, erase, price = r.wall, r.moves, r.los_moves, r.erase, r.move_cost
-    rows, size, types = s.uid.shape[1], r.size, r.types
+    rows, size, types = g.alive.shape[1], r.size, r.types
     for w in range(first, last):
         if done[w]:
             continue
         for k in range(2):
-            for i in range(acting_count[w, k]):
+            for i in range(counts[w, k]):
                 row = acting[w, k, i]
                 if not g.alive[w, row] or carcass[w, row]:
                     continue
@@ -101,6 +109,6 @@ def move(
                         far = sqrt(float((to_x - x) * (to_x - x) + (to_y - y) * (to_y - y)))
                         cost = far * price * g.energy[w, row]
                         g.energy[w, row] -= cost
-                        s.accounts[w, MOVED] += cost
+                        accounts[w, MOVED] += cost
                     vacate(g, erase, w, k, cell)
                 reveal(g, erase, w, k, target, row)

@@ -2,43 +2,66 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
+from kinfolk.core.arrays import Bools, Floats, Ints
 from kinfolk.core.jit import inline
 from kinfolk.lineage.kernels import kin_death
-from kinfolk.worlds.savanna.cells import ground_of, leave
+from kinfolk.worlds.savanna.cells import Ground, leave
 from kinfolk.worlds.savanna.log import DEATH, Log, note
-from kinfolk.worlds.savanna.rules import Rules
-from kinfolk.worlds.savanna.state import DEATHS, LOST, PREY, State
+from kinfolk.worlds.savanna.passing import Ends, Herds
+from kinfolk.worlds.savanna.state import DEATHS, LOST, PREY
+
+
+class Kin(NamedTuple):
+    """Family trees, by uid: see `kinfolk.lineage.kernels`."""
+
+    parent: Ints
+    living: Bools
+    live: Ints
+    prev: Ints
 
 
 @inline
-def bury(s: State, r: Rules, log: Log, first: int, last: int) -> None:
+def bury(
+    h: Herds,
+    g: Ground,
+    e: Ends,
+    kin: Kin,
+    log: Log,
+    terminated: Bools,
+    tally: Ints,
+    accounts: Floats,
+    size: int,
+    stayed: bool,
+    first: int,
+    last: int,
+) -> None:
     """Compact the herds. The rows of the dead stay theirs until the next step.
 
-    A prey that became a carcass is dead to its kin from the first bite on.
+    A prey that became a carcass is dead to its kin from the first bite on. With `stayed`, dead
+    prey are still on the ground.
     """
-    g = ground_of(s)
-    done, count, herd, carcass, uid = s.done, s.count, s.herd, s.carcass, s.uid
-    parent, living, live = s.parent, s.living, s.live_descendants
     for w in range(first, last):
-        if done[w]:
+        if h.done[w]:
             continue
         for k in range(2):
             kept = 0
-            for i in range(count[w, k]):
-                row = herd[w, k, i]
+            for i in range(h.count[w, k]):
+                row = h.herd[w, k, i]
                 if g.alive[w, row]:
-                    herd[w, k, kept] = row
+                    h.herd[w, k, kept] = row
                     kept += 1
-                    if carcass[w, row]:
-                        kin_death(parent, living, live, w, uid[w, row])
+                    if e.carcass[w, row]:
+                        kin_death(kin.parent, kin.living, kin.live, w, h.uid[w, row])
                     continue
-                kin_death(parent, living, live, w, uid[w, row])
-                s.terminated[w, row] = True
-                s.ended[w, s.ended_count[w]] = row
-                s.ended_count[w] += 1
-                s.accounts[w, LOST] += g.energy[w, row]
-                s.tally[w, DEATHS + 2 * (s.cause[w, row] - 1) + k] += 1
-                if k == PREY and r.bite_dead:
-                    leave(g, w, k, g.x[w, row] * r.size + g.y[w, row], row)
-                note(log, w, DEATH, uid[w, row], -1, s.cause[w, row])
-            count[w, k] = kept
+                kin_death(kin.parent, kin.living, kin.live, w, h.uid[w, row])
+                terminated[w, row] = True
+                h.ended[w, h.ended_count[w]] = row
+                h.ended_count[w] += 1
+                accounts[w, LOST] += g.energy[w, row]
+                tally[w, DEATHS + 2 * (e.cause[w, row] - 1) + k] += 1
+                if k == PREY and stayed:
+                    leave(g, w, k, g.x[w, row] * size + g.y[w, row], row)
+                note(log, w, DEATH, h.uid[w, row], -1, e.cause[w, row])
+            h.count[w, k] = kept

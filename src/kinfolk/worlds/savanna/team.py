@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from kinfolk.core.arrays import Ints
+from kinfolk.core.arrays import Floats, Ints
 from kinfolk.core.jit import inline
-from kinfolk.worlds.savanna.cells import Ground, ground_of, reveal
+from kinfolk.worlds.savanna.cells import Ground, reveal
 from kinfolk.worlds.savanna.log import (
     CAPTURE,
     CARCASS,
@@ -20,8 +20,8 @@ from kinfolk.worlds.savanna.log import (
     Log,
     note,
 )
-from kinfolk.worlds.savanna.meals import gain, graze, table_of
-from kinfolk.worlds.savanna.passing import ends_of, fall
+from kinfolk.worlds.savanna.meals import Table, gain, graze
+from kinfolk.worlds.savanna.passing import Ends, Herds, fall
 from kinfolk.worlds.savanna.rules import Rules
 from kinfolk.worlds.savanna.state import (
     ATE,
@@ -40,7 +40,6 @@ from kinfolk.worlds.savanna.state import (
     PREY,
     STARVED,
     SUCCESSES,
-    State,
 )
 
 _ROUNDING = 1e-9  # a tie is a tie in spite of rounding, as published
@@ -86,93 +85,114 @@ def gather(g: Ground, p: Pack, log: Log, size: int, dead: bool, w: int, prey: in
 
 
 @inline
-def fail(s: State, r: Rules, log: Log, w: int, prey: int, helpers: Ints, n: int, total: float) -> None:
+def fail(
+    g: Ground,
+    e: Ends,
+    p: Pack,
+    r: Rules,
+    log: Log,
+    accounts: Floats,
+    w: int,
+    prey: int,
+    helpers: Ints,
+    n: int,
+    total: float,
+) -> None:
     """The attack fails; its cost is shared in proportion to energy, and may kill."""
-    s.tally[w, FAILURES] += 1
+    p.tally[w, FAILURES] += 1
     if n > 1:
-        s.tally[w, COOP_FAILURES] += 1
-    g, e = ground_of(s), ends_of(s)
-    whole = s.energy[w, prey] * r.failure_cost
+        p.tally[w, COOP_FAILURES] += 1
+    whole = g.energy[w, prey] * r.failure_cost
     for i in range(n):
         row = helpers[i]
         cost = 0.0
         if whole > 0.0 and total > 0.0:
-            cost = whole * (s.energy[w, row] / total)
-            s.energy[w, row] -= cost
-            s.accounts[w, FAILED] += cost
-            if s.energy[w, row] <= 0.0:
+            cost = whole * (g.energy[w, row] / total)
+            g.energy[w, row] -= cost
+            accounts[w, FAILED] += cost
+            if g.energy[w, row] <= 0.0:
                 fall(g, e, r.size, r.erase, r.bite_dead, w, PREDATOR, row, STARVED)
             else:
-                cell = s.x[w, row] * r.size + s.y[w, row]
+                cell = g.x[w, row] * r.size + g.y[w, row]
                 reveal(g, r.erase, w, PREDATOR, cell, row)
-        note(log, w, FAILED_CAPTURE, s.uid[w, row], s.uid[w, prey], cost)
+        note(log, w, FAILED_CAPTURE, p.uid[w, row], p.uid[w, prey], cost)
 
 
 @inline
-def share(s: State, r: Rules, log: Log, w: int, prey: int, helpers: Ints, n: int, total: float) -> None:
+def share(
+    g: Ground,
+    e: Ends,
+    p: Pack,
+    r: Rules,
+    log: Log,
+    reward: Floats,
+    accounts: Floats,
+    w: int,
+    prey: int,
+    helpers: Ints,
+    n: int,
+    total: float,
+) -> None:
     """Helpers eat their shares, each up to one bite; what is left over is a carcass."""
-    g = ground_of(s)
-    meal = s.energy[w, prey]
-    was_carcass = s.carcass[w, prey]
+    meal = g.energy[w, prey]
+    was_carcass = e.carcass[w, prey]
     rest, mean = 0.0, 0.0
     if was_carcass:
-        s.tally[w, CARCASS_BITES] += n
+        p.tally[w, CARCASS_BITES] += n
     else:
-        s.tally[w, SUCCESSES] += 1
-        s.tally[w, HELPER_TOTAL] += n
-        s.tally[w, LAST_HELPERS] = n
+        p.tally[w, SUCCESSES] += 1
+        p.tally[w, HELPER_TOTAL] += n
+        p.tally[w, LAST_HELPERS] = n
         if n > 1:
-            s.tally[w, COOP_SUCCESSES] += 1
+            p.tally[w, COOP_SUCCESSES] += 1
     for i in range(n):
-        mean += r.meal_reward[s.group[w, helpers[i]]]
+        mean += r.meal_reward[p.group[w, helpers[i]]]
     for i in range(n):
         row = helpers[i]
         part = meal / n
         if not r.equal_split:
-            part = meal * (s.energy[w, row] / total) if total > 0.0 else 0.0
+            part = meal * (g.energy[w, row] / total) if total > 0.0 else 0.0
         bite = min(part, r.prey_bite)
         rest += part - bite
-        s.just[w, row] = ATE
-        got = gain(s.energy, s.accounts, w, row, bite, r.transfer, r.most[PREDATOR])
-        cell = s.x[w, row] * r.size + s.y[w, row]
+        p.just[w, row] = ATE
+        got = gain(g.energy, accounts, w, row, bite, r.transfer, r.most[PREDATOR])
+        cell = g.x[w, row] * r.size + g.y[w, row]
         reveal(g, r.erase, w, PREDATOR, cell, row)
-        own = mean if r.mean_catch else r.meal_reward[s.group[w, row]]
-        s.reward[w, row] = own / n
-        note(log, w, CARCASS_BITE if was_carcass else CAPTURE, s.uid[w, row], s.uid[w, prey], got)
-    s.energy[w, prey] = rest
+        own = mean if r.mean_catch else r.meal_reward[p.group[w, row]]
+        reward[w, row] = own / n
+        note(log, w, CARCASS_BITE if was_carcass else CAPTURE, p.uid[w, row], p.uid[w, prey], got)
+    g.energy[w, prey] = rest
     if rest > 0.0:
-        cell = s.x[w, prey] * r.size + s.y[w, prey]
+        cell = g.x[w, prey] * r.size + g.y[w, prey]
         reveal(g, r.erase, w, PREY, cell, prey)
         if not was_carcass:
-            s.carcass[w, prey] = True
-            s.tally[w, CARCASSES] += 1
-            note(log, w, CARCASS, s.uid[w, prey], s.uid[w, helpers[0]], rest)
+            e.carcass[w, prey] = True
+            p.tally[w, CARCASSES] += 1
+            note(log, w, CARCASS, p.uid[w, prey], p.uid[w, helpers[0]], rest)
     else:
-        fall(g, ends_of(s), r.size, r.erase, r.bite_dead, w, PREY, prey, EATEN)
-        s.reward[w, prey] = r.caught_reward[2 + s.group[w, prey] - r.types]
+        fall(g, e, r.size, r.erase, r.bite_dead, w, PREY, prey, EATEN)
+        reward[w, prey] = r.caught_reward[2 + p.group[w, prey] - r.types]
 
 
 @inline
-def hunt_in_teams(s: State, r: Rules, log: Log, helpers: Ints, first: int, last: int) -> None:
+def hunt_in_teams(
+    h: Herds, g: Ground, e: Ends, t: Table, p: Pack, r: Rules, log: Log, helpers: Ints, first: int, last: int
+) -> None:
     """Prey after prey: is it caught? If not, it grazes."""
-    g, t = ground_of(s), table_of(s, r)
-    p = Pack(s.just, s.age, s.uid, s.group, s.tally, r.juvenile)
-    done, count, herd, group, carcass = s.done, s.count, s.herd, s.group, s.carcass
-    reward, patch = s.reward, s.patch
     step_reward, meal_reward = r.step_reward, r.meal_reward
     size, types, erase, margin = r.size, r.types, r.erase, r.margin
     for w in range(first, last):
-        if done[w]:
+        if h.done[w]:
             continue
-        for i in range(count[w, PREDATOR]):
-            row = herd[w, PREDATOR, i]
+        for i in range(h.count[w, PREDATOR]):
+            row = h.herd[w, PREDATOR, i]
             if g.alive[w, row]:
-                reward[w, row] = step_reward[group[w, row]]
-        for i in range(count[w, PREY]):
-            prey = herd[w, PREY, i]
+                h.reward[w, row] = step_reward[p.group[w, row]]
+        for i in range(h.count[w, PREY]):
+            prey = h.herd[w, PREY, i]
             if not g.alive[w, prey]:
                 continue
-            dead = carcass[w, prey]
+            dead = e.carcass[w, prey]
             n = gather(g, p, log, size, dead, w, prey, helpers)
             if n > 0:
                 total = 0.0
@@ -180,12 +200,12 @@ def hunt_in_teams(s: State, r: Rules, log: Log, helpers: Ints, first: int, last:
                     total += g.energy[w, helpers[j]]
                 needed = g.energy[w, prey] + margin
                 if dead or total > needed or (r.tie_succeeds and total + _ROUNDING >= needed):
-                    share(s, r, log, w, prey, helpers, n, total)
+                    share(g, e, p, r, log, h.reward, t.accounts, w, prey, helpers, n, total)
                     continue
-                fail(s, r, log, w, prey, helpers, n, total)
-            kind = 2 + group[w, prey] - types
+                fail(g, e, p, r, log, t.accounts, w, prey, helpers, n, total)
+            kind = 2 + p.group[w, prey] - types
             cell = g.x[w, prey] * size + g.y[w, prey]
-            if dead or patch[w, cell] < 0:
-                reward[w, prey] = step_reward[kind]
+            if dead or t.patch[w, cell] < 0:
+                h.reward[w, prey] = step_reward[kind]
             else:
                 graze(g, t, log, erase, w, prey, cell, meal_reward[kind])
