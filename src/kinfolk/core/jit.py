@@ -40,12 +40,26 @@ def kernel(function: F) -> F:
     Kernels release the GIL, divide as numpy does, use no fast maths, and return error codes
     instead of raising. With NUMBA_DISABLE_JIT=1 they run as plain Python, to the same numbers.
     """
+    return _compiled(function)
+
+
+def lean_kernel(function: F) -> F:
+    """A `kernel` without reference counts, for one that makes no arrays.
+
+    Counting references at each call of an inner function can cost more than the work in it (a
+    factor of three in the savanna). `_nrt` is an option numba keeps for itself: it refuses to
+    compile what allocates.
+    """
+    return _compiled(function, _nrt=False)
+
+
+def _compiled(function: F, **options: bool) -> F:
     if not COMPILED:
         return function
     with _LOCK:  # the folder is a global of numba, read while decorating
         _config.CACHE_DIR = str(cache_folder(function.__module__.partition(".")[0]))
         compiled: Any = numba.njit(
-            cache=True, nogil=True, error_model="numpy", boundscheck=BOUNDSCHECK
+            cache=True, nogil=True, error_model="numpy", boundscheck=BOUNDSCHECK, **options
         )(function)
     return cast("F", compiled)
 
@@ -78,7 +92,7 @@ def kernel_sources(root: Path, package: str) -> list[Path]:
     text = {path: path.read_text(encoding="utf-8") for path in sorted(root.rglob("*.py"))}
     by_name = {_module_name(path, root, package): path for path in text}
     wanted: set[Path] = set()
-    makers = {f"{package}.core.jit.kernel", f"{package}.core.jit.inline"}
+    makers = {f"{package}.core.jit.{name}" for name in ("kernel", "lean_kernel", "inline")}
     queue = [path for path in text if _imports(text[path]) & makers]
     while queue:
         path = queue.pop()

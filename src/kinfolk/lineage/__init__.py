@@ -1,0 +1,1 @@
+"""Family trees: kept by kernels while a world runs, measured and exported afterwards."""

@@ -1,0 +1,125 @@
+"""Bites: prey graze first, then every predator bites the first prey on its own cell.
+
+A bite that leaves something makes a carcass: it neither moves, eats, breeds nor ages, still
+decays, can still be bitten, and still counts as one of the prey until it is gone.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from kinfolk.core.arrays import Ints
+from kinfolk.core.jit import inline
+from kinfolk.worlds.savanna.cells import Ground, reveal
+from kinfolk.worlds.savanna.log import BITE, CARCASS, CARCASS_BITE, CARCASS_ONLY_BLOCK, Log, note
+from kinfolk.worlds.savanna.meals import Table, gain, graze
+from kinfolk.worlds.savanna.passing import Ends, Herds, fall
+from kinfolk.worlds.savanna.rules import Rules
+from kinfolk.worlds.savanna.state import (
+    ATE,
+    CARCASS_BITES,
+    CARCASSES,
+    DIET_BLOCKED,
+    DIET_BLOCKS,
+    EATEN,
+    LIVE_BITES,
+    PREDATOR,
+    PREY,
+)
+
+
+@inline
+def prey_at(g: Ground, uid: Ints, w: int, cell: int) -> int:
+    """The prey of lowest uid on a cell, -1 if there is none."""
+    found = -1
+    at = np.int64(g.top[w, PREY, cell])
+    while at >= 0:
+        if found < 0 or uid[w, at] < uid[w, found]:
+            found = at
+        at = np.int64(g.below[w, at])
+    return found
+
+
+@inline
+def bite(
+    h: Herds,
+    g: Ground,
+    e: Ends,
+    t: Table,
+    group: Ints,
+    r: Rules,
+    log: Log,
+    w: int,
+    row: int,
+    prey: int,
+    cell: int,
+) -> None:
+    """Transfer energy; the prey becomes a carcass, or is gone."""
+    was_carcass = e.carcass[w, prey]
+    meal = g.energy[w, prey]
+    taken = min(meal, r.prey_bite)
+    t.just[w, row] = ATE
+    h.reward[w, row] = r.meal_reward[group[w, row]]
+    got = gain(g.energy, t.accounts, w, row, taken, r.transfer, r.most[PREDATOR])
+    reveal(g, r.erase, w, PREDATOR, cell, row)
+    t.tally[w, CARCASS_BITES if was_carcass else LIVE_BITES] += 1
+    note(log, w, CARCASS_BITE if was_carcass else BITE, h.uid[w, row], h.uid[w, prey], got)
+    rest = meal - taken
+    g.energy[w, prey] = rest
+    if rest > 0.0:
+        reveal(g, r.erase, w, PREY, cell, prey)
+        if not was_carcass and g.alive[w, prey]:
+            e.carcass[w, prey] = True
+            t.tally[w, CARCASSES] += 1
+            note(log, w, CARCASS, h.uid[w, prey], h.uid[w, row], rest)
+    elif g.alive[w, prey]:
+        fall(g, e, r.size, r.erase, r.bite_dead, w, PREY, prey, EATEN)
+        h.reward[w, prey] = r.caught_reward[2 + group[w, prey] - r.types]
+    else:
+        e.active[w, PREY] -= 1  # published: who died before the bite is counted twice
+
+
+@inline
+def hunt_alone(
+    h: Herds,
+    g: Ground,
+    e: Ends,
+    t: Table,
+    group: Ints,
+    age: Ints,
+    r: Rules,
+    log: Log,
+    first: int,
+    last: int,
+) -> None:
+    """Prey graze; predators bite. Juveniles bite carcasses only."""
+    step_reward, meal_reward, juvenile = r.step_reward, r.meal_reward, r.juvenile
+    size, types, erase = r.size, r.types, r.erase
+    for w in range(first, last):
+        if h.done[w]:
+            continue
+        for i in range(h.count[w, PREY]):
+            prey = h.herd[w, PREY, i]
+            if not g.alive[w, prey]:
+                continue
+            kind = 2 + group[w, prey] - types
+            cell = g.x[w, prey] * size + g.y[w, prey]
+            if e.carcass[w, prey] or t.patch[w, cell] < 0:
+                h.reward[w, prey] = step_reward[kind]
+            else:
+                graze(g, t, log, erase, w, prey, cell, meal_reward[kind])
+        for i in range(h.count[w, PREDATOR]):
+            row = h.herd[w, PREDATOR, i]
+            if not g.alive[w, row]:
+                continue
+            cell = g.x[w, row] * size + g.y[w, row]
+            h.reward[w, row] = step_reward[group[w, row]]
+            if g.top[w, PREY, cell] < 0:
+                continue
+            prey = prey_at(g, h.uid, w, cell)
+            if not e.carcass[w, prey] and age[w, row] < juvenile[group[w, row]]:
+                t.just[w, row] = DIET_BLOCKED
+                t.tally[w, DIET_BLOCKS] += 1
+                note(log, w, CARCASS_ONLY_BLOCK, h.uid[w, row], h.uid[w, prey], age[w, row])
+            else:
+                bite(h, g, e, t, group, r, log, w, row, prey, cell)

@@ -1,0 +1,179 @@
+"""Lives: what became of every agent, put together from happenings while a world is watched.
+
+The fields are those of the published statistics and event logs, each counted once.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from math import hypot
+from typing import Any
+
+import numpy as np
+
+from kinfolk.worlds.base import Happening
+from kinfolk.worlds.savanna.state import CAUSES
+from kinfolk.worlds.savanna.world import SavannaWorld
+
+_MEALS = ("eat", "bite", "carcass_bite", "capture")
+
+
+@dataclass
+class Life:
+    """One agent from birth to death."""
+
+    agent_id: str
+    uid: int
+    policy_group: str
+    birth_step: int
+    parent: str | None
+    death_step: int | None = None
+    death_cause: str | None = None
+    cumulative_reward: float = 0.0
+    lineage_reward_total: float = 0.0
+    offspring_ids: list[str] = field(default_factory=list)
+    distance_traveled: float = 0.0
+    times_ate: int = 0
+    energy_gained: float = 0.0
+    avg_energy_sum: float = 0.0
+    avg_energy_steps: int = 0
+    failed_attacks: int = 0
+    kin_kickbacks: int = 0
+    carcass_only_blocks: int = 0
+    fertility_blocked_attempts: int = 0
+    fertility_expired_step: int | None = None
+    age_expired_step: int | None = None
+    eating_events: list[dict[str, Any]] = field(default_factory=list)
+    reward_events: list[dict[str, Any]] = field(default_factory=list)
+    reproduction_events: list[dict[str, Any]] = field(default_factory=list)
+    diet_events: list[dict[str, Any]] = field(default_factory=list)
+    fertility_events: list[dict[str, Any]] = field(default_factory=list)
+
+    @property
+    def avg_energy(self) -> float:
+        """Mean energy over the steps it lived through."""
+        return self.avg_energy_sum / max(self.avg_energy_steps, 1)
+
+
+class Lives:
+    """All lives of one world of a batch. Call `begin` after a reset and `update` after each step."""
+
+    def __init__(self, world: SavannaWorld, index: int = 0) -> None:
+        self._world = world
+        self._index = index
+        self._places: dict[int, tuple[int, int]] = {}
+        self.by_uid: dict[int, Life] = {}
+
+    @property
+    def by_id(self) -> dict[str, Life]:
+        """The lives by published id, such as `type_1_prey_12`, in order of birth."""
+        return {life.agent_id: life for life in self.by_uid.values()}
+
+    def begin(self) -> None:
+        """Start over with the founders."""
+        self._world.watch(True)
+        self.by_uid.clear()
+        self._enter(0)
+
+    def _rows(self) -> list[int]:
+        """Rows of the living and of those that ended in this step, in uid order."""
+        uid = self._world._arrays.uid[self._index]
+        rows = np.flatnonzero(uid >= 0)
+        return [int(row) for row in rows[np.argsort(uid[rows])]]
+
+    def _enter(self, step: int) -> None:
+        s, w = self._world._arrays, self._index
+        for row in self._rows():
+            uid = int(s.uid[w, row])
+            self._places[uid] = (int(s.x[w, row]), int(s.y[w, row]))
+            if uid not in self.by_uid:
+                group = self._world.spec.groups[int(s.group[w, row])].name
+                parent = self.by_uid.get(int(s.parents[w, row, 0]))
+                name = f"{group}_{int(s.number[w, row])}"
+                self.by_uid[uid] = Life(name, uid, group, step, parent.agent_id if parent else None)
+
+    def update(self) -> None:
+        """Take in the step just made."""
+        s, w = self._world._arrays, self._index
+        step = int(s.tick[w]) - 1
+        for row in self._rows():
+            uid = int(s.uid[w, row])
+            life = self.by_uid.get(uid)
+            if life is not None:
+                x, y = self._places[uid]
+                life.distance_traveled += hypot(int(s.x[w, row]) - x, int(s.y[w, row]) - y)
+                life.avg_energy_sum += float(s.energy[w, row])
+                life.avg_energy_steps += 1
+        self._enter(step)
+        for happening in self._world.happenings():
+            if happening.world == w:
+                self._take(happening, step)
+        for row in self._rows():
+            self._close(row, step)
+
+    def _close(self, row: int, step: int) -> None:
+        s, w = self._world._arrays, self._index
+        life = self.by_uid[int(s.uid[w, row])]
+        paid = sum(
+            e.get("reproduction_reward", 0.0) + e.get("lineage_reward", 0.0) + e.get("kickback_reward", 0.0)
+            for e in life.reward_events
+            if e["t"] == step
+        )
+        if not paid or life.reward_events[-1]["t"] != step:
+            life.cumulative_reward += float(s.reward[w, row])
+        if bool(s.truncated[w, row]) and int(s.tick[w]) >= self._world.settings.max_steps:
+            life.death_step = step + 1 if life.death_step is None else life.death_step
+            life.death_cause = "time_limit"
+
+    def _take(self, h: Happening, step: int) -> None:
+        life, value = self.by_uid[h.uid], h.value
+        if h.kind in _MEALS:
+            life.times_ate += 1
+            life.energy_gained += value
+            life.eating_events.append(
+                {"t": step, "other": h.other, "kind": h.kind, "bite_size": value}
+            )
+        elif h.kind == "failed_capture":
+            life.failed_attacks += 1
+        elif h.kind == "carcass":
+            life.death_step = step
+        elif h.kind == "death":
+            life.death_step = step if life.death_step is None else life.death_step
+            life.death_cause = CAUSES[int(value)]
+            if life.death_cause == "max_age":
+                life.age_expired_step = step
+        elif h.kind == "birth":
+            child = self.by_uid[h.uid].agent_id
+            parent = self.by_uid[h.other]
+            parent.offspring_ids.append(child)
+            parent.reproduction_events.append({"t": step, "child_id": child})
+        elif h.kind == "reproduction_reward":
+            self._pay(life, step, value, "reproduction_reward")
+        elif h.kind == "lineage_reward":
+            life.lineage_reward_total += value
+            self._pay(life, step, value, "lineage_reward")
+        elif h.kind == "kick_back":
+            life.kin_kickbacks += 1
+            self._pay(life, step, value, "kickback_reward")
+        else:
+            self._take_block(life, h, step)
+
+    def _take_block(self, life: Life, h: Happening, step: int) -> None:
+        if h.kind == "carcass_only_block":
+            life.carcass_only_blocks += 1
+            prey = self.by_uid[h.other].agent_id
+            life.diet_events.append(
+                {"t": step, "event": h.kind, "prey_id": prey, "age": int(h.value)}
+            )
+        elif h.kind == "fertility_expired":
+            life.fertility_expired_step = step
+            life.fertility_events.append({"t": step, "event": h.kind, "age": int(h.value)})
+        elif h.kind == "reproduction_blocked_due_to_fertility":
+            life.fertility_blocked_attempts += 1
+            life.fertility_events.append({"t": step, "event": "reproduction_blocked"})
+
+    def _pay(self, life: Life, step: int, value: float, name: str) -> None:
+        life.cumulative_reward += value
+        life.reward_events.append(
+            {"t": step, name: value, "cumulative_reward": life.cumulative_reward}
+        )

@@ -1,0 +1,74 @@
+"""Happenings: what took place in a step, for those who watch."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from kinfolk.core.arrays import Floats, Ints
+from kinfolk.core.jit import inline
+
+# kind: who, whom, how much
+HAPPENINGS = (
+    "birth",  # child, parent, 1 if its type mutated
+    "death",  # the dead, who ate it (-1 if nobody), index into CAUSES
+    "capture",  # helper, prey, energy gained
+    "failed_capture",  # helper, prey, energy it cost
+    "bite",  # predator, living prey, energy gained
+    "carcass_bite",  # predator, carcass, energy gained
+    "carcass",  # prey that was bitten or captured and left, who did it, energy left
+    "eat",  # prey, grass patch, energy gained
+    "reproduction_blocked_due_to_capacity",  # the one that stays childless
+    "reproduction_blocked_due_to_fertility",  # the one too old
+    "fertility_expired",  # who, -1, its age
+    "carcass_only_block",  # juvenile, the living prey it may not bite, its age
+    "kick_back",  # grandparent, grandchild, reward
+    "lineage_reward",  # ancestor, -1, reward
+    "reproduction_reward",  # parent, child, reward
+)
+(
+    BIRTH,
+    DEATH,
+    CAPTURE,
+    FAILED_CAPTURE,
+    BITE,
+    CARCASS_BITE,
+    CARCASS,
+    EAT,
+    CAPACITY_BLOCK,
+    FERTILITY_BLOCK,
+    FERTILITY_EXPIRED,
+    CARCASS_ONLY_BLOCK,
+    KICK_BACK,
+    LINEAGE_REWARD,
+    REPRODUCTION_REWARD,
+) = range(len(HAPPENINGS))
+FIELDS = 4  # kind, who, whom, how much
+# A row can fail against nine neighbours and do one of each other thing in a step.
+PER_ROW = 9 + len(HAPPENINGS)
+
+
+class Log(NamedTuple):
+    """`[W, capacity, FIELDS]` and how many were kept; without capacity nothing is kept."""
+
+    entries: Floats
+    kept: Ints
+
+
+def empty_log(worlds: int, rows: int, watching: bool) -> Log:
+    """A log with room for one step, or with none."""
+    capacity = PER_ROW * rows if watching else 0
+    return Log(np.zeros((worlds, capacity, FIELDS)), np.zeros(worlds, dtype=np.int64))
+
+
+@inline
+def note(log: Log, w: int, kind: int, who: int, whom: int, value: float) -> None:
+    """Keep a happening, if there is room."""
+    at = log.kept[w]
+    if at < log.entries.shape[1]:
+        log.entries[w, at, 0] = kind
+        log.entries[w, at, 1] = who
+        log.entries[w, at, 2] = whom
+        log.entries[w, at, 3] = value
+        log.kept[w] = at + 1

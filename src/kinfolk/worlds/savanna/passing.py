@@ -1,0 +1,171 @@
+"""Time passes: rows are released, energy decays, bodies age, grass grows, the hungry starve.
+
+Functions get the parts of the state that they use: handing on all of it costs time, when they
+are compiled and at every call.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from kinfolk.core.arrays import Bools, Floats, Ints
+from kinfolk.core.jit import inline
+from kinfolk.worlds.savanna.cells import Ground, leave, reveal, vacate
+from kinfolk.worlds.savanna.log import FERTILITY_EXPIRED, Log, note
+from kinfolk.worlds.savanna.rules import Rules
+from kinfolk.worlds.savanna.state import (
+    DECAYED,
+    GRASS,
+    GROWN,
+    MAX_AGE,
+    NOTHING,
+    PREDATOR,
+    STARVED,
+)
+
+
+class Herds(NamedTuple):
+    """The part of the state that says who is alive in which world."""
+
+    done: Bools
+    count: Ints
+    herd: Ints
+    ended: Ints
+    ended_count: Ints
+    uid: Ints
+    reward: Floats
+
+
+@inline
+def release(
+    h: Herds, log: Log, terminated: Bools, free: Ints, free_count: Ints, first: int, last: int
+) -> None:
+    """Give away the rows of those whose life ended in the step before."""
+    for w in range(first, last):
+        log.kept[w] = 0
+        if h.done[w]:
+            continue
+        for i in range(h.ended_count[w] - 1, -1, -1):
+            row = h.ended[w, i]
+            h.uid[w, row] = -1
+            h.reward[w, row] = 0.0
+            terminated[w, row] = False
+            free[w, free_count[w]] = row
+            free_count[w] += 1
+        h.ended_count[w] = 0
+
+
+class Ends(NamedTuple):
+    """The part of the state that a death changes at once."""
+
+    carcass: Bools
+    cause: Ints
+    active: Ints
+
+
+@inline
+def fall(
+    g: Ground, e: Ends, size: int, erase: bool, stay: bool, w: int, k: int, row: int, cause: int
+) -> None:
+    """End a life at once on the grid; `removal.bury` does the rest later in the step.
+
+    With `stay` dead prey keep their place until then, and can be bitten.
+    """
+    cell = g.x[w, row] * size + g.y[w, row]
+    g.alive[w, row] = False
+    e.carcass[w, row] = False
+    e.cause[w, row] = cause
+    e.active[w, k] -= 1
+    if k == PREDATOR or not stay:
+        leave(g, w, k, cell, row)
+    vacate(g, erase, w, k, cell)
+
+
+@inline
+def decay(
+    h: Herds,
+    g: Ground,
+    e: Ends,
+    r: Rules,
+    log: Log,
+    group: Ints,
+    age: Ints,
+    just: Ints,
+    accounts: Floats,
+    first: int,
+    last: int,
+) -> None:
+    """Everybody loses energy, carcasses too; all but carcasses age, and may be too old."""
+    size, types, erase, stay = r.size, r.types, r.erase, r.bite_dead
+    fertility, oldest = r.fertility, r.oldest
+    for w in range(first, last):
+        if h.done[w]:
+            continue
+        for k in range(2):
+            loss = r.loss[k]
+            for i in range(h.count[w, k]):
+                row = h.herd[w, k, i]
+                g.energy[w, row] -= loss
+                h.reward[w, row] = 0.0
+                just[w, row] = NOTHING
+                reveal(g, erase, w, k, g.x[w, row] * size + g.y[w, row], row)
+                if e.carcass[w, row]:
+                    continue
+                years = age[w, row] + 1
+                age[w, row] = years
+                kind = 2 * k + group[w, row] - k * types
+                if years == fertility[kind]:
+                    note(log, w, FERTILITY_EXPIRED, h.uid[w, row], -1, years)
+                if 0 <= oldest[kind] <= years:
+                    fall(g, e, size, erase, stay, w, k, row, MAX_AGE)
+                    # as published: the counter can be too low already, but not below nothing
+                    e.active[w, k] = max(e.active[w, k], 0)
+            accounts[w, DECAYED] += loss * h.count[w, k]
+
+
+@inline
+def grow(
+    done: Bools,
+    grass: Floats,
+    shown: npt.NDArray[np.float32],
+    patch_cell: Ints,
+    accounts: Floats,
+    gain: float,
+    most: float,
+    first: int,
+    last: int,
+) -> None:
+    """Every patch of grass gains energy, up to its most."""
+    for w in range(first, last):
+        if done[w]:
+            continue
+        grown = 0.0
+        for patch in range(grass.shape[1]):
+            before = grass[w, patch]
+            if before != most:
+                after = min(before + gain, most)
+                grass[w, patch] = after
+                grown += after - before
+                shown[w, GRASS, patch_cell[w, patch]] = after
+        accounts[w, GROWN] += grown
+
+
+@inline
+def starve(
+    h: Herds, g: Ground, e: Ends, size: int, erase: bool, stay: bool, first: int, last: int
+) -> None:
+    """Whoever has no energy left dies; starved carcasses vanish with the others."""
+    for w in range(first, last):
+        if h.done[w]:
+            continue
+        for k in range(2):
+            for i in range(h.count[w, k]):
+                row = h.herd[w, k, i]
+                if g.energy[w, row] <= 0.0:
+                    if g.alive[w, row]:
+                        fall(g, e, size, erase, stay, w, k, row, STARVED)
+                    elif stay:  # published: too old and starved in one step counts twice
+                        e.active[w, k] -= 1

@@ -1,0 +1,92 @@
+"""Settings of the published rule sets: plain data, each with a line that says what it is."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+_QUIRKS_OF_ALL = {
+    "published_placement": True,
+    "cell_erasure": True,
+    "zero_terminal": True,
+    "fixed_visibility": True,
+}
+_COMMON: dict[str, Any] = {"draw_border": False, "quirks": _QUIRKS_OF_ALL}
+_SMALL: dict[str, Any] = _COMMON | {
+    "grid_size": 25,
+    "predator_obs_range": 7,
+    "n_initial_active_type_1_predator": 10,
+    "n_initial_active_type_1_prey": 10,
+    "initial_energy_prey": 3.0,
+}
+_BITES: dict[str, Any] = _SMALL | {
+    "team_capture_enabled": False,
+    "prey_creation_energy_threshold": 8.0,
+    "lineage_reward_mode": "symmetric",
+    "quirks": _QUIRKS_OF_ALL | {"dead_prey_bitten": True},
+}
+
+SHARED_PREY_R1 = _SMALL | {
+    "energy_loss_per_step_predator": 0.15,
+    "prey_creation_energy_threshold": 6.0,
+    "quirks": _QUIRKS_OF_ALL | {"mean_catch_reward": True},
+}
+SHARED_PREY_R2 = _COMMON | {
+    "team_capture_tie": "fails",
+    "energy_percentage_loss_per_failed_attacked_prey": 0.2,
+}
+SHARED_PREY_TRAINED = _COMMON | {
+    "initial_energy_prey": 2.5,
+    "prey_creation_energy_threshold": 5.5,
+    "team_capture_equal_split": False,
+}
+LINEAGE_DOCUMENTED = _BITES | {
+    "energy_loss_per_step_predator": 0.15,
+    "max_energy_gain_per_grass": 1.5,
+    "max_energy_gain_per_prey": 2.5,
+    "lineage_reward_coeff": {"type_1_predator": 0.35, "type_1_prey": 0.60},
+    "max_fertility_age": {"type_1_predator": 100, "type_1_prey": 80},
+    "max_agent_age": {"type_1_predator": 220, "type_1_prey": 180},
+    "carcass_only_predator_age": {"type_1_predator": 10},
+}
+LINEAGE_SHIPPED = _BITES | {
+    "energy_gain_per_step_grass": 0.08,
+    "quirks": _QUIRKS_OF_ALL | {"dead_prey_bitten": True, "default_age_caps": True},
+}
+KICK_BACK = _BITES | {
+    "energy_loss_per_step_predator": 0.15,
+    "max_energy_gain_per_grass": 1.5,
+    "max_energy_gain_per_prey": 2.5,
+    "kin_kick_back_reward_predator": {"type_1_predator": 4.0},
+    "kin_kick_back_reward_prey": {"type_1_prey": 4.0},
+}
+LIMITED_INTAKE = _BITES | {
+    "energy_loss_per_step_predator": 0.15,
+    "max_energy_gain_per_grass": 1.5,
+    "max_energy_gain_per_prey": 2.5,
+    "n_initial_active_type_1_predator": 6,
+    "n_initial_active_type_1_prey": 8,
+    "move_energy_cost_factor": 0.0,
+    "energy_transfer_efficiency": 1.0,
+    "reproduction_energy_efficiency": 1.0,
+    "reproduction_cooldown_steps": 0,
+}
+
+PRESETS: Mapping[str, Mapping[str, Any]] = {
+    "shared_prey_r1": SHARED_PREY_R1,
+    "shared_prey_r2": SHARED_PREY_R2,
+    "shared_prey_trained": SHARED_PREY_TRAINED,
+    "lineage_documented": LINEAGE_DOCUMENTED,
+    "lineage_shipped": LINEAGE_SHIPPED,
+    "kick_back": KICK_BACK,
+    "limited_intake": LIMITED_INTAKE,
+}
+DESCRIPTIONS: Mapping[str, str] = {
+    "shared_prey_r1": "team capture as its design note documents it: a tie succeeds, failure is free",
+    "shared_prey_r2": "team capture as it is run today: a tie fails, failure costs energy",
+    "shared_prey_trained": "the settings under which the published actors were trained",
+    "lineage_documented": "bites, carcasses, juvenile diet, caps and lineage pay as documented",
+    "lineage_shipped": "lineage_rewards as its settings file ships: no lineage pay, silent age caps",
+    "kick_back": "bites and carcasses; a birth pays the newborn's grandparent",
+    "limited_intake": "bites and carcasses with small meals, and nothing paid for kin",
+}

@@ -1,0 +1,193 @@
+"""The arrays of the savanna; the first axis is the world."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from kinfolk.core.arrays import Bools, Floats, Ints
+from kinfolk.worlds.savanna.settings import Savanna
+
+PREDATOR, PREY, GRASS = 0, 1, 2  # species, and planes of `shown`
+NO_CAUSE, STARVED, EATEN, MAX_AGE = 0, 1, 2, 3
+CAUSES = ("none", "starved", "eaten", "max_age")
+LIVES = 512  # uids there is room for at first; doubled when a world comes near
+
+# Counted since the reset; the names are the published ones where there are such.
+COUNTERS = (
+    "spawned_predators",
+    "spawned_prey",
+    "deaths_starved_predator",
+    "deaths_starved_prey",
+    "deaths_eaten_predator",
+    "deaths_eaten_prey",
+    "deaths_max_age_predator",
+    "deaths_max_age_prey",
+    "team_capture_successes",
+    "team_capture_failures",
+    "team_capture_coop_successes",
+    "team_capture_coop_failures",
+    "team_capture_helper_total",
+    "team_capture_last_helpers",
+    "reproduction_blocked_due_to_capacity_predator",
+    "reproduction_blocked_due_to_capacity_prey",
+    "reproduction_blocked_due_to_fertility_predator",
+    "reproduction_blocked_due_to_fertility_prey",
+    "carcass_only_live_prey_blocks_predator",
+    "moves_blocked_wall",
+    "moves_blocked_occupied",
+    "moves_blocked_corner_cut",
+    "moves_blocked_los",
+    "live_bites",
+    "carcass_bites",
+    "grass_bites",
+    "carcasses",
+    "kin_kickbacks",
+    "newborns_placed_at_random",
+    "type_mutations",
+)
+(
+    SPAWNED,
+    _SPAWNED_PREY,
+    DEATHS,
+    *_DEATHS_REST,
+    SUCCESSES,
+    FAILURES,
+    COOP_SUCCESSES,
+    COOP_FAILURES,
+    HELPER_TOTAL,
+    LAST_HELPERS,
+    CAPACITY_BLOCKS,
+    _CAPACITY_PREY,
+    FERTILITY_BLOCKS,
+    _FERTILITY_PREY,
+    DIET_BLOCKS,
+    BLOCKED_WALL,
+    BLOCKED_OCCUPIED,
+    BLOCKED_CORNER,
+    BLOCKED_LOS,
+    LIVE_BITES,
+    CARCASS_BITES,
+    GRASS_BITES,
+    CARCASSES,
+    KICKBACKS,
+    RANDOM_PLACES,
+    MUTATIONS,
+) = range(len(COUNTERS))
+
+# Where energy came from and went: bodies + grass = start + grown - all the others.
+ACCOUNTS = (
+    "energy_grown",
+    "energy_decayed",
+    "energy_moved",
+    "energy_failed_attacks",
+    "energy_wasted",
+    "energy_lost_with_the_dead",
+)
+GROWN, DECAYED, MOVED, FAILED, WASTED, LOST = range(len(ACCOUNTS))
+
+
+class State(NamedTuple):
+    """Everything a savanna is. Kernels get these arrays; nobody else does."""
+
+    key: Ints
+    tick: Ints
+    done: Bools
+    next_uid: Ints
+    numbers: Ints  # [W, 4] how many of each species and type were ever born: the next id
+    active: Ints  # [W, 2] predators and prey alive, as counted
+    count: Ints  # [W, 2] length of the herds
+    herd: Ints  # [W, 2, N] rows of the living of each species, in uid order
+    ended: Ints  # [W, N] rows whose life ended in this step
+    ended_count: Ints
+    free: Ints  # [W, N] a stack of empty rows
+    free_count: Ints
+    uid: Ints
+    alive: Bools
+    reward: Floats
+    terminated: Bools
+    truncated: Bools
+    group: Ints
+    parents: Ints
+    parent_rows: Ints
+    number: Ints  # the i of type_1_prey_i
+    x: Ints
+    y: Ints
+    energy: Floats
+    age: Ints
+    carcass: Bools
+    just: Ints  # what it did in this step: NOTHING, ATE or DIET_BLOCKED
+    cause: Ints
+    bred: Ints  # the tick of its last birth, far in the past if none
+    kickbacks: Ints
+    below: npt.NDArray[np.int32]  # the next row of the same species on the same cell, -1
+    top: npt.NDArray[np.int32]  # [W, 2, cells] first row on a cell, -1
+    shown: npt.NDArray[np.float32]  # [W, 3, cells] energies as agents see and meet them
+    patch: npt.NDArray[np.int32]  # [W, cells] the grass patch on a cell, -1
+    patch_cell: Ints  # [W, patches]
+    grass: Floats  # [W, patches]
+    parent: Ints  # [W, lives] and so on: see kinfolk.lineage.kernels
+    living: Bools
+    live_descendants: Ints
+    prev_live_descendants: Ints
+    tally: Ints  # [W, COUNTERS]
+    accounts: Floats  # [W, ACCOUNTS]
+
+
+NOTHING, ATE, DIET_BLOCKED = 0, 1, 2
+BY_LIFE = ("parent", "living", "live_descendants", "prev_live_descendants")
+
+
+def empty_state(rules: Savanna, worlds: int) -> State:
+    """All arrays, for `worlds` worlds that wait for a reset."""
+    w, n, cells = worlds, rules.rows, rules.grid_size**2
+
+    def ints(*shape: int, fill: int = 0) -> Ints:
+        return np.full(shape, fill, dtype=np.int64)
+
+    def bools(*shape: int) -> Bools:
+        return np.zeros(shape, dtype=np.bool_)
+
+    def links(*shape: int) -> npt.NDArray[np.int32]:
+        return np.full(shape, -1, dtype=np.int32)
+
+    rows_of_ints = ("number", "x", "y", "age", "just", "cause", "bred", "kickbacks", "group")
+    return State(
+        **{name: ints(w) for name in ("key", "tick", "next_uid", "ended_count", "free_count")},
+        **{name: ints(w, n) for name in (*rows_of_ints, "ended", "free")},
+        **{name: bools(w, n) for name in ("alive", "terminated", "truncated", "carcass")},
+        **{name: np.zeros((w, n)) for name in ("reward", "energy")},
+        done=np.ones(w, dtype=np.bool_),
+        numbers=ints(w, 4),
+        active=ints(w, 2),
+        count=ints(w, 2),
+        herd=ints(w, 2, n),
+        uid=ints(w, n, fill=-1),
+        parents=ints(w, n, 2, fill=-1),
+        parent_rows=ints(w, n, 2, fill=-1),
+        below=links(w, n),
+        top=links(w, 2, cells),
+        shown=np.zeros((w, 3, cells), dtype=np.float32),
+        patch=links(w, cells),
+        patch_cell=ints(w, rules.initial_num_grass),
+        grass=np.zeros((w, rules.initial_num_grass)),
+        parent=ints(w, LIVES, fill=-1),
+        living=bools(w, LIVES),
+        live_descendants=ints(w, LIVES),
+        prev_live_descendants=ints(w, LIVES),
+        tally=ints(w, len(COUNTERS)),
+        accounts=np.zeros((w, len(ACCOUNTS))),
+    )
+
+
+def with_room(state: State, lives: int) -> State:
+    """The same state with room for `lives` uids per world; the other arrays are shared."""
+    grown = {}
+    for name in BY_LIFE:
+        old = getattr(state, name)
+        new = np.zeros((old.shape[0], lives), dtype=old.dtype)
+        new[:, : old.shape[1]] = old
+        grown[name] = new
+    return state._replace(**grown)

@@ -1,0 +1,242 @@
+"""The savanna: a batch of worlds that keep the contract of `kinfolk.worlds.base`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import numpy as np
+
+from kinfolk.core.arrays import Arrays, Bools, Bytes, Floats, Ints, read_only
+from kinfolk.core.errors import ContractError, require
+from kinfolk.core.spaces import WorldSpec
+from kinfolk.worlds.base import Columns, Happening, check_actions, put_snapshot, take_snapshot
+from kinfolk.worlds.savanna import episode, layout, observe
+from kinfolk.worlds.savanna.log import HAPPENINGS, empty_log
+from kinfolk.worlds.savanna.presets import PRESETS
+from kinfolk.worlds.savanna.rules import rules_of
+from kinfolk.worlds.savanna.settings import Savanna
+from kinfolk.worlds.savanna.state import ACCOUNTS, BY_LIFE, COUNTERS, State, empty_state, with_room
+
+
+class SavannaWorld:
+    """A batch of savannas. They are done, and wait for a reset, until they get one.
+
+    `threads` share the worlds among them; the results are the same for any number.
+    """
+
+    settings_type = Savanna
+    presets = PRESETS
+
+    def __init__(self, settings: Savanna, worlds: int = 1, threads: int = 1) -> None:
+        require(worlds >= 1, f"A batch needs at least 1 world, not {worlds}.")
+        require(threads >= 1, f"A batch needs at least 1 thread, not {threads}.")
+        self.settings = settings
+        self._state = empty_state(settings, worlds)
+        self._rules = rules_of(settings)
+        self._spec = layout.spec_of(settings)
+        self._windows = layout.windows_of(settings, self._rules, threads)
+        self._founders = np.array(settings.founders, dtype=np.int64)
+        self._free_cells = np.flatnonzero(~self._rules.wall)
+        self._choices = np.ascontiguousarray(self._spec.choices[:, 0])
+        self._all = np.arange(worlds, dtype=np.int64)
+        self._log = empty_log(worlds, settings.rows, watching=False)
+        self._no_cells = np.zeros((worlds, 0), dtype=np.int64)
+        self._buffer: Bytes | None = None
+        self._written = observe.Written(
+            np.zeros(worlds, dtype=np.bool_),
+            np.zeros((worlds, settings.rows), dtype=np.int64),
+            np.zeros(worlds, dtype=np.int64),
+        )
+        self._helpers = np.zeros((threads, settings.rows), dtype=np.int64)
+        self._threads = threads
+        self._pool = ThreadPoolExecutor(threads) if threads > 1 else None
+        s, places = self._state, worlds * settings.rows
+        self._columns = Columns(
+            *(read_only(a.reshape(places)) for a in (s.uid, s.alive, s.reward, s.terminated)),
+            truncated=read_only(s.truncated.reshape(places)),
+            group=read_only(s.group.reshape(places)),
+            parents=read_only(s.parents.reshape(places, 2)),
+            parent_rows=read_only(s.parent_rows.reshape(places, 2)),
+        )
+        self._done, self._tick = read_only(s.done), read_only(s.tick)
+
+    @property
+    def spec(self) -> WorldSpec:
+        """What it shows and takes."""
+        return self._spec
+
+    @property
+    def worlds(self) -> int:
+        """How many run side by side."""
+        return len(self._all)
+
+    @property
+    def columns(self) -> Columns:
+        """Read-only views of every place."""
+        return self._columns
+
+    @property
+    def done(self) -> Bools:
+        """Whose episode has ended."""
+        return self._done
+
+    @property
+    def tick(self) -> Ints:
+        """Steps since the reset."""
+        return self._tick
+
+    def reset(self, keys: Ints, worlds: Ints | None = None) -> None:
+        """Begin episodes. With published placement, a key is the seed of numpy's generator."""
+        if self.settings.quirks.published_placement:
+            self.reset_published([int(key) for key in keys], worlds)
+            return
+        which = self._all if worlds is None else worlds
+        cells = np.empty((len(which), self._needed), dtype=np.int64)
+        episode.draw_cells(self._free_cells, self._free_cells.copy(), keys, cells)
+        self._begin(which, keys, cells)
+
+    def reset_published(self, seeds: Sequence[int], worlds: Ints | None = None) -> None:
+        """Begin episodes with founders where the published code puts them for these seeds."""
+        which = self._all if worlds is None else worlds
+        cells = np.empty((len(which), self._needed), dtype=np.int64)
+        for i, seed in enumerate(seeds):
+            draw = np.random.default_rng(seed).choice(self._free_cells, self._needed, replace=False)
+            cells[i] = draw
+        keys = np.array([seed & 0x7FFFFFFFFFFFFFFF for seed in seeds], dtype=np.int64)
+        self._begin(which, keys, cells)
+
+    @property
+    def _needed(self) -> int:
+        return int(self._founders.sum()) + self.settings.initial_num_grass
+
+    def _begin(self, worlds: Ints, keys: Ints, cells: Ints) -> None:
+        if len(keys) != len(worlds):
+            raise ContractError(f"{len(worlds)} worlds need as many keys, not {len(keys)}.")
+        self._make_room(int(self._founders.sum()))
+        keys = np.ascontiguousarray(keys, dtype=np.int64)
+        worlds = np.ascontiguousarray(worlds, dtype=np.int64)
+        episode.begin(self._state, self._rules, self._founders, worlds, keys, cells)
+        self._log.kept[worlds] = 0
+
+    def _make_room(self, uids: int) -> None:
+        """Births of one step are at most as many as rows: see that their uids fit."""
+        room = self._state.parent.shape[1]
+        if uids + self.settings.rows > room:
+            self._state = with_room(self._state, max(2 * room, uids + self.settings.rows))
+
+    def step(self, actions: Ints) -> None:
+        """Advance every world that is not done by one tick."""
+        s = self._state
+        self._step(actions, s.herd, s.count, self._no_cells)
+
+    def _step(self, actions: Ints, acting: Ints, acting_count: Ints, cells: Ints) -> None:
+        """A step in which `acting` says who moves, and when; a replay names newborns' `cells`."""
+        places = (self.worlds * self.settings.rows, 1)
+        if actions.shape != places or actions.dtype != np.int64 or not actions.flags.c_contiguous:
+            check_actions(self, actions)
+        s, r = self._state, self._rules
+        bad = episode.first_bad_action(s.done, s.count, s.herd, s.group, self._choices, actions)
+        if bad >= 0:
+            check_actions(self, actions)
+        teams = self.settings.team_capture_enabled
+        kernel = episode.step_in_teams if teams else episode.step_alone
+
+        def part(first: int, last: int, thread: int) -> int:
+            helpers = self._helpers[thread]
+            return kernel(
+                s, r, self._log, actions, acting, acting_count, cells, helpers, first, last
+            )
+
+        self._make_room(max(self._share(self.worlds, part)))
+
+    def _share(self, items: int, task: Callable[[int, int, int], Any]) -> list[Any]:
+        """Call `task(first, last, thread)` for equal parts of `items`, one per thread."""
+        if self._pool is None or items == 1:
+            return [task(0, items, 0)]
+        cuts = [items * i // self._threads for i in range(self._threads + 1)]
+        parts = [(a, b, i) for i, (a, b) in enumerate(zip(cuts, cuts[1:], strict=False)) if a < b]
+        return list(self._pool.map(lambda part: task(*part), parts))
+
+    def observe(self, out: Bytes, worlds: Ints | None = None) -> None:
+        """Write observations, one row of bytes per place."""
+        which = self._all if worlds is None else np.ascontiguousarray(worlds, dtype=np.int64)
+        if not self._is_same(out):
+            self._buffer = out
+            self._written.known[:] = False
+        s, r, v = self._state, self._rules, self._windows
+        words, floats = out.view(np.uint32), out.reshape(-1).view(np.float32)
+        if self.settings.observation == "float32":
+            self._share(
+                len(which),
+                lambda a, b, _: observe.observe_planes(
+                    s, r, v, self._written, which, a, b, words, floats
+                ),
+            )
+        else:
+            self._share(
+                len(which),
+                lambda a, b, i: observe.observe_words(s, r, v, self._written, which, a, b, words, i),
+            )
+
+    def _is_same(self, out: Bytes) -> bool:
+        """Whether `out` is the memory written last time; it is held, so nobody else can get it."""
+        last = self._buffer
+        return last is not None and last.ctypes.data == out.ctypes.data and last.shape == out.shape
+
+    def counters(self) -> dict[str, Ints | Floats]:
+        """All that was counted, under the published names, and the energy accounts."""
+        s = self._state
+        found: dict[str, Ints | Floats] = {
+            name: s.tally[:, i].copy() for i, name in enumerate(COUNTERS)
+        }
+        found |= {name: s.accounts[:, i].copy() for i, name in enumerate(ACCOUNTS)}
+        found["active_num_predators"] = s.active[:, 0].copy()
+        found["active_num_prey"] = s.active[:, 1].copy()
+        return found
+
+    def energy(self) -> Floats:
+        """`[W]`: energy in all living bodies, carcasses and grass."""
+        s = self._state
+        total: Floats = (s.energy * s.alive).sum(axis=1) + s.grass.sum(axis=1)
+        return total
+
+    def watch(self, on: bool) -> None:
+        """Keep happenings, or stop."""
+        self._log = empty_log(self.worlds, self.settings.rows, on)
+
+    def happenings(self) -> list[Happening]:
+        """What took place in the last step."""
+        log, tick = self._log, self._state.tick
+        return [
+            Happening(int(w), int(tick[w]), HAPPENINGS[int(kind)], int(who), int(whom), float(value))
+            for w in np.flatnonzero(log.kept)
+            for kind, who, whom, value in log.entries[w, : log.kept[w]]
+        ]
+
+    def snapshot(self) -> dict[str, Any]:
+        """The whole state, copied."""
+        return take_snapshot(self._state)
+
+    def restore(
+        self, snapshot: Arrays, source: Ints | None = None, keys: Ints | None = None
+    ) -> None:
+        """Go back, or branch: world `i` becomes the snapshot's world `source[i]`."""
+        saved = dict(snapshot)
+        if "parent" in saved and saved["parent"].ndim == 2:
+            lives = max(saved["parent"].shape[1], self._state.parent.shape[1])
+            self._state = with_room(self._state, lives)
+            for name in BY_LIFE:  # the snapshot may come from before there was more room
+                if name in saved:
+                    missing = lives - saved[name].shape[1]
+                    saved[name] = np.pad(saved[name], ((0, 0), (0, missing)))
+        put_snapshot(self._state, saved, source)
+        self._log.kept[:] = 0
+        if keys is not None:
+            self._state.key[:] = keys
+
+    @property
+    def _arrays(self) -> State:
+        """The private arrays, for replays and tests of this world."""
+        return self._state
