@@ -16,12 +16,15 @@ if TYPE_CHECKING:
 __all__ = ["evaluate", "jobs", "make"]
 
 
-def make(name: str, *, worlds: int = 1, seed: int = 0, **settings: Any) -> World:
+def make(
+    name: str, *, worlds: int = 1, preset: str | None = None, seed: int = 0, **settings: Any
+) -> World:
     """A batch of worlds, reset: world `i` plays episode `i` of `seed`.
 
     Args:
         name: One of `kinfolk worlds`.
         worlds: How many run side by side.
+        preset: One of `kinfolk presets`, if the world has any.
         seed: Where their chance comes from.
         settings: Rules to change, by name.
     """
@@ -30,7 +33,7 @@ def make(name: str, *, worlds: int = 1, seed: int = 0, **settings: Any) -> World
     from kinfolk.core.keys import WORLD_BRANCH, episode_key, fold
     from kinfolk.worlds import build
 
-    batch: World = build(name, settings, worlds)
+    batch: World = build(name, settings, worlds, preset)
     keys = [fold(episode_key(seed, episode), WORLD_BRANCH) for episode in range(worlds)]
     batch.reset(np.array(keys, dtype=np.int64))
     return batch

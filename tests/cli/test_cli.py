@@ -54,7 +54,7 @@ SENTENCES = [
     (["eval", "--world", "savana"], 2, "No world is named 'savana'."),
     (["eval", "--slot", "all=kin://randm"], 2, "No policy is named 'randm'. Did you mean 'random'?"),
     (["eval", "--slot", "all=random"], 2,
-     "'random' is not a policy. Write kin://NAME or class:package.module.Class, each with ?key=value."),
+     "'random' is not a policy. Write kin://NAME or class:package.module.Class, each with ?key=value (weights=FILE)."),
     (["eval", "--slot", "all"], 2, "--slot is written NAME=VALUE, not 'all'."),
     (["eval", "--slot", "a=kin://noop", "--slot", "a=kin://noop"], 2, "--slot gives 'a' twice."),
     (["eval", "--slot", "all=class:no_such.Policy"], 2,

@@ -15,8 +15,10 @@ from typer.exceptions import TyperException
 from kinfolk.cli.bench import bench
 from kinfolk.cli.doctor import doctor
 from kinfolk.cli.evaluate import eval_command
-from kinfolk.cli.lists import policies, runs, worlds
+from kinfolk.cli.export import export
+from kinfolk.cli.lists import policies, presets, runs, worlds
 from kinfolk.cli.play import play
+from kinfolk.cli.trace import replay_trace
 from kinfolk.core.errors import KinfolkError, suggestion
 
 INTERRUPTED = 130
@@ -36,6 +38,9 @@ app.command("policies")(policies)
 app.command("runs")(runs)
 app.command("bench")(bench)
 app.command("doctor")(doctor)
+app.command("presets")(presets)
+app.command("replay-trace")(replay_trace)
+app.add_typer(export, name="export")
 
 
 @app.callback()
@@ -76,7 +81,7 @@ def _explain(error: BaseException) -> tuple[str, int]:
         sentence = error.format_message()
         if sentence.startswith("No such command"):
             asked = sentence.split("'")[1]
-            names = [str(command.name) for command in app.registered_commands]
+            names = [str(c.name) for c in (*app.registered_commands, *app.registered_groups)]
             sentence = f"There is no command '{asked}'.{suggestion(asked, names)}"
         return sentence, 2
     if isinstance(error, (KeyboardInterrupt, typer.Abort)):

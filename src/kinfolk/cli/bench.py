@@ -2,34 +2,85 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from collections.abc import Callable
+from typing import Annotated, Any
 
 import typer
 
 from kinfolk.cli.show import JsonOption, print_json, print_table, say_if_cold
 from kinfolk.core.errors import UnknownNameError, suggestion
 
-_SUBJECTS = ("engines",)
-
 
 def bench(
-    subjects: Annotated[list[str], typer.Argument(help=f"Of: {', '.join(_SUBJECTS)}.")] = [  # noqa: B006
-        "engines"
-    ],
+    subjects: Annotated[
+        list[str] | None, typer.Argument(help="Of: worlds, engines. Without any, all.")
+    ] = None,
     json: JsonOption = False,
 ) -> None:
     """Measure throughput."""
-    from kinfolk.jobs.bench_engines import bench_engines
-
-    for subject in subjects:
+    chosen = subjects or list(_SUBJECTS)
+    for subject in chosen:
         if subject not in _SUBJECTS:
             known = suggestion(subject, _SUBJECTS)
             raise UnknownNameError(f"There is no benchmark '{subject}'.{known}")
     say_if_cold()
-    report = bench_engines()
+    reports = {}
+    for subject in chosen:
+        measure, show = _SUBJECTS[subject]
+        reports[subject] = measure()
+        if not json:
+            show(reports[subject])
     if json:
-        print_json({"engines": report})
-        return
+        print_json(reports)
+
+
+def _measure_worlds() -> dict[str, Any]:
+    from kinfolk.jobs.bench_worlds import bench_worlds
+
+    return bench_worlds()
+
+
+def _show_worlds(report: dict[str, Any]) -> None:
+    plain = report["uncompiled"]
+    print_table(
+        f"savanna, {report['worlds']} worlds, {report['alive_per_world']:.0f} alive in each, one core",
+        ("", "M agent-steps/s", "times un-compiled"),
+        [
+            ("rules alone", f"{report['rules'] / 1e6:.2f}", f"{report['ratio_rules']:,.0f}"),
+            ("with compact observations", f"{report['compact'] / 1e6:.2f}", ""),
+            (
+                "with float32 observations",
+                f"{report['float32'] / 1e6:.2f}",
+                f"{report['ratio_float32']:,.0f}",
+            ),
+            ("un-compiled, float32", f"{plain['float32'] / 1e6:.5f}", "1"),
+            ("two threads, compact", f"{report['compact'] * report['two_threads'] / 1e6:.2f}", ""),
+        ],
+    )
+    for name in ("worlds", "agents", "grid"):
+        print_table(
+            f"Cost by {name}, compact observations",
+            (name, "alive per world", "ns per agent-step", "of that rules", "KB per world"),
+            [
+                (
+                    point[name],
+                    f"{point['alive_per_world']:.0f}",
+                    f"{point['ns_per_agent_step']:.0f}",
+                    f"{point['ns_rules']:.0f}",
+                    f"{point['bytes_per_world'] / 1024:,.0f}",
+                )
+                for point in report[f"by_{name}"]
+            ],
+        )
+
+
+def _measure_engines() -> dict[str, Any]:
+    from kinfolk.jobs.bench_engines import bench_engines
+
+    return bench_engines()
+
+
+def _show_engines(report: dict[str, Any]) -> None:
     print_table(
         "The loop's own cost, beyond world and policy",
         ("worlds", "rows", "us per tick", "ns per row", "whole tick us"),
@@ -53,3 +104,9 @@ def bench(
             ("processes", f"{tasks['processes_s']:.2f}", f"{tasks['ratio']:.2f}"),
         ],
     )
+
+
+_SUBJECTS: dict[str, tuple[Callable[[], dict[str, Any]], Callable[[dict[str, Any]], None]]] = {
+    "worlds": (_measure_worlds, _show_worlds),
+    "engines": (_measure_engines, _show_engines),
+}

@@ -15,6 +15,7 @@ from kinfolk.cli.slots import MapOption, SetOption, SlotOption, pairs
 
 def eval_command(
     world: Annotated[str | None, typer.Option(help="See `kinfolk worlds`.")] = None,
+    preset: Annotated[str | None, typer.Option(help="See `kinfolk presets`.")] = None,
     slot: SlotOption = [],  # noqa: B006, typer copies it
     mapping: MapOption = [],  # noqa: B006
     rule: SetOption = [],  # noqa: B006
@@ -46,6 +47,7 @@ def eval_command(
         asked = read_settings(config) if config else {}
         flags = {
             "world": world,
+            "preset": preset,
             "slots": pairs("--slot", slot) or None,
             "slot_map": pairs("--map", mapping) or None,
             "world_settings": from_flags(rule) or None,
@@ -88,7 +90,7 @@ def _try_out(settings: Any) -> None:
     from kinfolk.policies.resolve import build, resolve
     from kinfolk.worlds import build as build_world
 
-    spec = build_world(settings.world, settings.world_settings, 1).spec
+    spec = build_world(settings.world, settings.world_settings, 1, settings.preset).spec
     slot_table(spec, list(settings.slots), settings.slot_map)
     for uri in settings.slots.values():
         resolved = resolve(uri)

@@ -21,6 +21,24 @@ def worlds(json: JsonOption = False) -> None:
         print_list("Worlds", rows)
 
 
+def presets(
+    world: Annotated[str | None, typer.Option(help="Only those of this world.")] = None,
+    json: JsonOption = False,
+) -> None:
+    """List the named sets of rules of each world."""
+    from kinfolk.worlds import WORLDS, presets_of
+
+    found = [
+        {"world": name, "preset": preset, "about": preset_about(name, preset), "settings": rules}
+        for name in ([world] if world else WORLDS)
+        for preset, rules in presets_of(name).items()
+    ]
+    if json:
+        print_json(found)
+    else:
+        print_list("Presets", [(f"{p['world']} {p['preset']}", str(p["about"])) for p in found])
+
+
 def policies(json: JsonOption = False) -> None:
     """List the policies that come by name."""
     from kinfolk.policies.resolve import POLICIES

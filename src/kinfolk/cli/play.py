@@ -15,6 +15,7 @@ from kinfolk.cli.slots import MapOption, SetOption, SlotOption, pairs
 
 def play(
     world: Annotated[str, typer.Option(help="See `kinfolk worlds`.")] = "probe",
+    preset: Annotated[str | None, typer.Option(help="See `kinfolk presets`.")] = None,
     slot: SlotOption = ["all=kin://random"],  # noqa: B006, typer copies it
     mapping: MapOption = [],  # noqa: B006
     rule: SetOption = [],  # noqa: B006
@@ -30,7 +31,7 @@ def play(
     from kinfolk.worlds import build as build_world
 
     lineup = pairs("--slot", slot)
-    game = build_world(world, from_flags(rule), 1)
+    game = build_world(world, from_flags(rule), 1, preset)
     table = slot_table(game.spec, list(lineup), pairs("--map", mapping))
     slots = [Slot(name, build(resolve(uri), game.spec)) for name, uri in lineup.items()]
     say_if_cold()

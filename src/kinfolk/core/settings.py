@@ -101,6 +101,21 @@ def from_flags(flags: Iterable[str]) -> dict[str, Any]:
     return found
 
 
+def merged(base: Mapping[str, Any], change: Mapping[str, Any]) -> dict[str, Any]:
+    """`base` with what `change` says otherwise, table by table.
+
+    >>> merged({"a": 1, "food": {"growth": 1, "size": 2}}, {"food": {"size": 3}})
+    {'a': 1, 'food': {'growth': 1, 'size': 3}}
+    """
+    both = dict(base)
+    for name, value in change.items():
+        inner = both.get(name)
+        if isinstance(inner, Mapping) and isinstance(value, Mapping):
+            value = merged(inner, value)
+        both[name] = value
+    return both
+
+
 def plain_value(text: str) -> Any:
     """A value written on a command line or in a URI: JSON if it parses, else the text itself."""
     try:

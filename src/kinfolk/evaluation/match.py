@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from contextlib import ExitStack
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -24,14 +24,16 @@ class Match:
     seed: int
     first: int
     last: int
+    preset: str | None = None
     slot_map: Mapping[str, str] = field(default_factory=dict)
     isolate: str = "none"
     step_timeout: float = 1.0
 
 
-def play_match(match: Match) -> list[EpisodeResult]:
-    """Play the episodes `first` to `last - 1` side by side."""
-    world = build_world(match.world, match.world_settings, match.last - match.first)
+@contextmanager
+def seated(match: Match) -> Iterator[Play]:
+    """The loop of a match, with its policies, which are closed at the end."""
+    world = build_world(match.world, match.world_settings, match.last - match.first, match.preset)
     table = slot_table(world.spec, list(match.slots), match.slot_map)
     with ExitStack() as stack:
         slots = []
@@ -43,5 +45,10 @@ def play_match(match: Match) -> list[EpisodeResult]:
                 policy = build(resolved, world.spec)
             stack.callback(policy.close)
             slots.append(Slot(name, policy))
-        play = Play(world, slots, table, match.seed, range(match.first, match.last))
+        yield Play(world, slots, table, match.seed, range(match.first, match.last))
+
+
+def play_match(match: Match) -> list[EpisodeResult]:
+    """Play the episodes `first` to `last - 1` side by side."""
+    with seated(match) as play:
         return list(play_episodes(play))

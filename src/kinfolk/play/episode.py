@@ -38,6 +38,8 @@ class EpisodeResult:
     returns: dict[str, float]  # per slot, summed over its lives
     lives: dict[str, int]  # per slot
     ticks_lived: dict[str, int]  # per slot, summed over its lives
+    group_lives: dict[str, int]  # per group, ever alive
+    mean_alive: dict[str, float]  # per group, over the episode's ticks
     counters: dict[str, float]
 
 
@@ -78,7 +80,7 @@ class Play:
         self._inherit = inherit_slot
         self.seats = empty_seats(places)
         self.lists = empty_lists(len(slots), places)
-        self.tally = empty_tally(world.worlds, len(slots))
+        self.tally = empty_tally(world.worlds, len(slots), len(world.spec.groups))
         self._episode = np.full(world.worlds, -1, dtype=np.int64)
         self._episode_key = np.zeros(world.worlds, dtype=np.int64)
         self._idle = np.ones(world.worlds, dtype=np.bool_)  # plays no episode at the moment
@@ -96,7 +98,7 @@ class Play:
 
     def tick(self) -> list[EpisodeResult]:
         """Play one tick in every world; return the episodes that ended in it."""
-        self._start_episodes()
+        self.begin()
         seat_rows(
             self.seats, self.lists, self.tally, self.world.columns, self._idle,
             self._episode_key, self._table, self._members, self._inherit,
@@ -112,7 +114,8 @@ class Play:
         count_rewards(self.seats, self.lists, self.tally, self.world.columns.reward)
         return self._finish_episodes()
 
-    def _start_episodes(self) -> None:
+    def begin(self) -> None:
+        """Start the next episodes in worlds that have none. `tick` does it by itself."""
         waiting = np.flatnonzero(self._idle)[: int(self._next[1] - self._next[0])]
         if not len(waiting):
             return
@@ -158,18 +161,23 @@ class Play:
             return []
         self._idle[ended] = True
         counters = self.world.counters()
-        names = [slot.id for slot in self.slots]
+        slots = [slot.id for slot in self.slots]
+        groups = [group.name for group in self.world.spec.groups]
+        tally, ticks = self.tally, self.world.tick
+        alive = tally.group_ticks / np.maximum(ticks, 1)[:, None]
 
-        def by_slot(total: AnyArray, world: int) -> dict[str, Any]:
+        def named(names: list[str], total: AnyArray, world: int) -> dict[str, Any]:
             return dict(zip(names, total[world].tolist(), strict=True))
 
         return [
             EpisodeResult(
                 int(self._episode[world]),
-                int(self.world.tick[world]),
-                returns=by_slot(self.tally.returns, world),
-                lives=by_slot(self.tally.lives, world),
-                ticks_lived=by_slot(self.tally.ticks_lived, world),
+                int(ticks[world]),
+                returns=named(slots, tally.returns, world),
+                lives=named(slots, tally.lives, world),
+                ticks_lived=named(slots, tally.ticks_lived, world),
+                group_lives=named(groups, tally.group_lives, world),
+                mean_alive=named(groups, alive, world),
                 counters={name: value[world].item() for name, value in counters.items()},
             )
             for world in ended.tolist()

@@ -51,6 +51,8 @@ class Tally(NamedTuple):
     returns: Floats  # [W, slots]
     lives: Ints  # [W, slots] begun
     ticks_lived: Ints  # [W, slots]
+    group_lives: Ints  # [W, groups] begun
+    group_ticks: Ints  # [W, groups] lived
 
 
 def empty_seats(places: int) -> Seats:
@@ -82,10 +84,12 @@ def empty_lists(slots: int, places: int) -> Lists:
     )
 
 
-def empty_tally(worlds: int, slots: int) -> Tally:
+def empty_tally(worlds: int, slots: int, groups: int) -> Tally:
     """Nothing earned yet."""
     lives, ticks = (np.zeros((worlds, slots), dtype=np.int64) for _ in range(2))
-    return Tally(np.zeros((worlds, slots), dtype=np.float64), lives, ticks)
+    group_lives, group_ticks = (np.zeros((worlds, groups), dtype=np.int64) for _ in range(2))
+    returns = np.zeros((worlds, slots), dtype=np.float64)
+    return Tally(returns, lives, ticks, group_lives, group_ticks)
 
 
 @inline
@@ -138,7 +142,9 @@ def seat_rows(
                 lists.fresh_at[slot, lists.fresh[slot]] = at
                 lists.fresh[slot] += 1
                 tally.lives[world, slot] += 1
+                tally.group_lives[world, columns.group[place]] += 1
             tally.ticks_lived[world, slot] += 1
+            tally.group_ticks[world, columns.group[place]] += 1
             lists.place[slot, at] = place
             lists.world[slot, at] = world
             lists.row[slot, at] = row

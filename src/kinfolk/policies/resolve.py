@@ -10,6 +10,7 @@ import hashlib
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qsl, unquote
 
@@ -19,6 +20,7 @@ from kinfolk.core.registry import Entry, Registry, load_path
 from kinfolk.core.settings import plain_value
 from kinfolk.core.spaces import WorldSpec
 from kinfolk.policies.base import Policy
+from kinfolk.store.arrays import read_arrays
 
 _PROBE = "kinfolk.testing.probe.policies"
 
@@ -34,7 +36,7 @@ POLICIES = Registry(
         "probe-members": Entry(f"{_PROBE}.members:Members", "a population of nets, for the probe"),
     },
 )
-_FORMS = "kin://NAME or class:package.module.Class, each with ?key=value"
+_FORMS = "kin://NAME or class:package.module.Class, each with ?key=value (weights=FILE)"
 
 
 @dataclass(frozen=True)
@@ -52,19 +54,21 @@ class ResolvedPolicy:
 
 
 def resolve(uri: str) -> ResolvedPolicy:
-    """Read a URI.
+    """Read a URI. `weights=FILE` among its settings names arrays, which are read here and now.
 
     Raises:
         UsageError: It has no known form, names no known policy, or cannot be imported.
     """
     body, _, query = uri.partition("?")
     settings = {key: plain_value(value) for key, value in parse_qsl(query, keep_blank_values=True)}
+    weights = settings.pop("weights", None)
+    arrays = {} if weights is None else read_arrays(Path(str(weights)))
     if body.startswith("kin://"):
-        return ResolvedPolicy(POLICIES.entry(unquote(body[len("kin://") :])).path, settings)
+        return ResolvedPolicy(POLICIES.entry(unquote(body[len("kin://") :])).path, settings, arrays)
     if body.startswith("class:"):
         path = body[len("class:") :]
         load_path(path)
-        return ResolvedPolicy(path, settings)
+        return ResolvedPolicy(path, settings, arrays)
     raise UsageError(f"'{uri}' is not a policy. Write {_FORMS}.")
 
 
@@ -72,7 +76,7 @@ def build(resolved: ResolvedPolicy, spec: WorldSpec) -> Policy:
     """Make the policy: `Class(spec, **settings)`, then `load(arrays)` if it has weights.
 
     Raises:
-        SettingsError: The class does not take these settings.
+        SettingsError: The class does not take these settings, or no weights.
     """
     kind = load_path(resolved.class_path)
     try:
@@ -82,7 +86,10 @@ def build(resolved: ResolvedPolicy, spec: WorldSpec) -> Policy:
             raise  # the class took them and failed by itself
         raise SettingsError(f"{resolved.class_path} cannot be made so: {error}.") from None
     if resolved.arrays:
-        policy.load(resolved.arrays)  # type: ignore[attr-defined]
+        load = getattr(policy, "load", None)
+        if load is None:
+            raise SettingsError(f"{resolved.class_path} takes no weights: it has no method load.")
+        load(resolved.arrays)
     return policy
 
 

@@ -46,6 +46,7 @@ def transcript(
     seed: int = 0,
     episodes: range = range(4),
     batch: int = 4,
+    preset: str | None = None,
     slot_map: Mapping[str, str] | Sequence[str] | None = None,
     **settings: Any,
 ) -> dict[int, str]:
@@ -53,7 +54,7 @@ def transcript(
 
     Row `r` is seated with member `r % 4`, for policies that are populations.
     """
-    game = build_world(world, settings, batch)
+    game = build_world(world, settings, batch, preset)
     seated = [Slot(name, build(resolve(uri), game.spec)) for name, uri in slots.items()]
     table = slot_table(game.spec, list(slots), slot_map)
     members = np.tile(np.arange(game.spec.rows, dtype=np.int64) % 4, (batch, 1))

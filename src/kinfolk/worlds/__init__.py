@@ -5,12 +5,18 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from kinfolk.core.arrays import AnyArray
+from kinfolk.core.errors import UnknownNameError, suggestion
 from kinfolk.core.registry import Entry, Registry
 
 WORLDS = Registry(
     "world",
     "worlds",
     {
+        "savanna": Entry(
+            "kinfolk.worlds.savanna.world:SavannaWorld",
+            "predators, prey and grass: team capture, carcasses, lineages, caps",
+        ),
         "probe": Entry(
             "kinfolk.testing.probe.world:ProbeWorld",
             "a ring of grazers and hunters; tiny, for tests and first steps",
@@ -19,14 +25,46 @@ WORLDS = Registry(
 )
 
 
-def build(name: str, settings: Mapping[str, Any], worlds: int) -> Any:
+def presets_of(name: str) -> Mapping[str, Mapping[str, Any]]:
+    """The named sets of rules of a world: settings that differ from its defaults."""
+    found: Mapping[str, Mapping[str, Any]] = getattr(WORLDS.load(name), "presets", {})
+    return found
+
+
+def measures_of(
+    name: str, ticks: AnyArray, values: Mapping[str, AnyArray]
+) -> Mapping[str, AnyArray]:
+    """What a world's users measure, worked out from what was counted, an entry per episode.
+
+    A world offers them as a static method `measures(ticks, values)`; NaN marks an episode to which
+    a measure does not apply.
+    """
+    measures = getattr(WORLDS.load(name), "measures", None)
+    found: Mapping[str, AnyArray] = {} if measures is None else measures(ticks, values)
+    return found
+
+
+def build(
+    name: str, settings: Mapping[str, Any], worlds: int, preset: str | None = None, threads: int = 1
+) -> Any:
     """A batch of `worlds` worlds of the kind `name`, not yet reset.
 
+    `settings` go before those of the preset; tables within are merged. `threads` is for worlds
+    that can use them; it changes no result.
+
     Raises:
-        UnknownNameError: There is no such world.
+        UnknownNameError: There is no such world or preset.
         SettingsError: A setting is wrong.
     """
-    from kinfolk.core.settings import read
+    from kinfolk.core.settings import merged, read
 
     kind = WORLDS.load(name)
-    return kind(read(kind.settings_type, settings), worlds)
+    chosen: Mapping[str, Any] = {}
+    if preset is not None:
+        known = presets_of(name)
+        if preset not in known:
+            hint = suggestion(preset, known)
+            raise UnknownNameError(f"World {name} has no preset '{preset}'.{hint}")
+        chosen = known[preset]
+    asked = read(kind.settings_type, merged(chosen, settings))
+    return kind(asked, worlds, threads) if threads > 1 else kind(asked, worlds)

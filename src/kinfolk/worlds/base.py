@@ -45,6 +45,7 @@ class Happening(NamedTuple):
     uid: int
     other: int
     value: float
+    note: str = ""  # such as the cause of a death
 
 
 class World(Protocol):

@@ -111,8 +111,8 @@ class ProbeWorld:
         """What took place in the last step."""
         s = self._state
         return [
-            Happening(int(w), int(s.tick[w]), HAPPENINGS[kind], int(uid), int(other), float(value))
-            for w in np.flatnonzero(s.logged)
+            Happening(w, int(s.tick[w]), HAPPENINGS[kind], int(uid), int(other), float(value))
+            for w in np.flatnonzero(s.logged).tolist()
             for kind, uid, other, value in s.log[w, : s.logged[w]]
         ]
 

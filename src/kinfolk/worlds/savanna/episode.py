@@ -90,6 +90,7 @@ def begin(s: State, r: Rules, founders: Ints, worlds: Ints, keys: Ints, cells: I
             s.grass[w, patch] = r.grass_start
             s.shown[w, GRASS, cell] = r.grass_start
 
+
 @lean_kernel
 def step_in_teams(
     s: State,
@@ -117,14 +118,10 @@ def step_in_teams(
         release(h, log, s.terminated, s.free, s.free_count, a, b)
         decay(h, g, e, r, log, s.group, s.age, s.just, s.accounts, a, b)
         grow(s.done, s.grass, s.shown, s.patch_cell, s.accounts, r.grass_gain, r.grass_most, a, b)
-        move(
-            g, r, s.done, s.group, s.carcass, s.tally, s.accounts, actions, acting, counts, a, b
-        )
+        move(g, r, s.done, s.group, s.carcass, s.tally, s.accounts, actions, acting, counts, a, b)
         starve(h, g, e, r.size, r.erase, r.bite_dead, a, b)
         hunt_in_teams(h, g, e, t, p, r, log, helpers, a, b)
-        bury(
-            h, g, e, kin, log, s.terminated, s.tally, s.accounts, r.size, r.bite_dead, a, b
-        )
+        bury(h, g, e, kin, log, s.terminated, s.tally, s.accounts, r.size, r.bite_dead, a, b)
         breed(s, r, log, cells, a, b)
         pay_kin(h, kin, log, s.group, r.kin, r.types, r.symmetric, a, b)
         finish(h, s.tick, s.active, s.truncated, r.max_steps, r.zero_terminal, a, b)
@@ -156,14 +153,10 @@ def step_alone(
         release(h, log, s.terminated, s.free, s.free_count, a, b)
         decay(h, g, e, r, log, s.group, s.age, s.just, s.accounts, a, b)
         grow(s.done, s.grass, s.shown, s.patch_cell, s.accounts, r.grass_gain, r.grass_most, a, b)
-        move(
-            g, r, s.done, s.group, s.carcass, s.tally, s.accounts, actions, acting, counts, a, b
-        )
+        move(g, r, s.done, s.group, s.carcass, s.tally, s.accounts, actions, acting, counts, a, b)
         starve(h, g, e, r.size, r.erase, r.bite_dead, a, b)
         hunt_alone(h, g, e, t, s.group, s.age, r, log, a, b)
-        bury(
-            h, g, e, kin, log, s.terminated, s.tally, s.accounts, r.size, r.bite_dead, a, b
-        )
+        bury(h, g, e, kin, log, s.terminated, s.tally, s.accounts, r.size, r.bite_dead, a, b)
         breed(s, r, log, cells, a, b)
         pay_kin(h, kin, log, s.group, r.kin, r.types, r.symmetric, a, b)
         finish(h, s.tick, s.active, s.truncated, r.max_steps, r.zero_terminal, a, b)

@@ -12,7 +12,6 @@ from typing import Any
 import numpy as np
 
 from kinfolk.worlds.base import Happening
-from kinfolk.worlds.savanna.state import CAUSES
 from kinfolk.worlds.savanna.world import SavannaWorld
 
 _MEALS = ("eat", "bite", "carcass_bite", "capture")
@@ -115,7 +114,9 @@ class Lives:
         s, w = self._world._arrays, self._index
         life = self.by_uid[int(s.uid[w, row])]
         paid = sum(
-            e.get("reproduction_reward", 0.0) + e.get("lineage_reward", 0.0) + e.get("kickback_reward", 0.0)
+            e.get("reproduction_reward", 0.0)
+            + e.get("lineage_reward", 0.0)
+            + e.get("kickback_reward", 0.0)
             for e in life.reward_events
             if e["t"] == step
         )
@@ -139,7 +140,7 @@ class Lives:
             life.death_step = step
         elif h.kind == "death":
             life.death_step = step if life.death_step is None else life.death_step
-            life.death_cause = CAUSES[int(value)]
+            life.death_cause = h.note
             if life.death_cause == "max_age":
                 life.age_expired_step = step
         elif h.kind == "birth":

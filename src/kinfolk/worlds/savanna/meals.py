@@ -64,7 +64,9 @@ def gain(
 
 
 @inline
-def graze(g: Ground, t: Table, log: Log, erase: bool, w: int, row: int, cell: int, pay: float) -> None:
+def graze(
+    g: Ground, t: Table, log: Log, erase: bool, w: int, row: int, cell: int, pay: float
+) -> None:
     """A prey bites off the grass on its cell."""
     patch = t.patch[w, cell]
     t.reward[w, row] = pay

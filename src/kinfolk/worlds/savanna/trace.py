@@ -23,8 +23,27 @@ from kinfolk.worlds.savanna.upstream import TraceError, rule_set, settings_of
 from kinfolk.worlds.savanna.world import SavannaWorld
 
 TOLERANCE = 1e-9
-_KEYS = ("upstream", "seed", "config", "grass_pos", "walls", "initial", "steps", "event_log", "stats")
-_STEP_KEYS = ("actions", "state", "rewards", "terminated", "truncated", "obs_sha1", "n_pred", "n_prey")
+_KEYS = (
+    "upstream",
+    "seed",
+    "config",
+    "grass_pos",
+    "walls",
+    "initial",
+    "steps",
+    "event_log",
+    "stats",
+)
+_STEP_KEYS = (
+    "actions",
+    "state",
+    "rewards",
+    "terminated",
+    "truncated",
+    "obs_sha1",
+    "n_pred",
+    "n_prey",
+)
 _STATE_KEYS = ("pos", "energy", "age", "grass")
 EVERYBODY = "__all__"
 
@@ -89,7 +108,9 @@ def check(trace: Mapping[str, Any]) -> None:
     """Refuse what has not the form of a trace."""
     for key in _KEYS:
         if key not in trace:
-            raise TraceError(f"The trace has no '{key}': it is not a savanna trace, or not a whole one.")
+            raise TraceError(
+                f"The trace has no '{key}': it is not a savanna trace, or not a whole one."
+            )
     for key in ("module", "rev"):
         if not isinstance(trace["upstream"], Mapping) or key not in trace["upstream"]:
             raise TraceError(f"The trace's 'upstream' has no '{key}'.")
@@ -306,12 +327,16 @@ class _Replay:
                 name = f"event_log.reward_events[{i}].{field}"
                 yield from self._close(t, agent, name, value, ours.get(field, 0.0))
 
-    def _same(self, t: int, agent: str, field: str, expected: Any, got: Any) -> Iterator[Difference]:
+    def _same(
+        self, t: int, agent: str, field: str, expected: Any, got: Any
+    ) -> Iterator[Difference]:
         self.values += 1
         if expected != got:
             yield Difference(t, agent, field, expected, got)
 
-    def _close(self, t: int, agent: str, field: str, expected: Any, got: Any) -> Iterator[Difference]:
+    def _close(
+        self, t: int, agent: str, field: str, expected: Any, got: Any
+    ) -> Iterator[Difference]:
         self.values += 1
         number = isinstance(expected, int | float) and got is not None
         if not number or not abs(expected - got) <= TOLERANCE:

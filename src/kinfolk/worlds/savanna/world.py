@@ -17,7 +17,15 @@ from kinfolk.worlds.savanna.log import HAPPENINGS, empty_log
 from kinfolk.worlds.savanna.presets import PRESETS
 from kinfolk.worlds.savanna.rules import rules_of
 from kinfolk.worlds.savanna.settings import Savanna
-from kinfolk.worlds.savanna.state import ACCOUNTS, BY_LIFE, COUNTERS, State, empty_state, with_room
+from kinfolk.worlds.savanna.state import (
+    ACCOUNTS,
+    BY_LIFE,
+    CAUSES,
+    COUNTERS,
+    State,
+    empty_state,
+    with_room,
+)
 
 
 class SavannaWorld:
@@ -177,7 +185,9 @@ class SavannaWorld:
         else:
             self._share(
                 len(which),
-                lambda a, b, i: observe.observe_words(s, r, v, self._written, which, a, b, words, i),
+                lambda a, b, i: observe.observe_words(
+                    s, r, v, self._written, which, a, b, words, i
+                ),
             )
 
     def _is_same(self, out: Bytes) -> bool:
@@ -208,12 +218,14 @@ class SavannaWorld:
 
     def happenings(self) -> list[Happening]:
         """What took place in the last step."""
-        log, tick = self._log, self._state.tick
-        return [
-            Happening(int(w), int(tick[w]), HAPPENINGS[int(kind)], int(who), int(whom), float(value))
-            for w in np.flatnonzero(log.kept)
-            for kind, who, whom, value in log.entries[w, : log.kept[w]]
-        ]
+        log, found = self._log, []
+        for w in np.flatnonzero(log.kept).tolist():
+            tick = int(self._state.tick[w])
+            for kind, who, whom, value in log.entries[w, : log.kept[w]].tolist():
+                name = HAPPENINGS[int(kind)]
+                note = CAUSES[int(value)] if name == "death" else ""
+                found.append(Happening(w, tick, name, int(who), int(whom), value, note))
+        return found
 
     def snapshot(self) -> dict[str, Any]:
         """The whole state, copied."""

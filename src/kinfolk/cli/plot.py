@@ -1,0 +1,32 @@
+"""Small plots for a terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+_BARS = " ▁▂▃▄▅▆▇█"
+
+
+def plot(series: Sequence[float], width: int = 60, height: int = 5) -> list[str]:
+    """Lines of a bar chart from 0 to the largest value; each column is the mean of its share.
+
+    >>> plot([0, 4, 8], width=3, height=1)
+    [' ▄█']
+    """
+    width = min(width, len(series))
+    cuts = [len(series) * i // width for i in range(width + 1)]
+    means = [sum(series[a:b]) / (b - a) for a, b in zip(cuts, cuts[1:], strict=False)]
+    top = max(means) or 1.0
+    eighths = [round(8 * height * mean / top) for mean in means]
+    return [
+        "".join(_BARS[min(8, max(0, eighth - 8 * level))] for eighth in eighths)
+        for level in reversed(range(height))
+    ]
+
+
+def print_plot(title: str, series: Sequence[float]) -> None:
+    """A plot with its title and its scale."""
+    print(f"{title}, 0 to {max(series):g}")
+    for line in plot(series):
+        print(f"  |{line}")
+    print(f"  +{'-' * min(60, len(series))}")
