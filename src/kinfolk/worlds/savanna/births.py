@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import numpy as np
+import numpy.typing as npt
+
 from kinfolk.core.arrays import Bools, Ints
 from kinfolk.core.jit import inline
 from kinfolk.core.keys import below, fold, uniform
@@ -32,18 +35,19 @@ from kinfolk.worlds.savanna.state import (
     State,
 )
 
+Links = npt.NDArray[np.int32]
 LONG_AGO = -(1 << 40)
 _PLACE_BRANCH, _CHANCE_BRANCH = 1, 2  # of a tick's key
 
 
 @inline
-def is_free(wall: Bools, top: Ints, w: int, cell: int) -> bool:
+def is_free(wall: Bools, top: Links, w: int, cell: int) -> bool:
     """Whether a cell has neither a wall nor an agent of either species."""
     return not wall[cell] and top[w, PREDATOR, cell] < 0 and top[w, PREY, cell] < 0
 
 
 @inline
-def neighbour(wall: Bools, size: int, top: Ints, w: int, x: int, y: int) -> int:
+def neighbour(wall: Bools, size: int, top: Links, w: int, x: int, y: int) -> int:
     """The first free of the cells at (x-1, y), (x+1, y), (x, y-1), (x, y+1); -1 if none is."""
     if x > 0 and is_free(wall, top, w, (x - 1) * size + y):
         return (x - 1) * size + y
@@ -57,7 +61,7 @@ def neighbour(wall: Bools, size: int, top: Ints, w: int, x: int, y: int) -> int:
 
 
 @inline
-def anywhere(wall: Bools, top: Ints, w: int, key: int) -> int:
+def anywhere(wall: Bools, top: Links, w: int, key: int) -> int:
     """A free cell of the whole grid by chance, -1 if there is none. Rare, so it may be slow."""
     free = 0
     for cell in range(wall.shape[0]):
@@ -103,8 +107,8 @@ def settle(s: State, r: Rules, w: int, row: int, kind: int, cell: int, energy: f
     g = ground_of(s)
     enter(g, w, k, cell, row)
     reveal(g, r.erase, w, k, cell, row)
-    s.herd[w, k, s.count[w, k]] = row
-    s.count[w, k] += 1
+    s.herd[w, k, s.length[w, k]] = row
+    s.length[w, k] += 1
 
 
 @inline
@@ -193,14 +197,14 @@ def breed(s: State, r: Rules, log: Log, cells: Ints, first: int, last: int) -> N
     A newborn without a free neighbour cell goes to the cell `cells` names for the n-th birth of
     the step (a replay does that), or else anywhere by chance.
     """
-    done, count, herd, energy, carcass = s.done, s.count, s.herd, s.energy, s.carcass
+    done, length, herd, energy, carcass = s.done, s.length, s.herd, s.energy, s.carcass
     threshold = r.threshold
     for w in range(first, last):
         if done[w]:
             continue
         newborns = 0
         for k in range(2):
-            for i in range(count[w, k]):
+            for i in range(length[w, k]):
                 row = herd[w, k, i]
                 if energy[w, row] >= threshold[k] and not carcass[w, row]:
                     newborns += attempt(s, r, log, cells, w, k, row, newborns)

@@ -46,7 +46,7 @@ def clear(s: State, w: int) -> None:
     s.next_uid[w] = 0
     s.numbers[w, :] = 0
     s.active[w, :] = 0
-    s.count[w, :] = 0
+    s.length[w, :] = 0
     s.ended_count[w] = 0
     s.free_count[w] = rows
     s.uid[w, :] = -1
@@ -90,6 +90,7 @@ def begin(s: State, r: Rules, founders: Ints, worlds: Ints, keys: Ints, cells: I
             s.grass[w, patch] = r.grass_start
             s.shown[w, GRASS, cell] = r.grass_start
 
+
 @lean_kernel
 def step_in_teams(
     s: State,
@@ -107,7 +108,7 @@ def step_in_teams(
 
     The two step kernels differ in one line. Who needs only one of them compiles only that.
     """
-    h = Herds(s.done, s.count, s.herd, s.ended, s.ended_count, s.uid, s.reward)
+    h = Herds(s.done, s.length, s.herd, s.ended, s.ended_count, s.uid, s.reward)
     g, e, t = ground_of(s), Ends(s.carcass, s.cause, s.active), table_of(s, r)
     kin = Kin(s.parent, s.living, s.live_descendants, s.prev_live_descendants)
     p = Pack(s.just, s.age, s.uid, s.group, s.tally, r.juvenile)
@@ -115,16 +116,12 @@ def step_in_teams(
     for a in range(first, last, BLOCK):
         b = min(a + BLOCK, last)
         release(h, log, s.terminated, s.free, s.free_count, a, b)
-        decay(h, g, e, r, log, s.group, s.age, s.just, s.accounts, a, b)
+        decay(h, g, e, r, log, s.tick, s.group, s.age, s.just, s.accounts, a, b)
         grow(s.done, s.grass, s.shown, s.patch_cell, s.accounts, r.grass_gain, r.grass_most, a, b)
-        move(
-            g, r, s.done, s.group, s.carcass, s.tally, s.accounts, actions, acting, counts, a, b
-        )
+        move(g, r, s.done, s.group, s.carcass, s.tally, s.accounts, actions, acting, counts, a, b)
         starve(h, g, e, r.size, r.erase, r.bite_dead, a, b)
         hunt_in_teams(h, g, e, t, p, r, log, helpers, a, b)
-        bury(
-            h, g, e, kin, log, s.terminated, s.tally, s.accounts, r.size, r.bite_dead, a, b
-        )
+        bury(h, g, e, kin, log, s.terminated, s.tally, s.accounts, r.size, r.bite_dead, a, b)
         breed(s, r, log, cells, a, b)
         pay_kin(h, kin, log, s.group, r.kin, r.types, r.symmetric, a, b)
         finish(h, s.tick, s.active, s.truncated, r.max_steps, r.zero_terminal, a, b)
@@ -142,28 +139,23 @@ def step_alone(
     acting: Ints,
     counts: Ints,
     cells: Ints,
-    helpers: Ints,
     first: int,
     last: int,
 ) -> int:
-    """One step with bites on one's own cell; `helpers` is there to look like the other."""
-    h = Herds(s.done, s.count, s.herd, s.ended, s.ended_count, s.uid, s.reward)
+    """One step with bites on one's own cell."""
+    h = Herds(s.done, s.length, s.herd, s.ended, s.ended_count, s.uid, s.reward)
     g, e, t = ground_of(s), Ends(s.carcass, s.cause, s.active), table_of(s, r)
     kin = Kin(s.parent, s.living, s.live_descendants, s.prev_live_descendants)
     most = 0
     for a in range(first, last, BLOCK):
         b = min(a + BLOCK, last)
         release(h, log, s.terminated, s.free, s.free_count, a, b)
-        decay(h, g, e, r, log, s.group, s.age, s.just, s.accounts, a, b)
+        decay(h, g, e, r, log, s.tick, s.group, s.age, s.just, s.accounts, a, b)
         grow(s.done, s.grass, s.shown, s.patch_cell, s.accounts, r.grass_gain, r.grass_most, a, b)
-        move(
-            g, r, s.done, s.group, s.carcass, s.tally, s.accounts, actions, acting, counts, a, b
-        )
+        move(g, r, s.done, s.group, s.carcass, s.tally, s.accounts, actions, acting, counts, a, b)
         starve(h, g, e, r.size, r.erase, r.bite_dead, a, b)
         hunt_alone(h, g, e, t, s.group, s.age, r, log, a, b)
-        bury(
-            h, g, e, kin, log, s.terminated, s.tally, s.accounts, r.size, r.bite_dead, a, b
-        )
+        bury(h, g, e, kin, log, s.terminated, s.tally, s.accounts, r.size, r.bite_dead, a, b)
         breed(s, r, log, cells, a, b)
         pay_kin(h, kin, log, s.group, r.kin, r.types, r.symmetric, a, b)
         finish(h, s.tick, s.active, s.truncated, r.max_steps, r.zero_terminal, a, b)
@@ -186,5 +178,5 @@ def first_bad_action(
                 row = herd[w, k, i]
                 action = actions[w * rows + row, 0]
                 if action < 0 or action >= choices[group[w, row]]:
-                    return w * rows + row
+                    return int(w * rows + row)
     return -1

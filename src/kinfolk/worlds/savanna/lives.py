@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from kinfolk.lineage.family import Family, Member
 from kinfolk.worlds.base import Happening
 from kinfolk.worlds.savanna.state import CAUSES
 from kinfolk.worlds.savanna.world import SavannaWorld
@@ -69,6 +70,21 @@ class Lives:
         """The lives by published id, such as `type_1_prey_12`, in order of birth."""
         return {life.agent_id: life for life in self.by_uid.values()}
 
+    def family(self) -> Family:
+        """Everybody's ancestry, for measures and export; a carcass counts as dead."""
+        ids = {life.agent_id: life.uid for life in self.by_uid.values()}
+        return Family.of(
+            Member(
+                life.uid,
+                () if life.parent is None else (ids[life.parent],),
+                life.policy_group,
+                life.birth_step,
+                None if life.death_cause == "time_limit" else life.death_step,
+                life.death_cause,
+            )
+            for life in self.by_uid.values()
+        )
+
     def begin(self) -> None:
         """Start over with the founders."""
         self._world.watch(True)
@@ -115,7 +131,9 @@ class Lives:
         s, w = self._world._arrays, self._index
         life = self.by_uid[int(s.uid[w, row])]
         paid = sum(
-            e.get("reproduction_reward", 0.0) + e.get("lineage_reward", 0.0) + e.get("kickback_reward", 0.0)
+            e.get("reproduction_reward", 0.0)
+            + e.get("lineage_reward", 0.0)
+            + e.get("kickback_reward", 0.0)
             for e in life.reward_events
             if e["t"] == step
         )

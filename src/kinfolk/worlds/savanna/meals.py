@@ -52,7 +52,7 @@ def gain(
     energy: Floats, accounts: Floats, w: int, row: int, bite: float, transfer: float, most: float
 ) -> float:
     """Feed a body; what is lost on the way, or does not fit in, is wasted."""
-    before = energy[w, row]
+    before: float = energy[w, row]
     after = before + bite * transfer
     if after <= most and transfer == 1.0:
         energy[w, row] = after
@@ -64,7 +64,9 @@ def gain(
 
 
 @inline
-def graze(g: Ground, t: Table, log: Log, erase: bool, w: int, row: int, cell: int, pay: float) -> None:
+def graze(
+    g: Ground, t: Table, log: Log, erase: bool, w: int, row: int, cell: int, pay: float
+) -> None:
     """A prey bites off the grass on its cell."""
     patch = t.patch[w, cell]
     t.reward[w, row] = pay

@@ -132,5 +132,8 @@ def _moves(*ranges: int) -> Ints:
     table = np.zeros((2, max(ranges) ** 2, 2), dtype=np.int64)
     for kind, reach in enumerate(ranges):
         for action in range(reach**2):
-            table[kind, action] = (action // reach - (reach - 1) // 2, action % reach - (reach - 1) // 2)
+            table[kind, action] = (
+                action // reach - (reach - 1) // 2,
+                action % reach - (reach - 1) // 2,
+            )
     return table

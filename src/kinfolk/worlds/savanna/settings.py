@@ -140,7 +140,9 @@ class Savanna(Settings):
     def walls(self) -> list[int]:
         """The wall cells on the grid, as numbers x * grid_size + y."""
         size = self.grid_size
-        on_grid = {(x, y) for x, y in self.manual_wall_positions if 0 <= min(x, y) <= max(x, y) < size}
+        on_grid = {
+            (x, y) for x, y in self.manual_wall_positions if 0 <= min(x, y) <= max(x, y) < size
+        }
         return sorted(x * size + y for x, y in on_grid)
 
     @model_validator(mode="after")
@@ -154,7 +156,9 @@ class Savanna(Settings):
                 f"and {self.initial_num_grass} grass patches need {needed}."
             )
         if founders > self.rows:
-            raise ValueError(f"Savanna.max_rows must hold all {founders} founders, not {self.rows}.")
+            raise ValueError(
+                f"Savanna.max_rows must hold all {founders} founders, not {self.rows}."
+            )
         for name in ("predator_obs_range", "prey_obs_range", "type_1_action_range"):
             if getattr(self, name) % 2 == 0:
                 raise ValueError(f"Savanna.{name} must be odd, not {getattr(self, name)}.")

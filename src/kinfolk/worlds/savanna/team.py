@@ -57,7 +57,9 @@ class Pack(NamedTuple):
 
 
 @inline
-def gather(g: Ground, p: Pack, log: Log, size: int, dead: bool, w: int, prey: int, helpers: Ints) -> int:
+def gather(
+    g: Ground, p: Pack, log: Log, size: int, dead: bool, w: int, prey: int, helpers: Ints
+) -> int:
     """List the predators that take part, in uid order; juveniles may not, unless it is dead."""
     found = 0
     x, y = g.x[w, prey], g.y[w, prey]
@@ -71,7 +73,12 @@ def gather(g: Ground, p: Pack, log: Log, size: int, dead: bool, w: int, prey: in
                             p.just[w, row] = DIET_BLOCKED
                             p.tally[w, DIET_BLOCKS] += 1
                             note(
-                                log, w, CARCASS_ONLY_BLOCK, p.uid[w, row], p.uid[w, prey], p.age[w, row]
+                                log,
+                                w,
+                                CARCASS_ONLY_BLOCK,
+                                p.uid[w, row],
+                                p.uid[w, prey],
+                                p.age[w, row],
                             )
                     else:
                         at = found
@@ -176,7 +183,16 @@ def share(
 
 @inline
 def hunt_in_teams(
-    h: Herds, g: Ground, e: Ends, t: Table, p: Pack, r: Rules, log: Log, helpers: Ints, first: int, last: int
+    h: Herds,
+    g: Ground,
+    e: Ends,
+    t: Table,
+    p: Pack,
+    r: Rules,
+    log: Log,
+    helpers: Ints,
+    first: int,
+    last: int,
 ) -> None:
     """Prey after prey: is it caught? If not, it grazes."""
     step_reward, meal_reward = r.step_reward, r.meal_reward
@@ -184,11 +200,11 @@ def hunt_in_teams(
     for w in range(first, last):
         if h.done[w]:
             continue
-        for i in range(h.count[w, PREDATOR]):
+        for i in range(h.length[w, PREDATOR]):
             row = h.herd[w, PREDATOR, i]
             if g.alive[w, row]:
                 h.reward[w, row] = step_reward[p.group[w, row]]
-        for i in range(h.count[w, PREY]):
+        for i in range(h.length[w, PREY]):
             prey = h.herd[w, PREY, i]
             if not g.alive[w, prey]:
                 continue

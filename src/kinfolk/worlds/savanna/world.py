@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -53,12 +54,9 @@ class SavannaWorld:
         self._threads = threads
         self._pool = ThreadPoolExecutor(threads) if threads > 1 else None
         s, places = self._state, worlds * settings.rows
+        flat = {name: getattr(s, name) for name in Columns._fields}
         self._columns = Columns(
-            *(read_only(a.reshape(places)) for a in (s.uid, s.alive, s.reward, s.terminated)),
-            truncated=read_only(s.truncated.reshape(places)),
-            group=read_only(s.group.reshape(places)),
-            parents=read_only(s.parents.reshape(places, 2)),
-            parent_rows=read_only(s.parent_rows.reshape(places, 2)),
+            **{name: read_only(a.reshape(places, *a.shape[2:])) for name, a in flat.items()}
         )
         self._done, self._tick = read_only(s.done), read_only(s.tick)
 
@@ -129,7 +127,7 @@ class SavannaWorld:
     def step(self, actions: Ints) -> None:
         """Advance every world that is not done by one tick."""
         s = self._state
-        self._step(actions, s.herd, s.count, self._no_cells)
+        self._step(actions, s.herd, s.length, self._no_cells)
 
     def _step(self, actions: Ints, acting: Ints, acting_count: Ints, cells: Ints) -> None:
         """A step in which `acting` says who moves, and when; a replay names newborns' `cells`."""
@@ -137,17 +135,15 @@ class SavannaWorld:
         if actions.shape != places or actions.dtype != np.int64 or not actions.flags.c_contiguous:
             check_actions(self, actions)
         s, r = self._state, self._rules
-        bad = episode.first_bad_action(s.done, s.count, s.herd, s.group, self._choices, actions)
+        bad = episode.first_bad_action(s.done, s.length, s.herd, s.group, self._choices, actions)
         if bad >= 0:
             check_actions(self, actions)
-        teams = self.settings.team_capture_enabled
-        kernel = episode.step_in_teams if teams else episode.step_alone
+        given = (s, r, self._log, actions, acting, acting_count, cells)
 
         def part(first: int, last: int, thread: int) -> int:
-            helpers = self._helpers[thread]
-            return kernel(
-                s, r, self._log, actions, acting, acting_count, cells, helpers, first, last
-            )
+            if self.settings.team_capture_enabled:
+                return episode.step_in_teams(*given, self._helpers[thread], first, last)
+            return episode.step_alone(*given, first, last)
 
         self._make_room(max(self._share(self.worlds, part)))
 
@@ -156,7 +152,7 @@ class SavannaWorld:
         if self._pool is None or items == 1:
             return [task(0, items, 0)]
         cuts = [items * i // self._threads for i in range(self._threads + 1)]
-        parts = [(a, b, i) for i, (a, b) in enumerate(zip(cuts, cuts[1:], strict=False)) if a < b]
+        parts = [(a, b, i) for i, (a, b) in enumerate(pairwise(cuts)) if a < b]
         return list(self._pool.map(lambda part: task(*part), parts))
 
     def observe(self, out: Bytes, worlds: Ints | None = None) -> None:
@@ -177,7 +173,9 @@ class SavannaWorld:
         else:
             self._share(
                 len(which),
-                lambda a, b, i: observe.observe_words(s, r, v, self._written, which, a, b, words, i),
+                lambda a, b, i: observe.observe_words(
+                    s, r, v, self._written, which, a, b, words, i
+                ),
             )
 
     def _is_same(self, out: Bytes) -> bool:
@@ -210,7 +208,9 @@ class SavannaWorld:
         """What took place in the last step."""
         log, tick = self._log, self._state.tick
         return [
-            Happening(int(w), int(tick[w]), HAPPENINGS[int(kind)], int(who), int(whom), float(value))
+            Happening(
+                int(w), int(tick[w]), HAPPENINGS[int(kind)], int(who), int(whom), float(value)
+            )
             for w in np.flatnonzero(log.kept)
             for kind, who, whom, value in log.entries[w, : log.kept[w]]
         ]
