@@ -1,12 +1,10 @@
-"""An episode: how it begins, and one step as a list of phases."""
+"""One step of an episode, as a list of phases."""
 
 from __future__ import annotations
 
 from kinfolk.core.arrays import Bools, Ints
-from kinfolk.core.jit import inline, lean_kernel
-from kinfolk.core.keys import below
-from kinfolk.lineage.kernels import kin_birth
-from kinfolk.worlds.savanna.births import breed, settle
+from kinfolk.core.jit import lean_kernel
+from kinfolk.worlds.savanna.births import breed
 from kinfolk.worlds.savanna.bites import hunt_alone
 from kinfolk.worlds.savanna.cells import ground_of
 from kinfolk.worlds.savanna.ending import finish, pay_kin
@@ -16,79 +14,11 @@ from kinfolk.worlds.savanna.moves import move
 from kinfolk.worlds.savanna.passing import Ends, Herds, decay, grow, release, starve
 from kinfolk.worlds.savanna.removal import Kin, bury
 from kinfolk.worlds.savanna.rules import Rules
-from kinfolk.worlds.savanna.state import GRASS, State
+from kinfolk.worlds.savanna.state import State
 from kinfolk.worlds.savanna.team import Pack, hunt_in_teams
 
 # Worlds that go through a phase together: few enough to stay in the cache of one core.
 BLOCK = 4
-
-
-@lean_kernel
-def draw_cells(free: Ints, deck: Ints, keys: Ints, cells: Ints) -> None:
-    """Distinct free cells for founders and grass, by chance: `cells` is `[keys, needed]`."""
-    for i in range(keys.shape[0]):
-        for j in range(free.shape[0]):
-            deck[j] = free[j]
-        for j in range(cells.shape[1]):
-            other = j + below(keys[i], j, deck.shape[0] - j)
-            chosen = deck[other]
-            deck[other] = deck[j]
-            deck[j] = chosen
-            cells[i, j] = chosen
-
-
-@inline
-def clear(s: State, w: int) -> None:
-    """Empty world `w`: nobody lives, nothing grows, nothing is counted."""
-    rows = s.uid.shape[1]
-    s.tick[w] = 0
-    s.done[w] = False
-    s.next_uid[w] = 0
-    s.numbers[w, :] = 0
-    s.active[w, :] = 0
-    s.length[w, :] = 0
-    s.ended_count[w] = 0
-    s.free_count[w] = rows
-    s.uid[w, :] = -1
-    s.alive[w, :] = False
-    s.terminated[w, :] = False
-    s.truncated[w, :] = False
-    s.reward[w, :] = 0.0
-    s.top[w, :, :] = -1
-    s.shown[w, :, :] = 0.0
-    s.patch[w, :] = -1
-    s.tally[w, :] = 0
-    s.accounts[w, :] = 0.0
-    for row in range(rows):
-        s.free[w, row] = rows - 1 - row
-
-
-@lean_kernel
-def begin(s: State, r: Rules, founders: Ints, worlds: Ints, keys: Ints, cells: Ints) -> None:
-    """Begin episodes: predators of type 1 and 2, prey of type 1 and 2, then grass, on `cells`."""
-    for i in range(worlds.shape[0]):
-        w = worlds[i]
-        clear(s, w)
-        s.key[w] = keys[i]
-        placed = 0
-        for kind in range(4):
-            for _ in range(founders[kind]):
-                s.free_count[w] -= 1
-                row = s.free[w, s.free_count[w]]
-                uid = s.next_uid[w]
-                settle(s, r, w, row, kind, cells[i, placed], r.start[kind // 2])
-                kin_birth(
-                    s.parent, s.living, s.live_descendants, s.prev_live_descendants, w, uid, -1
-                )
-                if kind < 2 and r.juvenile[kind] >= 0:
-                    s.age[w, row] = r.juvenile[kind]
-                placed += 1
-        for patch in range(s.grass.shape[1]):
-            cell = cells[i, placed + patch]
-            s.patch[w, cell] = patch
-            s.patch_cell[w, patch] = cell
-            s.grass[w, patch] = r.grass_start
-            s.shown[w, GRASS, cell] = r.grass_start
 
 
 @lean_kernel

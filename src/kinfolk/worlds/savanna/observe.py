@@ -22,11 +22,30 @@ from kinfolk.worlds.savanna.layout import (
     PREY_SHIFT,
     Windows,
 )
-from kinfolk.worlds.savanna.rules import Rules
 from kinfolk.worlds.savanna.state import GRASS, PREDATOR, PREY, State
 
 Words = npt.NDArray[np.uint32]
 Plane = npt.NDArray[np.float32]
+
+
+class Scene(NamedTuple):
+    """The part of the state that can be seen, and by whom."""
+
+    uid: Ints
+    group: Ints
+    x: Ints
+    y: Ints
+    length: Ints
+    herd: Ints
+    ended: Ints
+    ended_count: Ints
+    shown: Plane
+    patch_cell: Ints
+
+
+def scene_of(s: State) -> Scene:
+    """The scene of a state: views of its arrays."""
+    return Scene(*(getattr(s, name) for name in Scene._fields))
 
 
 class Written(NamedTuple):
@@ -117,8 +136,7 @@ def planes(
 
 @lean_kernel
 def observe_planes(
-    s: State,
-    r: Rules,
+    s: Scene,
     v: Windows,
     written: Written,
     worlds: Ints,
@@ -147,14 +165,14 @@ def observe_planes(
             place = w * rows + row
             claim(written, w, row)
             used = 0
-            if not r.zero_terminal:
-                k = PREDATOR if s.group[w, row] < r.types else PREY
+            if not v.zero_terminal:
+                k = PREDATOR if s.group[w, row] < v.types else PREY
                 used = planes(shown, v, k, xs[w, row], ys[w, row], world, floats, place * width)
             blank(words, place, used)
 
 
 @inline
-def paint(s: State, v: Windows, w: int, work: Words) -> None:
+def paint(s: Scene, v: Windows, w: int, work: Words) -> None:
     """Lay the words of a world into `work`."""
     shown, place, patch_cell = s.shown, v.place, s.patch_cell
     if v.dense:
@@ -181,7 +199,7 @@ def paint(s: State, v: Windows, w: int, work: Words) -> None:
 
 
 @inline
-def wipe(s: State, v: Windows, w: int, work: Words) -> None:
+def wipe(s: Scene, v: Windows, w: int, work: Words) -> None:
     """Undo `paint`."""
     if v.dense:
         return  # the next world writes every cell anyway
@@ -213,8 +231,7 @@ def window(v: Windows, k: int, x: int, y: int, work: Words, out: Words, place: i
 
 @lean_kernel
 def observe_words(
-    s: State,
-    r: Rules,
+    s: Scene,
     v: Windows,
     written: Written,
     worlds: Ints,
@@ -243,8 +260,8 @@ def observe_words(
             place = w * rows + row
             claim(written, w, row)
             used = 0
-            if not r.zero_terminal:
-                k = PREDATOR if s.group[w, row] < r.types else PREY
+            if not v.zero_terminal:
+                k = PREDATOR if s.group[w, row] < v.types else PREY
                 used = window(v, k, xs[w, row], ys[w, row], work, words, place)
             blank(words, place, used)
         wipe(s, v, w, work)

@@ -13,7 +13,7 @@ from kinfolk.core.arrays import Arrays, Bools, Bytes, Floats, Ints, read_only
 from kinfolk.core.errors import ContractError, require
 from kinfolk.core.spaces import WorldSpec
 from kinfolk.worlds.base import Columns, Happening, check_actions, put_snapshot, take_snapshot
-from kinfolk.worlds.savanna import episode, layout, observe
+from kinfolk.worlds.savanna import episode, founding, layout, observe
 from kinfolk.worlds.savanna.log import HAPPENINGS, empty_log
 from kinfolk.worlds.savanna.presets import PRESETS
 from kinfolk.worlds.savanna.rules import rules_of
@@ -37,6 +37,7 @@ class SavannaWorld:
         self._state = empty_state(settings, worlds)
         self._rules = rules_of(settings)
         self._spec = layout.spec_of(settings)
+        self._scene = observe.scene_of(self._state)
         self._windows = layout.windows_of(settings, self._rules, threads)
         self._founders = np.array(settings.founders, dtype=np.int64)
         self._free_cells = np.flatnonzero(~self._rules.wall)
@@ -92,7 +93,7 @@ class SavannaWorld:
             return
         which = self._all if worlds is None else worlds
         cells = np.empty((len(which), self._needed), dtype=np.int64)
-        episode.draw_cells(self._free_cells, self._free_cells.copy(), keys, cells)
+        founding.draw_cells(self._free_cells, self._free_cells.copy(), keys, cells)
         self._begin(which, keys, cells)
 
     def reset_published(self, seeds: Sequence[int], worlds: Ints | None = None) -> None:
@@ -115,7 +116,7 @@ class SavannaWorld:
         self._make_room(int(self._founders.sum()))
         keys = np.ascontiguousarray(keys, dtype=np.int64)
         worlds = np.ascontiguousarray(worlds, dtype=np.int64)
-        episode.begin(self._state, self._rules, self._founders, worlds, keys, cells)
+        founding.begin(self._state, self._rules, self._founders, worlds, keys, cells)
         self._log.kept[worlds] = 0
 
     def _make_room(self, uids: int) -> None:
@@ -161,21 +162,19 @@ class SavannaWorld:
         if not self._is_same(out):
             self._buffer = out
             self._written.known[:] = False
-        s, r, v = self._state, self._rules, self._windows
+        s, v = self._scene, self._windows
         words, floats = out.view(np.uint32), out.reshape(-1).view(np.float32)
         if self.settings.observation == "float32":
             self._share(
                 len(which),
                 lambda a, b, _: observe.observe_planes(
-                    s, r, v, self._written, which, a, b, words, floats
+                    s, v, self._written, which, a, b, words, floats
                 ),
             )
         else:
             self._share(
                 len(which),
-                lambda a, b, i: observe.observe_words(
-                    s, r, v, self._written, which, a, b, words, i
-                ),
+                lambda a, b, i: observe.observe_words(s, v, self._written, which, a, b, words, i),
             )
 
     def _is_same(self, out: Bytes) -> bool:
