@@ -53,7 +53,7 @@ def lean_kernel(function: F) -> F:
     return _compiled(function, _nrt=False)
 
 
-def _compiled(function: F, **options: bool) -> F:
+def _compiled(function: F, **options: Any) -> F:
     if not COMPILED:
         return function
     with _LOCK:  # the folder is a global of numba, read while decorating

@@ -11,12 +11,13 @@ import numpy as np
 from kinfolk.core.arrays import AnyArray, Arrays
 from kinfolk.play.episode import EpisodeResult
 
-_NAMED = [f.name for f in fields(EpisodeResult) if f.name not in ("episode", "ticks")]
+_SINGLE = ("episode", "ticks", "full_length")
+_NAMED = [f.name for f in fields(EpisodeResult) if f.name not in _SINGLE]
 
 
 def to_arrays(results: Sequence[EpisodeResult]) -> tuple[dict[str, AnyArray], dict[str, Any]]:
     """Arrays with an episode per row, and the names of their columns."""
-    arrays = {name: np.array([getattr(r, name) for r in results]) for name in ("episode", "ticks")}
+    arrays = {name: np.array([getattr(r, name) for r in results]) for name in _SINGLE}
     names: dict[str, Any] = {}
     for table in _NAMED:
         names[table] = list(getattr(results[0], table))
@@ -30,6 +31,7 @@ def from_arrays(arrays: Arrays, names: Mapping[str, Sequence[str]]) -> list[Epis
         EpisodeResult(
             episode=int(arrays["episode"][i]),
             ticks=int(arrays["ticks"][i]),
+            full_length=bool(arrays["full_length"][i]),
             **{
                 table: dict(zip(names[table], arrays[table][i].tolist(), strict=True))
                 for table in _NAMED

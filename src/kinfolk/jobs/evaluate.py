@@ -43,6 +43,7 @@ class EpisodePlayed(Event):
 
     kind: ClassVar[str] = "episode_played"
     ticks: int
+    full_length: bool
     returns: dict[str, float]
     lives: dict[str, int]
     ticks_lived: dict[str, int]
@@ -124,9 +125,11 @@ def _summary(settings: Evaluate, played: list[EpisodeResult]) -> Evaluated:
 
 
 def _as_columns(played: list[EpisodeResult]) -> tuple[AnyArray, dict[str, AnyArray]]:
-    """Ticks, and every group and counter value by name, an entry per episode."""
+    """Who came to full length, and every group and counter value by name, an entry per episode."""
     found: dict[str, AnyArray] = {}
     for table in ("group_lives", "mean_alive", "counters"):
         prefix = "" if table == "counters" else f"{table}/"
-        found |= {f"{prefix}{name}": column(played, table, name) for name in getattr(played[0], table)}
-    return np.array([result.ticks for result in played]), found
+        found |= {
+            f"{prefix}{name}": column(played, table, name) for name in getattr(played[0], table)
+        }
+    return np.array([result.full_length for result in played]), found

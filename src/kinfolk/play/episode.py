@@ -35,6 +35,7 @@ class EpisodeResult:
 
     episode: int
     ticks: int
+    full_length: bool  # it came to the world's limit of time
     returns: dict[str, float]  # per slot, summed over its lives
     lives: dict[str, int]  # per slot
     ticks_lived: dict[str, int]  # per slot, summed over its lives
@@ -173,6 +174,7 @@ class Play:
             EpisodeResult(
                 int(self._episode[world]),
                 int(ticks[world]),
+                bool(ticks[world] >= self.world.spec.max_ticks),
                 returns=named(slots, tally.returns, world),
                 lives=named(slots, tally.lives, world),
                 ticks_lived=named(slots, tally.ticks_lived, world),

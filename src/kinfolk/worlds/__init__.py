@@ -32,15 +32,15 @@ def presets_of(name: str) -> Mapping[str, Mapping[str, Any]]:
 
 
 def measures_of(
-    name: str, ticks: AnyArray, values: Mapping[str, AnyArray]
+    name: str, full_length: AnyArray, values: Mapping[str, AnyArray]
 ) -> Mapping[str, AnyArray]:
     """What a world's users measure, worked out from what was counted, an entry per episode.
 
-    A world offers them as a static method `measures(ticks, values)`; NaN marks an episode to which
+    A world offers them as a static method `measures(full_length, values)`; NaN marks an episode to which
     a measure does not apply.
     """
     measures = getattr(WORLDS.load(name), "measures", None)
-    found: Mapping[str, AnyArray] = {} if measures is None else measures(ticks, values)
+    found: Mapping[str, AnyArray] = {} if measures is None else measures(full_length, values)
     return found
 
 

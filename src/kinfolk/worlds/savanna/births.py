@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import numpy as np
+import numpy.typing as npt
+
 from kinfolk.core.arrays import Bools, Ints
 from kinfolk.core.jit import inline
 from kinfolk.core.keys import below, fold, uniform
@@ -32,18 +35,19 @@ from kinfolk.worlds.savanna.state import (
     State,
 )
 
+Links = npt.NDArray[np.int32]
 LONG_AGO = -(1 << 40)
 _PLACE_BRANCH, _CHANCE_BRANCH = 1, 2  # of a tick's key
 
 
 @inline
-def is_free(wall: Bools, top: Ints, w: int, cell: int) -> bool:
+def is_free(wall: Bools, top: Links, w: int, cell: int) -> bool:
     """Whether a cell has neither a wall nor an agent of either species."""
     return not wall[cell] and top[w, PREDATOR, cell] < 0 and top[w, PREY, cell] < 0
 
 
 @inline
-def neighbour(wall: Bools, size: int, top: Ints, w: int, x: int, y: int) -> int:
+def neighbour(wall: Bools, size: int, top: Links, w: int, x: int, y: int) -> int:
     """The first free of the cells at (x-1, y), (x+1, y), (x, y-1), (x, y+1); -1 if none is."""
     if x > 0 and is_free(wall, top, w, (x - 1) * size + y):
         return (x - 1) * size + y
@@ -57,7 +61,7 @@ def neighbour(wall: Bools, size: int, top: Ints, w: int, x: int, y: int) -> int:
 
 
 @inline
-def anywhere(wall: Bools, top: Ints, w: int, key: int) -> int:
+def anywhere(wall: Bools, top: Links, w: int, key: int) -> int:
     """A free cell of the whole grid by chance, -1 if there is none. Rare, so it may be slow."""
     free = 0
     for cell in range(wall.shape[0]):
@@ -75,21 +79,26 @@ def anywhere(wall: Bools, top: Ints, w: int, key: int) -> int:
 
 
 @inline
-def settle(s: State, r: Rules, w: int, row: int, kind: int, cell: int, energy: float) -> None:
-    """Begin a life in `row`, without parents."""
-    k = kind // 2
-    s.uid[w, row] = s.next_uid[w]
+def kick_back(s: State, log: Log, w: int, row: int, pay: float, child: int) -> None:
+    """The parent of a new parent is paid, if it is alive."""
+    grand, uid = s.parent_rows[w, row, 0], s.parents[w, row, 0]
+    if uid >= 0 and s.uid[w, grand] == uid and s.alive[w, grand] and not s.carcass[w, grand]:
+        s.reward[w, grand] += pay
+        s.kickbacks[w, grand] += 1
+        s.tally[w, KICKBACKS] += 1
+        note(log, w, KICK_BACK, uid, child, pay)
+
+
+@inline
+def settle(s: State, w: int, row: int, parent: int, energy: float) -> int:
+    """Begin a life in `row` as a child of the life in the row `parent`; returns its uid."""
+    uid = s.next_uid[w]
     s.next_uid[w] += 1
-    s.number[w, row] = s.numbers[w, kind]
-    s.numbers[w, kind] += 1
-    s.active[w, k] += 1
+    s.uid[w, row] = uid
     s.alive[w, row] = True
     s.terminated[w, row] = False
     s.truncated[w, row] = False
     s.reward[w, row] = 0.0
-    s.group[w, row] = k * r.types + kind % 2
-    s.x[w, row] = cell // r.size
-    s.y[w, row] = cell % r.size
     s.energy[w, row] = energy
     s.age[w, row] = 0
     s.carcass[w, row] = False
@@ -97,53 +106,45 @@ def settle(s: State, r: Rules, w: int, row: int, kind: int, cell: int, energy: f
     s.cause[w, row] = NO_CAUSE
     s.bred[w, row] = LONG_AGO
     s.kickbacks[w, row] = 0
-    for side in range(2):
-        s.parents[w, row, side] = -1
-        s.parent_rows[w, row, side] = -1
-    g = ground_of(s)
-    enter(g, w, k, cell, row)
-    reveal(g, r.erase, w, k, cell, row)
-    s.herd[w, k, s.count[w, k]] = row
-    s.count[w, k] += 1
-
-
-@inline
-def kick_back(s: State, r: Rules, log: Log, w: int, k: int, row: int, child: int) -> None:
-    """The parent of a new parent is paid, if it is alive."""
-    grand, uid = s.parent_rows[w, row, 0], s.parents[w, row, 0]
-    if uid >= 0 and s.uid[w, grand] == uid and s.alive[w, grand] and not s.carcass[w, grand]:
-        pay = r.kick_back[2 * k + s.group[w, grand] - k * r.types]
-        if pay != 0.0:
-            s.reward[w, grand] += pay
-            s.kickbacks[w, grand] += 1
-            s.tally[w, KICKBACKS] += 1
-            note(log, w, KICK_BACK, uid, s.uid[w, child], pay)
+    s.parents[w, row, 0] = s.uid[w, parent]
+    s.parent_rows[w, row, 0] = parent
+    return uid
 
 
 @inline
 def bear(s: State, r: Rules, log: Log, w: int, k: int, row: int, kind: int, cell: int) -> None:
     """A child on `cell`: energy goes from parent to child, and the parent's reward is set."""
+    g = ground_of(s)
     s.free_count[w] -= 1
     child = s.free[w, s.free_count[w]]
-    uid = s.uid[w, row]
+    parent = s.uid[w, row]
     own = 2 * k + s.group[w, row] - k * r.types
     given = r.start[k] * r.birth_transfer
     s.energy[w, row] -= r.start[k]
     s.accounts[w, WASTED] += r.start[k] - given
-    settle(s, r, w, child, kind, cell, given)
-    s.parents[w, child, 0] = uid
-    s.parent_rows[w, child, 0] = row
-    kin_birth(
-        s.parent, s.living, s.live_descendants, s.prev_live_descendants, w, s.uid[w, child], uid
-    )
+    uid = settle(s, w, child, row, given)
+    s.number[w, child] = s.numbers[w, kind]
+    s.numbers[w, kind] += 1
+    s.group[w, child] = k * r.types + kind - 2 * k
+    s.x[w, child] = cell // r.size
+    s.y[w, child] = cell % r.size
+    enter(g, w, k, cell, child)
+    reveal(g, r.erase, w, k, cell, child)
+    reveal(g, r.erase, w, k, s.x[w, row] * r.size + s.y[w, row], row)
+    s.herd[w, k, s.length[w, k]] = child
+    s.length[w, k] += 1
+    s.active[w, k] += 1
+    kin_birth(s.parent, s.living, s.live_descendants, s.prev_live_descendants, w, uid, parent)
     s.bred[w, row] = s.tick[w]
     s.reward[w, row] = r.birth_reward[own]
-    home = s.x[w, row] * r.size + s.y[w, row]
-    reveal(ground_of(s), r.erase, w, k, home, row)
     s.tally[w, SPAWNED + k] += 1
-    note(log, w, BIRTH, s.uid[w, child], uid, 1.0 if kind != own else 0.0)
-    note(log, w, REPRODUCTION_REWARD, uid, s.uid[w, child], r.birth_reward[own])
-    kick_back(s, r, log, w, k, row, child)
+    note(log, w, BIRTH, uid, parent, 1.0 if kind != own else 0.0)
+    note(log, w, REPRODUCTION_REWARD, parent, uid, r.birth_reward[own])
+    grand = s.parent_rows[w, row, 0]
+    if grand >= 0:
+        pay = r.kick_back[2 * k + s.group[w, grand] - k * r.types]
+        if pay != 0.0:
+            kick_back(s, log, w, row, pay, uid)
 
 
 @inline
@@ -193,14 +194,14 @@ def breed(s: State, r: Rules, log: Log, cells: Ints, first: int, last: int) -> N
     A newborn without a free neighbour cell goes to the cell `cells` names for the n-th birth of
     the step (a replay does that), or else anywhere by chance.
     """
-    done, count, herd, energy, carcass = s.done, s.count, s.herd, s.energy, s.carcass
+    done, length, herd, energy, carcass = s.done, s.length, s.herd, s.energy, s.carcass
     threshold = r.threshold
     for w in range(first, last):
         if done[w]:
             continue
         newborns = 0
         for k in range(2):
-            for i in range(count[w, k]):
+            for i in range(length[w, k]):
                 row = herd[w, k, i]
                 if energy[w, row] >= threshold[k] and not carcass[w, row]:
                     newborns += attempt(s, r, log, cells, w, k, row, newborns)

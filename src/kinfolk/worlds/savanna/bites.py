@@ -6,8 +6,6 @@ decays, can still be bitten, and still counts as one of the prey until it is gon
 
 from __future__ import annotations
 
-import numpy as np
-
 from kinfolk.core.arrays import Ints
 from kinfolk.core.jit import inline
 from kinfolk.worlds.savanna.cells import Ground, reveal
@@ -32,11 +30,11 @@ from kinfolk.worlds.savanna.state import (
 def prey_at(g: Ground, uid: Ints, w: int, cell: int) -> int:
     """The prey of lowest uid on a cell, -1 if there is none."""
     found = -1
-    at = np.int64(g.top[w, PREY, cell])
+    at = int(g.top[w, PREY, cell])
     while at >= 0:
         if found < 0 or uid[w, at] < uid[w, found]:
             found = at
-        at = np.int64(g.below[w, at])
+        at = int(g.below[w, at])
     return found
 
 
@@ -98,7 +96,7 @@ def hunt_alone(
     for w in range(first, last):
         if h.done[w]:
             continue
-        for i in range(h.count[w, PREY]):
+        for i in range(h.length[w, PREY]):
             prey = h.herd[w, PREY, i]
             if not g.alive[w, prey]:
                 continue
@@ -108,7 +106,7 @@ def hunt_alone(
                 h.reward[w, prey] = step_reward[kind]
             else:
                 graze(g, t, log, erase, w, prey, cell, meal_reward[kind])
-        for i in range(h.count[w, PREDATOR]):
+        for i in range(h.length[w, PREDATOR]):
             row = h.herd[w, PREDATOR, i]
             if not g.alive[w, row]:
                 continue

@@ -28,7 +28,7 @@ def pay_kin(
         if h.done[w]:
             continue
         for k in range(2):
-            for i in range(h.count[w, k]):
+            for i in range(h.length[w, k]):
                 row = h.herd[w, k, i]
                 uid = h.uid[w, row]
                 change = kin_change(kin.live, kin.prev, w, uid)
@@ -62,5 +62,5 @@ def finish(
         if extinct or tick[w] >= max_steps:
             h.done[w] = True
             for k in range(2):
-                for i in range(h.count[w, k]):
+                for i in range(h.length[w, k]):
                     truncated[w, h.herd[w, k, i]] = True

@@ -39,6 +39,8 @@ class Windows(NamedTuple):
     """What the observation kernels read; lists are by species."""
 
     size: int
+    types: int
+    zero_terminal: bool
     reach: Ints  # [2] cells to each side
     walls: npt.NDArray[np.float32]  # [cells]
     place: Ints  # [cells] where a cell lies in `base` and `work`
@@ -98,6 +100,8 @@ def windows_of(given: Savanna, rules: Rules, threads: int) -> Windows:
     across = np.arange(size) + border
     return Windows(
         size=size,
+        types=rules.types,
+        zero_terminal=rules.zero_terminal,
         walls=rules.wall.astype(np.float32),
         place=(across[:, None] * (size + 2 * border) + across).reshape(-1),
         reach=np.array([(window - 1) // 2 for window in ranges], dtype=np.int64),

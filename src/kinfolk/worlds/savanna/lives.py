@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from kinfolk.lineage.family import Family, Member
 from kinfolk.worlds.base import Happening
 from kinfolk.worlds.savanna.world import SavannaWorld
 
@@ -67,6 +68,21 @@ class Lives:
     def by_id(self) -> dict[str, Life]:
         """The lives by published id, such as `type_1_prey_12`, in order of birth."""
         return {life.agent_id: life for life in self.by_uid.values()}
+
+    def family(self) -> Family:
+        """Everybody's ancestry, for measures and export; a carcass counts as dead."""
+        ids = {life.agent_id: life.uid for life in self.by_uid.values()}
+        return Family.of(
+            Member(
+                life.uid,
+                () if life.parent is None else (ids[life.parent],),
+                life.policy_group,
+                life.birth_step,
+                None if life.death_cause == "time_limit" else life.death_step,
+                life.death_cause,
+            )
+            for life in self.by_uid.values()
+        )
 
     def begin(self) -> None:
         """Start over with the founders."""

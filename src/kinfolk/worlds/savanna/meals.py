@@ -52,7 +52,7 @@ def gain(
     energy: Floats, accounts: Floats, w: int, row: int, bite: float, transfer: float, most: float
 ) -> float:
     """Feed a body; what is lost on the way, or does not fit in, is wasted."""
-    before = energy[w, row]
+    before: float = energy[w, row]
     after = before + bite * transfer
     if after <= most and transfer == 1.0:
         energy[w, row] = after

@@ -22,11 +22,30 @@ from kinfolk.worlds.savanna.layout import (
     PREY_SHIFT,
     Windows,
 )
-from kinfolk.worlds.savanna.rules import Rules
 from kinfolk.worlds.savanna.state import GRASS, PREDATOR, PREY, State
 
 Words = npt.NDArray[np.uint32]
 Plane = npt.NDArray[np.float32]
+
+
+class Scene(NamedTuple):
+    """The part of the state that can be seen, and by whom."""
+
+    uid: Ints
+    group: Ints
+    x: Ints
+    y: Ints
+    length: Ints
+    herd: Ints
+    ended: Ints
+    ended_count: Ints
+    shown: Plane
+    patch_cell: Ints
+
+
+def scene_of(s: State) -> Scene:
+    """The scene of a state: views of its arrays."""
+    return Scene(*(getattr(s, name) for name in Scene._fields))
 
 
 class Written(NamedTuple):
@@ -34,7 +53,7 @@ class Written(NamedTuple):
 
     known: Bools  # [W] False: the world's part of the buffer may hold anything
     rows: Ints  # [W, N]
-    count: Ints  # [W]
+    length: Ints  # [W]
 
 
 @inline
@@ -53,18 +72,18 @@ def tidy(uid: Ints, written: Written, w: int, words: Words) -> None:
             blank(words, w * rows + row, 0)
         written.known[w] = True
     else:
-        for i in range(written.count[w]):
+        for i in range(written.length[w]):
             row = written.rows[w, i]
             if uid[w, row] < 0:
                 blank(words, w * rows + row, 0)
-    written.count[w] = 0
+    written.length[w] = 0
 
 
 @inline
 def claim(written: Written, w: int, row: int) -> None:
     """Remember that a row is written."""
-    written.rows[w, written.count[w]] = row
-    written.count[w] += 1
+    written.rows[w, written.length[w]] = row
+    written.length[w] += 1
 
 
 @inline
@@ -111,14 +130,13 @@ def planes(
     if v.channel:
         for j in range(area):
             out[np.uint64(start + 4 * area + j)] = seen[np.uint64(j)]
-        return 5 * area
-    return 4 * area
+        return int(5 * area)
+    return int(4 * area)
 
 
 @lean_kernel
 def observe_planes(
-    s: State,
-    r: Rules,
+    s: Scene,
     v: Windows,
     written: Written,
     worlds: Ints,
@@ -129,14 +147,14 @@ def observe_planes(
 ) -> None:
     """Write float32 planes for the worlds `worlds[first:last]`; `words` is the same buffer."""
     rows, width = s.uid.shape[1], words.shape[1]
-    count, herd, ended, xs, ys = s.count, s.herd, s.ended, s.x, s.y
+    length, herd, ended, xs, ys = s.length, s.herd, s.ended, s.x, s.y
     shown = s.shown.reshape(-1)
     for at in range(first, last):
         w = worlds[at]
         tidy(s.uid, written, w, words)
         world = w * 3 * v.size * v.size
         for k in range(2):
-            for i in range(count[w, k]):
+            for i in range(length[w, k]):
                 row = herd[w, k, i]
                 place = w * rows + row
                 claim(written, w, row)
@@ -147,14 +165,14 @@ def observe_planes(
             place = w * rows + row
             claim(written, w, row)
             used = 0
-            if not r.zero_terminal:
-                k = PREDATOR if s.group[w, row] < r.types else PREY
+            if not v.zero_terminal:
+                k = PREDATOR if s.group[w, row] < v.types else PREY
                 used = planes(shown, v, k, xs[w, row], ys[w, row], world, floats, place * width)
             blank(words, place, used)
 
 
 @inline
-def paint(s: State, v: Windows, w: int, work: Words) -> None:
+def paint(s: Scene, v: Windows, w: int, work: Words) -> None:
     """Lay the words of a world into `work`."""
     shown, place, patch_cell = s.shown, v.place, s.patch_cell
     if v.dense:
@@ -173,7 +191,7 @@ def paint(s: State, v: Windows, w: int, work: Words) -> None:
         work[at] = np.int64(work[at]) | code(shown[w, GRASS, cell], v.grass_steps) << GRASS_SHIFT
     for k in range(2):
         shift = PREDATOR_SHIFT if k == PREDATOR else PREY_SHIFT
-        for i in range(s.count[w, k]):
+        for i in range(s.length[w, k]):
             row = s.herd[w, k, i]
             cell = s.x[w, row] * v.size + s.y[w, row]
             at = place[cell]
@@ -181,7 +199,7 @@ def paint(s: State, v: Windows, w: int, work: Words) -> None:
 
 
 @inline
-def wipe(s: State, v: Windows, w: int, work: Words) -> None:
+def wipe(s: Scene, v: Windows, w: int, work: Words) -> None:
     """Undo `paint`."""
     if v.dense:
         return  # the next world writes every cell anyway
@@ -190,7 +208,7 @@ def wipe(s: State, v: Windows, w: int, work: Words) -> None:
         at = place[patch_cell[w, patch]]
         work[at] = base[at]
     for k in range(2):
-        for i in range(s.count[w, k]):
+        for i in range(s.length[w, k]):
             row = s.herd[w, k, i]
             at = place[s.x[w, row] * v.size + s.y[w, row]]
             work[at] = base[at]
@@ -208,13 +226,12 @@ def window(v: Windows, k: int, x: int, y: int, work: Words, out: Words, place: i
         source, at = corner + i * wide, i * side
         for j in range(side):
             out[place, np.uint64(at + j)] = work[np.uint64(source + j)] & keep[np.uint64(at + j)]
-    return side * side
+    return int(side * side)
 
 
 @lean_kernel
 def observe_words(
-    s: State,
-    r: Rules,
+    s: Scene,
     v: Windows,
     written: Written,
     worlds: Ints,
@@ -225,14 +242,14 @@ def observe_words(
 ) -> None:
     """Write compact words for the worlds `worlds[first:last]`."""
     rows = s.uid.shape[1]
-    count, herd, ended, xs, ys = s.count, s.herd, s.ended, s.x, s.y
+    length, herd, ended, xs, ys = s.length, s.herd, s.ended, s.x, s.y
     work = v.work[thread]
     for at in range(first, last):
         w = worlds[at]
         tidy(s.uid, written, w, words)
         paint(s, v, w, work)
         for k in range(2):
-            for i in range(count[w, k]):
+            for i in range(length[w, k]):
                 row = herd[w, k, i]
                 place = w * rows + row
                 claim(written, w, row)
@@ -243,8 +260,8 @@ def observe_words(
             place = w * rows + row
             claim(written, w, row)
             used = 0
-            if not r.zero_terminal:
-                k = PREDATOR if s.group[w, row] < r.types else PREY
+            if not v.zero_terminal:
+                k = PREDATOR if s.group[w, row] < v.types else PREY
                 used = window(v, k, xs[w, row], ys[w, row], work, words, place)
             blank(words, place, used)
         wipe(s, v, w, work)

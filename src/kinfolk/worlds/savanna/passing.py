@@ -31,7 +31,7 @@ class Herds(NamedTuple):
     """The part of the state that says who is alive in which world."""
 
     done: Bools
-    count: Ints
+    length: Ints
     herd: Ints
     ended: Ints
     ended_count: Ints
@@ -91,6 +91,7 @@ def decay(
     e: Ends,
     r: Rules,
     log: Log,
+    tick: Ints,
     group: Ints,
     age: Ints,
     just: Ints,
@@ -106,7 +107,7 @@ def decay(
             continue
         for k in range(2):
             loss = r.loss[k]
-            for i in range(h.count[w, k]):
+            for i in range(h.length[w, k]):
                 row = h.herd[w, k, i]
                 g.energy[w, row] -= loss
                 h.reward[w, row] = 0.0
@@ -117,13 +118,15 @@ def decay(
                 years = age[w, row] + 1
                 age[w, row] = years
                 kind = 2 * k + group[w, row] - k * types
-                if years == fertility[kind]:
+                limit = fertility[kind]
+                new = years == 1 or tick[w] == 0  # founders and limits of 0 can be past it at once
+                if years == limit or (new and 0 <= limit < years):
                     note(log, w, FERTILITY_EXPIRED, h.uid[w, row], -1, years)
                 if 0 <= oldest[kind] <= years:
                     fall(g, e, size, erase, stay, w, k, row, MAX_AGE)
                     # as published: the counter can be too low already, but not below nothing
                     e.active[w, k] = max(e.active[w, k], 0)
-            accounts[w, DECAYED] += loss * h.count[w, k]
+            accounts[w, DECAYED] += loss * h.length[w, k]
 
 
 @inline
@@ -162,7 +165,7 @@ def starve(
         if h.done[w]:
             continue
         for k in range(2):
-            for i in range(h.count[w, k]):
+            for i in range(h.length[w, k]):
                 row = h.herd[w, k, i]
                 if g.energy[w, row] <= 0.0:
                     if g.alive[w, row]:

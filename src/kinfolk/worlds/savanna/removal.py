@@ -47,7 +47,7 @@ def bury(
             continue
         for k in range(2):
             kept = 0
-            for i in range(h.count[w, k]):
+            for i in range(h.length[w, k]):
                 row = h.herd[w, k, i]
                 if g.alive[w, row]:
                     h.herd[w, k, kept] = row
@@ -64,4 +64,4 @@ def bury(
                 if k == PREY and stayed:
                     leave(g, w, k, g.x[w, row] * size + g.y[w, row], row)
                 note(log, w, DEATH, h.uid[w, row], -1, e.cause[w, row])
-            h.count[w, k] = kept
+            h.length[w, k] = kept

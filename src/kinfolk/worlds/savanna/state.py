@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -98,7 +98,7 @@ class State(NamedTuple):
     next_uid: Ints
     numbers: Ints  # [W, 4] how many of each species and type were ever born: the next id
     active: Ints  # [W, 2] predators and prey alive, as counted
-    count: Ints  # [W, 2] length of the herds
+    length: Ints  # [W, 2] of the herds
     herd: Ints  # [W, 2, N] rows of the living of each species, in uid order
     ended: Ints  # [W, N] rows whose life ended in this step
     ended_count: Ints
@@ -153,16 +153,18 @@ def empty_state(rules: Savanna, worlds: int) -> State:
     def links(*shape: int) -> npt.NDArray[np.int32]:
         return np.full(shape, -1, dtype=np.int32)
 
+    arrays: dict[str, Any] = {}
     rows_of_ints = ("number", "x", "y", "age", "just", "cause", "bred", "kickbacks", "group")
+    arrays |= {name: ints(w) for name in ("key", "tick", "next_uid", "ended_count", "free_count")}
+    arrays |= {name: ints(w, n) for name in (*rows_of_ints, "ended", "free")}
+    arrays |= {name: bools(w, n) for name in ("alive", "terminated", "truncated", "carcass")}
+    arrays |= {name: np.zeros((w, n)) for name in ("reward", "energy")}
     return State(
-        **{name: ints(w) for name in ("key", "tick", "next_uid", "ended_count", "free_count")},
-        **{name: ints(w, n) for name in (*rows_of_ints, "ended", "free")},
-        **{name: bools(w, n) for name in ("alive", "terminated", "truncated", "carcass")},
-        **{name: np.zeros((w, n)) for name in ("reward", "energy")},
+        **arrays,
         done=np.ones(w, dtype=np.bool_),
         numbers=ints(w, 4),
         active=ints(w, 2),
-        count=ints(w, 2),
+        length=ints(w, 2),
         herd=ints(w, 2, n),
         uid=ints(w, n, fill=-1),
         parents=ints(w, n, 2, fill=-1),

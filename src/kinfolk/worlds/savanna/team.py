@@ -200,11 +200,11 @@ def hunt_in_teams(
     for w in range(first, last):
         if h.done[w]:
             continue
-        for i in range(h.count[w, PREDATOR]):
+        for i in range(h.length[w, PREDATOR]):
             row = h.herd[w, PREDATOR, i]
             if g.alive[w, row]:
                 h.reward[w, row] = step_reward[p.group[w, row]]
-        for i in range(h.count[w, PREY]):
+        for i in range(h.length[w, PREY]):
             prey = h.herd[w, PREY, i]
             if not g.alive[w, prey]:
                 continue

@@ -6,10 +6,7 @@ on our rules compares all of it and stops at the first difference.
 
 from __future__ import annotations
 
-import gzip
 import hashlib
-import json
-import zlib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -18,33 +15,14 @@ import numpy as np
 
 from kinfolk.core.arrays import Bytes, Ints
 from kinfolk.worlds.savanna.lives import Life, Lives
-from kinfolk.worlds.savanna.state import FAILURES, RANDOM_PLACES, SUCCESSES
+from kinfolk.worlds.savanna.state import FAILURES, SUCCESSES
+from kinfolk.worlds.savanna.trace_form import check, parse
 from kinfolk.worlds.savanna.upstream import TraceError, rule_set, settings_of
 from kinfolk.worlds.savanna.world import SavannaWorld
 
+__all__ = ["Difference", "Replayed", "TraceError", "parse", "replay"]
+
 TOLERANCE = 1e-9
-_KEYS = (
-    "upstream",
-    "seed",
-    "config",
-    "grass_pos",
-    "walls",
-    "initial",
-    "steps",
-    "event_log",
-    "stats",
-)
-_STEP_KEYS = (
-    "actions",
-    "state",
-    "rewards",
-    "terminated",
-    "truncated",
-    "obs_sha1",
-    "n_pred",
-    "n_prey",
-)
-_STATE_KEYS = ("pos", "energy", "age", "grass")
 EVERYBODY = "__all__"
 
 
@@ -83,51 +61,6 @@ class Replayed:
     def matches(self) -> bool:
         """Whether nothing differed."""
         return self.difference is None
-
-
-def parse(data: bytes, name: str = "The trace") -> dict[str, Any]:
-    """The trace in the bytes of a gzip file.
-
-    Raises:
-        TraceError: It is not gzip, is cut short, or holds something else.
-    """
-    try:
-        found = json.loads(gzip.decompress(data))
-    except EOFError:
-        raise TraceError(f"{name} is cut short.") from None
-    except (gzip.BadGzipFile, zlib.error):
-        raise TraceError(f"{name} is not a gzip file, or it is damaged.") from None
-    except (json.JSONDecodeError, UnicodeDecodeError):
-        raise TraceError(f"{name} does not hold JSON, or not all of it.") from None
-    if not isinstance(found, dict):
-        raise TraceError(f"{name} holds no table, so it is not a trace.")
-    return found
-
-
-def check(trace: Mapping[str, Any]) -> None:
-    """Refuse what has not the form of a trace."""
-    for key in _KEYS:
-        if key not in trace:
-            raise TraceError(
-                f"The trace has no '{key}': it is not a savanna trace, or not a whole one."
-            )
-    for key in ("module", "rev"):
-        if not isinstance(trace["upstream"], Mapping) or key not in trace["upstream"]:
-            raise TraceError(f"The trace's 'upstream' has no '{key}'.")
-    if not isinstance(trace["steps"], list) or not trace["steps"]:
-        raise TraceError("The trace has no steps.")
-    _check_state(trace["initial"], "initial state")
-    for t, step in enumerate(trace["steps"]):
-        for key in _STEP_KEYS:
-            if not isinstance(step, Mapping) or key not in step:
-                raise TraceError(f"Step {t} of the trace has no '{key}'.")
-        _check_state(step["state"], f"state after step {t}")
-
-
-def _check_state(state: Any, name: str) -> None:
-    for key in _STATE_KEYS:
-        if not isinstance(state, Mapping) or not isinstance(state.get(key), Mapping):
-            raise TraceError(f"The trace's {name} has no '{key}'.")
 
 
 def replay(trace: Mapping[str, Any]) -> Replayed:
@@ -233,10 +166,10 @@ class _Replay:
             ("terminated", s.terminated[0], extinct),
             ("truncated", s.truncated[0], timed_out),
         ):
-            got = {agent for agent, row in self._rows.items() if flags[row]}
-            got |= {EVERYBODY} if everybody else set()
-            for agent in sorted(got ^ set(step[name])):
-                yield Difference(t, agent, name, agent in step[name], agent in got)
+            ours = {agent for agent, row in self._rows.items() if flags[row]}
+            ours |= {EVERYBODY} if everybody else set()
+            for agent in sorted(ours ^ set(step[name])):
+                yield Difference(t, agent, name, agent in step[name], agent in ours)
         yield from self._same(t, "predators", "n_pred", step["n_pred"], int(s.active[0, 0]))
         yield from self._same(t, "prey", "n_prey", step["n_prey"], int(s.active[0, 1]))
         for name, expected, index in zip(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -12,8 +13,9 @@ from kinfolk.core.arrays import Arrays, Bools, Bytes, Floats, Ints, read_only
 from kinfolk.core.errors import ContractError, require
 from kinfolk.core.spaces import WorldSpec
 from kinfolk.worlds.base import Columns, Happening, check_actions, put_snapshot, take_snapshot
-from kinfolk.worlds.savanna import episode, layout, observe
+from kinfolk.worlds.savanna import episode, founding, layout, observe
 from kinfolk.worlds.savanna.log import HAPPENINGS, empty_log
+from kinfolk.worlds.savanna.measures import measures
 from kinfolk.worlds.savanna.presets import PRESETS
 from kinfolk.worlds.savanna.rules import rules_of
 from kinfolk.worlds.savanna.settings import Savanna
@@ -36,6 +38,7 @@ class SavannaWorld:
 
     settings_type = Savanna
     presets = PRESETS
+    measures = staticmethod(measures)
 
     def __init__(self, settings: Savanna, worlds: int = 1, threads: int = 1) -> None:
         require(worlds >= 1, f"A batch needs at least 1 world, not {worlds}.")
@@ -44,6 +47,7 @@ class SavannaWorld:
         self._state = empty_state(settings, worlds)
         self._rules = rules_of(settings)
         self._spec = layout.spec_of(settings)
+        self._scene = observe.scene_of(self._state)
         self._windows = layout.windows_of(settings, self._rules, threads)
         self._founders = np.array(settings.founders, dtype=np.int64)
         self._free_cells = np.flatnonzero(~self._rules.wall)
@@ -61,12 +65,9 @@ class SavannaWorld:
         self._threads = threads
         self._pool = ThreadPoolExecutor(threads) if threads > 1 else None
         s, places = self._state, worlds * settings.rows
+        flat = {name: getattr(s, name) for name in Columns._fields}
         self._columns = Columns(
-            *(read_only(a.reshape(places)) for a in (s.uid, s.alive, s.reward, s.terminated)),
-            truncated=read_only(s.truncated.reshape(places)),
-            group=read_only(s.group.reshape(places)),
-            parents=read_only(s.parents.reshape(places, 2)),
-            parent_rows=read_only(s.parent_rows.reshape(places, 2)),
+            **{name: read_only(a.reshape(places, *a.shape[2:])) for name, a in flat.items()}
         )
         self._done, self._tick = read_only(s.done), read_only(s.tick)
 
@@ -102,7 +103,7 @@ class SavannaWorld:
             return
         which = self._all if worlds is None else worlds
         cells = np.empty((len(which), self._needed), dtype=np.int64)
-        episode.draw_cells(self._free_cells, self._free_cells.copy(), keys, cells)
+        founding.draw_cells(self._free_cells, self._free_cells.copy(), keys, cells)
         self._begin(which, keys, cells)
 
     def reset_published(self, seeds: Sequence[int], worlds: Ints | None = None) -> None:
@@ -125,7 +126,7 @@ class SavannaWorld:
         self._make_room(int(self._founders.sum()))
         keys = np.ascontiguousarray(keys, dtype=np.int64)
         worlds = np.ascontiguousarray(worlds, dtype=np.int64)
-        episode.begin(self._state, self._rules, self._founders, worlds, keys, cells)
+        founding.begin(self._state, self._rules, self._founders, worlds, keys, cells)
         self._log.kept[worlds] = 0
 
     def _make_room(self, uids: int) -> None:
@@ -137,7 +138,7 @@ class SavannaWorld:
     def step(self, actions: Ints) -> None:
         """Advance every world that is not done by one tick."""
         s = self._state
-        self._step(actions, s.herd, s.count, self._no_cells)
+        self._step(actions, s.herd, s.length, self._no_cells)
 
     def _step(self, actions: Ints, acting: Ints, acting_count: Ints, cells: Ints) -> None:
         """A step in which `acting` says who moves, and when; a replay names newborns' `cells`."""
@@ -145,17 +146,15 @@ class SavannaWorld:
         if actions.shape != places or actions.dtype != np.int64 or not actions.flags.c_contiguous:
             check_actions(self, actions)
         s, r = self._state, self._rules
-        bad = episode.first_bad_action(s.done, s.count, s.herd, s.group, self._choices, actions)
+        bad = episode.first_bad_action(s.done, s.length, s.herd, s.group, self._choices, actions)
         if bad >= 0:
             check_actions(self, actions)
-        teams = self.settings.team_capture_enabled
-        kernel = episode.step_in_teams if teams else episode.step_alone
+        given = (s, r, self._log, actions, acting, acting_count, cells)
 
         def part(first: int, last: int, thread: int) -> int:
-            helpers = self._helpers[thread]
-            return kernel(
-                s, r, self._log, actions, acting, acting_count, cells, helpers, first, last
-            )
+            if self.settings.team_capture_enabled:
+                return episode.step_in_teams(*given, self._helpers[thread], first, last)
+            return episode.step_alone(*given, first, last)
 
         self._make_room(max(self._share(self.worlds, part)))
 
@@ -164,7 +163,7 @@ class SavannaWorld:
         if self._pool is None or items == 1:
             return [task(0, items, 0)]
         cuts = [items * i // self._threads for i in range(self._threads + 1)]
-        parts = [(a, b, i) for i, (a, b) in enumerate(zip(cuts, cuts[1:], strict=False)) if a < b]
+        parts = [(a, b, i) for i, (a, b) in enumerate(pairwise(cuts)) if a < b]
         return list(self._pool.map(lambda part: task(*part), parts))
 
     def observe(self, out: Bytes, worlds: Ints | None = None) -> None:
@@ -173,21 +172,19 @@ class SavannaWorld:
         if not self._is_same(out):
             self._buffer = out
             self._written.known[:] = False
-        s, r, v = self._state, self._rules, self._windows
+        s, v = self._scene, self._windows
         words, floats = out.view(np.uint32), out.reshape(-1).view(np.float32)
         if self.settings.observation == "float32":
             self._share(
                 len(which),
                 lambda a, b, _: observe.observe_planes(
-                    s, r, v, self._written, which, a, b, words, floats
+                    s, v, self._written, which, a, b, words, floats
                 ),
             )
         else:
             self._share(
                 len(which),
-                lambda a, b, i: observe.observe_words(
-                    s, r, v, self._written, which, a, b, words, i
-                ),
+                lambda a, b, i: observe.observe_words(s, v, self._written, which, a, b, words, i),
             )
 
     def _is_same(self, out: Bytes) -> bool:
@@ -218,14 +215,14 @@ class SavannaWorld:
 
     def happenings(self) -> list[Happening]:
         """What took place in the last step."""
-        log, found = self._log, []
-        for w in np.flatnonzero(log.kept).tolist():
-            tick = int(self._state.tick[w])
-            for kind, who, whom, value in log.entries[w, : log.kept[w]].tolist():
-                name = HAPPENINGS[int(kind)]
-                note = CAUSES[int(value)] if name == "death" else ""
-                found.append(Happening(w, tick, name, int(who), int(whom), value, note))
-        return found
+        log, tick = self._log, self._state.tick
+        return [
+            Happening(
+                int(w), int(tick[w]), HAPPENINGS[int(kind)], int(who), int(whom), float(value)
+            )
+            for w in np.flatnonzero(log.kept)
+            for kind, who, whom, value in log.entries[w, : log.kept[w]]
+        ]
 
     def snapshot(self) -> dict[str, Any]:
         """The whole state, copied."""

@@ -1,0 +1,60 @@
+"""A family as text: the ALife data standard for phylogenies, and Newick.
+
+Standard: https://alife-data-standards.github.io/alife-data-standards/phylogeny
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+
+from kinfolk.core.errors import ContractError
+from kinfolk.lineage.family import Family, Member
+
+COLUMNS = ("id", "ancestor_list", "origin_time", "destruction_time", "taxon_label", "cause")
+
+
+def to_csv(family: Family) -> str:
+    """The ALife standard's CSV: `[NONE]` is the ancestor of founders, `inf` the end of the living."""
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(COLUMNS)
+    for one in family:
+        ancestors = ",".join(str(parent) for parent in one.parents) or "NONE"
+        ended = "inf" if one.died is None else str(one.died)
+        writer.writerow([one.uid, f"[{ancestors}]", one.born, ended, one.group, one.cause or ""])
+    return text.getvalue()
+
+
+def to_newick(family: Family, end: int) -> str:
+    """One Newick tree per founder, a line each; the living end at `end`.
+
+    Inner nodes are lives too: a name is group and uid. A parent's length is the time from its own
+    parent's birth to its birth, and a leaf `_end` hangs below it at its death; whoever has no
+    children is a leaf at its own death. So no life and no lifetime is lost.
+
+    Raises:
+        ContractError: Somebody has two parents; Newick knows trees only.
+    """
+    children = family.children()
+    stops = {one.uid: end if one.died is None else one.died for one in family}
+    for one in family:
+        if len(one.parents) > 1:
+            raise ContractError(f"Life {one.uid} has two parents, and Newick can tell of one only.")
+    text: dict[int, str] = {}
+    for one in reversed(list(family)):  # children before parents: deep trees need no recursion
+        inside = []
+        for child in children[one.uid]:
+            at = family.members[child].born if children[child] else stops[child]
+            inside.append(f"{text.pop(child)}:{at - one.born}")
+        name = _name(one)
+        if inside:
+            inside.append(f"{name}_end:{stops[one.uid] - one.born}")
+            text[one.uid] = f"({','.join(inside)}){name}"
+        else:
+            text[one.uid] = name
+    return "".join(f"{text[founder.uid]};\n" for founder in family.founders())
+
+
+def _name(one: Member) -> str:
+    return f"{one.group}_{one.uid}"

@@ -1,0 +1,188 @@
+"""Laws: the same key gives the same episode, alone or among many, compiled or not."""
+
+import hashlib
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from savanna_scenes import random_actions
+
+from kinfolk.core.errors import ContractError
+from kinfolk.core.settings import read
+from kinfolk.worlds.savanna.settings import Savanna
+from kinfolk.worlds.savanna.world import SavannaWorld
+
+LIVELY = {
+    "grid_size": 16,
+    "max_rows": 64,
+    "max_steps": 60,
+    "n_initial_active_type_1_predator": 6,
+    "n_initial_active_type_2_predator": 2,
+    "n_initial_active_type_1_prey": 10,
+    "n_initial_active_type_2_prey": 2,
+    "type_2_action_range": 5,
+    "initial_num_grass": 60,
+    "energy_loss_per_step_predator": 0.05,
+    "prey_creation_energy_threshold": 4.5,
+    "predator_creation_energy_threshold": 8.0,
+    "mutation_rate_prey": 0.2,
+    "lineage_reward_coeff": 0.3,
+    "max_energy_gain_per_prey": 2.0,
+    "predator_obs_range": 7,
+    "energy_percentage_loss_per_failed_attacked_prey": 0.05,
+}
+BITING = LIVELY | {
+    "team_capture_enabled": False,
+    "carcass_only_predator_age": 5,
+    "max_agent_age": 40,
+}
+
+
+def digest(world, out):
+    world.observe(out)
+    sums = hashlib.sha256(out.tobytes())
+    for name, array in sorted(world.snapshot().items()):
+        if name not in ("parent", "living", "live_descendants", "prev_live_descendants"):
+            sums.update(np.ascontiguousarray(array).tobytes())
+    return sums.hexdigest()
+
+
+def play(rules, keys, steps=40, threads=1, seed=5):
+    """Digests of every world after every step; actions follow from the world's key and tick."""
+    world = SavannaWorld(read(Savanna, rules), len(keys), threads=threads)
+    world.reset(np.array(keys))
+    rows = world.spec.rows
+    out = np.zeros((len(keys) * rows, world.spec.row_bytes), dtype=np.uint8)
+    trail = []
+    for tick in range(steps):
+        actions = np.zeros((len(keys) * rows, 1), dtype=np.int64)
+        for w, key in enumerate(keys):
+            draws = np.random.default_rng([seed, key, tick]).integers(0, 1 << 30, rows)
+            choices = world.spec.choices[:, 0][world.columns.group[w * rows : (w + 1) * rows]]
+            actions[w * rows : (w + 1) * rows, 0] = draws % choices
+        world.step(actions)
+        world.observe(out)
+        columns = [np.asarray(c).reshape(len(keys), -1) for c in world.columns]
+        trail.append(
+            [
+                hashlib.sha256(
+                    b"".join(c[w].tobytes() for c in columns)
+                    + world._arrays.energy[w].tobytes()
+                    + world._arrays.grass[w].tobytes()
+                    + out[w * rows : (w + 1) * rows].tobytes()
+                ).hexdigest()
+                for w in range(len(keys))
+            ]
+        )
+    return trail, world
+
+
+@pytest.mark.parametrize("rules", [LIVELY, BITING], ids=["teams", "bites"])
+def test_a_world_alone_equals_that_world_among_many_with_any_threads(rules):
+    many, world = play(rules, [3, 8, 11, 4, 9], threads=2)
+    assert int(world.counters()["spawned_prey"].sum()) > 0
+    alone, _ = play(rules, [11])
+    assert [step[2] for step in many] == [step[0] for step in alone]
+
+
+def test_the_same_key_gives_the_same_episode_and_another_key_another():
+    first, _ = play(LIVELY, [3, 5])
+    again, _ = play(LIVELY, [3, 5])
+    assert first == again
+    assert first[0][0] != first[0][1]
+
+
+def test_a_restored_world_goes_on_as_if_nothing_had_been():
+    world = SavannaWorld(read(Savanna, LIVELY), 2)
+    world.reset(np.array([1, 2]))
+    out = np.zeros((2 * world.spec.rows, world.spec.row_bytes), dtype=np.uint8)
+    rng = np.random.default_rng(0)
+    for _ in range(10):
+        world.step(random_actions(world, rng))
+    saved = world.snapshot()
+    plans = []
+    for _ in range(15):
+        plans.append(random_actions(world, rng))
+        world.step(plans[-1])
+    ended = digest(world, out)
+    world.restore(saved)
+    for plan in plans:
+        world.step(plan)
+    assert digest(world, out) == ended
+    world.restore(saved, source=np.array([1, 1]))
+    assert (world.columns.uid[: world.spec.rows] == world.columns.uid[world.spec.rows :]).all()
+
+
+def test_more_lives_than_there_was_room_for_are_kept_and_can_be_restored():
+    rules = LIVELY | {"max_rows": 600, "prey_creation_energy_threshold": 3.5, "max_steps": 200}
+    world = SavannaWorld(read(Savanna, rules), 1)
+    world.reset(np.array([1]))
+    saved = world.snapshot()
+    first_room = world._arrays.parent.shape[1]
+    rng = np.random.default_rng(0)
+    for _ in range(40):
+        world._arrays.energy[0, world._arrays.alive[0]] += 2.0
+        world.step(random_actions(world, rng))
+    assert world._arrays.parent.shape[1] > first_room
+    late = world.snapshot()
+    world.restore(saved)
+    assert world.tick[0] == 0
+    fresh = SavannaWorld(read(Savanna, rules), 1)
+    fresh.restore(late)
+    assert (fresh.columns.uid == late["uid"].reshape(-1)).all()
+
+
+def test_a_snapshot_of_another_world_is_refused():
+    world = SavannaWorld(read(Savanna, LIVELY), 1)
+    other = SavannaWorld(read(Savanna, LIVELY | {"grid_size": 20}), 1)
+    with pytest.raises(ContractError, match="has shape"):
+        world.restore(other.snapshot())
+
+
+def test_a_done_world_stands_still_until_it_is_reset():
+    world = SavannaWorld(read(Savanna, LIVELY | {"max_steps": 2}), 1)
+    world.reset(np.array([1]))
+    out = np.zeros((world.spec.rows, world.spec.row_bytes), dtype=np.uint8)
+    rng = np.random.default_rng(0)
+    for _ in range(2):
+        world.step(random_actions(world, rng))
+    assert world.done[0]
+    assert (world.columns.truncated == world.columns.alive).all()
+    before = digest(world, out)
+    world.step(random_actions(world, rng))
+    assert digest(world, out) == before
+    world.reset(np.array([2]), np.array([0]))
+    assert not world.done[0]
+
+
+SCRIPT = """
+import sys
+sys.path.insert(0, {folder!r})
+from test_laws import BITING, LIVELY, play
+small = dict(grid_size=9, initial_num_grass=20, max_rows=32, predator_obs_range=3, prey_obs_range=5)
+for rules in (LIVELY, BITING):
+    for form in ("float32", "compact"):
+        trail, world = play(dict(rules, **small, observation=form), [4, 6], steps=12)
+        print(trail, {{k: v.tolist() for k, v in world.counters().items()}})
+"""
+
+
+def test_compiled_equals_uncompiled():
+    script = SCRIPT.format(folder=str(Path(__file__).parent))
+    outputs = []
+    for disabled in ("0", "1"):
+        environment = os.environ | {"NUMBA_DISABLE_JIT": disabled}
+        done = subprocess.run(
+            [sys.executable, "-c", script],
+            env=environment,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert done.returncode == 0, done.stderr
+        outputs.append(done.stdout)
+    assert outputs[0] == outputs[1]
+    assert len(outputs[0]) > 1000

@@ -1,0 +1,77 @@
+"""Settings refuse nonsense in a sentence; presets are data that can be read."""
+
+import numpy as np
+import pytest
+
+from kinfolk.core.errors import SettingsError
+from kinfolk.core.settings import read
+from kinfolk.worlds.savanna.presets import DESCRIPTIONS, PRESETS
+from kinfolk.worlds.savanna.rules import rules_of
+from kinfolk.worlds.savanna.settings import WALLS, Savanna
+from kinfolk.worlds.savanna.world import SavannaWorld
+
+
+@pytest.mark.parametrize(
+    ("given", "why"),
+    [
+        ({"gird_size": 9}, "Did you mean 'grid_size'"),
+        ({"initial_energy_prey": -1.0}, "initial_energy_prey must be greater than 0"),
+        ({"energy_loss_per_step_prey": -0.1}, "must be at least 0"),
+        ({"grid_size": 5}, "leaves 25 free cells, and 30 founders and 100 grass patches need 130"),
+        ({"max_rows": 10}, "max_rows must hold all 30 founders, not 10"),
+        ({"prey_obs_range": 8}, "prey_obs_range must be odd, not 8"),
+        ({"mutation_rate_prey": 0.1}, "type_2_action_range is 0"),
+        ({"team_capture_tie": "maybe"}, "'succeeds' or 'fails'"),
+        (
+            {"max_agent_age": {"type_3_prey": 1}},
+            "Savanna.max_agent_age has no setting 'type_3_prey'",
+        ),
+        ({"quirks": {"nonsense": True}}, "Savanna.quirks has no setting 'nonsense'"),
+    ],
+)
+def test_a_wrong_setting_is_refused_in_a_sentence(given, why):
+    with pytest.raises(SettingsError) as refusal:
+        read(Savanna, given)
+    assert why in str(refusal.value)
+
+
+@pytest.mark.parametrize("name", PRESETS)
+def test_every_preset_is_described_and_plays(name):
+    assert DESCRIPTIONS[name]
+    world = SavannaWorld(read(Savanna, SavannaWorld.presets[name]), 1)
+    world.reset(np.array([3]))
+    assert int(world.columns.alive.sum()) == sum(world.settings.founders)
+
+
+def test_only_presets_switch_quirks_on():
+    assert not any(read(Savanna, {}).quirks.model_dump().values())
+    assert all(any(read(Savanna, p).quirks.model_dump().values()) for p in PRESETS.values())
+
+
+def test_the_published_map_has_36_wall_cells_and_those_off_the_grid_are_left_out():
+    assert len(set(WALLS)) == 36
+    small = read(
+        Savanna,
+        {
+            "grid_size": 5,
+            "initial_num_grass": 0,
+            "n_initial_active_type_1_predator": 1,
+            "n_initial_active_type_1_prey": 1,
+        },
+    )
+    assert small.walls == []
+
+
+def test_there_are_four_rows_per_founder_and_at_least_256():
+    assert read(Savanna, {}).rows == 256
+    assert read(Savanna, {"n_initial_active_type_1_prey": 85}).rows == 400
+
+
+def test_a_preset_reads_none_as_the_silent_age_caps_and_the_default_does_not():
+    assert rules_of(read(Savanna, PRESETS["lineage_shipped"])).oldest.tolist() == [120, -1, 100, -1]
+    assert rules_of(read(Savanna, {})).oldest.tolist() == [-1, -1, -1, -1]
+
+
+def test_a_plain_number_stands_for_every_type():
+    ages = read(Savanna, {"max_agent_age": 7}).max_agent_age
+    assert (ages.type_1_predator, ages.type_2_prey) == (7, 7)
