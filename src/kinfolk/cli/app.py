@@ -81,7 +81,8 @@ def _explain(error: BaseException) -> tuple[str, int]:
         sentence = error.format_message()
         if sentence.startswith("No such command"):
             asked = sentence.split("'")[1]
-            names = [str(c.name) for c in (*app.registered_commands, *app.registered_groups)]
+            names = [str(c.name) for c in app.registered_commands]
+            names += [str(g.name) for g in app.registered_groups]
             sentence = f"There is no command '{asked}'.{suggestion(asked, names)}"
         return sentence, 2
     if isinstance(error, (KeyboardInterrupt, typer.Abort)):

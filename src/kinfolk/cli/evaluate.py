@@ -9,7 +9,15 @@ from typing import Annotated, Any
 
 import typer
 
-from kinfolk.cli.show import JsonOption, interval, print_json, print_table, progress, say_if_cold
+from kinfolk.cli.show import (
+    JsonOption,
+    figures,
+    interval,
+    print_json,
+    print_table,
+    progress,
+    say_if_cold,
+)
 from kinfolk.cli.slots import MapOption, SetOption, SlotOption, pairs
 
 
@@ -28,6 +36,7 @@ def eval_command(
     config: Annotated[Path | None, typer.Option(help="Settings from a .toml or .json.")] = None,
     out: Annotated[Path | None, typer.Option(help="Folder for the run.")] = None,
     resume: Annotated[Path | None, typer.Option(help="Go on with this run.")] = None,
+    plot: Annotated[bool, typer.Option("--plot", help="Plot the first episode.")] = False,
     json: JsonOption = False,
 ) -> None:
     """Play episodes of a line-up and say how each slot did."""
@@ -81,6 +90,8 @@ def eval_command(
         print_json({"run": str(run.folder), "settings": settings.model_dump(), "summary": summary})
     else:
         _print_summary(settings.world, settings.seed, summary)
+        if plot:
+            _print_populations(settings)
         print(f"The run lies in {run.folder}")
 
 
@@ -111,6 +122,20 @@ def _print_summary(world: str, seed: int, summary: dict[str, Any]) -> None:
     length = interval(summary["ticks"])
     title = f"{world}: {summary['episodes']} episodes of seed {seed}, length {length} ticks"
     print_table(title, ("slot", "return per episode (95 %)", "lives (95 %)", "reward/tick"), rows)
+    if summary["measures"]:
+        measures = [(name, figures(found)) for name, found in summary["measures"].items()]
+        print_table("", ("measure", "mean (95 %)"), measures)
+
+
+def _print_populations(settings: Any) -> None:
+    """Play the first episode once more, which gives the same, and plot who lived when."""
+    from kinfolk.cli.plot import print_plot
+    from kinfolk.evaluation.watched import watch_episode
+    from kinfolk.jobs.evaluate import matches
+
+    watched = watch_episode(next(matches(settings, 0)), 0)
+    for name, series in zip(watched.groups, watched.populations.T.tolist(), strict=True):
+        print_plot(f"{name} alive, over the {watched.result.ticks} ticks of episode 0", series)
 
 
 def _fresh_folder() -> Path:

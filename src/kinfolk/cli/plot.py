@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 
 _BARS = " ▁▂▃▄▅▆▇█"
 
@@ -15,7 +16,7 @@ def plot(series: Sequence[float], width: int = 60, height: int = 5) -> list[str]
     """
     width = min(width, len(series))
     cuts = [len(series) * i // width for i in range(width + 1)]
-    means = [sum(series[a:b]) / (b - a) for a, b in zip(cuts, cuts[1:], strict=False)]
+    means = [sum(series[a:b]) / (b - a) for a, b in pairwise(cuts)]
     top = max(means) or 1.0
     eighths = [round(8 * height * mean / top) for mean in means]
     return [

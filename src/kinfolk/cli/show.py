@@ -53,6 +53,16 @@ def interval(estimate: Sequence[float]) -> str:
     return f"{mean:,.1f} ({low:,.1f} to {high:,.1f})"
 
 
+def figures(estimate: Sequence[float]) -> str:
+    """An interval with three digits, for measures of any size.
+
+    >>> figures((0.6534, 0.61, 0.7)), figures((734.2, 700.0, 761.0))
+    ('0.653 (0.61 to 0.7)', '734 (700 to 761)')
+    """
+    mean, low, high = (f"{value:.3g}" for value in estimate)
+    return f"{mean} ({low} to {high})"
+
+
 @contextmanager
 def progress(label: str, total: int, done: int = 0) -> Iterator[Callable[[int], None]]:
     """A bar on a terminal; elsewhere a line at each quarter. Call it with what is done."""

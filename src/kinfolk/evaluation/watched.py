@@ -47,7 +47,8 @@ def watch_episode(match: Match, episode: int) -> Watched:
 
 def _counted(world: World) -> list[int]:
     alive, group = world.columns.alive, world.columns.group
-    return np.bincount(group[alive], minlength=len(world.spec.groups)).tolist()
+    counts: list[int] = np.bincount(group[alive], minlength=len(world.spec.groups)).tolist()
+    return counts
 
 
 def _enter(members: dict[int, Member], play: Play, tick: int) -> None:

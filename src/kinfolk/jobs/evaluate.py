@@ -32,7 +32,7 @@ class Evaluate(Settings):
     episodes: int = Field(default=100, ge=1)
     seed: int = Field(default=0, ge=0)
     # How many episodes make a task. Not the number of workers, so that it changes nothing.
-    chunk: int = Field(default=25, ge=1)
+    chunk: int = Field(default=10, ge=1)
     isolate: Literal["none", "slot"] = "none"
     step_timeout: float = Field(default=1.0, gt=0)
 
