@@ -69,7 +69,16 @@ SENTENCES = [
     (["eval", "--config", "none.toml"], 2, "There is no file none.toml."),
     (["eval", "--resume", "runs/none"], 2, "There is no run runs/none. Known: none."),
     (["play", "--world", "prob"], 2, "No world is named 'prob'. Did you mean 'probe'?"),
-    (["bench", "engnes"], 2, "There is no benchmark 'engnes'. Did you mean 'engines'? Known: engines."),
+    (["bench", "engnes"], 2, "There is no benchmark 'engnes'. Did you mean 'engines'? Known: worlds, engines."),
+    (["eval", "--world", "savanna", "--preset", "shared_pry_r2"], 2,
+     "World savanna has no preset 'shared_pry_r2'. Did you mean 'shared_prey_r2'?"),
+    (["eval", "--world", "savanna", "--set", "grid_sise=9"], 2,
+     "Savanna has no setting 'grid_sise'. Did you mean 'grid_size'?"),
+    (["eval", "--world", "savanna", "--set", "initial_energy_prey=-1"], 2,
+     "Savanna.initial_energy_prey must be greater than 0.0, not -1."),
+    (["eval", "--world", "savanna", "--set", "grid_size=5"], 2,
+     "Savanna.grid_size 5 leaves 25 free cells, and 30 founders and 100 grass patches need 130."),
+    (["replay-trace", "none.json.gz"], 2, "There is no file none.json.gz."),
     (["wrlds"], 2, "There is no command 'wrlds'. Did you mean 'worlds'?"),
     (["worlds", "--jsn"], 2, "No such option: --jsn"),
 ]  # fmt: skip
@@ -85,9 +94,9 @@ def test_wrong_use_gets_a_sentence_and_leaves_nothing(
     assert left.value.code == code
     said = capsys.readouterr()
     assert said.out == ""
-    whole = sentence.endswith(".") and "named '" not in sentence and "command" not in sentence
+    open_ended = sentence.endswith(("?", "--jsn")) or "No world" in sentence
     # A list of what is known may grow; everything else is compared to the last letter.
-    assert said.err == f"{sentence}\n" if whole else said.err.startswith(sentence)
+    assert said.err.startswith(sentence) if open_ended else said.err == f"{sentence}\n"
     assert list(tmp_path.iterdir()) == [], "nothing was written"
 
 
@@ -202,3 +211,66 @@ def test_the_benchmark_of_engines_reports_what_it_says(tmp_path):
     assert [row["worlds"] for row in report["loop"]] == [1, 64, 4096]
     assert all(0 < row["loop_us_per_tick"] < row["whole_us_per_tick"] for row in report["loop"])
     assert report["tasks"]["ratio"] > 0
+
+
+@pytest.fixture
+def family_run(tmp_path):
+    """A short savanna run."""
+    words = ["eval", "--world", "savanna", "--set", "max_steps=40", "--slot", "all=kin://random"]
+    done = kinfolk(*words, "--episodes", "3", "--out", "mine", "--plot", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    return tmp_path, done.stdout
+
+
+def test_an_evaluation_shows_its_measures_and_populations(family_run):
+    shown = family_run[1]
+    assert "prey alive on average" in shown
+    assert "type_1_prey alive, over the " in shown
+    assert "█" in shown
+
+
+def test_a_phylogeny_comes_out_as_csv_and_newick(family_run):
+    folder, _ = family_run
+    table = kinfolk("export", "phylogeny", "mine", "--episode", "2", cwd=folder).stdout.splitlines()
+    assert table[0] == "id,ancestor_list,origin_time,destruction_time,taxon_label,cause"
+    assert table[1].startswith("0,[NONE],0,")
+    assert len(table) > 31
+    done = kinfolk(
+        "export", "phylogeny", "mine", "--format", "newick", "--out", "tree.nwk", cwd=folder
+    )
+    assert done.stderr.endswith(" lives are in tree.nwk.\n")
+    assert (folder / "tree.nwk").read_text().count(";") == 30, "a tree per founder"
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "sentence"),
+    [
+        (["mine", "--episode", "9"], 2, "mine has no episode 9."),
+        (["mine", "--format", "xml"], 2, "--format must be csv or newick, not 'xml'."),
+        (["none"], 2, "There is no run none. Known: mine."),
+    ],
+)
+def test_a_phylogeny_that_is_not_there(family_run, words, code, sentence):
+    done = kinfolk("export", "phylogeny", *words, cwd=family_run[0])
+    assert (done.returncode, done.stdout) == (code, "")
+    assert done.stderr == f"{sentence}\n"
+
+
+def test_a_run_whose_policy_has_changed_since_gives_no_phylogeny(family_run):
+    folder, _ = family_run
+    about = folder / "mine" / "settings.json"
+    about.write_text(about.read_text().replace("kin://random", "kin://noop"))
+    done = kinfolk("export", "phylogeny", "mine", cwd=folder)
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr == (
+        "Episode 0 of mine ends otherwise now than it did: a policy has changed since.\n"
+    )
+
+
+def test_presets_are_listed_with_a_line_each():
+    found = json.loads(kinfolk("presets", "--world", "savanna", "--json").stdout)
+    assert {"shared_prey_r1", "shared_prey_r2", "lineage_documented"} <= {
+        p["preset"] for p in found
+    }
+    assert all(p["about"] for p in found)
+    assert "savanna kick_back" in kinfolk("presets").stdout

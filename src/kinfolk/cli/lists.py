@@ -26,10 +26,10 @@ def presets(
     json: JsonOption = False,
 ) -> None:
     """List the named sets of rules of each world."""
-    from kinfolk.worlds import WORLDS, presets_of
+    from kinfolk.worlds import WORLDS, notes_of, presets_of
 
     found = [
-        {"world": name, "preset": preset, "about": preset_about(name, preset), "settings": rules}
+        {"world": name, "preset": preset, "about": notes_of(name).get(preset, ""), "settings": rules}
         for name in ([world] if world else WORLDS)
         for preset, rules in presets_of(name).items()
     ]

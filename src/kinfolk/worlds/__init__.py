@@ -31,6 +31,12 @@ def presets_of(name: str) -> Mapping[str, Mapping[str, Any]]:
     return found
 
 
+def notes_of(name: str) -> Mapping[str, str]:
+    """A line about each preset of a world."""
+    found: Mapping[str, str] = getattr(WORLDS.load(name), "preset_notes", {})
+    return found
+
+
 def measures_of(
     name: str, full_length: AnyArray, values: Mapping[str, AnyArray]
 ) -> Mapping[str, AnyArray]:

@@ -1,0 +1,53 @@
+import numpy as np
+import pytest
+from safetensors.numpy import save
+
+from kinfolk.core.errors import SettingsError, UsageError
+from kinfolk.policies.resolve import ResolvedPolicy, build, resolve
+from kinfolk.testing.probe.policies.gru import Gru
+from kinfolk.testing.probe.settings import Probe
+from kinfolk.testing.probe.world import ProbeWorld
+
+SPEC = ProbeWorld(Probe()).spec
+
+
+def test_a_uri_becomes_a_class_path_and_plain_settings():
+    found = resolve("kin://probe-gru?seed=3")
+    assert found == ResolvedPolicy("kinfolk.testing.probe.policies.gru:Gru", {"seed": 3})
+    assert found.sha256 == resolve("kin://probe-gru?seed=3").sha256
+    assert found.sha256 != resolve("kin://probe-gru?seed=4").sha256
+    assert (
+        resolve("class:kinfolk.policies.simple.Noop").class_path == "kinfolk.policies.simple.Noop"
+    )
+
+
+def test_weights_named_by_a_uri_are_read_once_and_travel_as_arrays(tmp_path):
+    weights = {name: w.detach().numpy() * 2 for name, w in Gru(SPEC)._weights.items()}
+    path = tmp_path / "twice.safetensors"
+    path.write_bytes(save(weights))
+    found = resolve(f"kin://probe-gru?weights={path}")
+    path.unlink()
+    policy = build(found, SPEC)
+    for name, weight in policy._weights.items():
+        assert np.array_equal(weight.detach().numpy(), weights[name])
+    assert found.settings == {}
+    assert found.sha256 != resolve("kin://probe-gru").sha256
+
+
+def test_a_policy_without_weights_takes_none(tmp_path):
+    (tmp_path / "w.safetensors").write_bytes(save({"w": np.zeros(3)}))
+    with pytest.raises(SettingsError) as refused:
+        build(resolve(f"kin://noop?weights={tmp_path / 'w.safetensors'}"), SPEC)
+    assert str(refused.value) == (
+        "kinfolk.policies.simple:Noop takes no weights: it has no method load."
+    )
+
+
+@pytest.mark.parametrize("uri", ["noop", "http://somewhere", "", "kin:noop"])
+def test_what_is_no_policy_is_refused(uri):
+    with pytest.raises(UsageError) as refused:
+        resolve(uri)
+    assert str(refused.value) == (
+        f"'{uri}' is not a policy. Write kin://NAME or class:package.module.Class, "
+        "each with ?key=value (weights=FILE)."
+    )
