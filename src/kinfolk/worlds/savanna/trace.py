@@ -115,7 +115,7 @@ class _Replay:
         s = self.world._arrays
         rows = self.world.spec.rows
         actions = np.zeros((rows, 1), dtype=np.int64)
-        acting = np.zeros((1, 2, rows), dtype=np.int64)
+        acting = np.zeros((1, 2, rows), dtype=np.uint32)
         count = np.zeros((1, 2), dtype=np.int64)
         for agent, action in step["actions"]:
             row = self._rows.get(agent)

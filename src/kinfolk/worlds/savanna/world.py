@@ -18,7 +18,15 @@ from kinfolk.worlds.savanna.log import HAPPENINGS, empty_log
 from kinfolk.worlds.savanna.presets import PRESETS
 from kinfolk.worlds.savanna.rules import rules_of
 from kinfolk.worlds.savanna.settings import Savanna
-from kinfolk.worlds.savanna.state import ACCOUNTS, BY_LIFE, COUNTERS, State, empty_state, with_room
+from kinfolk.worlds.savanna.state import (
+    ACCOUNTS,
+    BY_LIFE,
+    COUNTERS,
+    Rows,
+    State,
+    empty_state,
+    with_room,
+)
 
 
 class SavannaWorld:
@@ -51,7 +59,7 @@ class SavannaWorld:
             np.zeros((worlds, settings.rows), dtype=np.int64),
             np.zeros(worlds, dtype=np.int64),
         )
-        self._helpers = np.zeros((threads, settings.rows), dtype=np.int64)
+        self._helpers = np.zeros((threads, settings.rows), dtype=np.uint32)
         self._threads = threads
         self._pool = ThreadPoolExecutor(threads) if threads > 1 else None
         s, places = self._state, worlds * settings.rows
@@ -130,7 +138,7 @@ class SavannaWorld:
         s = self._state
         self._step(actions, s.herd, s.length, self._no_cells)
 
-    def _step(self, actions: Ints, acting: Ints, acting_count: Ints, cells: Ints) -> None:
+    def _step(self, actions: Ints, acting: Rows, acting_count: Ints, cells: Ints) -> None:
         """A step in which `acting` says who moves, and when; a replay names newborns' `cells`."""
         places = (self.worlds * self.settings.rows, 1)
         if actions.shape != places or actions.dtype != np.int64 or not actions.flags.c_contiguous:
@@ -139,7 +147,8 @@ class SavannaWorld:
         bad = episode.first_bad_action(s.done, s.length, s.herd, s.group, self._choices, actions)
         if bad >= 0:
             check_actions(self, actions)
-        given = (s, r, self._log, actions, acting, acting_count, cells)
+        all_act = acting is s.herd
+        given = (s, r, self._log, actions, acting, acting_count, all_act, cells)
 
         def part(first: int, last: int, thread: int) -> int:
             if self.settings.team_capture_enabled:
