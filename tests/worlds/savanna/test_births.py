@@ -1,5 +1,6 @@
 """Births, kin rewards, caps and capacity."""
 
+import numpy as np
 import pytest
 from savanna_scenes import BITES, STILL, act, counter, energies, place, scene
 
@@ -31,6 +32,16 @@ def test_without_a_free_neighbour_the_child_lands_anywhere_free():
     world = act(scene([(4, 4, 13.0)], FAR_PREY, rules=FERTILE, manual_wall_positions=around))
     assert counter(world, "newborns_placed_at_random") == 1
     assert place(world, 2) not in (*around, (4, 4), (8, 8))
+
+
+def test_a_replay_may_name_the_cell_of_a_newborn_that_finds_no_neighbour_free():
+    around = ((3, 4), (5, 4), (4, 3), (4, 5))
+    world = scene([(4, 4, 13.0)], FAR_PREY, rules=FERTILE, manual_wall_positions=around)
+    actions = np.full((world.spec.rows, 1), 4, dtype=np.int64)
+    s = world._arrays
+    world._step(actions, s.herd, s.length, np.array([[7 * 9 + 1]]))
+    assert place(world, 2) == (7, 1)
+    assert counter(world, "newborns_placed_at_random") == 1
 
 
 def test_a_full_row_table_blocks_the_birth_counts_it_and_pays_nothing():
