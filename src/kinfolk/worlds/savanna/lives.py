@@ -64,6 +64,8 @@ class Lives:
         self._index = index
         self._places: dict[int, tuple[int, int]] = {}
         self.by_uid: dict[int, Life] = {}
+        self.brought_down: dict[int, int] = {}  # carcass -> who made it one
+        self.settings = world.settings
 
     @property
     def by_id(self) -> dict[str, Life]:
@@ -89,6 +91,7 @@ class Lives:
         """Start over with the founders."""
         self._world.watch(True)
         self.by_uid.clear()
+        self.brought_down.clear()
         self._enter(0)
 
     def _rows(self) -> list[int]:
@@ -155,6 +158,7 @@ class Lives:
             life.failed_attacks += 1
         elif h.kind == "carcass":
             life.death_step = step
+            self.brought_down[h.uid] = h.other
         elif h.kind == "death":
             life.death_step = step if life.death_step is None else life.death_step
             life.death_cause = CAUSES[int(value)]
