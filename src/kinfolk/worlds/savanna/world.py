@@ -192,12 +192,18 @@ class SavannaWorld:
         return last is not None and last.ctypes.data == out.ctypes.data and last.shape == out.shape
 
     def counters(self) -> dict[str, Ints | Floats]:
-        """All that was counted, under the published names, and the energy accounts."""
+        """All that was counted, under the published names, and the energy accounts.
+
+        Shares of co-operation can be told per kill (`team_capture_coop_successes`) or per predator
+        that ate (`team_capture_coop_helper_total`), which is how they were published.
+        """
         s = self._state
         found: dict[str, Ints | Floats] = {
             name: s.tally[:, i].copy() for i, name in enumerate(COUNTERS)
         }
         found |= {name: s.accounts[:, i].copy() for i, name in enumerate(ACCOUNTS)}
+        alone = found["team_capture_successes"] - found["team_capture_coop_successes"]
+        found["team_capture_coop_helper_total"] = found["team_capture_helper_total"] - alone
         found["active_num_predators"] = s.active[:, 0].copy()
         found["active_num_prey"] = s.active[:, 1].copy()
         return found
