@@ -223,3 +223,27 @@ def test_ancestry_reaches_back_over_generations():
     assert [family.members[uid].parents for uid in (2, 3, 4)] == [(0,), (2,), (3,)]
     assert lives.by_id["type_1_predator_3"].parent == "type_1_predator_2"
     assert world._arrays.live_descendants[0, :5].tolist() == [3, 0, 2, 1, 0]
+
+
+def test_a_life_adds_up_to_exactly_the_rewards_it_was_given():
+    world = scene(
+        [(4, 4, 13.0), (0, 0, 5.0)],
+        FAR_PREY,
+        rules=FERTILE,
+        reward_predator_step=0.5,
+        lineage_reward_coeff=0.25,
+        kin_kick_back_reward_predator=4.0,
+    )
+    lives = Lives(world)
+    lives.begin()
+    given = dict.fromkeys(range(8), 0.0)
+    for step in range(6):
+        world._arrays.energy[0, [0, 3] if step == 2 else [0]] = 13.0
+        act(world)
+        lives.update()
+        for uid, reward in zip(world.columns.uid, world.columns.reward, strict=True):
+            if uid >= 0:
+                given[int(uid)] = given.get(int(uid), 0.0) + float(reward)
+    assert counter(world, "kin_kickbacks") > 0
+    for uid, life in lives.by_uid.items():
+        assert life.cumulative_reward == pytest.approx(given[uid])
