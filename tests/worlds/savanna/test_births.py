@@ -1,5 +1,6 @@
 """Births, kin rewards, caps and capacity."""
 
+import numpy as np
 import pytest
 from savanna_scenes import BITES, STILL, act, counter, energies, place, scene
 
@@ -31,6 +32,16 @@ def test_without_a_free_neighbour_the_child_lands_anywhere_free():
     world = act(scene([(4, 4, 13.0)], FAR_PREY, rules=FERTILE, manual_wall_positions=around))
     assert counter(world, "newborns_placed_at_random") == 1
     assert place(world, 2) not in (*around, (4, 4), (8, 8))
+
+
+def test_a_replay_may_name_the_cell_of_a_newborn_that_finds_no_neighbour_free():
+    around = ((3, 4), (5, 4), (4, 3), (4, 5))
+    world = scene([(4, 4, 13.0)], FAR_PREY, rules=FERTILE, manual_wall_positions=around)
+    actions = np.full((world.spec.rows, 1), 4, dtype=np.int64)
+    s = world._arrays
+    world._step(actions, s.herd, s.length, np.array([[7 * 9 + 1]]))
+    assert place(world, 2) == (7, 1)
+    assert counter(world, "newborns_placed_at_random") == 1
 
 
 def test_a_full_row_table_blocks_the_birth_counts_it_and_pays_nothing():
@@ -212,3 +223,27 @@ def test_ancestry_reaches_back_over_generations():
     assert [family.members[uid].parents for uid in (2, 3, 4)] == [(0,), (2,), (3,)]
     assert lives.by_id["type_1_predator_3"].parent == "type_1_predator_2"
     assert world._arrays.live_descendants[0, :5].tolist() == [3, 0, 2, 1, 0]
+
+
+def test_a_life_adds_up_to_exactly_the_rewards_it_was_given():
+    world = scene(
+        [(4, 4, 13.0), (0, 0, 5.0)],
+        FAR_PREY,
+        rules=FERTILE,
+        reward_predator_step=0.5,
+        lineage_reward_coeff=0.25,
+        kin_kick_back_reward_predator=4.0,
+    )
+    lives = Lives(world)
+    lives.begin()
+    given = dict.fromkeys(range(8), 0.0)
+    for step in range(6):
+        world._arrays.energy[0, [0, 3] if step == 2 else [0]] = 13.0
+        act(world)
+        lives.update()
+        for uid, reward in zip(world.columns.uid, world.columns.reward, strict=True):
+            if uid >= 0:
+                given[int(uid)] = given.get(int(uid), 0.0) + float(reward)
+    assert counter(world, "kin_kickbacks") > 0
+    for uid, life in lives.by_uid.items():
+        assert life.cumulative_reward == pytest.approx(given[uid])

@@ -16,6 +16,7 @@ def test_two_helpers_share_the_prey_equally(rules):
     assert energies(world, 0, 1) == [5.0, 4.0]
     assert world.columns.terminated[2]
     assert counter(world, "team_capture_coop_successes") == 1
+    assert counter(world, "team_capture_coop_helper_total") == 2
 
 
 def test_a_proportional_split_follows_the_helpers_energies():

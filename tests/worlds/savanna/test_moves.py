@@ -126,3 +126,15 @@ def test_the_published_stale_mask_hides_a_corner_of_the_larger_window():
     assert (mask == 0).sum() == 4
     assert not mask[7:9, 7:9].any()
     assert sight_of(world.settings, wall_flags(world), 7).patterns.all()
+
+
+@pytest.mark.parametrize(("order", "to"), [((0, 1), (4, 4)), ((1, 0), (4, 5))])
+def test_who_acts_first_decides_whether_a_cell_is_free_yet(order, to):
+    world = scene([(4, 4, 5.0), (4, 5, 5.0)], [(0, 0, 9.0)])
+    rows = world.spec.rows
+    actions = np.full((rows, 1), 5, dtype=np.int64)
+    acting = np.zeros((1, 2, rows), dtype=np.uint32)
+    acting[0, 0, :2] = order
+    world._step(actions, acting, np.array([[2, 0]]), world._no_cells)
+    assert (place(world, 0), place(world, 1)) == (to, (4, 6))
+    assert place(world, 2) == (0, 0)  # who has no action does not move

@@ -92,7 +92,7 @@ def kick_back(s: State, log: Log, w: int, row: int, pay: float, child: int) -> N
 @inline
 def settle(s: State, w: int, row: int, parent: int, energy: float) -> int:
     """Begin a life in `row` as a child of the life in the row `parent`; returns its uid."""
-    uid = s.next_uid[w]
+    uid: int = s.next_uid[w]
     s.next_uid[w] += 1
     s.uid[w, row] = uid
     s.alive[w, row] = True

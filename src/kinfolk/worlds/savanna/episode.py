@@ -14,7 +14,7 @@ from kinfolk.worlds.savanna.moves import move
 from kinfolk.worlds.savanna.passing import Ends, Herds, decay, grow, release, starve
 from kinfolk.worlds.savanna.removal import Kin, bury
 from kinfolk.worlds.savanna.rules import Rules
-from kinfolk.worlds.savanna.state import State
+from kinfolk.worlds.savanna.state import Rows, State
 from kinfolk.worlds.savanna.team import Pack, hunt_in_teams
 
 # Worlds that go through a phase together: few enough to stay in the cache of one core.
@@ -27,10 +27,11 @@ def step_in_teams(
     r: Rules,
     log: Log,
     actions: Ints,
-    acting: Ints,
+    acting: Rows,
     counts: Ints,
+    all_act: bool,
     cells: Ints,
-    helpers: Ints,
+    helpers: Rows,
     first: int,
     last: int,
 ) -> int:
@@ -46,7 +47,7 @@ def step_in_teams(
     for a in range(first, last, BLOCK):
         b = min(a + BLOCK, last)
         release(h, log, s.terminated, s.free, s.free_count, a, b)
-        decay(h, g, e, r, log, s.tick, s.group, s.age, s.just, s.accounts, a, b)
+        decay(h, g, e, r, log, s.tick, s.group, s.age, s.just, s.accounts, all_act, a, b)
         grow(s.done, s.grass, s.shown, s.patch_cell, s.accounts, r.grass_gain, r.grass_most, a, b)
         move(g, r, s.done, s.group, s.carcass, s.tally, s.accounts, actions, acting, counts, a, b)
         starve(h, g, e, r.size, r.erase, r.bite_dead, a, b)
@@ -66,8 +67,9 @@ def step_alone(
     r: Rules,
     log: Log,
     actions: Ints,
-    acting: Ints,
+    acting: Rows,
     counts: Ints,
+    all_act: bool,
     cells: Ints,
     first: int,
     last: int,
@@ -80,7 +82,7 @@ def step_alone(
     for a in range(first, last, BLOCK):
         b = min(a + BLOCK, last)
         release(h, log, s.terminated, s.free, s.free_count, a, b)
-        decay(h, g, e, r, log, s.tick, s.group, s.age, s.just, s.accounts, a, b)
+        decay(h, g, e, r, log, s.tick, s.group, s.age, s.just, s.accounts, all_act, a, b)
         grow(s.done, s.grass, s.shown, s.patch_cell, s.accounts, r.grass_gain, r.grass_most, a, b)
         move(g, r, s.done, s.group, s.carcass, s.tally, s.accounts, actions, acting, counts, a, b)
         starve(h, g, e, r.size, r.erase, r.bite_dead, a, b)
@@ -96,7 +98,7 @@ def step_alone(
 
 @lean_kernel
 def first_bad_action(
-    done: Bools, count: Ints, herd: Ints, group: Ints, choices: Ints, actions: Ints
+    done: Bools, count: Ints, herd: Rows, group: Ints, choices: Ints, actions: Ints
 ) -> int:
     """The first place of a living agent whose action is out of range, -1 if all are good."""
     rows = herd.shape[2]

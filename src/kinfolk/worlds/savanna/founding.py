@@ -14,6 +14,13 @@ from kinfolk.worlds.savanna.births import LONG_AGO
 from kinfolk.worlds.savanna.rules import Rules
 from kinfolk.worlds.savanna.state import GRASS, NO_CAUSE, NOTHING, PREDATOR, State
 
+ZERO = (
+    *("tick", "next_uid", "numbers", "active", "length", "ended_count"),
+    *("alive", "terminated", "truncated", "carcass", "reward", "energy", "age"),
+    *("shown", "tally", "accounts", "kickbacks", "group", "x", "y", "number"),
+)
+NOBODY = ("uid", "parents", "parent_rows", "top", "below", "patch")
+
 
 @lean_kernel
 def draw_cells(free: Ints, deck: Ints, keys: Ints, cells: Ints) -> None:
@@ -32,14 +39,10 @@ def draw_cells(free: Ints, deck: Ints, keys: Ints, cells: Ints) -> None:
 def clear(s: State, worlds: Ints) -> None:
     """Empty these worlds: nobody lives, nothing grows, nothing is counted."""
     rows = s.uid.shape[1]
-    for array in (s.tick, s.next_uid, s.numbers, s.active, s.length, s.ended_count):
-        array[worlds] = 0
-    for array in (s.alive, s.terminated, s.truncated, s.carcass, s.reward, s.energy, s.age):
-        array[worlds] = 0
-    for array in (s.shown, s.tally, s.accounts, s.kickbacks, s.group, s.x, s.y, s.number):
-        array[worlds] = 0
-    for array in (s.uid, s.parents, s.parent_rows, s.top, s.below, s.patch):
-        array[worlds] = -1
+    for name in ZERO:
+        getattr(s, name)[worlds] = 0
+    for name in NOBODY:
+        getattr(s, name)[worlds] = -1
     s.just[worlds] = NOTHING
     s.cause[worlds] = NO_CAUSE
     s.bred[worlds] = LONG_AGO

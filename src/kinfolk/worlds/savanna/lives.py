@@ -15,6 +15,8 @@ from kinfolk.lineage.family import Family, Member
 from kinfolk.worlds.base import Happening
 from kinfolk.worlds.savanna.world import SavannaWorld
 
+_PAY = ("reproduction_reward", "lineage_reward", "kickback_reward")
+_ROUNDING = 1e-12
 _MEALS = ("eat", "bite", "carcass_bite", "capture")
 
 
@@ -63,6 +65,8 @@ class Lives:
         self._index = index
         self._places: dict[int, tuple[int, int]] = {}
         self.by_uid: dict[int, Life] = {}
+        self.brought_down: dict[int, int] = {}  # carcass -> who made it one
+        self.settings = world.settings
 
     @property
     def by_id(self) -> dict[str, Life]:
@@ -88,6 +92,7 @@ class Lives:
         """Start over with the founders."""
         self._world.watch(True)
         self.by_uid.clear()
+        self.brought_down.clear()
         self._enter(0)
 
     def _rows(self) -> list[int]:
@@ -129,15 +134,15 @@ class Lives:
     def _close(self, row: int, step: int) -> None:
         s, w = self._world._arrays, self._index
         life = self.by_uid[int(s.uid[w, row])]
-        paid = sum(
-            e.get("reproduction_reward", 0.0)
-            + e.get("lineage_reward", 0.0)
-            + e.get("kickback_reward", 0.0)
-            for e in life.reward_events
-            if e["t"] == step
-        )
-        if not paid or life.reward_events[-1]["t"] != step:
-            life.cumulative_reward += float(s.reward[w, row])
+        booked = 0.0
+        for event in reversed(life.reward_events):
+            if event["t"] != step:
+                break
+            booked += sum(event.get(name, 0.0) for name in _PAY)
+        # What is delivered counts: steps and meals are not events, and a birth overwrites.
+        rest = float(s.reward[w, row]) - booked
+        if abs(rest) > _ROUNDING:
+            life.cumulative_reward += rest
         if bool(s.truncated[w, row]) and int(s.tick[w]) >= self._world.settings.max_steps:
             life.death_step = step + 1 if life.death_step is None else life.death_step
             life.death_cause = "time_limit"
@@ -154,6 +159,7 @@ class Lives:
             life.failed_attacks += 1
         elif h.kind == "carcass":
             life.death_step = step
+            self.brought_down[h.uid] = h.other
         elif h.kind == "death":
             life.death_step = step if life.death_step is None else life.death_step
             life.death_cause = h.note

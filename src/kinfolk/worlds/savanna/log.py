@@ -12,7 +12,7 @@ from kinfolk.core.jit import inline
 # kind: who, whom, how much
 HAPPENINGS = (
     "birth",  # child, parent, 1 if its type mutated
-    "death",  # the dead, who ate it (-1 if nobody), index into CAUSES
+    "death",  # the dead, -1, index into CAUSES; who ate it is told by bites and captures
     "capture",  # helper, prey, energy gained
     "failed_capture",  # helper, prey, energy it cost
     "bite",  # predator, living prey, energy gained

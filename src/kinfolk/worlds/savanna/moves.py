@@ -14,6 +14,7 @@ from kinfolk.worlds.savanna.state import (
     BLOCKED_OCCUPIED,
     BLOCKED_WALL,
     MOVED,
+    Rows,
 )
 
 
@@ -70,7 +71,7 @@ def move(
     tally: Ints,
     accounts: Floats,
     actions: Ints,
-    acting: Ints,
+    acting: Rows,
     counts: Ints,
     first: int,
     last: int,

@@ -22,7 +22,7 @@ from kinfolk.worlds.savanna.layout import (
     PREY_SHIFT,
     Windows,
 )
-from kinfolk.worlds.savanna.state import GRASS, PREDATOR, PREY, State
+from kinfolk.worlds.savanna.state import GRASS, PREDATOR, PREY, Rows, State
 
 Words = npt.NDArray[np.uint32]
 Plane = npt.NDArray[np.float32]
@@ -36,8 +36,8 @@ class Scene(NamedTuple):
     x: Ints
     y: Ints
     length: Ints
-    herd: Ints
-    ended: Ints
+    herd: Rows
+    ended: Rows
     ended_count: Ints
     shown: Plane
     patch_cell: Ints

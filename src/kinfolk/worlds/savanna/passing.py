@@ -24,6 +24,7 @@ from kinfolk.worlds.savanna.state import (
     NOTHING,
     PREDATOR,
     STARVED,
+    Rows,
 )
 
 
@@ -32,8 +33,8 @@ class Herds(NamedTuple):
 
     done: Bools
     length: Ints
-    herd: Ints
-    ended: Ints
+    herd: Rows
+    ended: Rows
     ended_count: Ints
     uid: Ints
     reward: Floats
@@ -41,7 +42,7 @@ class Herds(NamedTuple):
 
 @inline
 def release(
-    h: Herds, log: Log, terminated: Bools, free: Ints, free_count: Ints, first: int, last: int
+    h: Herds, log: Log, terminated: Bools, free: Rows, free_count: Ints, first: int, last: int
 ) -> None:
     """Give away the rows of those whose life ended in the step before."""
     for w in range(first, last):
@@ -96,10 +97,16 @@ def decay(
     age: Ints,
     just: Ints,
     accounts: Floats,
+    all_act: bool,
     first: int,
     last: int,
 ) -> None:
-    """Everybody loses energy, carcasses too; all but carcasses age, and may be too old."""
+    """Everybody loses energy, carcasses too; all but carcasses age, and may be too old.
+
+    Where `all_act`, the move that follows shows what is left; until then it is enough to show
+    who has nothing left.
+    """
+    lazy = all_act and not r.erase
     size, types, erase, stay = r.size, r.types, r.erase, r.bite_dead
     fertility, oldest = r.fertility, r.oldest
     for w in range(first, last):
@@ -112,7 +119,8 @@ def decay(
                 g.energy[w, row] -= loss
                 h.reward[w, row] = 0.0
                 just[w, row] = NOTHING
-                reveal(g, erase, w, k, g.x[w, row] * size + g.y[w, row], row)
+                if not lazy or e.carcass[w, row] or g.energy[w, row] <= 0.0:
+                    reveal(g, erase, w, k, g.x[w, row] * size + g.y[w, row], row)
                 if e.carcass[w, row]:
                     continue
                 years = age[w, row] + 1

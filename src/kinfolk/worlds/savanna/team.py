@@ -40,6 +40,7 @@ from kinfolk.worlds.savanna.state import (
     PREY,
     STARVED,
     SUCCESSES,
+    Rows,
 )
 
 _ROUNDING = 1e-9  # a tie is a tie in spite of rounding, as published
@@ -58,7 +59,7 @@ class Pack(NamedTuple):
 
 @inline
 def gather(
-    g: Ground, p: Pack, log: Log, size: int, dead: bool, w: int, prey: int, helpers: Ints
+    g: Ground, p: Pack, log: Log, size: int, dead: bool, w: int, prey: int, helpers: Rows
 ) -> int:
     """List the predators that take part, in uid order; juveniles may not, unless it is dead."""
     found = 0
@@ -101,7 +102,7 @@ def fail(
     accounts: Floats,
     w: int,
     prey: int,
-    helpers: Ints,
+    helpers: Rows,
     n: int,
     total: float,
 ) -> None:
@@ -136,7 +137,7 @@ def share(
     accounts: Floats,
     w: int,
     prey: int,
-    helpers: Ints,
+    helpers: Rows,
     n: int,
     total: float,
 ) -> None:
@@ -190,7 +191,7 @@ def hunt_in_teams(
     p: Pack,
     r: Rules,
     log: Log,
-    helpers: Ints,
+    helpers: Rows,
     first: int,
     last: int,
 ) -> None:

@@ -2,6 +2,9 @@
 
 A trace fixes the seed, the actions in acting order, and everything that followed. Replaying one
 on our rules compares all of it and stops at the first difference.
+
+`n_pred` and `n_prey` are upstream's running counters, not head counts: a prey that dies of age or
+hunger and is bitten in the same step is taken off twice. With that quirk on, ours do the same.
 """
 
 from __future__ import annotations
@@ -115,7 +118,7 @@ class _Replay:
         s = self.world._arrays
         rows = self.world.spec.rows
         actions = np.zeros((rows, 1), dtype=np.int64)
-        acting = np.zeros((1, 2, rows), dtype=np.int64)
+        acting = np.zeros((1, 2, rows), dtype=np.uint32)
         count = np.zeros((1, 2), dtype=np.int64)
         for agent, action in step["actions"]:
             row = self._rows.get(agent)

@@ -84,6 +84,9 @@ def settings_of(config: Mapping[str, Any], rules: str, rows: int) -> Savanna:
         if key not in config:
             raise TraceError(f"The trace's config has no '{key}'.")
         found[key] = _plain(config[key])
+    for species in ("predator", "prey"):
+        key = f"reproduction_reward_{species}"
+        found[key] = _by_type(config[key], species)
     quirks = dict.fromkeys(_QUIRKS, True)
     if rules == "lineage":
         found |= _lineage(config)
@@ -98,7 +101,11 @@ def _team(config: Mapping[str, Any], rules: str) -> dict[str, Any]:
     found = {"team_capture_margin": config.get("team_capture_margin", 0.0)}
     if rules == "r1":  # the split is hard-wired, failure is free, and three reward keys are read
         keys = ("reward_predator_catch_prey", "reward_prey_eat_grass", "penalty_prey_caught")
-        return found | {key: config[key] for key in keys if key in config}
+        return found | {
+            key: _by_type(config[key], "predator" if "predator" in key else "prey")
+            for key in keys
+            if key in config
+        }
     cost = "energy_percentage_loss_per_failed_attacked_prey"
     return found | {
         "team_capture_tie": "fails",
@@ -111,10 +118,10 @@ def _lineage(config: Mapping[str, Any]) -> dict[str, Any]:
     """Reward keys other than reproduction and lineage are never read there."""
     found: dict[str, Any] = {
         "team_capture_enabled": False,
-        "lineage_reward_coeff": config.get("lineage_reward_coeff", 0.0),
-        "max_fertility_age": _FERTILITY | _by_type(config.get("max_fertility_age")),
-        "max_agent_age": _by_type(config.get("max_agent_age")),
-        "carcass_only_predator_age": _by_type(config.get("carcass_only_predator_age")),
+        "lineage_reward_coeff": _by_type(config.get("lineage_reward_coeff", 0.0)),
+        "max_fertility_age": _FERTILITY | _ages(config, "max_fertility_age"),
+        "max_agent_age": _ages(config, "max_agent_age"),
+        "carcass_only_predator_age": _ages(config, "carcass_only_predator_age", "predator"),
     }
     for key in ("max_energy_gain_per_grass", "max_energy_gain_per_prey"):
         if key in config:
@@ -122,11 +129,17 @@ def _lineage(config: Mapping[str, Any]) -> dict[str, Any]:
     return found
 
 
-def _by_type(value: Any) -> dict[str, Any]:
-    """A table by type; anything else is ignored, as upstream does."""
+def _by_type(value: Any, species: str = "") -> Any:
+    """The values for the types of a species; a plain number stands for all."""
     if not isinstance(value, Mapping):
-        return {}
-    return {name: value[name] for name in TYPES if name in value}
+        return value
+    return {name: value[name] for name in TYPES if name in value and species in name}
+
+
+def _ages(config: Mapping[str, Any], key: str, species: str = "") -> dict[str, Any]:
+    """A table of ages; anything else is ignored, as upstream does."""
+    value = config.get(key)
+    return dict(_by_type(value, species)) if isinstance(value, Mapping) else {}
 
 
 def _plain(value: Any) -> Any:

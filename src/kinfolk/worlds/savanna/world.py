@@ -22,8 +22,8 @@ from kinfolk.worlds.savanna.settings import Savanna
 from kinfolk.worlds.savanna.state import (
     ACCOUNTS,
     BY_LIFE,
-    CAUSES,
     COUNTERS,
+    Rows,
     State,
     empty_state,
     with_room,
@@ -61,7 +61,7 @@ class SavannaWorld:
             np.zeros((worlds, settings.rows), dtype=np.int64),
             np.zeros(worlds, dtype=np.int64),
         )
-        self._helpers = np.zeros((threads, settings.rows), dtype=np.int64)
+        self._helpers = np.zeros((threads, settings.rows), dtype=np.uint32)
         self._threads = threads
         self._pool = ThreadPoolExecutor(threads) if threads > 1 else None
         s, places = self._state, worlds * settings.rows
@@ -140,7 +140,7 @@ class SavannaWorld:
         s = self._state
         self._step(actions, s.herd, s.length, self._no_cells)
 
-    def _step(self, actions: Ints, acting: Ints, acting_count: Ints, cells: Ints) -> None:
+    def _step(self, actions: Ints, acting: Rows, acting_count: Ints, cells: Ints) -> None:
         """A step in which `acting` says who moves, and when; a replay names newborns' `cells`."""
         places = (self.worlds * self.settings.rows, 1)
         if actions.shape != places or actions.dtype != np.int64 or not actions.flags.c_contiguous:
@@ -149,7 +149,8 @@ class SavannaWorld:
         bad = episode.first_bad_action(s.done, s.length, s.herd, s.group, self._choices, actions)
         if bad >= 0:
             check_actions(self, actions)
-        given = (s, r, self._log, actions, acting, acting_count, cells)
+        all_act = acting is s.herd
+        given = (s, r, self._log, actions, acting, acting_count, all_act, cells)
 
         def part(first: int, last: int, thread: int) -> int:
             if self.settings.team_capture_enabled:
@@ -193,12 +194,18 @@ class SavannaWorld:
         return last is not None and last.ctypes.data == out.ctypes.data and last.shape == out.shape
 
     def counters(self) -> dict[str, Ints | Floats]:
-        """All that was counted, under the published names, and the energy accounts."""
+        """All that was counted, under the published names, and the energy accounts.
+
+        Shares of co-operation can be told per kill (`team_capture_coop_successes`) or per predator
+        that ate (`team_capture_coop_helper_total`), which is how they were published.
+        """
         s = self._state
         found: dict[str, Ints | Floats] = {
             name: s.tally[:, i].copy() for i, name in enumerate(COUNTERS)
         }
         found |= {name: s.accounts[:, i].copy() for i, name in enumerate(ACCOUNTS)}
+        alone = found["team_capture_successes"] - found["team_capture_coop_successes"]
+        found["team_capture_coop_helper_total"] = found["team_capture_helper_total"] - alone
         found["active_num_predators"] = s.active[:, 0].copy()
         found["active_num_prey"] = s.active[:, 1].copy()
         return found

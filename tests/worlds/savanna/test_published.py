@@ -1,0 +1,103 @@
+"""The seven tests upstream has for shared_prey and lineage_rewards, on our world."""
+
+import numpy as np
+import pytest
+from savanna_scenes import act, scene
+
+from kinfolk.core.settings import read
+from kinfolk.worlds.savanna.lives import Lives
+from kinfolk.worlds.savanna.presets import LINEAGE_DOCUMENTED, SHARED_PREY_R1
+from kinfolk.worlds.savanna.settings import Savanna
+from kinfolk.worlds.savanna.state import ATE
+from kinfolk.worlds.savanna.world import SavannaWorld
+
+TINY = {
+    "grid_size": 5,
+    "n_initial_active_type_1_predator": 1,
+    "n_initial_active_type_1_prey": 1,
+    "max_rows": 16,
+}
+SHARED = dict(SHARED_PREY_R1) | TINY | {"initial_num_grass": 0}
+LINEAGE = dict(LINEAGE_DOCUMENTED) | TINY | {"initial_num_grass": 4}
+
+
+def begun(rules, seed):
+    world = SavannaWorld(read(Savanna, rules), 1)
+    world.reset_published([seed])
+    lives = Lives(world)
+    lives.begin()
+    return world, lives
+
+
+def onto_the_prey(rules):
+    """A predator that stands where the prey stands."""
+    return scene([(2, 2, 5.0)], [(2, 2, 3.0)], rules=rules)
+
+
+def test_1_reset_shows_something_to_every_agent_and_to_nobody_else():
+    world, _ = begun(SHARED, 42)
+    out = np.zeros((world.spec.rows, world.spec.row_bytes), dtype=np.uint8)
+    world.observe(out)
+    assert (out.any(axis=1) == world.columns.alive).all()
+    assert world.happenings() == []
+
+
+def test_2_a_predator_on_the_cell_of_a_prey_captures_it():
+    world = act(onto_the_prey(SHARED))
+    assert world.columns.terminated[1]
+    assert world.counters()["active_num_prey"][0] == 0
+    assert world._arrays.just[0, 0] == ATE
+    assert world.columns.reward[0] == 0.0
+
+
+def test_3_a_descendant_gained_pays_the_coefficient():
+    world, lives = begun(LINEAGE | {"predator_creation_energy_threshold": 5.0}, 321)
+    world._arrays.energy[0, 0] = 10.0
+    act(world)
+    lives.update()
+    founder = lives.by_id["type_1_predator_0"]
+    assert founder.lineage_reward_total == 0.35
+    assert founder.reward_events[-1]["lineage_reward"] == 0.35
+    assert world.columns.reward[0] == pytest.approx(10.35)
+
+
+def test_4_an_agent_at_its_age_limit_is_terminated_and_logged():
+    world, lives = begun(LINEAGE, 123)
+    world._arrays.age[0, 0] = 219
+    act(world, r0=0, r1=0)
+    lives.update()
+    life = lives.by_id["type_1_predator_0"]
+    assert world.columns.terminated[0]
+    assert life.death_cause == "max_age"
+    assert life.age_expired_step == life.death_step == 0
+
+
+def test_5_a_juvenile_predator_is_blocked_from_live_prey():
+    world = onto_the_prey(LINEAGE)
+    lives = Lives(world)
+    lives.begin()
+    world._arrays.age[0, 0] = 0
+    act(world)
+    lives.update()
+    assert world.columns.reward[0] == 0.0
+    assert world._arrays.just[0, 0] != ATE
+    assert not world._arrays.carcass[0, 1]
+    assert lives.by_id["type_1_predator_0"].carcass_only_blocks == 1
+    assert lives.by_id["type_1_predator_0"].diet_events[0]["prey_id"] == "type_1_prey_0"
+
+
+def test_6_after_the_window_it_can_eat_live_prey():
+    world = onto_the_prey(LINEAGE | {"carcass_only_predator_age": 2})
+    lives = Lives(world)
+    lives.begin()
+    world._arrays.age[0, 0] = 5
+    act(world)
+    lives.update()
+    assert world._arrays.just[0, 0] == ATE
+    assert lives.by_id["type_1_predator_0"].times_ate == 1
+    assert world._arrays.carcass[0, 1]
+
+
+def test_7_a_founder_predator_is_as_old_as_the_window():
+    world, _ = begun(LINEAGE | {"carcass_only_predator_age": 12}, 123)
+    assert world._arrays.age[0, 0] == 12
