@@ -29,7 +29,12 @@ def presets(
     from kinfolk.worlds import WORLDS, notes_of, presets_of
 
     found = [
-        {"world": name, "preset": preset, "about": notes_of(name).get(preset, ""), "settings": rules}
+        {
+            "world": name,
+            "preset": preset,
+            "about": notes_of(name).get(preset, ""),
+            "settings": rules,
+        }
         for name in ([world] if world else WORLDS)
         for preset, rules in presets_of(name).items()
     ]

@@ -17,10 +17,16 @@ def measures(full_length: AnyArray, values: Mapping[str, AnyArray]) -> dict[str,
     """
     successes, failures = values["team_capture_successes"], values["team_capture_failures"]
     by_several = values["team_capture_coop_successes"]
+    fed, fed_together = (
+        values["team_capture_helper_total"],
+        values["team_capture_coop_helper_total"],
+    )
     found = {
         "full-length episodes": full_length.astype(np.float64),
         "capture attempts that succeed": _of_full(full_length, successes, successes + failures),
-        "successes by more than one": _of_full(full_length, by_several, successes),
+        "kills by more than one": _of_full(full_length, by_several, successes),
+        # As published: of the times a predator ate, those in which it had helpers.
+        "co-operative share of meals": _of_full(full_length, fed_together, fed),
     }
     for species in ("predator", "prey"):
         ever = _summed(values, "group_lives/", species)

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from kinfolk.core.arrays import Bools, Floats, Ints
+from kinfolk.core.arrays import AnyArray, Bools, Floats, Ints
 from kinfolk.worlds.savanna.settings import Savanna
 
 # Lists of rows hold no sign: kernels need not ask whether an index counts from the end.
@@ -196,11 +196,12 @@ def _in_one_block(state: State) -> State:
     A world is spread over forty arrays. Large blocks get large pages, and then finding a world's
     parts costs less than reading them.
     """
-    sizes = [-(-array.nbytes // _LINE) * _LINE for array in state]
+    arrays: list[AnyArray] = list(state)
+    sizes = [-(-array.nbytes // _LINE) * _LINE for array in arrays]
     block = np.zeros(sum(sizes) + _LINE, dtype=np.uint8)
     at = -block.ctypes.data % _LINE
     moved = []
-    for array, size in zip(state, sizes, strict=True):
+    for array, size in zip(arrays, sizes, strict=True):
         place = block[at : at + array.nbytes].view(array.dtype).reshape(array.shape)
         place[...] = array
         moved.append(place)

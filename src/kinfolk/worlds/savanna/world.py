@@ -16,12 +16,13 @@ from kinfolk.worlds.base import Columns, Happening, check_actions, put_snapshot,
 from kinfolk.worlds.savanna import episode, founding, layout, observe
 from kinfolk.worlds.savanna.log import HAPPENINGS, empty_log
 from kinfolk.worlds.savanna.measures import measures
-from kinfolk.worlds.savanna.presets import PRESETS
+from kinfolk.worlds.savanna.presets import DESCRIPTIONS, PRESETS
 from kinfolk.worlds.savanna.rules import rules_of
 from kinfolk.worlds.savanna.settings import Savanna
 from kinfolk.worlds.savanna.state import (
     ACCOUNTS,
     BY_LIFE,
+    CAUSES,
     COUNTERS,
     Rows,
     State,
@@ -38,6 +39,7 @@ class SavannaWorld:
 
     settings_type = Savanna
     presets = PRESETS
+    preset_notes = DESCRIPTIONS
     measures = staticmethod(measures)
 
     def __init__(self, settings: Savanna, worlds: int = 1, threads: int = 1) -> None:
@@ -222,14 +224,29 @@ class SavannaWorld:
 
     def happenings(self) -> list[Happening]:
         """What took place in the last step."""
-        log, tick = self._log, self._state.tick
-        return [
-            Happening(
-                int(w), int(tick[w]), HAPPENINGS[int(kind)], int(who), int(whom), float(value)
-            )
-            for w in np.flatnonzero(log.kept)
-            for kind, who, whom, value in log.entries[w, : log.kept[w]]
-        ]
+        log, found = self._log, []
+        for w in np.flatnonzero(log.kept).tolist():
+            tick = int(self._state.tick[w])
+            for kind, who, whom, value in log.entries[w, : log.kept[w]].tolist():
+                name = HAPPENINGS[int(kind)]
+                note = CAUSES[int(value)] if name == "death" else ""
+                found.append(Happening(w, tick, name, int(who), int(whom), value, note))
+        return found
+
+    def picture(self, world: int) -> str:
+        """The grid as text, x downwards: P predators, a shared cell X, o prey, x carcasses."""
+        s, size = self._state, self.settings.grid_size
+        cells = np.full(size * size, ".", dtype="<U1")
+        cells[s.patch_cell[world][s.grass[world] > 0]] = '"'
+        cells[self._rules.wall.reshape(-1)] = "#"
+        for row in np.flatnonzero(s.alive[world]):
+            at = int(s.x[world, row]) * size + int(s.y[world, row])
+            if self._spec.groups[int(s.group[world, row])].name.endswith("predator"):
+                cells[at] = "X" if cells[at] in "ox" else "P"
+            else:
+                mark = "x" if s.carcass[world, row] else "o"
+                cells[at] = "X" if cells[at] == "P" else mark
+        return "\n".join("".join(line) for line in cells.reshape(size, size))
 
     def snapshot(self) -> dict[str, Any]:
         """The whole state, copied."""
