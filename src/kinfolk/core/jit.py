@@ -31,6 +31,7 @@ _OWN = "kinfolk"
 _IMPORT = re.compile(
     r"^\s*(?:from|import)\s+(kinfolk(?:\.\w+)*)(?:\s+import\s+(\([^)]*\)|[^#\n]+))?", re.M
 )
+_MAKERS = ("kernel", "lean_kernel", "inline", "expanded")
 _LOCK = threading.Lock()
 
 
@@ -70,6 +71,16 @@ def inline(function: F) -> F:
     return made
 
 
+def expanded(function: F) -> F:
+    """An `inline` function whose text is put in place of its one call.
+
+    A state of forty arrays is copied at every call that takes it, which costs more than a birth.
+    Only for functions called from one place: each call compiles the text anew.
+    """
+    made: F = register_jitable(inline="always")(function)
+    return made
+
+
 @cache
 def cache_folder(package: str) -> Path:
     """Where the kernels of `package` are cached: a folder named by the hash of their sources."""
@@ -92,7 +103,7 @@ def kernel_sources(root: Path, package: str) -> list[Path]:
     text = {path: path.read_text(encoding="utf-8") for path in sorted(root.rglob("*.py"))}
     by_name = {_module_name(path, root, package): path for path in text}
     wanted: set[Path] = set()
-    makers = {f"{package}.core.jit.{name}" for name in ("kernel", "lean_kernel", "inline")}
+    makers = {f"{package}.core.jit.{name}" for name in _MAKERS}
     queue = [path for path in text if _imports(text[path]) & makers]
     while queue:
         path = queue.pop()

@@ -32,6 +32,7 @@ def step_in_teams(
     all_act: bool,
     cells: Ints,
     helpers: Rows,
+    near: Ints,
     first: int,
     last: int,
 ) -> int:
@@ -51,7 +52,7 @@ def step_in_teams(
         grow(s.done, s.grass, s.shown, s.patch_cell, s.accounts, r.grass_gain, r.grass_most, a, b)
         move(g, r, s.done, s.group, s.carcass, s.tally, s.accounts, actions, acting, counts, a, b)
         starve(h, g, e, r.size, r.erase, r.bite_dead, a, b)
-        hunt_in_teams(h, g, e, t, p, r, log, helpers, a, b)
+        hunt_in_teams(h, g, e, t, p, r, log, helpers, near, a, b)
         bury(h, g, e, kin, log, s.terminated, s.tally, s.accounts, r.size, r.bite_dead, a, b)
         breed(s, r, log, cells, a, b)
         pay_kin(h, kin, log, s.group, r.kin, r.types, r.symmetric, a, b)

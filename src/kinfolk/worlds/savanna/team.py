@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from kinfolk.core.arrays import Floats, Ints
-from kinfolk.core.jit import inline
+from kinfolk.core.jit import expanded, inline
 from kinfolk.worlds.savanna.cells import Ground, reveal
 from kinfolk.worlds.savanna.log import (
     CAPTURE,
@@ -57,7 +57,27 @@ class Pack(NamedTuple):
     juvenile: Ints
 
 
-@inline
+@expanded
+def mark_reach(h: Herds, g: Ground, near: Ints, size: int, w: int) -> int:
+    """Stamp the cells that predators reach, and return the stamp: most prey are out of it.
+
+    `near` is scratch with a border of one cell all round; its last entry is the stamp used last.
+    Nine stores per predator are far fewer than nine looks per prey.
+    """
+    wide = size + 2
+    stamp = near[near.shape[0] - 1] + 1
+    near[near.shape[0] - 1] = stamp
+    for i in range(h.length[w, PREDATOR]):
+        row = h.herd[w, PREDATOR, i]
+        if g.alive[w, row]:
+            corner = g.x[w, row] * wide + g.y[w, row]
+            for line in range(3):
+                for column in range(3):
+                    near[corner + line * wide + column] = stamp
+    return int(stamp)
+
+
+@expanded
 def gather(
     g: Ground, p: Pack, log: Log, size: int, dead: bool, w: int, prey: int, helpers: Rows
 ) -> int:
@@ -92,7 +112,7 @@ def gather(
     return found
 
 
-@inline
+@expanded
 def fail(
     g: Ground,
     e: Ends,
@@ -126,7 +146,7 @@ def fail(
         note(log, w, FAILED_CAPTURE, p.uid[w, row], p.uid[w, prey], cost)
 
 
-@inline
+@expanded
 def share(
     g: Ground,
     e: Ends,
@@ -192,6 +212,7 @@ def hunt_in_teams(
     r: Rules,
     log: Log,
     helpers: Rows,
+    near: Ints,
     first: int,
     last: int,
 ) -> None:
@@ -205,12 +226,15 @@ def hunt_in_teams(
             row = h.herd[w, PREDATOR, i]
             if g.alive[w, row]:
                 h.reward[w, row] = step_reward[p.group[w, row]]
+        stamp = mark_reach(h, g, near, size, w)
         for i in range(h.length[w, PREY]):
             prey = h.herd[w, PREY, i]
             if not g.alive[w, prey]:
                 continue
             dead = e.carcass[w, prey]
-            n = gather(g, p, log, size, dead, w, prey, helpers)
+            n = 0
+            if near[(g.x[w, prey] + 1) * (size + 2) + g.y[w, prey] + 1] == stamp:
+                n = gather(g, p, log, size, dead, w, prey, helpers)
             if n > 0:
                 total = 0.0
                 for j in range(n):

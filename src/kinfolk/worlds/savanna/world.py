@@ -64,6 +64,7 @@ class SavannaWorld:
             np.zeros(worlds, dtype=np.int64),
         )
         self._helpers = np.zeros((threads, settings.rows), dtype=np.uint32)
+        self._near = np.zeros((threads, (settings.grid_size + 2) ** 2 + 1), dtype=np.int64)
         self._threads = threads
         self._pool = ThreadPoolExecutor(threads) if threads > 1 else None
         s, places = self._state, worlds * settings.rows
@@ -156,7 +157,8 @@ class SavannaWorld:
 
         def part(first: int, last: int, thread: int) -> int:
             if self.settings.team_capture_enabled:
-                return episode.step_in_teams(*given, self._helpers[thread], first, last)
+                scratch = self._helpers[thread], self._near[thread]
+                return episode.step_in_teams(*given, *scratch, first, last)
             return episode.step_alone(*given, first, last)
 
         self._make_room(max(self._share(self.worlds, part)))
