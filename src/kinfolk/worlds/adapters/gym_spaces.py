@@ -39,3 +39,17 @@ def nothing_seen(group: Group) -> Observation:
     """The observation of an empty place: zeros."""
     blank = {field.name: np.zeros(field.shape, field.dtype) for field in group.fields}
     return next(iter(blank.values())) if len(blank) == 1 else blank
+
+
+def stacked_observation_space(
+    group: Group, rows: int, bounds: tuple[float, float]
+) -> spaces.Dict:
+    """All fields of all rows, and who of them lives."""
+    stacked = [Field(field.name, (rows, *field.shape), field.dtype) for field in group.fields]
+    boxes: dict[str, spaces.Space[Any]] = {field.name: _box(field, bounds) for field in stacked}
+    return spaces.Dict(boxes | {"alive": spaces.MultiBinary(rows)})
+
+
+def stacked_action_space(group: Group, rows: int) -> spaces.MultiDiscrete:
+    """One choice per row and head."""
+    return spaces.MultiDiscrete([[len(head.choices) for head in group.heads]] * rows)

@@ -10,6 +10,7 @@ from kinfolk.worlds import WORLDS, build
 
 if TYPE_CHECKING:
     from kinfolk.worlds.adapters.fixed_slots import FixedSlots
+    from kinfolk.worlds.adapters.gymnasium import CentralWorld
     from kinfolk.worlds.adapters.pettingzoo import ParallelWorld
     from kinfolk.worlds.adapters.rllib import RLlibWorld
 
@@ -53,6 +54,24 @@ def make_fixed_slots(
     from kinfolk.worlds.adapters.fixed_slots import FixedSlots
 
     return FixedSlots(_one(name, preset, settings), seed, render_mode)
+
+
+def make_central(
+    name: str,
+    *,
+    preset: str | None = None,
+    seed: int = 0,
+    render_mode: str | None = None,
+    **settings: Any,
+) -> CentralWorld:
+    """A world as a Gymnasium `Env`: one controller acts for all that live in it.
+
+    Takes what `make_parallel` takes.
+    """
+    _need("gymnasium", "gymnasium")
+    from kinfolk.worlds.adapters.gymnasium import CentralWorld
+
+    return CentralWorld(_one(name, preset, settings), seed, render_mode)
 
 
 def make_rllib(

@@ -50,8 +50,8 @@ class ParallelWorld(ParallelEnv):  # type: ignore[misc]
         self.agents: list[str] = []
         groups = world.spec.groups
         self._lives = Lives(tuple(group.name for group in groups), self.teller.name)
-        self._sees = [observation_space(group, self.teller.bounds) for group in groups]
-        self._does = [action_space(group) for group in groups]
+        self.sees = [observation_space(group, self.teller.bounds) for group in groups]
+        self.does = [action_space(group) for group in groups]
         self._group_of: dict[str, int] = {}  # of all who ever lived in this episode
         self._living: dict[str, Life] = {}
 
@@ -62,11 +62,11 @@ class ParallelWorld(ParallelEnv):  # type: ignore[misc]
 
     def observation_space(self, agent: str) -> spaces.Space[Any]:
         """The space of the agent's group: one object for all of the group, at every call."""
-        return self._sees[self._group(agent)]
+        return self.sees[self._group(agent)]
 
     def action_space(self, agent: str) -> spaces.Space[Any]:
         """The space of the agent's group: one object for all of the group, at every call."""
-        return self._does[self._group(agent)]
+        return self.does[self._group(agent)]
 
     def _group(self, agent: str) -> int:
         group = self._group_of.get(agent)
