@@ -1,12 +1,13 @@
 """SuperSuit, TorchRL and RLlib over our faces, where they are installed."""
 
 import importlib.util
+import sys
 
 import numpy as np
 import pytest
 
 from kinfolk.core.errors import UsageError
-from kinfolk.worlds.adapters import make_fixed_slots, make_rllib
+from kinfolk.worlds.adapters import make_central, make_fixed_slots, make_parallel, make_rllib
 
 SAVANNA = {"max_steps": 40, "max_rows": 40}
 
@@ -50,10 +51,21 @@ def test_torchrl_rolls_out_the_fixed_slots(name, settings):
     assert 0 < alive.float().mean() < 1
 
 
-@pytest.mark.skipif(has("ray"), reason="Ray is installed")
-def test_without_ray_the_error_says_how_to_install_it():
-    with pytest.raises(UsageError, match=r"Install it: pip install 'ray\[rllib\]'\.$"):
-        make_rllib("probe")
+@pytest.mark.parametrize(
+    ("make", "module", "command"),
+    [
+        (make_rllib, "ray.rllib", r"pip install 'kinfolk\[ray\]' 'ray\[rllib\]'"),
+        (make_parallel, "pettingzoo", "pip install pettingzoo gymnasium"),
+        (make_fixed_slots, "pettingzoo", "pip install pettingzoo gymnasium"),
+        (make_central, "gymnasium", "pip install gymnasium"),
+    ],
+)
+def test_without_its_library_a_face_says_how_to_install_it(monkeypatch, make, module, command):
+    monkeypatch.setitem(sys.modules, module, None)
+    with pytest.raises(
+        UsageError, match=rf"^This face needs {module}, .* Install it: {command}\.$"
+    ):
+        make("probe")
 
 
 needs_rllib = pytest.mark.skipif(
@@ -118,5 +130,5 @@ def test_workers_of_rllib_get_different_chance():
 def test_rllib_needs_the_name_of_a_world():
     from kinfolk.worlds.adapters.rllib import RLlibWorld
 
-    with pytest.raises(UsageError, match="^RLlibWorld needs the name of a world"):
+    with pytest.raises(UsageError, match=r"^RLlibWorld needs the name of a world"):
         RLlibWorld({})

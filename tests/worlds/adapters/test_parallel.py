@@ -27,12 +27,16 @@ def test_pettingzoo_finds_nothing_wrong(env, kind, small):
     parallel_seed_test(lambda: make_parallel(kind, **small), num_cycles=50)
 
 
-def test_the_same_seed_gives_the_same_whole_episode_in_another_environment(env, kind, small, episode, same):
+def test_the_same_seed_gives_the_same_whole_episode_in_another_environment(
+    env, kind, small, episode, same
+):
     other = make_parallel(kind, seed=99, **small)
     assert same(episode(env, seed=5), episode(other, seed=5))
 
 
-def test_a_reset_without_seed_goes_on_to_another_episode_of_the_same_series(env, kind, small, episode, same):
+def test_a_reset_without_seed_goes_on_to_another_episode_of_the_same_series(
+    env, kind, small, episode, same
+):
     again = make_parallel(kind, **small)
     series = [episode(env, seed=None) for _ in range(3)]
     assert not same(series[0], series[1])
@@ -166,7 +170,9 @@ def test_a_step_after_the_end_is_refused(env, episode):
         ("probe", "hunter_6", 1, "The action of hunter_6 must be 2 whole numbers, not 1."),
     ],
 )  # fmt: skip
-def test_a_wrong_action_is_refused_in_a_sentence_and_changes_nothing(env, kind, agent, action, sentence, random_actions):
+def test_a_wrong_action_is_refused_in_a_sentence_and_changes_nothing(
+    env, kind, agent, action, sentence, random_actions
+):
     env.reset(seed=0)
     chosen = random_actions(env, np.random.default_rng(0))
     before = env.world.snapshot()
@@ -217,7 +223,7 @@ def test_a_batch_of_two_has_no_single_face():
 def test_an_agent_that_never_was_has_no_spaces():
     env = make_parallel("probe")
     env.reset()
-    with pytest.raises(UsageError, match="^No agent was called 'grazer_77' in this episode"):
+    with pytest.raises(UsageError, match=r"^No agent was called 'grazer_77' in this episode"):
         env.observation_space("grazer_77")
 
 

@@ -44,7 +44,7 @@ def test_births_take_the_next_number_of_their_type(random_actions):
         told = {f"{groups[arrays.group[0, row]]}_{arrays.number[0, row]}" for row in rows}
         assert set(seen) == told
     types = {name.rpartition("_")[0] for name in born}
-    assert types == {"type_1_predator", "type_1_prey", "type_2_prey"} | types
+    assert {"type_1_predator", "type_1_prey", "type_2_prey"} <= types
     for kind in types:
         numbers = [int(n.rpartition("_")[2]) for n in born if n.startswith(f"{kind}_")]
         assert numbers == list(range(len(numbers)))
@@ -53,7 +53,7 @@ def test_births_take_the_next_number_of_their_type(random_actions):
 def test_a_team_is_told_its_size_and_what_it_gained():
     env = make_parallel("savanna", **CROWDED)
     assert env.reset(seed=0)[1] == {agent: {} for agent in env.agents}
-    seen, rewards, terminations, truncations, infos = env.step(stay(env))
+    seen, _, terminations, truncations, infos = env.step(stay(env))
     for agent in ("type_1_predator_0", "type_1_predator_1"):
         assert infos[agent]["team_capture_helpers"] == 2
         assert infos[agent]["team_capture_energy_gain"] == pytest.approx((3.5 - 0.05) / 2)
@@ -132,7 +132,9 @@ def test_what_is_told_at_the_end_adds_up(preset, random_actions):
         _, rewards, terminations, truncations, infos = env.step(random_actions(env, rng))
         columns = env.world.columns
         for life in env._lives.by_uid.values():
-            parents[life.name] = names.get(int(columns.parents[life.row, 0]), parents.get(life.name))
+            parents[life.name] = names.get(
+                int(columns.parents[life.row, 0]), parents.get(life.name)
+            )
         for agent, reward in rewards.items():
             earned[agent] = earned.get(agent, 0.0) + reward
             ended = terminations[agent] or truncations[agent]

@@ -72,7 +72,9 @@ def test_the_controller_sees_and_earns_what_all_do_together(kind, small):
         for agent, info in told[4].items():
             group, _, row = agent.rpartition("_")
             fields = {name: part[int(row)] for name, part in seen[group].items()}
-            assert fields.pop("alive") == (info["alive"] or (over and info["uid"] >= 0 and not info["ended"]))
+            assert fields.pop("alive") == (
+                info["alive"] or (over and info["uid"] >= 0 and not info["ended"])
+            )
             mine = told[0][agent]
             mine = mine if isinstance(mine, dict) else dict.fromkeys(fields, mine)
             assert all(np.array_equal(fields[name], mine[name]) for name in fields)
@@ -82,5 +84,5 @@ def test_the_controller_sees_and_earns_what_all_do_together(kind, small):
 def test_the_controller_must_speak_for_every_group():
     env = make_central("probe")
     env.reset(seed=0)
-    with pytest.raises(UsageError, match="^The action has nothing for grazer"):
+    with pytest.raises(UsageError, match=r"^The action has nothing for grazer"):
         env.step({})

@@ -6,7 +6,7 @@ Libraries that need a fixed list of agents (SuperSuit, TorchRL, many of RLlib's 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from gymnasium import spaces
@@ -16,7 +16,7 @@ from kinfolk.core.arrays import Bools, Ints
 from kinfolk.core.errors import UsageError, suggestion
 from kinfolk.worlds.adapters.gym_spaces import action_space, nothing_seen, observation_space
 from kinfolk.worlds.adapters.one_world import Observation, OneWorld
-from kinfolk.worlds.adapters.pettingzoo import Step
+from kinfolk.worlds.adapters.pettingzoo import Step, metadata
 from kinfolk.worlds.adapters.telling import teller_of
 from kinfolk.worlds.base import World
 
@@ -34,11 +34,9 @@ class FixedSlots(ParallelEnv):  # type: ignore[misc]
     (in this step). Learners should mask by `alive`, and cut where `ended` is 1.
     """
 
-    metadata: ClassVar[dict[str, Any]] = {"render_modes": ["ansi"], "is_parallelizable": True}
-
     def __init__(self, world: World, seed: int = 0, render_mode: str | None = None) -> None:
         self.one = OneWorld(world, seed)
-        self.metadata = FixedSlots.metadata | {"name": f"{world.spec.world}_slots"}
+        self.metadata = metadata(f"{world.spec.world}_slots")
         self.render_mode = render_mode
         groups, rows = world.spec.groups, world.spec.rows
         self._slots = {
@@ -74,7 +72,9 @@ class FixedSlots(ParallelEnv):  # type: ignore[misc]
         return self._slots[agent]
 
     def reset(
-        self, seed: int | None = None, options: dict[str, Any] | None = None
+        self,
+        seed: int | None = None,
+        options: dict[str, Any] | None = None,  # noqa: ARG002 - of the contract
     ) -> tuple[dict[str, Observation], dict[str, dict[str, Any]]]:
         """Begin episode 0 of `seed`, or the next one without; `options` are not read."""
         self.one.reset(seed)
@@ -122,9 +122,9 @@ class FixedSlots(ParallelEnv):  # type: ignore[misc]
         return {self._names[int(columns.group[row])][row]: row for row in rows}
 
     def _seen(self) -> dict[str, Observation]:
-        groups, held = self.world.spec.groups, self._held()
+        groups, held, sees = self.world.spec.groups, self._held(), self.one.observation
         return {
-            agent: self.one.observation(row, group) if agent in held else nothing_seen(groups[group])
+            agent: sees(row, group) if agent in held else nothing_seen(groups[group])
             for agent, (group, row) in self._slots.items()
         }
 

@@ -13,7 +13,7 @@ from kinfolk.worlds.adapters.one_world import Observation
 
 def observation_space(group: Group, bounds: tuple[float, float]) -> spaces.Space[Any]:
     """A box, or one per field if there are several. `bounds` are for numbers with a fraction."""
-    boxes = {field.name: _box(field, bounds) for field in group.fields}
+    boxes: dict[str, spaces.Space[Any]] = {f.name: _box(f, bounds) for f in group.fields}
     if len(boxes) == 1:
         return next(iter(boxes.values()))
     return spaces.Dict(boxes)
@@ -41,9 +41,7 @@ def nothing_seen(group: Group) -> Observation:
     return next(iter(blank.values())) if len(blank) == 1 else blank
 
 
-def stacked_observation_space(
-    group: Group, rows: int, bounds: tuple[float, float]
-) -> spaces.Dict:
+def stacked_observation_space(group: Group, rows: int, bounds: tuple[float, float]) -> spaces.Dict:
     """All fields of all rows, and who of them lives."""
     stacked = [Field(field.name, (rows, *field.shape), field.dtype) for field in group.fields]
     boxes: dict[str, spaces.Space[Any]] = {field.name: _box(field, bounds) for field in stacked}
@@ -52,4 +50,5 @@ def stacked_observation_space(
 
 def stacked_action_space(group: Group, rows: int) -> spaces.MultiDiscrete:
     """One choice per row and head."""
-    return spaces.MultiDiscrete([[len(head.choices) for head in group.heads]] * rows)
+    sizes = [len(head.choices) for head in group.heads]
+    return spaces.MultiDiscrete(np.tile(np.array(sizes, dtype=np.int64), (rows, 1)))

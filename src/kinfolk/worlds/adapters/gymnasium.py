@@ -6,7 +6,7 @@ Gymnasium's table takes only environments of one agent; this is the world as suc
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, ClassVar
+from typing import Any
 
 import gymnasium
 import numpy as np
@@ -28,10 +28,9 @@ class CentralWorld(gymnasium.Env[dict[str, Any], Mapping[str, Any]]):
     episode is terminated when nobody is left, and otherwise truncated.
     """
 
-    metadata: ClassVar[dict[str, Any]] = {"render_modes": ["ansi"]}
-
     def __init__(self, world: World, seed: int = 0, render_mode: str | None = None) -> None:
         self.one = OneWorld(world, seed)
+        self.metadata = {"name": world.spec.world, "render_modes": ["ansi"]}
         self.render_mode = render_mode
         groups, rows = world.spec.groups, world.spec.rows
         bounds = teller_of(world).bounds
@@ -79,7 +78,9 @@ class CentralWorld(gymnasium.Env[dict[str, Any], Mapping[str, Any]]):
         found = {}
         for index, group in enumerate(self.world.spec.groups):
             mine = (columns.uid >= 0) & (columns.group == index)
-            fields = {f.name: group.read(self.one.observations, f.name).copy() for f in group.fields}
+            fields = {
+                f.name: group.read(self.one.observations, f.name).copy() for f in group.fields
+            }
             for field in fields.values():
                 field[~mine] = 0
             found[group.name] = {**fields, "alive": (mine & columns.alive).astype(np.int8)}

@@ -66,6 +66,8 @@ class Lives:
         number = self._born[group]
         self._born[group] += 1
         # A parent was there before the step, or is older and was entered just now.
-        known = [before.get(p) or self.by_uid.get(p) for p in columns.parents[row].tolist() if p >= 0]
+        known = [
+            before.get(p) or self.by_uid.get(p) for p in columns.parents[row].tolist() if p >= 0
+        ]
         parents = tuple(parent.name for parent in known if parent is not None)
         return Life(uid, self._namer(self._groups[group], number, uid), row, group, step, parents)

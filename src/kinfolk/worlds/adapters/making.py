@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from kinfolk.worlds.adapters.pettingzoo import ParallelWorld
     from kinfolk.worlds.adapters.rllib import RLlibWorld
 
+RLLIB = "'kinfolk[ray]' 'ray[rllib]'"  # what pip has to install for it
+
 
 def make_parallel(
     name: str,
@@ -32,7 +34,7 @@ def make_parallel(
         render_mode: None or "ansi".
         settings: Rules to change, by name; they go before the preset's.
     """
-    _need("pettingzoo", "pettingzoo")
+    _need("pettingzoo", "pettingzoo gymnasium")
     from kinfolk.worlds.adapters.pettingzoo import ParallelWorld
 
     return ParallelWorld(_one(name, preset, settings), seed, render_mode)
@@ -50,7 +52,7 @@ def make_fixed_slots(
 
     Takes what `make_parallel` takes.
     """
-    _need("pettingzoo", "pettingzoo")
+    _need("pettingzoo", "pettingzoo gymnasium")
     from kinfolk.worlds.adapters.fixed_slots import FixedSlots
 
     return FixedSlots(_one(name, preset, settings), seed, render_mode)
@@ -77,11 +79,11 @@ def make_central(
 def make_rllib(
     name: str, *, preset: str | None = None, seed: int = 0, **settings: Any
 ) -> RLlibWorld:
-    """A world as an RLlib `MultiAgentEnv`, for `register_env(id, lambda config: make_rllib(...))`.
+    """A world as an RLlib `MultiAgentEnv`; RLlib itself makes them from `RLlibWorld` and a config.
 
     Takes what `make_parallel` takes.
     """
-    _need("ray.rllib", "ray[rllib]")
+    _need("ray.rllib", RLLIB)
     from kinfolk.worlds.adapters.rllib import RLlibWorld
 
     return RLlibWorld({"world": name, "preset": preset, "seed": seed, **settings})
@@ -93,7 +95,8 @@ def _need(module: str, install: str) -> None:
         importlib.import_module(module)
     except ImportError as error:
         raise UsageError(
-            f"This face needs {module}, and {error}. Install it: pip install '{install}'."
+            f"This face needs {module}, which cannot be imported ({error}). "
+            f"Install it: pip install {install}."
         ) from error
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, ClassVar
+from typing import Any
 
 from gymnasium import spaces
 from pettingzoo import ParallelEnv
@@ -24,6 +24,11 @@ Step = tuple[
 ]
 
 
+def metadata(name: str) -> dict[str, Any]:
+    """What PettingZoo and its wrappers read about an environment."""
+    return {"name": name, "render_modes": ["ansi"], "is_parallelizable": True}
+
+
 class ParallelWorld(ParallelEnv):  # type: ignore[misc]
     """One world; agents come at their birth and go after their death.
 
@@ -40,12 +45,10 @@ class ParallelWorld(ParallelEnv):  # type: ignore[misc]
         render_mode: None, or "ansi" for a picture as text.
     """
 
-    metadata: ClassVar[dict[str, Any]] = {"render_modes": ["ansi"], "is_parallelizable": True}
-
     def __init__(self, world: World, seed: int = 0, render_mode: str | None = None) -> None:
         self.teller = teller_of(world)
         self.one = OneWorld(world, seed, self.teller.watches)
-        self.metadata = ParallelWorld.metadata | {"name": world.spec.world}
+        self.metadata = metadata(world.spec.world)
         self.render_mode = render_mode
         self.agents: list[str] = []
         groups = world.spec.groups
@@ -79,7 +82,9 @@ class ParallelWorld(ParallelEnv):  # type: ignore[misc]
         return suggestion(agent, self.agents[:8]).removesuffix(".") + ", ..."
 
     def reset(
-        self, seed: int | None = None, options: dict[str, Any] | None = None
+        self,
+        seed: int | None = None,
+        options: dict[str, Any] | None = None,  # noqa: ARG002 - of the contract
     ) -> tuple[dict[str, Observation], dict[str, dict[str, Any]]]:
         """Begin episode 0 of `seed`, or the next one without; `options` are not read."""
         self.one.reset(seed)

@@ -1,12 +1,11 @@
 """A world as an RLlib `MultiAgentEnv`, with true births and deaths.
 
-    from ray.tune.registry import register_env
+Register the class, and name world, preset and settings in the environment's config:
+
     register_env("savanna", RLlibWorld)
     config.environment("savanna", env_config={"world": "savanna", "preset": "shared_prey_r2"})
-    config.multi_agent(
-        policies={"type_1_predator", "type_1_prey"},
-        policy_mapping_fn=lambda agent, *_, **__: agent.rpartition("_")[0],
-    )
+
+An agent's id without its number is its group: map `type_1_prey_12` to the policy `type_1_prey`.
 """
 
 from __future__ import annotations
@@ -17,7 +16,7 @@ from typing import Any
 from gymnasium import spaces
 
 from kinfolk.core.errors import UsageError
-from kinfolk.worlds.adapters.making import make_parallel
+from kinfolk.worlds.adapters.making import RLLIB, make_parallel
 from kinfolk.worlds.adapters.one_world import Observation
 from kinfolk.worlds.adapters.pettingzoo import Step
 from kinfolk.worlds.base import World
@@ -49,7 +48,7 @@ class RLlibWorld(MultiAgentEnv or object):  # type: ignore[misc]
 
     def __init__(self, config: Mapping[str, Any]) -> None:
         if MultiAgentEnv is None:
-            raise UsageError("RLlibWorld needs Ray's RLlib. Install it: pip install 'ray[rllib]'.")
+            raise UsageError(f"RLlibWorld needs Ray's RLlib. Install it: pip install {RLLIB}.")
         given = dict(config)
         if "world" not in given:
             raise UsageError("RLlibWorld needs the name of a world: {'world': 'savanna'}.")

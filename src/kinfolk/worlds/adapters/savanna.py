@@ -9,6 +9,7 @@ from typing import Any
 from kinfolk.worlds.adapters.lives import Life
 from kinfolk.worlds.adapters.telling import Infos, at_the_end
 from kinfolk.worlds.base import Happening, World
+from kinfolk.worlds.savanna.settings import Savanna
 from kinfolk.worlds.savanna.state import CAUSES
 
 # Shared by all agents of a world; published since the cost of failure came in.
@@ -38,7 +39,8 @@ class SavannaTeller:
         counters = {name: count[0].item() for name, count in world.counters().items()}
         happenings = world.happenings()
         helpers = Counter(h.other for h in happenings if h.kind == "capture")
-        shared = {name: counters[name] for name in _TEAM} if world.settings.team_capture_enabled else {}  # type: ignore[attr-defined]
+        rules: Savanna = world.settings  # type: ignore[attr-defined]
+        shared = {name: counters[name] for name in _TEAM if rules.team_capture_enabled}
         found: Infos = {uid: dict(shared) for uid in lives}
         for happening in happenings:
             if happening.kind == "capture":
