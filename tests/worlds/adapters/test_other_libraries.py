@@ -113,17 +113,63 @@ def test_rllib_takes_a_whole_episode(name, settings):
 
 
 @needs_rllib
-def test_workers_of_rllib_get_different_chance():
+def test_rllib_samples_whole_episodes_with_its_own_runner_and_nets():
+    from ray.rllib.algorithms.ppo import PPOConfig
+    from ray.rllib.core.rl_module.default_model_config import DefaultModelConfig
+    from ray.rllib.env.multi_agent_env_runner import MultiAgentEnvRunner
+
+    from kinfolk.worlds.adapters.rllib import RLlibWorld
+
+    config = (
+        PPOConfig()
+        .environment(RLlibWorld, env_config={"world": "savanna", "max_steps": 10, "ids": 50})
+        .env_runners(num_env_runners=0, num_envs_per_env_runner=2)
+        .multi_agent(
+            policies={"type_1_predator", "type_1_prey"},
+            policy_mapping_fn=lambda agent, *_, **__: agent.rpartition("_")[0],
+        )
+        .rl_module(model_config=DefaultModelConfig(conv_filters=[[4, 3, 1]]))
+    )
+    runner = MultiAgentEnvRunner(config=config)
+    try:
+        first, second = runner.sample(num_episodes=2)
+    finally:
+        runner.stop()
+    assert [len(first), len(second)] == [10, 10]
+    assert first.is_truncated
+    assert not first.is_terminated
+    start = [
+        played.agent_episodes["type_1_prey_0"].get_observations(0) for played in (first, second)
+    ]
+    assert not np.array_equal(*start), "each environment has its own chance"
+
+
+@needs_rllib
+def test_environments_of_rllib_get_different_chance():
     from ray.rllib.env.env_context import EnvContext
 
     from kinfolk.worlds.adapters.rllib import RLlibWorld
 
-    first = []
+    starts = []
     for worker in (0, 1):
-        env = RLlibWorld(EnvContext({"world": "savanna", "seed": 4}, worker_index=worker))
-        first.append(env.reset()[0]["type_1_prey_0"])
-    assert not np.array_equal(*first)
-    assert np.array_equal(first[0], make_rllib("savanna", seed=4).reset()[0]["type_1_prey_0"])
+        context = EnvContext({"world": "savanna", "seed": 4}, worker_index=worker)
+        starts += [RLlibWorld(context).reset()[0]["type_1_prey_0"] for _ in range(2)]
+    assert len({start.tobytes() for start in starts}) == 4
+    plain = make_rllib("savanna", seed=4).reset()[0]["type_1_prey_0"]
+    assert np.array_equal(plain, starts[0])
+
+
+@needs_rllib
+def test_an_episode_is_cut_when_rllib_has_no_id_for_a_newborn():
+    env = make_rllib("savanna", initial_energy_prey=7.0, ids=20)
+    seen, _ = env.reset(seed=0)
+    assert len(env.possible_agents) == 40
+    seen, _, terminateds, truncateds, _ = env.step(dict.fromkeys(seen, 4))
+    assert "type_1_prey_20" in seen
+    assert truncateds["__all__"]
+    assert not terminateds["__all__"]
+    with pytest.raises(UsageError, match=r"^'ids' is too small: the founder type_1_predator_3 "):
+        make_rllib("savanna", ids=3).reset()
 
 
 @needs_rllib

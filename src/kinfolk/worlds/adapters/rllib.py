@@ -13,8 +13,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from gymnasium import spaces
-
 from kinfolk.core.errors import UsageError
 from kinfolk.worlds.adapters.making import RLLIB, make_parallel
 from kinfolk.worlds.adapters.one_world import Observation
@@ -28,6 +26,21 @@ except ImportError:  # said when somebody makes one: this module can be read wit
 
 # Apart by more than any number of environments that one worker runs side by side.
 _WORKERS_APART = 1 << 20
+# As many as the published settings name of their largest group.
+_IDS = 1200
+
+
+def _place_of(context: Any) -> int:
+    """A number of its own for every environment that RLlib makes; 0 without RLlib.
+
+    All environments of a worker get one and the same context, so they are counted on it. Without
+    this they would all play the same episodes.
+    """
+    if not hasattr(context, "worker_index"):
+        return 0
+    made: int = getattr(context, "kinfolk_made", 0)
+    context.kinfolk_made = made + 1
+    return int(context.worker_index or 0) * _WORKERS_APART + made
 
 
 class RLlibWorld(MultiAgentEnv or object):  # type: ignore[misc]
@@ -38,12 +51,12 @@ class RLlibWorld(MultiAgentEnv or object):  # type: ignore[misc]
     an episode whose agents all carry flags of their own for terminated, and would give survivors
     no value beyond the cut. When nobody is left, `terminateds["__all__"]` is True.
 
-    `possible_agents` holds one id per group, which stands for all of them: RLlib reads the spaces
-    of its modules from there, and nobody knows who will be born.
+    RLlib wants to know all ids before the first birth. So `possible_agents` lists the first `ids`
+    of each group, and an episode in which more are born is cut there: it has no place for them.
 
     Args:
-        config: `world` (its name), `preset`, `seed`, and settings of the world. Workers of one
-            algorithm get different chance from the same seed.
+        config: `world` (its name), `preset`, `seed`, `ids` (1200), and settings of the world.
+            All environments of an algorithm get different chance from the same seed.
     """
 
     def __init__(self, config: Mapping[str, Any]) -> None:
@@ -52,17 +65,17 @@ class RLlibWorld(MultiAgentEnv or object):  # type: ignore[misc]
         given = dict(config)
         if "world" not in given:
             raise UsageError("RLlibWorld needs the name of a world: {'world': 'savanna'}.")
-        seed = int(given.pop("seed", 0))
-        seed += getattr(config, "worker_index", 0) * _WORKERS_APART
-        seed += getattr(config, "vector_index", 0)
+        self._place = _place_of(config)
+        seed = int(given.pop("seed", 0)) + self._place
+        ids = int(given.pop("ids", _IDS))
         self._face = make_parallel(given.pop("world"), seed=seed, **given)
         self.render_mode = None
-        teller, groups = self._face.teller, self._face.world.spec.groups
-        self._stand_ins = {teller.name(g.name, 0, 0): i for i, g in enumerate(groups)}
-        self.possible_agents: list[str] = list(self._stand_ins)
-        self.agents: list[str] = list(self._stand_ins)
-        self.observation_spaces = {a: self.get_observation_space(a) for a in self._stand_ins}
-        self.action_spaces = {a: self.get_action_space(a) for a in self._stand_ins}
+        name, groups = self._face.teller.name, enumerate(self._face.world.spec.groups)
+        group_of = {name(group.name, i, i): at for at, group in groups for i in range(ids)}
+        self.possible_agents: list[str] = list(group_of)
+        self.agents: list[str] = list(group_of)  # until a reset says who is there
+        self.observation_spaces = {agent: self._face.sees[at] for agent, at in group_of.items()}
+        self.action_spaces = {agent: self._face.does[at] for agent, at in group_of.items()}
         super().__init__()
 
     @property
@@ -70,21 +83,17 @@ class RLlibWorld(MultiAgentEnv or object):  # type: ignore[misc]
         """The world behind this face. Step it only through the face."""
         return self._face.world
 
-    def get_observation_space(self, agent_id: str) -> spaces.Space[Any]:
-        """The space of an agent that is or was there, or of one that stands for its group."""
-        group = self._stand_ins.get(agent_id)
-        return self._face.observation_space(agent_id) if group is None else self._face.sees[group]
-
-    def get_action_space(self, agent_id: str) -> spaces.Space[Any]:
-        """The space of an agent that is or was there, or of one that stands for its group."""
-        group = self._stand_ins.get(agent_id)
-        return self._face.action_space(agent_id) if group is None else self._face.does[group]
-
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[dict[str, Observation], dict[str, dict[str, Any]]]:
-        """Begin episode 0 of `seed`, or the next one without; there are no infos yet."""
-        seen, _ = self._face.reset(seed, options)
+        """Begin episode 0 of `seed`, or the next one without; there are no infos yet.
+
+        RLlib's check seeds every environment with 42, so here too each adds its own number.
+        """
+        seen, _ = self._face.reset(None if seed is None else seed + self._place, options)
+        unlisted = [agent for agent in seen if agent not in self.action_spaces]
+        if unlisted:
+            raise UsageError(f"'ids' is too small: the founder {unlisted[0]} is not listed.")
         self.agents = list(seen)
         return seen, {}
 
@@ -92,8 +101,9 @@ class RLlibWorld(MultiAgentEnv or object):  # type: ignore[misc]
         """Let all agents act at once. `agents` are then all that were told something."""
         seen, rewards, terminateds, truncateds, infos = self._face.step(action_dict)
         self.agents = list(seen)
-        over = bool(self.world.done[0])
-        survived = any(truncateds.values())
+        unlisted = not all(agent in self.action_spaces for agent in seen)
+        over = bool(self.world.done[0]) or unlisted
+        survived = unlisted or any(truncateds.values())
         terminateds["__all__"] = over and not survived
         truncateds = dict.fromkeys(truncateds, False) | {"__all__": over and survived}
         return seen, rewards, terminateds, truncateds, infos
