@@ -73,6 +73,26 @@ def test_a_team_is_told_its_size_and_what_it_gained():
     assert env.agents == []
 
 
+@pytest.mark.parametrize(("quirk", "share"), [(False, (1.5, 2.5)), (True, (4.0, 4.0))])
+def test_a_team_is_told_how_the_catch_was_paid(quirk, share):
+    env = make_parallel(
+        "savanna",
+        **CROWDED
+        | {
+            "type_2_action_range": 3,
+            "n_initial_active_type_1_predator": 1,
+            "n_initial_active_type_2_predator": 1,
+            "reward_predator_catch_prey": {"type_1_predator": 3.0, "type_2_predator": 5.0},
+            "quirks": {"mean_catch_reward": quirk},
+        },
+    )
+    env.reset(seed=0)
+    _, rewards, _, _, infos = env.step(stay(env))
+    for agent, part in zip(("type_1_predator_0", "type_2_predator_0"), share, strict=True):
+        assert infos[agent]["team_capture_reward_share"] == rewards[agent] == part
+        assert infos[agent]["team_capture_last_helpers"] == 2
+
+
 def test_the_last_reward_of_a_life_is_delivered():
     env = make_parallel("savanna", **CROWDED, penalty_prey_caught={"type_1_prey": -2.5})
     env.reset(seed=0)

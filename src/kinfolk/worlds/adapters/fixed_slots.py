@@ -15,7 +15,7 @@ from pettingzoo import ParallelEnv
 from kinfolk.core.arrays import Bools, Ints
 from kinfolk.core.errors import UsageError, suggestion
 from kinfolk.worlds.adapters.gym_spaces import action_space, nothing_seen, observation_space
-from kinfolk.worlds.adapters.one_world import Observation, OneWorld
+from kinfolk.worlds.adapters.one_world import Observation, OneWorld, render_mode_of
 from kinfolk.worlds.adapters.pettingzoo import Step, metadata
 from kinfolk.worlds.adapters.telling import teller_of
 from kinfolk.worlds.base import World
@@ -37,7 +37,7 @@ class FixedSlots(ParallelEnv):  # type: ignore[misc]
     def __init__(self, world: World, seed: int = 0, render_mode: str | None = None) -> None:
         self.one = OneWorld(world, seed)
         self.metadata = metadata(f"{world.spec.world}_slots")
-        self.render_mode = render_mode
+        self.render_mode = render_mode_of(render_mode)
         groups, rows = world.spec.groups, world.spec.rows
         self._slots = {
             f"{group.name}_{row}": (index, row)
@@ -145,4 +145,4 @@ class FixedSlots(ParallelEnv):  # type: ignore[misc]
 
     def render(self) -> str | None:
         """The world as text, if that was asked for."""
-        return self.world.picture(0) if self.render_mode == "ansi" else None
+        return self.one.picture(self.render_mode)

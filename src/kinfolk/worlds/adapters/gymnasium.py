@@ -14,7 +14,7 @@ from gymnasium import spaces
 
 from kinfolk.core.errors import UsageError
 from kinfolk.worlds.adapters.gym_spaces import stacked_action_space, stacked_observation_space
-from kinfolk.worlds.adapters.one_world import OneWorld
+from kinfolk.worlds.adapters.one_world import OneWorld, render_mode_of
 from kinfolk.worlds.adapters.telling import teller_of
 from kinfolk.worlds.base import World
 
@@ -31,7 +31,7 @@ class CentralWorld(gymnasium.Env[dict[str, Any], Mapping[str, Any]]):
     def __init__(self, world: World, seed: int = 0, render_mode: str | None = None) -> None:
         self.one = OneWorld(world, seed)
         self.metadata = {"name": world.spec.world, "render_modes": ["ansi"]}
-        self.render_mode = render_mode
+        self.render_mode = render_mode_of(render_mode)
         groups, rows = world.spec.groups, world.spec.rows
         bounds = teller_of(world).bounds
         self.observation_space = spaces.Dict(
@@ -88,4 +88,4 @@ class CentralWorld(gymnasium.Env[dict[str, Any], Mapping[str, Any]]):
 
     def render(self) -> Any:
         """The world as text, if that was asked for."""
-        return self.world.picture(0) if self.render_mode == "ansi" else None
+        return self.one.picture(self.render_mode)

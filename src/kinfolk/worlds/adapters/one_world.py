@@ -14,6 +14,12 @@ from kinfolk.worlds.base import World
 Observation = AnyArray | dict[str, AnyArray]
 
 
+def render_mode_of(given: str | None) -> str | None:
+    """The mode that was given, if there is such a one."""
+    require(given in (None, "ansi"), f"A world renders as 'ansi' or not at all, not as '{given}'.")
+    return given
+
+
 class OneWorld:
     """Steps one world, row by row.
 
@@ -78,6 +84,10 @@ class OneWorld:
                     f"a {owner.name} has 0 to {choices[head] - 1}."
                 )
             self.actions[row, head] = number
+
+    def picture(self, mode: str | None) -> str | None:
+        """The world as text in mode "ansi"; nothing without a mode."""
+        return self.world.picture(0) if mode == "ansi" else None
 
     def observation(self, row: int, group: int) -> Observation:
         """A copy of what the life in `row` sees: an array, or one per field if there are several."""

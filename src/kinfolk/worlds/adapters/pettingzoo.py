@@ -11,7 +11,7 @@ from pettingzoo import ParallelEnv
 from kinfolk.core.errors import UsageError, suggestion
 from kinfolk.worlds.adapters.gym_spaces import action_space, observation_space
 from kinfolk.worlds.adapters.lives import Life, Lives
-from kinfolk.worlds.adapters.one_world import Observation, OneWorld
+from kinfolk.worlds.adapters.one_world import Observation, OneWorld, render_mode_of
 from kinfolk.worlds.adapters.telling import teller_of
 from kinfolk.worlds.base import World
 
@@ -49,7 +49,7 @@ class ParallelWorld(ParallelEnv):  # type: ignore[misc]
         self.teller = teller_of(world)
         self.one = OneWorld(world, seed, self.teller.watches)
         self.metadata = metadata(world.spec.world)
-        self.render_mode = render_mode
+        self.render_mode = render_mode_of(render_mode)
         self.agents: list[str] = []
         groups = world.spec.groups
         self._lives = Lives(tuple(group.name for group in groups), self.teller.name)
@@ -137,4 +137,4 @@ class ParallelWorld(ParallelEnv):  # type: ignore[misc]
 
     def render(self) -> str | None:
         """The world as text, if that was asked for."""
-        return self.world.picture(0) if self.render_mode == "ansi" else None
+        return self.one.picture(self.render_mode)

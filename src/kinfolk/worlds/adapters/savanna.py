@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Mapping
 from typing import Any
 
@@ -18,6 +17,7 @@ _TEAM = (
     "team_capture_failures",
     "team_capture_coop_successes",
     "team_capture_coop_failures",
+    "team_capture_last_helpers",
 )
 _FERTILITY = "reproduction_blocked_due_to_fertility"
 _CAPACITY = "reproduction_blocked_due_to_capacity"
@@ -38,16 +38,12 @@ class SavannaTeller:
         """Team captures, blocked births and meals, ends of lives."""
         counters = {name: count[0].item() for name, count in world.counters().items()}
         happenings = world.happenings()
-        helpers = Counter(h.other for h in happenings if h.kind == "capture")
         rules: Savanna = world.settings  # type: ignore[attr-defined]
         shared = {name: counters[name] for name in _TEAM if rules.team_capture_enabled}
         found: Infos = {uid: dict(shared) for uid in lives}
         for happening in happenings:
-            if happening.kind == "capture":
-                found[happening.uid]["team_capture_helpers"] = helpers[happening.other]
-                found[happening.uid]["team_capture_energy_gain"] = happening.value
-            else:
-                _tell(happening, lives[happening.uid], found[happening.uid])
+            _tell(happening, lives[happening.uid], found[happening.uid])
+        _tell_teams(happenings, world, lives, found)
         for uid, life in lives.items():
             species = world.spec.groups[life.group].name.rpartition("_")[2]
             if _FERTILITY in found[uid]:
@@ -56,6 +52,27 @@ class SavannaTeller:
             if ended:
                 found[uid] |= ended | {"species": species}
         return found
+
+
+def _tell_teams(
+    happenings: list[Happening], world: World, lives: Mapping[int, Life], found: Infos
+) -> None:
+    """Tell the helpers of each capture how many they were, what they ate and were paid."""
+    rules: Savanna = world.settings  # type: ignore[attr-defined]
+    teams: dict[int, list[Happening]] = {}
+    for happening in happenings:
+        if happening.kind == "capture":
+            teams.setdefault(happening.other, []).append(happening)
+    for team in teams.values():
+        groups = [world.spec.groups[lives[helper.uid].group].name for helper in team]
+        pay = [getattr(rules.reward_predator_catch_prey, group) for group in groups]
+        for helper, own in zip(team, pay, strict=True):
+            whole = sum(pay) if rules.quirks.mean_catch_reward else own
+            found[helper.uid] |= {
+                "team_capture_helpers": len(team),
+                "team_capture_energy_gain": helper.value,
+                "team_capture_reward_share": whole / len(team),
+            }
 
 
 def _tell(happening: Happening, life: Life, info: dict[str, Any]) -> None:
