@@ -77,9 +77,11 @@ def test_every_slot_shows_its_row_of_the_native_world(env, kind, small, random_a
     assert deaths
 
 
-def test_founders_are_born_at_the_reset(env):
-    _, infos = env.reset(seed=0)
-    assert sum(info["born"] for info in infos.values()) == (env.world.columns.uid >= 0).sum()
+def test_founders_are_born_at_every_reset(env, random_actions):
+    for _ in range(2):
+        _, infos = env.reset(seed=0)
+        assert sum(info["born"] for info in infos.values()) == (env.world.columns.uid >= 0).sum()
+        env.step(random_actions(env, np.random.default_rng(0)))
 
 
 def test_actions_of_empty_slots_are_not_read(env, kind, small, random_actions, same):

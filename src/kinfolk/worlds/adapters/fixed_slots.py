@@ -98,7 +98,7 @@ class FixedSlots(ParallelEnv):  # type: ignore[misc]
             if agent not in actions:
                 raise UsageError(f"{agent} is alive and was given no action.")
             self.one.choose(row, group, agent, actions[agent])
-        self._before[:] = np.where(columns.alive, columns.uid, -1)
+        self._before[:] = columns.uid
         self.one.step()
         rewards = dict.fromkeys(self.agents, 0.0)
         for agent, row in self._held().items():
