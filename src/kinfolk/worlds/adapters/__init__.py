@@ -1,0 +1,22 @@
+"""Worlds as other libraries want them: PettingZoo, fixed slots, Gymnasium and RLlib.
+
+>>> from kinfolk.worlds.adapters import make_parallel
+>>> env = make_parallel("probe", seed=3)
+>>> observations, infos = env.reset()
+>>> env.agents[:2], sorted(observations["grazer_0"])
+(['grazer_0', 'grazer_1'], ['body', 'window'])
+
+Nothing of those libraries is imported before a face is made.
+"""
+
+from __future__ import annotations
+
+from kinfolk.worlds.adapters.making import (
+    make_central,
+    make_fixed_slots,
+    make_parallel,
+    make_rllib,
+)
+from kinfolk.worlds.adapters.registration import register
+
+__all__ = ["make_central", "make_fixed_slots", "make_parallel", "make_rllib", "register"]
