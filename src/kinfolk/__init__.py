@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from kinfolk.worlds.base import World
 
-__all__ = ["evaluate", "jobs", "make"]
+__all__ = ["evaluate", "jobs", "make", "pettingzoo"]
 
 
 def make(
@@ -37,6 +37,17 @@ def make(
     keys = [fold(episode_key(seed, episode), WORLD_BRANCH) for episode in range(worlds)]
     batch.reset(np.array(keys, dtype=np.int64))
     return batch
+
+
+def pettingzoo(name: str, *, preset: str | None = None, seed: int = 0, **settings: Any) -> Any:
+    """One world as a PettingZoo parallel environment, with true births and deaths.
+
+    For libraries that need a fixed set of agents there is
+    `kinfolk.worlds.adapters.make_fixed_slots`.
+    """
+    from kinfolk.worlds.adapters import make_parallel
+
+    return make_parallel(name, preset=preset, seed=seed, **settings)
 
 
 def evaluate(engine: str = "local", jobs: int = 1, **settings: Any) -> dict[str, Any]:

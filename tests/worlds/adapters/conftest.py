@@ -3,9 +3,6 @@
 import numpy as np
 import pytest
 
-from kinfolk.core.registry import Entry
-from kinfolk.worlds import WORLDS
-
 # Two kinds of world: one field and one head, or several of each and two parents.
 SMALL = {
     "savanna": {"max_steps": 60, "max_rows": 48, "predator_creation_energy_threshold": 7.0},
@@ -22,13 +19,6 @@ def kind(request):
 @pytest.fixture
 def small(kind):
     return SMALL[kind]
-
-
-@pytest.fixture(autouse=True)
-def savanna_by_name(monkeypatch):
-    if "savanna" not in WORLDS:
-        entry = Entry("kinfolk.worlds.savanna.world:SavannaWorld", "predators, prey and grass")
-        monkeypatch.setitem(WORLDS.table, "savanna", entry)
 
 
 def _random_actions(env, rng):

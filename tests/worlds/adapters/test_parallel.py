@@ -202,8 +202,8 @@ def test_the_dead_cannot_act_and_the_living_must(env, random_actions):
     [
         ("savana", {}, UnknownNameError, "No world is named 'savana'. Did you mean 'savanna'?"),
         ("savanna", {"grid_siez": 9}, SettingsError, "Savanna has no setting 'grid_siez'. Did you mean 'grid_size'?"),
-        ("savanna", {"preset": "kickback"}, SettingsError, "World savanna has no preset 'kickback'. Did you mean 'kick_back'?"),
-        ("probe", {"preset": "x"}, SettingsError, "World probe has no preset 'x'. Known: none."),
+        ("savanna", {"preset": "kickback"}, UnknownNameError, "World savanna has no preset 'kickback'. Did you mean 'kick_back'?"),
+        ("probe", {"preset": "x"}, UnknownNameError, "World probe has no preset 'x'. Known: none."),
         ("probe", {"render_mode": "human"}, SettingsError, "A world renders as 'ansi' or not at all, not as 'human'."),
         ("probe", {"rows": 3}, SettingsError, "Probe.rows must hold all 8 founders, not 3."),
     ],

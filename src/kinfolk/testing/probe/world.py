@@ -6,25 +6,25 @@ from typing import Any
 
 import numpy as np
 
-from kinfolk.core.arrays import Arrays, Bools, Bytes, Floats, Ints, read_only
+from kinfolk.core.arrays import Arrays, Bytes, Floats, Ints
 from kinfolk.core.errors import require
-from kinfolk.core.spaces import WorldSpec
 from kinfolk.testing.probe import observe, rules
 from kinfolk.testing.probe.settings import Probe
 from kinfolk.testing.probe.state import GRAZER, HAPPENINGS, HUNTER, empty_state
-from kinfolk.worlds.base import Columns, Happening, check_actions, put_snapshot, take_snapshot
+from kinfolk.worlds.base import Happening, check_actions, put_snapshot, take_snapshot
+from kinfolk.worlds.batch import Batch, check_worlds
 
 COUNTERS = ("births", "deaths", "blocked", "grown", "spent", "lost")
 
 
-class ProbeWorld:
+class ProbeWorld(Batch):
     """A batch of probe worlds. They are done, and wait for a reset, until they get one."""
 
     settings_type = Probe
 
     def __init__(self, settings: Probe, worlds: int = 1) -> None:
         founders = settings.grazers + settings.hunters
-        require(worlds >= 1, f"A batch needs at least 1 world, not {worlds}.")
+        check_worlds(worlds)
         require(
             founders <= settings.rows,
             f"Probe.rows must hold all {founders} founders, not {settings.rows}.",
@@ -32,49 +32,11 @@ class ProbeWorld:
         self.settings = settings
         self._state = empty_state(settings, worlds)
         self._numbers = rules.Numbers(**{k: getattr(settings, k) for k in rules.Numbers._fields})
-        self._spec = observe.spec_of(settings)
+        super().__init__(observe.spec_of(settings), self._state)
         self._body_at = np.array(
             [g.offsets["body"] // 4 for g in self._spec.groups], dtype=np.int64
         )
-        self._all = np.arange(worlds, dtype=np.int64)
         self._watching = False
-        s, places = self._state, worlds * settings.rows
-        self._columns = Columns(
-            uid=read_only(s.uid.reshape(places)),
-            alive=read_only(s.alive.reshape(places)),
-            reward=read_only(s.reward.reshape(places)),
-            terminated=read_only(s.terminated.reshape(places)),
-            truncated=read_only(s.truncated.reshape(places)),
-            group=read_only(s.group.reshape(places)),
-            parents=read_only(s.parents.reshape(places, 2)),
-            parent_rows=read_only(s.parent_rows.reshape(places, 2)),
-        )
-        self._done, self._tick = read_only(s.done), read_only(s.tick)
-
-    @property
-    def spec(self) -> WorldSpec:
-        """What it shows and takes."""
-        return self._spec
-
-    @property
-    def worlds(self) -> int:
-        """How many run side by side."""
-        return len(self._all)
-
-    @property
-    def columns(self) -> Columns:
-        """Read-only views of every place."""
-        return self._columns
-
-    @property
-    def done(self) -> Bools:
-        """Whose episode has ended."""
-        return self._done
-
-    @property
-    def tick(self) -> Ints:
-        """Steps since the reset."""
-        return self._tick
 
     def reset(self, keys: Ints, worlds: Ints | None = None) -> None:
         """Begin episodes."""

@@ -5,8 +5,8 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any
 
-from kinfolk.core.errors import SettingsError, UsageError, suggestion
-from kinfolk.worlds import WORLDS, build
+from kinfolk.core.errors import UsageError
+from kinfolk.worlds import build
 
 if TYPE_CHECKING:
     from kinfolk.worlds.adapters.fixed_slots import FixedSlots
@@ -37,7 +37,7 @@ def make_parallel(
     _need("pettingzoo", "pettingzoo gymnasium")
     from kinfolk.worlds.adapters.pettingzoo import ParallelWorld
 
-    return ParallelWorld(_one(name, preset, settings), seed, render_mode)
+    return ParallelWorld(build(name, settings, 1, preset), seed, render_mode)
 
 
 def make_fixed_slots(
@@ -55,7 +55,7 @@ def make_fixed_slots(
     _need("pettingzoo", "pettingzoo gymnasium")
     from kinfolk.worlds.adapters.fixed_slots import FixedSlots
 
-    return FixedSlots(_one(name, preset, settings), seed, render_mode)
+    return FixedSlots(build(name, settings, 1, preset), seed, render_mode)
 
 
 def make_central(
@@ -73,7 +73,7 @@ def make_central(
     _need("gymnasium", "gymnasium")
     from kinfolk.worlds.adapters.gymnasium import CentralWorld
 
-    return CentralWorld(_one(name, preset, settings), seed, render_mode)
+    return CentralWorld(build(name, settings, 1, preset), seed, render_mode)
 
 
 def make_rllib(
@@ -98,15 +98,3 @@ def _need(module: str, install: str) -> None:
             f"This face needs {module}, which cannot be imported ({error}). "
             f"Install it: pip install {install}."
         ) from error
-
-
-def _one(name: str, preset: str | None, settings: dict[str, Any]) -> Any:
-    """A batch of one world, by name."""
-    if preset is not None:
-        presets = getattr(WORLDS.load(name), "presets", {})
-        if preset not in presets:
-            raise SettingsError(
-                f"World {name} has no preset '{preset}'.{suggestion(preset, presets)}"
-            )
-        settings = {**presets[preset], **settings}
-    return build(name, settings, 1)

@@ -9,10 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from kinfolk.core.arrays import Arrays, Bools, Bytes, Floats, Ints, read_only
+from kinfolk.core.arrays import Arrays, Bytes, Floats, Ints
 from kinfolk.core.errors import ContractError, require
-from kinfolk.core.spaces import WorldSpec
-from kinfolk.worlds.base import Columns, Happening, check_actions, put_snapshot, take_snapshot
+from kinfolk.worlds.base import Happening, check_actions, put_snapshot, take_snapshot
+from kinfolk.worlds.batch import Batch, check_worlds
 from kinfolk.worlds.savanna import episode, founding, layout, observe
 from kinfolk.worlds.savanna.log import HAPPENINGS, empty_log
 from kinfolk.worlds.savanna.measures import measures
@@ -31,7 +31,7 @@ from kinfolk.worlds.savanna.state import (
 )
 
 
-class SavannaWorld:
+class SavannaWorld(Batch):
     """A batch of savannas. They are done, and wait for a reset, until they get one.
 
     `threads` share the worlds among them; the results are the same for any number.
@@ -43,18 +43,17 @@ class SavannaWorld:
     measures = staticmethod(measures)
 
     def __init__(self, settings: Savanna, worlds: int = 1, threads: int = 1) -> None:
-        require(worlds >= 1, f"A batch needs at least 1 world, not {worlds}.")
+        check_worlds(worlds)
         require(threads >= 1, f"A batch needs at least 1 thread, not {threads}.")
         self.settings = settings
         self._state = empty_state(settings, worlds)
         self._rules = rules_of(settings)
-        self._spec = layout.spec_of(settings)
+        super().__init__(layout.spec_of(settings), self._state)
         self._scene = observe.scene_of(self._state)
         self._windows = layout.windows_of(settings, self._rules, threads)
         self._founders = np.array(settings.founders, dtype=np.int64)
         self._free_cells = np.flatnonzero(~self._rules.wall)
         self._choices = np.ascontiguousarray(self._spec.choices[:, 0])
-        self._all = np.arange(worlds, dtype=np.int64)
         self._log = empty_log(worlds, settings.rows, watching=False)
         self._no_cells = np.zeros((worlds, 0), dtype=np.int64)
         self._buffer: Bytes | None = None
@@ -67,37 +66,6 @@ class SavannaWorld:
         self._near = np.zeros((threads, (settings.grid_size + 2) ** 2 + 1), dtype=np.int64)
         self._threads = threads
         self._pool = ThreadPoolExecutor(threads) if threads > 1 else None
-        s, places = self._state, worlds * settings.rows
-        flat = {name: getattr(s, name) for name in Columns._fields}
-        self._columns = Columns(
-            **{name: read_only(a.reshape(places, *a.shape[2:])) for name, a in flat.items()}
-        )
-        self._done, self._tick = read_only(s.done), read_only(s.tick)
-
-    @property
-    def spec(self) -> WorldSpec:
-        """What it shows and takes."""
-        return self._spec
-
-    @property
-    def worlds(self) -> int:
-        """How many run side by side."""
-        return len(self._all)
-
-    @property
-    def columns(self) -> Columns:
-        """Read-only views of every place."""
-        return self._columns
-
-    @property
-    def done(self) -> Bools:
-        """Whose episode has ended."""
-        return self._done
-
-    @property
-    def tick(self) -> Ints:
-        """Steps since the reset."""
-        return self._tick
 
     def reset(self, keys: Ints, worlds: Ints | None = None) -> None:
         """Begin episodes. With published placement, a key is the seed of numpy's generator."""

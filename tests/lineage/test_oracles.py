@@ -1,0 +1,65 @@
+"""Other people's tools read our exports and agree with our measures. Skipped where not installed."""
+
+import json
+import subprocess
+import sys
+from importlib.util import find_spec
+
+import pytest
+
+from kinfolk.evaluation.match import Match
+from kinfolk.evaluation.watched import watch_episode
+from kinfolk.lineage.export import to_csv, to_newick
+from kinfolk.lineage.measures import depths, max_depth
+from kinfolk.policies.resolve import resolve
+
+
+@pytest.fixture(scope="module")
+def watched():
+    match = Match("savanna", {"max_steps": 60}, {"all": resolve("kin://random")}, 1, 0, 1)
+    return watch_episode(match, 0)
+
+
+# In a process of its own: importing phylotrackpy changes what Python's own `sum` is.
+TRACKED = """
+import json, sys
+from phylotrackpy import systematics
+tracked = systematics.Systematics(lambda organism: organism, True, True, False, False)
+tracked.load_from_file(sys.argv[1], "taxon_label", False, False)
+print(json.dumps({
+    "taxa": tracked.get_num_taxa(),
+    "roots": tracked.get_num_roots(),
+    "deepest": tracked.get_max_depth(),
+    "living": {taxon.get_id(): taxon.get_depth() for taxon in tracked.get_active_taxa()},
+}))
+"""
+
+
+@pytest.mark.skipif(not find_spec("phylotrackpy"), reason="phylotrackpy is not installed")
+def test_phylotrackpy_reads_the_table_and_agrees(watched, tmp_path):
+    path = tmp_path / "family.csv"
+    path.write_text(to_csv(watched.family))
+    done = subprocess.run(
+        [sys.executable, "-c", TRACKED, str(path)], capture_output=True, text=True, check=True
+    )
+    family, tracked = watched.family, json.loads(done.stdout)
+    ours = depths(family)
+    assert tracked["taxa"] == len(family)
+    assert tracked["roots"] == len(family.founders())
+    assert tracked["deepest"] == max_depth(family)
+    assert tracked["living"] == {str(m.uid): ours[m.uid] for m in family if m.died is None}
+
+
+def test_dendropy_reads_the_trees_and_agrees(watched):
+    dendropy = pytest.importorskip("dendropy", reason="dendropy is not installed")
+    text = to_newick(watched.family, watched.result.ticks)
+    trees = dendropy.TreeList.get(data=text, schema="newick", suppress_internal_node_taxa=True)
+    assert len(trees) == len(watched.family.founders())
+    # Every life is a leaf: by itself, or as the `_end` below its children.
+    assert sum(len(tree.leaf_nodes()) for tree in trees) == len(watched.family)
+    farthest = max(max(leaf.distance_from_root() for leaf in tree.leaf_nodes()) for tree in trees)
+    ends = [watched.result.ticks if m.died is None else m.died for m in watched.family]
+    parents = {parent for member in watched.family for parent in member.parents}
+    roots_alone = {m.uid for m in watched.family.founders()} - parents
+    reach = [end for m, end in zip(watched.family, ends, strict=True) if m.uid not in roots_alone]
+    assert farthest == max(reach)
