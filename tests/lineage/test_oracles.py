@@ -26,11 +26,14 @@ import json, sys
 from phylotrackpy import systematics
 tracked = systematics.Systematics(lambda organism: organism, True, True, False, False)
 tracked.load_from_file(sys.argv[1], "taxon_label", False, False)
+def depth(taxon):
+    parent = taxon.get_parent()
+    return 0 if parent is None else 1 + depth(parent)
 print(json.dumps({
     "taxa": tracked.get_num_taxa(),
     "roots": tracked.get_num_roots(),
     "deepest": tracked.get_max_depth(),
-    "living": {taxon.get_id(): taxon.get_depth() for taxon in tracked.get_active_taxa()},
+    "living": {taxon.get_id(): depth(taxon) for taxon in tracked.get_active_taxa()},
 }))
 """
 
