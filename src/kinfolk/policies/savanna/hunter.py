@@ -1,6 +1,8 @@
 """A hunter: the nearest prey that it, with those beside it, is strong enough for.
 
-Where bites need no strength, caution costs little: founders are stronger than most prey.
+It rests when full, for hunters that never rest eat up their prey (tuned on 20 seeds against
+grazers). It does not know whether capture takes strength; where it does not, as in the lineage
+presets, `desperate=100` makes it hunt whatever it sees.
 """
 
 from __future__ import annotations
@@ -34,12 +36,11 @@ _DETOUR = 2  # steps more that a team-mate beside prey is worth
 
 
 class Temper(NamedTuple):
-    """Energies, in the steps in which energies are seen, and a distance."""
+    """Energies, in the steps in which they are seen."""
 
     full: int  # does not hunt from here on
     desperate: int  # below this it hunts anything
     effort: int  # what each predator spends until the capture
-    chase: int  # how far prey may be
 
 
 class Hunter(Reactive):
@@ -52,17 +53,15 @@ class Hunter(Reactive):
         full: The energy from which on it rests.
         desperate: The energy below which it hunts what may be too strong for it.
         effort: The energy that it expects itself and each helper to lose until the capture.
-        chase: How many steps away it hunts.
     """
 
     def __init__(
-        self, spec: WorldSpec, full: float = 100.0, desperate: float = 1.0, effort: float = 0.25, chase: int = 100
+        self, spec: WorldSpec, full: float = 9.0, desperate: float = 1.0, effort: float = 0.25
     ) -> None:
         self._sight = sight_of(spec)
         self._scene = empty_scene(self._sight)
         self._field = np.zeros_like(self._scene[0])
-        codes = [round(value * ENERGY_STEPS) for value in (full, desperate, effort)]
-        self._temper = Temper(codes[0], codes[1], codes[2], int(chase))
+        self._temper = Temper(*(round(e * ENERGY_STEPS) for e in (full, desperate, effort)))
 
     @property
     def memory(self) -> MemoryLayout:
@@ -106,7 +105,7 @@ def _mark_prey(scene: Ints, side: int, field: Ints, temper: Temper) -> int:
     for x in range(side):
         for y in range(side):
             energy = scene[PREY, x, y]
-            if energy == 0 or _distance(x, y, half, half) > temper.chase:
+            if energy == 0:
                 continue
             if desperate or _strength(scene, side, x, y, temper.effort) > energy:
                 field[x, y] = 0

@@ -7,6 +7,7 @@ from kinfolk.core.jit import inline
 from kinfolk.policies.savanna.window import WALL, Sight
 
 FAR = 1_000_000  # no goal can be reached from here
+MOST_COST = 4  # of a goal
 
 
 @inline
@@ -19,23 +20,29 @@ def reset_field(field: Ints, side: int) -> None:
 
 @inline
 def spread(scene: Ints, side: int, field: Ints) -> None:
-    """Count the steps to goals, around walls: `field` holds what each goal costs, FAR elsewhere.
+    """Count the steps to goals, around walls.
 
-    It stops once the middle is reached, for all cells nearer to a goal are known by then.
+    `field` holds what each goal costs, at most MOST_COST, and FAR elsewhere. It stops once the middle is reached, for all cells nearer to a goal are known by then.
     """
     half = side // 2
     for level in range(side * side):
         if field[half, half] <= level:
             return
+        found = False
         for x in range(side):
             for y in range(side):
                 if field[x, y] != level:
                     continue
+                found = True
                 for to_x in range(max(x - 1, 0), min(x + 2, side)):
                     for to_y in range(max(y - 1, 0), min(y + 2, side)):
-                        walled = scene[WALL, to_x, to_y] | scene[WALL, x, to_y] | scene[WALL, to_x, y]
+                        walled = (
+                            scene[WALL, to_x, to_y] | scene[WALL, x, to_y] | scene[WALL, to_x, y]
+                        )
                         if walled == 0 and field[to_x, to_y] > level + 1:
                             field[to_x, to_y] = level + 1
+        if not found and level >= MOST_COST:
+            return
 
 
 @inline

@@ -73,7 +73,7 @@ class PublishedActor(Reactive):
                     f"PublishedActor's '{name}' must have shape {shape}, not {arrays[name].shape}."
                 )
             weight = torch.tensor(np.ascontiguousarray(arrays[name], dtype=np.float32))
-            self._net[name] = weight.contiguous(memory_format=torch.channels_last) if weight.ndim == 4 else weight
+            self._net[name] = weight
         check_rows("PublishedActor", self._forward, WINDOW)
 
     def ask(self, observations: Bytes, rows: Rows, memory: Memory, keys: Ints) -> None:

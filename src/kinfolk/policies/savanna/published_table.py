@@ -61,8 +61,9 @@ def published_table(outcomes: Sequence[Outcome], max_ticks: int = 1000) -> list[
     full = [outcome for outcome in outcomes if outcome.ticks >= max_ticks]
 
     def alive(slot: str) -> float:
-        """Mean over the ticks of all episodes, each episode counting alike."""
-        return _mean([o.ticks_lived[slot] / o.ticks for o in outcomes])
+        """Mean over all ticks of all episodes."""
+        ticks = sum(o.ticks for o in outcomes)
+        return sum(o.ticks_lived[slot] for o in outcomes) / ticks if ticks else float("nan")
 
     def ever(slot: str) -> float:
         return _mean([o.lives[slot] for o in full])
@@ -70,7 +71,7 @@ def published_table(outcomes: Sequence[Outcome], max_ticks: int = 1000) -> list[
     return [
         Figure("mean episode length", _mean([o.ticks for o in outcomes]), 650.0, 900.0, "783"),
         Figure("share of capture attempts that succeed", _success(full), 0.60, 0.70, "65.7 %"),
-        Figure("co-operative share of successes", _together(full), 0.10, 0.17, "16.0 %"),
+        Figure("co-operative share of successful events", _together(full), 0.10, 0.17, "16.0 %"),
         Figure("predators ever alive", ever("predator"), 165.0, 215.0, "206"),
         Figure("prey ever alive", ever("prey"), 660.0, 810.0, "748"),
         Figure("mean alive predators", alive("predator"), 9.0, 13.0, "11.5"),
@@ -86,10 +87,17 @@ def _success(outcomes: Sequence[Outcome]) -> float:
 
 
 def _together(outcomes: Sequence[Outcome]) -> float:
-    """Kills by more than one predator, of all kills."""
-    kills = [o.counters["team_capture_successes"] for o in outcomes]
-    joint = [o.counters["team_capture_coop_successes"] for o in outcomes]
-    return _mean([j / k for j, k in zip(joint, kills, strict=True) if k])
+    """Meals of predators that hunted with others, of all their meals.
+
+    Its authors count the eating events of each predator: a kill by two is two events. Counted by
+    kill the share is about half of it.
+    """
+    meals = [o.counters["team_capture_helper_total"] for o in outcomes]
+    alone = [
+        o.counters["team_capture_successes"] - o.counters["team_capture_coop_successes"]
+        for o in outcomes
+    ]
+    return _mean([1.0 - a / m for a, m in zip(alone, meals, strict=True) if m])
 
 
 def _mean(values: Sequence[float]) -> float:

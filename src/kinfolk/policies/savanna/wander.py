@@ -42,9 +42,10 @@ def _ahead(sight: Sight, group: int, scene: Ints, heading: int) -> int:
         dx, dy = sight.moves[group, action, 0], sight.moves[group, action, 1]
         gain = dx * to_x + dy * to_y
         score = 8 * gain - abs(dx * to_y - dy * to_x)
-        if gain > 0 and score > most:
-            if can_go(scene, sight.side[group], sight.own[group], dx, dy):
-                best, most = action, score
+        if gain <= 0 or score <= most:
+            continue
+        if can_go(scene, sight.side[group], sight.own[group], dx, dy):
+            best, most = action, score
     return best
 
 

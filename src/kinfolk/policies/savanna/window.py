@@ -89,7 +89,7 @@ def empty_scene(sight: Sight) -> Ints:
 
 @inline
 def _code(value: float, steps: float, most: int) -> int:
-    return max(0, min(np.int64(ceil(np.float64(value) * steps)), most))
+    return max(0, min(ceil(np.float64(value) * steps), most))
 
 
 @inline
