@@ -3,11 +3,12 @@
 import numpy as np
 import pytest
 
+from kinfolk.core.errors import SettingsError
 from kinfolk.core.jit import COMPILED
 from kinfolk.core.settings import read
 from kinfolk.play.episode import Play
 from kinfolk.play.slots import Slot, slot_table
-from kinfolk.policies.resolve import resolve
+from kinfolk.policies.resolve import build, resolve
 from kinfolk.policies.savanna import grazer, hunter
 from kinfolk.policies.savanna.grazer import Grazer
 from kinfolk.policies.savanna.hunter import Hunter
@@ -113,10 +114,7 @@ def test_compiled_and_plain_kernels_decide_alike(form, reach, kind, kernel):
             walk = play.memory[0]["walk"].copy()
             out = np.zeros((len(place), 1), dtype=np.int64)
             mood = policy._temper if kind is Hunter else policy._nerves
-            run(
-                words, floats, place, rows.group, rows.uid, walk, policy._sight,
-                mood, policy._scene.copy(), policy._field.copy(), out,
-            )  # fmt: skip
+            run(words, floats, place, rows.group, rows.uid, walk, *policy._desk, mood, out)
             found.append((out, walk))
         assert np.array_equal(found[0][0], found[1][0])
         assert np.array_equal(found[0][1], found[1][1])
@@ -126,3 +124,20 @@ def test_the_face_of_every_preset_can_be_played():
     for settings in PRESETS.values():
         spec = spec_of(read(Savanna, settings))
         Hunter(spec), Grazer(spec)
+
+
+@pytest.mark.parametrize(
+    ("uri", "what"),
+    [
+        ("kin://hunter?full=-1", "Hunter.full must be a number from 0 to 1000000, not -1."),
+        (
+            "kin://hunter?effort=much",
+            "Hunter.effort must be a number from 0 to 1000000, not 'much'.",
+        ),
+        ("kin://grazer?weak=NaN", "Grazer.weak must be a number from 0 to 1000000, not nan."),
+    ],
+)
+def test_a_setting_that_makes_no_sense_is_refused(uri, what):
+    with pytest.raises(SettingsError) as refused:
+        build(resolve(uri), spec_of(read(Savanna, {})))
+    assert str(refused.value) == what

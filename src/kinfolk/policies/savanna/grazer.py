@@ -1,20 +1,20 @@
 """A grazer: the best grass nearby, away from predators.
 
 Its nerves are tuned on 20 seeds against hunters: more timid grazers starve the hunters, bolder
-ones are eaten up. Where a bite needs the prey's own cell, `weak=0, strong=1` lets both live longer.
+ones are eaten up. Where a bite needs the prey's own cell, `weak=0, strong=1` fits better: on
+lineage_documented, against hunters with `desperate=100`, episodes then last twice as long.
 """
 
 from __future__ import annotations
 
 from typing import NamedTuple
 
-import numpy as np
-
 from kinfolk.core.arrays import Bytes, Ints
 from kinfolk.core.jit import inline, kernel
 from kinfolk.core.spaces import WorldSpec
 from kinfolk.policies.base import Memory, MemoryLayout, Rows
 from kinfolk.policies.savanna.paths import MOST_COST, can_go, downhill, reset_field, spread
+from kinfolk.policies.savanna.scripts import decide, desk_of, refuse_nonsense, warm
 from kinfolk.policies.savanna.wander import WALK, pause, wander
 from kinfolk.policies.savanna.window import (
     GRASS,
@@ -24,10 +24,7 @@ from kinfolk.policies.savanna.window import (
     Planes,
     Sight,
     Words,
-    as_words,
-    empty_scene,
     look,
-    sight_of,
 )
 from kinfolk.policies.simple import Reactive
 
@@ -53,10 +50,10 @@ class Grazer(Reactive):
     """
 
     def __init__(self, spec: WorldSpec, weak: int = 1, strong: int = 2) -> None:
-        self._sight = sight_of(spec)
-        self._scene = empty_scene(self._sight)
-        self._field = np.zeros_like(self._scene[0])
+        refuse_nonsense("Grazer", weak=weak, strong=strong)
+        self._desk = desk_of(spec)
         self._nerves = Nerves(int(weak), int(strong))
+        warm(_graze, self._desk, self._nerves, spec)
 
     @property
     def memory(self) -> MemoryLayout:
@@ -65,11 +62,9 @@ class Grazer(Reactive):
 
     def ask(self, observations: Bytes, rows: Rows, memory: Memory, keys: Ints) -> None:
         """Decide row by row, compiled."""
-        words, floats = as_words(observations)
-        self._actions = np.empty((len(keys), 1), dtype=np.int64)
-        _graze(
-            words, floats, rows.place, rows.group, keys, memory["walk"], self._sight,
-            self._nerves, self._scene, self._field, self._actions,
+        self._actions = decide(
+            _graze, self._desk, self._nerves, observations, rows.place, rows.group, keys,
+            memory["walk"],
         )  # fmt: skip
 
 
@@ -146,7 +141,7 @@ def _is_calm(scene: Ints, side: int, x: int, y: int, near: int) -> bool:
 @kernel
 def _graze(
     words: Words, floats: Planes, place: Ints, group: Ints, keys: Ints, walk: Ints, sight: Sight,
-    nerves: Nerves, scene: Ints, field: Ints, out: Ints,
+    scene: Ints, field: Ints, nerves: Nerves, out: Ints,
 ) -> None:  # fmt: skip
     for i in range(place.shape[0]):
         kind = group[i]

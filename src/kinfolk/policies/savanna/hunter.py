@@ -9,13 +9,12 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-import numpy as np
-
 from kinfolk.core.arrays import Bytes, Ints
 from kinfolk.core.jit import inline, kernel
 from kinfolk.core.spaces import WorldSpec
 from kinfolk.policies.base import Memory, MemoryLayout, Rows
 from kinfolk.policies.savanna.paths import downhill, reset_field, spread
+from kinfolk.policies.savanna.scripts import decide, desk_of, refuse_nonsense, warm
 from kinfolk.policies.savanna.wander import WALK, pause, stay, wander
 from kinfolk.policies.savanna.window import (
     PREDATOR,
@@ -23,10 +22,7 @@ from kinfolk.policies.savanna.window import (
     Planes,
     Sight,
     Words,
-    as_words,
-    empty_scene,
     look,
-    sight_of,
 )
 from kinfolk.policies.simple import Reactive
 from kinfolk.worlds.savanna.layout import ENERGY_STEPS
@@ -58,10 +54,10 @@ class Hunter(Reactive):
     def __init__(
         self, spec: WorldSpec, full: float = 9.0, desperate: float = 1.0, effort: float = 0.25
     ) -> None:
-        self._sight = sight_of(spec)
-        self._scene = empty_scene(self._sight)
-        self._field = np.zeros_like(self._scene[0])
+        refuse_nonsense("Hunter", full=full, desperate=desperate, effort=effort)
+        self._desk = desk_of(spec)
         self._temper = Temper(*(round(e * ENERGY_STEPS) for e in (full, desperate, effort)))
+        warm(_hunt, self._desk, self._temper, spec)
 
     @property
     def memory(self) -> MemoryLayout:
@@ -70,11 +66,9 @@ class Hunter(Reactive):
 
     def ask(self, observations: Bytes, rows: Rows, memory: Memory, keys: Ints) -> None:
         """Decide row by row, compiled."""
-        words, floats = as_words(observations)
-        self._actions = np.empty((len(keys), 1), dtype=np.int64)
-        _hunt(
-            words, floats, rows.place, rows.group, keys, memory["walk"], self._sight,
-            self._temper, self._scene, self._field, self._actions,
+        self._actions = decide(
+            _hunt, self._desk, self._temper, observations, rows.place, rows.group, keys,
+            memory["walk"],
         )  # fmt: skip
 
 
@@ -132,7 +126,7 @@ def _mark_mates(scene: Ints, side: int, field: Ints) -> None:
 @kernel
 def _hunt(
     words: Words, floats: Planes, place: Ints, group: Ints, keys: Ints, walk: Ints, sight: Sight,
-    temper: Temper, scene: Ints, field: Ints, out: Ints,
+    scene: Ints, field: Ints, temper: Temper, out: Ints,
 ) -> None:  # fmt: skip
     for i in range(place.shape[0]):
         kind = group[i]

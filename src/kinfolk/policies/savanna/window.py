@@ -77,14 +77,8 @@ def _moves(group: Group) -> list[tuple[int, int]]:
 
 def as_words(observations: Bytes) -> tuple[Words, Planes]:
     """The rows as words and as floats: the same memory, or a copy where that is not fit."""
-    fit = np.require(observations, requirements=["C", "A", "W"])
+    fit = np.require(observations, requirements=["C", "W"])
     return fit.view(np.uint32), fit.view(np.float32)
-
-
-def empty_scene(sight: Sight) -> Ints:
-    """Scratch for one window: planes `[4, side, side]` of whole numbers."""
-    widest = int(sight.side.max())
-    return np.zeros((4, widest, widest), dtype=np.int64)
 
 
 @inline
@@ -94,7 +88,7 @@ def _code(value: float, steps: float, most: int) -> int:
 
 @inline
 def look(sight: Sight, group: int, words: Words, floats: Planes, row: int, scene: Ints) -> None:
-    """Decode the window of one row into `scene`."""
+    """Decode the window of one row into `scene`: planes `[4, side, side]` of whole numbers."""
     side, start = sight.side[group], sight.start[group]
     area = side * side
     for cell in range(area):
