@@ -23,6 +23,7 @@ from kinfolk.policies.base import Policy
 from kinfolk.store.arrays import read_arrays
 
 _PROBE = "kinfolk.testing.probe.policies"
+_SAVANNA = "kinfolk.policies.savanna"
 
 POLICIES = Registry(
     "policy",
@@ -30,6 +31,10 @@ POLICIES = Registry(
     {
         "random": Entry("kinfolk.policies.simple:Random", "every action with equal chance"),
         "noop": Entry("kinfolk.policies.simple:Noop", "does nothing"),
+        "hunter": Entry(
+            f"{_SAVANNA}.hunter:Hunter", "hunts prey, alone or in teams, in the savanna"
+        ),
+        "grazer": Entry(f"{_SAVANNA}.grazer:Grazer", "grazes and flees, in the savanna"),
         "probe-plain": Entry(f"{_PROBE}.plain:Plain", "a forager in plain Python, for the probe"),
         "probe-hoard": Entry(f"{_PROBE}.hoard:Hoard", "100 KB of memory per agent, for the probe"),
         "probe-gru": Entry(f"{_PROBE}.gru:Gru", "a small recurrent net, for the probe"),

@@ -1,0 +1,1 @@
+"""What an agent of the savanna does, reading only what its world shows it."""

@@ -1,0 +1,72 @@
+"""What compiled scripts have in common: tables, scratch, and one call for all rows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from kinfolk.core.arrays import AnyArray, Bytes, Ints
+from kinfolk.core.errors import require
+from kinfolk.core.spaces import WorldSpec
+from kinfolk.policies.savanna.wander import WALK
+from kinfolk.policies.savanna.window import Sight, as_words, sight_of
+
+_MOST = 1_000_000
+
+
+class Desk(NamedTuple):
+    """What a script's kernel works on, apart from the rows."""
+
+    sight: Sight
+    scene: Ints  # [4, side, side] the window of the row at hand
+    field: Ints  # [side, side] how far its cells are from a goal
+
+
+def desk_of(spec: WorldSpec) -> Desk:
+    """Tables and scratch for a world.
+
+    Raises:
+        SettingsError: It is not a savanna.
+    """
+    sight = sight_of(spec)
+    widest = int(sight.side.max())
+    scene = np.zeros((4, widest, widest), dtype=np.int64)
+    return Desk(sight, scene, np.zeros_like(scene[0]))
+
+
+def refuse_nonsense(script: str, **settings: object) -> None:
+    """Settings of scripts are numbers, and not negative.
+
+    Raises:
+        SettingsError: One is not.
+    """
+    for name, value in settings.items():
+        is_number = isinstance(value, int | float) and 0 <= value < _MOST
+        require(is_number, f"{script}.{name} must be a number from 0 to {_MOST}, not {value!r}.")
+
+
+def decide(
+    kernel: Callable[..., None],
+    desk: Desk,
+    mood: Any,
+    observations: Bytes,
+    place: Ints,
+    group: Ints,
+    keys: Ints,
+    walk: AnyArray,
+) -> Ints:
+    """The actions of all rows, `[n, 1]`; `walk` is changed at their places."""
+    words, floats = as_words(observations)
+    actions = np.empty((len(keys), 1), dtype=np.int64)
+    kernel(words, floats, place, group, keys, walk, *desk, mood, actions)
+    return actions
+
+
+def warm(kernel: Callable[..., None], desk: Desk, mood: Any, spec: WorldSpec) -> None:
+    """Compile now or load from the cache, not while somebody waits for an answer."""
+    nothing = np.zeros((0, spec.row_bytes), dtype=np.uint8)
+    nobody = np.zeros(0, dtype=np.int64)
+    walk = np.zeros((0, *WALK.shape), dtype=np.int64)
+    decide(kernel, desk, mood, nothing, nobody, nobody, nobody, walk)

@@ -1,0 +1,115 @@
+import numpy as np
+import pytest
+
+from kinfolk.core.errors import ContractError, SettingsError
+from kinfolk.core.settings import read
+from kinfolk.policies.savanna.published import WEIGHTS, PublishedActor
+from kinfolk.policies.savanna.published_table import published_table
+from kinfolk.worlds.savanna.layout import spec_of
+from kinfolk.worlds.savanna.settings import Savanna
+
+
+def drawn_weights():
+    rng = np.random.default_rng(5)
+    return {
+        name: (rng.standard_normal(shape) / np.sqrt(np.prod(shape[1:]))).astype(np.float32)
+        for name, shape in WEIGHTS.items()
+    }
+
+
+def scores_by_hand(weights, planes):
+    """The net as the text describes it, cell by cell in float64; planes `[5, 9, 9]`."""
+    image = planes.astype(np.float64)  # height 5, width 9, nine colours
+    for layer in ("cnn.1", "cnn.4", "cnn.7", "cnn.10"):
+        kernel, bias = weights[f"{layer}.weight"], weights[f"{layer}.bias"]
+        padded = np.pad(image, ((1, 1), (1, 1), (0, 0)))
+        out = np.zeros((5, 9, len(kernel)))
+        for h in range(5):
+            for w in range(9):
+                patch = padded[h : h + 3, w : w + 3]  # [3, 3, colours]
+                out[h, w] = np.einsum("hwc,fchw->f", patch, kernel) + bias
+        image = np.maximum(out, 0.0)
+    return weights["pi.net.mlp.0.weight"] @ image.reshape(-1) + weights["pi.net.mlp.0.bias"]
+
+
+@pytest.fixture
+def actor():
+    made = PublishedActor(spec_of(read(Savanna, {})))
+    made.load(drawn_weights())
+    return made
+
+
+def test_its_net_is_the_one_described(actor, scene):
+    import torch
+
+    rng = np.random.default_rng(1)
+    planes = rng.uniform(0.0, 3.0, (40, 5, 9, 9)).astype(np.float32)
+    (scores,) = actor._forward(torch.from_numpy(planes))
+    by_hand = np.array([scores_by_hand(drawn_weights(), one) for one in planes])
+    assert np.abs(scores.numpy() - by_hand).max() < 1e-5
+
+
+def test_it_takes_the_action_with_the_highest_score(scene):
+    def loaded(spec):
+        made = PublishedActor(spec)
+        made.load(drawn_weights())
+        return made
+
+    seen = scene(species="prey").put(2, (0, 0), energy=3.0).put(3, (1, 2), (-3, 0), energy=2.0)
+    best = int(scores_by_hand(drawn_weights(), seen.planes).argmax())
+    assert seen.act(loaded) == seen.spec.groups[seen.group].heads[0].choices[best]
+
+
+def test_without_weights_it_does_not_play(scene):
+    with pytest.raises(ContractError, match="plays only with weights"):
+        scene().act(PublishedActor)
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"observation": "compact"},
+        {"predator_obs_range": 7, "prey_obs_range": 7},
+        {"type_1_action_range": 5},
+        {"include_visibility_channel": False},
+    ],
+)
+def test_a_savanna_it_cannot_see_is_refused(settings):
+    with pytest.raises(SettingsError, match=r"sees float32 planes \(5, 9, 9\) and has 9 moves"):
+        PublishedActor(spec_of(read(Savanna, settings)))
+
+
+def test_a_group_it_cannot_see_is_refused(scene):
+    def loaded(spec):
+        made = PublishedActor(spec)
+        made.load(drawn_weights())
+        return made
+
+    with pytest.raises(ContractError, match="cannot play type_2_prey"):
+        scene(species="prey", type_=2, reach=5).act(loaded)
+
+
+@pytest.mark.parametrize("name", ["cnn.4.bias", "pi.net.mlp.0.weight"])
+def test_weights_that_do_not_fit_are_refused(name):
+    actor, weights = PublishedActor(spec_of(read(Savanna, {}))), drawn_weights()
+    with pytest.raises(SettingsError, match=f"'{name}' must have shape"):
+        actor.load(weights | {name: np.zeros((2, 2), dtype=np.float32)})
+    del weights[name]
+    with pytest.raises(SettingsError, match=f"lack '{name}'"):
+        actor.load(weights)
+
+
+def test_the_published_actors_live_together(play_published):
+    outcomes = play_published(4)
+    table = {figure.name: figure.value for figure in published_table(outcomes)}
+    assert table["mean episode length"] > 300
+    assert 0.5 < table["share of capture attempts that succeed"] < 0.8
+    assert 5 < table["mean alive predators"] < 20
+    assert 15 < table["mean alive prey"] < 50
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(900)
+def test_over_30_seeds_the_published_actors_land_in_the_published_ranges(play_published):
+    table = published_table(play_published(30))
+    assert [figure for figure in table if not figure.accepted] == []

@@ -1,0 +1,71 @@
+"""The promises of every policy, kept in a small savanna."""
+
+import numpy as np
+import pytest
+
+from kinfolk.policies.resolve import ResolvedPolicy
+from kinfolk.policies.resolve import resolve as resolve_uri
+from kinfolk.policies.savanna.published import WEIGHTS
+from kinfolk.testing import policy_contract, transcript
+from kinfolk.testing.policy_contract import PolicyContract
+from kinfolk.worlds import WORLDS
+
+if "savanna" not in WORLDS or not hasattr(PolicyContract, "world_settings"):
+    pytest.skip("the contract cannot build a small savanna yet", allow_module_level=True)
+
+ACTOR = "class:kinfolk.policies.savanna.published.PublishedActor"
+SMALL = {
+    "grid_size": 9,
+    "manual_wall_positions": [[3, 3], [3, 4], [3, 5], [6, 1]],
+    "initial_num_grass": 14,
+    "n_initial_active_type_1_predator": 3,
+    "n_initial_active_type_1_prey": 5,
+    "prey_creation_energy_threshold": 4.0,
+    "max_rows": 24,
+    "max_steps": 40,
+}
+
+
+class TestScriptsOnFloats(PolicyContract):
+    world, world_settings = "savanna", SMALL
+
+    @pytest.fixture(params=["random", "noop", "hunter", "grazer"])
+    def uri(self, request):
+        return f"kin://{request.param}"
+
+
+class TestScriptsOnWordsWithTwoTypes(PolicyContract):
+    world = "savanna"
+    world_settings = SMALL | {
+        "observation": "compact",
+        "prey_obs_range": 7,
+        "type_2_action_range": 5,
+        "n_initial_active_type_2_predator": 2,
+        "n_initial_active_type_2_prey": 2,
+        "mutation_rate_prey": 0.2,
+    }
+
+    @pytest.fixture(params=["hunter", "grazer"])
+    def uri(self, request):
+        return f"kin://{request.param}"
+
+
+class TestThePublishedActor(PolicyContract):
+    world, world_settings = "savanna", SMALL
+
+    @pytest.fixture
+    def uri(self, monkeypatch):
+        """A URI that resolves to drawn weights: the contract reads no file."""
+        rng = np.random.default_rng(2)
+        drawn = {
+            name: (rng.standard_normal(shape) / np.sqrt(np.prod(shape[1:]))).astype(np.float32)
+            for name, shape in WEIGHTS.items()
+        }
+
+        def resolve_with_weights(uri):
+            plain = resolve_uri(uri)
+            return ResolvedPolicy(plain.class_path, plain.settings, drawn)
+
+        for module in (policy_contract, transcript):
+            monkeypatch.setattr(module, "resolve", resolve_with_weights)
+        return ACTOR
