@@ -11,8 +11,8 @@ from rich.text import Text
 
 HERE = Path(__file__).parent
 COMMAND = (
-    "kinfolk eval --world probe --slot herd=kin://probe-plain --slot pack=kin://random "
-    "--map grazer=herd --map hunter=pack --episodes 500 --engine processes"
+    "kinfolk eval --world savanna --slot hunters=kin://hunter --slot herd=kin://grazer "
+    "--map type_1_predator=hunters --map type_1_prey=herd --episodes 100 --engine processes --plot"
 )
 
 
