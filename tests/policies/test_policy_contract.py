@@ -13,7 +13,8 @@ class TestEveryPolicyOnTheProbe(PolicyContract):
 
 
 def test_no_policy_is_left_out():
-    assert set(POLICIES) == {
+    # Those of the savanna are held to the contract in savanna/.
+    assert set(POLICIES) - {"hunter", "grazer"} == {
         "random",
         "noop",
         "probe-plain",

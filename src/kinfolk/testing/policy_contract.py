@@ -1,8 +1,12 @@
-"""What every policy promises, as tests: subclass, and give a `uri` and the `world` it plays."""
+"""What every policy promises, as tests: subclass, and give a `uri` and the `world` it plays.
+
+`world_settings` make that world small.
+"""
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Mapping
+from typing import Any, ClassVar
 
 import numpy as np
 import pytest
@@ -62,6 +66,7 @@ class PolicyContract:
     """The promises of `kinfolk.policies.base.Policy`."""
 
     world = "probe"
+    world_settings: ClassVar[Mapping[str, Any]] = {}  # keep it small: many episodes are played
 
     @pytest.fixture
     def uri(self) -> str:
@@ -69,14 +74,14 @@ class PolicyContract:
         raise NotImplementedError
 
     def _play(self, uri: str, worlds: int) -> tuple[Play, Recorded]:
-        game = build_world(self.world, {}, worlds)
+        game = build_world(self.world, self.world_settings, worlds)
         policy = Recorded(build(resolve(uri), game.spec))
         slots = [Slot("all", policy)]
         return Play(game, slots, slot_table(game.spec, ["all"]), 5, range(worlds)), policy
 
     @pytest.mark.parametrize("batch", [1, 2, 31])
     def test_the_size_of_the_batch_has_no_effect(self, uri: str, batch: int) -> None:
-        arguments: dict[str, Any] = {"seed": 3, "episodes": range(31)}
+        arguments: dict[str, Any] = {"seed": 3, "episodes": range(31), **self.world_settings}
         one = transcript(self.world, {"all": uri}, batch=batch, **arguments)
         assert one == transcript(self.world, {"all": uri}, batch=64, **arguments)
 
