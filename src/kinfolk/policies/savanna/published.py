@@ -3,7 +3,7 @@
 They were trained with RLlib for 1,000 iterations. RLlib takes an observation of three axes for an
 image with the colours last, so the planes `(5, 9, 9)` are read as height 5, width 9 and nine
 colours: a "colour" is a column y of the window, and what the filters slide over are the planes and
-the rows x. That is no slip of ours; read in any other way the same weights play badly.
+the rows x. With x and y exchanged the same weights last 53 steps instead of 700.
 """
 
 from __future__ import annotations
