@@ -16,3 +16,12 @@ hypothesis.settings.load_profile("kinfolk")
 @pytest.fixture
 def root() -> Path:
     return ROOT
+
+
+@pytest.fixture
+def golden() -> Path:
+    """Recordings of the published savanna, which lie beside the project and not in it."""
+    folder = Path(os.environ.get("KINFOLK_GOLDEN", ROOT.parent / "shared" / "golden")) / "savanna"
+    if not folder.is_dir():
+        pytest.skip(f"There are no golden recordings in {folder}.")
+    return folder

@@ -1,8 +1,5 @@
 """Hand-drawn windows, the published weights, and games between savanna policies."""
 
-import os
-from pathlib import Path
-
 import numpy as np
 import pytest
 
@@ -11,14 +8,12 @@ from kinfolk.core.settings import read
 from kinfolk.play.episode import Play, play_episodes
 from kinfolk.play.slots import Slot, slot_table
 from kinfolk.policies.base import Rows, allocate
-from kinfolk.policies.resolve import ResolvedPolicy, build
-from kinfolk.policies.savanna.published_table import PRESET, SLOTS
+from kinfolk.policies.resolve import build
 from kinfolk.worlds.savanna.layout import spec_of
 from kinfolk.worlds.savanna.settings import Savanna
 from kinfolk.worlds.savanna.world import SavannaWorld
 
 WALL, PREDATOR, PREY, GRASS, SEEN = range(5)
-GOLDEN = Path(__file__).resolve().parents[4] / "shared" / "golden"
 ACTOR = "kinfolk.policies.savanna.published.PublishedActor"
 
 
@@ -87,25 +82,10 @@ def scene():
 def _play(settings, predator, prey, episodes, seed=0):
     world = SavannaWorld(read(Savanna, settings), episodes)
     made = [Slot(n, build(r, world.spec)) for n, r in (("predator", predator), ("prey", prey))]
-    table = slot_table(world.spec, ["predator", "prey"], SLOTS)
+    table = slot_table(world.spec, ["predator", "prey"], {"type_1_prey": "prey"})
     return list(play_episodes(Play(world, made, table, seed, range(episodes))))
 
 
 @pytest.fixture
 def play():
     return _play
-
-
-@pytest.fixture
-def play_published():
-    """Plays the published actors for some seeds, as one batch of worlds."""
-    golden = Path(os.environ.get("KINFOLK_GOLDEN", GOLDEN)) / "savanna"
-    if not (golden / "weights_ppo_prey.npz").exists():
-        pytest.skip(f"the published weights are not in {golden}")
-
-    def resolved(species):
-        with np.load(golden / f"weights_ppo_{species}.npz", allow_pickle=False) as arrays:
-            return ResolvedPolicy(ACTOR, {}, dict(arrays))
-
-    settings = dict(SavannaWorld.presets[PRESET])
-    return lambda seeds: _play(settings, resolved("predator"), resolved("prey"), seeds)
