@@ -47,6 +47,7 @@ def eval_command(
     from kinfolk.store.keep import keep
     from kinfolk.store.run import create, open_run
 
+    say_if_cold()
     workers = make_engine(engine, jobs)
     if resume is not None:
         run = open_run(resume)
@@ -74,7 +75,6 @@ def eval_command(
     if run.status == "done":
         summary = list(run.events())[-1]
     else:
-        say_if_cold()
         try:
             with progress("Episodes", settings.episodes, done) as tell:
                 for event in keep(run, lambda snapshot: evaluate(settings, workers, snapshot)):

@@ -33,8 +33,8 @@ def play(
     lineup = pairs("--slot", slot)
     game = build_world(world, from_flags(rule), 1, preset)
     table = slot_table(game.spec, list(lineup), pairs("--map", mapping))
+    say_if_cold()  # before policies are built: they may compile then
     slots = [Slot(name, build(resolve(uri), game.spec)) for name, uri in lineup.items()]
-    say_if_cold()
     game.watch(True)
     loop = Play(game, slots, table, seed, range(1))
     happenings, results = [], []

@@ -6,7 +6,7 @@ import numpy as np
 import numpy.typing as npt
 
 from kinfolk.core.arrays import Bools, Ints
-from kinfolk.core.jit import expanded, inline
+from kinfolk.core.jit import inline
 from kinfolk.core.keys import below, fold, uniform
 from kinfolk.lineage.kernels import kin_birth
 from kinfolk.worlds.savanna.cells import enter, ground_of, reveal
@@ -89,7 +89,7 @@ def kick_back(s: State, log: Log, w: int, row: int, pay: float, child: int) -> N
         note(log, w, KICK_BACK, uid, child, pay)
 
 
-@expanded
+@inline
 def settle(s: State, w: int, row: int, parent: int, energy: float) -> int:
     """Begin a life in `row` as a child of the life in the row `parent`; returns its uid."""
     uid: int = s.next_uid[w]
@@ -111,7 +111,7 @@ def settle(s: State, w: int, row: int, parent: int, energy: float) -> int:
     return uid
 
 
-@expanded
+@inline
 def bear(s: State, r: Rules, log: Log, w: int, k: int, row: int, kind: int, cell: int) -> None:
     """A child on `cell`: energy goes from parent to child, and the parent's reward is set."""
     g = ground_of(s)
@@ -147,7 +147,7 @@ def bear(s: State, r: Rules, log: Log, w: int, k: int, row: int, kind: int, cell
             kick_back(s, log, w, row, pay, uid)
 
 
-@expanded
+@inline
 def attempt(
     s: State, r: Rules, log: Log, cells: Ints, w: int, k: int, row: int, newborns: int
 ) -> int:

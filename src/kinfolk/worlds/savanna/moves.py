@@ -5,7 +5,7 @@ from __future__ import annotations
 from math import sqrt
 
 from kinfolk.core.arrays import Bools, Floats, Ints
-from kinfolk.core.jit import expanded, inline
+from kinfolk.core.jit import inline
 from kinfolk.worlds.savanna.cells import Ground, enter, leave, reveal, vacate
 from kinfolk.worlds.savanna.rules import Rules
 from kinfolk.worlds.savanna.state import (
@@ -43,7 +43,7 @@ def clear_line(wall: Bools, size: int, x0: int, y0: int, x1: int, y1: int) -> bo
     return True
 
 
-@expanded
+@inline
 def obstacle(
     wall: Bools, size: int, look: bool, taken: bool, x: int, y: int, to_x: int, to_y: int
 ) -> int:
