@@ -1,0 +1,88 @@
+"""Small numbers that stand for things: what is on a cell, what an agent holds, what is counted."""
+
+from __future__ import annotations
+
+ELEMENTS = ("carbon", "oxygen", "germanium", "silicon")
+GEARS = ("none", "aligner", "scrambler", "miner", "scout")
+NO_GEAR, ALIGNER, SCRAMBLER, MINER, SCOUT = range(len(GEARS))
+VIBES = ("default", "heart", "gear", "scrambler", "aligner", "miner", "scout")
+MOVES = ("noop", "north", "south", "west", "east")
+
+# What is on a cell: an element is `kind - EXTRACTOR`, the gear of a station `kind - STATION + 1`.
+KINDS = (
+    "empty",
+    "wall",
+    "agent",
+    *(f"{element}_extractor" for element in ELEMENTS),
+    "hub",
+    "chest",
+    *(f"{gear}_station" for gear in GEARS[1:]),
+    "junction",
+    "ship",
+)
+EMPTY, WALL, AGENT, EXTRACTOR = 0, 1, 2, 3
+HUB, CHEST, STATION, JUNCTION, SHIP = 7, 8, 9, 13, 14
+
+# A cell as a team sees it, one word of 16 bits: `layout` tells it as a table.
+KIND_MASK = 15
+OWNERS = ("nobody", "own", "clips", "other")
+NOBODY, OWN, CLIPS, OTHER = range(len(OWNERS))
+OWNER_SHIFT, GEAR_SHIFT, VIBE_SHIFT = 4, 6, 9
+FRIENDLY_AREA, ENEMY_AREA = 1 << 12, 1 << 13
+AREA_MASK = FRIENDLY_AREA | ENEMY_AREA
+
+# Columns of `State.body`; those before SUCCEEDED are shown to the agent as they are.
+BODY = (
+    "hp",
+    "energy",
+    *ELEMENTS,
+    "hearts",
+    "influence",
+    "gear",
+    "vibe",
+    "last_action_succeeded",
+    "cell",
+    "spawn",
+)
+HP, ENERGY, CARGO = 0, 1, 2
+HEARTS, INFLUENCE, GEAR, VIBE, SUCCEEDED, CELL, SPAWN = range(6, len(BODY))
+STORE_HEARTS = 4  # column of `State.store`, after the elements
+
+# Rows of the table of limits.
+HP_LIMIT, ENERGY_LIMIT, CARGO_LIMIT, HEARTS_LIMIT, INFLUENCE_LIMIT = range(5)
+
+# Counted for every life, columns of `State.stats`.
+STATISTICS = (
+    "aligned",
+    "scrambled",
+    *(f"{element}_mined" for element in ELEMENTS),
+    "deposited",
+    "hearts_made",
+    "hearts_taken",
+    "hearts_spent",
+    "gear_changes",
+    "explored",  # cells of the map that were ever in its window
+    "moves",
+    "bumps_failed",  # into a wall, an agent, or an object that could not be used
+    "actions_without_energy",
+    "ticks_without_motion",
+    "ticks_at_hp_0",
+)
+ALIGNED, SCRAMBLED, MINED = 0, 1, 2
+(
+    DEPOSITED,
+    HEARTS_MADE,
+    HEARTS_TAKEN,
+    HEARTS_SPENT,
+    GEAR_CHANGES,
+    EXPLORED,
+    MOVED,
+    BUMPS_FAILED,
+    WITHOUT_ENERGY,
+    MOTIONLESS,
+    EXHAUSTED_TICKS,
+) = range(6, len(STATISTICS))
+
+# Counted for every team and, as the last row, for the clips: columns of `State.team_stats`.
+TEAM_STATISTICS = ("junction_ticks", "junctions_won", "junctions_lost", "births")
+JUNCTION_TICKS, WON, LOST, BIRTHS = range(len(TEAM_STATISTICS))

@@ -1,0 +1,168 @@
+"""The settings that kernels read, as numbers and small tables."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from kinfolk.core.arrays import Ints
+from kinfolk.worlds.cogsguard.codes import ALIGNER, ELEMENTS, GEARS, MINER, SCOUT, SCRAMBLER
+from kinfolk.worlds.cogsguard.settings import Cogsguard
+
+# Cover of a hub in edition F: more than any number of junctions, so that both can be told apart.
+HUB_COVER = 1 << 20
+FINE = 1024  # edition A: steps of strength per cell of distance, so that sums are whole
+_MOST_HELD = 65_535  # of anything
+FROM_JUNCTION, FROM_HUB = 0, 1  # sources of area
+
+
+class Rules(NamedTuple):
+    """Cells are numbered over the map and `pad` cells of wall around it, `stride` to a line."""
+
+    height: int
+    width: int
+    pad: int
+    stride: int
+    teams: int  # also the owner that stands for the clips
+    rows_per_team: int
+    agents: int
+    max_steps: int
+    territory: bool  # edition A: territory, network and hearts from the hub
+    steps: Ints  # [5] from cell to cell, by move
+    limits: Ints  # [5 limits, 5 gears]
+    start_hp: int
+    hp_upkeep: int
+    influence_upkeep: int
+    move_cost: int
+    day_period: int
+    day_length: int
+    solar_day: int
+    solar_night: int
+    area_gain: Ints  # [friendly, enemy; hp, energy, influence]
+    reach: Ints  # [2 sources] cells an area goes to each side
+    strength: Ints  # [2 sources, squared distance]
+    extractor_stock: int
+    mine: Ints  # [5 gears]
+    store_start: Ints  # [elements and hearts]
+    store_cap: int
+    deposit_most: int
+    heart_price: Ints  # [4 elements]
+    gear_price: Ints  # [5 gears, 4 elements]
+    align_hearts: int
+    align_influence: int
+    scramble_hearts: int
+    clips: bool
+    clips_seed: Ints  # [first tick, period] and likewise below
+    clips_align: Ints
+    clips_scramble: Ints
+    ships: Ints
+    clips_reach: int  # reaches are squared
+    ships_reach: int
+    align_reach: int
+    align_hub_reach: int
+    network_reach: int
+    temple: bool
+    temple_cooldown: int
+
+
+def limit(base: int, *modifiers: int) -> int:
+    """An inventory limit: gear replaces the base, it does not add to it."""
+    return min(_MOST_HELD, max(base, sum(modifiers)))
+
+
+def rules_of(given: Cogsguard) -> Rules:
+    """Lay out settings for the kernels."""
+    height, width = given.shape
+    pad = given.window_radius
+    stride = width + 2 * pad
+    reach, strength = _areas(given)
+    mine = [given.mine_amount] * len(GEARS)
+    mine[MINER] = given.mine_amount_miner
+    names = ("start_hp", "hp_upkeep", "influence_upkeep", "day_period", "day_length", "solar_day")
+    names += ("solar_night", "extractor_stock", "store_cap", "deposit_most")
+    names += ("align_hearts", "align_influence", "scramble_hearts", "temple", "temple_cooldown")
+    names += ("teams", "rows_per_team", "agents", "max_steps")
+    reaches = ("clips_reach", "ships_reach", "align_reach", "align_hub_reach", "network_reach")
+    return Rules(
+        **{name: getattr(given, name) for name in names},
+        **{name: getattr(given, name) ** 2 for name in reaches},
+        height=height,
+        width=width,
+        pad=pad,
+        stride=stride,
+        territory=given.edition == "A",
+        steps=np.array([0, -stride, stride, -1, 1], dtype=np.int64),
+        limits=_limits(given),
+        move_cost=0 if given.free_moves else given.move_cost,
+        area_gain=np.array(
+            [
+                [
+                    given.hp_friendly_area,
+                    given.energy_friendly_area,
+                    given.influence_friendly_area,
+                ],
+                [-given.hp_enemy_area, 0, -given.influence_enemy_area],
+            ],
+            dtype=np.int64,
+        ),
+        reach=reach,
+        strength=strength,
+        mine=np.array(mine, dtype=np.int64),
+        store_start=np.array([given.store_elements] * 4 + [given.store_hearts], dtype=np.int64),
+        heart_price=np.full(len(ELEMENTS), given.heart_price, dtype=np.int64),
+        gear_price=_gear_price(given),
+        clips=given.clips != "off",
+        clips_seed=_timer(given, given.clips_seed_at, given.clips_seed_every),
+        clips_align=_timer(given, given.clips_align_from, given.clips_align_every),
+        clips_scramble=_timer(given, given.clips_scramble_from, given.clips_scramble_every),
+        ships=_timer(given, given.ships_from, given.ships_every),
+    )
+
+
+def _timer(given: Cogsguard, first: int, period: int) -> Ints:
+    if given.clips == "aggressive":
+        period = max(1, period // 2)
+    return np.array([first, period], dtype=np.int64)
+
+
+def _limits(given: Cogsguard) -> Ints:
+    """By what is limited and by gear, in the order of `codes`."""
+    modifiers = (
+        (given.hp_limit, {SCOUT: given.hp_scout, SCRAMBLER: given.hp_scrambler}),
+        (given.energy_limit, {SCOUT: given.energy_scout}),
+        (given.cargo_limit, {MINER: given.cargo_miner}),
+        (given.hearts_limit, {}),
+        (given.influence_limit, {ALIGNER: given.influence_aligner}),
+    )
+    table = [
+        [limit(base, by_gear.get(gear, 0)) for gear in range(len(GEARS))]
+        for base, by_gear in modifiers
+    ]
+    return np.array(table, dtype=np.int64)
+
+
+def _gear_price(given: Cogsguard) -> Ints:
+    """Aligners cost most carbon, scramblers oxygen, miners germanium, scouts silicon."""
+    table = np.full((len(GEARS), len(ELEMENTS)), given.gear_price_other, dtype=np.int64)
+    for element in range(len(ELEMENTS)):
+        table[element + 1, element] = given.gear_price_main
+    table[0] = 0
+    return table
+
+
+def _areas(given: Cogsguard) -> tuple[Ints, Ints]:
+    """How far areas reach and how strong they are, for junctions and hubs."""
+    if given.edition == "A":
+        reach = (given.junction_strength, given.hub_strength)
+    else:
+        reach = (given.area_radius, given.area_radius)
+    table = np.zeros((2, 2 * max(reach) ** 2 + 1), dtype=np.int64)
+    for source in (FROM_JUNCTION, FROM_HUB):
+        for squared in range(reach[source] ** 2 + 1):
+            if given.edition == "A":
+                far = int(np.floor(np.sqrt(squared) * FINE + 0.5))
+                table[source, squared] = max(0, reach[source] * FINE - far)
+            else:
+                table[source, squared] = HUB_COVER if source == FROM_HUB else 1
+    return np.array(reach, dtype=np.int64), table
