@@ -16,12 +16,15 @@ from kinfolk.worlds.cogsguard.codes import (
     EMPTY,
     ENEMY_AREA,
     FRIENDLY_AREA,
+    HELD,
     JUNCTION,
     LOST,
     NOBODY,
     OTHER,
     OWN,
     OWNER_SHIFT,
+    WHERE,
+    WHOSE,
     WON,
 )
 from kinfolk.worlds.cogsguard.rules import FROM_JUNCTION, HUB_COVER, Rules
@@ -34,34 +37,15 @@ class Land(NamedTuple):
     shown: Words
     index: Numbers
     cover: Numbers
-    held: Ints
-    junctions: Ints
-    junction_cell: Ints
-    junction_owner: Ints
-    extractor_stock: Ints
-    hub_cell: Ints
-    ships: Ints
-    ship_cell: Ints
-    team_stats: Ints
+    junction: Ints
+    home: Ints
+    teams: Ints
 
 
 @inline
 def land_of(s: State) -> Land:
     """The land of a state: the same arrays."""
-    return Land(
-        s.shown,
-        s.index,
-        s.cover,
-        s.held,
-        s.junctions,
-        s.junction_cell,
-        s.junction_owner,
-        s.extractor_stock,
-        s.hub_cell,
-        s.ships,
-        s.ship_cell,
-        s.team_stats,
-    )
+    return Land(s.shown, s.index, s.cover, s.junction, s.home, s.teams)
 
 
 @inline
@@ -128,28 +112,29 @@ def mark_area(view: Words, cover: Numbers, territory: bool, w: int, cell: int) -
 @inline
 def radiate(land: Land, r: Rules, w: int, owner: int, cell: int, source: int, sign: int) -> None:
     """Add the area of a junction, hub or ship around `cell`, or with `sign` -1 take it away."""
-    reach = r.reach[source]
+    shown, cover, strength, territory = land.shown, land.cover, r.strength, r.territory
+    reach = r.junction_area if source == FROM_JUNCTION else r.hub_area
     at_y, at_x = cell // r.stride, cell % r.stride
     for y in range(max(at_y - reach, r.pad), min(at_y + reach + 1, r.pad + r.height)):
         for x in range(max(at_x - reach, r.pad), min(at_x + reach + 1, r.pad + r.width)):
-            amount = r.strength[source, (y - at_y) * (y - at_y) + (x - at_x) * (x - at_x)]
+            amount = strength[source, (y - at_y) * (y - at_y) + (x - at_x) * (x - at_x)]
             if amount != 0:
                 here = y * r.stride + x
-                land.cover[w, owner, here] += sign * amount
-                mark_area(land.shown, land.cover, r.territory, w, here)
+                cover[w, owner, here] += sign * amount
+                mark_area(shown, cover, territory, w, here)
 
 
 @inline
-def hand_over(land: Land, r: Rules, w: int, junction: int, owner: int) -> None:
+def hand_over(land: Land, r: Rules, w: int, number: int, owner: int) -> None:
     """A junction changes hands; -1 makes it nobody's."""
-    cell, old = land.junction_cell[w, junction], land.junction_owner[w, junction]
+    cell, old = land.junction[w, number, WHERE], land.junction[w, number, WHOSE]
     for turn in range(2):
         who = old if turn == 0 else owner
         if who >= 0:
             radiate(land, r, w, who, cell, FROM_JUNCTION, 2 * turn - 1)
-            land.held[w, who] += 2 * turn - 1
-            land.team_stats[w, who, LOST if turn == 0 else WON] += 1
-    land.junction_owner[w, junction] = owner
+            land.teams[w, who, HELD] += 2 * turn - 1
+            land.teams[w, who, LOST if turn == 0 else WON] += 1
+    land.junction[w, number, WHOSE] = owner
     put(land.shown, w, cell, JUNCTION, owner, 0)
 
 

@@ -34,9 +34,7 @@ from kinfolk.worlds.cogsguard.state import Bits, State, Words
 class Folk(NamedTuple):
     """The part of the state that agents carry with them, and their teams' stores."""
 
-    uid: Ints
     body: Ints
-    seen: Bits
     stats: Ints
     store: Ints
 
@@ -44,7 +42,7 @@ class Folk(NamedTuple):
 @inline
 def folk_of(s: State) -> Folk:
     """The folk of a state: the same arrays."""
-    return Folk(s.uid, s.body, s.seen, s.stats, s.store)
+    return Folk(s.body, s.stats, s.store)
 
 
 @inline

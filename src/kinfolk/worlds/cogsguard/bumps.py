@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from kinfolk.core.arrays import Bools, Ints
+from kinfolk.core.arrays import Ints
 from kinfolk.core.jit import inline
 from kinfolk.worlds.cogsguard.areas import Land, clear, hand_over
 from kinfolk.worlds.cogsguard.bodies import Folk, carried, fit, show
 from kinfolk.worlds.cogsguard.codes import (
     ALIGNED,
     ALIGNER,
+    BROKEN,
     CARGO,
     CARGO_LIMIT,
     CHEST,
@@ -26,11 +27,13 @@ from kinfolk.worlds.cogsguard.codes import (
     JUNCTION,
     KIND_MASK,
     MINED,
+    MINER,
     SCRAMBLED,
     SCRAMBLER,
     SHIP,
     STATION,
     STORE_HEARTS,
+    WHOSE,
 )
 from kinfolk.worlds.cogsguard.log import (
     ALIGN,
@@ -41,34 +44,34 @@ from kinfolk.worlds.cogsguard.log import (
     HEART_TAKEN,
     MINE,
     SCRAMBLE,
-    Log,
     note,
 )
-from kinfolk.worlds.cogsguard.network import in_align_reach, prune
-from kinfolk.worlds.cogsguard.rules import Rules
+from kinfolk.worlds.cogsguard.network import in_align_reach
+from kinfolk.worlds.cogsguard.rules import HEART, Rules
 
 
 @inline
-def mine(land: Land, folk: Folk, r: Rules, log: Log, w: int, row: int, cell: int, what: int) -> bool:
+def mine(land: Land, folk: Folk, r: Rules, log: Ints, w: int, row: int, cell: int, what: int) -> bool:
     """Take elements out of an extractor, as many as gear, stock and free cargo allow."""
-    body, number = folk.body, land.index[w, cell]
+    body, stock = folk.body, int(land.index[w, cell])
     gear = body[w, row, GEAR]
     free = r.limits[CARGO_LIMIT, gear] - carried(body, w, row)
-    amount = min(r.mine[gear], land.extractor_stock[w, number], free)
+    amount = r.mine_amount_miner if gear == MINER else r.mine_amount
+    amount = min(amount, stock, free)
     if amount <= 0:
         return False
     body[w, row, CARGO + what] += amount
     folk.stats[w, row, MINED + what] += amount
-    land.extractor_stock[w, number] -= amount
-    note(log, w, MINE, folk.uid[w, row], what, amount)
-    if land.extractor_stock[w, number] == 0:
+    land.index[w, cell] = stock - amount
+    note(log, w, MINE, row, what, amount)
+    if stock == amount:
         clear(land, w, cell)
-        note(log, w, EXTRACTOR_EMPTIED, folk.uid[w, row], what, number)
+        note(log, w, EXTRACTOR_EMPTIED, row, what, cell)
     return True
 
 
 @inline
-def deposit(folk: Folk, r: Rules, log: Log, w: int, row: int, team: int) -> bool:
+def deposit(folk: Folk, r: Rules, log: Ints, w: int, row: int, team: int) -> bool:
     """Put elements into the team's store, some of each, up to its cap."""
     total = 0
     for element in range(4):
@@ -78,22 +81,24 @@ def deposit(folk: Folk, r: Rules, log: Log, w: int, row: int, team: int) -> bool
             folk.body[w, row, CARGO + element] -= amount
             folk.store[w, team, element] += amount
             total += amount
-            note(log, w, DEPOSIT, folk.uid[w, row], element, amount)
+            note(log, w, DEPOSIT, row, element, amount)
     folk.stats[w, row, DEPOSITED] += total
     return total > 0
 
 
 @inline
-def can_pay(store: Ints, prices: Ints, w: int, team: int) -> bool:
-    """Whether a store has enough of every element."""
+def pay(store: Ints, prices: Ints, w: int, team: int, what: int) -> bool:
+    """Take the price of a heart or gear out of a store, if it has enough of every element."""
     for element in range(4):
-        if store[w, team, element] < prices[element]:
+        if store[w, team, element] < prices[what, element]:
             return False
+    for element in range(4):
+        store[w, team, element] -= prices[what, element]
     return True
 
 
 @inline
-def get_heart(folk: Folk, r: Rules, log: Log, w: int, row: int, team: int) -> bool:
+def get_heart(folk: Folk, r: Rules, log: Ints, w: int, row: int, team: int) -> bool:
     """Take a heart from the store; if it has none, have one made for elements."""
     body = folk.body
     if body[w, row, HEARTS] >= r.limits[HEARTS_LIMIT, body[w, row, GEAR]]:
@@ -101,49 +106,45 @@ def get_heart(folk: Folk, r: Rules, log: Log, w: int, row: int, team: int) -> bo
     if folk.store[w, team, STORE_HEARTS] > 0:
         folk.store[w, team, STORE_HEARTS] -= 1
         folk.stats[w, row, HEARTS_TAKEN] += 1
-        note(log, w, HEART_TAKEN, folk.uid[w, row], team, 1)
+        note(log, w, HEART_TAKEN, row, team, 1)
     else:
-        if not can_pay(folk.store, r.heart_price, w, team):
+        if not pay(folk.store, r.prices, w, team, HEART):
             return False
-        for element in range(4):
-            folk.store[w, team, element] -= r.heart_price[element]
         folk.stats[w, row, HEARTS_MADE] += 1
-        note(log, w, HEART_MADE, folk.uid[w, row], team, 1)
+        note(log, w, HEART_MADE, row, team, 1)
     body[w, row, HEARTS] += 1
     return True
 
 
 @inline
-def equip(land: Land, folk: Folk, r: Rules, log: Log, w: int, row: int, team: int, gear: int) -> bool:
+def equip(land: Land, folk: Folk, r: Rules, log: Ints, w: int, row: int, team: int, gear: int) -> bool:
     """Change gear, paid from the store; what the new gear cannot hold is dropped."""
     old = folk.body[w, row, GEAR]
-    if old == gear or not can_pay(folk.store, r.gear_price[gear], w, team):
+    if old == gear or not pay(folk.store, r.prices, w, team, gear):
         return False
-    for element in range(4):
-        folk.store[w, team, element] -= r.gear_price[gear, element]
     folk.body[w, row, GEAR] = gear
     fit(folk.body, r.limits, w, row)
     show(land.shown, folk.body, w, row, team)
     folk.stats[w, row, GEAR_CHANGES] += 1
-    note(log, w, GEAR_CHANGE, folk.uid[w, row], old, gear)
+    note(log, w, GEAR_CHANGE, row, old, gear)
     return True
 
 
 @inline
 def use_junction(
-    land: Land, folk: Folk, r: Rules, log: Log, linked: Bools, w: int, row: int, team: int, j: int
+    land: Land, folk: Folk, r: Rules, log: Ints, w: int, row: int, team: int, j: int
 ) -> bool:
     """Deposit at one's own junction; align nobody's; scramble an enemy's.
 
     Edition A lets aligners take an enemy's junction too, and both deeds may cut others off.
     """
-    body, owner = folk.body, land.junction_owner[w, j]
+    body, owner = folk.body, land.junction[w, j, WHOSE]
     if owner == team:
         return deposit(folk, r, log, w, row, team)
     gear, hearts = body[w, row, GEAR], body[w, row, HEARTS]
     aligns = gear == ALIGNER and hearts >= r.align_hearts
     if r.territory:
-        aligns = aligns and in_align_reach(land, r, w, team, j)
+        aligns = aligns and in_align_reach(land.junction, land.home, r, w, team, j)
     else:
         aligns = aligns and owner < 0
     aligns = aligns and body[w, row, INFLUENCE] >= r.align_influence
@@ -153,25 +154,25 @@ def use_junction(
     body[w, row, HEARTS] -= price
     folk.stats[w, row, HEARTS_SPENT] += price
     folk.stats[w, row, ALIGNED if aligns else SCRAMBLED] += 1
-    note(log, w, ALIGN if aligns else SCRAMBLE, folk.uid[w, row], j, owner)
+    note(log, w, ALIGN if aligns else SCRAMBLE, row, j, owner)
     hand_over(land, r, w, j, team if aligns else -1)
     if r.territory and owner >= 0:
-        prune(land, r, log, w, owner, linked)
+        land.teams[w, owner, BROKEN] = 1  # `network.prune` looks when all have acted
     return True
 
 
 @inline
 def bump(
-    land: Land, folk: Folk, r: Rules, log: Log, linked: Bools, w: int, row: int, team: int, cell: int
+    land: Land, folk: Folk, r: Rules, log: Ints, w: int, row: int, team: int, cell: int
 ) -> bool:
     """Use what is on `cell`; False if that does nothing."""
-    kind, number = int(land.shown[w, team, cell]) & KIND_MASK, land.index[w, cell]
+    kind, number = int(land.shown[w, team, cell]) & KIND_MASK, int(land.index[w, cell])
     if kind < EXTRACTOR or kind == SHIP:
         return False
     if kind < HUB:
         return mine(land, folk, r, log, w, row, cell, kind - EXTRACTOR)
     if kind == JUNCTION:
-        return use_junction(land, folk, r, log, linked, w, row, team, number)
+        return use_junction(land, folk, r, log, w, row, team, number)
     if number != team:  # hubs, chests and stations serve their own team
         return False
     if kind >= STATION:

@@ -83,6 +83,12 @@ ALIGNED, SCRAMBLED, MINED = 0, 1, 2
     EXHAUSTED_TICKS,
 ) = range(6, len(STATISTICS))
 
-# Counted for every team and, as the last row, for the clips: columns of `State.team_stats`.
+# Columns of `State.teams`, a row for every team and, as the last, for the clips. The first are
+# counted since the reset; HELD are its junctions now, AGENTS the rows it uses, from its first on,
+# FERTILE the first tick at which it can have a birth, BROKEN whether its network lost a junction.
 TEAM_STATISTICS = ("junction_ticks", "junctions_won", "junctions_lost", "births")
-JUNCTION_TICKS, WON, LOST, BIRTHS = range(len(TEAM_STATISTICS))
+JUNCTION_TICKS, WON, LOST, BIRTHS, HELD, AGENTS, FERTILE, BROKEN = range(8)
+TEAM_COLUMNS = 8
+
+# Columns of `State.junction`: its cell (0: there is none), its owner (-1: nobody), scratch.
+WHERE, WHOSE, LINKED = range(3)

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
 
-from kinfolk.core.arrays import Floats, Ints
+from kinfolk.core.arrays import Ints
 from kinfolk.core.jit import inline
 
-# kind: who (-1: the clips), whom or what, how much. A former owner of -1 is nobody.
+# kind: who (-1: the clips), whom or what, how much. A former owner of -1 is nobody. Agents are
+# kept by row; since nobody dies, a row has one uid in an episode.
 HAPPENINGS = (
     "align",  # agent, junction, its former owner
     "scramble",  # agent, junction, its former owner
@@ -44,26 +43,22 @@ FIELDS = 4
 PER_ROW = 6  # at most: a deposit of four elements, a birth, exhaustion
 
 
-class Log(NamedTuple):
-    """`[W, capacity, FIELDS]` and how many were kept; without capacity nothing is kept."""
+def empty_log(worlds: int, rows: int, junctions: int, watching: bool) -> Ints:
+    """`[W, 1 + capacity, FIELDS]`: the first entry says how many follow.
 
-    entries: Floats
-    kept: Ints
-
-
-def empty_log(worlds: int, rows: int, junctions: int, watching: bool) -> Log:
-    """A log with room for one step, or with none."""
+    There is room for one step, or with `watching` off for none.
+    """
     capacity = PER_ROW * rows + 4 * junctions + 16 if watching else 0
-    return Log(np.zeros((worlds, capacity, FIELDS)), np.zeros(worlds, dtype=np.int64))
+    return np.zeros((worlds, 1 + capacity, FIELDS), dtype=np.int64)
 
 
 @inline
-def note(log: Log, w: int, kind: int, who: int, whom: int, value: int) -> None:
+def note(log: Ints, w: int, kind: int, who: int, whom: int, value: int) -> None:
     """Keep a happening, if there is room."""
-    at = log.kept[w]
-    if at < log.entries.shape[1]:
-        log.entries[w, at, 0] = kind
-        log.entries[w, at, 1] = who
-        log.entries[w, at, 2] = whom
-        log.entries[w, at, 3] = value
-        log.kept[w] = at + 1
+    at = log[w, 0, 0] + 1
+    if at < log.shape[1]:
+        log[w, at, 0] = kind
+        log[w, at, 1] = who
+        log[w, at, 2] = whom
+        log[w, at, 3] = value
+        log[w, 0, 0] = at

@@ -2,67 +2,74 @@
 
 from __future__ import annotations
 
-from kinfolk.core.arrays import Bools
+from kinfolk.core.arrays import Ints
 from kinfolk.core.jit import inline
 from kinfolk.worlds.cogsguard.areas import Land, apart, hand_over
-from kinfolk.worlds.cogsguard.log import CUT_OFF, Log, note
+from kinfolk.worlds.cogsguard.codes import BROKEN, LINKED, WHERE, WHOSE
+from kinfolk.worlds.cogsguard.log import CUT_OFF, note
 from kinfolk.worlds.cogsguard.rules import Rules
 
 
 @inline
 def connect(
-    land: Land, r: Rules, w: int, owner: int, first: int, last: int, linked: Bools
+    junction: Ints, home: Ints, stride: int, reach: int, w: int, owner: int, first: int, last: int
 ) -> None:
-    """Mark the owner's junctions that are linked to its hub, or to its ships `first` to `last`."""
-    count = land.junctions[w]
-    clips = owner == r.teams
-    for j in range(count):
-        linked[j] = False
-        if land.junction_owner[w, j] == owner:
-            for home in range(first, last):
-                at = land.ship_cell[w, home] if clips else land.hub_cell[w, owner]
-                if apart(r.stride, at, land.junction_cell[w, j]) <= r.network_reach:
-                    linked[j] = True
+    """Mark the owner's junctions that are linked to one of its homes, `first` to `last`."""
+    for j in range(junction.shape[1]):
+        junction[w, j, LINKED] = 0
+        if junction[w, j, WHERE] > 0 and junction[w, j, WHOSE] == owner:
+            for i in range(first, last):
+                near = apart(stride, home[w, i], junction[w, j, WHERE]) <= reach
+                if home[w, i] > 0 and near:
+                    junction[w, j, LINKED] = 1
     grew = True
     while grew:
         grew = False
-        for j in range(count):
-            if land.junction_owner[w, j] != owner or linked[j]:
+        for j in range(junction.shape[1]):
+            if junction[w, j, WHERE] == 0 or junction[w, j, WHOSE] != owner:
                 continue
-            for k in range(count):
-                near = apart(r.stride, land.junction_cell[w, j], land.junction_cell[w, k])
-                if linked[k] and near <= r.network_reach:
-                    linked[j] = True
+            if junction[w, j, LINKED] == 1:
+                continue
+            for k in range(junction.shape[1]):
+                near = apart(stride, junction[w, j, WHERE], junction[w, k, WHERE]) <= reach
+                if junction[w, k, LINKED] == 1 and near:
+                    junction[w, j, LINKED] = 1
                     grew = True
                     break
 
 
 @inline
-def prune(land: Land, r: Rules, log: Log, w: int, owner: int, linked: Bools) -> None:
-    """The owner's junctions that are not linked any more fall to nobody.
+def prune(land: Land, r: Rules, log: Ints, w: int) -> None:
+    """In networks that lost a junction, those that are not linked any more fall to nobody.
 
-    The clips' homes are all their ships; without ships they need none.
+    The homes of the clips are their ships; where there are none they need none.
     """
-    homes = land.ships[w] if owner == r.teams else 1
-    if homes == 0:
-        return
-    connect(land, r, w, owner, 0, homes, linked)
-    for j in range(land.junctions[w]):
-        if land.junction_owner[w, j] == owner and not linked[j]:
-            hand_over(land, r, w, j, -1)
-            note(log, w, CUT_OFF, -1, j, owner)
+    junction, home = land.junction, land.home
+    for owner in range(r.teams + 1):
+        if land.teams[w, owner, BROKEN] == 0:
+            continue
+        land.teams[w, owner, BROKEN] = 0
+        first, last = owner, owner + 1
+        if owner == r.teams:
+            last = home.shape[1]
+        if first == last:
+            continue
+        connect(junction, home, r.stride, r.network_reach, w, owner, first, last)
+        for j in range(junction.shape[1]):
+            alone = junction[w, j, WHOSE] == owner and junction[w, j, LINKED] == 0
+            if junction[w, j, WHERE] > 0 and alone:
+                hand_over(land, r, w, j, -1)
+                note(log, w, CUT_OFF, -1, j, owner)
 
 
 @inline
-def in_align_reach(land: Land, r: Rules, w: int, team: int, junction: int) -> bool:
+def in_align_reach(junction: Ints, home: Ints, r: Rules, w: int, team: int, number: int) -> bool:
     """Whether a team may align a junction: near its hub, or nearer to a junction it holds."""
-    cell = land.junction_cell[w, junction]
-    if apart(r.stride, cell, land.hub_cell[w, team]) <= r.align_hub_reach:
+    cell = junction[w, number, WHERE]
+    if apart(r.stride, cell, home[w, team]) <= r.align_hub_reach:
         return True
-    for j in range(land.junctions[w]):
-        if (
-            land.junction_owner[w, j] == team
-            and apart(r.stride, cell, land.junction_cell[w, j]) <= r.align_reach
-        ):
+    for j in range(junction.shape[1]):
+        near = apart(r.stride, cell, junction[w, j, WHERE]) <= r.align_reach
+        if junction[w, j, WHERE] > 0 and junction[w, j, WHOSE] == team and near:
             return True
     return False

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kinfolk.worlds.cogsguard.codes import AGENT, JUNCTION, KIND_MASK
+from kinfolk.worlds.cogsguard.codes import AGENT, JUNCTION, KIND_MASK, WHOSE
 from kinfolk.worlds.cogsguard.legend import symbol_of
 from kinfolk.worlds.cogsguard.rules import Rules
 from kinfolk.worlds.cogsguard.sites import PADS
@@ -20,7 +20,7 @@ def picture(s: State, r: Rules, world: int) -> str:
             if kind == AGENT:
                 line += PADS[number // r.rows_per_team]
             else:
-                owner = int(s.junction_owner[world, number]) if kind == JUNCTION else -1
+                owner = int(s.junction[world, number, WHOSE]) if kind == JUNCTION else -1
                 line += symbol_of(kind, owner, r.teams)
         lines.append(line)
     return "\n".join(lines)

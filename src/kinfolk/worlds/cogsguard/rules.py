@@ -15,6 +15,7 @@ HUB_COVER = 1 << 20
 FINE = 1024  # edition A: steps of strength per cell of distance, so that sums are whole
 _MOST_HELD = 65_535  # of anything
 FROM_JUNCTION, FROM_HUB = 0, 1  # sources of area
+HEART = 0  # row of the prices, where gear would be none
 
 
 class Rules(NamedTuple):
@@ -29,7 +30,6 @@ class Rules(NamedTuple):
     agents: int
     max_steps: int
     territory: bool  # edition A: territory, network and hearts from the hub
-    steps: Ints  # [5] from cell to cell, by move
     limits: Ints  # [5 limits, 5 gears]
     start_hp: int
     hp_upkeep: int
@@ -39,24 +39,27 @@ class Rules(NamedTuple):
     day_length: int
     solar_day: int
     solar_night: int
-    area_gain: Ints  # [friendly, enemy; hp, energy, influence]
-    reach: Ints  # [2 sources] cells an area goes to each side
+    hp_friendly_area: int
+    energy_friendly_area: int
+    influence_friendly_area: int
+    hp_enemy_area: int
+    influence_enemy_area: int
+    junction_area: int  # cells an area goes to each side
+    hub_area: int
     strength: Ints  # [2 sources, squared distance]
     extractor_stock: int
-    mine: Ints  # [5 gears]
-    store_start: Ints  # [elements and hearts]
+    mine_amount: int
+    mine_amount_miner: int
+    store_elements: int
+    store_hearts: int
     store_cap: int
     deposit_most: int
-    heart_price: Ints  # [4 elements]
-    gear_price: Ints  # [5 gears, 4 elements]
+    prices: Ints  # [hearts and 4 gears, 4 elements]
     align_hearts: int
     align_influence: int
     scramble_hearts: int
     clips: bool
-    clips_seed: Ints  # [first tick, period] and likewise below
-    clips_align: Ints
-    clips_scramble: Ints
-    ships: Ints
+    timers: Ints  # [seed, align, scramble, ships; first tick, period]
     clips_reach: int  # reaches are squared
     ships_reach: int
     align_reach: int
@@ -75,55 +78,39 @@ def rules_of(given: Cogsguard) -> Rules:
     """Lay out settings for the kernels."""
     height, width = given.shape
     pad = given.window_radius
-    stride = width + 2 * pad
     reach, strength = _areas(given)
-    mine = [given.mine_amount] * len(GEARS)
-    mine[MINER] = given.mine_amount_miner
-    names = ("start_hp", "hp_upkeep", "influence_upkeep", "day_period", "day_length", "solar_day")
-    names += ("solar_night", "extractor_stock", "store_cap", "deposit_most")
-    names += ("align_hearts", "align_influence", "scramble_hearts", "temple", "temple_cooldown")
-    names += ("teams", "rows_per_team", "agents", "max_steps")
     reaches = ("clips_reach", "ships_reach", "align_reach", "align_hub_reach", "network_reach")
-    return Rules(
-        **{name: getattr(given, name) for name in names},
+    worked_out = {
         **{name: getattr(given, name) ** 2 for name in reaches},
-        height=height,
-        width=width,
-        pad=pad,
-        stride=stride,
-        territory=given.edition == "A",
-        steps=np.array([0, -stride, stride, -1, 1], dtype=np.int64),
-        limits=_limits(given),
-        move_cost=0 if given.free_moves else given.move_cost,
-        area_gain=np.array(
-            [
-                [
-                    given.hp_friendly_area,
-                    given.energy_friendly_area,
-                    given.influence_friendly_area,
-                ],
-                [-given.hp_enemy_area, 0, -given.influence_enemy_area],
-            ],
-            dtype=np.int64,
-        ),
-        reach=reach,
-        strength=strength,
-        mine=np.array(mine, dtype=np.int64),
-        store_start=np.array([given.store_elements] * 4 + [given.store_hearts], dtype=np.int64),
-        heart_price=np.full(len(ELEMENTS), given.heart_price, dtype=np.int64),
-        gear_price=_gear_price(given),
-        clips=given.clips != "off",
-        clips_seed=_timer(given, given.clips_seed_at, given.clips_seed_every),
-        clips_align=_timer(given, given.clips_align_from, given.clips_align_every),
-        clips_scramble=_timer(given, given.clips_scramble_from, given.clips_scramble_every),
-        ships=_timer(given, given.ships_from, given.ships_every),
-    )
+        "height": height,
+        "width": width,
+        "pad": pad,
+        "stride": width + 2 * pad,
+        "territory": given.edition == "A",
+        "limits": _limits(given),
+        "move_cost": 0 if given.free_moves else given.move_cost,
+        "junction_area": reach[FROM_JUNCTION],
+        "hub_area": reach[FROM_HUB],
+        "strength": strength,
+        "prices": _prices(given),
+        "clips": given.clips != "off",
+        "timers": _timers(given),
+    }
+    same = {name: getattr(given, name) for name in Rules._fields if name not in worked_out}
+    return Rules(**worked_out, **same)
 
 
-def _timer(given: Cogsguard, first: int, period: int) -> Ints:
+def _timers(given: Cogsguard) -> Ints:
+    timers = [
+        (given.clips_seed_at, given.clips_seed_every),
+        (given.clips_align_from, given.clips_align_every),
+        (given.clips_scramble_from, given.clips_scramble_every),
+        (given.ships_from, given.ships_every),
+    ]
+    table = np.array(timers, dtype=np.int64)
     if given.clips == "aggressive":
-        period = max(1, period // 2)
-    return np.array([first, period], dtype=np.int64)
+        table[:, 1] = np.maximum(1, table[:, 1] // 2)
+    return table
 
 
 def _limits(given: Cogsguard) -> Ints:
@@ -142,16 +129,16 @@ def _limits(given: Cogsguard) -> Ints:
     return np.array(table, dtype=np.int64)
 
 
-def _gear_price(given: Cogsguard) -> Ints:
+def _prices(given: Cogsguard) -> Ints:
     """Aligners cost most carbon, scramblers oxygen, miners germanium, scouts silicon."""
     table = np.full((len(GEARS), len(ELEMENTS)), given.gear_price_other, dtype=np.int64)
     for element in range(len(ELEMENTS)):
         table[element + 1, element] = given.gear_price_main
-    table[0] = 0
+    table[HEART] = given.heart_price
     return table
 
 
-def _areas(given: Cogsguard) -> tuple[Ints, Ints]:
+def _areas(given: Cogsguard) -> tuple[tuple[int, int], Ints]:
     """How far areas reach and how strong they are, for junctions and hubs."""
     if given.edition == "A":
         reach = (given.junction_strength, given.hub_strength)
@@ -165,4 +152,4 @@ def _areas(given: Cogsguard) -> tuple[Ints, Ints]:
                 table[source, squared] = max(0, reach[source] * FINE - far)
             else:
                 table[source, squared] = HUB_COVER if source == FROM_HUB else 1
-    return np.array(reach, dtype=np.int64), table
+    return reach, table

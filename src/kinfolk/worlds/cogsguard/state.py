@@ -8,8 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from kinfolk.core.arrays import Bools, Floats, Ints
-from kinfolk.worlds.cogsguard.codes import BODY, EXTRACTOR, JUNCTION, SHIP, STATISTICS
-from kinfolk.worlds.cogsguard.codes import TEAM_STATISTICS as BY_TEAM
+from kinfolk.worlds.cogsguard.codes import BODY, JUNCTION, SHIP, STATISTICS, TEAM_COLUMNS
 from kinfolk.worlds.cogsguard.rules import Rules
 from kinfolk.worlds.cogsguard.settings import Cogsguard
 
@@ -25,20 +24,12 @@ class State(NamedTuple):
     key: Ints
     tick: Ints
     done: Bools
-    next_uid: Ints
-    count: Ints  # [W, T] agents of a team: they hold its first rows
-    fertile: Ints  # [W, T] the first tick at which a birth can follow
-    held: Ints  # [W, T + 1] junctions of each team and of the clips
     shown: Words  # [W, T, cells] what each team sees: see `layout`
-    index: Numbers  # [W, cells] number of the agent's row, junction, extractor; else the team
+    index: Numbers  # [W, cells] an agent's row, a junction's number, an extractor's stock, else a team
     cover: Numbers  # [W, T + 1, cells] how much of an area each team and the clips have there
-    junctions: Ints  # [W] how many there are
-    junction_cell: Ints  # [W, J]
-    junction_owner: Ints  # -1: nobody's
-    extractor_stock: Ints  # [W, E]
-    hub_cell: Ints  # [W, T]
-    ships: Ints
-    ship_cell: Ints  # [W, SHIPS]
+    junction: Ints  # [W, J, 3] see `codes`
+    home: Ints  # [W, T + ships] cells of the hubs, then of the ships; 0: there is none
+    teams: Ints  # [W, T + 1, TEAM_COLUMNS]
     store: Ints  # [W, T, elements and hearts]
     uid: Ints
     alive: Bools
@@ -51,7 +42,6 @@ class State(NamedTuple):
     body: Ints  # [W, N, BODY]
     seen: Bits  # [W, N, height, words] a bit per cell that was ever in an agent's window
     stats: Ints  # [W, N, STATISTICS]
-    team_stats: Ints  # [W, T + 1, TEAM_STATISTICS]
 
 
 class Sizes(NamedTuple):
@@ -59,7 +49,6 @@ class Sizes(NamedTuple):
 
     cells: int
     junctions: int
-    extractors: int
     ships: int
 
 
@@ -68,12 +57,9 @@ def sizes_of(given: Cogsguard, rules: Rules) -> Sizes:
     cells = rules.stride * (rules.height + 2 * rules.pad)
     drawing = given.drawing
     if drawing is None:
-        extractors = 4 * max(given.extractors[1], given.teams)
-        return Sizes(cells, given.junctions[1], extractors, SHIPS)
-    mines = (drawing.kind >= EXTRACTOR) & (drawing.kind < EXTRACTOR + 4)
-    found = (int((drawing.kind == kind).sum()) for kind in (JUNCTION, SHIP))
-    junctions, ships = found
-    return Sizes(cells, junctions, int(mines.sum()), ships)
+        return Sizes(cells, given.junctions[1], SHIPS if given.edition == "A" else 0)
+    junctions, ships = (int((drawing.kind == kind).sum()) for kind in (JUNCTION, SHIP))
+    return Sizes(cells, junctions, ships)
 
 
 def empty_state(given: Cogsguard, rules: Rules, worlds: int) -> State:
@@ -87,22 +73,17 @@ def empty_state(given: Cogsguard, rules: Rules, worlds: int) -> State:
     def numbers(*shape: int) -> Numbers:
         return np.zeros(shape, dtype=np.int32)
 
-    arrays: dict[str, Any] = {
-        name: ints(w) for name in ("key", "tick", "next_uid", "junctions", "ships")
-    }
-    arrays |= {name: ints(w, t) for name in ("count", "fertile", "hub_cell")}
+    arrays: dict[str, Any] = {name: ints(w) for name in ("key", "tick")}
     arrays |= {name: np.zeros((w, n), dtype=np.bool_) for name in ("alive", "terminated")}
     return State(
         **arrays,
         done=np.ones(w, dtype=np.bool_),
-        held=ints(w, t + 1),
         shown=np.zeros((w, t, sizes.cells), dtype=np.uint16),
         index=numbers(w, sizes.cells),
         cover=numbers(w, t + 1, sizes.cells),
-        junction_cell=ints(w, sizes.junctions),
-        junction_owner=ints(w, sizes.junctions, fill=-1),
-        extractor_stock=ints(w, sizes.extractors),
-        ship_cell=ints(w, sizes.ships),
+        junction=ints(w, sizes.junctions, 3),
+        home=ints(w, t + sizes.ships),
+        teams=ints(w, t + 1, TEAM_COLUMNS),
         store=ints(w, t, 5),
         uid=ints(w, n, fill=-1),
         reward=np.zeros((w, n)),
@@ -113,5 +94,4 @@ def empty_state(given: Cogsguard, rules: Rules, worlds: int) -> State:
         body=ints(w, n, len(BODY)),
         seen=np.zeros((w, n, rules.height, -(-rules.width // 32)), dtype=np.uint32),
         stats=ints(w, n, len(STATISTICS)),
-        team_stats=ints(w, t + 1, len(BY_TEAM)),
     )

@@ -7,6 +7,7 @@ from kinfolk.core.jit import inline
 from kinfolk.worlds.cogsguard.areas import Land
 from kinfolk.worlds.cogsguard.bodies import Folk, between, fit, show
 from kinfolk.worlds.cogsguard.codes import (
+    AGENTS,
     CELL,
     ENEMY_AREA,
     ENERGY,
@@ -15,6 +16,7 @@ from kinfolk.worlds.cogsguard.codes import (
     FRIENDLY_AREA,
     GEAR,
     HEARTS,
+    HELD,
     HP,
     HP_LIMIT,
     INFLUENCE,
@@ -22,7 +24,7 @@ from kinfolk.worlds.cogsguard.codes import (
     JUNCTION_TICKS,
     NO_GEAR,
 )
-from kinfolk.worlds.cogsguard.log import EXHAUSTED, Log, note
+from kinfolk.worlds.cogsguard.log import EXHAUSTED, note
 from kinfolk.worlds.cogsguard.rules import Rules
 
 
@@ -38,57 +40,58 @@ def change(body: Ints, limits: Ints, w: int, row: int, hp: int, energy: int, inf
 
 
 @inline
-def maintain(folk: Folk, r: Rules, count: Ints, w: int, tick: int) -> None:
+def maintain(teams: Ints, body: Ints, r: Rules, w: int, tick: int) -> None:
     """Everybody loses hp and influence and gains energy from the sun, more of it by day."""
     day = (tick - 1) % r.day_period < r.day_length
     solar = r.solar_day if day else r.solar_night
+    limits, hp, influence = r.limits, -r.hp_upkeep, -r.influence_upkeep
     for team in range(r.teams):
-        for i in range(count[w, team]):
+        for i in range(teams[w, team, AGENTS]):
             row = team * r.rows_per_team + i
-            change(folk.body, r.limits, w, row, -r.hp_upkeep, solar, -r.influence_upkeep)
+            change(body, limits, w, row, hp, solar, influence)
 
 
 @inline
-def affect(land: Land, folk: Folk, r: Rules, log: Log, count: Ints, w: int) -> None:
+def affect(land: Land, folk: Folk, r: Rules, log: Ints, w: int) -> None:
     """Areas heal or harm, net of each other before limits cut; then the exhausted lose their gear.
 
     Whoever has hp 0 when all effects of a tick are in keeps only the cargo it can carry without
     gear.
     """
-    body, gain = folk.body, r.area_gain
+    body, limits = folk.body, r.limits
     for team in range(r.teams):
-        for i in range(count[w, team]):
+        for i in range(land.teams[w, team, AGENTS]):
             row = team * r.rows_per_team + i
             word = int(land.shown[w, team, body[w, row, CELL]])
             friend = 1 if word & FRIENDLY_AREA != 0 else 0
             enemy = 1 if word & ENEMY_AREA != 0 else 0
             if friend + enemy > 0:
-                hp = friend * gain[0, 0] + enemy * gain[1, 0]
-                energy = friend * gain[0, 1] + enemy * gain[1, 1]
-                influence = friend * gain[0, 2] + enemy * gain[1, 2]
-                change(body, r.limits, w, row, hp, energy, influence)
+                hp = friend * r.hp_friendly_area - enemy * r.hp_enemy_area
+                energy = friend * r.energy_friendly_area
+                influence = friend * r.influence_friendly_area - enemy * r.influence_enemy_area
+                change(body, limits, w, row, hp, energy, influence)
             if body[w, row, HP] == 0:
                 folk.stats[w, row, EXHAUSTED_TICKS] += 1
                 gear, hearts = body[w, row, GEAR], body[w, row, HEARTS]
                 if gear != NO_GEAR or hearts > 0:
                     body[w, row, GEAR] = NO_GEAR
                     body[w, row, HEARTS] = 0
-                    fit(body, r.limits, w, row)
+                    fit(body, limits, w, row)
                     show(land.shown, body, w, row, team)
-                    note(log, w, EXHAUSTED, folk.uid[w, row], gear, hearts)
+                    note(log, w, EXHAUSTED, row, gear, hearts)
 
 
 @inline
 def reward_all(
-    land: Land, r: Rules, count: Ints, reward: Floats, truncated: Bools, w: int, tick: int
+    teams: Ints, r: Rules, reward: Floats, truncated: Bools, w: int, tick: int
 ) -> bool:
     """Every agent earns its team's junctions / max_steps; returns whether time is up."""
     over = tick >= r.max_steps
     for owner in range(r.teams + 1):
-        land.team_stats[w, owner, JUNCTION_TICKS] += land.held[w, owner]
+        teams[w, owner, JUNCTION_TICKS] += teams[w, owner, HELD]
     for team in range(r.teams):
-        earned = land.held[w, team] / r.max_steps
-        for i in range(count[w, team]):
+        earned = teams[w, team, HELD] / r.max_steps
+        for i in range(teams[w, team, AGENTS]):
             row = team * r.rows_per_team + i
             reward[w, row] = earned
             truncated[w, row] = over

@@ -16,6 +16,7 @@ from kinfolk.worlds.base import Columns, Happening, check_actions, put_snapshot,
 from kinfolk.worlds.cogsguard import episode, founding, layout, maps, observe, picture
 from kinfolk.worlds.cogsguard.codes import ELEMENTS, GEARS, STATISTICS, TEAM_STATISTICS
 from kinfolk.worlds.cogsguard.log import (
+    BIRTH,
     DEPOSIT,
     EXHAUSTED,
     EXTRACTOR_EMPTIED,
@@ -29,6 +30,9 @@ from kinfolk.worlds.cogsguard.presets import PRESETS
 from kinfolk.worlds.cogsguard.rules import rules_of
 from kinfolk.worlds.cogsguard.settings import Cogsguard
 from kinfolk.worlds.cogsguard.state import State, empty_state
+
+# Worlds that go through the phases of a tick together: they should stay in a core's cache.
+_BLOCK = 64
 
 
 class CogsguardWorld:
@@ -47,7 +51,7 @@ class CogsguardWorld:
         self.settings = settings
         self._rules = rules_of(settings)
         self._state = empty_state(settings, self._rules, worlds)
-        self._plan = maps.plan_of(settings)
+        self._plan = maps.plan_of(settings, self._rules)
         self._spec = layout.spec_of(settings)
         self._facts_at = self._spec.groups[0].offsets["facts"]
         self._all = np.arange(worlds, dtype=np.int64)
@@ -66,7 +70,6 @@ class CogsguardWorld:
             dtype=np.int64,
         )
         self._order = np.zeros((threads, self._spec.rows), dtype=np.int64)
-        self._linked = np.zeros((threads, self._state.junction_cell.shape[1]), dtype=np.bool_)
         s, places = self._state, worlds * self._spec.rows
         flat = {name: getattr(s, name) for name in Columns._fields}
         self._columns = Columns(
@@ -110,7 +113,7 @@ class CogsguardWorld:
             raise ContractError(f"{len(which)} worlds need as many keys, not {len(keys)}.")
         keys = np.ascontiguousarray(keys, dtype=np.int64)
         founding.clear(self._state, which)
-        self._log.kept[which] = 0
+        self._log[which, 0] = 0
         drawn = self.settings.map_text is not None
 
         def part(first: int, last: int, thread: int) -> int:
@@ -132,12 +135,21 @@ class CogsguardWorld:
         """Advance every world that is not done by one tick."""
         check_actions(self, actions)
         s, r, log = self._state, self._rules, self._log
-        self._share(
-            self.worlds,
-            lambda a, b, i: episode.step(
-                s, r, log, actions, self._order[i], self._linked[i], a, b
-            ),
-        )
+
+        def part(first: int, last: int, thread: int) -> None:
+            for a in range(first, last, _BLOCK):
+                b = min(a + _BLOCK, last)
+                episode.act_all(s, r, log, actions, self._order[thread], a, b)
+                if r.territory:
+                    episode.send_clips(s, r, log, a, b)
+                elif r.clips:
+                    episode.spread_clips(s, r, log, a, b)
+                episode.live_on(s, r, log, a, b)
+                if r.temple:
+                    episode.breed_all(s, r, log, a, b)
+                episode.finish(s, r, a, b)
+
+        self._share(self.worlds, part)
 
     def _share(self, items: int, task: Callable[[int, int, int], Any]) -> list[Any]:
         """Call `task(first, last, thread)` for equal parts of `items`, one per thread."""
@@ -169,34 +181,26 @@ class CogsguardWorld:
             found |= {f"{name}_team_{team}": by_team[:, team, i].copy() for team in range(teams)}
         for i, name in enumerate(TEAM_STATISTICS):
             for team in range(teams):
-                found[f"{name}_team_{team}"] = s.team_stats[:, team, i].copy()
+                found[f"{name}_team_{team}"] = s.teams[:, team, i].copy()
             if name != "births":
-                found[f"{name}_clips"] = s.team_stats[:, teams, i].copy()
+                found[f"{name}_clips"] = s.teams[:, teams, i].copy()
         return found
 
     def watch(self, on: bool) -> None:
         """Keep happenings, or stop."""
         self._log = self._new_log(on)
 
-    def _new_log(self, watching: bool) -> Any:
-        junctions = self._state.junction_cell.shape[1]
+    def _new_log(self, watching: bool) -> Ints:
+        junctions = self._state.junction.shape[1]
         return empty_log(self.worlds, self._spec.rows, junctions, watching)
 
     def happenings(self) -> list[Happening]:
         """What took place in the last step; the note names an element or a gear."""
-        log, tick = self._log, self._state.tick
+        log, s = self._log, self._state
         return [
-            Happening(
-                int(w),
-                int(tick[w]),
-                HAPPENINGS[int(kind)],
-                int(who),
-                int(whom),
-                float(value),
-                _note(int(kind), int(whom), int(value)),
-            )
-            for w in np.flatnonzero(log.kept)
-            for kind, who, whom, value in log.entries[w, : log.kept[w]]
+            _told(w, int(s.tick[w]), s.uid[w], entry)
+            for w in np.flatnonzero(log[:, 0, 0]).tolist()
+            for entry in log[w, 1 : 1 + log[w, 0, 0]].tolist()
         ]
 
     def picture(self, world: int) -> str:
@@ -212,7 +216,7 @@ class CogsguardWorld:
     ) -> None:
         """Go back, or branch: world `i` becomes the snapshot's world `source[i]`."""
         put_snapshot(self._state, snapshot, source)
-        self._log.kept[:] = 0
+        self._log[:, 0] = 0
         if keys is not None:
             self._state.key[:] = keys
 
@@ -222,9 +226,17 @@ class CogsguardWorld:
         return self._state
 
 
-def _note(kind: int, whom: int, value: int) -> str:
+def _told(world: int, tick: int, uid: Ints, entry: list[int]) -> Happening:
+    """A happening as kept by kernels, with uids in place of rows."""
+    kind, who, whom, value = entry
+    note = ""
     if kind in (MINE, DEPOSIT, EXTRACTOR_EMPTIED):
-        return ELEMENTS[whom]
-    if kind == GEAR_CHANGE:
-        return GEARS[value]
-    return GEARS[whom] if kind == EXHAUSTED else ""
+        note = ELEMENTS[whom]
+    elif kind == GEAR_CHANGE:
+        note = GEARS[value]
+    elif kind == EXHAUSTED:
+        note = GEARS[whom]
+    elif kind == BIRTH:
+        whom, value = int(uid[whom]), int(uid[value])
+    who = int(uid[who]) if who >= 0 else -1
+    return Happening(world, tick, HAPPENINGS[kind], who, whom, float(value), note)
