@@ -40,15 +40,13 @@ def move(land: Land, folk: Folk, r: Rules, w: int, row: int, team: int, way: int
     clear(land, w, cell)
     cell += ahead(r.stride, way)
     body[w, row, CELL] = cell
-    land.index[w, cell] = row
+    land.detail[w, cell] = row
     show(land.shown, body, w, row, team)
     folk.stats[w, row, MOVED] += 1
 
 
 @inline
-def act(
-    land: Land, folk: Folk, r: Rules, log: Ints, w: int, row: int, team: int, way: int
-) -> bool:
+def act(land: Land, folk: Folk, r: Rules, log: Ints, w: int, row: int, team: int, way: int) -> bool:
     """Do one agent's primary action; returns whether it moved. Success costs energy."""
     body, stats = folk.body, folk.stats
     body[w, row, SUCCEEDED] = 1
@@ -101,9 +99,7 @@ def take_turns(
 
 
 @inline
-def change_vibes(
-    land: Land, folk: Folk, r: Rules, w: int, actions: Ints
-) -> None:
+def change_vibes(land: Land, folk: Folk, r: Rules, w: int, actions: Ints) -> None:
     """Vibes have no effect on the rules, but others see them."""
     rows = folk.body.shape[1]
     for team in range(r.teams):

@@ -35,7 +35,7 @@ class Land(NamedTuple):
     """The part of the state that is on the map."""
 
     shown: Words
-    index: Numbers
+    detail: Numbers
     cover: Numbers
     junction: Ints
     home: Ints
@@ -45,7 +45,7 @@ class Land(NamedTuple):
 @inline
 def land_of(s: State) -> Land:
     """The land of a state: the same arrays."""
-    return Land(s.shown, s.index, s.cover, s.junction, s.home, s.teams)
+    return Land(s.shown, s.detail, s.cover, s.junction, s.home, s.teams)
 
 
 @inline
@@ -68,7 +68,7 @@ def put(view: Words, w: int, cell: int, kind: int, owner: int, extra: int) -> No
 def clear(land: Land, w: int, cell: int) -> None:
     """Nothing is on this cell any more."""
     put(land.shown, w, cell, EMPTY, -1, 0)
-    land.index[w, cell] = -1
+    land.detail[w, cell] = -1
 
 
 @inline

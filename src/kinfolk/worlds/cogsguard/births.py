@@ -70,7 +70,7 @@ def settle(
     body[w, row, SUCCEEDED] = 1
     body[w, row, CELL] = cell
     body[w, row, SPAWN] = cell
-    land.index[w, cell] = row
+    land.detail[w, cell] = row
     show(land.shown, body, w, row, team)
     look_around(lives.seen, folk.stats, r, w, row, cell, 0)
 

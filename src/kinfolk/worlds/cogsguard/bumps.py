@@ -51,9 +51,11 @@ from kinfolk.worlds.cogsguard.rules import HEART, Rules
 
 
 @inline
-def mine(land: Land, folk: Folk, r: Rules, log: Ints, w: int, row: int, cell: int, what: int) -> bool:
+def mine(
+    land: Land, folk: Folk, r: Rules, log: Ints, w: int, row: int, cell: int, what: int
+) -> bool:
     """Take elements out of an extractor, as many as gear, stock and free cargo allow."""
-    body, stock = folk.body, int(land.index[w, cell])
+    body, stock = folk.body, int(land.detail[w, cell])
     gear = body[w, row, GEAR]
     free = r.limits[CARGO_LIMIT, gear] - carried(body, w, row)
     amount = r.mine_amount_miner if gear == MINER else r.mine_amount
@@ -62,7 +64,7 @@ def mine(land: Land, folk: Folk, r: Rules, log: Ints, w: int, row: int, cell: in
         return False
     body[w, row, CARGO + what] += amount
     folk.stats[w, row, MINED + what] += amount
-    land.index[w, cell] = stock - amount
+    land.detail[w, cell] = stock - amount
     note(log, w, MINE, row, what, amount)
     if stock == amount:
         clear(land, w, cell)
@@ -117,7 +119,9 @@ def get_heart(folk: Folk, r: Rules, log: Ints, w: int, row: int, team: int) -> b
 
 
 @inline
-def equip(land: Land, folk: Folk, r: Rules, log: Ints, w: int, row: int, team: int, gear: int) -> bool:
+def equip(
+    land: Land, folk: Folk, r: Rules, log: Ints, w: int, row: int, team: int, gear: int
+) -> bool:
     """Change gear, paid from the store; what the new gear cannot hold is dropped."""
     old = folk.body[w, row, GEAR]
     if old == gear or not pay(folk.store, r.prices, w, team, gear):
@@ -166,7 +170,7 @@ def bump(
     land: Land, folk: Folk, r: Rules, log: Ints, w: int, row: int, team: int, cell: int
 ) -> bool:
     """Use what is on `cell`; False if that does nothing."""
-    kind, number = int(land.shown[w, team, cell]) & KIND_MASK, int(land.index[w, cell])
+    kind, number = int(land.shown[w, team, cell]) & KIND_MASK, int(land.detail[w, cell])
     if kind < EXTRACTOR or kind == SHIP:
         return False
     if kind < HUB:

@@ -30,7 +30,9 @@ def tick_key(key: int, tick: int) -> int:
 
 
 @lean_kernel
-def act_all(s: State, r: Rules, log: Ints, actions: Ints, order: Ints, first: int, last: int) -> None:
+def act_all(
+    s: State, r: Rules, log: Ints, actions: Ints, order: Ints, first: int, last: int
+) -> None:
     """The clock goes on, agents act, then change their vibes; `order` is scratch."""
     land, folk, key, seen = land_of(s), folk_of(s), s.key, s.seen
     for w in range(first, last):

@@ -30,16 +30,14 @@ from kinfolk.worlds.cogsguard.state import State
 
 _MAP_BRANCH, _PAD_BRANCH = 1, 2  # of an episode's key; `episode` has the third
 
+_MINUS_ONE = ("detail", "uid", "parents", "parent_rows")  # where 0 would stand for somebody
+
 
 def clear(s: State, worlds: Ints) -> None:
     """Empty these worlds: nobody lives, nothing is held, nothing is counted."""
-    for array in (s.tick, s.shown, s.cover, s.junction, s.home, s.teams, s.store, s.alive):
-        array[worlds] = 0
-    for array in (s.reward, s.truncated, s.body, s.seen, s.stats):
-        array[worlds] = 0
-    for array in (s.index, s.uid, s.parents, s.parent_rows):
-        array[worlds] = -1
-    s.done[worlds] = False
+    for name, array in s._asdict().items():
+        if name not in ("key", "group"):
+            array[worlds] = -1 if name in _MINUS_ONE else 0
 
 
 def fill_from_drawing(sheet: Sheet, given: Cogsguard, rules: Rules) -> None:
@@ -79,7 +77,7 @@ def furnish(land: Land, store: Ints, code: Ints, r: Rules, w: int) -> None:
             ships += 1
         put(land.shown, w, cell, kind, owner, 0)
         if kind > WALL:
-            land.index[w, cell] = number
+            land.detail[w, cell] = number
     for team in range(r.teams):
         for item in range(store.shape[2]):
             start = r.store_hearts if item == STORE_HEARTS else r.store_elements

@@ -50,6 +50,7 @@ FACTS = (
     "last_action_succeeded",
     "share_of_episode_gone",
 )
+FACTS_COUNT = len(FACTS)
 STORE_FACT, SOUTH_FACT, EAST_FACT, SUCCEEDED_FACT, GONE_FACT = 10, 15, 16, 17, 18
 # What a net divides facts by, so that most lie within -1 and 1. Gear and vibe are not amounts.
 SCALES = np.array(

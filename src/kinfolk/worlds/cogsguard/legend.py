@@ -22,7 +22,16 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from kinfolk.worlds.cogsguard.codes import CHEST, EMPTY, EXTRACTOR, HUB, JUNCTION, SHIP, STATION, WALL
+from kinfolk.worlds.cogsguard.codes import (
+    CHEST,
+    EMPTY,
+    EXTRACTOR,
+    HUB,
+    JUNCTION,
+    SHIP,
+    STATION,
+    WALL,
+)
 from kinfolk.worlds.cogsguard.sites import PADS
 
 SYMBOLS = {

@@ -200,7 +200,10 @@ def draw_things(m: Sheet, p: Plan, key: int) -> bool:
         what, gap, home = JUNCTION, p.junction_gap, 0
         least = p.fewest_junctions
         if kind > 0:
-            least, home = p.fewest_extractors, p.hubs.shape[0]  # one of each stands in every compound
+            least, home = (
+                p.fewest_extractors,
+                p.hubs.shape[0],
+            )  # one of each stands in every compound
             what, gap = EXTRACTOR + kind - 1, p.extractor_gap
             wanted = least + below(own, kind, p.most_extractors - least + 1)
         placed = scatter(m, p, fold(key, 1 + kind), what, wanted - home, gap)

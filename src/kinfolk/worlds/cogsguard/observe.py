@@ -10,6 +10,7 @@ from kinfolk.core.jit import inline, lean_kernel
 from kinfolk.worlds.cogsguard.codes import CELL, SPAWN, SUCCEEDED
 from kinfolk.worlds.cogsguard.layout import (
     EAST_FACT,
+    FACTS_COUNT,
     GONE_FACT,
     SOUTH_FACT,
     STORE_FACT,
@@ -86,4 +87,8 @@ def observe(
             corner = body[w, row, CELL] - r.pad * r.stride - r.pad
             source = (w * r.teams + team) * cells + corner
             window(seen, source, r.stride, side, words, start // 2)
+            for byte in range(start + 2 * side * side, start + facts_at):
+                bytes_[byte] = 0
+            for byte in range(start + facts_at + 4 * FACTS_COUNT, start + width):
+                bytes_[byte] = 0
             facts(body, store, r.stride, gone, w, row, team, floats, (start + facts_at) // 4)

@@ -16,7 +16,7 @@ def picture(s: State, r: Rules, world: int) -> str:
         line = ""
         for x in range(r.pad, r.pad + r.width):
             cell = y * r.stride + x
-            kind, number = int(s.shown[world, 0, cell]) & KIND_MASK, int(s.index[world, cell])
+            kind, number = int(s.shown[world, 0, cell]) & KIND_MASK, int(s.detail[world, cell])
             if kind == AGENT:
                 line += PADS[number // r.rows_per_team]
             else:

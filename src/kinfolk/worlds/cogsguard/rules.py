@@ -115,7 +115,7 @@ def _timers(given: Cogsguard) -> Ints:
 
 def _limits(given: Cogsguard) -> Ints:
     """By what is limited and by gear, in the order of `codes`."""
-    modifiers = (
+    modifiers: tuple[tuple[int, dict[int, int]], ...] = (
         (given.hp_limit, {SCOUT: given.hp_scout, SCRAMBLER: given.hp_scrambler}),
         (given.energy_limit, {SCOUT: given.energy_scout}),
         (given.cargo_limit, {MINER: given.cargo_miner}),

@@ -25,7 +25,7 @@ class State(NamedTuple):
     tick: Ints
     done: Bools
     shown: Words  # [W, T, cells] what each team sees: see `layout`
-    index: Numbers  # [W, cells] an agent's row, a junction's number, an extractor's stock, else a team
+    detail: Numbers  # [W, cells] an agent's row, a junction's number, stock, or whose it is
     cover: Numbers  # [W, T + 1, cells] how much of an area each team and the clips have there
     junction: Ints  # [W, J, 3] see `codes`
     home: Ints  # [W, T + ships] cells of the hubs, then of the ships; 0: there is none
@@ -79,7 +79,7 @@ def empty_state(given: Cogsguard, rules: Rules, worlds: int) -> State:
         **arrays,
         done=np.ones(w, dtype=np.bool_),
         shown=np.zeros((w, t, sizes.cells), dtype=np.uint16),
-        index=numbers(w, sizes.cells),
+        detail=numbers(w, sizes.cells),
         cover=numbers(w, t + 1, sizes.cells),
         junction=ints(w, sizes.junctions, 3),
         home=ints(w, t + sizes.ships),

@@ -29,7 +29,9 @@ from kinfolk.worlds.cogsguard.rules import Rules
 
 
 @inline
-def change(body: Ints, limits: Ints, w: int, row: int, hp: int, energy: int, influence: int) -> None:
+def change(
+    body: Ints, limits: Ints, w: int, row: int, hp: int, energy: int, influence: int
+) -> None:
     """Add to what an agent has of each, then cut it to the limits."""
     gear = body[w, row, GEAR]
     body[w, row, HP] = between(body[w, row, HP] + hp, limits[HP_LIMIT, gear])
@@ -82,9 +84,7 @@ def affect(land: Land, folk: Folk, r: Rules, log: Ints, w: int) -> None:
 
 
 @inline
-def reward_all(
-    teams: Ints, r: Rules, reward: Floats, truncated: Bools, w: int, tick: int
-) -> bool:
+def reward_all(teams: Ints, r: Rules, reward: Floats, truncated: Bools, w: int, tick: int) -> bool:
     """Every agent earns its team's junctions / max_steps; returns whether time is up."""
     over = tick >= r.max_steps
     for owner in range(r.teams + 1):
