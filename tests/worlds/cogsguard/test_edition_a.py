@@ -162,7 +162,7 @@ def test_a_ship_scrambles_the_nearest_enemy_junction_too():
     assert owners(world) == [1, -1, 0, 0]
 
 
-def test_ships_beyond_15_cells_do_nothing_and_clips_off_has_none():
+def test_ships_reach_15_cells():
     text = row(60, c0="X", c16="J", c50="H", c59="@")
     assert clips_after(text, 101)[1] == {}
     near = text.replace("J", ".").replace("X..", "X.J")

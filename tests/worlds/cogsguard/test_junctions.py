@@ -80,6 +80,18 @@ def test_areas_follow_the_owner_of_a_junction():
     assert has(world, "hp", "influence") == [100, 14]  # in the same tick: 5 - 1 + 10
 
 
+def test_who_aligned_a_junction_is_credited_as_long_as_its_team_holds_it():
+    world = act(
+        give(at("J", clips="normal", clips_seed_at=5), gear="aligner", influence=5, hearts=1), EAST
+    )
+    for _ in range(6):
+        act(world)
+    assert owners(world) == [1]  # the clips were seeded at tick 5, on the only junction
+    assert counter(world, "held_ticks") == 4
+    assert counter(world, "junction_ticks_team_0") == 4
+    assert counter(world, "junctions_lost_team_0") == 1
+
+
 def test_scrambling_lifts_the_enemy_area():
     text = "H" + "." * 20 + "@!" + "." * 12
     world = scene(text, area_radius=10)

@@ -143,7 +143,7 @@ def test_areas_and_what_is_held_agree_with_counting_them_anew():
                         int(owner),
                         (at // r.stride - y - r.pad) ** 2 + (at % r.stride - x - r.pad) ** 2,
                     )
-                    for at, owner, _ in s.junction[w].tolist()
+                    for at, owner, *_ in s.junction[w].tolist()
                     if at > 0 and owner >= 0
                 ]
                 hub = int(s.home[w, 0])

@@ -76,7 +76,7 @@ def test_a_wrong_setting_is_refused_in_a_sentence(given, why):
 
 
 def test_an_unknown_setting_is_refused_with_a_hint():
-    with pytest.raises(SettingsError, match="has no setting 'clip'. Did you mean 'clips'?"):
+    with pytest.raises(SettingsError, match=r"has no setting 'clip'\. Did you mean 'clips'\?"):
         read(Cogsguard, {"clip": "off"})
 
 

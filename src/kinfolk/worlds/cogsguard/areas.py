@@ -12,6 +12,7 @@ from kinfolk.core.arrays import Ints
 from kinfolk.core.jit import inline
 from kinfolk.worlds.cogsguard.codes import (
     AREA_MASK,
+    BY,
     CLIPS,
     EMPTY,
     ENEMY_AREA,
@@ -135,6 +136,7 @@ def hand_over(land: Land, r: Rules, w: int, number: int, owner: int) -> None:
             land.teams[w, who, HELD] += 2 * turn - 1
             land.teams[w, who, LOST if turn == 0 else WON] += 1
     land.junction[w, number, WHOSE] = owner
+    land.junction[w, number, BY] = -1
     put(land.shown, w, cell, JUNCTION, owner, 0)
 
 

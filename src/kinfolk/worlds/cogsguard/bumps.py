@@ -10,6 +10,7 @@ from kinfolk.worlds.cogsguard.codes import (
     ALIGNED,
     ALIGNER,
     BROKEN,
+    BY,
     CARGO,
     CARGO_LIMIT,
     CHEST,
@@ -160,6 +161,7 @@ def use_junction(
     folk.stats[w, row, ALIGNED if aligns else SCRAMBLED] += 1
     note(log, w, ALIGN if aligns else SCRAMBLE, row, j, owner)
     hand_over(land, r, w, j, team if aligns else -1)
+    land.junction[w, j, BY] = row if aligns else -1
     if r.territory and owner >= 0:
         land.teams[w, owner, BROKEN] = 1  # `network.prune` looks when all have acted
     return True

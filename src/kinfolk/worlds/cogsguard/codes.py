@@ -67,6 +67,7 @@ STATISTICS = (
     "actions_without_energy",
     "ticks_without_motion",
     "ticks_at_hp_0",
+    "held_ticks",  # of junctions it aligned, as long as they stay with its team
 )
 ALIGNED, SCRAMBLED, MINED = 0, 1, 2
 (
@@ -81,6 +82,7 @@ ALIGNED, SCRAMBLED, MINED = 0, 1, 2
     WITHOUT_ENERGY,
     MOTIONLESS,
     EXHAUSTED_TICKS,
+    HELD_TICKS,
 ) = range(6, len(STATISTICS))
 
 # Columns of `State.teams`, a row for every team and, as the last, for the clips. The first are
@@ -90,5 +92,7 @@ TEAM_STATISTICS = ("junction_ticks", "junctions_won", "junctions_lost", "births"
 JUNCTION_TICKS, WON, LOST, BIRTHS, HELD, AGENTS, FERTILE, BROKEN = range(8)
 TEAM_COLUMNS = 8
 
-# Columns of `State.junction`: its cell (0: there is none), its owner (-1: nobody), scratch.
-WHERE, WHOSE, LINKED = range(3)
+# Columns of `State.junction`: its cell (0: there is none), its owner (-1: nobody), scratch, and the
+# row of the agent that aligned it (-1: none).
+WHERE, WHOSE, LINKED, BY = range(4)
+JUNCTION_COLUMNS = 4

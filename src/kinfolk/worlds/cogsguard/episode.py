@@ -17,7 +17,7 @@ from kinfolk.worlds.cogsguard.clips import send_ships, spread
 from kinfolk.worlds.cogsguard.network import prune
 from kinfolk.worlds.cogsguard.rules import Rules
 from kinfolk.worlds.cogsguard.state import State
-from kinfolk.worlds.cogsguard.upkeep import affect, maintain, reward_all
+from kinfolk.worlds.cogsguard.upkeep import affect, credit, maintain, reward_all
 
 _TICK_BRANCH = 3  # of an episode's key; `founding` has the others
 
@@ -86,8 +86,9 @@ def breed_all(s: State, r: Rules, log: Ints, first: int, last: int) -> None:
 
 @lean_kernel
 def finish(s: State, r: Rules, first: int, last: int) -> None:
-    """Agents are paid, and the episode ends when time is up."""
+    """Agents are credited and paid, and the episode ends when time is up."""
     teams, reward, truncated = s.teams, s.reward, s.truncated
     for w in range(first, last):
         if not s.done[w]:
+            credit(s.junction, s.stats, w)
             s.done[w] = reward_all(teams, r, reward, truncated, w, s.tick[w])

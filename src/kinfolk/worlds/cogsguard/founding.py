@@ -11,6 +11,7 @@ from kinfolk.worlds.cogsguard.areas import Land, land_of, put, radiate
 from kinfolk.worlds.cogsguard.births import Lives, lives_of, settle
 from kinfolk.worlds.cogsguard.bodies import Folk, folk_of
 from kinfolk.worlds.cogsguard.codes import (
+    BY,
     EMPTY,
     EXTRACTOR,
     HELD,
@@ -67,6 +68,7 @@ def furnish(land: Land, store: Ints, code: Ints, r: Rules, w: int) -> None:
             number = junctions
             land.junction[w, number, WHERE] = cell
             land.junction[w, number, WHOSE] = owner
+            land.junction[w, number, BY] = -1
             junctions += 1
         elif EXTRACTOR <= kind < HUB:
             number = r.extractor_stock

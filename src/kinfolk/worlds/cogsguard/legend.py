@@ -16,7 +16,7 @@ Around the drawing all is wall.
 
 from __future__ import annotations
 
-from functools import cache
+from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
@@ -65,7 +65,7 @@ class Drawing(NamedTuple):
     hubs: int
 
 
-@cache
+@lru_cache(maxsize=64)
 def read_map(text: str) -> Drawing:
     """Read a drawn map.
 

@@ -8,7 +8,14 @@ import numpy as np
 import numpy.typing as npt
 
 from kinfolk.core.arrays import Bools, Floats, Ints
-from kinfolk.worlds.cogsguard.codes import BODY, JUNCTION, SHIP, STATISTICS, TEAM_COLUMNS
+from kinfolk.worlds.cogsguard.codes import (
+    BODY,
+    JUNCTION,
+    JUNCTION_COLUMNS,
+    SHIP,
+    STATISTICS,
+    TEAM_COLUMNS,
+)
 from kinfolk.worlds.cogsguard.rules import Rules
 from kinfolk.worlds.cogsguard.settings import Cogsguard
 
@@ -27,7 +34,7 @@ class State(NamedTuple):
     shown: Words  # [W, T, cells] what each team sees: see `layout`
     detail: Numbers  # [W, cells] an agent's row, a junction's number, stock, or whose it is
     cover: Numbers  # [W, T + 1, cells] how much of an area each team and the clips have there
-    junction: Ints  # [W, J, 3] see `codes`
+    junction: Ints  # [W, J, JUNCTION_COLUMNS] see `codes`
     home: Ints  # [W, T + ships] cells of the hubs, then of the ships; 0: there is none
     teams: Ints  # [W, T + 1, TEAM_COLUMNS]
     store: Ints  # [W, T, elements and hearts]
@@ -81,7 +88,7 @@ def empty_state(given: Cogsguard, rules: Rules, worlds: int) -> State:
         shown=np.zeros((w, t, sizes.cells), dtype=np.uint16),
         detail=numbers(w, sizes.cells),
         cover=numbers(w, t + 1, sizes.cells),
-        junction=ints(w, sizes.junctions, 3),
+        junction=ints(w, sizes.junctions, JUNCTION_COLUMNS),
         home=ints(w, t + sizes.ships),
         teams=ints(w, t + 1, TEAM_COLUMNS),
         store=ints(w, t, 5),

@@ -8,6 +8,7 @@ from kinfolk.worlds.cogsguard.areas import Land
 from kinfolk.worlds.cogsguard.bodies import Folk, between, fit, show
 from kinfolk.worlds.cogsguard.codes import (
     AGENTS,
+    BY,
     CELL,
     ENEMY_AREA,
     ENERGY,
@@ -17,12 +18,14 @@ from kinfolk.worlds.cogsguard.codes import (
     GEAR,
     HEARTS,
     HELD,
+    HELD_TICKS,
     HP,
     HP_LIMIT,
     INFLUENCE,
     INFLUENCE_LIMIT,
     JUNCTION_TICKS,
     NO_GEAR,
+    WHERE,
 )
 from kinfolk.worlds.cogsguard.log import EXHAUSTED, note
 from kinfolk.worlds.cogsguard.rules import Rules
@@ -81,6 +84,14 @@ def affect(land: Land, folk: Folk, r: Rules, log: Ints, w: int) -> None:
                     fit(body, limits, w, row)
                     show(land.shown, body, w, row, team)
                     note(log, w, EXHAUSTED, row, gear, hearts)
+
+
+@inline
+def credit(junction: Ints, stats: Ints, w: int) -> None:
+    """Who aligned a junction that its team still holds is credited with the tick."""
+    for j in range(junction.shape[1]):
+        if junction[w, j, WHERE] > 0 and junction[w, j, BY] >= 0:
+            stats[w, junction[w, j, BY], HELD_TICKS] += 1
 
 
 @inline
