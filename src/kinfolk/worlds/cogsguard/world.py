@@ -26,7 +26,7 @@ from kinfolk.worlds.cogsguard.log import (
     empty_log,
 )
 from kinfolk.worlds.cogsguard.measures import measures
-from kinfolk.worlds.cogsguard.presets import PRESETS
+from kinfolk.worlds.cogsguard.presets import DESCRIPTIONS, PRESETS
 from kinfolk.worlds.cogsguard.rules import rules_of
 from kinfolk.worlds.cogsguard.settings import Cogsguard
 from kinfolk.worlds.cogsguard.state import State, empty_state
@@ -43,6 +43,7 @@ class CogsguardWorld:
 
     settings_type = Cogsguard
     presets = PRESETS
+    preset_notes = DESCRIPTIONS
     measures = staticmethod(measures)
 
     def __init__(self, settings: Cogsguard, worlds: int = 1, threads: int = 1) -> None:
