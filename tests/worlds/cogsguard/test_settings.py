@@ -27,7 +27,7 @@ LEGEND = " ".join(KNOWN)
         ),
         (
             {"map_text": "H@.\n..%", "agents": 1, "teams": 2},
-            "Cogsguard.map_text has 1 hubs (H); teams is 2, and every team needs one.",
+            "Cogsguard.map_text must have a hub (H) for each team, 2, not 1.",
         ),
         (
             {"map_text": "H@@\n...", "agents": 3},

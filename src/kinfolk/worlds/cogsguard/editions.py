@@ -54,7 +54,7 @@ def with_defaults(data: Mapping[str, Any]) -> dict[str, Any]:
     if data.get("map_text") is None:
         under |= MAPS.get(str(data.get("map", "arena")), {})
     if data.get("edition") == "A":
-        agents = data.get("agents", 8)
-        stock = ELEMENTS_PER_AGENT_A * agents if isinstance(agents, int) else 0
+        agents = str(data.get("agents", 8))
+        stock = ELEMENTS_PER_AGENT_A * int(agents) if agents.isdigit() else 0
         under |= {**EDITION_A, "store_elements": stock}
     return under | dict(data)

@@ -197,14 +197,10 @@ def draw_things(m: Sheet, p: Plan, key: int) -> bool:
     own = fold(key, 0)
     wanted = p.fewest_junctions + below(own, 0, p.most_junctions - p.fewest_junctions + 1)
     for kind in range(5):  # the four elements come after the junctions
-        what, gap, home = JUNCTION, p.junction_gap, 0
-        least = p.fewest_junctions
+        what, gap, least, home = JUNCTION, p.junction_gap, p.fewest_junctions, 0
         if kind > 0:
-            least, home = (
-                p.fewest_extractors,
-                p.hubs.shape[0],
-            )  # one of each stands in every compound
-            what, gap = EXTRACTOR + kind - 1, p.extractor_gap
+            what, gap, least = EXTRACTOR + kind - 1, p.extractor_gap, p.fewest_extractors
+            home = p.hubs.shape[0]  # one of each stands in every compound
             wanted = least + below(own, kind, p.most_extractors - least + 1)
         placed = scatter(m, p, fold(key, 1 + kind), what, wanted - home, gap)
         if placed + home < least:

@@ -155,8 +155,8 @@ class Cogsguard(Settings):
             raise ValueError("Cogsguard.map_text has no hub (H); every team needs one.")
         if drawing.hubs != self.teams:
             raise ValueError(
-                f"Cogsguard.map_text has {drawing.hubs} hubs (H); teams is {self.teams}, "
-                "and every team needs one."
+                f"Cogsguard.map_text must have a hub (H) for each team, {self.teams}, "
+                f"not {drawing.hubs}."
             )
         if int(drawing.owner.max()) >= self.teams:
             raise ValueError(
