@@ -17,6 +17,10 @@ WORLDS = Registry(
             "kinfolk.worlds.savanna.world:SavannaWorld",
             "predators, prey and grass: team capture, carcasses, lineages, caps",
         ),
+        "cogsguard": Entry(
+            "kinfolk.worlds.cogsguard.world:CogsguardWorld",
+            "teams mine, make hearts, change gear and hold junctions against the clips",
+        ),
         "probe": Entry(
             "kinfolk.testing.probe.world:ProbeWorld",
             "a ring of grazers and hunters; tiny, for tests and first steps",

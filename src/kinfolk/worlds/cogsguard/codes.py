@@ -1,0 +1,98 @@
+"""Small numbers that stand for things: what is on a cell, what an agent holds, what is counted."""
+
+from __future__ import annotations
+
+ELEMENTS = ("carbon", "oxygen", "germanium", "silicon")
+GEARS = ("none", "aligner", "scrambler", "miner", "scout")
+NO_GEAR, ALIGNER, SCRAMBLER, MINER, SCOUT = range(len(GEARS))
+VIBES = ("default", "heart", "gear", "scrambler", "aligner", "miner", "scout")
+MOVES = ("noop", "north", "south", "west", "east")
+
+# What is on a cell: an element is `kind - EXTRACTOR`, the gear of a station `kind - STATION + 1`.
+KINDS = (
+    "empty",
+    "wall",
+    "agent",
+    *(f"{element}_extractor" for element in ELEMENTS),
+    "hub",
+    "chest",
+    *(f"{gear}_station" for gear in GEARS[1:]),
+    "junction",
+    "ship",
+)
+EMPTY, WALL, AGENT, EXTRACTOR = 0, 1, 2, 3
+HUB, CHEST, STATION, JUNCTION, SHIP = 7, 8, 9, 13, 14
+
+# A cell as a team sees it, one word of 16 bits: `layout` tells it as a table.
+KIND_MASK = 15
+OWNERS = ("nobody", "own", "clips", "other")
+NOBODY, OWN, CLIPS, OTHER = range(len(OWNERS))
+OWNER_SHIFT, GEAR_SHIFT, VIBE_SHIFT = 4, 6, 9
+FRIENDLY_AREA, ENEMY_AREA = 1 << 12, 1 << 13
+AREA_MASK = FRIENDLY_AREA | ENEMY_AREA
+
+# Columns of `State.body`; those before SUCCEEDED are shown to the agent as they are.
+BODY = (
+    "hp",
+    "energy",
+    *ELEMENTS,
+    "hearts",
+    "influence",
+    "gear",
+    "vibe",
+    "last_action_succeeded",
+    "cell",
+    "spawn",
+)
+HP, ENERGY, CARGO = 0, 1, 2
+HEARTS, INFLUENCE, GEAR, VIBE, SUCCEEDED, CELL, SPAWN = range(6, len(BODY))
+STORE_HEARTS = 4  # column of `State.store`, after the elements
+
+# Rows of the table of limits.
+HP_LIMIT, ENERGY_LIMIT, CARGO_LIMIT, HEARTS_LIMIT, INFLUENCE_LIMIT = range(5)
+
+# Counted for every life, columns of `State.stats`.
+STATISTICS = (
+    "aligned",
+    "scrambled",
+    *(f"{element}_mined" for element in ELEMENTS),
+    "deposited",
+    "hearts_made",
+    "hearts_taken",
+    "hearts_spent",
+    "gear_changes",
+    "explored",  # cells of the map that were ever in its window
+    "moves",
+    "bumps_failed",  # into a wall, an agent, or an object that could not be used
+    "actions_without_energy",
+    "ticks_without_motion",
+    "ticks_at_hp_0",
+    "held_ticks",  # of junctions it aligned, as long as they stay with its team
+)
+ALIGNED, SCRAMBLED, MINED = 0, 1, 2
+(
+    DEPOSITED,
+    HEARTS_MADE,
+    HEARTS_TAKEN,
+    HEARTS_SPENT,
+    GEAR_CHANGES,
+    EXPLORED,
+    MOVED,
+    BUMPS_FAILED,
+    WITHOUT_ENERGY,
+    MOTIONLESS,
+    EXHAUSTED_TICKS,
+    HELD_TICKS,
+) = range(6, len(STATISTICS))
+
+# Columns of `State.teams`, a row for every team and, as the last, for the clips. The first are
+# counted since the reset; HELD are its junctions now, AGENTS the rows it uses, from its first on,
+# FERTILE the first tick at which it can have a birth, BROKEN whether its network lost a junction.
+TEAM_STATISTICS = ("junction_ticks", "junctions_won", "junctions_lost", "births")
+JUNCTION_TICKS, WON, LOST, BIRTHS, HELD, AGENTS, FERTILE, BROKEN = range(8)
+TEAM_COLUMNS = 8
+
+# Columns of `State.junction`: its cell (0: there is none), its owner (-1: nobody), scratch, and the
+# row of the agent that aligned it (-1: none).
+WHERE, WHOSE, LINKED, BY = range(4)
+JUNCTION_COLUMNS = 4

@@ -1,0 +1,177 @@
+"""Edition A: territory, hearts from the hub, networks and ships."""
+
+import numpy as np
+import pytest
+from cogs_scenes import (
+    EAST,
+    NORTH,
+    WEST,
+    act,
+    areas,
+    give,
+    has,
+    kinds,
+    owners,
+    scene,
+    set_store,
+    store,
+)
+
+from kinfolk.core.settings import read
+from kinfolk.worlds.cogsguard.settings import Cogsguard
+from kinfolk.worlds.cogsguard.world import CogsguardWorld
+
+SIZES = {"edition": "A", "junction_strength": 10, "hub_strength": 20}
+
+
+def played(text, **more):
+    return scene(text, **(SIZES | more))
+
+
+def row(length, **things):
+    """A line of floor with things at columns: `c5="J"`; the agent stands at its end."""
+    cells = ["."] * length
+    for where, symbol in things.items():
+        cells[int(where[1:])] = symbol
+    return "".join(cells)
+
+
+def test_its_numbers_differ_from_those_of_edition_f():
+    a = read(Cogsguard, {"edition": "A", "agents": 6})
+    assert (a.extractor_stock, a.heart_price, a.store_elements, a.store_hearts) == (200, 7, 18, 5)
+    assert (a.influence_aligner, a.align_influence) == (0, 0)
+    f = read(Cogsguard, {})
+    assert (f.extractor_stock, f.heart_price, f.store_elements, f.store_hearts) == (100, 10, 10, 5)
+    assert read(Cogsguard, {"edition": "A", "heart_price": 9}).heart_price == 9
+
+
+def test_a_hub_owns_what_is_nearer_than_20_and_a_junction_what_is_nearer_than_10():
+    world = played(row(60, c0="H", c40="!", c59="@"))
+    assert areas(world, 0, 19) == (True, False)
+    assert areas(world, 0, 20) == (False, False)
+    assert areas(world, 0, 31) == (False, True)
+    assert areas(world, 0, 30) == (False, False)
+
+
+def test_the_strongest_owns_a_cell_and_a_tie_nobody():
+    # The hub gives 20 - d and the junction 10 - |24 - d|: 3 and 3 at 17, 2 and 4 at 18.
+    world = played(row(60, c0="H", c24="!", c59="@"))
+    assert areas(world, 0, 16) == (True, False)
+    assert areas(world, 0, 17) == (False, False)
+    assert areas(world, 0, 18) == (False, True)
+
+
+def test_strengths_of_one_owner_add_up():
+    # At 17 two junctions of the clips give 3 + 2, the hub 3.
+    world = played(row(60, c0="H", c24="!", c25="!", c59="@"))
+    assert areas(world, 0, 17) == (False, True)
+
+
+def test_distances_are_euclidean():
+    text = "\n".join(["H.....!", "......!", ".......", "@......"])
+    world = played(text, hub_strength=8)
+    # At (0, 3): hub 5; junctions (10 - 3) + (10 - sqrt(10)) = 13.8.
+    assert areas(world, 0, 3) == (False, True)
+    # At (2, 0): hub 6; junctions (10 - sqrt(40)) + (10 - sqrt(37)) = 7.6.
+    assert areas(world, 2, 0) == (False, True)
+    # At (1, 0): hub 7; junctions (10 - sqrt(37)) + (10 - 6) = 7.9.
+    assert areas(world, 1, 0) == (False, True)
+    assert areas(world, 0, 0) == (True, False)  # hub 8; junctions (10 - 6) + (10 - sqrt(37)) = 7.9
+
+
+def test_owned_territory_heals_and_an_enemys_harms():
+    world = played("H" + "." * 8 + "@")
+    assert has(act(give(world, energy=0)), "hp", "energy", "influence") == [100, 20, 0]
+    world = played(row(60, c0="H", c50="!", c52="@"))
+    assert has(act(give(world, energy=0)), "hp", "energy") == [48, 3]
+
+
+def test_its_hub_takes_elements_then_gives_hearts_then_makes_them():
+    world = set_store(played("H@"), 7, 7, 7, 7, 1)
+    act(give(world, carbon=2), WEST)
+    assert store(world) == [9, 7, 7, 7, 1]
+    act(world, WEST)
+    assert (store(world), has(world, "hearts")) == ([9, 7, 7, 7, 0], 1)
+    act(world, WEST)
+    assert (store(world), has(world, "hearts")) == ([2, 0, 0, 0, 0], 2)
+    act(world, WEST)
+    assert has(world, "hearts", "last_action_succeeded") == [2, 0]
+
+
+@pytest.mark.parametrize(
+    ("text", "aligned"),
+    [
+        (row(60, c0="H", c24="@", c25="J"), True),
+        (row(60, c0="H", c25="@", c26="J"), False),
+        (row(60, c0="H", c20="0", c34="@", c35="J"), True),
+        (row(60, c0="H", c20="0", c35="@", c36="J"), False),
+        (row(60, c0="H", c24="@", c25="!"), True),
+    ],
+)
+def test_aligning_reaches_25_from_the_hub_and_15_from_the_network_and_takes_enemies_too(
+    text, aligned
+):
+    world = act(give(played(text), gear="aligner", hearts=1), EAST)
+    assert owners(world)[-1] == (0 if aligned else owners(played(text))[-1])
+    assert has(world, "hearts") == (0 if aligned else 1)
+
+
+def test_junctions_cut_off_from_their_hub_fall_to_nobody():
+    text = row(90, c0="H", c20="0", c40="0", c60="0", c89="@")
+    text += "\n" + row(90, c89="H", c19="%")
+    world = give(scene(text, **SIZES), row=1, gear="scrambler", hearts=1)
+    world.watch(True)
+    act(world, 0, EAST)  # beneath the junction at 20; without it 40 and 60 have no way home
+    act(world, 0, NORTH)
+    assert kinds(world) == ["scramble", "cut_off", "cut_off"]
+    assert owners(world) == [-1, -1, -1]
+
+
+def test_a_network_that_still_has_a_way_home_stands():
+    text = row(90, c0="H", c20="0", c24="0", c45="0", c89="@")
+    text += "\n" + row(90, c89="H", c20="%")
+    world = give(scene(text, **SIZES), row=1, gear="scrambler", hearts=1)
+    act(world, 0, NORTH)
+    assert owners(world) == [-1, 0, 0]
+
+
+def clips_after(text, ticks, **more):
+    world = played(text, **(more | {"clips": "normal"}))
+    world.watch(True)
+    found = {}
+    for _ in range(ticks):
+        act(world)
+        if kinds(world):
+            found[int(world.tick[0])] = kinds(world)
+    return world, found
+
+
+def test_a_ship_aligns_the_nearest_neutral_junction_every_200_from_100():
+    text = row(90, c0="X", c15="J", c12="J", c30="J", c80="H", c89="@")
+    world, found = clips_after(text, 310)
+    assert found == {100: ["clips_align"], 300: ["clips_align"]}
+    assert owners(world) == [1, 1, -1]
+    world, found = clips_after(text, 501)
+    assert owners(world) == [1, 1, 1]  # 15 from its chain
+
+
+def test_a_ship_scrambles_the_nearest_enemy_junction_too():
+    text = row(90, c0="X", c10="J", c12="0", c70="H", c89="@") + "\n" + row(90, c30="0", c50="0")
+    world, found = clips_after(text, 100)
+    assert found == {100: ["clips_align", "clips_scramble"]}
+    assert owners(world) == [1, -1, 0, 0]
+
+
+def test_ships_reach_15_cells():
+    text = row(60, c0="X", c16="J", c50="H", c59="@")
+    assert clips_after(text, 101)[1] == {}
+    near = text.replace("J", ".").replace("X..", "X.J")
+    assert clips_after(near, 101, ships_reach=1)[1] == {}
+
+
+def test_generated_maps_have_ships_in_the_corners_and_no_chest():
+    world = CogsguardWorld(read(Cogsguard, {"edition": "A", "map": "tutorial"}), 1)
+    world.reset(np.array([3]))
+    lines = world.picture(0).splitlines()
+    assert [lines[y][x] for y in (2, -3) for x in (2, -3)] == ["X"] * 4
+    assert "C" not in world.picture(0)

@@ -1,0 +1,122 @@
+"""Settings refuse nonsense in a sentence; presets are data that can be read."""
+
+import numpy as np
+import pytest
+
+from kinfolk.core.errors import SettingsError
+from kinfolk.core.settings import read
+from kinfolk.worlds.cogsguard.editions import MAPS
+from kinfolk.worlds.cogsguard.legend import KNOWN
+from kinfolk.worlds.cogsguard.presets import DESCRIPTIONS, PRESETS
+from kinfolk.worlds.cogsguard.settings import Cogsguard
+from kinfolk.worlds.cogsguard.world import CogsguardWorld
+
+LEGEND = " ".join(KNOWN)
+
+
+@pytest.mark.parametrize(
+    ("given", "why"),
+    [
+        (
+            {"map_text": "H@\n.?", "agents": 1},
+            "Cogsguard.map_text has an unknown symbol '?' in line 2, column 2. Known: " + LEGEND,
+        ),
+        (
+            {"map_text": "@.\n..", "agents": 1},
+            "Cogsguard.map_text has no hub (H); every team needs one.",
+        ),
+        (
+            {"map_text": "H@.\n..%", "agents": 1, "teams": 2},
+            "Cogsguard.map_text must have a hub (H) for each team, 2, not 1.",
+        ),
+        (
+            {"map_text": "H@@\n...", "agents": 3},
+            "Cogsguard.agents must be at most the 2 spawn pads (@) of team 0 in map_text, not 3.",
+        ),
+        (
+            {"map_text": "H@@\n..H", "agents": 2, "teams": 2},
+            "Cogsguard.agents must be at most the 0 spawn pads (%) of team 1 in map_text, not 2.",
+        ),
+        (
+            {"map_text": "H@@\n..", "agents": 1},
+            "Cogsguard.map_text must have lines of one length; line 1 has 3 cells and line 2 has 2.",
+        ),
+        ({"map_text": " \n "}, "Cogsguard.map_text must have at least one cell."),
+        (
+            {"map_text": "H@2", "agents": 1},
+            "Cogsguard.map_text has a junction of team 2; teams is 1, and they are numbered from 0.",
+        ),
+        (
+            {"map": "tutorial", "teams": 2},
+            "Cogsguard.teams: a map of 30 x 30 has room for 1, not 2.",
+        ),
+        ({"map": "moon"}, "Cogsguard.map must be 'arena', 'machina_1' or 'tutorial', not 'moon'."),
+        ({"edition": "B"}, "Cogsguard.edition must be 'F' or 'A', not 'B'."),
+        ({"agents": 25}, "Cogsguard.agents must be at most 24, not 25."),
+        ({"agents": 0}, "Cogsguard.agents must be at least 1, not 0."),
+        ({"teams": 5}, "Cogsguard.teams must be at most 4, not 5."),
+        (
+            {"clips": "angry"},
+            "Cogsguard.clips must be 'off', 'normal' or 'aggressive', not 'angry'.",
+        ),
+        (
+            {"temple": True, "temple_cap": 4},
+            "Cogsguard.temple_cap must be at least the 8 agents of a team, not 4.",
+        ),
+        (
+            {"junctions": [9, 3]},
+            "Cogsguard.junctions must be the fewest and the most, 0 to 1000, not 9, 3.",
+        ),
+    ],
+)
+def test_a_wrong_setting_is_refused_in_a_sentence(given, why):
+    with pytest.raises(SettingsError) as refusal:
+        read(Cogsguard, given)
+    assert str(refusal.value) == why
+
+
+def test_an_unknown_setting_is_refused_with_a_hint():
+    with pytest.raises(SettingsError, match=r"has no setting 'clip'\. Did you mean 'clips'\?"):
+        read(Cogsguard, {"clip": "off"})
+
+
+def test_a_map_that_asks_for_too_much_is_refused_when_it_is_drawn():
+    world = CogsguardWorld(read(Cogsguard, {"map": "tutorial", "junctions": [300, 300]}), 1)
+    with pytest.raises(SettingsError) as refusal:
+        world.reset(np.array([1]))
+    assert str(refusal.value) == (
+        "No map of 30 x 30 cells was found with room for junctions (300, 300) "
+        "and extractors (4, 6) of each element at their gaps."
+    )
+    assert world.done[0]
+
+
+@pytest.mark.parametrize("name", PRESETS)
+def test_every_preset_is_described_and_plays(name):
+    assert DESCRIPTIONS[name]
+    world = CogsguardWorld(read(Cogsguard, CogsguardWorld.presets[name]), 1)
+    world.reset(np.array([3]))
+    given = world.settings
+    assert int(world.columns.alive.sum()) == given.teams * given.agents
+    world.step(np.zeros((world.spec.rows, 2), dtype=np.int64))
+
+
+def test_a_map_brings_its_size_and_length_and_both_can_be_changed():
+    for name, expected in MAPS.items():
+        given = read(Cogsguard, {"map": name})
+        assert (given.height, given.width, given.max_steps) == (
+            expected["height"],
+            expected["width"],
+            expected["max_steps"],
+        )
+    assert read(Cogsguard, {"map": "machina_1", "max_steps": 9}).max_steps == 9
+
+
+def test_groups_are_named_for_teams():
+    one, two = (CogsguardWorld(read(Cogsguard, {"teams": teams}), 1).spec for teams in (1, 2))
+    assert [group.name for group in one.groups] == ["cogs"]
+    assert [group.name for group in two.groups] == ["cogs_0", "cogs_1"]
+    assert [(head.name, len(head.choices)) for head in one.groups[0].heads] == [
+        ("move", 5),
+        ("vibe", 7),
+    ]
