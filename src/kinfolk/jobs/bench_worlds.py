@@ -17,7 +17,8 @@ WORLD_COUNTS = (1, 16, 256, 4096)
 AGENT_COUNTS = (10, 100, 1000)
 GRIDS = (25, 100, 500)
 HEADLINE_WORLDS = 64  # their states lie in one core's cache, as a thread's chunk does
-_TICKS = 160
+THREADED_WORLDS = 256  # enough that handing out the work costs little
+_TICKS = 100
 _REPEATS = 3
 _DRAWN = 16  # sets of random actions, used in turn, so that drawing them costs nothing
 _UNCOMPILED = (
@@ -117,7 +118,8 @@ def bench_worlds() -> dict[str, Any]:
     plain = _uncompiled()
     compact = measure(scene(), HEADLINE_WORLDS)
     planes = measure(scene(), HEADLINE_WORLDS, "float32")
-    two = measure(scene(), HEADLINE_WORLDS, threads=2)
+    one_thread = measure(scene(), THREADED_WORLDS)
+    two_threads = measure(scene(), THREADED_WORLDS, threads=2)
     return {
         "worlds": HEADLINE_WORLDS,
         "alive_per_world": compact.alive,
@@ -128,7 +130,12 @@ def bench_worlds() -> dict[str, Any]:
         "uncompiled": plain,
         "ratio_rules": compact.rules / plain["rules"],
         "ratio_float32": planes.whole / plain["float32"],
-        "two_threads": two.whole / compact.whole,
+        "threads": {
+            "worlds": THREADED_WORLDS,
+            "one": one_thread.whole,
+            "two": two_threads.whole,
+            "ratio": two_threads.whole / one_thread.whole,
+        },
         "by_worlds": [_point("worlds", n, measure(scene(), n)) for n in WORLD_COUNTS],
         "by_agents": [
             _point("agents", n, measure(scene(n), max(1, 4096 // n))) for n in AGENT_COUNTS

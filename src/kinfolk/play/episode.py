@@ -21,7 +21,9 @@ from kinfolk.play.seating import (
     empty_lists,
     empty_seats,
     empty_tally,
+    gather_rows,
     rows_of,
+    scatter_actions,
     seat_rows,
 )
 from kinfolk.play.slots import Slot
@@ -74,6 +76,7 @@ class Play:
         self.memory = [allocate(slot.policy.memory, places) for slot in slots]
         self.observations: Bytes = np.zeros((places, world.spec.row_bytes), dtype=np.uint8)
         self.actions: Ints = np.zeros((places, world.spec.heads), dtype=np.int64)
+        self._words = self.observations.view(np.uint64)
         self._gathered = [np.empty_like(self.observations) for _ in slots]
         self._table = np.ascontiguousarray(table, dtype=np.int64)
         shape = (world.worlds, world.spec.rows)
@@ -109,10 +112,12 @@ class Play:
         for index, rows in asked:
             self._ask(index, rows)
         for index, rows in asked:
-            self.actions[rows.place] = self._answer(index, rows)
+            scatter_actions(self.actions, rows.place, self._answer(index, rows))
         self.world.step(self.actions)
         self.world.observe(self.observations)
-        count_rewards(self.seats, self.lists, self.tally, self.world.columns.reward)
+        lists, earned, returns = self.lists, self.seats.earned, self.tally.returns
+        reward = self.world.columns.reward
+        count_rewards(lists.asked, lists.place, lists.world, earned, returns, reward)
         return self._finish_episodes()
 
     def begin(self) -> None:
@@ -142,7 +147,7 @@ class Play:
                 array[fresh.place] = 0
             policy.begin(fresh, memory, self.seats.key[fresh.place])
         seen = self._gathered[index][: len(rows.place)]
-        np.take(self.observations, rows.place, axis=0, out=seen, mode="clip")
+        gather_rows(self._words, rows.place, seen.view(np.uint64))
         policy.ask(seen, rows, memory, keys)
 
     def _answer(self, index: int, rows: Rows) -> Ints:
@@ -154,7 +159,7 @@ class Play:
                 f"{getattr(actions, 'dtype', type(actions).__name__)} of shape "
                 f"{getattr(actions, 'shape', None)}; whole numbers of shape {shape} were asked for."
             )
-        return actions
+        return np.ascontiguousarray(actions, dtype=np.int64)
 
     def _finish_episodes(self) -> list[EpisodeResult]:
         ended = np.flatnonzero(self.world.done & ~self._idle)

@@ -6,15 +6,18 @@ rows of every slot; another adds up what they earned.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
+import numpy.typing as npt
 
 from kinfolk.core.arrays import Bools, Floats, Ints
 from kinfolk.core.jit import inline, kernel
 from kinfolk.core.keys import POLICY_BRANCH, fold
 from kinfolk.policies.base import Rows
 from kinfolk.worlds.base import Columns
+
+Words: TypeAlias = npt.NDArray[np.uint64]  # rows of bytes, eight at a time
 
 
 class Seats(NamedTuple):
@@ -162,13 +165,33 @@ def seat_rows(
 
 
 @kernel
-def count_rewards(seats: Seats, lists: Lists, tally: Tally, reward: Floats) -> None:
-    """Add what every listed row earned to its life, its slot and its world."""
-    for slot in range(lists.asked.shape[0]):
-        for i in range(lists.asked[slot]):
-            place = lists.place[slot, i]
-            seats.earned[place] += reward[place]
-            tally.returns[lists.world[slot, i], slot] += reward[place]
+def count_rewards(
+    asked: Ints, place: Ints, world: Ints, earned: Floats, returns: Floats, reward: Floats
+) -> None:
+    """Add what every listed row earned to its life, its slot and its world.
+
+    It gets only the arrays it needs: handing over all that is known takes longer than counting.
+    """
+    for slot in range(asked.shape[0]):
+        for i in range(asked[slot]):
+            earned[place[slot, i]] += reward[place[slot, i]]
+            returns[world[slot, i], slot] += reward[place[slot, i]]
+
+
+@kernel
+def gather_rows(words: Words, place: Ints, out: Words) -> None:
+    """Copy the observations of some places, word by word."""
+    for i in range(place.shape[0]):
+        for word in range(words.shape[1]):
+            out[i, word] = words[place[i], word]
+
+
+@kernel
+def scatter_actions(actions: Ints, place: Ints, answer: Ints) -> None:
+    """Put the answers of a slot where its rows are."""
+    for i in range(place.shape[0]):
+        for head in range(actions.shape[1]):
+            actions[place[i], head] = answer[i, head]
 
 
 def rows_of(lists: Lists, slot: int) -> Rows:

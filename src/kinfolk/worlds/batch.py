@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -19,9 +22,12 @@ class Batch:
     must stay where they are.
     """
 
-    def __init__(self, spec: WorldSpec, state: Any) -> None:
+    def __init__(self, spec: WorldSpec, state: Any, threads: int = 1) -> None:
         worlds, rows = state.uid.shape
         self._spec = spec
+        self._threads = threads
+        # One part is done by the caller, so that a single thread needs no pool.
+        self._pool = ThreadPoolExecutor(threads - 1) if threads > 1 else None
         self._all = np.arange(worlds, dtype=np.int64)
         self._done, self._tick = read_only(state.done), read_only(state.tick)
         arrays = {name: getattr(state, name) for name in Columns._fields}
@@ -54,7 +60,20 @@ class Batch:
         """Steps since the reset."""
         return self._tick
 
+    def _share(self, items: int, task: Callable[[int, int, int], Any]) -> list[Any]:
+        """Call `task(first, last, thread)` for equal parts of `items`, one per thread.
 
-def check_worlds(worlds: int) -> None:
+        Kernels release the interpreter's lock, so the parts run side by side.
+        """
+        if self._pool is None or items <= 1:
+            return [task(0, items, 0)]
+        cuts = [items * i // self._threads for i in range(self._threads + 1)]
+        parts = [(a, b, i) for i, (a, b) in enumerate(pairwise(cuts)) if a < b]
+        others = [self._pool.submit(task, *part) for part in parts[1:]]
+        return [task(*parts[0]), *(other.result() for other in others)]
+
+
+def check_batch(worlds: int, threads: int = 1) -> None:
     """Refuse an empty batch before arrays are made for it."""
     require(worlds >= 1, f"A batch needs at least 1 world, not {worlds}.")
+    require(threads >= 1, f"A batch needs at least 1 thread, not {threads}.")

@@ -12,7 +12,7 @@ from kinfolk.testing.probe import observe, rules
 from kinfolk.testing.probe.settings import Probe
 from kinfolk.testing.probe.state import GRAZER, HAPPENINGS, HUNTER, empty_state
 from kinfolk.worlds.base import Happening, check_actions, put_snapshot, take_snapshot
-from kinfolk.worlds.batch import Batch, check_worlds
+from kinfolk.worlds.batch import Batch, check_batch
 
 COUNTERS = ("births", "deaths", "blocked", "grown", "spent", "lost")
 
@@ -24,7 +24,7 @@ class ProbeWorld(Batch):
 
     def __init__(self, settings: Probe, worlds: int = 1) -> None:
         founders = settings.grazers + settings.hunters
-        check_worlds(worlds)
+        check_batch(worlds)
         require(
             founders <= settings.rows,
             f"Probe.rows must hold all {founders} founders, not {settings.rows}.",

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
-from kinfolk.core.arrays import Arrays, Bools, Bytes, Floats, Ints, read_only
-from kinfolk.core.errors import ContractError, SettingsError, require
-from kinfolk.core.spaces import WorldSpec
-from kinfolk.worlds.base import Columns, Happening, check_actions, put_snapshot, take_snapshot
+from kinfolk.core.arrays import Arrays, Bytes, Floats, Ints
+from kinfolk.core.errors import ContractError, SettingsError
+from kinfolk.worlds.base import Happening, check_actions, put_snapshot, take_snapshot
+from kinfolk.worlds.batch import Batch, check_batch
 from kinfolk.worlds.cogsguard import episode, founding, layout, maps, observe, picture
 from kinfolk.worlds.cogsguard.codes import ELEMENTS, GEARS, STATISTICS, TEAM_STATISTICS
 from kinfolk.worlds.cogsguard.log import (
@@ -35,7 +32,7 @@ from kinfolk.worlds.cogsguard.state import State, empty_state
 _BLOCK = 64
 
 
-class CogsguardWorld:
+class CogsguardWorld(Batch):
     """A batch of games. They are done, and wait for a reset, until they get one.
 
     `threads` share the worlds among them; the results are the same for any number.
@@ -47,18 +44,14 @@ class CogsguardWorld:
     measures = staticmethod(measures)
 
     def __init__(self, settings: Cogsguard, worlds: int = 1, threads: int = 1) -> None:
-        require(worlds >= 1, f"A batch needs at least 1 world, not {worlds}.")
-        require(threads >= 1, f"A batch needs at least 1 thread, not {threads}.")
+        check_batch(worlds, threads)
         self.settings = settings
         self._rules = rules_of(settings)
         self._state = empty_state(settings, self._rules, worlds)
         self._plan = maps.plan_of(settings, self._rules)
-        self._spec = layout.spec_of(settings)
+        super().__init__(layout.spec_of(settings), self._state, threads)
         self._facts_at = self._spec.groups[0].offsets["facts"]
-        self._all = np.arange(worlds, dtype=np.int64)
         self._log = self._new_log(watching=False)
-        self._threads = threads
-        self._pool = ThreadPoolExecutor(threads) if threads > 1 else None
         self._sheets = [maps.empty_sheet(settings, self._rules) for _ in range(threads)]
         for sheet in self._sheets:
             founding.fill_from_drawing(sheet, settings, self._rules)
@@ -71,37 +64,6 @@ class CogsguardWorld:
             dtype=np.int64,
         )
         self._order = np.zeros((threads, self._spec.rows), dtype=np.int64)
-        s, places = self._state, worlds * self._spec.rows
-        flat = {name: getattr(s, name) for name in Columns._fields}
-        self._columns = Columns(
-            **{name: read_only(a.reshape(places, *a.shape[2:])) for name, a in flat.items()}
-        )
-        self._done, self._tick = read_only(s.done), read_only(s.tick)
-
-    @property
-    def spec(self) -> WorldSpec:
-        """What it shows and takes."""
-        return self._spec
-
-    @property
-    def worlds(self) -> int:
-        """How many run side by side."""
-        return len(self._all)
-
-    @property
-    def columns(self) -> Columns:
-        """Read-only views of every place."""
-        return self._columns
-
-    @property
-    def done(self) -> Bools:
-        """Whose episode has ended."""
-        return self._done
-
-    @property
-    def tick(self) -> Ints:
-        """Steps since the reset."""
-        return self._tick
 
     def reset(self, keys: Ints, worlds: Ints | None = None) -> None:
         """Begin episodes, each on a map of its own unless the map was drawn as text.
@@ -151,14 +113,6 @@ class CogsguardWorld:
                 episode.finish(s, r, a, b)
 
         self._share(self.worlds, part)
-
-    def _share(self, items: int, task: Callable[[int, int, int], Any]) -> list[Any]:
-        """Call `task(first, last, thread)` for equal parts of `items`, one per thread."""
-        if self._pool is None or items == 1:
-            return [task(0, items, 0)]
-        cuts = [items * i // self._threads for i in range(self._threads + 1)]
-        parts = [(a, b, i) for i, (a, b) in enumerate(pairwise(cuts)) if a < b]
-        return list(self._pool.map(lambda part: task(*part), parts))
 
     def observe(self, out: Bytes, worlds: Ints | None = None) -> None:
         """Write observations, one row of bytes per place."""

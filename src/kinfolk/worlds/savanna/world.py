@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from itertools import pairwise
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from kinfolk.core.arrays import Arrays, Bytes, Floats, Ints
-from kinfolk.core.errors import ContractError, require
+from kinfolk.core.errors import ContractError
 from kinfolk.worlds.base import Happening, check_actions, put_snapshot, take_snapshot
-from kinfolk.worlds.batch import Batch, check_worlds
+from kinfolk.worlds.batch import Batch, check_batch
 from kinfolk.worlds.savanna import episode, founding, layout, observe
 from kinfolk.worlds.savanna.log import HAPPENINGS, empty_log
 from kinfolk.worlds.savanna.measures import measures
@@ -43,12 +41,11 @@ class SavannaWorld(Batch):
     measures = staticmethod(measures)
 
     def __init__(self, settings: Savanna, worlds: int = 1, threads: int = 1) -> None:
-        check_worlds(worlds)
-        require(threads >= 1, f"A batch needs at least 1 thread, not {threads}.")
+        check_batch(worlds, threads)
         self.settings = settings
         self._state = empty_state(settings, worlds)
         self._rules = rules_of(settings)
-        super().__init__(layout.spec_of(settings), self._state)
+        super().__init__(layout.spec_of(settings), self._state, threads)
         self._scene = observe.scene_of(self._state)
         self._windows = layout.windows_of(settings, self._rules, threads)
         self._founders = np.array(settings.founders, dtype=np.int64)
@@ -64,8 +61,6 @@ class SavannaWorld(Batch):
         )
         self._helpers = np.zeros((threads, settings.rows), dtype=np.uint32)
         self._near = np.zeros((threads, (settings.grid_size + 2) ** 2 + 1), dtype=np.int64)
-        self._threads = threads
-        self._pool = ThreadPoolExecutor(threads) if threads > 1 else None
 
     def reset(self, keys: Ints, worlds: Ints | None = None) -> None:
         """Begin episodes. With published placement, a key is the seed of numpy's generator."""
@@ -130,14 +125,6 @@ class SavannaWorld(Batch):
             return episode.step_alone(*given, first, last)
 
         self._make_room(max(self._share(self.worlds, part)))
-
-    def _share(self, items: int, task: Callable[[int, int, int], Any]) -> list[Any]:
-        """Call `task(first, last, thread)` for equal parts of `items`, one per thread."""
-        if self._pool is None or items == 1:
-            return [task(0, items, 0)]
-        cuts = [items * i // self._threads for i in range(self._threads + 1)]
-        parts = [(a, b, i) for i, (a, b) in enumerate(pairwise(cuts)) if a < b]
-        return list(self._pool.map(lambda part: task(*part), parts))
 
     def observe(self, out: Bytes, worlds: Ints | None = None) -> None:
         """Write observations, one row of bytes per place."""
