@@ -7,7 +7,8 @@ from typing import Annotated, Any
 
 import typer
 
-from kinfolk.cli.show import JsonOption, print_json, print_table, say_if_cold
+from kinfolk.cli.show import JsonOption, print_json, print_table
+from kinfolk.cli.warm import warm
 from kinfolk.core.errors import UnknownNameError, suggestion
 
 
@@ -23,7 +24,8 @@ def bench(
         if subject not in _SUBJECTS:
             known = suggestion(subject, _SUBJECTS)
             raise UnknownNameError(f"There is no benchmark '{subject}'.{known}")
-    say_if_cold()
+    warm("savanna", {}, None, {})
+    warm("probe", {}, None, {})
     reports = {}
     for subject in chosen:
         measure, show = _SUBJECTS[subject]

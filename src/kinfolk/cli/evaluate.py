@@ -16,9 +16,9 @@ from kinfolk.cli.show import (
     print_json,
     print_table,
     progress,
-    say_if_cold,
 )
 from kinfolk.cli.slots import MapOption, SetOption, SlotOption, pairs
+from kinfolk.cli.warm import warm
 
 
 def eval_command(
@@ -47,7 +47,6 @@ def eval_command(
     from kinfolk.store.keep import keep
     from kinfolk.store.run import create, open_run
 
-    say_if_cold()
     workers = make_engine(engine, jobs)
     if resume is not None:
         run = open_run(resume)
@@ -101,6 +100,7 @@ def _try_out(settings: Any) -> None:
     from kinfolk.policies.resolve import build, resolve
     from kinfolk.worlds import build as build_world
 
+    warm(settings.world, settings.world_settings, settings.preset, settings.slots)
     spec = build_world(settings.world, settings.world_settings, 1, settings.preset).spec
     slot_table(spec, list(settings.slots), settings.slot_map)
     for uri in settings.slots.values():

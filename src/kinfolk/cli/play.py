@@ -9,8 +9,9 @@ from typing import Annotated
 
 import typer
 
-from kinfolk.cli.show import JsonOption, print_json, print_table, say_if_cold
+from kinfolk.cli.show import JsonOption, print_json, print_table
 from kinfolk.cli.slots import MapOption, SetOption, SlotOption, pairs
+from kinfolk.cli.warm import warm
 
 
 def play(
@@ -31,9 +32,9 @@ def play(
     from kinfolk.worlds import build as build_world
 
     lineup = pairs("--slot", slot)
+    warm(world, from_flags(rule), preset, lineup)
     game = build_world(world, from_flags(rule), 1, preset)
     table = slot_table(game.spec, list(lineup), pairs("--map", mapping))
-    say_if_cold()  # before policies are built: they may compile then
     slots = [Slot(name, build(resolve(uri), game.spec)) for name, uri in lineup.items()]
     game.watch(True)
     loop = Play(game, slots, table, seed, range(1))

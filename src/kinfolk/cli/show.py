@@ -84,11 +84,3 @@ def progress(label: str, total: int, done: int = 0) -> Iterator[Callable[[int], 
     with Progress(*columns, console=console, transient=True) as bar:
         task = bar.add_task(label, total=total, completed=done)
         yield lambda now: bar.update(task, completed=now)
-
-
-def say_if_cold() -> None:
-    """Tell that the first use compiles, before it does."""
-    from kinfolk.core.jit import is_cold
-
-    if is_cold():
-        print("Compiling kernels, once; this takes some seconds.", file=sys.stderr, flush=True)

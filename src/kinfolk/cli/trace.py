@@ -8,7 +8,8 @@ from typing import Annotated
 
 import typer
 
-from kinfolk.cli.show import JsonOption, print_json, print_table, say_if_cold
+from kinfolk.cli.show import JsonOption, print_json, print_table
+from kinfolk.cli.warm import warm
 
 
 def replay_trace(
@@ -19,7 +20,7 @@ def replay_trace(
     from kinfolk.store.files import read_bytes
     from kinfolk.worlds.savanna.trace import parse, replay
 
-    say_if_cold()
+    warm("savanna", {}, None, {})
     rows, failed = [], False
     for path in files:
         found = replay(parse(read_bytes(path), str(path)))

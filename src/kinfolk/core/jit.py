@@ -93,9 +93,13 @@ def cache_folder(package: str) -> Path:
     return _cache_root() / digest.hexdigest()[:16]
 
 
-def is_cold() -> bool:
-    """Whether no kernel of kinfolk was compiled yet, so that the first use takes a while."""
-    return COMPILED and not any(cache_folder(_OWN).rglob("*.nbi"))
+def is_cold(folder: str = "") -> bool:
+    """Whether no kernel of a source folder was compiled yet, so that its first use takes a while.
+
+    `folder` is its name, such as `savanna`; without it, any kernel of kinfolk counts. Numba names
+    the folders of its cache after those of the sources.
+    """
+    return COMPILED and not any(cache_folder(_OWN).glob(f"{folder}*/*.nbi"))
 
 
 def kernel_sources(root: Path, package: str) -> list[Path]:
