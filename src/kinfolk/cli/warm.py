@@ -21,13 +21,16 @@ def warm(
     from kinfolk.core.jit import is_cold
     from kinfolk.play.episode import Play
     from kinfolk.play.slots import Slot, slot_table
+    from kinfolk.policies.resolve import resolve
     from kinfolk.policies.simple import Noop
     from kinfolk.worlds import WORLDS, build
 
     folder = WORLDS.entry(world).path.partition(":")[0].split(".")[-2]
     if not is_cold(folder):
         return
-    game = build(world, settings, 1, preset)  # what is wrong with the settings is said first
+    game = build(world, settings, 1, preset)  # what is wrong with a line-up is said first
+    for uri in uris.values():
+        resolve(uri)
     print("Compiling kernels, once; this takes some seconds.", file=sys.stderr, flush=True)
     context = multiprocessing.get_context("spawn")
     other = context.Process(

@@ -19,7 +19,7 @@ WORLDS = Registry(
         ),
         "cogsguard": Entry(
             "kinfolk.worlds.cogsguard.world:CogsguardWorld",
-            "teams mine, make hearts, change gear and hold junctions against the clips",
+            "teams mine, make hearts, change gear and hold junctions against clips",
         ),
         "probe": Entry(
             "kinfolk.testing.probe.world:ProbeWorld",
