@@ -40,7 +40,7 @@ def eval_command(
     json: JsonOption = False,
 ) -> None:
     """Play episodes of a line-up and say how each slot did."""
-    from kinfolk.core.settings import from_flags, read
+    from kinfolk.core.settings import from_flags, merged, read
     from kinfolk.engines import make_engine
     from kinfolk.jobs.evaluate import Evaluate, evaluate
     from kinfolk.store.files import read_settings
@@ -53,7 +53,6 @@ def eval_command(
         settings = read(Evaluate, run.about["settings"])
         done = sum(1 for event in run.events() if event["kind"] == "episode_played")
     else:
-        asked = read_settings(config) if config else {}
         flags = {
             "world": world,
             "preset": preset,
@@ -65,8 +64,8 @@ def eval_command(
             "isolate": isolate,
             "step_timeout": step_timeout,
         }
-        asked |= {name: value for name, value in flags.items() if value is not None}
-        settings = read(Evaluate, asked)
+        given = {name: value for name, value in flags.items() if value is not None}
+        settings = read(Evaluate, merged(read_settings(config) if config else {}, given))
         _try_out(settings)
         run = create(out or _fresh_folder(), "evaluate", settings.model_dump())
         done = 0

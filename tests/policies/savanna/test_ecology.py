@@ -113,8 +113,8 @@ def test_compiled_and_plain_kernels_decide_alike(form, reach, kind, kernel):
         for run in (kernel, kernel.py_func):
             walk = play.memory[0]["walk"].copy()
             out = np.zeros((len(place), 1), dtype=np.int64)
-            mood = policy._temper if kind is Hunter else policy._nerves
-            run(words, floats, place, rows.group, rows.uid, walk, *policy._desk, mood, out)
+            desk, mood = policy._desk, policy._mood
+            run(words, floats, place, rows.group, rows.uid, walk, *desk, mood, out)
             found.append((out, walk))
         assert np.array_equal(found[0][0], found[1][0])
         assert np.array_equal(found[0][1], found[1][1])

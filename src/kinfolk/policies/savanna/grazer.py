@@ -9,13 +9,12 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from kinfolk.core.arrays import Bytes, Ints
+from kinfolk.core.arrays import Ints
 from kinfolk.core.jit import inline, kernel
 from kinfolk.core.spaces import WorldSpec
-from kinfolk.policies.base import Memory, MemoryLayout, Rows
 from kinfolk.policies.savanna.paths import MOST_COST, can_go, downhill, reset_field, spread
-from kinfolk.policies.savanna.scripts import decide, desk_of, refuse_nonsense, warm
-from kinfolk.policies.savanna.wander import WALK, pause, wander
+from kinfolk.policies.savanna.scripts import Script, refuse_nonsense
+from kinfolk.policies.savanna.wander import pause, wander
 from kinfolk.policies.savanna.window import (
     GRASS,
     PREDATOR,
@@ -26,7 +25,6 @@ from kinfolk.policies.savanna.window import (
     Words,
     look,
 )
-from kinfolk.policies.simple import Reactive
 
 _GREED = MOST_COST  # steps farther that ripe grass is worth, compared with bare ground
 
@@ -38,7 +36,7 @@ class Nerves(NamedTuple):
     strong: int  # those that could
 
 
-class Grazer(Reactive):
+class Grazer(Script):
     """Plays prey: goes to good grass nearby, flees predators, explores when nothing is seen.
 
     Predators played by a grazer only wander.
@@ -51,21 +49,7 @@ class Grazer(Reactive):
 
     def __init__(self, spec: WorldSpec, weak: int = 1, strong: int = 2) -> None:
         refuse_nonsense("Grazer", weak=weak, strong=strong)
-        self._desk = desk_of(spec)
-        self._nerves = Nerves(int(weak), int(strong))
-        warm(_graze, self._desk, self._nerves, spec)
-
-    @property
-    def memory(self) -> MemoryLayout:
-        """The walk it is on when it explores."""
-        return {"walk": WALK}
-
-    def ask(self, observations: Bytes, rows: Rows, memory: Memory, keys: Ints) -> None:
-        """Decide row by row, compiled."""
-        self._actions = decide(
-            _graze, self._desk, self._nerves, observations, rows.place, rows.group, keys,
-            memory["walk"],
-        )  # fmt: skip
+        super().__init__(spec, _graze, Nerves(int(weak), int(strong)))
 
 
 @inline

@@ -9,13 +9,12 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from kinfolk.core.arrays import Bytes, Ints
+from kinfolk.core.arrays import Ints
 from kinfolk.core.jit import inline, kernel
 from kinfolk.core.spaces import WorldSpec
-from kinfolk.policies.base import Memory, MemoryLayout, Rows
 from kinfolk.policies.savanna.paths import downhill, reset_field, spread
-from kinfolk.policies.savanna.scripts import decide, desk_of, refuse_nonsense, warm
-from kinfolk.policies.savanna.wander import WALK, pause, stay, wander
+from kinfolk.policies.savanna.scripts import Script, refuse_nonsense
+from kinfolk.policies.savanna.wander import pause, stay, wander
 from kinfolk.policies.savanna.window import (
     PREDATOR,
     PREY,
@@ -24,7 +23,6 @@ from kinfolk.policies.savanna.window import (
     Words,
     look,
 )
-from kinfolk.policies.simple import Reactive
 from kinfolk.worlds.savanna.layout import ENERGY_STEPS
 
 _TOGETHER = 2  # team-mates so near to the hunter, or to the prey, hunt with it
@@ -39,7 +37,7 @@ class Temper(NamedTuple):
     effort: int  # what each predator spends until the capture
 
 
-class Hunter(Reactive):
+class Hunter(Script):
     """Plays predators: hunts, joins a team-mate when too weak alone, explores when nothing is seen.
 
     Prey played by a hunter only wanders.
@@ -55,21 +53,9 @@ class Hunter(Reactive):
         self, spec: WorldSpec, full: float = 9.0, desperate: float = 1.0, effort: float = 0.25
     ) -> None:
         refuse_nonsense("Hunter", full=full, desperate=desperate, effort=effort)
-        self._desk = desk_of(spec)
-        self._temper = Temper(*(round(e * ENERGY_STEPS) for e in (full, desperate, effort)))
-        warm(_hunt, self._desk, self._temper, spec)
-
-    @property
-    def memory(self) -> MemoryLayout:
-        """The walk it is on when it explores."""
-        return {"walk": WALK}
-
-    def ask(self, observations: Bytes, rows: Rows, memory: Memory, keys: Ints) -> None:
-        """Decide row by row, compiled."""
-        self._actions = decide(
-            _hunt, self._desk, self._temper, observations, rows.place, rows.group, keys,
-            memory["walk"],
-        )  # fmt: skip
+        super().__init__(
+            spec, _hunt, Temper(*(round(e * ENERGY_STEPS) for e in (full, desperate, effort)))
+        )
 
 
 @inline

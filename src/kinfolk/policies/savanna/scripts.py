@@ -10,8 +10,10 @@ import numpy as np
 from kinfolk.core.arrays import AnyArray, Bytes, Ints
 from kinfolk.core.errors import require
 from kinfolk.core.spaces import WorldSpec
+from kinfolk.policies.base import Memory, MemoryLayout, Rows
 from kinfolk.policies.savanna.wander import WALK
 from kinfolk.policies.savanna.window import Sight, as_words, sight_of
+from kinfolk.policies.simple import Reactive
 
 _MOST = 1_000_000
 
@@ -47,26 +49,32 @@ def refuse_nonsense(script: str, **settings: object) -> None:
         require(is_number, f"{script}.{name} must be a number from 0 to {_MOST}, not {value!r}.")
 
 
-def decide(
-    kernel: Callable[..., None],
-    desk: Desk,
-    mood: Any,
-    observations: Bytes,
-    place: Ints,
-    group: Ints,
-    keys: Ints,
-    walk: AnyArray,
-) -> Ints:
-    """The actions of all rows, `[n, 1]`; `walk` is changed at their places."""
-    words, floats = as_words(observations)
-    actions = np.empty((len(keys), 1), dtype=np.int64)
-    kernel(words, floats, place, group, keys, walk, *desk, mood, actions)
-    return actions
+class Script(Reactive):
+    """Base of scripts: a kernel that decides row by row, and the mood it decides in.
 
+    It is compiled, or loaded from the cache, when it is made and not while somebody waits for an
+    answer.
+    """
 
-def warm(kernel: Callable[..., None], desk: Desk, mood: Any, spec: WorldSpec) -> None:
-    """Compile now or load from the cache, not while somebody waits for an answer."""
-    nothing = np.zeros((0, spec.row_bytes), dtype=np.uint8)
-    nobody = np.zeros(0, dtype=np.int64)
-    walk = np.zeros((0, *WALK.shape), dtype=np.int64)
-    decide(kernel, desk, mood, nothing, nobody, nobody, nobody, walk)
+    def __init__(self, spec: WorldSpec, kernel: Callable[..., None], mood: Any) -> None:
+        self._desk, self._kernel, self._mood = desk_of(spec), kernel, mood
+        nobody = np.zeros(0, dtype=np.int64)
+        nothing = np.zeros((0, spec.row_bytes), dtype=np.uint8)
+        self._decide(nothing, nobody, nobody, nobody, np.zeros((0, *WALK.shape), dtype=np.int64))
+
+    @property
+    def memory(self) -> MemoryLayout:
+        """The walk it is on when it explores."""
+        return {"walk": WALK}
+
+    def ask(self, observations: Bytes, rows: Rows, memory: Memory, keys: Ints) -> None:
+        """Decide for all rows; the walk is changed at their places."""
+        self._actions = self._decide(observations, rows.place, rows.group, keys, memory["walk"])
+
+    def _decide(
+        self, observations: Bytes, place: Ints, group: Ints, keys: Ints, walk: AnyArray
+    ) -> Ints:
+        words, floats = as_words(observations)
+        actions = np.empty((len(keys), 1), dtype=np.int64)
+        self._kernel(words, floats, place, group, keys, walk, *self._desk, self._mood, actions)
+        return actions
