@@ -68,6 +68,8 @@ SENTENCES = [
     (["eval", "--engine", "processes", "--jobs", "0"], 2, "The number of jobs must be at least 1, not 0."),
     (["eval", "--config", "none.toml"], 2, "There is no file none.toml."),
     (["eval", "--resume", "runs/none"], 2, "There is no run runs/none. Known: none."),
+    (["eval", "--resume", "runs/none", "--episodes", "9"], 2,
+     "--resume goes on with the run's own settings; give no others with it."),
     (["play", "--world", "prob"], 2, "No world is named 'prob'. Did you mean 'probe'?"),
     (["bench", "engnes"], 2, "There is no benchmark 'engnes'. Did you mean 'engines'? Known: worlds, engines."),
     (["eval", "--world", "savanna", "--preset", "shared_pry_r2"], 2,
@@ -163,13 +165,8 @@ def test_a_game_can_be_played(tmp_path):
 @pytest.mark.skipif(sys.platform != "linux", reason="looks at /proc")
 def test_ctrl_c_stops_at_once_and_leaves_a_run_that_can_go_on(tmp_path):
     words = [
-        "eval",
-        "--slot",
-        "all=kin://probe-plain",
-        "--episodes",
-        "2500",
-        "--engine",
-        "processes",
+        *("eval", "--slot", "z=kin://probe-plain", "--slot", "a=kin://probe-plain"),
+        *("--map", "hunter=a", "--episodes", "2500", "--engine", "processes"),
     ]
     running = subprocess.Popen(
         [*KINFOLK, *words, "--out", "mine"], cwd=tmp_path, stderr=subprocess.PIPE, text=True,
@@ -194,8 +191,10 @@ def test_ctrl_c_stops_at_once_and_leaves_a_run_that_can_go_on(tmp_path):
     done = kinfolk("eval", "--resume", "mine", "--json", cwd=tmp_path)
     whole = kinfolk(*words, "--out", "whole", "--json", cwd=tmp_path)
     assert json.loads(done.stdout)["summary"] == json.loads(whole.stdout)["summary"]
-    packed = [(tmp_path / name / "events.jsonl.gz").read_bytes() for name in ("mine", "whole")]
-    assert packed[0] == packed[1]
+    for path in (tmp_path / "whole").rglob("*"):
+        if path.is_file():
+            twin = tmp_path / "mine" / path.relative_to(tmp_path / "whole")
+            assert path.read_bytes() == twin.read_bytes(), path
 
 
 def test_a_reader_that_leaves_early_is_no_error():
@@ -276,3 +275,18 @@ def test_presets_are_listed_with_a_line_each():
     }
     assert all(p["about"] for p in found)
     assert "savanna kick_back" in kinfolk("presets").stdout
+
+
+def test_a_slot_that_plays_nobody_is_pointed_out(tmp_path):
+    done = kinfolk("play", "--slot", "a=kin://noop", "--slot", "b=kin://noop", cwd=tmp_path)
+    assert done.returncode == 0
+    assert "Slot 'b' plays nobody: no --map GROUP=b was given.\n" in done.stderr
+
+
+def test_a_class_in_the_folder_one_works_in_is_found(tmp_path):
+    (tmp_path / "my_policies.py").write_text(
+        "from kinfolk.policies.simple import Noop\nclass Mine(Noop):\n    pass\n"
+    )
+    done = kinfolk("eval", "--slot", "all=class:my_policies.Mine", "--episodes", "4",
+                   "--engine", "processes", "--json", cwd=tmp_path)  # fmt: skip
+    assert done.returncode == 0, done.stderr

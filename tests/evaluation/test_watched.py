@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import numpy as np
 
 from kinfolk.evaluation.match import Match, play_match
@@ -5,6 +7,7 @@ from kinfolk.evaluation.results import column, from_arrays, to_arrays
 from kinfolk.evaluation.watched import watch_episode
 from kinfolk.policies.resolve import resolve
 
+NOOP = resolve("kin://noop")
 MATCH = Match("probe", {}, {"all": resolve("kin://probe-plain")}, 3, 0, 6)
 
 
@@ -27,6 +30,14 @@ def test_mean_alive_is_what_was_counted_tick_by_tick():
     watched = watch_episode(MATCH, 2)
     means = watched.populations[:-1].mean(axis=0)
     assert np.allclose(list(watched.result.mean_alive.values()), means)
+
+
+def test_columns_keep_their_meaning_when_slots_come_in_another_order():
+    played = play_match(replace(MATCH, slots={"g": NOOP, "h": NOOP}, slot_map={"hunter": "h"}))
+    turned = play_match(replace(MATCH, slots={"h": NOOP, "g": NOOP}, slot_map={"grazer": "g"}))
+    assert to_arrays([played[0], turned[1]])[0]["returns"].tolist() == [
+        [result.returns["g"], result.returns["h"]] for result in (played[0], turned[1])
+    ]
 
 
 def test_results_survive_as_arrays():

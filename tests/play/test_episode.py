@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from kinfolk.core.errors import ContractError, SettingsError, UnknownNameError
+from kinfolk.core.errors import ContractError, PolicyFailedError, SettingsError, UnknownNameError
 from kinfolk.play.episode import Play, play_episodes
 from kinfolk.play.slots import Slot, slot_table
 from kinfolk.policies.base import Cell
@@ -164,6 +164,17 @@ def test_an_answer_of_the_wrong_shape_is_refused_by_the_slots_name():
     assert str(refused.value) == (
         "Slot 'bad' answered with float64 of shape (1, 9); whole numbers of shape (8, 2) were asked for."
     )
+
+
+class Raises(Noop):
+    def ask(self, *arguments):
+        raise ZeroDivisionError("boom")
+
+
+def test_a_policy_that_raises_is_named_by_its_slot():
+    with pytest.raises(PolicyFailedError) as failed:
+        make({"bad": Raises}, worlds=1).tick()
+    assert str(failed.value) == "Slot 'bad' failed in ask: ZeroDivisionError: boom"
 
 
 def test_a_snapshot_restores_the_loop_with_all_memory():

@@ -53,6 +53,8 @@ def options(
 def main(arguments: list[str] | None = None) -> NoReturn:
     """Run a command and leave with its exit code."""
     words = list(sys.argv[1:] if arguments is None else arguments)
+    if os.getcwd() not in sys.path:  # a class of one's own, in the folder one works in
+        sys.path.append(os.getcwd())
     debug = "--debug" in words
     words = [word for word in words if word != "--debug"] or ["--help"]
     try:

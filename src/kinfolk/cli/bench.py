@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from typing import Annotated, Any
 
@@ -29,6 +30,7 @@ def bench(
     reports = {}
     for subject in chosen:
         measure, show = _SUBJECTS[subject]
+        print(f"Measuring {subject}; this takes a minute or two.", file=sys.stderr, flush=True)
         reports[subject] = measure()
         if not json:
             show(reports[subject])

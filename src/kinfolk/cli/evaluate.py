@@ -17,8 +17,9 @@ from kinfolk.cli.show import (
     print_table,
     progress,
 )
-from kinfolk.cli.slots import MapOption, SetOption, SlotOption, pairs
+from kinfolk.cli.slots import MapOption, SetOption, SlotOption, pairs, warn_of_idle_slots
 from kinfolk.cli.warm import warm
+from kinfolk.core.errors import UsageError
 
 
 def eval_command(
@@ -48,23 +49,27 @@ def eval_command(
     from kinfolk.store.run import create, open_run
 
     workers = make_engine(engine, jobs)
+    flags = {
+        "world": world,
+        "preset": preset,
+        "slots": pairs("--slot", slot) or None,
+        "slot_map": pairs("--map", mapping) or None,
+        "world_settings": from_flags(rule) or None,
+        "episodes": episodes,
+        "seed": seed,
+        "isolate": isolate,
+        "step_timeout": step_timeout,
+    }
+    given = {name: value for name, value in flags.items() if value is not None}
     if resume is not None:
+        if given or config or out:
+            raise UsageError(
+                "--resume goes on with the run's own settings; give no others with it."
+            )
         run = open_run(resume)
         settings = read(Evaluate, run.about["settings"])
         done = sum(1 for event in run.events() if event["kind"] == "episode_played")
     else:
-        flags = {
-            "world": world,
-            "preset": preset,
-            "slots": pairs("--slot", slot) or None,
-            "slot_map": pairs("--map", mapping) or None,
-            "world_settings": from_flags(rule) or None,
-            "episodes": episodes,
-            "seed": seed,
-            "isolate": isolate,
-            "step_timeout": step_timeout,
-        }
-        given = {name: value for name, value in flags.items() if value is not None}
         settings = read(Evaluate, merged(read_settings(config) if config else {}, given))
         _try_out(settings)
         run = create(out or _fresh_folder(), "evaluate", settings.model_dump())
@@ -101,7 +106,9 @@ def _try_out(settings: Any) -> None:
 
     warm(settings.world, settings.world_settings, settings.preset, settings.slots)
     spec = build_world(settings.world, settings.world_settings, 1, settings.preset).spec
-    slot_table(spec, list(settings.slots), settings.slot_map)
+    warn_of_idle_slots(
+        list(settings.slots), slot_table(spec, list(settings.slots), settings.slot_map)
+    )
     for uri in settings.slots.values():
         resolved = resolve(uri)
         if settings.isolate == "none":  # an isolated policy is not let into this process

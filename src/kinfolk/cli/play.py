@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import textwrap
 import time
 from dataclasses import asdict
 from typing import Annotated
@@ -10,7 +11,7 @@ from typing import Annotated
 import typer
 
 from kinfolk.cli.show import JsonOption, print_json, print_table
-from kinfolk.cli.slots import MapOption, SetOption, SlotOption, pairs
+from kinfolk.cli.slots import MapOption, SetOption, SlotOption, pairs, warn_of_idle_slots
 from kinfolk.cli.warm import warm
 
 
@@ -35,6 +36,7 @@ def play(
     warm(world, from_flags(rule), preset, lineup)
     game = build_world(world, from_flags(rule), 1, preset)
     table = slot_table(game.spec, list(lineup), pairs("--map", mapping))
+    warn_of_idle_slots(list(lineup), table)
     slots = [Slot(name, build(resolve(uri), game.spec)) for name, uri in lineup.items()]
     game.watch(True)
     loop = Play(game, slots, table, seed, range(1))
@@ -57,4 +59,5 @@ def play(
         ("slot", "return", "lives", "ticks lived"),
         [(n, result.returns[n], result.lives[n], result.ticks_lived[n]) for n in lineup],
     )
-    print(", ".join(f"{name} {value:g}" for name, value in result.counters.items()))
+    counted = [f"{name} {value:g}" for name, value in result.counters.items() if value]
+    print(textwrap.fill(", ".join(counted), 100))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -18,6 +18,13 @@ MapOption = Annotated[
 SetOption = Annotated[
     list[str], typer.Option("--set", help="KEY=VALUE: a rule of the world to change.")
 ]
+
+
+def warn_of_idle_slots(slots: Sequence[str], table: Any) -> None:
+    """Say which slots play nobody; that is allowed, and hardly ever meant."""
+    for index, name in enumerate(slots):
+        if not (table == index).any():
+            typer.echo(f"Slot '{name}' plays nobody: no --map GROUP={name} was given.", err=True)
 
 
 def pairs(option: str, words: Sequence[str]) -> dict[str, str]:

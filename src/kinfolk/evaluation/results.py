@@ -21,7 +21,7 @@ def to_arrays(results: Sequence[EpisodeResult]) -> tuple[dict[str, AnyArray], di
     names: dict[str, Any] = {}
     for table in _NAMED:
         names[table] = list(getattr(results[0], table))
-        arrays[table] = np.array([list(getattr(r, table).values()) for r in results])
+        arrays[table] = np.array([[getattr(r, table)[n] for n in names[table]] for r in results])
     return arrays, names
 
 

@@ -8,13 +8,14 @@ two ticks the last observations of ended lives and episodes can still be read.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from kinfolk.core.arrays import AnyArray, Arrays, Bytes, Ints
-from kinfolk.core.errors import ContractError
+from kinfolk.core.errors import ContractError, KinfolkError, PolicyFailedError
 from kinfolk.core.keys import WORLD_BRANCH, episode_key, fold
 from kinfolk.play.seating import (
     count_rewards,
@@ -110,9 +111,11 @@ class Play:
         counts = self.lists.asked.tolist()
         asked = [(index, rows_of(self.lists, index)) for index, n in enumerate(counts) if n]
         for index, rows in asked:
-            self._ask(index, rows)
+            with self._blaming(index, "ask"):
+                self._ask(index, rows)
         for index, rows in asked:
-            scatter_actions(self.actions, rows.place, self._answer(index, rows))
+            with self._blaming(index, "answer"):
+                scatter_actions(self.actions, rows.place, self._answer(index, rows))
         self.world.step(self.actions)
         self.world.observe(self.observations)
         lists, earned, returns = self.lists, self.seats.earned, self.tally.returns
@@ -135,6 +138,18 @@ class Play:
         self.seats.uid.reshape(self.world.worlds, -1)[waiting] = -1
         self.world.reset(fold(self._episode_key[waiting], WORLD_BRANCH), waiting)
         self.world.observe(self.observations, waiting)
+
+    @contextmanager
+    def _blaming(self, index: int, method: str) -> Iterator[None]:
+        """Name the slot whose policy raised."""
+        try:
+            yield
+        except KinfolkError:
+            raise
+        except Exception as error:
+            raise PolicyFailedError(
+                f"Slot '{self.slots[index].id}' failed in {method}: {type(error).__name__}: {error}"
+            ) from error
 
     def _ask(self, index: int, rows: Rows) -> None:
         policy, memory = self.slots[index].policy, self.memory[index]

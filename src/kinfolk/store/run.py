@@ -154,7 +154,8 @@ def create(folder: Path, job: str, settings: Mapping[str, Any]) -> Run:
     if folder.exists():
         raise UsageError(f"{folder} exists already. Choose another --out, or go on with --resume.")
     about = {"format": FORMAT, "job": job, "kinfolk": version("kinfolk"), "settings": settings}
-    text = json.dumps(about, indent=2, sort_keys=True) + "\n"
+    # In the order they were given: the order of slots is that of the columns of a checkpoint.
+    text = json.dumps(about, indent=2) + "\n"
     write_atomic(folder / "settings.json", text.encode())
     return Run(folder, about)
 
