@@ -16,7 +16,9 @@ from kinfolk.worlds import build
 WORLD_COUNTS = (1, 16, 256, 4096)
 AGENT_COUNTS = (10, 100, 1000)
 GRIDS = (25, 100, 500)
-HEADLINE_WORLDS = 64  # their states lie in one core's cache, as a thread's chunk does
+HEADLINE_WORLDS = (
+    64  # a batch that stays in the cache; `by_worlds` shows larger ones, which are slower
+)
 THREADED_WORLDS = 256  # enough that handing out the work costs little
 _TICKS = 100
 _REPEATS = 3

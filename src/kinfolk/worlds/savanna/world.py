@@ -156,7 +156,7 @@ class SavannaWorld(Batch):
         """All that was counted, under the published names, and the energy accounts.
 
         Shares of co-operation can be told per kill (`team_capture_coop_successes`) or per predator
-        that ate (`team_capture_coop_helper_total`), which is how they were published.
+        that ate (`team_capture_coop_helper_total`); see `measures` for which we compare.
         """
         s = self._state
         found: dict[str, Ints | Floats] = {
