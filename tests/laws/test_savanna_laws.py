@@ -55,12 +55,13 @@ def test_one_world_alone_equals_that_world_among_a_thousand():
         assert alone[episode] == among[episode]
 
 
-def test_both_observation_forms_leave_the_world_as_it_is():
-    noop = {"all": "kin://random"}
-    planes = play(None, noop, None, batch=2)
-    words = play(None, noop, None, batch=2, observation="compact")
-    assert planes.keys() == words.keys()
-    assert planes != words, "what is seen differs, so the digests do"
+def test_the_form_of_observation_changes_nothing_but_what_is_seen():
+    chance = {"all": resolve("kin://random")}  # draws from keys, whatever it sees
+    played = [
+        play_match(Match("savanna", SMALL | {"observation": form}, chance, 5, 0, 4))
+        for form in ("float32", "compact")
+    ]
+    assert played[0] == played[1]
 
 
 @pytest.mark.parametrize("isolate", ["none", "slot"])
