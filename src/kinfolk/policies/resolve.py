@@ -90,9 +90,7 @@ def resolve(
     raise UsageError(f"'{uri}' is not a policy. Write {_FORMS}.")
 
 
-def resolve_class(
-    path: str, settings: Mapping[str, Any], trusted: bool = True
-) -> ResolvedPolicy:
+def resolve_class(path: str, settings: Mapping[str, Any], trusted: bool = True) -> ResolvedPolicy:
     """A class of anybody's, by its import path."""
     if trusted:
         load_path(path)

@@ -96,7 +96,9 @@ def find_policy(text: str) -> Path:
         return steps[max(steps)]
     if not moment.isdecimal() or int(moment) not in steps:
         known = [str(step) for step in sorted(steps)]
-        raise UsageError(f"Slot '{slot}' of {run} has no step '{moment}'.{suggestion(moment, known)}")
+        raise UsageError(
+            f"Slot '{slot}' of {run} has no step '{moment}'.{suggestion(moment, known)}"
+        )
     return steps[int(moment)]
 
 
