@@ -60,8 +60,8 @@ class RoleCatalog:
         self.behaviors.append(made)
         return made.id
 
-    def add_role(self, role: RoleDef) -> RoleDef:
-        """Take a role in: it gets its id and, where it has none, a name.
+    def add_role(self, role: RoleDef, generation: int | None = None) -> RoleDef:
+        """Take a role in: it gets its id, the generation if one is given, and a name if it has none.
 
         Raises:
             SettingsError: It names a behaviour that is not here.
@@ -76,7 +76,8 @@ class RoleCatalog:
             first = self.behaviors[role.tiers[0].behavior_ids[0]].name
             name = f"{first.capitalize()}-{self.next_name_id}"
             self.next_name_id += 1
-        made = replace(role, id=self.next_role_id, name=name)
+        born = role.generation if generation is None else generation
+        made = replace(role, id=self.next_role_id, name=name, generation=born)
         self.roles.append(made)
         return made
 
