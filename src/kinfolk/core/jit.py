@@ -54,6 +54,23 @@ def lean_kernel(function: F) -> F:
     return _compiled(function, _nrt=False)
 
 
+def compiled_for(function: Callable[..., Any], types: tuple[Any, ...]) -> Any:
+    """A function compiled at once, for arguments of numba's `types`; it returns a whole number.
+
+    One that stands in no file, such as an example in a document, is compiled without a cache.
+    """
+    signature = numba.types.int64(*types)
+    with _LOCK:
+        _config.CACHE_DIR = str(cache_folder(function.__module__.partition(".")[0]))
+        options = {"nogil": True, "error_model": "numpy", "boundscheck": BOUNDSCHECK}
+        try:
+            return numba.njit(signature, cache=True, **options)(function)
+        except RuntimeError as error:
+            if "no locator" not in str(error):
+                raise
+            return numba.njit(signature, **options)(function)
+
+
 def _compiled(function: F, **options: Any) -> F:
     if not COMPILED:
         return function
