@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from kinfolk.core.errors import SettingsError
 from kinfolk.core.keys import fold, root
-from kinfolk.roles.breeding import found_pool, next_generation
+from kinfolk.roles.breeding import cull, found_pool, next_generation
 from kinfolk.roles.catalog import RoleCatalog
 from kinfolk.roles.config import EvolutionConfig
 from kinfolk.roles.dice import Dice
@@ -128,11 +128,18 @@ class EvolutionaryRoleCoordinator:
         self.evolve_generation()
         return True
 
-    def evolve_generation(self) -> None:
-        """Cull and breed now; everybody draws a new role next."""
+    def evolve_generation(self, breed: bool = True) -> None:
+        """Cull, and breed, now; everybody draws a new role next.
+
+        Without breeding, as many as the pool shall hold stay: children come from the temple.
+        """
         self.generation += 1
-        key = fold(self._key(_BREED), self.generation)
-        self.pool = next_generation(self.catalog, self.pool, self.generation, key, self.config)
+        config, size = self.config, self.config.generated_role_count
+        if breed:
+            key = fold(self._key(_BREED), self.generation)
+            self.pool = next_generation(self.catalog, self.pool, self.generation, key, config)
+        else:
+            self.pool = sorted(cull(self.catalog, self.pool, size, self.generation))
         self.games_this_generation = 0
         self.assignments.clear()
 
