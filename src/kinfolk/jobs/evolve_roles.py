@@ -29,7 +29,7 @@ def evolve_roles(
     settings: EvolveRoles, engine: Engine, resume: Snapshot | None = None
 ) -> Iterator[Event | Snapshot]:
     """Yield an event and a snapshot per generation, then what the champion is worth."""
-    state, yesterday = _start(settings, resume)
+    state, yesterday = start(settings, resume)
     size, _ = settings.sizes
     survivors = min(settings.survivors, max(1, size // 2))
     if resume is None:
@@ -43,7 +43,8 @@ def evolve_roles(
     yield from judge_champion(settings, engine, state)
 
 
-def _start(settings: EvolveRoles, resume: Snapshot | None) -> tuple[Evolution, Yesterday]:
+def start(settings: EvolveRoles, resume: Snapshot | None) -> tuple[Evolution, Yesterday]:
+    """Where to begin. What is wrong with the settings or the history is said here."""
     ground = settings.ground
     kit, world = ground.kit, ground.build(1)
     agents, catalog = kit.founders(world), kit.catalog()
