@@ -62,7 +62,7 @@ def compiled_for(function: Callable[..., Any], types: tuple[Any, ...]) -> Any:
     signature = numba.types.int64(*types)
     with _LOCK:
         _config.CACHE_DIR = str(cache_folder(function.__module__.partition(".")[0]))
-        options = {"nogil": True, "error_model": "numpy", "boundscheck": BOUNDSCHECK}
+        options = {"nogil": True, "error_model": "numpy", "boundscheck": BOUNDSCHECK, "_nrt": False}
         try:
             return numba.njit(signature, cache=True, **options)(function)
         except RuntimeError as error:

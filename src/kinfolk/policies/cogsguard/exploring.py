@@ -12,6 +12,7 @@ from kinfolk.policies.cogsguard.knowledge import (
     A_WHILE,
     MOST_JUNCTIONS,
     SEARCH_BOUND,
+    SHIFT,
     STRIDE,
 )
 from kinfolk.policies.cogsguard.memory import (
@@ -85,8 +86,9 @@ def middle(m: Mind, at: int) -> int:
 @inline
 def sector_cost(m: Mind, at: int, cell: int) -> int:
     """How far a cell is from the agent's present sector, and whether others search there."""
-    stride, centre = m.rules[STRIDE], middle(m, at)
-    sector = sector_of(cell // stride - centre // stride, cell % stride - centre % stride)
+    shift, last, centre = m.rules[SHIFT], m.rules[STRIDE] - 1, middle(m, at)
+    south, east = (cell >> shift) - (centre >> shift), (cell & last) - (centre & last)
+    sector = sector_of(south, east)
     own = (m.notes[at, LIFE] + m.notes[at, CLOCK] // _TURN) % _SECTORS
     turn = abs(sector - own)
     cost = 6 * min(turn, _SECTORS - turn)

@@ -16,7 +16,7 @@ from kinfolk.policies.cogsguard.memory import (
     PATH_GOAL,
     Mind,
 )
-from kinfolk.policies.cogsguard.paths import CANNOT, TO_FRIENDLY, WAIT, find_way
+from kinfolk.policies.cogsguard.paths import CANNOT, TO_FRIENDLY, WAIT, way
 from kinfolk.policies.cogsguard.tools import go
 from kinfolk.worlds.cogsguard.codes import FRIENDLY_AREA
 
@@ -53,7 +53,7 @@ def homewards(m: Mind, at: int, ask_distance: int, unused: int) -> int:
     if goal == 0 or not is_friendly(m, at, goal):
         goal = 0
         if notes[at, CLOCK] >= notes[at, LOST_UNTIL]:
-            if find_way(m, at, TO_FRIENDLY, 0) == CANNOT:
+            if way(m, at, TO_FRIENDLY, 0) == CANNOT:
                 notes[at, LOST_UNTIL] = notes[at, CLOCK] + _BACK_OFF
             else:
                 goal = int(notes[at, PATH_GOAL])

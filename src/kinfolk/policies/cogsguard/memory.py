@@ -20,6 +20,7 @@ from kinfolk.policies.cogsguard.knowledge import (
     MOST_EXTRACTORS,
     MOST_JUNCTIONS,
     RADIUS,
+    SHIFT,
     STRIDE,
     WIDTH,
 )
@@ -153,8 +154,8 @@ def cell_of(rules: Ints, south: int, east: int) -> int:
 @inline
 def apart(m: Mind, a: int, b: int) -> int:
     """Steps between two cells if nothing is in the way."""
-    stride = m.rules[STRIDE]
-    return int(abs(a // stride - b // stride) + abs(a % stride - b % stride))
+    shift, last = m.rules[SHIFT], m.rules[STRIDE] - 1
+    return int(abs((a >> shift) - (b >> shift)) + abs((a & last) - (b & last)))
 
 
 @inline

@@ -19,13 +19,14 @@ from kinfolk.policies.cogsguard.homing import homewards
 from kinfolk.policies.cogsguard.knowledge import (
     AIM_TOOL,
     EXPLORE_TOOL,
+    FIND_TOOL,
     HOME_TOOL,
     WALK_TOOL,
     Tuning,
     rules_row,
 )
 from kinfolk.policies.cogsguard.memory import LIFE, Mind, mind_layout, mind_of, scratch_for
-from kinfolk.policies.cogsguard.paths import walk
+from kinfolk.policies.cogsguard.paths import find_way, walk
 from kinfolk.policies.cogsguard.perceive import perceive
 from kinfolk.policies.cogsguard.plain import ask_plainly
 from kinfolk.policies.cogsguard.smart import follow_callings
@@ -37,7 +38,7 @@ from kinfolk.roles.model import MOST_BEHAVIORS, RoleDef, RoleTier
 from kinfolk.roles.vibes import map_role_to_vibe
 from kinfolk.worlds.cogsguard.codes import VIBES
 
-_TOOLS = ((WALK_TOOL, walk), (EXPLORE_TOOL, explore), (AIM_TOOL, aim), (HOME_TOOL, homewards))
+_TOOLS = ((FIND_TOOL, find_way), (WALK_TOOL, walk), (EXPLORE_TOOL, explore), (AIM_TOOL, aim), (HOME_TOOL, homewards))
 
 
 class RolePolicy(Reactive):
