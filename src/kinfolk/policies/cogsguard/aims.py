@@ -160,7 +160,7 @@ def squared(m: Mind, a: int, b: int) -> int:
 @inline
 def outside(m: Mind, at: int, cell: int) -> int:
     """Steps to a cell from the friendly area nearest to it, about."""
-    return max(0, depot_distance(m, at, cell) - m.rules[AREA_RADIUS])
+    return int(max(0, depot_distance(m, at, cell) - m.rules[AREA_RADIUS]))
 
 
 @inline
@@ -218,7 +218,7 @@ def fits(m: Mind, at: int, what: int, cell: int) -> bool:
     return bool(owner == NOBODY and not is_harmful(m, at, cell))
 
 
-def aim(m: Mind, at: int, what: int, unused: int) -> int:
+def aim(m: Mind, at: int, what: int, _unused: int) -> int:
     """The cell of what to go for; chosen anew when it no longer fits. 0 if there is nothing."""
     notes = m.notes
     cell = int(notes[at, MINE_AIM + what])

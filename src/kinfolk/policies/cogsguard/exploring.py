@@ -129,7 +129,7 @@ def is_frontier(m: Mind, at: int, cell: int) -> bool:
     """Whether something beside a free cell was never seen."""
     if not is_free(m, at, cell):
         return False
-    for move in range(1, 5):
+    for move in range(1, 5):  # noqa: SIM110, kernels have no generators
         if m.cells[at, cell + ahead(m, move)] == 0:
             return True
     return False
@@ -213,7 +213,7 @@ def patrol(m: Mind, at: int) -> int:
     return move
 
 
-def explore(m: Mind, at: int, mode: int, unused: int) -> int:
+def explore(m: Mind, at: int, mode: int, _unused: int) -> int:
     """The move towards the frontier that fits `mode`; with none in reach, patrol."""
     notes = m.notes
     goal = int(notes[at, FRONTIER])

@@ -42,7 +42,7 @@ def home_distance(m: Mind, at: int) -> int:
     return int(notes[at, HOME_FAR])
 
 
-def homewards(m: Mind, at: int, ask_distance: int, unused: int) -> int:
+def homewards(m: Mind, at: int, ask_distance: int, _unused: int) -> int:
     """The move to the nearest friendly cell, WAIT once there; or the distance, if that is asked."""
     notes = m.notes
     if ask_distance == 1:
@@ -62,4 +62,3 @@ def homewards(m: Mind, at: int, ask_distance: int, unused: int) -> int:
         hub = int(notes[at, HUB_AT])
         return go(m, at, hub, 0) if hub > 0 else CANNOT
     return go(m, at, goal, 0)
-

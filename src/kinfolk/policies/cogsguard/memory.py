@@ -148,7 +148,12 @@ def mind_of(memory: Memory, scratch: npt.NDArray[np.int32], rules: Ints) -> Mind
 @inline
 def cell_of(rules: Ints, south: int, east: int) -> int:
     """The number of the cell so far from the one the agent was born on."""
-    return int((south + rules[HEIGHT] + rules[RADIUS]) * rules[STRIDE] + east + rules[WIDTH] + rules[RADIUS])
+    return int(
+        (south + rules[HEIGHT] + rules[RADIUS]) * rules[STRIDE]
+        + east
+        + rules[WIDTH]
+        + rules[RADIUS]
+    )
 
 
 @inline

@@ -57,7 +57,7 @@ def is_free(m: Mind, at: int, cell: int) -> bool:
 @inline
 def is_taken(m: Mind, at: int, cell: int) -> bool:
     """Whether an agent stands on a cell now."""
-    for i in range(1, m.near[at, 0] + 1):
+    for i in range(1, m.near[at, 0] + 1):  # noqa: SIM110, kernels have no generators
         if m.near[at, i] >> NEAR_CELL == cell:
             return True
     return False
