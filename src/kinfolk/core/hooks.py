@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from kinfolk.core.jit import COMPILED, compiled_for
+from kinfolk.core.jit import COMPILED, by_address, compiled_for, type_of
 
 PLAIN = -1  # the address of a function that stays Python
 _functions: list[Callable[..., Any]] = []
@@ -22,13 +22,17 @@ _known: dict[tuple[Any, ...], int] = {}
 
 def address_of(function: Callable[..., Any], *examples: Any) -> int:
     """Compile `function` for arguments of the types of `examples`; it returns a whole number."""
-    import numba
-
-    types = tuple(numba.typeof(example) for example in examples) if COMPILED else ()
+    types = tuple(type_of(example) for example in examples) if COMPILED else ()
     key = (function, *types)
     if key not in _known:
         _known[key] = _compiled_address(function, types) if COMPILED else _listed(function)
     return _known[key]
+
+
+def call_here(address: int, *arguments: Any) -> int:
+    """Call the function at `address` from Python."""
+    function = _owners[address] if COMPILED else _functions[address]
+    return int(function(*arguments))
 
 
 def _listed(function: Callable[..., Any]) -> int:
@@ -44,39 +48,13 @@ def _compiled_address(function: Callable[..., Any], types: tuple[Any, ...]) -> i
     return found
 
 
-def call_here(address: int, *arguments: Any) -> int:
-    """Call the function at `address` from Python."""
-    function = _owners[address] if COMPILED else _functions[address]
-    return int(function(*arguments))
-
-
+@by_address
 def call2(address: int, state: Any, place: int) -> int:
     """Call the function at `address` with `(state, place)`."""
     return int(_functions[address](state, place))
 
 
+@by_address
 def call4(address: int, state: Any, place: int, a: int, b: int) -> int:
     """Call the function at `address` with `(state, place, a, b)`."""
     return int(_functions[address](state, place, a, b))
-
-
-if COMPILED:
-    from llvmlite import ir
-    from numba import types as _types
-    from numba.extending import intrinsic
-
-    def _lowered(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        """Turn the address into a function pointer and call it."""
-        takes = [context.get_value_type(kind) for kind in signature.args[1:]]
-        kind = ir.FunctionType(context.get_value_type(_types.int64), takes)
-        return builder.call(builder.inttoptr(args[0], kind.as_pointer()), args[1:])
-
-    def _call2(typing: Any, address: Any, state: Any, place: Any) -> Any:
-        return _types.int64(_types.int64, state, _types.int64), _lowered
-
-    def _call4(typing: Any, address: Any, state: Any, place: Any, a: Any, b: Any) -> Any:
-        whole = _types.int64
-        return whole(whole, state, whole, whole, whole), _lowered
-
-    call2 = intrinsic(_call2)  # noqa: F811
-    call4 = intrinsic(_call4)  # noqa: F811

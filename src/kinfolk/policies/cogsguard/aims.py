@@ -12,6 +12,7 @@ from kinfolk.policies.cogsguard.knowledge import (
     INFLUENCE_ALIGNER,
     MOST_JUNCTIONS,
     RECENTLY,
+    SHIFT,
     STRIDE,
 )
 from kinfolk.policies.cogsguard.memory import (
@@ -138,27 +139,28 @@ def choose_depot(m: Mind, at: int) -> int:
 @inline
 def in_reach(m: Mind, at: int, cell: int) -> bool:
     """Edition A: whether the team may align a junction here, as far as the agent knows."""
-    stride, hub = m.rules[STRIDE], m.notes[at, HUB_AT]
-    if hub > 0 and squared(stride, cell, hub) <= m.rules[ALIGN_HUB_REACH] ** 2:
+    hub = m.notes[at, HUB_AT]
+    if hub > 0 and squared(m, cell, hub) <= m.rules[ALIGN_HUB_REACH] ** 2:
         return True
     for entry in range(m.notes[at, NEXT_JUNCTION]):
-        near = squared(stride, cell, m.objects[at, entry, WHERE]) <= m.rules[ALIGN_REACH] ** 2
+        near = squared(m, cell, m.objects[at, entry, WHERE]) <= m.rules[ALIGN_REACH] ** 2
         if m.objects[at, entry, OWNER] == OWN and near:
             return True
     return False
 
 
 @inline
-def squared(stride: int, a: int, b: int) -> int:
+def squared(m: Mind, a: int, b: int) -> int:
     """The squared distance of two cells."""
-    y, x = a // stride - b // stride, a % stride - b % stride
+    shift, last = m.rules[SHIFT], m.rules[STRIDE] - 1
+    y, x = (a >> shift) - (b >> shift), (a & last) - (b & last)
     return int(y * y + x * x)
 
 
 @inline
 def outside(m: Mind, at: int, cell: int) -> int:
     """Steps to a cell from the friendly area nearest to it, about."""
-    return max(0, depot_distance(m, at, cell) - m.rules[AREA_RADIUS])
+    return int(max(0, depot_distance(m, at, cell) - m.rules[AREA_RADIUS]))
 
 
 @inline
@@ -216,7 +218,7 @@ def fits(m: Mind, at: int, what: int, cell: int) -> bool:
     return bool(owner == NOBODY and not is_harmful(m, at, cell))
 
 
-def aim(m: Mind, at: int, what: int, unused: int) -> int:
+def aim(m: Mind, at: int, what: int, _unused: int) -> int:
     """The cell of what to go for; chosen anew when it no longer fits. 0 if there is nothing."""
     notes = m.notes
     cell = int(notes[at, MINE_AIM + what])

@@ -12,6 +12,7 @@ from kinfolk.policies.cogsguard.knowledge import (
     A_WHILE,
     MOST_JUNCTIONS,
     SEARCH_BOUND,
+    SHIFT,
     STRIDE,
 )
 from kinfolk.policies.cogsguard.memory import (
@@ -85,8 +86,9 @@ def middle(m: Mind, at: int) -> int:
 @inline
 def sector_cost(m: Mind, at: int, cell: int) -> int:
     """How far a cell is from the agent's present sector, and whether others search there."""
-    stride, centre = m.rules[STRIDE], middle(m, at)
-    sector = sector_of(cell // stride - centre // stride, cell % stride - centre % stride)
+    shift, last, centre = m.rules[SHIFT], m.rules[STRIDE] - 1, middle(m, at)
+    south, east = (cell >> shift) - (centre >> shift), (cell & last) - (centre & last)
+    sector = sector_of(south, east)
     own = (m.notes[at, LIFE] + m.notes[at, CLOCK] // _TURN) % _SECTORS
     turn = abs(sector - own)
     cost = 6 * min(turn, _SECTORS - turn)
@@ -127,7 +129,7 @@ def is_frontier(m: Mind, at: int, cell: int) -> bool:
     """Whether something beside a free cell was never seen."""
     if not is_free(m, at, cell):
         return False
-    for move in range(1, 5):
+    for move in range(1, 5):  # noqa: SIM110, kernels have no generators
         if m.cells[at, cell + ahead(m, move)] == 0:
             return True
     return False
@@ -211,7 +213,7 @@ def patrol(m: Mind, at: int) -> int:
     return move
 
 
-def explore(m: Mind, at: int, mode: int, unused: int) -> int:
+def explore(m: Mind, at: int, mode: int, _unused: int) -> int:
     """The move towards the frontier that fits `mode`; with none in reach, patrol."""
     notes = m.notes
     goal = int(notes[at, FRONTIER])

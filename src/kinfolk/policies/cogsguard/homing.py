@@ -16,7 +16,7 @@ from kinfolk.policies.cogsguard.memory import (
     PATH_GOAL,
     Mind,
 )
-from kinfolk.policies.cogsguard.paths import CANNOT, TO_FRIENDLY, WAIT, find_way
+from kinfolk.policies.cogsguard.paths import CANNOT, TO_FRIENDLY, WAIT, way
 from kinfolk.policies.cogsguard.tools import go
 from kinfolk.worlds.cogsguard.codes import FRIENDLY_AREA
 
@@ -42,7 +42,7 @@ def home_distance(m: Mind, at: int) -> int:
     return int(notes[at, HOME_FAR])
 
 
-def homewards(m: Mind, at: int, ask_distance: int, unused: int) -> int:
+def homewards(m: Mind, at: int, ask_distance: int, _unused: int) -> int:
     """The move to the nearest friendly cell, WAIT once there; or the distance, if that is asked."""
     notes = m.notes
     if ask_distance == 1:
@@ -53,7 +53,7 @@ def homewards(m: Mind, at: int, ask_distance: int, unused: int) -> int:
     if goal == 0 or not is_friendly(m, at, goal):
         goal = 0
         if notes[at, CLOCK] >= notes[at, LOST_UNTIL]:
-            if find_way(m, at, TO_FRIENDLY, 0) == CANNOT:
+            if way(m, at, TO_FRIENDLY, 0) == CANNOT:
                 notes[at, LOST_UNTIL] = notes[at, CLOCK] + _BACK_OFF
             else:
                 goal = int(notes[at, PATH_GOAL])
@@ -62,4 +62,3 @@ def homewards(m: Mind, at: int, ask_distance: int, unused: int) -> int:
         hub = int(notes[at, HUB_AT])
         return go(m, at, hub, 0) if hub > 0 else CANNOT
     return go(m, at, goal, 0)
-

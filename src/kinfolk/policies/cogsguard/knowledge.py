@@ -31,14 +31,15 @@ _PUBLIC = (
     ALIGN_HEARTS, ALIGN_INFLUENCE, SCRAMBLE_HEARTS, ALIGN_REACH, ALIGN_HUB_REACH,
     MOST_JUNCTIONS, MOST_EXTRACTORS,
 ) = range(len(_PUBLIC))  # fmt: skip
-_DERIVED = ("stride", "lines", "facts_at")
-STRIDE, LINES, FACTS_AT = range(len(_PUBLIC), len(_PUBLIC) + len(_DERIVED))
+# The known map: cells to a line, a power of two, so that lines and columns are bits of a cell;
+# AHEAD and the four after it: how far each move leads, from staying on.
+STRIDE, SHIFT, LINES, FACTS_AT, AHEAD = range(len(_PUBLIC), len(_PUBLIC) + 5)
 (
     HEARTS_WANTED, EXTRACTORS_WANTED, A_WHILE, MARGIN, CLOSE, SPARE, RECENTLY, SEARCH_BOUND,
-) = range(STRIDE + len(_DERIVED), STRIDE + len(_DERIVED) + 8)  # fmt: skip
+) = range(AHEAD + 5, AHEAD + 13)  # fmt: skip
 # Addresses of the routines that all behaviours share; see `tools`.
-WALK_TOOL, EXPLORE_TOOL, AIM_TOOL, HOME_TOOL, GEAR_TOOL = range(SEARCH_BOUND + 1, SEARCH_BOUND + 6)
-COLUMNS = GEAR_TOOL + 1
+FIND_TOOL, WALK_TOOL, EXPLORE_TOOL, AIM_TOOL, HOME_TOOL = range(SEARCH_BOUND + 1, SEARCH_BOUND + 6)
+COLUMNS = HOME_TOOL + 1
 
 
 class Tuning(Settings):
@@ -50,7 +51,9 @@ class Tuning(Settings):
     margin: int = Field(default=5, ge=0, le=1000)  # ticks to spare on the way home
     close: int = Field(default=3, ge=0, le=100)  # cells: so near a goal nothing interrupts
     spare: int = Field(default=10, ge=0, le=10_000)  # of each element left by a scout's gear
-    recently: int = Field(default=100, ge=0, le=10_000)  # ticks that a scrambled junction comes first
+    recently: int = Field(
+        default=100, ge=0, le=10_000
+    )  # ticks that a scrambled junction comes first
     search_bound: int = Field(default=8000, ge=16, le=1_000_000)  # cells a search may look at
 
 
@@ -68,8 +71,10 @@ def rules_row(spec: WorldSpec, tuning: Tuning) -> Ints:
     row[: len(_PUBLIC)] = [given[name] for name in _PUBLIC]
     if given["free_moves"]:
         row[MOVE_COST] = 0
-    row[STRIDE] = 2 * (row[WIDTH] + row[RADIUS]) + 1
+    row[SHIFT] = int(2 * (row[WIDTH] + row[RADIUS])).bit_length()
+    row[STRIDE] = 1 << int(row[SHIFT])
     row[LINES] = 2 * (row[HEIGHT] + row[RADIUS]) + 1
+    row[AHEAD : AHEAD + 5] = [0, -row[STRIDE], row[STRIDE], -1, 1]
     row[FACTS_AT] = spec.groups[0].offsets["facts"]
     row[HEARTS_WANTED : SEARCH_BOUND + 1] = list(tuning.model_dump().values())
     return row

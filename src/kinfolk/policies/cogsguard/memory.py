@@ -20,6 +20,7 @@ from kinfolk.policies.cogsguard.knowledge import (
     MOST_EXTRACTORS,
     MOST_JUNCTIONS,
     RADIUS,
+    SHIFT,
     STRIDE,
     WIDTH,
 )
@@ -147,14 +148,19 @@ def mind_of(memory: Memory, scratch: npt.NDArray[np.int32], rules: Ints) -> Mind
 @inline
 def cell_of(rules: Ints, south: int, east: int) -> int:
     """The number of the cell so far from the one the agent was born on."""
-    return int((south + rules[HEIGHT] + rules[RADIUS]) * rules[STRIDE] + east + rules[WIDTH] + rules[RADIUS])
+    return int(
+        (south + rules[HEIGHT] + rules[RADIUS]) * rules[STRIDE]
+        + east
+        + rules[WIDTH]
+        + rules[RADIUS]
+    )
 
 
 @inline
 def apart(m: Mind, a: int, b: int) -> int:
     """Steps between two cells if nothing is in the way."""
-    stride = m.rules[STRIDE]
-    return int(abs(a // stride - b // stride) + abs(a % stride - b % stride))
+    shift, last = m.rules[SHIFT], m.rules[STRIDE] - 1
+    return int(abs((a >> shift) - (b >> shift)) + abs((a & last) - (b & last)))
 
 
 @inline

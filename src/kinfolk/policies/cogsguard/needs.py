@@ -102,7 +102,7 @@ def can_pay_heart(m: Mind, at: int) -> bool:
     """Whether the store has a heart, or the elements for one."""
     if m.notes[at, STORE_FACT + STORE_HEARTS] > 0:
         return True
-    for element in range(4):
+    for element in range(4):  # noqa: SIM110, kernels have no generators
         if m.notes[at, STORE_FACT + element] < m.rules[HEART_PRICE]:
             return False
     return True

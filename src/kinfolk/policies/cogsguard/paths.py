@@ -6,9 +6,10 @@ repeated for a while: late in a game most of them fail, and each costs as much a
 
 from __future__ import annotations
 
+from kinfolk.core.hooks import call4
 from kinfolk.core.jit import inline
 from kinfolk.core.keys import below
-from kinfolk.policies.cogsguard.knowledge import MOVE_COST, SEARCH_BOUND, STRIDE
+from kinfolk.policies.cogsguard.knowledge import AHEAD, FIND_TOOL, MOVE_COST, SEARCH_BOUND
 from kinfolk.policies.cogsguard.memory import (
     BLOCKED,
     CELL,
@@ -43,10 +44,7 @@ _PATIENCE = 2  # moves that led nowhere before a way around is looked for
 @inline
 def ahead(m: Mind, move: int) -> int:
     """How far in the numbering of cells a move leads."""
-    stride = m.rules[STRIDE]
-    if move <= 2:
-        return int(-stride if move == 1 else stride)
-    return -1 if move == 3 else 1
+    return int(m.rules[AHEAD + move])
 
 
 @inline
@@ -59,7 +57,7 @@ def is_free(m: Mind, at: int, cell: int) -> bool:
 @inline
 def is_taken(m: Mind, at: int, cell: int) -> bool:
     """Whether an agent stands on a cell now."""
-    for i in range(1, m.near[at, 0] + 1):
+    for i in range(1, m.near[at, 0] + 1):  # noqa: SIM110, kernels have no generators
         if m.near[at, i] >> NEAR_CELL == cell:
             return True
     return False
@@ -111,7 +109,6 @@ def keep_way(m: Mind, at: int, goal: int, end: int, last_move: int) -> int:
     return int(total)
 
 
-@inline
 def find_way(m: Mind, at: int, goal: int, flags: int) -> int:
     """The shortest way to `goal`, which may be an object, or to a friendly area; its length or -1."""
     cells, scratch = m.cells, m.scratch
@@ -136,6 +133,12 @@ def find_way(m: Mind, at: int, goal: int, flags: int) -> int:
             scratch[_QUEUE, tail] = to
             tail += 1
     return CANNOT
+
+
+@inline
+def way(m: Mind, at: int, goal: int, flags: int) -> int:
+    """`find_way`, called by address."""
+    return int(call4(m.rules[FIND_TOOL], m, at, goal, flags))
 
 
 @inline
@@ -177,7 +180,7 @@ def way_to(m: Mind, at: int, goal: int, flags: int) -> bool:
         return True
     if notes[at, LOST_GOAL] == goal and notes[at, CLOCK] < notes[at, LOST_UNTIL]:
         return False
-    if find_way(m, at, goal, flags) == CANNOT:
+    if way(m, at, goal, flags) == CANNOT:
         notes[at, LOST_GOAL] = goal
         notes[at, LOST_UNTIL] = notes[at, CLOCK] + _BACK_OFF
         notes[at, PATH_GOAL] = 0
@@ -207,7 +210,7 @@ def walk(m: Mind, at: int, goal: int, flags: int) -> int:
         notes[at, BLOCKED] += 1
         if notes[at, BLOCKED] > _PATIENCE and below(notes[at, KEY], 1, 2) == 0:
             return sidestep(m, at)
-        if find_way(m, at, goal, flags | AVOID_AGENTS) == CANNOT:
+        if way(m, at, goal, flags | AVOID_AGENTS) == CANNOT:
             return sidestep(m, at)
         move = int(m.path[at, 0])
     return move

@@ -101,7 +101,11 @@ def add_object(m: Mind, at: int, cell: int, kind: int, owner: int) -> int:
         notes[at, LOOKED] = 0
     else:
         number, room = notes[at, NEXT_EXTRACTOR], m.rules[MOST_EXTRACTORS]
-        counter, first, column = EXTRACTORS + kind - EXTRACTOR, m.rules[MOST_JUNCTIONS], NEXT_EXTRACTOR
+        counter, first, column = (
+            EXTRACTORS + kind - EXTRACTOR,
+            m.rules[MOST_JUNCTIONS],
+            NEXT_EXTRACTOR,
+        )
     if number >= room:
         return 0
     notes[at, column] = number + 1

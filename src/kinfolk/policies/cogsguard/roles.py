@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -19,25 +20,32 @@ from kinfolk.policies.cogsguard.homing import homewards
 from kinfolk.policies.cogsguard.knowledge import (
     AIM_TOOL,
     EXPLORE_TOOL,
+    FIND_TOOL,
     HOME_TOOL,
     WALK_TOOL,
     Tuning,
     rules_row,
 )
 from kinfolk.policies.cogsguard.memory import LIFE, Mind, mind_layout, mind_of, scratch_for
-from kinfolk.policies.cogsguard.paths import walk
+from kinfolk.policies.cogsguard.paths import find_way, walk
 from kinfolk.policies.cogsguard.perceive import perceive
 from kinfolk.policies.cogsguard.plain import ask_plainly
 from kinfolk.policies.cogsguard.smart import follow_callings
 from kinfolk.policies.simple import Reactive
 from kinfolk.roles.catalog import RoleCatalog
-from kinfolk.roles.execution import Seats, Table, new_round, run
+from kinfolk.roles.execution import Seats, Table, new_round, run, run_options
 from kinfolk.roles.materialise import RoleTables, materialise_rows, role_tables
 from kinfolk.roles.model import MOST_BEHAVIORS, RoleDef, RoleTier
 from kinfolk.roles.vibes import map_role_to_vibe
 from kinfolk.worlds.cogsguard.codes import VIBES
 
-_TOOLS = ((WALK_TOOL, walk), (EXPLORE_TOOL, explore), (AIM_TOOL, aim), (HOME_TOOL, homewards))
+_TOOLS = (
+    (FIND_TOOL, find_way),
+    (WALK_TOOL, walk),
+    (EXPLORE_TOOL, explore),
+    (AIM_TOOL, aim),
+    (HOME_TOOL, homewards),
+)
 
 
 class RolePolicy(Reactive):
@@ -49,9 +57,7 @@ class RolePolicy(Reactive):
         tuning: Settings of `knowledge.Tuning`.
     """
 
-    def __init__(
-        self, spec: WorldSpec, catalog: RoleCatalog | None = None, **tuning: Any
-    ) -> None:
+    def __init__(self, spec: WorldSpec, catalog: RoleCatalog | None = None, **tuning: Any) -> None:
         self.catalog = cogs_catalog() if catalog is None else catalog
         self.rules = rules_row(spec, read(Tuning, tuning))
         self._scratch = scratch_for(self.rules)
@@ -61,6 +67,11 @@ class RolePolicy(Reactive):
         self.trace: AnyArray = np.zeros((0, MOST_BEHAVIORS), dtype=np.int16)
         self.programs: AnyArray = self.trace
         self._compile(spec)
+
+    @classmethod
+    def kernels(cls) -> tuple[Callable[..., Any], ...]:
+        """Those that are compiled when a policy is made, apart from the behaviours."""
+        return (perceive, follow_callings, run_options, materialise_rows)
 
     @property
     def memory(self) -> MemoryLayout:
@@ -83,7 +94,6 @@ class RolePolicy(Reactive):
         missing = [name for name in RoleTables._fields if name not in arrays]
         if missing:
             raise SettingsError(f"Role tables need the array '{missing[0]}', which is not there.")
-        kinds = [array.dtype for array in self.tables]
         shape = (len(arrays["behaviors"]), MOST_BEHAVIORS)
         for name in RoleTables._fields:
             if arrays[name].shape != shape:
@@ -95,12 +105,11 @@ class RolePolicy(Reactive):
             raise SettingsError(
                 f"Role tables name behaviour {most}; there are {len(self.catalog.behaviors)}."
             )
-        self.tables = RoleTables(
-            *(
-                np.ascontiguousarray(arrays[name], dtype=kind)
-                for name, kind in zip(RoleTables._fields, kinds, strict=True)
-            )
-        )
+        fit = {
+            name: np.ascontiguousarray(arrays[name], dtype=getattr(self.tables, name).dtype)
+            for name in RoleTables._fields
+        }
+        self.tables = RoleTables(**fit)
 
     def begin(self, rows: Rows, memory: Memory, keys: Ints) -> None:
         """Give new lives their roles, programs and vibes."""
@@ -117,6 +126,7 @@ class RolePolicy(Reactive):
         Raises:
             SettingsError: A member is seated for which there is no role.
         """
+        del memory, keys
         most = int(rows.member.max(initial=0))
         if most >= len(self.tables.behaviors):
             raise SettingsError(
@@ -141,7 +151,13 @@ class RolePolicy(Reactive):
         perceive(mind, fit.view(np.uint16), fit.view(np.float32), rows.place, keys)
         follow_callings(mind, seats, rows.place, memory["role"], memory["vibe"], self._callings)
         asked = new_round(rows.place, self.explain)
-        run(self._table, seats, mind, asked, lambda b, h, i: self._plainly(mind, asked.place, b, h, i))
+        run(
+            self._table,
+            seats,
+            mind,
+            asked,
+            lambda b, h, i: self._plainly(mind, asked.place, b, h, i),
+        )
         if self.explain:
             self.trace, self.programs = asked.trace, memory["program"][rows.place]
         self._actions = np.stack([asked.action, memory["vibe"][rows.place]], axis=1)
@@ -167,7 +183,7 @@ class RolePolicy(Reactive):
         self._callings = self._calling_programs()
         nobody = np.zeros(0, dtype=np.int64)
         pairs = np.zeros((0, 2), dtype=np.int64)
-        rows = Rows(*([nobody] * 6), pairs, pairs)
+        rows = Rows(nobody, nobody, nobody, nobody, nobody, nobody, pairs, pairs)
         self.ask(np.zeros((0, spec.row_bytes), dtype=np.uint8), rows, memory, nobody)
         self.write_programs(rows, nobody, memory, nobody)
 
@@ -189,4 +205,3 @@ def hook_table(catalog: RoleCatalog, mind: Mind) -> Table:
     ]
     interruptible = [one.interruptible for one in catalog.behaviors]
     return Table(np.array(hooks, dtype=np.int64), np.array(interruptible, dtype=np.bool_))
-

@@ -185,5 +185,3 @@ def align_junction(m: Mind, at: int) -> int:
 def aligned(m: Mind, at: int) -> int:
     """When it is aligned, or lost."""
     return 1 if m.notes[at, HEARTS] == 0 or aim_at(m, at, ALIGN) == 0 else 0
-
-

@@ -12,7 +12,7 @@ from kinfolk.policies.cogsguard.tools import go_home, search, steps_home
 from kinfolk.worlds.cogsguard.codes import ENERGY, GEAR, HP
 
 
-def can_explore(m: Mind, at: int) -> int:
+def can_explore(_m: Mind, _at: int) -> int:
     """Always."""
     return YES
 

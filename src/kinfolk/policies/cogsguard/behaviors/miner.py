@@ -22,10 +22,12 @@ from kinfolk.policies.cogsguard.reasons import (
 from kinfolk.policies.cogsguard.tools import WORN, aim_at, far, fetch, go, search
 from kinfolk.worlds.cogsguard.codes import GEAR, MINER
 
+
 @inline
 def is_full(m: Mind, at: int) -> bool:
     """Whether it can carry no more."""
     return cargo(m, at) >= cargo_limit(m, m.notes[at, GEAR])
+
 
 @inline
 def knows_extractor(m: Mind, at: int) -> bool:
@@ -34,10 +36,12 @@ def knows_extractor(m: Mind, at: int) -> bool:
     known = notes[at, EXTRACTORS] + notes[at, EXTRACTORS + 1]
     return bool(known + notes[at, EXTRACTORS + 2] + notes[at, EXTRACTORS + 3] > 0)
 
+
 @inline
 def has_target(m: Mind, at: int) -> bool:
     """Whether there is an extractor to go for."""
     return knows_extractor(m, at) and aim_at(m, at, MINE) > 0
+
 
 def can_mine(m: Mind, at: int) -> int:
     """With room in the cargo and an extractor known.
@@ -48,6 +52,7 @@ def can_mine(m: Mind, at: int) -> int:
     if is_full(m, at) and not (m.notes[at, GEAR] != MINER and can_have(m, at, MINER, 0)):
         return CARGO_FULL
     return YES if has_target(m, at) else NO_EXTRACTOR
+
 
 def mine(m: Mind, at: int) -> int:
     """Fetch miner's gear if it can be had, walk to the extractor and bump; else mine bare-handed."""
@@ -65,10 +70,12 @@ def mine(m: Mind, at: int) -> int:
         return NO_WAY
     return move
 
+
 def mined(m: Mind, at: int) -> int:
     """When the cargo is full or the extractor gone."""
     ended = is_full(m, at) or m.notes[at, MINE_AIM] == 0 or not has_target(m, at)
     return 1 if ended else 0
+
 
 def can_deposit(m: Mind, at: int) -> int:
     """At full cargo, or carrying something when nothing is left to mine."""
@@ -77,6 +84,7 @@ def can_deposit(m: Mind, at: int) -> int:
     if not is_full(m, at) and has_target(m, at):
         return NOT_YET
     return YES if aim_at(m, at, DEPOT) > 0 else NO_DEPOT
+
 
 def deposit(m: Mind, at: int) -> int:
     """Walk to the nearest hub or own junction and bump."""
@@ -89,6 +97,7 @@ def deposit(m: Mind, at: int) -> int:
         return NO_WAY
     return move + HOLD if far(m, at, cell) <= m.rules[CLOSE] else move
 
+
 def deposited(m: Mind, at: int) -> int:
     """When it carries nothing; then the next extractor is chosen anew."""
     if cargo(m, at) > 0:
@@ -96,17 +105,21 @@ def deposited(m: Mind, at: int) -> int:
     m.notes[at, MINE_AIM] = 0
     return 1
 
+
 def can_find_extractor(m: Mind, at: int) -> int:
     """With no usable extractor known."""
     return HAS_EXTRACTOR if has_target(m, at) else YES
+
 
 def find_extractor(m: Mind, at: int) -> int:
     """Search by sectors, away from where others search."""
     move = search(m, at, SECTORS)
     return move if move >= 0 else NO_WAY
 
+
 def found_extractor(m: Mind, at: int) -> int:
     """When one is known."""
     return 1 if has_target(m, at) else 0
+
 
 UNUSED = WORN
