@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import sys
-from datetime import datetime
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
+from kinfolk.cli.folders import fresh_folder
 from kinfolk.cli.show import (
     JsonOption,
     figures,
@@ -72,7 +72,7 @@ def eval_command(
     else:
         settings = read(Evaluate, merged(read_settings(config) if config else {}, given))
         _try_out(settings)
-        run = create(out or _fresh_folder(), "evaluate", settings.model_dump())
+        run = create(out or fresh_folder("evaluate"), "evaluate", settings.model_dump())
         done = 0
     summary: dict[str, Any] | None = None
     if run.status == "done":
@@ -142,12 +142,3 @@ def _print_populations(settings: Any) -> None:
     watched = watch_episode(next(matches(settings, 0)), 0)
     for name, series in zip(watched.groups, watched.populations.T.tolist(), strict=True):
         print_plot(f"{name} alive, over the {watched.result.ticks} ticks of episode 0", series)
-
-
-def _fresh_folder() -> Path:
-    stamp = datetime.now().strftime("%Y%m%d-%H%M%S")
-    folder, again = Path("runs") / f"evaluate-{stamp}", 1
-    while folder.exists():
-        again += 1
-        folder = Path("runs") / f"evaluate-{stamp}-{again}"
-    return folder
