@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from kinfolk.core.errors import DamagedRunError, StoreError, UsageError, suggestion
-from kinfolk.core.events import Event, Snapshot
+from kinfolk.core.events import Artefact, Event, Snapshot
 from kinfolk.store.checkpoint import load_snapshot, save_snapshot
 from kinfolk.store.files import UNFINISHED, saying, write_atomic
 from kinfolk.store.journal import PACKED, PLAIN, read_events
@@ -106,6 +106,19 @@ class Run:
         with saying(f"Old checkpoints of {self.folder} could not be removed"):
             for old in self.checkpoints()[:-KEPT_CHECKPOINTS]:
                 old.unlink()
+
+    def keep_artefact(self, piece: Artefact) -> None:
+        """Write a file of the run, or the next piece of one; others can read it at once."""
+        self._writing()
+        path = self.folder / piece.name
+        if not path.resolve().is_relative_to(self.folder.resolve()):
+            raise StoreError(f"An artefact must lie in its run; '{piece.name}' does not.")
+        if not piece.more:
+            write_atomic(path, piece.data)
+            return
+        with saying(f"{path} could not be written", "The run can be resumed."):
+            with path.open("ab") as file:
+                file.write(piece.data)
 
     def finish(self) -> None:
         """Pack the events: the run is done."""
