@@ -34,7 +34,7 @@ from kinfolk.store.replay_form import (
     as_steps,
     block,
     json_record,
-    record,
+    packed_record,
 )
 from kinfolk.worlds.scene import Shown, Viewable
 
@@ -195,8 +195,8 @@ class Recorder:
             kept = used * (len(column) // self._rows)
             arrays |= as_steps(name, np.stack([c[name][:kept] for c in self._columns]))
         numbers, number_notes, events, notes = self._numbers.take()
-        out = record(NUMBERS, block(numbers, number_notes), first, count)
-        out += record(FRAMES, block(arrays | events, notes), first, count)
+        out = packed_record(NUMBERS, block(numbers, number_notes), first, count)
+        out += packed_record(FRAMES, block(arrays | events, notes), first, count)
         self._first += count
         self._cells, self._columns = [], []
         return out

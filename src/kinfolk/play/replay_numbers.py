@@ -93,7 +93,7 @@ class Numbers:
         kinds = list(dict.fromkeys(one.kind for _, one in now))
         notes = list(dict.fromkeys(one.note for _, one in now))
         marks = sorted({(frame, kinds.index(one.kind)) for frame, one in now})
-        numbers = {
+        numbers: dict[str, AnyArray] = {
             "ticks": np.array(self._ticks, dtype=np.int32),
             "series": np.array(self._series, dtype=np.float32).T,
             "mark_frame": np.array([frame for frame, _ in marks], dtype=np.uint16),
@@ -102,7 +102,7 @@ class Numbers:
             "died": np.array(self._died, dtype=np.int32).reshape(-1, 3),
         }
         number_notes = {"kinds": kinds, "causes": list(self._causes)}
-        events = {
+        events: dict[str, AnyArray] = {
             "event_frame": np.array([frame for frame, _ in now], dtype=np.uint16),
             "event_tick": np.array([one.tick for _, one in now], dtype=np.int32),
             "event_kind": np.array([kinds.index(one.kind) for _, one in now], dtype=np.uint8),

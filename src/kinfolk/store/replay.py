@@ -93,7 +93,7 @@ class Replay:
     def frames(self) -> int:
         """How many frames can be read now."""
         found = self.parts[FRAMES]
-        return found[-1].prefix.first + found[-1].prefix.count if found else 0
+        return found[-1].prefix.first + found[-1].prefix.frames if found else 0
 
     def packed(self, part: Part) -> bytes:
         """A record as it was written, checked."""
@@ -123,7 +123,7 @@ class Replay:
         arrays, _ = self._block(part)
         names = [name.rpartition("/")[0] for name in arrays if name.endswith("/first")]
         found = {name: from_steps(name, arrays) for name in names}
-        return found | {"cells": from_changes(arrays, part.prefix.count)}
+        return found | {"cells": from_changes(arrays, part.prefix.frames)}
 
     def events(self, index: int) -> list[dict[str, Any]]:
         """What took place in the frames of a FRAM record."""

@@ -43,10 +43,10 @@ class Prefix(NamedTuple):
     length: int
     checksum: int
     first: int
-    count: int
+    frames: int
 
 
-def record(kind: bytes, payload: bytes, first: int = 0, count: int = 0) -> bytes:
+def packed_record(kind: bytes, payload: bytes, first: int = 0, count: int = 0) -> bytes:
     """A record, ready to be written."""
     packed = zlib.compress(payload, _LEVEL)
     return PREFIX.pack(kind, len(packed), zlib.crc32(packed), first, count) + packed
@@ -54,7 +54,7 @@ def record(kind: bytes, payload: bytes, first: int = 0, count: int = 0) -> bytes
 
 def json_record(kind: bytes, values: Mapping[str, Any]) -> bytes:
     """A record of plain values."""
-    return record(kind, json.dumps(values, sort_keys=True, allow_nan=False).encode())
+    return packed_record(kind, json.dumps(values, sort_keys=True, allow_nan=False).encode())
 
 
 def unpacked(prefix: Prefix, packed: bytes, source: str) -> bytes:

@@ -116,9 +116,11 @@ class Run:
         if not piece.more:
             write_atomic(path, piece.data)
             return
-        with saying(f"{path} could not be written", "The run can be resumed."):
-            with path.open("ab") as file:
-                file.write(piece.data)
+        with (
+            saying(f"{path} could not be written", "The run can be resumed."),
+            path.open("ab") as file,
+        ):
+            file.write(piece.data)
 
     def finish(self) -> None:
         """Pack the events: the run is done."""
