@@ -2,10 +2,11 @@
 
 type Child = Node | string | number | null | undefined | false;
 
+type Tags = HTMLElementTagNameMap;
+type Made<T extends string> = T extends keyof Tags ? Tags[T] : T extends `${infer K extends keyof Tags}.${string}` ? Tags[K] : HTMLElement;
+
 /** `h("p.note", {title: "..."}, "text")`: an element with classes, properties and children. */
-export function h<K extends keyof HTMLElementTagNameMap>(tag: K, props?: any, ...children: Child[]): HTMLElementTagNameMap[K];
-export function h(tag: string, props?: any, ...children: Child[]): HTMLElement;
-export function h(tag: string, props: any = {}, ...children: Child[]): HTMLElement {
+export function h<T extends string>(tag: T, props: any = {}, ...children: Child[]): Made<T> {
   const [name, ...classes] = tag.split(".");
   const made = document.createElement(name);
   made.classList.add(...classes);
@@ -16,7 +17,7 @@ export function h(tag: string, props: any = {}, ...children: Child[]): HTMLEleme
     else (made as any)[key] = value;
   }
   made.append(...children.filter((child) => child !== null && child !== undefined && child !== false).map((child) => child instanceof Node ? child : String(child)));
-  return made;
+  return made as Made<T>;
 }
 
 const SVG = "http://www.w3.org/2000/svg";

@@ -19,6 +19,7 @@ from kinfolk.cli.export import export
 from kinfolk.cli.lists import policies, presets, runs, worlds
 from kinfolk.cli.play import play
 from kinfolk.cli.trace import replay_trace
+from kinfolk.cli.view import view
 from kinfolk.core.errors import KinfolkError, suggestion
 
 INTERRUPTED = 130
@@ -40,6 +41,7 @@ app.command("bench")(bench)
 app.command("doctor")(doctor)
 app.command("presets")(presets)
 app.command("replay-trace")(replay_trace)
+app.command("view")(view)
 app.add_typer(export, name="export")
 
 

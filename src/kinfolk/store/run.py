@@ -10,6 +10,7 @@ import fcntl
 import gzip
 import json
 import os
+import time
 from collections.abc import Iterator, Mapping
 from importlib.metadata import version
 from pathlib import Path
@@ -23,6 +24,7 @@ from kinfolk.store.journal import PACKED, PLAIN, read_events
 
 FORMAT = 1
 KEPT_CHECKPOINTS = 3
+LOCK_PATIENCE = 0.5  # seconds; whoever looks at `status` holds the lock for a moment
 
 
 class Run:
@@ -140,13 +142,17 @@ class Run:
     def _take_lock(self) -> None:
         with saying(f"{self.folder} could not be locked"):
             self._lock = (self.folder / "lock").open("ab")
-            try:
-                fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError:
-                self.close()
-                raise StoreError(
-                    f"The run {self.folder} is being written by another process."
-                ) from None
+            until = time.monotonic() + LOCK_PATIENCE
+            while True:
+                try:
+                    fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                    return
+                except BlockingIOError:
+                    if time.monotonic() > until:
+                        break
+                time.sleep(0.01)
+        self.close()
+        raise StoreError(f"The run {self.folder} is being written by another process.")
 
     def _sweep(self) -> None:
         """Remove what a writer that was killed left half-written. Only with the lock held."""
