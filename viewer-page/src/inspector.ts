@@ -16,7 +16,7 @@ export class Inspector {
 
   private show(): void {
     const { player, element } = this;
-    if (!element.isConnected || !player.views.length) return;
+    if (!element.isConnected || !player.views.length || !player.main.chunk) return;
     const uid = player.selected;
     const key = `${uid} ${player.main.frame} ${player.marked?.size} ${player.follow} ${player.main.replay.frames}`;
     if (key === this.shown) return;

@@ -250,4 +250,4 @@ function localStorageOr(key: string): string | null {
 
 const page = new Page();
 (window as any).kinfolk = page; // for those who look at it from the console
-void page.start().then(() => (document.body.dataset.ready = "yes"));
+void page.start().catch((error) => page.say(error)).finally(() => (document.body.dataset.ready = "yes"));

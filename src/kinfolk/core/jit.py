@@ -93,13 +93,21 @@ def cache_folder(package: str) -> Path:
     return _cache_root() / digest.hexdigest()[:16]
 
 
-def is_cold(folder: str = "") -> bool:
-    """Whether no kernel of a source folder was compiled yet, so that its first use takes a while.
+def is_cold(kernels: Iterable[Callable[..., Any]]) -> bool:
+    """Whether one of these was never compiled here, so that its first call takes a while."""
+    return COMPILED and not all(_is_cached(kernel) for kernel in kernels)
 
-    `folder` is its name, such as `savanna`; without it, any kernel of kinfolk counts. Numba names
-    the folders of its cache after those of the sources.
-    """
-    return COMPILED and not any(cache_folder(_OWN).glob(f"{folder}*/*.nbi"))
+
+def kernels_cached() -> int:
+    """How many kernels of kinfolk are compiled already."""
+    return sum(1 for _ in cache_folder(_OWN).rglob("*.nbi"))
+
+
+def _is_cached(kernel: Any) -> bool:
+    """Numba keeps an index beside the code, named after file, function and line."""
+    function = kernel.py_func
+    name = f"{Path(function.__code__.co_filename).stem}.{function.__qualname__}-*.nbi"
+    return any(Path(kernel.stats.cache_path).glob(name))
 
 
 def kernel_sources(root: Path, package: str) -> list[Path]:

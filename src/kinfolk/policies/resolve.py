@@ -7,8 +7,9 @@ and no pickle, only the name of a class, its settings and its weights.
 from __future__ import annotations
 
 import hashlib
+import inspect
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -77,19 +78,27 @@ def resolve(uri: str) -> ResolvedPolicy:
     raise UsageError(f"'{uri}' is not a policy. Write {_FORMS}.")
 
 
+def class_of(resolved: ResolvedPolicy) -> Callable[..., Policy]:
+    """The class of a policy, which is known to take the settings given.
+
+    Raises:
+        SettingsError: It does not take them.
+    """
+    kind: Callable[..., Policy] = load_path(resolved.class_path)
+    try:
+        inspect.signature(kind).bind(None, **resolved.settings)
+    except TypeError as error:
+        raise SettingsError(f"{resolved.class_path} cannot be made so: {error}.") from None
+    return kind
+
+
 def build(resolved: ResolvedPolicy, spec: WorldSpec) -> Policy:
     """Make the policy: `Class(spec, **settings)`, then `load(arrays)` if it has weights.
 
     Raises:
         SettingsError: The class does not take these settings, or no weights.
     """
-    kind = load_path(resolved.class_path)
-    try:
-        policy: Policy = kind(spec, **resolved.settings)
-    except TypeError as error:
-        if error.__traceback__ is not None and error.__traceback__.tb_next is not None:
-            raise  # the class took them and failed by itself
-        raise SettingsError(f"{resolved.class_path} cannot be made so: {error}.") from None
+    policy: Policy = class_of(resolved)(spec, **resolved.settings)
     if resolved.arrays:
         load = getattr(policy, "load", None)
         if load is None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -98,22 +99,48 @@ class CogsguardWorld(Batch):
     def step(self, actions: Ints) -> None:
         """Advance every world that is not done by one tick."""
         check_actions(self, actions)
-        s, r, log = self._state, self._rules, self._log
 
         def part(first: int, last: int, thread: int) -> None:
             for a in range(first, last, _BLOCK):
                 b = min(a + _BLOCK, last)
-                episode.act_all(s, r, log, actions, self._order[thread], a, b)
-                if r.territory:
-                    episode.send_clips(s, r, log, a, b)
-                elif r.clips:
-                    episode.spread_clips(s, r, log, a, b)
-                episode.live_on(s, r, log, a, b)
-                if r.temple:
-                    episode.breed_all(s, r, log, a, b)
-                episode.finish(s, r, a, b)
+                self._act(actions, thread, a, b)
+                self._live_on(a, b)
 
         self._share(self.worlds, part)
+
+    def _act(self, actions: Ints, thread: int, first: int, last: int) -> None:
+        """Agents take their turns, then the clips theirs."""
+        s, r, log = self._state, self._rules, self._log
+        episode.act_all(s, r, log, actions, self._order[thread], first, last)
+        if r.territory:
+            episode.send_clips(s, r, log, first, last)
+        elif r.clips:
+            episode.spread_clips(s, r, log, first, last)
+
+    def _live_on(self, first: int, last: int) -> None:
+        """Upkeep, births, endings."""
+        s, r, log = self._state, self._rules, self._log
+        episode.live_on(s, r, log, first, last)
+        if r.temple:
+            episode.breed_all(s, r, log, first, last)
+        episode.finish(s, r, first, last)
+
+    def kernels(self) -> Sequence[Callable[..., Any]]:
+        """Drawing maps and taking turns are most of the compiling; births are a setting."""
+        births = (episode.breed_all,) if self._rules.temple else ()
+        clips = episode.send_clips if self._rules.territory else episode.spread_clips
+        return founding.begin, episode.act_all, clips, *births
+
+    def compile(self, part: int) -> None:
+        """Call kernels on no world at all: they compile, and nothing happens."""
+        if part == 0:
+            actions = np.zeros((self.worlds * self._spec.rows, 2), dtype=np.int64)
+            self._act(actions, 0, 0, 0)
+        else:
+            self.reset(self._all[:0], self._all[:0])
+            self._live_on(0, 0)
+            rows = np.zeros((self.worlds * self._spec.rows, self._spec.row_bytes), np.uint8)
+            self.observe(rows, self._all[:0])
 
     def observe(self, out: Bytes, worlds: Ints | None = None) -> None:
         """Write observations, one row of bytes per place."""
