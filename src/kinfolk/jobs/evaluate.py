@@ -8,12 +8,13 @@ from typing import Any, ClassVar
 
 from pydantic import Field
 
-from kinfolk.core.events import Event, Measured, Snapshot
+from kinfolk.core.events import Artefact, Event, Measured, Snapshot
 from kinfolk.core.settings import read
 from kinfolk.engines.base import Engine
 from kinfolk.evaluation.care import Care
 from kinfolk.evaluation.match import Match, play_timed
 from kinfolk.evaluation.pool import no_guests_left
+from kinfolk.evaluation.recorded import record_episode
 from kinfolk.evaluation.results import EpisodeReport, from_arrays, joined, to_arrays
 from kinfolk.evaluation.summary import Estimate, Summary, summarise
 from kinfolk.play.lineup import Lineup
@@ -31,6 +32,7 @@ class Evaluate(Lineup, Care):
     seed: int = Field(default=0, ge=0)
     # How many episodes make a task. Not the number of workers, so that it changes nothing.
     chunk: int = Field(default=10, ge=1)
+    replays: int = Field(default=0, ge=0)  # so many of the first episodes are recorded
     isolate: Isolate = "none"
 
     def is_trusted(self, slot: PolicySlot) -> bool:
@@ -120,10 +122,15 @@ def matches(settings: Evaluate, first: int) -> Iterator[Match]:
 
 def evaluate(
     settings: Evaluate, engine: Engine, resume: Snapshot | None = None
-) -> Iterator[Event | Snapshot]:
-    """Yield every episode in order, a snapshot after each chunk, and the summary at the end."""
+) -> Iterator[Event | Snapshot | Artefact]:
+    """Yield every episode in order, a snapshot after each chunk, and the summary at the end.
+
+    Replays come first, so that there is something to watch while the rest is played.
+    """
     played = None if resume is None else (resume.arrays, resume.notes)
     with no_guests_left():
+        for episode in range(min(settings.replays, settings.episodes) if resume is None else 0):
+            yield from record_episode(next(matches(settings, 0)), episode)
         for found in engine.map(play_timed, matches(settings, resume.step if resume else 0)):
             for report in found.reports:
                 facts = report.facts()

@@ -6,20 +6,16 @@ the step of the best one.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import numpy as np
-from safetensors import SafetensorError, safe_open
-from safetensors.numpy import save
-
-from kinfolk.core.arrays import AnyArray, Arrays
+from kinfolk.core.arrays import Arrays
 from kinfolk.core.errors import UsageError, suggestion
-from kinfolk.store.files import read_bytes, saying, write_atomic
+from kinfolk.store.arrays import read_described, write_described
+from kinfolk.store.files import read_bytes, write_atomic
 
-_HEADER = "kinfolk_policy"
+_HEADER = "policy"
 _BEST = "best"
 RUNS = Path("runs")
 
@@ -35,8 +31,7 @@ class PolicyFile(NamedTuple):
 def write_policy(path: Path, policy: PolicyFile) -> None:
     """Keep a policy in a file that `file:` names."""
     about = {"class_path": policy.class_path, "settings": dict(policy.settings)}
-    arrays = {name: np.ascontiguousarray(array) for name, array in policy.arrays.items()}
-    write_atomic(path, save(arrays, metadata={_HEADER: json.dumps(about, sort_keys=True)}))
+    write_described(path, policy.arrays, {_HEADER: about})
 
 
 def read_policy(path: Path) -> PolicyFile:
@@ -45,21 +40,7 @@ def read_policy(path: Path) -> PolicyFile:
     Raises:
         UsageError: There is no such file, it is damaged, or it holds weights without a policy.
     """
-    if not path.exists():
-        raise UsageError(f"There is no file {path}.")
-    arrays: dict[str, AnyArray] = {}
-    try:
-        with saying(f"{path} could not be read"), safe_open(path, framework="numpy") as file:
-            header = (file.metadata() or {}).get(_HEADER)
-            arrays = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118, not a dict
-    except SafetensorError as error:
-        raise UsageError(f"{path} is cut short or damaged: {error}.") from None
-    if header is None:
-        raise UsageError(
-            f"{path} holds weights and does not say of what policy. "
-            f"Write class:package.module.Class?weights={path}."
-        )
-    about = json.loads(header)
+    arrays, about = read_described(path, _HEADER)
     return PolicyFile(about["class_path"], about["settings"], arrays)
 
 
