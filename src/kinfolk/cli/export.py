@@ -7,7 +7,8 @@ from typing import Annotated
 
 import typer
 
-from kinfolk.core.errors import DamagedRunError, SettingsError, UsageError
+from kinfolk.cli.export_results import evaluation, events, metrics, watched_again
+from kinfolk.core.errors import SettingsError
 
 export = typer.Typer(
     help="Take something out of a run in a standard format.", rich_markup_mode=None
@@ -16,7 +17,11 @@ export = typer.Typer(
 
 @export.callback()
 def options() -> None:
-    """A group of its own, though it has one command yet."""
+    """A group of its own."""
+
+
+export.command("metrics")(metrics)
+export.command("events")(events)
 
 
 @export.command("phylogeny")
@@ -31,29 +36,13 @@ def phylogeny(
     Worlds are exact, so the episode is played again; if it does not end as it did then, because
     a policy has changed since, that is said and nothing is written.
     """
-    from kinfolk.core.settings import read
-    from kinfolk.evaluation.watched import watch_episode
-    from kinfolk.jobs.evaluate import Evaluate, matches
     from kinfolk.lineage.export import to_csv, to_newick
     from kinfolk.store.files import write_atomic
-    from kinfolk.store.run import open_run
 
     if form not in ("csv", "newick"):
         raise SettingsError(f"--format must be csv or newick, not '{form}'.")
-    kept = open_run(run)
-    if kept.about["job"] != "evaluate":
-        raise UsageError(
-            f"{run} is a run of {kept.about['job']}; lineages come from `kinfolk eval`."
-        )
-    played = [e for e in kept.events() if e["kind"] == "episode_played" and e["step"] == episode]
-    if not played:
-        raise UsageError(f"{run} has no episode {episode}.")
-    settings = read(Evaluate, kept.about["settings"])
-    watched = watch_episode(next(iter(matches(settings, 0))), episode)
-    if (watched.result.ticks, watched.result.returns) != (played[0]["ticks"], played[0]["returns"]):
-        raise DamagedRunError(
-            f"Episode {episode} of {run} ends otherwise now than it did: a policy has changed since."
-        )
+    kept, settings = evaluation(run)
+    watched = watched_again(kept, settings, episode)
     family = watched.family
     text = to_csv(family) if form == "csv" else to_newick(family, watched.result.ticks)
     if out is None:
