@@ -76,7 +76,7 @@ def test_the_history_tells_of_every_role_and_reads_back(played):
         "BaseAligner",
         "BaseScrambler",
     ]
-    assert sum(role.retired is None for role in history.roles) == 6
+    assert sum(role.retired is None for role in history.roles) >= 6
     assert {role.origin for role in history.roles} > {"manual", "sampled"}
     assert all(behavior.games for behavior in history.behaviors if behavior.uses)
     assert all(0.0 <= role.fitness <= 1.0 for role in history.roles)

@@ -6,10 +6,12 @@ from role_scenes import evolve, make_catalog
 
 from kinfolk.core.errors import DamagedRunError, UnknownNameError
 from kinfolk.core.events import Snapshot
+from kinfolk.lineage.export import to_csv
 from kinfolk.roles.catalog import RoleCatalog
+from kinfolk.roles.excerpt import excerpt, ids_of
 from kinfolk.roles.family import operators_of, role_family
 from kinfolk.roles.history import restore
-from kinfolk.roles.history_text import HistoryWriter, from_text
+from kinfolk.roles.history_text import HistoryWriter, from_text, text_of
 from kinfolk.roles.lineups import Lineup
 from kinfolk.roles.model import RoleDef, RoleTier, TierSelection
 from kinfolk.store.documents import write_kept
@@ -167,11 +169,33 @@ def test_a_run_writes_the_documents_of_a_snapshot(tmp_path):
     assert open_run(tmp_path / "run").start().documents == {}
 
 
-def test_the_family_tree_leads_from_the_seeded_roles_to_todays(evolved):
-    family = role_family(evolved.catalog)
+def test_the_family_tree_leads_from_the_seeded_roles_to_todays(evolved, text):
+    history = from_text(text, "h.json")
+    family, operators = role_family(history), operators_of(history)
     assert len(family) == len(evolved.catalog.roles)
     assert family.members[0].group == "BaseMiner"
     bred = [m for m in family if m.parents]
     assert bred
-    assert all(operators_of(evolved.catalog)[m.uid] in ("recombined", "mutated") for m in bred)
+    assert all(operators[m.uid] in ("recombined", "mutated") for m in bred)
     assert all((m.died is None) == (m.uid in evolved.pool) for m in family)
+    table = to_csv(family, {"operator": operators}).splitlines()
+    assert table[0].endswith("taxon_label,cause,operator")
+    ended = "inf" if family.members[0].died is None else family.members[0].died
+    cause = "" if family.members[0].died is None else "retired"
+    assert table[1] == f"0,[NONE],0,{ended},BaseMiner,{cause},manual"
+
+
+def test_roles_taken_out_of_a_history_make_one_of_their_own(text):
+    history = from_text(text, "h.json")
+    taken = excerpt(history, ids_of(history, [history.roles[5].name, "BaseMiner"]))
+    again = from_text(text_of(taken), "taken")
+    assert [role.name for role in again.roles] == [history.roles[5].name, "BaseMiner"]
+    assert [lineup.roles for lineup in again.lineups] == [(0, 1, 1)]
+    assert again.roles[1].tiers == history.roles[0].tiers
+    assert restore(again, make_catalog(), "taken") == [0, 1]
+    with pytest.raises(UnknownNameError, match=r"^No role is named 'BaseMinor'\. Did you mean"):
+        ids_of(history, ["BaseMinor"])
+
+
+def test_both_ways_of_writing_give_the_same_text(text):
+    assert text_of(from_text(text, "h.json")) == text

@@ -11,7 +11,6 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from kinfolk.core.arrays import Floats
 from kinfolk.core.errors import SettingsError
 from kinfolk.core.events import Event, Snapshot
 from kinfolk.engines.base import Engine
@@ -39,8 +38,11 @@ def evolve_roles(
         event, yesterday = _generation(settings, engine, state, yesterday, done - 1)
         yield event
         state.mix(size, survivors)
-        yield state.snapshot({"done": done, "yesterday": yesterday._asdict()})
-    yield from judge_champion(settings, engine, state)
+        yield state.snapshot(done, settings.ground.kit, yesterday._asdict())
+    if first <= settings.generations:
+        yield judge_champion(settings, engine, state)
+        # One step further, so that a run that is resumed here has nothing left to do.
+        yield state.snapshot(settings.generations + 1, settings.ground.kit, yesterday._asdict())
 
 
 def start(settings: EvolveRoles, resume: Snapshot | None) -> tuple[Evolution, Yesterday]:
@@ -77,9 +79,9 @@ def _generation(
     ]
     results = list(play_games(engine, ground, state.catalog, settings.seed, games, settings.chunk))
     margins = np.array([margin(result, teams) for result in results]).reshape(episodes, -1)
-    advantages: Floats = margins[:, 1:] - margins[:, :1]
-    state.lineups = [
-        lineup.played(advantages[:, at].tolist()) for at, lineup in enumerate(state.lineups)
+    state.reference, *state.lineups = [
+        lineup.played(column.tolist())
+        for lineup, column in zip([state.reference, *state.lineups], margins.T, strict=True)
     ]
     won = _enter(settings, state, games, results)
     event, today = report(state, yesterday, margins, won, number)
