@@ -31,13 +31,14 @@ def evolve_roles(
     state, yesterday = start(settings, resume)
     size, _ = settings.sizes
     survivors = min(settings.survivors, max(1, size // 2))
+    breed = settings.trigger == "cadence"
     if resume is None:
-        state.mix(size, min(len(state.lineups), size))
+        state.mix(size, min(len(state.lineups), size), breed)
     first = 0 if resume is None else int(resume.notes["done"])
     for done in range(first + 1, settings.generations + 1):
         event, yesterday = _generation(settings, engine, state, yesterday, done - 1)
         yield event
-        state.mix(size, survivors)
+        state.mix(size, survivors, breed)
         yield state.snapshot(done, settings.ground.kit, yesterday._asdict())
     if first <= settings.generations:
         yield judge_champion(settings, engine, state)

@@ -46,12 +46,14 @@ class Evolution:
         """All behaviours and roles."""
         return self.coordinator.catalog
 
-    def mix(self, size: int, survivors: int) -> None:
+    def mix(self, size: int, survivors: int, breed: bool) -> None:
         """The next line-ups, in which roles that nobody has played yet are tried."""
         coordinator = self.coordinator
         newborns = [i for i in coordinator.pool if self._is_new(i)]
         key = fold(fold(root(coordinator.seed), _MIX), coordinator.generation)
-        self.lineups = next_lineups(coordinator, self.lineups, size, survivors, newborns, key)
+        self.lineups = next_lineups(
+            coordinator, self.lineups, size, survivors, newborns, breed, key
+        )
 
     def _is_new(self, role_id: int) -> bool:
         """Whether a role of the pool entered it now; a mutation keeps the games of its parent."""

@@ -30,6 +30,7 @@ def next_lineups(
     size: int,
     survivors: int,
     newborns: Sequence[int],
+    breed: bool,
     key: int,
 ) -> list[Lineup]:
     """The best `survivors` and, up to `size`, children of theirs.
@@ -42,6 +43,7 @@ def next_lineups(
         size: How many there shall be.
         survivors: How many stay.
         newborns: Ids of roles that nobody has played yet, to be tried in this order.
+        breed: Whether roles may be bred for line-ups.
         key: Where all chance comes from.
     """
     kept = best_first(lineups)[:survivors]
@@ -50,7 +52,7 @@ def next_lineups(
     for number in range(size - len(kept)):
         known = {lineup.roles for lineup in made}
         for attempt in range(_TRIES):
-            child = _child(coordinator, kept, waiting, fold(fold(key, number), attempt))
+            child = _child(coordinator, kept, waiting, breed, fold(fold(key, number), attempt))
             if child.roles not in known:
                 break
         waiting = [role for role in waiting if role not in child.roles]
@@ -62,10 +64,12 @@ def _child(
     coordinator: EvolutionaryRoleCoordinator,
     kept: Sequence[Lineup],
     waiting: Sequence[int],
+    breed: bool,
     key: int,
 ) -> Lineup:
     dice, change, draw = Dice(fold(key, _HOW)), fold(key, _CHANGE), fold(key, _DRAW)
-    ways = [way for way in _WAYS if waiting or way != "newborn"]
+    possible = {"newborn": bool(waiting), "variant": breed}
+    ways = [way for way in _WAYS if possible.get(way, True)]
     way = dice.weighted(ways, [_WAYS[one] for one in ways])
     # The best has twice the weight of the second, and so on.
     parent = dice.weighted(kept, [0.5**rank for rank in range(len(kept))])
