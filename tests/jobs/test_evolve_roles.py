@@ -156,7 +156,7 @@ def test_what_only_the_world_can_tell_is_refused_before_anything_is_played(playe
     text = last_history(played)
     with pytest.raises(DamagedRunError, match=r"^The history is damaged at line \d+: "):
         start(small(history=text[: len(text) // 2]), None)
-    strange = text.replace('"explore"', '"dance"')
+    strange = text.replace('"recharge"', '"dance"')
     with pytest.raises(
         UnknownNameError, match=r"^The history names behaviours that are not registered: 'dance'\."
     ):
