@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from kinfolk.core.errors import DamagedRunError, SettingsError, UnknownNameError
-from kinfolk.core.events import Event, Snapshot
+from kinfolk.core.events import Artefact, Event
 from kinfolk.core.settings import read
 from kinfolk.engines.local import Local
 from kinfolk.engines.processes import Processes
@@ -39,7 +39,7 @@ def run(settings, resume=None):
 
 
 def last_history(items):
-    return [item.documents["role_history.json"] for item in items if isinstance(item, Snapshot)][-1]
+    return [item for item in items if isinstance(item, Artefact)][-1].data.decode()
 
 
 class TestEvolveRoles(JobContract):

@@ -32,6 +32,9 @@ def eval_command(
     seed: Annotated[int | None, typer.Option(help="Where all chance comes from [0].")] = None,
     engine: Annotated[str, typer.Option(help="local or processes.")] = "local",
     jobs: Annotated[int, typer.Option(help="Tasks at once.")] = 2,
+    replay: Annotated[
+        int | None, typer.Option(help="Record the first so many episodes, to be watched [0].")
+    ] = None,
     isolate: Annotated[str | None, typer.Option(help="none or slot [none].")] = None,
     step_timeout: Annotated[float | None, typer.Option(help="Seconds per answer [1].")] = None,
     config: Annotated[Path | None, typer.Option(help="Settings from a .toml or .json.")] = None,
@@ -57,6 +60,7 @@ def eval_command(
         "world_settings": from_flags(rule) or None,
         "episodes": episodes,
         "seed": seed,
+        "replays": replay,
         "isolate": isolate,
         "step_timeout": step_timeout,
     }
@@ -96,6 +100,8 @@ def eval_command(
         if plot:
             _print_populations(settings)
         print(f"The run lies in {run.folder}")
+        if settings.replays:
+            print(f"Watch it: kinfolk view {run.folder}")
 
 
 def _try_out(settings: Any) -> None:

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from kinfolk.core.errors import SettingsError
-from kinfolk.core.events import Event, Snapshot
+from kinfolk.core.events import Artefact, Event, Snapshot
 from kinfolk.engines.base import Engine
 from kinfolk.jobs.role_games import Game, GameResult, play_games
 from kinfolk.jobs.role_judging import judge_champion
@@ -26,7 +26,7 @@ from kinfolk.roles.lineups import best_first
 
 def evolve_roles(
     settings: EvolveRoles, engine: Engine, resume: Snapshot | None = None
-) -> Iterator[Event | Snapshot]:
+) -> Iterator[Event | Snapshot | Artefact]:
     """Yield an event and a snapshot per generation, then what the champion is worth."""
     state, yesterday = start(settings, resume)
     size, _ = settings.sizes
@@ -39,9 +39,11 @@ def evolve_roles(
         event, yesterday = _generation(settings, engine, state, yesterday, done - 1)
         yield event
         state.mix(size, survivors, breed)
+        yield state.document()
         yield state.snapshot(done, settings.ground.kit, yesterday._asdict())
     if first <= settings.generations:
         yield judge_champion(settings, engine, state)
+        yield state.document()
         # One step further, so that a run that is resumed here has nothing left to do.
         yield state.snapshot(settings.generations + 1, settings.ground.kit, yesterday._asdict())
 

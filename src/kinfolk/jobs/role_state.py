@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from kinfolk.core.arrays import AnyArray
-from kinfolk.core.events import Snapshot
+from kinfolk.core.events import Artefact, Snapshot
 from kinfolk.core.keys import fold, root
 from kinfolk.policies.role_kits import RoleKit
 from kinfolk.roles.catalog import RoleCatalog
@@ -22,6 +22,7 @@ from kinfolk.roles.materialise import role_tables
 from kinfolk.roles.mixing import next_lineups
 
 HISTORY = "role_history.json"
+_KEPT = 3  # earlier ones
 _CHAMPION = "champion/"  # begins the names of arrays that hold the champion's roles
 _MIX = 100  # branch of the run's key for line-ups; the coordinator has those below
 
@@ -71,6 +72,10 @@ class Evolution:
             lineups=best_first(self.lineups),
         )
 
+    def document(self) -> Artefact:
+        """The history as a file of the run."""
+        return Artefact(name=HISTORY, data=self.text().encode(), kept=_KEPT)
+
     def snapshot(self, done: int, kit: RoleKit, yesterday: Mapping[str, Any]) -> Snapshot:
         """All that is needed to go on, and the champion as a policy that can be played."""
         coordinator, text = self.coordinator, self.text()
@@ -98,7 +103,6 @@ class Evolution:
                 "yesterday": dict(yesterday),
                 "policies": {"champion": {"best": policy, "latest": policy}},
             },
-            documents={HISTORY: text},
         )
 
 
