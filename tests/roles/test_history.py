@@ -8,8 +8,9 @@ from kinfolk.core.errors import DamagedRunError, UnknownNameError
 from kinfolk.core.events import Snapshot
 from kinfolk.roles.catalog import RoleCatalog
 from kinfolk.roles.family import operators_of, role_family
-from kinfolk.roles.history import LineupEntry, history_of, restore
-from kinfolk.roles.history_text import from_text, to_text
+from kinfolk.roles.history import restore
+from kinfolk.roles.history_text import HistoryWriter, from_text
+from kinfolk.roles.lineups import Lineup
 from kinfolk.roles.model import RoleDef, RoleTier, TierSelection
 from kinfolk.store.documents import write_kept
 from kinfolk.store.run import create, open_run
@@ -25,8 +26,17 @@ def evolved():
 
 @pytest.fixture
 def text(evolved):
-    lineup = LineupEntry(roles=(0, 0, 5), fitness=0.25, games=8)
-    return to_text(history_of(evolved.catalog, 4, 3, 40, [lineup]))
+    return written_out(evolved, [Lineup((0, 0, 5), 0.25, 8.0, 8)])
+
+
+def written_out(coordinator, lineups=()):
+    return HistoryWriter().text(
+        coordinator.catalog,
+        generation=coordinator.generation,
+        seed=coordinator.seed,
+        games=coordinator.games,
+        lineups=lineups,
+    )
 
 
 def test_a_history_comes_back_as_it_was(evolved, text):
@@ -36,7 +46,14 @@ def test_a_history_comes_back_as_it_was(evolved, text):
     assert fresh == evolved.catalog
     assert pool == evolved.pool
     assert (history.generation, history.seed, history.games) == (4, 3, 40)
-    assert to_text(history) == text
+    assert [Lineup(**dict(entry)) for entry in history.lineups] == [Lineup((0, 0, 5), 0.25, 8.0, 8)]
+    assert written_out(evolved, [Lineup(**dict(entry)) for entry in history.lineups]) == text
+
+
+def test_a_writer_that_has_seen_earlier_generations_writes_the_same(evolved):
+    writer, facts = HistoryWriter(), {"generation": 0, "seed": 3, "games": 0}
+    writer.text(make_catalog(), **facts)
+    assert writer.text(evolved.catalog, **facts) == HistoryWriter().text(evolved.catalog, **facts)
 
 
 def test_the_file_names_what_people_look_for_and_a_line_holds_a_role(evolved, text):

@@ -43,6 +43,19 @@ class Snapshot:
     documents: Mapping[str, str] = field(default_factory=dict)
 
 
+@dataclass(frozen=True, kw_only=True)
+class Artefact:
+    """A file that a run keeps beside its events, or the next piece of it.
+
+    `name` is a path within the run, such as `replays/game-00000.replay`. The first piece replaces
+    what was there; those with `more` go on where the last one ended, and can be read at once.
+    """
+
+    name: str
+    data: bytes
+    more: bool = False
+
+
 class Job(Protocol):
     """A job prints nothing and opens no file: it yields what happened.
 
@@ -51,6 +64,6 @@ class Job(Protocol):
 
     def __call__(
         self, settings: Any, engine: Any, resume: Snapshot | None = None
-    ) -> Iterator[Event | Snapshot]:
+    ) -> Iterator[Event | Snapshot | Artefact]:
         """Run."""
         ...

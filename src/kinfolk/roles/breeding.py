@@ -39,6 +39,15 @@ def ranked(catalog: RoleCatalog, pool: Sequence[int]) -> list[int]:
     return [role.id for role in sorted(roles, key=lambda r: (-r.fitness, -r.games, r.id))]
 
 
+def cull(catalog: RoleCatalog, pool: Sequence[int], size: int, generation: int) -> list[int]:
+    """The fittest of the pool, best first, two at least; the others are retired."""
+    order = ranked(catalog, pool)
+    size = max(_FEWEST_SURVIVORS, size)
+    for culled in order[size:]:
+        catalog.roles[culled] = replace(catalog.roles[culled], retired=generation)
+    return order[:size]
+
+
 def next_generation(
     catalog: RoleCatalog, pool: Sequence[int], generation: int, key: int, config: EvolutionConfig
 ) -> list[int]:
@@ -47,10 +56,7 @@ def next_generation(
     Children enter the catalogue; the culled stay there, marked as retired.
     """
     size = config.generated_role_count
-    order = ranked(catalog, pool)
-    survivors = order[: max(_FEWEST_SURVIVORS, size // 2)]
-    for culled in order[len(survivors) :]:
-        catalog.roles[culled] = replace(catalog.roles[culled], retired=generation)
+    survivors = cull(catalog, pool, size // 2, generation)
     fresh = Dice(fold(key, size)).chance(config.sampling_chance)
     grown = list(survivors)
     for number in range(size - len(survivors)):

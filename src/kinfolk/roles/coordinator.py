@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Sequence
 
 from kinfolk.core.errors import SettingsError
 from kinfolk.core.keys import fold, root
-from kinfolk.roles.breeding import found_pool, next_generation
+from kinfolk.roles.breeding import cull, found_pool, next_generation
 from kinfolk.roles.catalog import RoleCatalog
 from kinfolk.roles.config import EvolutionConfig
 from kinfolk.roles.dice import Dice
@@ -65,7 +66,8 @@ class EvolutionaryRoleCoordinator:
         """
         del step
         if agent_id not in self.assignments:
-            self.assignments[agent_id] = self._next_role(agent_id)
+            key = fold(fold(self._key(_ASSIGN), self.games), agent_id)
+            self.assignments[agent_id] = self.draw_role(key)
         return self.catalog.roles[self.assignments[agent_id]]
 
     def choose_vibe(self, agent_id: int, step: int = 0) -> str:
@@ -103,9 +105,9 @@ class EvolutionaryRoleCoordinator:
             raise SettingsError(f"Agent {agent_id} has no role yet; assign_role comes first.")
         self._records.append(AgentRecord(self.assignments[agent_id], score, won))
 
-    def score_game(self) -> None:
-        """Enter what was recorded: each role and each behaviour in it counts one game."""
-        enter_game(self.catalog, self._records, self.config)
+    def score_game(self, records: Sequence[AgentRecord] | None = None) -> None:
+        """Enter what was recorded, or these: each role and each behaviour counts one game."""
+        enter_game(self.catalog, self._records if records is None else records, self.config)
         self._records.clear()
 
     def end_game(self, won: bool = False) -> bool:
@@ -126,21 +128,28 @@ class EvolutionaryRoleCoordinator:
         self.evolve_generation()
         return True
 
-    def evolve_generation(self) -> None:
-        """Cull and breed now; everybody draws a new role next."""
+    def evolve_generation(self, breed: bool = True) -> None:
+        """Cull, and breed, now; everybody draws a new role next.
+
+        Without breeding, as many as the pool shall hold stay: children come from the temple.
+        """
         self.generation += 1
-        key = fold(self._key(_BREED), self.generation)
-        self.pool = next_generation(self.catalog, self.pool, self.generation, key, self.config)
+        config, size = self.config, self.config.generated_role_count
+        if breed:
+            key = fold(self._key(_BREED), self.generation)
+            self.pool = next_generation(self.catalog, self.pool, self.generation, key, config)
+        else:
+            self.pool = sorted(cull(self.catalog, self.pool, size, self.generation))
         self.games_this_generation = 0
         self.assignments.clear()
 
     def _found(self) -> list[int]:
         return found_pool(self.catalog, self._key(_FOUND), self.config)
 
-    def _next_role(self, agent_id: int) -> int:
+    def draw_role(self, key: int) -> int:
+        """A role for somebody who has none: a pending hybrid, a new one, or a fit one of the pool."""
         if self.pending:
             return self.pending.popleft()
-        key = fold(fold(self._key(_ASSIGN), self.games), agent_id)
         if Dice(fold(key, _EXPLORE)).chance(self.config.exploration_chance):
             new = sample_role(self.catalog, fold(key, _SAMPLE), self.config, "explore")
             return self.take_in(new).id

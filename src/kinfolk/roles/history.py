@@ -6,7 +6,7 @@ holds one behaviour or one role: two histories differ in the lines of the roles 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Literal, TypeAlias
 
@@ -19,11 +19,6 @@ from kinfolk.roles.model import Origin, RoleDef, RoleTier, TierSelection
 
 FORMAT = 1
 Mode: TypeAlias = Literal["fixed", "shuffle", "weighted"]
-_MODES: dict[TierSelection, Mode] = {
-    TierSelection.FIXED: "fixed",
-    TierSelection.SHUFFLE: "shuffle",
-    TierSelection.WEIGHTED: "weighted",
-}
 
 
 class TierEntry(Settings):
@@ -63,12 +58,13 @@ class LineupEntry(Settings):
     """A mix of roles, by their ids, and how it did."""
 
     roles: tuple[int, ...] = Field(min_length=1)
-    fitness: float
+    prior: float
+    total: float
     games: int = Field(ge=0)
 
 
 class RoleHistory(Settings):
-    """All of it. `roles` stand in order of their ids; `lineups` the best first."""
+    """All of it. `roles` stand in order of their ids."""
 
     format: Literal[1]
     generation: int = Field(ge=0)
@@ -78,53 +74,6 @@ class RoleHistory(Settings):
     behaviors: tuple[BehaviorEntry, ...]
     roles: tuple[RoleEntry, ...]
     lineups: tuple[LineupEntry, ...] = ()
-
-
-def history_of(
-    catalog: RoleCatalog,
-    generation: int,
-    seed: int,
-    games: int,
-    lineups: Iterable[LineupEntry] = (),
-) -> RoleHistory:
-    """What a catalogue has come to."""
-    names = [behavior.name for behavior in catalog.behaviors]
-    return RoleHistory(
-        format=FORMAT,
-        generation=generation,
-        seed=seed,
-        games=games,
-        nextNameId=catalog.next_name_id,
-        behaviors=tuple(
-            BehaviorEntry(name=b.name, fitness=b.fitness, games=b.games, uses=b.uses)
-            for b in catalog.behaviors
-        ),
-        roles=tuple(_entry(role, names) for role in catalog.roles),
-        lineups=tuple(lineups),
-    )
-
-
-def _entry(role: RoleDef, names: Sequence[str]) -> RoleEntry:
-    return RoleEntry(
-        id=role.id,
-        name=role.name,
-        origin=role.origin,
-        locked=role.locked_name,
-        fitness=role.fitness,
-        games=role.games,
-        wins=role.wins,
-        parents=role.parents,
-        generation=role.generation,
-        retired=role.retired,
-        tiers=tuple(
-            TierEntry(
-                behaviors=tuple(names[i] for i in tier.behavior_ids),
-                selection=_MODES[tier.selection],
-                weights=tier.weights,
-            )
-            for tier in role.tiers
-        ),
-    )
 
 
 def restore(history: RoleHistory, catalog: RoleCatalog, source: str) -> list[int]:

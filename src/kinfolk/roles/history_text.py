@@ -3,28 +3,97 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 from typing import Any
 
 from pydantic import ValidationError
 
 from kinfolk.core.errors import DamagedRunError, SettingsError
 from kinfolk.core.settings import read
+from kinfolk.roles.catalog import RoleCatalog
 from kinfolk.roles.history import FORMAT, RoleEntry, RoleHistory, role_of
+from kinfolk.roles.lineups import Lineup
+from kinfolk.roles.model import BehaviorDef, RoleDef
 from kinfolk.store.documents import line_of, parse_document
 
 
-def to_text(history: RoleHistory) -> str:
-    """The file: an entry per line, so that `diff` tells which roles differ."""
-    plain = history.model_dump(mode="json")
-    parts = []
-    for name, value in plain.items():
-        if isinstance(value, list) and value:
-            rows = ",\n".join(f"  {json.dumps(row)}" for row in value)
-            parts.append(f'"{name}": [\n{rows}\n]')
-        else:
-            parts.append(f'"{name}": {json.dumps(value)}')
-    return "{\n" + ",\n".join(parts) + "\n}\n"
+class HistoryWriter:
+    """Writes the text of a catalogue, again and again as it grows.
+
+    Thousands of roles are retired and do not change any more: their lines are kept.
+    """
+
+    def __init__(self) -> None:
+        self._lines: list[tuple[RoleDef, str]] = []
+
+    def text(
+        self,
+        catalog: RoleCatalog,
+        *,
+        generation: int,
+        seed: int,
+        games: int,
+        lineups: Sequence[Lineup] = (),
+    ) -> str:
+        """The file: an entry per line, so that `diff` tells which roles differ."""
+        names = [behavior.name for behavior in catalog.behaviors]
+        self._lines += [
+            (role, _role_line(role, names)) for role in catalog.roles[len(self._lines) :]
+        ]
+        for at, role in enumerate(catalog.roles):
+            if self._lines[at][0] is not role:
+                self._lines[at] = (role, _role_line(role, names))
+        return _table(
+            format=str(FORMAT),
+            generation=str(generation),
+            seed=str(seed),
+            games=str(games),
+            nextNameId=str(catalog.next_name_id),
+            behaviors=_list([_behavior_line(behavior) for behavior in catalog.behaviors]),
+            roles=_list([line for _, line in self._lines]),
+            lineups=_list([json.dumps(asdict(lineup)) for lineup in lineups]),
+        )
+
+
+def _role_line(role: RoleDef, names: Sequence[str]) -> str:
+    tiers = [
+        {
+            "behaviors": [names[i] for i in tier.behavior_ids],
+            "selection": tier.selection.name.lower(),
+            "weights": tier.weights,
+        }
+        for tier in role.tiers
+    ]
+    return json.dumps(
+        {
+            "id": role.id,
+            "name": role.name,
+            "origin": role.origin,
+            "locked": role.locked_name,
+            "fitness": role.fitness,
+            "games": role.games,
+            "wins": role.wins,
+            "parents": role.parents,
+            "generation": role.generation,
+            "retired": role.retired,
+            "tiers": tiers,
+        }
+    )
+
+
+def _behavior_line(one: BehaviorDef) -> str:
+    return json.dumps(
+        {"name": one.name, "fitness": one.fitness, "games": one.games, "uses": one.uses}
+    )
+
+
+def _list(lines: Sequence[str]) -> str:
+    return "[\n  " + ",\n  ".join(lines) + "\n]" if lines else "[]"
+
+
+def _table(**entries: str) -> str:
+    return "{\n" + ",\n".join(f'"{name}": {text}' for name, text in entries.items()) + "\n}\n"
 
 
 def from_text(text: str, source: str) -> RoleHistory:

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from kinfolk.core.arrays import Ints
+from kinfolk.core.arrays import Arrays, Ints
 from kinfolk.core.jit import inline, kernel
 from kinfolk.core.keys import below, fold
 from kinfolk.roles.catalog import RoleCatalog
@@ -50,8 +50,15 @@ def role_tables(roles: Sequence[RoleDef]) -> RoleTables:
             tables.mode[row, at:end] = tier.selection
             if tier.weights is not None:
                 tables.weight[row, at:end] = [round(w * _WEIGHT_UNIT) for w in tier.weights]
+            elif tier.selection == TierSelection.WEIGHTED:
+                tables.weight[row, at:end] = _WEIGHT_UNIT
             at = end
     return tables
+
+
+def tables_from(arrays: Arrays) -> RoleTables:
+    """Tables of arrays by their names."""
+    return RoleTables(arrays["behaviors"], arrays["tier"], arrays["weight"], arrays["mode"])
 
 
 @inline
@@ -128,3 +135,24 @@ def materialize_role_behaviors(catalog: RoleCatalog, role: RoleDef, key: int) ->
     out = np.empty(MOST_BEHAVIORS, dtype=np.int16)
     materialise(role_tables([role]), 0, key, out)
     return [catalog.behaviors[i] for i in out.tolist() if i >= 0]
+
+
+def role_from_tables(tables: RoleTables, row: int) -> RoleDef:
+    """The tiers that a row of tables holds, as a role without a past.
+
+    Weights come back where they count; rounded, as they were laid down.
+    """
+    size = int((tables.behaviors[row] >= 0).sum())
+    tiers = []
+    for number in dict.fromkeys(tables.tier[row, :size].tolist()):
+        places = [i for i in range(size) if tables.tier[row, i] == number]
+        mode = TierSelection(int(tables.mode[row, places[0]]))
+        weights = tuple(int(tables.weight[row, i]) / _WEIGHT_UNIT for i in places)
+        tiers.append(
+            RoleTier(
+                tuple(int(tables.behaviors[row, i]) for i in places),
+                weights if mode == TierSelection.WEIGHTED else None,
+                mode,
+            )
+        )
+    return RoleDef(tuple(tiers))
