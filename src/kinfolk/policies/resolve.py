@@ -20,6 +20,7 @@ from kinfolk.core.registry import Entry, Registry, load_path
 from kinfolk.core.settings import plain_value
 from kinfolk.core.spaces import WorldSpec
 from kinfolk.policies.base import Policy
+from kinfolk.policies.from_run import read_run
 from kinfolk.store.arrays import read_arrays
 
 _PROBE = "kinfolk.testing.probe.policies"
@@ -41,7 +42,10 @@ POLICIES = Registry(
         "probe-members": Entry(f"{_PROBE}.members:Members", "a population of nets, for the probe"),
     },
 )
-_FORMS = "kin://NAME or class:package.module.Class, each with ?key=value (weights=FILE)"
+_FORMS = (
+    "kin://NAME or class:package.module.Class, each with ?key=value (weights=FILE), "
+    "or run:RUN[/SLOT][@best|@latest|@STEP]"
+)
 
 
 @dataclass(frozen=True)
@@ -74,6 +78,9 @@ def resolve(uri: str) -> ResolvedPolicy:
         path = body[len("class:") :]
         load_path(path)
         return ResolvedPolicy(path, settings, arrays)
+    if body.startswith("run:"):
+        made = read_run(unquote(body[len("run:") :]))
+        return ResolvedPolicy(made.class_path, {**made.settings, **settings}, made.arrays)
     raise UsageError(f"'{uri}' is not a policy. Write {_FORMS}.")
 
 
