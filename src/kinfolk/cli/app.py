@@ -20,6 +20,8 @@ from kinfolk.cli.export import export
 from kinfolk.cli.lists import policies, presets, runs, worlds
 from kinfolk.cli.play import play
 from kinfolk.cli.trace import replay_trace
+from kinfolk.cli.view import view
+from kinfolk.cli.warm import warm_command
 from kinfolk.core.errors import KinfolkError, suggestion
 
 INTERRUPTED = 130
@@ -40,9 +42,11 @@ app.command("runs")(runs)
 app.command("bench")(bench)
 app.command("doctor")(doctor)
 app.command("presets")(presets)
+app.command("warm")(warm_command)
 app.command("replay-trace")(replay_trace)
-app.add_typer(evolve, name="evolve")
+app.command("view")(view)
 app.add_typer(export, name="export")
+app.add_typer(evolve, name="evolve")
 
 
 @app.callback()

@@ -25,8 +25,6 @@ def bench(
         if subject not in _SUBJECTS:
             known = suggestion(subject, _SUBJECTS)
             raise UnknownNameError(f"There is no benchmark '{subject}'.{known}")
-    warm("savanna", {}, None, {})
-    warm("probe", {}, None, {})
     reports = {}
     for subject in chosen:
         measure, show = _SUBJECTS[subject]
@@ -41,6 +39,7 @@ def bench(
 def _measure_worlds() -> dict[str, Any]:
     from kinfolk.jobs.bench_worlds import bench_worlds
 
+    warm("savanna", {}, None, {})
     return bench_worlds()
 
 
@@ -89,6 +88,7 @@ def _show_worlds(report: dict[str, Any]) -> None:
 def _measure_engines() -> dict[str, Any]:
     from kinfolk.jobs.bench_engines import bench_engines
 
+    warm("probe", {}, None, {})
     return bench_engines()
 
 

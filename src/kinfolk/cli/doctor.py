@@ -26,7 +26,7 @@ def doctor(json: JsonOption = False) -> None:
 
 def examine() -> dict[str, Any]:
     """Facts by name; None is something that is not there."""
-    from kinfolk.core.jit import BOUNDSCHECK, COMPILED, cache_folder, is_cold
+    from kinfolk.core.jit import BOUNDSCHECK, COMPILED, cache_folder, kernels_cached
 
     facts: dict[str, Any] = {
         "kinfolk": _version("kinfolk"),
@@ -39,7 +39,7 @@ def examine() -> dict[str, Any]:
         "kernels": "compiled" if COMPILED else "plain Python (NUMBA_DISABLE_JIT)",
         "bounds checked": BOUNDSCHECK,
         "kernel cache": str(cache_folder("kinfolk")),
-        "kernel cache warm": not is_cold(),
+        "kernels cached": kernels_cached(),
         "network namespace": _can_unshare(),
         "browser": next((path for name in _BROWSERS if (path := shutil.which(name))), None),
     }

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import sys
-from datetime import datetime
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
+from kinfolk.cli.folders import fresh_folder
 from kinfolk.cli.show import (
     JsonOption,
     figures,
@@ -32,6 +32,9 @@ def eval_command(
     seed: Annotated[int | None, typer.Option(help="Where all chance comes from [0].")] = None,
     engine: Annotated[str, typer.Option(help="local or processes.")] = "local",
     jobs: Annotated[int, typer.Option(help="Tasks at once.")] = 2,
+    replay: Annotated[
+        int | None, typer.Option(help="Record the first so many episodes, to be watched [0].")
+    ] = None,
     isolate: Annotated[str | None, typer.Option(help="none or slot [none].")] = None,
     step_timeout: Annotated[float | None, typer.Option(help="Seconds per answer [1].")] = None,
     config: Annotated[Path | None, typer.Option(help="Settings from a .toml or .json.")] = None,
@@ -57,6 +60,7 @@ def eval_command(
         "world_settings": from_flags(rule) or None,
         "episodes": episodes,
         "seed": seed,
+        "replays": replay,
         "isolate": isolate,
         "step_timeout": step_timeout,
     }
@@ -72,7 +76,7 @@ def eval_command(
     else:
         settings = read(Evaluate, merged(read_settings(config) if config else {}, given))
         _try_out(settings)
-        run = create(out or _fresh_folder(), "evaluate", settings.model_dump())
+        run = create(out or fresh_folder("evaluate"), "evaluate", settings.model_dump())
         done = 0
     summary: dict[str, Any] | None = None
     if run.status == "done":
@@ -96,6 +100,8 @@ def eval_command(
         if plot:
             _print_populations(settings)
         print(f"The run lies in {run.folder}")
+        if settings.replays:
+            print(f"Watch it: kinfolk view {run.folder}")
 
 
 def _try_out(settings: Any) -> None:
@@ -142,12 +148,3 @@ def _print_populations(settings: Any) -> None:
     watched = watch_episode(next(matches(settings, 0)), 0)
     for name, series in zip(watched.groups, watched.populations.T.tolist(), strict=True):
         print_plot(f"{name} alive, over the {watched.result.ticks} ticks of episode 0", series)
-
-
-def _fresh_folder() -> Path:
-    stamp = datetime.now().strftime("%Y%m%d-%H%M%S")
-    folder, again = Path("runs") / f"evaluate-{stamp}", 1
-    while folder.exists():
-        again += 1
-        folder = Path("runs") / f"evaluate-{stamp}-{again}"
-    return folder

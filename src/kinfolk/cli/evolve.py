@@ -1,17 +1,12 @@
-"""`kinfolk evolve`: a group of commands, one for each thing that evolves."""
+"""`kinfolk evolve`: a group with a command per thing that evolves."""
 
 from __future__ import annotations
 
 import typer
 
 from kinfolk.cli.evolve_nets import nets
+from kinfolk.cli.evolve_roles import roles
 
-evolve = typer.Typer(help="Evolve roles or nets.", rich_markup_mode=None)
-
-
-@evolve.callback()
-def options() -> None:
-    """A group of its own."""
-
-
+evolve = typer.Typer(help="Let something evolve.", rich_markup_mode=None)
+evolve.command("roles")(roles)
 evolve.command("nets")(nets)

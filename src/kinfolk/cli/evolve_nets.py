@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import sys
-from datetime import datetime
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
 from kinfolk.cli.evolve_nets_show import print_map, print_progress, print_result
+from kinfolk.cli.folders import fresh_folder
 from kinfolk.cli.show import JsonOption, print_json, progress
 from kinfolk.cli.slots import SetOption, pairs
 from kinfolk.core.errors import SettingsError, UsageError
@@ -129,7 +129,7 @@ def _run(
     else:
         settings = read(EvolveNets, merged(read_settings(config) if config else {}, given))
         new_lab(settings)  # what is wrong is said before a folder is made
-        run = create(out or _fresh_folder(), "evolve_nets", settings.model_dump())
+        run = create(out or fresh_folder("nets"), "evolve_nets", settings.model_dump())
     if run.status != "done":
         workers = make_engine(engine, jobs)
         try:
@@ -183,12 +183,3 @@ def _axes(text: str | None) -> list[dict[str, Any]] | None:
         if not dots:
             raise SettingsError(f"--archive is written NAME=LOW..HIGH[xCELLS], not '{part}'.")
     return found
-
-
-def _fresh_folder() -> Path:
-    stamp = datetime.now().strftime("%Y%m%d-%H%M%S")
-    folder, again = Path("runs") / f"nets-{stamp}", 1
-    while folder.exists():
-        again += 1
-        folder = Path("runs") / f"nets-{stamp}-{again}"
-    return folder

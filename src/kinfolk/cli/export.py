@@ -35,12 +35,20 @@ def phylogeny(
     from kinfolk.evaluation.watched import watch_episode
     from kinfolk.jobs.evaluate import Evaluate, matches
     from kinfolk.lineage.export import to_csv, to_newick
-    from kinfolk.store.files import write_atomic
     from kinfolk.store.run import open_run
 
     if form not in ("csv", "newick"):
         raise SettingsError(f"--format must be csv or newick, not '{form}'.")
     kept = open_run(run)
+    if kept.about["job"] == "evolve_nets":
+        from kinfolk.jobs.nets_family import family_of
+
+        events = list(kept.events())
+        members = family_of(events)
+        end = 1 + max((e["step"] for e in events if e["kind"] == "generation_scored"), default=0)
+        text = to_csv(members) if form == "csv" else to_newick(members, end)
+        _put(text, out, f"{len(members)} members are in {out}.")
+        return
     if kept.about["job"] != "evaluate":
         raise UsageError(
             f"{run} is a run of {kept.about['job']}; lineages come from `kinfolk eval`."
@@ -56,8 +64,15 @@ def phylogeny(
         )
     family = watched.family
     text = to_csv(family) if form == "csv" else to_newick(family, watched.result.ticks)
+    _put(text, out, f"{len(family)} lives are in {out}.")
+
+
+def _put(text: str, out: Path | None, said: str) -> None:
+    """Print a text, or write it and say so."""
+    from kinfolk.store.files import write_atomic
+
     if out is None:
         print(text, end="")
     else:
         write_atomic(out, text.encode())
-        typer.echo(f"{len(family)} lives are in {out}.", err=True)
+        typer.echo(said, err=True)

@@ -20,10 +20,11 @@ def replay_trace(
     from kinfolk.store.files import read_bytes
     from kinfolk.worlds.savanna.trace import parse, replay
 
+    traces = [(path, parse(read_bytes(path), str(path))) for path in files]
     warm("savanna", {}, None, {})
     rows, failed = [], False
-    for path in files:
-        found = replay(parse(read_bytes(path), str(path)))
+    for path, trace in traces:
+        found = replay(trace)
         rows.append({"file": str(path), "matches": found.matches, **asdict(found)})
         if not found.matches:
             failed = True

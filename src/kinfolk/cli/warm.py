@@ -4,60 +4,98 @@ from __future__ import annotations
 
 import multiprocessing
 import sys
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Iterable, Mapping
+from typing import Annotated, Any
+
+import typer
 
 from kinfolk.core.errors import KinfolkError
+
+_LINE = "Compiling kernels, once; this takes some seconds."
 
 
 def warm(
     world: str, settings: Mapping[str, Any], preset: str | None, uris: Mapping[str, str]
 ) -> None:
-    """If the world was never compiled here, say so and compile it now.
+    """If kernels of this game were never compiled here, say so and compile them now.
 
-    Observations and policies compile in another process meanwhile, so that two cores are used;
-    and workers that start later find all in the cache, instead of each compiling the same.
+    Another process compiles half of them, so that two cores are used; and workers that start
+    later find all in the cache, instead of each compiling the same.
     """
     from kinfolk.core.jit import is_cold
-    from kinfolk.play.episode import Play
-    from kinfolk.play.slots import Slot, slot_table
-    from kinfolk.policies.resolve import resolve
-    from kinfolk.policies.simple import Noop
-    from kinfolk.worlds import WORLDS, build
+    from kinfolk.policies.resolve import class_of, resolve
+    from kinfolk.worlds import build
+    from kinfolk.worlds.batch import Batch
 
-    folder = WORLDS.entry(world).path.partition(":")[0].split(".")[-2]
-    if not is_cold(folder):
-        return
     game = build(world, settings, 1, preset)  # what is wrong with a line-up is said first
+    kernels = [*game.kernels()] if isinstance(game, Batch) else []
     for uri in uris.values():
-        resolve(uri)
-    print("Compiling kernels, once; this takes some seconds.", file=sys.stderr, flush=True)
+        kernels += getattr(class_of(resolve(uri)), "kernels", list)()
+    if not is_cold(kernels):
+        return
+    print(_LINE, file=sys.stderr, flush=True)
+    asked = (world, dict(settings), preset)
     context = multiprocessing.get_context("spawn")
-    other = context.Process(
-        target=_compile_the_rest, args=(world, dict(settings), preset, list(uris.values()))
-    )
+    other = context.Process(target=_compile, args=(*asked, 1, list(uris.values())))
     other.start()
-    slots = [Slot("still", Noop(game.spec))]
-    play = Play(game, slots, slot_table(game.spec, ["still"]), 0, range(1))
-    for _ in range(2):
-        play.tick()
+    _compile(*asked, 0, [])
     other.join()
+    _try_out(game)
 
 
-def _compile_the_rest(
-    world: str, settings: dict[str, Any], preset: str | None, uris: list[str]
+def warm_command(
+    world: Annotated[
+        list[str] | None, typer.Option(help="Only this world; may be given again.")
+    ] = None,
 ) -> None:
-    """Look once, and build every policy: those with kernels compile them then."""
-    import numpy as np
+    """Compile all kernels now, so that nothing has to wait for them later."""
+    from kinfolk.core.jit import kernels_cached
+    from kinfolk.worlds import WORLDS
 
+    print(_LINE, file=sys.stderr, flush=True)
+    context = multiprocessing.get_context("spawn")
+    with context.Pool(2) as pool:
+        pool.map(_compile_world, world or list(WORLDS), chunksize=1)
+    print(f"{kernels_cached()} kernels are compiled.")
+
+
+def _compile_world(world: str) -> None:
+    """All that a world needs with any of its presets, and the compiled policies that play it."""
+    from kinfolk.policies.resolve import POLICIES
+    from kinfolk.worlds import build, presets_of
+
+    uris = [f"kin://{n}" for n in POLICIES if hasattr(POLICIES.load(n), "kernels")]
+    for preset in (None, *presets_of(world)):
+        _compile(world, {}, preset, 0, [])
+        _compile(world, {}, preset, 1, uris)
+        _try_out(build(world, {}, 1, preset))
+
+
+def _compile(
+    world: str, settings: dict[str, Any], preset: str | None, part: int, uris: Iterable[str]
+) -> None:
+    """One part of the world, and policies: those with kernels compile when made."""
     from kinfolk.policies.resolve import build, resolve
     from kinfolk.worlds import build as build_world
+    from kinfolk.worlds.batch import Batch
 
     game = build_world(world, settings, 1, preset)
-    game.reset(np.zeros(1, dtype=np.int64))
-    game.observe(np.zeros((game.spec.rows, game.spec.row_bytes), dtype=np.uint8))
+    if isinstance(game, Batch):
+        game.compile(part)
     for uri in uris:
         try:
             build(resolve(uri), game.spec).close()
         except KinfolkError:
-            return  # the caller will meet it too, and say it
+            continue  # it plays another world; or the caller will meet it too, and say it
+
+
+def _try_out(game: Any) -> None:
+    """Two ticks, for the loop's own kernels and whatever else is small."""
+    from kinfolk.play.episode import Play
+    from kinfolk.play.slots import Slot, slot_table
+    from kinfolk.policies.simple import Noop
+
+    slots = [Slot("still", Noop(game.spec))]
+    play = Play(game, slots, slot_table(game.spec, ["still"]), 0, range(1))
+    for _ in range(2):
+        play.tick()

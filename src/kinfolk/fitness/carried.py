@@ -10,6 +10,7 @@ from kinfolk.core.arrays import AnyArray, Arrays, Ints
 from kinfolk.play.episode import Play
 
 _BY_PLACE = ("observations", "actions", "seats/", "memory/")
+_LEFT_OUT = ("next", "seats/member")  # which lane of a batch a match was in is not its own
 
 
 def env_of(play: Play) -> dict[str, AnyArray]:
@@ -19,7 +20,7 @@ def env_of(play: Play) -> dict[str, AnyArray]:
     """
     found = {}
     for name, array in play.snapshot().items():
-        if name != "next" and not name.startswith("memory/"):
+        if name not in _LEFT_OUT and not name.startswith("memory/"):
             by_place = name.startswith(_BY_PLACE)
             found[name] = (
                 array.reshape(play.world.worlds, -1, *array.shape[1:]) if by_place else array
@@ -35,7 +36,8 @@ def put_env(play: Play, env: Arrays) -> None:
     }
     own = play.snapshot()
     state |= {name: array for name, array in own.items() if name.startswith("memory/")}
-    play.restore(state | {"next": own["next"]})
+    lanes = np.repeat(np.arange(play.world.worlds), play.world.spec.rows)
+    play.restore(state | {"next": own["next"], "seats/member": lanes})
 
 
 def lend_memory(play: Play, lent: Mapping[str, Arrays]) -> None:

@@ -10,10 +10,11 @@ import numpy as np
 from pydantic import Field
 
 from kinfolk.core.arrays import AnyArray
-from kinfolk.core.events import Event, Snapshot
+from kinfolk.core.events import Artefact, Event, Snapshot
 from kinfolk.core.settings import Settings
 from kinfolk.engines.base import Engine
 from kinfolk.evaluation.match import Match, play_match
+from kinfolk.evaluation.recorded import record_episode
 from kinfolk.evaluation.results import column, from_arrays, to_arrays
 from kinfolk.evaluation.summary import Estimate, estimate
 from kinfolk.play.episode import EpisodeResult
@@ -33,6 +34,7 @@ class Evaluate(Settings):
     seed: int = Field(default=0, ge=0)
     # How many episodes make a task. Not the number of workers, so that it changes nothing.
     chunk: int = Field(default=10, ge=1)
+    replays: int = Field(default=0, ge=0)  # so many of the first episodes are recorded
     isolate: Literal["none", "slot"] = "none"
     step_timeout: float = Field(default=1.0, gt=0)
 
@@ -88,11 +90,17 @@ def matches(settings: Evaluate, first: int) -> Iterator[Match]:
 
 def evaluate(
     settings: Evaluate, engine: Engine, resume: Snapshot | None = None
-) -> Iterator[Event | Snapshot]:
-    """Yield every episode in order, a snapshot after each chunk, and the summary at the end."""
+) -> Iterator[Event | Snapshot | Artefact]:
+    """Yield every episode in order, a snapshot after each chunk, and the summary at the end.
+
+    Replays come first, so that there is something to watch while the rest is played.
+    """
     played: list[EpisodeResult] = []
     if resume is not None:
         played = from_arrays(resume.arrays, resume.notes)
+    else:
+        for episode in range(min(settings.replays, settings.episodes)):
+            yield from record_episode(next(matches(settings, 0)), episode)
     for results in engine.map(play_match, matches(settings, len(played))):
         for result in results:
             facts = asdict(result)

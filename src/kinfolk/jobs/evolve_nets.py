@@ -31,7 +31,8 @@ _MATCHING, _SEARCH = 2, 3  # branches of the root key; 1 makes the first nets
 class GenerationScored(Event):
     """A generation was played; `step` is its number. Higher is better.
 
-    `uid` and `parents` are of its members, in order; a strategy's are children of its centre.
+    `uid` and `parents` are of its members, in order. A strategy's members are children of its
+    `centre`, and each centre is a child of the one before.
     """
 
     kind: ClassVar[str] = "generation_scored"
@@ -44,7 +45,8 @@ class GenerationScored(Event):
     elite: int  # uid
     spread: float | None  # distance of members from their mean; None for dynamic nets
     nodes: float | None  # mean number of nodes of dynamic nets
-    founders: int  # lines that go on
+    founders: int  # lines that go on; a strategy is one
+    centre: int | None  # uid
     evaluations: int  # members tried so far, of this population
     steps: int  # ticks of worlds so far
     uid: list[int]
@@ -136,7 +138,9 @@ def _generation(lab: Lab, engine: Engine) -> Iterator[Event]:
 
 
 def _scored(lab: Lab, name: str, pop: BasePop, fitness: Floats, total: Floats) -> GenerationScored:
-    lab.founders[name] = founders_of(pop.uid, pop.parents, lab.founders[name])
+    centre = getattr(lab.searches[name], "centre_uid", None)
+    if centre is None:
+        lab.founders[name] = founders_of(pop.uid, pop.parents, lab.founders[name])
     nets: Any = pop.nets
     is_dynamic = lab.settings.net == "dynamic"
     return GenerationScored(
@@ -150,7 +154,8 @@ def _scored(lab: Lab, name: str, pop: BasePop, fitness: Floats, total: Floats) -
         elite=int(pop.uid[np.argmax(total)]),
         spread=None if is_dynamic else spread(pop.get_params()),
         nodes=float(nets.nodes.mean()) if is_dynamic else None,
-        founders=len(set(lab.founders[name].values())),
+        founders=len(set(lab.founders[name].values())) if centre is None else 1,
+        centre=centre,
         evaluations=lab.evaluations,
         steps=lab.steps,
         uid=pop.uid.tolist(),

@@ -34,8 +34,12 @@ def map_of(run: Run, settings: EvolveNets) -> tuple[Floats, list[str]]:
     cells = [axis.cells for axis in settings.archive]
     flat = np.full(int(np.prod(cells)), np.nan)
     flat[arrays[f"search/{name}/index"]] = arrays[f"search/{name}/objective"]
-    axes = [f"{axis.name} from {axis.low:g} to {axis.high:g}" for axis in settings.archive]
-    return flat.reshape(cells), axes
+    return flat.reshape(cells), axes_of(settings)
+
+
+def axes_of(settings: EvolveNets) -> list[str]:
+    """What the axes of a map are, in words."""
+    return [f"{axis.name} from {axis.low:g} to {axis.high:g}" for axis in settings.archive]
 
 
 def picture(grid: Floats, axes: list[str], title: str) -> str:

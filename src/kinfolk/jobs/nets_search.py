@@ -99,9 +99,7 @@ class Strategic:
 
     def prepare(self, pop: BasePop) -> None:
         """Draw the members: children of the centre, which is a life of its own."""
-        before = self._centre_uid
         self._centre_uid = pop.new_uid()
-        self.centre_parent = before
         pop.set_params(self._strategy.ask(), self._centre_uid)
 
     @property

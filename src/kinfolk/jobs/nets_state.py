@@ -17,6 +17,7 @@ from kinfolk.evolution.populations import BasePop
 from kinfolk.fitness.arena import Arena
 from kinfolk.fitness.carried import taken
 from kinfolk.jobs.evolve_nets_settings import EvolveNets
+from kinfolk.jobs.nets_map import axes_of, picture
 from kinfolk.jobs.nets_search import kept_arrays, kept_from, make_search
 from kinfolk.jobs.nets_task import arena_of, evaluator, populations, rivals_of
 from kinfolk.nets.kinds import nets_from
@@ -155,7 +156,18 @@ def snapshot(lab: Lab) -> Snapshot:
         "reached": lab.reached, "means": lab.means, "held": lab.held, "founders": founders,
         "searches": searches, "best": best, NOTE: policies,
     }  # fmt: skip
-    return Snapshot(step=lab.generation, arrays=arrays, notes=notes)
+    return Snapshot(step=lab.generation, arrays=arrays, notes=notes, documents=_pictures(lab))
+
+
+def _pictures(lab: Lab) -> dict[str, str]:
+    """Maps of behaviours, drawn."""
+    found = {}
+    for name, search in lab.searches.items():
+        if search.map is not None and search.map.filled:
+            axes = axes_of(lab.settings)
+            title = f"{lab.settings.task}, {name}, generation {lab.generation}"
+            found["map.svg"] = picture(search.map.grid(), axes, title)
+    return found
 
 
 def load(lab: Lab, resume: Snapshot) -> None:

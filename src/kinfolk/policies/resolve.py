@@ -7,8 +7,9 @@ and no pickle, only the name of a class, its settings and its weights.
 from __future__ import annotations
 
 import hashlib
+import inspect
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -25,6 +26,7 @@ from kinfolk.store.arrays import read_arrays
 
 _PROBE = "kinfolk.testing.probe.policies"
 _SAVANNA = "kinfolk.policies.savanna"
+_LINEUPS = "kinfolk.policies.cogsguard.lineups"
 
 POLICIES = Registry(
     "policy",
@@ -36,12 +38,24 @@ POLICIES = Registry(
             f"{_SAVANNA}.hunter:Hunter", "hunts prey, alone or in teams, in the savanna"
         ),
         "grazer": Entry(f"{_SAVANNA}.grazer:Grazer", "grazes and flees, in the savanna"),
+        "roles": Entry(
+            f"{_LINEUPS}:LineUp", "roles by count, as ?miner=4&scrambler=2, in CogsGuard"
+        ),
+        "smart": Entry(f"{_LINEUPS}:Smart", "changes among the seeded roles of CogsGuard"),
+        "role/NAME": Entry(f"{_LINEUPS}:OneRole", "one role for all, such as role/BaseMiner"),
+        "behavior/NAME": Entry(
+            f"{_LINEUPS}:OneBehavior", "one behaviour for all, such as behavior/explore"
+        ),
+        "balance": Entry("kinfolk.policies.balance:Balance", "keeps CartPole's pole up"),
         "probe-plain": Entry(f"{_PROBE}.plain:Plain", "a forager in plain Python, for the probe"),
         "probe-hoard": Entry(f"{_PROBE}.hoard:Hoard", "100 KB of memory per agent, for the probe"),
         "probe-gru": Entry(f"{_PROBE}.gru:Gru", "a small recurrent net, for the probe"),
         "probe-members": Entry(f"{_PROBE}.members:Members", "a population of nets, for the probe"),
     },
 )
+# Families of policies: `kin://role/BaseMiner` is the entry `role/NAME` with that name.
+_FAMILY = "{}/NAME"
+_ALIASES = {"metta://policy/role_py": "kin://roles"}  # how users of the earlier system write it
 _FORMS = (
     "kin://NAME or class:package.module.Class, each with ?key=value (weights=FILE), "
     "or run:RUN[/SLOT][@best|@latest|@STEP]"
@@ -69,11 +83,17 @@ def resolve(uri: str) -> ResolvedPolicy:
         UsageError: It has no known form, names no known policy, or cannot be imported.
     """
     body, _, query = uri.partition("?")
+    body = _ALIASES.get(body, body)
     settings = {key: plain_value(value) for key, value in parse_qsl(query, keep_blank_values=True)}
     weights = settings.pop("weights", None)
     arrays = {} if weights is None else read_arrays(Path(str(weights)))
     if body.startswith("kin://"):
-        return ResolvedPolicy(POLICIES.entry(unquote(body[len("kin://") :])).path, settings, arrays)
+        family, slash, name = unquote(body[len("kin://") :]).partition("/")
+        if slash and _FAMILY.format(family) in POLICIES:
+            family, settings = _FAMILY.format(family), {"name": name, **settings}
+        elif slash:
+            family = f"{family}/{name}"
+        return ResolvedPolicy(POLICIES.entry(family).path, settings, arrays)
     if body.startswith("class:"):
         path = body[len("class:") :]
         load_path(path)
@@ -84,19 +104,27 @@ def resolve(uri: str) -> ResolvedPolicy:
     raise UsageError(f"'{uri}' is not a policy. Write {_FORMS}.")
 
 
+def class_of(resolved: ResolvedPolicy) -> Callable[..., Policy]:
+    """The class of a policy, which is known to take the settings given.
+
+    Raises:
+        SettingsError: It does not take them.
+    """
+    kind: Callable[..., Policy] = load_path(resolved.class_path)
+    try:
+        inspect.signature(kind).bind(None, **resolved.settings)
+    except TypeError as error:
+        raise SettingsError(f"{resolved.class_path} cannot be made so: {error}.") from None
+    return kind
+
+
 def build(resolved: ResolvedPolicy, spec: WorldSpec) -> Policy:
     """Make the policy: `Class(spec, **settings)`, then `load(arrays)` if it has weights.
 
     Raises:
         SettingsError: The class does not take these settings, or no weights.
     """
-    kind = load_path(resolved.class_path)
-    try:
-        policy: Policy = kind(spec, **resolved.settings)
-    except TypeError as error:
-        if error.__traceback__ is not None and error.__traceback__.tb_next is not None:
-            raise  # the class took them and failed by itself
-        raise SettingsError(f"{resolved.class_path} cannot be made so: {error}.") from None
+    policy: Policy = class_of(resolved)(spec, **resolved.settings)
     if resolved.arrays:
         load = getattr(policy, "load", None)
         if load is None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
 from typing import Any
@@ -59,6 +59,13 @@ class Batch:
     def tick(self) -> Ints:
         """Steps since the reset."""
         return self._tick
+
+    def kernels(self) -> Sequence[Callable[..., Any]]:
+        """Those that take long to compile; while one was never used here, people are told."""
+        return ()
+
+    def compile(self, part: int) -> None:
+        """Compile one of two parts, 0 or 1: two processes then share the work."""
 
     def _share(self, items: int, task: Callable[[int, int, int], Any]) -> list[Any]:
         """Call `task(first, last, thread)` for equal parts of `items`, one per thread.

@@ -7,6 +7,7 @@ lineage_documented, against hunters with `desperate=100`, episodes then last twi
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 from kinfolk.core.arrays import Ints
@@ -49,7 +50,12 @@ class Grazer(Script):
 
     def __init__(self, spec: WorldSpec, weak: int = 1, strong: int = 2) -> None:
         refuse_nonsense("Grazer", weak=weak, strong=strong)
-        super().__init__(spec, _graze, Nerves(int(weak), int(strong)))
+        super().__init__(spec, Nerves(int(weak), int(strong)))
+
+    @classmethod
+    def kernels(cls) -> tuple[Callable[..., None]]:
+        """The one that grazes."""
+        return (_graze,)
 
 
 @inline

@@ -7,6 +7,7 @@ presets, `desperate=100` makes it hunt whatever it sees.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 from kinfolk.core.arrays import Ints
@@ -54,8 +55,13 @@ class Hunter(Script):
     ) -> None:
         refuse_nonsense("Hunter", full=full, desperate=desperate, effort=effort)
         super().__init__(
-            spec, _hunt, Temper(*(round(e * ENERGY_STEPS) for e in (full, desperate, effort)))
+            spec, Temper(*(round(e * ENERGY_STEPS) for e in (full, desperate, effort)))
         )
+
+    @classmethod
+    def kernels(cls) -> tuple[Callable[..., None]]:
+        """The one that hunts."""
+        return (_hunt,)
 
 
 @inline

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
@@ -56,11 +57,17 @@ class Script(Reactive):
     answer.
     """
 
-    def __init__(self, spec: WorldSpec, kernel: Callable[..., None], mood: Any) -> None:
-        self._desk, self._kernel, self._mood = desk_of(spec), kernel, mood
+    def __init__(self, spec: WorldSpec, mood: Any) -> None:
+        self._desk, self._mood = desk_of(spec), mood
+        (self._kernel,) = self.kernels()
         nobody = np.zeros(0, dtype=np.int64)
         nothing = np.zeros((0, spec.row_bytes), dtype=np.uint8)
         self._decide(nothing, nobody, nobody, nobody, np.zeros((0, *WALK.shape), dtype=np.int64))
+
+    @classmethod
+    @abstractmethod
+    def kernels(cls) -> tuple[Callable[..., None]]:
+        """The one that decides. It takes seconds to compile, of which people are told."""
 
     @property
     def memory(self) -> MemoryLayout:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -10,7 +11,7 @@ from kinfolk.core.arrays import Arrays, Bytes, Floats, Ints
 from kinfolk.core.errors import ContractError, SettingsError
 from kinfolk.worlds.base import Happening, check_actions, put_snapshot, take_snapshot
 from kinfolk.worlds.batch import Batch, check_batch
-from kinfolk.worlds.cogsguard import episode, founding, layout, maps, observe, picture
+from kinfolk.worlds.cogsguard import episode, founding, layout, maps, observe, picture, scene
 from kinfolk.worlds.cogsguard.codes import ELEMENTS, GEARS, STATISTICS, TEAM_STATISTICS
 from kinfolk.worlds.cogsguard.log import (
     BIRTH,
@@ -27,6 +28,7 @@ from kinfolk.worlds.cogsguard.presets import DESCRIPTIONS, PRESETS
 from kinfolk.worlds.cogsguard.rules import rules_of
 from kinfolk.worlds.cogsguard.settings import Cogsguard
 from kinfolk.worlds.cogsguard.state import State, empty_state
+from kinfolk.worlds.scene import Scene, Shown
 
 # Worlds that go through the phases of a tick together: they should stay in a core's cache.
 _BLOCK = 64
@@ -97,22 +99,48 @@ class CogsguardWorld(Batch):
     def step(self, actions: Ints) -> None:
         """Advance every world that is not done by one tick."""
         check_actions(self, actions)
-        s, r, log = self._state, self._rules, self._log
 
         def part(first: int, last: int, thread: int) -> None:
             for a in range(first, last, _BLOCK):
                 b = min(a + _BLOCK, last)
-                episode.act_all(s, r, log, actions, self._order[thread], a, b)
-                if r.territory:
-                    episode.send_clips(s, r, log, a, b)
-                elif r.clips:
-                    episode.spread_clips(s, r, log, a, b)
-                episode.live_on(s, r, log, a, b)
-                if r.temple:
-                    episode.breed_all(s, r, log, a, b)
-                episode.finish(s, r, a, b)
+                self._act(actions, thread, a, b)
+                self._live_on(a, b)
 
         self._share(self.worlds, part)
+
+    def _act(self, actions: Ints, thread: int, first: int, last: int) -> None:
+        """Agents take their turns, then the clips theirs."""
+        s, r, log = self._state, self._rules, self._log
+        episode.act_all(s, r, log, actions, self._order[thread], first, last)
+        if r.territory:
+            episode.send_clips(s, r, log, first, last)
+        elif r.clips:
+            episode.spread_clips(s, r, log, first, last)
+
+    def _live_on(self, first: int, last: int) -> None:
+        """Upkeep, births, endings."""
+        s, r, log = self._state, self._rules, self._log
+        episode.live_on(s, r, log, first, last)
+        if r.temple:
+            episode.breed_all(s, r, log, first, last)
+        episode.finish(s, r, first, last)
+
+    def kernels(self) -> Sequence[Callable[..., Any]]:
+        """Drawing maps and taking turns are most of the compiling; births are a setting."""
+        births = (episode.breed_all,) if self._rules.temple else ()
+        clips = episode.send_clips if self._rules.territory else episode.spread_clips
+        return founding.begin, episode.act_all, clips, *births
+
+    def compile(self, part: int) -> None:
+        """Call kernels on no world at all: they compile, and nothing happens."""
+        if part == 0:
+            actions = np.zeros((self.worlds * self._spec.rows, 2), dtype=np.int64)
+            self._act(actions, 0, 0, 0)
+        else:
+            self.reset(self._all[:0], self._all[:0])
+            self._live_on(0, 0)
+            rows = np.zeros((self.worlds * self._spec.rows, self._spec.row_bytes), np.uint8)
+            self.observe(rows, self._all[:0])
 
     def observe(self, out: Bytes, worlds: Ints | None = None) -> None:
         """Write observations, one row of bytes per place."""
@@ -161,6 +189,15 @@ class CogsguardWorld(Batch):
     def picture(self, world: int) -> str:
         """One world as text, with the symbols of drawn maps."""
         return picture.picture(self._state, self._rules, world)
+
+    @property
+    def scene(self) -> Scene:
+        """What `show` shows."""
+        return scene.scene_of(self.settings, tuple(group.name for group in self._spec.groups))
+
+    def show(self, world: int) -> Shown:
+        """One world as it is now, to be looked at."""
+        return scene.show(self._state, self._rules, world)
 
     def snapshot(self) -> dict[str, Any]:
         """The whole state, copied."""

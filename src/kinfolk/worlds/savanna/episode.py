@@ -22,7 +22,7 @@ BLOCK = 4
 
 
 @lean_kernel
-def step_in_teams(
+def act_in_teams(
     s: State,
     r: Rules,
     log: Log,
@@ -30,21 +30,19 @@ def step_in_teams(
     acting: Rows,
     counts: Ints,
     all_act: bool,
-    cells: Ints,
     helpers: Rows,
     near: Ints,
     first: int,
     last: int,
-) -> int:
-    """One step with team capture; returns the most uids a world has used.
+) -> None:
+    """The living move and eat, with team capture; the dead are buried.
 
-    The two step kernels differ in one line. Who needs only one of them compiles only that.
+    The two kernels that begin a step differ in one line. Who needs only one compiles only that.
     """
     h = Herds(s.done, s.length, s.herd, s.ended, s.ended_count, s.uid, s.reward)
     g, e, t = ground_of(s), Ends(s.carcass, s.cause, s.active), table_of(s, r)
     kin = Kin(s.parent, s.living, s.live_descendants, s.prev_live_descendants)
     p = Pack(s.just, s.age, s.uid, s.group, s.tally, r.juvenile)
-    most = 0
     for a in range(first, last, BLOCK):
         b = min(a + BLOCK, last)
         release(h, log, s.terminated, s.free, s.free_count, a, b)
@@ -54,16 +52,10 @@ def step_in_teams(
         starve(h, g, e, r.size, r.erase, r.bite_dead, a, b)
         hunt_in_teams(h, g, e, t, p, r, log, helpers, near, a, b)
         bury(h, g, e, kin, log, s.terminated, s.tally, s.accounts, r.size, r.bite_dead, a, b)
-        breed(s, r, log, cells, a, b)
-        pay_kin(h, kin, log, s.group, r.kin, r.types, r.symmetric, a, b)
-        finish(h, s.tick, s.active, s.truncated, r.max_steps, r.zero_terminal, a, b)
-        for w in range(a, b):
-            most = max(most, s.next_uid[w])
-    return most
 
 
 @lean_kernel
-def step_alone(
+def act_alone(
     s: State,
     r: Rules,
     log: Log,
@@ -71,15 +63,13 @@ def step_alone(
     acting: Rows,
     counts: Ints,
     all_act: bool,
-    cells: Ints,
     first: int,
     last: int,
-) -> int:
-    """One step with bites on one's own cell."""
+) -> None:
+    """The living move and eat, with bites on one's own cell; the dead are buried."""
     h = Herds(s.done, s.length, s.herd, s.ended, s.ended_count, s.uid, s.reward)
     g, e, t = ground_of(s), Ends(s.carcass, s.cause, s.active), table_of(s, r)
     kin = Kin(s.parent, s.living, s.live_descendants, s.prev_live_descendants)
-    most = 0
     for a in range(first, last, BLOCK):
         b = min(a + BLOCK, last)
         release(h, log, s.terminated, s.free, s.free_count, a, b)
@@ -89,6 +79,19 @@ def step_alone(
         starve(h, g, e, r.size, r.erase, r.bite_dead, a, b)
         hunt_alone(h, g, e, t, s.group, s.age, r, log, a, b)
         bury(h, g, e, kin, log, s.terminated, s.tally, s.accounts, r.size, r.bite_dead, a, b)
+
+
+@lean_kernel
+def renew(s: State, r: Rules, log: Log, cells: Ints, first: int, last: int) -> int:
+    """The rest of the step: births, what kin pay, endings; returns the most uids a world used.
+
+    A kernel of its own, so that it can compile beside the one before it.
+    """
+    h = Herds(s.done, s.length, s.herd, s.ended, s.ended_count, s.uid, s.reward)
+    kin = Kin(s.parent, s.living, s.live_descendants, s.prev_live_descendants)
+    most = 0
+    for a in range(first, last, BLOCK):
+        b = min(a + BLOCK, last)
         breed(s, r, log, cells, a, b)
         pay_kin(h, kin, log, s.group, r.kin, r.types, r.symmetric, a, b)
         finish(h, s.tick, s.active, s.truncated, r.max_steps, r.zero_terminal, a, b)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -11,7 +11,7 @@ from kinfolk.core.arrays import Arrays, Bytes, Floats, Ints
 from kinfolk.core.errors import ContractError
 from kinfolk.worlds.base import Happening, check_actions, put_snapshot, take_snapshot
 from kinfolk.worlds.batch import Batch, check_batch
-from kinfolk.worlds.savanna import episode, founding, layout, observe
+from kinfolk.worlds.savanna import episode, founding, layout, observe, scene
 from kinfolk.worlds.savanna.log import HAPPENINGS, empty_log
 from kinfolk.worlds.savanna.measures import measures
 from kinfolk.worlds.savanna.presets import DESCRIPTIONS, PRESETS
@@ -27,6 +27,7 @@ from kinfolk.worlds.savanna.state import (
     empty_state,
     with_room,
 )
+from kinfolk.worlds.scene import Scene, Shown
 
 
 class SavannaWorld(Batch):
@@ -115,16 +116,41 @@ class SavannaWorld(Batch):
         bad = episode.first_bad_action(s.done, s.length, s.herd, s.group, self._choices, actions)
         if bad >= 0:
             check_actions(self, actions)
-        all_act = acting is s.herd
-        given = (s, r, self._log, actions, acting, acting_count, all_act, cells)
 
         def part(first: int, last: int, thread: int) -> int:
-            if self.settings.team_capture_enabled:
-                scratch = self._helpers[thread], self._near[thread]
-                return episode.step_in_teams(*given, *scratch, first, last)
-            return episode.step_alone(*given, first, last)
+            self._act(actions, acting, acting_count, first, last, thread)
+            return episode.renew(s, r, self._log, cells, first, last)
 
         self._make_room(max(self._share(self.worlds, part)))
+
+    def _act(
+        self, actions: Ints, acting: Rows, counts: Ints, first: int, last: int, thread: int
+    ) -> None:
+        s = self._state
+        given = (s, self._rules, self._log, actions, acting, counts, acting is s.herd)
+        if self.settings.team_capture_enabled:
+            scratch = self._helpers[thread], self._near[thread]
+            episode.act_in_teams(*given, *scratch, first, last)
+        else:
+            episode.act_alone(*given, first, last)
+
+    def kernels(self) -> Sequence[Callable[..., Any]]:
+        """Two make a step, one an observation; which ones, the settings say."""
+        in_teams, planes = self.settings.team_capture_enabled, self.settings.observation
+        act: Callable[..., Any] = episode.act_in_teams if in_teams else episode.act_alone
+        look = observe.observe_planes if planes == "float32" else observe.observe_words
+        return act, episode.renew, look
+
+    def compile(self, part: int) -> None:
+        """Call kernels on no world at all: they compile, and nothing happens."""
+        s = self._state
+        if part == 0:
+            nothing = np.zeros((self.worlds * self.settings.rows, 1), dtype=np.int64)
+            self._act(nothing, s.herd, s.length, 0, 0, 0)
+            rows = np.zeros((self.worlds * self.settings.rows, self._spec.row_bytes), np.uint8)
+            self.observe(rows, self._all[:0])
+        else:
+            episode.renew(s, self._rules, self._log, self._no_cells, 0, 0)
 
     def observe(self, out: Bytes, worlds: Ints | None = None) -> None:
         """Write observations, one row of bytes per place."""
@@ -204,6 +230,15 @@ class SavannaWorld(Batch):
                 mark = "x" if s.carcass[world, row] else "o"
                 cells[at] = "X" if cells[at] == "P" else mark
         return "\n".join("".join(line) for line in cells.reshape(size, size))
+
+    @property
+    def scene(self) -> Scene:
+        """What `show` shows."""
+        return scene.scene_of(self.settings, layout.kinds_of(self.settings))
+
+    def show(self, world: int) -> Shown:
+        """One world as it is now, to be looked at."""
+        return scene.show(self._state, self._rules, world)
 
     def snapshot(self) -> dict[str, Any]:
         """The whole state, copied."""
