@@ -23,8 +23,9 @@ from kinfolk.core.registry import Entry, Registry, load_path
 from kinfolk.core.settings import plain_value
 from kinfolk.core.spaces import WorldSpec
 from kinfolk.policies.base import Policy
+from kinfolk.policies.from_run import read_run
 from kinfolk.store.arrays import read_arrays
-from kinfolk.store.policy_file import find_policy, read_policy
+from kinfolk.store.policy_file import read_policy
 
 _PROBE = "kinfolk.testing.probe.policies"
 _SAVANNA = "kinfolk.policies.savanna"
@@ -48,6 +49,7 @@ POLICIES = Registry(
         "behavior/NAME": Entry(
             f"{_LINEUPS}:OneBehavior", "one behaviour for all, such as behavior/explore"
         ),
+        "balance": Entry("kinfolk.policies.balance:Balance", "keeps CartPole's pole up"),
         "probe-plain": Entry(f"{_PROBE}.plain:Plain", "a forager in plain Python, for the probe"),
         "probe-hoard": Entry(f"{_PROBE}.hoard:Hoard", "100 KB of memory per agent, for the probe"),
         "probe-gru": Entry(f"{_PROBE}.gru:Gru", "a small recurrent net, for the probe"),
@@ -103,8 +105,8 @@ def resolve(
     if scheme == "class":
         return resolve_class(name, asked, trusted)
     if scheme in ("file", "run"):
-        path = Path(unquote(name)) if scheme == "file" else find_policy(unquote(name))
-        kept = read_policy(path)
+        where = unquote(name)
+        kept = read_policy(Path(where)) if scheme == "file" else read_run(where)
         return ResolvedPolicy(kept.class_path, {**kept.settings, **asked}, kept.arrays)
     raise UsageError(f"'{uri}' is not a policy. Write {_FORMS}.")
 
