@@ -37,6 +37,7 @@ POLICIES = Registry(
         ),
         "grazer": Entry(f"{_SAVANNA}.grazer:Grazer", "grazes and flees, in the savanna"),
         "probe-plain": Entry(f"{_PROBE}.plain:Plain", "a forager in plain Python, for the probe"),
+        "probe-reasoner": Entry(f"{_PROBE}.reasoner:Reasoner", "the forager, telling its reasons"),
         "probe-hoard": Entry(f"{_PROBE}.hoard:Hoard", "100 KB of memory per agent, for the probe"),
         "probe-gru": Entry(f"{_PROBE}.gru:Gru", "a small recurrent net, for the probe"),
         "probe-members": Entry(f"{_PROBE}.members:Members", "a population of nets, for the probe"),
