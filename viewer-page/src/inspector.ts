@@ -49,7 +49,7 @@ export class Inspector {
     const when = tick < life.born ? `is born at tick ${life.born}` : life.died !== null && tick >= life.died
       ? `died at tick ${life.died} (${plain(life.cause ?? "")})` : `alive, ${tick - life.born} ticks old`;
     return [
-      h("h2", {}, swatch(group, life.group), `${plain(group)} ${uid}`),
+      h("h2", {}, swatch(group, life.group), `${plain(group)} #${uid}`),
       h("p.state", { data: { state: row < 0 ? "away" : "here" } }, when),
       this.buttons(uid),
       ...(row < 0 ? [] : this.traits(row)),

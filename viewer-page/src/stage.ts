@@ -129,7 +129,7 @@ export class Stage {
     const energy = this.traitShare(chunk, frame, "energy");
     const marks = this.gearMarks(chunk, frame);
     const carcass = chunk.has("trait/body") ? chunk.column("trait/body", frame) : null;
-    const side = Math.max(this.scale, 3.2);
+    const side = Math.max(this.scale * 1.1, 3.4);
     for (let row = 0; row < chunk.rows; row++) {
       if (!state[row]) continue;
       let [x, y] = [cell[row] % this.width, Math.floor(cell[row] / this.width)];
