@@ -70,7 +70,7 @@ def runs(tmp_path_factory):
 
 
 @contextmanager
-def served(root, **options):
+def served(root, port=0, **options):
     """A server in a thread of this process; gives its address."""
     import uvicorn
 
@@ -78,7 +78,7 @@ def served(root, **options):
     from kinfolk.viewer.server import make_app
     from kinfolk.viewer.serving import config_of, listening
 
-    waiting = listening("127.0.0.1", 0)
+    waiting = listening("127.0.0.1", port)
     server = uvicorn.Server(config_of(make_app(Library(root), **options)))
     thread = threading.Thread(target=server.run, kwargs={"sockets": [waiting]}, daemon=True)
     thread.start()
