@@ -13,12 +13,14 @@ from kinfolk.store.run import create
 
 pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("viewer")]
 
-CROWD = {
+CROWD = {  # nobody dies and nobody is born
     "world": "savanna",
     "world_settings": {
-        "grid_size": 200, "max_steps": 300, "n_initial_active_type_1_predator": 300,
-        "n_initial_active_type_1_prey": 900, "initial_num_grass": 8000,
+        "grid_size": 200, "max_steps": 300, "n_initial_active_type_1_predator": 150,
+        "n_initial_active_type_1_prey": 950, "initial_num_grass": 8000,
         "energy_loss_per_step_predator": 0.001, "energy_loss_per_step_prey": 0.001,
+        "prey_creation_energy_threshold": 500.0, "predator_creation_energy_threshold": 500.0,
+        "team_capture_margin": 1000.0,
     },
     "episodes": 1, "replays": 1,
 }  # fmt: skip
@@ -99,5 +101,5 @@ def test_a_thousand_agents_take_less_than_8_ms_of_script_a_frame(long_runs, serv
     each = 1000 * (after - before) / (last - first)
     note(f"{alive} agents: {each:.2f} ms of script a frame over {last - first} frames, "
           f"median {own[len(own) // 2]:.2f}, worst twentieth {own[len(own) * 19 // 20]:.2f}")  # fmt: skip
-    assert last - first > 20
+    assert last - first > 60
     assert each < 8
