@@ -167,7 +167,7 @@ def test_a_game_can_be_played(tmp_path):
 def test_ctrl_c_stops_at_once_and_leaves_a_run_that_can_go_on(tmp_path):
     words = [
         *("eval", "--slot", "z=kin://probe-plain", "--slot", "a=kin://probe-plain"),
-        *("--map", "hunter=a", "--episodes", "600", "--engine", "processes"),
+        *("--map", "hunter=a", "--episodes", "240", "--engine", "processes"),
     ]
     running = subprocess.Popen(
         [*KINFOLK, *words, "--out", "mine"], cwd=tmp_path, stderr=subprocess.PIPE, text=True,

@@ -15,6 +15,7 @@ from typer.exceptions import TyperException
 from kinfolk.cli.bench import bench
 from kinfolk.cli.doctor import doctor
 from kinfolk.cli.evaluate import eval_command
+from kinfolk.cli.evolve import evolve
 from kinfolk.cli.export import export
 from kinfolk.cli.lists import policies, presets, runs, worlds
 from kinfolk.cli.play import play
@@ -45,6 +46,7 @@ app.command("warm")(warm_command)
 app.command("replay-trace")(replay_trace)
 app.command("view")(view)
 app.add_typer(export, name="export")
+app.add_typer(evolve, name="evolve")
 
 
 @app.callback()

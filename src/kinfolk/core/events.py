@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from typing import Any, ClassVar, Protocol
 
 from kinfolk.core.arrays import Arrays
@@ -31,11 +31,16 @@ class Event:
 
 @dataclass(frozen=True, kw_only=True)
 class Snapshot:
-    """A moment a run can be resumed from: arrays, and notes of plain values."""
+    """A moment a run can be resumed from: arrays, and notes of plain values.
+
+    `documents` are files of text, by name, that tell people of this moment. Nothing is resumed
+    from them.
+    """
 
     step: int
     arrays: Arrays
     notes: Mapping[str, Any]
+    documents: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -25,6 +25,7 @@ from kinfolk.store.arrays import read_arrays
 
 _PROBE = "kinfolk.testing.probe.policies"
 _SAVANNA = "kinfolk.policies.savanna"
+_LINEUPS = "kinfolk.policies.cogsguard.lineups"
 
 POLICIES = Registry(
     "policy",
@@ -36,6 +37,14 @@ POLICIES = Registry(
             f"{_SAVANNA}.hunter:Hunter", "hunts prey, alone or in teams, in the savanna"
         ),
         "grazer": Entry(f"{_SAVANNA}.grazer:Grazer", "grazes and flees, in the savanna"),
+        "roles": Entry(
+            f"{_LINEUPS}:LineUp", "roles by count, as ?miner=4&scrambler=2, in CogsGuard"
+        ),
+        "smart": Entry(f"{_LINEUPS}:Smart", "changes among the seeded roles of CogsGuard"),
+        "role/NAME": Entry(f"{_LINEUPS}:OneRole", "one role for all, such as role/BaseMiner"),
+        "behavior/NAME": Entry(
+            f"{_LINEUPS}:OneBehavior", "one behaviour for all, such as behavior/explore"
+        ),
         "probe-plain": Entry(f"{_PROBE}.plain:Plain", "a forager in plain Python, for the probe"),
         "probe-reasoner": Entry(f"{_PROBE}.reasoner:Reasoner", "the forager, telling its reasons"),
         "probe-hoard": Entry(f"{_PROBE}.hoard:Hoard", "100 KB of memory per agent, for the probe"),
@@ -43,6 +52,9 @@ POLICIES = Registry(
         "probe-members": Entry(f"{_PROBE}.members:Members", "a population of nets, for the probe"),
     },
 )
+# Families of policies: `kin://role/BaseMiner` is the entry `role/NAME` with that name.
+_FAMILY = "{}/NAME"
+_ALIASES = {"metta://policy/role_py": "kin://roles"}  # how users of the earlier system write it
 _FORMS = "kin://NAME or class:package.module.Class, each with ?key=value (weights=FILE)"
 
 
@@ -67,11 +79,17 @@ def resolve(uri: str) -> ResolvedPolicy:
         UsageError: It has no known form, names no known policy, or cannot be imported.
     """
     body, _, query = uri.partition("?")
+    body = _ALIASES.get(body, body)
     settings = {key: plain_value(value) for key, value in parse_qsl(query, keep_blank_values=True)}
     weights = settings.pop("weights", None)
     arrays = {} if weights is None else read_arrays(Path(str(weights)))
     if body.startswith("kin://"):
-        return ResolvedPolicy(POLICIES.entry(unquote(body[len("kin://") :])).path, settings, arrays)
+        family, slash, name = unquote(body[len("kin://") :]).partition("/")
+        if slash and _FAMILY.format(family) in POLICIES:
+            family, settings = _FAMILY.format(family), {"name": name, **settings}
+        elif slash:
+            family = f"{family}/{name}"
+        return ResolvedPolicy(POLICIES.entry(family).path, settings, arrays)
     if body.startswith("class:"):
         path = body[len("class:") :]
         load_path(path)

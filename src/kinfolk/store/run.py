@@ -19,11 +19,13 @@ from typing import IO, Any
 from kinfolk.core.errors import DamagedRunError, StoreError, UsageError, suggestion
 from kinfolk.core.events import Artefact, Event, Snapshot
 from kinfolk.store.checkpoint import load_snapshot, save_snapshot
+from kinfolk.store.documents import write_kept
 from kinfolk.store.files import UNFINISHED, saying, write_atomic
 from kinfolk.store.journal import PACKED, PLAIN, read_events
 
 FORMAT = 1
 KEPT_CHECKPOINTS = 3
+KEPT_DOCUMENTS = 3  # earlier versions of each
 LOCK_PATIENCE = 0.5  # seconds; whoever looks at `status` holds the lock for a moment
 
 
@@ -100,6 +102,9 @@ class Run:
     def checkpoint(self, snapshot: Snapshot) -> None:
         """Write a snapshot; a run resumed from it repeats nothing and skips nothing."""
         file = self._writing()
+        # Documents first: after the checkpoint nobody would write those of this moment again.
+        for name, text in snapshot.documents.items():
+            write_kept(self.folder / name, text, KEPT_DOCUMENTS)
         with saying(f"{self.folder / PLAIN} could not be written", "The run can be resumed."):
             os.fsync(file.fileno())
             size = os.fstat(file.fileno()).st_size

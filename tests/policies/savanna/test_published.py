@@ -118,7 +118,7 @@ def play_published(golden, episodes):
 
 
 def test_the_published_actors_live_together(golden):
-    summary = play_published(golden, 4)
+    summary = play_published(golden, 2)
     assert summary["ticks"][0] > 300
     assert 0.5 < summary["measures"]["capture attempts that succeed"][0] < 0.8
     assert 5 < summary["measures"]["predator alive on average"][0] < 20
