@@ -51,6 +51,7 @@ POLICIES = Registry(
         ),
         "balance": Entry("kinfolk.policies.balance:Balance", "keeps CartPole's pole up"),
         "probe-plain": Entry(f"{_PROBE}.plain:Plain", "a forager in plain Python, for the probe"),
+        "probe-reasoner": Entry(f"{_PROBE}.reasoner:Reasoner", "the forager, telling its reasons"),
         "probe-hoard": Entry(f"{_PROBE}.hoard:Hoard", "100 KB of memory per agent, for the probe"),
         "probe-gru": Entry(f"{_PROBE}.gru:Gru", "a small recurrent net, for the probe"),
         "probe-members": Entry(f"{_PROBE}.members:Members", "a population of nets, for the probe"),
