@@ -22,6 +22,7 @@ from kinfolk.core.settings import plain_value
 from kinfolk.core.spaces import WorldSpec
 from kinfolk.policies.base import Policy
 from kinfolk.store.arrays import read_arrays
+from kinfolk.store.documents import read_text
 
 _PROBE = "kinfolk.testing.probe.policies"
 _SAVANNA = "kinfolk.policies.savanna"
@@ -38,7 +39,8 @@ POLICIES = Registry(
         ),
         "grazer": Entry(f"{_SAVANNA}.grazer:Grazer", "grazes and flees, in the savanna"),
         "roles": Entry(
-            f"{_LINEUPS}:LineUp", "roles by count, as ?miner=4&scrambler=2, in CogsGuard"
+            "kinfolk.policies.cogsguard.evolving:Roles",
+            "roles by count, as ?miner=4&scrambler=2, in CogsGuard; evolution=1 draws the rest",
         ),
         "smart": Entry(f"{_LINEUPS}:Smart", "changes among the seeded roles of CogsGuard"),
         "role/NAME": Entry(f"{_LINEUPS}:OneRole", "one role for all, such as role/BaseMiner"),
@@ -72,7 +74,7 @@ class ResolvedPolicy:
 
 
 def resolve(uri: str) -> ResolvedPolicy:
-    """Read a URI. `weights=FILE` among its settings names arrays, which are read here and now.
+    """Read a URI. `weights=FILE` and `history=FILE` among its settings are read here and now.
 
     Raises:
         UsageError: It has no known form, names no known policy, or cannot be imported.
@@ -82,6 +84,8 @@ def resolve(uri: str) -> ResolvedPolicy:
     settings = {key: plain_value(value) for key, value in parse_qsl(query, keep_blank_values=True)}
     weights = settings.pop("weights", None)
     arrays = {} if weights is None else read_arrays(Path(str(weights)))
+    if "history" in settings:  # the text goes on, not the path: workers may not see the file
+        settings["history"] = read_text(Path(str(settings["history"])))
     if body.startswith("kin://"):
         family, slash, name = unquote(body[len("kin://") :]).partition("/")
         if slash and _FAMILY.format(family) in POLICIES:
