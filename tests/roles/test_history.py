@@ -48,7 +48,9 @@ def test_a_history_comes_back_as_it_was(evolved, text):
     assert fresh == evolved.catalog
     assert pool == evolved.pool
     assert (history.generation, history.seed, history.games) == (4, 3, 40)
-    assert [Lineup(**dict(entry)) for entry in history.lineups] == [Lineup((0, 0, 5), 0.25, 8.0, 8.0)]
+    assert [Lineup(**dict(entry)) for entry in history.lineups] == [
+        Lineup((0, 0, 5), 0.25, 8.0, 8.0)
+    ]
     assert written_out(evolved, [Lineup(**dict(entry)) for entry in history.lineups]) == text
 
 

@@ -42,6 +42,15 @@ def phylogeny(
     if kept.about["job"] == "evolve_roles":
         say_or_write(phylogeny_text(kept, form), out, f"The family tree of roles is in {out}.")
         return
+    if kept.about["job"] == "evolve_nets":
+        from kinfolk.jobs.nets_family import family_of
+
+        events = list(kept.events())
+        members = family_of(events)
+        end = 1 + max((e["step"] for e in events if e["kind"] == "generation_scored"), default=0)
+        text = to_csv(members) if form == "csv" else to_newick(members, end)
+        say_or_write(text, out, f"{len(members)} members are in {out}.")
+        return
     if kept.about["job"] != "evaluate":
         raise UsageError(
             f"{run} is a run of {kept.about['job']}; lineages come from `kinfolk eval` "

@@ -36,6 +36,16 @@ SMALL = {
 }
 
 
+TWO_TEAMS = {
+    "map": "tutorial",
+    "teams": 2,
+    "width": 40,
+    "agents": 3,
+    "max_steps": 25,
+    "junctions": [4, 6],
+}
+
+
 class TestRoles(PolicyContract):
     world, world_settings = "cogsguard", SMALL
 
@@ -46,9 +56,7 @@ class TestRoles(PolicyContract):
 
 class TestRolesOfTwoTeamsOnDrawnMaps(PolicyContract):
     world = "cogsguard"
-    world_settings = {
-        "map": "tutorial", "teams": 2, "width": 40, "agents": 3, "max_steps": 25, "junctions": [4, 6],
-    }  # fmt: skip
+    world_settings = TWO_TEAMS
 
     @pytest.fixture
     def uri(self):
