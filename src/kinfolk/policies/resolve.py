@@ -25,6 +25,7 @@ from kinfolk.core.spaces import WorldSpec
 from kinfolk.policies.base import Policy
 from kinfolk.policies.from_run import read_run
 from kinfolk.store.arrays import read_arrays
+from kinfolk.store.documents import read_text
 from kinfolk.store.policy_file import read_policy
 
 _PROBE = "kinfolk.testing.probe.policies"
@@ -42,7 +43,8 @@ POLICIES = Registry(
         ),
         "grazer": Entry(f"{_SAVANNA}.grazer:Grazer", "grazes and flees, in the savanna"),
         "roles": Entry(
-            f"{_LINEUPS}:LineUp", "roles by count, as ?miner=4&scrambler=2, in CogsGuard"
+            "kinfolk.policies.cogsguard.evolving:Roles",
+            "roles by count, as ?miner=4&scrambler=2, in CogsGuard; evolution=1 draws the rest",
         ),
         "smart": Entry(f"{_LINEUPS}:Smart", "changes among the seeded roles of CogsGuard"),
         "role/NAME": Entry(f"{_LINEUPS}:OneRole", "one role for all, such as role/BaseMiner"),
@@ -85,8 +87,9 @@ def resolve(
 ) -> ResolvedPolicy:
     """Read a URI; `settings` are added to its own.
 
-    `weights=FILE` among them names arrays, which are read here and now. A class that is not
-    `trusted` is not imported here, only looked for: importing it runs its code.
+    `weights=FILE` among them names arrays, which are read here and now; so is the text of
+    `history=FILE`. A class that is not `trusted` is not imported here, only looked for: importing
+    it runs its code.
 
     Raises:
         UsageError: It has no known form, names no known policy, or cannot be imported.
@@ -126,6 +129,8 @@ def resolve_class(path: str, settings: Mapping[str, Any], trusted: bool = True) 
 def _with_weights(path: str, settings: Mapping[str, Any]) -> ResolvedPolicy:
     weights = settings.get("weights")
     others = {key: value for key, value in settings.items() if key != "weights"}
+    if "history" in others:  # the text goes on, not the path: workers may not see the file
+        others["history"] = read_text(Path(str(others["history"])))
     return ResolvedPolicy(path, others, {} if weights is None else read_arrays(Path(str(weights))))
 
 
