@@ -13,6 +13,7 @@ import typer
 from typer.exceptions import TyperException
 
 from kinfolk.cli.bench import bench
+from kinfolk.cli.compare import compare
 from kinfolk.cli.doctor import doctor
 from kinfolk.cli.evaluate import eval_command
 from kinfolk.cli.evolve import evolve
@@ -37,6 +38,7 @@ app = typer.Typer(
 )
 app.command("play")(play)
 app.command("eval")(eval_command)
+app.command("compare")(compare)
 app.command("worlds")(worlds)
 app.command("policies")(policies)
 app.command("behaviors")(behaviors)
