@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from kinfolk.cli.role_export import phylogeny_text, role, say_or_write
 from kinfolk.core.errors import DamagedRunError, SettingsError, UsageError
 
 export = typer.Typer(
@@ -14,19 +15,17 @@ export = typer.Typer(
 )
 
 
-@export.callback()
-def options() -> None:
-    """A group of its own, though it has one command yet."""
+export.command("role")(role)
 
 
 @export.command("phylogeny")
 def phylogeny(
-    run: Annotated[Path, typer.Argument(help="A run of `kinfolk eval`.")],
+    run: Annotated[Path, typer.Argument(help="A run of `kinfolk eval` or `evolve roles`.")],
     episode: Annotated[int, typer.Option(min=0, help="Which of its episodes.")] = 0,
     form: Annotated[str, typer.Option("--format", help="csv (ALife standard) or newick.")] = "csv",
     out: Annotated[Path | None, typer.Option(help="File to write; without it, stdout.")] = None,
 ) -> None:
-    """Who was whose child in an episode, and how long each lived.
+    """Who was whose child in an episode, and how long each lived; or in the evolution of roles.
 
     Worlds are exact, so the episode is played again; if it does not end as it did then, because
     a policy has changed since, that is said and nothing is written.
@@ -40,6 +39,9 @@ def phylogeny(
     if form not in ("csv", "newick"):
         raise SettingsError(f"--format must be csv or newick, not '{form}'.")
     kept = open_run(run)
+    if kept.about["job"] == "evolve_roles":
+        say_or_write(phylogeny_text(kept, form), out, f"The family tree of roles is in {out}.")
+        return
     if kept.about["job"] == "evolve_nets":
         from kinfolk.jobs.nets_family import family_of
 
@@ -47,11 +49,12 @@ def phylogeny(
         members = family_of(events)
         end = 1 + max((e["step"] for e in events if e["kind"] == "generation_scored"), default=0)
         text = to_csv(members) if form == "csv" else to_newick(members, end)
-        _put(text, out, f"{len(members)} members are in {out}.")
+        say_or_write(text, out, f"{len(members)} members are in {out}.")
         return
     if kept.about["job"] != "evaluate":
         raise UsageError(
-            f"{run} is a run of {kept.about['job']}; lineages come from `kinfolk eval`."
+            f"{run} is a run of {kept.about['job']}; lineages come from `kinfolk eval` "
+            f"and `kinfolk evolve roles`."
         )
     played = [e for e in kept.events() if e["kind"] == "episode_played" and e["step"] == episode]
     if not played:
@@ -64,15 +67,4 @@ def phylogeny(
         )
     family = watched.family
     text = to_csv(family) if form == "csv" else to_newick(family, watched.result.ticks)
-    _put(text, out, f"{len(family)} lives are in {out}.")
-
-
-def _put(text: str, out: Path | None, said: str) -> None:
-    """Print a text, or write it and say so."""
-    from kinfolk.store.files import write_atomic
-
-    if out is None:
-        print(text, end="")
-    else:
-        write_atomic(out, text.encode())
-        typer.echo(said, err=True)
+    say_or_write(text, out, f"{len(family)} lives are in {out}.")

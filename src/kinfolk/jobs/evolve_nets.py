@@ -13,7 +13,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from kinfolk.core.arrays import Floats
-from kinfolk.core.events import Event, Snapshot
+from kinfolk.core.events import Artefact, Event, Snapshot
 from kinfolk.core.keys import fold, root
 from kinfolk.engines.base import Engine
 from kinfolk.evaluation.summary import Estimate, estimate
@@ -22,7 +22,7 @@ from kinfolk.evolution.populations import BasePop
 from kinfolk.evolution.selection import check_fitness
 from kinfolk.fitness.worlds import Scores, held_out
 from kinfolk.jobs.evolve_nets_settings import EvolveNets
-from kinfolk.jobs.nets_state import Lab, load, new_lab, snapshot
+from kinfolk.jobs.nets_state import Lab, load, new_lab, pictures, snapshot
 
 _MATCHING, _SEARCH = 2, 3  # branches of the root key; 1 makes the first nets
 
@@ -92,7 +92,7 @@ class NetsEvolved(Event):
 
 def evolve_nets(
     settings: EvolveNets, engine: Engine, resume: Snapshot | None = None
-) -> Iterator[Event | Snapshot]:
+) -> Iterator[Event | Snapshot | Artefact]:
     """Yield what happens, generation by generation, with snapshots now and then and at the end."""
     lab = new_lab(settings)
     if resume is not None:
@@ -101,6 +101,7 @@ def evolve_nets(
         yield from _generation(lab, engine)
         due = lab.generation % settings.checkpoint_every == 0
         if due or lab.over:
+            yield from pictures(lab)
             yield snapshot(lab)
     yield NetsEvolved(
         step=lab.generation,

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from kinfolk.core.arrays import AnyArray, Arrays
-from kinfolk.core.events import Snapshot
+from kinfolk.core.events import Artefact, Snapshot
 from kinfolk.core.keys import fold, root
 from kinfolk.core.spaces import WorldSpec
 from kinfolk.evaluation.summary import Estimate
@@ -156,18 +156,17 @@ def snapshot(lab: Lab) -> Snapshot:
         "reached": lab.reached, "means": lab.means, "held": lab.held, "founders": founders,
         "searches": searches, "best": best, NOTE: policies,
     }  # fmt: skip
-    return Snapshot(step=lab.generation, arrays=arrays, notes=notes, documents=_pictures(lab))
+    return Snapshot(step=lab.generation, arrays=arrays, notes=notes)
 
 
-def _pictures(lab: Lab) -> dict[str, str]:
+def pictures(lab: Lab) -> Iterator[Artefact]:
     """Maps of behaviours, drawn."""
-    found = {}
     for name, search in lab.searches.items():
         if search.map is not None and search.map.filled:
             axes = axes_of(lab.settings)
             title = f"{lab.settings.task}, {name}, generation {lab.generation}"
-            found["map.svg"] = picture(search.map.grid(), axes, title)
-    return found
+            drawn = picture(search.map.grid(), axes, title)
+            yield Artefact(name="map.svg", data=drawn.encode())
 
 
 def load(lab: Lab, resume: Snapshot) -> None:
