@@ -10,6 +10,7 @@ SOURCES = ROOT / "src" / "kinfolk"
 # Who may touch the disk, and why.
 MAY_TOUCH_DISK = {
     "store/": "the only layer that does",
+    "core/scratch.py": "folders for what nobody keeps",
     "core/jit.py": "reads kernel sources; numba writes its cache beside them",
     "testing/engine_contract.py": "a task that dies once has to remember that it did",
     "testing/processes.py": "looks at /proc",

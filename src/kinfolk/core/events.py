@@ -30,6 +30,13 @@ class Event:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Measured(Event):
+    """A fact that does hold a clock: how long something took. Kept apart from all other events."""
+
+    kind: ClassVar[str] = "measured"
+
+
+@dataclass(frozen=True, kw_only=True)
 class Snapshot:
     """A moment a run can be resumed from: arrays, and notes of plain values."""
 

@@ -17,6 +17,7 @@ import numpy as np
 from kinfolk.core.arrays import AnyArray, Arrays, Bytes, Ints
 from kinfolk.core.errors import ContractError, KinfolkError, PolicyFailedError
 from kinfolk.core.keys import WORLD_BRANCH, episode_key, fold
+from kinfolk.play.lives import LifeLog
 from kinfolk.play.seating import (
     count_rewards,
     empty_lists,
@@ -60,6 +61,7 @@ class Play:
         episodes: Their numbers; a range without steps.
         members: `[worlds, rows]`, which member of its policy's population plays a row.
         inherit_slot: A newborn is played by its first parent's slot, not by its group's.
+        lives: Where every life is written down when it ends, if anybody wants to know.
     """
 
     def __init__(
@@ -71,9 +73,12 @@ class Play:
         episodes: range,
         members: Ints | None = None,
         inherit_slot: bool = False,
+        lives: LifeLog | None = None,
     ) -> None:
         places = world.worlds * world.spec.rows
         self.world, self.slots, self.seed = world, tuple(slots), seed
+        policies = [id(slot.policy) for slot in slots]
+        self._shared = {i for i, one in enumerate(policies) if one in policies[i + 1 :]}
         self.memory = [allocate(slot.policy.memory, places) for slot in slots]
         self.observations: Bytes = np.zeros((places, world.spec.row_bytes), dtype=np.uint8)
         self.actions: Ints = np.zeros((places, world.spec.heads), dtype=np.int64)
@@ -83,6 +88,7 @@ class Play:
         shape = (world.worlds, world.spec.rows)
         self._members = np.zeros(shape, np.int64) if members is None else members.astype(np.int64)
         self._inherit = inherit_slot
+        self._log = lives
         self.seats = empty_seats(places)
         self.lists = empty_lists(len(slots), places)
         self.tally = empty_tally(world.worlds, len(slots), len(world.spec.groups))
@@ -110,17 +116,23 @@ class Play:
         )  # fmt: skip
         counts = self.lists.asked.tolist()
         asked = [(index, rows_of(self.lists, index)) for index, n in enumerate(counts) if n]
+        early = {}
         for index, rows in asked:
             with self._blaming(index, "ask"):
                 self._ask(index, rows)
+                if index in self._shared:  # its policy is asked again before answers are taken
+                    early[index] = self._answer(index, rows).copy()
         for index, rows in asked:
             with self._blaming(index, "answer"):
-                scatter_actions(self.actions, rows.place, self._answer(index, rows))
+                answer = early[index] if index in early else self._answer(index, rows)
+                scatter_actions(self.actions, rows.place, answer)
         self.world.step(self.actions)
         self.world.observe(self.observations)
         lists, earned, returns = self.lists, self.seats.earned, self.tally.returns
         reward = self.world.columns.reward
         count_rewards(lists.asked, lists.place, lists.world, earned, returns, reward)
+        if self._log is not None:
+            self._log.harvest(self.world, self.seats, self._episode, ~self._idle)
         return self._finish_episodes()
 
     def begin(self) -> None:

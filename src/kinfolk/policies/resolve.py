@@ -11,17 +11,20 @@ import inspect
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qsl, unquote
+from weakref import finalize
 
 from kinfolk.core.arrays import Arrays
-from kinfolk.core.errors import SettingsError, UsageError
+from kinfolk.core.errors import SettingsError, UsageError, suggestion
 from kinfolk.core.registry import Entry, Registry, load_path
 from kinfolk.core.settings import plain_value
 from kinfolk.core.spaces import WorldSpec
 from kinfolk.policies.base import Policy
 from kinfolk.store.arrays import read_arrays
+from kinfolk.store.policy_file import find_policy, read_policy
 
 _PROBE = "kinfolk.testing.probe.policies"
 _SAVANNA = "kinfolk.policies.savanna"
@@ -42,7 +45,10 @@ POLICIES = Registry(
         "probe-members": Entry(f"{_PROBE}.members:Members", "a population of nets, for the probe"),
     },
 )
-_FORMS = "kin://NAME or class:package.module.Class, each with ?key=value (weights=FILE)"
+_FORMS = (
+    "kin://NAME or class:package.module.Class, each with ?key=value (weights=FILE), "
+    "file:POLICY.safetensors or run:RUN[/SLOT][@best|@latest|@STEP]"
+)
 
 
 @dataclass(frozen=True)
@@ -59,22 +65,29 @@ class ResolvedPolicy:
             object.__setattr__(self, "sha256", _digest(self))
 
 
-def resolve(uri: str) -> ResolvedPolicy:
-    """Read a URI. `weights=FILE` among its settings names arrays, which are read here and now.
+def resolve(
+    uri: str, settings: Mapping[str, Any] | None = None, trusted: bool = True
+) -> ResolvedPolicy:
+    """Read a URI; `settings` are added to its own.
+
+    `weights=FILE` among them names arrays, which are read here and now. A class that is not
+    `trusted` is not imported here, only looked for: importing it runs its code.
 
     Raises:
         UsageError: It has no known form, names no known policy, or cannot be imported.
     """
     body, _, query = uri.partition("?")
-    settings = {key: plain_value(value) for key, value in parse_qsl(query, keep_blank_values=True)}
-    weights = settings.pop("weights", None)
-    arrays = {} if weights is None else read_arrays(Path(str(weights)))
+    asked = {key: plain_value(value) for key, value in parse_qsl(query, keep_blank_values=True)}
+    asked |= settings or {}
+    scheme, _, name = body.partition(":")
     if body.startswith("kin://"):
-        return ResolvedPolicy(POLICIES.entry(unquote(body[len("kin://") :])).path, settings, arrays)
-    if body.startswith("class:"):
-        path = body[len("class:") :]
-        load_path(path)
-        return ResolvedPolicy(path, settings, arrays)
+        return _with_weights(POLICIES.entry(unquote(body[len("kin://") :])).path, asked)
+    if scheme == "class":
+        return resolve_class(name, asked, trusted)
+    if scheme in ("file", "run"):
+        path = Path(unquote(name)) if scheme == "file" else find_policy(unquote(name))
+        kept = read_policy(path)
+        return ResolvedPolicy(kept.class_path, {**kept.settings, **asked}, kept.arrays)
     raise UsageError(f"'{uri}' is not a policy. Write {_FORMS}.")
 
 
@@ -92,8 +105,29 @@ def class_of(resolved: ResolvedPolicy) -> Callable[..., Policy]:
     return kind
 
 
+def resolve_class(
+    path: str, settings: Mapping[str, Any], trusted: bool = True
+) -> ResolvedPolicy:
+    """A class of anybody's, by its import path."""
+    if trusted:
+        load_path(path)
+    else:
+        package = path.partition(":")[0].partition(".")[0]
+        if find_spec(package) is None:
+            raise UsageError(f"'{path}' cannot be imported: there is no module {package}.")
+    return _with_weights(path, settings)
+
+
+def _with_weights(path: str, settings: Mapping[str, Any]) -> ResolvedPolicy:
+    weights = settings.get("weights")
+    others = {key: value for key, value in settings.items() if key != "weights"}
+    return ResolvedPolicy(path, others, {} if weights is None else read_arrays(Path(str(weights))))
+
+
 def build(resolved: ResolvedPolicy, spec: WorldSpec) -> Policy:
     """Make the policy: `Class(spec, **settings)`, then `load(arrays)` if it has weights.
+
+    A policy with a method `initialize_to_environment` gets the spec there too, once, at the end.
 
     Raises:
         SettingsError: The class does not take these settings, or no weights.
@@ -104,7 +138,40 @@ def build(resolved: ResolvedPolicy, spec: WorldSpec) -> Policy:
         if load is None:
             raise SettingsError(f"{resolved.class_path} takes no weights: it has no method load.")
         load(resolved.arrays)
+    initialize = getattr(policy, "initialize_to_environment", None)
+    if initialize is not None:
+        initialize(spec)
+    _made[id(policy)] = resolved
+    finalize(policy, _made.pop, id(policy), None)
     return policy
+
+
+_made: dict[int, ResolvedPolicy] = {}  # by identity, as long as the policy lives
+
+
+def resolved_of(policy: Policy) -> ResolvedPolicy | None:
+    """What `build` made a policy from; None for one that was made otherwise."""
+    return _made.get(id(policy))
+
+
+def fitting(owner: str, spec: WorldSpec, arrays: Arrays, shapes: Mapping[str, Any]) -> Arrays:
+    """Weights that a policy can take, for its `load` to check with.
+
+    Raises:
+        SettingsError: A weight is missing, unknown or of another shape than this world needs.
+    """
+    for name, shape in shapes.items():
+        if name not in arrays:
+            raise SettingsError(f"The weights have no '{name}', which {owner} needs.")
+        if tuple(arrays[name].shape) != tuple(shape):
+            raise SettingsError(
+                f"The weights do not fit world {spec.world}: '{name}' has shape "
+                f"{tuple(arrays[name].shape)}, and {owner} needs {tuple(shape)} there."
+            )
+    for name in arrays:
+        if name not in shapes:
+            raise SettingsError(f"{owner} has no weight '{name}'.{suggestion(name, shapes)}")
+    return arrays
 
 
 def _digest(resolved: ResolvedPolicy) -> str:

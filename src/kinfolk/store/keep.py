@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from kinfolk.core.events import Event, Snapshot
+from kinfolk.core.events import Event, Measured, Snapshot
 from kinfolk.store.run import Run
 
 Stream = Iterator[Event | Snapshot]
@@ -20,9 +20,12 @@ def keep(run: Run, job: Callable[[Snapshot | None], Stream]) -> Iterator[Event]:
         for item in job(run.start()):
             if isinstance(item, Snapshot):
                 run.checkpoint(item)
+                continue
+            if isinstance(item, Measured):
+                run.measure(item)
             else:
                 run.append(item)
-                yield item
+            yield item
         run.finish()
     finally:
         run.close()

@@ -16,13 +16,14 @@ from pathlib import Path
 from typing import IO, Any
 
 from kinfolk.core.errors import DamagedRunError, StoreError, UsageError, suggestion
-from kinfolk.core.events import Event, Snapshot
+from kinfolk.core.events import Event, Measured, Snapshot
 from kinfolk.store.checkpoint import load_snapshot, save_snapshot
 from kinfolk.store.files import UNFINISHED, saying, write_atomic
 from kinfolk.store.journal import PACKED, PLAIN, read_events
 
 FORMAT = 1
 KEPT_CHECKPOINTS = 3
+TIMINGS = "timings.jsonl"
 
 
 class Run:
@@ -94,6 +95,22 @@ class Run:
             self._writing().write(event.to_line().encode() + b"\n")
             self._writing().flush()
         self._events += 1
+
+    def measure(self, event: Measured) -> None:
+        """Write down how long something took, beside the events and never among them."""
+        with saying(f"{self.folder / TIMINGS} could not be written"):
+            self._writing()  # only who holds the run may
+            with (self.folder / TIMINGS).open("ab") as file:
+                file.write(event.to_line().encode() + b"\n")
+
+    def timings(self) -> list[dict[str, Any]]:
+        """What was measured, also before the run was last resumed."""
+        path = self.folder / TIMINGS
+        if not path.exists():
+            return []
+        with saying(f"{path} could not be read"):
+            lines = path.read_bytes().split(b"\n")[:-1]
+        return [json.loads(line) for line in lines]
 
     def checkpoint(self, snapshot: Snapshot) -> None:
         """Write a snapshot; a run resumed from it repeats nothing and skips nothing."""

@@ -7,14 +7,18 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from kinfolk.core.events import Event, Snapshot
+from kinfolk.core.events import Event, Measured, Snapshot
 
 Start = Callable[[Snapshot | None], Iterator[Event | Snapshot]]
 
 
 def lines(items: list[Event | Snapshot]) -> list[str]:
-    """The events among `items`, as they would be written."""
-    return [item.to_line() for item in items if isinstance(item, Event)]
+    """The events among `items`, as they would be written; what holds a clock is left out."""
+    return [
+        item.to_line()
+        for item in items
+        if isinstance(item, Event) and not isinstance(item, Measured)
+    ]
 
 
 class JobContract:

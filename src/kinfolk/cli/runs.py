@@ -1,0 +1,16 @@
+"""Where runs go that were given no place."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from pathlib import Path
+
+
+def fresh_folder(job: str) -> Path:
+    """A folder under `runs` that is not there yet, named by the job and the time."""
+    stamp = datetime.now().strftime("%Y%m%d-%H%M%S")
+    folder, again = Path("runs") / f"{job}-{stamp}", 1
+    while folder.exists():
+        again += 1
+        folder = Path("runs") / f"{job}-{stamp}-{again}"
+    return folder
