@@ -9,7 +9,23 @@ from kinfolk.core.arrays import AnyArray
 from kinfolk.core.errors import UnknownNameError, suggestion
 from kinfolk.core.registry import Entry, Registry
 
-WORLDS = Registry(
+GYM = "gym:"
+
+
+class Worlds(Registry):
+    """The table, and every Gymnasium task by its id."""
+
+    def __contains__(self, name: object) -> bool:
+        return str(name).startswith(GYM) or super().__contains__(name)
+
+    def entry(self, name: str) -> Entry:
+        """The row named `name`; `gym:ID` is one for any id."""
+        if name.startswith(GYM):
+            return Entry("kinfolk.worlds.gym:GymWorld", f"the Gymnasium task {name[len(GYM) :]}")
+        return super().entry(name)
+
+
+WORLDS = Worlds(
     "world",
     "worlds",
     {
@@ -20,6 +36,10 @@ WORLDS = Registry(
         "cogsguard": Entry(
             "kinfolk.worlds.cogsguard.world:CogsguardWorld",
             "teams mine, make hearts, change gear and hold junctions against clips",
+        ),
+        "gym:CartPole-v1": Entry(
+            "kinfolk.worlds.gym:GymWorld",
+            "a Gymnasium task as a world of one agent; any other by its id",
         ),
         "probe": Entry(
             "kinfolk.testing.probe.world:ProbeWorld",
@@ -76,5 +96,6 @@ def build(
             hint = suggestion(preset, known)
             raise UnknownNameError(f"World {name} has no preset '{preset}'.{hint}")
         chosen = known[preset]
-    asked = read(kind.settings_type, merged(chosen, settings))
+    named = {"task": name[len(GYM) :]} if name.startswith(GYM) else {}
+    asked = read(kind.settings_type, merged(chosen, {**settings, **named}))
     return kind(asked, worlds, threads) if threads > 1 else kind(asked, worlds)

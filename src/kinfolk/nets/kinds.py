@@ -1,0 +1,72 @@
+"""Kinds of nets by name, and populations of them from plain values."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, TypeAlias
+
+from kinfolk.core.arrays import Arrays
+from kinfolk.core.errors import UnknownNameError, suggestion
+from kinfolk.nets.dynamic import DynamicNets
+from kinfolk.nets.static import FeedforwardStaticNets, RecurrentStaticNets, StaticNets
+from kinfolk.store.arrays import read_described, write_described
+
+Nets: TypeAlias = FeedforwardStaticNets | RecurrentStaticNets | DynamicNets
+NETS: Mapping[str, type[Any]] = {
+    "feedforward": FeedforwardStaticNets,
+    "recurrent": RecurrentStaticNets,
+    "dynamic": DynamicNets,
+}
+
+
+def make_nets(
+    kind: str,
+    num_nets: int,
+    inputs: int,
+    outputs: int,
+    hidden: Sequence[int] = (),
+    *,
+    key: int = 0,
+    sigma: float = 0.01,
+    self_adaptive: bool = False,
+    zero: bool = False,
+) -> Any:
+    """A new population. What a kind has no use for (layers, for dynamic nets) is left aside.
+
+    Raises:
+        UnknownNameError: There is no such kind.
+    """
+    found = _kind(kind)
+    if not issubclass(found, StaticNets):
+        return found(num_nets, inputs, outputs, key=key)
+    return found(
+        num_nets, inputs, outputs, hidden,
+        key=key, sigma=sigma, self_adaptive=self_adaptive, zero=zero,
+    )  # fmt: skip
+
+
+def nets_from(about: Mapping[str, Any], arrays: Arrays) -> Any:
+    """The nets that their `about()` and `to_arrays()` describe."""
+    return _kind(about["kind"]).from_arrays(about, arrays)
+
+
+def save_nets(path: Path, nets: Nets) -> None:
+    """Write a population to a safetensors file; it comes back to the last bit."""
+    write_described(path, nets.to_arrays(), {"nets": nets.about()})
+
+
+def load_nets(path: Path) -> Any:
+    """The population that `save_nets` wrote.
+
+    Raises:
+        UsageError: There is no such file, or it is damaged or holds something else.
+    """
+    arrays, about = read_described(path, "nets")
+    return nets_from(about, arrays)
+
+
+def _kind(kind: str) -> type[Any]:
+    if kind not in NETS:
+        raise UnknownNameError(f"No kind of net is named '{kind}'.{suggestion(kind, NETS)}")
+    return NETS[kind]

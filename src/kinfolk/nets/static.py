@@ -1,0 +1,206 @@
+"""Nets of fixed shape: a population is one matrix of parameters, `[nets, parameters]`.
+
+Feedforward: weights N(0, 1 / fan_in), tanh in hidden layers, a linear output. Recurrent: each
+hidden layer also sees what it was a step ago (Elman 1990).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+
+from kinfolk.core.arrays import AnyArray, Arrays, Bools, Ints
+from kinfolk.core.errors import SettingsError, require
+from kinfolk.core.keys import fold
+from kinfolk.nets.layers import Layer, layers_of, parameters_of
+from kinfolk.nets.normal import fill_normals
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+_START, _MUTATION, _SIGMA = 1, 2, 3  # branches of keys
+SIGMA_CHANGE = 0.01
+
+
+class StaticNets:
+    """What both kinds share: parameters, mutation, selection.
+
+    Args:
+        num_nets: How many members.
+        inputs: Numbers in.
+        outputs: Numbers out.
+        hidden: Sizes of the hidden layers.
+        key: Where the first weights come from.
+        sigma: How far a mutation moves each parameter.
+        self_adaptive: Each weight has a sigma of its own, which mutates and is inherited.
+        zero: Begin with all parameters zero instead.
+    """
+
+    kind: ClassVar[str] = "static"
+    recurrent: ClassVar[bool] = False
+
+    def __init__(
+        self,
+        num_nets: int,
+        inputs: int,
+        outputs: int,
+        hidden: Sequence[int] = (),
+        *,
+        key: int = 0,
+        sigma: float = 0.01,
+        self_adaptive: bool = False,
+        zero: bool = False,
+    ) -> None:
+        for name, size in (("num_nets", num_nets), ("inputs", inputs), ("outputs", outputs)):
+            require(size >= 1, f"Nets need {name} of at least 1, not {size}.")
+        require(all(size >= 1 for size in hidden), f"Hidden layers must not be empty: {hidden}.")
+        require(sigma >= 0, f"A sigma must not be negative, and was {sigma}.")
+        self.inputs, self.outputs, self.hidden = inputs, outputs, tuple(hidden)
+        self.sigma = sigma
+        self.layers: list[Layer] = layers_of(inputs, self.hidden, outputs, self.recurrent)
+        self.flat: AnyArray = np.zeros((num_nets, parameters_of(self.layers)), dtype=np.float32)
+        self.sigmas: AnyArray | None = None
+        if self_adaptive:
+            self.sigmas = np.full_like(self.flat, sigma)
+        if not zero:
+            self._draw_weights(key)
+
+    def _draw_weights(self, key: int) -> None:
+        keys = _member_keys(fold(key, _START), len(self.flat))
+        drawn = np.empty(self.flat.shape, dtype=np.float64)
+        fill_normals(keys, 0, drawn)
+        for layer in self.layers:
+            for at, fan_in in layer.weights():
+                self.flat[:, at] = drawn[:, at] / np.sqrt(fan_in)
+
+    @property
+    def num_nets(self) -> int:
+        """How many members."""
+        return len(self.flat)
+
+    def take(self, indices: Ints) -> None:
+        """Member `i` becomes a copy of the member `indices[i]`, sigmas and all."""
+        self.flat = self.flat[indices]
+        if self.sigmas is not None:
+            self.sigmas = self.sigmas[indices]
+
+    def mutate(self, key: int, spare: int = 0) -> None:
+        """Move every parameter of all but the first `spare` members by sigma N(0, 1)."""
+        changed = slice(spare, None)
+        noise = np.empty((self.num_nets, self.flat.shape[1]), dtype=np.float32)
+        if self.sigmas is None:
+            scale: Any = self.sigma
+        else:
+            fill_normals(_member_keys(fold(key, _SIGMA), self.num_nets), 0, noise)
+            self.sigmas[changed] *= np.float32(1.0) + np.float32(SIGMA_CHANGE) * noise[changed]
+            scale = self.sigmas[changed]
+        fill_normals(_member_keys(fold(key, _MUTATION), self.num_nets), 0, noise)
+        self.flat[changed] += (scale * noise[changed]).astype(np.float32)
+
+    def get_params(self) -> AnyArray:
+        """All parameters, `[nets, parameters]`, copied."""
+        return self.flat.copy()
+
+    def set_params(self, params: AnyArray) -> None:
+        """Take parameters in the order of `get_params`; the number of members may change.
+
+        Raises:
+            SettingsError: They do not fit.
+        """
+        if params.ndim != 2 or params.shape[1] != self.flat.shape[1]:
+            raise SettingsError(
+                f"These nets have {self.flat.shape[1]} parameters each; "
+                f"what was given has shape {params.shape}."
+            )
+        if self.sigmas is not None and len(params) != len(self.sigmas):
+            raise SettingsError("Nets with sigmas of their own keep their number of members.")
+        self.flat = np.ascontiguousarray(params, dtype=np.float32).copy()
+
+    def absorb(self, memories: Sequence[Any]) -> None:
+        """Nothing is learned while they run."""
+
+    def adapt(self, memory: Any) -> Any:
+        """A memory fits before and after a mutation alike."""
+        return memory
+
+    def to_arrays(self) -> dict[str, AnyArray]:
+        """All that members carry, with the member as first axis."""
+        found = {"flat": self.flat}
+        return found if self.sigmas is None else found | {"sigmas": self.sigmas}
+
+    def load_arrays(self, arrays: Arrays) -> None:
+        """Become the population that `to_arrays` described."""
+        self.set_params(arrays["flat"])
+        self.sigmas = arrays["sigmas"].copy() if "sigmas" in arrays else None
+
+    def about(self) -> dict[str, Any]:
+        """Plain values that, with the arrays, make these nets again."""
+        return {
+            "kind": self.kind,
+            "inputs": self.inputs,
+            "outputs": self.outputs,
+            "hidden": list(self.hidden),
+            "sigma": self.sigma,
+        }
+
+    @classmethod
+    def from_arrays(cls, about: Mapping[str, Any], arrays: Arrays) -> StaticNets:
+        """The nets that `about` and `to_arrays` describe."""
+        shape = {name: about[name] for name in ("inputs", "outputs", "hidden", "sigma")}
+        nets = cls(len(arrays["flat"]), **shape, zero=True)
+        nets.load_arrays(arrays)
+        return nets
+
+
+class FeedforwardStaticNets(StaticNets):
+    """Nets that remember nothing."""
+
+    kind = "feedforward"
+
+    def initial_memory(self, batch: int) -> None:
+        """None: there is nothing to remember."""
+        del batch
+
+    def __call__(self, x: Any, memory: None = None) -> tuple[Tensor, None]:
+        """`[nets, batch, inputs]` to `[nets, batch, outputs]`."""
+        from kinfolk.nets.batched import forward
+
+        return forward(self, x, memory)[0], None
+
+    def reset(self, memory: None, done: Bools | None = None) -> None:
+        """Nothing to forget."""
+
+
+class RecurrentStaticNets(StaticNets):
+    """Nets whose hidden layers see themselves a step ago; memory is a list, one per layer."""
+
+    kind = "recurrent"
+    recurrent = True
+
+    def initial_memory(self, batch: int) -> list[Tensor]:
+        """Zeros, `[nets, batch, size]` for every hidden layer."""
+        import torch
+
+        return [torch.zeros(self.num_nets, batch, size) for size in self.hidden]
+
+    def __call__(self, x: Any, memory: list[Tensor] | None = None) -> tuple[Tensor, list[Tensor]]:
+        """`[nets, batch, inputs]` to `[nets, batch, outputs]`, and what is remembered."""
+        from kinfolk.nets.batched import forward
+
+        return forward(self, x, memory if memory is not None else self.initial_memory(x.shape[1]))
+
+    def reset(self, memory: list[Tensor], done: Bools | None = None) -> list[Tensor]:
+        """Memory with the rows of `done`, `[nets, batch]`, forgotten; all of them if None."""
+        import torch
+
+        if done is None:
+            return [torch.zeros_like(state) for state in memory]
+        keep = torch.as_tensor(~np.asarray(done))[..., None]
+        return [state * keep for state in memory]
+
+
+def _member_keys(key: int, members: int) -> Ints:
+    keys: Ints = fold(key, np.arange(members, dtype=np.int64))
+    return keys

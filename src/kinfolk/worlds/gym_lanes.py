@@ -1,0 +1,160 @@
+"""Gymnasium tasks side by side: as one array environment where there is one, else one by one."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any, NamedTuple, Protocol
+
+import gymnasium
+import numpy as np
+from gymnasium.spaces import Box, Discrete, MultiDiscrete
+from gymnasium.spaces.utils import flatdim, flatten
+
+from kinfolk.core.arrays import AnyArray, Arrays, Bools, Floats, Ints
+from kinfolk.worlds.gym_copies import pack, to_rows, unpack
+
+
+class Outcome(NamedTuple):
+    """What a step brought, a row per lane; rows of lanes that rest mean nothing."""
+
+    shown: AnyArray
+    reward: Floats
+    terminated: Bools
+    truncated: Bools
+
+
+class Lanes(Protocol):
+    """Tasks of one kind, each in a lane of its own."""
+
+    def reset(self, lane: int, seed: int) -> AnyArray:
+        """Begin an episode that follows from `seed`; what is shown first."""
+        ...
+
+    def step(self, actions: Ints, active: Bools) -> Outcome:
+        """Act, `[lanes, parts]`, in the lanes that are active."""
+        ...
+
+    def keep(self) -> dict[str, AnyArray]:
+        """Copies of all states, with the lane as first axis."""
+        ...
+
+    def put(self, kept: Arrays, source: Ints) -> None:
+        """Lane `i` gets the state of the kept lane `source[i]`."""
+        ...
+
+
+def to_action(space: gymnasium.Space[Any], choice: Ints, bins: int) -> Any:
+    """A choice per part as an action of the task; a number is one of `bins` steps of its range."""
+    if isinstance(space, Discrete):
+        return int(choice[0]) + int(space.start)
+    if isinstance(space, MultiDiscrete):
+        return choice.reshape(space.shape).astype(space.dtype) + space.start
+    assert isinstance(space, Box)  # the world has looked at it before
+    share = choice.reshape(space.shape) / (bins - 1)
+    return (space.low + share * (space.high - space.low)).astype(space.dtype)
+
+
+class PlainLanes:
+    """Ordinary environments, stepped one by one."""
+
+    def __init__(self, task: str, lanes: int, bins: int) -> None:
+        self.envs = [gymnasium.make(task, disable_env_checker=True) for _ in range(lanes)]
+        self._space, self._bins = self.envs[0].action_space, bins
+        self._seen = self.envs[0].observation_space
+
+    def _flat(self, shown: Any) -> AnyArray:
+        return np.asarray(flatten(self._seen, shown), dtype=np.float32)
+
+    def reset(self, lane: int, seed: int) -> AnyArray:
+        """Seed the lane's environment."""
+        return self._flat(self.envs[lane].reset(seed=seed)[0])
+
+    def step(self, actions: Ints, active: Bools) -> Outcome:
+        """Step those that are active."""
+        rest = (np.zeros(flatdim(self._seen), dtype=np.float32), 0.0, False, False)
+        found: list[Any] = [rest] * len(self.envs)
+        for lane in np.flatnonzero(active).tolist():
+            action = to_action(self._space, actions[lane], self._bins)
+            shown, reward, terminated, truncated, _ = self.envs[lane].step(action)
+            found[lane] = (self._flat(shown), float(reward), bool(terminated), bool(truncated))
+        return Outcome(*(np.array(column) for column in zip(*found, strict=True)))
+
+    def keep(self) -> dict[str, AnyArray]:
+        """Packed, a row of bytes each."""
+        return {"packed": to_rows([pack(env) for env in self.envs])}
+
+    def put(self, kept: Arrays, source: Ints) -> None:
+        """Unpack."""
+        for env, which in zip(self.envs, source.tolist(), strict=True):
+            unpack(env, kept["packed"][which].tobytes())
+
+
+class ArrayLanes:
+    """An array environment whose `state` is `[numbers, lanes]`, such as CartPole's.
+
+    It resets lanes by itself and draws for all of them from one generator; here each lane begins
+    from its own seed, as an environment by itself would, and one that has ended rests.
+    """
+
+    def __init__(self, task: str, lanes: int) -> None:
+        self._task = task
+        self._env: Any = _vector(task, lanes).unwrapped
+        self._env.reset(seed=0)
+
+    def reset(self, lane: int, seed: int) -> AnyArray:
+        """Begin where an environment with this seed begins."""
+        start, shown = _beginning(self._task, seed)
+        self._env.state[:, lane] = start
+        self._env.steps[lane] = 0
+        return shown
+
+    def step(self, actions: Ints, active: Bools) -> Outcome:
+        """Step all, and put those back that rest."""
+        env = self._env
+        state, steps = env.state.copy(), env.steps.copy()
+        env.prev_done[:] = False
+        shown, reward, terminated, truncated, _ = env.step(actions[:, 0])
+        env.state[:, ~active], env.steps[~active] = state[:, ~active], steps[~active]
+        return Outcome(shown, reward.astype(np.float64), terminated, truncated)
+
+    def keep(self) -> dict[str, AnyArray]:
+        """Copies of the arrays."""
+        return {"numbers": self._env.state.T.copy(), "steps": self._env.steps.copy()}
+
+    def put(self, kept: Arrays, source: Ints) -> None:
+        """Take the arrays."""
+        self._env.state = np.ascontiguousarray(kept["numbers"][source].T)
+        self._env.steps = kept["steps"][source].copy()
+
+
+def make_lanes(task: str, lanes: int, bins: int) -> Lanes:
+    """An array environment if the task has one we can seed lane by lane, else ordinary ones."""
+    spec = gymnasium.spec(task)
+    if spec.vector_entry_point is not None and _has_state(task):
+        return ArrayLanes(task, lanes)
+    return PlainLanes(task, lanes, bins)
+
+
+def _vector(task: str, lanes: int) -> Any:
+    return gymnasium.make_vec(task, num_envs=lanes, vectorization_mode="vector_entry_point")
+
+
+@cache
+def _has_state(task: str) -> bool:
+    env: Any = _vector(task, 3).unwrapped
+    env.reset(seed=0)
+    names = ("state", "steps", "prev_done")
+    return all(isinstance(getattr(env, n, None), np.ndarray) for n in names) and (
+        env.state.ndim == 2 and env.state.shape[1] == 3
+    )
+
+
+@cache
+def _single(task: str) -> Any:
+    return _vector(task, 1)
+
+
+def _beginning(task: str, seed: int) -> tuple[AnyArray, AnyArray]:
+    env = _single(task)
+    shown, _ = env.reset(seed=seed)
+    return env.unwrapped.state[:, 0].copy(), shown[0]

@@ -1,0 +1,249 @@
+import numpy as np
+import pytest
+import torch
+
+from kinfolk.core.errors import ContractError, SettingsError
+from kinfolk.core.keys import root
+from kinfolk.evolution import GAConfig, GeneratorDiscriminatorPop, GeneratorPop
+from kinfolk.evolution import memory as memories
+from kinfolk.nets.kinds import make_nets
+
+KINDS = ["feedforward", "recurrent", "dynamic"]
+INDICES = [1, 1, 3, 3]
+ALL = GAConfig(inherit_env=True, inherit_mem=True, inherit_fit=True)
+
+
+def nets_of(kind, members=4, outputs=3):
+    nets = make_nets(kind, members, 4, outputs, (6,), key=root(1), self_adaptive=kind != "dynamic")
+    for step in range(8 if kind == "dynamic" else 1):
+        nets.mutate(root(2 + step))
+    return nets
+
+
+def steps(count, members=4, batch=2, seed=0):
+    return torch.randn(count, members, batch, 4, generator=torch.Generator().manual_seed(seed))
+
+
+def played(pop, count=6):
+    for x in steps(count):
+        pop.generate(x)
+        if isinstance(pop, GeneratorDiscriminatorPop):
+            pop.discriminate(-x)
+    return pop
+
+
+def parts(memory):
+    found = []
+    memories.mapped(lambda part: found.append(np.asarray(part)) or part, memory)
+    return found
+
+
+# Follows the selection indices: one test for each thing that a member carries.
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_weights_follow_the_selection(kind):
+    pop = GeneratorPop(nets_of(kind))
+    before = {name: array.copy() for name, array in pop.nets.to_arrays().items()}
+    pop.apply_selection(INDICES)
+    for name, array in pop.nets.to_arrays().items():
+        assert np.array_equal(array, before[name][INDICES]), name
+
+
+def test_sigmas_follow_the_selection():
+    pop = GeneratorPop(nets_of("recurrent"))
+    before = pop.nets.sigmas.copy()
+    pop.apply_selection(INDICES)
+    assert np.array_equal(pop.nets.sigmas, before[INDICES])
+    assert len(np.unique(before[:, 0])) == 4
+
+
+def test_calibration_follows_the_selection():
+    pop = played(GeneratorPop(nets_of("dynamic")))
+    pop.end_generation()
+    before = pop.nets.graph
+    assert before.n.any()
+    assert len({row.tobytes() for row in before.mean}) == 4
+    pop.apply_selection(INDICES)
+    for name in ("n", "mean", "m2"):
+        assert np.array_equal(getattr(pop.nets.graph, name), getattr(before, name)[INDICES])
+
+
+@pytest.mark.parametrize("kind", ["recurrent", "dynamic"])
+def test_memory_of_each_role_follows_the_selection(kind):
+    pop = played(GeneratorDiscriminatorPop(nets_of(kind), 2, 1, ALL))
+    before = pop.save_memory()
+    pop.apply_selection(INDICES)
+    after = pop.save_memory()
+    for role in ("gen", "disc"):
+        for old, new in zip(parts(before[role]), parts(after[role]), strict=True):
+            assert np.array_equal(new, old[INDICES])
+    assert not np.array_equal(parts(before["gen"])[0], parts(before["disc"])[0])
+
+
+def test_memory_is_left_behind_unless_inherited():
+    pop = played(GeneratorPop(nets_of("recurrent"), GAConfig(inherit_fit=True)))
+    pop.apply_selection(INDICES)
+    assert pop.save_memory() is None
+
+
+def test_fitness_is_the_sum_of_the_ancestors_and_follows_the_selection():
+    pop = GeneratorPop(nets_of("feedforward"), GAConfig(inherit_fit=True))
+    assert pop.get_total_fitness(np.array([1.0, 2.0, 3.0, 4.0])).tolist() == [1, 2, 3, 4]
+    pop.apply_selection(INDICES)
+    assert pop.get_inheritable_fitness().tolist() == [2, 2, 4, 4]
+    assert pop.get_total_fitness(np.array([10.0, 20.0, 30.0, 40.0])).tolist() == [12, 22, 34, 44]
+    pop.apply_selection([3, 3, 2, 0])
+    assert pop.get_inheritable_fitness().tolist() == [44, 44, 34, 12]
+
+
+def test_without_inheritance_fitness_is_the_own():
+    pop = GeneratorPop(nets_of("feedforward"))
+    pop.get_total_fitness(np.ones(4))
+    pop.apply_selection(INDICES)
+    assert pop.get_total_fitness(np.array([1.0, 2.0, 3.0, 4.0])).tolist() == [1, 2, 3, 4]
+
+
+def test_numbers_and_parents_follow_the_selection():
+    pop = GeneratorPop(nets_of("feedforward"), first_uid=10)
+    assert pop.uid.tolist() == [10, 11, 12, 13]
+    assert pop.parents.tolist() == [-1] * 4
+    pop.apply_selection(INDICES)
+    assert pop.uid.tolist() == [14, 15, 16, 17]
+    assert pop.parents.tolist() == [11, 11, 13, 13]
+    pop.apply_selection([2, 0, 1, 1], spare=1)
+    assert pop.uid.tolist() == [16, 18, 19, 20], "the elite lives on"
+    assert pop.parents.tolist() == [13, 14, 15, 15]
+
+
+@pytest.mark.parametrize("toggle", ["inherit_mem", "inherit_fit"])
+def test_each_toggle_works_alone(toggle):
+    pop = played(GeneratorPop(nets_of("recurrent"), GAConfig(**{toggle: True})))
+    pop.get_total_fitness(np.arange(4.0))
+    pop.apply_selection(INDICES)
+    assert (pop.save_memory() is not None) == (toggle == "inherit_mem")
+    assert pop.get_inheritable_fitness().tolist() == (
+        [1, 1, 3, 3] if toggle == "inherit_fit" else [0] * 4
+    )
+
+
+# Memories.
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_interleaved_roles_equal_separate_ones(kind):
+    mixed, acting, judging = (GeneratorDiscriminatorPop(nets_of(kind), 2, 1) for _ in range(3))
+    seen, judged = steps(12, seed=1), steps(12, seed=2)
+    together = [
+        (mixed.generate(x), mixed.discriminate(y)) for x, y in zip(seen, judged, strict=True)
+    ]
+    acts = [acting.generate(x) for x in seen]
+    verdicts = [judging.discriminate(y) for y in judged]
+    for (act, verdict), alone_act, alone_verdict in zip(together, acts, verdicts, strict=True):
+        assert act.shape == (4, 2, 2)
+        assert verdict.shape == (4, 2, 1)
+        assert torch.equal(act, alone_act)
+        assert torch.equal(verdict, alone_verdict)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("mode", ["gen", "disc", None])
+def test_resetting_a_role_leaves_the_other_alone(kind, mode):
+    pop = played(GeneratorDiscriminatorPop(nets_of(kind), 2, 1))
+    before = pop.save_memory()
+    pop.reset_memory(mode)
+    after = pop.save_memory()
+    for role in ("gen", "disc"):
+        state = 2 if kind == "dynamic" else 1  # x and z; the rest is calibration
+        for old, new in zip(parts(before[role])[:state], parts(after[role])[:state], strict=True):
+            assert (not new.any()) if mode in (role, None) else np.array_equal(old, new)
+
+
+def test_resetting_keeps_what_the_nets_have_learned():
+    pop = played(GeneratorPop(nets_of("dynamic")))
+    learned = pop.save_memory().n
+    pop.reset_memory()
+    assert np.array_equal(pop.save_memory().n, learned)
+    pop.end_generation()
+    assert np.array_equal(pop.nets.graph.n, learned.sum(axis=1)), "two rows have seen their own"
+
+
+def test_saved_memory_is_a_copy():
+    pop = played(GeneratorPop(nets_of("recurrent")))
+    saved = pop.save_memory()
+    expected = [np.asarray(part).copy() for part in saved]
+    played(pop)
+    assert all(np.array_equal(a, b) for a, b in zip(saved, expected, strict=True))
+    again = pop.generate(steps(1)[0])
+    pop.restore_memory(saved)
+    assert not torch.equal(pop.generate(steps(1)[0]), again)
+
+
+def test_a_memory_of_an_unknown_type_is_named():
+    pop = GeneratorPop(nets_of("recurrent"))
+    with pytest.raises(TypeError) as caught:
+        pop.restore_memory("yesterday")
+    assert str(caught.value) == (
+        "A memory is None, an array, a tensor, or a list or tuple of these, not str."
+    )
+
+
+def test_an_unknown_mode_is_named():
+    with pytest.raises(SettingsError) as caught:
+        GeneratorDiscriminatorPop(nets_of("recurrent"), 2, 1).reset_memory("both")
+    assert str(caught.value) == "A memory's mode is 'gen' or 'disc', or None for all, not 'both'."
+
+
+def test_ended_rows_forget():
+    pop = played(GeneratorDiscriminatorPop(nets_of("recurrent"), 2, 1))
+    done = np.zeros((4, 2), dtype=bool)
+    done[1, 0] = True
+    before = pop.save_memory()
+    pop.on_done(done, "gen")
+    after = pop.save_memory()
+    assert not after["gen"][0][1, 0].any()
+    assert torch.equal(after["gen"][0][1, 1], before["gen"][0][1, 1])
+    assert torch.equal(after["disc"][0], before["disc"][0])
+
+
+# The rest.
+
+
+def test_a_wrong_selection_is_refused():
+    pop = GeneratorPop(nets_of("feedforward"))
+    for wrong in ([0, 1, 2], [0, 1, 2, 4], [0, 1, 2, -1]):
+        with pytest.raises(ContractError) as caught:
+            pop.apply_selection(wrong)
+        assert str(caught.value) == (
+            f"A selection of 4 members needs as many indices from 0 to 3, not {wrong}."
+        )
+
+
+def test_parameters_of_a_strategy_make_new_members():
+    pop = GeneratorPop(nets_of("feedforward"))
+    params = pop.get_params()
+    centre = pop.new_uid()
+    pop.set_params(params[::-1], centre)
+    assert np.array_equal(pop.get_params(), params[::-1])
+    assert pop.uid.tolist() == [5, 6, 7, 8]
+    assert pop.parents.tolist() == [4] * 4
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_population_round_trips_with_all_it_carries(kind):
+    pop = played(GeneratorDiscriminatorPop(nets_of(kind), 2, 1, ALL))
+    pop.get_total_fitness(np.arange(4.0))
+    pop.end_generation()
+    pop.apply_selection(INDICES)
+    pop.mutate(root(50), spare=1)
+    other = GeneratorDiscriminatorPop(nets_of(kind), 2, 1, ALL)
+    other.load_arrays(pop.to_arrays(), pop.next_uid)
+    for one in (pop, other):
+        one.get_total_fitness(np.array([4.0, 3.0, 2.0, 1.0]))
+    x = steps(1, seed=9)[0]
+    assert torch.equal(pop.generate(x), other.generate(x))
+    assert torch.equal(pop.discriminate(x), other.discriminate(x))
+    for one in (pop, other):
+        one.apply_selection([0, 2, 2, 1])
+    for name, array in pop.to_arrays().items():
+        assert np.array_equal(other.to_arrays()[name], array), name

@@ -1,0 +1,179 @@
+import numpy as np
+import pytest
+import torch
+
+from kinfolk.core.errors import SettingsError
+from kinfolk.core.keys import fold, root
+from kinfolk.nets.normal import fill_normals
+from kinfolk.nets.rows import forward_rows
+from kinfolk.nets.static import FeedforwardStaticNets, RecurrentStaticNets
+
+torch.set_num_threads(1)
+
+
+def modules_of(nets, member):
+    """The same member as a list of torch modules."""
+    found = []
+    for layer in nets.layers:
+        row = torch.from_numpy(nets.flat[member])
+        kind = torch.nn.RNNCell if layer.recurrent else torch.nn.Linear
+        module = kind(layer.ins, layer.outs)
+        weight = row[layer.start : layer.own].reshape(layer.ins, layer.outs).T
+        bias = row[layer.bias : layer.stop]
+        with torch.no_grad():
+            if layer.recurrent:
+                module.weight_ih.copy_(weight)
+                own = row[layer.own : layer.bias].reshape(layer.outs, layer.outs).T
+                module.weight_hh.copy_(own)
+                module.bias_ih.copy_(bias)
+                module.bias_hh.zero_()
+            else:
+                module.weight.copy_(weight)
+                module.bias.copy_(bias)
+        found.append(module)
+    return found
+
+
+@torch.no_grad()
+def loop(nets, x, memory=None):
+    """What a loop of torch modules gives for `[nets, batch, inputs]`."""
+    out, states = [], []
+    for member in range(nets.num_nets):
+        value, mine = x[member], []
+        for number, (layer, module) in enumerate(
+            zip(nets.layers, modules_of(nets, member), strict=True)
+        ):
+            if layer.recurrent:
+                before = None if memory is None else memory[number][member]
+                value = module(value, before)
+                mine.append(value)
+            else:
+                value = torch.tanh(module(value)) if layer.hidden else module(value)
+        out.append(value)
+        states.append(mine)
+    return torch.stack(out), [torch.stack(layer) for layer in zip(*states, strict=True)]
+
+
+@pytest.mark.parametrize("batch", [1, 16])
+@pytest.mark.parametrize(
+    ("inputs", "hidden", "outputs"), [(32, (32,), 8), (1, (), 1), (5, (7, 3), 2)]
+)
+def test_batched_feedforward_equals_a_loop_of_modules(inputs, hidden, outputs, batch):
+    nets = FeedforwardStaticNets(9, inputs, outputs, hidden, key=root(1))
+    nets.mutate(root(5))  # biases too
+    x = torch.randn(9, batch, inputs, generator=torch.Generator().manual_seed(0))
+    out, memory = nets(x)
+    assert memory is None
+    assert torch.allclose(out, loop(nets, x)[0], atol=1e-5)
+
+
+def test_batched_recurrent_equals_a_loop_of_modules_over_time():
+    nets = RecurrentStaticNets(5, 4, 2, (12, 6), key=root(1))
+    nets.mutate(root(5))
+    steps = torch.randn(20, 5, 3, 4, generator=torch.Generator().manual_seed(0))
+    memory, states = None, None
+    for x in steps:
+        out, memory = nets(x, memory)
+        expected, states = loop(nets, x, states)
+        assert torch.allclose(out, expected, atol=1e-5)
+        assert all(torch.allclose(a, b, atol=1e-5) for a, b in zip(memory, states, strict=True))
+
+
+@pytest.mark.parametrize("kind", [FeedforwardStaticNets, RecurrentStaticNets])
+def test_rows_equal_the_batched_pass_whatever_the_batch(kind):
+    nets = kind(6, 10, 3, (8,), key=root(3))
+    nets.mutate(root(4))
+    x = np.random.default_rng(0).standard_normal((40, 10)).astype(np.float32)
+    x[::3] = 0.0
+    states = [np.random.default_rng(1).standard_normal((40, 8)).astype(np.float32)]
+    member = np.arange(40) % 6
+    whole, after = forward_rows(nets.flat, nets.layers, member, x, states)
+    for i in range(40):
+        one, _ = forward_rows(
+            nets.flat, nets.layers, member[i : i + 1], x[i : i + 1], [states[0][i : i + 1]]
+        )
+        assert np.array_equal(one[0], whole[i])
+        given = torch.from_numpy(x[i]).expand(6, 1, 10)
+        memory = [torch.from_numpy(states[0][i]).expand(6, 1, 8)]
+        out, _ = nets(given, memory) if kind is RecurrentStaticNets else nets(given)
+        assert np.allclose(out[member[i], 0].numpy(), whole[i], atol=1e-5)
+    assert len(after) == (1 if kind is RecurrentStaticNets else 0)
+
+
+def test_first_weights_have_the_variance_of_one_over_fan_in():
+    nets = FeedforwardStaticNets(200, 16, 4, (64,), key=root(2))
+    first, second = nets.layers
+    for layer, fan_in in ((first, 16), (second, 64)):
+        weights = nets.flat[:, layer.start : layer.own]
+        assert abs(weights.mean()) < 0.01
+        assert weights.var() == pytest.approx(1 / fan_in, rel=0.03)
+        assert not nets.flat[:, layer.bias : layer.stop].any()
+
+
+def test_zero_is_an_option():
+    assert not RecurrentStaticNets(3, 4, 2, (5,), zero=True).flat.any()
+
+
+def test_keys_give_normal_numbers():
+    numbers = np.empty((4, 50_000))
+    fill_normals(fold(root(9), np.arange(4)), 0, numbers)
+    assert abs(numbers.mean()) < 0.01
+    assert numbers.var() == pytest.approx(1.0, abs=0.01)
+    assert (np.abs(numbers) > 3).mean() == pytest.approx(0.0027, abs=0.0005)
+    assert abs(np.corrcoef(numbers)[0, 1]) < 0.01
+
+
+def test_mutation_moves_every_parameter_by_sigma_and_spares_the_elite():
+    nets = FeedforwardStaticNets(50, 6, 3, (10,), key=root(1), sigma=0.5)
+    before = nets.get_params()
+    nets.mutate(root(8), spare=2)
+    moved = nets.flat - before
+    assert not moved[:2].any()
+    assert (moved[2:] != 0).all()
+    assert moved[2:].std() == pytest.approx(0.5, rel=0.03)
+
+
+def test_a_member_mutates_alike_in_any_population():
+    few, many = (FeedforwardStaticNets(n, 3, 2, zero=True) for n in (2, 7))
+    few.mutate(root(1))
+    many.mutate(root(1))
+    assert np.array_equal(few.flat, many.flat[:2])
+
+
+def test_sigmas_of_its_own_mutate_and_scale_each_weight():
+    nets = FeedforwardStaticNets(200, 6, 3, (10,), zero=True, sigma=0.1, self_adaptive=True)
+    nets.sigmas[:, 0] = 5.0
+    nets.mutate(root(8))
+    assert (nets.sigmas[:, 1:] / 0.1 - 1).std() == pytest.approx(0.01, rel=0.05)
+    assert nets.flat[:, 0].std() == pytest.approx(5.0, rel=0.2)
+    assert nets.flat[:, 1:].std() == pytest.approx(0.1, rel=0.05)
+
+
+def test_parameters_go_out_and_in():
+    nets = RecurrentStaticNets(4, 3, 2, (5,), key=root(1))
+    params = nets.get_params()
+    assert params.shape == (4, 3 * 5 + 5 * 5 + 5 + 5 * 2 + 2)
+    other = RecurrentStaticNets(4, 3, 2, (5,), zero=True)
+    other.set_params(params)
+    x = torch.randn(4, 2, 3)
+    assert torch.equal(other(x)[0], nets(x)[0])
+    with pytest.raises(SettingsError) as caught:
+        other.set_params(params[:, 1:])
+    assert str(caught.value) == (
+        "These nets have 57 parameters each; what was given has shape (4, 56)."
+    )
+
+
+def test_inputs_of_a_wrong_shape_are_refused():
+    with pytest.raises(SettingsError) as caught:
+        FeedforwardStaticNets(4, 3, 2)(torch.zeros(4, 1, 5))
+    assert str(caught.value) == "Inputs have shape [4, batch, 3] here, not [4, 1, 5]."
+
+
+def test_ended_rows_forget_and_others_do_not():
+    nets = RecurrentStaticNets(2, 3, 2, (5,), key=root(1))
+    _, memory = nets(torch.ones(2, 3, 3))
+    done = np.array([[True, False, False], [False, False, True]])
+    after = nets.reset(memory, done)[0]
+    assert not after[torch.from_numpy(done)].any()
+    assert torch.equal(after[torch.from_numpy(~done)], memory[0][torch.from_numpy(~done)])
