@@ -103,6 +103,14 @@ class Play:
         return self._episode
 
     @property
+    def members(self) -> Ints:
+        """`[W, rows]`: which member of its policy's population plays a life that begins.
+
+        May be written; it counts for lives that begin from then on.
+        """
+        return self._members
+
+    @property
     def over(self) -> bool:
         """Whether every episode has been played to its end."""
         return bool(self._next[0] == self._next[1] and self._idle.all())
