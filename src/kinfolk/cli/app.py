@@ -19,6 +19,7 @@ from kinfolk.cli.export import export
 from kinfolk.cli.lists import policies, presets, runs, worlds
 from kinfolk.cli.play import play
 from kinfolk.cli.trace import replay_trace
+from kinfolk.cli.train import train_command
 from kinfolk.cli.warm import warm_command
 from kinfolk.core.errors import KinfolkError, suggestion
 
@@ -34,6 +35,7 @@ app = typer.Typer(
 )
 app.command("play")(play)
 app.command("eval")(eval_command)
+app.command("train")(train_command)
 app.command("worlds")(worlds)
 app.command("policies")(policies)
 app.command("runs")(runs)

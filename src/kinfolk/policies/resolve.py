@@ -28,6 +28,7 @@ from kinfolk.store.policy_file import find_policy, read_policy
 
 _PROBE = "kinfolk.testing.probe.policies"
 _SAVANNA = "kinfolk.policies.savanna"
+_NEURAL = "kinfolk.policies.neural.policy"
 
 POLICIES = Registry(
     "policy",
@@ -39,6 +40,10 @@ POLICIES = Registry(
             f"{_SAVANNA}.hunter:Hunter", "hunts prey, alone or in teams, in the savanna"
         ),
         "grazer": Entry(f"{_SAVANNA}.grazer:Grazer", "grazes and flees, in the savanna"),
+        "mlp": Entry(f"{_NEURAL}:Mlp", "a net of dense layers, to be trained"),
+        "conv": Entry(f"{_NEURAL}:Conv", "a net of small filters over the window, to be trained"),
+        "gru": Entry(f"{_NEURAL}:Gru", "a net that remembers, to be trained"),
+        "net": Entry(f"{_NEURAL}:Custom", "a torch module of your own: ?module=package.Net"),
         "probe-plain": Entry(f"{_PROBE}.plain:Plain", "a forager in plain Python, for the probe"),
         "probe-hoard": Entry(f"{_PROBE}.hoard:Hoard", "100 KB of memory per agent, for the probe"),
         "probe-gru": Entry(f"{_PROBE}.gru:Gru", "a small recurrent net, for the probe"),

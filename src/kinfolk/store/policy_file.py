@@ -7,7 +7,7 @@ the step of the best one.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -17,6 +17,7 @@ from safetensors.numpy import save
 
 from kinfolk.core.arrays import AnyArray, Arrays
 from kinfolk.core.errors import UsageError, suggestion
+from kinfolk.core.events import Artefact
 from kinfolk.store.files import read_bytes, saying, write_atomic
 
 _HEADER = "kinfolk_policy"
@@ -34,9 +35,23 @@ class PolicyFile(NamedTuple):
 
 def write_policy(path: Path, policy: PolicyFile) -> None:
     """Keep a policy in a file that `file:` names."""
+    write_atomic(path, _bytes(policy))
+
+
+def _bytes(policy: PolicyFile) -> bytes:
     about = {"class_path": policy.class_path, "settings": dict(policy.settings)}
     arrays = {name: np.ascontiguousarray(array) for name, array in policy.arrays.items()}
-    write_atomic(path, save(arrays, metadata={_HEADER: json.dumps(about, sort_keys=True)}))
+    return save(arrays, metadata={_HEADER: json.dumps(about, sort_keys=True)})
+
+
+def policy_artefacts(
+    slot: str, step: int, policy: PolicyFile, best: bool = False
+) -> Iterator[Artefact]:
+    """A slot's policy of some step as files of its run; `best` marks it as the best so far."""
+    folder = f"policies/{slot}"
+    yield Artefact(name=f"{folder}/{step:08d}.safetensors", data=_bytes(policy))
+    if best:
+        yield Artefact(name=f"{folder}/{_BEST}", data=f"{step}\n".encode())
 
 
 def read_policy(path: Path) -> PolicyFile:
