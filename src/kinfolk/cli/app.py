@@ -15,11 +15,13 @@ from typer.exceptions import TyperException
 from kinfolk.cli.bench import bench
 from kinfolk.cli.doctor import doctor
 from kinfolk.cli.evaluate import eval_command
+from kinfolk.cli.evolve import evolve
 from kinfolk.cli.export import export
 from kinfolk.cli.lists import policies, presets, runs, worlds
 from kinfolk.cli.play import play
 from kinfolk.cli.trace import replay_trace
 from kinfolk.cli.train import train_command
+from kinfolk.cli.view import view
 from kinfolk.cli.warm import warm_command
 from kinfolk.core.errors import KinfolkError, suggestion
 
@@ -44,7 +46,9 @@ app.command("doctor")(doctor)
 app.command("presets")(presets)
 app.command("warm")(warm_command)
 app.command("replay-trace")(replay_trace)
+app.command("view")(view)
 app.add_typer(export, name="export")
+app.add_typer(evolve, name="evolve")
 
 
 @app.callback()

@@ -8,6 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
+from kinfolk.cli.folders import fresh_folder
 from kinfolk.cli.show import JsonOption, print_json, progress
 from kinfolk.cli.slots import MapOption, SetOption, SlotOption, pairs, warn_of_idle_slots
 from kinfolk.cli.warm import warm
@@ -28,6 +29,9 @@ def eval_command(
     engine: Annotated[str, typer.Option(help="local, processes or ray.")] = "local",
     jobs: Annotated[int, typer.Option(help="Tasks at once.")] = 2,
     address: Annotated[str | None, typer.Option(help="Of a Ray cluster to join.")] = None,
+    replay: Annotated[
+        int | None, typer.Option(help="Record the first so many episodes, to be watched [0].")
+    ] = None,
     isolate: Annotated[
         str | None, typer.Option(help="Processes of their own: none, slot or agent [none].")
     ] = None,
@@ -56,7 +60,6 @@ def eval_command(
 ) -> None:
     """Play episodes of a line-up and say how each slot did."""
     from kinfolk.cli.evaluated import document, plot_populations, print_summary
-    from kinfolk.cli.runs import fresh_folder
     from kinfolk.core.settings import from_flags, merged, read
     from kinfolk.engines import make_engine
     from kinfolk.jobs.evaluate import Evaluate
@@ -73,6 +76,7 @@ def eval_command(
         "inherit_slot": inherit_slot,
         "episodes": episodes,
         "seed": seed,
+        "replays": replay,
         "isolate": _isolation(isolate, parallel_policy),
         "step_timeout": step_timeout,
         "on_failure": on_failure,
@@ -93,9 +97,9 @@ def eval_command(
         settings = read(Evaluate, run.about["settings"])
     else:
         settings = read(Evaluate, merged(read_settings(config) if config else {}, given))
+        _say_what_is_enforced(settings)
         try_out(settings)
         run = create(out or fresh_folder("evaluate"), "evaluate", settings.model_dump())
-    _say_what_is_enforced(settings)
     summary = list(run.events())[-1] if run.status == "done" else _play(run, settings, workers)
     if json:
         print_json(document(run, settings, summary))
@@ -104,6 +108,8 @@ def eval_command(
     if plot:
         plot_populations(settings)
     print(f"The run lies in {run.folder}")
+    if settings.replays:
+        print(f"Watch it: kinfolk view {run.folder}")
 
 
 def _isolation(isolate: str | None, parallel_policy: bool) -> str | None:
@@ -120,7 +126,8 @@ def try_out(settings: Any) -> None:
     from kinfolk.worlds import build as build_world
 
     trusted = [slot for slot in settings.slots if settings.is_trusted(slot)]
-    uris = {slot.id: slot.policy_uri for slot in trusted if slot.policy_uri is not None}
+    ours = [s for s in settings.slots if s in trusted or str(s.policy_uri).startswith("kin://")]
+    uris = {slot.id: slot.policy_uri for slot in ours if slot.policy_uri is not None}
     warm(settings.world, settings.world_settings, settings.preset, uris)
     spec = build_world(settings.world, settings.world_settings, 1, settings.preset).spec
     warn_of_idle_slots(settings.slot_ids, settings.table(spec))

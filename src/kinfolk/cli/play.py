@@ -6,10 +6,12 @@ import sys
 import textwrap
 import time
 from dataclasses import asdict
-from typing import Annotated
+from pathlib import Path
+from typing import Annotated, Any
 
 import typer
 
+from kinfolk.cli.folders import fresh_folder
 from kinfolk.cli.show import JsonOption, print_json, print_table
 from kinfolk.cli.slots import MapOption, SetOption, SlotOption, pairs, warn_of_idle_slots
 from kinfolk.cli.warm import warm
@@ -23,6 +25,10 @@ def play(
     rule: SetOption = [],  # noqa: B006
     seed: Annotated[int, typer.Option(min=0, help="Which game of chance.")] = 0,
     speed: Annotated[float, typer.Option(min=0.1, help="Ticks per second on a terminal.")] = 10.0,
+    record: Annotated[
+        bool, typer.Option("--record", help="Keep the game as a run, for `kinfolk view`.")
+    ] = False,
+    out: Annotated[Path | None, typer.Option(help="Folder for the recording.")] = None,
     json: JsonOption = False,
 ) -> None:
     """Play one game and watch it."""
@@ -40,11 +46,16 @@ def play(
     slots = [Slot(name, build(resolve(uri), game.spec)) for name, uri in lineup.items()]
     game.watch(True)
     loop = Play(game, slots, table, seed, range(1))
+    rules = {"world": world, "preset": preset, "world_settings": from_flags(rule), "seed": seed}
+    asked = {**rules, "slots": lineup, "slot_map": pairs("--map", mapping)}
+    kept = Recording(out or fresh_folder("play"), loop, asked) if record else None
     happenings, results = [], []
     watched = sys.stdout.isatty() and not json
     while not loop.over:
         results += loop.tick()
         happenings += game.happenings()
+        if kept:
+            kept.see(results)
         if watched:
             print(f"\x1b[2J\x1b[Htick {int(game.tick[0])}\n{game.picture(0)}", flush=True)
             time.sleep(1.0 / speed)
@@ -61,3 +72,38 @@ def play(
     )
     counted = [f"{name} {value:g}" for name, value in result.counters.items() if value]
     print(textwrap.fill(", ".join(counted), 100))
+    if kept:
+        print(f"Watch it again: kinfolk view {kept.folder}")
+
+
+class Recording:
+    """A game that is kept as a run while it is played."""
+
+    def __init__(self, folder: Path, loop: Any, asked: dict[str, Any]) -> None:
+        from kinfolk.evaluation.recorded import episode_name
+        from kinfolk.play.replay import Recorder
+        from kinfolk.store.run import create
+
+        self.folder = folder
+        self._run = create(folder, "play", asked)
+        self._run.start()
+        self._recorder = Recorder(loop, {**asked, "episode": 0})
+        self._name = episode_name(0)
+        self._write(self._recorder.begin(), more=False)
+
+    def see(self, results: list[Any]) -> None:
+        """Keep a tick; with the result, the end."""
+        data = self._recorder.see(last=bool(results))
+        if results:
+            data += self._recorder.end(results[0])
+        if data:
+            self._write(data, more=True)
+        if results:
+            self._run.finish()
+
+    def _write(self, data: bytes, more: bool) -> None:
+        from kinfolk.core.events import Artefact
+        from kinfolk.store.replay import FOLDER, SUFFIX
+
+        name = f"{FOLDER}/{self._name}{SUFFIX}"
+        self._run.keep_artefact(Artefact(name=name, data=data, more=more))

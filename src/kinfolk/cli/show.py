@@ -24,13 +24,15 @@ def print_table(title: str, headings: Sequence[str], rows: Iterable[Sequence[Any
     from rich.console import Console
     from rich.table import Table
 
-    table = Table(title=title, title_justify="left", box=box.SIMPLE_HEAD)
+    table = Table(box=box.SIMPLE_HEAD)
     for i, heading in enumerate(headings):
         table.add_column(heading, justify="left" if i == 0 else "right")
     for row in rows:
         table.add_row(*(str(cell) for cell in row))
     # Piped output has no width of its own; cut nothing that a script may look for.
     console = Console() if sys.stdout.isatty() else Console(width=100)
+    if title:
+        console.print(title, style="bold", highlight=False, markup=False)
     console.print(table)
 
 
@@ -56,10 +58,10 @@ def interval(estimate: Sequence[float]) -> str:
 def figures(estimate: Sequence[float]) -> str:
     """An interval with three digits, for measures of any size.
 
-    >>> figures((0.6534, 0.61, 0.7)), figures((734.2, 700.0, 761.0))
-    ('0.653 (0.61 to 0.7)', '734 (700 to 761)')
+    >>> figures((0.6534, 0.61, 0.7)), figures((5993.2, 700.0, 12345.6))
+    ('0.653 (0.61 to 0.7)', '5,993 (700 to 12,346)')
     """
-    mean, low, high = (f"{value:.3g}" for value in estimate)
+    mean, low, high = (f"{v:,.0f}" if abs(v) >= 100 else f"{v:.3g}" for v in estimate)
     return f"{mean} ({low} to {high})"
 
 

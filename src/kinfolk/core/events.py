@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from typing import Any, ClassVar, Protocol
 
 from kinfolk.core.arrays import Arrays
@@ -38,11 +38,29 @@ class Measured(Event):
 
 @dataclass(frozen=True, kw_only=True)
 class Snapshot:
-    """A moment a run can be resumed from: arrays, and notes of plain values."""
+    """A moment a run can be resumed from: arrays, and notes of plain values.
+
+    `documents` are files of text, by name, that tell people of this moment. Nothing is resumed
+    from them.
+    """
 
     step: int
     arrays: Arrays
     notes: Mapping[str, Any]
+    documents: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Artefact:
+    """A file that a run keeps beside its events, or the next piece of it.
+
+    `name` is a path within the run, such as `replays/game-00000.replay`. The first piece replaces
+    what was there; those with `more` go on where the last one ended, and can be read at once.
+    """
+
+    name: str
+    data: bytes
+    more: bool = False
 
 
 class Job(Protocol):
@@ -53,6 +71,6 @@ class Job(Protocol):
 
     def __call__(
         self, settings: Any, engine: Any, resume: Snapshot | None = None
-    ) -> Iterator[Event | Snapshot]:
+    ) -> Iterator[Event | Snapshot | Artefact]:
         """Run."""
         ...

@@ -8,6 +8,7 @@ that kernels are made from, and an edit means a new folder.
 from __future__ import annotations
 
 import hashlib
+import importlib
 import os
 import re
 import sys
@@ -19,6 +20,7 @@ from pathlib import Path
 from typing import Any, TypeVar, cast
 
 import numba
+import numba.extending
 from numba import config
 from numba.extending import register_jitable
 
@@ -31,7 +33,7 @@ _OWN = "kinfolk"
 _IMPORT = re.compile(
     r"^\s*(?:from|import)\s+(kinfolk(?:\.\w+)*)(?:\s+import\s+(\([^)]*\)|[^#\n]+))?", re.M
 )
-_MAKERS = ("kernel", "lean_kernel", "inline", "expanded")
+_MAKERS = ("kernel", "lean_kernel", "inline", "expanded", "by_address")
 _LOCK = threading.Lock()
 
 
@@ -52,6 +54,63 @@ def lean_kernel(function: F) -> F:
     compile what allocates.
     """
     return _compiled(function, _nrt=False)
+
+
+def compiled_for(function: Callable[..., Any], types: tuple[Any, ...]) -> Any:
+    """A lean kernel compiled at once, for arguments of numba's `types`; it returns a whole number.
+
+    One that stands in no file, such as an example in a document, is compiled without a cache.
+    """
+    make: Any = numba.njit
+    options = {"nogil": True, "error_model": "numpy", "boundscheck": BOUNDSCHECK, "_nrt": False}
+    signature = numba.types.int64(*types)
+    with _LOCK:
+        _config.CACHE_DIR = str(cache_folder(function.__module__.partition(".")[0]))
+        try:
+            return make(signature, cache=True, **options)(function)
+        except RuntimeError as error:
+            if "no locator" not in str(error):
+                raise
+            return make(signature, **options)(function)
+
+
+def type_of(example: Any) -> Any:
+    """What numba takes a value for."""
+    typeof: Any = numba.typeof
+    return typeof(example)
+
+
+def by_address(function: F) -> F:
+    """Let kernels call what lies at an address, the first argument; see `core.hooks`.
+
+    `function(address, state, *numbers)` is how it is done un-compiled. Numba's own first-class
+    functions do the same, but look up every function of a table at each call of a kernel.
+    """
+    if not COMPILED:
+        return function
+    numbers = function.__code__.co_argcount - 2
+    intrinsic: Any = numba.extending.intrinsic
+    whole = numba.types.int64
+
+    def lowered(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        ir = importlib.import_module("llvmlite.ir")
+        takes = [context.get_value_type(kind) for kind in signature.args[1:]]
+        kind = ir.FunctionType(context.get_value_type(whole), takes)
+        return builder.call(builder.inttoptr(args[0], kind.as_pointer()), args[1:])
+
+    if numbers == 1:
+
+        def typed(typing: Any, address: Any, state: Any, place: Any) -> Any:
+            del typing, address, place
+            return whole(whole, state, whole), lowered
+
+        return cast("F", intrinsic(typed))
+
+    def typed4(typing: Any, address: Any, state: Any, place: Any, a: Any, b: Any) -> Any:
+        del typing, address, place, a, b
+        return whole(whole, state, whole, whole, whole), lowered
+
+    return cast("F", intrinsic(typed4))
 
 
 def _compiled(function: F, **options: Any) -> F:

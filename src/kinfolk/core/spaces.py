@@ -80,13 +80,15 @@ class Group:
 class WorldSpec:
     """The face of a world: all that a policy may know before it plays.
 
-    `rows` is how many agents have a place at once; `max_ticks` when an episode is cut.
+    `rows` is how many agents have a place at once; `max_ticks` when an episode is cut; `rules` are
+    the numbers of its rules that players may know, such as prices and the size of the map.
     """
 
     world: str
     rows: int
     groups: tuple[Group, ...]
     max_ticks: int
+    rules: tuple[tuple[str, int], ...] = ()
 
     @cached_property
     def row_bytes(self) -> int:
@@ -123,6 +125,7 @@ class WorldSpec:
             world=data["world"],
             rows=data["rows"],
             max_ticks=data["max_ticks"],
+            rules=tuple((str(name), int(value)) for name, value in data.get("rules", ())),
             groups=tuple(
                 Group(
                     group["name"],

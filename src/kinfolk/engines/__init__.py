@@ -14,7 +14,9 @@ ENGINES = Registry(
     {
         "local": Entry("kinfolk.engines.local:Local", "in this process, one task after another"),
         "processes": Entry("kinfolk.engines.processes:Processes", "in worker processes"),
-        "ray": Entry("kinfolk.engines.ray_cluster:RayCluster", "on a Ray cluster, joined or started"),
+        "ray": Entry(
+            "kinfolk.engines.ray_cluster:RayCluster", "on a Ray cluster, joined or started"
+        ),
     },
 )
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import socket
 import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
@@ -11,11 +12,12 @@ from itertools import islice
 from typing import Any, Generic
 
 from kinfolk.core.errors import EngineError, SettingsError
-from kinfolk.engines.base import Handle, Item, Result, Value
 from kinfolk.core.scratch import Scratch
+from kinfolk.engines.base import Handle, Item, Result, Value
 
 ADDRESS = "RAY_ADDRESS"  # the variable in which Ray itself looks for a cluster
 _TRIES = 3
+_KNOCK_SECONDS = 5.0
 _AHEAD = 2  # batches handed out per job, so that no worker waits for the next
 _BATCH_SECONDS = 0.2  # a call costs 1 to 6 ms, so this keeps it below a few per cent
 _LARGEST_BATCH = 64
@@ -138,10 +140,12 @@ class RayCluster:
         if not ray.is_initialized():
             try:
                 ray.init(**self._how())
+            except EngineError:
+                raise
             except Exception as error:
                 self.close()
-                place = f"the cluster at {self._address}" if self._address else "a cluster here"
-                raise EngineError(f"Ray could not reach or start {place}: {error}") from error
+                place = f"join the cluster at {self._address}" if self._address else "start here"
+                raise EngineError(f"Ray could not {place}: {error}") from error
             self._connected_here = True
         self._ray = ray
         self._run = ray.remote(num_cpus=1, max_retries=_TRIES - 1)(run_batch)
@@ -149,6 +153,7 @@ class RayCluster:
     def _how(self) -> dict[str, Any]:
         quiet = {"log_to_driver": False, "logging_level": "ERROR", "configure_logging": False}
         if self._address:
+            knock(self._address)
             return {"address": self._address, **quiet}
         os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
         self._scratch = Scratch("ray-")
@@ -170,10 +175,26 @@ def run_batch(
     error: BaseException | None = None
     try:
         for item in items:
-            results.append(task(item))  # noqa: PERF401, those before an error count
+            results.append(task(item))
     except Exception as raised:
         error = raised
     return results, error, time.perf_counter() - start
+
+
+def knock(address: str) -> None:
+    """See that somebody is there: Ray itself ends the whole process where nobody is.
+
+    Raises:
+        EngineError: Nobody is.
+    """
+    host, colon, port = address.removeprefix("ray://").rpartition(":")
+    if not colon:
+        return  # a word that Ray knows, such as "auto"
+    try:
+        socket.create_connection((host, int(port)), timeout=_KNOCK_SECONDS).close()
+    except (OSError, ValueError) as error:
+        why = getattr(error, "strerror", None) or str(error)
+        raise EngineError(f"There is no Ray cluster at {address}: {why.lower()}.") from None
 
 
 def import_ray() -> Any:

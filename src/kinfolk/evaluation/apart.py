@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 import numpy as np
 
@@ -33,6 +34,19 @@ class _Unit:
     lives: dict[int, AnyArray] = field(default_factory=dict)  # by place, as they began
 
 
+class Counts(NamedTuple):
+    """Of guests: answers to old questions, characters printed, the most memory one has held."""
+
+    stale: int = 0
+    printed: int = 0
+    peak_megabytes: float = 0.0
+
+    def with_guest(self, guest: Guest) -> Counts:
+        """One more."""
+        peak = max(self.peak_megabytes, guest.peak_megabytes)
+        return Counts(self.stale + guest.stale, self.printed + guest.printed, peak)
+
+
 class Apart:
     """A slot in processes of its own. What it remembers lives there too."""
 
@@ -55,9 +69,9 @@ class Apart:
         self._circle = Circle(pool.nursery)
         self._rows: Rows | None = None
         self._asked: list[tuple[_Unit, slice]] = []
-        self.restarts = self.stale = self.printed = self.steps = self.processes = 0
+        self.restarts = self.steps = self.processes = 0
         self.seconds = 0.0
-        self.peak_megabytes = 0.0
+        self._counts = Counts()
 
     @property
     def memory(self) -> MemoryLayout:
@@ -65,13 +79,21 @@ class Apart:
         return {}
 
     @property
+    def counts(self) -> Counts:
+        """What was counted of all its processes so far."""
+        counts = self._counts
+        for unit in self._units.values():
+            counts = counts.with_guest(unit.guest) if unit.guest is not None else counts
+        return counts
+
+    @property
     def waited(self) -> list[float]:
         """Seconds from each question to its answer."""
         return self._circle.waited
 
-    def open(self) -> None:
+    def start_episode(self) -> None:
         """Begin an episode."""
-        self.ledger.open()
+        self.ledger.start_episode()
         for unit in self._units.values():
             unit.restarts, unit.down = 0, False
             unit.lives.clear()
@@ -201,7 +223,11 @@ class Apart:
         for guest, said in self._circle.gather(givers.values(), self._care.step_timeout):
             if isinstance(said, Trouble):  # its own agent will meet the same at its next question
                 givers = {p: other for p, other in givers.items() if other is not guest}
-        left = {p: guest.heirlooms[0].copy() for p, guest in givers.items() if guest.heirlooms is not None}
+        left = {
+            p: guest.heirlooms[0].copy()
+            for p, guest in givers.items()
+            if guest.heirlooms is not None
+        }
         for unit, row in parts:
             for side, parent in enumerate(row[PARENT_PLACES].tolist()):
                 row[PARENT_PLACES.start + side] = 1 + side if parent in givers else -1
@@ -254,7 +280,5 @@ class Apart:
         if guest is None:
             return
         self._circle.remove(guest)
-        self.stale += guest.stale
-        self.printed += guest.printed
-        self.peak_megabytes = max(self.peak_megabytes, guest.peak_megabytes)
+        self._counts = self._counts.with_guest(guest)
         self._pool.give_back(guest, sound and not guest.awaited)

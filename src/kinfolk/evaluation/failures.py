@@ -40,7 +40,8 @@ def explain(error: BaseException) -> tuple[str, str]:
         for frame, line in traceback.walk_tb(error.__traceback__)
         if not str(frame.f_globals.get("__name__", "")).startswith(_OURS)
     ]
-    return f"{type(error).__name__}: {error}", "\n".join(frames)
+    said = f": {error}" if str(error) else ""
+    return f"{type(error).__name__}{said}", "\n".join(frames)
 
 
 def fault_of(answer: AnyArray, shape: tuple[int, ...]) -> str:
@@ -68,7 +69,7 @@ class Ledger:
     def __post_init__(self) -> None:
         self._still = Noop(self.spec)
 
-    def open(self) -> None:
+    def start_episode(self) -> None:
         """A new episode."""
         self.failures, self.faults = [], Counter()
 
@@ -78,9 +79,7 @@ class Ledger:
         """Write a failure down."""
         who = f"Slot '{self.slot}'" + (f", agent {agent}" if agent != WHOLE_SLOT else "")
         sentence = f"{who}, tick {tick}: {what}."
-        failure = Failure(
-            self.slot, self.policy, agent, tick, cause, sentence, trace, restarted
-        )
+        failure = Failure(self.slot, self.policy, agent, tick, cause, sentence, trace, restarted)
         self.failures.append(failure)
         return failure
 

@@ -8,6 +8,7 @@ import random
 import socket
 import sys
 import time
+from contextlib import suppress
 from dataclasses import dataclass
 
 import numpy as np
@@ -101,7 +102,7 @@ class Guest:
         handle = anonymous_memory(size)
         self.wire = Wire(shape, handle)
         self.question = self.wire.header[QUESTION] = self._next_question()
-        self.stale = self.steps = 0
+        self.stale = self._printed_before = 0
         self.has_played = False
         self.heirlooms: AnyArray | None = None
         self.closed = False
@@ -132,8 +133,12 @@ class Guest:
 
     @property
     def printed(self) -> int:
-        """Characters that its policy printed, to nobody."""
-        return int(self.wire.header[PRINTED])
+        """Characters that its policy printed, to nobody, since it was taken."""
+        return int(self.wire.header[PRINTED]) - self._printed_before
+
+    def forget_counts(self) -> None:
+        """Somebody else takes it over."""
+        self.stale, self._printed_before = 0, int(self.wire.header[PRINTED])
 
     def post(self, kind: int, rows: AnyArray | None = None, seen: AnyArray | None = None) -> None:
         """Ask, and come back at once; if it has died, `gather` will find that."""
@@ -147,10 +152,8 @@ class Guest:
         header[KIND] = kind
         header[QUESTION] = self.question
         self.posted = time.perf_counter()
-        try:
+        with suppress(OSError):
             self._socket.send(b".")
-        except OSError:
-            pass
 
     def listen(self) -> Trouble | str | None:
         """Read one wake-up: trouble, "" for an answer, the fault of a faulty one, None for none."""

@@ -198,9 +198,7 @@ def _whole(actions: Any, shape: tuple[int, ...]) -> Ints:
 
 def place_bytes(layout: MemoryLayout) -> int:
     """How much a policy remembers of one life."""
-    return sum(
-        math.prod(cell.shape) * np.dtype(cell.dtype).itemsize for cell in layout.values()
-    )
+    return sum(math.prod(cell.shape) * np.dtype(cell.dtype).itemsize for cell in layout.values())
 
 
 def _pack(memory: dict[str, AnyArray], out: AnyArray) -> None:

@@ -56,9 +56,9 @@ class Together:
         """What the policy remembers."""
         return self._layout
 
-    def open(self) -> None:
+    def start_episode(self) -> None:
         """Begin an episode: a policy that failed in the last one is made anew."""
-        self.ledger.open()
+        self.ledger.start_episode()
         self._restarts, self._again = 0, False
         self._lives.clear()
         if self._policy is None:

@@ -80,12 +80,16 @@ def play_timed(match: Match) -> Played:
             break
         except NoMoreProcessesError as error:
             if match.care.strict or match.care.sandbox:
-                raise EngineError(f"{error} Nothing less is done under --strict or --sandbox.") from None
+                raise EngineError(
+                    f"{error} Nothing less is done under --strict or --sandbox."
+                ) from None
             slot, mode = next((s, m) for s, m in wanted.modes.items() if m in _LESS)
             modes = {**wanted.modes, slot: _LESS[mode]}
             wanted = replace(wanted, isolate_slots=modes)
             warnings.append(f"{error} Slot '{slot}' gets {_WORDS[_LESS[mode]]}.")
-    return Played(reports, timing_of(match.first, reports, time.perf_counter() - start, slots, warnings))
+    return Played(
+        reports, timing_of(match.first, reports, time.perf_counter() - start, slots, warnings)
+    )
 
 
 def _play(match: Match) -> tuple[list[EpisodeReport], dict[str, SlotTiming]]:
@@ -117,7 +121,7 @@ class Game:
         slots = [Slot(name, one) for name, one in zip(self.match.slots, self.kept, strict=True)]
         table = slot_table(self.world.spec, list(self.match.slots), self.match.slot_map)
         for one in self.kept:
-            one.open()
+            one.start_episode()
         return Play(
             self.world, slots, table, self.match.seed, episodes,
             inherit_slot=self.match.inherit_slot, lives=self.log,

@@ -19,9 +19,7 @@ _EXIT_SECONDS = 3.0
 _ROOM = 65536
 _MAIN = "from kinfolk.evaluation.nursery_process import main; main()"
 # Threads of libraries would be lost in the fork, and two busy ones per core are slower anyway.
-_ONE_THREAD = {
-    name: "1" for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
-}
+_ONE_THREAD = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
 # All that a shut-in policy learns of our environment.
 _HARMLESS = ("PATH", "PYTHONPATH", "LANG", "LC_ALL", "HOME", "XDG_CACHE_HOME", "COLUMNS")
 

@@ -39,6 +39,7 @@ class Pool:
             if guest.payload is payload and guest.capacity == capacity and guest.heirs == heirs:
                 self._idle.remove(guest)
                 self._out.add(guest)
+                guest.forget_counts()
                 return guest, False
         if len(self._out) >= self._care.max_processes:
             raise NoMoreProcessesError(

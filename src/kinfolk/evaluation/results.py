@@ -49,8 +49,25 @@ def to_arrays(results: Sequence[EpisodeReport]) -> tuple[dict[str, AnyArray], di
         values = [value for r in results for value in r.agents[name]]
         arrays[f"agents/{name}"] = np.array(values, dtype=kind)
     arrays["agents"] = np.array([len(r.agents["uid"]) for r in results], dtype=np.int64)
-    notes["failures"] = {str(i): [asdict(f) for f in r.failures] for i, r in enumerate(results) if r.failures}
+    notes["failures"] = {
+        str(i): [asdict(f) for f in r.failures] for i, r in enumerate(results) if r.failures
+    }
     notes["faults"] = {str(i): r.faults for i, r in enumerate(results) if r.faults}
+    return arrays, notes
+
+
+def joined(
+    before: tuple[Arrays, Mapping[str, Any]] | None, after: tuple[Arrays, Mapping[str, Any]]
+) -> tuple[dict[str, AnyArray], dict[str, Any]]:
+    """Two parts laid down by `to_arrays` as one; names are those of both."""
+    if before is None:
+        return dict(after[0]), dict(after[1])
+    offset = len(before[0]["episode"])
+    arrays = {name: np.concatenate([before[0][name], part]) for name, part in after[0].items()}
+    notes = dict(after[1])
+    for name in ("failures", "faults"):
+        moved = {str(int(i) + offset): told for i, told in after[1][name].items()}
+        notes[name] = {**before[1][name], **moved}
     return arrays, notes
 
 

@@ -44,13 +44,7 @@ _SUMMARY = _table(
         "kind": {"const": "evaluated"},
         "episodes": _COUNT,
         "ticks": _ESTIMATE,
-        **{
-            name: _ESTIMATES
-            for name in (
-                "returns", "lives", "reward_per_tick", "measures", "return_per_life",
-                "group_returns", "win_rate", "differences",
-            )
-        },
+        **dict.fromkeys(("returns", "lives", "reward_per_tick", "measures", "return_per_life", "group_returns", "win_rate", "differences"), _ESTIMATES),
         "failures": _COUNT,
         "faults": _COUNT,
     }

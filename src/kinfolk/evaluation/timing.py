@@ -41,9 +41,7 @@ class SlotTiming:
             float(np.percentile(waited, 99)),
             slot.processes,
             slot.restarts,
-            slot.stale,
-            slot.printed,
-            slot.peak_megabytes,
+            *slot.counts,
         )
 
 

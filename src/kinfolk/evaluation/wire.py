@@ -10,6 +10,7 @@ import fcntl
 import mmap
 import os
 import sys
+from contextlib import suppress
 from dataclasses import dataclass
 from multiprocessing.shared_memory import SharedMemory
 from typing import Any
@@ -105,10 +106,8 @@ class Wire:
         del self.rows, self.actions, self.observations
         self.header.release()
         self._text.release()
-        try:
+        with suppress(BufferError):  # a view is alive somewhere; it goes with the last of them
             self._map.close()
-        except BufferError:
-            pass  # a view is alive somewhere; it goes with the last of them
 
 
 def lay_rows(rows: Rows, keys: Ints) -> AnyArray:

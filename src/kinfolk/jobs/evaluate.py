@@ -8,13 +8,14 @@ from typing import Any, ClassVar
 
 from pydantic import Field
 
-from kinfolk.core.events import Event, Measured, Snapshot
+from kinfolk.core.events import Artefact, Event, Measured, Snapshot
 from kinfolk.core.settings import read
 from kinfolk.engines.base import Engine
 from kinfolk.evaluation.care import Care
 from kinfolk.evaluation.match import Match, play_timed
 from kinfolk.evaluation.pool import no_guests_left
-from kinfolk.evaluation.results import EpisodeReport, from_arrays, to_arrays
+from kinfolk.evaluation.recorded import record_episode
+from kinfolk.evaluation.results import EpisodeReport, from_arrays, joined, to_arrays
 from kinfolk.evaluation.summary import Estimate, Summary, summarise
 from kinfolk.play.lineup import Lineup
 from kinfolk.play.slots import Isolate, PolicySlot
@@ -31,6 +32,7 @@ class Evaluate(Lineup, Care):
     seed: int = Field(default=0, ge=0)
     # How many episodes make a task. Not the number of workers, so that it changes nothing.
     chunk: int = Field(default=10, ge=1)
+    replays: int = Field(default=0, ge=0)  # so many of the first episodes are recorded
     isolate: Isolate = "none"
 
     def is_trusted(self, slot: PolicySlot) -> bool:
@@ -120,24 +122,30 @@ def matches(settings: Evaluate, first: int) -> Iterator[Match]:
 
 def evaluate(
     settings: Evaluate, engine: Engine, resume: Snapshot | None = None
-) -> Iterator[Event | Snapshot]:
-    """Yield every episode in order, a snapshot after each chunk, and the summary at the end."""
-    played: list[EpisodeReport] = []
-    if resume is not None:
-        played = from_arrays(resume.arrays, resume.notes)
+) -> Iterator[Event | Snapshot | Artefact]:
+    """Yield every episode in order, a snapshot after each chunk, and the summary at the end.
+
+    Replays come first, so that there is something to watch while the rest is played.
+    """
+    played = None if resume is None else (resume.arrays, resume.notes)
     with no_guests_left():
-        for found in engine.map(play_timed, matches(settings, len(played))):
+        for episode in range(min(settings.replays, settings.episodes) if resume is None else 0):
+            yield from record_episode(next(matches(settings, 0)), episode)
+        for found in engine.map(play_timed, matches(settings, resume.step if resume else 0)):
             for report in found.reports:
                 facts = report.facts()
                 yield EpisodePlayed(step=facts.pop("episode"), **facts)
             timing = asdict(found.timing)
             yield MatchTimed(step=timing.pop("first"), **timing)
-            played += found.reports
-            arrays, notes = to_arrays(played)
-            yield Snapshot(step=len(played), arrays=arrays, notes=notes)
-    yield Evaluated(step=settings.episodes, **summary_of(settings, played)._asdict())
+            # Kept as arrays: a thousand episodes as objects would take a hundred times the room.
+            arrays, notes = played = joined(played, to_arrays(found.reports))
+            yield Snapshot(step=len(arrays["episode"]), arrays=arrays, notes=notes)
+    assert played is not None  # there is at least one episode
+    yield Evaluated(step=settings.episodes, **summary_of(settings, from_arrays(*played))._asdict())
 
 
 def summary_of(settings: Evaluate, played: list[EpisodeReport]) -> Summary:
     """What the episodes say together."""
-    return summarise(played, settings.slot_ids, lambda *columns: measures_of(settings.world, *columns))
+    return summarise(
+        played, settings.slot_ids, lambda *columns: measures_of(settings.world, *columns)
+    )

@@ -7,6 +7,7 @@ two ticks the last observations of ended lives and episodes can still be read.
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -49,7 +50,7 @@ class EpisodeResult:
 
 
 class Play:
-    """Plays the episodes `first` to `last - 1` of `seed` on a batch of worlds.
+    """Plays some episodes of `seed` on a batch of worlds.
 
     Episodes are handed to worlds as these become free; which world plays which has no effect.
 
@@ -58,7 +59,8 @@ class Play:
         slots: Who plays.
         table: `[groups, rows]`, which slot plays whom; see `slot_table`.
         seed: Where all chance comes from.
-        episodes: Their numbers; a range without steps.
+        episodes: Their numbers. With as many worlds, each plays the one in its place; then a
+            number may stand twice, such as for two line-ups on the same map.
         members: `[worlds, rows]`, which member of its policy's population plays a row.
         inherit_slot: A newborn is played by its first parent's slot, not by its group's.
         lives: Where every life is written down when it ends, if anybody wants to know.
@@ -70,7 +72,7 @@ class Play:
         slots: Sequence[Slot],
         table: Ints,
         seed: int,
-        episodes: range,
+        episodes: Sequence[int],
         members: Ints | None = None,
         inherit_slot: bool = False,
         lives: LifeLog | None = None,
@@ -95,7 +97,8 @@ class Play:
         self._episode = np.full(world.worlds, -1, dtype=np.int64)
         self._episode_key = np.zeros(world.worlds, dtype=np.int64)
         self._idle = np.ones(world.worlds, dtype=np.bool_)  # plays no episode at the moment
-        self._next = np.array([episodes.start, max(episodes.start, episodes.stop)], dtype=np.int64)
+        self._numbers = np.array(episodes, dtype=np.int64)
+        self._next = np.array([0, len(self._numbers)], dtype=np.int64)
 
     @property
     def episode(self) -> Ints:
@@ -148,7 +151,7 @@ class Play:
         waiting = np.flatnonzero(self._idle)[: int(self._next[1] - self._next[0])]
         if not len(waiting):
             return
-        self._episode[waiting] = self._next[0] + np.arange(len(waiting))
+        self._episode[waiting] = self._numbers[self._next[0] :][: len(waiting)]
         self._next[0] += len(waiting)
         for world in waiting:
             self._episode_key[world] = episode_key(self.seed, int(self._episode[world]))
@@ -258,11 +261,10 @@ class Play:
 
 
 def play_episodes(play: Play) -> Iterator[EpisodeResult]:
-    """Play to the end, yielding results in the order of the episodes' numbers."""
+    """Play to the end, yielding results in the order in which the episodes were given."""
     waiting: dict[int, EpisodeResult] = {}
-    due = int(play._next[0])
+    due = deque(play._numbers[play._next[0] :].tolist())
     while not play.over:
         waiting |= {result.episode: result for result in play.tick()}
-        while due in waiting:
-            yield waiting.pop(due)
-            due += 1
+        while due and due[0] in waiting:
+            yield waiting.pop(due.popleft())

@@ -29,6 +29,7 @@ from kinfolk.store.policy_file import find_policy, read_policy
 _PROBE = "kinfolk.testing.probe.policies"
 _SAVANNA = "kinfolk.policies.savanna"
 _NEURAL = "kinfolk.policies.neural.policy"
+_LINEUPS = "kinfolk.policies.cogsguard.lineups"
 
 POLICIES = Registry(
     "policy",
@@ -40,6 +41,14 @@ POLICIES = Registry(
             f"{_SAVANNA}.hunter:Hunter", "hunts prey, alone or in teams, in the savanna"
         ),
         "grazer": Entry(f"{_SAVANNA}.grazer:Grazer", "grazes and flees, in the savanna"),
+        "roles": Entry(
+            f"{_LINEUPS}:LineUp", "roles by count, as ?miner=4&scrambler=2, in CogsGuard"
+        ),
+        "smart": Entry(f"{_LINEUPS}:Smart", "changes among the seeded roles of CogsGuard"),
+        "role/NAME": Entry(f"{_LINEUPS}:OneRole", "one role for all, such as role/BaseMiner"),
+        "behavior/NAME": Entry(
+            f"{_LINEUPS}:OneBehavior", "one behaviour for all, such as behavior/explore"
+        ),
         "mlp": Entry(f"{_NEURAL}:Mlp", "a net of dense layers, to be trained"),
         "conv": Entry(f"{_NEURAL}:Conv", "a net of small filters over the window, to be trained"),
         "gru": Entry(f"{_NEURAL}:Gru", "a net that remembers, to be trained"),
@@ -50,6 +59,9 @@ POLICIES = Registry(
         "probe-members": Entry(f"{_PROBE}.members:Members", "a population of nets, for the probe"),
     },
 )
+# Families of policies: `kin://role/BaseMiner` is the entry `role/NAME` with that name.
+_FAMILY = "{}/NAME"
+_ALIASES = {"metta://policy/role_py": "kin://roles"}  # how users of the earlier system write it
 _FORMS = (
     "kin://NAME or class:package.module.Class, each with ?key=value (weights=FILE), "
     "file:POLICY.safetensors or run:RUN[/SLOT][@best|@latest|@STEP]"
@@ -84,9 +96,15 @@ def resolve(
     body, _, query = uri.partition("?")
     asked = {key: plain_value(value) for key, value in parse_qsl(query, keep_blank_values=True)}
     asked |= settings or {}
+    body = _ALIASES.get(body, body)
     scheme, _, name = body.partition(":")
     if body.startswith("kin://"):
-        return _with_weights(POLICIES.entry(unquote(body[len("kin://") :])).path, asked)
+        family, slash, member = unquote(body[len("kin://") :]).partition("/")
+        if slash and _FAMILY.format(family) in POLICIES:
+            family, asked = _FAMILY.format(family), {"name": member, **asked}
+        elif slash:
+            family = f"{family}/{member}"
+        return _with_weights(POLICIES.entry(family).path, asked)
     if scheme == "class":
         return resolve_class(name, asked, trusted)
     if scheme in ("file", "run"):
@@ -96,23 +114,7 @@ def resolve(
     raise UsageError(f"'{uri}' is not a policy. Write {_FORMS}.")
 
 
-def class_of(resolved: ResolvedPolicy) -> Callable[..., Policy]:
-    """The class of a policy, which is known to take the settings given.
-
-    Raises:
-        SettingsError: It does not take them.
-    """
-    kind: Callable[..., Policy] = load_path(resolved.class_path)
-    try:
-        inspect.signature(kind).bind(None, **resolved.settings)
-    except TypeError as error:
-        raise SettingsError(f"{resolved.class_path} cannot be made so: {error}.") from None
-    return kind
-
-
-def resolve_class(
-    path: str, settings: Mapping[str, Any], trusted: bool = True
-) -> ResolvedPolicy:
+def resolve_class(path: str, settings: Mapping[str, Any], trusted: bool = True) -> ResolvedPolicy:
     """A class of anybody's, by its import path."""
     if trusted:
         load_path(path)
@@ -127,6 +129,20 @@ def _with_weights(path: str, settings: Mapping[str, Any]) -> ResolvedPolicy:
     weights = settings.get("weights")
     others = {key: value for key, value in settings.items() if key != "weights"}
     return ResolvedPolicy(path, others, {} if weights is None else read_arrays(Path(str(weights))))
+
+
+def class_of(resolved: ResolvedPolicy) -> Callable[..., Policy]:
+    """The class of a policy, which is known to take the settings given.
+
+    Raises:
+        SettingsError: It does not take them.
+    """
+    kind: Callable[..., Policy] = load_path(resolved.class_path)
+    try:
+        inspect.signature(kind).bind(None, **resolved.settings)
+    except TypeError as error:
+        raise SettingsError(f"{resolved.class_path} cannot be made so: {error}.") from None
+    return kind
 
 
 def build(resolved: ResolvedPolicy, spec: WorldSpec) -> Policy:

@@ -89,3 +89,16 @@ def _sync_folder(folder: Path) -> None:
             os.fsync(handle)
         finally:
             os.close(handle)
+
+
+def inside(folder: Path, *names: str) -> Path:
+    """The path of something in a folder; names come from outside and may not lead out of it.
+
+    Raises:
+        UsageError: A name is no plain name, or leads elsewhere through a link.
+    """
+    path = folder.joinpath(*names)
+    plain = all(name not in ("", ".", "..") and not set(name) & set("/\\\0") for name in names)
+    if not plain or path.resolve() != folder.resolve().joinpath(*names):
+        raise UsageError(f"There is no {'/'.join(names)!r} here.")
+    return path

@@ -34,6 +34,14 @@ def read_events(folder: Path) -> Iterator[dict[str, Any]]:
             yield from _parse_lines(plain.read_bytes(), plain, 1)
 
 
+def size_of_events(folder: Path) -> int:
+    """How many bytes of events there are: it changes whenever there are more."""
+    for path in (folder / PACKED, folder / PLAIN):
+        if path.exists():
+            return path.stat().st_size
+    return 0
+
+
 def follow(folder: Path, over: Callable[[], bool], pause: float = 0.05) -> Iterator[dict[str, Any]]:
     """Events as they are written, until `over()` says that no more will come.
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from kinfolk.core.events import Event, Measured, Snapshot
+from kinfolk.core.events import Artefact, Event, Measured, Snapshot
 from kinfolk.store.run import Run
 
-Stream = Iterator[Event | Snapshot]
+Stream = Iterator[Event | Snapshot | Artefact]
 
 
 def keep(run: Run, job: Callable[[Snapshot | None], Stream]) -> Iterator[Event]:
@@ -20,12 +20,14 @@ def keep(run: Run, job: Callable[[Snapshot | None], Stream]) -> Iterator[Event]:
         for item in job(run.start()):
             if isinstance(item, Snapshot):
                 run.checkpoint(item)
-                continue
-            if isinstance(item, Measured):
-                run.measure(item)
+            elif isinstance(item, Artefact):
+                run.keep_artefact(item)
             else:
-                run.append(item)
-            yield item
+                if isinstance(item, Measured):
+                    run.measure(item)
+                else:
+                    run.append(item)
+                yield item
         run.finish()
     finally:
         run.close()

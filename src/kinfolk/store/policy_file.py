@@ -6,21 +6,17 @@ the step of the best one.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import numpy as np
-from safetensors import SafetensorError, safe_open
-from safetensors.numpy import save
-
-from kinfolk.core.arrays import AnyArray, Arrays
+from kinfolk.core.arrays import Arrays
 from kinfolk.core.errors import UsageError, suggestion
 from kinfolk.core.events import Artefact
-from kinfolk.store.files import read_bytes, saying, write_atomic
+from kinfolk.store.arrays import described, read_described, write_described
+from kinfolk.store.files import read_bytes, write_atomic
 
-_HEADER = "kinfolk_policy"
+_HEADER = "policy"
 _BEST = "best"
 RUNS = Path("runs")
 
@@ -35,23 +31,22 @@ class PolicyFile(NamedTuple):
 
 def write_policy(path: Path, policy: PolicyFile) -> None:
     """Keep a policy in a file that `file:` names."""
-    write_atomic(path, _bytes(policy))
-
-
-def _bytes(policy: PolicyFile) -> bytes:
-    about = {"class_path": policy.class_path, "settings": dict(policy.settings)}
-    arrays = {name: np.ascontiguousarray(array) for name, array in policy.arrays.items()}
-    return save(arrays, metadata={_HEADER: json.dumps(about, sort_keys=True)})
+    write_described(path, policy.arrays, _about(policy))
 
 
 def policy_artefacts(
     slot: str, step: int, policy: PolicyFile, best: bool = False
 ) -> Iterator[Artefact]:
-    """A slot's policy of some step as files of its run; `best` marks it as the best so far."""
+    """What `keep_policy` writes, as files for the run of a job that opens none."""
     folder = f"policies/{slot}"
-    yield Artefact(name=f"{folder}/{step:08d}.safetensors", data=_bytes(policy))
+    data = described(policy.arrays, _about(policy))
+    yield Artefact(name=f"{folder}/{step:08d}.safetensors", data=data)
     if best:
         yield Artefact(name=f"{folder}/{_BEST}", data=f"{step}\n".encode())
+
+
+def _about(policy: PolicyFile) -> dict[str, Any]:
+    return {_HEADER: {"class_path": policy.class_path, "settings": dict(policy.settings)}}
 
 
 def read_policy(path: Path) -> PolicyFile:
@@ -60,21 +55,7 @@ def read_policy(path: Path) -> PolicyFile:
     Raises:
         UsageError: There is no such file, it is damaged, or it holds weights without a policy.
     """
-    if not path.exists():
-        raise UsageError(f"There is no file {path}.")
-    arrays: dict[str, AnyArray] = {}
-    try:
-        with saying(f"{path} could not be read"), safe_open(path, framework="numpy") as file:
-            header = (file.metadata() or {}).get(_HEADER)
-            arrays = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118, not a dict
-    except SafetensorError as error:
-        raise UsageError(f"{path} is cut short or damaged: {error}.") from None
-    if header is None:
-        raise UsageError(
-            f"{path} holds weights and does not say of what policy. "
-            f"Write class:package.module.Class?weights={path}."
-        )
-    about = json.loads(header)
+    arrays, about = read_described(path, _HEADER)
     return PolicyFile(about["class_path"], about["settings"], arrays)
 
 
@@ -111,7 +92,9 @@ def find_policy(text: str) -> Path:
         return steps[max(steps)]
     if not moment.isdecimal() or int(moment) not in steps:
         known = [str(step) for step in sorted(steps)]
-        raise UsageError(f"Slot '{slot}' of {run} has no step '{moment}'.{suggestion(moment, known)}")
+        raise UsageError(
+            f"Slot '{slot}' of {run} has no step '{moment}'.{suggestion(moment, known)}"
+        )
     return steps[int(moment)]
 
 

@@ -10,20 +10,24 @@ import fcntl
 import gzip
 import json
 import os
+import time
 from collections.abc import Iterator, Mapping
 from importlib.metadata import version
 from pathlib import Path
 from typing import IO, Any
 
 from kinfolk.core.errors import DamagedRunError, StoreError, UsageError, suggestion
-from kinfolk.core.events import Event, Measured, Snapshot
+from kinfolk.core.events import Artefact, Event, Measured, Snapshot
 from kinfolk.store.checkpoint import load_snapshot, save_snapshot
+from kinfolk.store.documents import write_kept
 from kinfolk.store.files import UNFINISHED, saying, write_atomic
 from kinfolk.store.journal import PACKED, PLAIN, read_events
 
 FORMAT = 1
 KEPT_CHECKPOINTS = 3
 TIMINGS = "timings.jsonl"
+KEPT_DOCUMENTS = 3  # earlier versions of each
+LOCK_PATIENCE = 0.5  # seconds; whoever looks at `status` holds the lock for a moment
 
 
 class Run:
@@ -115,6 +119,9 @@ class Run:
     def checkpoint(self, snapshot: Snapshot) -> None:
         """Write a snapshot; a run resumed from it repeats nothing and skips nothing."""
         file = self._writing()
+        # Documents first: after the checkpoint nobody would write those of this moment again.
+        for name, text in snapshot.documents.items():
+            write_kept(self.folder / name, text, KEPT_DOCUMENTS)
         with saying(f"{self.folder / PLAIN} could not be written", "The run can be resumed."):
             os.fsync(file.fileno())
             size = os.fstat(file.fileno()).st_size
@@ -123,6 +130,21 @@ class Run:
         with saying(f"Old checkpoints of {self.folder} could not be removed"):
             for old in self.checkpoints()[:-KEPT_CHECKPOINTS]:
                 old.unlink()
+
+    def keep_artefact(self, piece: Artefact) -> None:
+        """Write a file of the run, or the next piece of one; others can read it at once."""
+        self._writing()
+        path = self.folder / piece.name
+        if not path.resolve().is_relative_to(self.folder.resolve()):
+            raise StoreError(f"An artefact must lie in its run; '{piece.name}' does not.")
+        if not piece.more:
+            write_atomic(path, piece.data)
+            return
+        with (
+            saying(f"{path} could not be written", "The run can be resumed."),
+            path.open("ab") as file,
+        ):
+            file.write(piece.data)
 
     def finish(self) -> None:
         """Pack the events: the run is done."""
@@ -142,13 +164,17 @@ class Run:
     def _take_lock(self) -> None:
         with saying(f"{self.folder} could not be locked"):
             self._lock = (self.folder / "lock").open("ab")
-            try:
-                fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError:
-                self.close()
-                raise StoreError(
-                    f"The run {self.folder} is being written by another process."
-                ) from None
+            until = time.monotonic() + LOCK_PATIENCE
+            while True:
+                try:
+                    fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                    return
+                except BlockingIOError:
+                    if time.monotonic() > until:
+                        break
+                time.sleep(0.01)
+        self.close()
+        raise StoreError(f"The run {self.folder} is being written by another process.")
 
     def _sweep(self) -> None:
         """Remove what a writer that was killed left half-written. Only with the lock held."""

@@ -7,12 +7,13 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from kinfolk.core.events import Event, Measured, Snapshot
+from kinfolk.core.events import Artefact, Event, Measured, Snapshot
 
-Start = Callable[[Snapshot | None], Iterator[Event | Snapshot]]
+Item = Event | Snapshot | Artefact
+Start = Callable[[Snapshot | None], Iterator[Item]]
 
 
-def lines(items: list[Event | Snapshot]) -> list[str]:
+def lines(items: list[Item]) -> list[str]:
     """The events among `items`, as they would be written; what holds a clock is left out."""
     return [
         item.to_line()

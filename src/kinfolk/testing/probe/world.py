@@ -14,8 +14,10 @@ from kinfolk.testing.probe.settings import Probe
 from kinfolk.testing.probe.state import GRAZER, HAPPENINGS, HUNTER, empty_state
 from kinfolk.worlds.base import Happening, check_actions, put_snapshot, take_snapshot
 from kinfolk.worlds.batch import Batch, check_batch
+from kinfolk.worlds.scene import Layer, Scene, Shown, Trait
 
 COUNTERS = ("births", "deaths", "blocked", "grown", "spent", "lost")
+MOST_SHOWN = 15  # meals on a cell that can be told apart when looking
 
 
 class ProbeWorld(Batch):
@@ -98,6 +100,29 @@ class ProbeWorld(Batch):
             lines.append("".join(str(min(n, 9)) if n else " " for n in counts))
         lines.append("".join("*" if meal else "." for meal in s.food[world]))
         return "\n".join(lines)
+
+    @property
+    def scene(self) -> Scene:
+        """The ring unrolled into one line."""
+        return Scene(
+            height=1,
+            width=self.settings.cells,
+            layers=(
+                Layer("kind", "code", ("ground", "grass")),
+                Layer("amount", "amount", most=MOST_SHOWN),
+            ),
+            traits=(Trait("energy", most=self.settings.birth_energy), Trait("age")),
+            sight=observe.RADIUS,
+            series=("meals/food",),
+        )
+
+    def show(self, world: int) -> Shown:
+        """One ring as it is now."""
+        s = self._state
+        food = np.minimum(s.food[world], MOST_SHOWN)
+        cells = np.stack([food > 0, food]).astype(np.uint8)
+        traits = np.stack([s.energy[world], s.age[world]])
+        return Shown(cells, s.cell[world].copy(), traits, np.array([float(food.sum())]))
 
     def snapshot(self) -> dict[str, Any]:
         """The whole state, copied."""

@@ -26,9 +26,12 @@ from kinfolk.core.spaces import Field, Group, Head, WorldSpec
 from kinfolk.worlds.cogsguard.codes import (
     BODY,
     ELEMENTS,
+    EXTRACTOR,
     GEAR,
     GEAR_SHIFT,
     GEARS,
+    HUB,
+    JUNCTION,
     KIND_MASK,
     KINDS,
     MOVES,
@@ -65,7 +68,26 @@ def spec_of(given: Cogsguard) -> WorldSpec:
     heads = (Head("move", MOVES), Head("vibe", VIBES))
     names = ["cogs"] if given.teams == 1 else [f"cogs_{team}" for team in range(given.teams)]
     groups = tuple(Group(name, fields, heads) for name in names)
-    return WorldSpec("cogsguard", given.teams * given.rows_per_team, groups, given.max_steps)
+    rows = given.teams * given.rows_per_team
+    return WorldSpec("cogsguard", rows, groups, given.max_steps, public_rules(given))
+
+
+def public_rules(given: Cogsguard) -> tuple[tuple[str, int], ...]:
+    """What players know of the rules: every setting that is a number, and how large maps are.
+
+    Nothing here tells one game from another with the same settings.
+    """
+    height, width = given.shape
+    drawing = given.drawing
+    junctions, extractors = given.junctions[1], len(ELEMENTS) * (given.extractors[1] + given.teams)
+    if drawing is not None:
+        kind = drawing.kind
+        junctions = int((kind == JUNCTION).sum())
+        extractors = int(((kind >= EXTRACTOR) & (kind < HUB)).sum())
+    plain = {name: value for name, value in given.model_dump().items() if isinstance(value, int)}
+    plain |= {"height": height, "width": width, "edition_a": given.edition == "A"}
+    plain |= {"most_junctions": junctions, "most_extractors": extractors}
+    return tuple((name, int(value)) for name, value in sorted(plain.items()))
 
 
 def decode(window: npt.NDArray[np.uint16]) -> dict[str, AnyArray]:

@@ -11,7 +11,7 @@ from kinfolk.core.arrays import Arrays, Bytes, Floats, Ints
 from kinfolk.core.errors import ContractError, SettingsError
 from kinfolk.worlds.base import Happening, check_actions, put_snapshot, take_snapshot
 from kinfolk.worlds.batch import Batch, check_batch
-from kinfolk.worlds.cogsguard import episode, founding, layout, maps, observe, picture
+from kinfolk.worlds.cogsguard import episode, founding, layout, maps, observe, picture, scene
 from kinfolk.worlds.cogsguard.codes import ELEMENTS, GEARS, STATISTICS, TEAM_STATISTICS
 from kinfolk.worlds.cogsguard.log import (
     BIRTH,
@@ -28,6 +28,7 @@ from kinfolk.worlds.cogsguard.presets import DESCRIPTIONS, PRESETS
 from kinfolk.worlds.cogsguard.rules import rules_of
 from kinfolk.worlds.cogsguard.settings import Cogsguard
 from kinfolk.worlds.cogsguard.state import State, empty_state
+from kinfolk.worlds.scene import Scene, Shown
 
 # Worlds that go through the phases of a tick together: they should stay in a core's cache.
 _BLOCK = 64
@@ -188,6 +189,15 @@ class CogsguardWorld(Batch):
     def picture(self, world: int) -> str:
         """One world as text, with the symbols of drawn maps."""
         return picture.picture(self._state, self._rules, world)
+
+    @property
+    def scene(self) -> Scene:
+        """What `show` shows."""
+        return scene.scene_of(self.settings, tuple(group.name for group in self._spec.groups))
+
+    def show(self, world: int) -> Shown:
+        """One world as it is now, to be looked at."""
+        return scene.show(self._state, self._rules, world)
 
     def snapshot(self) -> dict[str, Any]:
         """The whole state, copied."""

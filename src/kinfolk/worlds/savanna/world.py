@@ -11,7 +11,7 @@ from kinfolk.core.arrays import Arrays, Bytes, Floats, Ints
 from kinfolk.core.errors import ContractError
 from kinfolk.worlds.base import Happening, check_actions, put_snapshot, take_snapshot
 from kinfolk.worlds.batch import Batch, check_batch
-from kinfolk.worlds.savanna import episode, founding, layout, observe
+from kinfolk.worlds.savanna import episode, founding, layout, observe, scene
 from kinfolk.worlds.savanna.log import HAPPENINGS, empty_log
 from kinfolk.worlds.savanna.measures import measures
 from kinfolk.worlds.savanna.presets import DESCRIPTIONS, PRESETS
@@ -27,6 +27,7 @@ from kinfolk.worlds.savanna.state import (
     empty_state,
     with_room,
 )
+from kinfolk.worlds.scene import Scene, Shown
 
 
 class SavannaWorld(Batch):
@@ -229,6 +230,15 @@ class SavannaWorld(Batch):
                 mark = "x" if s.carcass[world, row] else "o"
                 cells[at] = "X" if cells[at] == "P" else mark
         return "\n".join("".join(line) for line in cells.reshape(size, size))
+
+    @property
+    def scene(self) -> Scene:
+        """What `show` shows."""
+        return scene.scene_of(self.settings, layout.kinds_of(self.settings))
+
+    def show(self, world: int) -> Shown:
+        """One world as it is now, to be looked at."""
+        return scene.show(self._state, self._rules, world)
 
     def snapshot(self) -> dict[str, Any]:
         """The whole state, copied."""

@@ -1,0 +1,145 @@
+"""`kinfolk evolve roles`: the main job."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from kinfolk.cli.folders import fresh_folder
+from kinfolk.cli.role_report import print_report
+from kinfolk.cli.show import JsonOption, print_json, progress
+from kinfolk.cli.slots import SetOption
+from kinfolk.cli.warm import warm
+from kinfolk.core.errors import UsageError
+
+
+def roles(
+    world: Annotated[str | None, typer.Option(help="A world with roles [cogsguard].")] = None,
+    preset: Annotated[str | None, typer.Option(help="See `kinfolk presets`.")] = None,
+    rule: SetOption = [],  # noqa: B006, typer copies it
+    generations: Annotated[int | None, typer.Option(help="How many [30].")] = None,
+    games_per_generation: Annotated[
+        int | None, typer.Option(help="Of all line-ups together [136].")
+    ] = None,
+    population: Annotated[int | None, typer.Option(help="Roles in the pool [16].")] = None,
+    lineups: Annotated[int | None, typer.Option(help="Line-ups that compete [16].")] = None,
+    trigger: Annotated[str | None, typer.Option(help="cadence or temple [cadence].")] = None,
+    seed: Annotated[str | None, typer.Option(help="Where all chance comes from [0].")] = None,
+    history: Annotated[
+        Path | None, typer.Option(help="Start from the role_history.json of another run.")
+    ] = None,
+    judge_games: Annotated[
+        int | None, typer.Option(help="Unseen games that compare the champion [100].")
+    ] = None,
+    config: Annotated[Path | None, typer.Option(help="Settings from a .toml or .json.")] = None,
+    engine: Annotated[str, typer.Option(help="local or processes.")] = "processes",
+    jobs: Annotated[int, typer.Option(help="Tasks at once.")] = 2,
+    out: Annotated[Path | None, typer.Option(help="Folder for the run.")] = None,
+    resume: Annotated[Path | None, typer.Option(help="Go on with this run.")] = None,
+    json: JsonOption = False,
+) -> None:
+    """Evolve roles and line-ups, and say what the champion is worth on unseen seeds."""
+    from kinfolk.core.settings import from_flags
+    from kinfolk.engines import make_engine
+    from kinfolk.store.run import create, open_run
+
+    workers = make_engine(engine, jobs)
+    flags = {
+        "world": world,
+        "preset": preset,
+        "world_settings": from_flags(rule) or None,
+        "generations": generations,
+        "games_per_generation": games_per_generation,
+        "population": population,
+        "lineups": lineups,
+        "trigger": trigger,
+        "seed": seed,
+        "history": _read_history(history),
+        "judge_games": judge_games,
+    }
+    given = {name: value for name, value in flags.items() if value is not None}
+    if resume is not None:
+        if given or config or out:
+            raise UsageError(
+                "--resume goes on with the run's own settings; give no others with it."
+            )
+        run = open_run(resume)
+        settings = _settings({}, run.about["settings"])
+    else:
+        settings = _settings(given, _from_file(config))
+        _try_out(settings)
+        run = create(out or fresh_folder("evolve-roles"), "evolve_roles", settings.model_dump())
+    _drain(run, settings, workers)
+    events = list(run.events())
+    if json:
+        print_json(_document(run, settings, events))
+    else:
+        print_report(run.folder, settings, events)
+
+
+def _settings(given: Mapping[str, Any], base: Mapping[str, Any]) -> Any:
+    from kinfolk.core.settings import merged, read
+    from kinfolk.jobs.role_settings import EvolveRoles
+
+    return read(EvolveRoles, merged(base, given))
+
+
+def _from_file(config: Path | None) -> Mapping[str, Any]:
+    from kinfolk.store.files import read_settings
+
+    return read_settings(config) if config else {}
+
+
+def _read_history(path: Path | None) -> str | None:
+    """The text of a history, refused here if it is damaged: with its own name."""
+    from kinfolk.roles.history_text import from_text
+    from kinfolk.store.documents import read_text
+
+    if path is None:
+        return None
+    text = read_text(path)
+    from_text(text, str(path))
+    return text
+
+
+def _try_out(settings: Any) -> None:
+    """Find what is wrong before a folder is made, and compile before workers wait for it."""
+    from kinfolk.jobs.evolve_roles import start
+
+    start(settings, None)
+    ground = settings.ground
+    policies = {"roles": f"class:{ground.policy}"}
+    warm(ground.world, ground.world_settings, ground.preset, policies)
+
+
+def _drain(run: Any, settings: Any, workers: Any) -> None:
+    from kinfolk.jobs.evolve_roles import evolve_roles
+    from kinfolk.store.keep import keep
+
+    if run.status == "done":
+        workers.close()
+        return
+    done = sum(1 for event in run.events() if event["kind"] == "generation_scored")
+    try:
+        with progress("Generations", settings.generations, done) as tell:
+            for event in keep(run, lambda snapshot: evolve_roles(settings, workers, snapshot)):
+                tell(min(event.step + 1, settings.generations))
+    except KeyboardInterrupt:
+        print(f"Stopped; go on with: kinfolk evolve roles --resume {run.folder}", file=sys.stderr)
+        raise
+    finally:
+        workers.close()
+
+
+def _document(run: Any, settings: Any, events: list[dict[str, Any]]) -> dict[str, Any]:
+    generations = [event for event in events if event["kind"] == "generation_scored"]
+    return {
+        "run": str(run.folder),
+        "settings": settings.model_dump(exclude={"history"}),
+        "generations": generations,
+        "judged": events[-1],
+    }

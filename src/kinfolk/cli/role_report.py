@@ -1,0 +1,81 @@
+"""How a run of role evolution is shown."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from kinfolk.cli.plot import print_plot
+from kinfolk.cli.show import interval, print_table
+
+_SIDES = {"seeded": "seeded line-up", "baseline": "smart baseline", "champion": "evolved champion"}
+
+
+def print_report(folder: Path, settings: Any, events: list[dict[str, Any]]) -> None:
+    """The table, what the champion is made of, how it came about, where to look."""
+    generations = [event for event in events if event["kind"] == "generation_scored"]
+    judged = events[-1]
+    _print_judgement(settings, judged)
+    _print_champion(judged)
+    _print_course(generations, judged)
+    print(f"The run lies in {folder}")
+    print(f"  kinfolk view {folder}               watch it in the browser")
+    print(f"  kinfolk export phylogeny {folder}   the family tree of its roles")
+    print(f"  kinfolk export role {folder}        the champion's roles, for --history")
+
+
+def _print_judgement(settings: Any, judged: dict[str, Any]) -> None:
+    rows = []
+    for side, name in _SIDES.items():
+        ahead = judged["difference"].get(side)
+        rows.append(
+            (
+                name,
+                interval(judged["held"][side]),
+                f"{100 * judged['won'][side][0]:.0f} %",
+                "" if ahead is None else _signed(ahead),
+            )
+        )
+    title = (
+        f"{settings.world}: {judged['games']} games that selection never saw "
+        f"(episodes of seed {judged['seed']})"
+    )
+    headings = ("", f"{judged['measure']} (95 %)", "won", "champion ahead by (95 %)")
+    print_table(title, headings, rows)
+    print(f"The champion holds {judged['ratio']:.2f} times what the seeded line-up holds.")
+
+
+def _print_champion(judged: dict[str, Any]) -> None:
+    print("\nThe champion, and what its team loses without one agent of a role:")
+    credit = judged["credit"]
+    for name in sorted(judged["lineup"], key=lambda one: -credit[one][0]):
+        lost = interval(credit[name])
+        print(f"  {judged['lineup'][name]} x {name}: {lost} {judged['measure']}")
+        print(f"      {judged['programs'][name]}")
+
+
+def _print_course(generations: list[dict[str, Any]], judged: dict[str, Any]) -> None:
+    advantage = [max(0.0, event["advantage"]) for event in generations]
+    print()
+    print_plot(
+        f"{judged['measure']} of the best line-up above the seeded one, "
+        f"over {len(advantage)} generations",
+        advantage,
+    )
+    last = generations[-1]
+    print(
+        f"{last['games']:,} games, {last['roles']} roles; in the last generation line-ups beat the "
+        f"seeded one in {100 * last['beats_seeded']:.0f} % of games, "
+        f"diversity {last['diversity']:.2f}."
+    )
+    first, end = generations[0]["behaviors"], last["behaviors"]
+    moved = sorted(end, key=lambda name: end[name] - first[name])
+    told = [
+        f"{n} {100 * first[n]:.0f} to {100 * end[n]:.0f} %" for n in (*moved[:-4:-1], *moved[:3])
+    ]
+    print(f"Share of roles that hold a behaviour: {'; '.join(told[:3])};\n  {'; '.join(told[3:])}.")
+
+
+def _signed(estimate: list[float]) -> str:
+    mean, low, high = estimate
+    return f"{mean:+,.0f} ({low:+,.0f} to {high:+,.0f})"

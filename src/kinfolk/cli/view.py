@@ -1,0 +1,122 @@
+"""`kinfolk view`: look at runs in a browser."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from kinfolk.core.errors import UsageError
+
+PORT = 8713
+
+
+def view(
+    run: Annotated[Path | None, typer.Argument(help="A run; without it, all of --root.")] = None,
+    root: Annotated[Path, typer.Option(help="Folder that holds runs.")] = Path("runs"),
+    episode: Annotated[
+        int | None, typer.Option(min=0, help="Record this episode of the run first.")
+    ] = None,
+    compare: Annotated[Path | None, typer.Option("--with", help="A second run beside it.")] = None,
+    replay: Annotated[str | None, typer.Option(help="Which replay of the run.")] = None,
+    export: Annotated[
+        Path | None, typer.Option(help="Write one page that opens from disk, instead.")
+    ] = None,
+    host: Annotated[str, typer.Option(help="Where to listen; others need a token.")] = "127.0.0.1",
+    port: Annotated[int, typer.Option(min=0, max=65535, help="0 takes any.")] = PORT,
+    browser: Annotated[bool, typer.Option(help="Open the page in a browser.")] = True,
+) -> None:
+    """Look at a run, live or later: the world, its numbers, families, roles and reasons."""
+    from kinfolk.store.run import open_run
+
+    if run is None and (export or episode is not None or compare or replay):
+        raise UsageError("Say which run: kinfolk view RUN.")
+    for one in (run, compare):
+        if one is not None:
+            open_run(one)
+    if run is not None and episode is not None:
+        replay = record_again(run, episode)
+    if export is not None:
+        _export(run, replay, compare, export)
+        return
+    if run is not None:
+        root = run.resolve().parent
+    elif not root.is_dir():
+        raise UsageError(f"There is no folder {root}. Name another with --root.")
+    if compare is not None and compare.resolve().parent != root:
+        raise UsageError(f"{compare} must lie beside {run}, in one folder of runs.")
+    _serve(root, host, port, _words(run, replay, compare), browser)
+
+
+def _serve(root: Path, host: str, port: int, words: str, browser: bool) -> None:
+    need_viewer()
+    from kinfolk.viewer.serving import serve
+
+    def ready(address: str) -> None:
+        print(f"Looking at {root}. Open {address}{words}", flush=True)
+        print("Ctrl-C ends it.", file=sys.stderr)
+        if browser and sys.stdout.isatty():
+            import webbrowser
+
+            webbrowser.open(address + words)
+
+    serve(root, host, port, ready)
+
+
+def need_viewer() -> None:
+    """Say what is missing, if the viewer's libraries are not installed."""
+    from importlib.util import find_spec
+
+    missing = [name for name in ("starlette", "uvicorn", "websockets") if find_spec(name) is None]
+    if missing:
+        raise UsageError(
+            f"The viewer needs {' and '.join(missing)}: pip install 'kinfolk[viewer]'."
+        )
+
+
+def _words(run: Path | None, replay: str | None, compare: Path | None) -> str:
+    """The part of the address that says what is shown."""
+    from urllib.parse import urlencode
+
+    if run is None:
+        return ""
+    found = {"run": run.resolve().name, "replay": replay or ""}
+    found |= {"with": compare.resolve().name} if compare else {}
+    return "#" + urlencode({name: value for name, value in found.items() if value})
+
+
+def record_again(run: Path, episode: int) -> str:
+    """Play an episode of a run once more, which gives the same, and keep its replay there."""
+    from kinfolk.core.settings import read
+    from kinfolk.evaluation.recorded import episode_name, replay_of
+    from kinfolk.jobs.evaluate import Evaluate, matches
+    from kinfolk.store.files import write_atomic
+    from kinfolk.store.replay import FOLDER, SUFFIX
+    from kinfolk.store.run import open_run
+
+    kept = open_run(run)
+    if kept.about["job"] != "evaluate":
+        raise UsageError(
+            f"{run} is a run of {kept.about['job']}; episodes are recorded again for `kinfolk eval`."
+        )
+    settings = read(Evaluate, kept.about["settings"])
+    if episode >= settings.episodes:
+        raise UsageError(f"{run} has the episodes 0 to {settings.episodes - 1}, not {episode}.")
+    path = run / FOLDER / f"{episode_name(episode)}{SUFFIX}"
+    if not path.exists():
+        print(f"Recording episode {episode} of {run}.", file=sys.stderr)
+        write_atomic(path, b"".join(replay_of(next(matches(settings, 0)), episode)))
+    return episode_name(episode)
+
+
+def _export(run: Path | None, replay: str | None, compare: Path | None, file: Path) -> None:
+    need_viewer()
+    from kinfolk.store.files import write_atomic
+    from kinfolk.viewer.export import one_page
+
+    assert run is not None
+    page = one_page([(run, replay)] + ([(compare, None)] if compare else []))
+    write_atomic(file, page)
+    typer.echo(f"{file} has {len(page) / 2**20:.1f} MB and opens from disk.", err=True)

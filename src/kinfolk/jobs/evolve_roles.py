@@ -1,0 +1,116 @@
+"""Evolve roles: play them, score them, breed them, and find out which mix of them wins.
+
+Each generation every line-up plays the same few episodes, and so does the seeded line-up, which
+never changes. Nothing of a generation enters the catalogue before all its games are played; then
+scores are merged in the order of the games. So the engine and its number of jobs change nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from kinfolk.core.arrays import Floats
+from kinfolk.core.errors import SettingsError
+from kinfolk.core.events import Event, Snapshot
+from kinfolk.engines.base import Engine
+from kinfolk.jobs.role_games import Game, GameResult, play_games
+from kinfolk.jobs.role_judging import judge_champion
+from kinfolk.jobs.role_report import GenerationScored, Yesterday, report
+from kinfolk.jobs.role_scores import margin, records_of, score_game
+from kinfolk.jobs.role_settings import EvolveRoles
+from kinfolk.jobs.role_state import Evolution, found, from_history, from_snapshot
+from kinfolk.jobs.role_temple import BirthGame, take_in_hybrids
+from kinfolk.roles.lineups import best_first
+
+
+def evolve_roles(
+    settings: EvolveRoles, engine: Engine, resume: Snapshot | None = None
+) -> Iterator[Event | Snapshot]:
+    """Yield an event and a snapshot per generation, then what the champion is worth."""
+    state, yesterday = start(settings, resume)
+    size, _ = settings.sizes
+    survivors = min(settings.survivors, max(1, size // 2))
+    if resume is None:
+        state.mix(size, min(len(state.lineups), size))
+    first = 0 if resume is None else int(resume.notes["done"])
+    for done in range(first + 1, settings.generations + 1):
+        event, yesterday = _generation(settings, engine, state, yesterday, done - 1)
+        yield event
+        state.mix(size, survivors)
+        yield state.snapshot({"done": done, "yesterday": yesterday._asdict()})
+    yield from judge_champion(settings, engine, state)
+
+
+def start(settings: EvolveRoles, resume: Snapshot | None) -> tuple[Evolution, Yesterday]:
+    """Where to begin. What is wrong with the settings or the history is said here."""
+    ground = settings.ground
+    kit, world = ground.kit, ground.build(1)
+    agents, catalog = kit.founders(world), kit.catalog()
+    if settings.score_step is not None and settings.score_step >= world.spec.max_ticks:
+        raise SettingsError(
+            f"EvolveRoles.score_step must lie within a game of {world.spec.max_ticks} ticks, "
+            f"not at {settings.score_step}."
+        )
+    if resume is not None:
+        state = from_snapshot(catalog, agents, settings.config, resume)
+        return state, Yesterday(**resume.notes["yesterday"])
+    if settings.history is not None:
+        state = from_history(kit, catalog, agents, settings.config, settings.seed, settings.history)
+    else:
+        state = found(kit, catalog, agents, settings.config, settings.seed)
+    return state, Yesterday.of(state.coordinator)
+
+
+def _generation(
+    settings: EvolveRoles, engine: Engine, state: Evolution, yesterday: Yesterday, number: int
+) -> tuple[GenerationScored, Yesterday]:
+    """Play, score, breed; returns what to say of it."""
+    ground, (_, episodes) = settings.ground, settings.sizes
+    teams = len(ground.kit.rows(ground.build(1)))
+    playing = [state.seeded, *(lineup.roles for lineup in state.lineups)]
+    games = [
+        Game(episode, (roles, *opponents(state, teams, episode)))
+        for episode in range(number * episodes, (number + 1) * episodes)
+        for roles in playing
+    ]
+    results = list(play_games(engine, ground, state.catalog, settings.seed, games, settings.chunk))
+    margins = np.array([margin(result, teams) for result in results]).reshape(episodes, -1)
+    advantages: Floats = margins[:, 1:] - margins[:, :1]
+    state.lineups = [
+        lineup.played(advantages[:, at].tolist()) for at, lineup in enumerate(state.lineups)
+    ]
+    won = _enter(settings, state, games, results)
+    event, today = report(state, yesterday, margins, won, number)
+    state.champion = best_first(state.lineups)[0].roles
+    state.coordinator.evolve_generation(breed=settings.trigger == "cadence")
+    return event, today
+
+
+def opponents(state: Evolution, teams: int, episode: int) -> tuple[tuple[int, ...], ...]:
+    """The frozen line-ups of the other teams: the seeded one, or the last generation's champion."""
+    frozen = state.seeded if episode % 2 == 0 else state.champion
+    return (frozen,) * (teams - 1)
+
+
+def _enter(
+    settings: EvolveRoles, state: Evolution, games: list[Game], results: list[GameResult]
+) -> float:
+    """Enter the scores of all but the seeded line-up; returns the share of games that were won."""
+    coordinator, kit, wins, entered = state.coordinator, settings.ground.kit, 0, 0
+    temple: list[BirthGame] = []
+    for at, (game, result) in enumerate(zip(games, results, strict=True)):
+        if at % (len(state.lineups) + 1) == 0:
+            continue  # the seeded line-up is frozen
+        found = score_game(kit, result, settings.evolution.team_weight)
+        for records in records_of(found, game.teams[0]):
+            coordinator.score_game(records)
+        temple.append(BirthGame(game.teams[0], result.newborns, found))
+        coordinator.games += 1
+        coordinator.wins += found.won[-1]
+        wins += found.won[-1]
+        entered += 1
+    if settings.trigger == "temple":
+        take_in_hybrids(coordinator, temple)
+    return wins / entered

@@ -1,0 +1,117 @@
+"""What the champion is worth, on episodes that selection never saw; and what each role gives it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from kinfolk.core.arrays import Floats
+from kinfolk.core.events import Event
+from kinfolk.engines.base import Engine
+from kinfolk.evaluation.summary import Estimate, estimate
+from kinfolk.jobs.role_games import BASELINE, IDLE, Game, play_games
+from kinfolk.jobs.role_report import named
+from kinfolk.jobs.role_scores import margin
+from kinfolk.jobs.role_settings import EvolveRoles
+from kinfolk.jobs.role_state import Evolution
+from kinfolk.roles.lineups import best_first
+from kinfolk.roles.scoring import winners
+
+# Added to the seed of a run: its episodes are played by no generation. Episodes from 0 on compare
+# the champion, those from _FINAL on choose it; so the comparison saw no choice at all.
+UNSEEN = 1_000_000
+_FINAL = 100_000
+
+
+@dataclass(frozen=True, kw_only=True)
+class ChampionJudged(Event):
+    """The champion beside the seeded line-up and the baseline, on the same unseen episodes."""
+
+    kind: ClassVar[str] = "champion_judged"
+    measure: str
+    games: int
+    seed: int  # of the episodes, which are 0 to games - 1
+    held: dict[str, Estimate]  # by side: seeded, baseline, champion
+    won: dict[str, Estimate]
+    difference: dict[str, Estimate]  # of the champion, paired: to the seeded one, to the baseline
+    ratio: float  # champion to seeded
+    lineup: dict[str, int]
+    programs: dict[str, str]  # what the roles of the champion are
+    credit: dict[str, Estimate]  # what is lost without one agent of each role
+
+
+def judge_champion(settings: EvolveRoles, engine: Engine, state: Evolution) -> Iterator[Event]:
+    """Choose the champion among the finalists, compare it, and take it apart."""
+    finalists = [lineup.roles for lineup in best_first(state.lineups)[: settings.finalists]]
+    final = range(_FINAL, _FINAL + settings.final_games)
+    held, _ = _judged(settings, engine, state, finalists, final)
+    state.champion = champion = finalists[int(held.mean(axis=0).argmax())]
+    agents = len(champion)
+    sides = {"seeded": state.seeded, "baseline": (BASELINE,) * agents, "champion": champion}
+    episodes = range(settings.judge_games)
+    held, won = _judged(settings, engine, state, list(sides.values()), episodes)
+    columns = dict(zip(sides, held.T, strict=True))
+    yield ChampionJudged(
+        step=state.coordinator.generation,
+        measure=settings.ground.kit.measure,
+        games=len(episodes),
+        seed=settings.seed + UNSEEN,
+        held={name: estimate(column) for name, column in columns.items()},
+        won={name: estimate(column) for name, column in zip(sides, won.T, strict=True)},
+        difference={
+            other: estimate(columns["champion"] - columns[other])
+            for other in ("seeded", "baseline")
+        },
+        ratio=float(columns["champion"].mean() / max(columns["seeded"].mean(), 1e-9)),
+        lineup=named(state.catalog, champion),
+        programs={state.catalog.roles[i].name: told(state, i) for i in dict.fromkeys(champion)},
+        credit=_credit(settings, engine, state, champion, final),
+    )
+
+
+def _credit(
+    settings: EvolveRoles, engine: Engine, state: Evolution, champion: tuple[int, ...], on: range
+) -> dict[str, Estimate]:
+    """Leave one agent of each role out, as one that does nothing, and see what is lost."""
+    roles = list(dict.fromkeys(champion))
+    without = []
+    for role in roles:
+        seats = list(champion)
+        seats[seats.index(role)] = IDLE
+        without.append(tuple(seats))
+    held, _ = _judged(settings, engine, state, [champion, *without], on)
+    lost = held[:, :1] - held[:, 1:]
+    names = [state.catalog.roles[i].name for i in roles]
+    return {name: estimate(column) for name, column in zip(names, lost.T, strict=True)}
+
+
+def _judged(
+    settings: EvolveRoles,
+    engine: Engine,
+    state: Evolution,
+    lineups: Sequence[tuple[int, ...]],
+    episodes: range,
+) -> tuple[Floats, Floats]:
+    """`[episodes, line-ups]`: what each held, and whether it won; others play the seeded roles."""
+    ground = settings.ground
+    teams = len(ground.kit.rows(ground.build(1)))
+    others = (state.seeded,) * (teams - 1)
+    games = [Game(episode, (lineup, *others)) for episode in episodes for lineup in lineups]
+    seed = settings.seed + UNSEEN
+    results = list(play_games(engine, ground, state.catalog, seed, games, settings.chunk))
+    held = np.array([margin(result, teams) for result in results])
+    won = np.array([winners(result.held[-1:])[0, 0] for result in results], dtype=np.float64)
+    return held.reshape(len(episodes), -1), won.reshape(len(episodes), -1)
+
+
+def told(state: Evolution, role_id: int) -> str:
+    """A role as people write it: tiers between slashes; a tier in any order between bars."""
+    behaviors = state.catalog.behaviors
+    parts = []
+    for tier in state.catalog.roles[role_id].tiers:
+        mark = " + " if tier.selection == 0 else " | "
+        parts.append(mark.join(behaviors[i].name for i in tier.behavior_ids))
+    return " / ".join(parts)

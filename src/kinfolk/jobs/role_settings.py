@@ -1,0 +1,56 @@
+"""The settings of role evolution."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+from pydantic import Field
+
+from kinfolk.core.settings import Settings, merged
+from kinfolk.jobs.role_games import Ground
+from kinfolk.roles.config import EvolutionConfig
+
+
+class EvolveRoles(Settings):
+    """What to evolve. The history follows from these and nothing else."""
+
+    world: str = "cogsguard"
+    preset: str | None = None
+    world_settings: dict[str, Any] = Field(default={})
+    policy_settings: dict[str, Any] = Field(default={})
+    generations: int = Field(default=30, ge=1)
+    # Of all line-ups together, the seeded one among them; docs/roles.md says how it was chosen.
+    games_per_generation: int = Field(default=136, ge=2)
+    population: int = Field(default=16, ge=2)  # roles
+    lineups: int = Field(default=16, ge=1)
+    survivors: int = Field(default=6, ge=1)  # line-ups that stay for another generation
+    trigger: Literal["cadence", "temple"] = "cadence"
+    evolution: EvolutionConfig = EvolutionConfig(fitness_alpha=0.05)
+    score_step: int | None = Field(default=None, ge=1)
+    seed: int = Field(default=0, ge=0)
+    history: str | None = None  # the text of a role_history.json to start from
+    finalists: int = Field(default=4, ge=1)  # line-ups that are judged again at the end
+    final_games: int = Field(default=40, ge=1)  # by which the champion is chosen among them
+    judge_games: int = Field(default=100, ge=2)  # by which it is compared; nobody saw these
+    chunk: int = Field(default=34, ge=1)  # games of a task; changes no result
+
+    @property
+    def ground(self) -> Ground:
+        """Where it is played."""
+        temple = self.trigger == "temple"
+        rules = merged(self.world_settings, {"temple": True}) if temple else self.world_settings
+        policy = dict(self.policy_settings)
+        if temple:
+            policy["evolution"] = self.config.model_dump()
+        return Ground(self.world, self.preset, rules, policy, self.score_step, temple)
+
+    @property
+    def config(self) -> EvolutionConfig:
+        """The numbers that evolution goes by, with the population asked for."""
+        return self.evolution.model_copy(update={"generated_role_count": self.population})
+
+    @property
+    def sizes(self) -> tuple[int, int]:
+        """How many line-ups play beside the seeded one, and how many episodes each."""
+        episodes = max(1, self.games_per_generation // (self.lineups + 1))
+        return max(1, self.games_per_generation // episodes - 1), episodes

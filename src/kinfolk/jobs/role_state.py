@@ -1,0 +1,136 @@
+"""What role evolution goes on from: the coordinator, the line-ups, the champion; and its snapshot."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+import numpy as np
+
+from kinfolk.core.events import Snapshot
+from kinfolk.core.keys import fold, root
+from kinfolk.policies.role_kits import RoleKit
+from kinfolk.roles.catalog import RoleCatalog
+from kinfolk.roles.config import EvolutionConfig
+from kinfolk.roles.coordinator import EvolutionaryRoleCoordinator
+from kinfolk.roles.history import RoleHistory, restore
+from kinfolk.roles.history_text import HistoryWriter, from_text
+from kinfolk.roles.lineups import Lineup, best_first
+from kinfolk.roles.mixing import next_lineups
+
+HISTORY = "role_history.json"
+_MIX = 100  # branch of the run's key for line-ups; the coordinator has those below
+
+
+@dataclass
+class Evolution:
+    """A population of roles and one of line-ups, between two generations."""
+
+    coordinator: EvolutionaryRoleCoordinator
+    seeded: tuple[int, ...]  # the frozen line-up that all others are measured against
+    lineups: list[Lineup]
+    champion: tuple[int, ...]  # the line-up that was best in the last generation
+    _writer: HistoryWriter = field(default_factory=HistoryWriter)
+
+    @property
+    def catalog(self) -> RoleCatalog:
+        """All behaviours and roles."""
+        return self.coordinator.catalog
+
+    def mix(self, size: int, survivors: int) -> None:
+        """The next line-ups, in which roles that nobody has played yet are tried."""
+        coordinator = self.coordinator
+        newborns = [i for i in coordinator.pool if self._is_new(i)]
+        key = fold(fold(root(coordinator.seed), _MIX), coordinator.generation)
+        self.lineups = next_lineups(
+            self.catalog, self.lineups, size, survivors, newborns, coordinator.draw_role, key
+        )
+
+    def _is_new(self, role_id: int) -> bool:
+        """Whether a role of the pool entered it now; a mutation keeps the games of its parent."""
+        role = self.catalog.roles[role_id]
+        return role.generation == self.coordinator.generation and role.origin != "manual"
+
+    def text(self) -> str:
+        """The history as its file."""
+        coordinator = self.coordinator
+        return self._writer.text(
+            self.catalog,
+            generation=coordinator.generation,
+            seed=coordinator.seed,
+            games=coordinator.games,
+            lineups=best_first(self.lineups),
+        )
+
+    def snapshot(self, notes: Mapping[str, Any]) -> Snapshot:
+        """All that is needed to go on."""
+        coordinator, text = self.coordinator, self.text()
+        own = {
+            "wins": coordinator.wins,
+            "hybrids": coordinator.hybrids,
+            "pool": list(coordinator.pool),
+            "pending": list(coordinator.pending),
+            "seeded": list(self.seeded),
+            "champion": list(self.champion),
+            "lineups": [asdict(lineup) for lineup in self.lineups],
+        }
+        return Snapshot(
+            step=coordinator.generation,
+            arrays={"history": np.frombuffer(text.encode(), dtype=np.uint8)},
+            notes={"evolution": own, **notes},
+            documents={HISTORY: text},
+        )
+
+
+def found(
+    kit: RoleKit, catalog: RoleCatalog, agents: int, config: EvolutionConfig, seed: int
+) -> Evolution:
+    """Begin: the seeded roles and sampled ones; the seeded line-up."""
+    coordinator = EvolutionaryRoleCoordinator(agents, catalog, config=config, seed=seed)
+    seeded = seeded_lineup(kit, catalog, agents)
+    return Evolution(coordinator, seeded, [Lineup(seeded)], seeded)
+
+
+def seeded_lineup(kit: RoleKit, catalog: RoleCatalog, agents: int) -> tuple[int, ...]:
+    """The roles that agents of a seeded team play."""
+    names = [kit.seeded[agent % len(kit.seeded)] for agent in range(agents)]
+    return tuple(sorted(catalog.role(name).id for name in names))
+
+
+def from_history(
+    kit: RoleKit, catalog: RoleCatalog, agents: int, config: EvolutionConfig, seed: int, text: str
+) -> Evolution:
+    """Go on from the history of another run: its roles, and its line-ups if the teams are as large."""
+    history, seeded = from_text(text, "The history"), seeded_lineup(kit, catalog, agents)
+    seeded_roles = [catalog.roles[i] for i in dict.fromkeys(seeded)]
+    coordinator, lineups = _restored(history, catalog, agents, config, seed)
+    for role in seeded_roles:  # they may have been renamed or left out by hand
+        if all(role.tiers != known.tiers or role.name != known.name for known in catalog.roles):
+            catalog.add_role(role)
+    seeded = seeded_lineup(kit, catalog, agents)
+    fitting = [Lineup(one.roles, one.fitness) for one in lineups if len(one.roles) == agents]
+    return Evolution(coordinator, seeded, fitting or [Lineup(seeded)], seeded)
+
+
+def from_snapshot(
+    catalog: RoleCatalog, agents: int, config: EvolutionConfig, snapshot: Snapshot
+) -> Evolution:
+    """Go on from where a run stopped."""
+    history = from_text(snapshot.arrays["history"].tobytes().decode(), "The checkpoint")
+    own = snapshot.notes["evolution"]
+    coordinator, _ = _restored(history, catalog, agents, config, history.seed)
+    coordinator.wins, coordinator.hybrids = own["wins"], own["hybrids"]
+    coordinator.pool = list(own["pool"])
+    coordinator.pending.extend(own["pending"])
+    lineups = [Lineup(**{**one, "roles": tuple(one["roles"])}) for one in own["lineups"]]
+    return Evolution(coordinator, tuple(own["seeded"]), lineups, tuple(own["champion"]))
+
+
+def _restored(
+    history: RoleHistory, catalog: RoleCatalog, agents: int, config: EvolutionConfig, seed: int
+) -> tuple[EvolutionaryRoleCoordinator, Sequence[Lineup]]:
+    pool = restore(history, catalog, "The history")
+    coordinator = EvolutionaryRoleCoordinator(agents, catalog, config=config, seed=seed, pool=pool)
+    coordinator.generation, coordinator.games = history.generation, history.games
+    return coordinator, [Lineup(**dict(entry)) for entry in history.lineups]

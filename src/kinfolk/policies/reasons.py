@@ -1,0 +1,58 @@
+"""Why agents act as they do, told by policies that can: plain numbers and what they stand for.
+
+A policy that can tell has `reasons`, which names what it tells of, and `why()`, which gives it for
+the rows of the last question, in their order. Whoever does not ask pays nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Protocol, runtime_checkable
+
+from kinfolk.core.arrays import AnyArray
+
+
+@dataclass(frozen=True)
+class Reasons:
+    """What the numbers of `why()` stand for.
+
+    `behaviours` and `verdicts` name what was considered and what came of it; `ACTED` is the
+    verdict of the one that acts. `facts` are further columns by name, each with its own names
+    (such as the role an agent plays), or with none if its numbers are plain.
+    """
+
+    behaviours: tuple[str, ...]
+    verdicts: tuple[str, ...]
+    facts: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    depth: int = 8  # at most so many behaviours are told of
+
+
+@dataclass(frozen=True)
+class Why:
+    """For each row: what was considered, in order, and what came of each. -1: nothing further."""
+
+    considered: AnyArray  # [n, depth] indices into Reasons.behaviours
+    verdict: AnyArray  # [n, depth] indices into Reasons.verdicts
+    facts: Mapping[str, AnyArray] = field(default_factory=dict)  # [n]
+
+
+ACTED = "acts"  # the verdict of the behaviour that acts
+
+
+@runtime_checkable
+class Reasoning(Protocol):
+    """A policy that can tell why."""
+
+    @property
+    def reasons(self) -> Reasons:
+        """What it tells of."""
+        ...
+
+    def explain(self, on: bool) -> None:
+        """Keep what `why` tells from now on, or stop."""
+        ...
+
+    def why(self) -> Why:
+        """Why the rows of the last question act as they do."""
+        ...

@@ -1,0 +1,164 @@
+"""Who plays what, how it went, and when the next generation comes."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Sequence
+
+from kinfolk.core.errors import SettingsError
+from kinfolk.core.keys import fold, root
+from kinfolk.roles.breeding import cull, found_pool, next_generation
+from kinfolk.roles.catalog import RoleCatalog
+from kinfolk.roles.config import EvolutionConfig
+from kinfolk.roles.dice import Dice
+from kinfolk.roles.fitness import pick_role_id_weighted
+from kinfolk.roles.hybrids import hybrid_role
+from kinfolk.roles.materialise import materialize_role_behaviors
+from kinfolk.roles.model import BehaviorDef, RoleDef
+from kinfolk.roles.operators import sample_role
+from kinfolk.roles.records import AgentRecord, enter_game
+from kinfolk.roles.vibes import map_role_to_vibe
+
+# Branches of the coordinator's key: what is drawn for one purpose never meets another's.
+_FOUND, _ASSIGN, _PROGRAM, _BREED, _HYBRID = range(5)
+_EXPLORE, _SAMPLE, _PICK = range(3)  # branches of an assignment's key
+
+
+class EvolutionaryRoleCoordinator:
+    """Assigns roles from a pool, takes scores, and breeds a generation every so many games.
+
+    The catalogue is the caller's and grows here. All chance follows from `seed` and from how many
+    games, generations and hybrids there were, so that the same calls give the same history.
+
+    Args:
+        num_agents: Agents of a team at the start of a game; higher ids are newborns.
+        catalog: Behaviours, and the roles to begin with.
+        games_per_generation: Games before the next generation; 10 is the original's, and noisy.
+        config: The numbers that evolution goes by.
+        seed: Where all chance comes from.
+        pool: Ids of the roles in play; made from the catalogue and sampled ones if not given.
+    """
+
+    def __init__(
+        self,
+        num_agents: int,
+        catalog: RoleCatalog,
+        games_per_generation: int = 10,
+        config: EvolutionConfig | None = None,
+        seed: int = 0,
+        pool: list[int] | None = None,
+    ) -> None:
+        _at_least_one("num_agents", num_agents)
+        _at_least_one("games_per_generation", games_per_generation)
+        self.num_agents, self.catalog, self.seed = num_agents, catalog, seed
+        self.games_per_generation = games_per_generation
+        self.config = EvolutionConfig() if config is None else config
+        self.generation = self.games = self.games_this_generation = self.wins = self.hybrids = 0
+        self.pending: deque[int] = deque()
+        self.assignments: dict[int, int] = {}
+        self._records: list[AgentRecord] = []
+        self.pool = self._found() if pool is None else pool
+
+    def assign_role(self, agent_id: int, step: int = 0) -> RoleDef:
+        """The role of an agent: the one it has, else a pending hybrid, a new one, or a fit one.
+
+        `step` is taken for users of the earlier system; a role is kept until the generation ends.
+        """
+        del step
+        if agent_id not in self.assignments:
+            key = fold(fold(self._key(_ASSIGN), self.games), agent_id)
+            self.assignments[agent_id] = self.draw_role(key)
+        return self.catalog.roles[self.assignments[agent_id]]
+
+    def choose_vibe(self, agent_id: int, step: int = 0) -> str:
+        """The vibe that an agent shows with its role."""
+        return map_role_to_vibe(self.catalog, self.assign_role(agent_id, step))
+
+    def get_role_behaviors(self, agent_id: int) -> list[BehaviorDef]:
+        """What an agent runs in this game, in order of priority."""
+        key = fold(fold(self._key(_PROGRAM), self.games), agent_id)
+        return materialize_role_behaviors(self.catalog, self.assign_role(agent_id), key)
+
+    def queue_hybrid(self, left_id: int, right_id: int) -> RoleDef:
+        """Breed the hybrid of two roles; the next agent without a role gets it."""
+        roles = self.catalog.roles
+        key = fold(self._key(_HYBRID), self.hybrids)
+        self.hybrids += 1
+        made = hybrid_role(self.catalog, roles[left_id], roles[right_id], key, self.config)
+        hybrid = self.take_in(made)
+        self.pending.append(hybrid.id)
+        return hybrid
+
+    def take_in(self, role: RoleDef) -> RoleDef:
+        """A new role enters the catalogue and the pool, in this generation."""
+        made = self.catalog.add_role(role, self.generation)
+        self.pool.append(made.id)
+        return made
+
+    def record_agent_performance(self, agent_id: int, score: float, won: bool) -> None:
+        """How an agent's role did; entered when the game is scored.
+
+        Raises:
+            SettingsError: The agent has no role, or the score does not lie in 0..1.
+        """
+        if agent_id not in self.assignments:
+            raise SettingsError(f"Agent {agent_id} has no role yet; assign_role comes first.")
+        self._records.append(AgentRecord(self.assignments[agent_id], score, won))
+
+    def score_game(self, records: Sequence[AgentRecord] | None = None) -> None:
+        """Enter what was recorded, or these: each role and each behaviour counts one game."""
+        enter_game(self.catalog, self._records if records is None else records, self.config)
+        self._records.clear()
+
+    def end_game(self, won: bool = False) -> bool:
+        """A game is over: enter its scores, and breed if the generation is.
+
+        Newborns' roles end with the game; founders keep theirs through the generation.
+
+        Returns:
+            Whether a new generation began.
+        """
+        self.score_game()
+        self.games += 1
+        self.wins += int(won)
+        self.games_this_generation += 1
+        self.assignments = {a: r for a, r in self.assignments.items() if a < self.num_agents}
+        if self.games_this_generation < self.games_per_generation:
+            return False
+        self.evolve_generation()
+        return True
+
+    def evolve_generation(self, breed: bool = True) -> None:
+        """Cull, and breed, now; everybody draws a new role next.
+
+        Without breeding, as many as the pool shall hold stay: children come from the temple.
+        """
+        self.generation += 1
+        config, size = self.config, self.config.generated_role_count
+        if breed:
+            key = fold(self._key(_BREED), self.generation)
+            self.pool = next_generation(self.catalog, self.pool, self.generation, key, config)
+        else:
+            self.pool = sorted(cull(self.catalog, self.pool, size, self.generation))
+        self.games_this_generation = 0
+        self.assignments.clear()
+
+    def _found(self) -> list[int]:
+        return found_pool(self.catalog, self._key(_FOUND), self.config)
+
+    def draw_role(self, key: int) -> int:
+        """A role for somebody who has none: a pending hybrid, a new one, or a fit one of the pool."""
+        if self.pending:
+            return self.pending.popleft()
+        if Dice(fold(key, _EXPLORE)).chance(self.config.exploration_chance):
+            new = sample_role(self.catalog, fold(key, _SAMPLE), self.config, "explore")
+            return self.take_in(new).id
+        return pick_role_id_weighted(self.catalog, self.pool, fold(key, _PICK))
+
+    def _key(self, branch: int) -> int:
+        return int(fold(root(self.seed), branch))
+
+
+def _at_least_one(name: str, value: int) -> None:
+    if value < 1:
+        raise SettingsError(f"EvolutionaryRoleCoordinator.{name} must be at least 1, not {value}.")

@@ -1,0 +1,81 @@
+"""Line-ups: which mix of roles wins. They are evolved beside the roles they are made of.
+
+A line-up is judged by its advantage over a frozen one on the same episodes: the luck of a map
+falls on both, and the advantage means the same in every generation.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from kinfolk.core.keys import fold
+from kinfolk.roles.catalog import RoleCatalog
+from kinfolk.roles.dice import Dice
+
+# A child counts as good as its parent until it has played: this many games of that.
+PRIOR_GAMES = 8
+
+
+@dataclass(frozen=True)
+class Lineup:
+    """One role id per agent of a team, lowest first, and what came of it."""
+
+    roles: tuple[int, ...]
+    prior: float = 0.0  # what its parent was worth
+    total: float = 0.0  # the advantage of all its games, added up
+    games: int = 0
+
+    @property
+    def fitness(self) -> float:
+        """The mean advantage per game, drawn towards its parent's while games are few.
+
+        Of many children the luckiest looks best; the prior takes that back.
+        """
+        return (self.prior * PRIOR_GAMES + self.total) / (PRIOR_GAMES + self.games)
+
+    def played(self, advantages: Sequence[float]) -> Lineup:
+        """The line-up after some more games."""
+        return replace(self, total=self.total + sum(advantages), games=self.games + len(advantages))
+
+    def child(self, roles: Sequence[int]) -> Lineup:
+        """Another line-up, expected to be as good as this one."""
+        return Lineup(tuple(sorted(roles)), prior=self.fitness)
+
+
+def best_first(lineups: Sequence[Lineup]) -> list[Lineup]:
+    """By fitness; of equals the one with more games, then by their roles."""
+    return sorted(lineups, key=lambda one: (-one.fitness, -one.games, one.roles))
+
+
+def with_newborn(catalog: RoleCatalog, lineup: Lineup, role_id: int, key: int) -> Lineup:
+    """A new role tried in the place of its parent, or of all who play its parent's role.
+
+    Where no parent plays, it takes the place of anybody.
+    """
+    dice, seats = Dice(key), list(lineup.roles)
+    parents = [seat for seat in dict.fromkeys(seats) if seat in catalog.roles[role_id].parents]
+    leaving = dice.choice(parents) if parents else dice.choice(seats)
+    places = [at for at, seat in enumerate(seats) if seat == leaving]
+    if dice.chance(0.5):
+        places = places[:1]
+    return lineup.child([role_id if at in places else seat for at, seat in enumerate(seats)])
+
+
+def with_one_changed(lineup: Lineup, role_id: int, key: int) -> Lineup:
+    """Another role for one agent."""
+    seats, place = list(lineup.roles), Dice(key).below(len(lineup.roles))
+    seats[place] = role_id
+    return lineup.child(seats)
+
+
+def shifted(lineup: Lineup, key: int) -> Lineup:
+    """The same roles in another mix: one agent takes on the role of another."""
+    return with_one_changed(lineup, Dice(fold(key, 1)).choice(lineup.roles), key)
+
+
+def crossed(one: Lineup, other: Lineup, key: int) -> Lineup:
+    """Each agent's role from either of two line-ups."""
+    dice = Dice(key)
+    pairs = zip(one.roles, other.roles, strict=True)
+    return one.child([mine if dice.chance(0.5) else theirs for mine, theirs in pairs])

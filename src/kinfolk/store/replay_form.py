@@ -1,0 +1,142 @@
+"""The form of a replay: a file of records that can be read while it is still written.
+
+    magic line
+    HEAD  what was played, and what the numbers mean
+    NUMB  of some frames: series for charts, marks of events, lives that began and ended
+    FRAM  of the same frames: cells, agents, events, reasons
+    ...   further pairs of NUMB and FRAM
+    DONE  how it ended; a replay without it is still written, or was cut short
+
+A record is a prefix (kind, bytes, checksum, first frame, number of frames) and a deflated payload.
+To find a frame, only prefixes are read. HEAD and DONE hold JSON; NUMB and FRAM a block of named
+arrays. Agents' columns are laid down as their first frame and the steps from each frame to the
+next, so that what does not change costs nothing.
+"""
+
+from __future__ import annotations
+
+import json
+import struct
+import zlib
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from kinfolk.core.arrays import AnyArray
+from kinfolk.core.errors import DamagedRunError
+
+FORMAT = 1
+MAGIC = b"kinfolk replay 1\n"
+PREFIX = struct.Struct("<4sIIII")
+HEAD, NUMBERS, FRAMES, DONE = b"HEAD", b"NUMB", b"FRAM", b"DONE"
+KINDS = (HEAD, NUMBERS, FRAMES, DONE)
+FIRST, STEPS = "first", "steps"  # endings of the two arrays of a column
+_ALIGNMENT = 8
+_LEVEL = 6  # of compression; higher ones take twice the time for a few per cent
+
+
+class Prefix(NamedTuple):
+    """What stands before a payload."""
+
+    kind: bytes
+    length: int
+    checksum: int
+    first: int
+    frames: int
+
+
+def packed_record(kind: bytes, payload: bytes, first: int = 0, count: int = 0) -> bytes:
+    """A record, ready to be written."""
+    packed = zlib.compress(payload, _LEVEL)
+    return PREFIX.pack(kind, len(packed), zlib.crc32(packed), first, count) + packed
+
+
+def json_record(kind: bytes, values: Mapping[str, Any]) -> bytes:
+    """A record of plain values."""
+    return packed_record(kind, json.dumps(values, sort_keys=True, allow_nan=False).encode())
+
+
+def unpacked(prefix: Prefix, packed: bytes, source: str) -> bytes:
+    """The payload of a record.
+
+    Raises:
+        DamagedRunError: It is not what was written.
+    """
+    if len(packed) == prefix.length and zlib.crc32(packed) == prefix.checksum:
+        try:
+            return zlib.decompress(packed)
+        except zlib.error:
+            pass
+    name = prefix.kind.decode(errors="replace")
+    raise DamagedRunError(
+        f"{source} is damaged: the {name} record of frame {prefix.first} is not what was written."
+    )
+
+
+def block(arrays: Mapping[str, AnyArray], notes: Mapping[str, Any]) -> bytes:
+    """Named arrays and notes as bytes: a JSON table of contents, then the arrays, aligned."""
+    table, parts, at = {}, [], 0
+    for name, array in arrays.items():
+        data = np.ascontiguousarray(array)
+        raw = data.astype(data.dtype.newbyteorder("<"), copy=False).tobytes()
+        table[name] = [data.dtype.name, list(data.shape), at]
+        padded = raw + b"\0" * (-len(raw) % _ALIGNMENT)
+        parts.append(padded)
+        at += len(padded)
+    text = json.dumps({"arrays": table, "notes": dict(notes)}, sort_keys=True).encode()
+    text += b" " * (-(len(text) + 4) % _ALIGNMENT)
+    return struct.pack("<I", len(text)) + text + b"".join(parts)
+
+
+def read_block(payload: bytes) -> tuple[dict[str, AnyArray], dict[str, Any]]:
+    """The arrays and notes that `block` laid down."""
+    (length,) = struct.unpack_from("<I", payload)
+    about = json.loads(payload[4 : 4 + length])
+    arrays = {}
+    for name, (kind, shape, at) in about["arrays"].items():
+        count = int(np.prod(shape))
+        array = np.frombuffer(payload, np.dtype(kind), count, 4 + length + at)
+        arrays[name] = array.reshape(shape)
+    return arrays, about["notes"]
+
+
+def as_steps(name: str, values: AnyArray) -> dict[str, AnyArray]:
+    """A column `[frames, rows]` as its first frame and its steps, in the smallest type that fits.
+
+    Steps are laid down row by row: what one agent does is more alike than what all do at once.
+    """
+    steps = np.ascontiguousarray(np.diff(values.astype(np.int64), axis=0).T)
+    most = int(np.abs(steps).max(initial=0))
+    kind = np.int8 if most < 128 else np.int16 if most < 32768 else np.int32
+    return {f"{name}/{FIRST}": values[0].astype(np.int32), f"{name}/{STEPS}": steps.astype(kind)}
+
+
+def from_steps(name: str, arrays: Mapping[str, AnyArray]) -> AnyArray:
+    """The column `[frames, rows]` that `as_steps` laid down."""
+    first = arrays[f"{name}/{FIRST}"].astype(np.int64)
+    later = first[:, None] + np.cumsum(arrays[f"{name}/{STEPS}"], axis=1, dtype=np.int64)
+    return np.concatenate([first[:, None], later], axis=1).T
+
+
+def as_changes(cells: AnyArray) -> dict[str, AnyArray]:
+    """Cells `[frames, places]` as the first frame and a list of what changed when."""
+    when, where = np.nonzero(cells[1:] != cells[:-1])
+    return {
+        "cells": cells[0],
+        "changed_when": (when + 1).astype(np.uint16),
+        "changed_where": np.diff(where, prepend=0).astype(np.int32),  # runs of ones are small
+        "changed_to": cells[1:][when, where],
+    }
+
+
+def from_changes(arrays: Mapping[str, AnyArray], frames: int) -> AnyArray:
+    """The cells `[frames, places]` that `as_changes` laid down."""
+    cells = np.repeat(arrays["cells"][None], frames, axis=0)
+    where = np.cumsum(arrays["changed_where"], dtype=np.int64)
+    ends = np.searchsorted(arrays["changed_when"], np.arange(frames), side="right")
+    for frame in range(1, frames):
+        cells[frame] = cells[frame - 1]
+        now = slice(ends[frame - 1], ends[frame])
+        cells[frame, where[now]] = arrays["changed_to"][now]
+    return cells

@@ -1,0 +1,1 @@
+"""Look at runs: a web server over the store, and the page that it serves."""

@@ -1,0 +1,65 @@
+"""One page that holds all it shows, and opens from disk with no network."""
+
+from __future__ import annotations
+
+import json
+import re
+from base64 import b64encode
+from collections.abc import Sequence
+from html import escape
+from pathlib import Path
+from typing import Any
+
+from kinfolk.store.files import read_bytes
+from kinfolk.store.replay import Replay, find_replay
+from kinfolk.store.run import open_run
+from kinfolk.viewer.library import ROLES
+from kinfolk.viewer.metrics import metrics_of
+from kinfolk.viewer.server import page_file
+
+
+def one_page(shown: Sequence[tuple[Path, str | None]]) -> bytes:
+    """The page of one replay, or of two side by side; each is a run and the name of its replay.
+
+    Raises:
+        UsageError: A run or replay is not there.
+        DamagedRunError: A replay is damaged.
+    """
+    runs: list[dict[str, Any]] = []
+    metrics: dict[str, Any] = {}
+    roles: dict[str, Any] = {}
+    parts: list[str] = []
+    for folder, name in shown:
+        run, path = open_run(folder), find_replay(folder, name)
+        replay = Replay(path)
+        for found in replay.parts.values():
+            for part in found:
+                replay.packed(part)  # checked
+        has_roles = (folder / ROLES).is_file()
+        title = path.stem
+        called = run.name if all(run.name != one["name"] for one in runs) else f"{run.name} again"
+        runs.append(
+            {"name": called, "job": run.about["job"], "status": "done", "roles": has_roles,
+             "world": replay.head()["world"], "about": run.about["settings"],
+             "replays": [{"name": title, "bytes": path.stat().st_size}]}
+        )  # fmt: skip
+        metrics[called] = metrics_of(run.events())
+        if has_roles:
+            roles[called] = json.loads(read_bytes(folder / ROLES))
+        packed = b64encode(read_bytes(path)).decode()
+        tag = escape(f"replay:{called}/{title}", quote=True)
+        parts.append(f'<script type="application/octet-stream" id="{tag}">{packed}</script>')
+    data = {"runs": runs, "metrics": metrics, "roles": roles}
+    text = json.dumps(data).replace("<", "\\u003c")  # nothing in it may end the script
+    parts.append(f'<script type="application/json" id="kinfolk-data">{text}</script>')
+    return _filled("\n".join(parts)).encode()
+
+
+def _filled(data: str) -> str:
+    """The page with its style and script inside, and the data before them."""
+    page = page_file("index.html").decode()
+    style, script = page_file("app.css").decode(), page_file("app.js").decode()
+    script = re.sub(r"</(script)", r"<\\/\1", script, flags=re.I)
+    page = page.replace('<link rel="stylesheet" href="app.css">', f"<style>{style}</style>")
+    tail = f"{data}\n<script>{script}</script>"
+    return page.replace('<script src="app.js" defer></script>', tail)

@@ -1,0 +1,44 @@
+"""Events as columns of numbers, for charts over the steps of a run."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+MOST_POINTS = 2000  # of a line: more than a chart has pixels
+_LEFT_OUT = ("counters", "group_lives", "mean_alive", "ticks_lived")  # many, and told by replays
+
+
+def metrics_of(events: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
+    """For each kind of event its steps and its numbers, thinned to `MOST_POINTS`.
+
+    Tables within become names with a dot.
+
+    >>> metrics_of([{"kind": "scored", "step": 1, "best": 2.0, "by": {"a": 1}, "who": "x"}])
+    {'scored': {'step': [1], 'fields': {'best': [2.0], 'by.a': [1]}}}
+    """
+    kinds: dict[str, list[Mapping[str, Any]]] = {}
+    for event in events:
+        kinds.setdefault(event["kind"], []).append(event)
+    return {kind: _columns(found) for kind, found in kinds.items()}
+
+
+def _columns(events: list[Mapping[str, Any]]) -> dict[str, Any]:
+    stride = -(-len(events) // MOST_POINTS)
+    kept = events[::stride]
+    rows = [_flat(event) for event in kept]
+    names = dict.fromkeys(name for row in rows for name in row)
+    fields = {name: [row.get(name) for row in rows] for name in names}
+    return {"step": [event["step"] for event in kept], "fields": fields}
+
+
+def _flat(event: Mapping[str, Any]) -> dict[str, float]:
+    found: dict[str, float] = {}
+    for name, value in event.items():
+        if name == "step" or name in _LEFT_OUT:
+            continue
+        inner = value if isinstance(value, Mapping) else {"": value}
+        for key, number in inner.items():
+            if isinstance(number, int | float) and not isinstance(number, bool):
+                found[f"{name}.{key}" if key else name] = number
+    return found

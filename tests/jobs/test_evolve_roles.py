@@ -1,0 +1,172 @@
+import json
+import re
+
+import numpy as np
+import pytest
+
+from kinfolk.core.errors import DamagedRunError, SettingsError, UnknownNameError
+from kinfolk.core.events import Event, Snapshot
+from kinfolk.core.settings import read
+from kinfolk.engines.local import Local
+from kinfolk.engines.processes import Processes
+from kinfolk.jobs.evolve_roles import evolve_roles, start
+from kinfolk.jobs.role_settings import EvolveRoles
+from kinfolk.policies.cogsguard.catalog import cogs_catalog
+from kinfolk.roles.history_text import from_text
+from kinfolk.testing.job_contract import JobContract, lines
+
+SMALL = {
+    "preset": "tutorial",
+    "world_settings": {"max_steps": 60, "agents": 3},
+    "generations": 3,
+    "games_per_generation": 12,
+    "lineups": 5,
+    "survivors": 2,
+    "population": 6,
+    "finalists": 2,
+    "final_games": 2,
+    "judge_games": 3,
+    "chunk": 5,
+}
+
+
+def small(**changes):
+    return read(EvolveRoles, {**SMALL, **changes})
+
+
+def run(settings, resume=None):
+    return list(evolve_roles(settings, Local(), resume))
+
+
+def last_history(items):
+    return [item.documents["role_history.json"] for item in items if isinstance(item, Snapshot)][-1]
+
+
+class TestEvolveRoles(JobContract):
+    @pytest.fixture
+    def start(self):
+        settings = small(generations=2)
+        return lambda resume: evolve_roles(settings, Local(), resume)
+
+
+@pytest.fixture(scope="module")
+def played():
+    return run(small())
+
+
+def test_a_generation_reports_what_the_specification_asks_for(played):
+    generations = [i for i in played if isinstance(i, Event) and i.kind == "generation_scored"]
+    assert [event.step for event in generations] == [0, 1, 2]
+    for event in generations:
+        facts = json.loads(event.to_line())
+        assert facts["best"][1] <= facts["best"][0] <= facts["best"][2]
+        for share in ("beats_seeded", "beats_last", "won", "diversity", "roles_best"):
+            assert 0.0 <= facts[share] <= 1.0, share
+        assert sum(facts["lineup"].values()) == 3
+        assert set(facts["behaviors"]) == {b.name for b in cogs_catalog().behaviors}
+    assert generations[-1].games == 3 * 10, "the seeded line-up's games are nobody's"
+
+
+def test_the_history_tells_of_every_role_and_reads_back(played):
+    history = from_text(last_history(played), "h")
+    assert history.generation == 3
+    assert [role.name for role in history.roles[:4]] == [
+        "BaseMiner",
+        "BaseScout",
+        "BaseAligner",
+        "BaseScrambler",
+    ]
+    assert sum(role.retired is None for role in history.roles) == 6
+    assert {role.origin for role in history.roles} > {"manual", "sampled"}
+    assert all(behavior.games for behavior in history.behaviors if behavior.uses)
+    assert all(0.0 <= role.fitness <= 1.0 for role in history.roles)
+    assert all(max(lineup.roles) < len(history.roles) for lineup in history.lineups)
+
+
+def test_engine_chunk_and_number_of_jobs_change_nothing(played):
+    engine = Processes(2)
+    try:
+        others = list(evolve_roles(small(chunk=3), engine))
+    finally:
+        engine.close()
+    assert lines(others) == lines(played)
+    assert last_history(others) == last_history(played)
+
+
+def test_a_run_can_start_from_the_history_of_another(played):
+    items = run(small(history=last_history(played), generations=1, seed=5))
+    before, after = from_text(last_history(played), "a"), from_text(last_history(items), "b")
+    assert after.generation == before.generation + 1
+    assert [r.name for r in after.roles[: len(before.roles)]] == [r.name for r in before.roles]
+    assert after.games == before.games + 10
+
+
+def test_two_teams_play_head_to_head_against_frozen_line_ups():
+    items = run(small(preset="head_to_head", generations=2))
+    [judged] = [i for i in items if isinstance(i, Event) and i.kind == "champion_judged"]
+    assert set(judged.held) == {"seeded", "baseline", "champion"}
+
+
+def test_scores_at_a_further_moment_count_as_further_records():
+    plain, twice = (
+        from_text(last_history(run(small(generations=1, score_step=s))), "h") for s in (None, 30)
+    )
+    assert [r.games for r in twice.roles[:4]] == [2 * r.games for r in plain.roles[:4]]
+    assert plain.games == twice.games
+
+
+def test_newborns_of_the_temple_bring_hybrids_into_the_pool():
+    settings = small(
+        trigger="temple",
+        world_settings={"max_steps": 120, "agents": 3, "temple_cooldown": 5, "store_hearts": 50},
+        generations=2,
+    )
+    history = from_text(last_history(run(settings)), "h")
+    hybrids = [role for role in history.roles if role.origin == "hybrid"]
+    assert 1 <= len(hybrids) <= 6
+    assert all(role.parents and role.games >= 1 for role in hybrids)
+    assert not [role for role in history.roles if role.origin in ("recombined", "mutated")]
+
+
+@pytest.mark.parametrize(
+    ("changes", "sentence"),
+    [
+        ({"population": 1}, "EvolveRoles.population must be at least 2, not 1."),
+        (
+            {"games_per_generation": 0},
+            "EvolveRoles.games_per_generation must be at least 2, not 0.",
+        ),
+        ({"seed": "lucky"}, "EvolveRoles.seed must be a whole number, not 'lucky'."),
+        ({"trigger": "altar"}, "EvolveRoles.trigger must be 'cadence' or 'temple', not 'altar'."),
+    ],
+)
+def test_bad_settings_are_refused_in_a_sentence(changes, sentence):
+    with pytest.raises(SettingsError, match=f"^{re.escape(sentence)}$"):
+        small(**changes)
+
+
+def test_what_only_the_world_can_tell_is_refused_before_anything_is_played(played):
+    with pytest.raises(UnknownNameError, match=r"^No world with roles is named 'savanna'\."):
+        start(small(world="savanna", preset=None), None)
+    with pytest.raises(
+        SettingsError,
+        match=r"^EvolveRoles.score_step must lie within a game of 60 ticks, not at 60\.$",
+    ):
+        start(small(score_step=60), None)
+    text = last_history(played)
+    with pytest.raises(DamagedRunError, match=r"^The history is damaged at line \d+: "):
+        start(small(history=text[: len(text) // 2]), None)
+    strange = text.replace('"explore"', '"dance"')
+    with pytest.raises(
+        UnknownNameError, match=r"^The history names behaviours that are not registered: 'dance'\."
+    ):
+        start(small(history=strange), None)
+
+
+def test_line_ups_are_judged_on_the_same_episodes_as_the_seeded_one(played):
+    [judged] = [i for i in played if isinstance(i, Event) and i.kind == "champion_judged"]
+    gap = np.array(judged.held["champion"][0]) - judged.held["seeded"][0]
+    assert judged.difference["seeded"][0] == pytest.approx(gap)
+    assert judged.seed == 1_000_000
+    assert sum(judged.lineup.values()) == 3
+    assert set(judged.credit) == set(judged.lineup) == set(judged.programs)

@@ -1,0 +1,108 @@
+from collections import Counter
+
+import pytest
+from role_scenes import evolve, play_game
+
+from kinfolk.core.errors import SettingsError
+from kinfolk.roles.config import EvolutionConfig
+from kinfolk.roles.coordinator import EvolutionaryRoleCoordinator
+
+NEVER = EvolutionConfig(exploration_chance=0.0)
+
+
+def test_the_pool_begins_with_the_seeded_roles_and_sampled_ones(catalog):
+    coordinator = EvolutionaryRoleCoordinator(8, catalog)
+    assert len(coordinator.pool) == 16
+    origins = Counter(catalog.roles[i].origin for i in coordinator.pool)
+    assert origins == {"manual": 4, "sampled": 12}
+
+
+def test_an_agent_keeps_its_role_until_the_generation_ends(catalog):
+    coordinator = EvolutionaryRoleCoordinator(8, catalog, 3, NEVER)
+    roles = [coordinator.assign_role(agent).id for agent in range(8)]
+    assert [coordinator.assign_role(agent, step=99).id for agent in range(8)] == roles
+    assert [play_game(coordinator) for _ in range(3)] == [False, False, True]
+    assert (coordinator.generation, coordinator.assignments) == (1, {})
+    assert (coordinator.games, coordinator.wins) == (3, 3)
+
+
+def test_what_an_agent_runs_is_its_role_in_order(catalog):
+    coordinator = EvolutionaryRoleCoordinator(2, catalog, config=NEVER)
+    for agent in range(2):
+        role = coordinator.assign_role(agent)
+        ids = [b.id for b in coordinator.get_role_behaviors(agent)]
+        assert sorted(ids) == sorted(role.behavior_ids)
+        assert coordinator.get_role_behaviors(agent) == coordinator.get_role_behaviors(agent)
+        assert isinstance(coordinator.choose_vibe(agent), str)
+
+
+def test_exploration_fires_at_8_percent(catalog):
+    coordinator = EvolutionaryRoleCoordinator(3000, catalog)
+    for agent in range(3000):
+        coordinator.assign_role(agent)
+    explored = [role for role in catalog.roles if role.origin == "explore"]
+    assert 0.065 <= len(explored) / 3000 <= 0.095  # three deviations
+    assert all(role.id in coordinator.pool for role in explored), "they compete from now on"
+
+
+def test_a_pending_hybrid_is_assigned_first(catalog):
+    coordinator = EvolutionaryRoleCoordinator(2, catalog, config=NEVER)
+    coordinator.assign_role(0)
+    first, second = coordinator.queue_hybrid(0, 2), coordinator.queue_hybrid(1, 3)
+    assert coordinator.assign_role(8) == first
+    assert coordinator.assign_role(9) == second
+    assert (first.origin, first.parents) == ("hybrid", (0, 2))
+    assert not coordinator.pending
+    coordinator.record_agent_performance(8, 0.9, True)
+    coordinator.end_game()
+    assert catalog.roles[first.id].games == 1
+    assert set(coordinator.assignments) == {0}, "newborns' roles end with the game"
+
+
+def test_the_top_half_stays_and_the_rest_is_retired_not_deleted(catalog):
+    coordinator = EvolutionaryRoleCoordinator(8, catalog, 1, NEVER)
+    pool = list(coordinator.pool)
+    play_game(coordinator)
+    order = sorted(pool, key=lambda i: (-catalog.roles[i].fitness, -catalog.roles[i].games, i))
+    assert set(order[:8]) <= set(coordinator.pool)
+    assert len(coordinator.pool) == 16
+    culled = set(pool) - set(coordinator.pool)
+    assert culled == set(order[8:])
+    assert all(catalog.roles[i].retired == 1 for i in culled)
+    assert [role.id for role in catalog.roles] == list(range(len(catalog.roles)))
+
+
+def test_scores_are_entered_when_the_game_is_scored(catalog):
+    coordinator = EvolutionaryRoleCoordinator(1, catalog, config=NEVER)
+    role = coordinator.assign_role(0)
+    coordinator.record_agent_performance(0, 0.4, False)
+    assert catalog.roles[role.id].games == 0
+    coordinator.score_game()  # such as at score_step
+    assert catalog.roles[role.id].fitness == 0.4
+    coordinator.record_agent_performance(0, 0.9, True)
+    coordinator.end_game(True)
+    assert catalog.roles[role.id].fitness == pytest.approx(0.5)
+    assert (coordinator.games, catalog.roles[role.id].games) == (1, 2)
+
+
+def test_roles_that_score_take_over_and_names_get_locked(catalog):
+    coordinator = evolve(catalog, seed=1, generations=15)
+    pool = [catalog.roles[i] for i in coordinator.pool]
+    mine = catalog.behavior_id("mine_resource")
+    assert sum(mine in role.behavior_ids for role in pool) >= 12
+    assert any(role.locked_name for role in pool)
+    weights = [b.fitness for b in catalog.behaviors]
+    assert max(weights) - min(weights) > 0.1, "behaviours are told apart"
+
+
+def test_bad_calls_are_told_in_a_sentence(catalog):
+    with pytest.raises(
+        SettingsError,
+        match=r"^EvolutionaryRoleCoordinator.games_per_generation must be at least 1, not 0\.$",
+    ):
+        EvolutionaryRoleCoordinator(8, catalog, games_per_generation=0)
+    coordinator = EvolutionaryRoleCoordinator(8, catalog)
+    with pytest.raises(
+        SettingsError, match=r"^Agent 3 has no role yet; assign_role comes first\.$"
+    ):
+        coordinator.record_agent_performance(3, 0.5, True)

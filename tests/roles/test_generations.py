@@ -1,0 +1,89 @@
+"""Twenty seeds, a hundred generations each: what must hold of every role ever made."""
+
+import pytest
+from role_scenes import evolve, make_catalog
+
+from kinfolk.roles.breeding import next_generation
+from kinfolk.roles.config import EvolutionConfig
+from kinfolk.roles.history_text import HistoryWriter
+
+SEEDS, GENERATIONS = 20, 100
+CONFIG = EvolutionConfig()
+
+
+@pytest.fixture(scope="module")
+def coordinators():
+    # Two games a generation: the operators and the pool are what is looked at here.
+    return [evolve(make_catalog(), seed, GENERATIONS, games=2) for seed in range(SEEDS)]
+
+
+def every_role(coordinators):
+    return [role for c in coordinators for role in c.catalog.roles]
+
+
+def test_the_caps_hold_for_every_role(coordinators):
+    roles = every_role(coordinators)
+    assert len(roles) > SEEDS * GENERATIONS * 8
+    assert not [r for r in roles if len(r.tiers) > CONFIG.max_tiers]
+    assert not [r for r in roles if len(r.behavior_ids) > CONFIG.max_behaviors_per_role]
+    assert not [
+        t for r in roles for t in r.tiers if not 1 <= len(t.behavior_ids) <= CONFIG.max_tier_size
+    ]
+
+
+def test_no_role_holds_a_behaviour_twice(coordinators):
+    assert not [
+        r for r in every_role(coordinators) if len(set(r.behavior_ids)) < len(r.behavior_ids)
+    ]
+
+
+def test_the_injection_of_a_sampled_role_fires_at_10_percent(coordinators):
+    made = [r for r in every_role(coordinators) if r.origin == "sampled" and r.generation > 0]
+    share = len(made) / (SEEDS * GENERATIONS)
+    assert 0.08 <= share <= 0.12, f"{share}; three deviations are 0.02"
+
+
+def test_the_population_stays_at_its_size(coordinators):
+    for coordinator in coordinators:
+        # Explorers of the generation under way come on top.
+        born = [coordinator.catalog.roles[i].generation for i in coordinator.pool]
+        assert len(born) == CONFIG.generated_role_count
+        assert max(born) == GENERATIONS
+
+
+def test_the_fitness_of_behaviours_moves(coordinators):
+    for coordinator in coordinators:
+        assert all(b.games > 0 and b.uses == b.games for b in coordinator.catalog.behaviors)
+        assert len({b.fitness for b in coordinator.catalog.behaviors}) > 6
+
+
+def test_every_operator_is_at_work(coordinators):
+    origins = {role.origin for role in every_role(coordinators)}
+    assert origins == {"manual", "sampled", "recombined", "mutated", "explore"}
+
+
+def test_parents_come_before_their_children_and_two_parents_differ(coordinators):
+    for role in every_role(coordinators):
+        assert all(parent < role.id for parent in role.parents)
+        assert len(set(role.parents)) == len(role.parents)
+        assert len(role.parents) == {"recombined": 2, "sampled": 0}.get(
+            role.origin, len(role.parents)
+        )
+
+
+def test_the_same_seed_gives_the_same_history_byte_for_byte(coordinators):
+    for seed in (0, 7):
+        again = evolve(make_catalog(), seed, GENERATIONS, games=2)
+        one, other = (
+            HistoryWriter().text(c.catalog, generation=c.generation, seed=seed, games=c.games)
+            for c in (coordinators[seed], again)
+        )
+        assert one == other
+
+
+def test_a_generation_is_a_function_of_catalogue_pool_and_key():
+    made = []
+    for _ in range(2):
+        catalog = make_catalog()
+        made.append((next_generation(catalog, [0, 1, 2, 3], 1, 42, CONFIG), catalog))
+    assert made[0] == made[1]

@@ -1,0 +1,253 @@
+// The page: which run is shown, its panels, and what ties them together.
+
+import "uplot/dist/uPlot.min.css";
+import "./style.css";
+import { readAddress, writeAddress } from "./address";
+import { Charts } from "./charts";
+import { h, soon } from "./dom";
+import { FamilyTree } from "./family";
+import { Inspector, swatch } from "./inspector";
+import { helpBox, listen } from "./keys";
+import { Following, type News } from "./live";
+import { Player, View } from "./player";
+import { Replay } from "./replay";
+import { RoleTree } from "./roles";
+import { RunList } from "./runs";
+import { RunPanel } from "./runpanel";
+import { findSource, type RunInfo } from "./source";
+import { forgetSprites } from "./sprites";
+import { handle } from "./touch";
+import { Transport } from "./transport";
+
+const TABS = ["Agent", "Charts", "Family", "Roles", "Run"];
+
+class Page {
+  readonly source = findSource();
+  readonly player = new Player();
+  private transport = new Transport(this.player);
+  private inspector = new Inspector(this.player);
+  private charts = new Charts(this.player);
+  private family = new FamilyTree(this.player);
+  private roles = new RoleTree();
+  private run = new RunPanel();
+  private list = new RunList((run, replay, other) => void this.open(run, replay, other), (run) => void this.lookAt(run));
+  private panels = [this.inspector.element, this.charts.element, this.family.element, this.roles.element, this.run.element];
+  private tabs = TABS.map((name, i) => h("button", { role: "tab", title: `${name} (${i + 1})`, onclick: () => this.tab(i) }, name));
+  private side = h("aside.side", {}, h("div.tabs", { role: "tablist" }, ...this.tabs), h("div.panel", { role: "tabpanel" }));
+  private stages = h("div.stages");
+  private crumbs = h("nav.crumbs");
+  private problem = h("p.problem", { role: "alert", hidden: true });
+  private body = h("div.body");
+  private help = helpBox();
+  private infos: RunInfo[] = [];
+  private following: Following | null = null;
+  private shownTab = 0;
+
+  constructor() {
+    const theme = localStorageOr("kinfolk-theme") ?? (matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light");
+    document.documentElement.dataset.theme = theme;
+    document.body.append(
+      h("header", {}, h("a.brand", { href: "#", onclick: (event: Event) => { event.preventDefault(); void this.home(); } }, "kinfolk"), this.crumbs, h("span.space"),
+        h("button", { title: "Light or dark (t)", "aria-label": "Light or dark", onclick: () => this.theme() }, "◐"),
+        h("button", { title: "Keys (?)", "aria-label": "Keys", onclick: () => this.help.showModal() }, "?")),
+      this.problem, this.body, this.help);
+    listen({ player: this.player, jump: (way) => this.transport.jump(way), faster: (way) => this.transport.faster(way), tab: (i) => this.tab(i), theme: () => this.theme(), marks: () => this.inspector.toggleMarks(), help: () => this.help.showModal() });
+    const write = soon(() => this.remember());
+    this.player.onFrame.on(() => { if (!this.player.playing) write(); });
+    this.player.onSelect.on(() => { write(); if (this.player.selected !== null && innerWidth > 800 && this.shownTab > 2) this.tab(0); });
+    addEventListener("hashchange", () => void this.start());
+  }
+
+  async start(): Promise<void> {
+    const to = readAddress();
+    try {
+      this.infos = await this.source.runs();
+    } catch (error) {
+      return this.say(error as Error);
+    }
+    const only = this.infos.length === 1 || this.source.embedded ? this.infos[0] : undefined;
+    const run = to.run || only?.name;
+    if (!run) return this.home();
+    const info = this.infos.find((one) => one.name === run);
+    const replay = to.replay || info?.replays[0]?.name;
+    const other = to.other || (this.source.embedded ? this.infos[1]?.name : "");
+    if (!replay) return this.lookAt(run);
+    const otherReplay = to.otherReplay || this.infos.find((one) => one.name === other)?.replays[0]?.name;
+    await this.open(run, replay, other && otherReplay ? [other, otherReplay] : undefined);
+    if (!this.player.views.length) return;
+    if (to.tick !== null) this.player.seek(this.player.main.replay.frameOf(to.tick));
+    if (to.uid !== null) this.player.select(to.uid);
+    this.tab(to.tab);
+  }
+
+  private async home(): Promise<void> {
+    this.leave();
+    writeAddress({});
+    this.crumbs.replaceChildren();
+    this.body.replaceChildren(this.list.element);
+    try {
+      this.infos = await this.source.runs();
+      this.list.show(this.infos);
+    } catch (error) {
+      this.say(error as Error);
+    }
+  }
+
+  private leave(): void {
+    this.following?.close();
+    this.following = null;
+    this.player.playing = false;
+    this.player.views = [];
+    this.problem.hidden = true;
+  }
+
+  say(error: Error): void {
+    this.problem.textContent = error.message;
+    this.problem.hidden = false;
+  }
+
+  /** A run without replays: its measures and roles. */
+  private async lookAt(name: string): Promise<void> {
+    this.leave();
+    this.crumbs.replaceChildren(h("span", {}, name));
+    this.body.replaceChildren(h("main.alone", {}, this.run.element, this.roles.element));
+    writeAddress({ run: name });
+    await this.refreshRun(name, null);
+    if (!this.source.embedded) this.following = new Following(name, "", (news) => void this.hear(news, name));
+  }
+
+  async open(run: string, replay: string, other?: [string, string]): Promise<void> {
+    this.leave();
+    try {
+      const names: [string, string][] = other ? [[run, replay], other] : [[run, replay]];
+      const replays = await Promise.all(names.map(([a, b]) => Replay.open(this.source.replay(a, b))));
+      this.lay(replays);
+      await this.refreshRun(run, replays[0]);
+      if (!this.source.embedded) this.following = new Following(run, replay, (news) => void this.hear(news, run));
+    } catch (error) {
+      this.body.replaceChildren(h("p.hint", {}, h("button", { onclick: () => void this.home() }, "all runs")));
+      this.say(error as Error);
+    }
+  }
+
+  private lay(replays: Replay[]): void {
+    const boxes = replays.map(() => h("div.stage"));
+    this.stages.replaceChildren(...replays.map((replay, i) => h("figure.view", {}, h("figcaption", {}, this.caption(replay, i, replays.length)), boxes[i], this.zoomers(i))));
+    this.stages.dataset.views = String(replays.length);
+    this.body.replaceChildren(h("main.show", {}, h("div.theatre", {}, this.stages, this.transport.element), this.side));
+    const views = replays.map((replay, i) => new View(boxes[i], replay));
+    for (const view of views) {
+      view.onError = (error) => this.say(error);
+      handle(view, this.player);
+    }
+    this.player.setViews(views);
+    this.crumbs.replaceChildren(...this.choosers(replays));
+    this.transport.renew();
+    this.tab(this.shownTab);
+  }
+
+  private caption(replay: Replay, i: number, count: number): HTMLElement {
+    const { head } = replay;
+    return h("span", {}, count > 1 ? h("b", {}, `${"AB"[i]} ${replay.label} `) : null,
+      `${head.world}${head.preset ? ` ${head.preset}` : ""}, seed ${head.seed}, game ${head.episode} `,
+      ...head.groups.map((name: string, at: number) => h("span.key", {}, swatch(name, at), name.replace(/_/g, " "))),
+      (head.scene.owners as string[]).includes("clips") ? h("span.key", {}, h("span.swatch.diamond", { style: "background:#d55e00" }), "clips") : null);
+  }
+
+  private zoomers(i: number): HTMLElement {
+    const act = (label: string, title: string, call: () => void) => h("button", { title, "aria-label": title, onclick: () => { call(); this.player.redraw(); } }, label);
+    const stage = () => this.player.views[i].stage;
+    return h("div.zoomers", {}, act("+", "Closer", () => stage().zoom(1.4)), act("−", "Further", () => stage().zoom(1 / 1.4)), act("⤢", "Whole map (0)", () => stage().fit()));
+  }
+
+  private choosers(replays: Replay[]): (Node | string)[] {
+    const [first, second] = replays;
+    const { run, name } = first.source;
+    const names = this.infos.find((one) => one.name === run)?.replays.map((one) => one.name) ?? [name];
+    const games = h("select", { "aria-label": "Replay", onchange: () => void this.open(run, games.value, second && [second.source.run, second.source.name]) }, ...names.map((one) => h("option", { value: one, selected: one === name }, one)));
+    const others = this.infos.flatMap((info) => info.replays.map((one) => [info.name, one.name] as [string, string])).filter(([a, b]) => a !== run || b !== name);
+    const against = h("select", { "aria-label": "Compare with", onchange: () => void this.open(run, name, against.value ? (JSON.parse(against.value) as [string, string]) : undefined) },
+      h("option", { value: "" }, "compare with…"),
+      ...others.map((other) => h("option", { value: JSON.stringify(other), selected: second?.source.run === other[0] && second.source.name === other[1] }, other.join(" / "))));
+    return [h("span.run-name", {}, run), names.length > 1 ? games : h("span", {}, name), others.length ? against : ""];
+  }
+
+  private async refreshRun(run: string, replay: Replay | null): Promise<void> {
+    const info = this.infos.find((one) => one.name === run);
+    const [metrics, roles] = await Promise.all([this.source.metrics(run), info?.roles ? this.source.roles(run) : null]);
+    this.run.show(metrics, replay?.head ?? null, replay?.result ?? null, info?.about ?? replay?.head);
+    this.roles.show(roles);
+    const without = [false, false, false, !info?.roles, false];
+    this.tabs.forEach((tab, i) => (tab.hidden = without[i]));
+  }
+
+  /** There is more of a live run. */
+  private async hear(news: News, run: string): Promise<void> {
+    const { player } = this;
+    const replay = player.views[0]?.replay;
+    document.body.dataset.status = news.status;
+    const info = this.infos.find((one) => one.name === run);
+    const fresh = news.replays.filter((one) => !info?.replays.some((known) => known.name === one.name));
+    if (news.events >= 0 || fresh.length) {
+      this.infos = await this.source.runs();
+      await this.refreshRun(run, replay ?? null);
+    }
+    if (!replay) {
+      if (fresh.length) await this.open(run, fresh[0].name);
+      return;
+    }
+    if (fresh.length) this.crumbs.replaceChildren(...this.choosers(player.views.map((view) => view.replay)));
+    const wasAtEnd = player.atEnd;
+    const grew = await replay.grow();
+    if (grew || !replay.live) {
+      this.transport.renew();
+      this.charts.renew();
+      this.family.renew();
+      if (wasAtEnd && !player.playing) player.seek(player.lastFrame);
+    }
+    if (fresh.length && wasAtEnd && !replay.live) await this.openAtEnd(run, fresh[fresh.length - 1].name);
+  }
+
+  /** Who kept to the newest tick is taken along to the next game. */
+  private async openAtEnd(run: string, name: string): Promise<void> {
+    await this.open(run, name);
+    this.player.seek(this.player.lastFrame);
+    this.player.play();
+  }
+
+  private tab(index: number): void {
+    this.shownTab = index;
+    this.tabs.forEach((tab, i) => tab.setAttribute("aria-selected", String(i === index)));
+    this.side.querySelector(".panel")!.replaceChildren(this.panels[index]);
+    this.player.redraw();
+    this.player.onSelect.say();
+    this.charts.renew();
+    this.family.renew();
+    this.remember();
+  }
+
+  private theme(): void {
+    const now = document.documentElement.dataset.theme === "dark" ? "light" : "dark";
+    document.documentElement.dataset.theme = now;
+    try { localStorage.setItem("kinfolk-theme", now); } catch { /* a page opened from disk may not keep it */ }
+    forgetSprites();
+    this.player.views.forEach((view) => view.stage.recolour());
+    this.player.redraw();
+    this.transport.renew();
+    this.charts.renew();
+  }
+
+  private remember(): void {
+    if (!this.player.views.length) return;
+    const [first, second] = this.player.views.map((view) => view.replay.source);
+    writeAddress({ run: first.run, replay: first.name, other: second?.run, otherReplay: second?.name, tick: this.player.tick, uid: this.player.selected, tab: this.shownTab });
+  }
+}
+
+function localStorageOr(key: string): string | null {
+  try { return localStorage.getItem(key); } catch { return null; }
+}
+
+const page = new Page();
+(window as any).kinfolk = page; // for those who look at it from the console
+void page.start().catch((error) => page.say(error)).finally(() => (document.body.dataset.ready = "yes"));

@@ -1,0 +1,36 @@
+// What a run as a whole came to: measures over its steps, how its game ended, what was asked.
+
+import { lineChart } from "./charts";
+import { h, plain, short } from "./dom";
+
+export class RunPanel {
+  readonly element = h("section.run", { "aria-label": "Run" });
+
+  show(metrics: any, head: any | null, result: any | null, about: any): void {
+    const charts = Object.entries<any>(metrics).filter(([, table]) => table.step.length > 1).flatMap(([kind, table]) => this.charts(kind, table));
+    const ended = result?.result;
+    const settings = about ? Object.entries<any>(about).filter(([, value]) => value !== null && JSON.stringify(value) !== "{}") : [];
+    this.element.replaceChildren(
+      ...charts,
+      ended ? h("div", {}, h("h3", {}, "How the game ended"), table([
+        ["ticks", short(ended.ticks)],
+        ...Object.entries<number>(ended.returns).map(([slot, value]) => [`return of ${slot}`, short(value)] as [string, string]),
+        ...Object.entries<number>(ended.counters).filter(([, value]) => value).map(([name, value]) => [plain(name), short(value)] as [string, string]),
+      ])) : h("p.hint", {}, head ? "This game has not ended." : ""),
+      h("div", {}, h("h3", {}, "Settings"), table(settings.map(([name, value]) => [plain(name), typeof value === "object" ? JSON.stringify(value) : String(value)]))));
+  }
+
+  /** One chart per table of numbers; lines that are alike in size go together by name. */
+  private charts(kind: string, table: any): HTMLElement[] {
+    const families = new Map<string, Record<string, (number | null)[]>>();
+    for (const [name, values] of Object.entries<(number | null)[]>(table.fields)) {
+      const family = name.includes(".") ? name.split(".")[0] : /best|mean|median|fitness|champion/.test(name) ? "fitness" : name;
+      families.set(family, { ...(families.get(family) ?? {}), [name.includes(".") ? name.slice(name.indexOf(".") + 1) : name]: values });
+    }
+    return [...families].slice(0, 8).map(([family, lines]) => lineChart(`${plain(kind)}: ${plain(family)}`, table.step, lines));
+  }
+}
+
+function table(rows: [string, string][]): HTMLElement {
+  return h("table", {}, h("tbody", {}, ...rows.map(([name, value]) => h("tr", {}, h("td", {}, name), h("td.value", {}, value)))));
+}
