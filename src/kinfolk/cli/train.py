@@ -8,10 +8,11 @@ from typing import Annotated, Any
 
 import typer
 
+from kinfolk.cli.folders import fresh_folder
 from kinfolk.cli.show import JsonOption, figures, interval, print_json, print_table, progress
 from kinfolk.cli.slots import MapOption, SetOption, SlotOption, pairs, warn_of_idle_slots
 from kinfolk.cli.warm import warm
-from kinfolk.core.errors import UsageError
+from kinfolk.core.errors import DamagedRunError, UsageError
 
 
 def train_command(
@@ -75,9 +76,10 @@ def train_command(
     else:
         settings = read(Train, merged(read_settings(config) if config else {}, given))
         _try_out(settings)
-        run = create(out or _fresh("train"), "train", settings.model_dump())
+        run = create(out or fresh_folder("train"), "train", settings.model_dump())
     if previous:
-        run.drop_damaged_checkpoints()
+        for name in run.drop_damaged_checkpoints():
+            print(f"The damaged checkpoint {name} was removed.", file=sys.stderr)
     sinks = open_sinks(run.folder, run.name, settings.model_dump(), tensorboard, wandb)
     if run.status != "done":
         _train(run, settings, workers, sinks)
@@ -86,12 +88,6 @@ def train_command(
         print_json({"run": str(run.folder), "settings": settings.model_dump(), **_told(events)})
     else:
         _print_report(run, settings, events)
-
-
-def _fresh(job: str) -> Path:
-    from kinfolk.cli.runs import fresh_folder
-
-    return fresh_folder(job)
 
 
 def _try_out(settings: Any) -> None:
@@ -131,6 +127,10 @@ def _train(run: Any, settings: Any, workers: Any, sinks: Any) -> None:
                     tell(min(event.step, settings.steps), _note(event))
                 elif isinstance(event, Judged):
                     print(_judged(event), file=sys.stderr, flush=True)
+    except DamagedRunError as error:
+        raise DamagedRunError(
+            f"{error} To go on from the one before it, add --previous-checkpoint."
+        ) from None
     except KeyboardInterrupt:
         print(f"Stopped; go on with: kinfolk train --resume {run.folder}", file=sys.stderr)
         raise
@@ -180,7 +180,9 @@ def _print_report(run: Any, settings: Any, events: list[dict[str, Any]]) -> None
     if told["judged"]:
         judged = told["judged"][-1]
         rows = [("length", figures(judged["length"]))]
-        rows += [(f"return per life, {n}", figures(v)) for n, v in judged["return_per_life"].items()]
+        rows += [
+            (f"return per life, {n}", figures(v)) for n, v in judged["return_per_life"].items()
+        ]
         rows += [(name, figures(value)) for name, value in judged["measures"].items()]
         rows += [(f"length, {n}", figures(b["length"])) for n, b in judged["baselines"].items()]
         print_table("Judged on unseen seeds at the end", ("measure", "mean (95 %)"), rows)

@@ -54,9 +54,7 @@ def train(
     yield _trained(settings, plan, state, reason)
 
 
-def _update(
-    settings: Train, plan: Handle[Plan], state: State, engine: Engine
-) -> Iterator[Event]:
+def _update(settings: Train, plan: Handle[Plan], state: State, engine: Engine) -> Iterator[Event]:
     """Gather and learn once."""
     start = time.perf_counter()
     weights = state.weights()

@@ -89,9 +89,7 @@ def judge(settings: Train, plan: Plan, state: State, engine: Engine) -> Judged:
     )
 
 
-def _play(
-    settings: Train, policies: Mapping[str, ResolvedPolicy], engine: Engine
-) -> Summary:
+def _play(settings: Train, policies: Mapping[str, ResolvedPolicy], engine: Engine) -> Summary:
     asked = settings.judge
     chosen = {n: _greedy(p) if asked.greedy else p for n, p in policies.items()}
     tasks = [
@@ -103,9 +101,7 @@ def _play(
         for first in range(0, asked.episodes, _CHUNK)
     ]  # fmt: skip
     played: list[EpisodeReport] = [r for found in engine.map(play_match, tasks) for r in found]
-    return summarise(
-        played, list(policies), lambda *columns: measures_of(settings.world, *columns)
-    )
+    return summarise(played, list(policies), lambda *columns: measures_of(settings.world, *columns))
 
 
 def _greedy(policy: ResolvedPolicy) -> ResolvedPolicy:

@@ -62,7 +62,9 @@ class _TensorBoard:
         try:
             from torch.utils.tensorboard import SummaryWriter
         except ImportError:
-            raise UsageError("--tensorboard needs the package tensorboard: pip install it.") from None
+            raise UsageError(
+                "--tensorboard needs the package tensorboard: pip install it."
+            ) from None
         writer: Any = SummaryWriter
         self._writer = writer(str(folder / "tensorboard"))
 
@@ -77,7 +79,7 @@ class _TensorBoard:
 class _WandB:
     def __init__(self, project: str, run: str, settings: Mapping[str, Any]) -> None:
         try:
-            import wandb
+            import wandb  # type: ignore[import-not-found]
         except ImportError:
             raise UsageError("--wandb needs the package wandb: pip install it.") from None
         self._run: Any = wandb.init(project=project, name=run, config=dict(settings))

@@ -112,7 +112,7 @@ def to_tensordict(rows: Rows) -> Any:
         UsageError: The package tensordict is not installed.
     """
     try:
-        from tensordict import TensorDict
+        from tensordict import TensorDict  # type: ignore[import-not-found]
     except ImportError:
         raise UsageError("to_tensordict needs the package tensordict: pip install it.") from None
     import torch

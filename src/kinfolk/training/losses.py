@@ -30,7 +30,8 @@ class Batch(NamedTuple):
 
     def pick(self, rows: Tensor) -> Batch:
         """Some of the rows."""
-        return Batch(*(None if column is None else column[rows] for column in self))
+        found = [None if column is None else column[rows] for column in self]
+        return Batch(*found)  # type: ignore[arg-type]  # what was there stays there
 
 
 class Outputs(NamedTuple):
@@ -118,7 +119,7 @@ def kickstarter(rows: Batch, new: Outputs, asked: Kickstart) -> Found:
 def _divergence(scores: Tensor, new: Outputs, temperature: float) -> Tensor:
     sizes = [head.shape[1] for head in new.log_chances]
     total = scores.new_zeros(())
-    for part, own in zip(scores.split(sizes, dim=1), new.log_chances, strict=True):
+    for part, own in zip(torch.split(scores, sizes, dim=1), new.log_chances, strict=True):
         teacher = functional.log_softmax(part / temperature, dim=1)
         student = own if temperature == 1.0 else functional.log_softmax(own / temperature, dim=1)
         total = total + (teacher.exp() * (teacher - student)).sum(dim=1).mean()

@@ -114,9 +114,7 @@ class PoolState:
         return PoolState(dict(ordered), tuple(drawn), tuple(odds), shares)
 
 
-def seat_rivals(
-    members: Ints, worlds: Ints, episodes: Ints, pool: PoolState, seed: int
-) -> None:
+def seat_rivals(members: Ints, worlds: Ints, episodes: Ints, pool: PoolState, seed: int) -> None:
     """Draw the rival of each of `worlds`, from the key of its episode."""
     reached = np.cumsum(pool.odds)
     for world in worlds.tolist():

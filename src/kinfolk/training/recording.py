@@ -58,6 +58,7 @@ class Recorder:
         self._learnt = labels.learner_slot != NOBODY
         self._columns = learnt_columns(self._width, self._taught) if self._learnt else LIGHT
         self._buffers: dict[int, Buffer] = {}
+        self._now: dict[str, AnyArray] = {}  # the rows of this tick
         self._capacity = capacity
         self.start(0)
 
@@ -133,7 +134,7 @@ class Recorder:
             self._buffers[chunk] = Buffer(self._columns, self._capacity)
         self._buffer = self._buffers[chunk]
         self._buffer.clear()
-        self._now: Mapping[str, AnyArray] = {}
+        self._now = {}
         self._tails: list[tuple[Bytes, Ints, AnyArray | None]] = []
         self._tail_count = 0
 

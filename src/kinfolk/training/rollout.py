@@ -22,7 +22,7 @@ from kinfolk.policies.base import Policy
 from kinfolk.policies.neural.policy import Neural
 from kinfolk.policies.resolve import ResolvedPolicy, build
 from kinfolk.training.experience import Rows
-from kinfolk.training.pool import PoolPlan, Pooled, PoolState, seat_rivals
+from kinfolk.training.pool import Pooled, PoolPlan, PoolState, seat_rivals
 from kinfolk.training.recording import Labels, Recorder
 from kinfolk.worlds import build as build_world
 
@@ -125,9 +125,7 @@ def _recorder(
     teacher = None if slot.teacher is None else build(slot.teacher, spec)
     student = None if slot.student is None else policies[slot.student]
     watching = student if isinstance(student, Neural) and student.memory_size else None
-    return Recorder(
-        policies[slot.id], slot.labels, spec, capacity, teacher, watching, slot.taught
-    )
+    return Recorder(policies[slot.id], slot.labels, spec, capacity, teacher, watching, slot.taught)
 
 
 def _play(plan: Plan, world: Any, recorders: list[Recorder], chunk: int) -> Play:

@@ -1,6 +1,4 @@
-"""Rows cut into minibatches: any rows for nets that react, stretches of lives for those that
-remember.
-"""
+"""Minibatches: any rows for nets that react, stretches of lives for nets that remember."""
 
 from __future__ import annotations
 

@@ -110,31 +110,33 @@ class Learner:
         if not net.memory_size:
             for at in minibatches(count, asked.minibatch, key, epoch):
                 x = net.reader.read(rows["observations"], rows["group"], at)
-                yield at, self._outputs(*net.module(x), rows["group"][at])
+                scores, value = net.module(x)
+                yield at, self._outputs(scores, value, rows["group"][at])
             return
         stretches = cut_stretches(rows, asked.sequence)
         for first, steps in stretch_batches(stretches, asked.minibatch, key, epoch):
             at = np.concatenate(steps)
             x = net.reader.read(rows["observations"], rows["group"], at)
             state = torch.from_numpy(rows["state"][first])
-            scores, values = [], []
-            for part in x.split([len(step) for step in steps]):
+            said, values = [], []
+            for part in torch.split(x, [len(step) for step in steps]):
                 score, value, state = net.module(part, state[: len(part)])
-                scores.append(score)
+                said.append(score)
                 values.append(value)
-            yield at, self._outputs(torch.cat(scores), torch.cat(values), rows["group"][at])
+            yield at, self._outputs(torch.cat(said), torch.cat(values), rows["group"][at])
 
     def _outputs(self, scores: torch.Tensor, value: torch.Tensor, group: Ints) -> Outputs:
         if self._some_barred:
             scores = scores + self._barred[torch.from_numpy(group)]
-        parts = scores.split(self._sizes, dim=1)
+        parts = torch.split(scores, self._sizes, dim=1)
         return Outputs(tuple(functional.log_softmax(part, dim=1) for part in parts), value)
 
     def _step(
         self, rows: Rows, at: Ints, new: Outputs, masks: Mapping[str, Bools], weights: Weights
     ) -> dict[str, float]:
         batch = _tensors(rows, at)
-        total, stats = new.value.new_zeros(()), {}
+        total = new.value.new_zeros(())
+        stats: dict[str, torch.Tensor] = {}
         for name, loss in LOSSES.items():
             weight = getattr(weights, name, 1.0)
             mask = masks[name][at]

@@ -169,7 +169,9 @@ class _Filters(nn.Module):
 
 def _dense(inputs: int, hidden: Sequence[int], activation: str) -> nn.Sequential:
     if activation not in _ACTIVATIONS:
-        raise SettingsError(f"The activation is one of {', '.join(_ACTIVATIONS)}, not {activation}.")
+        raise SettingsError(
+            f"The activation is one of {', '.join(_ACTIVATIONS)}, not {activation}."
+        )
     layers: list[nn.Module] = []
     for width in hidden:
         layers += [nn.Linear(inputs, width), _ACTIVATIONS[activation]()]

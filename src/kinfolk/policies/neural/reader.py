@@ -41,9 +41,7 @@ class Reader:
     def __init__(self, spec: WorldSpec) -> None:
         self._layouts = [_layout(spec.world, group) for group in spec.groups]
         self._alike = all(group.fields == spec.groups[0].fields for group in spec.groups)
-        sizes = [
-            sum(_size(block) for block in layout) for layout in self._layouts
-        ]
+        sizes = [sum(_size(block) for block in layout) for layout in self._layouts]
         groups = len(spec.groups)
         self._group_at = max(sizes)
         needed = self._group_at + (groups if groups > 1 else 0)
