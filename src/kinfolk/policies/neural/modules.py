@@ -119,17 +119,21 @@ class Recurrent(nn.Module):
 
 
 class _Heads(nn.Module):
-    """Small weights for the actor, so that play begins even-handed."""
+    """Small weights for the actor, so that play begins even-handed.
+
+    The critic has two outputs, of which the first is the value: a layer with a single output is
+    a product of matrix and vector to the matrix library, and its rows feel their batch.
+    """
 
     def __init__(self, width: int, outputs: int) -> None:
         super().__init__()
-        self.actor, self.critic = nn.Linear(width, outputs), nn.Linear(width, 1)
+        self.actor, self.critic = nn.Linear(width, outputs), nn.Linear(width, 2)
         self.actor.gain, self.critic.gain = 0.01, 1.0  # type: ignore[assignment]
 
     def forward(
         self, seen: torch.Tensor, valued: torch.Tensor
     ) -> tuple[torch.Tensor, torch.Tensor]:
-        return self.actor(seen), self.critic(valued).squeeze(1)
+        return self.actor(seen), self.critic(valued)[:, 0]
 
 
 class _Filters(nn.Module):
