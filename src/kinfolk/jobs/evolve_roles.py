@@ -19,6 +19,7 @@ from kinfolk.jobs.role_judging import judge_champion
 from kinfolk.jobs.role_report import GenerationScored, Yesterday, report
 from kinfolk.jobs.role_scores import margin, records_of, score_game
 from kinfolk.jobs.role_settings import EvolveRoles
+from kinfolk.jobs.role_showcase import showcase
 from kinfolk.jobs.role_state import Evolution, found, from_history, from_snapshot
 from kinfolk.jobs.role_temple import BirthGame, take_in_hybrids
 from kinfolk.roles.lineups import best_first
@@ -43,6 +44,7 @@ def evolve_roles(
         yield state.snapshot(done, settings.ground.kit, yesterday._asdict())
     if first <= settings.generations:
         yield judge_champion(settings, engine, state)
+        yield from showcase(settings, state)
         yield state.document()
         # One step further, so that a run that is resumed here has nothing left to do.
         yield state.snapshot(settings.generations + 1, settings.ground.kit, yesterday._asdict())

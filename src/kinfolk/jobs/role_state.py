@@ -11,6 +11,8 @@ import numpy as np
 from kinfolk.core.arrays import AnyArray
 from kinfolk.core.events import Artefact, Snapshot
 from kinfolk.core.keys import fold, root
+from kinfolk.policies.from_run import NOTE, note_policy
+from kinfolk.policies.resolve import ResolvedPolicy
 from kinfolk.policies.role_kits import RoleKit
 from kinfolk.roles.catalog import RoleCatalog
 from kinfolk.roles.config import EvolutionConfig
@@ -20,11 +22,12 @@ from kinfolk.roles.history_text import HistoryWriter, from_text
 from kinfolk.roles.lineups import Lineup, best_first
 from kinfolk.roles.materialise import role_tables
 from kinfolk.roles.mixing import next_lineups
+from kinfolk.roles.operators import sample_role
 
 HISTORY = "role_history.json"
 _KEPT = 3  # earlier ones
 _CHAMPION = "champion/"  # begins the names of arrays that hold the champion's roles
-_MIX = 100  # branch of the run's key for line-ups; the coordinator has those below
+_MIX, _TOP_UP = 100, 101  # branches of the run's key; the coordinator has those below
 
 
 @dataclass
@@ -89,11 +92,9 @@ class Evolution:
             "lineups": [asdict(lineup) for lineup in self.lineups],
         }
         arrays: dict[str, AnyArray] = {"history": np.frombuffer(text.encode(), dtype=np.uint8)}
-        used = list(dict.fromkeys(self.champion))
-        tables = role_tables([self.catalog.roles[i] for i in used])
-        arrays |= {f"{_CHAMPION}{name}": array for name, array in tables._asdict().items()}
-        seats = [used.index(role) for role in self.champion]
-        policy = {"class": kit.lineup_policy, "settings": {"roles": seats}, "prefix": _CHAMPION}
+        champion = lineup_policy(kit, self.catalog, self.champion)
+        arrays |= {f"{_CHAMPION}{name}": array for name, array in champion.arrays.items()}
+        policy = note_policy(champion.class_path, champion.settings, _CHAMPION)
         return Snapshot(
             step=done,
             arrays=arrays,
@@ -101,9 +102,17 @@ class Evolution:
                 "done": done,
                 "evolution": own,
                 "yesterday": dict(yesterday),
-                "policies": {"champion": {"best": policy, "latest": policy}},
+                NOTE: {"champion": {"best": policy, "latest": policy}},
             },
         )
+
+
+def lineup_policy(kit: RoleKit, catalog: RoleCatalog, roles: tuple[int, ...]) -> ResolvedPolicy:
+    """A line-up as a policy that can be played anywhere."""
+    used = list(dict.fromkeys(roles))
+    tables = role_tables([catalog.roles[i] for i in used])
+    seats = [used.index(role) for role in roles]
+    return ResolvedPolicy(kit.lineup_policy, {"roles": seats}, tables._asdict())
 
 
 def found(
@@ -131,6 +140,9 @@ def from_history(
     for role in seeded_roles:  # they may have been renamed or left out by hand
         if all(role.tiers != known.tiers or role.name != known.name for known in catalog.roles):
             catalog.add_role(role)
+    key = fold(root(seed), _TOP_UP)
+    for number in range(config.generated_role_count - len(coordinator.pool)):
+        coordinator.take_in(sample_role(catalog, fold(key, number), config))
     seeded = seeded_lineup(kit, catalog, agents)
     fitting = [Lineup(one.roles, one.fitness) for one in lineups if len(one.roles) == agents]
     return Evolution(coordinator, Lineup(seeded), fitting or [Lineup(seeded)], seeded)
