@@ -13,7 +13,9 @@ import numpy as np
 
 from kinfolk.core.errors import SettingsError
 from kinfolk.core.events import Artefact, Event, Snapshot
+from kinfolk.core.keys import fold, root
 from kinfolk.engines.base import Engine
+from kinfolk.jobs.role_controls import shuffled
 from kinfolk.jobs.role_games import Game, GameResult, play_games
 from kinfolk.jobs.role_judging import judge_champion
 from kinfolk.jobs.role_report import GenerationScored, Yesterday, report
@@ -23,6 +25,8 @@ from kinfolk.jobs.role_showcase import showcase
 from kinfolk.jobs.role_state import Evolution, found, from_history, from_snapshot
 from kinfolk.jobs.role_temple import BirthGame, take_in_hybrids
 from kinfolk.roles.lineups import best_first
+
+_CONTROL = 102  # branch of the run's key; `role_state` has those below
 
 
 def evolve_roles(
@@ -83,6 +87,9 @@ def _generation(
         for roles in playing
     ]
     results = list(play_games(engine, ground, state.catalog, settings.seed, games, settings.chunk))
+    if settings.control == "shuffled":
+        key = fold(fold(root(settings.seed), _CONTROL), number)
+        results = shuffled(results, len(state.lineups), key)
     margins = np.array([margin(result, teams) for result in results]).reshape(episodes, -1)
     state.reference, *state.lineups = [
         lineup.played(column.tolist())
