@@ -18,6 +18,31 @@ def root() -> Path:
     return ROOT
 
 
+@pytest.fixture(scope="session")
+def two_nodes():
+    """A Ray cluster of two nodes on this machine, and this process connected to it.
+
+    One for the whole session, because starting one takes most of a minute on a busy machine. Tests
+    that use it belong to the group "ray". Its processes are ended by their ids.
+    """
+    import ray
+    from ray.cluster_utils import Cluster
+
+    os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
+    quick = {"health_check_initial_delay_ms": 0, "health_check_period_ms": 500,
+             "health_check_failure_threshold": 2}  # fmt: skip
+    small = {"num_cpus": 1, "object_store_memory": 2**27}
+    cluster = Cluster(
+        initialize_head=True,
+        head_node_args={**small, "include_dashboard": False, "_system_config": quick},
+    )
+    cluster.add_node(**small)
+    ray.init(address=cluster.address, log_to_driver=False, logging_level="ERROR")
+    yield cluster
+    ray.shutdown()
+    cluster.shutdown()
+
+
 @pytest.fixture
 def golden() -> Path:
     """Recordings of the published savanna, which lie beside the project and not in it."""

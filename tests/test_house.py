@@ -10,9 +10,12 @@ SOURCES = ROOT / "src" / "kinfolk"
 # Who may touch the disk, and why.
 MAY_TOUCH_DISK = {
     "store/": "the only layer that does",
+    "core/scratch.py": "folders for what nobody keeps",
     "core/jit.py": "reads kernel sources; numba writes its cache beside them",
     "testing/engine_contract.py": "a task that dies once has to remember that it did",
     "testing/processes.py": "looks at /proc",
+    "evaluation/nursery_process.py": "looks at /proc",
+    "evaluation/landlock.py": "names the folder that stays writable by a handle on it",
     "cli/app.py": "gives stdout to the null device when its reader has gone",
 }
 CALLS = {"open", "io.open", "os.open", "os.mkdir", "os.makedirs", "os.remove", "os.unlink",

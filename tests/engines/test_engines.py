@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from kinfolk.core.errors import EngineError, SettingsError
+from kinfolk.core.errors import EngineError, SettingsError, UsageError
 from kinfolk.engines import ENGINES, make_engine
 from kinfolk.engines.processes import Processes
 from kinfolk.testing.engine_contract import (
@@ -19,11 +19,21 @@ from kinfolk.testing.processes import gone_within, is_alive
 
 
 class TestEveryEngine(EngineContract):
-    @pytest.fixture(params=list(ENGINES))
+    @pytest.fixture(params=["local", "processes"])  # ray: see test_ray.py
     def engine(self, request):
         engine = make_engine(request.param, 2)
         yield engine
         engine.close()
+
+
+def test_no_engine_is_left_out():
+    assert set(ENGINES) == {"local", "processes", "ray"}
+
+
+def test_an_engine_that_runs_here_takes_no_address():
+    with pytest.raises(UsageError) as refused:
+        make_engine("processes", 2, "10.0.0.1:6379")
+    assert str(refused.value) == "The engine processes runs here and takes no address; ray does."
 
 
 @pytest.fixture

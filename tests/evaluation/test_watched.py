@@ -3,7 +3,7 @@ from dataclasses import replace
 import numpy as np
 
 from kinfolk.evaluation.match import Match, play_match
-from kinfolk.evaluation.results import column, from_arrays, to_arrays
+from kinfolk.evaluation.results import column, from_arrays, joined, to_arrays
 from kinfolk.evaluation.watched import watch_episode
 from kinfolk.policies.resolve import resolve
 
@@ -44,4 +44,7 @@ def test_results_survive_as_arrays():
     played = play_match(MATCH)
     arrays, names = to_arrays(played)
     assert from_arrays(arrays, names) == played
+    assert (
+        from_arrays(*joined(joined(None, to_arrays(played[:2])), to_arrays(played[2:]))) == played
+    )
     assert column(played, "returns", "all").tolist() == [r.returns["all"] for r in played]

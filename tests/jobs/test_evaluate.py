@@ -1,7 +1,7 @@
 import pytest
 
 import kinfolk
-from kinfolk.core.events import Event, Snapshot
+from kinfolk.core.events import Event, Measured, Snapshot
 from kinfolk.core.settings import read
 from kinfolk.engines.local import Local
 from kinfolk.engines.processes import Processes
@@ -10,7 +10,7 @@ from kinfolk.testing.job_contract import JobContract, lines
 
 SETTINGS = {
     "slots": {"g": "kin://probe-plain", "h": "kin://random"},
-    "slot_map": {"grazer": "g", "hunter": "h"},
+    "agent_slot_map": {"grazer": "g", "hunter": "h"},
     "episodes": 12,
     "chunk": 5,
 }
@@ -41,7 +41,7 @@ def test_isolated_slots_give_the_same_results():
 
 def test_the_summary_is_of_the_episodes():
     items = list(evaluate(read(Evaluate, SETTINGS), Local()))
-    events = [item for item in items if isinstance(item, Event)]
+    events = [i for i in items if isinstance(i, Event) and not isinstance(i, Measured)]
     played, summary = events[:-1], events[-1]
     assert [event.step for event in played] == list(range(12))
     assert sum(isinstance(item, Snapshot) for item in items) == 3
@@ -51,6 +51,6 @@ def test_the_summary_is_of_the_episodes():
 
 
 def test_a_forager_earns_more_than_chance():
-    forager = kinfolk.evaluate(slots={"all": "kin://probe-plain"}, episodes=40)["returns"]["all"]
-    chance = kinfolk.evaluate(slots={"all": "kin://random"}, episodes=40)["returns"]["all"]
+    forager = kinfolk.evaluate(slots={"main": "kin://probe-plain"}, episodes=40)["returns"]["main"]
+    chance = kinfolk.evaluate(slots={"main": "kin://random"}, episodes=40)["returns"]["main"]
     assert forager[1] > chance[2], "the intervals are apart"

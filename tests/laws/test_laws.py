@@ -10,8 +10,8 @@ import pytest
 
 from kinfolk.engines.local import Local
 from kinfolk.engines.processes import Processes
-from kinfolk.evaluation.isolation import Isolated
 from kinfolk.evaluation.match import Match, play_match
+from kinfolk.evaluation.subprocess_policy import Isolated
 from kinfolk.play.episode import Play
 from kinfolk.play.slots import Slot, slot_table
 from kinfolk.policies.resolve import build, resolve

@@ -9,6 +9,7 @@ import pytest
 
 from kinfolk.engines.local import Local
 from kinfolk.engines.processes import Processes
+from kinfolk.evaluation.care import Care
 from kinfolk.evaluation.match import Match, play_match
 from kinfolk.policies.resolve import resolve
 from kinfolk.testing.transcript import transcript
@@ -80,7 +81,7 @@ def test_local_equals_processes_and_isolated_equals_plain(isolate):
                 "shared_prey_r2",
                 MAP,
                 isolation,
-                30.0,
+                Care(step_timeout=30.0),
             )
             for first in (0, 3)
         ]

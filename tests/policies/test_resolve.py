@@ -49,5 +49,6 @@ def test_what_is_no_policy_is_refused(uri):
         resolve(uri)
     assert str(refused.value) == (
         f"'{uri}' is not a policy. Write kin://NAME or class:package.module.Class, "
-        "each with ?key=value (weights=FILE)."
+        "each with ?key=value (weights=FILE), file:POLICY.safetensors or "
+        "run:RUN[/SLOT][@best|@latest|@STEP]."
     )

@@ -9,14 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from kinfolk.cli.folders import fresh_folder
-from kinfolk.cli.show import (
-    JsonOption,
-    figures,
-    interval,
-    print_json,
-    print_table,
-    progress,
-)
+from kinfolk.cli.show import JsonOption, print_json, progress
 from kinfolk.cli.slots import MapOption, SetOption, SlotOption, pairs, warn_of_idle_slots
 from kinfolk.cli.warm import warm
 from kinfolk.core.errors import UsageError
@@ -28,15 +21,37 @@ def eval_command(
     slot: SlotOption = [],  # noqa: B006, typer copies it
     mapping: MapOption = [],  # noqa: B006
     rule: SetOption = [],  # noqa: B006
+    inherit_slot: Annotated[
+        bool | None, typer.Option("--inherit-slot", help="A newborn takes its parent's slot.")
+    ] = None,
     episodes: Annotated[int | None, typer.Option(help="How many to play [100].")] = None,
     seed: Annotated[int | None, typer.Option(help="Where all chance comes from [0].")] = None,
-    engine: Annotated[str, typer.Option(help="local or processes.")] = "local",
+    engine: Annotated[str, typer.Option(help="local, processes or ray.")] = "local",
     jobs: Annotated[int, typer.Option(help="Tasks at once.")] = 2,
+    address: Annotated[str | None, typer.Option(help="Of a Ray cluster to join.")] = None,
     replay: Annotated[
         int | None, typer.Option(help="Record the first so many episodes, to be watched [0].")
     ] = None,
-    isolate: Annotated[str | None, typer.Option(help="none or slot [none].")] = None,
+    isolate: Annotated[
+        str | None, typer.Option(help="Processes of their own: none, slot or agent [none].")
+    ] = None,
+    parallel_policy: Annotated[
+        bool, typer.Option("--parallel-policy", help="Short for --isolate agent.")
+    ] = False,
     step_timeout: Annotated[float | None, typer.Option(help="Seconds per answer [1].")] = None,
+    on_failure: Annotated[
+        str | None, typer.Option(help="Of a policy: noop, restart or abort [noop].")
+    ] = None,
+    max_restarts: Annotated[int | None, typer.Option(help="Per process and episode [3].")] = None,
+    max_processes: Annotated[int | None, typer.Option(help="Of policies, per job [64].")] = None,
+    memory_limit: Annotated[int | None, typer.Option(help="MB per policy's process.")] = None,
+    cpu_limit: Annotated[float | None, typer.Option(help="CPU seconds per process.")] = None,
+    strict: Annotated[
+        bool | None, typer.Option("--strict", help="Refuse where less can be had than was asked.")
+    ] = None,
+    sandbox: Annotated[
+        bool | None, typer.Option("--sandbox", help="No network, no writing of files.")
+    ] = None,
     config: Annotated[Path | None, typer.Option(help="Settings from a .toml or .json.")] = None,
     out: Annotated[Path | None, typer.Option(help="Folder for the run.")] = None,
     resume: Annotated[Path | None, typer.Option(help="Go on with this run.")] = None,
@@ -44,25 +59,33 @@ def eval_command(
     json: JsonOption = False,
 ) -> None:
     """Play episodes of a line-up and say how each slot did."""
+    from kinfolk.cli.evaluated import document, plot_populations, print_summary
     from kinfolk.core.settings import from_flags, merged, read
     from kinfolk.engines import make_engine
-    from kinfolk.jobs.evaluate import Evaluate, evaluate
+    from kinfolk.jobs.evaluate import Evaluate
     from kinfolk.store.files import read_settings
-    from kinfolk.store.keep import keep
     from kinfolk.store.run import create, open_run
 
-    workers = make_engine(engine, jobs)
+    workers = make_engine(engine, jobs, address)
     flags = {
         "world": world,
         "preset": preset,
         "slots": pairs("--slot", slot) or None,
-        "slot_map": pairs("--map", mapping) or None,
+        "agent_slot_map": pairs("--map", mapping) or None,
         "world_settings": from_flags(rule) or None,
+        "inherit_slot": inherit_slot,
         "episodes": episodes,
         "seed": seed,
         "replays": replay,
-        "isolate": isolate,
+        "isolate": _isolation(isolate, parallel_policy),
         "step_timeout": step_timeout,
+        "on_failure": on_failure,
+        "max_restarts": max_restarts,
+        "max_processes": max_processes,
+        "memory_limit": memory_limit,
+        "cpu_limit": cpu_limit,
+        "strict": strict,
+        "sandbox": sandbox,
     }
     given = {name: value for name, value in flags.items() if value is not None}
     if resume is not None:
@@ -72,79 +95,91 @@ def eval_command(
             )
         run = open_run(resume)
         settings = read(Evaluate, run.about["settings"])
-        done = sum(1 for event in run.events() if event["kind"] == "episode_played")
     else:
         settings = read(Evaluate, merged(read_settings(config) if config else {}, given))
-        _try_out(settings)
+        _say_what_is_enforced(settings)
+        try_out(settings)
         run = create(out or fresh_folder("evaluate"), "evaluate", settings.model_dump())
-        done = 0
-    summary: dict[str, Any] | None = None
-    if run.status == "done":
-        summary = list(run.events())[-1]
-    else:
-        try:
-            with progress("Episodes", settings.episodes, done) as tell:
-                for event in keep(run, lambda snapshot: evaluate(settings, workers, snapshot)):
-                    tell(min(event.step + 1, settings.episodes))
-                    summary = event.to_dict()
-        except KeyboardInterrupt:
-            print(f"Stopped; go on with: kinfolk eval --resume {run.folder}", file=sys.stderr)
-            raise
-        finally:
-            workers.close()
-    assert summary is not None
+    summary = list(run.events())[-1] if run.status == "done" else _play(run, settings, workers)
     if json:
-        print_json({"run": str(run.folder), "settings": settings.model_dump(), "summary": summary})
-    else:
-        _print_summary(settings.world, settings.seed, summary)
-        if plot:
-            _print_populations(settings)
-        print(f"The run lies in {run.folder}")
-        if settings.replays:
-            print(f"Watch it: kinfolk view {run.folder}")
+        print_json(document(run, settings, summary))
+        return
+    print_summary(settings.world, settings.seed, summary, run)
+    if plot:
+        plot_populations(settings)
+    print(f"The run lies in {run.folder}")
+    if settings.replays:
+        print(f"Watch it: kinfolk view {run.folder}")
 
 
-def _try_out(settings: Any) -> None:
+def _isolation(isolate: str | None, parallel_policy: bool) -> str | None:
+    if parallel_policy and isolate not in (None, "agent"):
+        raise UsageError(
+            f"--parallel-policy is short for --isolate agent; it does not go with --isolate {isolate}."
+        )
+    return "agent" if parallel_policy else isolate
+
+
+def try_out(settings: Any) -> None:
     """Find what is wrong with a line-up before a folder is made for it."""
-    from kinfolk.play.slots import slot_table
-    from kinfolk.policies.resolve import build, resolve
+    from kinfolk.policies.resolve import build
     from kinfolk.worlds import build as build_world
 
-    warm(settings.world, settings.world_settings, settings.preset, settings.slots)
+    trusted = [slot for slot in settings.slots if settings.is_trusted(slot)]
+    ours = [s for s in settings.slots if s in trusted or str(s.policy_uri).startswith("kin://")]
+    uris = {slot.id: slot.policy_uri for slot in ours if slot.policy_uri is not None}
+    warm(settings.world, settings.world_settings, settings.preset, uris)
     spec = build_world(settings.world, settings.world_settings, 1, settings.preset).spec
-    warn_of_idle_slots(
-        list(settings.slots), slot_table(spec, list(settings.slots), settings.slot_map)
-    )
-    for uri in settings.slots.values():
-        resolved = resolve(uri)
-        if settings.isolate == "none":  # an isolated policy is not let into this process
+    warn_of_idle_slots(settings.slot_ids, settings.table(spec))
+    for slot in settings.slots:
+        resolved = slot.resolved(slot in trusted)
+        if slot in trusted:  # an isolated policy is not let into this process
             build(resolved, spec).close()
 
 
-def _print_summary(world: str, seed: int, summary: dict[str, Any]) -> None:
-    rows = [
-        (
-            name,
-            interval(summary["returns"][name]),
-            interval(summary["lives"][name]),
-            f"{summary['reward_per_tick'][name][0]:.3f}",
-        )
-        for name in summary["returns"]
-    ]
-    length = interval(summary["ticks"])
-    title = f"{world}: {summary['episodes']} episodes of seed {seed}, length {length} ticks"
-    print_table(title, ("slot", "return per episode (95 %)", "lives (95 %)", "reward/tick"), rows)
-    if summary["measures"]:
-        measures = [(name, figures(found)) for name, found in summary["measures"].items()]
-        print_table("", ("measure", "mean (95 %)"), measures)
+def _say_what_is_enforced(settings: Any) -> None:
+    """Before the start, not after: what a sandbox keeps a policy from on this machine."""
+    if not settings.sandbox:
+        return
+    from kinfolk.evaluation.sandbox import enforced, missing
+
+    if any(settings.is_trusted(slot) for slot in settings.slots):
+        raise UsageError("--sandbox shuts processes in; give --isolate slot or agent with it.")
+    for part in enforced():
+        print(f"Sandbox: {part}.", file=sys.stderr)
+    for part in missing():
+        if settings.strict:
+            raise UsageError(f"This machine cannot enforce: {part}. --strict asks for it.")
+        print(f"Sandbox: this machine CANNOT enforce: {part}.", file=sys.stderr)
 
 
-def _print_populations(settings: Any) -> None:
-    """Play the first episode once more, which gives the same, and plot who lived when."""
-    from kinfolk.cli.plot import print_plot
-    from kinfolk.evaluation.watched import watch_episode
-    from kinfolk.jobs.evaluate import matches
+def _play(run: Any, settings: Any, workers: Any) -> dict[str, Any]:
+    """Run the job into the store, with progress; the last event is the summary."""
+    from kinfolk.core.events import Measured
+    from kinfolk.jobs.evaluate import EpisodePlayed, evaluate
+    from kinfolk.store.keep import keep
 
-    watched = watch_episode(next(matches(settings, 0)), 0)
-    for name, series in zip(watched.groups, watched.populations.T.tolist(), strict=True):
-        print_plot(f"{name} alive, over the {watched.result.ticks} ticks of episode 0", series)
+    before = [event for event in run.events() if event["kind"] == "episode_played"]
+    failures = sum(len(event["failures"]) for event in before)
+    warned: set[str] = set()
+    summary: dict[str, Any] = {}
+    try:
+        with progress("Episodes", settings.episodes, len(before)) as tell:
+            for event in keep(run, lambda snapshot: evaluate(settings, workers, snapshot)):
+                if isinstance(event, EpisodePlayed):
+                    failures += len(event.failures)
+                    note = f"failures of policies so far: {failures}" if failures else ""
+                    tell(event.step + 1, note)
+                elif isinstance(event, Measured):
+                    fresh = set(event.to_dict()["warnings"]) - warned
+                    warned |= fresh
+                    for warning in sorted(fresh):
+                        print(warning, file=sys.stderr, flush=True)
+                else:
+                    summary = event.to_dict()
+    except KeyboardInterrupt:
+        print(f"Stopped; go on with: kinfolk eval --resume {run.folder}", file=sys.stderr)
+        raise
+    finally:
+        workers.close()
+    return summary

@@ -66,15 +66,19 @@ def figures(estimate: Sequence[float]) -> str:
 
 
 @contextmanager
-def progress(label: str, total: int, done: int = 0) -> Iterator[Callable[[int], None]]:
-    """A bar on a terminal; elsewhere a line at each quarter. Call it with what is done."""
+def progress(label: str, total: int, done: int = 0) -> Iterator[Callable[..., None]]:
+    """A bar on a terminal; elsewhere a line at each quarter.
+
+    Call it with what is done, and with a note if there is more to say.
+    """
     if not sys.stderr.isatty():
         said = [4 * done // total]
 
-        def tell(now: int) -> None:
+        def tell(now: int, note: str = "") -> None:
             if 4 * now // total > said[0]:
                 said[0] = 4 * now // total
-                print(f"{label}: {now} of {total}", file=sys.stderr, flush=True)
+                more = f", {note}" if note else ""
+                print(f"{label}: {now} of {total}{more}", file=sys.stderr, flush=True)
 
         yield tell
         return
@@ -82,7 +86,10 @@ def progress(label: str, total: int, done: int = 0) -> Iterator[Callable[[int], 
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TimeRemainingColumn
 
     console = Console(stderr=True)
-    columns = ("{task.description}", BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    columns = (
+        "{task.description}", BarColumn(), MofNCompleteColumn(), TimeRemainingColumn(),
+        "{task.fields[note]}",
+    )  # fmt: skip
     with Progress(*columns, console=console, transient=True) as bar:
-        task = bar.add_task(label, total=total, completed=done)
-        yield lambda now: bar.update(task, completed=now)
+        task = bar.add_task(label, total=total, completed=done, note="")
+        yield lambda now, note="": bar.update(task, completed=now, note=note)

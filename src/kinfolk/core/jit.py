@@ -140,6 +140,20 @@ def expanded(function: F) -> F:
     return made
 
 
+def cache_read_only() -> None:
+    """Use what is cached and write nothing there, for a process that may not.
+
+    A stranger's policy must never write it: what it left there would run in the next host.
+    """
+    from numba.core import caching
+
+    # Numba has no such switch: it tries to write where it looks, and gives up reading if it cannot.
+    locator: Any = caching._CacheLocator
+    locator.ensure_cache_path = lambda _: None
+    cached: Any = caching.Cache
+    cached.save_overload = lambda *_: None
+
+
 @cache
 def cache_folder(package: str) -> Path:
     """Where the kernels of `package` are cached: a folder named by the hash of their sources."""

@@ -1,7 +1,10 @@
-"""Where tasks run: here, or in processes."""
+"""Where tasks run: here, in processes, or on a Ray cluster."""
 
 from __future__ import annotations
 
+from inspect import signature
+
+from kinfolk.core.errors import UsageError
 from kinfolk.core.registry import Entry, Registry
 from kinfolk.engines.base import Engine
 
@@ -11,11 +14,24 @@ ENGINES = Registry(
     {
         "local": Entry("kinfolk.engines.local:Local", "in this process, one task after another"),
         "processes": Entry("kinfolk.engines.processes:Processes", "in worker processes"),
+        "ray": Entry(
+            "kinfolk.engines.ray_cluster:RayCluster", "on a Ray cluster, joined or started"
+        ),
     },
 )
 
 
-def make_engine(name: str, jobs: int) -> Engine:
-    """The engine called `name`, with `jobs` tasks at once where it can."""
-    engine: Engine = ENGINES.load(name)(jobs)
+def make_engine(name: str, jobs: int, address: str | None = None) -> Engine:
+    """The engine called `name`, with `jobs` tasks at once where it can.
+
+    Raises:
+        UsageError: An address was given, and the engine runs on this machine only.
+    """
+    kind = ENGINES.load(name)
+    if address is None:
+        engine: Engine = kind(jobs)
+        return engine
+    if "address" not in signature(kind).parameters:
+        raise UsageError(f"The engine {name} runs here and takes no address; ray does.")
+    engine = kind(jobs, address=address)
     return engine

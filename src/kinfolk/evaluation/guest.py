@@ -1,67 +1,222 @@
-"""The far end of isolation: the process in which one policy lives."""
+"""One policy's process, as its host sees it."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from multiprocessing.connection import Connection
-from typing import Any
+import json
+import os
+import random
+import socket
+import sys
+import time
+from contextlib import suppress
+from dataclasses import dataclass
 
+import numpy as np
+from safetensors.numpy import save
+
+from kinfolk.core.arrays import AnyArray, Arrays
+from kinfolk.core.scratch import Scratch
 from kinfolk.core.spaces import WorldSpec
-from kinfolk.engines.lifeline import tie_to_parent
-from kinfolk.evaluation.wire import ASK, BEGIN, LEAVE, RAISED, READY, Wire, WireShape
-from kinfolk.policies.base import allocate
-from kinfolk.policies.resolve import ResolvedPolicy, build
+from kinfolk.evaluation.care import Care
+from kinfolk.evaluation.nursery import Nursery
+from kinfolk.evaluation.wire import (
+    ANSWERED,
+    KIND,
+    LEAVE,
+    NONSENSE,
+    OUTCOME,
+    PEAK_KB,
+    PLACE_BYTES,
+    PRINTED,
+    QUESTION,
+    RAISED,
+    ROWS,
+    Wire,
+    WireShape,
+    anonymous_memory,
+    mapped,
+)
+from kinfolk.policies.resolve import ResolvedPolicy
+
+LEAVE_SECONDS = 1.0
+_LARGEST_HEIRLOOM = 256 * 2**20
+_ROOM = 4096
 
 
-def host_policy(
-    pipe: Connection, name: str, shape: WireShape, resolved: ResolvedPolicy, spec: dict[str, Any]
-) -> None:
-    """Build the policy, then answer questions until told to leave or the host is gone."""
-    tie_to_parent(at_once=True)
-    wire = Wire(shape, name)
+@dataclass(frozen=True)
+class Trouble:
+    """Why a guest is of no more use: `cause` is raised, hung or died."""
 
-    def answer(question: Callable[[], None]) -> bool:
-        """Do what was asked, say how it went, and wake the host."""
-        asked = int(wire.header[0])
+    cause: str
+    detail: str
+    trace: str = ""
+
+    def told(self, method: str) -> str:
+        """What happened, as the end of a sentence."""
+        if self.cause == "raised":
+            return f"{method} raised {self.detail}"
+        if self.cause == "hung":
+            return f"no answer to {method} in {self.detail} s"
+        return f"its process died in {method} with exit code {self.detail}"
+
+
+class Payload:
+    """A policy and a world's spec, laid down once for all guests that play them."""
+
+    def __init__(self, resolved: ResolvedPolicy, spec: WorldSpec) -> None:
+        about = {
+            "class_path": resolved.class_path,
+            "settings": dict(resolved.settings),
+            "spec": spec.to_dict(),
+            "sys_path": [path or os.getcwd() for path in sys.path],
+        }
+        data = json.dumps(about).encode()
+        data = len(data).to_bytes(8, "little") + data + _packed(resolved.arrays)
+        self.resolved, self.spec, self.size = resolved, spec, len(data)
+        self.handle = anonymous_memory(self.size)
+        with mapped(self.handle, self.size) as memory:
+            memory[:] = data
+
+    def close(self) -> None:
+        """Let go of it."""
+        if self.handle >= 0:
+            os.close(self.handle)
+            self.handle = -1
+
+
+class Guest:
+    """A process with one policy. Ask it with `post`, and `gather` what it says.
+
+    `heirs` is for a process of a single agent, which can pass on what it remembers to its
+    children's processes.
+    """
+
+    def __init__(
+        self, nursery: Nursery, payload: Payload, capacity: int, care: Care, heirs: bool = False
+    ) -> None:
+        shape = WireShape(capacity, payload.spec.row_bytes, payload.spec.heads)
+        size = sum(shape.parts)
+        self._nursery, self.payload, self.capacity, self.heirs = nursery, payload, capacity, heirs
+        self._scratch = Scratch("guest-") if care.sandbox else None
+        self._socket, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM)
+        handle = anonymous_memory(size)
+        self.wire = Wire(shape, handle)
+        self.question = self.wire.header[QUESTION] = self._next_question()
+        self.stale = self._printed_before = 0
+        self.has_played = False
+        self.heirlooms: AnyArray | None = None
+        self.closed = False
+        self.awaited = True  # it has not answered yet; at first, that it has started
+        asked = {
+            "capacity": capacity,
+            "row_bytes": shape.row_bytes,
+            "heads": shape.heads,
+            "payload_bytes": payload.size,
+            "memory_limit": care.memory_limit,
+            "cpu_limit": care.cpu_limit,
+            "scratch": str(self._scratch.folder) if self._scratch else "",
+            "heirs": heirs,
+        }
+        self.posted = time.perf_counter()
         try:
-            question()
-            outcome = READY
-        except BaseException as error:  # even SystemExit: the host must hear of it
-            wire.put_text(f"{type(error).__name__}: {error}")
-            outcome = RAISED
-        wire.header[4] = outcome
-        wire.header[3] = asked
-        pipe.send_bytes(b".")
-        return outcome == READY
+            self.pid = nursery.fork(asked, [theirs.fileno(), handle, payload.handle])
+        except BaseException:
+            self._let_go()
+            raise
+        finally:
+            theirs.close()
+            os.close(handle)
 
-    policy: Any = None
-    memory: Any = None
+    def fileno(self) -> int:
+        """What becomes readable when it has answered."""
+        return self._socket.fileno()
 
-    def start() -> None:
-        nonlocal policy, memory
-        policy = build(resolved, WorldSpec.from_dict(spec))
-        memory = allocate(policy.memory, shape.capacity)
+    @property
+    def printed(self) -> int:
+        """Characters that its policy printed, to nobody, since it was taken."""
+        return int(self.wire.header[PRINTED]) - self._printed_before
 
-    def begin() -> None:
-        rows, keys = wire.get_rows()
-        for array in memory.values():
-            array[rows.place] = 0
-        policy.begin(rows, memory, keys)
+    def forget_counts(self) -> None:
+        """Somebody else takes it over."""
+        self.stale, self._printed_before = 0, int(self.wire.header[PRINTED])
 
-    def ask() -> None:
-        rows, keys = wire.get_rows()
-        policy.ask(wire.observations[: len(keys)].copy(), rows, memory, keys)
-        wire.actions[: len(keys)] = policy.answer()
+    def post(self, kind: int, rows: AnyArray | None = None, seen: AnyArray | None = None) -> None:
+        """Ask, and come back at once; if it has died, `gather` will find that."""
+        header = self.wire.header
+        if rows is not None:
+            header[ROWS] = count = len(rows)
+            self.wire.rows[:count] = rows
+            if seen is not None:
+                self.wire.observations[:count] = seen
+        self.question, self.awaited = self._next_question(), True
+        header[KIND] = kind
+        header[QUESTION] = self.question
+        self.posted = time.perf_counter()
+        with suppress(OSError):
+            self._socket.send(b".")
 
-    going = answer(start)
-    while going:
-        try:
-            pipe.recv_bytes()
-        except EOFError:
-            break
-        kind = int(wire.header[1])
-        if kind == LEAVE:
-            policy.close()
-            break
-        going = answer({BEGIN: begin, ASK: ask}[kind])
-    wire.close(remove=False)
+    def listen(self) -> Trouble | str | None:
+        """Read one wake-up: trouble, "" for an answer, the fault of a faulty one, None for none."""
+        data = self._socket.recv(_ROOM)
+        header = self.wire.header
+        if not data:
+            return self.died()
+        if header[ANSWERED] != self.question:
+            self.stale += 1
+            return None
+        self.awaited = False
+        outcome = header[OUTCOME]
+        if outcome == RAISED:
+            sentence, _, trace = self.wire.get_text().partition("\n")
+            return Trouble("raised", sentence, trace)
+        return self.wire.get_text() or "nonsense" if outcome == NONSENSE else ""
+
+    def died(self) -> Trouble:
+        """It has ended, or is ending: how."""
+        code = self._nursery.exit_code(self.pid, LEAVE_SECONDS)
+        return Trouble("died", str(code))
+
+    def has_died(self) -> bool:
+        """Whether its process is known to have ended."""
+        return self._nursery.exit_code(self.pid) is not None
+
+    def share_heirlooms(self) -> None:
+        """After its start: give it the memory through which it passes on what it remembers."""
+        size = int(self.wire.header[PLACE_BYTES])
+        if not self.heirs or size <= 0:
+            return
+        size = min(size, _LARGEST_HEIRLOOM)
+        handle = anonymous_memory(3 * size)
+        self.heirlooms = np.frombuffer(mapped(handle, 3 * size), np.uint8).reshape(3, size)
+        socket.send_fds(self._socket, [b"."], [handle])
+        os.close(handle)
+
+    @property
+    def peak_megabytes(self) -> float:
+        """The most memory it says it has held."""
+        return int(self.wire.header[PEAK_KB]) / 1024
+
+    def close(self, politely: bool = False) -> None:
+        """End it; `politely` gives its policy a moment to close by itself. May be called twice."""
+        if self.closed:
+            return
+        if politely:
+            self.post(LEAVE)
+            self._nursery.exit_code(self.pid, LEAVE_SECONDS)
+        self._nursery.kill(self.pid)
+        self._let_go()
+
+    def _let_go(self) -> None:
+        self.closed = True
+        self.heirlooms = None
+        self._socket.close()
+        self.wire.close()
+        if self._scratch is not None:
+            self._scratch.remove()
+
+    def _next_question(self) -> int:
+        return random.getrandbits(62)  # drawn, so that none can be answered before it is asked
+
+
+def _packed(arrays: Arrays) -> bytes:
+    return save({name: np.ascontiguousarray(array) for name, array in arrays.items()})

@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 
 from kinfolk.core.arrays import Ints
-from kinfolk.evaluation.match import Match, seated
+from kinfolk.evaluation.match import Match, line_up
+from kinfolk.evaluation.results import EpisodeReport
 from kinfolk.lineage.family import Family, Member
 from kinfolk.play.episode import EpisodeResult, Play
 from kinfolk.worlds.base import World
@@ -18,7 +19,7 @@ from kinfolk.worlds.base import World
 class Watched:
     """What was seen of one episode."""
 
-    result: EpisodeResult
+    result: EpisodeReport
     groups: tuple[str, ...]
     populations: Ints  # [ticks + 1, groups], from the founders on
     family: Family
@@ -27,8 +28,9 @@ class Watched:
 def watch_episode(match: Match, episode: int) -> Watched:
     """Play one episode of a match again and look closely. It is the same as it was then."""
     alone = replace(match, first=episode, last=episode + 1)
-    with seated(alone) as play:
-        play.world.watch(True)
+    with line_up(alone, 1) as game:
+        game.world.watch(True)
+        play = game.loop(range(episode, episode + 1))
         members: dict[int, Member] = {}
         populations: list[Any] = []
         results: list[EpisodeResult] = []
@@ -42,7 +44,9 @@ def watch_episode(match: Match, episode: int) -> Watched:
             _leave(members, play.world, now)
             populations.append(_counted(play.world))
         groups = tuple(group.name for group in play.world.spec.groups)
-    return Watched(results[0], groups, np.array(populations), Family.of(members.values()))
+        report = game.report(results[0])
+    family = Family.of(members.values())
+    return Watched(report, groups, np.array(populations), family)
 
 
 def _counted(world: World) -> list[int]:

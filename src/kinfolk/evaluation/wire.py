@@ -1,25 +1,36 @@
-"""What crosses between an isolated policy and its host: numbers, in shared memory.
+"""What crosses between a policy's process and its host: numbers, in shared memory.
 
 A fixed header says which question is asked and which was answered; rows, observations and actions
-lie behind it. A wake-up is one byte on a pipe. Nothing is pickled on the way back.
+lie behind it. A wake-up is one byte on a socket. Nothing is pickled, in either direction.
 """
 
 from __future__ import annotations
 
+import fcntl
+import mmap
+import os
+import sys
+from contextlib import suppress
 from dataclasses import dataclass
 from multiprocessing.shared_memory import SharedMemory
 from typing import Any
 
 import numpy as np
 
-from kinfolk.core.arrays import AnyArray, Ints
+from kinfolk.core.arrays import AnyArray, Bytes, Ints
 from kinfolk.policies.base import Rows
 
-TEXT_BYTES = 4096
+TEXT_BYTES = 8192
 # What is asked.
-BEGIN, ASK, LEAVE = 1, 2, 3
+BEGIN, ASK, EXPORT, LEAVE = 1, 2, 3, 4
 # How it went.
-READY, RAISED = 1, 2
+READY, RAISED, NONSENSE = 1, 2, 3
+# Places in the header.
+QUESTION, KIND, ROWS, ANSWERED, OUTCOME, PLACE_BYTES, PRINTED, PEAK_KB = range(8)
+_HEADER = 16
+# Columns of a row: key, place, world, row, uid, group, member, parents, parents' places.
+COLUMNS = 11
+_F_ADD_SEALS, _F_SEAL_SEAL, _F_SEAL_SHRINK, _F_SEAL_GROW = 1033, 1, 2, 4
 
 
 @dataclass(frozen=True)
@@ -30,65 +41,80 @@ class WireShape:
     row_bytes: int
     heads: int
 
+    @property
+    def parts(self) -> list[int]:
+        """Bytes of header, rows, actions, observations and text."""
+        n = self.capacity
+        return [8 * _HEADER, 8 * n * COLUMNS, 8 * n * self.heads, n * self.row_bytes, TEXT_BYTES]
+
+
+def anonymous_memory(size: int) -> int:
+    """A handle on shared memory that has no name, so that nothing is left even after a kill.
+
+    Its size is fixed: a policy that cut it short would crash the host that reads it.
+    """
+    if sys.platform == "linux":
+        handle = os.memfd_create("kinfolk", os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
+        os.ftruncate(handle, max(1, size))
+        fcntl.fcntl(handle, _F_ADD_SEALS, _F_SEAL_SHRINK | _F_SEAL_GROW | _F_SEAL_SEAL)
+        return handle
+    segment: Any = SharedMemory(create=True, size=max(1, size))
+    handle = os.dup(segment._fd)
+    segment.unlink()
+    segment.close()
+    return handle
+
+
+def mapped(handle: int, size: int) -> mmap.mmap:
+    """The memory behind a handle."""
+    return mmap.mmap(handle, max(1, size))
+
 
 class Wire:
-    """Arrays laid over one shared segment, the same at both ends."""
+    """Arrays laid over one piece of shared memory, the same at both ends."""
 
-    def __init__(self, shape: WireShape, name: str | None = None) -> None:
+    def __init__(self, shape: WireShape, handle: int) -> None:
+        starts = np.cumsum([0, *shape.parts]).tolist()
+        self._map = mapped(handle, starts[-1])
         n = shape.capacity
-        fields: dict[str, tuple[tuple[int, ...], Any]] = {
-            "header": ((8,), np.int64),  # question, kind of question, rows, answer, outcome
-            "keys": ((n,), np.int64),
-            "columns": ((6, n), np.int64),  # place, world, row, uid, group, member
-            "parents": ((2, n, 2), np.int64),  # uids, places
-            "actions": ((n, shape.heads), np.int64),
-            "observations": ((n, shape.row_bytes), np.uint8),
-            "text": ((TEXT_BYTES,), np.uint8),
-        }
-        sizes = {k: int(np.prod(s)) * np.dtype(t).itemsize for k, (s, t) in fields.items()}
-        self.segment = SharedMemory(name, create=name is None, size=sum(sizes.values()))
-        self._arrays: dict[str, AnyArray] = {}
-        at = 0
-        for field, (extent, kind) in fields.items():
-            self._arrays[field] = np.ndarray(extent, kind, self.segment.buf, at)
-            at += sizes[field]
-
-    def __getattr__(self, name: str) -> AnyArray:
-        try:
-            return self.__dict__["_arrays"][name]  # type: ignore[no-any-return]
-        except KeyError:
-            raise AttributeError(name) from None
-
-    def put_rows(self, rows: Rows, keys: Ints) -> None:
-        """Lay rows and keys down."""
-        n = len(keys)
-        self.header[2] = n
-        self.keys[:n] = keys
-        for column, values in zip(self.columns, rows[:6], strict=True):
-            column[:n] = values
-        self.parents[0, :n], self.parents[1, :n] = rows.parents, rows.parent_places
+        view = memoryview(self._map)
+        self.header = view[: starts[1]].cast("q")
+        self.rows: Ints = np.ndarray((n, COLUMNS), np.int64, self._map, starts[1])
+        self.actions: Ints = np.ndarray((n, shape.heads), np.int64, self._map, starts[2])
+        self.observations: Bytes = np.ndarray((n, shape.row_bytes), np.uint8, self._map, starts[3])
+        self._text = view[starts[4] : starts[5]]
 
     def get_rows(self) -> tuple[Rows, Ints]:
         """Copies of what was laid down, so that a policy cannot change it under the host."""
-        n = int(self.header[2])
-        place, world, row, uid, group, member = (column[:n].copy() for column in self.columns)
-        parents, places = self.parents[:, :n].copy()
-        rows = Rows(place, world, row, uid, group, member, parents, places)
-        return rows, self.keys[:n].copy()
+        laid = self.rows[: self.header[ROWS]].copy()
+        by_column = np.ascontiguousarray(laid[:, :7].T)
+        key, place, world, row, uid, group, member = by_column
+        parents, places = laid[:, 7:9].copy(), laid[:, 9:11].copy()
+        return Rows(place, world, row, uid, group, member, parents, places), key
 
     def put_text(self, text: str) -> None:
         """Lay a message down, cut to the room there is."""
         data = text.encode("utf-8", "replace")[: TEXT_BYTES - 1]
-        self.text[: len(data)] = np.frombuffer(data, np.uint8)
-        self.text[len(data) :] = 0
+        self._text[: len(data) + 1] = data + b"\0"
 
     def get_text(self) -> str:
         """The message, whatever bytes were put there."""
-        return bytes(self.text).split(b"\0", 1)[0].decode("utf-8", "replace")
+        return bytes(self._text).split(b"\0", 1)[0].decode("utf-8", "replace")
 
-    def close(self, remove: bool) -> None:
-        """Let go of the segment; its maker also removes it."""
-        self._arrays.clear()
-        self.segment.close()
-        if remove:
-            self.segment.unlink()
+    def close(self) -> None:
+        """Let go of the memory; what still looks at it keeps it."""
+        del self.rows, self.actions, self.observations
+        self.header.release()
+        self._text.release()
+        with suppress(BufferError):  # a view is alive somewhere; it goes with the last of them
+            self._map.close()
+
+
+def lay_rows(rows: Rows, keys: Ints) -> AnyArray:
+    """Rows and keys as one block, `[n, COLUMNS]`."""
+    block = np.empty((len(keys), COLUMNS), dtype=np.int64)
+    block[:, 0] = keys
+    for column, values in enumerate(rows[:6], 1):
+        block[:, column] = values
+    block[:, 7:9], block[:, 9:11] = rows.parents, rows.parent_places
+    return block

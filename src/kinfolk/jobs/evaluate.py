@@ -2,46 +2,52 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass
-from typing import Any, ClassVar, Literal
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass, field
+from typing import Any, ClassVar
 
-import numpy as np
 from pydantic import Field
 
-from kinfolk.core.arrays import AnyArray
-from kinfolk.core.events import Artefact, Event, Snapshot
-from kinfolk.core.settings import Settings
+from kinfolk.core.events import Artefact, Event, Measured, Snapshot
+from kinfolk.core.settings import read
 from kinfolk.engines.base import Engine
-from kinfolk.evaluation.match import Match, play_match
+from kinfolk.evaluation.care import Care
+from kinfolk.evaluation.match import Match, play_timed
+from kinfolk.evaluation.pool import no_guests_left
 from kinfolk.evaluation.recorded import record_episode
-from kinfolk.evaluation.results import column, from_arrays, to_arrays
-from kinfolk.evaluation.summary import Estimate, estimate
-from kinfolk.play.episode import EpisodeResult
-from kinfolk.policies.resolve import resolve
+from kinfolk.evaluation.results import EpisodeReport, from_arrays, joined, to_arrays
+from kinfolk.evaluation.summary import Estimate, Summary, summarise
+from kinfolk.play.lineup import Lineup
+from kinfolk.play.slots import Isolate, PolicySlot
 from kinfolk.worlds import measures_of
 
 
-class Evaluate(Settings):
+class Evaluate(Lineup, Care):
     """What to play. The results follow from these and nothing else."""
 
     world: str = "probe"
     preset: str | None = None
     world_settings: dict[str, Any] = Field(default={})
-    slots: dict[str, str] = Field(default={"all": "kin://random"}, min_length=1)
-    slot_map: dict[str, str] = Field(default={})
     episodes: int = Field(default=100, ge=1)
     seed: int = Field(default=0, ge=0)
     # How many episodes make a task. Not the number of workers, so that it changes nothing.
     chunk: int = Field(default=10, ge=1)
     replays: int = Field(default=0, ge=0)  # so many of the first episodes are recorded
-    isolate: Literal["none", "slot"] = "none"
-    step_timeout: float = Field(default=1.0, gt=0)
+    isolate: Isolate = "none"
+
+    def is_trusted(self, slot: PolicySlot) -> bool:
+        """Whether a slot's policy may run in the processes of the evaluation itself."""
+        return (slot.isolate or self.isolate) == "none"
+
+    @property
+    def care(self) -> Care:
+        """How policies are kept."""
+        return read(Care, {name: getattr(self, name) for name in Care.model_fields})
 
 
 @dataclass(frozen=True, kw_only=True)
 class EpisodePlayed(Event):
-    """An episode has ended; `step` is its number, the rest is its `EpisodeResult`."""
+    """An episode has ended; `step` is its number, the rest is its `EpisodeReport`."""
 
     kind: ClassVar[str] = "episode_played"
     ticks: int
@@ -52,6 +58,23 @@ class EpisodePlayed(Event):
     group_lives: dict[str, int]
     mean_alive: dict[str, float]
     counters: dict[str, float]
+    seed: int
+    group_returns: dict[str, float]
+    agents: dict[str, list[Any]]
+    failures: tuple[dict[str, Any], ...]
+    faults: dict[str, dict[str, int]]
+
+
+@dataclass(frozen=True, kw_only=True)
+class MatchTimed(Measured):
+    """What a task of some episodes took; `step` is the first of them."""
+
+    kind: ClassVar[str] = "match_timed"
+    episodes: int
+    ticks: int
+    seconds: float
+    slots: dict[str, dict[str, float]]
+    warnings: list[str] = field(default_factory=list)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -68,11 +91,18 @@ class Evaluated(Event):
     lives: dict[str, Estimate]
     reward_per_tick: dict[str, Estimate]
     measures: dict[str, Estimate]
+    return_per_life: dict[str, Estimate]
+    group_returns: dict[str, Estimate]
+    win_rate: dict[str, Estimate]
+    differences: dict[str, Estimate]
+    failures: int
+    faults: int
 
 
 def matches(settings: Evaluate, first: int) -> Iterator[Match]:
     """The tasks, from episode `first` on. Policies are resolved here, once."""
-    policies = {name: resolve(uri) for name, uri in settings.slots.items()}
+    policies = {slot.id: slot.resolved(settings.is_trusted(slot)) for slot in settings.slots}
+    isolate = {slot.id: slot.isolate for slot in settings.slots if slot.isolate is not None}
     for start in range(first, settings.episodes, settings.chunk):
         yield Match(
             settings.world,
@@ -82,9 +112,11 @@ def matches(settings: Evaluate, first: int) -> Iterator[Match]:
             start,
             min(start + settings.chunk, settings.episodes),
             settings.preset,
-            settings.slot_map,
+            settings.map_for(settings.world),
             settings.isolate,
-            settings.step_timeout,
+            settings.care,
+            isolate,
+            settings.inherit_slot,
         )
 
 
@@ -95,49 +127,25 @@ def evaluate(
 
     Replays come first, so that there is something to watch while the rest is played.
     """
-    played: list[EpisodeResult] = []
-    if resume is not None:
-        played = from_arrays(resume.arrays, resume.notes)
-    else:
-        for episode in range(min(settings.replays, settings.episodes)):
+    played = None if resume is None else (resume.arrays, resume.notes)
+    with no_guests_left():
+        for episode in range(min(settings.replays, settings.episodes) if resume is None else 0):
             yield from record_episode(next(matches(settings, 0)), episode)
-    for results in engine.map(play_match, matches(settings, len(played))):
-        for result in results:
-            facts = asdict(result)
-            yield EpisodePlayed(step=facts.pop("episode"), **facts)
-        played += results
-        arrays, names = to_arrays(played)
-        yield Snapshot(step=len(played), arrays=arrays, notes=names)
-    yield _summary(settings, played)
+        for found in engine.map(play_timed, matches(settings, resume.step if resume else 0)):
+            for report in found.reports:
+                facts = report.facts()
+                yield EpisodePlayed(step=facts.pop("episode"), **facts)
+            timing = asdict(found.timing)
+            yield MatchTimed(step=timing.pop("first"), **timing)
+            # Kept as arrays: a thousand episodes as objects would take a hundred times the room.
+            arrays, notes = played = joined(played, to_arrays(found.reports))
+            yield Snapshot(step=len(arrays["episode"]), arrays=arrays, notes=notes)
+    assert played is not None  # there is at least one episode
+    yield Evaluated(step=settings.episodes, **summary_of(settings, from_arrays(*played))._asdict())
 
 
-def _summary(settings: Evaluate, played: list[EpisodeResult]) -> Evaluated:
-    returns = {slot: column(played, "returns", slot) for slot in settings.slots}
-    lived = {slot: column(played, "ticks_lived", slot) for slot in settings.slots}
-    lives = {slot: column(played, "lives", slot) for slot in settings.slots}
-    rates = {slot: returns[slot] / np.maximum(lived[slot], 1.0) for slot in settings.slots}
-
-    def estimates(columns: Mapping[str, AnyArray]) -> dict[str, Estimate]:
-        known = {name: values[np.isfinite(values)] for name, values in columns.items()}
-        return {name: estimate(values) for name, values in known.items() if len(values)}
-
-    return Evaluated(
-        step=settings.episodes,
-        episodes=settings.episodes,
-        ticks=estimate(np.array([result.ticks for result in played])),
-        returns=estimates(returns),
-        lives=estimates(lives),
-        reward_per_tick=estimates(rates),
-        measures=estimates(measures_of(settings.world, *_as_columns(played))),
+def summary_of(settings: Evaluate, played: list[EpisodeReport]) -> Summary:
+    """What the episodes say together."""
+    return summarise(
+        played, settings.slot_ids, lambda *columns: measures_of(settings.world, *columns)
     )
-
-
-def _as_columns(played: list[EpisodeResult]) -> tuple[AnyArray, dict[str, AnyArray]]:
-    """Who came to full length, and every group and counter value by name, an entry per episode."""
-    found: dict[str, AnyArray] = {}
-    for table in ("group_lives", "mean_alive", "counters"):
-        prefix = "" if table == "counters" else f"{table}/"
-        found |= {
-            f"{prefix}{name}": column(played, table, name) for name in getattr(played[0], table)
-        }
-    return np.array([result.full_length for result in played]), found

@@ -15,9 +15,10 @@ from typing import Any
 
 import numpy as np
 
-from kinfolk.core.arrays import AnyArray, Arrays, Bytes, Ints
+from kinfolk.core.arrays import AnyArray, Arrays, Bools, Bytes, Ints
 from kinfolk.core.errors import ContractError, KinfolkError, PolicyFailedError
 from kinfolk.core.keys import WORLD_BRANCH, episode_key, fold
+from kinfolk.play.lives import LifeLog
 from kinfolk.play.seating import (
     count_rewards,
     empty_lists,
@@ -62,6 +63,7 @@ class Play:
             number may stand twice, such as for two line-ups on the same map.
         members: `[worlds, rows]`, which member of its policy's population plays a row.
         inherit_slot: A newborn is played by its first parent's slot, not by its group's.
+        lives: Where every life is written down when it ends, if anybody wants to know.
     """
 
     def __init__(
@@ -73,9 +75,12 @@ class Play:
         episodes: Sequence[int],
         members: Ints | None = None,
         inherit_slot: bool = False,
+        lives: LifeLog | None = None,
     ) -> None:
         places = world.worlds * world.spec.rows
         self.world, self.slots, self.seed = world, tuple(slots), seed
+        policies = [id(slot.policy) for slot in slots]
+        self._shared = {i for i, one in enumerate(policies) if one in policies[i + 1 :]}
         self.memory = [allocate(slot.policy.memory, places) for slot in slots]
         self.observations: Bytes = np.zeros((places, world.spec.row_bytes), dtype=np.uint8)
         self.actions: Ints = np.zeros((places, world.spec.heads), dtype=np.int64)
@@ -85,19 +90,33 @@ class Play:
         shape = (world.worlds, world.spec.rows)
         self._members = np.zeros(shape, np.int64) if members is None else members.astype(np.int64)
         self._inherit = inherit_slot
+        self._log = lives
         self.seats = empty_seats(places)
         self.lists = empty_lists(len(slots), places)
         self.tally = empty_tally(world.worlds, len(slots), len(world.spec.groups))
         self._episode = np.full(world.worlds, -1, dtype=np.int64)
         self._episode_key = np.zeros(world.worlds, dtype=np.int64)
         self._idle = np.ones(world.worlds, dtype=np.bool_)  # plays no episode at the moment
-        self._numbers = np.array(episodes, dtype=np.int64)
-        self._next = np.array([0, len(self._numbers)], dtype=np.int64)
+        self._numbers = episodes  # a range may be endless in all but name: it is not written out
+        self._next = np.array([0, len(episodes)], dtype=np.int64)
 
     @property
     def episode(self) -> Ints:
         """`[W]`: the episode that each world plays, or played last."""
         return self._episode
+
+    @property
+    def resting(self) -> Bools:
+        """`[W]`: which worlds play no episode at the moment."""
+        return self._idle
+
+    @property
+    def members(self) -> Ints:
+        """`[W, rows]`: which member of its policy's population plays a life that begins.
+
+        May be written; it counts for lives that begin from then on.
+        """
+        return self._members
 
     @property
     def over(self) -> bool:
@@ -113,17 +132,23 @@ class Play:
         )  # fmt: skip
         counts = self.lists.asked.tolist()
         asked = [(index, rows_of(self.lists, index)) for index, n in enumerate(counts) if n]
+        early = {}
         for index, rows in asked:
             with self._blaming(index, "ask"):
                 self._ask(index, rows)
+                if index in self._shared:  # its policy is asked again before answers are taken
+                    early[index] = self._answer(index, rows).copy()
         for index, rows in asked:
             with self._blaming(index, "answer"):
-                scatter_actions(self.actions, rows.place, self._answer(index, rows))
+                answer = early[index] if index in early else self._answer(index, rows)
+                scatter_actions(self.actions, rows.place, answer)
         self.world.step(self.actions)
         self.world.observe(self.observations)
         lists, earned, returns = self.lists, self.seats.earned, self.tally.returns
         reward = self.world.columns.reward
         count_rewards(lists.asked, lists.place, lists.world, earned, returns, reward)
+        if self._log is not None:
+            self._log.harvest(self.world, self.seats, self._episode, ~self._idle)
         return self._finish_episodes()
 
     def begin(self) -> None:
@@ -131,7 +156,8 @@ class Play:
         waiting = np.flatnonzero(self._idle)[: int(self._next[1] - self._next[0])]
         if not len(waiting):
             return
-        self._episode[waiting] = self._numbers[self._next[0] :][: len(waiting)]
+        first = int(self._next[0])
+        self._episode[waiting] = self._numbers[first : first + len(waiting)]
         self._next[0] += len(waiting)
         for world in waiting:
             self._episode_key[world] = episode_key(self.seed, int(self._episode[world]))
@@ -243,7 +269,7 @@ class Play:
 def play_episodes(play: Play) -> Iterator[EpisodeResult]:
     """Play to the end, yielding results in the order in which the episodes were given."""
     waiting: dict[int, EpisodeResult] = {}
-    due = deque(play._numbers[play._next[0] :].tolist())
+    due = deque(play._numbers[int(play._next[0]) :])
     while not play.over:
         waiting |= {result.episode: result for result in play.tick()}
         while due and due[0] in waiting:

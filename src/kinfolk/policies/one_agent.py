@@ -14,7 +14,7 @@ def life_key(seed: int, episode: int, uid: int) -> int:
     return int(fold(fold(episode_key(seed, episode), POLICY_BRANCH), uid))
 
 
-class AgentPolicy:
+class LoneAgent:
     """Plays one life of one group with a batched policy, to exactly the actions of a batch.
 
     Not covered: a newborn here has no parents, so what it would inherit from them is missing.
@@ -25,7 +25,7 @@ class AgentPolicy:
         self._memory = allocate(policy.memory, 1)
         self.reset(0, 0, 0)
 
-    def reset(self, seed: int, episode: int, uid: int) -> None:
+    def reset(self, seed: int = 0, episode: int = 0, uid: int = 0) -> None:
         """Begin a life."""
         for array in self._memory.values():
             array[...] = 0
@@ -43,6 +43,6 @@ class AgentPolicy:
         return actions
 
 
-def agent_policy(policy: Policy, group: int = 0, member: int = 0) -> AgentPolicy:
+def agent_policy(policy: Policy, group: int = 0, member: int = 0) -> LoneAgent:
     """The one-agent view of `policy`, for an agent of `group`."""
-    return AgentPolicy(policy, group, member)
+    return LoneAgent(policy, group, member)

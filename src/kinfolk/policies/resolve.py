@@ -11,20 +11,25 @@ import inspect
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qsl, unquote
+from weakref import finalize
 
 from kinfolk.core.arrays import Arrays
-from kinfolk.core.errors import SettingsError, UsageError
+from kinfolk.core.errors import SettingsError, UsageError, suggestion
 from kinfolk.core.registry import Entry, Registry, load_path
 from kinfolk.core.settings import plain_value
 from kinfolk.core.spaces import WorldSpec
 from kinfolk.policies.base import Policy
 from kinfolk.store.arrays import read_arrays
+from kinfolk.store.documents import read_text
+from kinfolk.store.policy_file import find_policy, read_policy
 
 _PROBE = "kinfolk.testing.probe.policies"
 _SAVANNA = "kinfolk.policies.savanna"
+_NEURAL = "kinfolk.policies.neural.policy"
 _LINEUPS = "kinfolk.policies.cogsguard.lineups"
 
 POLICIES = Registry(
@@ -38,14 +43,21 @@ POLICIES = Registry(
         ),
         "grazer": Entry(f"{_SAVANNA}.grazer:Grazer", "grazes and flees, in the savanna"),
         "roles": Entry(
-            f"{_LINEUPS}:LineUp", "roles by count, as ?miner=4&scrambler=2, in CogsGuard"
+            "kinfolk.policies.cogsguard.evolving:Roles",
+            "roles by count, as ?miner=4&scrambler=2, in CogsGuard; evolution=1 draws the rest",
         ),
         "smart": Entry(f"{_LINEUPS}:Smart", "changes among the seeded roles of CogsGuard"),
         "role/NAME": Entry(f"{_LINEUPS}:OneRole", "one role for all, such as role/BaseMiner"),
         "behavior/NAME": Entry(
             f"{_LINEUPS}:OneBehavior", "one behaviour for all, such as behavior/explore"
         ),
+        "balance": Entry("kinfolk.policies.balance:Balance", "keeps CartPole's pole up"),
+        "mlp": Entry(f"{_NEURAL}:Mlp", "a net of dense layers, to be trained"),
+        "conv": Entry(f"{_NEURAL}:Conv", "a net of small filters over the window, to be trained"),
+        "gru": Entry(f"{_NEURAL}:Gru", "a net that remembers, to be trained"),
+        "net": Entry(f"{_NEURAL}:Custom", "a torch module of your own: ?module=package.Net"),
         "probe-plain": Entry(f"{_PROBE}.plain:Plain", "a forager in plain Python, for the probe"),
+        "probe-reasoner": Entry(f"{_PROBE}.reasoner:Reasoner", "the forager, telling its reasons"),
         "probe-hoard": Entry(f"{_PROBE}.hoard:Hoard", "100 KB of memory per agent, for the probe"),
         "probe-gru": Entry(f"{_PROBE}.gru:Gru", "a small recurrent net, for the probe"),
         "probe-members": Entry(f"{_PROBE}.members:Members", "a population of nets, for the probe"),
@@ -54,7 +66,10 @@ POLICIES = Registry(
 # Families of policies: `kin://role/BaseMiner` is the entry `role/NAME` with that name.
 _FAMILY = "{}/NAME"
 _ALIASES = {"metta://policy/role_py": "kin://roles"}  # how users of the earlier system write it
-_FORMS = "kin://NAME or class:package.module.Class, each with ?key=value (weights=FILE)"
+_FORMS = (
+    "kin://NAME or class:package.module.Class, each with ?key=value (weights=FILE), "
+    "file:POLICY.safetensors or run:RUN[/SLOT][@best|@latest|@STEP]"
+)
 
 
 @dataclass(frozen=True)
@@ -71,29 +86,56 @@ class ResolvedPolicy:
             object.__setattr__(self, "sha256", _digest(self))
 
 
-def resolve(uri: str) -> ResolvedPolicy:
-    """Read a URI. `weights=FILE` among its settings names arrays, which are read here and now.
+def resolve(
+    uri: str, settings: Mapping[str, Any] | None = None, trusted: bool = True
+) -> ResolvedPolicy:
+    """Read a URI; `settings` are added to its own.
+
+    `weights=FILE` among them names arrays, which are read here and now; so is the text of
+    `history=FILE`. A class that is not `trusted` is not imported here, only looked for: importing
+    it runs its code.
 
     Raises:
         UsageError: It has no known form, names no known policy, or cannot be imported.
     """
     body, _, query = uri.partition("?")
+    asked = {key: plain_value(value) for key, value in parse_qsl(query, keep_blank_values=True)}
+    asked |= settings or {}
     body = _ALIASES.get(body, body)
-    settings = {key: plain_value(value) for key, value in parse_qsl(query, keep_blank_values=True)}
-    weights = settings.pop("weights", None)
-    arrays = {} if weights is None else read_arrays(Path(str(weights)))
+    scheme, _, name = body.partition(":")
     if body.startswith("kin://"):
-        family, slash, name = unquote(body[len("kin://") :]).partition("/")
+        family, slash, member = unquote(body[len("kin://") :]).partition("/")
         if slash and _FAMILY.format(family) in POLICIES:
-            family, settings = _FAMILY.format(family), {"name": name, **settings}
+            family, asked = _FAMILY.format(family), {"name": member, **asked}
         elif slash:
-            family = f"{family}/{name}"
-        return ResolvedPolicy(POLICIES.entry(family).path, settings, arrays)
-    if body.startswith("class:"):
-        path = body[len("class:") :]
-        load_path(path)
-        return ResolvedPolicy(path, settings, arrays)
+            family = f"{family}/{member}"
+        return _with_weights(POLICIES.entry(family).path, asked)
+    if scheme == "class":
+        return resolve_class(name, asked, trusted)
+    if scheme in ("file", "run"):
+        where = unquote(name)
+        kept = read_policy(Path(where) if scheme == "file" else find_policy(where))
+        return ResolvedPolicy(kept.class_path, {**kept.settings, **asked}, kept.arrays)
     raise UsageError(f"'{uri}' is not a policy. Write {_FORMS}.")
+
+
+def resolve_class(path: str, settings: Mapping[str, Any], trusted: bool = True) -> ResolvedPolicy:
+    """A class of anybody's, by its import path."""
+    if trusted:
+        load_path(path)
+    else:
+        package = path.partition(":")[0].partition(".")[0]
+        if find_spec(package) is None:
+            raise UsageError(f"'{path}' cannot be imported: there is no module {package}.")
+    return _with_weights(path, settings)
+
+
+def _with_weights(path: str, settings: Mapping[str, Any]) -> ResolvedPolicy:
+    weights = settings.get("weights")
+    others = {key: value for key, value in settings.items() if key != "weights"}
+    if "history" in others:  # the text goes on, not the path: workers may not see the file
+        others["history"] = read_text(Path(str(others["history"])))
+    return ResolvedPolicy(path, others, {} if weights is None else read_arrays(Path(str(weights))))
 
 
 def class_of(resolved: ResolvedPolicy) -> Callable[..., Policy]:
@@ -113,6 +155,8 @@ def class_of(resolved: ResolvedPolicy) -> Callable[..., Policy]:
 def build(resolved: ResolvedPolicy, spec: WorldSpec) -> Policy:
     """Make the policy: `Class(spec, **settings)`, then `load(arrays)` if it has weights.
 
+    A policy with a method `initialize_to_environment` gets the spec there too, once, at the end.
+
     Raises:
         SettingsError: The class does not take these settings, or no weights.
     """
@@ -122,7 +166,40 @@ def build(resolved: ResolvedPolicy, spec: WorldSpec) -> Policy:
         if load is None:
             raise SettingsError(f"{resolved.class_path} takes no weights: it has no method load.")
         load(resolved.arrays)
+    initialize = getattr(policy, "initialize_to_environment", None)
+    if initialize is not None:
+        initialize(spec)
+    _made[id(policy)] = resolved
+    finalize(policy, _made.pop, id(policy), None)
     return policy
+
+
+_made: dict[int, ResolvedPolicy] = {}  # by identity, as long as the policy lives
+
+
+def resolved_of(policy: Policy) -> ResolvedPolicy | None:
+    """What `build` made a policy from; None for one that was made otherwise."""
+    return _made.get(id(policy))
+
+
+def fitting(owner: str, spec: WorldSpec, arrays: Arrays, shapes: Mapping[str, Any]) -> Arrays:
+    """Weights that a policy can take, for its `load` to check with.
+
+    Raises:
+        SettingsError: A weight is missing, unknown or of another shape than this world needs.
+    """
+    for name, shape in shapes.items():
+        if name not in arrays:
+            raise SettingsError(f"The weights have no '{name}', which {owner} needs.")
+        if tuple(arrays[name].shape) != tuple(shape):
+            raise SettingsError(
+                f"The weights do not fit world {spec.world}: '{name}' has shape "
+                f"{tuple(arrays[name].shape)}, and {owner} needs {tuple(shape)} there."
+            )
+    for name in arrays:
+        if name not in shapes:
+            raise SettingsError(f"{owner} has no weight '{name}'.{suggestion(name, shapes)}")
+    return arrays
 
 
 def _digest(resolved: ResolvedPolicy) -> str:

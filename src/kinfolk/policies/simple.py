@@ -48,7 +48,12 @@ class Noop(Reactive):
 
     def ask(self, observations: Bytes, rows: Rows, memory: Memory, keys: Ints) -> None:
         """Look at nothing."""
-        self._actions = self._choice[rows.group]
+        self._actions = self.choices_of(rows.group)
+
+    def choices_of(self, group: Ints) -> Ints:
+        """`[n, heads]`: what agents of these groups do that do nothing."""
+        chosen: Ints = self._choice[group]
+        return chosen
 
 
 class Random(Reactive):

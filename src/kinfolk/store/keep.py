@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from kinfolk.core.events import Artefact, Event, Snapshot
+from kinfolk.core.events import Artefact, Event, Measured, Snapshot
 from kinfolk.store.run import Run
 
 Stream = Iterator[Event | Snapshot | Artefact]
@@ -23,7 +23,10 @@ def keep(run: Run, job: Callable[[Snapshot | None], Stream]) -> Iterator[Event]:
             elif isinstance(item, Artefact):
                 run.keep_artefact(item)
             else:
-                run.append(item)
+                if isinstance(item, Measured):
+                    run.measure(item)
+                else:
+                    run.append(item)
                 yield item
         run.finish()
     finally:

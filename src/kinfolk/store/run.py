@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from kinfolk.core.errors import DamagedRunError, StoreError, UsageError, suggestion
-from kinfolk.core.events import Artefact, Event, Snapshot
+from kinfolk.core.events import Artefact, Event, Measured, Snapshot
 from kinfolk.store.checkpoint import load_snapshot, save_snapshot
 from kinfolk.store.documents import write_kept
 from kinfolk.store.files import UNFINISHED, saying, write_atomic
@@ -25,7 +25,7 @@ from kinfolk.store.journal import PACKED, PLAIN, read_events
 
 FORMAT = 1
 KEPT_CHECKPOINTS = 3
-KEPT_DOCUMENTS = 3  # earlier versions of each
+TIMINGS = "timings.jsonl"
 LOCK_PATIENCE = 0.5  # seconds; whoever looks at `status` holds the lock for a moment
 
 
@@ -63,6 +63,22 @@ class Run:
         """Checkpoint files, oldest first."""
         return sorted((self.folder / "checkpoints").glob("*.safetensors"))
 
+    def drop_damaged_checkpoints(self) -> list[str]:
+        """Remove the last checkpoints as far as they are damaged, so that the one before is used.
+
+        Only when asked: what came after the one before is lost.
+        """
+        dropped: list[str] = []
+        for path in reversed(self.checkpoints()):
+            try:
+                load_snapshot(path)
+                break
+            except DamagedRunError:
+                dropped.append(path.name)
+                with saying(f"{path} could not be removed"):
+                    path.unlink()
+        return dropped
+
     def start(self) -> Snapshot | None:
         """Lock the run for writing and cut it back to its last checkpoint.
 
@@ -99,12 +115,25 @@ class Run:
             self._writing().flush()
         self._events += 1
 
+    def measure(self, event: Measured) -> None:
+        """Write down how long something took, beside the events and never among them."""
+        with saying(f"{self.folder / TIMINGS} could not be written"):
+            self._writing()  # only who holds the run may
+            with (self.folder / TIMINGS).open("ab") as file:
+                file.write(event.to_line().encode() + b"\n")
+
+    def timings(self) -> list[dict[str, Any]]:
+        """What was measured, also before the run was last resumed."""
+        path = self.folder / TIMINGS
+        if not path.exists():
+            return []
+        with saying(f"{path} could not be read"):
+            lines = path.read_bytes().split(b"\n")[:-1]
+        return [json.loads(line) for line in lines]
+
     def checkpoint(self, snapshot: Snapshot) -> None:
         """Write a snapshot; a run resumed from it repeats nothing and skips nothing."""
         file = self._writing()
-        # Documents first: after the checkpoint nobody would write those of this moment again.
-        for name, text in snapshot.documents.items():
-            write_kept(self.folder / name, text, KEPT_DOCUMENTS)
         with saying(f"{self.folder / PLAIN} could not be written", "The run can be resumed."):
             os.fsync(file.fileno())
             size = os.fstat(file.fileno()).st_size
@@ -121,7 +150,7 @@ class Run:
         if not path.resolve().is_relative_to(self.folder.resolve()):
             raise StoreError(f"An artefact must lie in its run; '{piece.name}' does not.")
         if not piece.more:
-            write_atomic(path, piece.data)
+            write_kept(path, piece.data, piece.kept)
             return
         with (
             saying(f"{path} could not be written", "The run can be resumed."),

@@ -11,6 +11,7 @@ from kinfolk.core.arrays import Arrays, Bytes, Ints
 from kinfolk.core.keys import POLICY_BRANCH, fold, root, uniform
 from kinfolk.core.spaces import WorldSpec
 from kinfolk.policies.base import Cell, Memory, MemoryLayout, Rows
+from kinfolk.policies.resolve import fitting
 from kinfolk.policies.torch_rows import check_rows, padded
 
 HIDDEN = 32
@@ -35,6 +36,7 @@ class Gru:
 
     def __init__(self, spec: WorldSpec, seed: int = 0) -> None:
         torch.set_num_threads(1)
+        self._spec = spec
         self._heads = [int(spec.choices[:, head].min()) for head in range(spec.heads)]
         self._inputs = spec.row_bytes
         self._cell = torch.nn.GRUCell(self._inputs, HIDDEN)
@@ -51,6 +53,8 @@ class Gru:
 
     def load(self, arrays: Arrays) -> None:
         """Take weights."""
+        shapes = {name: weight.shape for name, weight in self._weights.items()}
+        arrays = fitting("probe-gru", self._spec, arrays, shapes)
         with torch.no_grad():
             for name, weight in self._weights.items():
                 weight.copy_(torch.tensor(arrays[name]))

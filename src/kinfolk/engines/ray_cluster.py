@@ -1,0 +1,208 @@
+"""Tasks run on a Ray cluster: one that is there, or one that is started here."""
+
+from __future__ import annotations
+
+import os
+import socket
+import time
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from itertools import islice
+from typing import Any, Generic
+
+from kinfolk.core.errors import EngineError, SettingsError
+from kinfolk.core.scratch import Scratch
+from kinfolk.engines.base import Handle, Item, Result, Value
+
+ADDRESS = "RAY_ADDRESS"  # the variable in which Ray itself looks for a cluster
+_TRIES = 3
+_KNOCK_SECONDS = 5.0
+_AHEAD = 2  # batches handed out per job, so that no worker waits for the next
+_BATCH_SECONDS = 0.2  # a call costs 1 to 6 ms, so this keeps it below a few per cent
+_LARGEST_BATCH = 64
+_STORE_BYTES = 512 * 2**20
+
+
+@dataclass(frozen=True)
+class InCluster(Generic[Value]):
+    """A value in the cluster's object store."""
+
+    reference: Any
+
+    def get(self) -> Value:
+        """Fetch it; a node fetches it once."""
+        import ray
+
+        found: Value = ray.get(self.reference)
+        return found
+
+
+@dataclass
+class _Batch:
+    items: list[Any]
+    reference: Any = None
+
+
+class RayCluster:
+    """Runs tasks on Ray.
+
+    It uses the cluster that this process is connected to already, else joins the one at `address`
+    (or `RAY_ADDRESS`), else starts one on this machine with `jobs` workers, which `close` ends and
+    clears away. Small tasks are sent in batches. Tasks of a lost worker or node run again; one that
+    loses three workers by itself is given up.
+    """
+
+    def __init__(self, jobs: int = 2, address: str | None = None) -> None:
+        if jobs < 1:
+            raise SettingsError(f"The number of jobs must be at least 1, not {jobs}.")
+        self._jobs, self._address = jobs, address or os.environ.get(ADDRESS)
+        self._ray: Any = None
+        self._run: Any = None
+        self._connected_here = False
+        self._scratch: Scratch | None = None
+        self._seconds = _BATCH_SECONDS  # what a task takes; at first taken for long
+
+    @property
+    def jobs(self) -> int:
+        """Batches under way at once; the cluster decides where."""
+        return self._jobs
+
+    def map(self, task: Callable[[Item], Result], items: Iterable[Item]) -> Iterator[Result]:
+        """Run tasks on the cluster; only a few batches more than jobs are in memory."""
+        self._connect()
+        source = iter(items)
+        pending: deque[_Batch] = deque()
+        try:
+            while True:
+                while len(pending) < self._jobs * _AHEAD:
+                    batch = _Batch(list(islice(source, self._batch_size())))
+                    if not batch.items:
+                        break
+                    pending.append(batch)
+                if not pending:
+                    return
+                for one in pending:
+                    one.reference = one.reference or self._run.remote(task, one.items)
+                head = pending.popleft()
+                found = self._fetch(task, head)
+                if found is None:  # lost thrice as a batch: whose fault it was shows one by one
+                    pending.extendleft(_Batch([item]) for item in reversed(head.items))
+                    continue
+                results, error = found
+                yield from results
+                if error is not None:
+                    raise error
+        finally:
+            for one in pending:
+                if one.reference is not None:
+                    self._ray.cancel(one.reference, force=True)
+
+    def share(self, value: Value) -> Handle[Value]:
+        """Put it into the cluster's object store."""
+        self._connect()
+        return InCluster(self._ray.put(value))
+
+    def close(self) -> None:
+        """Leave the cluster; one that was started here ends, and its files go."""
+        if self._connected_here:
+            self._ray.shutdown()
+            self._connected_here = False
+        self._ray = self._run = None
+        if self._scratch is not None:
+            self._scratch.remove()
+            self._scratch = None
+
+    def _batch_size(self) -> int:
+        return max(1, min(_LARGEST_BATCH, int(_BATCH_SECONDS / max(self._seconds, 1e-6))))
+
+    def _fetch(
+        self, task: Callable[[Any], Any], batch: _Batch
+    ) -> tuple[list[Any], BaseException | None] | None:
+        """What a batch came to: its results, and what was raised behind them."""
+        try:
+            results, error, seconds = self._ray.get(batch.reference)
+        except self._ray.exceptions.RayError as lost:
+            if len(batch.items) > 1:
+                return None
+            raise EngineError(
+                f"{getattr(task, '__name__', task)} lost its worker {_TRIES} times and was given "
+                f"up; its item was {str(batch.items[0])[:80]}."
+            ) from lost
+        if results:
+            self._seconds = 0.5 * self._seconds + 0.5 * seconds / len(results)
+        return results, error
+
+    def _connect(self) -> None:
+        if self._ray is not None:
+            return
+        ray = import_ray()
+        if not ray.is_initialized():
+            try:
+                ray.init(**self._how())
+            except EngineError:
+                raise
+            except Exception as error:
+                self.close()
+                place = f"join the cluster at {self._address}" if self._address else "start here"
+                raise EngineError(f"Ray could not {place}: {error}") from error
+            self._connected_here = True
+        self._ray = ray
+        self._run = ray.remote(num_cpus=1, max_retries=_TRIES - 1)(run_batch)
+
+    def _how(self) -> dict[str, Any]:
+        quiet = {"log_to_driver": False, "logging_level": "ERROR", "configure_logging": False}
+        if self._address:
+            knock(self._address)
+            return {"address": self._address, **quiet}
+        os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
+        self._scratch = Scratch("ray-")
+        return {
+            "num_cpus": self._jobs,
+            "include_dashboard": False,
+            "object_store_memory": _STORE_BYTES,
+            "_temp_dir": str(self._scratch.folder),
+            **quiet,
+        }
+
+
+def run_batch(
+    task: Callable[[Any], Any], items: list[Any]
+) -> tuple[list[Any], BaseException | None, float]:
+    """Results as far as they go, what was raised then, and how long it took."""
+    start = time.perf_counter()
+    results: list[Any] = []
+    error: BaseException | None = None
+    try:
+        for item in items:
+            results.append(task(item))
+    except Exception as raised:
+        error = raised
+    return results, error, time.perf_counter() - start
+
+
+def knock(address: str) -> None:
+    """See that somebody is there: Ray itself ends the whole process where nobody is.
+
+    Raises:
+        EngineError: Nobody is.
+    """
+    host, colon, port = address.removeprefix("ray://").rpartition(":")
+    if not colon:
+        return  # a word that Ray knows, such as "auto"
+    try:
+        socket.create_connection((host, int(port)), timeout=_KNOCK_SECONDS).close()
+    except (OSError, ValueError) as error:
+        why = getattr(error, "strerror", None) or str(error)
+        raise EngineError(f"There is no Ray cluster at {address}: {why.lower()}.") from None
+
+
+def import_ray() -> Any:
+    """The library, or how to get it."""
+    try:
+        import ray
+    except ImportError:
+        raise EngineError(
+            "The engine ray needs the package ray. Install it with: pip install 'kinfolk[ray]'"
+        ) from None
+    return ray

@@ -1,0 +1,92 @@
+"""What an evaluation took. It stands apart from the results, which hold no clock."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from kinfolk.evaluation.apart import Apart
+from kinfolk.evaluation.kept import Together
+from kinfolk.play.episode import EpisodeResult
+
+
+@dataclass(frozen=True)
+class SlotTiming:
+    """What one slot's policy took: times in microseconds."""
+
+    agent_steps: int
+    us_per_agent_step: float
+    answer_us_mean: float = 0.0  # from question to answer, of a process
+    answer_us_p99: float = 0.0
+    processes: int = 0
+    restarts: int = 0
+    stale_answers: int = 0
+    printed: int = 0  # characters, which nobody has seen
+    peak_megabytes: float = 0.0
+
+    @staticmethod
+    def of(slot: Together | Apart) -> SlotTiming:
+        """What a slot has taken so far."""
+        steps = max(1, slot.steps)
+        if isinstance(slot, Together):
+            return SlotTiming(slot.steps, 1e6 * slot.seconds / steps)
+        waited = np.array(slot.waited or [0.0]) * 1e6
+        return SlotTiming(
+            slot.steps,
+            1e6 * slot.seconds / steps,
+            float(waited.mean()),
+            float(np.percentile(waited, 99)),
+            slot.processes,
+            slot.restarts,
+            *slot.counts,
+        )
+
+
+@dataclass(frozen=True)
+class Timing:
+    """What a match took."""
+
+    first: int
+    episodes: int
+    ticks: int
+    seconds: float
+    slots: dict[str, SlotTiming] = field(default_factory=dict)
+    warnings: tuple[str, ...] = ()
+
+
+def timing_of(
+    first: int,
+    results: Sequence[EpisodeResult],
+    seconds: float,
+    slots: dict[str, SlotTiming],
+    warnings: Sequence[str],
+) -> Timing:
+    """A match's timing."""
+    ticks = sum(result.ticks for result in results)
+    return Timing(first, len(results), ticks, seconds, slots, tuple(warnings))
+
+
+def summed(timings: Sequence[dict[str, Any]]) -> dict[str, Any]:
+    """The timings of many matches as one: sums, and the worst of latencies and memory."""
+    slots: dict[str, dict[str, float]] = {}
+    for timing in timings:
+        for name, one in timing["slots"].items():
+            total = slots.setdefault(name, dict.fromkeys(one, 0))
+            before, now = total["agent_steps"], one["agent_steps"]
+            for key, value in one.items():
+                if key in ("us_per_agent_step", "answer_us_mean"):
+                    total[key] = (total[key] * before + value * now) / max(1, before + now)
+                elif key in ("answer_us_p99", "peak_megabytes", "processes"):
+                    total[key] = max(total[key], value)
+                else:
+                    total[key] += value
+    return {
+        "episodes": sum(t["episodes"] for t in timings),
+        "ticks": sum(t["ticks"] for t in timings),
+        "seconds": sum(t["seconds"] for t in timings),
+        "slots": slots,
+        "warnings": sorted({warning for t in timings for warning in t["warnings"]}),
+    }

@@ -1,0 +1,185 @@
+"""Policies that misbehave at their third step, each in its own way."""
+
+import ctypes
+import os
+import socket
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+
+from kinfolk.policies.base import Cell
+from kinfolk.policies.simple import Noop
+
+
+class Bad(Noop):
+    def __init__(self, spec, after=3, where=""):
+        super().__init__(spec)
+        self.after, self.where = after, where
+
+    @property
+    def memory(self):
+        return {"asked": Cell((), "int64")}
+
+    def ask(self, observations, rows, memory, keys):
+        super().ask(observations, rows, memory, keys)
+        memory["asked"][rows.place] += 1
+        if (memory["asked"][rows.place] == self.after).any():
+            self.misbehave()
+
+    def misbehave(self):
+        pass
+
+
+class RaisesAtStart(Noop):
+    def __init__(self, spec):
+        raise ValueError("no weights")
+
+
+class HangsAtStart(Noop):
+    def __init__(self, spec):
+        time.sleep(60)
+
+
+class RaisesInBegin(Bad):
+    def begin(self, rows, memory, keys):
+        raise KeyError("parents")
+
+
+class Raises(Bad):
+    def misbehave(self):
+        raise ZeroDivisionError("boom")
+
+
+class Quits(Bad):
+    def misbehave(self):
+        sys.exit("bye")
+
+
+class Hangs(Bad):
+    def misbehave(self):
+        time.sleep(60)
+
+
+class Exits(Bad):
+    def misbehave(self):
+        os._exit(3)
+
+
+class Segfaults(Bad):
+    def misbehave(self):
+        ctypes.string_at(0)
+
+
+class EatsMemory(Bad):
+    def misbehave(self):
+        self.eaten = [bytearray(2**26) for _ in range(64)]
+
+
+class BurnsTime(Bad):
+    def misbehave(self):
+        while True:
+            pass
+
+
+class Floods(Bad):
+    def misbehave(self):
+        for _ in range(100):
+            print("x" * 9_999)  # noqa: T201, that is what it does
+            os.write(1, b"y" * 100_000)
+
+
+class NotANumber(Bad):
+    def misbehave(self):
+        self._actions = np.full(self._actions.shape, np.nan)
+
+
+class NotNumbers(Bad):
+    def misbehave(self):
+        self._actions = np.full(self._actions.shape, "left")
+
+
+class WrongShape(Bad):
+    def misbehave(self):
+        self._actions = np.zeros((2, 7), dtype=np.int64)
+
+
+class OutOfRange(Bad):
+    def misbehave(self):
+        self._actions = np.full(self._actions.shape, 99)
+
+
+class Forks(Bad):
+    """Leaves a child, and a grandchild that has left the process group."""
+
+    def misbehave(self):
+        for leaves_group in (False, True):
+            if os.fork() == 0:
+                if leaves_group:
+                    os.setsid()
+                    if os.fork():
+                        os._exit(0)
+                with Path(self.where).open("a") as file:
+                    file.write(f"{os.getpid()}\n")
+                time.sleep(60)
+                os._exit(0)
+        time.sleep(0.2)
+
+
+class Connects(Bad):
+    def misbehave(self):
+        socket.create_connection(("127.0.0.1", 9), timeout=0.2)
+
+
+class Deletes(Bad):
+    def misbehave(self):
+        Path(self.where).unlink()
+
+
+class Writes(Bad):
+    def misbehave(self):
+        Path("notes.txt").write_text("in the scratch folder this is allowed")
+        Path(self.where).write_text("changed")
+
+
+class Kills(Bad):
+    """Turns on the process that started it."""
+
+    def misbehave(self):
+        os.kill(os.getppid(), 9)
+
+
+class AnswersLate(Bad):
+    """Wakes its host with the number of an old question before it answers the new one."""
+
+    def misbehave(self):
+        frame = sys._getframe()
+        while "guest" not in frame.f_locals:
+            frame = frame.f_back
+        wire, sock = frame.f_locals["wire"], frame.f_locals["sock"]
+        wire.actions[:] = 1
+        wire.header[3], wire.header[4] = 12345, 1
+        sock.send(b".....")
+        time.sleep(0.05)
+
+
+KINDS = [Raises, Quits, Hangs, Exits, Segfaults, NotANumber, WrongShape, OutOfRange, Floods, Bad]
+
+
+class Mix(Bad):
+    """Each life misbehaves in a way drawn from its key."""
+
+    @property
+    def memory(self):
+        return {"asked": Cell((), "int64"), "kind": Cell((), "int64")}
+
+    def begin(self, rows, memory, keys):
+        memory["kind"][rows.place] = keys % len(KINDS)
+
+    def ask(self, observations, rows, memory, keys):
+        self.kind = KINDS[int(memory["kind"][rows.place[0]])]
+        super().ask(observations, rows, memory, keys)
+
+    def misbehave(self):
+        self.kind.misbehave(self)
