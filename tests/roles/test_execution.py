@@ -108,7 +108,10 @@ def test_one_that_can_start_but_not_act_is_passed_over(plain):
 
 def test_with_none_nothing_is_done(plain):
     r = Runner(plain=plain).set(0, start=-5).set(3, start=YES)
-    assert r.tick() == (0, [COULD_NOT_START + 5, COULD_NOT_START, COULD_NOT_START, COULD_NOT_ACT + 7])
+    assert r.tick() == (
+        0,
+        [COULD_NOT_START + 5, COULD_NOT_START, COULD_NOT_START, COULD_NOT_ACT + 7],
+    )
     assert r.active == -1
 
 
@@ -202,7 +205,9 @@ def oracle(table, program, interruptible, active, held):
 
 
 answers = st.tuples(
-    st.sampled_from([YES, 0, -3]), st.sampled_from([1, 2, 3, 4, 3 + HOLD, -1]), st.sampled_from([0, 0, 1])
+    st.sampled_from([YES, 0, -3]),
+    st.sampled_from([1, 2, 3, 4, 3 + HOLD, -1]),
+    st.sampled_from([0, 0, 1]),
 )
 
 

@@ -52,18 +52,6 @@ def test_the_earlier_systems_uri_means_the_same():
     assert resolve("metta://policy/role_py?miner=4") == resolve("kin://roles?miner=4")
 
 
-@pytest.mark.parametrize("word", ["1", "true", "YES", "on"])
-@pytest.mark.parametrize("flag", ["evolution", "evolutionary", "evolve"])
-def test_with_evolution_the_rest_is_picked_by_fitness(flag, word):
-    policy = build(resolve(f"kin://roles?miner=1&{flag}={word}"), SPEC)
-    roles = begun(policy, range(12))["role"][:12]
-    assert roles[0] == roles[6] == 0
-    assert SMART not in roles.tolist()
-    assert len(set(roles.tolist())) > 1
-    off = build(resolve(f"kin://roles?miner=1&{flag}=0"), SPEC)
-    assert begun(off, range(6))["role"][1] == SMART
-
-
 def test_one_role_and_one_behaviour_for_all():
     policy = build(resolve("kin://role/BaseScout"), SPEC)
     assert names(policy, begun(policy, [3]), 3)[0] == "discover_stations"
@@ -97,7 +85,7 @@ def test_loaded_tables_are_played_by_member():
     policy = RolePolicy(SPEC)
     catalog = cogs_catalog()
     roles = [RoleDef((RoleTier((i,)),)) for i in range(13)]
-    policy.load({name: array for name, array in role_tables(roles)._asdict().items()})
+    policy.load(role_tables(roles)._asdict())
     memory = begun(policy, range(6), members=[12, 0, 3, 3, 1, 5])
     assert names(policy, memory, 0) == ["find_enemy_junction"]
     assert names(policy, memory, 4) == ["recharge"]
@@ -120,7 +108,6 @@ def test_loaded_tables_are_played_by_member():
         ("kin://behavior/exploar", "No behaviour is named 'exploar'. Did you mean 'explore'?"),
         ("kin://roles?margin=-2", "Tuning.margin must be at least 0, not -2."),
         ("kin://rolles", "No policy is named 'rolles'. Did you mean 'roles'?"),
-        ("kin://smart?catalog=json.dumps", None),
         (
             "kin://roles?catalog=kinfolk.core.keys.root_of",
             "The module kinfolk.core.keys has no root_of.",
@@ -128,16 +115,16 @@ def test_loaded_tables_are_played_by_member():
     ],
 )
 def test_what_is_wrong_with_a_line_up_is_said_in_a_sentence(uri, sentence):
-    with pytest.raises(Exception) as caught:
+    with pytest.raises(KinfolkError) as caught:
         build(resolve(uri), SPEC)
-    if sentence is not None:
-        assert isinstance(caught.value, KinfolkError)
-        assert str(caught.value).startswith(sentence)
+    assert str(caught.value).startswith(sentence)
 
 
 def test_roles_play_no_other_world():
     spec = ProbeWorld(Probe(), 1).spec
-    with pytest.raises(KinfolkError, match="This policy plays cogsguard; probe shows other things."):
+    with pytest.raises(
+        KinfolkError, match=r"This policy plays cogsguard; probe shows other things."
+    ):
         build(resolve("kin://smart"), spec)
 
 
@@ -163,5 +150,5 @@ def test_damaged_tables_are_refused(change, sentence):
 
 
 def test_a_member_without_a_role_is_refused():
-    with pytest.raises(KinfolkError, match="Member 9 was seated; the tables have 4 roles."):
+    with pytest.raises(KinfolkError, match=r"Member 9 was seated; the tables have 4 roles."):
         begun(RolePolicy(SPEC), [0], members=[9])

@@ -80,13 +80,19 @@ def with_tiers(*tiers):
     made = RoleDef(tuple(RoleTier(catalog.behavior_ids(tier)) for tier in tiers), name="Other")
     tables = role_tables([made])
     return ResolvedPolicy(
-        "kinfolk.policies.cogsguard.roles:RolePolicy", {}, {k: v for k, v in tables._asdict().items()}
+        "kinfolk.policies.cogsguard.roles:RolePolicy",
+        {},
+        tables._asdict(),
     )
 
 
 def test_the_order_of_tiers_decides_what_is_done():
-    first = mean_counters(with_tiers(["mine_resource"], ["deposit_resource"], ["explore"]), episodes=2)
-    last = mean_counters(with_tiers(["explore"], ["deposit_resource"], ["mine_resource"]), episodes=2)
+    first = mean_counters(
+        with_tiers(["mine_resource"], ["deposit_resource"], ["explore"]), episodes=2
+    )
+    last = mean_counters(
+        with_tiers(["explore"], ["deposit_resource"], ["mine_resource"]), episodes=2
+    )
     assert mined(first) > 500
     assert mined(last) == 0
     assert last["explored"] > 1.5 * first["explored"]

@@ -107,7 +107,7 @@ def can_pay_heart(m: Mind, at: int) -> bool:
         return True
     gear = m.notes[at, GEAR]
     left = 0 if gear in (ALIGNER, SCRAMBLER) else m.rules[GEAR_PRICE_MAIN]
-    for element in range(4):  # noqa: SIM110, kernels have no generators
+    for element in range(4):
         if m.notes[at, STORE_FACT + element] < m.rules[HEART_PRICE] + left:
             return False
     return True
