@@ -9,6 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from kinfolk.cli.bench_cogs import show_cogs, show_roles
+from kinfolk.cli.bench_role_job import show_role_job
 from kinfolk.cli.show import JsonOption, print_json, print_table
 from kinfolk.cli.warm import warm
 from kinfolk.core.errors import UnknownNameError, suggestion
@@ -52,11 +53,17 @@ def _show_worlds(report: dict[str, Any]) -> None:
 
 
 def _measure_roles() -> dict[str, Any]:
+    from kinfolk.jobs.bench_role_job import bench_role_job
     from kinfolk.jobs.bench_roles import LINEUP, SMART, bench_roles
 
     for preset in ("arena", "machina_1", "edition_a", "tutorial"):
         warm("cogsguard", {}, preset, {"lineup": LINEUP, "smart": SMART})
-    return bench_roles()
+    return {**bench_roles(), "job": bench_role_job()}
+
+
+def _show_roles(report: dict[str, Any]) -> None:
+    show_roles(report)
+    show_role_job(report["job"])
 
 
 def _show_savanna(report: dict[str, Any]) -> None:
@@ -174,7 +181,7 @@ def _show_nets(report: dict[str, Any]) -> None:
 
 _SUBJECTS: dict[str, tuple[Callable[[], dict[str, Any]], Callable[[dict[str, Any]], None]]] = {
     "worlds": (_measure_worlds, _show_worlds),
-    "roles": (_measure_roles, show_roles),
+    "roles": (_measure_roles, _show_roles),
     "engines": (_measure_engines, _show_engines),
     "nets": (_measure_nets, _show_nets),
 }

@@ -34,7 +34,7 @@ def evolve_roles(
 ) -> Iterator[Event | Snapshot | Artefact]:
     """Yield an event and a snapshot per generation, then what the champion is worth."""
     state, yesterday = start(settings, resume)
-    size, _ = settings.sizes
+    kit, (size, _) = settings.ground.kit, settings.sizes
     survivors = min(settings.survivors, max(1, size // 2))
     breed = settings.trigger == "cadence"
     if resume is None:
@@ -44,14 +44,14 @@ def evolve_roles(
         event, yesterday = _generation(settings, engine, state, yesterday, done - 1)
         yield event
         state.mix(size, survivors, breed)
-        yield state.document()
-        yield state.snapshot(done, settings.ground.kit, yesterday._asdict())
+        yield from state.artefacts(kit)
+        yield state.snapshot(done, yesterday._asdict())
     if first <= settings.generations:
         yield judge_champion(settings, engine, state)
         yield from showcase(settings, state)
-        yield state.document()
+        yield from state.artefacts(kit)
         # One step further, so that a run that is resumed here has nothing left to do.
-        yield state.snapshot(settings.generations + 1, settings.ground.kit, yesterday._asdict())
+        yield state.snapshot(settings.generations + 1, yesterday._asdict())
 
 
 def start(settings: EvolveRoles, resume: Snapshot | None) -> tuple[Evolution, Yesterday]:

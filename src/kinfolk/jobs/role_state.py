@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
 import numpy as np
 
-from kinfolk.core.arrays import AnyArray
 from kinfolk.core.events import Artefact, Snapshot
 from kinfolk.core.keys import fold, root
-from kinfolk.policies.from_run import NOTE, note_policy
 from kinfolk.policies.resolve import ResolvedPolicy
 from kinfolk.policies.role_kits import RoleKit
 from kinfolk.roles.catalog import RoleCatalog
@@ -23,10 +21,10 @@ from kinfolk.roles.lineups import Lineup, best_first
 from kinfolk.roles.materialise import role_tables
 from kinfolk.roles.mixing import next_lineups
 from kinfolk.roles.operators import sample_role
+from kinfolk.store.policy_file import BEST, PolicyFile, policy_artefact
 
 HISTORY = "role_history.json"
 _KEPT = 3  # earlier ones
-_CHAMPION = "champion/"  # begins the names of arrays that hold the champion's roles
 _MIX, _TOP_UP = 100, 101  # branches of the run's key; the coordinator has those below
 
 
@@ -75,12 +73,15 @@ class Evolution:
             lineups=best_first(self.lineups),
         )
 
-    def document(self) -> Artefact:
-        """The history as a file of the run."""
-        return Artefact(name=HISTORY, data=self.text().encode(), kept=_KEPT)
+    def artefacts(self, kit: RoleKit) -> Iterator[Artefact]:
+        """The history, and the champion as a policy that can be played, as files of the run."""
+        yield Artefact(name=HISTORY, data=self.text().encode(), kept=_KEPT)
+        made = lineup_policy(kit, self.catalog, self.champion)
+        policy = PolicyFile(made.class_path, made.settings, made.arrays)
+        yield policy_artefact("champion", BEST, policy)
 
-    def snapshot(self, done: int, kit: RoleKit, yesterday: Mapping[str, Any]) -> Snapshot:
-        """All that is needed to go on, and the champion as a policy that can be played."""
+    def snapshot(self, done: int, yesterday: Mapping[str, Any]) -> Snapshot:
+        """All that is needed to go on."""
         coordinator, text = self.coordinator, self.text()
         own = {
             "wins": coordinator.wins,
@@ -91,19 +92,10 @@ class Evolution:
             "champion": list(self.champion),
             "lineups": [asdict(lineup) for lineup in self.lineups],
         }
-        arrays: dict[str, AnyArray] = {"history": np.frombuffer(text.encode(), dtype=np.uint8)}
-        champion = lineup_policy(kit, self.catalog, self.champion)
-        arrays |= {f"{_CHAMPION}{name}": array for name, array in champion.arrays.items()}
-        policy = note_policy(champion.class_path, champion.settings, _CHAMPION)
         return Snapshot(
             step=done,
-            arrays=arrays,
-            notes={
-                "done": done,
-                "evolution": own,
-                "yesterday": dict(yesterday),
-                NOTE: {"champion": {"best": policy, "latest": policy}},
-            },
+            arrays={"history": np.frombuffer(text.encode(), dtype=np.uint8)},
+            notes={"done": done, "evolution": own, "yesterday": dict(yesterday)},
         )
 
 
