@@ -90,6 +90,7 @@ class Stage:
     policies: dict[str, Policy]
     pooled: Pooled | None = None
     plays: dict[int, Play] = field(default_factory=dict)  # by chunk: each has episodes of its own
+    play: Play = field(init=False)  # of the chunk that is placed
     episodes: AnyArray = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
 
     @staticmethod
@@ -116,8 +117,6 @@ class Stage:
         self.play.restore({n: a for n, a in standing.items() if not n.startswith("stage/")})
         self.play.members[...] = standing["stage/members"]
         self.episodes = standing["stage/episodes"].copy()
-
-    play: Play = field(init=False)  # of the chunk that is placed
 
     def standing(self) -> dict[str, AnyArray]:
         """Where the worlds stand now."""
