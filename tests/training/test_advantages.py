@@ -15,7 +15,9 @@ def advantages(place, reward, value, ended, tail, tail_value, discount, smoothin
     out = np.empty(len(place), dtype=np.float32)
     ratio = np.ones(len(place)) if ratio is None else ratio
     as32 = [np.array(x, dtype=np.float32) for x in (reward, value, tail_value, ratio)]
-    estimate_advantages(as32[0], as32[1], following, tail, as32[2], as32[3], discount, smoothing, out)
+    estimate_advantages(
+        as32[0], as32[1], following, tail, as32[2], as32[3], discount, smoothing, out
+    )
     return out, following
 
 

@@ -85,7 +85,9 @@ def test_a_teacher_with_scores_is_followed_in_its_spread():
     assert stats["kickstarter"].item() == pytest.approx(divergence, abs=1e-6)
     assert loss.item() == pytest.approx(divergence + 0.5 * 0.5 * 1.0, abs=1e-6)
     same = outputs([[math.log(0.9), math.log(0.1)]], value=(2.0,))
-    assert kickstarter(batch, same, Kickstart(temperature=3.0))[0].item() == pytest.approx(0, abs=1e-6)
+    assert kickstarter(batch, same, Kickstart(temperature=3.0))[0].item() == pytest.approx(
+        0, abs=1e-6
+    )
 
 
 def test_a_scripted_teacher_is_followed_in_what_it_does():

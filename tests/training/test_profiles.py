@@ -47,7 +47,10 @@ def test_rows_of_frozen_slots_and_dead_rows_are_outside():
 
 def test_lessons_need_a_teacher():
     assert not LossProfiles({}).mask("cloner", rows([0, 0])).any()
-    assert LossProfiles({}).mask("cloner", rows([0, 0], taught=[True, False])).tolist() == [True, False]
+    assert LossProfiles({}).mask("cloner", rows([0, 0], taught=[True, False])).tolist() == [
+        True,
+        False,
+    ]
 
 
 def test_known_names_of_slices():

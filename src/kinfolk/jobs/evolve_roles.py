@@ -11,9 +11,8 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from kinfolk.core.arrays import Floats
 from kinfolk.core.errors import SettingsError
-from kinfolk.core.events import Event, Snapshot
+from kinfolk.core.events import Artefact, Event, Snapshot
 from kinfolk.engines.base import Engine
 from kinfolk.jobs.role_games import Game, GameResult, play_games
 from kinfolk.jobs.role_judging import judge_champion
@@ -27,20 +26,26 @@ from kinfolk.roles.lineups import best_first
 
 def evolve_roles(
     settings: EvolveRoles, engine: Engine, resume: Snapshot | None = None
-) -> Iterator[Event | Snapshot]:
+) -> Iterator[Event | Snapshot | Artefact]:
     """Yield an event and a snapshot per generation, then what the champion is worth."""
     state, yesterday = start(settings, resume)
     size, _ = settings.sizes
     survivors = min(settings.survivors, max(1, size // 2))
+    breed = settings.trigger == "cadence"
     if resume is None:
-        state.mix(size, min(len(state.lineups), size))
+        state.mix(size, min(len(state.lineups), size), breed)
     first = 0 if resume is None else int(resume.notes["done"])
     for done in range(first + 1, settings.generations + 1):
         event, yesterday = _generation(settings, engine, state, yesterday, done - 1)
         yield event
-        state.mix(size, survivors)
-        yield state.snapshot({"done": done, "yesterday": yesterday._asdict()})
-    yield from judge_champion(settings, engine, state)
+        state.mix(size, survivors, breed)
+        yield state.document()
+        yield state.snapshot(done, settings.ground.kit, yesterday._asdict())
+    if first <= settings.generations:
+        yield judge_champion(settings, engine, state)
+        yield state.document()
+        # One step further, so that a run that is resumed here has nothing left to do.
+        yield state.snapshot(settings.generations + 1, settings.ground.kit, yesterday._asdict())
 
 
 def start(settings: EvolveRoles, resume: Snapshot | None) -> tuple[Evolution, Yesterday]:
@@ -77,9 +82,9 @@ def _generation(
     ]
     results = list(play_games(engine, ground, state.catalog, settings.seed, games, settings.chunk))
     margins = np.array([margin(result, teams) for result in results]).reshape(episodes, -1)
-    advantages: Floats = margins[:, 1:] - margins[:, :1]
-    state.lineups = [
-        lineup.played(advantages[:, at].tolist()) for at, lineup in enumerate(state.lineups)
+    state.reference, *state.lineups = [
+        lineup.played(column.tolist())
+        for lineup, column in zip([state.reference, *state.lineups], margins.T, strict=True)
     ]
     won = _enter(settings, state, games, results)
     event, today = report(state, yesterday, margins, won, number)

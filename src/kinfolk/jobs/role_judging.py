@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -43,9 +43,10 @@ class ChampionJudged(Event):
     credit: dict[str, Estimate]  # what is lost without one agent of each role
 
 
-def judge_champion(settings: EvolveRoles, engine: Engine, state: Evolution) -> Iterator[Event]:
+def judge_champion(settings: EvolveRoles, engine: Engine, state: Evolution) -> ChampionJudged:
     """Choose the champion among the finalists, compare it, and take it apart."""
-    finalists = [lineup.roles for lineup in best_first(state.lineups)[: settings.finalists]]
+    played = [lineup for lineup in best_first(state.lineups) if lineup.games > 0]
+    finalists = [lineup.roles for lineup in played[: settings.finalists]]
     final = range(_FINAL, _FINAL + settings.final_games)
     held, _ = _judged(settings, engine, state, finalists, final)
     state.champion = champion = finalists[int(held.mean(axis=0).argmax())]
@@ -54,7 +55,7 @@ def judge_champion(settings: EvolveRoles, engine: Engine, state: Evolution) -> I
     episodes = range(settings.judge_games)
     held, won = _judged(settings, engine, state, list(sides.values()), episodes)
     columns = dict(zip(sides, held.T, strict=True))
-    yield ChampionJudged(
+    return ChampionJudged(
         step=state.coordinator.generation,
         measure=settings.ground.kit.measure,
         games=len(episodes),

@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from kinfolk.core.events import Snapshot
+from kinfolk.core.arrays import AnyArray
+from kinfolk.core.events import Artefact, Snapshot
 from kinfolk.core.keys import fold, root
 from kinfolk.policies.role_kits import RoleKit
 from kinfolk.roles.catalog import RoleCatalog
@@ -17,9 +18,12 @@ from kinfolk.roles.coordinator import EvolutionaryRoleCoordinator
 from kinfolk.roles.history import RoleHistory, restore
 from kinfolk.roles.history_text import HistoryWriter, from_text
 from kinfolk.roles.lineups import Lineup, best_first
+from kinfolk.roles.materialise import role_tables
 from kinfolk.roles.mixing import next_lineups
 
 HISTORY = "role_history.json"
+_KEPT = 3  # earlier ones
+_CHAMPION = "champion/"  # begins the names of arrays that hold the champion's roles
 _MIX = 100  # branch of the run's key for line-ups; the coordinator has those below
 
 
@@ -28,23 +32,28 @@ class Evolution:
     """A population of roles and one of line-ups, between two generations."""
 
     coordinator: EvolutionaryRoleCoordinator
-    seeded: tuple[int, ...]  # the frozen line-up that all others are measured against
+    reference: Lineup  # the seeded line-up, which never changes
     lineups: list[Lineup]
     champion: tuple[int, ...]  # the line-up that was best in the last generation
     _writer: HistoryWriter = field(default_factory=HistoryWriter)
+
+    @property
+    def seeded(self) -> tuple[int, ...]:
+        """The roles of the line-up that all others are compared with."""
+        return self.reference.roles
 
     @property
     def catalog(self) -> RoleCatalog:
         """All behaviours and roles."""
         return self.coordinator.catalog
 
-    def mix(self, size: int, survivors: int) -> None:
+    def mix(self, size: int, survivors: int, breed: bool) -> None:
         """The next line-ups, in which roles that nobody has played yet are tried."""
         coordinator = self.coordinator
         newborns = [i for i in coordinator.pool if self._is_new(i)]
         key = fold(fold(root(coordinator.seed), _MIX), coordinator.generation)
         self.lineups = next_lineups(
-            self.catalog, self.lineups, size, survivors, newborns, coordinator.draw_role, key
+            coordinator, self.lineups, size, survivors, newborns, breed, key
         )
 
     def _is_new(self, role_id: int) -> bool:
@@ -63,23 +72,37 @@ class Evolution:
             lineups=best_first(self.lineups),
         )
 
-    def snapshot(self, notes: Mapping[str, Any]) -> Snapshot:
-        """All that is needed to go on."""
+    def document(self) -> Artefact:
+        """The history as a file of the run."""
+        return Artefact(name=HISTORY, data=self.text().encode(), kept=_KEPT)
+
+    def snapshot(self, done: int, kit: RoleKit, yesterday: Mapping[str, Any]) -> Snapshot:
+        """All that is needed to go on, and the champion as a policy that can be played."""
         coordinator, text = self.coordinator, self.text()
         own = {
             "wins": coordinator.wins,
             "hybrids": coordinator.hybrids,
             "pool": list(coordinator.pool),
             "pending": list(coordinator.pending),
-            "seeded": list(self.seeded),
+            "reference": asdict(self.reference),
             "champion": list(self.champion),
             "lineups": [asdict(lineup) for lineup in self.lineups],
         }
+        arrays: dict[str, AnyArray] = {"history": np.frombuffer(text.encode(), dtype=np.uint8)}
+        used = list(dict.fromkeys(self.champion))
+        tables = role_tables([self.catalog.roles[i] for i in used])
+        arrays |= {f"{_CHAMPION}{name}": array for name, array in tables._asdict().items()}
+        seats = [used.index(role) for role in self.champion]
+        policy = {"class": kit.lineup_policy, "settings": {"roles": seats}, "prefix": _CHAMPION}
         return Snapshot(
-            step=coordinator.generation,
-            arrays={"history": np.frombuffer(text.encode(), dtype=np.uint8)},
-            notes={"evolution": own, **notes},
-            documents={HISTORY: text},
+            step=done,
+            arrays=arrays,
+            notes={
+                "done": done,
+                "evolution": own,
+                "yesterday": dict(yesterday),
+                "policies": {"champion": {"best": policy, "latest": policy}},
+            },
         )
 
 
@@ -89,7 +112,7 @@ def found(
     """Begin: the seeded roles and sampled ones; the seeded line-up."""
     coordinator = EvolutionaryRoleCoordinator(agents, catalog, config=config, seed=seed)
     seeded = seeded_lineup(kit, catalog, agents)
-    return Evolution(coordinator, seeded, [Lineup(seeded)], seeded)
+    return Evolution(coordinator, Lineup(seeded), [Lineup(seeded)], seeded)
 
 
 def seeded_lineup(kit: RoleKit, catalog: RoleCatalog, agents: int) -> tuple[int, ...]:
@@ -110,7 +133,7 @@ def from_history(
             catalog.add_role(role)
     seeded = seeded_lineup(kit, catalog, agents)
     fitting = [Lineup(one.roles, one.fitness) for one in lineups if len(one.roles) == agents]
-    return Evolution(coordinator, seeded, fitting or [Lineup(seeded)], seeded)
+    return Evolution(coordinator, Lineup(seeded), fitting or [Lineup(seeded)], seeded)
 
 
 def from_snapshot(
@@ -123,8 +146,12 @@ def from_snapshot(
     coordinator.wins, coordinator.hybrids = own["wins"], own["hybrids"]
     coordinator.pool = list(own["pool"])
     coordinator.pending.extend(own["pending"])
-    lineups = [Lineup(**{**one, "roles": tuple(one["roles"])}) for one in own["lineups"]]
-    return Evolution(coordinator, tuple(own["seeded"]), lineups, tuple(own["champion"]))
+    lineups = [_lineup(one) for one in own["lineups"]]
+    return Evolution(coordinator, _lineup(own["reference"]), lineups, tuple(own["champion"]))
+
+
+def _lineup(entry: Mapping[str, Any]) -> Lineup:
+    return Lineup(**{**entry, "roles": tuple(entry["roles"])})
 
 
 def _restored(

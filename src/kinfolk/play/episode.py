@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from kinfolk.core.arrays import AnyArray, Arrays, Bytes, Ints
+from kinfolk.core.arrays import AnyArray, Arrays, Bools, Bytes, Ints
 from kinfolk.core.errors import ContractError, KinfolkError, PolicyFailedError
 from kinfolk.core.keys import WORLD_BRANCH, episode_key, fold
 from kinfolk.play.lives import LifeLog
@@ -104,6 +104,11 @@ class Play:
     def episode(self) -> Ints:
         """`[W]`: the episode that each world plays, or played last."""
         return self._episode
+
+    @property
+    def resting(self) -> Bools:
+        """`[W]`: which worlds play no episode at the moment."""
+        return self._idle
 
     @property
     def members(self) -> Ints:

@@ -91,6 +91,7 @@ class Recorder:
         self._thin = thin or Thin()
         self._rows = world.spec.rows
         self._chunk = max(_LEAST_CHUNK, min(_MOST_CHUNK, _CHUNK_BYTES // self._rows))
+        self._scene = world.scene
         self._numbers = Numbers(play, world)
         self._tellers = [
             (index, slot.policy)
@@ -146,7 +147,7 @@ class Recorder:
             "slot": np.where(known, seats.slot, -1),
             "earned": np.where(known, np.rint(seats.earned * _EARNED_SCALE), 0),
         }
-        for trait, values in zip(self._world.scene.traits, shown.traits, strict=True):
+        for trait, values in zip(self._scene.traits, shown.traits, strict=True):
             found[f"trait/{trait.name}"] = np.where(here, values, 0)
         return found
 
@@ -211,7 +212,7 @@ class Recorder:
             "rows": spec.rows,
             "max_ticks": spec.max_ticks,
             "every": self._thin.every,
-            "scene": self._world.scene.to_dict(),
+            "scene": self._scene.to_dict(),
             "groups": [group.name for group in spec.groups],
             "slots": [slot.id for slot in self._play.slots],
             "heads": {h: [g.heads[i].choices for g in spec.groups] for i, h in enumerate(self._heads)},

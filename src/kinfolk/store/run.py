@@ -26,7 +26,6 @@ from kinfolk.store.journal import PACKED, PLAIN, read_events
 FORMAT = 1
 KEPT_CHECKPOINTS = 3
 TIMINGS = "timings.jsonl"
-KEPT_DOCUMENTS = 3  # earlier versions of each
 LOCK_PATIENCE = 0.5  # seconds; whoever looks at `status` holds the lock for a moment
 
 
@@ -135,9 +134,6 @@ class Run:
     def checkpoint(self, snapshot: Snapshot) -> None:
         """Write a snapshot; a run resumed from it repeats nothing and skips nothing."""
         file = self._writing()
-        # Documents first: after the checkpoint nobody would write those of this moment again.
-        for name, text in snapshot.documents.items():
-            write_kept(self.folder / name, text, KEPT_DOCUMENTS)
         with saying(f"{self.folder / PLAIN} could not be written", "The run can be resumed."):
             os.fsync(file.fileno())
             size = os.fstat(file.fileno()).st_size
@@ -154,7 +150,7 @@ class Run:
         if not path.resolve().is_relative_to(self.folder.resolve()):
             raise StoreError(f"An artefact must lie in its run; '{piece.name}' does not.")
         if not piece.more:
-            write_atomic(path, piece.data)
+            write_kept(path, piece.data, piece.kept)
             return
         with (
             saying(f"{path} could not be written", "The run can be resumed."),
