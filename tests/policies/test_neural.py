@@ -49,7 +49,9 @@ def seen_after(world, ticks=3):
 
 
 def test_savanna_words_are_read_as_its_layout_says():
-    world = build_world("savanna", {"observation": "compact", "include_visibility_channel": True}, 2)
+    world = build_world(
+        "savanna", {"observation": "compact", "include_visibility_channel": True}, 2
+    )
     seen, group = seen_after(world)
     x = Reader(world.spec).read(seen, group).numpy()
     words = world.spec.groups[0].read(seen, "window")
@@ -122,7 +124,10 @@ def test_choices_that_a_group_does_not_have_are_never_drawn():
 def test_weights_begin_from_the_seed_and_are_kept_and_taken():
     spec = build_world("probe", {}, 1).spec
     one, same, other = Mlp(spec, seed=1), Mlp(spec, seed=1), Mlp(spec, seed=2)
-    assert all(np.array_equal(a, b) for a, b in zip(one.arrays().values(), same.arrays().values(), strict=True))
+    assert all(
+        np.array_equal(a, b)
+        for a, b in zip(one.arrays().values(), same.arrays().values(), strict=True)
+    )
     assert not np.array_equal(one.arrays()["body.0.weight"], other.arrays()["body.0.weight"])
     other.load(one.arrays())
     assert np.array_equal(one.arrays()["body.0.weight"], other.arrays()["body.0.weight"])
@@ -149,5 +154,7 @@ def test_weights_that_do_not_fit_are_refused(change, sentence):
 
 
 def test_a_module_that_is_none_is_refused():
-    with pytest.raises(SettingsError, match=r"kinfolk\.core\.keys\.fold is not a torch\.nn\.Module\."):
+    with pytest.raises(
+        SettingsError, match=r"kinfolk\.core\.keys\.fold is not a torch\.nn\.Module\."
+    ):
         build(resolve("kin://net?module=kinfolk.core.keys.fold"), build_world("probe", {}, 1).spec)

@@ -43,7 +43,7 @@ def test_mode_1_one_policy_for_all(one_policy):
 
 
 def test_mode_2_two_species_two_policies(tmp_path):
-    settings, told = run_example("mode_2_two_species.toml", tmp_path / "run")
+    _, told = run_example("mode_2_two_species.toml", tmp_path / "run")
     for name in ("predators", "prey"):
         assert told["updated"].slots[name]["entropy"] > 2.0
     assert told["trained"].weights["predators"] != told["trained"].weights["prey"]
@@ -75,7 +75,10 @@ def test_mode_5_kickstarting_from_a_scripted_teacher(tmp_path):
 
 
 def test_mode_6_alternating_slots(tmp_path):
-    turns = {"predators": {"train_every": 2, "train_for": 1}, "prey": {"train_every": 2, "train_for": 1}}
+    turns = {
+        "predators": {"train_every": 2, "train_for": 1},
+        "prey": {"train_every": 2, "train_for": 1},
+    }
     settings = read(Train, merged(
         merged(read_settings(EXAMPLES / "mode_6_alternating.toml"), QUICK),
         {"steps": 1200, "slots": turns, "world_settings": SHORT_GAMES},

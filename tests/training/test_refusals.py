@@ -102,12 +102,16 @@ CASES = {
 }
 
 
+def start(given):
+    settings = read(Train, given)
+    begin(settings, plan_of(settings))
+
+
 @pytest.mark.parametrize("name", CASES)
 def test_refused_in_a_sentence(name):
     change, sentence = CASES[name]
     with pytest.raises(UsageError) as error:
-        settings = read(Train, merged(TINY, change))
-        begin(settings, plan_of(settings))
+        start(merged(TINY, change))
     if name == "a setting that there is not":
         assert str(error.value).startswith(sentence)
     else:

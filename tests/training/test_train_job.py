@@ -123,7 +123,7 @@ def test_end_to_end_with_evaluation_against_scripted():
     assert judged[-1].baselines == judged[0].baselines
     kept = [item.name for item in items if isinstance(item, Artefact)]
     assert any(name.startswith("policies/herd/") and name.endswith(".safetensors") for name in kept)
-    assert "policies/herd/best" in kept
+    assert "policies/herd/best.safetensors" in kept
     assert not any(name.startswith("policies/pack") for name in kept)
 
 
@@ -140,10 +140,8 @@ def test_a_trained_policy_is_played_by_the_name_of_its_run(tmp_path):
 
 
 def test_slots_take_turns():
-    slots = tuple(
-        read_slot(name, {"policy_uri": "kin://mlp", "train_every": 4, "train_for": 2})
-        for name in ("a", "b")
-    ) + (read_slot("c", "kin://mlp"),)
+    turn = {"policy_uri": "kin://mlp", "train_every": 4, "train_for": 2}
+    slots = (read_slot("a", turn), read_slot("b", turn), read_slot("c", "kin://mlp"))
     turns = {slot.id: [is_due(slots, slot, update) for update in range(8)] for slot in slots}
     assert turns["a"] == [True, True, False, False] * 2
     assert turns["b"] == [False, False, True, True] * 2
