@@ -19,6 +19,7 @@ from kinfolk.jobs.role_judging import judge_champion
 from kinfolk.jobs.role_report import GenerationScored, Yesterday, report
 from kinfolk.jobs.role_scores import margin, records_of, score_game
 from kinfolk.jobs.role_settings import EvolveRoles
+from kinfolk.jobs.role_showcase import showcase
 from kinfolk.jobs.role_state import Evolution, found, from_history, from_snapshot
 from kinfolk.jobs.role_temple import BirthGame, take_in_hybrids
 from kinfolk.roles.lineups import best_first
@@ -27,7 +28,10 @@ from kinfolk.roles.lineups import best_first
 def evolve_roles(
     settings: EvolveRoles, engine: Engine, resume: Snapshot | None = None
 ) -> Iterator[Event | Snapshot | Artefact]:
-    """Yield an event and a snapshot per generation, then what the champion is worth."""
+    """Yield an event and a snapshot per generation, then what the champion is worth.
+
+    Every few generations a game of the best line-up is recorded too, for those who watch.
+    """
     state, yesterday = start(settings, resume)
     size, _ = settings.sizes
     survivors = min(settings.survivors, max(1, size // 2))
@@ -38,6 +42,8 @@ def evolve_roles(
     for done in range(first + 1, settings.generations + 1):
         event, yesterday = _generation(settings, engine, state, yesterday, done - 1)
         yield event
+        if settings.is_shown(done):
+            yield from showcase(settings, state, _shown_game(settings, state, done - 1), done)
         state.mix(size, survivors, breed)
         yield state.document()
         yield state.snapshot(done, settings.ground.kit, yesterday._asdict())
@@ -91,6 +97,13 @@ def _generation(
     state.champion = best_first(state.lineups)[0].roles
     state.coordinator.evolve_generation(breed=settings.trigger == "cadence")
     return event, today
+
+
+def _shown_game(settings: EvolveRoles, state: Evolution, number: int) -> Game:
+    """The first game that the best line-up of a generation played in it."""
+    ground, (_, episodes) = settings.ground, settings.sizes
+    teams, episode = len(ground.kit.rows(ground.build(1))), number * episodes
+    return Game(episode, (state.champion, *opponents(state, teams, episode)))
 
 
 def opponents(state: Evolution, teams: int, episode: int) -> tuple[tuple[int, ...], ...]:
