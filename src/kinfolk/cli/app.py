@@ -17,6 +17,7 @@ from kinfolk.cli.doctor import doctor
 from kinfolk.cli.evaluate import eval_command
 from kinfolk.cli.evolve import evolve
 from kinfolk.cli.export import export
+from kinfolk.cli.export_picture import gif, html, mp4, png
 from kinfolk.cli.lists import policies, presets, runs, worlds
 from kinfolk.cli.play import play
 from kinfolk.cli.trace import replay_trace
@@ -45,6 +46,8 @@ app.command("presets")(presets)
 app.command("warm")(warm_command)
 app.command("replay-trace")(replay_trace)
 app.command("view")(view)
+for picture in (png, gif, mp4, html):
+    export.command(picture.__name__)(picture)
 app.add_typer(export, name="export")
 app.add_typer(evolve, name="evolve")
 
