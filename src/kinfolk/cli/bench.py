@@ -15,7 +15,7 @@ from kinfolk.core.errors import UnknownNameError, suggestion
 
 def bench(
     subjects: Annotated[
-        list[str] | None, typer.Argument(help="Of: worlds, engines. Without any, all.")
+        list[str] | None, typer.Argument(help="Of: worlds, engines, nets. Without any, all.")
     ] = None,
     json: JsonOption = False,
 ) -> None:
@@ -118,7 +118,46 @@ def _show_engines(report: dict[str, Any]) -> None:
     )
 
 
+def _measure_nets() -> dict[str, Any]:
+    from kinfolk.jobs.bench_nets import bench_nets
+
+    return bench_nets()
+
+
+def _show_nets(report: dict[str, Any]) -> None:
+    print_table(
+        "A forward pass of a whole population, one core",
+        ("nets", "members", "batch", "us", "reference", "us", "times faster"),
+        [
+            (
+                r["kind"],
+                r["population"],
+                r["batch"],
+                f"{r['us']:,.0f}",
+                r["reference"],
+                f"{r['reference_us']:,.0f}",
+                f"{r['ratio']:.1f}",
+            )
+            for r in report["forward"]
+        ],
+    )
+    mutation, cartpole = report["mutation"], report["cartpole"]
+    print_table(
+        f"A generation of {mutation['population']}",
+        ("", "figure"),
+        [
+            (f"clone and mutate dynamic nets of {mutation['nodes']:.0f} nodes, ms",
+             f"{mutation['dynamic_ms']:.1f}"),
+            (f"clone and mutate static nets of {mutation['parameters']:,} parameters, ms",
+             f"{mutation['static_ms']:.1f}"),
+            ("generations per second on CartPole", f"{cartpole['generations_per_second']:.1f}"),
+            ("of that, ticks of a member per generation", f"{cartpole['ticks_per_member']:.0f}"),
+        ],
+    )  # fmt: skip
+
+
 _SUBJECTS: dict[str, tuple[Callable[[], dict[str, Any]], Callable[[dict[str, Any]], None]]] = {
     "worlds": (_measure_worlds, _show_worlds),
     "engines": (_measure_engines, _show_engines),
+    "nets": (_measure_nets, _show_nets),
 }

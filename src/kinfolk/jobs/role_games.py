@@ -118,6 +118,11 @@ def play_batch(batch: GameBatch) -> list[GameResult]:
     return [_of_game(moments, newborns[game], game) for game in range(games)]
 
 
+def look(kit: RoleKit, world: Any, rows: Ints) -> list[GameResult]:
+    """The games of a batch as they stand."""
+    return [_of_game([_look(kit, world, rows)], (), game) for game in range(world.worlds)]
+
+
 def _look(kit: RoleKit, world: Any, rows: Ints) -> tuple[AnyArray, dict[str, AnyArray]]:
     deeds = kit.deeds(world)
     return kit.held(world), {name: deeds[name][:, rows] for name in kit.worth}

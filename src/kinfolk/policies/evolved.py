@@ -156,6 +156,6 @@ def _check(
     ):
         if has < needs if what == "outputs" else has != needs:
             raise SettingsError(
-                f"These nets have {has} {what}; a {inputs.group.name} of world {spec.world} "
+                f"These nets have {has} {what}; group {inputs.group.name} of world {spec.world} "
                 f"needs {needs}. They were evolved for another world, group or observation."
             )

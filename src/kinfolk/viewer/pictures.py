@@ -79,7 +79,9 @@ def as_gif(frames: Sequence[bytes], per_second: float) -> bytes:
     pictures = [read(io.BytesIO(frame)).convert("RGB") for frame in frames]
     # One palette for all, from a frame in the middle: else colours would flicker.
     palette = pictures[len(pictures) // 2].quantize(256)
-    first, *rest = [picture.quantize(palette=palette, dither=Image.Dither.NONE) for picture in pictures]
+    first, *rest = [
+        picture.quantize(palette=palette, dither=Image.Dither.NONE) for picture in pictures
+    ]
     out = io.BytesIO()
     first.save(
         out, "GIF", save_all=True, append_images=rest, duration=round(1000 / per_second), loop=0

@@ -84,7 +84,8 @@ def _told(env: Any, name: str, value: Any) -> Any:
         return {"generator": value.bit_generator.state}
     if isinstance(value, np.generic | np.ndarray):
         array = np.asarray(value)
-        return {"array": array.ravel().tolist(), "shape": array.shape, "dtype": array.dtype.str,
+        plain = array.astype(str) if array.dtype.kind == "S" else array  # letters of a map
+        return {"array": plain.ravel().tolist(), "shape": array.shape, "dtype": array.dtype.str,
                 "scalar": isinstance(value, np.generic)}  # fmt: skip
     if isinstance(value, list | tuple):
         return {type(value).__name__: [_told(env, name, part) for part in value]}

@@ -9,17 +9,22 @@ import numpy as np
 
 from kinfolk.core.arrays import Ints
 from kinfolk.core.errors import SettingsError, require, suggestion
+from kinfolk.core.keys import fold
 from kinfolk.core.spaces import WorldSpec
 from kinfolk.policies.base import Memory, Rows
-from kinfolk.policies.cogsguard.catalog import ROLES, cogs_catalog
+from kinfolk.policies.cogsguard.catalog import ROLES, catalog_of
 from kinfolk.policies.cogsguard.knowledge import AGENTS, Tuning
 from kinfolk.policies.cogsguard.roles import RolePolicy
 from kinfolk.policies.cogsguard.smart import SMART
 from kinfolk.roles.catalog import RoleCatalog
+from kinfolk.roles.fitness import pick_role_id_weighted
 from kinfolk.roles.materialise import role_tables
 from kinfolk.roles.model import RoleDef, RoleTier
 
-_SHORT = {name.removeprefix("Base").lower(): name for name, _ in ROLES}
+_SHORT = {name.removeprefix("Base").lower(): name for name in ROLES}
+_EVOLUTION = ("evolution", "evolutionary", "evolve")  # any of these switches it on
+_ON = ("1", "true", "yes", "on")
+_PICK = 12  # branch of a life's key, beyond those of a program's tiers
 
 
 class FixedLineUp(RolePolicy):
@@ -33,7 +38,7 @@ class FixedLineUp(RolePolicy):
         self,
         spec: WorldSpec,
         roles: list[int],
-        catalog: RoleCatalog | None = None,
+        catalog: RoleCatalog | str | None = None,
         **tuning: Any,
     ) -> None:
         super().__init__(spec, catalog, **tuning)
@@ -61,13 +66,28 @@ class LineUp(FixedLineUp):
     Args:
         spec: The face of CogsGuard.
         catalog: Where roles come from; the seeded four unless given.
-        given: Counts by role name (`miner` stands for BaseMiner), and settings of `Tuning`.
+        given: Counts by role name (`miner` stands for BaseMiner), settings of `Tuning`, and
+            `evolution=1`, which fills a team up with the catalogue's fittest roles.
     """
 
-    def __init__(self, spec: WorldSpec, catalog: RoleCatalog | None = None, **given: Any) -> None:
-        known = cogs_catalog() if catalog is None else catalog
+    def __init__(
+        self, spec: WorldSpec, catalog: RoleCatalog | str | None = None, **given: Any
+    ) -> None:
+        known = catalog_of(catalog)
         tuning = {name: given.pop(name) for name in list(given) if name in Tuning.model_fields}
+        flags = [str(given.pop(name)).lower() in _ON for name in _EVOLUTION if name in given]
         super().__init__(spec, counted_roles(known, given), known, **tuning)
+        self._by_fitness = any(flags)
+
+    def roles_of(self, rows: Rows, memory: Memory, keys: Ints) -> Ints:
+        """Those left over by the counts are smart, with evolution picked by the roles' fitness."""
+        roles = super().roles_of(rows, memory, keys)
+        if self._by_fitness:
+            pool = range(len(self.catalog.roles))
+            for i in np.flatnonzero(roles == SMART).tolist():
+                key = int(fold(keys[i], _PICK))
+                roles[i] = pick_role_id_weighted(self.catalog, pool, key)
+        return roles
 
 
 class Smart(FixedLineUp):
@@ -81,9 +101,9 @@ class OneRole(FixedLineUp):
     """`kin://role/BaseMiner`: everybody plays one role."""
 
     def __init__(
-        self, spec: WorldSpec, name: str, catalog: RoleCatalog | None = None, **tuning: Any
+        self, spec: WorldSpec, name: str, catalog: RoleCatalog | str | None = None, **tuning: Any
     ) -> None:
-        known = cogs_catalog() if catalog is None else catalog
+        known = catalog_of(catalog)
         role = known.role(_SHORT.get(name, name)).id
         agents = dict(spec.rules).get("agents", 0)
         super().__init__(spec, [role] * agents, known, **tuning)
@@ -93,9 +113,9 @@ class OneBehavior(FixedLineUp):
     """`kin://behavior/explore`: everybody does one thing, and nothing when that cannot be."""
 
     def __init__(
-        self, spec: WorldSpec, name: str, catalog: RoleCatalog | None = None, **tuning: Any
+        self, spec: WorldSpec, name: str, catalog: RoleCatalog | str | None = None, **tuning: Any
     ) -> None:
-        known = cogs_catalog() if catalog is None else catalog
+        known = catalog_of(catalog)
         role = RoleDef((RoleTier((known.behavior_id(name),)),), name=name)
         agents = dict(spec.rules).get("agents", 0)
         super().__init__(spec, [0] * agents, known, **tuning)
