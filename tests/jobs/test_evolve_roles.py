@@ -5,12 +5,13 @@ import numpy as np
 import pytest
 
 from kinfolk.core.errors import DamagedRunError, SettingsError, UnknownNameError
-from kinfolk.core.events import Event, Snapshot
+from kinfolk.core.events import Artefact, Event
 from kinfolk.core.settings import read
 from kinfolk.engines.local import Local
 from kinfolk.engines.processes import Processes
 from kinfolk.jobs.evolve_roles import evolve_roles, start
 from kinfolk.jobs.role_settings import EvolveRoles
+from kinfolk.jobs.role_state import HISTORY
 from kinfolk.policies.cogsguard.catalog import cogs_catalog
 from kinfolk.roles.history_text import from_text
 from kinfolk.testing.job_contract import JobContract, lines
@@ -39,7 +40,8 @@ def run(settings, resume=None):
 
 
 def last_history(items):
-    return [item.documents["role_history.json"] for item in items if isinstance(item, Snapshot)][-1]
+    kept = [item for item in items if isinstance(item, Artefact) and item.name == HISTORY]
+    return kept[-1].data.decode()
 
 
 class TestEvolveRoles(JobContract):
@@ -76,7 +78,7 @@ def test_the_history_tells_of_every_role_and_reads_back(played):
         "BaseAligner",
         "BaseScrambler",
     ]
-    assert sum(role.retired is None for role in history.roles) == 6
+    assert sum(role.retired is None for role in history.roles) >= 6
     assert {role.origin for role in history.roles} > {"manual", "sampled"}
     assert all(behavior.games for behavior in history.behaviors if behavior.uses)
     assert all(0.0 <= role.fitness <= 1.0 for role in history.roles)
@@ -156,7 +158,7 @@ def test_what_only_the_world_can_tell_is_refused_before_anything_is_played(playe
     text = last_history(played)
     with pytest.raises(DamagedRunError, match=r"^The history is damaged at line \d+: "):
         start(small(history=text[: len(text) // 2]), None)
-    strange = text.replace('"explore"', '"dance"')
+    strange = text.replace('"recharge"', '"dance"')
     with pytest.raises(
         UnknownNameError, match=r"^The history names behaviours that are not registered: 'dance'\."
     ):

@@ -5,15 +5,17 @@ import pytest
 from role_scenes import evolve, make_catalog
 
 from kinfolk.core.errors import DamagedRunError, UnknownNameError
-from kinfolk.core.events import Snapshot
+from kinfolk.core.events import Artefact
+from kinfolk.lineage.export import to_csv
 from kinfolk.roles.catalog import RoleCatalog
+from kinfolk.roles.excerpt import excerpt, ids_of
 from kinfolk.roles.family import operators_of, role_family
 from kinfolk.roles.history import restore
-from kinfolk.roles.history_text import HistoryWriter, from_text
+from kinfolk.roles.history_text import HistoryWriter, from_text, text_of
 from kinfolk.roles.lineups import Lineup
 from kinfolk.roles.model import RoleDef, RoleTier, TierSelection
 from kinfolk.store.documents import write_kept
-from kinfolk.store.run import create, open_run
+from kinfolk.store.run import create
 
 
 @pytest.fixture
@@ -26,7 +28,7 @@ def evolved():
 
 @pytest.fixture
 def text(evolved):
-    return written_out(evolved, [Lineup((0, 0, 5), 0.25, 8.0, 8)])
+    return written_out(evolved, [Lineup((0, 0, 5), 0.25, 8.0, 8.0)])
 
 
 def written_out(coordinator, lineups=()):
@@ -46,7 +48,9 @@ def test_a_history_comes_back_as_it_was(evolved, text):
     assert fresh == evolved.catalog
     assert pool == evolved.pool
     assert (history.generation, history.seed, history.games) == (4, 3, 40)
-    assert [Lineup(**dict(entry)) for entry in history.lineups] == [Lineup((0, 0, 5), 0.25, 8.0, 8)]
+    assert [Lineup(**dict(entry)) for entry in history.lineups] == [
+        Lineup((0, 0, 5), 0.25, 8.0, 8.0)
+    ]
     assert written_out(evolved, [Lineup(**dict(entry)) for entry in history.lineups]) == text
 
 
@@ -146,7 +150,7 @@ def test_other_versions_and_other_files_are_refused():
 def test_the_last_versions_are_kept(tmp_path):
     path = tmp_path / "role_history.json"
     for number in range(6):
-        write_kept(path, f"version {number}\n", kept=3)
+        write_kept(path, f"version {number}\n".encode(), kept=3)
     kept = {p.name: p.read_text() for p in tmp_path.iterdir()}
     assert kept == {
         "role_history.json": "version 5\n",
@@ -154,24 +158,47 @@ def test_the_last_versions_are_kept(tmp_path):
         "role_history.2.json": "version 3\n",
         "role_history.3.json": "version 2\n",
     }
-    write_kept(path, "version 5\n", kept=3)
+    write_kept(path, b"version 5\n", kept=3)
     assert (tmp_path / "role_history.1.json").read_text() == "version 4\n", "nothing new"
 
 
-def test_a_run_writes_the_documents_of_a_snapshot(tmp_path):
+def test_a_run_keeps_earlier_versions_of_an_artefact(tmp_path):
     run = create(tmp_path / "run", "evolve_roles", {})
     run.start()
-    run.checkpoint(Snapshot(step=1, arrays={}, notes={}, documents={"role_history.json": "{}\n"}))
+    for text in (b"one", b"two"):
+        run.keep_artefact(Artefact(name="role_history.json", data=text, kept=3))
     run.close()
-    assert (tmp_path / "run" / "role_history.json").read_text() == "{}\n"
-    assert open_run(tmp_path / "run").start().documents == {}
+    assert (tmp_path / "run" / "role_history.json").read_bytes() == b"two"
+    assert (tmp_path / "run" / "role_history.1.json").read_bytes() == b"one"
 
 
-def test_the_family_tree_leads_from_the_seeded_roles_to_todays(evolved):
-    family = role_family(evolved.catalog)
+def test_the_family_tree_leads_from_the_seeded_roles_to_todays(evolved, text):
+    history = from_text(text, "h.json")
+    family, operators = role_family(history), operators_of(history)
     assert len(family) == len(evolved.catalog.roles)
     assert family.members[0].group == "BaseMiner"
     bred = [m for m in family if m.parents]
     assert bred
-    assert all(operators_of(evolved.catalog)[m.uid] in ("recombined", "mutated") for m in bred)
+    assert all(operators[m.uid] in ("recombined", "mutated") for m in bred)
     assert all((m.died is None) == (m.uid in evolved.pool) for m in family)
+    table = to_csv(family, {"operator": operators}).splitlines()
+    assert table[0].endswith("taxon_label,cause,operator")
+    ended = "inf" if family.members[0].died is None else family.members[0].died
+    cause = "" if family.members[0].died is None else "retired"
+    assert table[1] == f"0,[NONE],0,{ended},BaseMiner,{cause},manual"
+
+
+def test_roles_taken_out_of_a_history_make_one_of_their_own(text):
+    history = from_text(text, "h.json")
+    taken = excerpt(history, ids_of(history, [history.roles[5].name, "BaseMiner"]))
+    again = from_text(text_of(taken), "taken")
+    assert [role.name for role in again.roles] == [history.roles[5].name, "BaseMiner"]
+    assert [lineup.roles for lineup in again.lineups] == [(0, 1, 1)]
+    assert again.roles[1].tiers == history.roles[0].tiers
+    assert restore(again, make_catalog(), "taken") == [0, 1]
+    with pytest.raises(UnknownNameError, match=r"^No role is named 'BaseMinor'\. Did you mean"):
+        ids_of(history, ["BaseMinor"])
+
+
+def test_both_ways_of_writing_give_the_same_text(text):
+    assert text_of(from_text(text, "h.json")) == text

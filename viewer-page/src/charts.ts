@@ -48,10 +48,12 @@ export class Charts {
   private add(title: string, names: string[]): void {
     const { groups } = this.player.main.replay.head;
     const paint = scheme();
+    const taken = groups.map((name: string, i: number) => groupStyle(name, i).colour);
+    const free = LINES.filter((colour) => !taken.includes(colour)); // a slot is no group
     const colours = names.map((name, i) => {
       const line = name.slice(title.length + 1);
       if (groups.includes(line)) return groupStyle(line, groups.indexOf(line)).colour;
-      return line === "clips" ? sideColour(line, groups) : line === "grass" ? "#4f9a48" : LINES[i % LINES.length];
+      return line === "clips" ? sideColour(line, groups) : line === "grass" ? "#4f9a48" : free[i % free.length];
     });
     const values = names.map(() => h("b"));
     const legend = h("div.legend", {}, ...names.map((name, i) => h("span", {}, h("i", { style: `background:${colours[i]}` }), plain(name.slice(title.length + 1)), " ", values[i])));

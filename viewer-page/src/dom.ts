@@ -32,10 +32,15 @@ export function s(tag: string, props: Record<string, any> = {}, ...children: (No
   return made;
 }
 
+const GROUPED = new Intl.NumberFormat("en-GB"); // made once: making it takes longer than using it
+
+/** A whole number with its thousands apart. */
+export function grouped(value: number): string { return GROUPED.format(value); }
+
 /** A number with few digits. */
 export function short(value: number): string {
   if (!Number.isFinite(value)) return "–";
-  if (Math.abs(value) >= 1000) return Math.round(value).toLocaleString("en-GB");
+  if (Math.abs(value) >= 1000) return grouped(Math.round(value));
   return String(Math.round(value * 100) / 100);
 }
 

@@ -38,7 +38,8 @@ export class FamilyTree {
       this.founder ??= sized[0]?.[0].uid ?? null;
     }
     const { selected } = this.player;
-    if (selected !== null && lives.get(selected)) this.founder = lives.founderOf(selected);
+    const related = this.founder !== null && (this.founder === selected || lives.descendants(this.founder).has(selected ?? -1));
+    if (selected !== null && lives.get(selected) && !related) this.founder = lives.founderOf(selected);
     if (this.founder === null) return;
     this.chooser.value = String(this.founder);
     this.draw();
@@ -47,7 +48,8 @@ export class FamilyTree {
 
   private nodes(): HierarchyNode<Life>[] {
     const { lives } = this.player.main.replay;
-    const own = (life: Life) => life.children.map((uid) => lives.get(uid)!).filter((child) => child.parents[0] === life.uid);
+    const placed = new Set<number>(); // a child of two parents of the family hangs below one of them
+    const own = (life: Life) => life.children.filter((uid) => !placed.has(uid) && placed.add(uid)).map((uid) => lives.get(uid)!);
     const root = hierarchy(lives.get(this.founder!)!, own);
     const found: HierarchyNode<Life>[] = [];
     root.eachBefore((node) => found.push(node));

@@ -51,7 +51,7 @@ export class Ground {
     if (PLAIN.includes(kind)) return ground;
     const side = this.ownerOf(owner);
     const own = side ? rgb(sideColour(side, this.head.groups)) : thingColour(kind, this.paint);
-    return mix(ground, own, kind.endsWith("extractor") ? 0.15 + 0.45 * share : 0.55);
+    return mix(ground, own, kind.endsWith("extractor") ? 0.15 + 0.45 * share : kind === "junction" ? 0.3 : 0.55);
   }
 
   private ownerOf(code: number): string | null {

@@ -25,13 +25,9 @@ export class Inspector {
   }
 
   private nobody(): Node[] {
-    const { head, lives } = this.player.main.replay;
-    const tick = this.player.tick;
-    const counts = head.groups.map((name: string, i: number) => {
-      const all = [...lives.all.values()].filter((life) => life.group === i);
-      const alive = all.filter((life) => lives.aliveAt(life, tick)).length;
-      return h("tr", {}, h("td", {}, swatch(name, i), plain(name)), h("td", {}, alive), h("td", {}, all.length));
-    });
+    const { replay, frame } = this.player.main;
+    const counts = replay.head.groups.map((name: string, i: number) =>
+      h("tr", {}, h("td", {}, swatch(name, i), plain(name)), h("td", {}, replay.line(`population/${name}`)[frame]), h("td", {}, replay.lives.counts[i] ?? 0)));
     return [
       h("p.hint", {}, "Click an agent to look at it. Drag to move the map, scroll to come closer."),
       h("table", {}, h("thead", {}, h("tr", {}, h("th", {}, "group"), h("th", {}, "now"), h("th", {}, "ever"))), h("tbody", {}, ...counts)),
@@ -49,7 +45,7 @@ export class Inspector {
     const when = tick < life.born ? `is born at tick ${life.born}` : life.died !== null && tick >= life.died
       ? `died at tick ${life.died} (${plain(life.cause ?? "")})` : `alive, ${tick - life.born} ticks old`;
     return [
-      h("h2", {}, swatch(group, life.group), `${plain(group)} ${uid}`),
+      h("h2", {}, swatch(group, life.group), `${plain(group)} #${uid}`),
       h("p.state", { data: { state: row < 0 ? "away" : "here" } }, when),
       this.buttons(uid),
       ...(row < 0 ? [] : this.traits(row)),

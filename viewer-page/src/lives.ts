@@ -9,6 +9,7 @@ export interface Life {
 
 export class Lives {
   all = new Map<number, Life>();
+  counts: number[] = []; // how many of each group ever lived
 
   take(block: Block): void {
     const born = block.arrays.get("born")!.array;
@@ -16,6 +17,7 @@ export class Lives {
       const parents = [...new Set([born[i + 3], born[i + 4]].filter((uid) => uid >= 0))];
       const life = { uid: born[i], born: born[i + 1], group: born[i + 2], parents, children: [], died: null, cause: null };
       this.all.set(life.uid, life);
+      this.counts[life.group] = (this.counts[life.group] ?? 0) + 1;
       for (const parent of parents) this.all.get(parent)?.children.push(life.uid);
     }
     const died = block.arrays.get("died")!.array;

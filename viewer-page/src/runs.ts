@@ -1,6 +1,6 @@
 // The list of runs: what there is to look at.
 
-import { h, plain } from "./dom";
+import { grouped, h, plain } from "./dom";
 import type { RunInfo } from "./source";
 
 export class RunList {
@@ -31,7 +31,7 @@ export class RunList {
       h("button.name", { onclick: () => (first ? this.open(run.name, first) : this.look(run.name)) }, run.name),
       h(`span.status.${run.status}`, {}, run.status),
       h("span.what", {}, `${plain(run.job)}${run.world ? ` in ${run.world}` : ""}`),
-      h("span.size", {}, run.replays.length ? `${games}, ${Math.max(1, Math.round(size / 1024)).toLocaleString("en-GB")} KB` : "no replay"));
+      h("span.size", {}, run.replays.length ? `${games}, ${grouped(Math.max(1, Math.round(size / 1024)))} KB` : "no replay"));
   }
 
   private compare(runs: RunInfo[]): void {

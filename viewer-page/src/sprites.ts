@@ -39,7 +39,7 @@ export function agentSprite(style: Style, size: number, share: number, mark: str
   const paper = scheme().paper;
   const key = `a ${style.shape} ${style.colour} ${size.toFixed(1)} ${step} ${mark} ${dead} ${paper}`;
   return sprite(key, size, (pen, side) => {
-    const [middle, r] = [side / 2, side * (0.26 + 0.13 * step)];
+    const [middle, r] = [side / 2, side * (0.3 + 0.13 * step)];
     if (dead) {
       pen.strokeStyle = style.colour;
       pen.lineWidth = Math.max(1, side * 0.12);

@@ -8,6 +8,7 @@ import { agentSprite, thingSprite } from "./sprites";
 export interface Highlight { selected: number | null; marked: Set<number> | null; sight: boolean }
 
 const FADED = 0.22;
+const TINY = 6; // pixels of a cell below which agents are plain shapes
 const GEAR_MARKS: Record<string, string> = { aligner: "A", scrambler: "R", miner: "M", scout: "T" };
 
 export class Stage {
@@ -22,6 +23,8 @@ export class Stage {
   private drawn: [Chunk, number] | null = null;
   width: number;
   height: number;
+  private across = 0; // of the box, in CSS pixels: asking for it each time would cost more than drawing
+  private down = 0;
 
   constructor(readonly box: HTMLElement, private replay: Replay) {
     const { scene, groups } = replay.head;
@@ -41,8 +44,9 @@ export class Stage {
   /** Tell the camera that the box has another size. */
   resize(): void {
     const ratio = window.devicePixelRatio || 1;
-    this.overlay.width = Math.round(this.box.clientWidth * ratio);
-    this.overlay.height = Math.round(this.box.clientHeight * ratio);
+    [this.across, this.down] = [this.box.clientWidth, this.box.clientHeight];
+    this.overlay.width = Math.round(this.across * ratio);
+    this.overlay.height = Math.round(this.down * ratio);
     if (this.fitted) this.fit();
     this.onCamera();
   }
@@ -50,14 +54,14 @@ export class Stage {
   onCamera: () => void = () => {};
 
   fit(): void {
-    const [across, down] = [this.box.clientWidth, this.box.clientHeight];
+    const { across, down } = this;
     this.scale = Math.max(1, Math.min(across / this.width, down / this.height) * 0.98);
     this.left = (across - this.width * this.scale) / 2;
     this.top = (down - this.height * this.scale) / 2;
     this.fitted = true;
   }
 
-  zoom(factor: number, x = this.box.clientWidth / 2, y = this.box.clientHeight / 2): void {
+  zoom(factor: number, x = this.across / 2, y = this.down / 2): void {
     const scale = Math.min(96, Math.max(1, this.scale * factor));
     this.left = x - ((x - this.left) * scale) / this.scale;
     this.top = y - ((y - this.top) * scale) / this.scale;
@@ -75,7 +79,7 @@ export class Stage {
 
   /** Bring a cell to the middle, if it lies outside the inner half; closer if all is tiny. */
   centre(column: number, row: number): void {
-    const [across, down] = [this.box.clientWidth, this.box.clientHeight];
+    const { across, down } = this;
     if (this.fitted && this.scale < 14) this.scale = 20;
     const [x, y] = [this.left + (column + 0.5) * this.scale, this.top + (row + 0.5) * this.scale];
     const inside = !this.fitted && x > across * 0.3 && x < across * 0.7 && y > down * 0.3 && y < down * 0.7;
@@ -108,7 +112,7 @@ export class Stage {
   private stamp(picture: HTMLCanvasElement, column: number, row: number, side: number): void {
     const x = this.left + (column + 0.5) * this.scale - side / 2;
     const y = this.top + (row + 0.5) * this.scale - side / 2;
-    if (x > -side && y > -side && x < this.box.clientWidth && y < this.box.clientHeight) this.pen.drawImage(picture, x, y, side, side);
+    if (x > -side && y > -side && x < this.across && y < this.down) this.pen.drawImage(picture, x, y, side, side);
   }
 
   private drawThings(ratio: number): void {
@@ -129,7 +133,9 @@ export class Stage {
     const energy = this.traitShare(chunk, frame, "energy");
     const marks = this.gearMarks(chunk, frame);
     const carcass = chunk.has("trait/body") ? chunk.column("trait/body", frame) : null;
-    const side = Math.max(this.scale, 3.2);
+    const side = Math.max(this.scale * 1.1, 4.2);
+    const tiny = this.scale < TINY;
+    const crowds = new Map<string, Path2D>();
     for (let row = 0; row < chunk.rows; row++) {
       if (!state[row]) continue;
       let [x, y] = [cell[row] % this.width, Math.floor(cell[row] / this.width)];
@@ -142,14 +148,40 @@ export class Stage {
       }
       const isMarked = high.marked?.has(uid[row]) ?? false;
       const isSelected = uid[row] === high.selected;
-      this.pen.globalAlpha = high.marked && !isMarked && !isSelected ? FADED : 1;
+      const faded = high.marked !== null && !isMarked && !isSelected;
       const dead = state[row] === 2 || carcass?.[row] === 1;
-      const picture = agentSprite(this.styles[group[row]], side * ratio, energy ? energy[row] : 1, marks ? marks[row] : "", dead);
-      this.stamp(picture, x, y, side);
+      if (tiny && !dead) {
+        this.dot(crowds, group[row], faded, x, y, side);
+      } else {
+        this.pen.globalAlpha = faded ? FADED : 1;
+        this.stamp(agentSprite(this.styles[group[row]], side * ratio, energy ? energy[row] : 1, marks ? marks[row] : "", dead), x, y, side);
+      }
       if (isMarked) this.ring(x, y, 0.46, scheme().ink, 1.4);
       if (isSelected) this.select(x, y, group[row], high.sight);
     }
+    for (const [key, crowd] of crowds) {
+      this.pen.globalAlpha = key.endsWith("faded") ? FADED : 1;
+      this.pen.fillStyle = this.styles[parseInt(key)].colour;
+      this.pen.fill(crowd);
+    }
     this.pen.globalAlpha = 1;
+  }
+
+  /** From afar, all agents of a group are one path: filled at once, which is many times quicker. */
+  private dot(crowds: Map<string, Path2D>, group: number, faded: boolean, column: number, row: number, side: number): void {
+    const x = this.left + (column + 0.5) * this.scale;
+    const y = this.top + (row + 0.5) * this.scale;
+    if (x < -side || y < -side || x > this.across + side || y > this.down + side) return;
+    const key = `${group} ${faded ? "faded" : ""}`;
+    let crowd = crowds.get(key);
+    if (!crowd) crowds.set(key, (crowd = new Path2D()));
+    const r = side * 0.44;
+    if (this.styles[group].shape === "triangle") {
+      crowd.moveTo(x, y - 1.2 * r);
+      crowd.lineTo(x + 1.1 * r, y + 0.8 * r);
+      crowd.lineTo(x - 1.1 * r, y + 0.8 * r);
+      crowd.closePath();
+    } else crowd.rect(x - 0.85 * r, y - 0.85 * r, 1.7 * r, 1.7 * r);
   }
 
   private select(x: number, y: number, group: number, sight: boolean): void {

@@ -1,6 +1,6 @@
 // Play, pause, step, speed, scrub, and the way from event to event.
 
-import { h, plain, soon } from "./dom";
+import { grouped, h, plain, soon } from "./dom";
 import { scheme, VERMILLION } from "./palette";
 import type { Player } from "./player";
 
@@ -28,11 +28,11 @@ export class Transport {
     this.element = h("div.transport", {},
       h("div.track", {}, this.strip, this.range),
       h("div.buttons", {},
-        small("⏮", "To the beginning (Home)", () => player.seek(0)),
+        small("|‹", "To the beginning (Home)", () => player.seek(0)),
         small("‹", "One tick back (left arrow)", () => player.step(-1)),
         this.button,
         small("›", "One tick on (right arrow)", () => player.step(1)),
-        small("⏭", "To the end (End)", () => player.seek(player.lastFrame)),
+        small("›|", "To the end (End)", () => player.seek(player.lastFrame)),
         this.clock, this.live, h("span.space"),
         h("span.events", {},
           small("↤", "The event before ([)", () => this.jump(-1)),
@@ -84,7 +84,7 @@ export class Transport {
     if (!player.views.length) return;
     this.range.value = String(player.frame);
     const last = player.main.replay.ticks[player.main.replay.frames - 1];
-    this.clock.value = `tick ${player.tick.toLocaleString("en-GB")} of ${last.toLocaleString("en-GB")}`;
+    this.clock.value = `tick ${grouped(player.tick)} of ${grouped(last)}`;
     document.body.dataset.tick = String(player.tick);
     document.body.dataset.drawn = String(player.main.frame);
     this.live.classList.toggle("on", player.atEnd);

@@ -8,6 +8,8 @@ from typing import Annotated, Any
 
 import typer
 
+from kinfolk.cli.bench_cogs import show_cogs, show_roles
+from kinfolk.cli.bench_role_job import show_role_job
 from kinfolk.cli.show import JsonOption, print_json, print_table
 from kinfolk.cli.warm import warm
 from kinfolk.core.errors import UnknownNameError, suggestion
@@ -15,7 +17,8 @@ from kinfolk.core.errors import UnknownNameError, suggestion
 
 def bench(
     subjects: Annotated[
-        list[str] | None, typer.Argument(help="Of: worlds, engines, isolation. Without any, all.")
+        list[str] | None,
+        typer.Argument(help="Of: worlds, roles, engines, nets, isolation. Without any, all."),
     ] = None,
     json: JsonOption = False,
 ) -> None:
@@ -37,13 +40,34 @@ def bench(
 
 
 def _measure_worlds() -> dict[str, Any]:
+    from kinfolk.jobs.bench_cogs import bench_cogs
     from kinfolk.jobs.bench_worlds import bench_worlds
 
     warm("savanna", {}, None, {})
-    return bench_worlds()
+    warm("cogsguard", {}, None, {})
+    return {**bench_worlds(), "cogsguard": bench_cogs()}
 
 
 def _show_worlds(report: dict[str, Any]) -> None:
+    _show_savanna(report)
+    show_cogs(report["cogsguard"])
+
+
+def _measure_roles() -> dict[str, Any]:
+    from kinfolk.jobs.bench_role_job import bench_role_job
+    from kinfolk.jobs.bench_roles import LINEUP, SMART, bench_roles
+
+    for preset in ("arena", "machina_1", "edition_a", "tutorial"):
+        warm("cogsguard", {}, preset, {"lineup": LINEUP, "smart": SMART})
+    return {**bench_roles(), "job": bench_role_job()}
+
+
+def _show_roles(report: dict[str, Any]) -> None:
+    show_roles(report)
+    show_role_job(report["job"])
+
+
+def _show_savanna(report: dict[str, Any]) -> None:
     plain = report["uncompiled"]
     print_table(
         f"savanna, {report['worlds']} worlds, {report['alive_per_world']:.0f} alive in each, one core",
@@ -118,6 +142,44 @@ def _show_engines(report: dict[str, Any]) -> None:
     )
 
 
+def _measure_nets() -> dict[str, Any]:
+    from kinfolk.jobs.bench_nets import bench_nets
+
+    return bench_nets()
+
+
+def _show_nets(report: dict[str, Any]) -> None:
+    print_table(
+        "A forward pass of a whole population, one core",
+        ("nets", "members", "batch", "us", "reference", "us", "times faster"),
+        [
+            (
+                r["kind"],
+                r["population"],
+                r["batch"],
+                f"{r['us']:,.0f}",
+                r["reference"],
+                f"{r['reference_us']:,.0f}",
+                f"{r['ratio']:.1f}",
+            )
+            for r in report["forward"]
+        ],
+    )
+    mutation, cartpole = report["mutation"], report["cartpole"]
+    print_table(
+        f"A generation of {mutation['population']}",
+        ("", "figure"),
+        [
+            (f"clone and mutate dynamic nets of {mutation['nodes']:.0f} nodes, ms",
+             f"{mutation['dynamic_ms']:.1f}"),
+            (f"clone and mutate static nets of {mutation['parameters']:,} parameters, ms",
+             f"{mutation['static_ms']:.1f}"),
+            ("generations per second on CartPole", f"{cartpole['generations_per_second']:.1f}"),
+            ("of that, ticks of a member per generation", f"{cartpole['ticks_per_member']:.0f}"),
+        ],
+    )  # fmt: skip
+
+
 def _measure_isolation() -> dict[str, Any]:
     from kinfolk.jobs.bench_isolation import bench_isolation
 
@@ -165,6 +227,8 @@ def _show_isolation(report: dict[str, Any]) -> None:
 
 _SUBJECTS: dict[str, tuple[Callable[[], dict[str, Any]], Callable[[dict[str, Any]], None]]] = {
     "worlds": (_measure_worlds, _show_worlds),
+    "roles": (_measure_roles, _show_roles),
     "engines": (_measure_engines, _show_engines),
+    "nets": (_measure_nets, _show_nets),
     "isolation": (_measure_isolation, _show_isolation),
 }

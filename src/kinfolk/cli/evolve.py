@@ -4,12 +4,9 @@ from __future__ import annotations
 
 import typer
 
+from kinfolk.cli.evolve_nets import nets
 from kinfolk.cli.evolve_roles import roles
 
 evolve = typer.Typer(help="Let something evolve.", rich_markup_mode=None)
 evolve.command("roles")(roles)
-
-
-@evolve.callback()
-def options() -> None:
-    """Keeps it a group while it has one command."""
+evolve.command("nets")(nets)

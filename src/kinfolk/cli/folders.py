@@ -1,4 +1,4 @@
-"""Where runs lie when nobody says where."""
+"""Where a run goes if nobody says."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from pathlib import Path
 
 
 def fresh_folder(job: str) -> Path:
-    """A folder in `runs/` that does not exist yet, named by the job and the time."""
+    """A folder in `runs` that does not exist yet, named after the job and the time."""
     stamp = datetime.now().strftime("%Y%m%d-%H%M%S")
     folder, again = Path("runs") / f"{job}-{stamp}", 1
     while folder.exists():

@@ -56,6 +56,27 @@ def policies(json: JsonOption = False) -> None:
         print_list("Policies", rows)
 
 
+def behaviors(json: JsonOption = False) -> None:
+    """List the behaviours of CogsGuard, and the roles made of them."""
+    from kinfolk.policies.cogsguard.catalog import BEHAVIORS, cogs_catalog
+
+    catalog = cogs_catalog()
+    found = [
+        {"name": one.name, "source": str(one.source), "about": BEHAVIORS[one.name].about}
+        for one in catalog.behaviors
+    ]
+    roles = {
+        role.name: [[catalog.behaviors[i].name for i in tier.behavior_ids] for tier in role.tiers]
+        for role in catalog.roles
+    }
+    if json:
+        print_json({"behaviors": found, "roles": roles})
+        return
+    print_list("Behaviours", [(f"{one['name']} ({one['source']})", one["about"]) for one in found])
+    tiers = {name: " / ".join(" + ".join(tier) for tier in role) for name, role in roles.items()}
+    print_list("Roles", list(tiers.items()))
+
+
 def runs(
     root: Annotated[Path, typer.Option(help="Folder that holds runs.")] = Path("runs"),
     json: JsonOption = False,

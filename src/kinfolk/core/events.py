@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, fields
 from typing import Any, ClassVar, Protocol
 
 from kinfolk.core.arrays import Arrays
@@ -38,16 +38,11 @@ class Measured(Event):
 
 @dataclass(frozen=True, kw_only=True)
 class Snapshot:
-    """A moment a run can be resumed from: arrays, and notes of plain values.
-
-    `documents` are files of text, by name, that tell people of this moment. Nothing is resumed
-    from them.
-    """
+    """A moment a run can be resumed from: arrays, and notes of plain values."""
 
     step: int
     arrays: Arrays
     notes: Mapping[str, Any]
-    documents: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -56,11 +51,14 @@ class Artefact:
 
     `name` is a path within the run, such as `replays/game-00000.replay`. The first piece replaces
     what was there; those with `more` go on where the last one ended, and can be read at once.
+    What is replaced is kept as `NAME.1.SUFFIX` and so on, up to `kept` of them. Written before a
+    snapshot, it is there whenever a run goes on from that snapshot.
     """
 
     name: str
     data: bytes
     more: bool = False
+    kept: int = 0
 
 
 class Job(Protocol):

@@ -116,6 +116,14 @@ class BasePop(ABC):
         self.next_uid += 1
         return self.next_uid - 1
 
+    def memory_of(self, role: str) -> Any:
+        """What is remembered in a role; not a copy."""
+        return self._memory[role]
+
+    def set_memory(self, role: str, memory: Any) -> None:
+        """Remember what members remembered elsewhere, such as in the worlds they played."""
+        self._memory[role] = memory
+
     def _run(self, role: str, x: Any) -> Any:
         out, self._memory[role] = self.nets(x, self._memory[role])
         return out

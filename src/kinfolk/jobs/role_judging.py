@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -43,18 +43,19 @@ class ChampionJudged(Event):
     credit: dict[str, Estimate]  # what is lost without one agent of each role
 
 
-def judge_champion(settings: EvolveRoles, engine: Engine, state: Evolution) -> Iterator[Event]:
+def judge_champion(settings: EvolveRoles, engine: Engine, state: Evolution) -> ChampionJudged:
     """Choose the champion among the finalists, compare it, and take it apart."""
-    finalists = [lineup.roles for lineup in best_first(state.lineups)[: settings.finalists]]
+    played = [lineup for lineup in best_first(state.lineups) if lineup.games > 0]
+    finalists = [lineup.roles for lineup in played[: settings.finalists]]
     final = range(_FINAL, _FINAL + settings.final_games)
-    held, _ = _judged(settings, engine, state, finalists, final)
+    held, _ = judged_on(settings, engine, state, finalists, final)
     state.champion = champion = finalists[int(held.mean(axis=0).argmax())]
     agents = len(champion)
     sides = {"seeded": state.seeded, "baseline": (BASELINE,) * agents, "champion": champion}
     episodes = range(settings.judge_games)
-    held, won = _judged(settings, engine, state, list(sides.values()), episodes)
+    held, won = judged_on(settings, engine, state, list(sides.values()), episodes)
     columns = dict(zip(sides, held.T, strict=True))
-    yield ChampionJudged(
+    return ChampionJudged(
         step=state.coordinator.generation,
         measure=settings.ground.kit.measure,
         games=len(episodes),
@@ -82,13 +83,13 @@ def _credit(
         seats = list(champion)
         seats[seats.index(role)] = IDLE
         without.append(tuple(seats))
-    held, _ = _judged(settings, engine, state, [champion, *without], on)
+    held, _ = judged_on(settings, engine, state, [champion, *without], on)
     lost = held[:, :1] - held[:, 1:]
     names = [state.catalog.roles[i].name for i in roles]
     return {name: estimate(column) for name, column in zip(names, lost.T, strict=True)}
 
 
-def _judged(
+def judged_on(
     settings: EvolveRoles,
     engine: Engine,
     state: Evolution,

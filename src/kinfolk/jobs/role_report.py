@@ -85,7 +85,7 @@ def report(
         mean=float(means.mean()),
         spread=spread(means.tolist()),
         seeded=float(margins[:, 0].mean()),
-        advantage=best.fitness,
+        advantage=best.fitness - state.reference.total / state.reference.games,
         beats_seeded=float((margins[:, 1:] > margins[:, :1]).mean()),
         beats_last=float(np.mean(margins[:, at] > margins[:, last])),
         won=won,

@@ -18,9 +18,9 @@ class EvolveRoles(Settings):
     preset: str | None = None
     world_settings: dict[str, Any] = Field(default={})
     policy_settings: dict[str, Any] = Field(default={})
-    generations: int = Field(default=30, ge=1)
+    generations: int = Field(default=20, ge=1)
     # Of all line-ups together, the seeded one among them; docs/roles.md says how it was chosen.
-    games_per_generation: int = Field(default=136, ge=2)
+    games_per_generation: int = Field(default=102, ge=2)
     population: int = Field(default=16, ge=2)  # roles
     lineups: int = Field(default=16, ge=1)
     survivors: int = Field(default=6, ge=1)  # line-ups that stay for another generation
@@ -29,10 +29,12 @@ class EvolveRoles(Settings):
     score_step: int | None = Field(default=None, ge=1)
     seed: int = Field(default=0, ge=0)
     history: str | None = None  # the text of a role_history.json to start from
-    finalists: int = Field(default=4, ge=1)  # line-ups that are judged again at the end
-    final_games: int = Field(default=40, ge=1)  # by which the champion is chosen among them
+    finalists: int = Field(default=5, ge=1)  # line-ups that are judged again at the end
+    final_games: int = Field(default=32, ge=1)  # by which the champion is chosen among them
     judge_games: int = Field(default=100, ge=2)  # by which it is compared; nobody saw these
-    chunk: int = Field(default=34, ge=1)  # games of a task; changes no result
+    control: Literal["none", "shuffled"] = "none"  # shuffled: results of others; nothing is gained
+    showcase_every: int = Field(default=10, ge=0)  # generations; 0 records no games
+    chunk: int = Field(default=26, ge=1)  # games of a task; changes no result
 
     @property
     def ground(self) -> Ground:
@@ -43,6 +45,11 @@ class EvolveRoles(Settings):
         if temple:
             policy["evolution"] = self.config.model_dump()
         return Ground(self.world, self.preset, rules, policy, self.score_step, temple)
+
+    def is_shown(self, done: int) -> bool:
+        """Whether a game is recorded after so many generations: the first, each n-th, the last."""
+        every = self.showcase_every
+        return every > 0 and (done in (1, self.generations) or done % every == 0)
 
     @property
     def config(self) -> EvolutionConfig:

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
 import numpy as np
 
-from kinfolk.core.events import Snapshot
+from kinfolk.core.events import Artefact, Snapshot
 from kinfolk.core.keys import fold, root
+from kinfolk.policies.resolve import ResolvedPolicy
 from kinfolk.policies.role_kits import RoleKit
 from kinfolk.roles.catalog import RoleCatalog
 from kinfolk.roles.config import EvolutionConfig
@@ -17,10 +18,14 @@ from kinfolk.roles.coordinator import EvolutionaryRoleCoordinator
 from kinfolk.roles.history import RoleHistory, restore
 from kinfolk.roles.history_text import HistoryWriter, from_text
 from kinfolk.roles.lineups import Lineup, best_first
+from kinfolk.roles.materialise import role_tables
 from kinfolk.roles.mixing import next_lineups
+from kinfolk.roles.operators import sample_role
+from kinfolk.store.policy_file import BEST, PolicyFile, policy_artefact
 
 HISTORY = "role_history.json"
-_MIX = 100  # branch of the run's key for line-ups; the coordinator has those below
+_KEPT = 3  # earlier ones
+_MIX, _TOP_UP = 100, 101  # branches of the run's key; the coordinator has those below
 
 
 @dataclass
@@ -28,23 +33,28 @@ class Evolution:
     """A population of roles and one of line-ups, between two generations."""
 
     coordinator: EvolutionaryRoleCoordinator
-    seeded: tuple[int, ...]  # the frozen line-up that all others are measured against
+    reference: Lineup  # the seeded line-up, which never changes
     lineups: list[Lineup]
     champion: tuple[int, ...]  # the line-up that was best in the last generation
     _writer: HistoryWriter = field(default_factory=HistoryWriter)
+
+    @property
+    def seeded(self) -> tuple[int, ...]:
+        """The roles of the line-up that all others are compared with."""
+        return self.reference.roles
 
     @property
     def catalog(self) -> RoleCatalog:
         """All behaviours and roles."""
         return self.coordinator.catalog
 
-    def mix(self, size: int, survivors: int) -> None:
+    def mix(self, size: int, survivors: int, breed: bool) -> None:
         """The next line-ups, in which roles that nobody has played yet are tried."""
         coordinator = self.coordinator
         newborns = [i for i in coordinator.pool if self._is_new(i)]
         key = fold(fold(root(coordinator.seed), _MIX), coordinator.generation)
         self.lineups = next_lineups(
-            self.catalog, self.lineups, size, survivors, newborns, coordinator.draw_role, key
+            coordinator, self.lineups, size, survivors, newborns, breed, key
         )
 
     def _is_new(self, role_id: int) -> bool:
@@ -63,7 +73,14 @@ class Evolution:
             lineups=best_first(self.lineups),
         )
 
-    def snapshot(self, notes: Mapping[str, Any]) -> Snapshot:
+    def artefacts(self, kit: RoleKit) -> Iterator[Artefact]:
+        """The history, and the champion as a policy that can be played, as files of the run."""
+        yield Artefact(name=HISTORY, data=self.text().encode(), kept=_KEPT)
+        made = lineup_policy(kit, self.catalog, self.champion)
+        policy = PolicyFile(made.class_path, made.settings, made.arrays)
+        yield policy_artefact("champion", BEST, policy)
+
+    def snapshot(self, done: int, yesterday: Mapping[str, Any]) -> Snapshot:
         """All that is needed to go on."""
         coordinator, text = self.coordinator, self.text()
         own = {
@@ -71,16 +88,23 @@ class Evolution:
             "hybrids": coordinator.hybrids,
             "pool": list(coordinator.pool),
             "pending": list(coordinator.pending),
-            "seeded": list(self.seeded),
+            "reference": asdict(self.reference),
             "champion": list(self.champion),
             "lineups": [asdict(lineup) for lineup in self.lineups],
         }
         return Snapshot(
-            step=coordinator.generation,
+            step=done,
             arrays={"history": np.frombuffer(text.encode(), dtype=np.uint8)},
-            notes={"evolution": own, **notes},
-            documents={HISTORY: text},
+            notes={"done": done, "evolution": own, "yesterday": dict(yesterday)},
         )
+
+
+def lineup_policy(kit: RoleKit, catalog: RoleCatalog, roles: tuple[int, ...]) -> ResolvedPolicy:
+    """A line-up as a policy that can be played anywhere."""
+    used = list(dict.fromkeys(roles))
+    tables = role_tables([catalog.roles[i] for i in used])
+    seats = [used.index(role) for role in roles]
+    return ResolvedPolicy(kit.lineup_policy, {"roles": seats}, tables._asdict())
 
 
 def found(
@@ -89,7 +113,7 @@ def found(
     """Begin: the seeded roles and sampled ones; the seeded line-up."""
     coordinator = EvolutionaryRoleCoordinator(agents, catalog, config=config, seed=seed)
     seeded = seeded_lineup(kit, catalog, agents)
-    return Evolution(coordinator, seeded, [Lineup(seeded)], seeded)
+    return Evolution(coordinator, Lineup(seeded), [Lineup(seeded)], seeded)
 
 
 def seeded_lineup(kit: RoleKit, catalog: RoleCatalog, agents: int) -> tuple[int, ...]:
@@ -108,9 +132,12 @@ def from_history(
     for role in seeded_roles:  # they may have been renamed or left out by hand
         if all(role.tiers != known.tiers or role.name != known.name for known in catalog.roles):
             catalog.add_role(role)
+    key = fold(root(seed), _TOP_UP)
+    for number in range(config.generated_role_count - len(coordinator.pool)):
+        coordinator.take_in(sample_role(catalog, fold(key, number), config))
     seeded = seeded_lineup(kit, catalog, agents)
     fitting = [Lineup(one.roles, one.fitness) for one in lineups if len(one.roles) == agents]
-    return Evolution(coordinator, seeded, fitting or [Lineup(seeded)], seeded)
+    return Evolution(coordinator, Lineup(seeded), fitting or [Lineup(seeded)], seeded)
 
 
 def from_snapshot(
@@ -123,8 +150,12 @@ def from_snapshot(
     coordinator.wins, coordinator.hybrids = own["wins"], own["hybrids"]
     coordinator.pool = list(own["pool"])
     coordinator.pending.extend(own["pending"])
-    lineups = [Lineup(**{**one, "roles": tuple(one["roles"])}) for one in own["lineups"]]
-    return Evolution(coordinator, tuple(own["seeded"]), lineups, tuple(own["champion"]))
+    lineups = [_lineup(one) for one in own["lineups"]]
+    return Evolution(coordinator, _lineup(own["reference"]), lineups, tuple(own["champion"]))
+
+
+def _lineup(entry: Mapping[str, Any]) -> Lineup:
+    return Lineup(**{**entry, "roles": tuple(entry["roles"])})
 
 
 def _restored(

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import csv
 import io
+from collections.abc import Mapping
 
 from kinfolk.core.errors import ContractError
 from kinfolk.lineage.family import Family, Member
@@ -14,15 +15,19 @@ from kinfolk.lineage.family import Family, Member
 COLUMNS = ("id", "ancestor_list", "origin_time", "destruction_time", "taxon_label", "cause")
 
 
-def to_csv(family: Family) -> str:
-    """The ALife standard's CSV: `[NONE]` is the ancestor of founders, `inf` the end of the living."""
-    text = io.StringIO()
+def to_csv(family: Family, more: Mapping[str, Mapping[int, str]] | None = None) -> str:
+    """The ALife standard's CSV: `[NONE]` is the ancestor of founders, `inf` the end of the living.
+
+    `more` are further columns by name, each with a text per uid; the standard allows any.
+    """
+    text, further = io.StringIO(), more or {}
     writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(COLUMNS)
+    writer.writerow([*COLUMNS, *further])
     for one in family:
         ancestors = ",".join(str(parent) for parent in one.parents) or "NONE"
         ended = "inf" if one.died is None else str(one.died)
-        writer.writerow([one.uid, f"[{ancestors}]", one.born, ended, one.group, one.cause or ""])
+        facts = [one.uid, f"[{ancestors}]", one.born, ended, one.group, one.cause or ""]
+        writer.writerow([*facts, *(column.get(one.uid, "") for column in further.values())])
     return text.getvalue()
 
 

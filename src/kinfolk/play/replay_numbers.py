@@ -19,13 +19,14 @@ class Numbers:
     def __init__(self, play: Play, world: Viewable) -> None:
         self._play, self._world = play, world
         groups, slots = [g.name for g in world.spec.groups], [s.id for s in play.slots]
-        self._energy = next(
-            (i for i, trait in enumerate(world.scene.traits) if trait.name == "energy"), None
-        )
+        scene = world.scene
+        energies = [i for i, trait in enumerate(scene.traits) if trait.name == "energy"]
+        self._energy = energies[0] if energies else None
+        self._scale = scene.traits[energies[0]].scale if energies else 1.0
         self.names = [
             *(f"population/{name}" for name in groups),
             *(f"mean energy/{name}" for name in groups if self._energy is not None),
-            *world.scene.series,
+            *scene.series,
             *(f"return/{name}" for name in slots),
         ]
         self.frame_is_open = False  # a frame was kept whose choices are not known yet
@@ -48,9 +49,8 @@ class Numbers:
         population = np.bincount(columns.group[alive], minlength=groups)
         found = [*population.tolist()]
         if self._energy is not None:
-            scale = self._world.scene.traits[self._energy].scale
             energy = np.bincount(
-                columns.group[alive], shown.traits[self._energy][alive] / scale, groups
+                columns.group[alive], shown.traits[self._energy][alive] / self._scale, groups
             )
             found += (energy / np.maximum(population, 1)).tolist()
         found += [*shown.series.tolist(), *self._play.tally.returns[0].tolist()]

@@ -24,10 +24,12 @@ from kinfolk.core.settings import plain_value
 from kinfolk.core.spaces import WorldSpec
 from kinfolk.policies.base import Policy
 from kinfolk.store.arrays import read_arrays
+from kinfolk.store.documents import read_text
 from kinfolk.store.policy_file import find_policy, read_policy
 
 _PROBE = "kinfolk.testing.probe.policies"
 _SAVANNA = "kinfolk.policies.savanna"
+_NEURAL = "kinfolk.policies.neural.policy"
 _LINEUPS = "kinfolk.policies.cogsguard.lineups"
 
 POLICIES = Registry(
@@ -41,14 +43,21 @@ POLICIES = Registry(
         ),
         "grazer": Entry(f"{_SAVANNA}.grazer:Grazer", "grazes and flees, in the savanna"),
         "roles": Entry(
-            f"{_LINEUPS}:LineUp", "roles by count, as ?miner=4&scrambler=2, in CogsGuard"
+            "kinfolk.policies.cogsguard.evolving:Roles",
+            "roles by count, as ?miner=4&scrambler=2, in CogsGuard; evolution=1 draws the rest",
         ),
         "smart": Entry(f"{_LINEUPS}:Smart", "changes among the seeded roles of CogsGuard"),
         "role/NAME": Entry(f"{_LINEUPS}:OneRole", "one role for all, such as role/BaseMiner"),
         "behavior/NAME": Entry(
             f"{_LINEUPS}:OneBehavior", "one behaviour for all, such as behavior/explore"
         ),
+        "balance": Entry("kinfolk.policies.balance:Balance", "keeps CartPole's pole up"),
+        "mlp": Entry(f"{_NEURAL}:Mlp", "a net of dense layers, to be trained"),
+        "conv": Entry(f"{_NEURAL}:Conv", "a net of small filters over the window, to be trained"),
+        "gru": Entry(f"{_NEURAL}:Gru", "a net that remembers, to be trained"),
+        "net": Entry(f"{_NEURAL}:Custom", "a torch module of your own: ?module=package.Net"),
         "probe-plain": Entry(f"{_PROBE}.plain:Plain", "a forager in plain Python, for the probe"),
+        "probe-reasoner": Entry(f"{_PROBE}.reasoner:Reasoner", "the forager, telling its reasons"),
         "probe-hoard": Entry(f"{_PROBE}.hoard:Hoard", "100 KB of memory per agent, for the probe"),
         "probe-gru": Entry(f"{_PROBE}.gru:Gru", "a small recurrent net, for the probe"),
         "probe-members": Entry(f"{_PROBE}.members:Members", "a population of nets, for the probe"),
@@ -82,8 +91,9 @@ def resolve(
 ) -> ResolvedPolicy:
     """Read a URI; `settings` are added to its own.
 
-    `weights=FILE` among them names arrays, which are read here and now. A class that is not
-    `trusted` is not imported here, only looked for: importing it runs its code.
+    `weights=FILE` among them names arrays, which are read here and now; so is the text of
+    `history=FILE`. A class that is not `trusted` is not imported here, only looked for: importing
+    it runs its code.
 
     Raises:
         UsageError: It has no known form, names no known policy, or cannot be imported.
@@ -103,8 +113,8 @@ def resolve(
     if scheme == "class":
         return resolve_class(name, asked, trusted)
     if scheme in ("file", "run"):
-        path = Path(unquote(name)) if scheme == "file" else find_policy(unquote(name))
-        kept = read_policy(path)
+        where = unquote(name)
+        kept = read_policy(Path(where) if scheme == "file" else find_policy(where))
         return ResolvedPolicy(kept.class_path, {**kept.settings, **asked}, kept.arrays)
     raise UsageError(f"'{uri}' is not a policy. Write {_FORMS}.")
 
@@ -123,6 +133,8 @@ def resolve_class(path: str, settings: Mapping[str, Any], trusted: bool = True) 
 def _with_weights(path: str, settings: Mapping[str, Any]) -> ResolvedPolicy:
     weights = settings.get("weights")
     others = {key: value for key, value in settings.items() if key != "weights"}
+    if "history" in others:  # the text goes on, not the path: workers may not see the file
+        others["history"] = read_text(Path(str(others["history"])))
     return ResolvedPolicy(path, others, {} if weights is None else read_arrays(Path(str(weights))))
 
 

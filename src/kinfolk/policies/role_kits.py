@@ -30,6 +30,7 @@ class RoleKit:
     catalog: Callable[[], RoleCatalog]  # behaviours in a fixed order, then the seeded roles
     policy: str  # class path: `load` takes role tables, `rows.member` names a row of them
     temple_policy: str  # class path: also, newborns get hybrids, and memory holds `own_tables`
+    lineup_policy: str  # class path: `roles` lists the rows of loaded tables that a team plays
     seeded: tuple[str, ...]  # roles that agents of a seeded team play, one after another
     baseline: str  # the policy to compare with, in words
     baseline_member: int  # the member that stands for it

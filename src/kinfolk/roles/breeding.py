@@ -16,7 +16,7 @@ from kinfolk.roles.operators import mutate_role, recombine_roles, sample_role
 
 _FEWEST_SURVIVORS = 2  # a child needs two different parents
 _TRIES = 8  # to breed something that the pool does not hold yet
-_PARENTS, _CUT, _CHANGE, _SAMPLE = range(4)  # branches of a child's key
+_PARENTS, _CUT, _CHANGE, _SAMPLE, _KIND = range(5)  # branches of a child's key
 
 
 def found_pool(catalog: RoleCatalog, key: int, config: EvolutionConfig) -> list[int]:
@@ -88,15 +88,33 @@ def _new_child(
 def breed(
     catalog: RoleCatalog, survivors: Sequence[int], key: int, config: EvolutionConfig
 ) -> RoleDef:
-    """A child of two different survivors, or the mutation of one: half and half."""
+    """A child of two different survivors, drawn by weight, or of one of them."""
     dice, left = Dice(fold(key, _PARENTS)), list(survivors)
     parents = []
     for _ in range(2):
         chosen = dice.weighted(left, [role_weight(catalog.roles[i]) for i in left])
         left.remove(chosen)
         parents.append(catalog.roles[chosen])
-    if dice.chance(0.5):
-        return mutate_role(catalog, parents[0], fold(key, _CHANGE), config)
-    child = recombine_roles(parents[0], parents[1], fold(key, _CUT), config)
+    return one_child(catalog, parents[0], parents[1], key, config)
+
+
+def child_of(
+    catalog: RoleCatalog, role: RoleDef, mate: RoleDef, key: int, config: EvolutionConfig
+) -> RoleDef:
+    """A child of a role that differs from it, if a few tries give one."""
+    for attempt in range(_TRIES):
+        child = one_child(catalog, role, mate, fold(key, attempt), config)
+        if child.tiers != role.tiers:
+            break
+    return child
+
+
+def one_child(
+    catalog: RoleCatalog, role: RoleDef, mate: RoleDef, key: int, config: EvolutionConfig
+) -> RoleDef:
+    """The mutation of a role, or its child with another: half and half."""
+    if Dice(fold(key, _KIND)).chance(0.5):
+        return mutate_role(catalog, role, fold(key, _CHANGE), config)
+    child = recombine_roles(role, mate, fold(key, _CUT), config)
     changed = mutate_role(catalog, child, fold(key, _CHANGE), config)
     return child if changed.tiers == child.tiers else changed

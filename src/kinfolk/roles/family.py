@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from kinfolk.lineage.family import Family, Member
-from kinfolk.roles.catalog import RoleCatalog
+from kinfolk.roles.history import RoleHistory
 
 
-def role_family(catalog: RoleCatalog) -> Family:
+def role_family(history: RoleHistory) -> Family:
     """Every role that ever was; time counts generations, the group is the role's name."""
     return Family.of(
         Member(
@@ -17,10 +17,10 @@ def role_family(catalog: RoleCatalog) -> Family:
             role.retired,
             None if role.retired is None else "retired",
         )
-        for role in catalog.roles
+        for role in history.roles
     )
 
 
-def operators_of(catalog: RoleCatalog) -> dict[int, str]:
+def operators_of(history: RoleHistory) -> dict[int, str]:
     """By which operator each role was made."""
-    return {role.id: role.origin for role in catalog.roles}
+    return {role.id: role.origin for role in history.roles}

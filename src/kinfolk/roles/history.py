@@ -60,7 +60,7 @@ class LineupEntry(Settings):
     roles: tuple[int, ...] = Field(min_length=1)
     prior: float
     total: float
-    games: int = Field(ge=0)
+    games: float = Field(ge=0)
 
 
 class RoleHistory(Settings):

@@ -56,6 +56,19 @@ class HistoryWriter:
         )
 
 
+def text_of(history: RoleHistory) -> str:
+    """The same text of a history that is at hand as a value."""
+    plain = history.model_dump(mode="json")
+    return _table(
+        **{
+            name: _list([json.dumps(row) for row in value])
+            if isinstance(value, list)
+            else json.dumps(value)
+            for name, value in plain.items()
+        }
+    )
+
+
 def _role_line(role: RoleDef, names: Sequence[str]) -> str:
     tiers = [
         {

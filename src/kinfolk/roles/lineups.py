@@ -1,8 +1,4 @@
-"""Line-ups: which mix of roles wins. They are evolved beside the roles they are made of.
-
-A line-up is judged by its advantage over a frozen one on the same episodes: the luck of a map
-falls on both, and the advantage means the same in every generation.
-"""
+"""Line-ups: which mix of roles wins. They are evolved beside the roles they are made of."""
 
 from __future__ import annotations
 
@@ -13,8 +9,11 @@ from kinfolk.core.keys import fold
 from kinfolk.roles.catalog import RoleCatalog
 from kinfolk.roles.dice import Dice
 
-# A child counts as good as its parent until it has played: this many games of that.
-PRIOR_GAMES = 8
+# How many games of what is expected of it count beside a line-up's own. About the variance of a
+# game (18 million, in CogsGuard) over that between line-ups (some millions): see docs/roles.md.
+PRIOR_GAMES = 6
+# What a game counts after each further generation: opponents change, and luck is forgotten.
+FADING = 0.9
 
 
 @dataclass(frozen=True)
@@ -22,25 +21,29 @@ class Lineup:
     """One role id per agent of a team, lowest first, and what came of it."""
 
     roles: tuple[int, ...]
-    prior: float = 0.0  # what its parent was worth
-    total: float = 0.0  # the advantage of all its games, added up
-    games: int = 0
+    prior: float = 0.0  # what was expected of it
+    total: float = 0.0  # what it held, or was ahead by, in all its games; older ones count less
+    games: float = 0.0
 
     @property
     def fitness(self) -> float:
-        """The mean advantage per game, drawn towards its parent's while games are few.
+        """The mean per game, drawn towards what was expected while games are few.
 
-        Of many children the luckiest looks best; the prior takes that back.
+        Of many children the luckiest looks best; the expectation takes that back.
         """
         return (self.prior * PRIOR_GAMES + self.total) / (PRIOR_GAMES + self.games)
 
-    def played(self, advantages: Sequence[float]) -> Lineup:
+    def played(self, margins: Sequence[float]) -> Lineup:
         """The line-up after some more games."""
-        return replace(self, total=self.total + sum(advantages), games=self.games + len(advantages))
+        return replace(
+            self,
+            total=self.total * FADING + sum(margins),
+            games=self.games * FADING + len(margins),
+        )
 
-    def child(self, roles: Sequence[int]) -> Lineup:
-        """Another line-up, expected to be as good as this one."""
-        return Lineup(tuple(sorted(roles)), prior=self.fitness)
+    def of(self, roles: Sequence[int]) -> Lineup:
+        """A child with these roles. Nothing is expected of it yet."""
+        return Lineup(tuple(sorted(roles)))
 
 
 def best_first(lineups: Sequence[Lineup]) -> list[Lineup]:
@@ -59,14 +62,14 @@ def with_newborn(catalog: RoleCatalog, lineup: Lineup, role_id: int, key: int) -
     places = [at for at, seat in enumerate(seats) if seat == leaving]
     if dice.chance(0.5):
         places = places[:1]
-    return lineup.child([role_id if at in places else seat for at, seat in enumerate(seats)])
+    return lineup.of([role_id if at in places else seat for at, seat in enumerate(seats)])
 
 
 def with_one_changed(lineup: Lineup, role_id: int, key: int) -> Lineup:
     """Another role for one agent."""
     seats, place = list(lineup.roles), Dice(key).below(len(lineup.roles))
     seats[place] = role_id
-    return lineup.child(seats)
+    return lineup.of(seats)
 
 
 def shifted(lineup: Lineup, key: int) -> Lineup:
@@ -78,4 +81,4 @@ def crossed(one: Lineup, other: Lineup, key: int) -> Lineup:
     """Each agent's role from either of two line-ups."""
     dice = Dice(key)
     pairs = zip(one.roles, other.roles, strict=True)
-    return one.child([mine if dice.chance(0.5) else theirs for mine, theirs in pairs])
+    return one.of([mine if dice.chance(0.5) else theirs for mine, theirs in pairs])

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
+from dataclasses import replace
 
 from kinfolk.core.keys import fold
-from kinfolk.roles.catalog import RoleCatalog
+from kinfolk.roles.breeding import child_of
+from kinfolk.roles.coordinator import EvolutionaryRoleCoordinator
 from kinfolk.roles.dice import Dice
 from kinfolk.roles.lineups import (
     Lineup,
@@ -18,61 +20,77 @@ from kinfolk.roles.lineups import (
 
 _TRIES = 6  # to find a mix that is not there yet
 _HOW, _CHANGE, _DRAW = range(3)  # branches of a child's key
+# How a child comes about, and how often. A newborn of the pool is tried if one waits.
+_WAYS = {"newborn": 3.0, "variant": 3.0, "shift": 3.0, "cross": 1.5, "draw": 1.0}
 
 
 def next_lineups(
-    catalog: RoleCatalog,
+    coordinator: EvolutionaryRoleCoordinator,
     lineups: Sequence[Lineup],
     size: int,
     survivors: int,
     newborns: Sequence[int],
-    draw_role: Callable[[int], int],
+    breed: bool,
     key: int,
 ) -> list[Lineup]:
     """The best `survivors` and, up to `size`, children of theirs.
 
+    Of a child the mean of the survivors is expected. Roles that are bred for it enter the pool.
+
     Args:
-        catalog: Where the roles are.
+        coordinator: Whose roles they are.
         lineups: Those that have played.
         size: How many there shall be.
         survivors: How many stay.
-        newborns: Ids of roles that nobody has played yet; each is tried, the first ones first.
-        draw_role: A role from the pool, by a key.
+        newborns: Ids of roles that nobody has played yet, to be tried in this order.
+        breed: Whether roles may be bred for line-ups.
         key: Where all chance comes from.
     """
     kept = best_first(lineups)[:survivors]
+    expected = sum(lineup.fitness for lineup in kept) / len(kept)
     made, waiting = list(kept), list(newborns)
     for number in range(size - len(kept)):
-        newborn = waiting.pop(0) if waiting else None
         known = {lineup.roles for lineup in made}
         for attempt in range(_TRIES):
-            own = fold(fold(key, number), attempt)
-            child = _child(catalog, kept, newborn, draw_role, own)
+            child = _child(coordinator, kept, waiting, breed, fold(fold(key, number), attempt))
             if child.roles not in known:
                 break
-        made.append(child)
+        waiting = [role for role in waiting if role not in child.roles]
+        made.append(replace(child, prior=expected))
     return made
 
 
 def _child(
-    catalog: RoleCatalog,
+    coordinator: EvolutionaryRoleCoordinator,
     kept: Sequence[Lineup],
-    newborn: int | None,
-    draw_role: Callable[[int], int],
+    waiting: Sequence[int],
+    breed: bool,
     key: int,
 ) -> Lineup:
-    dice, change = Dice(fold(key, _HOW)), fold(key, _CHANGE)
+    dice, change, draw = Dice(fold(key, _HOW)), fold(key, _CHANGE), fold(key, _DRAW)
+    possible = {"newborn": bool(waiting), "variant": breed}
+    ways = [way for way in _WAYS if possible.get(way, True)]
+    way = dice.weighted(ways, [_WAYS[one] for one in ways])
     # The best has twice the weight of the second, and so on.
     parent = dice.weighted(kept, [0.5**rank for rank in range(len(kept))])
-    if newborn is not None:
-        parents = set(catalog.roles[newborn].parents)
-        if parents and not parents & set(parent.roles):
-            related = [lineup for lineup in kept if parents & set(lineup.roles)]
-            parent = related[0] if related else parent
-        return with_newborn(catalog, parent, newborn, change)
-    kind = dice.below(3)
-    if kind == 0:
-        return with_one_changed(parent, draw_role(fold(key, _DRAW)), change)
-    if kind == 1 or len(kept) < 2:
-        return shifted(parent, change)
-    return crossed(parent, dice.choice(kept), change)
+    if way == "newborn":
+        return with_newborn(coordinator.catalog, parent, waiting[0], change)
+    if way == "variant":
+        return _variant(coordinator, parent, change, draw)
+    if way == "draw":
+        return with_one_changed(parent, coordinator.draw_role(draw), change)
+    if way == "cross" and len(kept) > 1:
+        return crossed(parent, dice.choice(kept), change)
+    return shifted(parent, change)
+
+
+def _variant(
+    coordinator: EvolutionaryRoleCoordinator, parent: Lineup, key: int, draw: int
+) -> Lineup:
+    """A child of one of its own roles, in its place: also of crafts that score little themselves."""
+    catalog = coordinator.catalog
+    role = catalog.roles[Dice(key).choice(parent.roles)]
+    others = [i for i in {*coordinator.pool, *parent.roles} if i != role.id]
+    mate = catalog.roles[Dice(draw).choice(sorted(others))]
+    made = coordinator.take_in(child_of(catalog, role, mate, key, coordinator.config))
+    return with_newborn(catalog, parent, made.id, draw)

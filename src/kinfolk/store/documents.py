@@ -88,12 +88,11 @@ def read_text(path: Path) -> str:
         raise DamagedRunError(f"{path} is damaged at line {line}: it is not text.") from None
 
 
-def write_kept(path: Path, text: str, kept: int) -> None:
-    """Write a document; what it replaces is kept as `NAME.1.SUFFIX`, up to `kept` of them.
+def write_kept(path: Path, data: bytes, kept: int) -> None:
+    """Write a file; what it replaces is kept as `NAME.1.SUFFIX`, up to `kept` of them.
 
-    Whenever this is interrupted, the document is whole: the old one or the new one.
+    Whenever this is interrupted, the file is whole: the old one or the new one.
     """
-    data = text.encode()
     if path.exists() and kept > 0:
         earlier = read_bytes(path)
         if earlier == data:

@@ -26,7 +26,6 @@ from kinfolk.store.journal import PACKED, PLAIN, read_events
 FORMAT = 1
 KEPT_CHECKPOINTS = 3
 TIMINGS = "timings.jsonl"
-KEPT_DOCUMENTS = 3  # earlier versions of each
 LOCK_PATIENCE = 0.5  # seconds; whoever looks at `status` holds the lock for a moment
 
 
@@ -63,6 +62,22 @@ class Run:
     def checkpoints(self) -> list[Path]:
         """Checkpoint files, oldest first."""
         return sorted((self.folder / "checkpoints").glob("*.safetensors"))
+
+    def drop_damaged_checkpoints(self) -> list[str]:
+        """Remove the last checkpoints as far as they are damaged, so that the one before is used.
+
+        Only when asked: what came after the one before is lost.
+        """
+        dropped: list[str] = []
+        for path in reversed(self.checkpoints()):
+            try:
+                load_snapshot(path)
+                break
+            except DamagedRunError:
+                dropped.append(path.name)
+                with saying(f"{path} could not be removed"):
+                    path.unlink()
+        return dropped
 
     def start(self) -> Snapshot | None:
         """Lock the run for writing and cut it back to its last checkpoint.
@@ -119,9 +134,6 @@ class Run:
     def checkpoint(self, snapshot: Snapshot) -> None:
         """Write a snapshot; a run resumed from it repeats nothing and skips nothing."""
         file = self._writing()
-        # Documents first: after the checkpoint nobody would write those of this moment again.
-        for name, text in snapshot.documents.items():
-            write_kept(self.folder / name, text, KEPT_DOCUMENTS)
         with saying(f"{self.folder / PLAIN} could not be written", "The run can be resumed."):
             os.fsync(file.fileno())
             size = os.fstat(file.fileno()).st_size
@@ -138,7 +150,7 @@ class Run:
         if not path.resolve().is_relative_to(self.folder.resolve()):
             raise StoreError(f"An artefact must lie in its run; '{piece.name}' does not.")
         if not piece.more:
-            write_atomic(path, piece.data)
+            write_kept(path, piece.data, piece.kept)
             return
         with (
             saying(f"{path} could not be written", "The run can be resumed."),

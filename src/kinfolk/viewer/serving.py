@@ -9,6 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import uvicorn
+from starlette.types import ASGIApp
 
 from kinfolk.core.errors import UsageError
 from kinfolk.viewer.guard import LOOPBACK
@@ -49,13 +50,17 @@ def serve(root: Path, host: str, port: int, ready: Callable[[str], None]) -> Non
     token = None if is_local else secrets.token_urlsafe(18)
     hosts = LOOPBACK if is_local else (*LOOPBACK, host, socket.gethostname(), *_own_addresses(host))
     app = make_app(Library(root), hosts, token)
-    config = uvicorn.Config(
+    name = f"[{host}]" if ":" in host else host
+    ready(f"http://{name}:{port}/" + (f"?token={token}" if token else ""))
+    uvicorn.Server(config_of(app)).run(sockets=[waiting])
+
+
+def config_of(app: ASGIApp) -> uvicorn.Config:
+    """How the server runs: quietly, and over soon when it is told to end."""
+    return uvicorn.Config(
         app, log_level="warning", lifespan="off", ws="websockets-sansio", server_header=False,
         timeout_graceful_shutdown=1,
     )  # fmt: skip
-    name = f"[{host}]" if ":" in host else host
-    ready(f"http://{name}:{port}/" + (f"?token={token}" if token else ""))
-    uvicorn.Server(config).run(sockets=[waiting])
 
 
 def _own_addresses(host: str) -> list[str]:

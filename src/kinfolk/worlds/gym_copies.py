@@ -51,7 +51,7 @@ def pack(env: gymnasium.Env[Any, Any]) -> bytes:
 
 def unpack(env: gymnasium.Env[Any, Any], data: bytes) -> None:
     """Give a task the state that `pack` wrote of another of the same kind."""
-    for layer, kept in zip(_each(env), json.loads(data), strict=True):
+    for layer, kept in zip(_each(env), json.loads(data.rstrip(b"\0")), strict=True):
         for name, value in kept.items():
             if isinstance(value, dict) and "generator" in value:
                 generator = np.random.Generator(np.random.PCG64())
@@ -62,9 +62,9 @@ def unpack(env: gymnasium.Env[Any, Any], data: bytes) -> None:
 
 
 def to_rows(packed: list[bytes]) -> AnyArray:
-    """Bytes as rows of one array, filled up with blanks."""
+    """Bytes as rows of one array, filled up with zeros."""
     width = max(map(len, packed))
-    return np.array([np.frombuffer(one.ljust(width), dtype=np.uint8) for one in packed])
+    return np.array([np.frombuffer(one.ljust(width, b"\0"), dtype=np.uint8) for one in packed])
 
 
 def _each(env: Any) -> Iterator[Any]:
@@ -84,7 +84,8 @@ def _told(env: Any, name: str, value: Any) -> Any:
         return {"generator": value.bit_generator.state}
     if isinstance(value, np.generic | np.ndarray):
         array = np.asarray(value)
-        return {"array": array.ravel().tolist(), "shape": array.shape, "dtype": array.dtype.str,
+        plain = array.astype(str) if array.dtype.kind == "S" else array  # letters of a map
+        return {"array": plain.ravel().tolist(), "shape": array.shape, "dtype": array.dtype.str,
                 "scalar": isinstance(value, np.generic)}  # fmt: skip
     if isinstance(value, list | tuple):
         return {type(value).__name__: [_told(env, name, part) for part in value]}

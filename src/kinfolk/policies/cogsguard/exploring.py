@@ -11,6 +11,7 @@ from kinfolk.core.keys import below
 from kinfolk.policies.cogsguard.knowledge import (
     A_WHILE,
     MOST_JUNCTIONS,
+    RADIUS,
     SEARCH_BOUND,
     SHIFT,
     STRIDE,
@@ -213,11 +214,22 @@ def patrol(m: Mind, at: int) -> int:
     return move
 
 
+@inline
+def is_done(m: Mind, at: int, goal: int) -> bool:
+    """Whether a goal has nothing more to show.
+
+    What lies behind a frontier comes into view with the first step towards it. Going on for half
+    a window shows as much, and spares a search at every step.
+    """
+    near = apart(m, m.notes[at, CELL], goal) <= m.rules[RADIUS] // 2
+    return near and not is_frontier(m, at, goal)
+
+
 def explore(m: Mind, at: int, mode: int, _unused: int) -> int:
     """The move towards the frontier that fits `mode`; with none in reach, patrol."""
     notes = m.notes
     goal = int(notes[at, FRONTIER])
-    if goal == 0 or notes[at, FRONTIER_MODE] != mode or not is_frontier(m, at, goal):
+    if goal == 0 or notes[at, FRONTIER_MODE] != mode or is_done(m, at, goal):
         goal = 0
         closed = notes[at, CLOSED_VERSION] == notes[at, VERSION]
         if not closed and notes[at, CLOCK] >= notes[at, CLOSED_UNTIL]:

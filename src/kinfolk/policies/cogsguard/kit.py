@@ -40,6 +40,7 @@ KIT = RoleKit(
     catalog=cogs_catalog,
     policy="kinfolk.policies.cogsguard.roles:RolePolicy",
     temple_policy="kinfolk.policies.cogsguard.temple:TempleRoles",
+    lineup_policy="kinfolk.policies.cogsguard.lineups:FixedLineUp",
     # Of eight agents: three miners, two aligners, two scramblers, one scout.
     seeded=(
         "BaseMiner",
@@ -54,8 +55,9 @@ KIT = RoleKit(
     baseline="kin://smart",
     baseline_member=SMART,
     measure="junction-ticks",
-    # In hearts: forty elements make one, and one is spent on each junction won or broken.
-    worth={"held_ticks": 1 / 100, "scrambled": 1.0, "deposited": 1 / 40, "hearts_made": 1 / 4},
+    # In hearts: forty elements make one; an aligned junction is held for some 250 ticks; breaking
+    # the clips' hold is worth several, since whatever they hold grows.
+    worth={"held_ticks": 1 / 250, "scrambled": 3.0, "deposited": 1 / 40, "hearts_made": 1 / 4},
     rows=rows,
     founders=founders,
     held=held,

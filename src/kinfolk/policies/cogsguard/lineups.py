@@ -11,7 +11,7 @@ from kinfolk.core.arrays import Ints
 from kinfolk.core.errors import SettingsError, require, suggestion
 from kinfolk.core.spaces import WorldSpec
 from kinfolk.policies.base import Memory, Rows
-from kinfolk.policies.cogsguard.catalog import ROLES, cogs_catalog
+from kinfolk.policies.cogsguard.catalog import ROLES, catalog_of
 from kinfolk.policies.cogsguard.knowledge import AGENTS, Tuning
 from kinfolk.policies.cogsguard.roles import RolePolicy
 from kinfolk.policies.cogsguard.smart import SMART
@@ -19,7 +19,7 @@ from kinfolk.roles.catalog import RoleCatalog
 from kinfolk.roles.materialise import role_tables
 from kinfolk.roles.model import RoleDef, RoleTier
 
-_SHORT = {name.removeprefix("Base").lower(): name for name, _ in ROLES}
+_SHORT = {name.removeprefix("Base").lower(): name for name in ROLES}
 
 
 class FixedLineUp(RolePolicy):
@@ -33,7 +33,7 @@ class FixedLineUp(RolePolicy):
         self,
         spec: WorldSpec,
         roles: list[int],
-        catalog: RoleCatalog | None = None,
+        catalog: RoleCatalog | str | None = None,
         **tuning: Any,
     ) -> None:
         super().__init__(spec, catalog, **tuning)
@@ -64,8 +64,10 @@ class LineUp(FixedLineUp):
         given: Counts by role name (`miner` stands for BaseMiner), and settings of `Tuning`.
     """
 
-    def __init__(self, spec: WorldSpec, catalog: RoleCatalog | None = None, **given: Any) -> None:
-        known = cogs_catalog() if catalog is None else catalog
+    def __init__(
+        self, spec: WorldSpec, catalog: RoleCatalog | str | None = None, **given: Any
+    ) -> None:
+        known = catalog_of(catalog)
         tuning = {name: given.pop(name) for name in list(given) if name in Tuning.model_fields}
         super().__init__(spec, counted_roles(known, given), known, **tuning)
 
@@ -81,9 +83,9 @@ class OneRole(FixedLineUp):
     """`kin://role/BaseMiner`: everybody plays one role."""
 
     def __init__(
-        self, spec: WorldSpec, name: str, catalog: RoleCatalog | None = None, **tuning: Any
+        self, spec: WorldSpec, name: str, catalog: RoleCatalog | str | None = None, **tuning: Any
     ) -> None:
-        known = cogs_catalog() if catalog is None else catalog
+        known = catalog_of(catalog)
         role = known.role(_SHORT.get(name, name)).id
         agents = dict(spec.rules).get("agents", 0)
         super().__init__(spec, [role] * agents, known, **tuning)
@@ -93,9 +95,9 @@ class OneBehavior(FixedLineUp):
     """`kin://behavior/explore`: everybody does one thing, and nothing when that cannot be."""
 
     def __init__(
-        self, spec: WorldSpec, name: str, catalog: RoleCatalog | None = None, **tuning: Any
+        self, spec: WorldSpec, name: str, catalog: RoleCatalog | str | None = None, **tuning: Any
     ) -> None:
-        known = cogs_catalog() if catalog is None else catalog
+        known = catalog_of(catalog)
         role = RoleDef((RoleTier((known.behavior_id(name),)),), name=name)
         agents = dict(spec.rules).get("agents", 0)
         super().__init__(spec, [0] * agents, known, **tuning)

@@ -38,7 +38,7 @@ TO_FRIENDLY = -1  # instead of a goal: the nearest cell of a friendly area
 _STAMP, _BACK, _QUEUE = range(3)  # rows of the scratch
 _NEARBY = 3  # cells: agents farther away are no obstacles
 _BACK_OFF = 12  # ticks before a search that failed is made again
-_PATIENCE = 2  # moves that led nowhere before a way around is looked for
+_PATIENCE = 3  # moves that led nowhere before stepping aside
 
 
 @inline
@@ -208,6 +208,8 @@ def walk(m: Mind, at: int, goal: int, flags: int) -> int:
         notes[at, BLOCKED] += 1
     if is_taken(m, at, to):
         notes[at, BLOCKED] += 1
+        if notes[at, BLOCKED] == 1:
+            return WAIT  # the other one may be about to leave
         if notes[at, BLOCKED] > _PATIENCE and below(notes[at, KEY], 1, 2) == 0:
             return sidestep(m, at)
         if way(m, at, goal, flags | AVOID_AGENTS) == CANNOT:

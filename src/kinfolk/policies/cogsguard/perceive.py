@@ -166,6 +166,10 @@ def learn(m: Mind, at: int, cell: int, word: int) -> None:
         number = add_object(m, at, cell, kind, owner)
     elif HUB <= kind < JUNCTION:
         note_building(m, at, cell, kind, owner)
+    if word & ENEMY_AREA != 0:
+        m.notes[at, ENEMY_AT] = cell
+    elif cell == m.notes[at, ENEMY_AT]:
+        m.notes[at, ENEMY_AT] = 0
     m.cells[at, cell] = number << OBJECT_SHIFT | word
 
 
@@ -181,22 +185,27 @@ def meet(m: Mind, at: int, cell: int, word: int) -> None:
 
 @inline
 def look(m: Mind, at: int, words: Words, i: int) -> None:
-    """Go over the window, cell by cell."""
-    cells, stride, radius, clock = m.cells, m.rules[STRIDE], m.rules[RADIUS], m.notes[at, CLOCK]
+    """Go over the window, cell by cell; most are as they were, and that is told by one comparison.
+
+    Indices are cast to uint64: those cannot count from the end, which spares a check.
+    """
+    cells, seen = m.cells.reshape(-1), words.reshape(-1)
+    stride, radius, clock = m.rules[STRIDE], m.rules[RADIUS], m.notes[at, CLOCK]
     side, corner = 2 * radius + 1, m.notes[at, CELL] - radius * stride - radius
+    first, own = i * words.shape[1], at * m.cells.shape[1]
     for y in range(side):
         for x in range(side):
-            word, cell = int(words[i, y * side + x]), corner + y * stride + x
+            word, cell = int(seen[np.uint64(first + y * side + x)]), corner + y * stride + x
+            if int(cells[np.uint64(own + cell)]) == word | KNOWN:
+                continue
             if word & KIND_MASK == AGENT:
                 meet(m, at, cell, word)
                 word &= AREA_MASK
-            word |= KNOWN
-            if int(cells[at, cell]) & WORD != word:
-                learn(m, at, cell, word)
-            if cells[at, cell] >= 1 << OBJECT_SHIFT:
-                m.objects[at, (cells[at, cell] >> OBJECT_SHIFT) - 1, SEEN] = clock
-            if word & ENEMY_AREA != 0:
-                m.notes[at, ENEMY_AT] = cell
+            if int(cells[np.uint64(own + cell)]) & WORD != word | KNOWN:
+                learn(m, at, cell, word | KNOWN)
+            number = int(cells[np.uint64(own + cell)]) >> OBJECT_SHIFT
+            if number > 0:
+                m.objects[at, number - 1, SEEN] = clock
 
 
 @lean_kernel

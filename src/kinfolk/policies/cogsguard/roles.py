@@ -14,7 +14,8 @@ from kinfolk.core.settings import read
 from kinfolk.core.spaces import WorldSpec
 from kinfolk.policies.base import Cell, Memory, MemoryLayout, Rows, allocate
 from kinfolk.policies.cogsguard.aims import aim
-from kinfolk.policies.cogsguard.catalog import cogs_catalog, is_compiled
+from kinfolk.policies.cogsguard.catalog import catalog_of, cogs_catalog, is_compiled
+from kinfolk.policies.cogsguard.explaining import nothing_told, reasons_of, told
 from kinfolk.policies.cogsguard.exploring import explore
 from kinfolk.policies.cogsguard.homing import homewards
 from kinfolk.policies.cogsguard.knowledge import (
@@ -31,6 +32,7 @@ from kinfolk.policies.cogsguard.paths import find_way, walk
 from kinfolk.policies.cogsguard.perceive import perceive
 from kinfolk.policies.cogsguard.plain import ask_plainly
 from kinfolk.policies.cogsguard.smart import follow_callings
+from kinfolk.policies.reasons import Reasons, Why
 from kinfolk.policies.simple import Reactive
 from kinfolk.roles.catalog import RoleCatalog
 from kinfolk.roles.execution import Seats, Table, new_round, run, run_options
@@ -53,19 +55,21 @@ class RolePolicy(Reactive):
 
     Args:
         spec: The face of CogsGuard.
-        catalog: Behaviours, and the roles that make the tables until `load` brings others.
+        catalog: Behaviours, and the roles that make the tables until `load` brings others; or
+            the import path of a function that makes such a catalogue.
         tuning: Settings of `knowledge.Tuning`.
     """
 
-    def __init__(self, spec: WorldSpec, catalog: RoleCatalog | None = None, **tuning: Any) -> None:
-        self.catalog = cogs_catalog() if catalog is None else catalog
+    def __init__(
+        self, spec: WorldSpec, catalog: RoleCatalog | str | None = None, **tuning: Any
+    ) -> None:
+        self.catalog = catalog_of(catalog)
         self.rules = rules_row(spec, read(Tuning, tuning))
         self._scratch = scratch_for(self.rules)
         self.tables = role_tables(self.catalog.roles)
         self._vibes: dict[bytes, int] = {}
-        self.explain = False  # keep `trace` and `programs` of the last question
-        self.trace: AnyArray = np.zeros((0, MOST_BEHAVIORS), dtype=np.int16)
-        self.programs: AnyArray = self.trace
+        self._explains = False
+        self._told = nothing_told()
         self._compile(spec)
 
     @classmethod
@@ -150,7 +154,7 @@ class RolePolicy(Reactive):
         seats = Seats(memory["program"], memory["active"], memory["held"])
         perceive(mind, fit.view(np.uint16), fit.view(np.float32), rows.place, keys)
         follow_callings(mind, seats, rows.place, memory["role"], memory["vibe"], self._callings)
-        asked = new_round(rows.place, self.explain)
+        asked = new_round(rows.place, self._explains)
         run(
             self._table,
             seats,
@@ -158,9 +162,25 @@ class RolePolicy(Reactive):
             asked,
             lambda b, h, i: self._plainly(mind, asked.place, b, h, i),
         )
-        if self.explain:
-            self.trace, self.programs = asked.trace, memory["program"][rows.place]
+        if self._explains:
+            roles = len(self.tables.behaviors)
+            self._told = told(asked.trace, memory["program"], memory["role"], rows.place, roles)
         self._actions = np.stack([asked.action, memory["vibe"][rows.place]], axis=1)
+
+    @property
+    def reasons(self) -> Reasons:
+        """The behaviours, what can come of each, and the roles by name where they have one."""
+        named = len(self.tables.behaviors) == len(self.catalog.roles)
+        roles = tuple(role.name for role in self.catalog.roles) if named else ()
+        return reasons_of([one.name for one in self.catalog.behaviors], roles)
+
+    def explain(self, on: bool) -> None:
+        """Keep the reasons of the last question from now on, or stop; free when off."""
+        self._explains, self._told = on, nothing_told()
+
+    def why(self) -> Why:
+        """Which behaviour of each row acted in the last question, and what kept those above it."""
+        return self._told
 
     def _plainly(self, mind: Mind, place: Ints, behavior: int, hook: int, i: int) -> int:
         return ask_plainly(self.catalog.behaviors[behavior], hook, mind, int(place[i]))

@@ -99,7 +99,7 @@ def influence_needed(m: Mind, at: int) -> int:
     notes = m.notes
     cell = int(notes[at, ALIGN_AIM])
     least = int(m.rules[ALIGN_INFLUENCE])
-    if cell == 0:
+    if cell == 0 or least == 0:
         return least
     if is_friendly(m, at, notes[at, CELL]):
         ticks = ticks_for(m, at, notes[at, NEED], energy_limit(m, notes[at, GEAR]))

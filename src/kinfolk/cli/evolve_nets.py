@@ -1,0 +1,185 @@
+"""`kinfolk evolve nets`."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from kinfolk.cli.evolve_nets_show import print_map, print_progress, print_result
+from kinfolk.cli.folders import fresh_folder
+from kinfolk.cli.show import JsonOption, print_json, progress
+from kinfolk.cli.slots import SetOption, pairs
+from kinfolk.core.errors import SettingsError, UsageError
+
+
+def nets(
+    task: Annotated[str | None, typer.Option(help="A world, or gym:ID [gym:CartPole-v1].")] = None,
+    preset: Annotated[str | None, typer.Option(help="See `kinfolk presets`.")] = None,
+    rule: SetOption = [],  # noqa: B006, typer copies it
+    net: Annotated[str | None, typer.Option(help="feedforward, recurrent or dynamic.")] = None,
+    hidden: Annotated[
+        str | None, typer.Option(help="Sizes of hidden layers: 16, or 32,32, or none.")
+    ] = None,
+    head: Annotated[
+        str | None, typer.Option(help="argmax, softmax_sample, tanh or raw [argmax].")
+    ] = None,
+    zero_init: Annotated[bool, typer.Option("--zero-init", help="Begin with all zero.")] = False,
+    algorithm: Annotated[
+        str | None, typer.Option(help="ga, cma, sep-cma, openai-es or lm-ma [ga].")
+    ] = None,
+    population: Annotated[int | None, typer.Option(help="Members [64].")] = None,
+    generations: Annotated[int | None, typer.Option(help="At most so many [100].")] = None,
+    evaluations: Annotated[int | None, typer.Option(help="Stop after so many members.")] = None,
+    sigma: Annotated[float | None, typer.Option(help="Step of a mutation [0.01 for ga].")] = None,
+    self_adaptive: Annotated[
+        bool, typer.Option("--self-adaptive", help="A sigma per weight.")
+    ] = False,
+    learning_rate: Annotated[float | None, typer.Option(help="Of openai-es [0.1].")] = None,
+    selection: Annotated[str | None, typer.Option(help="truncation or tournament.")] = None,
+    elites: Annotated[int | None, typer.Option(help="The best live on unchanged [0].")] = None,
+    inherit: Annotated[
+        str | None, typer.Option(help="Of env, mem, fit, with commas between.")
+    ] = None,
+    matches: Annotated[int | None, typer.Option(help="Episodes of a member [1].")] = None,
+    steps: Annotated[int | None, typer.Option(help="Ticks of a match [whole episodes].")] = None,
+    fitness: Annotated[
+        list[str],
+        typer.Option(help="POPULATION=return, per_life, life or counter:NAME [return]."),
+    ] = [],  # noqa: B006
+    fixed: Annotated[list[str], typer.Option(help="GROUP=URI: who does not evolve.")] = [],  # noqa: B006
+    rival: Annotated[
+        list[str], typer.Option(help="GROUP=URI: against whom the others are held out.")
+    ] = [],  # noqa: B006
+    roles: Annotated[int | None, typer.Option(help="Populations dealt among a team.")] = None,
+    imitate: Annotated[
+        str | None, typer.Option(help="URI, or a file of x and actions, to be like.")
+    ] = None,
+    adversarial: Annotated[
+        str | None, typer.Option(help="URI to pass for; members judge each other.")
+    ] = None,
+    archive: Annotated[
+        str | None,
+        typer.Option(help="Map of behaviours: NAME=LOW..HIGH[xCELLS], one or two with a comma."),
+    ] = None,
+    held_out: Annotated[int | None, typer.Option(help="Unseen episodes [100].")] = None,
+    held_out_every: Annotated[int | None, typer.Option(help="Generations between.")] = None,
+    goal: Annotated[float | None, typer.Option(help="Stop when reached; exit 1 if not.")] = None,
+    goal_of: Annotated[str | None, typer.Option(help="elite, centre or mean [elite].")] = None,
+    drop_calibration: Annotated[
+        bool, typer.Option("--drop-calibration", help="Dynamic nets forget; for comparison.")
+    ] = False,
+    seed: Annotated[int | None, typer.Option(help="Where all chance comes from [0].")] = None,
+    engine: Annotated[str, typer.Option(help="local or processes.")] = "local",
+    jobs: Annotated[int, typer.Option(help="Tasks at once.")] = 2,
+    chunk: Annotated[int | None, typer.Option(help="Members of a task [32].")] = None,
+    config: Annotated[Path | None, typer.Option(help="Settings from a .toml or .json.")] = None,
+    out: Annotated[Path | None, typer.Option(help="Folder for the run.")] = None,
+    resume: Annotated[Path | None, typer.Option(help="Go on with this run.")] = None,
+    json: JsonOption = False,
+) -> None:
+    """Evolve nets in a world, on a Gymnasium task, or to be like another policy."""
+    from kinfolk.core.settings import from_flags
+
+    flags = {
+        "task": task, "preset": preset, "world_settings": from_flags(rule) or None, "net": net,
+        "hidden": _sizes(hidden), "head": head, "zero_init": zero_init or None,
+        "algorithm": algorithm, "population": population, "generations": generations,
+        "evaluations": evaluations, "sigma": sigma, "self_adaptive": self_adaptive or None,
+        "learning_rate": learning_rate, "selection": selection, "elites": elites,
+        "inherit": inherit.split(",") if inherit else None, "matches": matches, "steps": steps,
+        "fitness": pairs("--fitness", fitness) or None, "fixed": pairs("--fixed", fixed) or None,
+        "rivals": pairs("--rival", rival) or None, "roles": roles, "imitate": imitate,
+        "adversarial": adversarial, "archive": _axes(archive), "held_out": held_out,
+        "held_out_every": held_out_every, "goal": goal, "goal_of": goal_of,
+        "keep_calibration": False if drop_calibration else None, "seed": seed, "chunk": chunk,
+    }  # fmt: skip
+    given = {name: value for name, value in flags.items() if value is not None}
+    if resume is not None and (given or config or out):
+        raise UsageError("--resume goes on with the run's own settings; give no others with it.")
+    reached = _run(given, config, out, resume, engine, jobs, json)
+    if reached is False:
+        raise typer.Exit(1)
+
+
+def _run(
+    given: dict[str, Any],
+    config: Path | None,
+    out: Path | None,
+    resume: Path | None,
+    engine: str,
+    jobs: int,
+    json: bool,
+) -> bool | None:
+    """Run the job into its folder, and show what came of it; whether its goal was reached."""
+    from kinfolk.core.settings import merged, read
+    from kinfolk.engines import make_engine
+    from kinfolk.jobs.evolve_nets import evolve_nets
+    from kinfolk.jobs.evolve_nets_settings import EvolveNets
+    from kinfolk.jobs.nets_state import new_lab
+    from kinfolk.store.files import read_settings
+    from kinfolk.store.keep import keep
+    from kinfolk.store.run import create, open_run
+
+    if resume is not None:
+        run = open_run(resume)
+        settings = read(EvolveNets, run.about["settings"])
+    else:
+        settings = read(EvolveNets, merged(read_settings(config) if config else {}, given))
+        new_lab(settings)  # what is wrong is said before a folder is made
+        run = create(out or fresh_folder("nets"), "evolve_nets", settings.model_dump())
+    if run.status != "done":
+        workers = make_engine(engine, jobs)
+        try:
+            with progress("Generations", settings.generations) as tell:
+                for event in keep(run, lambda snapshot: evolve_nets(settings, workers, snapshot)):
+                    print_progress(event.to_dict(), tell)
+        except KeyboardInterrupt:
+            print(
+                f"Stopped; go on with: kinfolk evolve nets --resume {run.folder}", file=sys.stderr
+            )
+            raise
+        finally:
+            workers.close()
+    events = list(run.events())
+    if json:
+        print_json(
+            {"run": str(run.folder), "settings": settings.model_dump(), "summary": events[-1]}
+        )
+    else:
+        print_result(settings, events)
+        if settings.archive:
+            print_map(run, settings)
+        print(f"The run lies in {run.folder}; its nets play as run:{run.folder}")
+    found: bool | None = events[-1]["reached"]
+    return found
+
+
+def _sizes(text: str | None) -> list[int] | None:
+    if text is None:
+        return None
+    words = [] if text == "none" else text.split(",")
+    if not all(word.strip().isdecimal() for word in words):
+        raise SettingsError(f"--hidden is written 16, or 32,32, or none, not '{text}'.")
+    return [int(word) for word in words]
+
+
+def _axes(text: str | None) -> list[dict[str, Any]] | None:
+    """`NAME=LOW..HIGH[xCELLS]`, with a comma between two."""
+    if text is None:
+        return None
+    found = []
+    for part in text.split(","):
+        name, _, rest = part.partition("=")
+        ends, _, cells = rest.partition("x")
+        low, dots, high = ends.partition("..")
+        try:
+            axis: dict[str, Any] = {"name": name, "low": float(low), "high": float(high)}
+            found.append(axis | ({"cells": int(cells)} if cells else {}))
+        except ValueError:
+            dots = ""
+        if not dots:
+            raise SettingsError(f"--archive is written NAME=LOW..HIGH[xCELLS], not '{part}'.")
+    return found

@@ -1,0 +1,58 @@
+"""`kinfolk explain`: which behaviour acted, and why the others did not."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import Annotated, Any
+
+import typer
+
+from kinfolk.cli.show import JsonOption, print_json, print_table
+from kinfolk.cli.slots import MapOption, SetOption, SlotOption, pairs
+from kinfolk.cli.warm import warm
+
+
+def explain(
+    world: Annotated[str, typer.Option(help="See `kinfolk worlds`.")] = "cogsguard",
+    preset: Annotated[str | None, typer.Option(help="See `kinfolk presets`.")] = None,
+    slot: SlotOption = ["cogs=kin://smart"],  # noqa: B006, typer copies it
+    mapping: MapOption = [],  # noqa: B006
+    rule: SetOption = [],  # noqa: B006
+    seed: Annotated[int, typer.Option(min=0, help="Which game of chance.")] = 0,
+    tick: Annotated[int, typer.Option(min=0, help="Which tick of the game, from 0.")] = 0,
+    agent: Annotated[int | None, typer.Option(min=0, help="Only this agent, by number.")] = None,
+    json: JsonOption = False,
+) -> None:
+    """Play a game to a tick and say why everybody did what they did."""
+    from kinfolk.core.settings import from_flags
+    from kinfolk.evaluation.explained import explain_tick, of_agent
+    from kinfolk.evaluation.match import Match
+    from kinfolk.policies.resolve import resolve
+
+    lineup = pairs("--slot", slot)
+    warm(world, from_flags(rule), preset, lineup)
+    policies = {name: resolve(uri) for name, uri in lineup.items()}
+    match = Match(world, from_flags(rule), policies, seed, 0, 1, preset, pairs("--map", mapping))
+    found = explain_tick(match, tick)
+    if agent is not None:
+        found = [of_agent(found, agent)]
+    if json:
+        print_json([asdict(one) for one in found])
+    elif agent is not None:
+        _print_one(found[0], tick)
+    else:
+        rows = [
+            (one.uid, *_words(one), one.acted or "nothing", one.action["move"]) for one in found
+        ]
+        print_table(f"{world}, tick {tick}", ("agent", "role", "behaviour", "move"), rows)
+
+
+def _words(one: Any) -> tuple[str, ...]:
+    return tuple(one.facts.values()) or ("",)
+
+
+def _print_one(one: Any, tick: int) -> None:
+    print(f"Agent {one.uid} in tick {tick}, {', '.join(f'{k} {v}' for k, v in one.facts.items())}:")
+    print(f"  {one.acted or 'nothing'} acts: {', '.join(one.action.values())}")
+    for behavior, verdict in one.passed:
+        print(f"  {behavior}: {verdict}")

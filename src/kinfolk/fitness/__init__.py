@@ -1,0 +1,1 @@
+"""Evaluators for neuroevolution: worlds, imitation, adversarial matching. Higher is better."""

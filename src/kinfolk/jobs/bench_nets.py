@@ -1,0 +1,195 @@
+"""How fast populations of nets run, beside a loop of modules and a plain torch form in the same run."""
+
+from __future__ import annotations
+
+import statistics
+import time
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from kinfolk.core.events import Event
+from kinfolk.core.keys import root
+from kinfolk.core.settings import read
+from kinfolk.engines.local import Local
+from kinfolk.jobs.evolve_nets import evolve_nets
+from kinfolk.jobs.evolve_nets_settings import EvolveNets
+from kinfolk.nets.dynamic import DynamicNets
+from kinfolk.nets.kinds import make_nets
+
+POPULATIONS, BATCHES = (64, 256, 1024), (1, 16)
+KINDS = ("feedforward", "recurrent", "dynamic")
+INPUTS, HIDDEN, OUTPUTS = 32, 32, 8
+MUTATED = 256
+_GROWN = 60  # mutations before dynamic nets are measured
+_CARTPOLE = {"population": 256, "generations": 12, "held_out": 0, "hidden": (16,), "chunk": 256}
+
+
+def bench_nets() -> dict[str, Any]:
+    """Forward passes of every kind, mutation, and generations on CartPole."""
+    import torch
+
+    torch.set_num_threads(1)
+    forward = [_forward(kind, p, b) for kind in KINDS for p in POPULATIONS for b in BATCHES]
+    return {"forward": forward, "mutation": _mutation(), "cartpole": _cartpole()}
+
+
+def _median_us(call: Callable[[], Any], seconds: float = 0.4) -> float:
+    """Microseconds of a call: the median, as others only add noise."""
+    call()
+    taken: list[float] = []
+    until = time.perf_counter() + seconds
+    while len(taken) < 5 or time.perf_counter() < until:
+        start = time.perf_counter()
+        call()
+        taken.append(time.perf_counter() - start)
+    return 1e6 * statistics.median(taken)
+
+
+def _forward(kind: str, population: int, batch: int) -> dict[str, Any]:
+    import torch
+
+    nets = grown(population) if kind == "dynamic" else _static(kind, population)
+    x = torch.randn(population, batch, INPUTS, generator=torch.Generator().manual_seed(0))
+    _, memory = nets(x)
+    ours = _median_us(lambda: nets(x, memory))
+    found: dict[str, Any] = {"kind": kind, "population": population, "batch": batch, "us": ours}
+    if kind == "dynamic":
+        found["reference"] = "torch gather"
+        found["reference_us"] = _median_us(TorchGather(nets, batch).stepper(x))
+        found["nodes"] = float(nets.nodes.mean())
+    else:
+        found["reference"] = "loop of modules"
+        found["reference_us"] = _median_us(_loop(kind, x))
+    found["ratio"] = found["reference_us"] / ours
+    return found
+
+
+def _static(kind: str, population: int) -> Any:
+    return make_nets(kind, population, INPUTS, OUTPUTS, (HIDDEN,), key=root(1))
+
+
+def grown(population: int) -> DynamicNets:
+    """Nets after some mutations."""
+    nets = DynamicNets(population, INPUTS, OUTPUTS, key=root(0))
+    for step in range(_GROWN):
+        nets.mutate(root(step + 1))
+    return nets
+
+
+def _loop(kind: str, x: Any) -> Callable[[], Any]:
+    """One module per member, called one after another."""
+    import torch
+    from torch import nn
+
+    hidden = nn.Linear if kind == "feedforward" else nn.RNNCell
+    members = [(hidden(INPUTS, HIDDEN), nn.Linear(HIDDEN, OUTPUTS)) for _ in range(len(x))]
+    states = [torch.zeros(x.shape[1], HIDDEN) for _ in members]
+
+    @torch.no_grad()
+    def call() -> Any:
+        out = []
+        for (first, last), given, state in zip(members, x, states, strict=True):
+            said = first(given, state) if kind == "recurrent" else torch.tanh(first(given))
+            out.append(last(said))
+        return torch.stack(out)
+
+    return call
+
+
+class TorchGather:
+    """Dynamic nets in plain torch: gather the sources' values, weigh, add up, standardise.
+
+    All nets run as many passes as the one with the most, as forms without a kernel do.
+    """
+
+    def __init__(self, nets: DynamicNets, batch: int) -> None:
+        import torch
+
+        g = nets.graph
+        self._source = torch.from_numpy(np.maximum(g.source, 0))[:, None].expand(-1, batch, -1, -1)
+        self._weight = torch.from_numpy(np.where(g.source >= 0, g.weight, 0.0))[:, None].float()
+        self._passes, self._inputs, self._outputs = int(g.passes.max()), nets.inputs, nets.outputs
+        self._active = torch.from_numpy(np.arange(nets.room) >= nets.inputs)
+        self.state = [torch.zeros(nets.num_nets, batch, nets.room) for _ in range(5)]
+
+    def _standardise(self, value: Any, active: Any) -> None:
+        import torch
+
+        x, z, n, mean, m2 = self.state
+        new = active & (value != 0) & (value != x)
+        count = torch.where(new, n + 1, n)
+        away = value - mean
+        middle = torch.where(new, mean + away / count.clamp(min=1), mean)
+        squares = torch.where(new, m2 + away * (value - middle), m2)
+        deviation = torch.sqrt(squares / (count - 1).clamp(min=1)).clamp(min=1e-8)
+        said = torch.where(count >= 2, (value - middle) / deviation, torch.zeros(()))
+        said = torch.where(value == 0, torch.zeros(()), said)
+        self.state = [
+            torch.where(new, value, x),
+            torch.where(active, said, z),
+            count,
+            middle,
+            squares,
+        ]
+
+    def stepper(self, x: Any) -> Callable[[], Any]:
+        """A call that runs a step."""
+        import torch
+
+        @torch.no_grad()
+        def call() -> Any:
+            shown = torch.nn.functional.pad(x, (0, self.state[0].shape[2] - self._inputs))
+            self._standardise(shown, ~self._active)
+            for _ in range(self._passes):
+                said = self.state[1][..., None].expand(-1, -1, -1, 3)
+                sources = torch.gather(said, 2, self._source)
+                self._standardise((sources * self._weight).sum(dim=3), self._active)
+            return self.state[1][..., self._inputs : self._inputs + self._outputs]
+
+        return call
+
+
+def _mutation() -> dict[str, Any]:
+    """Milliseconds to clone and mutate a population."""
+    nets = grown(MUTATED)
+    order = np.arange(MUTATED) // 2
+    step = [0]
+
+    def call() -> None:
+        step[0] += 1
+        nets.take(order)
+        nets.mutate(root(step[0]))
+
+    dynamic = _median_us(call, 0.3) / 1000
+    static = _static("feedforward", MUTATED)
+
+    def static_call() -> None:
+        static.take(order)
+        static.mutate(root(1))
+
+    return {
+        "population": MUTATED,
+        "dynamic_ms": dynamic,
+        "nodes": float(nets.nodes.mean()),
+        "static_ms": _median_us(static_call, 0.3) / 1000,
+        "parameters": int(static.flat.shape[1]),
+    }
+
+
+def _cartpole() -> dict[str, Any]:
+    """Generations per second: selection, mutation and episodes together."""
+    settings = read(EvolveNets, _CARTPOLE)
+    list(evolve_nets(settings.model_copy(update={"generations": 1}), Local()))
+    start = time.perf_counter()
+    items = list(evolve_nets(settings, Local()))
+    seconds = time.perf_counter() - start
+    ticks = next(item for item in items if isinstance(item, Event) and item.kind == "nets_evolved")
+    steps = int(ticks.to_dict()["steps"])
+    return {
+        "population": settings.population,
+        "generations_per_second": settings.generations / seconds,
+        "ticks_per_second": steps / seconds,
+        "ticks_per_member": steps / settings.generations / settings.population,
+    }

@@ -1,0 +1,106 @@
+"""Role policies keep the promises of every policy: batches, memory, one agent at a time."""
+
+import json
+import os
+import subprocess
+import sys
+
+import pytest
+
+from kinfolk.engines.local import Local
+from kinfolk.engines.processes import Processes
+from kinfolk.evaluation.match import Match, play_match
+from kinfolk.policies.resolve import resolve
+from kinfolk.testing.policy_contract import PolicyContract
+from kinfolk.testing.transcript import transcript
+
+LINEUP = "kin://roles?miner=2&scout=1&aligner=1&scrambler=1"
+# Small, with all there is to do nearby; clips seed at once. Six agents, one of them smart.
+MAP = """
+J.....o.....
+.A.R.M.T....
+..@@@.....J.
+c.@H@.C...g.
+..@....#....
+...s...#..J.
+"""
+SMALL = {
+    "map_text": MAP,
+    "agents": 6,
+    "max_steps": 60,
+    "window_radius": 3,
+    "area_radius": 3,
+    "clips_seed_at": 1,
+    "clips_align_from": 5,
+    "clips_align_every": 10,
+}
+
+
+TWO_TEAMS = {
+    "map": "tutorial",
+    "teams": 2,
+    "width": 40,
+    "agents": 3,
+    "max_steps": 25,
+    "junctions": [4, 6],
+}
+
+
+class TestRoles(PolicyContract):
+    world, world_settings = "cogsguard", SMALL
+
+    @pytest.fixture(params=[LINEUP, "kin://smart"])
+    def uri(self, request):
+        return request.param
+
+
+class TestRolesOfTwoTeamsOnDrawnMaps(PolicyContract):
+    world = "cogsguard"
+    world_settings = TWO_TEAMS
+
+    @pytest.fixture
+    def uri(self):
+        return "kin://roles?miner=1&aligner=1&scrambler=1"
+
+
+def play(slots=None, **options):
+    return transcript("cogsguard", slots or {"cogs": LINEUP}, **{**SMALL, **options})
+
+
+def test_one_world_alone_equals_that_world_among_two_hundred():
+    among = play(episodes=range(200), batch=200, max_steps=20)
+    for episode in (0, 117, 199):
+        alone = play(episodes=range(episode, episode + 1), batch=1, max_steps=20)
+        assert alone[episode] == among[episode]
+
+
+def _match(**more):
+    slots = {"cogs": resolve(LINEUP)}
+    return Match("cogsguard", SMALL, slots, 3, 0, 4, **more)
+
+
+def test_isolated_equals_plain():
+    assert play_match(_match(isolate="slot", step_timeout=60.0)) == play_match(_match())
+
+
+def test_local_equals_processes():
+    tasks = [_match()] * 2
+    here, there = Local(), Processes(2)
+    try:
+        assert list(here.map(play_match, tasks)) == list(there.map(play_match, tasks))
+    finally:
+        there.close()
+
+
+def test_compiled_equals_uncompiled():
+    code = (
+        "import json; from kinfolk.testing.transcript import transcript; "
+        f"print(json.dumps(transcript('cogsguard', {{'cogs': {LINEUP!r}}}, seed=1, "
+        f"episodes=range(2), batch=2, **{SMALL | {'max_steps': 40}!r})))"
+    )
+    env = {**os.environ, "NUMBA_DISABLE_JIT": "1"}
+    done = subprocess.run(
+        [sys.executable, "-c", code], env=env, capture_output=True, text=True, check=True
+    )
+    plain = {int(episode): digest for episode, digest in json.loads(done.stdout).items()}
+    assert plain == play(seed=1, episodes=range(2), batch=2, max_steps=40)

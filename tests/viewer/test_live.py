@@ -1,0 +1,103 @@
+"""A run that is still going: the page keeps up, and catches up after a reload."""
+
+from urllib.parse import urlsplit
+
+import pytest
+
+from kinfolk.core.events import Artefact
+from kinfolk.evaluation.recorded import replay_of
+from kinfolk.jobs.evaluate import EpisodePlayed, Evaluate, matches
+from kinfolk.store.run import create
+
+pytestmark = pytest.mark.xdist_group("viewer")
+
+LONG = {"max_ticks": 500, "growth": 1.0, "max_age": 1000, "hunters": 0}
+NAME = "replays/game-00000.replay"
+
+
+@pytest.fixture
+def live(tmp_path):
+    """A run held open, and the pieces of its game that are still to be written."""
+    settings = Evaluate(world_settings=LONG, slots={"all": "kin://probe-plain"})
+    pieces = list(replay_of(next(matches(settings, 0)), 0))
+    run = create(tmp_path / "runs" / "live", "evaluate", settings.model_dump())
+    run.start()
+    run.keep_artefact(Artefact(name=NAME, data=pieces[0] + pieces[1]))
+    yield run, pieces[2:]
+    run.close()
+
+
+def write(run, piece):
+    run.keep_artefact(Artefact(name=NAME, data=piece, more=True))
+
+
+def frames(screen, count):
+    screen.page.wait_for_function("n => kinfolk.player.views[0]?.replay.frames === n", arg=count)
+
+
+def test_the_page_follows_a_run_and_catches_up_after_a_reload(live, serve, open_screen, tmp_path):
+    run, pieces = live
+    with serve(tmp_path / "runs") as address, open_screen(address) as screen:
+        screen.open("#run=live")
+        frames(screen, 128)
+        assert screen.page.inner_text("button.live") == "● live"
+        screen.page.keyboard.press("End")
+        screen.at(127)
+        write(run, pieces[0])
+        frames(screen, 256)
+        screen.at(255)  # who was at the end is taken along
+        assert screen.page.inner_text(".clock") == "tick 255 of 255"
+        screen.page.keyboard.press("Home")
+        screen.at(0)
+        write(run, pieces[1])
+        frames(screen, 384)
+        screen.at(0)  # who looks back is left in peace
+        screen.page.reload()
+        screen.page.wait_for_selector("body[data-ready]")
+        frames(screen, 384)
+        write(run, pieces[2])
+        frames(screen, 501)
+        run.append(EpisodePlayed(step=0, ticks=500, full_length=True, returns={"all": 1.0}, lives={},
+                                 ticks_lived={}, group_lives={}, mean_alive={}, counters={}))  # fmt: skip
+        run.finish()
+        screen.page.wait_for_function("() => document.body.dataset.status === 'done'")
+        screen.page.wait_for_function("() => !kinfolk.player.main.replay.live")
+        assert screen.page.is_hidden("button.live")
+
+
+def test_playing_at_the_end_of_a_live_run_waits_for_more(live, serve, open_screen, tmp_path):
+    run, pieces = live
+    with serve(tmp_path / "runs") as address, open_screen(address) as screen:
+        screen.open("#run=live&tick=120")
+        screen.page.evaluate("kinfolk.player.setSpeed(200)")
+        screen.page.click("button.play")
+        screen.page.wait_for_function("() => document.body.dataset.tick === '127'")
+        assert screen.page.evaluate("kinfolk.player.playing")
+        write(run, pieces[0])
+        screen.page.wait_for_function("() => Number(document.body.dataset.tick) > 200")
+
+
+def test_a_new_game_of_the_run_can_be_chosen_when_it_begins(live, serve, open_screen, tmp_path):
+    run, _ = live
+    with serve(tmp_path / "runs") as address, open_screen(address) as screen:
+        screen.open("#run=live")
+        frames(screen, 128)
+        whole = b"".join(replay_of(next(matches(Evaluate(), 0)), 1))
+        run.keep_artefact(Artefact(name="replays/showcase-00010.replay", data=whole))
+        screen.page.wait_for_selector("select[aria-label=Replay]")
+        listed = screen.page.locator("select[aria-label=Replay] option").all_inner_texts()
+        assert listed == ["game-00000", "showcase-00010"]
+
+
+def test_a_server_that_goes_and_comes_back_is_found_again(live, serve, open_screen, tmp_path):
+    """A closed viewer harms no run, and a page left open finds the next server at its address."""
+    run, pieces = live
+    with open_screen("") as screen:
+        with serve(tmp_path / "runs") as address:
+            screen.address = address
+            screen.open("#run=live")
+            frames(screen, 128)
+        write(run, pieces[0])
+        with serve(tmp_path / "runs", port=urlsplit(address).port):
+            frames(screen, 256)
+        screen.problems = [p for p in screen.problems if "ERR_" not in p and "WebSocket" not in p]

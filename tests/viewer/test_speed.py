@@ -1,0 +1,105 @@
+"""How quick the page is and how small replays are. Slow proofs: they measure time, one at a time."""
+
+import time
+from pathlib import Path
+
+import pytest
+
+from kinfolk.core.settings import read
+from kinfolk.engines import make_engine
+from kinfolk.jobs.evaluate import Evaluate, evaluate
+from kinfolk.store.keep import keep
+from kinfolk.store.run import create
+
+pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("viewer")]
+
+CROWD = {  # nobody dies and nobody is born
+    "world": "savanna",
+    "world_settings": {
+        "grid_size": 200, "max_steps": 300, "n_initial_active_type_1_predator": 150,
+        "n_initial_active_type_1_prey": 950, "initial_num_grass": 8000,
+        "energy_loss_per_step_predator": 0.001, "energy_loss_per_step_prey": 0.001,
+        "prey_creation_energy_threshold": 500.0, "predator_creation_energy_threshold": 500.0,
+        "team_capture_margin": 1000.0,
+    },
+    "episodes": 1, "replays": 1,
+}  # fmt: skip
+LONG = {"world": "cogsguard", "preset": "machina_1", "episodes": 1, "replays": 1}
+
+
+def note(text):
+    """Keep a figure beside the screenshots."""
+    folder = Path(__file__).resolve().parents[2] / ".screenshots"
+    folder.mkdir(exist_ok=True)
+    with (folder / "speed.txt").open("a") as file:
+        file.write(text + "\n")
+
+
+@pytest.fixture(scope="module")
+def long_runs(tmp_path_factory):
+    root = tmp_path_factory.mktemp("speed") / "runs"
+    for name, settings in (("crowd", CROWD), ("long", LONG)):
+        asked = read(Evaluate, settings)
+        run = create(root / name, "evaluate", asked.model_dump())
+        list(keep(run, lambda s, asked=asked: evaluate(asked, make_engine("local", 1), s)))
+    return root
+
+
+def test_a_game_of_10000_ticks_takes_less_than_5_mb(long_runs):
+    [path] = (long_runs / "long" / "replays").iterdir()
+    note(f"10,000 ticks of machina_1: {path.stat().st_size:,} bytes")
+    assert path.stat().st_size < 5_000_000
+
+
+def test_it_opens_in_2_seconds_and_seeks_in_200_milliseconds(long_runs, serve, open_screen):
+    with serve(long_runs) as address, open_screen(address) as screen:
+        screen.open()  # the browser has seen the page before
+        begun = time.perf_counter()
+        screen.open("#run=long")
+        screen.at(0)
+        opened = time.perf_counter() - begun
+        took = screen.page.evaluate(
+            """async () => { const p = kinfolk.player, took = [];
+            for (const frame of [9999, 3, 5000, 7777, 1234, 8888, 2500, 6400, 9000, 40]) {
+              const begun = performance.now();
+              p.seek(frame);
+              while (!(p.main.chunk && p.main.frame === frame)) await new Promise(requestAnimationFrame);
+              took.push(performance.now() - begun);
+            } return took; }"""
+        )
+    note(f"opened in {opened:.2f} s; seeks took {[round(t) for t in took]} ms")
+    assert opened < 2.0
+    assert max(took) < 200
+
+
+def test_a_thousand_agents_take_less_than_8_ms_of_script_a_frame(long_runs, serve, open_screen):
+    with serve(long_runs) as address, open_screen(address) as screen:
+        screen.open("#run=crowd&tick=50")
+        screen.at(50)
+        page = screen.page
+        alive = page.evaluate(
+            "kinfolk.player.main.chunk.column('state', 50).filter(s => s === 1).length"
+        )
+        assert alive >= 1000
+        meter = page.context.new_cdp_session(page)
+        meter.send("Performance.enable")
+
+        def script():
+            found = {m["name"]: m["value"] for m in meter.send("Performance.getMetrics")["metrics"]}
+            return found["ScriptDuration"]
+
+        page.evaluate(
+            "() => { kinfolk.player.setSpeed(50); kinfolk.player.frameTimes.length = 0; kinfolk.player.play(); }"
+        )
+        page.wait_for_timeout(500)
+        drawn = "kinfolk.player.frameTimes.length"
+        before, first = script(), page.evaluate(drawn)
+        page.wait_for_timeout(3000)
+        after, last = script(), page.evaluate(drawn)
+        own = page.evaluate("kinfolk.player.frameTimes.slice().sort((a, b) => a - b)")
+        screen.shoot("crowd")
+    each = 1000 * (after - before) / (last - first)
+    note(f"{alive} agents: {each:.2f} ms of script a frame over {last - first} frames, "
+          f"median {own[len(own) // 2]:.2f}, worst twentieth {own[len(own) * 19 // 20]:.2f}")  # fmt: skip
+    assert last - first > 60
+    assert each < 8
