@@ -16,7 +16,7 @@ def showcase(settings: EvolveRoles, state: Evolution) -> Iterator[Artefact]:
     """Replays of one game each, recorded as it is played."""
     ground = settings.ground
     for name, roles in (("champion", state.champion), ("seeded", state.seeded)):
-        policy = lineup_policy(ground.kit, state.catalog, roles)
+        policy = lineup_policy(ground.kit, state.catalog, roles, settings.players)
         seed, slots = settings.seed + UNSEEN, {name: policy}
         match = Match(ground.world, ground.world_settings, slots, seed, 0, 1, ground.preset)
         yield from record_episode(match, 0, name)
