@@ -29,7 +29,7 @@ FLAGS = [
 SAVANNA = {
     "world": "savanna",
     "slots": {"hunters": "kin://hunter", "herd": "kin://grazer"},
-    "slot_map": {"type_1_predator": "hunters", "type_1_prey": "herd"},
+    "agent_slot_map": {"type_1_predator": "hunters", "type_1_prey": "herd"},
     "world_settings": {"max_steps": 300},
     "episodes": 1,
     "replays": 1,

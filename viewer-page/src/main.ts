@@ -237,6 +237,23 @@ class Page {
     this.charts.renew();
   }
 
+  /** For pictures: a theme, and one part of the page alone. */
+  pose(theme: string, part: string, marks: boolean): void {
+    if (document.documentElement.dataset.theme !== theme) this.theme();
+    document.documentElement.dataset.pose = part || "page";
+    if (marks) this.inspector.toggleMarks();
+    this.player.views.forEach((view) => view.stage.resize());
+  }
+
+  /** For pictures: show a tick, and come back when it is drawn. */
+  async show(tick: number): Promise<void> {
+    const { player } = this;
+    player.seek(player.main.replay.frameOf(tick));
+    const drawn = () => player.views.every((view, i) => view.chunk && view.frame === (i ? view.replay.frameOf(player.tick) : player.frame));
+    do await new Promise((done) => requestAnimationFrame(done)); while (!drawn());
+    await new Promise((done) => requestAnimationFrame(done));
+  }
+
   private remember(): void {
     if (!this.player.views.length) return;
     const [first, second] = this.player.views.map((view) => view.replay.source);

@@ -35,6 +35,9 @@ def roles(
     judge_games: Annotated[
         int | None, typer.Option(help="Unseen games that compare the champion [100].")
     ] = None,
+    showcase_every: Annotated[
+        int | None, typer.Option(help="Generations between two recorded games; 0: none [10].")
+    ] = None,
     config: Annotated[Path | None, typer.Option(help="Settings from a .toml or .json.")] = None,
     engine: Annotated[str, typer.Option(help="local or processes.")] = "processes",
     jobs: Annotated[int, typer.Option(help="Tasks at once.")] = 2,
@@ -60,6 +63,7 @@ def roles(
         "seed": seed,
         "history": _read_history(history),
         "judge_games": judge_games,
+        "showcase_every": showcase_every,
     }
     given = {name: value for name, value in flags.items() if value is not None}
     if resume is not None:

@@ -32,6 +32,8 @@ class EvolveRoles(Settings):
     finalists: int = Field(default=5, ge=1)  # line-ups that are judged again at the end
     final_games: int = Field(default=32, ge=1)  # by which the champion is chosen among them
     judge_games: int = Field(default=100, ge=2)  # by which it is compared; nobody saw these
+    control: Literal["none", "shuffled"] = "none"  # shuffled: results of others; nothing is gained
+    showcase_every: int = Field(default=10, ge=0)  # generations; 0 records no games
     chunk: int = Field(default=26, ge=1)  # games of a task; changes no result
 
     @property
@@ -43,6 +45,11 @@ class EvolveRoles(Settings):
         if temple:
             policy["evolution"] = self.config.model_dump()
         return Ground(self.world, self.preset, rules, policy, self.score_step, temple)
+
+    def is_shown(self, done: int) -> bool:
+        """Whether a game is recorded after so many generations: the first, each n-th, the last."""
+        every = self.showcase_every
+        return every > 0 and (done in (1, self.generations) or done % every == 0)
 
     @property
     def config(self) -> EvolutionConfig:
