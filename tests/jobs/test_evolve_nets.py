@@ -151,7 +151,7 @@ def test_evolved_nets_play_everywhere_by_the_name_of_their_run(tmp_path):
     run = keep_run(tmp_path / "pair", "a tournament in a world of two populations")
     slots = {"g": f"run:{run.folder}/grazer", "h": f"run:{run.folder}/hunter@latest"}
     asked = read(
-        Evaluate, {"slots": slots, "slot_map": {"grazer": "g", "hunter": "h"}, "episodes": 4}
+        Evaluate, {"slots": slots, "agent_slot_map": {"grazer": "g", "hunter": "h"}, "episodes": 4}
     )
     summary = list(evaluate(asked, Local()))[-1]
     assert set(summary.returns) == {"g", "h"}

@@ -11,6 +11,7 @@ from kinfolk.engines.local import Local
 from kinfolk.engines.processes import Processes
 from kinfolk.jobs.evolve_roles import evolve_roles, start
 from kinfolk.jobs.role_settings import EvolveRoles
+from kinfolk.jobs.role_state import HISTORY
 from kinfolk.policies.cogsguard.catalog import cogs_catalog
 from kinfolk.roles.history_text import from_text
 from kinfolk.testing.job_contract import JobContract, lines
@@ -39,7 +40,8 @@ def run(settings, resume=None):
 
 
 def last_history(items):
-    return [item for item in items if isinstance(item, Artefact)][-1].data.decode()
+    kept = [item for item in items if isinstance(item, Artefact) and item.name == HISTORY]
+    return kept[-1].data.decode()
 
 
 class TestEvolveRoles(JobContract):

@@ -13,16 +13,20 @@ import numpy as np
 
 from kinfolk.core.errors import SettingsError
 from kinfolk.core.events import Artefact, Event, Snapshot
+from kinfolk.core.keys import fold, root
 from kinfolk.engines.base import Engine
+from kinfolk.jobs.role_controls import shuffled
 from kinfolk.jobs.role_games import Game, GameResult, play_games
 from kinfolk.jobs.role_judging import judge_champion
 from kinfolk.jobs.role_report import GenerationScored, Yesterday, report
 from kinfolk.jobs.role_scores import margin, records_of, score_game
 from kinfolk.jobs.role_settings import EvolveRoles
-from kinfolk.jobs.role_showcase import showcase
+from kinfolk.jobs.role_showcase import show_champion, show_game
 from kinfolk.jobs.role_state import Evolution, found, from_history, from_snapshot
 from kinfolk.jobs.role_temple import BirthGame, take_in_hybrids
 from kinfolk.roles.lineups import best_first
+
+_CONTROL = 102  # branch of the run's key; `role_state` has those below
 
 
 def evolve_roles(
@@ -33,7 +37,7 @@ def evolve_roles(
     Every few generations a game of the best line-up is recorded too, for those who watch.
     """
     state, yesterday = start(settings, resume)
-    size, _ = settings.sizes
+    kit, (size, _) = settings.ground.kit, settings.sizes
     survivors = min(settings.survivors, max(1, size // 2))
     breed = settings.trigger == "cadence"
     if resume is None:
@@ -43,15 +47,16 @@ def evolve_roles(
         event, yesterday = _generation(settings, engine, state, yesterday, done - 1)
         yield event
         if settings.is_shown(done):
-            yield from showcase(settings, state, _shown_game(settings, state, done - 1), done)
+            yield from show_game(settings, state, _shown_game(settings, state, done - 1), done)
         state.mix(size, survivors, breed)
-        yield state.document()
-        yield state.snapshot(done, settings.ground.kit, yesterday._asdict())
+        yield from state.artefacts(kit)
+        yield state.snapshot(done, yesterday._asdict())
     if first <= settings.generations:
         yield judge_champion(settings, engine, state)
-        yield state.document()
+        yield from show_champion(settings, state)
+        yield from state.artefacts(kit)
         # One step further, so that a run that is resumed here has nothing left to do.
-        yield state.snapshot(settings.generations + 1, settings.ground.kit, yesterday._asdict())
+        yield state.snapshot(settings.generations + 1, yesterday._asdict())
 
 
 def start(settings: EvolveRoles, resume: Snapshot | None) -> tuple[Evolution, Yesterday]:
@@ -87,6 +92,9 @@ def _generation(
         for roles in playing
     ]
     results = list(play_games(engine, ground, state.catalog, settings.seed, games, settings.chunk))
+    if settings.control == "shuffled":
+        key = fold(fold(root(settings.seed), _CONTROL), number)
+        results = shuffled(results, len(state.lineups), key)
     margins = np.array([margin(result, teams) for result in results]).reshape(episodes, -1)
     state.reference, *state.lineups = [
         lineup.played(column.tolist())

@@ -32,6 +32,7 @@ class EvolveRoles(Settings):
     finalists: int = Field(default=5, ge=1)  # line-ups that are judged again at the end
     final_games: int = Field(default=32, ge=1)  # by which the champion is chosen among them
     judge_games: int = Field(default=100, ge=2)  # by which it is compared; nobody saw these
+    control: Literal["none", "shuffled"] = "none"  # shuffled: results of others; nothing is gained
     showcase_every: int = Field(default=10, ge=0)  # generations; 0 records no games
     chunk: int = Field(default=26, ge=1)  # games of a task; changes no result
 

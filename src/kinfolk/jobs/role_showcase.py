@@ -1,17 +1,20 @@
-"""Showcases: a game of the best line-up, recorded so that it can be watched while it is played."""
+"""Games to look at: of the best line-up as it evolves, and of the champion at the end."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
 from kinfolk.core.events import Artefact
+from kinfolk.evaluation.match import Match
+from kinfolk.evaluation.recorded import record_episode
 from kinfolk.jobs.role_games import Game, as_batch, roles_in, seat
+from kinfolk.jobs.role_judging import UNSEEN
 from kinfolk.jobs.role_settings import EvolveRoles
-from kinfolk.jobs.role_state import Evolution
+from kinfolk.jobs.role_state import Evolution, lineup_policy
 from kinfolk.play.replay import artefacts, record
 
 
-def showcase(
+def show_game(
     settings: EvolveRoles, state: Evolution, game: Game, generation: int
 ) -> Iterator[Artefact]:
     """Play one game again, with its reasons, and yield its replay piece by piece.
@@ -33,3 +36,13 @@ def showcase(
         yield from artefacts(f"generation-{generation:05d}", record(play, about))
     finally:
         play.slots[0].policy.close()
+
+
+def show_champion(settings: EvolveRoles, state: Evolution) -> Iterator[Artefact]:
+    """The champion, and the seeded line-up on the same unseen map."""
+    ground = settings.ground
+    for name, roles in (("champion", state.champion), ("seeded", state.seeded)):
+        policy = lineup_policy(ground.kit, state.catalog, roles)
+        seed, slots = settings.seed + UNSEEN, {name: policy}
+        match = Match(ground.world, ground.world_settings, slots, seed, 0, 1, ground.preset)
+        yield from record_episode(match, 0, name)

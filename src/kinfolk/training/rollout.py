@@ -8,6 +8,7 @@ has no effect.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from copy import copy
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -25,6 +26,7 @@ from kinfolk.training.experience import Rows
 from kinfolk.training.pool import Pooled, PoolPlan, PoolState, seat_rivals
 from kinfolk.training.recording import Labels, Recorder
 from kinfolk.worlds import build as build_world
+from kinfolk.worlds.base import World
 
 _APART = 1 << 40  # episodes of a chunk are numbered from here, so that no two chunks share one
 
@@ -83,10 +85,12 @@ class Stage:
     """Worlds and policies of a plan, kept by a process from one task to the next."""
 
     plan: Plan
-    play: Play
+    world: World
     recorders: list[Recorder]
     policies: dict[str, Policy]
     pooled: Pooled | None = None
+    plays: dict[int, Play] = field(default_factory=dict)  # by chunk: each has episodes of its own
+    play: Play = field(init=False)  # of the chunk that is placed
     episodes: AnyArray = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
 
     @staticmethod
@@ -100,13 +104,14 @@ class Stage:
             policies[plan.pool.slot] = pooled
         capacity = plan.ticks * plan.worlds * world.spec.rows
         recorders = [_recorder(slot, policies, world.spec, capacity) for slot in plan.slots]
-        play = _play(plan, world, recorders, 0)
-        return Stage(plan, play, recorders, policies, pooled)
+        return Stage(plan, world, recorders, policies, pooled)
 
     def place(self, chunk: int, standing: Arrays | None) -> None:
         """Put the worlds where a chunk stood."""
+        if standing is None or chunk not in self.plays:
+            self.plays[chunk] = _play(self.plan, self.world, self.recorders, chunk)
+        self.play = self.plays[chunk]
         if standing is None:
-            self.play = _play(self.plan, self.play.world, self.recorders, chunk)
             self.episodes = np.full(self.plan.worlds, -1, dtype=np.int64)
             return
         self.play.restore({n: a for n, a in standing.items() if not n.startswith("stage/")})
@@ -123,9 +128,16 @@ def _recorder(
     slot: SlotPlan, policies: Mapping[str, Policy], spec: WorldSpec, capacity: int
 ) -> Recorder:
     teacher = None if slot.teacher is None else build(slot.teacher, spec)
-    student = None if slot.student is None else policies[slot.student]
-    watching = student if isinstance(student, Neural) and student.memory_size else None
+    watching = None if slot.student is None else _watching(policies[slot.student])
     return Recorder(policies[slot.id], slot.labels, spec, capacity, teacher, watching, slot.taught)
+
+
+def _watching(student: Policy) -> Neural | None:
+    """A student that remembers, as one who watches: the same weights, asked by itself."""
+    if not isinstance(student, Neural) or not student.memory_size:
+        return None
+    watching = copy(student)  # the module is shared, what it said last is not
+    return watching
 
 
 def _play(plan: Plan, world: Any, recorders: list[Recorder], chunk: int) -> Play:
