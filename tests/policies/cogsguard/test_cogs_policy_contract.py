@@ -9,6 +9,7 @@ import pytest
 
 from kinfolk.engines.local import Local
 from kinfolk.engines.processes import Processes
+from kinfolk.evaluation.care import Care
 from kinfolk.evaluation.match import Match, play_match
 from kinfolk.play.episode import Play
 from kinfolk.play.slots import Slot, slot_table
@@ -83,7 +84,7 @@ def _match(**more):
 
 
 def test_isolated_equals_plain():
-    assert play_match(_match(isolate="slot", step_timeout=60.0)) == play_match(_match())
+    assert play_match(_match(isolate="slot", care=Care(step_timeout=60.0))) == play_match(_match())
 
 
 def test_local_equals_processes():
