@@ -102,7 +102,8 @@ class Page {
   }
 
   say(error: Error): void {
-    this.problem.textContent = error.message;
+    this.problem.textContent = error.message === "Failed to fetch" ? "The server does not answer." : error.message;
+    delete this.problem.dataset.kind;
     this.problem.hidden = false;
   }
 
@@ -113,7 +114,7 @@ class Page {
     this.body.replaceChildren(h("main.alone", {}, this.run.element, this.roles.element));
     writeAddress({ run: name });
     await this.refreshRun(name, null);
-    if (!this.source.embedded) this.following = new Following(name, "", (news) => void this.hear(news, name));
+    if (!this.source.embedded) this.following = new Following(name, "", (news) => this.listen(news, name));
   }
 
   async open(run: string, replay: string, other?: [string, string]): Promise<void> {
@@ -123,7 +124,7 @@ class Page {
       const replays = await Promise.all(names.map(([a, b]) => Replay.open(this.source.replay(a, b))));
       this.lay(replays);
       await this.refreshRun(run, replays[0]);
-      if (!this.source.embedded) this.following = new Following(run, replay, (news) => void this.hear(news, run));
+      if (!this.source.embedded) this.following = new Following(run, replay, (news) => this.listen(news, run));
     } catch (error) {
       this.body.replaceChildren(h("p.hint", {}, h("button", { onclick: () => void this.home() }, "all runs")));
       this.say(error as Error);
@@ -181,6 +182,13 @@ class Page {
     this.tabs.forEach((tab, i) => (tab.hidden = without[i]));
   }
 
+  /** News come again after the server was away, so a call that failed meanwhile is not the end. */
+  private listen(news: News, run: string): void {
+    this.hear(news, run).then(
+      () => { if (this.problem.dataset.kind === "gone") this.problem.hidden = true; },
+      (error) => { this.say(error); this.problem.dataset.kind = "gone"; });
+  }
+
   /** There is more of a live run. */
   private async hear(news: News, run: string): Promise<void> {
     const { player } = this;
@@ -235,6 +243,23 @@ class Page {
     this.player.redraw();
     this.transport.renew();
     this.charts.renew();
+  }
+
+  /** For pictures: a theme, and one part of the page alone. */
+  pose(theme: string, part: string, marks: boolean): void {
+    if (document.documentElement.dataset.theme !== theme) this.theme();
+    document.documentElement.dataset.pose = part || "page";
+    if (marks) this.inspector.toggleMarks();
+    this.player.views.forEach((view) => view.stage.resize());
+  }
+
+  /** For pictures: show a tick, and come back when it is drawn. */
+  async show(tick: number): Promise<void> {
+    const { player } = this;
+    player.seek(player.main.replay.frameOf(tick));
+    const drawn = () => player.views.every((view, i) => view.chunk && view.frame === (i ? view.replay.frameOf(player.tick) : player.frame));
+    do await new Promise((done) => requestAnimationFrame(done)); while (!drawn());
+    await new Promise((done) => requestAnimationFrame(done));
   }
 
   private remember(): void {

@@ -19,6 +19,7 @@ from kinfolk.cli.evaluate import eval_command
 from kinfolk.cli.evolve import evolve
 from kinfolk.cli.explain import explain
 from kinfolk.cli.export import export
+from kinfolk.cli.export_picture import gif, html, mp4, png
 from kinfolk.cli.lists import behaviors, policies, presets, runs, worlds
 from kinfolk.cli.play import play
 from kinfolk.cli.trace import replay_trace
@@ -52,6 +53,8 @@ app.command("presets")(presets)
 app.command("warm")(warm_command)
 app.command("replay-trace")(replay_trace)
 app.command("view")(view)
+for picture in (png, gif, mp4, html):
+    export.command(picture.__name__)(picture)
 app.add_typer(export, name="export")
 app.add_typer(evolve, name="evolve")
 

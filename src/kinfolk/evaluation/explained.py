@@ -7,12 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from kinfolk.core.errors import UsageError
-from kinfolk.evaluation.match import Match
+from kinfolk.evaluation.match import Match, seated
 from kinfolk.play.episode import Play
-from kinfolk.play.slots import Slot, slot_table
-from kinfolk.policies.reasons import ACTED, Reasoning
-from kinfolk.policies.resolve import build
-from kinfolk.worlds import build as build_world
+from kinfolk.policies.reasons import ACTED, teller_of
 
 
 @dataclass(frozen=True)
@@ -33,35 +30,31 @@ def explain_tick(match: Match, tick: int) -> list[Explanation]:
     Raises:
         UsageError: The game ends before, or nobody in it can tell.
     """
-    play = _loop(match)
-    tellers = [slot.policy for slot in play.slots if isinstance(slot.policy, Reasoning)]
-    if not tellers:
-        raise UsageError("No policy here can tell why it acts. Role policies can, as kin://smart.")
-    for _ in range(tick):
-        play.tick()
-        if play.over:
-            length = int(play.world.tick[0])
-            raise UsageError(f"The game has {length} ticks; {tick} is no tick of it.")
-    for policy in tellers:
-        policy.explain(True)
-    play.tick()
-    found = [one for index in range(len(play.slots)) for one in _of_slot(play, index)]
-    for slot in play.slots:
-        slot.policy.close()
-    return sorted(found, key=lambda one: one.uid)
-
-
-def _loop(match: Match) -> Play:
-    """A loop over the first episode, whose policies are here and can be asked."""
-    world = build_world(match.world, match.world_settings, 1, match.preset)
-    slots = [Slot(name, build(policy, world.spec)) for name, policy in match.slots.items()]
-    table = slot_table(world.spec, list(match.slots), match.slot_map)
-    return Play(world, slots, table, match.seed, range(match.first, match.first + 1))
+    with seated(match) as play:
+        tellers = [one for slot in play.slots if (one := teller_of(slot.policy)) is not None]
+        if not tellers:
+            raise UsageError(
+                "No policy here can tell why it acts. Role policies can, as kin://smart."
+            )
+        for _ in range(tick):
+            play.tick()
+            if play.over:
+                raise UsageError(
+                    f"The game has {int(play.world.tick[0])} ticks; {tick} is no tick of it."
+                )
+        for policy in tellers:
+            policy.explain(True)
+        try:
+            play.tick()
+            return [one for index in range(len(play.slots)) for one in _of_slot(play, index)]
+        finally:
+            for policy in tellers:
+                policy.explain(False)
 
 
 def _of_slot(play: Play, index: int) -> list[Explanation]:
-    policy = play.slots[index].policy
-    if not isinstance(policy, Reasoning) or play.lists.asked[index] == 0:
+    policy = teller_of(play.slots[index].policy)
+    if policy is None or play.lists.asked[index] == 0:
         return []
     asked, lists = int(play.lists.asked[index]), play.lists
     names, why = policy.reasons, policy.why()

@@ -8,6 +8,7 @@ has no effect.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from copy import copy
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -25,6 +26,7 @@ from kinfolk.training.experience import Rows
 from kinfolk.training.pool import Pooled, PoolPlan, PoolState, seat_rivals
 from kinfolk.training.recording import Labels, Recorder
 from kinfolk.worlds import build as build_world
+from kinfolk.worlds.base import World
 
 _APART = 1 << 40  # episodes of a chunk are numbered from here, so that no two chunks share one
 
@@ -54,6 +56,7 @@ class Plan:
     slots: tuple[SlotPlan, ...]
     slot_map: SlotMap | None
     inherit_slot: bool = False
+    early_ends_bootstrap: bool = True
     pool: PoolPlan | None = None
 
 
@@ -83,10 +86,12 @@ class Stage:
     """Worlds and policies of a plan, kept by a process from one task to the next."""
 
     plan: Plan
-    play: Play
+    world: World
     recorders: list[Recorder]
     policies: dict[str, Policy]
     pooled: Pooled | None = None
+    plays: dict[int, Play] = field(default_factory=dict)  # by chunk: each has episodes of its own
+    play: Play = field(init=False)  # of the chunk that is placed
     episodes: AnyArray = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
 
     @staticmethod
@@ -100,13 +105,14 @@ class Stage:
             policies[plan.pool.slot] = pooled
         capacity = plan.ticks * plan.worlds * world.spec.rows
         recorders = [_recorder(slot, policies, world.spec, capacity) for slot in plan.slots]
-        play = _play(plan, world, recorders, 0)
-        return Stage(plan, play, recorders, policies, pooled)
+        return Stage(plan, world, recorders, policies, pooled)
 
     def place(self, chunk: int, standing: Arrays | None) -> None:
         """Put the worlds where a chunk stood."""
+        if standing is None or chunk not in self.plays:
+            self.plays[chunk] = _play(self.plan, self.world, self.recorders, chunk)
+        self.play = self.plays[chunk]
         if standing is None:
-            self.play = _play(self.plan, self.play.world, self.recorders, chunk)
             self.episodes = np.full(self.plan.worlds, -1, dtype=np.int64)
             return
         self.play.restore({n: a for n, a in standing.items() if not n.startswith("stage/")})
@@ -123,9 +129,16 @@ def _recorder(
     slot: SlotPlan, policies: Mapping[str, Policy], spec: WorldSpec, capacity: int
 ) -> Recorder:
     teacher = None if slot.teacher is None else build(slot.teacher, spec)
-    student = None if slot.student is None else policies[slot.student]
-    watching = student if isinstance(student, Neural) and student.memory_size else None
+    watching = None if slot.student is None else _watching(policies[slot.student])
     return Recorder(policies[slot.id], slot.labels, spec, capacity, teacher, watching, slot.taught)
+
+
+def _watching(student: Policy) -> Neural | None:
+    """A student that remembers, as one who watches: the same weights, asked by itself."""
+    if not isinstance(student, Neural) or not student.memory_size:
+        return None
+    watching = copy(student)  # the module is shared, what it said last is not
+    return watching
 
 
 def _play(plan: Plan, world: Any, recorders: list[Recorder], chunk: int) -> Play:
@@ -135,14 +148,16 @@ def _play(plan: Plan, world: Any, recorders: list[Recorder], chunk: int) -> Play
     return Play(world, slots, table, plan.seed, episodes, inherit_slot=plan.inherit_slot)
 
 
-_stages: dict[int, tuple[Plan, Stage]] = {}  # of this process: the plan it last played
+_KEPT = 8  # stages of different plans that a process holds
+_stages: dict[int, tuple[Plan, Stage]] = {}  # of this process, by the identity of the plan
 
 
 def stage_of(plan: Plan) -> Stage:
     """The stage of a plan, built once per process."""
     known = _stages.get(id(plan))
     if known is None or known[0] is not plan:
-        _stages.clear()
+        while len(_stages) >= _KEPT:
+            _stages.pop(next(iter(_stages)))
         _stages[id(plan)] = known = (plan, Stage.of(plan))
     return known[1]
 
@@ -180,7 +195,10 @@ def _tick(stage: Stage, pool: PoolState | None, last: bool) -> list[EpisodeResul
         stage.episodes = play.episode.copy()
     ended = play.tick()
     world = play.world
-    done = np.repeat(world.done, world.spec.rows)
+    rows, lost = world.spec.rows, np.zeros(world.worlds, dtype=np.bool_)
+    if not stage.plan.early_ends_bootstrap:
+        lost = world.done & (world.tick < world.spec.max_ticks)
+    done, lost = np.repeat(world.done, rows), np.repeat(lost, rows)
     for recorder in stage.recorders:
-        recorder.settle(world.columns, done, play.observations, last)
+        recorder.settle(world.columns, done, lost, play.observations, last)
     return ended

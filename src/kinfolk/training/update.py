@@ -162,7 +162,8 @@ class Learner:
         found = {f"weights/{name}": array for name, array in self.policy.arrays().items()}
         for number, parameter in enumerate(self._parameters):
             for name, value in self._optimiser.state[parameter].items():
-                found[f"optimiser/{number}/{name}"] = value.detach().numpy().copy()
+                # Files of arrays know no arrays without axes, which the count of steps is.
+                found[f"optimiser/{number}/{name}"] = np.atleast_1d(value.detach().numpy()).copy()
         return found
 
     def restore(self, state: Arrays) -> None:
@@ -176,15 +177,20 @@ class Learner:
         for number, parameter in enumerate(self._parameters):
             start = f"optimiser/{number}/"
             own = {n[len(start) :]: a for n, a in state.items() if n.startswith(start)}
-            for name, array in own.items():
-                if array.shape not in ((), tuple(parameter.shape)):
-                    raise SettingsError(
-                        f"The optimiser's '{name}' has shape {array.shape}; "
-                        f"the weights have {tuple(parameter.shape)}."
-                    )
             self._optimiser.state[parameter] = {
-                name: torch.tensor(array) for name, array in own.items()
+                name: _shaped(name, array, parameter) for name, array in own.items()
             }
+
+
+def _shaped(name: str, array: AnyArray, parameter: torch.Tensor) -> torch.Tensor:
+    if name == "step":
+        return torch.tensor(array).reshape(())
+    if array.shape != tuple(parameter.shape):
+        raise SettingsError(
+            f"The optimiser's '{name}' has shape {array.shape}; the weights have "
+            f"{tuple(parameter.shape)}."
+        )
+    return torch.tensor(array)
 
 
 def _tensors(rows: Rows, at: Ints) -> Batch:
