@@ -72,7 +72,7 @@ SENTENCES = [
     (["eval", "--resume", "runs/none", "--episodes", "9"], 2,
      "--resume goes on with the run's own settings; give no others with it."),
     (["play", "--world", "prob"], 2, "No world is named 'prob'. Did you mean 'probe'?"),
-    (["bench", "engnes"], 2, "There is no benchmark 'engnes'. Did you mean 'engines'? Known: worlds, engines, isolation."),
+    (["bench", "engnes"], 2, "There is no benchmark 'engnes'. Did you mean 'engines'?"),
     (["eval", "--world", "savanna", "--preset", "shared_pry_r2"], 2,
      "World savanna has no preset 'shared_pry_r2'. Did you mean 'shared_prey_r2'?"),
     (["eval", "--world", "savanna", "--set", "grid_sise=9"], 2,
