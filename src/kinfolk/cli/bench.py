@@ -18,7 +18,9 @@ from kinfolk.core.errors import UnknownNameError, suggestion
 def bench(
     subjects: Annotated[
         list[str] | None,
-        typer.Argument(help="Of: worlds, roles, engines, nets, isolation. Without any, all."),
+        typer.Argument(
+            help="Of: worlds, roles, engines, nets, train, isolation. Without any, all."
+        ),
     ] = None,
     json: JsonOption = False,
 ) -> None:
@@ -225,10 +227,39 @@ def _show_isolation(report: dict[str, Any]) -> None:
     )
 
 
+def _measure_train() -> dict[str, Any]:
+    from kinfolk.jobs.bench_train import bench_train
+
+    warm("savanna", {"observation": "compact"}, None, {})
+    return bench_train()
+
+
+def _show_train(report: dict[str, Any]) -> None:
+    net, rates = report["net"], report["agent_steps_per_second"]
+    sizes = "-".join(str(n) for n in (net["inputs"], *net["hidden"], net["outputs"]))
+    print_table(
+        f"Training on savanna, {report['worlds']} worlds, nets of {sizes}, one core",
+        ("", "k agent-steps/s"),
+        [(name, f"{rate / 1e3:,.0f}") for name, rate in rates.items()],
+    )
+    share = report["share_of_ceiling"]
+    print_table(
+        "",
+        ("", "ratio"),
+        [
+            ("two slots, of the ceiling, 1 epoch", f"{share['1 epoch']:.2f}"),
+            ("two slots, of the ceiling, 4 epochs", f"{share['4 epochs']:.2f}"),
+            ("what two slots cost, times one", f"{report['two_slots_cost']:.2f}"),
+            ("what freezing the prey gains", f"{report['frozen_gain']:.2f}"),
+        ],
+    )
+
+
 _SUBJECTS: dict[str, tuple[Callable[[], dict[str, Any]], Callable[[dict[str, Any]], None]]] = {
     "worlds": (_measure_worlds, _show_worlds),
     "roles": (_measure_roles, _show_roles),
     "engines": (_measure_engines, _show_engines),
     "nets": (_measure_nets, _show_nets),
     "isolation": (_measure_isolation, _show_isolation),
+    "train": (_measure_train, _show_train),
 }
