@@ -102,7 +102,8 @@ class Page {
   }
 
   say(error: Error): void {
-    this.problem.textContent = error.message;
+    this.problem.textContent = error.message === "Failed to fetch" ? "The server does not answer." : error.message;
+    delete this.problem.dataset.kind;
     this.problem.hidden = false;
   }
 
@@ -113,7 +114,7 @@ class Page {
     this.body.replaceChildren(h("main.alone", {}, this.run.element, this.roles.element));
     writeAddress({ run: name });
     await this.refreshRun(name, null);
-    if (!this.source.embedded) this.following = new Following(name, "", (news) => void this.hear(news, name));
+    if (!this.source.embedded) this.following = new Following(name, "", (news) => this.listen(news, name));
   }
 
   async open(run: string, replay: string, other?: [string, string]): Promise<void> {
@@ -123,7 +124,7 @@ class Page {
       const replays = await Promise.all(names.map(([a, b]) => Replay.open(this.source.replay(a, b))));
       this.lay(replays);
       await this.refreshRun(run, replays[0]);
-      if (!this.source.embedded) this.following = new Following(run, replay, (news) => void this.hear(news, run));
+      if (!this.source.embedded) this.following = new Following(run, replay, (news) => this.listen(news, run));
     } catch (error) {
       this.body.replaceChildren(h("p.hint", {}, h("button", { onclick: () => void this.home() }, "all runs")));
       this.say(error as Error);
@@ -179,6 +180,13 @@ class Page {
     this.roles.show(roles);
     const without = [false, false, false, !info?.roles, false];
     this.tabs.forEach((tab, i) => (tab.hidden = without[i]));
+  }
+
+  /** News come again after the server was away, so a call that failed meanwhile is not the end. */
+  private listen(news: News, run: string): void {
+    this.hear(news, run).then(
+      () => { if (this.problem.dataset.kind === "gone") this.problem.hidden = true; },
+      (error) => { this.say(error); this.problem.dataset.kind = "gone"; });
   }
 
   /** There is more of a live run. */

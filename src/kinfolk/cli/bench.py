@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from kinfolk.cli.bench_cogs import show_cogs, show_roles
-from kinfolk.cli.bench_role_job import show_role_job
+from kinfolk.cli.bench_role_job import measure_ranks, show_ranks, show_role_job
 from kinfolk.cli.show import JsonOption, print_json, print_table
 from kinfolk.cli.warm import warm
 from kinfolk.core.errors import UnknownNameError, suggestion
@@ -18,9 +18,7 @@ from kinfolk.core.errors import UnknownNameError, suggestion
 def bench(
     subjects: Annotated[
         list[str] | None,
-        typer.Argument(
-            help="Of: worlds, roles, engines, nets, train, isolation. Without any, all."
-        ),
+        typer.Argument(help="Of: worlds, roles, ranks, engines, nets, isolation, train."),
     ] = None,
     json: JsonOption = False,
 ) -> None:
@@ -227,39 +225,11 @@ def _show_isolation(report: dict[str, Any]) -> None:
     )
 
 
-def _measure_train() -> dict[str, Any]:
-    from kinfolk.jobs.bench_train import bench_train
-
-    warm("savanna", {"observation": "compact"}, None, {})
-    return bench_train()
-
-
-def _show_train(report: dict[str, Any]) -> None:
-    net, rates = report["net"], report["agent_steps_per_second"]
-    sizes = "-".join(str(n) for n in (net["inputs"], *net["hidden"], net["outputs"]))
-    print_table(
-        f"Training on savanna, {report['worlds']} worlds, nets of {sizes}, one core",
-        ("", "k agent-steps/s"),
-        [(name, f"{rate / 1e3:,.0f}") for name, rate in rates.items()],
-    )
-    share = report["share_of_ceiling"]
-    print_table(
-        "",
-        ("", "ratio"),
-        [
-            ("two slots, of the ceiling, 1 epoch", f"{share['1 epoch']:.2f}"),
-            ("two slots, of the ceiling, 4 epochs", f"{share['4 epochs']:.2f}"),
-            ("what two slots cost, times one", f"{report['two_slots_cost']:.2f}"),
-            ("what freezing the prey gains", f"{report['frozen_gain']:.2f}"),
-        ],
-    )
-
-
 _SUBJECTS: dict[str, tuple[Callable[[], dict[str, Any]], Callable[[dict[str, Any]], None]]] = {
     "worlds": (_measure_worlds, _show_worlds),
     "roles": (_measure_roles, _show_roles),
+    "ranks": (measure_ranks, show_ranks),
     "engines": (_measure_engines, _show_engines),
     "nets": (_measure_nets, _show_nets),
     "isolation": (_measure_isolation, _show_isolation),
-    "train": (_measure_train, _show_train),
 }
