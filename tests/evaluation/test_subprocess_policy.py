@@ -12,11 +12,11 @@ from safetensors.numpy import save
 
 import kinfolk as kf
 from kinfolk.core.errors import ContractError, PolicyFailedError, SettingsError
+from kinfolk.play.episode import Play, play_episodes
+from kinfolk.play.slots import Slot, slot_table
 from kinfolk.policies.base import founder_rows
 from kinfolk.policies.one_agent import agent_policy
 from kinfolk.policies.resolve import build, resolve
-from kinfolk.play.episode import Play, play_episodes
-from kinfolk.play.slots import Slot, slot_table
 from kinfolk.testing.probe.policies.gru import Gru
 from kinfolk.testing.probe.settings import Probe
 from kinfolk.testing.probe.world import ProbeWorld
@@ -37,7 +37,9 @@ def test_one_agent_in_a_process_steps_as_one_in_here(tmp_path):
         "kinfolk.testing.probe.policies.gru:Gru", tmp_path / "w.safetensors", {"seed": 3}
     )
     here = agent_policy(build(spec.resolved(), SPEC))
-    with kf.wrap_agent_policy_in_subprocess(build(spec.resolved(), SPEC), SPEC, step_timeout=30.0) as there:
+    with kf.wrap_agent_policy_in_subprocess(
+        build(spec.resolved(), SPEC), SPEC, step_timeout=30.0
+    ) as there:
         for episode in (0, 1):
             here.reset(5, episode, 7)
             there.reset(5, episode, 7)
@@ -62,7 +64,10 @@ def test_after_shutdown_its_process_is_gone():
 
 def test_a_failure_is_raised_by_name(zoo):
     spec = kf.PolicySpec("bad_policies.Raises", None, {"after": 1})
-    with kf.PerAgentSubprocessPolicy(spec, SPEC) as agent, pytest.raises(PolicyFailedError) as failed:
+    with (
+        kf.PerAgentSubprocessPolicy(spec, SPEC) as agent,
+        pytest.raises(PolicyFailedError) as failed,
+    ):
         agent.step(observations(1)[0])
     assert str(failed.value) == (
         "Slot 'bad_policies.Raises', tick 1: ask raised ZeroDivisionError: boom."
@@ -138,7 +143,9 @@ def test_killed_without_a_word_an_evaluation_leaves_no_process(tmp_path, zoo):
         "--engine", "processes", "--isolate", "agent", "--step-timeout", "60", "--out", "mine",
     ]  # fmt: skip
     env = {**os.environ, "PYTHONPATH": os.pathsep.join([folder, os.environ.get("PYTHONPATH", "")])}
-    main = subprocess.Popen(words, cwd=tmp_path, env=env, stderr=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
+    main = subprocess.Popen(
+        words, cwd=tmp_path, env=env, stderr=subprocess.DEVNULL, stdout=subprocess.DEVNULL
+    )
     end, family = time.monotonic() + 60, set()
     while time.monotonic() < end and len(family) < 15:  # workers, nurseries, guests that hang
         family = descendants(main.pid)

@@ -28,7 +28,9 @@ def events():
 def test_a_row_per_episode_has_every_slot_group_and_counter(events):
     table = table_of("episodes", events, SLOTS, GROUPS)
     assert table["episode"] == [0, 1, 2]
-    assert table["returns.g"] == [event["returns"]["g"] for event in events if "returns" in event and "seed" in event]
+    assert table["returns.g"] == [
+        event["returns"]["g"] for event in events if "returns" in event and "seed" in event
+    ]
     assert {"ticks", "seed", "failures", "group_returns.hunter", "counters.births"} <= set(table)
 
 
@@ -81,7 +83,18 @@ def test_the_savannas_own_files_tell_every_life():
     total = sum(told["cumulative_reward"] for told in log.values())
     assert total == pytest.approx(sum(report.returns.values()))
     text = reward_summary(lives, report.ticks).splitlines()
-    assert text[0].split() == ["group", "lives", "R", "Life", "Off", "Off/100", "Lineage", "FertCap", "FertExp", "FBlk"]
+    assert text[0].split() == [
+        "group",
+        "lives",
+        "R",
+        "Life",
+        "Off",
+        "Off/100",
+        "Lineage",
+        "FertCap",
+        "FertExp",
+        "FBlk",
+    ]
     [prey] = [line.split() for line in text if line.startswith("type_1_prey ")]
     herd = [told for name, told in log.items() if name.startswith("type_1_prey")]
     assert int(prey[1]) == len(herd)

@@ -53,11 +53,15 @@ def test_a_planted_difference_of_a_tenth_is_found():
 
 
 def test_a_policy_does_not_differ_from_itself():
-    assert verdict("kin://random", "kin://random", 5, 0) == Verdict(Estimate(0, 0, 0), 1.0, "neither", 5)
+    assert verdict("kin://random", "kin://random", 5, 0) == Verdict(
+        Estimate(0, 0, 0), 1.0, "neither", 5
+    )
 
 
 def test_a_verdict_is_of_common_episodes():
-    with pytest.raises(ValueError, match="^A comparison is of common episodes; there are 3 and 2.$"):
+    with pytest.raises(
+        ValueError, match=r"^A comparison is of common episodes; there are 3 and 2\.$"
+    ):
         compare(np.zeros(3), np.zeros(2))
     same = np.array([1.0, 2.0, 3.0, 4.0, 5.0, 6.0])
     found = compare(same + 1, same)
@@ -88,9 +92,13 @@ def test_candidates_take_turns_in_one_seat_among_others():
     [*events, last] = [e for e in played if hasattr(e, "kind")]
     for number, uri in enumerate(asked["policies"]):
         slots = {"candidate": uri, "pack": "kin://random"}
-        alone = read(Evaluate, {**{k: asked[k] for k in ("agent_slot_map", "episodes")}, "slots": slots})
+        alone = read(
+            Evaluate, {**{k: asked[k] for k in ("agent_slot_map", "episodes")}, "slots": slots}
+        )
         whole = [e for e in evaluate(alone, Local()) if getattr(e, "kind", "") == "episode_played"]
-        assert [e.value for e in events if e.policy == number] == [e.returns["candidate"] for e in whole]
+        assert [e.value for e in events if e.policy == number] == [
+            e.returns["candidate"] for e in whole
+        ]
     assert last.failures == [0, 0]
 
 
@@ -110,7 +118,11 @@ class TestRoundRobin(JobContract):
 
 
 def test_in_a_round_robin_all_meet_from_both_sides_and_the_better_is_rated_higher():
-    asked = {"policies": ["kin://noop", "kin://probe-plain", "kin://random"], "episodes": 6, "chunk": 6}
+    asked = {
+        "policies": ["kin://noop", "kin://probe-plain", "kin://random"],
+        "episodes": 6,
+        "chunk": 6,
+    }
     *met, rated = [e for e in round_robin(read(RoundRobin, asked), Local()) if hasattr(e, "kind")]
     assert [(e.first, e.second) for e in met[::6]] == [(0, 1), (0, 2), (1, 2)]
     assert [rating.games for rating in rated.ratings] == [12, 12, 12]

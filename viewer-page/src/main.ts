@@ -9,6 +9,7 @@ import { FamilyTree } from "./family";
 import { Inspector, swatch } from "./inspector";
 import { helpBox, listen } from "./keys";
 import { Following, type News } from "./live";
+import { sideColour } from "./palette";
 import { Player, View } from "./player";
 import { Replay } from "./replay";
 import { RoleTree } from "./roles";
@@ -42,6 +43,7 @@ class Page {
   private infos: RunInfo[] = [];
   private following: Following | null = null;
   private shownTab = 0;
+  private captions: HTMLElement[] = [];
 
   constructor() {
     const theme = localStorageOr("kinfolk-theme") ?? (matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light");
@@ -133,7 +135,8 @@ class Page {
 
   private lay(replays: Replay[]): void {
     const boxes = replays.map(() => h("div.stage"));
-    this.stages.replaceChildren(...replays.map((replay, i) => h("figure.view", {}, h("figcaption", {}, this.caption(replay, i, replays.length)), boxes[i], this.zoomers(i))));
+    this.captions = replays.map((replay, i) => h("figcaption", {}, this.caption(replay, i, replays.length)));
+    this.stages.replaceChildren(...replays.map((_, i) => h("figure.view", {}, this.captions[i], boxes[i], this.zoomers(i))));
     this.stages.dataset.views = String(replays.length);
     this.body.replaceChildren(h("main.show", {}, h("div.theatre", {}, this.stages, this.transport.element), this.side));
     const views = replays.map((replay, i) => new View(boxes[i], replay));
@@ -152,7 +155,7 @@ class Page {
     return h("span", {}, count > 1 ? h("b", {}, `${"AB"[i]} ${replay.label} `) : null,
       `${head.world}${head.preset ? ` ${head.preset}` : ""}, seed ${head.seed}, game ${head.episode} `,
       ...head.groups.map((name: string, at: number) => h("span.key", {}, swatch(name, at), name.replace(/_/g, " "))),
-      (head.scene.owners as string[]).includes("clips") ? h("span.key", {}, h("span.swatch.diamond", { style: "background:#d55e00" }), "clips") : null);
+      (head.scene.owners as string[]).includes("clips") ? h("span.key", {}, h("span.swatch.diamond", { style: `background:${sideColour("clips", head.groups)}` }), "clips") : null);
   }
 
   private zoomers(i: number): HTMLElement {
@@ -239,7 +242,11 @@ class Page {
     document.documentElement.dataset.theme = now;
     try { localStorage.setItem("kinfolk-theme", now); } catch { /* a page opened from disk may not keep it */ }
     forgetSprites();
-    this.player.views.forEach((view) => view.stage.recolour());
+    this.player.views.forEach((view, i, all) => {
+      view.stage.recolour();
+      this.captions[i].replaceChildren(this.caption(view.replay, i, all.length));
+    });
+    this.player.onSelect.say(); // panels take up the colours
     this.player.redraw();
     this.transport.renew();
     this.charts.renew();

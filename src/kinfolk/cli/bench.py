@@ -10,6 +10,7 @@ import typer
 
 from kinfolk.cli.bench_cogs import show_cogs, show_roles
 from kinfolk.cli.bench_role_job import measure_ranks, show_ranks, show_role_job
+from kinfolk.cli.bench_train import measure_train, show_train
 from kinfolk.cli.show import JsonOption, print_json, print_table
 from kinfolk.cli.warm import warm
 from kinfolk.core.errors import UnknownNameError, suggestion
@@ -232,4 +233,5 @@ _SUBJECTS: dict[str, tuple[Callable[[], dict[str, Any]], Callable[[dict[str, Any
     "engines": (_measure_engines, _show_engines),
     "nets": (_measure_nets, _show_nets),
     "isolation": (_measure_isolation, _show_isolation),
+    "train": (measure_train, show_train),
 }

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -111,7 +112,7 @@ def _ceiling(inputs: int, epochs: int) -> float:
     """Rows per second if there were nothing but products of matrices."""
     sizes = [inputs, *HIDDEN, _ACTIONS + 2]
     x = [torch.randn(MINIBATCH, size) for size in sizes]
-    weights = [torch.randn(a, b) for a, b in zip(sizes, sizes[1:], strict=False)]
+    weights = [torch.randn(a, b) for a, b in pairwise(sizes)]
 
     def forward() -> None:
         for value, weight in zip(x, weights, strict=False):
@@ -148,7 +149,7 @@ def _plain_loop(inputs: int, epochs: int) -> float:
         with torch.no_grad():
             x = noise.float()
             out = net(x)
-            choice = torch.distributions.Categorical(logits=out[:, :_ACTIONS])
+            choice: Any = torch.distributions.Categorical(logits=out[:, :_ACTIONS])
             action = choice.sample()
         seen.append(noise)
         actions.append(action)
@@ -170,13 +171,13 @@ def _plain_loop(inputs: int, epochs: int) -> float:
 def _plain_step(net: nn.Module, optimiser: Any, columns: list[torch.Tensor]) -> None:
     seen, action, chance, value, advantage = columns
     out = net(seen.float())
-    choice = torch.distributions.Categorical(logits=out[:, :_ACTIONS])
+    choice: Any = torch.distributions.Categorical(logits=out[:, :_ACTIONS])
     ratio = (choice.log_prob(action) - chance).exp()
     unit = (advantage - advantage.mean()) / (advantage.std() + 1e-8)
     surrogate = torch.minimum(ratio * unit, ratio.clamp(0.8, 1.2) * unit).mean()
     error = (out[:, _ACTIONS] - advantage - value).square().mean()
     loss = -surrogate + 0.5 * error - 0.01 * choice.entropy().mean()
     optimiser.zero_grad()
-    loss.backward()  # type: ignore[no-untyped-call]
+    loss.backward()
     nn.utils.clip_grad_norm_(net.parameters(), 0.5)
     optimiser.step()

@@ -33,7 +33,7 @@ _FOUND, _EXPLORE, _PICK = range(3)  # branches of keys
 class Roles:
     """`kin://roles`: a fixed line-up, or one that is drawn, or one that learns, by its flags."""
 
-    kernels = RolePolicy.kernels
+    kernels, prepare = RolePolicy.kernels, RolePolicy.prepare
 
     def __new__(cls, spec: WorldSpec, **given: Any) -> Any:
         """The policy that the flags ask for.
