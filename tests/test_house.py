@@ -15,6 +15,7 @@ MAY_TOUCH_DISK = {
     "testing/engine_contract.py": "a task that dies once has to remember that it did",
     "testing/processes.py": "looks at /proc",
     "evaluation/nursery_process.py": "looks at /proc",
+    "evaluation/memory_use.py": "looks at /proc",
     "evaluation/landlock.py": "names the folder that stays writable by a handle on it",
     "cli/app.py": "gives stdout to the null device when its reader has gone",
 }

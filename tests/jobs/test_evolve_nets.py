@@ -167,9 +167,10 @@ def test_evolved_nets_play_everywhere_by_the_name_of_their_run(tmp_path):
         f"The run {run.folder} has no policy 'grazr'. Did you mean 'grazer'? Known: grazer, hunter."
     )
     with pytest.raises(UsageError) as caught:
-        resolve(f"run:{run.folder}/grazer@1")
+        resolve(f"run:{run.folder}/grazer@9")
     assert str(caught.value) == (
-        f"The run {run.folder} has no checkpoint '@1'. It has: @best, @latest, @2, @3, @4."
+        f"Policy 'grazer' of {run.folder} has no moment '@9'. "
+        "It has: @best, @latest, @1, @2, @3, @4."
     )
     assert (
         resolve(f"run:{run.folder}/grazer@3").class_path == "kinfolk.policies.evolved:EvolvedPolicy"

@@ -1,5 +1,6 @@
 import json
 import re
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -11,6 +12,7 @@ from kinfolk.engines.local import Local
 from kinfolk.engines.processes import Processes
 from kinfolk.jobs.evolve_roles import evolve_roles, start
 from kinfolk.jobs.role_settings import EvolveRoles
+from kinfolk.jobs.role_state import HISTORY
 from kinfolk.policies.cogsguard.catalog import cogs_catalog
 from kinfolk.roles.history_text import from_text
 from kinfolk.testing.job_contract import JobContract, lines
@@ -39,7 +41,8 @@ def run(settings, resume=None):
 
 
 def last_history(items):
-    return [item for item in items if isinstance(item, Artefact)][-1].data.decode()
+    kept = [item for item in items if isinstance(item, Artefact) and item.name == HISTORY]
+    return kept[-1].data.decode()
 
 
 class TestEvolveRoles(JobContract):
@@ -170,3 +173,13 @@ def test_line_ups_are_judged_on_the_same_episodes_as_the_seeded_one(played):
     assert judged.seed == 1_000_000
     assert sum(judged.lineup.values()) == 3
     assert set(judged.credit) == set(judged.lineup) == set(judged.programs)
+
+
+def test_a_behaviour_of_ones_own_evolves_without_a_change_to_the_operators(monkeypatch):
+    monkeypatch.syspath_prepend(str(Path(__file__).parents[2] / "examples"))
+    history = from_text(last_history(run(small(catalog="own_behavior.plain_catalog"))), "h")
+    held = [role for role in history.roles if any("medic" in t.behaviors for t in role.tiers)]
+    assert {role.origin for role in held} > {"manual"}, "sampled, mutated or recombined roles too"
+    assert sum(role.games for role in held) > 0
+    [medic] = [behavior for behavior in history.behaviors if behavior.name == "medic"]
+    assert medic.games > 0

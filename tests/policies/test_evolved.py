@@ -2,13 +2,12 @@ import numpy as np
 import pytest
 
 from kinfolk.core.errors import SettingsError, UsageError
-from kinfolk.core.events import Snapshot
 from kinfolk.core.keys import root
 from kinfolk.nets.kinds import make_nets
 from kinfolk.policies.evolved import CLASS_PATH
-from kinfolk.policies.from_run import note_policy
 from kinfolk.policies.inputs import inputs_of
 from kinfolk.policies.resolve import build, resolve
+from kinfolk.store.policy_file import PolicyFile, policy_artefacts
 from kinfolk.store.run import create
 from kinfolk.testing.policy_contract import PolicyContract
 from kinfolk.worlds import build as build_world
@@ -37,11 +36,10 @@ def run_with(folder, kind, head="argmax", inputs=125, outputs=9):
         _, state = nets(np.random.default_rng(1).standard_normal((3, 1, inputs)), state)
         nets.absorb([state])
     about = {"nets": nets.about(), "head": head}
-    notes = {"policies": {"all": {"latest": note_policy(CLASS_PATH, about, "latest/")}}}
     run = create(folder, "evolve_nets", {})
     run.start()
-    arrays = {f"latest/{name}": array for name, array in nets.to_arrays().items()}
-    run.checkpoint(Snapshot(step=1, arrays=arrays, notes=notes))
+    for file in policy_artefacts("all", 1, PolicyFile(CLASS_PATH, about, nets.to_arrays())):
+        run.keep_artefact(file)
     run.close()
     return f"run:{folder}"
 
@@ -73,13 +71,7 @@ def test_a_run_without_policies_says_so(tmp_path):
     run = create(tmp_path / "run", "evaluate", {})
     with pytest.raises(UsageError) as caught:
         resolve(f"run:{run.folder}")
-    assert str(caught.value) == f"The run {run.folder} has no checkpoint yet."
-    run.start()
-    run.checkpoint(Snapshot(step=1, arrays={"a": np.zeros(1)}, notes={}))
-    run.close()
-    with pytest.raises(UsageError) as caught:
-        resolve(f"run:{run.folder}")
-    assert str(caught.value) == f"The run {run.folder} of evaluate has made no policies."
+    assert str(caught.value) == f"The run {run.folder} keeps no policies."
 
 
 def test_both_forms_of_the_savanna_give_nets_nearly_the_same():

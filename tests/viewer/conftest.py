@@ -29,7 +29,7 @@ FLAGS = [
 SAVANNA = {
     "world": "savanna",
     "slots": {"hunters": "kin://hunter", "herd": "kin://grazer"},
-    "slot_map": {"type_1_predator": "hunters", "type_1_prey": "herd"},
+    "agent_slot_map": {"type_1_predator": "hunters", "type_1_prey": "herd"},
     "world_settings": {"max_steps": 300},
     "episodes": 1,
     "replays": 1,
@@ -38,7 +38,8 @@ COGSGUARD = {
     "world": "cogsguard",
     "preset": "head_to_head",
     "world_settings": {"max_steps": 400},
-    "slots": {"all": "kin://random"},
+    "slots": {"smart": "kin://smart", "chance": "kin://random"},
+    "agent_slot_map": {"cogs_0": "smart", "cogs_1": "chance"},
     "episodes": 2,
     "replays": 2,
 }

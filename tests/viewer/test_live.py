@@ -1,12 +1,15 @@
 """A run that is still going: the page keeps up, and catches up after a reload."""
 
+import subprocess
+import sys
+import time
 from urllib.parse import urlsplit
 
 import pytest
 
-from kinfolk.core.events import Artefact
+from kinfolk.core.events import Artefact, Event
 from kinfolk.evaluation.recorded import replay_of
-from kinfolk.jobs.evaluate import EpisodePlayed, Evaluate, matches
+from kinfolk.jobs.evaluate import Evaluate, matches
 from kinfolk.store.run import create
 
 pytestmark = pytest.mark.xdist_group("viewer")
@@ -57,8 +60,7 @@ def test_the_page_follows_a_run_and_catches_up_after_a_reload(live, serve, open_
         frames(screen, 384)
         write(run, pieces[2])
         frames(screen, 501)
-        run.append(EpisodePlayed(step=0, ticks=500, full_length=True, returns={"all": 1.0}, lives={},
-                                 ticks_lived={}, group_lives={}, mean_alive={}, counters={}))  # fmt: skip
+        run.append(Event(step=0))
         run.finish()
         screen.page.wait_for_function("() => document.body.dataset.status === 'done'")
         screen.page.wait_for_function("() => !kinfolk.player.main.replay.live")
@@ -101,3 +103,45 @@ def test_a_server_that_goes_and_comes_back_is_found_again(live, serve, open_scre
         with serve(tmp_path / "runs", port=urlsplit(address).port):
             frames(screen, 256)
         screen.problems = [p for p in screen.problems if "ERR_" not in p and "WebSocket" not in p]
+
+
+def test_the_evolution_of_roles_is_followed_while_it_goes(serve, open_screen, tmp_path):
+    """The real command in a process of its own; the page goes from game to game with it."""
+    words = (
+        "evolve roles --preset tutorial --set max_steps=150 --generations 6 --lineups 3 "
+        "--games-per-generation 4 --population 4 --judge-games 2 --engine local "
+        "--showcase-every 1 --out runs/evolving"
+    )
+    (tmp_path / "runs").mkdir()
+    with serve(tmp_path / "runs") as address, open_screen(address) as screen:
+        process = subprocess.Popen(
+            [sys.executable, "-m", "kinfolk", *words.split()], cwd=tmp_path,
+            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+        )  # fmt: skip
+        try:
+            first = tmp_path / "runs" / "evolving" / "replays" / "generation-00001.replay"
+            while not first.exists() or first.stat().st_size < 4000:
+                assert process.poll() is None, process.stderr.read()
+                time.sleep(0.02)
+            screen.open("#run=evolving")
+            screen.page.wait_for_function("() => document.body.dataset.status === 'running'")
+            screen.page.wait_for_selector("select[aria-label=Replay]")
+            screen.page.reload()
+            screen.page.wait_for_selector("body[data-ready]")
+            screen.page.wait_for_function(
+                "() => document.body.dataset.status === 'done'", timeout=120_000
+            )
+            assert process.wait(60) == 0, process.stderr.read()
+        finally:
+            process.kill()
+        listed = screen.page.locator("select[aria-label=Replay] option").all_inner_texts()
+        assert listed == [f"generation-{n:05d}" for n in range(1, 7)]
+        screen.page.keyboard.press("4")
+        assert screen.page.locator("g.role").count() >= 4
+        screen.page.keyboard.press("5")
+        titles = screen.page.locator("figure.chart").evaluate_all(
+            "all => all.map(f => f.dataset.chart)"
+        )
+        assert "generation scored: fitness" in titles
+        screen.page.wait_for_timeout(100)
+        screen.shoot("evolving")

@@ -3,6 +3,7 @@
 import json
 import math
 import re
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -293,6 +294,34 @@ def test_the_why_panel_says_which_behaviour_acts(screen, runs):
     screen.shoot("why")
 
 
+def test_the_why_panel_reads_what_the_role_decided(screen, runs):
+    """A game of roles, against another way to ask: the tick played again and explained."""
+    from kinfolk.core.settings import read
+    from kinfolk.evaluation.explained import explain_tick
+    from kinfolk.jobs.evaluate import Evaluate, matches
+    from kinfolk.store.run import open_run
+
+    asked = read(Evaluate, open_run(runs / "cogs").about["settings"])
+    found = explain_tick(replace(next(matches(asked, 0)), first=0, last=1), 150)
+    told = {one.uid: one for one in found if one.slot == "smart"}
+    assert len(told) == 8
+    assert len({one.acted for one in told.values()}) > 1
+    screen.open("#run=cogs&tick=150")
+    screen.at(150)
+    for uid, one in told.items():
+        screen.page.evaluate("uid => kinfolk.player.select(uid)", uid)
+        screen.page.wait_for_selector(f".inspector h2:has-text('#{uid}')")
+        lines = screen.page.locator(".why li").evaluate_all(
+            "all => all.map(li => [li.dataset.behaviour, li.dataset.acts, li.textContent])"
+        )
+        assert [b for b, acts, _ in lines if acts == "true"] == [one.acted]
+        passed = [(b, text[len(b) + 1 :]) for b, acts, text in lines if acts == "false"]
+        assert passed == [(b, verdict.replace("_", " ")) for b, verdict in one.passed]
+        moved = screen.page.inner_text("[data-fact='move now'] dd")
+        assert moved == one.action["move"]
+    screen.shoot("why-roles")
+
+
 def test_charts_move_with_the_cursor_and_lead_to_a_tick(screen, runs):
     numbers = replay_of(runs, "savanna").numbers(0)[0]
     page = screen.page
@@ -301,7 +330,7 @@ def test_charts_move_with_the_cursor_and_lead_to_a_tick(screen, runs):
     population = page.locator("figure[data-chart=population] .legend b").all_inner_texts()
     assert [int(text) for text in population] == numbers["series"][:2, 100].astype(int).tolist()
     titles = page.locator("figure.chart").evaluate_all("all => all.map(f => f.dataset.chart)")
-    assert titles == ["population", "mean energy", "grass energy", "return"]
+    assert titles == ["population", "grass energy", "mean energy", "return"]
     over = page.locator("figure[data-chart=population] .u-over")
     box = over.bounding_box()
     over.click(position={"x": box["width"] * 0.5, "y": 20})
@@ -315,13 +344,8 @@ def test_junctions_and_stores_have_charts_in_cogsguard(screen, runs):
         "all => all.map(f => f.dataset.chart)"
     )
     assert titles == [
-        "population",
-        "mean energy",
-        "junctions held",
-        "hearts in store",
-        "elements in store",
-        "return",
-    ]
+        "population", "junctions held", "hearts in store", "elements in store", "mean energy", "return",
+    ]  # fmt: skip
     screen.seek(399)
     held = screen.page.locator("figure[data-chart='junctions held'] .legend b").all_inner_texts()
     replay = replay_of(runs, "cogs")

@@ -6,6 +6,7 @@ import { groupStyle, LINES, scheme, sideColour } from "./palette";
 import type { Player } from "./player";
 
 const HEIGHT = 132;
+const WHOLE = [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10000]; // steps of generations
 const DASHES = [[], [5, 4]]; // the second run of a comparison
 
 interface Chart { plot: uPlot; hand: HTMLElement; names: string[]; values: HTMLElement[] }
@@ -110,13 +111,17 @@ export function lineChart(title: string, steps: number[], lines: Record<string, 
   const legend = h("div.legend", {}, ...names.map((name, i) => h("span", {}, h("i", { style: `background:${LINES[i % LINES.length]}` }), plain(name))));
   const figure = h("figure.chart", { data: { chart: title } }, h("figcaption", {}, title, legend), place);
   const axis = { stroke: paint.ink, grid: { stroke: paint.faint, width: 1 }, ticks: { stroke: paint.faint, width: 1 }, font: "11px system-ui, sans-serif" };
-  requestAnimationFrame(() => {
-    new uPlot({
-      width: Math.max(200, place.clientWidth), height: 180, legend: { show: false },
+  let plot: uPlot | null = null;
+  new ResizeObserver(() => { // a panel that is not shown yet has no width
+    const width = place.clientWidth;
+    if (!width) return;
+    if (plot) plot.setSize({ width, height: HEIGHT });
+    plot ??= new uPlot({
+      width, height: HEIGHT, legend: { show: false },
       cursor: { drag: { x: false, y: false }, y: false }, scales: { x: { time: false } },
-      axes: [{ ...axis, size: 26 }, { ...axis, size: 46, values: (_, ticks) => ticks.map(short) }],
+      axes: [{ ...axis, size: 26, incrs: WHOLE }, { ...axis, size: 46, values: (_, ticks) => ticks.map(short) }],
       series: [{}, ...names.map((_, i) => ({ stroke: LINES[i % LINES.length], width: 1.6, points: { show: steps.length < 40 } }))],
     }, [steps, ...names.map((name) => lines[name])] as uPlot.AlignedData, place);
-  });
+  }).observe(place);
   return figure;
 }

@@ -60,7 +60,7 @@ export class FamilyTree {
     const { player } = this;
     const { replay } = player.main;
     const width = this.tree.clientWidth;
-    const key = `${this.founder} ${this.known} ${width} ${player.selected} ${player.marked?.size} ${replay.frames}`;
+    const key = `${document.documentElement.dataset.theme} ${this.founder} ${this.known} ${width} ${player.selected} ${player.marked?.size} ${replay.frames}`;
     if (key === this.drawn || !width) return;
     this.drawn = key;
     const all = this.nodes();

@@ -48,8 +48,8 @@ export class Inspector {
       h("h2", {}, swatch(group, life.group), `${plain(group)} #${uid}`),
       h("p.state", { data: { state: row < 0 ? "away" : "here" } }, when),
       this.buttons(uid),
-      ...(row < 0 ? [] : this.traits(row)),
       ...(row < 0 ? [] : whyOf(player, row)),
+      ...(row < 0 ? [] : this.traits(row)),
       this.kin(uid),
       this.deeds(uid),
     ];

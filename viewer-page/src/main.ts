@@ -9,6 +9,7 @@ import { FamilyTree } from "./family";
 import { Inspector, swatch } from "./inspector";
 import { helpBox, listen } from "./keys";
 import { Following, type News } from "./live";
+import { sideColour } from "./palette";
 import { Player, View } from "./player";
 import { Replay } from "./replay";
 import { RoleTree } from "./roles";
@@ -42,6 +43,7 @@ class Page {
   private infos: RunInfo[] = [];
   private following: Following | null = null;
   private shownTab = 0;
+  private captions: HTMLElement[] = [];
 
   constructor() {
     const theme = localStorageOr("kinfolk-theme") ?? (matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light");
@@ -102,7 +104,8 @@ class Page {
   }
 
   say(error: Error): void {
-    this.problem.textContent = error.message;
+    this.problem.textContent = error.message === "Failed to fetch" ? "The server does not answer." : error.message;
+    delete this.problem.dataset.kind;
     this.problem.hidden = false;
   }
 
@@ -113,7 +116,7 @@ class Page {
     this.body.replaceChildren(h("main.alone", {}, this.run.element, this.roles.element));
     writeAddress({ run: name });
     await this.refreshRun(name, null);
-    if (!this.source.embedded) this.following = new Following(name, "", (news) => void this.hear(news, name));
+    if (!this.source.embedded) this.following = new Following(name, "", (news) => this.listen(news, name));
   }
 
   async open(run: string, replay: string, other?: [string, string]): Promise<void> {
@@ -123,7 +126,7 @@ class Page {
       const replays = await Promise.all(names.map(([a, b]) => Replay.open(this.source.replay(a, b))));
       this.lay(replays);
       await this.refreshRun(run, replays[0]);
-      if (!this.source.embedded) this.following = new Following(run, replay, (news) => void this.hear(news, run));
+      if (!this.source.embedded) this.following = new Following(run, replay, (news) => this.listen(news, run));
     } catch (error) {
       this.body.replaceChildren(h("p.hint", {}, h("button", { onclick: () => void this.home() }, "all runs")));
       this.say(error as Error);
@@ -132,7 +135,8 @@ class Page {
 
   private lay(replays: Replay[]): void {
     const boxes = replays.map(() => h("div.stage"));
-    this.stages.replaceChildren(...replays.map((replay, i) => h("figure.view", {}, h("figcaption", {}, this.caption(replay, i, replays.length)), boxes[i], this.zoomers(i))));
+    this.captions = replays.map((replay, i) => h("figcaption", {}, this.caption(replay, i, replays.length)));
+    this.stages.replaceChildren(...replays.map((_, i) => h("figure.view", {}, this.captions[i], boxes[i], this.zoomers(i))));
     this.stages.dataset.views = String(replays.length);
     this.body.replaceChildren(h("main.show", {}, h("div.theatre", {}, this.stages, this.transport.element), this.side));
     const views = replays.map((replay, i) => new View(boxes[i], replay));
@@ -151,7 +155,7 @@ class Page {
     return h("span", {}, count > 1 ? h("b", {}, `${"AB"[i]} ${replay.label} `) : null,
       `${head.world}${head.preset ? ` ${head.preset}` : ""}, seed ${head.seed}, game ${head.episode} `,
       ...head.groups.map((name: string, at: number) => h("span.key", {}, swatch(name, at), name.replace(/_/g, " "))),
-      (head.scene.owners as string[]).includes("clips") ? h("span.key", {}, h("span.swatch.diamond", { style: "background:#d55e00" }), "clips") : null);
+      (head.scene.owners as string[]).includes("clips") ? h("span.key", {}, h("span.swatch.diamond", { style: `background:${sideColour("clips", head.groups)}` }), "clips") : null);
   }
 
   private zoomers(i: number): HTMLElement {
@@ -179,6 +183,13 @@ class Page {
     this.roles.show(roles);
     const without = [false, false, false, !info?.roles, false];
     this.tabs.forEach((tab, i) => (tab.hidden = without[i]));
+  }
+
+  /** News come again after the server was away, so a call that failed meanwhile is not the end. */
+  private listen(news: News, run: string): void {
+    this.hear(news, run).then(
+      () => { if (this.problem.dataset.kind === "gone") this.problem.hidden = true; },
+      (error) => { this.say(error); this.problem.dataset.kind = "gone"; });
   }
 
   /** There is more of a live run. */
@@ -231,10 +242,31 @@ class Page {
     document.documentElement.dataset.theme = now;
     try { localStorage.setItem("kinfolk-theme", now); } catch { /* a page opened from disk may not keep it */ }
     forgetSprites();
-    this.player.views.forEach((view) => view.stage.recolour());
+    this.player.views.forEach((view, i, all) => {
+      view.stage.recolour();
+      this.captions[i].replaceChildren(this.caption(view.replay, i, all.length));
+    });
+    this.player.onSelect.say(); // panels take up the colours
     this.player.redraw();
     this.transport.renew();
     this.charts.renew();
+  }
+
+  /** For pictures: a theme, and one part of the page alone. */
+  pose(theme: string, part: string, marks: boolean): void {
+    if (document.documentElement.dataset.theme !== theme) this.theme();
+    document.documentElement.dataset.pose = part || "page";
+    if (marks) this.inspector.toggleMarks();
+    this.player.views.forEach((view) => view.stage.resize());
+  }
+
+  /** For pictures: show a tick, and come back when it is drawn. */
+  async show(tick: number): Promise<void> {
+    const { player } = this;
+    player.seek(player.main.replay.frameOf(tick));
+    const drawn = () => player.views.every((view, i) => view.chunk && view.frame === (i ? view.replay.frameOf(player.tick) : player.frame));
+    do await new Promise((done) => requestAnimationFrame(done)); while (!drawn());
+    await new Promise((done) => requestAnimationFrame(done));
   }
 
   private remember(): void {

@@ -35,18 +35,23 @@ export function mix(a: Rgb, b: Rgb, share: number): Rgb {
   return [0, 1, 2].map((i) => Math.round(a[i] + (b[i] - a[i]) * share)) as Rgb;
 }
 
+/** The same hues on a dark ground, where the plain ones would sink in. */
+const BRIGHT: Record<string, string> = { [BLUE]: "#4ea8e6", [VERMILLION]: "#f28038", [PURPLE]: "#e0a0c4", [GREEN]: "#2fc39a" };
+
+function lit(colour: string): string { return scheme().dark ? BRIGHT[colour] ?? colour : colour; }
+
 /** How the agents of a group look: by what its name says, or by its number. */
 export function groupStyle(name: string, index: number): Style {
   const second = /type_2/.test(name);
-  if (/predator|hunter/.test(name)) return { colour: second ? ORANGE : VERMILLION, shape: "triangle" };
-  if (/prey|grazer/.test(name)) return { colour: second ? SKY : BLUE, shape: "circle" };
-  return { colour: TEAMS[index % TEAMS.length], shape: (["circle", "square", "diamond", "triangle"] as Shape[])[index % 4] };
+  if (/predator|hunter/.test(name)) return { colour: lit(second ? ORANGE : VERMILLION), shape: "triangle" };
+  if (/prey|grazer/.test(name)) return { colour: lit(second ? SKY : BLUE), shape: "circle" };
+  return { colour: lit(TEAMS[index % TEAMS.length]), shape: (["circle", "square", "diamond", "triangle"] as Shape[])[index % 4] };
 }
 
 /** The colour of a side: a group, or somebody who is none, such as the clips. */
 export function sideColour(name: string, groups: string[]): string {
   const index = groups.indexOf(name);
-  return index >= 0 ? groupStyle(name, index).colour : VERMILLION;
+  return index >= 0 ? groupStyle(name, index).colour : lit(VERMILLION);
 }
 
 const ELEMENTS: Record<string, string> = {

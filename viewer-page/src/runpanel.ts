@@ -3,6 +3,16 @@
 import { lineChart } from "./charts";
 import { h, plain, short } from "./dom";
 
+const MOST_CHARTS = 8;
+/** Numbers of one kind are drawn together. */
+const FAMILIES: [string, RegExp][] = [
+  ["fitness", /^(best|mean|median|worst|seeded|champion|fitness)$/],
+  ["fitness of roles", /^roles_(best|mean|spread)$/],
+  ["share of games won", /^(won|win_rate|beats_\w+)$/],
+  ["returns", /^returns\./],
+  ["reward", /^reward/],
+];
+
 export class RunPanel {
   readonly element = h("section.run", { "aria-label": "Run" });
 
@@ -20,14 +30,17 @@ export class RunPanel {
       h("div", {}, h("h3", {}, "Settings"), table(settings.map(([name, value]) => [plain(name), typeof value === "object" ? JSON.stringify(value) : String(value)]))));
   }
 
-  /** One chart per table of numbers; lines that are alike in size go together by name. */
+  /** One chart per family of numbers that belong together; what is in none has its own. */
   private charts(kind: string, table: any): HTMLElement[] {
     const families = new Map<string, Record<string, (number | null)[]>>();
     for (const [name, values] of Object.entries<(number | null)[]>(table.fields)) {
-      const family = name.includes(".") ? name.split(".")[0] : /best|mean|median|fitness|champion/.test(name) ? "fitness" : name;
-      families.set(family, { ...(families.get(family) ?? {}), [name.includes(".") ? name.slice(name.indexOf(".") + 1) : name]: values });
+      const known = FAMILIES.find(([, pattern]) => pattern.test(name));
+      const family = known ? known[0] : name.includes(".") ? name.split(".")[0] : name;
+      const line = name.includes(".") ? name.slice(name.indexOf(".") + 1) : name;
+      families.set(family, { ...(families.get(family) ?? {}), [line]: values });
     }
-    return [...families].slice(0, 8).map(([family, lines]) => lineChart(`${plain(kind)}: ${plain(family)}`, table.step, lines));
+    const rank = (name: string) => (FAMILIES.findIndex(([family]) => family === name) + 1 || 99);
+    return [...families].sort(([a], [b]) => rank(a) - rank(b)).slice(0, MOST_CHARTS).map(([family, lines]) => lineChart(`${plain(kind)}: ${plain(family)}`, table.step, lines));
   }
 }
 

@@ -106,6 +106,7 @@ export class Stage {
 
   recolour(): void {
     this.ground.recolour();
+    this.styles = this.replay.head.groups.map(groupStyle);
     this.drawn = null;
   }
 

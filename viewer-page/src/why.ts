@@ -15,7 +15,8 @@ export function whyOf(player: Player, row: number): Node[] {
   const lines = [...considered].flatMap((code, i) => code < 0 ? [] : [reason(names.behaviours[code], names.verdicts[verdict[i]] ?? "")]);
   const facts = Object.entries<string[]>(names.facts).flatMap(([name, words]) => {
     const code = chunk!.column(`why/${slot}/${name}`, frame)[row];
-    return code < 0 ? [] : [`${plain(name)} ${words.length ? plain(words[code]) : code}`];
+    const known = words.length ? words : replay.head.names?.[name] ?? [];
+    return code < 0 ? [] : [`${plain(name)} ${known[code] ?? code}`];
   });
   return [h("div.why", {},
     h("h3", {}, "Why"),

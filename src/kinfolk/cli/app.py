@@ -13,14 +13,17 @@ import typer
 from typer.exceptions import TyperException
 
 from kinfolk.cli.bench import bench
+from kinfolk.cli.compare import compare
 from kinfolk.cli.doctor import doctor
 from kinfolk.cli.evaluate import eval_command
 from kinfolk.cli.evolve import evolve
 from kinfolk.cli.explain import explain
 from kinfolk.cli.export import export
+from kinfolk.cli.export_picture import gif, html, mp4, png
 from kinfolk.cli.lists import behaviors, policies, presets, runs, worlds
 from kinfolk.cli.play import play
 from kinfolk.cli.trace import replay_trace
+from kinfolk.cli.train import train_command
 from kinfolk.cli.view import view
 from kinfolk.cli.warm import warm_command
 from kinfolk.core.errors import KinfolkError, suggestion
@@ -37,6 +40,8 @@ app = typer.Typer(
 )
 app.command("play")(play)
 app.command("eval")(eval_command)
+app.command("compare")(compare)
+app.command("train")(train_command)
 app.command("worlds")(worlds)
 app.command("policies")(policies)
 app.command("behaviors")(behaviors)
@@ -48,6 +53,8 @@ app.command("presets")(presets)
 app.command("warm")(warm_command)
 app.command("replay-trace")(replay_trace)
 app.command("view")(view)
+for picture in (png, gif, mp4, html):
+    export.command(picture.__name__)(picture)
 app.add_typer(export, name="export")
 app.add_typer(evolve, name="evolve")
 

@@ -8,6 +8,9 @@ from typing import Annotated, Any
 
 import typer
 
+from kinfolk.cli.bench_cogs import show_cogs, show_roles
+from kinfolk.cli.bench_role_job import measure_ranks, show_ranks, show_role_job
+from kinfolk.cli.bench_train import measure_train, show_train
 from kinfolk.cli.show import JsonOption, print_json, print_table
 from kinfolk.cli.warm import warm
 from kinfolk.core.errors import UnknownNameError, suggestion
@@ -15,7 +18,8 @@ from kinfolk.core.errors import UnknownNameError, suggestion
 
 def bench(
     subjects: Annotated[
-        list[str] | None, typer.Argument(help="Of: worlds, engines, nets. Without any, all.")
+        list[str] | None,
+        typer.Argument(help="Of: worlds, roles, ranks, engines, nets, isolation, train."),
     ] = None,
     json: JsonOption = False,
 ) -> None:
@@ -37,13 +41,34 @@ def bench(
 
 
 def _measure_worlds() -> dict[str, Any]:
+    from kinfolk.jobs.bench_cogs import bench_cogs
     from kinfolk.jobs.bench_worlds import bench_worlds
 
     warm("savanna", {}, None, {})
-    return bench_worlds()
+    warm("cogsguard", {}, None, {})
+    return {**bench_worlds(), "cogsguard": bench_cogs()}
 
 
 def _show_worlds(report: dict[str, Any]) -> None:
+    _show_savanna(report)
+    show_cogs(report["cogsguard"])
+
+
+def _measure_roles() -> dict[str, Any]:
+    from kinfolk.jobs.bench_role_job import bench_role_job
+    from kinfolk.jobs.bench_roles import LINEUP, SMART, bench_roles
+
+    for preset in ("arena", "machina_1", "edition_a", "tutorial"):
+        warm("cogsguard", {}, preset, {"lineup": LINEUP, "smart": SMART})
+    return {**bench_roles(), "job": bench_role_job()}
+
+
+def _show_roles(report: dict[str, Any]) -> None:
+    show_roles(report)
+    show_role_job(report["job"])
+
+
+def _show_savanna(report: dict[str, Any]) -> None:
     plain = report["uncompiled"]
     print_table(
         f"savanna, {report['worlds']} worlds, {report['alive_per_world']:.0f} alive in each, one core",
@@ -156,8 +181,57 @@ def _show_nets(report: dict[str, Any]) -> None:
     )  # fmt: skip
 
 
+def _measure_isolation() -> dict[str, Any]:
+    from kinfolk.jobs.bench_isolation import bench_isolation
+
+    return bench_isolation()
+
+
+def _show_isolation(report: dict[str, Any]) -> None:
+    print_table(
+        "A process per agent: microseconds per agent and step",
+        ("agents", "ours, gathered", "queue, one by one", "queue, gathered", "times", "times"),
+        [
+            (
+                r["agents"],
+                f"{r['gathered_us']:.1f}",
+                f"{r['queue_one_by_one_us']:.0f}",
+                f"{r['queue_gathered_us']:.0f}",
+                f"{r['times_one_by_one']:.0f}",
+                f"{r['times_gathered']:.0f}",
+            )
+            for r in report["by_agents"]
+        ],
+    )
+    life = report["life"]
+    print_table(
+        "The life of a process, per agent",
+        ("", "ms"),
+        [
+            ("the first, with the one that starts the others", f"{life['first_ms']:.0f}"),
+            ("start", f"{life['start_ms']:.1f}"),
+            ("initialise", f"{life['initialise_ms']:.1f}"),
+            ("clean up", f"{life['clean_up_ms']:.1f}"),
+            ("memory of its own, MB", f"{life['own_megabytes']:.1f}"),
+        ],
+    )
+    busy = report["busy"]
+    print_table(
+        f"{busy['agents']} agents that work for a millisecond, {busy['cores']} cores",
+        ("", "us per agent-step", "times"),
+        [
+            ("in this process, in turn", f"{busy['in_process_us']:.0f}", "1.00"),
+            ("a process each", f"{busy['apart_us']:.0f}", f"{busy['times_faster']:.2f}"),
+        ],
+    )
+
+
 _SUBJECTS: dict[str, tuple[Callable[[], dict[str, Any]], Callable[[dict[str, Any]], None]]] = {
     "worlds": (_measure_worlds, _show_worlds),
+    "roles": (_measure_roles, _show_roles),
+    "ranks": (measure_ranks, show_ranks),
     "engines": (_measure_engines, _show_engines),
     "nets": (_measure_nets, _show_nets),
+    "isolation": (_measure_isolation, _show_isolation),
+    "train": (measure_train, show_train),
 }

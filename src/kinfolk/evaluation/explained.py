@@ -9,7 +9,7 @@ import numpy as np
 from kinfolk.core.errors import UsageError
 from kinfolk.evaluation.match import Match, seated
 from kinfolk.play.episode import Play
-from kinfolk.policies.reasons import ACTED, Reasoning
+from kinfolk.policies.reasons import ACTED, teller_of
 
 
 @dataclass(frozen=True)
@@ -31,7 +31,7 @@ def explain_tick(match: Match, tick: int) -> list[Explanation]:
         UsageError: The game ends before, or nobody in it can tell.
     """
     with seated(match) as play:
-        tellers = [slot.policy for slot in play.slots if isinstance(slot.policy, Reasoning)]
+        tellers = [one for slot in play.slots if (one := teller_of(slot.policy)) is not None]
         if not tellers:
             raise UsageError(
                 "No policy here can tell why it acts. Role policies can, as kin://smart."
@@ -44,13 +44,17 @@ def explain_tick(match: Match, tick: int) -> list[Explanation]:
                 )
         for policy in tellers:
             policy.explain(True)
-        play.tick()
-        return [one for index in range(len(play.slots)) for one in _of_slot(play, index)]
+        try:
+            play.tick()
+            return [one for index in range(len(play.slots)) for one in _of_slot(play, index)]
+        finally:
+            for policy in tellers:
+                policy.explain(False)
 
 
 def _of_slot(play: Play, index: int) -> list[Explanation]:
-    policy = play.slots[index].policy
-    if not isinstance(policy, Reasoning) or play.lists.asked[index] == 0:
+    policy = teller_of(play.slots[index].policy)
+    if policy is None or play.lists.asked[index] == 0:
         return []
     asked, lists = int(play.lists.asked[index]), play.lists
     names, why = policy.reasons, policy.why()

@@ -99,6 +99,9 @@ class Guest:
         self._nursery, self.payload, self.capacity, self.heirs = nursery, payload, capacity, heirs
         self._scratch = Scratch("guest-") if care.sandbox else None
         self._socket, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM)
+        # Pipes wake a process in two thirds of the time that a socket takes.
+        woken, self._bell = os.pipe()
+        self._ear, spoken = os.pipe()
         handle = anonymous_memory(size)
         self.wire = Wire(shape, handle)
         self.question = self.wire.header[QUESTION] = self._next_question()
@@ -119,17 +122,19 @@ class Guest:
         }
         self.posted = time.perf_counter()
         try:
-            self.pid = nursery.fork(asked, [theirs.fileno(), handle, payload.handle])
+            handles = [theirs.fileno(), woken, spoken, handle, payload.handle]
+            self.pid = nursery.fork(asked, handles)
         except BaseException:
             self._let_go()
             raise
         finally:
             theirs.close()
-            os.close(handle)
+            for end in (handle, woken, spoken):
+                os.close(end)
 
     def fileno(self) -> int:
         """What becomes readable when it has answered."""
-        return self._socket.fileno()
+        return self._ear
 
     @property
     def printed(self) -> int:
@@ -153,11 +158,11 @@ class Guest:
         header[QUESTION] = self.question
         self.posted = time.perf_counter()
         with suppress(OSError):
-            self._socket.send(b".")
+            os.write(self._bell, b".")
 
     def listen(self) -> Trouble | str | None:
         """Read one wake-up: trouble, "" for an answer, the fault of a faulty one, None for none."""
-        data = self._socket.recv(_ROOM)
+        data = os.read(self._ear, _ROOM)
         header = self.wire.header
         if not data:
             return self.died()
@@ -210,6 +215,8 @@ class Guest:
         self.closed = True
         self.heirlooms = None
         self._socket.close()
+        os.close(self._bell)
+        os.close(self._ear)
         self.wire.close()
         if self._scratch is not None:
             self._scratch.remove()

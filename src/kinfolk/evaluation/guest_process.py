@@ -5,10 +5,11 @@ from __future__ import annotations
 import io
 import json
 import math
+import os
 import resource
 import socket
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -44,23 +45,23 @@ from kinfolk.policies.resolve import ResolvedPolicy, build
 SEATS_OF_PARENTS = (1, 2)  # places that hold what parents left, in a process of one agent
 
 
-def live(sock: socket.socket, wire_handle: int, payload_handle: int, asked: dict[str, Any]) -> None:
+def live(handles: Sequence[int], asked: dict[str, Any]) -> None:
     """Build the policy, then answer questions until told to leave or the host is gone.
 
     Args:
-        sock: Wake-ups, both ways.
-        wire_handle: The memory of the wire.
-        payload_handle: The memory with the policy and the spec of the world.
+        handles: Of a socket for memory that comes later, of a pipe with wake-ups, of one to wake the
+            host, of the wire's memory, and of that with the policy and the spec of the world.
         asked: Sizes, limits and the like.
     """
     shape = WireShape(asked["capacity"], asked["row_bytes"], asked["heads"])
+    sock, woken, bell, wire_handle, payload_handle = handles
     wire = Wire(shape, wire_handle)
     sys.stdout = sys.stderr = _Counted(wire)
-    guest = _Guest(wire, sock, asked, payload_handle)
+    guest = _Guest(wire, bell, asked, payload_handle)
     going = guest.answer(guest.start)
     if going and asked["heirs"]:
-        guest.take_heirlooms()
-    while going and sock.recv(1):
+        guest.take_heirlooms(socket.socket(fileno=sock))
+    while going and os.read(woken, 1):
         kind = wire.header[KIND]
         if wire.header[QUESTION] == wire.header[ANSWERED]:
             continue  # woken twice for one question
@@ -117,10 +118,8 @@ class _Guest:
     policy: Policy
     memory: dict[str, AnyArray]
 
-    def __init__(
-        self, wire: Wire, sock: socket.socket, asked: dict[str, Any], payload_handle: int
-    ) -> None:
-        self._wire, self._sock, self._asked, self._payload = wire, sock, asked, payload_handle
+    def __init__(self, wire: Wire, bell: int, asked: dict[str, Any], payload_handle: int) -> None:
+        self._wire, self._bell, self._asked, self._payload = wire, bell, asked, payload_handle
         self._heads = wire.actions.shape[1]
         self._heirlooms: AnyArray | None = None
 
@@ -140,7 +139,7 @@ class _Guest:
         header[OUTCOME] = outcome
         header[ANSWERED] = asked
         try:
-            self._sock.send(b".")
+            os.write(self._bell, b".")
         except OSError:
             return False  # the host is gone
         return outcome != RAISED
@@ -157,11 +156,11 @@ class _Guest:
         self.memory = allocate(self.policy.memory, self._wire.rows.shape[0] + extra)
         self._wire.header[PLACE_BYTES] = place_bytes(self.policy.memory)
 
-    def take_heirlooms(self) -> None:
+    def take_heirlooms(self, sock: socket.socket) -> None:
         """Receive the memory through which parents pass on what they remember."""
         size = self._wire.header[PLACE_BYTES]
         if size:
-            _, handles, _, _ = socket.recv_fds(self._sock, 1, 1)
+            _, handles, _, _ = socket.recv_fds(sock, 1, 1)
             self._heirlooms = np.frombuffer(mapped(handles[0], 3 * size), np.uint8).reshape(3, size)
 
     def begin(self) -> None:

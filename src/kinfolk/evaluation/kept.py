@@ -52,6 +52,11 @@ class Together:
         self.seconds, self.steps = 0.0, 0
 
     @property
+    def inner(self) -> Policy | None:
+        """The policy itself, for those who ask it why; None after it failed."""
+        return self._policy
+
+    @property
     def memory(self) -> MemoryLayout:
         """What the policy remembers."""
         return self._layout

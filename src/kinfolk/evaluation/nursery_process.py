@@ -24,6 +24,7 @@ _PR_SET_PDEATHSIG, _PR_SET_DUMPABLE, _PR_SET_CHILD_SUBREAPER = 1, 4, 36
 _NOT_DUMPABLE = 0
 _ROOM = 65536
 _LOOK_MS = 1000
+_HANDLES = 5  # of a guest
 
 
 def main() -> None:
@@ -93,7 +94,7 @@ class Nursery:
         return True
 
     def _fork(self, asked: dict[str, Any]) -> None:
-        handles, self._handles = self._handles[:3], self._handles[3:]
+        handles, self._handles = self._handles[:_HANDLES], self._handles[_HANDLES:]
         try:
             pid = os.fork()
         except OSError as error:
@@ -120,7 +121,7 @@ class Nursery:
             if os.getppid() != parent:
                 os._exit(1)
             self._control.close()
-            live(socket.socket(fileno=handles[0]), handles[1], handles[2], asked)
+            live(handles, asked)
             code = 0
         finally:
             os._exit(code)

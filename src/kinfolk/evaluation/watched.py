@@ -12,7 +12,7 @@ from kinfolk.evaluation.match import Match, line_up
 from kinfolk.evaluation.results import EpisodeReport
 from kinfolk.lineage.family import Family, Member
 from kinfolk.play.episode import EpisodeResult, Play
-from kinfolk.worlds.base import Happening, World
+from kinfolk.worlds.base import World
 
 
 @dataclass(frozen=True)
@@ -23,7 +23,6 @@ class Watched:
     groups: tuple[str, ...]
     populations: Ints  # [ticks + 1, groups], from the founders on
     family: Family
-    happenings: tuple[Happening, ...]
 
 
 def watch_episode(match: Match, episode: int) -> Watched:
@@ -35,21 +34,19 @@ def watch_episode(match: Match, episode: int) -> Watched:
         members: dict[int, Member] = {}
         populations: list[Any] = []
         results: list[EpisodeResult] = []
-        happenings: list[Happening] = []
         play.begin()
         _enter(members, play, 0)
         populations.append(_counted(play.world))
         while not results:
             results = play.tick()
             now = int(play.world.tick[0])
-            happenings += play.world.happenings()
             _enter(members, play, now)
             _leave(members, play.world, now)
             populations.append(_counted(play.world))
         groups = tuple(group.name for group in play.world.spec.groups)
         report = game.report(results[0])
     family = Family.of(members.values())
-    return Watched(report, groups, np.array(populations), family, tuple(happenings))
+    return Watched(report, groups, np.array(populations), family)
 
 
 def _counted(world: World) -> list[int]:

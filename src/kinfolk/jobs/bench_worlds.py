@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import json
-import os
-import subprocess
-import sys
 import time
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from kinfolk.jobs.uncompiled import uncompiled
 from kinfolk.worlds import build
 
 WORLD_COUNTS = (1, 16, 256, 4096)
@@ -23,9 +20,6 @@ THREADED_WORLDS = 256  # enough that handing out the work costs little
 _TICKS = 100
 _REPEATS = 3
 _DRAWN = 16  # sets of random actions, used in turn, so that drawing them costs nothing
-_UNCOMPILED = (
-    "import json; from kinfolk.jobs.bench_worlds import reference; print(json.dumps(reference()))"
-)
 
 
 class Rate(NamedTuple):
@@ -106,18 +100,9 @@ def reference() -> dict[str, float]:
     return {"rules": rate.rules, "float32": rate.whole}
 
 
-def _uncompiled() -> dict[str, float]:
-    env = {**os.environ, "NUMBA_DISABLE_JIT": "1"}
-    done = subprocess.run(
-        [sys.executable, "-c", _UNCOMPILED], env=env, capture_output=True, text=True, check=True
-    )
-    found: dict[str, float] = json.loads(done.stdout)
-    return found
-
-
 def bench_worlds() -> dict[str, Any]:
     """The headline, the ratio to un-compiled code, and how the cost grows."""
-    plain = _uncompiled()
+    plain = uncompiled("kinfolk.jobs.bench_worlds", "reference")
     compact = measure(scene(), HEADLINE_WORLDS)
     planes = measure(scene(), HEADLINE_WORLDS, "float32")
     one_thread = measure(scene(), THREADED_WORLDS)

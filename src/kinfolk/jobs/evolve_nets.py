@@ -22,7 +22,7 @@ from kinfolk.evolution.populations import BasePop
 from kinfolk.evolution.selection import check_fitness
 from kinfolk.fitness.worlds import Scores, held_out
 from kinfolk.jobs.evolve_nets_settings import EvolveNets
-from kinfolk.jobs.nets_state import Lab, load, new_lab, pictures, snapshot
+from kinfolk.jobs.nets_state import Lab, load, new_lab, pictures, policies, snapshot
 
 _MATCHING, _SEARCH = 2, 3  # branches of the root key; 1 makes the first nets
 
@@ -102,6 +102,7 @@ def evolve_nets(
         due = lab.generation % settings.checkpoint_every == 0
         if due or lab.over:
             yield from pictures(lab)
+            yield from policies(lab)
             yield snapshot(lab)
     yield NetsEvolved(
         step=lab.generation,

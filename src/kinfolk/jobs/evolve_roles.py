@@ -13,23 +13,31 @@ import numpy as np
 
 from kinfolk.core.errors import SettingsError
 from kinfolk.core.events import Artefact, Event, Snapshot
+from kinfolk.core.keys import fold, root
 from kinfolk.engines.base import Engine
+from kinfolk.jobs.role_controls import shuffled
 from kinfolk.jobs.role_games import Game, GameResult, play_games
 from kinfolk.jobs.role_judging import judge_champion
 from kinfolk.jobs.role_report import GenerationScored, Yesterday, report
 from kinfolk.jobs.role_scores import margin, records_of, score_game
 from kinfolk.jobs.role_settings import EvolveRoles
+from kinfolk.jobs.role_showcase import show_champion, show_game
 from kinfolk.jobs.role_state import Evolution, found, from_history, from_snapshot
 from kinfolk.jobs.role_temple import BirthGame, take_in_hybrids
 from kinfolk.roles.lineups import best_first
+
+_CONTROL = 102  # branch of the run's key; `role_state` has those below
 
 
 def evolve_roles(
     settings: EvolveRoles, engine: Engine, resume: Snapshot | None = None
 ) -> Iterator[Event | Snapshot | Artefact]:
-    """Yield an event and a snapshot per generation, then what the champion is worth."""
+    """Yield an event and a snapshot per generation, then what the champion is worth.
+
+    Every few generations a game of the best line-up is recorded too, for those who watch.
+    """
     state, yesterday = start(settings, resume)
-    size, _ = settings.sizes
+    kit, (size, _) = settings.ground.kit, settings.sizes
     survivors = min(settings.survivors, max(1, size // 2))
     breed = settings.trigger == "cadence"
     if resume is None:
@@ -38,21 +46,24 @@ def evolve_roles(
     for done in range(first + 1, settings.generations + 1):
         event, yesterday = _generation(settings, engine, state, yesterday, done - 1)
         yield event
+        if settings.is_shown(done):
+            yield from show_game(settings, state, _shown_game(settings, state, done - 1), done)
         state.mix(size, survivors, breed)
-        yield state.document()
-        yield state.snapshot(done, settings.ground.kit, yesterday._asdict())
+        yield from state.artefacts(kit, settings.players)
+        yield state.snapshot(done, yesterday._asdict())
     if first <= settings.generations:
         yield judge_champion(settings, engine, state)
-        yield state.document()
+        yield from show_champion(settings, state)
+        yield from state.artefacts(kit, settings.players)
         # One step further, so that a run that is resumed here has nothing left to do.
-        yield state.snapshot(settings.generations + 1, settings.ground.kit, yesterday._asdict())
+        yield state.snapshot(settings.generations + 1, yesterday._asdict())
 
 
 def start(settings: EvolveRoles, resume: Snapshot | None) -> tuple[Evolution, Yesterday]:
     """Where to begin. What is wrong with the settings or the history is said here."""
     ground = settings.ground
     kit, world = ground.kit, ground.build(1)
-    agents, catalog = kit.founders(world), kit.catalog()
+    agents, catalog = kit.founders(world), kit.catalog(settings.catalog)
     if settings.score_step is not None and settings.score_step >= world.spec.max_ticks:
         raise SettingsError(
             f"EvolveRoles.score_step must lie within a game of {world.spec.max_ticks} ticks, "
@@ -81,6 +92,9 @@ def _generation(
         for roles in playing
     ]
     results = list(play_games(engine, ground, state.catalog, settings.seed, games, settings.chunk))
+    if settings.control == "shuffled":
+        key = fold(fold(root(settings.seed), _CONTROL), number)
+        results = shuffled(results, len(state.lineups), key)
     margins = np.array([margin(result, teams) for result in results]).reshape(episodes, -1)
     state.reference, *state.lineups = [
         lineup.played(column.tolist())
@@ -91,6 +105,13 @@ def _generation(
     state.champion = best_first(state.lineups)[0].roles
     state.coordinator.evolve_generation(breed=settings.trigger == "cadence")
     return event, today
+
+
+def _shown_game(settings: EvolveRoles, state: Evolution, number: int) -> Game:
+    """The first game that the best line-up of a generation played in it."""
+    ground, (_, episodes) = settings.ground, settings.sizes
+    teams, episode = len(ground.kit.rows(ground.build(1))), number * episodes
+    return Game(episode, (state.champion, *opponents(state, teams, episode)))
 
 
 def opponents(state: Evolution, teams: int, episode: int) -> tuple[tuple[int, ...], ...]:

@@ -22,8 +22,8 @@ from kinfolk.jobs.nets_search import kept_arrays, kept_from, make_search
 from kinfolk.jobs.nets_task import arena_of, evaluator, populations, rivals_of
 from kinfolk.nets.kinds import nets_from
 from kinfolk.policies.evolved import CLASS_PATH
-from kinfolk.policies.from_run import NOTE, note_policy
 from kinfolk.policies.resolve import ResolvedPolicy
+from kinfolk.store.policy_file import BEST, PolicyFile, policy_artefact
 
 _SEARCH = 4  # branch of the root key
 
@@ -129,34 +129,38 @@ def new_lab(settings: EvolveNets) -> Lab:
 
 
 def snapshot(lab: Lab) -> Snapshot:
-    """All of it, and which nets can be played under which name."""
+    """All of it."""
     arrays: dict[str, AnyArray] = {}
     searches: dict[str, Any] = {}
-    policies: dict[str, Any] = {}
     best: dict[str, Any] = {}
     for name, pop in lab.pops.items():
         arrays |= {f"pops/{name}/{k}": v for k, v in pop.to_arrays().items()}
         kept = lab.searches[name].keep()
         arrays |= kept_arrays(kept, f"search/{name}/")
         searches[name] = {"notes": kept.notes, "next_uid": pop.next_uid}
-        best[name] = [lab.best_score.get(name), lab.playing(name)["best"].uid]
-        policies[name] = {}
-        for moment, champion in lab.playing(name).items():
-            prefix = f"{moment}/{name}/"
-            arrays |= {f"{prefix}{k}": v for k, v in champion.nets.to_arrays().items()}
-            about = {
-                "nets": champion.nets.about(), "head": lab.arena.head,
-                "groups": list(lab.arena.groups[name]), "blind": lab.arena.blind,
-            }  # fmt: skip
-            policies[name][moment] = note_policy(CLASS_PATH, about, prefix)
+        champion = lab.playing(name)["best"]
+        arrays |= {f"best/{name}/{k}": v for k, v in champion.nets.to_arrays().items()}
+        best[name] = [lab.best_score.get(name), champion.uid, champion.nets.about()]
     arrays |= {f"env/{k}": v for k, v in getattr(lab.evaluator, "env", {}).items()}
     founders = {n: [[k, v] for k, v in known.items()] for n, known in lab.founders.items()}
     notes = {
         "generation": lab.generation, "evaluations": lab.evaluations, "steps": lab.steps,
         "reached": lab.reached, "means": lab.means, "held": lab.held, "founders": founders,
-        "searches": searches, "best": best, NOTE: policies,
+        "searches": searches, "best": best,
     }  # fmt: skip
     return Snapshot(step=lab.generation, arrays=arrays, notes=notes)
+
+
+def policies(lab: Lab) -> Iterator[Artefact]:
+    """The nets that play under the run's name, in a file each."""
+    for name in lab.pops:
+        for moment, champion in lab.playing(name).items():
+            about = {
+                "nets": champion.nets.about(), "head": lab.arena.head,
+                "groups": list(lab.arena.groups[name]), "blind": lab.arena.blind,
+            }  # fmt: skip
+            policy = PolicyFile(CLASS_PATH, about, champion.nets.to_arrays())
+            yield policy_artefact(name, BEST if moment == BEST else f"{lab.generation:08d}", policy)
 
 
 def pictures(lab: Lab) -> Iterator[Artefact]:
@@ -180,9 +184,8 @@ def load(lab: Lab, resume: Snapshot) -> None:
         pop.load_arrays(_under(arrays, f"pops/{name}/"), search["next_uid"])
         lab.searches[name].put(kept_from(arrays, search["notes"], f"search/{name}/"))
         lab.founders[name] = {int(k): int(v) for k, v in notes["founders"][name]}
-        score, uid = notes["best"][name]
+        score, uid, about = notes["best"][name]
         if score is not None:
-            about = notes[NOTE][name]["best"]["settings"]["nets"]
             lab.best[name] = Champion(uid, nets_from(about, _under(arrays, f"best/{name}/")))
             lab.best_score[name] = score
     if hasattr(lab.evaluator, "env"):

@@ -87,17 +87,25 @@ class GameResult:
     newborns: tuple[Newborn, ...] = ()
 
 
-def play_batch(batch: GameBatch) -> list[GameResult]:
-    """Play a batch to its end."""
+def seat(batch: GameBatch) -> Play:
+    """The loop of a batch; its one policy is to be closed after it."""
     ground, games = batch.ground, len(batch.episodes)
     kit, world = ground.kit, ground.build(games)
     resolved = ResolvedPolicy(ground.policy, ground.policy_settings, batch.tables)
     policy = build(resolved, world.spec)
-    rows = kit.rows(world)
     members = np.zeros((games, world.spec.rows), dtype=np.int64)
-    members[:, rows[:, : kit.founders(world)].ravel()] = batch.members.reshape(games, -1)
+    founders = kit.rows(world)[:, : kit.founders(world)]
+    members[:, founders.ravel()] = batch.members.reshape(games, -1)
     table = slot_table(world.spec, ["roles"])
-    play = Play(world, [Slot("roles", policy)], table, batch.seed, batch.episodes, members)
+    return Play(world, [Slot("roles", policy)], table, batch.seed, batch.episodes, members)
+
+
+def play_batch(batch: GameBatch) -> list[GameResult]:
+    """Play a batch to its end."""
+    ground, games = batch.ground, len(batch.episodes)
+    play = seat(batch)
+    kit, world = ground.kit, play.world
+    rows = kit.rows(world)
     moments, tick = [], 0
     while not play.over:
         play.tick()
@@ -106,7 +114,7 @@ def play_batch(batch: GameBatch) -> list[GameResult]:
             moments.append(_look(kit, world, rows[0]))
     moments.append(_look(kit, world, rows[0]))
     newborns = _newborns(kit, play, rows[0]) if ground.temple else [()] * games
-    policy.close()
+    play.slots[0].policy.close()
     return [_of_game(moments, newborns[game], game) for game in range(games)]
 
 
@@ -173,13 +181,18 @@ def play_games(
 def as_batch(ground: Ground, catalog: RoleCatalog, seed: int, games: Sequence[Game]) -> GameBatch:
     """Games as a value that a worker can play without a catalogue."""
     teams = np.array([game.teams for game in games], dtype=np.int64)
-    used = [int(i) for i in np.unique(teams) if i >= 0]
+    used = roles_in(games)
     rows = {role_id: row for row, role_id in enumerate([*used, IDLE])}
     rows[BASELINE] = ground.kit.baseline_member
     members = np.array([rows[int(i)] for i in teams.ravel()], dtype=np.int64).reshape(teams.shape)
     tables = _with_idle(role_tables([catalog.roles[i] for i in used]))
     episodes = tuple(game.episode for game in games)
     return GameBatch(ground, tables._asdict(), members, seed, episodes)
+
+
+def roles_in(games: Sequence[Game]) -> list[int]:
+    """The roles that games need, in the order of their rows in the tables."""
+    return sorted({role for game in games for team in game.teams for role in team if role >= 0})
 
 
 def _with_idle(tables: RoleTables) -> RoleTables:

@@ -48,12 +48,12 @@ def judge_champion(settings: EvolveRoles, engine: Engine, state: Evolution) -> C
     played = [lineup for lineup in best_first(state.lineups) if lineup.games > 0]
     finalists = [lineup.roles for lineup in played[: settings.finalists]]
     final = range(_FINAL, _FINAL + settings.final_games)
-    held, _ = _judged(settings, engine, state, finalists, final)
+    held, _ = judged_on(settings, engine, state, finalists, final)
     state.champion = champion = finalists[int(held.mean(axis=0).argmax())]
     agents = len(champion)
     sides = {"seeded": state.seeded, "baseline": (BASELINE,) * agents, "champion": champion}
     episodes = range(settings.judge_games)
-    held, won = _judged(settings, engine, state, list(sides.values()), episodes)
+    held, won = judged_on(settings, engine, state, list(sides.values()), episodes)
     columns = dict(zip(sides, held.T, strict=True))
     return ChampionJudged(
         step=state.coordinator.generation,
@@ -83,13 +83,13 @@ def _credit(
         seats = list(champion)
         seats[seats.index(role)] = IDLE
         without.append(tuple(seats))
-    held, _ = _judged(settings, engine, state, [champion, *without], on)
+    held, _ = judged_on(settings, engine, state, [champion, *without], on)
     lost = held[:, :1] - held[:, 1:]
     names = [state.catalog.roles[i].name for i in roles]
     return {name: estimate(column) for name, column in zip(names, lost.T, strict=True)}
 
 
-def _judged(
+def judged_on(
     settings: EvolveRoles,
     engine: Engine,
     state: Evolution,

@@ -18,6 +18,7 @@ class EvolveRoles(Settings):
     preset: str | None = None
     world_settings: dict[str, Any] = Field(default={})
     policy_settings: dict[str, Any] = Field(default={})
+    catalog: str | None = None  # import path of a function that makes a catalogue of one's own
     generations: int = Field(default=20, ge=1)
     # Of all line-ups together, the seeded one among them; docs/roles.md says how it was chosen.
     games_per_generation: int = Field(default=102, ge=2)
@@ -32,6 +33,8 @@ class EvolveRoles(Settings):
     finalists: int = Field(default=5, ge=1)  # line-ups that are judged again at the end
     final_games: int = Field(default=32, ge=1)  # by which the champion is chosen among them
     judge_games: int = Field(default=100, ge=2)  # by which it is compared; nobody saw these
+    control: Literal["none", "shuffled"] = "none"  # shuffled: results of others; nothing is gained
+    showcase_every: int = Field(default=10, ge=0)  # generations; 0 records no games
     chunk: int = Field(default=26, ge=1)  # games of a task; changes no result
 
     @property
@@ -39,10 +42,21 @@ class EvolveRoles(Settings):
         """Where it is played."""
         temple = self.trigger == "temple"
         rules = merged(self.world_settings, {"temple": True}) if temple else self.world_settings
-        policy = dict(self.policy_settings)
+        policy = self.players
         if temple:
             policy["evolution"] = self.config.model_dump()
         return Ground(self.world, self.preset, rules, policy, self.score_step, temple)
+
+    def is_shown(self, done: int) -> bool:
+        """Whether a game is recorded after so many generations: the first, each n-th, the last."""
+        every = self.showcase_every
+        return every > 0 and (done in (1, self.generations) or done % every == 0)
+
+    @property
+    def players(self) -> dict[str, Any]:
+        """What every policy of the run is made with."""
+        own = {} if self.catalog is None else {"catalog": self.catalog}
+        return {**self.policy_settings, **own}
 
     @property
     def config(self) -> EvolutionConfig:

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
 import numpy as np
 
-from kinfolk.core.arrays import AnyArray
 from kinfolk.core.events import Artefact, Snapshot
 from kinfolk.core.keys import fold, root
+from kinfolk.policies.resolve import ResolvedPolicy
 from kinfolk.policies.role_kits import RoleKit
 from kinfolk.roles.catalog import RoleCatalog
 from kinfolk.roles.config import EvolutionConfig
@@ -20,11 +20,12 @@ from kinfolk.roles.history_text import HistoryWriter, from_text
 from kinfolk.roles.lineups import Lineup, best_first
 from kinfolk.roles.materialise import role_tables
 from kinfolk.roles.mixing import next_lineups
+from kinfolk.roles.operators import sample_role
+from kinfolk.store.policy_file import BEST, PolicyFile, policy_artefact
 
 HISTORY = "role_history.json"
 _KEPT = 3  # earlier ones
-_CHAMPION = "champion/"  # begins the names of arrays that hold the champion's roles
-_MIX = 100  # branch of the run's key for line-ups; the coordinator has those below
+_MIX, _TOP_UP = 100, 101  # branches of the run's key; the coordinator has those below
 
 
 @dataclass
@@ -72,12 +73,15 @@ class Evolution:
             lineups=best_first(self.lineups),
         )
 
-    def document(self) -> Artefact:
-        """The history as a file of the run."""
-        return Artefact(name=HISTORY, data=self.text().encode(), kept=_KEPT)
+    def artefacts(self, kit: RoleKit, players: Mapping[str, Any]) -> Iterator[Artefact]:
+        """The history, and the champion as a policy that can be played, as files of the run."""
+        yield Artefact(name=HISTORY, data=self.text().encode(), kept=_KEPT)
+        made = lineup_policy(kit, self.catalog, self.champion, players)
+        policy = PolicyFile(made.class_path, made.settings, made.arrays)
+        yield policy_artefact("champion", BEST, policy)
 
-    def snapshot(self, done: int, kit: RoleKit, yesterday: Mapping[str, Any]) -> Snapshot:
-        """All that is needed to go on, and the champion as a policy that can be played."""
+    def snapshot(self, done: int, yesterday: Mapping[str, Any]) -> Snapshot:
+        """All that is needed to go on."""
         coordinator, text = self.coordinator, self.text()
         own = {
             "wins": coordinator.wins,
@@ -88,22 +92,21 @@ class Evolution:
             "champion": list(self.champion),
             "lineups": [asdict(lineup) for lineup in self.lineups],
         }
-        arrays: dict[str, AnyArray] = {"history": np.frombuffer(text.encode(), dtype=np.uint8)}
-        used = list(dict.fromkeys(self.champion))
-        tables = role_tables([self.catalog.roles[i] for i in used])
-        arrays |= {f"{_CHAMPION}{name}": array for name, array in tables._asdict().items()}
-        seats = [used.index(role) for role in self.champion]
-        policy = {"class": kit.lineup_policy, "settings": {"roles": seats}, "prefix": _CHAMPION}
         return Snapshot(
             step=done,
-            arrays=arrays,
-            notes={
-                "done": done,
-                "evolution": own,
-                "yesterday": dict(yesterday),
-                "policies": {"champion": {"best": policy, "latest": policy}},
-            },
+            arrays={"history": np.frombuffer(text.encode(), dtype=np.uint8)},
+            notes={"done": done, "evolution": own, "yesterday": dict(yesterday)},
         )
+
+
+def lineup_policy(
+    kit: RoleKit, catalog: RoleCatalog, roles: tuple[int, ...], players: Mapping[str, Any]
+) -> ResolvedPolicy:
+    """A line-up as a policy that can be played anywhere; `players` are further settings."""
+    used = list(dict.fromkeys(roles))
+    tables = role_tables([catalog.roles[i] for i in used])
+    seats = [used.index(role) for role in roles]
+    return ResolvedPolicy(kit.lineup_policy, {"roles": seats, **players}, tables._asdict())
 
 
 def found(
@@ -131,6 +134,9 @@ def from_history(
     for role in seeded_roles:  # they may have been renamed or left out by hand
         if all(role.tiers != known.tiers or role.name != known.name for known in catalog.roles):
             catalog.add_role(role)
+    key = fold(root(seed), _TOP_UP)
+    for number in range(config.generated_role_count - len(coordinator.pool)):
+        coordinator.take_in(sample_role(catalog, fold(key, number), config))
     seeded = seeded_lineup(kit, catalog, agents)
     fitting = [Lineup(one.roles, one.fitness) for one in lineups if len(one.roles) == agents]
     return Evolution(coordinator, Lineup(seeded), fitting or [Lineup(seeded)], seeded)

@@ -97,8 +97,8 @@ class Play:
         self._episode = np.full(world.worlds, -1, dtype=np.int64)
         self._episode_key = np.zeros(world.worlds, dtype=np.int64)
         self._idle = np.ones(world.worlds, dtype=np.bool_)  # plays no episode at the moment
-        self._numbers = np.array(episodes, dtype=np.int64)
-        self._next = np.array([0, len(self._numbers)], dtype=np.int64)
+        self._numbers = episodes  # a range may be endless in all but name: it is not written out
+        self._next = np.array([0, len(episodes)], dtype=np.int64)
 
     @property
     def episode(self) -> Ints:
@@ -109,6 +109,14 @@ class Play:
     def resting(self) -> Bools:
         """`[W]`: which worlds play no episode at the moment."""
         return self._idle
+
+    @property
+    def members(self) -> Ints:
+        """`[W, rows]`: which member of its policy's population plays a life that begins.
+
+        May be written; it counts for lives that begin from then on.
+        """
+        return self._members
 
     @property
     def over(self) -> bool:
@@ -148,7 +156,8 @@ class Play:
         waiting = np.flatnonzero(self._idle)[: int(self._next[1] - self._next[0])]
         if not len(waiting):
             return
-        self._episode[waiting] = self._numbers[self._next[0] :][: len(waiting)]
+        first = int(self._next[0])
+        self._episode[waiting] = self._numbers[first : first + len(waiting)]
         self._next[0] += len(waiting)
         for world in waiting:
             self._episode_key[world] = episode_key(self.seed, int(self._episode[world]))
@@ -260,7 +269,7 @@ class Play:
 def play_episodes(play: Play) -> Iterator[EpisodeResult]:
     """Play to the end, yielding results in the order in which the episodes were given."""
     waiting: dict[int, EpisodeResult] = {}
-    due = deque(play._numbers[play._next[0] :].tolist())
+    due = deque(play._numbers[int(play._next[0]) :])
     while not play.over:
         waiting |= {result.episode: result for result in play.tick()}
         while due and due[0] in waiting:

@@ -21,7 +21,7 @@ from kinfolk.core.events import Artefact
 from kinfolk.core.settings import Settings
 from kinfolk.play.episode import EpisodeResult, Play
 from kinfolk.play.replay_numbers import Numbers
-from kinfolk.policies.reasons import Reasoning
+from kinfolk.policies.reasons import Why, teller_of
 from kinfolk.store.replay import FOLDER, SUFFIX
 from kinfolk.store.replay_form import (
     DONE,
@@ -93,12 +93,10 @@ class Recorder:
         self._chunk = max(_LEAST_CHUNK, min(_MOST_CHUNK, _CHUNK_BYTES // self._rows))
         self._scene = world.scene
         self._numbers = Numbers(play, world)
-        self._tellers = [
-            (index, slot.policy)
-            for index, slot in enumerate(play.slots)
-            if self._thin.reasons and isinstance(slot.policy, Reasoning)
-        ]
-        self._depth = max((policy.reasons.depth for _, policy in self._tellers), default=0)
+        tellers = {i: teller_of(slot.policy) for i, slot in enumerate(play.slots)}
+        self._tellers = {i: one for i, one in tellers.items() if one and self._thin.reasons}
+        self._reasons = {index: policy.reasons for index, policy in self._tellers.items()}
+        self._depth = max((reasons.depth for reasons in self._reasons.values()), default=0)
         self._cells: list[AnyArray] = []
         self._columns: list[dict[str, AnyArray]] = []
         self._first = 0  # frame number of the chunk's first
@@ -106,7 +104,7 @@ class Recorder:
     def begin(self) -> bytes:
         """Start the episode and look at its beginning."""
         self._world.watch(True)
-        for _, policy in self._tellers:
+        for policy in self._tellers.values():
             policy.explain(True)
         self._play.begin()
         self._keep_frame()
@@ -126,6 +124,8 @@ class Recorder:
 
     def end(self, result: EpisodeResult) -> bytes:
         """What is left, and how it ended."""
+        for policy in self._tellers.values():
+            policy.explain(False)
         return self._flush() + json_record(DONE, {"result": asdict(result)})
 
     def _keep_frame(self) -> None:
@@ -154,8 +154,8 @@ class Recorder:
     def _no_choices(self) -> dict[str, AnyArray]:
         nothing: Ints = np.full(self._rows, -1, dtype=np.int64)
         found: dict[str, AnyArray] = {f"action/{h}": nothing for h in self._heads}
-        for index, policy in self._tellers:
-            for name in policy.reasons.facts:
+        for index, reasons in self._reasons.items():
+            for name in reasons.facts:
                 found[f"why/{index}/{name}"] = nothing
         for name in ("considered", "verdict") if self._tellers else ():
             found[f"why/{name}"] = np.full(self._rows * self._depth, -1, dtype=np.int64)
@@ -168,18 +168,28 @@ class Recorder:
         for at, head in enumerate(self._heads):
             chosen = found[f"action/{head}"] = found[f"action/{head}"].copy()
             chosen[asked] = self._play.actions[asked, at]
-        for index, policy in self._tellers:
+        for index in self._tellers:
             rows = lists.row[index, : lists.asked[index]]
-            if not len(rows):
+            why = self._why(index) if len(rows) else None
+            if why is None:
                 continue
-            why = policy.why()
-            for name in policy.reasons.facts:
+            for name in self._reasons[index].facts:
                 fact = found[f"why/{index}/{name}"] = found[f"why/{index}/{name}"].copy()
                 fact[rows] = why.facts[name]
             for name in ("considered", "verdict"):
                 told = getattr(why, name)
                 found[f"why/{name}"].reshape(self._rows, -1)[rows, : told.shape[1]] = told
         return found
+
+    def _why(self, index: int) -> Why | None:
+        """What the policy of a slot tells of the last question; one begun anew tells from now on."""
+        policy = teller_of(self._play.slots[index].policy)
+        if policy is not None and policy is self._tellers[index]:
+            return policy.why()
+        if policy is not None:
+            policy.explain(True)
+            self._tellers[index] = policy
+        return None
 
     @property
     def _heads(self) -> list[str]:
@@ -218,6 +228,6 @@ class Recorder:
             "heads": {h: [g.heads[i].choices for g in spec.groups] for i, h in enumerate(self._heads)},
             "earned_scale": _EARNED_SCALE,
             "series": self._numbers.names,
-            "reasons": {str(index): asdict(policy.reasons) for index, policy in self._tellers},
+            "reasons": {str(index): asdict(reasons) for index, reasons in self._reasons.items()},
             "depth": self._depth,
         }  # fmt: skip

@@ -25,8 +25,8 @@ class Numbers:
         self._scale = scene.traits[energies[0]].scale if energies else 1.0
         self.names = [
             *(f"population/{name}" for name in groups),
-            *(f"mean energy/{name}" for name in groups if self._energy is not None),
             *scene.series,
+            *(f"mean energy/{name}" for name in groups if self._energy is not None),
             *(f"return/{name}" for name in slots),
         ]
         self.frame_is_open = False  # a frame was kept whose choices are not known yet
@@ -47,13 +47,13 @@ class Numbers:
         groups = len(self._world.spec.groups)
         alive = columns.alive
         population = np.bincount(columns.group[alive], minlength=groups)
-        found = [*population.tolist()]
+        found = [*population.tolist(), *shown.series.tolist()]
         if self._energy is not None:
             energy = np.bincount(
                 columns.group[alive], shown.traits[self._energy][alive] / self._scale, groups
             )
             found += (energy / np.maximum(population, 1)).tolist()
-        found += [*shown.series.tolist(), *self._play.tally.returns[0].tolist()]
+        found += self._play.tally.returns[0].tolist()
         self._ticks.append(int(self._world.tick[0]))
         self._series.append(found)
         self._enter()

@@ -56,3 +56,13 @@ class Reasoning(Protocol):
     def why(self) -> Why:
         """Why the rows of the last question act as they do."""
         ...
+
+
+def teller_of(policy: object) -> Reasoning | None:
+    """Whoever can tell why a policy acts as it does: the policy, or the one it keeps inside.
+
+    A policy that is judged lies behind a face that catches what it does wrong; the face has it as
+    `inner`, which may change when it is begun anew.
+    """
+    inner = getattr(policy, "inner", policy)
+    return inner if isinstance(inner, Reasoning) else None

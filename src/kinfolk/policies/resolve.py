@@ -23,13 +23,13 @@ from kinfolk.core.registry import Entry, Registry, load_path
 from kinfolk.core.settings import plain_value
 from kinfolk.core.spaces import WorldSpec
 from kinfolk.policies.base import Policy
-from kinfolk.policies.from_run import read_run
 from kinfolk.store.arrays import read_arrays
 from kinfolk.store.documents import read_text
-from kinfolk.store.policy_file import read_policy
+from kinfolk.store.policy_file import find_policy, read_policy
 
 _PROBE = "kinfolk.testing.probe.policies"
 _SAVANNA = "kinfolk.policies.savanna"
+_NEURAL = "kinfolk.policies.neural.policy"
 _LINEUPS = "kinfolk.policies.cogsguard.lineups"
 
 POLICIES = Registry(
@@ -52,6 +52,10 @@ POLICIES = Registry(
             f"{_LINEUPS}:OneBehavior", "one behaviour for all, such as behavior/explore"
         ),
         "balance": Entry("kinfolk.policies.balance:Balance", "keeps CartPole's pole up"),
+        "mlp": Entry(f"{_NEURAL}:Mlp", "a net of dense layers, to be trained"),
+        "conv": Entry(f"{_NEURAL}:Conv", "a net of small filters over the window, to be trained"),
+        "gru": Entry(f"{_NEURAL}:Gru", "a net that remembers, to be trained"),
+        "net": Entry(f"{_NEURAL}:Custom", "a torch module of your own: ?module=package.Net"),
         "probe-plain": Entry(f"{_PROBE}.plain:Plain", "a forager in plain Python, for the probe"),
         "probe-reasoner": Entry(f"{_PROBE}.reasoner:Reasoner", "the forager, telling its reasons"),
         "probe-hoard": Entry(f"{_PROBE}.hoard:Hoard", "100 KB of memory per agent, for the probe"),
@@ -110,7 +114,7 @@ def resolve(
         return resolve_class(name, asked, trusted)
     if scheme in ("file", "run"):
         where = unquote(name)
-        kept = read_policy(Path(where)) if scheme == "file" else read_run(where)
+        kept = read_policy(Path(where) if scheme == "file" else find_policy(where))
         return ResolvedPolicy(kept.class_path, {**kept.settings, **asked}, kept.arrays)
     raise UsageError(f"'{uri}' is not a policy. Write {_FORMS}.")
 

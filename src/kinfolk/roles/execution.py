@@ -7,6 +7,9 @@ can start and acts wins. If none does, the agent does nothing.
 
 Behaviours in plain Python take part: the scan of a row stops where one is asked, Python answers,
 and the scan goes on from there.
+
+The state is whatever the hooks take: a plain tuple, or a NamedTuple of an installed module, for its
+type is written into the cache of kernels and read again by every process.
 """
 
 from __future__ import annotations

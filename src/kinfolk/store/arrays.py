@@ -38,8 +38,13 @@ def read_arrays(path: Path) -> dict[str, AnyArray]:
 
 def write_described(path: Path, arrays: Arrays, about: Mapping[str, Any]) -> None:
     """Write arrays, with plain values about them in the header."""
+    write_atomic(path, described(arrays, about))
+
+
+def described(arrays: Arrays, about: Mapping[str, Any]) -> bytes:
+    """The file that `write_described` writes, as bytes."""
     whole = {name: np.ascontiguousarray(array) for name, array in arrays.items()}
-    write_atomic(path, save(whole, metadata={k: json.dumps(v) for k, v in about.items()}))
+    return save(whole, metadata={k: json.dumps(v) for k, v in about.items()})
 
 
 def read_described(path: Path, about: str) -> tuple[dict[str, AnyArray], Any]:

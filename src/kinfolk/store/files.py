@@ -102,3 +102,10 @@ def inside(folder: Path, *names: str) -> Path:
     if not plain or path.resolve() != folder.resolve().joinpath(*names):
         raise UsageError(f"There is no {'/'.join(names)!r} here.")
     return path
+
+
+@contextlib.contextmanager
+def scratch_folder() -> Iterator[Path]:
+    """A folder for a helper program, which is gone afterwards with all that is in it."""
+    with tempfile.TemporaryDirectory(prefix="kinfolk-", ignore_cleanup_errors=True) as name:
+        yield Path(name)

@@ -1,22 +1,22 @@
 """Policies on disk: one safetensors file each, its class and settings as JSON in the header.
 
-A run keeps those of its slots at `policies/SLOT/STEP.safetensors`; a file `best` beside them holds
-the step of the best one.
+A run keeps those of its slots at `policies/SLOT/STEP.safetensors`, and the best so far as
+`policies/SLOT/best.safetensors`. Each of these files can also be named by itself, with `file:`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from kinfolk.core.arrays import Arrays
 from kinfolk.core.errors import UsageError, suggestion
-from kinfolk.store.arrays import read_described, write_described
-from kinfolk.store.files import read_bytes, write_atomic
+from kinfolk.core.events import Artefact
+from kinfolk.store.arrays import described, read_described, write_described
 
 _HEADER = "policy"
-_BEST = "best"
+BEST = "best"
 RUNS = Path("runs")
 
 
@@ -30,8 +30,26 @@ class PolicyFile(NamedTuple):
 
 def write_policy(path: Path, policy: PolicyFile) -> None:
     """Keep a policy in a file that `file:` names."""
-    about = {"class_path": policy.class_path, "settings": dict(policy.settings)}
-    write_described(path, policy.arrays, {_HEADER: about})
+    write_described(path, policy.arrays, _about(policy))
+
+
+def policy_artefacts(
+    slot: str, step: int, policy: PolicyFile, best: bool = False
+) -> Iterator[Artefact]:
+    """A slot's policy of some step, for the run of a job that opens no file."""
+    yield policy_artefact(slot, f"{step:08d}", policy)
+    if best:
+        yield policy_artefact(slot, BEST, policy)
+
+
+def policy_artefact(slot: str, moment: str, policy: PolicyFile) -> Artefact:
+    """One file of a run: `moment` is a step in eight digits, or BEST."""
+    data = described(policy.arrays, _about(policy))
+    return Artefact(name=f"policies/{slot}/{moment}.safetensors", data=data)
+
+
+def _about(policy: PolicyFile) -> dict[str, Any]:
+    return {_HEADER: {"class_path": policy.class_path, "settings": dict(policy.settings)}}
 
 
 def read_policy(path: Path) -> PolicyFile:
@@ -44,17 +62,10 @@ def read_policy(path: Path) -> PolicyFile:
     return PolicyFile(about["class_path"], about["settings"], arrays)
 
 
-def keep_policy(run: Path, slot: str, step: int, policy: PolicyFile, best: bool = False) -> Path:
-    """Keep a slot's policy of some step in a run; `best` marks it as the best so far."""
-    path = run / "policies" / slot / f"{step:08d}.safetensors"
-    write_policy(path, policy)
-    if best:
-        write_atomic(path.parent / _BEST, f"{step}\n".encode())
-    return path
-
-
 def find_policy(text: str) -> Path:
-    """The file that `RUN[/SLOT][@best|@latest|@STEP]` names; without a step, the latest.
+    """The file that `RUN[/SLOT][@best|@latest|@STEP]` names.
+
+    Without a moment it is the best one, or the latest of a run that judged none.
 
     Raises:
         UsageError: There is no such run, slot or step.
@@ -66,19 +77,26 @@ def find_policy(text: str) -> Path:
     if not slots:
         raise UsageError(f"The run {run} keeps no policies.")
     if slot is None and len(slots) > 1:
-        raise UsageError(f"The run {run} has several slots; write run:{run}/{slots[0]} or another.")
+        raise UsageError(
+            f"The run {run} has several policies: {', '.join(slots)}. Write run:{run}/NAME."
+        )
     slot = slot or slots[0]
     if slot not in slots:
-        raise UsageError(f"The run {run} has no slot '{slot}'.{suggestion(slot, slots)}")
-    steps = {int(p.stem): p for p in sorted((folder / slot).glob("*.safetensors"))}
-    if moment == _BEST and (folder / slot / _BEST).exists():
-        moment = read_bytes(folder / slot / _BEST).decode().strip()
-    if moment in ("", "latest", _BEST) and steps:
+        raise UsageError(f"The run {run} has no policy '{slot}'.{suggestion(slot, slots)}")
+    return _at(run, slot, moment)
+
+
+def _at(run: Path, slot: str, moment: str) -> Path:
+    kept = {path.stem: path for path in (run / "policies" / slot).glob("*.safetensors")}
+    steps = {int(stem): path for stem, path in kept.items() if stem.isdecimal()}
+    if moment in ("", BEST) and BEST in kept:
+        return kept[BEST]
+    if moment in ("", BEST, "latest") and steps:
         return steps[max(steps)]
     if not moment.isdecimal() or int(moment) not in steps:
-        known = [str(step) for step in sorted(steps)]
+        known = ", ".join(f"@{step}" for step in sorted(steps))
         raise UsageError(
-            f"Slot '{slot}' of {run} has no step '{moment}'.{suggestion(moment, known)}"
+            f"Policy '{slot}' of {run} has no moment '@{moment}'. It has: @best, @latest, {known}."
         )
     return steps[int(moment)]
 

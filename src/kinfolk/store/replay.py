@@ -95,6 +95,13 @@ class Replay:
         found = self.parts[FRAMES]
         return found[-1].prefix.first + found[-1].prefix.frames if found else 0
 
+    @property
+    def ticks(self) -> int:
+        """The tick of the last frame that can be read now."""
+        if not self.parts[NUMBERS]:
+            raise DamagedRunError(f"{self.path} is cut short: it has no frames.")
+        return int(self.numbers(-1)[0]["ticks"][-1])
+
     def packed(self, part: Part) -> bytes:
         """A record as it was written, checked."""
         with saying(f"{self.path} could not be read"), self.path.open("rb") as file:

@@ -63,6 +63,22 @@ class Run:
         """Checkpoint files, oldest first."""
         return sorted((self.folder / "checkpoints").glob("*.safetensors"))
 
+    def drop_damaged_checkpoints(self) -> list[str]:
+        """Remove the last checkpoints as far as they are damaged, so that the one before is used.
+
+        Only when asked: what came after the one before is lost.
+        """
+        dropped: list[str] = []
+        for path in reversed(self.checkpoints()):
+            try:
+                load_snapshot(path)
+                break
+            except DamagedRunError:
+                dropped.append(path.name)
+                with saying(f"{path} could not be removed"):
+                    path.unlink()
+        return dropped
+
     def start(self) -> Snapshot | None:
         """Lock the run for writing and cut it back to its last checkpoint.
 

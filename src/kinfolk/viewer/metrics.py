@@ -5,20 +5,24 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+_ESTIMATE = 3  # mean, low, high
 MOST_POINTS = 2000  # of a line: more than a chart has pixels
-_LEFT_OUT = ("counters", "group_lives", "mean_alive", "ticks_lived")  # many, and told by replays
+_LEFT_OUT = ("counters", "group_lives", "mean_alive", "ticks_lived", "agents", "seed")
+_KINDS_LEFT_OUT = ("match_timed",)  # what it took is no result
 
 
 def metrics_of(events: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
     """For each kind of event its steps and its numbers, thinned to `MOST_POINTS`.
 
-    Tables within become names with a dot.
+    Tables within become names with a dot; of a mean with its interval the mean is taken.
 
     >>> metrics_of([{"kind": "scored", "step": 1, "best": 2.0, "by": {"a": 1}, "who": "x"}])
     {'scored': {'step': [1], 'fields': {'best': [2.0], 'by.a': [1]}}}
     """
     kinds: dict[str, list[Mapping[str, Any]]] = {}
     for event in events:
+        if event["kind"] in _KINDS_LEFT_OUT:
+            continue
         kinds.setdefault(event["kind"], []).append(event)
     return {kind: _columns(found) for kind, found in kinds.items()}
 
@@ -39,6 +43,8 @@ def _flat(event: Mapping[str, Any]) -> dict[str, float]:
             continue
         inner = value if isinstance(value, Mapping) else {"": value}
         for key, number in inner.items():
+            if isinstance(number, list) and len(number) == _ESTIMATE:
+                number = number[0]
             if isinstance(number, int | float) and not isinstance(number, bool):
                 found[f"{name}.{key}" if key else name] = number
     return found

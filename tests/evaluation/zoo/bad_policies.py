@@ -157,10 +157,10 @@ class AnswersLate(Bad):
         frame = sys._getframe()
         while "guest" not in frame.f_locals:
             frame = frame.f_back
-        wire, sock = frame.f_locals["wire"], frame.f_locals["sock"]
+        wire, bell = frame.f_locals["wire"], frame.f_locals["bell"]
         wire.actions[:] = 1
         wire.header[3], wire.header[4] = 12345, 1
-        sock.send(b".....")
+        os.write(bell, b".....")
         time.sleep(0.05)
 
 

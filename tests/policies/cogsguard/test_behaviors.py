@@ -231,9 +231,9 @@ def test_discover_junctions_goes_on_after_a_find():
 
 
 def test_scouts_put_on_gear_only_if_the_store_can_spare_it():
-    cogs = Cogs("H.T.@........", store_elements=12)
+    cogs = Cogs("H.T.@........", store_elements=5)  # a price of 3 and 1, and 3 to spare
     assert cogs.look().move("discover_extractors") == "east"
-    set_store(cogs.world, 11, 11, 11, 13)
+    set_store(cogs.world, 4, 4, 4, 6)
     assert cogs.look().move("discover_extractors") == "west"
 
 
@@ -259,6 +259,8 @@ def test_get_hearts_starts_with_fewer_than_wanted_and_ends_with_enough():
 
 def test_get_hearts_needs_a_store_that_can_pay_and_a_known_chest():
     cogs = Cogs("H.@.C", store_hearts=0, store_elements=10)
+    assert cogs.look().start("get_hearts") == "the store can pay no heart"  # and gear to use it
+    give(cogs.world, gear="aligner")
     assert cogs.look().start("get_hearts") == "yes"
     set_store(cogs.world, 10, 9, 10, 10)
     assert cogs.look().start("get_hearts") == "the store can pay no heart"

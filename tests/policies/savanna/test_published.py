@@ -111,7 +111,7 @@ def play_published(golden, episodes):
             kind: f"{actor}?weights={golden}/weights_ppo_{kind}.npz"
             for kind in ("predator", "prey")
         },
-        slot_map={"type_1_predator": "predator", "type_1_prey": "prey"},
+        agent_slot_map={"type_1_predator": "predator", "type_1_prey": "prey"},
         episodes=episodes,
         chunk=episodes // 2,
     )

@@ -50,7 +50,7 @@ class Tuning(Settings):
     a_while: int = Field(default=60, ge=1, le=10_000)  # ticks
     margin: int = Field(default=5, ge=0, le=1000)  # ticks to spare on the way home
     close: int = Field(default=3, ge=0, le=100)  # cells: so near a goal nothing interrupts
-    spare: int = Field(default=10, ge=0, le=10_000)  # of each element left by a scout's gear
+    spare: int = Field(default=3, ge=0, le=10_000)  # of each element left by a scout's gear
     recently: int = Field(
         default=100, ge=0, le=10_000
     )  # ticks that a scrambled junction comes first

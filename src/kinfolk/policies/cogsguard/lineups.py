@@ -9,7 +9,6 @@ import numpy as np
 
 from kinfolk.core.arrays import Ints
 from kinfolk.core.errors import SettingsError, require, suggestion
-from kinfolk.core.keys import fold
 from kinfolk.core.spaces import WorldSpec
 from kinfolk.policies.base import Memory, Rows
 from kinfolk.policies.cogsguard.catalog import ROLES, catalog_of
@@ -17,14 +16,10 @@ from kinfolk.policies.cogsguard.knowledge import AGENTS, Tuning
 from kinfolk.policies.cogsguard.roles import RolePolicy
 from kinfolk.policies.cogsguard.smart import SMART
 from kinfolk.roles.catalog import RoleCatalog
-from kinfolk.roles.fitness import pick_role_id_weighted
 from kinfolk.roles.materialise import role_tables
 from kinfolk.roles.model import RoleDef, RoleTier
 
 _SHORT = {name.removeprefix("Base").lower(): name for name in ROLES}
-_EVOLUTION = ("evolution", "evolutionary", "evolve")  # any of these switches it on
-_ON = ("1", "true", "yes", "on")
-_PICK = 12  # branch of a life's key, beyond those of a program's tiers
 
 
 class FixedLineUp(RolePolicy):
@@ -66,8 +61,7 @@ class LineUp(FixedLineUp):
     Args:
         spec: The face of CogsGuard.
         catalog: Where roles come from; the seeded four unless given.
-        given: Counts by role name (`miner` stands for BaseMiner), settings of `Tuning`, and
-            `evolution=1`, which fills a team up with the catalogue's fittest roles.
+        given: Counts by role name (`miner` stands for BaseMiner), and settings of `Tuning`.
     """
 
     def __init__(
@@ -75,19 +69,7 @@ class LineUp(FixedLineUp):
     ) -> None:
         known = catalog_of(catalog)
         tuning = {name: given.pop(name) for name in list(given) if name in Tuning.model_fields}
-        flags = [str(given.pop(name)).lower() in _ON for name in _EVOLUTION if name in given]
         super().__init__(spec, counted_roles(known, given), known, **tuning)
-        self._by_fitness = any(flags)
-
-    def roles_of(self, rows: Rows, memory: Memory, keys: Ints) -> Ints:
-        """Those left over by the counts are smart, with evolution picked by the roles' fitness."""
-        roles = super().roles_of(rows, memory, keys)
-        if self._by_fitness:
-            pool = range(len(self.catalog.roles))
-            for i in np.flatnonzero(roles == SMART).tolist():
-                key = int(fold(keys[i], _PICK))
-                roles[i] = pick_role_id_weighted(self.catalog, pool, key)
-        return roles
 
 
 class Smart(FixedLineUp):

@@ -99,11 +99,16 @@ def can_have(m: Mind, at: int, gear: int, spare: int) -> bool:
 
 @inline
 def can_pay_heart(m: Mind, at: int) -> bool:
-    """Whether the store has a heart, or the elements for one."""
+    """Whether the store has a heart, or the elements for one.
+
+    A heart is of no use without gear: an agent that has none yet leaves enough for it.
+    """
     if m.notes[at, STORE_FACT + STORE_HEARTS] > 0:
         return True
-    for element in range(4):  # noqa: SIM110, kernels have no generators
-        if m.notes[at, STORE_FACT + element] < m.rules[HEART_PRICE]:
+    gear = m.notes[at, GEAR]
+    left = 0 if gear in (ALIGNER, SCRAMBLER) else m.rules[GEAR_PRICE_MAIN]
+    for element in range(4):
+        if m.notes[at, STORE_FACT + element] < m.rules[HEART_PRICE] + left:
             return False
     return True
 

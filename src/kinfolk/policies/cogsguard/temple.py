@@ -52,9 +52,17 @@ class TempleRoles(RolePolicy):
         return {**super().memory, **cells}
 
     def roles_of(self, rows: Rows, memory: Memory, keys: Ints) -> Ints:
-        """The member of a founder; HYBRID for whoever has parents that this policy played."""
-        born = (rows.parent_places >= 0).all(axis=1)
-        return np.where(born, HYBRID, super().roles_of(rows, memory, keys))
+        """The member of a founder; HYBRID for a child of roles, else what its parents are.
+
+        Smart agents, and those that do nothing, have no role to hand on.
+        """
+        roles, own = super().roles_of(rows, memory, keys), own_tables(memory)
+        for i, places in enumerate(rows.parent_places.tolist()):
+            known = [place for place in places if place >= 0]
+            if known:
+                has_role = any(own.behaviors[place, 0] >= 0 for place in known)
+                roles[i] = HYBRID if has_role else memory["role"][known[0]]
+        return roles
 
     def write_programs(self, rows: Rows, roles: Ints, memory: Memory, keys: Ints) -> None:
         """Lay each life's role in its memory, and draw its program from that."""
@@ -62,8 +70,8 @@ class TempleRoles(RolePolicy):
         for i, (place, role) in enumerate(zip(rows.place.tolist(), roles.tolist(), strict=True)):
             source, row = self.tables, role
             if role in (HYBRID, EXPLORED):
-                parents = [role_from_tables(own, int(p)) for p in rows.parent_places[i] if p >= 0]
-                source, row = role_tables([self._make(role, parents, int(keys[i]))]), 0
+                made = self._make(role, own, rows.parent_places[i].tolist(), int(keys[i]))
+                source, row = role_tables([made]), 0
             for name in RoleTables._fields:
                 getattr(own, name)[place] = getattr(source, name)[row]
         programs = np.empty((len(roles), MOST_BEHAVIORS), dtype=np.int16)
@@ -71,7 +79,9 @@ class TempleRoles(RolePolicy):
         materialise_rows(drawn, np.arange(len(roles)), keys, programs)
         memory["program"][rows.place] = programs
 
-    def _make(self, kind: int, parents: list[RoleDef], key: int) -> RoleDef:
+    def _make(self, kind: int, own: RoleTables, places: list[int], key: int) -> RoleDef:
         if kind == EXPLORED:
             return sample_role(self.catalog, key, self.evolution, "explore")
-        return hybrid_role(self.catalog, parents[0], parents[1], key, self.evolution)
+        real = [p for p in places if p >= 0 and own.behaviors[p, 0] >= 0]
+        left, right = (role_from_tables(own, place) for place in (real[0], real[-1]))
+        return hybrid_role(self.catalog, left, right, key, self.evolution)

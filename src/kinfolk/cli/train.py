@@ -1,0 +1,189 @@
+"""`kinfolk train`."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from kinfolk.cli.folders import fresh_folder
+from kinfolk.cli.show import JsonOption, figures, interval, print_json, print_table, progress
+from kinfolk.cli.slots import MapOption, SetOption, SlotOption, pairs, warn_of_idle_slots
+from kinfolk.cli.warm import warm
+from kinfolk.core.errors import DamagedRunError, UsageError
+
+
+def train_command(
+    config: Annotated[Path | None, typer.Argument(help="Settings from a .toml or .json.")] = None,
+    world: Annotated[str | None, typer.Option(help="See `kinfolk worlds`; or gym:ID.")] = None,
+    preset: Annotated[str | None, typer.Option(help="See `kinfolk presets`.")] = None,
+    slot: SlotOption = [],  # noqa: B006, typer copies it
+    mapping: MapOption = [],  # noqa: B006
+    rule: SetOption = [],  # noqa: B006
+    option: Annotated[
+        list[str], typer.Option("--with", help="KEY=VALUE: of learning, judge or any table.")
+    ] = [],  # noqa: B006
+    steps: Annotated[int | None, typer.Option(help="Rows to learn from [100000].")] = None,
+    seed: Annotated[int | None, typer.Option(help="Where all chance comes from [0].")] = None,
+    worlds: Annotated[int | None, typer.Option(help="Side by side [16].")] = None,
+    ticks: Annotated[int | None, typer.Option(help="Between two updates [64].")] = None,
+    stop_at: Annotated[float | None, typer.Option(help="Stop at this score.")] = None,
+    engine: Annotated[str, typer.Option(help="local, processes or ray.")] = "local",
+    jobs: Annotated[int, typer.Option(help="Tasks at once.")] = 2,
+    out: Annotated[Path | None, typer.Option(help="Folder for the run.")] = None,
+    resume: Annotated[Path | None, typer.Option(help="Go on with this run.")] = None,
+    previous: Annotated[
+        bool,
+        typer.Option("--previous-checkpoint", help="Use the one before, if the last is damaged."),
+    ] = False,
+    tensorboard: Annotated[
+        bool, typer.Option("--tensorboard", help="Write the figures for TensorBoard too.")
+    ] = False,
+    wandb: Annotated[str | None, typer.Option(help="Send them to this W&B project too.")] = None,
+    json: JsonOption = False,
+) -> None:
+    """Train nets: one for all, or slots of policies side by side."""
+    from kinfolk.core.settings import from_flags, merged, read
+    from kinfolk.engines import make_engine
+    from kinfolk.jobs.train_settings import Train
+    from kinfolk.store.files import read_settings
+    from kinfolk.store.run import create, open_run
+    from kinfolk.store.sinks import open_sinks
+
+    workers = make_engine(engine, jobs)
+    flags = {
+        "world": world,
+        "preset": preset,
+        "slots": pairs("--slot", slot) or None,
+        "agent_slot_map": pairs("--map", mapping) or None,
+        "world_settings": from_flags(rule) or None,
+        "steps": steps,
+        "seed": seed,
+        "worlds": worlds,
+        "ticks": ticks,
+        "stop_at": stop_at,
+    }
+    given = merged({n: v for n, v in flags.items() if v is not None}, from_flags(option))
+    if resume is not None:
+        if given or config or out:
+            raise UsageError(
+                "--resume goes on with the run's own settings; give no others with it."
+            )
+        run = open_run(resume)
+        settings = read(Train, run.about["settings"])
+    else:
+        settings = read(Train, merged(read_settings(config) if config else {}, given))
+        _try_out(settings)
+        run = create(out or fresh_folder("train"), "train", settings.model_dump())
+    if previous:
+        for name in run.drop_damaged_checkpoints():
+            print(f"The damaged checkpoint {name} was removed.", file=sys.stderr)
+    sinks = open_sinks(run.folder, run.name, settings.model_dump(), tensorboard, wandb)
+    if run.status != "done":
+        _train(run, settings, workers, sinks)
+    events = list(run.events())
+    if json:
+        print_json({"run": str(run.folder), "settings": settings.model_dump(), **_told(events)})
+    else:
+        _print_report(run, settings, events)
+
+
+def _try_out(settings: Any) -> None:
+    """Find what is wrong before a folder is made, and compile before workers wait for it."""
+    from kinfolk.jobs.train_plan import plan_of
+    from kinfolk.jobs.train_state import begin
+    from kinfolk.worlds import build as build_world
+
+    begin(settings, plan_of(settings))
+    spec = build_world(settings.world, settings.world_settings, 1, settings.preset).spec
+    taught = {lesson.teacher for lesson in settings.teaching.values()}
+    playing = settings.table(spec)
+    idle = [name for name in settings.slot_ids if name not in taught]
+    warn_of_idle_slots(idle, _renumbered(playing, settings.slot_ids, idle))
+    uris = {slot.id: slot.policy_uri for slot in settings.slots if slot.policy_uri is not None}
+    warm(settings.world, settings.world_settings, settings.preset, uris)
+
+
+def _renumbered(table: Any, names: list[str], some: list[str]) -> Any:
+    import numpy as np
+
+    return np.array([some.index(n) if n in some else -1 for n in names])[table]
+
+
+def _train(run: Any, settings: Any, workers: Any, sinks: Any) -> None:
+    from kinfolk.jobs.train import train
+    from kinfolk.jobs.train_events import Judged, Updated
+    from kinfolk.store.keep import keep
+
+    before = [event for event in run.events() if event["kind"] == "updated"]
+    done = before[-1]["step"] if before else 0
+    try:
+        with progress("Steps", settings.steps, min(done, settings.steps)) as tell:
+            for event in keep(run, lambda snapshot: train(settings, workers, snapshot)):
+                sinks.take(event)
+                if isinstance(event, Updated):
+                    tell(min(event.step, settings.steps), _note(event))
+                elif isinstance(event, Judged):
+                    print(_judged(event), file=sys.stderr, flush=True)
+    except DamagedRunError as error:
+        raise DamagedRunError(
+            f"{error} To go on from the one before it, add --previous-checkpoint."
+        ) from None
+    except KeyboardInterrupt:
+        print(f"Stopped; go on with: kinfolk train --resume {run.folder}", file=sys.stderr)
+        raise
+    finally:
+        workers.close()
+        sinks.close()
+
+
+def _note(event: Any) -> str:
+    if event.length is None:
+        return "no episode has ended yet"
+    return f"length {event.length:,.0f}, score {event.score:,.2f}"
+
+
+def _judged(event: Any) -> str:
+    best = ", the best so far" if event.best else ""
+    others = "".join(
+        f"; {name} {interval(base['length'])}" for name, base in event.baselines.items()
+    )
+    return (
+        f"Judged at {event.step:,} steps: length {interval(event.length)}, "
+        f"score {event.score:,.2f}{best}{others}"
+    )
+
+
+def _told(events: list[dict[str, Any]]) -> dict[str, Any]:
+    last = {event["kind"]: event for event in events}
+    judged = [event for event in events if event["kind"] == "judged"]
+    return {"trained": last.get("trained"), "last": last.get("updated"), "judged": judged}
+
+
+def _print_report(run: Any, settings: Any, events: list[dict[str, Any]]) -> None:
+    told = _told(events)
+    trained, last = told["trained"], told["last"]
+    shown = ("return_per_life", "wins", "entropy", "kl", "explained_variance")
+    print_table(
+        f"{settings.world}: {trained['step']:,} steps in {trained['updates']} updates and "
+        f"{trained['episodes']:,} episodes; stopped by {trained['reason']}",
+        ("slot", *(name.replace("_", " ") for name in shown)),
+        [
+            (name, *(f"{values[s]:.3g}" if s in values else "" for s in shown))
+            for name, values in last["slots"].items()
+        ],
+    )
+    if last["length"] is not None:
+        print(f"The last {settings.window} episodes were {last['length']:,.0f} ticks long.")
+    if told["judged"]:
+        judged = told["judged"][-1]
+        rows = [("length", figures(judged["length"]))]
+        rows += [
+            (f"return per life, {n}", figures(v)) for n, v in judged["return_per_life"].items()
+        ]
+        rows += [(name, figures(value)) for name, value in judged["measures"].items()]
+        rows += [(f"length, {n}", figures(b["length"])) for n, b in judged["baselines"].items()]
+        print_table("Judged on unseen seeds at the end", ("measure", "mean (95 %)"), rows)
+    print(f"The run lies in {run.folder}; play it as run:{run.folder}@best")

@@ -1,0 +1,230 @@
+"""What it costs to keep agents in processes of their own, beside queues and pickles."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import pickle
+import statistics
+import time
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from kinfolk.core.arrays import AnyArray
+from kinfolk.core.spaces import WorldSpec
+from kinfolk.engines.lifeline import tie_to_parent
+from kinfolk.evaluation.apart import Apart
+from kinfolk.evaluation.care import Care
+from kinfolk.evaluation.memory_use import own_megabytes
+from kinfolk.evaluation.pool import Pool
+from kinfolk.policies.base import Rows, allocate
+from kinfolk.policies.resolve import ResolvedPolicy, build
+from kinfolk.worlds import build as build_world
+
+AGENTS = (1, 4, 8, 16)
+BUSY_AGENTS = 8
+_STEPS, _ROUNDS = 300, 5
+_QUEUE_STEPS = 60
+_BUSY_STEPS = 60
+_BUSY_MS = 1.0
+_STILL = ResolvedPolicy("kinfolk.policies.simple:Noop")
+_BUSY = "kinfolk.policies.busy:Busy"
+
+
+def bench_isolation() -> dict[str, Any]:
+    """Microseconds per agent-step of ours and of queues, start and memory, and real parallelism."""
+    by_agents = [_point(agents) for agents in AGENTS]
+    return {"by_agents": by_agents, "life": _life(max(AGENTS)), "busy": _busy(BUSY_AGENTS)}
+
+
+def _spec(agents: int) -> WorldSpec:
+    rows = {"rows": max(2, agents), "grazers": 1, "hunters": 1}
+    spec: WorldSpec = build_world("probe", rows, 1).spec
+    return spec
+
+
+def _rows(agents: int) -> Rows:
+    numbers = np.arange(agents, dtype=np.int64)
+    zero, nobody = np.zeros(agents, dtype=np.int64), np.full((agents, 2), -1, dtype=np.int64)
+    return Rows(numbers, zero, numbers, numbers, zero, zero, nobody, nobody)
+
+
+class _Apart:
+    """Agents in our processes."""
+
+    def __init__(self, agents: int, resolved: ResolvedPolicy = _STILL) -> None:
+        self.pool = Pool(Care(step_timeout=30.0))
+        spec = _spec(agents)
+        self.slot = Apart(
+            "bench", resolved, spec, self.pool, Care(step_timeout=30.0), lambda: 0, agents,
+            by_agent=True, alone=True,
+        )  # fmt: skip
+        self.rows, self.keys = _rows(agents), np.arange(agents, dtype=np.int64)
+        self.seen = np.zeros((agents, spec.row_bytes), dtype=np.uint8)
+        self.slot.begin(self.rows, {}, self.keys)
+
+    def step(self) -> None:
+        self.slot.ask(self.seen, self.rows, {}, self.keys)
+        self.slot.answer()
+
+    def close(self) -> None:
+        self.slot.close()
+        self.pool.close()
+
+
+class _Queues:
+    """The reference: a process per agent, two queues each, observations and actions pickled."""
+
+    def __init__(self, agents: int, gathered: bool) -> None:
+        context = multiprocessing.get_context("spawn")
+        self.gathered = gathered
+        self.asked = [context.Queue() for _ in range(agents)]
+        self.answered = [context.Queue() for _ in range(agents)]
+        self.processes = [
+            context.Process(target=_answer_from_queue, args=pair, daemon=True)
+            for pair in zip(self.asked, self.answered, strict=True)
+        ]
+        for process in self.processes:
+            process.start()
+        self.seen = np.zeros(_spec(agents).row_bytes, dtype=np.uint8)
+        self.number = 0
+        self.step()
+
+    def step(self) -> None:
+        self.number += 1
+        question = self.number, pickle.dumps(self.seen)
+        if self.gathered:
+            for queue in self.asked:
+                queue.put(question)
+        for queue, answers in zip(self.asked, self.answered, strict=True):
+            if not self.gathered:
+                queue.put(question)
+            answers.get()
+
+    def close(self) -> None:
+        for process in self.processes:
+            process.kill()
+            process.join()
+
+
+def _answer_from_queue(asked: Any, answered: Any) -> None:
+    """The far end of the reference."""
+    tie_to_parent(at_once=True)
+    policy, rows = build(_STILL, _spec(1)), _rows(1)
+    key = np.zeros(1, dtype=np.int64)
+    while True:
+        number, _ = asked.get()
+        policy.ask(np.zeros((1, 8), dtype=np.uint8), rows, {}, key)
+        answered.put((number, pickle.dumps(policy.answer()[0])))
+
+
+def _us_per_step(step: Callable[[], None], agents: int, steps: int) -> float:
+    """The best of some rounds, in microseconds per agent and step: others only add noise."""
+    for _ in range(5):
+        step()
+    best = float("inf")
+    for _ in range(_ROUNDS):
+        start = time.perf_counter()
+        for _ in range(steps):
+            step()
+        best = min(best, time.perf_counter() - start)
+    return 1e6 * best / steps / agents
+
+
+def _point(agents: int) -> dict[str, float]:
+    ours = _Apart(agents)
+    try:
+        own = _us_per_step(ours.step, agents, _STEPS)
+    finally:
+        ours.close()
+    found = {}
+    for name, gathered in (("queue_one_by_one_us", False), ("queue_gathered_us", True)):
+        queues = _Queues(agents, gathered)
+        try:
+            found[name] = _us_per_step(queues.step, agents, _QUEUE_STEPS)
+        finally:
+            queues.close()
+    return {
+        "agents": agents,
+        "gathered_us": own,
+        **found,
+        "times_one_by_one": found["queue_one_by_one_us"] / own,
+        "times_gathered": found["queue_gathered_us"] / own,
+    }
+
+
+def _life(agents: int) -> dict[str, float]:
+    """What a process costs before, while and after it plays."""
+    start = time.perf_counter()
+    first = _Apart(1)
+    opened = time.perf_counter()
+    first.close()
+    whole = _Apart(1)
+    pids = []
+    try:
+        begun = time.perf_counter()
+        for _ in range(agents):
+            guest, _ = whole.pool.take(_STILL, _spec(1), 1, heirs=False)
+            pids.append(guest)
+        forked = time.perf_counter()
+        for guest in pids:
+            while guest.listen() != "":
+                pass
+        ready = time.perf_counter()
+        memory = [own_megabytes(guest.pid) for guest in pids]
+        closing = time.perf_counter()
+        for guest in pids:
+            whole.pool.give_back(guest, sound=False)
+        closed = time.perf_counter()
+    finally:
+        whole.close()
+    return {
+        "first_ms": 1e3 * (opened - start),  # with the process that starts the others
+        "start_ms": 1e3 * (forked - begun) / agents,
+        "initialise_ms": 1e3 * (ready - forked) / agents,
+        "clean_up_ms": 1e3 * (closed - closing) / agents,
+        "own_megabytes": statistics.median(memory),
+    }
+
+
+def _busy(agents: int) -> dict[str, float]:
+    """A policy that counts for about a millisecond per agent and step: in turn, and side by side."""
+    rounds = _rounds_per_ms()
+    resolved = ResolvedPolicy(_BUSY, {"rounds": int(rounds * _BUSY_MS)})
+    spec = _spec(agents)
+    policy, memory = build(resolved, spec), allocate({}, agents)
+    rows, keys = _rows(agents), np.arange(agents, dtype=np.int64)
+    seen: AnyArray = np.zeros((agents, spec.row_bytes), dtype=np.uint8)
+
+    def in_turn() -> None:
+        policy.ask(seen, rows, memory, keys)
+        policy.answer()
+
+    apart = _Apart(agents, resolved)
+    try:
+        pairs = []
+        for _ in range(3):
+            here = _us_per_step(in_turn, agents, _BUSY_STEPS)
+            there = _us_per_step(apart.step, agents, _BUSY_STEPS)
+            pairs.append((here / there, here, there))
+    finally:
+        apart.close()
+    ratio, here, there = sorted(pairs)[1]
+    return {
+        "agents": agents,
+        "cores": len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else 1,
+        "in_process_us": here,
+        "apart_us": there,
+        "times_faster": ratio,
+    }
+
+
+def _rounds_per_ms() -> float:
+    from kinfolk.policies.busy import count
+
+    count(1, 1000)
+    start = time.perf_counter()
+    count(1, 200_000)
+    return 200_000 / (1e3 * (time.perf_counter() - start))

@@ -1,0 +1,40 @@
+"""Negative controls: what must not gain anything, if what gains is evolution of roles."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TypeVar
+
+from kinfolk.core.keys import fold
+from kinfolk.policies.role_kits import RoleKit
+from kinfolk.roles.catalog import RoleCatalog
+from kinfolk.roles.dice import Dice
+from kinfolk.roles.vibes import map_role_to_vibe
+
+T = TypeVar("T")
+
+
+def shuffled(results: Sequence[T], lineups: int, key: int) -> list[T]:
+    """Results handed out at random: each episode's among its line-ups, but for the first.
+
+    >>> shuffled(["seeded", 1, 2, 3, "seeded", 1, 2, 3], 3, 5)
+    ['seeded', 2, 3, 1, 'seeded', 3, 2, 1]
+    """
+    found: list[T] = []
+    for episode, start in enumerate(range(0, len(results), lineups + 1)):
+        dice, left = Dice(fold(key, episode)), list(results[start + 1 : start + 1 + lineups])
+        found.append(results[start])
+        while left:
+            found.append(left.pop(dice.below(len(left))))
+    return found
+
+
+def as_vibes(kit: RoleKit, catalog: RoleCatalog, lineup: Sequence[int]) -> tuple[int, ...]:
+    """The line-up if a role were only its vibe: each played as the seeded role of that craft.
+
+    So the original played. A role of no craft is played as the last seeded role.
+    """
+    seeded = [catalog.role(name) for name in dict.fromkeys(kit.seeded)]
+    by_vibe = {map_role_to_vibe(catalog, role): role.id for role in seeded}
+    vibes = [map_role_to_vibe(catalog, catalog.roles[i]) for i in lineup]
+    return tuple(sorted(by_vibe.get(vibe, seeded[-1].id) for vibe in vibes))

@@ -1,0 +1,127 @@
+"""A round robin: every policy meets every other in one game, from both sides, and is rated."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from itertools import combinations
+from typing import ClassVar, NamedTuple
+
+import numpy as np
+from pydantic import Field
+
+from kinfolk.core.events import Event, Snapshot
+from kinfolk.core.spaces import WorldSpec
+from kinfolk.engines.base import Engine
+from kinfolk.evaluation.match import Match, play_match
+from kinfolk.evaluation.pool import no_guests_left
+from kinfolk.evaluation.ratings import GameResult, Rating, rate
+from kinfolk.evaluation.results import EpisodeReport
+from kinfolk.jobs.evaluate import Evaluate, matches
+from kinfolk.play.slots import read_slot
+from kinfolk.worlds import build as build_world
+
+_SIDES = ("first", "second")
+
+
+class RoundRobin(Evaluate):
+    """Who meets, and where; `episodes` is the number of games of each pair from each side."""
+
+    policies: tuple[str, ...] = Field(min_length=2)
+
+
+@dataclass(frozen=True, kw_only=True)
+class PairPlayed(Event):
+    """Two policies, by number, have met; scores are returns per life, averaged over both sides."""
+
+    kind: ClassVar[str] = "pair_played"
+    first: int
+    second: int
+    first_score: float
+    second_score: float
+    failures: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class Rated(Event):
+    """All have met; ratings are in the order of the policies."""
+
+    kind: ClassVar[str] = "rated"
+    policies: list[str]
+    ratings: list[Rating]
+
+
+class _Meeting(NamedTuple):
+    first: int
+    second: int
+    match: Match
+    mirrored: Match
+
+
+def seats(spec: WorldSpec) -> tuple[dict[str, str] | list[str], dict[str, str] | list[str]]:
+    """Who sits where, and the same with sides exchanged.
+
+    Two groups that see and do the same are two teams, a side each. In any other world the rows
+    alternate, so that both sides have the same share of every group.
+    """
+    groups = spec.groups
+    if (
+        len(groups) == 2
+        and groups[0].fields == groups[1].fields
+        and groups[0].heads == groups[1].heads
+    ):
+        a, b = groups[0].name, groups[1].name
+        return {a: _SIDES[0], b: _SIDES[1]}, {a: _SIDES[1], b: _SIDES[0]}
+    rows = [_SIDES[row % 2] for row in range(spec.rows)]
+    return rows, [_SIDES[1 - row % 2] for row in range(spec.rows)]
+
+
+def _meetings(settings: RoundRobin, done: int) -> Iterator[_Meeting]:
+    """Pairs, chunk by chunk; the first `done` of them are left out."""
+    spec = build_world(settings.world, settings.world_settings, 1, settings.preset).spec
+    map_, mirror = seats(spec)
+    given = {name: getattr(settings, name) for name in Evaluate.model_fields}
+    number = 0
+    for first, second in combinations(range(len(settings.policies)), 2):
+        uris = settings.policies[first], settings.policies[second]
+        slots = tuple(read_slot(side, uri) for side, uri in zip(_SIDES, uris, strict=True))
+        pair = Evaluate(**{**given, "slots": slots, "agent_slot_map": map_, "replays": 0})
+        for match in matches(pair, 0):
+            if number >= done:
+                yield _Meeting(first, second, match, replace(match, slot_map=mirror))
+            number += 1
+
+
+def round_robin(
+    settings: RoundRobin, engine: Engine, resume: Snapshot | None = None
+) -> Iterator[Event | Snapshot]:
+    """Yield every meeting, a snapshot after each chunk of them, and the ratings at the end."""
+    games: list[GameResult] = []
+    done = 0
+    if resume is not None:
+        done = resume.step
+        games = [GameResult(int(a), int(b), x, y) for a, b, x, y in resume.arrays["games"].tolist()]
+    with no_guests_left():
+        meetings = list(_meetings(settings, done))
+        tasks = (match for meeting in meetings for match in (meeting.match, meeting.mirrored))
+        results = engine.map(play_match, tasks)
+        for meeting in meetings:
+            for here, there in zip(next(results), next(results), strict=True):
+                game = _score(meeting, here, there)
+                games.append(game)
+                failures = len(here.failures) + len(there.failures)
+                yield PairPlayed(step=here.episode, **game._asdict(), failures=failures)
+            done += 1
+            yield Snapshot(step=done, arrays={"games": np.array(games, dtype=np.float64)}, notes={})
+    rated = rate([str(i) for i in range(len(settings.policies))], games)
+    yield Rated(step=done, policies=list(settings.policies), ratings=list(rated.values()))
+
+
+def _score(meeting: _Meeting, here: EpisodeReport, there: EpisodeReport) -> GameResult:
+    """One game from both sides: sides may differ, so only both together are fair."""
+
+    def per_life(report: EpisodeReport, side: str) -> float:
+        return report.returns[side] / max(1, report.lives[side])
+
+    first, second = (0.5 * (per_life(here, side) + per_life(there, side)) for side in _SIDES)
+    return GameResult(meeting.first, meeting.second, first, second)

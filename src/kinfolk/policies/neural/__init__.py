@@ -1,0 +1,1 @@
+"""Policies that are nets: they read bytes, score choices, draw from keys, and can be trained."""

@@ -1,0 +1,221 @@
+"""A net that plays: reads rows, scores choices, draws from keys. Training changes its weights."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+import torch
+from torch import nn
+
+from kinfolk.core.arrays import AnyArray, Arrays, Bytes, Ints
+from kinfolk.core.errors import SettingsError, require
+from kinfolk.core.keys import fold, root
+from kinfolk.core.registry import load_path
+from kinfolk.core.spaces import WorldSpec
+from kinfolk.policies.base import Cell, Memory, MemoryLayout, Rows
+from kinfolk.policies.neural.modules import (
+    Convolution,
+    Critic,
+    Perceptron,
+    Recurrent,
+)
+from kinfolk.policies.neural.reader import NetShape, Reader
+from kinfolk.policies.neural.sampling import sample
+from kinfolk.policies.neural.unpacking import Numbers32
+from kinfolk.policies.torch_rows import check_rows, padded
+
+_INITIAL = 3  # the branch of a seed's key from which weights are drawn
+
+
+class Said(NamedTuple):
+    """What a net said of the rows it was asked last."""
+
+    scores: Numbers32  # [n, outputs]
+    value: Numbers32  # [n]
+    log_chance: Numbers32  # [n] of the actions that were chosen
+
+
+class Neural:
+    """Base of policies by net; a subclass names the net and its settings.
+
+    Args:
+        spec: The world's face.
+        net: Makes the net from its shape.
+        seed: What its first weights are drawn from.
+        greedy: Take the best-scored choice instead of drawing.
+    """
+
+    def __init__(self, spec: WorldSpec, net: Any, seed: int = 0, greedy: bool = False) -> None:
+        torch.set_num_threads(1)
+        self.spec, self.reader, self.greedy = spec, Reader(spec), greedy
+        most = spec.choices.max(axis=0)
+        self.starts: Ints = np.concatenate([[0], np.cumsum(most)[:-1]]).astype(np.int64)
+        self.limits: Ints = np.ascontiguousarray(spec.choices)
+        with torch.random.fork_rng(devices=[]):
+            torch.manual_seed(int(fold(root(seed), _INITIAL)))
+            self.module: nn.Module = net(self.reader.shape)
+        self.memory_size = int(getattr(self.module, "memory_size", 0))
+        shapes = [(self.reader.shape.inputs,)] + [(self.memory_size,)] * bool(self.memory_size)
+        check_rows(type(self).__name__, self.forward, *shapes)
+
+    @property
+    def memory(self) -> MemoryLayout:
+        """The state of recurrent layers, zero when a life begins."""
+        return {"state": Cell((self.memory_size,), "float32")} if self.memory_size else {}
+
+    @torch.no_grad()
+    def forward(self, *inputs: torch.Tensor) -> tuple[torch.Tensor, ...]:
+        """The net, without gradients."""
+        found: tuple[torch.Tensor, ...] = self.module(*inputs)
+        return found
+
+    def begin(self, rows: Rows, memory: Memory, keys: Ints) -> None:
+        """Nothing: memory is zero already."""
+
+    def ask(self, observations: Bytes, rows: Rows, memory: Memory, keys: Ints) -> None:
+        """One forward for all rows; what is remembered goes back in place."""
+        state = memory["state"][rows.place] if self.memory_size else None
+        scores, value, state = self.look(observations, rows.group, state)
+        if state is not None:
+            memory["state"][rows.place] = state
+        self._actions = np.empty((len(keys), len(self.starts)), dtype=np.int64)
+        log_chance = np.empty(len(keys), dtype=np.float32)
+        sample(
+            scores, self.starts, self.limits, rows.group, keys, self.greedy,
+            self._actions, log_chance,
+        )  # fmt: skip
+        self.said = Said(scores, value, log_chance)
+
+    def look(
+        self, observations: Bytes, group: Ints, state: Numbers32 | None
+    ) -> tuple[Numbers32, Numbers32, Numbers32 | None]:
+        """Scores, values and the next state of rows, without choosing."""
+        inputs = [self.reader.read(observations, group)]
+        if state is not None:
+            inputs.append(torch.from_numpy(state))
+        scores, value, *after = padded(self.forward, *inputs)
+        found = np.ascontiguousarray(scores.numpy()), np.ascontiguousarray(value.numpy())
+        return *found, after[0].numpy() if after else None
+
+    def answer(self) -> Ints:
+        """The choices."""
+        return self._actions
+
+    def close(self) -> None:
+        """Nothing is held."""
+
+    def arrays(self) -> dict[str, AnyArray]:
+        """The weights, copied."""
+        return {name: tensor.numpy().copy() for name, tensor in self.module.state_dict().items()}
+
+    def load(self, arrays: Arrays) -> None:
+        """Take weights.
+
+        Raises:
+            SettingsError: One is missing, too many, or of another shape.
+        """
+        own = self.module.state_dict()
+        name = type(self).__name__
+        for key, tensor in own.items():
+            require(key in arrays, f"The weights for {name} lack '{key}'.")
+            given = tuple(arrays[key].shape)
+            require(
+                given == tuple(tensor.shape),
+                f"The weights '{key}' have shape {given}; {name} in world {self.spec.world} "
+                f"needs {tuple(tensor.shape)}.",
+            )
+        extra = sorted(set(arrays) - set(own))
+        require(not extra, f"{name} has no weights '{extra[0] if extra else ''}'.")
+        for key, tensor in own.items():
+            tensor.copy_(torch.from_numpy(np.ascontiguousarray(arrays[key])))
+
+    _actions: Ints
+    said: Said
+
+
+class Mlp(Neural):
+    """Dense layers: `kin://mlp?hidden=[64,64]&critic=separate`."""
+
+    def __init__(
+        self,
+        spec: WorldSpec,
+        hidden: Sequence[int] = (64, 64),
+        critic: Critic = "shared",
+        activation: str = "relu",
+        seed: int = 0,
+        greedy: bool = False,
+    ) -> None:
+        _check_critic(critic)
+
+        def net(shape: NetShape) -> nn.Module:
+            return Perceptron(shape, hidden, critic, activation)
+
+        super().__init__(spec, net, seed, greedy)
+
+
+class Conv(Neural):
+    """Small filters over the window: `kin://conv?channels=[16,16]&hidden=[64]`."""
+
+    def __init__(
+        self,
+        spec: WorldSpec,
+        channels: Sequence[int] = (16, 16),
+        hidden: Sequence[int] = (64,),
+        critic: Critic = "shared",
+        activation: str = "relu",
+        seed: int = 0,
+        greedy: bool = False,
+    ) -> None:
+        _check_critic(critic)
+
+        def net(shape: NetShape) -> nn.Module:
+            return Convolution(shape, channels, hidden, critic, activation)
+
+        super().__init__(spec, net, seed, greedy)
+
+
+class Gru(Neural):
+    """Remembers: `kin://gru?state=64&channels=[16,16]`; without channels its body is dense."""
+
+    def __init__(
+        self,
+        spec: WorldSpec,
+        state: int = 64,
+        hidden: Sequence[int] = (64,),
+        channels: Sequence[int] = (),
+        critic: Critic = "shared",
+        activation: str = "relu",
+        seed: int = 0,
+        greedy: bool = False,
+    ) -> None:
+        _check_critic(critic)
+
+        def net(shape: NetShape) -> nn.Module:
+            return Recurrent(shape, state, hidden, channels, critic, activation)
+
+        super().__init__(spec, net, seed, greedy)
+
+
+class Custom(Neural):
+    """A net of your own, by class path: `kin://net?module=mine.Net`; see `modules.py`."""
+
+    def __init__(
+        self,
+        spec: WorldSpec,
+        module: str,
+        settings: dict[str, Any] | None = None,
+        seed: int = 0,
+        greedy: bool = False,
+    ) -> None:
+        kind = load_path(module)
+        if not (isinstance(kind, type) and issubclass(kind, nn.Module)):
+            raise SettingsError(f"{module} is not a torch.nn.Module.")
+        super().__init__(spec, lambda shape: kind(shape, **(settings or {})), seed, greedy)
+
+
+def _check_critic(critic: str) -> None:
+    require(
+        critic in ("shared", "separate"), f"The critic is 'shared' or 'separate', not '{critic}'."
+    )

@@ -1,0 +1,1 @@
+"""Learning: experience is gathered per slot, judged by advantages, and learnt from by losses."""

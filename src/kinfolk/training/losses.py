@@ -1,0 +1,146 @@
+"""The losses: each a pure function of rows and of what the net says of them now.
+
+Each gets the rows that its own mask picks from the whole batch. Masks never chain: what one loss
+leaves out, another may use. Means, normalisations and entropies are over the picked rows only.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple, TypeAlias
+
+import torch
+from torch.nn import functional
+
+from kinfolk.training.settings import Cloning, Kickstart, Learning
+
+Tensor: TypeAlias = torch.Tensor
+
+
+class Batch(NamedTuple):
+    """Rows, as tensors. What a slot has no use for is None."""
+
+    action: Tensor  # [n, heads]
+    log_chance: Tensor  # [n] when it was chosen
+    value: Tensor  # [n] when it was seen
+    advantage: Tensor  # [n]
+    teacher_action: Tensor | None = None  # [n, heads]
+    teacher_scores: Tensor | None = None  # [n, outputs]
+    teacher_value: Tensor | None = None  # [n] NaN where there is none
+
+    def pick(self, rows: Tensor) -> Batch:
+        """Some of the rows."""
+        found = [None if column is None else column[rows] for column in self]
+        return Batch(*found)  # type: ignore[arg-type]  # what was there stays there
+
+
+class Outputs(NamedTuple):
+    """What the net says now."""
+
+    log_chances: tuple[Tensor, ...]  # per head, [n, choices]
+    value: Tensor  # [n]
+
+    def pick(self, rows: Tensor) -> Outputs:
+        """Some of the rows."""
+        return Outputs(tuple(head[rows] for head in self.log_chances), self.value[rows])
+
+    def log_chance(self, action: Tensor) -> Tensor:
+        """`[n]`: of whole actions."""
+        parts = [
+            head.gather(1, action[:, i : i + 1]).squeeze(1)
+            for i, head in enumerate(self.log_chances)
+        ]
+        return parts[0] if len(parts) == 1 else torch.stack(parts).sum(dim=0)
+
+    def entropy(self) -> Tensor:
+        """`[n]`: summed over the heads."""
+        parts = [-(head.exp() * head).sum(dim=1) for head in self.log_chances]
+        return parts[0] if len(parts) == 1 else torch.stack(parts).sum(dim=0)
+
+
+Stats: TypeAlias = dict[str, Tensor]
+Found: TypeAlias = tuple[Tensor, Stats]
+
+
+def normalised(advantage: Tensor) -> Tensor:
+    """Mean 0 and deviation 1, over the rows given; a single row is left as it is."""
+    if len(advantage) < 2:
+        return advantage
+    return (advantage - advantage.mean()) / (advantage.std() + 1e-8)
+
+
+def ppo_actor(rows: Batch, new: Outputs, asked: Learning) -> Found:
+    """The clipped surrogate of PPO (Schulman et al. 2017), less a bonus for entropy."""
+    change = new.log_chance(rows.action) - rows.log_chance
+    ratio, advantage = change.exp(), normalised(rows.advantage)
+    clipped = ratio.clamp(1.0 - asked.clip, 1.0 + asked.clip)
+    surrogate = torch.minimum(ratio * advantage, clipped * advantage).mean()
+    entropy = new.entropy().mean()
+    with torch.no_grad():
+        stats = {
+            "entropy": entropy.detach(),
+            "kl": (ratio - 1.0 - change).mean(),  # Schulman's estimate that is never below zero
+            "clipped": ((ratio - 1.0).abs() > asked.clip).float().mean(),
+        }
+    return -surrogate - asked.entropy * entropy, stats
+
+
+def ppo_critic(rows: Batch, new: Outputs, asked: Learning) -> Found:
+    """Half the squared error of the value, clipped around the old one if asked for."""
+    target = rows.advantage + rows.value
+    error = (new.value - target).square()
+    if asked.value_clip is not None:
+        near = rows.value + (new.value - rows.value).clamp(-asked.value_clip, asked.value_clip)
+        error = torch.maximum(error, (near - target).square())
+    loss = 0.5 * error.mean()
+    return asked.value_weight * loss, {"value_loss": loss.detach()}
+
+
+def kickstarter(rows: Batch, new: Outputs, asked: Kickstart) -> Found:
+    """The divergence from a teacher's choices to the net's, and the error to its values.
+
+    A teacher without scores, a script, is sure of what it does: then the divergence is the
+    cross-entropy to its action.
+    """
+    assert rows.teacher_action is not None  # the mask lets only such rows in
+    if rows.teacher_scores is None:
+        divergence = -new.log_chance(rows.teacher_action).mean()
+    else:
+        divergence = _divergence(rows.teacher_scores, new, asked.temperature)
+    loss = divergence
+    known = None if rows.teacher_value is None else torch.isfinite(rows.teacher_value)
+    if known is not None and bool(known.any()):
+        assert rows.teacher_value is not None
+        error = (new.value[known] - rows.teacher_value[known]).square().mean()
+        loss = loss + asked.value_weight * 0.5 * error
+    return loss, {"kickstarter": divergence.detach()}
+
+
+def _divergence(scores: Tensor, new: Outputs, temperature: float) -> Tensor:
+    sizes = [head.shape[1] for head in new.log_chances]
+    total = scores.new_zeros(())
+    for part, own in zip(torch.split(scores, sizes, dim=1), new.log_chances, strict=True):
+        teacher = functional.log_softmax(part / temperature, dim=1)
+        student = own if temperature == 1.0 else functional.log_softmax(own / temperature, dim=1)
+        total = total + (teacher.exp() * (teacher - student)).sum(dim=1).mean()
+    return total
+
+
+def cloner(rows: Batch, new: Outputs, asked: Cloning) -> Found:
+    """The cross-entropy to the teacher's actions."""
+    del asked  # its weight is applied by the caller, as it falls with time
+    assert rows.teacher_action is not None  # the mask lets only such rows in
+    log_chance = new.log_chance(rows.teacher_action)
+    with torch.no_grad():
+        best = torch.stack([head.argmax(dim=1) for head in new.log_chances], dim=1)
+        alike = (best == rows.teacher_action).all(dim=1).float().mean()
+    return -log_chance.mean(), {"cloner": -log_chance.detach().mean(), "agreement": alike}
+
+
+Loss: TypeAlias = Callable[..., Found]
+LOSSES: dict[str, Loss] = {
+    "ppo_actor": ppo_actor,
+    "ppo_critic": ppo_critic,
+    "kickstarter": kickstarter,
+    "cloner": cloner,
+}

@@ -1,0 +1,58 @@
+"""How learning is done, as numbers."""
+
+from __future__ import annotations
+
+from pydantic import Field
+
+from kinfolk.core.settings import Settings
+
+
+class Learning(Settings):
+    """Proximal policy optimisation; each slot may have a learning rate of its own."""
+
+    discount: float = Field(default=0.99, ge=0.0, le=1.0)
+    smoothing: float = Field(default=0.95, ge=0.0, le=1.0)  # lambda of GAE
+    # Where an episode is cut, survivors expect what they would have earned. If a cut before the
+    # limit of time is a loss, such as the end of a species, set this to false.
+    early_ends_bootstrap: bool = True
+    reward_scale: float = Field(default=1.0, gt=0.0)
+    clip: float = Field(default=0.2, gt=0.0)
+    value_clip: float | None = Field(default=None, gt=0.0)
+    value_weight: float = Field(default=0.5, ge=0.0)
+    entropy: float = Field(default=0.01, ge=0.0)
+    target_kl: float | None = Field(default=None, gt=0.0)  # beyond it no more epochs are learnt
+    vtrace: bool = False  # weigh rows by how likely the learner is to have acted so
+    epochs: int = Field(default=2, ge=1)
+    minibatch: int = Field(default=4096, ge=1)  # rows
+    sequence: int = Field(default=16, ge=1)  # rows of a life in a row, for nets that remember
+    learning_rate: float = Field(default=3e-4, gt=0.0)
+    anneal: bool = False  # let learning rates fall to zero towards the end
+    gradient_clip: float = Field(default=0.5, gt=0.0)
+
+
+class Kickstart(Settings):
+    """Nearness to a teacher's choices: `kickstarter`. The weight falls to zero at `until` steps."""
+
+    weight: float = Field(default=1.0, ge=0.0)
+    value_weight: float = Field(default=0.5, ge=0.0)
+    temperature: float = Field(default=1.0, gt=0.0)
+    until: int | None = Field(default=None, ge=1)
+
+
+class Cloning(Settings):
+    """Doing as a scripted teacher does: `cloner`. The weight falls to zero at `until` steps."""
+
+    weight: float = Field(default=1.0, ge=0.0)
+    until: int | None = Field(default=None, ge=1)
+
+
+class Teaching(Settings):
+    """Who teaches a slot.
+
+    `teacher_led`: it learns from rows that the teacher plays. `student_led`: the teacher says what
+    it would do in the rows that the student plays.
+    """
+
+    teacher: str
+    teacher_led: bool = True
+    student_led: bool = True

@@ -1,0 +1,53 @@
+"""Games of role evolution that are recorded to be watched."""
+
+import numpy as np
+import pytest
+
+from kinfolk.core.events import Artefact
+from kinfolk.core.settings import read
+from kinfolk.engines.local import Local
+from kinfolk.jobs.evolve_roles import evolve_roles
+from kinfolk.jobs.role_settings import EvolveRoles
+from kinfolk.store.replay import Replay
+
+SMALL = {
+    "preset": "tutorial", "world_settings": {"max_steps": 60, "agents": 3}, "generations": 4,
+    "games_per_generation": 4, "lineups": 3, "survivors": 1, "population": 4, "finalists": 1,
+    "final_games": 1, "judge_games": 2, "showcase_every": 2,
+}  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def items():
+    return list(evolve_roles(read(EvolveRoles, SMALL), Local()))
+
+
+def replays(items):
+    found = {}
+    for item in items:
+        if isinstance(item, Artefact) and item.name.startswith("replays/"):
+            assert item.more == (item.name in found)
+            found[item.name] = found.get(item.name, b"") + item.data
+    return found
+
+
+def test_the_first_each_nth_and_the_last_generation_are_shown(items):
+    assert list(replays(items)) == [f"replays/generation-{n:05d}.replay" for n in (1, 2, 4)]
+
+
+def test_showcases_change_nothing_else(items):
+    without = list(evolve_roles(read(EvolveRoles, SMALL | {"showcase_every": 0}), Local()))
+    assert replays(without) == {}
+    lines = [[i.to_line() for i in these if hasattr(i, "to_line")] for these in (items, without)]
+    assert lines[0] == lines[1]
+
+
+def test_a_showcase_names_its_roles(items, tmp_path):
+    path = tmp_path / "game.replay"
+    path.write_bytes(replays(items)["replays/generation-00004.replay"])
+    replay = Replay(path)
+    head = replay.head()
+    assert (head["generation"], head["world"], replay.frames) == (4, "cogsguard", 61)
+    assert head["names"]["role"][-1] == "nobody"
+    assert len(head["names"]["role"]) >= 2
+    assert np.array_equal(replay.columns(0)["state"][0], [1, 1, 1])

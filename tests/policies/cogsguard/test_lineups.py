@@ -1,0 +1,154 @@
+"""Line-ups by URI: who plays what, and what is refused."""
+
+import numpy as np
+import pytest
+
+from kinfolk.core.errors import KinfolkError
+from kinfolk.core.settings import read
+from kinfolk.policies.base import Rows, allocate
+from kinfolk.policies.cogsguard.catalog import cogs_catalog
+from kinfolk.policies.cogsguard.lineups import LineUp
+from kinfolk.policies.cogsguard.roles import RolePolicy
+from kinfolk.policies.cogsguard.smart import SMART
+from kinfolk.policies.resolve import build, resolve
+from kinfolk.roles.materialise import role_tables
+from kinfolk.roles.model import RoleDef, RoleTier, TierSelection
+from kinfolk.testing.probe.settings import Probe
+from kinfolk.testing.probe.world import ProbeWorld
+from kinfolk.worlds.cogsguard.codes import VIBES
+from kinfolk.worlds.cogsguard.layout import spec_of
+from kinfolk.worlds.cogsguard.settings import Cogsguard
+
+SPEC = spec_of(read(Cogsguard, {"agents": 6, "teams": 2}))
+
+
+def begun(policy, uids, keys=None, members=None, parents=None, memory=None):
+    """The memory after these lives began, each in the place of its uid."""
+    uid = np.array(uids, dtype=np.int64)
+    nobody = np.full((len(uid), 2), -1, dtype=np.int64)
+    places = nobody if parents is None else np.array(parents, dtype=np.int64)
+    member = uid * 0 if members is None else np.array(members)
+    rows = Rows(uid, uid * 0, uid, uid, uid // 6, member, nobody, places)
+    memory = allocate(policy.memory, 40) if memory is None else memory
+    policy.begin(rows, memory, uid if keys is None else np.array(keys))
+    return memory
+
+
+def names(policy, memory, place):
+    program = memory["program"][place]
+    return [policy.catalog.behaviors[i].name for i in program.tolist() if i >= 0]
+
+
+def test_counts_fill_every_team_in_the_order_asked_and_the_rest_is_smart():
+    policy = build(resolve("kin://roles?miner=2&aligner=1"), SPEC)
+    memory = begun(policy, range(12))
+    assert memory["role"][:12].tolist() == [0, 0, 2, SMART, SMART, SMART] * 2
+    assert names(policy, memory, 2) == ["get_hearts", "get_influence", "align_junction", "explore"]
+    shown = [VIBES[v] for v in memory["vibe"][:4]]
+    assert shown == ["miner", "miner", "aligner", "default"]
+
+
+def test_the_earlier_systems_uri_means_the_same():
+    assert resolve("metta://policy/role_py?miner=4") == resolve("kin://roles?miner=4")
+
+
+def test_one_role_and_one_behaviour_for_all():
+    policy = build(resolve("kin://role/BaseScout"), SPEC)
+    assert names(policy, begun(policy, [3]), 3)[0] == "discover_stations"
+    policy = build(resolve("kin://behavior/recharge"), SPEC)
+    assert names(policy, begun(policy, [3]), 3) == ["recharge"]
+
+
+def test_a_newborn_takes_the_role_of_one_of_its_parents():
+    policy = build(resolve("kin://roles?miner=1&aligner=1"), SPEC)
+    memory = begun(policy, range(6))
+    got = set()
+    for key in range(20):
+        begun(policy, [30], keys=[key], parents=[[0, 1]], memory=memory)
+        got.add(int(memory["role"][30]))
+    assert got == {0, 2}
+
+
+def test_shuffled_tiers_are_drawn_per_life_from_its_key():
+    catalog = cogs_catalog()
+    ids = catalog.behavior_ids(["explore", "recharge", "mine_resource", "get_hearts"])
+    catalog.add_role(RoleDef((RoleTier(ids, selection=TierSelection.SHUFFLE),), name="Any"))
+    policy = LineUp(SPEC, catalog, Any=6)
+    memory = begun(policy, range(6), keys=[11, 12, 13, 14, 15, 11])
+    drawn = [tuple(names(policy, memory, place)) for place in range(6)]
+    assert drawn[0] == drawn[5]
+    assert len(set(drawn)) > 2
+    assert all(set(one) == set(drawn[0]) for one in drawn)
+
+
+def test_loaded_tables_are_played_by_member():
+    policy = RolePolicy(SPEC)
+    catalog = cogs_catalog()
+    roles = [RoleDef((RoleTier((i,)),)) for i in range(13)]
+    policy.load(role_tables(roles)._asdict())
+    memory = begun(policy, range(6), members=[12, 0, 3, 3, 1, 5])
+    assert names(policy, memory, 0) == ["find_enemy_junction"]
+    assert names(policy, memory, 4) == ["recharge"]
+    assert len(catalog.roles) == 4
+
+
+@pytest.mark.parametrize(
+    ("uri", "sentence"),
+    [
+        (
+            "kin://roles?miner=5&scout=2",
+            "The line-up has 7 agents; a team has 6. Ask for fewer, or set agents.",
+        ),
+        ("kin://roles?minner=5", "No role is named 'minner'. Did you mean 'miner'?"),
+        (
+            "kin://roles?miner=-1",
+            "A line-up says how many play a role, from 0 on; miner was -1.",
+        ),
+        ("kin://role/BaseMinor", "No role is named 'BaseMinor'. Did you mean 'BaseMiner'?"),
+        ("kin://behavior/exploar", "No behaviour is named 'exploar'. Did you mean 'explore'?"),
+        ("kin://roles?margin=-2", "Tuning.margin must be at least 0, not -2."),
+        ("kin://rolles", "No policy is named 'rolles'. Did you mean 'roles'?"),
+        (
+            "kin://roles?catalog=kinfolk.core.keys.root_of",
+            "The module kinfolk.core.keys has no root_of.",
+        ),
+    ],
+)
+def test_what_is_wrong_with_a_line_up_is_said_in_a_sentence(uri, sentence):
+    with pytest.raises(KinfolkError) as caught:
+        build(resolve(uri), SPEC)
+    assert str(caught.value).startswith(sentence)
+
+
+def test_roles_play_no_other_world():
+    spec = ProbeWorld(Probe(), 1).spec
+    with pytest.raises(
+        KinfolkError, match=r"This policy plays cogsguard; probe shows other things."
+    ):
+        build(resolve("kin://smart"), spec)
+
+
+@pytest.mark.parametrize(
+    ("change", "sentence"),
+    [
+        (lambda t: t.pop("mode"), "Role tables need the array 'mode', which is not there."),
+        (
+            lambda t: t.update(tier=t["tier"][:, :3]),
+            r"The array 'tier' of role tables must be \(4, 12\), not \(4, 3\).",
+        ),
+        (
+            lambda t: t["behaviors"].__setitem__((0, 0), 13),
+            "Role tables name behaviour 13; there are 13.",
+        ),
+    ],
+)
+def test_damaged_tables_are_refused(change, sentence):
+    tables = {k: v.copy() for k, v in role_tables(cogs_catalog().roles)._asdict().items()}
+    change(tables)
+    with pytest.raises(KinfolkError, match=sentence):
+        RolePolicy(SPEC).load(tables)
+
+
+def test_a_member_without_a_role_is_refused():
+    with pytest.raises(KinfolkError, match=r"Member 9 was seated; the tables have 4 roles."):
+        begun(RolePolicy(SPEC), [0], members=[9])

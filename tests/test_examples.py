@@ -1,0 +1,33 @@
+"""The examples run."""
+
+import sys
+from pathlib import Path
+
+import pytest
+
+EXAMPLES = Path(__file__).resolve().parent.parent / "examples"
+
+
+@pytest.fixture
+def own_behavior(monkeypatch):
+    monkeypatch.syspath_prepend(str(EXAMPLES))
+    monkeypatch.delitem(sys.modules, "own_behavior", raising=False)
+    import own_behavior
+
+    return own_behavior
+
+
+def test_a_behaviour_of_ones_own_is_played_the_same_in_plain_python_and_compiled(own_behavior):
+    short = {"episodes": 2, "ticks": 150}
+    fast = own_behavior.play("catalog", "Careful", **short)
+    assert fast == own_behavior.play("plain_catalog", "Careful", **short)
+    assert fast["deposited"] > 0
+
+
+def test_it_does_what_it_is_for(own_behavior):
+    settings = {"episodes": 3, "ticks": 500}
+    careless = own_behavior.play("catalog", "BaseScout", **settings)
+    catalog = own_behavior.catalog()
+    assert catalog.behaviors[-1].name == "medic"
+    careful = own_behavior.play("catalog", "Careful", **settings)
+    assert careful["ticks_at_hp_0"] < careless["ticks_at_hp_0"] / 10

@@ -1,0 +1,135 @@
+"""Losses by hand, and against formulas written another way."""
+
+import math
+
+import numpy as np
+import pytest
+import torch
+
+from kinfolk.training.losses import (
+    Batch,
+    Outputs,
+    cloner,
+    kickstarter,
+    normalised,
+    ppo_actor,
+    ppo_critic,
+)
+from kinfolk.training.settings import Cloning, Kickstart, Learning
+
+
+def tensor(*numbers):
+    return torch.tensor(numbers, dtype=torch.float32)
+
+
+def outputs(*heads, value=(0.0,)):
+    return Outputs(
+        tuple(torch.log_softmax(torch.tensor(h, dtype=torch.float32), dim=1) for h in heads),
+        tensor(*value),
+    )
+
+
+def rows(action, log_chance=None, value=None, advantage=None, **teacher):
+    count = len(action)
+    zeros = [0.0] * count
+    return Batch(
+        torch.tensor(action),
+        tensor(*(log_chance or zeros)),
+        tensor(*(value or zeros)),
+        tensor(*(advantage or zeros)),
+        **teacher,
+    )
+
+
+HALF = [[0.0, 0.0], [0.0, 0.0]]
+
+
+def test_the_surrogate_by_hand():
+    """Old chances 0.25 and 0.5, new 0.5: ratios 2 (clipped to 1.2) and 1; advantages +1 and -1."""
+    batch = rows([[0], [1]], [math.log(0.25), math.log(0.5)], advantage=[1.0, -1.0])
+    loss, stats = ppo_actor(batch, outputs(HALF), Learning(entropy=0.0))
+    unit = 1.0 / math.sqrt(2.0)  # the deviation of +1 and -1 is the root of 2
+    assert loss.item() == pytest.approx(-(1.2 * unit - 1.0 * unit) / 2, abs=1e-6)
+    assert stats["clipped"].item() == 0.5
+    assert stats["kl"].item() == pytest.approx((2 - 1 - math.log(2)) / 2, abs=1e-6)
+
+
+def test_entropy_is_summed_over_heads_and_taken_off():
+    batch = rows([[0, 2], [1, 0]], advantage=[1.0, -1.0])
+    new = outputs(HALF, [[0.0] * 3] * 2)
+    old = new.log_chance(batch.action)
+    batch = batch._replace(log_chance=old)
+    loss, stats = ppo_actor(batch, new, Learning(entropy=0.1))
+    assert stats["entropy"].item() == pytest.approx(math.log(2) + math.log(3))
+    assert loss.item() == pytest.approx(-0.1 * (math.log(2) + math.log(3)), abs=1e-6)
+
+
+def test_the_critic_with_and_without_clipping():
+    batch = rows([[0], [0]], value=[1.0, 1.0], advantage=[1.0, 0.0])  # targets 2 and 1
+    new = outputs(HALF, value=(3.0, 1.0))
+    assert ppo_critic(batch, new, Learning(value_weight=1.0))[0].item() == 0.25
+    # Clipped to 1.5, the first value would be off by half; the worse of both counts.
+    clipped = Learning(value_weight=1.0, value_clip=0.5)
+    assert ppo_critic(batch, new, clipped)[0].item() == 0.25
+    near = outputs(HALF, value=(2.0, 1.0))
+    assert ppo_critic(batch, near, clipped)[0].item() == pytest.approx(0.25 / 4)
+
+
+def test_a_teacher_with_scores_is_followed_in_its_spread():
+    scores = torch.tensor([[math.log(0.9), math.log(0.1)]])
+    batch = rows([[0]], teacher_action=torch.tensor([[0]]), teacher_scores=scores,
+                 teacher_value=tensor(2.0))  # fmt: skip
+    new = outputs([[0.0, 0.0]], value=(1.0,))
+    loss, stats = kickstarter(batch, new, Kickstart(value_weight=0.5))
+    divergence = 0.9 * math.log(0.9 / 0.5) + 0.1 * math.log(0.1 / 0.5)
+    assert stats["kickstarter"].item() == pytest.approx(divergence, abs=1e-6)
+    assert loss.item() == pytest.approx(divergence + 0.5 * 0.5 * 1.0, abs=1e-6)
+    same = outputs([[math.log(0.9), math.log(0.1)]], value=(2.0,))
+    assert kickstarter(batch, same, Kickstart(temperature=3.0))[0].item() == pytest.approx(
+        0, abs=1e-6
+    )
+
+
+def test_a_scripted_teacher_is_followed_in_what_it_does():
+    batch = rows([[0], [0]], teacher_action=torch.tensor([[1], [0]]),
+                 teacher_value=tensor(math.nan, math.nan))  # fmt: skip
+    new = outputs([[0.0, math.log(3.0)], [0.0, 0.0]])
+    expected = -(math.log(0.75) + math.log(0.5)) / 2
+    assert kickstarter(batch, new, Kickstart())[0].item() == pytest.approx(expected)
+    loss, stats = cloner(batch, new, Cloning())
+    assert loss.item() == pytest.approx(expected)
+    assert stats["agreement"].item() == 1.0  # of equal scores the first is taken
+
+
+def test_normalising_leaves_a_single_row_alone():
+    assert normalised(tensor(5.0)).item() == 5.0
+    many = normalised(tensor(1.0, 2.0, 3.0, 6.0))
+    assert many.mean().item() == pytest.approx(0.0, abs=1e-7)
+    assert many.std().item() == pytest.approx(1.0, abs=1e-6)
+
+
+def test_on_random_rows_they_equal_the_formulas_in_numpy():
+    """A second text of the same: float64 loops instead of tensors."""
+    chance = np.random.default_rng(1)
+    count = 200
+    scores = chance.normal(size=(count, 5))
+    action = chance.integers(0, 5, count)
+    old = -np.abs(chance.normal(size=count))
+    advantage, value, new_value = chance.normal(size=(3, count))
+    asked = Learning(clip=0.2, entropy=0.03, value_weight=1.0, value_clip=0.3)
+    batch = rows(action[:, None].tolist(), old.tolist(), value.tolist(), advantage.tolist())
+    new = outputs(scores.tolist(), value=new_value.tolist())
+    chances = np.exp(scores) / np.exp(scores).sum(axis=1, keepdims=True)
+    unit = (advantage - advantage.mean()) / (advantage.std(ddof=1) + 1e-8)
+    total = entropy = error = 0.0
+    for i in range(count):
+        ratio = chances[i, action[i]] / math.exp(old[i])
+        total += min(ratio * unit[i], min(max(ratio, 0.8), 1.2) * unit[i])
+        entropy -= sum(p * math.log(p) for p in chances[i])
+        target = advantage[i] + value[i]
+        near = value[i] + min(max(new_value[i] - value[i], -0.3), 0.3)
+        error += max((new_value[i] - target) ** 2, (near - target) ** 2)
+    actor, _ = ppo_actor(batch, new, asked)
+    critic, _ = ppo_critic(batch, new, asked)
+    assert actor.item() == pytest.approx(-total / count - 0.03 * entropy / count, abs=1e-5)
+    assert critic.item() == pytest.approx(error / count / 2, abs=1e-5)

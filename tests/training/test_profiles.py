@@ -1,0 +1,72 @@
+"""Loss filtering: closed by default, masks over the whole batch that never chain."""
+
+import numpy as np
+import pytest
+
+from kinfolk.core.errors import SettingsError
+from kinfolk.training.profiles import LOSS_NAMES, LossProfiles
+
+
+def rows(profile, trainable=None, alive=None, taught=None):
+    count = len(profile)
+    found = {
+        "loss_profile_id": np.array(profile, dtype=np.int16),
+        "is_trainable_agent": np.array(trainable or [True] * count),
+        "alive": np.array(alive or [True] * count),
+    }
+    if taught is not None:
+        found["teacher_action"] = np.where(taught, 0, -1)[:, None]
+    return found
+
+
+def test_loss_filtering():
+    profiles = LossProfiles({"learn": ["ppo_actor", "ppo_critic"], "copy": ["cloner"], "none": []})
+    batch = rows([0, 1, 2, 0], taught=[True, True, True, False])
+    masks = {loss: profiles.mask(loss, batch).tolist() for loss in LOSS_NAMES}
+    assert masks == {
+        "ppo_actor": [True, False, False, True],
+        "ppo_critic": [True, False, False, True],
+        "kickstarter": [False] * 4,  # no profile lists it: closed
+        "cloner": [False, True, False, False],
+    }
+
+
+def test_without_profiles_there_is_one_with_all_losses():
+    profiles = LossProfiles({})
+    assert profiles.names == ["all"]
+    assert all(profiles.lists(0, loss) for loss in LOSS_NAMES)
+
+
+def test_rows_of_frozen_slots_and_dead_rows_are_outside():
+    batch = rows([0, 0, 0], trainable=[True, False, True], alive=[True, True, False],
+                 taught=[True] * 3)  # fmt: skip
+    profiles = LossProfiles({})
+    assert profiles.mask("ppo_actor", batch).tolist() == [True, False, False]
+    assert profiles.mask("cloner", batch).tolist() == [True, True, False]  # who leads may be frozen
+
+
+def test_lessons_need_a_teacher():
+    assert not LossProfiles({}).mask("cloner", rows([0, 0])).any()
+    assert LossProfiles({}).mask("cloner", rows([0, 0], taught=[True, False])).tolist() == [
+        True,
+        False,
+    ]
+
+
+def test_known_names_of_slices():
+    profiles = LossProfiles({"a": ["sliced_kickstarter", "sliced_scripted_cloner"]})
+    assert [loss for loss in LOSS_NAMES if profiles.lists(0, loss)] == ["kickstarter", "cloner"]
+
+
+def test_unknown_losses_and_profiles_are_refused():
+    with pytest.raises(SettingsError) as error:
+        LossProfiles({"mine": ["ppo_actr"]})
+    assert str(error.value) == (
+        "The loss profile 'mine' lists an unknown loss 'ppo_actr'. Did you mean 'ppo_actor'? "
+        "Known: ppo_actor, ppo_critic, kickstarter, cloner."
+    )
+    with pytest.raises(SettingsError) as error:
+        LossProfiles({"mine": []}).number("pack", "mien")
+    assert str(error.value) == (
+        "Slot 'pack' has the unknown loss profile 'mien'. Did you mean 'mine'? Known: mine."
+    )

@@ -1,0 +1,68 @@
+"""Nets that remember: stretches of lives, and memory that begins anew with every life."""
+
+import numpy as np
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from training_scenes import TINY, gathered, settings_of
+
+from kinfolk.training.sequences import cut_stretches, stretch_batches
+
+GRU = {**TINY, "ticks": 50, "slots": {"main": "kin://gru?hidden=[16]&state=16"}}
+
+
+@given(data=st.data())
+@settings(max_examples=50, deadline=None)
+def test_stretches_hold_every_row_once_in_order_and_never_two_lives(data):
+    count, most = data.draw(st.integers(1, 60)), data.draw(st.integers(1, 7))
+    chance = np.random.default_rng(data.draw(st.integers(0, 2**32)))
+    place = chance.integers(0, 4, count)
+    ended = chance.random(count) < 0.2
+    uid = np.array([ended[:i][place[:i] == place[i]].sum() for i in range(count)])
+    found = cut_stretches({"place": place, "uid": uid, "ended": ended}, most)
+    seen = []
+    for _, steps in stretch_batches(found, 10, 3, 0):
+        for lane in range(len(steps[0])):
+            rows = [int(step[lane]) for step in steps if lane < len(step)]
+            assert len(rows) <= most
+            assert rows == sorted(rows)
+            assert len({(place[r], uid[r]) for r in rows}) == 1
+            assert not ended[rows[:-1]].any()
+            between = [r for r in range(rows[0], rows[-1]) if place[r] == place[rows[0]]]
+            assert between == rows[:-1], "no row of the life is left out between"
+            seen += rows
+    assert sorted(seen) == list(range(count))
+
+
+def test_the_learner_sees_what_the_actor_said():
+    """Before anything is learnt, going over stretches gives the values of the rollout again."""
+    state, blocks = gathered(settings_of(GRU, learning={"sequence": 6, "minibatch": 100}))
+    rows, learner = blocks["main"], state.learners["main"]
+    with torch.no_grad():
+        for at, new in learner._passes(rows, len(rows["place"]), 5, 0):
+            assert np.allclose(new.value.numpy(), rows["value"][at], atol=1e-5)
+
+
+def test_a_life_begins_without_memory():
+    _, blocks = gathered(settings_of(GRU))
+    rows = blocks["main"]
+    begun = {}
+    for i, life in enumerate(zip(rows["place"].tolist(), rows["uid"].tolist(), strict=True)):
+        first = begun.get(life) is None
+        begun[life] = not rows["ended"][i] or None
+        assert rows["state"][i].any() != first, f"row {i}"
+
+
+def test_a_student_that_remembers_watches_its_teacher():
+    settings = settings_of(
+        GRU,
+        slots={
+            "teacher": {"policy_uri": "kin://probe-plain", "trainable": False},
+            "student": "kin://gru?hidden=[16]&state=16",
+        },
+        agent_slot_map={"grazer": "teacher", "hunter": "student"},
+        teaching={"student": {"teacher": "teacher"}},
+    )
+    _, blocks = gathered(settings)
+    assert blocks["teacher"]["state"].any(), "the student's own memory of what the teacher saw"
+    assert blocks["student"]["state"].any()

@@ -1,0 +1,135 @@
+"""Bad configurations: every refusal, as a whole sentence."""
+
+import pytest
+from training_scenes import TINY, TWO
+
+from kinfolk.core.errors import UsageError
+from kinfolk.core.settings import merged, read
+from kinfolk.jobs.train_plan import plan_of
+from kinfolk.jobs.train_settings import Train
+from kinfolk.jobs.train_state import begin
+
+FROZEN = {"policy_uri": "kin://noop", "trainable": False}
+CASES = {
+    "two slots with one id": (
+        {"slots": [{"id": "a", "policy_uri": "kin://mlp"}, {"id": "a", "policy_uri": "kin://mlp"}]},
+        "Two slots are called 'a'. Give each a name of its own.",
+    ),
+    "a map that names an unknown slot": (
+        {"agent_slot_map": {"grazer": "hrd"}, "slots": TWO["slots"]},
+        "The slot map names no known slot 'hrd'. Did you mean 'herd'? Known: herd, pack.",
+    ),
+    "a map of the wrong length": (
+        {"agent_slot_map": ["main", "main"]},
+        "The slot map has 2 entries; world probe has 16 rows.",
+    ),
+    "a map of an unknown group": (
+        {"agent_slot_map": {"grazr": "main"}},
+        "World probe has no group 'grazr'. Did you mean 'grazer'? Known: grazer, hunter.",
+    ),
+    "no trainable slot": (
+        {"slots": {"a": FROZEN}},
+        "No slot is trainable, so there is nothing to train. Set trainable = true for one of: a.",
+    ),
+    "an unknown loss": (
+        {"loss_profiles": {"p": ["ppo"]}},
+        "The loss profile 'p' lists an unknown loss 'ppo'. "
+        "Known: ppo_actor, ppo_critic, kickstarter, cloner.",
+    ),
+    "an unknown profile": (
+        {"slots": {"a": {"policy_uri": "kin://mlp", "loss_profile": "x"}}},
+        "Slot 'a' has the unknown loss profile 'x'. Known: all.",
+    ),
+    "both uri and class path": (
+        {"slots": {"a": {"policy_uri": "kin://mlp", "class_path": "my.Net"}}},
+        "Slot 'a' has both policy_uri 'kin://mlp' and class_path 'my.Net'. Give one of them.",
+    ),
+    "neither uri nor class path": (
+        {"slots": {"a": {"trainable": True}}},
+        "Slot 'a' has neither policy_uri nor class_path. Give one of them, such as policy_uri "
+        "'kin://random'.",
+    ),
+    "the old shorthand": (
+        {"dual_policy": True},
+        "There is no setting 'dual_policy'. Write two slots and a map instead: slots = "
+        "{student = 'URI', npc = {policy_uri = 'URI', trainable = false}}, agent_slot_map = "
+        "['student', ..., 'npc', ...] with one entry per agent.",
+    ),
+    "a script to be trained": (
+        {"slots": {"a": "kin://random"}},
+        "Slot 'a' is trainable, and kin://random is not a net that can be trained. Use kin://mlp, "
+        "kin://conv, kin://gru or kin://net, or set trainable = false.",
+    ),
+    "turns longer than the round": (
+        {"slots": {"a": {"policy_uri": "kin://mlp", "train_every": 2, "train_for": 3}}},
+        "Slot 'a' trains for 3 of every 2 updates; train_for can be at most train_every.",
+    ),
+    "chunks that do not divide": (
+        {"worlds": 4, "chunks": 3},
+        "4 worlds cannot be split into 3 equal chunks.",
+    ),
+    "nobody to teach": (
+        {"teaching": {"mian": {"teacher": "main"}}},
+        "The teaching of 'mian' has nobody to teach: no trainable slot is called so. "
+        "Did you mean 'main'? Known: main.",
+    ),
+    "no teacher": (
+        {"slots": {"a": "kin://mlp", "b": FROZEN}, "teaching": {"a": {"teacher": "a"}}},
+        "Slot 'a' is to be taught by 'a', which is no other slot. Known: b.",
+    ),
+    "a pool of an unknown slot": (
+        {"pool": {"slot": "b", "of": "main"}},
+        "The pool names an unknown slot 'b'. Known: main.",
+    ),
+    "a pool for a slot that learns": (
+        {"slots": TWO["slots"], "pool": {"slot": "herd", "of": "pack"}},
+        "A pool plays for a slot that is not trainable with copies of one that is; "
+        "'herd' and 'pack' are not so.",
+    ),
+    "a convolution without a window": (
+        {"slots": {"a": "kin://conv"}},
+        "A convolution needs a window with the same planes in all groups of the world; "
+        "this world shows none. Use kin://mlp.",
+    ),
+    "an unknown critic": (
+        {"slots": {"a": "kin://mlp?critic=own"}},
+        "The critic is 'shared' or 'separate', not 'own'.",
+    ),
+    "a setting that there is not": (
+        {"learning": {"gama": 0.9}},
+        "Train.learning has no setting 'gama'.",
+    ),
+}
+
+
+def start(given):
+    settings = read(Train, given)
+    begin(settings, plan_of(settings))
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_refused_in_a_sentence(name):
+    change, sentence = CASES[name]
+    with pytest.raises(UsageError) as error:
+        start(merged(TINY, change))
+    if name == "a setting that there is not":
+        assert str(error.value).startswith(sentence)
+    else:
+        assert str(error.value) == sentence
+
+
+def test_a_checkpoint_whose_shapes_do_not_fit_the_world(tmp_path):
+    from kinfolk.policies.resolve import build, resolve
+    from kinfolk.store.policy_file import PolicyFile, write_policy
+    from kinfolk.worlds import build as build_world
+
+    found = resolve("kin://mlp?hidden=[16]")
+    arrays = build(found, build_world("probe", {}, 1).spec).arrays()
+    write_policy(tmp_path / "net.safetensors", PolicyFile(found.class_path, found.settings, arrays))
+    uri = f"file:{tmp_path}/net.safetensors"
+    settings = read(Train, {**TINY, "world": "gym:CartPole-v1", "slots": {"a": uri}})
+    with pytest.raises(UsageError) as error:
+        begin(settings, plan_of(settings))
+    assert str(error.value) == (
+        "The weights 'body.0.weight' have shape (16, 24); Mlp in world gym:CartPole-v1 needs (16, 8)."
+    )

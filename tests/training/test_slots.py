@@ -1,0 +1,238 @@
+"""Phase 7 of the slot plan, by name: the experience of several slots, its marks and its use."""
+
+import numpy as np
+import pytest
+from training_scenes import SCRIPTED, TINY, TWO, copied, gathered, same, settings_of
+
+from kinfolk.core.keys import fold, root
+from kinfolk.core.settings import merged
+from kinfolk.jobs.train import _learn
+from kinfolk.play.registry import SlotRegistry
+from kinfolk.policies.resolve import build, resolve
+from kinfolk.testing.probe.policies.plain import Plain
+from kinfolk.training.profiles import LossProfiles
+from kinfolk.training.update import Weights
+from kinfolk.worlds import build as build_world
+
+WEIGHTS = Weights(1e-3, 1.0, 1.0)
+KEY = int(fold(root(1), 2))
+
+
+def learnt(settings, state, rows, slot):
+    """The weights of a slot after it learnt from rows."""
+    learner = state.learners[slot]
+    before = learner.state()
+    learner.learn(copied(rows), LossProfiles(settings.loss_profiles), WEIGHTS, KEY)
+    after = learner.policy.arrays()
+    learner.restore(before)
+    return after
+
+
+def test_registry_loads():
+    spec = build_world("probe", {}, 1).spec
+    herd, pack = settings_of(SCRIPTED).slots
+    registry = SlotRegistry(training=True)
+    assert type(registry.get(herd, spec)).__name__ == "Mlp"
+    assert isinstance(registry.get(pack, spec), Plain)
+    assert registry.get(pack, spec) is registry.get(pack, spec)
+
+
+def test_annotation_shapes():
+    """Two slots, one scripted, and a map: the rollout completes and every row says whose it is."""
+    settings = settings_of(SCRIPTED)
+    _, blocks = gathered(settings)
+    for number, (name, trainable, learner) in enumerate((("herd", True, 0), ("pack", False, -1))):
+        rows = blocks[name]
+        count = len(rows["slot_id"])
+        assert count > 40
+        for column in ("slot_id", "loss_profile_id", "is_trainable_agent", "uid", "alive"):
+            assert rows[column].shape == (count,)
+        assert (rows["slot_id"] == number).all()
+        assert (rows["learner_slot"] == learner).all()
+        assert (rows["loss_profile_id"] == 0).all()
+        assert (rows["is_trainable_agent"] == trainable).all()
+        assert rows["alive"].all()
+    assert set(blocks["herd"]["group"].tolist()) == {0}
+    assert blocks["herd"]["observations"].shape[1] == build_world("probe", {}, 1).spec.row_bytes
+    assert "observations" not in blocks["pack"], "nobody learns from it, so nobody keeps it"
+
+
+def test_action_merge():
+    """What each slot's policy answers is what its agents do: replayed, the actions are the same."""
+    settings = settings_of(TWO)
+    state, blocks = gathered(settings)
+    for name, rows in blocks.items():
+        policy = state.learners[name].policy
+        scores, value, _ = policy.look(rows["observations"], rows["group"], None)
+        assert np.array_equal(value, rows["value"])
+        chances = np.exp(scores) / 1.0
+        sizes = policy.limits[0]
+        parts = np.split(chances, np.cumsum(sizes)[:-1], axis=1)
+        log_chance = sum(
+            np.log(part[np.arange(len(part)), rows["action"][:, head]] / part.sum(axis=1))
+            for head, part in enumerate(parts)
+        )
+        assert np.allclose(log_chance, rows["log_chance"], atol=1e-5)
+
+
+def test_rows_follow_lives():
+    """Ends, tails and newborns in the experience are those of the world."""
+    _, blocks = gathered(settings_of(TINY, ticks=80))
+    rows = blocks["main"]
+    lives = list(zip(rows["place"].tolist(), rows["uid"].tolist(), strict=True))
+    last = {life: i for i, life in enumerate(lives)}
+    ended = np.flatnonzero(rows["ended"])
+    episodes = sorted(set(rows["tail"][ended].tolist()))
+    assert len(episodes) > 1, "some were cut at the limit of time, with a tail"
+    final = np.zeros(len(lives), dtype=bool)
+    final[list(last.values())] = True
+    open_now = final & ~rows["ended"]
+    assert (rows["tail"][open_now] >= 0).all(), "whoever goes on has a tail"
+    assert len(rows["tail_value"]) == (rows["tail"] >= 0).sum()
+
+
+def test_an_early_end_can_count_as_a_loss():
+    """Hunters die out soon here; survivors expect more after the cut only if it bootstraps."""
+    given = {"world_settings": {"hunters": 0, "grazers": 2, "growth": 0.0, "max_ticks": 500}}
+    for bootstraps in (True, False):
+        settings = settings_of(
+            TINY, **given, ticks=120, learning={"early_ends_bootstrap": bootstraps}
+        )
+        rows = gathered(settings)[1]["main"]
+        assert rows["ended"].any()
+        assert not (rows["tail"][rows["ended"]] >= 0).any(), "all starve: they end by dying"
+    world = settings_of(
+        {**TINY, "world": "savanna"}, ticks=30, slots={"main": "kin://mlp?hidden=[16]"},
+        world_settings={"n_initial_active_type_1_predator": 1, "initial_energy_predator": 1.0,
+                        "observation": "compact"},
+    )  # fmt: skip
+    rows = gathered(world)[1]["main"]
+    cut = rows["ended"] & (rows["tail"] >= 0)
+    assert cut.sum() >= 15, "prey survive the last predator, and are cut"
+    strict = world.model_copy(
+        update={"learning": world.learning.model_copy(update={"early_ends_bootstrap": False})}
+    )
+    rows = gathered(strict)[1]["main"]
+    assert rows["ended"].sum() >= 15
+    assert not (rows["tail"][rows["ended"]] >= 0).any()
+
+
+def test_kickstarter_style_map():
+    """Two teachers and the rest students, by the map of agents: slices of one group."""
+    settings = settings_of(
+        TINY,
+        slots={
+            "teacher": {"policy_uri": "kin://probe-plain", "trainable": False},
+            "student": "kin://mlp?hidden=[16]",
+        },
+        agent_slot_map=["teacher"] * 2 + ["student"] * 14,
+        teaching={"student": {"teacher": "teacher"}},
+    )
+    _, blocks = gathered(settings)
+    led, own = blocks["teacher"], blocks["student"]
+    assert set((led["place"] % 16).tolist()) <= {0, 1}
+    assert (led["learner_slot"] == 1).all()
+    assert not led["is_trainable_agent"].any()
+    assert np.array_equal(led["teacher_action"], led["action"])
+    assert (own["teacher_action"] >= 0).all(), "the teacher says what it would do"
+    assert not np.array_equal(own["teacher_action"], own["action"])
+    assert np.isnan(own["teacher_value"]).all()
+
+
+def test_teacher_led_rows_give_the_student_a_gradient():
+    base = merged(TINY, {
+        "slots": {"teacher": {"policy_uri": "kin://probe-plain", "trainable": False},
+                  "student": "kin://mlp?hidden=[16]"},
+        "teaching": {"student": {"teacher": "teacher", "student_led": False}},
+    })  # fmt: skip
+    settings = settings_of(base, agent_slot_map={"grazer": "teacher", "hunter": "student"})
+    state, blocks = gathered(settings)
+    before = state.learners["student"].policy.arrays()
+    assert not same(learnt(settings, state, blocks["teacher"], "student"), before)
+    closed = settings_of(
+        base, agent_slot_map={"grazer": "teacher", "hunter": "student"},
+        loss_profiles={"ppo": ["ppo_actor", "ppo_critic"]},
+    )  # fmt: skip
+    assert same(learnt(closed, state, blocks["teacher"], "student"), before)
+
+
+def test_a_masked_row_has_no_gradient():
+    """The reward of a row that no loss may use is changed; the update is the same bit by bit."""
+    settings = settings_of(TWO, loss_profiles={"all": ["ppo_actor", "ppo_critic"], "none": []})
+    state, blocks = gathered(settings)
+    rows = copied(blocks["herd"])
+    at = len(rows["place"]) // 2
+    lonely = (rows["place"] == rows["place"][at]) & (rows["uid"] == rows["uid"][at])
+    rows["loss_profile_id"][lonely] = 1  # a whole life: what it earns reaches its own rows only
+    once = learnt(settings, state, rows, "herd")
+    rows["reward"][at] += 1000.0
+    assert same(learnt(settings, state, rows, "herd"), once)
+    rows["loss_profile_id"][lonely] = 0
+    assert not same(learnt(settings, state, rows, "herd"), once), "the same change counts when open"
+
+
+def test_dead_rows_and_npc_rows_change_no_mean():
+    """Rows that are dead or of a frozen slot: no loss, no normalisation, no explained variance."""
+    settings = settings_of(TWO)
+    state, blocks = gathered(settings)
+    learner, profiles = state.learners["herd"], LossProfiles({})
+    start = learner.state()
+
+    def told(rows):
+        learner.restore(start)
+        return learner.learn(copied(rows), profiles, WEIGHTS, KEY), learner.policy.arrays()
+
+    for column in ("alive", "is_trainable_agent"):
+        rows = copied(blocks["herd"])
+        some = rows["uid"] % 3 == 0
+        rows[column][some] = False
+        one = told(rows)
+        rows["reward"][some], rows["value"][some] = 1e6, -1e6
+        assert told(rows)[0] == one[0], column
+        assert same(told(rows)[1], one[1]), column
+
+
+def test_removing_a_slot_leaves_other_updates_bit_identical():
+    settings = settings_of(TWO)
+    state, blocks = gathered(settings)
+    start = state.learners["herd"].state()
+    _learn(settings, state, [copied(block) for block in blocks.values()])
+    together = state.learners["herd"].policy.arrays()
+    state.learners["herd"].restore(start)
+    nothing = {name: array[:0] for name, array in blocks["pack"].items()}
+    _learn(settings, state, [copied(blocks["herd"]), nothing])
+    assert same(state.learners["herd"].policy.arrays(), together)
+
+
+def test_a_frozen_net_has_the_same_hash_after(tmp_path):
+    """Trained beside it, under the same class and first weights: nothing of it moves."""
+    from kinfolk.engines.local import Local
+    from kinfolk.jobs.train import train
+    from kinfolk.jobs.train_plan import plan_of
+
+    frozen = {"pack": {"policy_uri": "kin://mlp?hidden=[16]&seed=0", "trainable": False}}
+    settings = settings_of(merged(TWO, {"slots": frozen}), steps=600)
+    last = list(train(settings, Local()))[-1]
+    hashes = {slot.id: slot.policy.sha256 for slot in plan_of(settings).slots}
+    assert last.weights["pack"] == hashes["pack"]
+    assert last.weights["herd"] != hashes["herd"]
+
+
+def test_a_row_asked_alone_gets_the_bits_of_the_rollout():
+    """A policy asked alone and the one asked in the rollout give the same bits."""
+    state, blocks = gathered(settings_of(TWO))
+    rows = blocks["herd"]
+    policy = build(resolve("kin://mlp?hidden=[16]&seed=0"), state.learners["herd"].policy.spec)
+    scores, value, _ = policy.look(rows["observations"][3:4], rows["group"][3:4], None)
+    assert value[0] == rows["value"][3]
+    assert scores.shape == (1, 5)
+
+
+@pytest.mark.parametrize("uri", ["kin://gru?hidden=[16]&state=16", "kin://mlp?critic=separate"])
+def test_other_nets_train_too(uri):
+    settings = settings_of(TINY, slots={"main": uri}, learning={"sequence": 5, "minibatch": 64})
+    state, blocks = gathered(settings)
+    before = state.learners["main"].policy.arrays()
+    after = learnt(settings, state, blocks["main"], "main")
+    changed = [name for name in before if not np.array_equal(before[name], after[name])]
+    assert set(changed) == set(before), "every weight learns"

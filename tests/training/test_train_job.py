@@ -1,0 +1,271 @@
+"""The job: its contract, its defaults, engines, resuming, and what it tells."""
+
+import hashlib
+import json
+import multiprocessing
+import os
+import random
+import signal
+import time
+
+import pytest
+from training_scenes import SCRIPTED, TINY, TWO, settings_of
+
+from kinfolk.core.errors import DamagedRunError, SettingsError
+from kinfolk.core.events import Artefact, Measured, Snapshot
+from kinfolk.core.settings import merged, read
+from kinfolk.engines import make_engine
+from kinfolk.engines.local import Local
+from kinfolk.evaluation.match import Match, play_match
+from kinfolk.jobs.train import is_due, train
+from kinfolk.jobs.train_settings import Train
+from kinfolk.play.slots import read_slot
+from kinfolk.policies.resolve import resolve
+from kinfolk.store.keep import keep
+from kinfolk.store.run import create, open_run
+from kinfolk.testing.job_contract import JobContract, lines
+
+SHORT = {"steps": 1500, "checkpoint_every": 1, "window": 5}
+EVERYTHING = merged(TWO, {
+    **SHORT,
+    "chunks": 2,
+    "slots": {
+        "herd": {"policy_uri": "kin://gru?hidden=[16]&state=16", "train_every": 2},
+        "pack": {"policy_uri": "kin://mlp?hidden=[16]", "train_every": 2},
+        "rival": {"policy_uri": "kin://mlp?hidden=[16]", "trainable": False},
+        "teacher": {"policy_uri": "kin://probe-plain", "trainable": False},
+    },
+    "agent_slot_map": ["herd"] * 6 + ["pack"] * 4 + ["rival"] * 4 + ["teacher"] * 2,
+    "teaching": {"herd": {"teacher": "teacher"}},
+    "pool": {"slot": "rival", "of": "pack", "every": 1, "size": 2, "choose": "win_rate"},
+    "learning": {"anneal": True, "sequence": 4, "target_kl": 0.5, "vtrace": True},
+    "judge": {"every": 2, "episodes": 2, "baselines": {"idle": {"herd": "kin://noop"}}},
+})  # fmt: skip
+
+
+class TestTheTrainingJob(JobContract):
+    """Every feature at once: memory, lessons, turns, a pool, chunks, judging."""
+
+    @pytest.fixture
+    def start(self):
+        settings = read(Train, EVERYTHING)
+        return lambda resume: train(settings, Local(), resume)
+
+
+def last_of(settings, engine=None):
+    return list(train(settings, engine or Local()))[-1]
+
+
+def test_training_without_new_settings_is_unchanged():
+    """No slots, no map, no profiles: bit by bit what one slot `main` with all losses does."""
+    plain = settings_of(TINY, steps=1500)
+    written = settings_of(
+        TINY,
+        steps=1500,
+        slots=[{"id": "main", "policy_uri": "kin://mlp", "trainable": True, "loss_profile": "all"}],
+        agent_slot_map={"grazer": "main", "hunter": 0},
+        loss_profiles={"all": ["ppo_actor", "ppo_critic", "kickstarter", "cloner"]},
+    )
+    one, other = last_of(plain), last_of(written)
+    assert one.weights == other.weights
+    assert one.to_dict() == other.to_dict()
+
+
+def test_renaming_and_reordering_slots_changes_nothing_that_is_learnt():
+    turned = settings_of(
+        TINY,
+        steps=1500,
+        slots={"wolves": "kin://mlp?hidden=[16]", "sheep": "kin://mlp?hidden=[16]"},
+        agent_slot_map={"grazer": "sheep", "hunter": "wolves"},
+    )
+    one, other = last_of(settings_of(TWO, steps=1500)), last_of(turned)
+    assert one.weights == {"herd": other.weights["sheep"], "pack": other.weights["wolves"]}
+
+
+def test_any_engine_and_any_number_of_workers_gives_the_same():
+    settings = settings_of(TWO, steps=1500, chunks=2)
+    one = lines(list(train(settings, Local())))
+    workers = make_engine("processes", 2)
+    try:
+        assert lines(list(train(settings, workers))) == one
+    finally:
+        workers.close()
+
+
+def test_it_learns_and_says_so():
+    """Grazers learn to eat: the probe's grazers earn more than they began with."""
+    settings = settings_of(
+        SCRIPTED, steps=60_000, worlds=16, ticks=60, window=32,
+        learning={"learning_rate": 3e-3, "minibatch": 1024, "reward_scale": 0.1},
+    )  # fmt: skip
+    told = [item for item in train(settings, Local()) if getattr(item, "kind", "") == "updated"]
+    first, last = told[0].slots["herd"], told[-1].slots["herd"]
+    assert last["reward"] > first["reward"] * 1.15
+    assert last["explained_variance"] > 0.01
+    assert 0.0 < last["entropy"] < first["entropy"]
+    for name in ("return", "return_per_life", "life_ticks", "wins", "kl", "clipped", "rows"):
+        assert name in last
+    assert "entropy" not in told[-1].slots["pack"], "scripts do not learn"
+    assert set(told[-1].alive) == {"grazer", "hunter"}
+
+
+def test_end_to_end_with_evaluation_against_scripted():
+    """Train beside scripts, keep the policy, judge it in another line-up."""
+    settings = settings_of(
+        SCRIPTED, **SHORT, judge={"every": 1, "episodes": 3, "slots": {"pack": "kin://random"},
+                                  "baselines": {"still": {"herd": "kin://noop"}}},
+    )  # fmt: skip
+    items = list(train(settings, Local()))
+    judged = [item for item in items if getattr(item, "kind", "") == "judged"]
+    assert judged[0].best
+    assert set(judged[0].returns) == {"herd", "pack"}
+    assert list(judged[0].baselines) == ["still"]
+    assert judged[-1].baselines == judged[0].baselines
+    kept = [item.name for item in items if isinstance(item, Artefact)]
+    assert any(name.startswith("policies/herd/") and name.endswith(".safetensors") for name in kept)
+    assert "policies/herd/best.safetensors" in kept
+    assert not any(name.startswith("policies/pack") for name in kept)
+
+
+def test_judged_with_another_map():
+    settings = settings_of(
+        SCRIPTED, **SHORT, judge={"every": 1, "episodes": 2, "agent_slot_map": {"hunter": "herd"}},
+    )  # fmt: skip
+    judged = next(i for i in train(settings, Local()) if getattr(i, "kind", "") == "judged")
+    assert judged.returns["pack"][0] == 0.0, "it plays nobody"
+    assert set(judged.return_per_life) == {"herd"}
+
+
+def test_a_trained_policy_is_played_by_the_name_of_its_run(tmp_path):
+    settings = settings_of(SCRIPTED, **SHORT)
+    run = create(tmp_path / "one", "train", settings.model_dump())
+    trained = list(keep(run, lambda snapshot: train(settings, Local(), snapshot)))[-1]
+    latest = resolve(f"run:{run.folder}/herd@latest")
+    assert latest.sha256 == trained.weights["herd"]
+    best = resolve(f"run:{run.folder}@best")
+    policies = {"herd": best, "pack": resolve("kin://probe-plain")}
+    match = Match("probe", {}, policies, 3, 0, 2, slot_map={"grazer": "herd", "hunter": "pack"})
+    assert len(play_match(match)) == 2
+
+
+def test_slots_take_turns():
+    turn = {"policy_uri": "kin://mlp", "train_every": 4, "train_for": 2}
+    slots = (read_slot("a", turn), read_slot("b", turn), read_slot("c", "kin://mlp"))
+    turns = {slot.id: [is_due(slots, slot, update) for update in range(8)] for slot in slots}
+    assert turns["a"] == [True, True, False, False] * 2
+    assert turns["b"] == [False, False, True, True] * 2
+    assert all(turns["c"])
+
+
+def test_lessons_and_learning_rates_fall_with_time():
+    from kinfolk.jobs.train import _weights
+
+    settings = settings_of(
+        TINY, steps=1000, learning={"anneal": True, "learning_rate": 0.5},
+        cloner={"weight": 2.0, "until": 500},
+    )  # fmt: skip
+    slot = settings.slots[0]
+    assert _weights(settings, slot, 0) == (0.5, 1.0, 2.0)
+    assert _weights(settings, slot, 250) == (0.375, 1.0, 1.0)
+    assert _weights(settings, slot, 900).cloner == 0.0
+    quick = slot.model_copy(update={"learning_rate": 0.25})
+    assert _weights(settings, quick, 500).learning_rate == 0.125
+
+
+def test_it_stops_where_it_is_told_to():
+    reached = last_of(settings_of(TINY, steps=10**6, window=4, ticks=60, stop_at=-1.0))
+    assert reached.reason == "reached"
+    assert reached.episodes >= 4
+    patient = settings_of(
+        TINY, steps=10**6, patience=1, judge={"every": 1, "episodes": 1},
+        slots={"main": {"policy_uri": "kin://mlp?greedy=true", "learning_rate": 1e-12}},
+    )  # fmt: skip
+    assert last_of(patient).reason == "patience"
+
+
+# --- resuming runs that were killed ---------------------------------------------------------
+
+
+def write_slowly(folder, settings):
+    for _ in keep(open_run(folder), lambda snapshot: train(settings, Local(), snapshot)):
+        time.sleep(0.01)
+
+
+def kill_until_done(folder, settings, chance, most):
+    """Start the run again and again and kill it with -9 at random moments, at most so often."""
+    context, kills = multiprocessing.get_context("fork"), 0
+    while open_run(folder).status != "done":
+        child = context.Process(target=write_slowly, args=(folder, settings))
+        child.start()
+        child.join(chance.uniform(0.05, 0.6) if kills < most else None)
+        if child.exitcode is None:
+            os.kill(child.pid, signal.SIGKILL)
+            kills += 1
+        child.join()
+        assert child.exitcode in (0, -signal.SIGKILL)
+    return kills
+
+
+def files_of(run):
+    return {
+        path.relative_to(run.folder).as_posix(): hashlib.sha256(path.read_bytes()).hexdigest()
+        for path in sorted(run.folder.rglob("*"))
+        if path.is_file() and path.name not in ("lock", "timings.jsonl")
+    }
+
+
+def prove_resuming(tmp_path, steps, most):
+    settings = read(Train, merged(EVERYTHING, {"steps": steps}))
+    whole = create(tmp_path / "whole", "train", settings.model_dump())
+    list(keep(whole, lambda snapshot: train(settings, Local(), snapshot)))
+    killed = create(tmp_path / "killed", "train", settings.model_dump())
+    kills = kill_until_done(killed.folder, settings, random.Random(3), most)
+    assert files_of(whole) == files_of(killed)
+    return kills
+
+
+def test_killed_and_resumed_the_weights_are_those_of_a_run_never_stopped(tmp_path):
+    assert prove_resuming(tmp_path, 4000, 3) >= 2
+
+
+@pytest.mark.slow
+def test_killed_ten_times(tmp_path):
+    assert prove_resuming(tmp_path, 30_000, 10) == 10
+
+
+def test_a_checkpoint_cut_short_is_a_sentence_and_the_one_before_is_used_if_asked(tmp_path):
+    settings = settings_of(TINY, **{**SHORT, "steps": 3000})
+    whole = create(tmp_path / "whole", "train", settings.model_dump())
+    list(keep(whole, lambda snapshot: train(settings, Local(), snapshot)))
+    run = create(tmp_path / "cut", "train", settings.model_dump())
+    stream = keep(run, lambda snapshot: train(settings, Local(), snapshot))
+    while len(run.checkpoints()) < 3:
+        next(stream)
+    stream.close()
+    last = run.checkpoints()[-1]
+    last.write_bytes(last.read_bytes()[:1000])
+    again = open_run(run.folder)
+    with pytest.raises(DamagedRunError, match=f"The checkpoint {last} is cut short or damaged"):
+        list(keep(again, lambda snapshot: train(settings, Local(), snapshot)))
+    assert again.drop_damaged_checkpoints() == [last.name]
+    list(keep(open_run(run.folder), lambda snapshot: train(settings, Local(), snapshot)))
+    assert files_of(open_run(run.folder)) == files_of(whole)
+
+
+def test_a_checkpoint_of_other_shapes_is_a_sentence():
+    small = settings_of(TINY, **SHORT)
+    snapshot = next(item for item in train(small, Local()) if isinstance(item, Snapshot))
+    wide = settings_of(TINY, **SHORT, slots={"main": "kin://mlp?hidden=[32,64]"})
+    with pytest.raises(SettingsError) as error:
+        next(train(wide, Local(), snapshot))
+    assert str(error.value) == (
+        "The weights 'body.0.weight' have shape (64, 24); Mlp in world probe needs (32, 24)."
+    )
+
+
+def test_what_holds_a_clock_is_kept_apart():
+    items = list(train(settings_of(TINY, **SHORT), Local()))
+    timed = [item for item in items if isinstance(item, Measured)]
+    assert timed
+    assert all("seconds" not in line for line in lines(items))
+    assert json.loads(timed[0].to_line())["rows"] > 0
