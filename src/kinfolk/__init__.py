@@ -13,7 +13,19 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from kinfolk.worlds.base import World
 
-__all__ = ["evaluate", "jobs", "make", "pettingzoo"]
+# Names that users know, each with the module behind it, which is imported when asked for.
+_NAMES = {
+    "AgentPolicy": "kinfolk.policies.multi_agent",
+    "MultiAgentPolicy": "kinfolk.policies.multi_agent",
+    "PolicyEnvInterface": "kinfolk.policies.multi_agent",
+    "PolicySpec": "kinfolk.policies.multi_agent",
+    "PolicySlot": "kinfolk.play.slots",
+    "SlotRegistry": "kinfolk.play.registry",
+    "PerAgentSubprocessPolicy": "kinfolk.evaluation.subprocess_policy",
+    "wrap_agent_policy_in_subprocess": "kinfolk.evaluation.subprocess_policy",
+}
+
+__all__ = ["compare", "evaluate", "jobs", "make", "pettingzoo", *_NAMES]
 
 
 def make(
@@ -56,13 +68,32 @@ def evaluate(engine: str = "local", jobs: int = 1, **settings: Any) -> dict[str,
     >>> evaluate(slots={"all": "kin://noop"}, episodes=4)["episodes"]
     4
     """
-    from kinfolk.core.events import Event
-    from kinfolk.core.settings import read
-    from kinfolk.engines import make_engine
     from kinfolk.jobs.evaluate import Evaluate
     from kinfolk.jobs.evaluate import evaluate as job
 
-    asked = read(Evaluate, settings)
+    return _last(job, Evaluate, engine, jobs, settings)
+
+
+def compare(
+    *policies: str, engine: str = "local", jobs: int = 1, **settings: Any
+) -> dict[str, Any]:
+    """Say whether one policy is better than another; see `kinfolk.jobs.compare.Compare`.
+
+    >>> compare("kin://noop", "kin://noop", episodes=4)["pairs"]["0 1"].better
+    'neither'
+    """
+    from kinfolk.jobs.compare import Compare, compare_policies
+
+    return _last(compare_policies, Compare, engine, jobs, {"policies": policies, **settings})
+
+
+def _last(job: Any, kind: Any, engine: str, jobs: int, settings: dict[str, Any]) -> dict[str, Any]:
+    """Run a job here; what its last event says is its summary."""
+    from kinfolk.core.events import Event
+    from kinfolk.core.settings import read
+    from kinfolk.engines import make_engine
+
+    asked = read(kind, settings)
     workers = make_engine(engine, jobs)
     try:
         last = None
@@ -70,13 +101,15 @@ def evaluate(engine: str = "local", jobs: int = 1, **settings: Any) -> dict[str,
             last = item if isinstance(item, Event) else last
     finally:
         workers.close()
-    assert last is not None  # the job's last event is its summary
+    assert last is not None  # every job ends with an event
     return last.to_dict()
 
 
 def __getattr__(name: str) -> Any:
-    if name == "jobs":
-        import importlib
+    import importlib
 
+    if name == "jobs":
         return importlib.import_module("kinfolk.jobs")
+    if name in _NAMES:
+        return getattr(importlib.import_module(_NAMES[name]), name)
     raise AttributeError(f"module 'kinfolk' has no attribute '{name}'")

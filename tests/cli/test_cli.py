@@ -8,9 +8,11 @@ import subprocess
 import sys
 import time
 
+import jsonschema
 import pytest
 
 from kinfolk.cli.app import main
+from kinfolk.evaluation.schema import RESULT_SCHEMA
 from kinfolk.testing.processes import children_of, gone_within
 
 KINFOLK = [sys.executable, "-m", "kinfolk"]
@@ -67,12 +69,25 @@ SENTENCES = [
     (["eval", "--engine", "procesess"], 2,
      "No engine is named 'procesess'. Did you mean 'processes'? Known: local, processes, ray."),
     (["eval", "--engine", "processes", "--jobs", "0"], 2, "The number of jobs must be at least 1, not 0."),
+    (["eval", "--parallel-policy", "--isolate", "slot"], 2,
+     "--parallel-policy is short for --isolate agent; it does not go with --isolate slot."),
+    (["eval", "--isolate", "cell"], 2, "Evaluate.isolate must be 'none', 'slot' or 'agent', not 'cell'."),
+    (["eval", "--sandbox"], 2, "--sandbox shuts processes in; give --isolate slot or agent with it."),
+    (["eval", "--step-timeout", "0"], 2, "Evaluate.step_timeout must be greater than 0.0, not 0.0."),
+    (["eval", "--on-failure", "weep"], 2,
+     "Evaluate.on_failure must be 'noop', 'restart' or 'abort', not 'weep'."),
+    (["eval", "--max-processes", "0"], 2, "Evaluate.max_processes must be at least 1, not 0."),
+    (["eval", "--engine", "local", "--address", "1.2.3.4:5"], 2,
+     "The engine local runs here and takes no address; ray does."),
+    (["eval", "--isolate", "slot", "--slot", "a=class:no_such.Policy"], 2,
+     "'no_such.Policy' cannot be imported: there is no module no_such."),
+    (["compare", "kin://noop"], 2, "Compare.policies needs at least 2 entries; it has 1."),
     (["eval", "--config", "none.toml"], 2, "There is no file none.toml."),
     (["eval", "--resume", "runs/none"], 2, "There is no run runs/none. Known: none."),
     (["eval", "--resume", "runs/none", "--episodes", "9"], 2,
      "--resume goes on with the run's own settings; give no others with it."),
     (["play", "--world", "prob"], 2, "No world is named 'prob'. Did you mean 'probe'?"),
-    (["bench", "engnes"], 2, "There is no benchmark 'engnes'. Did you mean 'engines'? Known: worlds, engines, isolation."),
+    (["bench", "engnes"], 2, "There is no benchmark 'engnes'. Did you mean 'engines'?"),
     (["eval", "--world", "savanna", "--preset", "shared_pry_r2"], 2,
      "World savanna has no preset 'shared_pry_r2'. Did you mean 'shared_prey_r2'?"),
     (["eval", "--world", "savanna", "--set", "grid_sise=9"], 2,
@@ -296,3 +311,43 @@ def test_a_class_in_the_folder_one_works_in_is_found(tmp_path):
     done = kinfolk("eval", "--slot", "all=class:my_policies.Mine", "--episodes", "4",
                    "--engine", "processes", "--json", cwd=tmp_path)  # fmt: skip
     assert done.returncode == 0, done.stderr
+
+
+def test_a_policy_that_fails_is_told_of_while_it_plays_and_at_the_end(tmp_path):
+    (tmp_path / "my_policies.py").write_text(
+        "from kinfolk.policies.simple import Noop\n"
+        "class Mine(Noop):\n    def ask(self, *arguments):\n        raise ValueError('no idea')\n"
+    )
+    words = ["--slot", "good=kin://noop", "--slot", "bad=class:my_policies.Mine", "--map", "hunter=bad",
+             "--episodes", "4", "--isolate", "slot", "--sandbox"]  # fmt: skip
+    done = kinfolk("eval", *words, "--out", "mine", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert "Sandbox: " in done.stderr, "what is enforced is said before the start"
+    assert "Episodes: 2 of 4, failures of policies so far: 2" in done.stderr
+    assert "4 failures of policies; the first of them:" in done.stdout
+    assert "  episode 0: Slot 'bad', tick 0: ask raised ValueError: no idea.\n" in done.stdout
+    document = json.loads(kinfolk("eval", "--resume", "mine", "--json", cwd=tmp_path).stdout)
+    jsonschema.validate(document, RESULT_SCHEMA)
+    assert document["sandbox"]["asked"] is True
+    assert [f["episode"] for f in document["failures"]] == [0, 1, 2, 3]
+    table = kinfolk("export", "metrics", "mine", "--table", "failures", cwd=tmp_path).stdout
+    assert table.splitlines()[1].startswith("0,bad,my_policies.Mine,-1,0,raised,")
+
+
+def test_the_document_of_an_evaluation_keeps_to_its_schema(family_run):
+    folder, _ = family_run
+    done = kinfolk("eval", "--resume", "mine", "--json", cwd=folder)
+    document = json.loads(done.stdout)
+    jsonschema.validate(document, RESULT_SCHEMA)
+    assert document["sandbox"]["not_enforced"], "without --sandbox that is said too"
+    assert document["timings"]["seconds"] > 0
+
+
+def test_comparing_says_who_is_better_and_how_sure(tmp_path):
+    words = ["compare", "kin://probe-plain", "kin://random", "--episodes", "30"]
+    done = kinfolk(*words, "--out", "a", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert "kin://probe-plain is better than kin://random: by " in done.stdout
+    found = json.loads(kinfolk(*words, "--out", "b", "--json", cwd=tmp_path).stdout)
+    assert (found["schema"], found["version"]) == ("kinfolk.comparison", 1)
+    assert found["pairs"]["0 1"][2] == "first"

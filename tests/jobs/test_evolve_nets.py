@@ -18,6 +18,7 @@ from kinfolk.policies.resolve import resolve
 from kinfolk.store.keep import keep
 from kinfolk.store.run import create
 from kinfolk.testing.job_contract import JobContract, lines
+from kinfolk.testing.transcript import transcript
 
 SMALL = {
     "population": 6, "generations": 4, "hidden": (4,), "held_out": 3, "held_out_every": 2,
@@ -174,9 +175,8 @@ def test_evolved_nets_play_everywhere_by_the_name_of_their_run(tmp_path):
     assert (
         resolve(f"run:{run.folder}/grazer@3").class_path == "kinfolk.policies.evolved:EvolvedPolicy"
     )
-    alone = read(Evaluate, {"slots": {"all": slots["g"]}, "episodes": 1})
     with pytest.raises(SettingsError) as caught:
-        list(evaluate(alone, Local()))
+        transcript("probe", {"all": slots["g"]})
     assert str(caught.value) == (
         "These nets play grazer, not hunter. Map that group to another slot."
     )

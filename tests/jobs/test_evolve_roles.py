@@ -1,5 +1,6 @@
 import json
 import re
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -172,3 +173,13 @@ def test_line_ups_are_judged_on_the_same_episodes_as_the_seeded_one(played):
     assert judged.seed == 1_000_000
     assert sum(judged.lineup.values()) == 3
     assert set(judged.credit) == set(judged.lineup) == set(judged.programs)
+
+
+def test_a_behaviour_of_ones_own_evolves_without_a_change_to_the_operators(monkeypatch):
+    monkeypatch.syspath_prepend(str(Path(__file__).parents[2] / "examples"))
+    history = from_text(last_history(run(small(catalog="own_behavior.plain_catalog"))), "h")
+    held = [role for role in history.roles if any("medic" in t.behaviors for t in role.tiers)]
+    assert {role.origin for role in held} > {"manual"}, "sampled, mutated or recombined roles too"
+    assert sum(role.games for role in held) > 0
+    [medic] = [behavior for behavior in history.behaviors if behavior.name == "medic"]
+    assert medic.games > 0

@@ -57,7 +57,7 @@ def test_with_roles_mapped_back_to_vibes_the_gain_vanishes(engine):
     event, snapshot = judged(settings, engine)
     assert event.difference["seeded"][1] > 0.0, "evolved roles gain"
     state, _ = start(settings, None)
-    state = from_snapshot(KIT.catalog(), 8, settings.config, snapshot)
+    state = from_snapshot(KIT.catalog(None), 8, settings.config, snapshot)
     vibes = as_vibes(KIT, state.catalog, state.champion)
     sides = [state.seeded, vibes, state.champion]
     held, _ = judged_on(settings, engine, state, sides, range(settings.judge_games))

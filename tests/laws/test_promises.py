@@ -93,7 +93,7 @@ def test_worker_processes_give_the_same_bytes(plain, jobs):
 
 @pytest.mark.parametrize("isolate", ["none", "slot", "agent"])
 def test_a_cluster_gives_the_same_bytes(plain, two_nodes, isolate):
-    for name in ("probe", "savanna"):
+    for name in ("probe", "savanna", "cogsguard"):
         assert told(LINE_UPS[name], RayCluster(2), isolate=isolate) == plain[name], name
 
 

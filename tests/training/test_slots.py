@@ -91,6 +91,32 @@ def test_rows_follow_lives():
     assert len(rows["tail_value"]) == (rows["tail"] >= 0).sum()
 
 
+def test_an_early_end_can_count_as_a_loss():
+    """Hunters die out soon here; survivors expect more after the cut only if it bootstraps."""
+    given = {"world_settings": {"hunters": 0, "grazers": 2, "growth": 0.0, "max_ticks": 500}}
+    for bootstraps in (True, False):
+        settings = settings_of(
+            TINY, **given, ticks=120, learning={"early_ends_bootstrap": bootstraps}
+        )
+        rows = gathered(settings)[1]["main"]
+        assert rows["ended"].any()
+        assert not (rows["tail"][rows["ended"]] >= 0).any(), "all starve: they end by dying"
+    world = settings_of(
+        {**TINY, "world": "savanna"}, ticks=30, slots={"main": "kin://mlp?hidden=[16]"},
+        world_settings={"n_initial_active_type_1_predator": 1, "initial_energy_predator": 1.0,
+                        "observation": "compact"},
+    )  # fmt: skip
+    rows = gathered(world)[1]["main"]
+    cut = rows["ended"] & (rows["tail"] >= 0)
+    assert cut.sum() >= 15, "prey survive the last predator, and are cut"
+    strict = world.model_copy(
+        update={"learning": world.learning.model_copy(update={"early_ends_bootstrap": False})}
+    )
+    rows = gathered(strict)[1]["main"]
+    assert rows["ended"].sum() >= 15
+    assert not (rows["tail"][rows["ended"]] >= 0).any()
+
+
 def test_kickstarter_style_map():
     """Two teachers and the rest students, by the map of agents: slices of one group."""
     settings = settings_of(

@@ -127,6 +127,15 @@ def test_end_to_end_with_evaluation_against_scripted():
     assert not any(name.startswith("policies/pack") for name in kept)
 
 
+def test_judged_with_another_map():
+    settings = settings_of(
+        SCRIPTED, **SHORT, judge={"every": 1, "episodes": 2, "agent_slot_map": {"hunter": "herd"}},
+    )  # fmt: skip
+    judged = next(i for i in train(settings, Local()) if getattr(i, "kind", "") == "judged")
+    assert judged.returns["pack"][0] == 0.0, "it plays nobody"
+    assert set(judged.return_per_life) == {"herd"}
+
+
 def test_a_trained_policy_is_played_by_the_name_of_its_run(tmp_path):
     settings = settings_of(SCRIPTED, **SHORT)
     run = create(tmp_path / "one", "train", settings.model_dump())

@@ -9,7 +9,8 @@ from typing import Annotated, Any
 import typer
 
 from kinfolk.cli.bench_cogs import show_cogs, show_roles
-from kinfolk.cli.bench_role_job import show_role_job
+from kinfolk.cli.bench_role_job import measure_ranks, show_ranks, show_role_job
+from kinfolk.cli.bench_train import measure_train, show_train
 from kinfolk.cli.show import JsonOption, print_json, print_table
 from kinfolk.cli.warm import warm
 from kinfolk.core.errors import UnknownNameError, suggestion
@@ -18,7 +19,7 @@ from kinfolk.core.errors import UnknownNameError, suggestion
 def bench(
     subjects: Annotated[
         list[str] | None,
-        typer.Argument(help="Of: worlds, roles, engines, nets, isolation. Without any, all."),
+        typer.Argument(help="Of: worlds, roles, ranks, engines, nets, isolation, train."),
     ] = None,
     json: JsonOption = False,
 ) -> None:
@@ -228,7 +229,9 @@ def _show_isolation(report: dict[str, Any]) -> None:
 _SUBJECTS: dict[str, tuple[Callable[[], dict[str, Any]], Callable[[dict[str, Any]], None]]] = {
     "worlds": (_measure_worlds, _show_worlds),
     "roles": (_measure_roles, _show_roles),
+    "ranks": (measure_ranks, show_ranks),
     "engines": (_measure_engines, _show_engines),
     "nets": (_measure_nets, _show_nets),
     "isolation": (_measure_isolation, _show_isolation),
+    "train": (measure_train, show_train),
 }

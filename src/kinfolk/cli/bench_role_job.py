@@ -1,10 +1,34 @@
-"""How the benchmark of the role job is shown."""
+"""How the benchmarks of the role job are shown."""
 
 from __future__ import annotations
 
 from typing import Any
 
 from kinfolk.cli.show import print_table
+
+
+def measure_ranks() -> dict[str, Any]:
+    """Play a generation's line-ups on episodes they were ranked by, and on fresh ones."""
+    from kinfolk.jobs.bench_role_ranks import bench_role_ranks
+
+    return bench_role_ranks()
+
+
+def show_ranks(report: dict[str, Any]) -> None:
+    """By how many games line-ups must be ranked."""
+    print_table(
+        f"{report['lineups']} line-ups, ranked again on {report['fresh_games']} fresh games each",
+        ("ranked by", "rank correlation", "the first is better than", "looked better by"),
+        [
+            (
+                f"{games} games",
+                f"{row['spearman']:.2f}",
+                f"{100 * row['winner']:.0f} % of them",
+                f"{row['flattery']:,.0f}",
+            )
+            for games, row in report["correlation"].items()
+        ],
+    )
 
 
 def show_role_job(report: dict[str, Any]) -> None:

@@ -21,9 +21,9 @@ def roles(
     world: Annotated[str | None, typer.Option(help="A world with roles [cogsguard].")] = None,
     preset: Annotated[str | None, typer.Option(help="See `kinfolk presets`.")] = None,
     rule: SetOption = [],  # noqa: B006, typer copies it
-    generations: Annotated[int | None, typer.Option(help="How many [30].")] = None,
+    generations: Annotated[int | None, typer.Option(help="How many [20].")] = None,
     games_per_generation: Annotated[
-        int | None, typer.Option(help="Of all line-ups together [136].")
+        int | None, typer.Option(help="Of all line-ups together [102].")
     ] = None,
     population: Annotated[int | None, typer.Option(help="Roles in the pool [16].")] = None,
     lineups: Annotated[int | None, typer.Option(help="Line-ups that compete [16].")] = None,
@@ -32,6 +32,9 @@ def roles(
     history: Annotated[
         Path | None, typer.Option(help="Start from the role_history.json of another run.")
     ] = None,
+    catalog: Annotated[
+        str | None, typer.Option(help="package.function that makes a catalogue of your own.")
+    ] = None,
     judge_games: Annotated[
         int | None, typer.Option(help="Unseen games that compare the champion [100].")
     ] = None,
@@ -39,7 +42,7 @@ def roles(
         int | None, typer.Option(help="Generations between two recorded games; 0: none [10].")
     ] = None,
     config: Annotated[Path | None, typer.Option(help="Settings from a .toml or .json.")] = None,
-    engine: Annotated[str, typer.Option(help="local or processes.")] = "processes",
+    engine: Annotated[str, typer.Option(help="local, processes or ray.")] = "processes",
     jobs: Annotated[int, typer.Option(help="Tasks at once.")] = 2,
     out: Annotated[Path | None, typer.Option(help="Folder for the run.")] = None,
     resume: Annotated[Path | None, typer.Option(help="Go on with this run.")] = None,
@@ -62,6 +65,7 @@ def roles(
         "trigger": trigger,
         "seed": seed,
         "history": _read_history(history),
+        "catalog": catalog,
         "judge_games": judge_games,
         "showcase_every": showcase_every,
     }

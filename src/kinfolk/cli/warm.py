@@ -5,6 +5,7 @@ from __future__ import annotations
 import multiprocessing
 import sys
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from typing import Annotated, Any
 
 import typer
@@ -39,6 +40,8 @@ def warm(
     other = context.Process(target=_compile, args=(*asked, 1, list(uris.values())))
     other.start()
     _compile(*asked, 0, [])
+    for uri in uris.values():
+        _prepare(uri, game.spec)
     other.join()
     _try_out(game)
 
@@ -87,6 +90,16 @@ def _compile(
             build(resolve(uri), game.spec).close()
         except KinfolkError:
             continue  # it plays another world; or the caller will meet it too, and say it
+
+
+def _prepare(uri: str, spec: Any) -> None:
+    """The part of a policy that it leaves for last, if it says that there is one."""
+    from kinfolk.policies.resolve import class_of, resolve
+
+    prepare = getattr(class_of(resolve(uri)), "prepare", None)
+    if prepare is not None:
+        with suppress(KinfolkError):  # it plays another world: whoever makes it will say so
+            prepare(spec)
 
 
 def _try_out(game: Any) -> None:

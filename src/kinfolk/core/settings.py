@@ -139,6 +139,9 @@ def _sentence(kind: type[Settings], error: Any) -> str:
     if reason in _BOUNDS:
         words, bound = _BOUNDS[reason]
         return f"{place} must be {words} {error['ctx'][bound]}, not {given}."
+    if reason == "too_short":
+        least, most = error["ctx"]["min_length"], error["ctx"]["actual_length"]
+        return f"{place} needs at least {least} entries; it has {most}."
     if reason in ("literal_error", "enum"):
         return f"{place} must be {error['ctx']['expected']}, not {given}."
     if reason == "value_error":

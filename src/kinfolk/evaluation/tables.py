@@ -5,9 +5,11 @@ from __future__ import annotations
 import csv
 import io
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import fields
 from typing import Any
 
 from kinfolk.core.errors import UsageError
+from kinfolk.evaluation.failures import Failure
 from kinfolk.evaluation.results import AGENT_COLUMNS
 
 TABLES = ("episodes", "agents", "failures")
@@ -39,7 +41,12 @@ def table_of(
     elif name == "agents":
         rows = [row for event in played for row in _agents(event, slots, groups)]
     else:
-        rows = [{"episode": e["step"], **failure} for e in played for failure in e["failures"]]
+        names = [field.name for field in fields(Failure)]
+        rows = [
+            {"episode": event["step"], **{name: failure[name] for name in names}}
+            for event in played
+            for failure in event["failures"]
+        ]
     if not rows:
         return {}
     return {column: [row[column] for row in rows] for column in rows[0]}

@@ -49,12 +49,12 @@ def evolve_roles(
         if settings.is_shown(done):
             yield from show_game(settings, state, _shown_game(settings, state, done - 1), done)
         state.mix(size, survivors, breed)
-        yield from state.artefacts(kit)
+        yield from state.artefacts(kit, settings.players)
         yield state.snapshot(done, yesterday._asdict())
     if first <= settings.generations:
         yield judge_champion(settings, engine, state)
         yield from show_champion(settings, state)
-        yield from state.artefacts(kit)
+        yield from state.artefacts(kit, settings.players)
         # One step further, so that a run that is resumed here has nothing left to do.
         yield state.snapshot(settings.generations + 1, yesterday._asdict())
 
@@ -63,7 +63,7 @@ def start(settings: EvolveRoles, resume: Snapshot | None) -> tuple[Evolution, Ye
     """Where to begin. What is wrong with the settings or the history is said here."""
     ground = settings.ground
     kit, world = ground.kit, ground.build(1)
-    agents, catalog = kit.founders(world), kit.catalog()
+    agents, catalog = kit.founders(world), kit.catalog(settings.catalog)
     if settings.score_step is not None and settings.score_step >= world.spec.max_ticks:
         raise SettingsError(
             f"EvolveRoles.score_step must lie within a game of {world.spec.max_ticks} ticks, "

@@ -18,6 +18,7 @@ class EvolveRoles(Settings):
     preset: str | None = None
     world_settings: dict[str, Any] = Field(default={})
     policy_settings: dict[str, Any] = Field(default={})
+    catalog: str | None = None  # import path of a function that makes a catalogue of one's own
     generations: int = Field(default=20, ge=1)
     # Of all line-ups together, the seeded one among them; docs/roles.md says how it was chosen.
     games_per_generation: int = Field(default=102, ge=2)
@@ -41,7 +42,7 @@ class EvolveRoles(Settings):
         """Where it is played."""
         temple = self.trigger == "temple"
         rules = merged(self.world_settings, {"temple": True}) if temple else self.world_settings
-        policy = dict(self.policy_settings)
+        policy = self.players
         if temple:
             policy["evolution"] = self.config.model_dump()
         return Ground(self.world, self.preset, rules, policy, self.score_step, temple)
@@ -50,6 +51,12 @@ class EvolveRoles(Settings):
         """Whether a game is recorded after so many generations: the first, each n-th, the last."""
         every = self.showcase_every
         return every > 0 and (done in (1, self.generations) or done % every == 0)
+
+    @property
+    def players(self) -> dict[str, Any]:
+        """What every policy of the run is made with."""
+        own = {} if self.catalog is None else {"catalog": self.catalog}
+        return {**self.policy_settings, **own}
 
     @property
     def config(self) -> EvolutionConfig:

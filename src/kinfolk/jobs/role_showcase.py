@@ -42,7 +42,7 @@ def show_champion(settings: EvolveRoles, state: Evolution) -> Iterator[Artefact]
     """The champion, and the seeded line-up on the same unseen map."""
     ground = settings.ground
     for name, roles in (("champion", state.champion), ("seeded", state.seeded)):
-        policy = lineup_policy(ground.kit, state.catalog, roles)
+        policy = lineup_policy(ground.kit, state.catalog, roles, settings.players)
         seed, slots = settings.seed + UNSEEN, {name: policy}
         match = Match(ground.world, ground.world_settings, slots, seed, 0, 1, ground.preset)
         yield from record_episode(match, 0, name)

@@ -73,10 +73,10 @@ class Evolution:
             lineups=best_first(self.lineups),
         )
 
-    def artefacts(self, kit: RoleKit) -> Iterator[Artefact]:
+    def artefacts(self, kit: RoleKit, players: Mapping[str, Any]) -> Iterator[Artefact]:
         """The history, and the champion as a policy that can be played, as files of the run."""
         yield Artefact(name=HISTORY, data=self.text().encode(), kept=_KEPT)
-        made = lineup_policy(kit, self.catalog, self.champion)
+        made = lineup_policy(kit, self.catalog, self.champion, players)
         policy = PolicyFile(made.class_path, made.settings, made.arrays)
         yield policy_artefact("champion", BEST, policy)
 
@@ -99,12 +99,14 @@ class Evolution:
         )
 
 
-def lineup_policy(kit: RoleKit, catalog: RoleCatalog, roles: tuple[int, ...]) -> ResolvedPolicy:
-    """A line-up as a policy that can be played anywhere."""
+def lineup_policy(
+    kit: RoleKit, catalog: RoleCatalog, roles: tuple[int, ...], players: Mapping[str, Any]
+) -> ResolvedPolicy:
+    """A line-up as a policy that can be played anywhere; `players` are further settings."""
     used = list(dict.fromkeys(roles))
     tables = role_tables([catalog.roles[i] for i in used])
     seats = [used.index(role) for role in roles]
-    return ResolvedPolicy(kit.lineup_policy, {"roles": seats}, tables._asdict())
+    return ResolvedPolicy(kit.lineup_policy, {"roles": seats, **players}, tables._asdict())
 
 
 def found(

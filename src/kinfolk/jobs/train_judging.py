@@ -96,7 +96,7 @@ def _play(settings: Train, policies: Mapping[str, ResolvedPolicy], engine: Engin
         Match(
             settings.world, settings.world_settings, chosen, asked.seed,
             first, min(first + _CHUNK, asked.episodes), settings.preset,
-            settings.map_for(settings.world), inherit_slot=settings.inherit_slot,
+            asked.agent_slot_map or settings.map_for(settings.world), inherit_slot=settings.inherit_slot,
         )
         for first in range(0, asked.episodes, _CHUNK)
     ]  # fmt: skip

@@ -35,6 +35,7 @@ def plan_of(settings: Train) -> Plan:
         slots=tuple(_slot_plan(i, settings, resolved) for i in range(len(settings.slots))),
         slot_map=settings.map_for(settings.world),
         inherit_slot=settings.inherit_slot,
+        early_ends_bootstrap=settings.learning.early_ends_bootstrap,
         pool=None if settings.pool is None else PoolPlan(settings.pool.slot),
     )
 

@@ -21,8 +21,9 @@ Score = Literal["return", "length"]
 class Judging(Settings):
     """Games on seeds that are not trained on, every so many updates; 0 is never.
 
-    `slots` are played by other policies than in training; `baselines` are whole line-ups to
-    compare with, each a table of slots, played on the same episodes.
+    `slots` are played by other policies than in training, and agents by other slots if there is
+    an `agent_slot_map`; `baselines` are whole line-ups to compare with, each a table of slots,
+    played on the same episodes.
     """
 
     every: int = Field(default=0, ge=0)
@@ -30,6 +31,7 @@ class Judging(Settings):
     seed: int = Field(default=1_000_003, ge=0)
     greedy: bool = False  # nets take their best choice instead of drawing
     slots: dict[str, str] = Field(default={})
+    agent_slot_map: dict[str, Any] | tuple[Any, ...] | None = None
     baselines: dict[str, dict[str, str]] = Field(default={})
 
 

@@ -58,6 +58,8 @@ class EvolvedPolicy:
         for group in self._groups:
             _check(spec, self._inputs[group], blind, self._choices[group], self._about, head)
         self._blind = blind
+        self._strange = np.ones(len(spec.groups), dtype=np.bool_)
+        self._strange[self._groups] = False
         self._nets: Any = None
         self._who: Ints | None = None
         # Lent by an evaluator, a row per place: calibrations to learn in, memory to begin with.
@@ -92,18 +94,22 @@ class EvolvedPolicy:
         self._refuse_others(rows.group)
         member = rows.member % self._nets.num_nets if self._who is None else self._who[rows.member]
         for group in self._groups:
-            at = np.flatnonzero(rows.group == group)
-            if len(at):
+            at: Any = slice(None)  # most policies play one group, and need not look for it
+            if len(self._groups) > 1:
+                at = np.flatnonzero(rows.group == group)
+            if len(self._groups) == 1 or len(at):
                 x = self._inputs[group](observations[at])
                 if self._blind:
                     x = np.pad(x, ((0, 0), (0, self._blind)))
                 out = self._forward(member[at], rows.place[at], x, memory)
                 parts = np.arange(self._spec.heads, dtype=np.int64)
-                chance = uniform(keys[at, None], parts) if self._head == "softmax_sample" else None
+                chance = (
+                    uniform(keys[at][:, None], parts) if self._head == "softmax_sample" else None
+                )
                 self._actions[at] = choose(self._head, out, self._choices[group], chance)
 
     def _refuse_others(self, group: Ints) -> None:
-        strange = ~np.isin(group, self._groups)
+        strange = self._strange[group]
         if strange.any():
             names = [one.name for one in self._spec.groups]
             own = ", ".join(names[index] for index in self._groups)

@@ -27,7 +27,8 @@ ROLE_KITS = Registry(
 class RoleKit:
     """How a world's roles are made, seated and scored."""
 
-    catalog: Callable[[], RoleCatalog]  # behaviours in a fixed order, then the seeded roles
+    # Behaviours in a fixed order, then the seeded roles; or what a function at a path makes.
+    catalog: Callable[[str | None], RoleCatalog]
     policy: str  # class path: `load` takes role tables, `rows.member` names a row of them
     temple_policy: str  # class path: also, newborns get hybrids, and memory holds `own_tables`
     lineup_policy: str  # class path: `roles` lists the rows of loaded tables that a team plays

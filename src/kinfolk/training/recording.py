@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from kinfolk.core.arrays import AnyArray, Bytes, Ints
+from kinfolk.core.arrays import AnyArray, Bools, Bytes, Ints
 from kinfolk.core.spaces import WorldSpec
 from kinfolk.policies.base import Cell, Memory, MemoryLayout, Policy
 from kinfolk.policies.base import Rows as Asked
@@ -138,12 +138,13 @@ class Recorder:
         self._tails: list[tuple[Bytes, Ints, AnyArray | None]] = []
         self._tail_count = 0
 
-    def settle(self, columns: Columns, done: AnyArray, seen: Bytes, last: bool) -> None:
+    def settle(self, columns: Columns, done: Bools, lost: Bools, seen: Bytes, last: bool) -> None:
         """After a step: what the rows of this tick earned, and how they go on.
 
         Args:
             columns: Of the world.
             done: `[places]`, whose episode has ended.
+            lost: `[places]`, whose episode has ended for good: nothing is expected after it.
             seen: `[places, bytes]`, what is seen after the step.
             last: Whether the gathering stops here.
         """
@@ -155,8 +156,8 @@ class Recorder:
         terminated, cut = columns.terminated[place], columns.truncated[place] | done[place]
         now["ended"][:] = terminated | cut
         if self._learnt and self._net is not None:
-            open_end = ~terminated if last else cut & ~terminated
-            self._add_tails(np.flatnonzero(open_end), place, seen, now)
+            going_on = ~terminated & ~lost[place]
+            self._add_tails(np.flatnonzero(going_on if last else cut & going_on), place, seen, now)
 
     def _add_tails(self, at: Ints, place: Ints, seen: Bytes, now: Mapping[str, Any]) -> None:
         if not len(at):

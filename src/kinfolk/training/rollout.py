@@ -56,6 +56,7 @@ class Plan:
     slots: tuple[SlotPlan, ...]
     slot_map: SlotMap | None
     inherit_slot: bool = False
+    early_ends_bootstrap: bool = True
     pool: PoolPlan | None = None
 
 
@@ -147,14 +148,16 @@ def _play(plan: Plan, world: Any, recorders: list[Recorder], chunk: int) -> Play
     return Play(world, slots, table, plan.seed, episodes, inherit_slot=plan.inherit_slot)
 
 
-_stages: dict[int, tuple[Plan, Stage]] = {}  # of this process: the plan it last played
+_KEPT = 8  # stages of different plans that a process holds
+_stages: dict[int, tuple[Plan, Stage]] = {}  # of this process, by the identity of the plan
 
 
 def stage_of(plan: Plan) -> Stage:
     """The stage of a plan, built once per process."""
     known = _stages.get(id(plan))
     if known is None or known[0] is not plan:
-        _stages.clear()
+        while len(_stages) >= _KEPT:
+            _stages.pop(next(iter(_stages)))
         _stages[id(plan)] = known = (plan, Stage.of(plan))
     return known[1]
 
@@ -192,7 +195,10 @@ def _tick(stage: Stage, pool: PoolState | None, last: bool) -> list[EpisodeResul
         stage.episodes = play.episode.copy()
     ended = play.tick()
     world = play.world
-    done = np.repeat(world.done, world.spec.rows)
+    rows, lost = world.spec.rows, np.zeros(world.worlds, dtype=np.bool_)
+    if not stage.plan.early_ends_bootstrap:
+        lost = world.done & (world.tick < world.spec.max_ticks)
+    done, lost = np.repeat(world.done, rows), np.repeat(lost, rows)
     for recorder in stage.recorders:
-        recorder.settle(world.columns, done, play.observations, last)
+        recorder.settle(world.columns, done, lost, play.observations, last)
     return ended

@@ -12,6 +12,9 @@ class Learning(Settings):
 
     discount: float = Field(default=0.99, ge=0.0, le=1.0)
     smoothing: float = Field(default=0.95, ge=0.0, le=1.0)  # lambda of GAE
+    # Where an episode is cut, survivors expect what they would have earned. If a cut before the
+    # limit of time is a loss, such as the end of a species, set this to false.
+    early_ends_bootstrap: bool = True
     reward_scale: float = Field(default=1.0, gt=0.0)
     clip: float = Field(default=0.2, gt=0.0)
     value_clip: float | None = Field(default=None, gt=0.0)

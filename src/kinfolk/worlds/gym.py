@@ -86,15 +86,16 @@ class GymWorld(Batch):
         if not active.any():
             return
         outcome = self._lanes.step(actions, active)
-        s.shown[active] = outcome.shown[active]
-        s.tick[active] += 1
-        s.reward[active, 0] = outcome.reward[active]
-        s.total[active] += outcome.reward[active]
-        s.terminated[active, 0] = outcome.terminated[active]
+        ended = outcome.terminated
+        s.tick[:] += active
         late = outcome.truncated | (s.tick >= self.spec.max_ticks)
-        s.truncated[active, 0] = (late & ~outcome.terminated)[active]
-        s.alive[active, 0] = ~outcome.terminated[active]
-        s.done[active] = (outcome.terminated | late)[active]
+        np.copyto(s.shown, outcome.shown, where=active[:, None])
+        np.copyto(s.reward[:, 0], outcome.reward, where=active)
+        s.total[:] += outcome.reward * active
+        np.copyto(s.terminated[:, 0], ended, where=active)
+        np.copyto(s.truncated[:, 0], late & ~ended, where=active)
+        np.copyto(s.alive[:, 0], ~ended, where=active)
+        np.copyto(s.done, ended | late, where=active)
         if self._watching:
             for world in np.flatnonzero(active & s.done).tolist():
                 note = "ended" if s.terminated[world, 0] else "cut"
@@ -106,6 +107,9 @@ class GymWorld(Batch):
         """Write what the tasks showed last."""
         which = self._all if worlds is None else worlds
         size = self._state.shown.shape[1]
+        if worlds is None and self._state.uid.min() >= 0:
+            out.view(np.float32)[:, :size] = self._state.shown
+            return
         present = self._state.uid[which] >= 0
         out.view(np.float32)[which, :size] = np.where(present, self._state.shown[which], 0.0)
 

@@ -114,7 +114,8 @@ class ArrayLanes:
         state, steps = env.state.copy(), env.steps.copy()
         env.prev_done[:] = False
         shown, reward, terminated, truncated, _ = env.step(actions[:, 0])
-        env.state[:, ~active], env.steps[~active] = state[:, ~active], steps[~active]
+        np.copyto(env.state, state, where=~active)
+        np.copyto(env.steps, steps, where=~active)
         return Outcome(shown, reward.astype(np.float64), terminated, truncated)
 
     def keep(self) -> dict[str, AnyArray]:

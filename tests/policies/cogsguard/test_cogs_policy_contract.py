@@ -9,10 +9,14 @@ import pytest
 
 from kinfolk.engines.local import Local
 from kinfolk.engines.processes import Processes
+from kinfolk.evaluation.care import Care
 from kinfolk.evaluation.match import Match, play_match
-from kinfolk.policies.resolve import resolve
+from kinfolk.play.episode import Play
+from kinfolk.play.slots import Slot, slot_table
+from kinfolk.policies.resolve import build, resolve
 from kinfolk.testing.policy_contract import PolicyContract
-from kinfolk.testing.transcript import transcript
+from kinfolk.testing.transcript import transcribe, transcript
+from kinfolk.worlds import build as build_world
 
 LINEUP = "kin://roles?miner=2&scout=1&aligner=1&scrambler=1"
 # Small, with all there is to do nearby; clips seed at once. Six agents, one of them smart.
@@ -80,7 +84,7 @@ def _match(**more):
 
 
 def test_isolated_equals_plain():
-    assert play_match(_match(isolate="slot", step_timeout=60.0)) == play_match(_match())
+    assert play_match(_match(isolate="slot", care=Care(step_timeout=60.0))) == play_match(_match())
 
 
 def test_local_equals_processes():
@@ -90,6 +94,25 @@ def test_local_equals_processes():
         assert list(here.map(play_match, tasks)) == list(there.map(play_match, tasks))
     finally:
         there.close()
+
+
+def _loop(slots):
+    game = build_world("cogsguard", SMALL, 3)
+    seats = [Slot(name, build(resolve(uri), game.spec)) for name, uri in slots.items()]
+    return Play(game, seats, slot_table(game.spec, list(slots)), 4, range(3))
+
+
+def test_a_snapshot_restored_equals_going_on():
+    first, other = _loop({"cogs": LINEUP}), _loop({"cogs": LINEUP})
+    for _ in range(25):
+        first.tick()
+    other.begin()
+    other.restore(first.snapshot())
+    assert transcribe(other) == transcribe(first)
+
+
+def test_the_name_of_a_slot_changes_nothing():
+    assert play({"others": LINEUP}) == play({"cogs": LINEUP})
 
 
 def test_compiled_equals_uncompiled():

@@ -66,7 +66,7 @@ def depot_distance(m: Mind, at: int, cell: int) -> int:
         least = apart(m, cell, hub)
     for entry in range(m.notes[at, NEXT_JUNCTION]):
         if m.objects[at, entry, OWNER] == OWN:
-            least = min(least, apart(m, cell, m.objects[at, entry, WHERE]))
+            least = min(least, apart(m, cell, int(m.objects[at, entry, WHERE])))
     return least
 
 
@@ -91,7 +91,7 @@ def has_rival(m: Mind, at: int, cell: int, gear: int) -> bool:
     """Whether a team-mate in view with this gear is nearer to a cell than the agent is."""
     own = apart(m, m.notes[at, CELL], cell)
     for i in range(1, m.near[at, 0] + 1):
-        other = m.near[at, i]
+        other = int(m.near[at, i])
         alike = other >> NEAR_OWNER & 3 == OWN and other >> NEAR_GEAR & 7 == gear
         if alike and apart(m, other >> NEAR_CELL, cell) < own:
             return True
@@ -143,7 +143,7 @@ def in_reach(m: Mind, at: int, cell: int) -> bool:
     if hub > 0 and squared(m, cell, hub) <= m.rules[ALIGN_HUB_REACH] ** 2:
         return True
     for entry in range(m.notes[at, NEXT_JUNCTION]):
-        near = squared(m, cell, m.objects[at, entry, WHERE]) <= m.rules[ALIGN_REACH] ** 2
+        near = squared(m, cell, int(m.objects[at, entry, WHERE])) <= m.rules[ALIGN_REACH] ** 2
         if m.objects[at, entry, OWNER] == OWN and near:
             return True
     return False

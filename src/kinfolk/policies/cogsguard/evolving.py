@@ -11,7 +11,7 @@ from kinfolk.core.errors import SettingsError, require
 from kinfolk.core.keys import fold, root
 from kinfolk.core.spaces import WorldSpec
 from kinfolk.policies.base import Memory, Rows
-from kinfolk.policies.cogsguard.catalog import cogs_catalog
+from kinfolk.policies.cogsguard.catalog import catalog_of
 from kinfolk.policies.cogsguard.knowledge import AGENTS, Tuning
 from kinfolk.policies.cogsguard.lineups import LineUp, counted_roles
 from kinfolk.policies.cogsguard.roles import RolePolicy
@@ -33,7 +33,7 @@ _FOUND, _EXPLORE, _PICK = range(3)  # branches of keys
 class Roles:
     """`kin://roles`: a fixed line-up, or one that is drawn, or one that learns, by its flags."""
 
-    kernels = RolePolicy.kernels
+    kernels, prepare = RolePolicy.kernels, RolePolicy.prepare
 
     def __new__(cls, spec: WorldSpec, **given: Any) -> Any:
         """The policy that the flags ask for.
@@ -71,22 +71,28 @@ class EvolvingRoles(TempleRoles):
         spec: The face of CogsGuard.
         history: The text of a `role_history.json`; without it, the seeded roles and sampled ones.
         seed: Where the sampled ones come from.
+        catalog: The import path of a function that makes a catalogue of one's own.
         given: Counts by role name, settings of `Tuning` and of `EvolutionConfig`.
     """
 
     def __init__(
-        self, spec: WorldSpec, history: str | None = None, seed: int = 0, **given: Any
+        self,
+        spec: WorldSpec,
+        history: str | None = None,
+        seed: int = 0,
+        catalog: str | None = None,
+        **given: Any,
     ) -> None:
         evolution, tuning = _taken(given, EvolutionConfig), _taken(given, Tuning)
-        catalog = cogs_catalog()
+        known = catalog_of(catalog)
         pool = None
         if history is not None:
-            pool = restore(from_text(str(history), "The history"), catalog, "The history")
-        fixed = counted_roles(catalog, given)
-        super().__init__(spec, evolution, catalog=catalog, **tuning)
+            pool = restore(from_text(str(history), "The history"), known, "The history")
+        fixed = counted_roles(known, given)
+        super().__init__(spec, evolution, catalog=known, **tuning)
         key = fold(root(seed), _FOUND)
-        self.pool = found_pool(catalog, key, self.evolution) if pool is None else pool
-        self.tables = role_tables(catalog.roles)
+        self.pool = found_pool(known, key, self.evolution) if pool is None else pool
+        self.tables = role_tables(known.roles)
         self._fixed, self._agents = fixed, int(self.rules[AGENTS])
         require(
             len(fixed) <= self._agents,

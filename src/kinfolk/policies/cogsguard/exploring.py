@@ -95,7 +95,7 @@ def sector_cost(m: Mind, at: int, cell: int) -> int:
     cost = 6 * min(turn, _SECTORS - turn)
     for i in range(1, m.near[at, 0] + 1):
         friend = m.near[at, i] >> NEAR_OWNER & 3 == OWN
-        if friend and apart(m, m.near[at, i] >> NEAR_CELL, cell) <= _CROWDED:
+        if friend and apart(m, int(m.near[at, i]) >> NEAR_CELL, cell) <= _CROWDED:
             cost += 8
     return int(cost)
 
@@ -106,7 +106,7 @@ def nearest_known(m: Mind, at: int, cell: int, first: int, count: int) -> int:
     least = _FAR_ENOUGH
     for entry in range(first, first + count):
         if m.objects[at, entry, WHERE] > 0:
-            least = min(least, apart(m, cell, m.objects[at, entry, WHERE]))
+            least = min(least, apart(m, cell, int(m.objects[at, entry, WHERE])))
     return least
 
 
@@ -145,7 +145,7 @@ def find_frontier(m: Mind, at: int, mode: int) -> int:
     best, least, ranked, limit = 0, 1 << 30, 0, 1 << 30
     bound = m.rules[SEARCH_BOUND]
     while head < tail and head < bound and level <= limit and ranked < _MOST_RANKED:
-        cell = scratch[_QUEUE, head]
+        cell = int(scratch[_QUEUE, head])
         head += 1
         edge = False
         for move in range(1, 5):
@@ -153,7 +153,7 @@ def find_frontier(m: Mind, at: int, mode: int) -> int:
             known = int(cells[at, to])
             if known == 0:
                 edge = True
-            elif scratch[_STAMP, to] != stamp and known & KIND_MASK == EMPTY:
+            elif scratch[_STAMP, to] < stamp and known & KIND_MASK == EMPTY:
                 scratch[_STAMP, to] = stamp
                 scratch[_BACK, to] = move
                 scratch[_QUEUE, tail] = to

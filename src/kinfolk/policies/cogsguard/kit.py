@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from kinfolk.core.arrays import AnyArray, Ints
-from kinfolk.policies.cogsguard.catalog import cogs_catalog
+from kinfolk.policies.cogsguard.catalog import catalog_of
 from kinfolk.policies.cogsguard.smart import SMART
 from kinfolk.policies.role_kits import RoleKit
 from kinfolk.worlds.cogsguard.world import CogsguardWorld
@@ -37,7 +37,7 @@ def deeds(world: CogsguardWorld) -> Mapping[str, AnyArray]:
 
 
 KIT = RoleKit(
-    catalog=cogs_catalog,
+    catalog=catalog_of,
     policy="kinfolk.policies.cogsguard.roles:RolePolicy",
     temple_policy="kinfolk.policies.cogsguard.temple:TempleRoles",
     lineup_policy="kinfolk.policies.cogsguard.lineups:FixedLineUp",

@@ -110,7 +110,7 @@ class Mind(NamedTuple):
     notes: Ints  # [capacity, NOTES]
     near: npt.NDArray[np.int32]  # [capacity, 1 + MOST_NEAR]: how many, then agents in view
     path: npt.NDArray[np.int8]  # [capacity, MOST_STEPS] moves
-    scratch: npt.NDArray[np.int32]  # [3, cells + 1]: of searches; nothing is kept there
+    scratch: npt.NDArray[np.int32]  # [5, cells + 1]: of searches; nothing is kept there
     rules: Ints
 
 
@@ -128,8 +128,11 @@ def mind_layout(rules: Ints) -> MemoryLayout:
 
 
 def scratch_for(rules: Ints) -> npt.NDArray[np.int32]:
-    """Stamps, ways back and the queue of a search; the last column holds the stamp in use."""
-    return np.zeros((3, int(rules[STRIDE] * rules[LINES]) + 1), dtype=np.int32)
+    """Stamps, ways back, queues and costs of a search; the last column holds the stamp in use.
+
+    A queue has room for a cell to be met from all four sides: the map is four times the world.
+    """
+    return np.zeros((5, int(rules[STRIDE] * rules[LINES]) + 1), dtype=np.int32)
 
 
 def mind_of(memory: Memory, scratch: npt.NDArray[np.int32], rules: Ints) -> Mind:

@@ -1,4 +1,4 @@
-"""Ways on the known map: shortest, breadth-first, bounded, and remembered until walked.
+"""Ways on the known map: shortest, found breadth-first, bounded, and remembered.
 
 A search writes the way into the agent's memory. A search that failed is remembered too, and not
 repeated for a while: late in a game most of them fail, and each costs as much as fifty decisions.
@@ -35,7 +35,8 @@ CANNOT = -1
 WAIT = 0
 AVOID_AGENTS, AVOID_ENEMY = 1, 2  # flags of a search
 TO_FRIENDLY = -1  # instead of a goal: the nearest cell of a friendly area
-_STAMP, _BACK, _QUEUE = range(3)  # rows of the scratch
+_STAMP, _BACK, _QUEUE, _LATER, _COST = range(5)  # rows of the scratch
+_MOST_STAMP = 1 << 30
 _NEARBY = 3  # cells: agents farther away are no obstacles
 _BACK_OFF = 12  # ticks before a search that failed is made again
 _PATIENCE = 3  # moves that led nowhere before stepping aside
@@ -65,20 +66,26 @@ def is_taken(m: Mind, at: int, cell: int) -> bool:
 
 @inline
 def begin_search(m: Mind, at: int, flags: int) -> int:
-    """Take a fresh stamp and put the agent's cell first in the queue; returns the stamp."""
+    """Take a fresh stamp and put the agent's cell first in the queue; returns the stamp.
+
+    A cell with the stamp was met in this search; with the next number, it is done with.
+    """
     scratch, last = m.scratch, m.scratch.shape[1] - 1
-    stamp = scratch[_STAMP, last] + 1
+    stamp = int(scratch[_STAMP, last]) + 2
+    if stamp > _MOST_STAMP:
+        scratch[_STAMP, :] = 0
+        stamp = 2
     scratch[_STAMP, last] = stamp
-    cell = m.notes[at, CELL]
+    cell = int(m.notes[at, CELL])
     if flags & AVOID_AGENTS != 0:
         for i in range(1, m.near[at, 0] + 1):
-            other = m.near[at, i] >> NEAR_CELL
+            other = int(m.near[at, i]) >> NEAR_CELL
             if apart(m, cell, other) <= _NEARBY:
-                scratch[_STAMP, other] = stamp
+                scratch[_STAMP, other] = stamp + 1
     scratch[_STAMP, cell] = stamp
     scratch[_BACK, cell] = 0
     scratch[_QUEUE, 0] = cell
-    return int(stamp)
+    return stamp
 
 
 @inline
@@ -90,14 +97,14 @@ def keep_way(m: Mind, at: int, goal: int, end: int, last_move: int) -> int:
     notes, path, back = m.notes, m.path, m.scratch
     length, cell = 0, end
     while back[_BACK, cell] != 0:
-        cell -= ahead(m, back[_BACK, cell])
+        cell -= ahead(m, int(back[_BACK, cell]))
         length += 1
     total = length + (1 if last_move > 0 else 0)
     if last_move > 0 and length < MOST_STEPS:
         path[at, length] = last_move
     cell = end
     for step in range(length - 1, -1, -1):
-        move = back[_BACK, cell]
+        move = int(back[_BACK, cell])
         if step < MOST_STEPS:
             path[at, step] = move
         cell -= ahead(m, move)
@@ -109,29 +116,83 @@ def keep_way(m: Mind, at: int, goal: int, end: int, last_move: int) -> int:
     return int(total)
 
 
-def find_way(m: Mind, at: int, goal: int, flags: int) -> int:
-    """The shortest way to `goal`, which may be an object, or to a friendly area; its length or -1."""
-    cells, scratch = m.cells, m.scratch
-    stamp, head, tail = begin_search(m, at, flags), 0, 1
-    bound = m.rules[SEARCH_BOUND]
+@inline
+def may_enter(m: Mind, at: int, cell: int, flags: int) -> bool:
+    """Whether a search may go over a cell."""
+    known = int(m.cells[at, cell])
+    if known == 0 or known & KIND_MASK != EMPTY:
+        return False
+    return flags & AVOID_ENEMY == 0 or known & ENEMY_AREA == 0
+
+
+@inline
+def find_friendly(m: Mind, at: int) -> int:
+    """The shortest way to a friendly area, found breadth-first; its length or -1."""
+    scratch, bound = m.scratch, m.rules[SEARCH_BOUND]
+    stamp, head, tail = begin_search(m, at, 0), 0, 1
     while head < tail and head < bound:
-        cell = scratch[_QUEUE, head]
+        cell = int(scratch[_QUEUE, head])
         head += 1
-        if goal == TO_FRIENDLY and int(cells[at, cell]) & FRIENDLY_AREA != 0:
+        if int(m.cells[at, cell]) & FRIENDLY_AREA != 0:
             return keep_way(m, at, cell, cell, 0)
+        for move in range(1, 5):
+            to = cell + ahead(m, move)
+            if scratch[_STAMP, to] < stamp and may_enter(m, at, to, 0):
+                scratch[_STAMP, to] = stamp
+                scratch[_BACK, to] = move
+                scratch[_QUEUE, tail] = to
+                tail += 1
+    return CANNOT
+
+
+@inline
+def next_to_search(m: Mind, now: int, later: int) -> tuple[int, int]:
+    """When no cell is left on ways of the present length, those two steps longer come next."""
+    if now > 0:
+        return now, later
+    for i in range(later):
+        m.scratch[_QUEUE, i] = m.scratch[_LATER, i]
+    return later, 0
+
+
+def find_way(m: Mind, at: int, goal: int, flags: int) -> int:
+    """The shortest way to `goal`, which may be an object, or to a friendly area; its length or -1.
+
+    A breadth-first search that looks at cells towards the goal first: a step away from it makes
+    the way two steps longer than it could be, so such cells wait (A* on a grid). On open ground
+    it looks at little more than the way itself.
+    """
+    if goal == TO_FRIENDLY:
+        return find_friendly(m, at)
+    scratch, bound = m.scratch, m.rules[SEARCH_BOUND]
+    stamp, now, later = begin_search(m, at, flags), 1, 0
+    scratch[_COST, m.notes[at, CELL]] = 0
+    while now + later > 0 and bound > 0:
+        now, later = next_to_search(m, now, later)
+        now, bound = now - 1, bound - 1
+        cell = int(scratch[_QUEUE, now])
+        if scratch[_STAMP, cell] > stamp:
+            continue
+        scratch[_STAMP, cell] = stamp + 1
+        far, cost = apart(m, cell, goal), int(scratch[_COST, cell]) + 1
         for move in range(1, 5):
             to = cell + ahead(m, move)
             if to == goal:
                 return keep_way(m, at, goal, cell, move)
-            known = int(cells[at, to])
-            if scratch[_STAMP, to] == stamp or known == 0 or known & KIND_MASK != EMPTY:
+            met = scratch[_STAMP, to]
+            if met > stamp or (met == stamp and scratch[_COST, to] <= cost):
                 continue
-            if flags & AVOID_ENEMY != 0 and known & ENEMY_AREA != 0:
+            if not may_enter(m, at, to, flags):
                 continue
             scratch[_STAMP, to] = stamp
+            scratch[_COST, to] = cost
             scratch[_BACK, to] = move
-            scratch[_QUEUE, tail] = to
-            tail += 1
+            if apart(m, to, goal) < far:
+                scratch[_QUEUE, now] = to
+                now += 1
+            else:
+                scratch[_LATER, later] = to
+                later += 1
     return CANNOT
 
 
@@ -162,13 +223,13 @@ def has_way(m: Mind, at: int, goal: int) -> bool:
         return False
     step, cell = notes[at, PATH_STEP], notes[at, CELL]
     if cell != notes[at, PATH_FROM]:
-        if cell != notes[at, PATH_FROM] + ahead(m, m.path[at, step]):
+        if cell != notes[at, PATH_FROM] + ahead(m, int(m.path[at, step])):
             return False
         step += 1
         notes[at, PATH_STEP], notes[at, PATH_FROM], notes[at, BLOCKED] = step, cell, 0
     if step >= notes[at, PATH_LENGTH]:
         return False
-    to = cell + ahead(m, m.path[at, step])
+    to = cell + ahead(m, int(m.path[at, step]))
     return bool(to == goal or is_free(m, at, to))
 
 

@@ -19,6 +19,7 @@ from kinfolk.policies.cogsguard.memory import (
     OWNER,
     SEEN,
     STATION_AT,
+    TICK,
     WHERE,
     Mind,
     apart,
@@ -54,6 +55,11 @@ class AgentView:
     def __getitem__(self, fact: str) -> int:
         """A fact, as named in `worlds.cogsguard.layout.FACTS`; the share of the episode as a tick."""
         return int(self.mind.notes[self.place, FACTS.index(fact)])
+
+    @property
+    def tick(self) -> int:
+        """The tick of the game."""
+        return int(self.mind.notes[self.place, TICK])
 
     @property
     def clock(self) -> int:

@@ -77,6 +77,12 @@ class RolePolicy(Reactive):
         """Those that are compiled when a policy is made, apart from the behaviours."""
         return (perceive, follow_callings, run_options, materialise_rows)
 
+    @classmethod
+    def prepare(cls, spec: WorldSpec) -> None:
+        """Compile the tools, in a process beside the one that makes a policy."""
+        rules = rules_row(spec, Tuning())
+        _compile_tools(mind_of(allocate(mind_layout(rules), 0), scratch_for(rules), rules))
+
     @property
     def memory(self) -> MemoryLayout:
         """The mind, the program, and where in it the agent is."""
@@ -194,11 +200,12 @@ class RolePolicy(Reactive):
         return self._vibes[key]
 
     def _compile(self, spec: WorldSpec) -> None:
-        """Compile tools and behaviours, or load them from the cache, before anybody waits."""
+        """Compile all that is called, or load it from the cache, before anybody waits.
+
+        The tools come last: a process that helps begins with them; see `prepare`.
+        """
         memory = allocate(self.memory, 0)
         mind = mind_of(memory, self._scratch, self.rules)
-        for column, tool in _TOOLS:
-            self.rules[column] = address_of(tool, mind, 0, 0, 0)
         self._table = hook_table(self.catalog, mind)
         self._callings = self._calling_programs()
         nobody = np.zeros(0, dtype=np.int64)
@@ -206,12 +213,19 @@ class RolePolicy(Reactive):
         rows = Rows(nobody, nobody, nobody, nobody, nobody, nobody, pairs, pairs)
         self.ask(np.zeros((0, spec.row_bytes), dtype=np.uint8), rows, memory, nobody)
         self.write_programs(rows, nobody, memory, nobody)
+        _compile_tools(mind)
 
     def _calling_programs(self) -> Ints:
         """Programs and vibes of the seeded roles, `[4, 12 + 1]`, for smart agents."""
         seeded = role_tables(cogs_catalog().roles).behaviors.astype(np.int64)
         vibes = [[self._vibe_of(row.astype(np.int16))] for row in seeded]
         return np.ascontiguousarray(np.hstack([seeded, np.array(vibes)]))
+
+
+def _compile_tools(mind: Mind) -> None:
+    """Compile the routines that behaviours share, and write down where they are."""
+    for column, tool in _TOOLS:
+        mind.rules[column] = address_of(tool, mind, 0, 0, 0)
 
 
 def hook_table(catalog: RoleCatalog, mind: Mind) -> Table:

@@ -1,0 +1,61 @@
+import json
+import os
+import subprocess
+import sys
+
+import pytest
+
+QUICK = ["--population", "6", "--generations", "2", "--hidden", "4", "--held-out", "2"]
+
+
+def kinfolk(folder, *words):
+    env = {**os.environ, "COLUMNS": "100"}
+    return subprocess.run(
+        [sys.executable, "-m", "kinfolk", *words],
+        cwd=folder,
+        env=env,
+        capture_output=True,
+        text=True,
+    )
+
+
+@pytest.fixture(scope="module")
+def done(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("nets")
+    ran = kinfolk(folder, "evolve", "nets", *QUICK, "--out", "run", "--archive",
+                  "mean:0=-1..1x6,ticks=0..60x5")  # fmt: skip
+    assert ran.returncode == 0, ran.stderr
+    return folder, ran
+
+
+def test_it_prints_a_table_and_a_map(done):
+    folder, ran = done
+    assert "gym:CartPole-v1: feedforward nets by ga, 2 generations of 6" in ran.stdout
+    assert "Map of behaviours, fitness from" in ran.stdout
+    assert ran.stdout.endswith("The run lies in run; its nets play as run:run\n")
+    assert "agent elite scores" in ran.stderr
+    assert (folder / "run" / "map.svg").read_text().startswith("<svg")
+
+
+def test_a_finished_run_is_shown_again_and_its_family_exported(done):
+    folder, _ = done
+    shown = kinfolk(folder, "evolve", "nets", "--resume", "run", "--json")
+    assert json.loads(shown.stdout)["summary"]["kind"] == "nets_evolved"
+    tree = kinfolk(folder, "export", "phylogeny", "run")
+    assert tree.stdout.splitlines()[0].startswith("id,ancestor_list,origin_time,destruction_time")
+    assert len(tree.stdout.splitlines()) == 1 + 12
+
+
+def test_a_goal_that_is_missed_leaves_with_1_and_bad_words_with_2(tmp_path):
+    missed = kinfolk(tmp_path, "evolve", "nets", *QUICK, "--goal", "1e9", "--goal-of", "mean")
+    assert missed.returncode == 1
+    assert "The goal, mean of 1e+09, was not reached." in missed.stdout
+    for words, sentence in (
+        (["--archive", "mean:0=1"], "--archive is written NAME=LOW..HIGH[xCELLS], not 'mean:0=1'.\n"),
+        (["--hidden", "big"], "--hidden is written 16, or 32,32, or none, not 'big'.\n"),
+        (["--net", "dynamic", "--algorithm", "cma"],
+         "Dynamic nets have no fixed set of parameters, which cma needs. "
+         "Use the algorithm ga, or feedforward or recurrent nets.\n"),
+    ):  # fmt: skip
+        refused = kinfolk(tmp_path, "evolve", "nets", *words)
+        assert (refused.returncode, refused.stderr) == (2, sentence)

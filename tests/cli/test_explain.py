@@ -1,0 +1,88 @@
+"""`kinfolk explain` and `kinfolk behaviors`, run in this process: the kernels are warm."""
+
+import json
+
+import pytest
+
+from kinfolk.cli.app import main
+
+SMALL = [
+    "--set", 'map_text="J..c....\\n.@@..H.C\\n.@@.A.M.\\n...o...J"', "--set", "agents=4",
+    "--set", "max_steps=30", "--set", "area_radius=3", "--slot", "cogs=kin://roles?miner=2&aligner=1",
+]  # fmt: skip
+
+
+def run(capsys, *words):
+    with pytest.raises(SystemExit) as left:
+        main(list(words))
+    return left.value.code, capsys.readouterr()
+
+
+def test_explain_says_who_did_what_and_what_kept_the_others(capsys):
+    code, said = run(capsys, "explain", *SMALL, "--tick", "4", "--json")
+    assert code == 0
+    found = json.loads(said.out)
+    assert [one["uid"] for one in found] == [0, 1, 2, 3]
+    assert [one["facts"]["role"] for one in found] == [
+        "BaseMiner",
+        "BaseMiner",
+        "BaseAligner",
+        "smart",
+    ]
+    miner = found[0]
+    assert miner["acted"] == "mine_resource"
+    assert miner["action"]["vibe"] == "miner"
+    passed = dict(miner["passed"])
+    assert passed["deposit_resource"] == "cannot start: it carries nothing"
+    assert passed["explore"] == "lower priority"
+
+
+def test_one_agent_is_explained_line_by_line(capsys):
+    code, said = run(capsys, "explain", *SMALL, "--tick", "4", "--agent", "0")
+    assert code == 0
+    first, second, *rest = said.out.splitlines()
+    assert first == "Agent 0 in tick 4, role BaseMiner:"
+    assert second.startswith("  mine_resource acts: ")
+    assert "  find_extractor: lower priority" in rest
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        (["--tick", "99"], "The game has 30 ticks; 99 is no tick of it."),
+        (["--agent", "9"], "No agent 9 acted in this tick. Known: 0, 1, 2, 3."),
+        (
+            ["--slot", "cogs=kin://noop"],
+            "No policy here can tell why it acts. Role policies can, as kin://smart.",
+        ),
+    ],
+)
+def test_what_cannot_be_explained_is_said(capsys, words, sentence):
+    given = [w for w in SMALL if not w.startswith("cogs=")] if "--slot" in words else SMALL
+    given = given[:-1] if "--slot" in words else given
+    code, said = run(capsys, "explain", *given, *words)
+    assert (code, said.err.splitlines()[-1]) == (2, sentence)
+
+
+def test_explaining_changes_nothing_and_is_off_by_default():
+    from kinfolk.core.settings import read
+    from kinfolk.policies.resolve import build, resolve
+    from kinfolk.worlds.cogsguard.layout import spec_of
+    from kinfolk.worlds.cogsguard.settings import Cogsguard
+
+    policy = build(resolve("kin://smart"), spec_of(read(Cogsguard, {})))
+    assert policy.why().considered.shape == (0, 12)
+    assert "cannot start: it has no heart" in policy.reasons.verdicts
+    assert policy.reasons.facts["role"][-1] == "smart"
+
+
+def test_behaviors_lists_thirteen_and_the_four_roles(capsys):
+    code, said = run(capsys, "behaviors", "--json")
+    found = json.loads(said.out)
+    assert code == 0
+    assert len(found["behaviors"]) == 13
+    assert found["roles"]["BaseMiner"] == [
+        ["deposit_resource"], ["mine_resource"], ["find_extractor"], ["explore"],
+    ]  # fmt: skip
+    code, said = run(capsys, "behaviors")
+    assert "  BaseAligner    get_hearts + get_influence / align_junction / explore" in said.out

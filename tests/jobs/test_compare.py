@@ -1,0 +1,154 @@
+"""Is A better than B: equal ones are called equal, a planted difference is found."""
+
+import numpy as np
+import pytest
+
+from kinfolk.core.errors import UnknownNameError
+from kinfolk.core.settings import read
+from kinfolk.engines.local import Local
+from kinfolk.evaluation.comparison import Verdict, compare
+from kinfolk.evaluation.ratings import GameResult, rate
+from kinfolk.evaluation.summary import Estimate, wins
+from kinfolk.jobs.compare import Compare, compare_policies
+from kinfolk.jobs.evaluate import Evaluate, evaluate
+from kinfolk.jobs.round_robin import RoundRobin, round_robin, seats
+from kinfolk.testing.job_contract import JobContract
+from kinfolk.testing.probe.settings import Probe
+from kinfolk.testing.probe.world import ProbeWorld
+
+SHORT = {"world_settings": {"max_ticks": 40}, "chunk": 200}
+
+
+@pytest.fixture(autouse=True)
+def zoo(monkeypatch, request):
+    folder = request.path.parent.parent / "evaluation" / "zoo"
+    monkeypatch.syspath_prepend(str(folder))
+
+
+def noisy(stream, lazy=0.0):
+    return f"class:noisy_policies.Noisy?stream={stream}&lazy={lazy}"
+
+
+def verdict(first, second, episodes, seed):
+    asked = {"policies": [first, second], "episodes": episodes, "seed": seed, **SHORT}
+    last = list(compare_policies(read(Compare, asked), Local()))[-1]
+    return last.pairs["0 1"]
+
+
+def test_equal_policies_are_called_different_in_one_of_twenty_at_most_by_chance():
+    found = [verdict(noisy(1), noisy(2), 40, seed).better for seed in range(40)]
+    # Of 40 true equals two are expected; six or more have a chance of 1 in 70.
+    assert found.count("neither") >= 35
+
+
+def test_a_planted_difference_of_a_tenth_is_found():
+    found = verdict(noisy(1), noisy(2, lazy=0.3), 200, 0)
+    assert found.better == "first"
+    assert found.p_value < 0.001
+    assert 0.05 < found.difference.mean / 440 < 0.15
+    assert found.difference.low > 0
+    turned = verdict(noisy(2, lazy=0.3), noisy(1), 200, 0)
+    assert turned.better == "second"
+    assert turned.difference.mean == -found.difference.mean
+
+
+def test_a_policy_does_not_differ_from_itself():
+    assert verdict("kin://random", "kin://random", 5, 0) == Verdict(
+        Estimate(0, 0, 0), 1.0, "neither", 5
+    )
+
+
+def test_a_verdict_is_of_common_episodes():
+    with pytest.raises(
+        ValueError, match=r"^A comparison is of common episodes; there are 3 and 2\.$"
+    ):
+        compare(np.zeros(3), np.zeros(2))
+    same = np.array([1.0, 2.0, 3.0, 4.0, 5.0, 6.0])
+    found = compare(same + 1, same)
+    assert found.difference == Estimate(1, 1, 1)
+    assert found.p_value == pytest.approx(2 / 2**6), "all signs equal, in either direction"
+
+
+def test_what_is_compared_may_be_a_counter_of_the_world():
+    asked = {"policies": ["kin://random", "kin://noop"], "episodes": 3, "measure": "deaths"}
+    last = list(compare_policies(read(Compare, asked), Local()))[-1]
+    assert last.measure == "deaths"
+    with pytest.raises(UnknownNameError) as refused:
+        list(compare_policies(read(Compare, {**asked, "measure": "birth"}), Local()))
+    assert str(refused.value) == (
+        "There is no measure 'birth'. Did you mean 'births'? Known: return, return_per_life, "
+        "reward_per_tick, ticks, births, deaths, blocked, grown, spent, lost."
+    )
+
+
+def test_candidates_take_turns_in_one_seat_among_others():
+    asked = {
+        "policies": ["kin://probe-plain", "kin://noop"],
+        "slots": {"pack": "kin://random"},
+        "agent_slot_map": {"grazer": "candidate", "hunter": "pack"},
+        "episodes": 4,
+    }
+    played = list(compare_policies(read(Compare, asked), Local()))
+    [*events, last] = [e for e in played if hasattr(e, "kind")]
+    for number, uri in enumerate(asked["policies"]):
+        slots = {"candidate": uri, "pack": "kin://random"}
+        alone = read(
+            Evaluate, {**{k: asked[k] for k in ("agent_slot_map", "episodes")}, "slots": slots}
+        )
+        whole = [e for e in evaluate(alone, Local()) if getattr(e, "kind", "") == "episode_played"]
+        assert [e.value for e in events if e.policy == number] == [
+            e.returns["candidate"] for e in whole
+        ]
+    assert last.failures == [0, 0]
+
+
+class TestCompare(JobContract):
+    @pytest.fixture
+    def start(self):
+        asked = {"policies": ["kin://random", "kin://noop"], "episodes": 6, "chunk": 2}
+        return lambda resume: compare_policies(read(Compare, asked), Local(), resume)
+
+
+class TestRoundRobin(JobContract):
+    @pytest.fixture
+    def start(self):
+        asked = {"policies": ["kin://random", "kin://noop", "kin://probe-plain"], "episodes": 4,
+                 "chunk": 2, "world_settings": {"max_ticks": 20}}  # fmt: skip
+        return lambda resume: round_robin(read(RoundRobin, asked), Local(), resume)
+
+
+def test_in_a_round_robin_all_meet_from_both_sides_and_the_better_is_rated_higher():
+    asked = {
+        "policies": ["kin://noop", "kin://probe-plain", "kin://random"],
+        "episodes": 6,
+        "chunk": 6,
+    }
+    *met, rated = [e for e in round_robin(read(RoundRobin, asked), Local()) if hasattr(e, "kind")]
+    assert [(e.first, e.second) for e in met[::6]] == [(0, 1), (0, 2), (1, 2)]
+    assert [rating.games for rating in rated.ratings] == [12, 12, 12]
+    strengths = [rating.strength for rating in rated.ratings]
+    assert strengths[1] == max(strengths)
+    assert sum(rating.win_rate for rating in rated.ratings) == pytest.approx(1.5)
+
+
+def test_sides_are_teams_where_groups_are_alike_and_rows_elsewhere():
+    spec = ProbeWorld(Probe(rows=4, grazers=2, hunters=2)).spec
+    here, there = seats(spec)
+    assert here == ["first", "second", "first", "second"]
+    assert there == ["second", "first", "second", "first"]
+
+
+def test_ratings_follow_from_games_in_order():
+    games = [GameResult(0, 1, 3.0, 1.0)] * 3 + [GameResult(0, 1, 2.0, 2.0)]
+    found = rate(["a", "b"], games)
+    assert found == rate(["a", "b"], games)
+    assert found["a"].strength > 25 > found["b"].strength
+    assert (found["a"].games, found["a"].win_rate, found["b"].win_rate) == (4, 0.875, 0.125)
+    assert found["a"].ordinal == pytest.approx(found["a"].strength - 3 * found["a"].uncertainty)
+
+
+def test_a_win_of_nobody_is_no_win():
+    found = wins({"a": np.array([np.nan, 1.0]), "b": np.array([np.nan, np.nan])})
+    assert found["a"].tolist()[1] == 1.0
+    assert np.isnan(found["a"][0])
+    assert found["b"].tolist()[1] == 0.0

@@ -1,0 +1,85 @@
+"""`kinfolk train` as its users meet it, in this process."""
+
+import json
+
+import pytest
+
+from kinfolk.cli.app import main
+
+TINY = ["--world", "probe", "--worlds", "2", "--ticks", "8", "--slot", "main=kin://mlp?hidden=[16]",
+        "--with", "checkpoint_every=1", "--with", "learning.minibatch=64"]  # fmt: skip
+
+
+@pytest.fixture
+def kinfolk(capsys, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+
+    def call(*words):
+        with pytest.raises(SystemExit) as left:
+            main([str(word) for word in words])
+        out, err = capsys.readouterr()
+        return left.value.code, out, err
+
+    return call
+
+
+def test_train_resume_and_play(kinfolk, tmp_path):
+    code, out, err = kinfolk("train", *TINY, "--steps", "400", "--out", "one", "--json")
+    assert code == 0, err
+    document = json.loads(out)
+    assert document["trained"]["reason"] == "steps"
+    assert document["trained"]["step"] >= 400
+    assert document["settings"]["learning"]["minibatch"] == 64
+    assert "Steps: 400 of 400" in err
+    code, out, err = kinfolk("train", "--resume", "one")
+    assert code == 0, err
+    assert "stopped by steps" in out
+    assert "play it as run:one@best" in out
+    code, out, err = kinfolk("eval", "--slot", "all=run:one@latest", "--episodes", "2", "--json")
+    assert code == 0, err
+    assert json.loads(out)["settings"]["slots"] == {"all": "run:one@latest"}
+
+
+def test_settings_from_a_file_and_figures_for_tensorboard(kinfolk, tmp_path):
+    (tmp_path / "mine.toml").write_text(
+        'world = "probe"\nworlds = 2\nticks = 8\nsteps = 100\n[slots]\n'
+        'herd = "kin://mlp?hidden=[16]"\nnpc = { policy_uri = "kin://noop", trainable = false }\n'
+        '[agent_slot_map]\nhunter = "npc"\n'
+    )
+    code, out, err = kinfolk("train", "mine.toml", "--out", "two", "--tensorboard")
+    assert code == 0, err
+    assert "herd" in out
+    assert list((tmp_path / "two" / "tensorboard").glob("events*"))
+
+
+def test_mistakes_are_sentences_and_leave_no_folder(kinfolk, tmp_path):
+    code, _, err = kinfolk("train", "--world", "probe", "--slot", "a=kin://random", "--out", "x")
+    assert (code, err) == (
+        2,
+        "Slot 'a' is trainable, and kin://random is not a net that can be trained. Use kin://mlp, "
+        "kin://conv, kin://gru or kin://net, or set trainable = false.\n",
+    )
+    assert not (tmp_path / "x").exists()
+    code, _, err = kinfolk("train", "--resume", "one", "--steps", "3")
+    assert (code, err) == (
+        2,
+        "--resume goes on with the run's own settings; give no others with it.\n",
+    )
+
+
+def test_a_damaged_checkpoint_says_what_can_be_done(kinfolk, tmp_path):
+    assert kinfolk("train", *TINY, "--steps", "600", "--out", "one")[0] == 0
+    folder = tmp_path / "one"
+    packed = folder / "events.jsonl.gz"
+    import gzip
+
+    (folder / "events.jsonl").write_bytes(gzip.decompress(packed.read_bytes()))
+    packed.unlink()
+    last = sorted((folder / "checkpoints").iterdir())[-1]
+    last.write_bytes(last.read_bytes()[:500])
+    code, _, err = kinfolk("train", "--resume", "one")
+    assert code == 1
+    assert err.endswith("To go on from the one before it, add --previous-checkpoint.\n")
+    code, _, err = kinfolk("train", "--resume", "one", "--previous-checkpoint")
+    assert code == 0, err
+    assert f"The damaged checkpoint {last.name} was removed." in err
