@@ -17,10 +17,10 @@ RUNS = {
 }
 PICTURES = {
     "viewer-savanna.png": "png savanna --tick 300 --agent 3 --descendants --tab 3",
-    "viewer-cogsguard.png": "png evolved --replay generation-00008 --tick 420 --agent 3",
-    "viewer-roles.png": "png evolved --replay generation-00008 --tick 700 --tab 4 --theme dark",
-    "viewer-charts.png": "png evolved --replay generation-00008 --tick 700 --part charts --size 620x980",
-    "viewer.gif": "gif evolved --replay generation-00008 --from 150 --to 300 --every 3 "
+    "viewer-why.png": "png evolved --replay champion --tick 420 --agent 3",
+    "viewer-roles.png": "png evolved --replay champion --tick 700 --tab 4 --theme dark",
+    "viewer-compare.png": "png evolved --replay champion --with-replay seeded --tick 700 --tab 2",
+    "viewer.gif": "gif evolved --replay champion --from 150 --to 300 --every 3 "
     "--speed 12 --size 520x545",
 }
 
