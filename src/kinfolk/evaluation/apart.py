@@ -17,7 +17,7 @@ from kinfolk.evaluation.failures import WHOLE_SLOT, Ledger, abort
 from kinfolk.evaluation.guest import Guest, Trouble
 from kinfolk.evaluation.kept import Clock, Spoilt
 from kinfolk.evaluation.pool import Pool
-from kinfolk.evaluation.wire import ASK, BEGIN, EXPORT, lay_rows
+from kinfolk.evaluation.wire import ASK, BEGIN, EXPORT, ROW_BYTES, lay_rows, raw
 from kinfolk.policies.base import Memory, MemoryLayout, Rows
 from kinfolk.policies.resolve import ResolvedPolicy
 
@@ -119,13 +119,16 @@ class Apart:
         block = lay_rows(rows, keys)
         self._rows = rows
         self._asked = parts = list(self._parts(block))
-        self._restart([(unit, block[part]) for unit, part in parts])
+        self._restart(parts, block)
         if self._by_agent:
             self._dismiss_the_dead(block)
             block[:, PLACE] = 0
+        laid, shown, width = raw(block), raw(observations), observations.shape[1]
         for unit, part in parts:
             if unit.guest is not None:
-                unit.guest.post(ASK, block[part], observations[part])
+                a, b = part.start, part.stop
+                rows_of_it = laid[a * ROW_BYTES : b * ROW_BYTES]
+                unit.guest.post(ASK, rows_of_it, shown[a * width : b * width])
         self.steps += len(block)
         self.seconds += time.perf_counter() - start
 
@@ -133,7 +136,8 @@ class Apart:
         """Gather the answers; what agents do that do nothing, where there is none."""
         assert self._rows is not None  # it was asked
         start = time.perf_counter()
-        actions = self.ledger.still(self._rows).copy()
+        actions = self.ledger.still(self._rows)
+        out, width = raw(actions), actions.itemsize * actions.shape[1]
         where = {unit.guest: (unit, part) for unit, part in self._asked if unit.guest is not None}
         failed = []
         care = self._care
@@ -146,7 +150,8 @@ class Apart:
             if said:
                 self.ledger.faults[said] += 1
             else:
-                actions[part] = guest.wire.actions[: part.stop - part.start]
+                a, b = part.start * width, part.stop * width
+                out[a:b] = guest.wire.action_bytes[: b - a]
         for _, unit, part, trouble in sorted(failed, key=lambda one: one[0]):
             self._fail(unit, trouble, "ask", self._rows.uid[part])
         sound = self.ledger.sound(actions, self._rows)
@@ -207,7 +212,7 @@ class Apart:
             if self._by_agent:
                 block = block.copy()
                 block[:, PLACE] = 0
-            unit.guest.post(BEGIN, block)
+            unit.guest.post(BEGIN, raw(block))
             where[unit.guest] = unit, block[:, UID]
         failed = [
             (where[guest], said)
@@ -243,15 +248,15 @@ class Apart:
     def _guest_at(self, place: int) -> Guest | None:
         return self._units[place].guest if place in self._units else None
 
-    def _restart(self, parts: list[tuple[_Unit, AnyArray]]) -> None:
+    def _restart(self, parts: list[tuple[_Unit, slice]], block: AnyArray) -> None:
         """Processes that failed and may go on: made anew, told of their lives, all else lost."""
-        again = [(unit, block) for unit, block in parts if unit.guest is None and not unit.down]
+        again = [(unit, part) for unit, part in parts if unit.guest is None and not unit.down]
         if not again:
             return
         self._ready([unit for unit, _ in again])
         told = []
-        for unit, block in again:
-            lives = np.array([unit.lives[place] for place in block[:, PLACE].tolist()])
+        for unit, part in again:
+            lives = np.array([unit.lives[place] for place in block[part, PLACE].tolist()])
             lives[:, PARENT_PLACES] = -1
             told.append((unit, lives))
         self._tell_of_lives(told)

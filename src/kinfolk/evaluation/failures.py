@@ -68,6 +68,7 @@ class Ledger:
 
     def __post_init__(self) -> None:
         self._still = Noop(self.spec)
+        self._choices = self.spec.choices.astype(np.uint64)
 
     def start_episode(self) -> None:
         """A new episode."""
@@ -96,7 +97,8 @@ class Ledger:
             self.faults[fault] += 1
             return still
         chosen: Ints = np.ascontiguousarray(array, dtype=np.int64)
-        wrong: Bools = (chosen < 0) | (chosen >= self.spec.choices[rows.group])
+        # As unsigned numbers negative ones are the largest, so that one comparison finds both.
+        wrong: Bools = chosen.view(np.uint64) >= self._choices[rows.group]
         if wrong.any():
             bad = np.flatnonzero(wrong.any(axis=1))
             self.faults["out of range"] += len(bad)

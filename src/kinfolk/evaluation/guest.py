@@ -9,6 +9,7 @@ import socket
 import sys
 import time
 from dataclasses import dataclass
+from typing import TypeAlias
 
 import numpy as np
 from safetensors.numpy import save
@@ -29,6 +30,7 @@ from kinfolk.evaluation.wire import (
     PRINTED,
     QUESTION,
     RAISED,
+    ROW_BYTES,
     ROWS,
     Wire,
     WireShape,
@@ -37,6 +39,7 @@ from kinfolk.evaluation.wire import (
 )
 from kinfolk.policies.resolve import ResolvedPolicy
 
+Raw: TypeAlias = bytes | memoryview
 LEAVE_SECONDS = 1.0
 _LARGEST_HEIRLOOM = 256 * 2**20
 _ROOM = 4096
@@ -101,6 +104,8 @@ class Guest:
         # Pipes wake a process in two thirds of the time that a socket takes.
         woken, self._bell = os.pipe()
         self._ear, spoken = os.pipe()
+        for end in (self._bell, self._ear):
+            os.set_blocking(end, False)  # whatever is done at the other end, the host never waits
         handle = anonymous_memory(size)
         self.wire = Wire(shape, handle)
         self.question = self.wire.header[QUESTION] = self._next_question()
@@ -144,14 +149,19 @@ class Guest:
         """Somebody else takes it over."""
         self.stale, self._printed_before = 0, int(self.wire.header[PRINTED])
 
-    def post(self, kind: int, rows: AnyArray | None = None, seen: AnyArray | None = None) -> None:
-        """Ask, and come back at once; if it has died, `gather` will find that."""
+    def post(self, kind: int, rows: Raw = b"", seen: Raw = b"") -> None:
+        """Ask, and come back at once; if it has died, `gather` will find that.
+
+        Args:
+            kind: BEGIN, ASK and so on.
+            rows: Bytes of the rows it is about, as `lay_rows` makes them.
+            seen: Bytes of what they see.
+        """
         header = self.wire.header
-        if rows is not None:
-            header[ROWS] = count = len(rows)
-            self.wire.rows[:count] = rows
-            if seen is not None:
-                self.wire.observations[:count] = seen
+        if rows:
+            header[ROWS] = len(rows) // ROW_BYTES
+            self.wire.row_bytes[: len(rows)] = rows
+            self.wire.seen_bytes[: len(seen)] = seen
         self.question, self.awaited = self._next_question(), True
         header[KIND] = kind
         header[QUESTION] = self.question
@@ -163,7 +173,10 @@ class Guest:
 
     def listen(self) -> Trouble | str | None:
         """Read one wake-up: trouble, "" for an answer, the fault of a faulty one, None for none."""
-        data = os.read(self._ear, _ROOM)
+        try:
+            data = os.read(self._ear, _ROOM)
+        except BlockingIOError:
+            return None
         header = self.wire.header
         if not data:
             return self.died()

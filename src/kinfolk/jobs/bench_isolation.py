@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import multiprocessing
 import os
-import pickle
 import statistics
 import time
 from collections.abc import Callable
@@ -40,8 +39,8 @@ def bench_isolation() -> dict[str, Any]:
 
 
 def _spec(agents: int) -> WorldSpec:
-    rows = {"rows": max(2, agents), "grazers": 1, "hunters": 1}
-    spec: WorldSpec = build_world("probe", rows, 1).spec
+    """What agents of CogsGuard see: an observation of a size that people have."""
+    spec: WorldSpec = build_world("cogsguard", {"agents": agents}, 1, "arena").spec
     return spec
 
 
@@ -75,7 +74,7 @@ class _Apart:
 
 
 class _Queues:
-    """The reference: a process per agent, two queues each, observations and actions pickled."""
+    """The reference: a process per agent, two queues each, which pickle what crosses."""
 
     def __init__(self, agents: int, gathered: bool) -> None:
         context = multiprocessing.get_context("spawn")
@@ -88,19 +87,18 @@ class _Queues:
         ]
         for process in self.processes:
             process.start()
-        self.seen = np.zeros(_spec(agents).row_bytes, dtype=np.uint8)
+        self.seen = np.zeros((agents, _spec(agents).row_bytes), dtype=np.uint8)
         self.number = 0
         self.step()
 
     def step(self) -> None:
         self.number += 1
-        question = self.number, pickle.dumps(self.seen)
         if self.gathered:
-            for queue in self.asked:
-                queue.put(question)
-        for queue, answers in zip(self.asked, self.answered, strict=True):
+            for queue, seen in zip(self.asked, self.seen, strict=True):
+                queue.put((self.number, seen))
+        for queue, answers, seen in zip(self.asked, self.answered, self.seen, strict=True):
             if not self.gathered:
-                queue.put(question)
+                queue.put((self.number, seen))
             answers.get()
 
     def close(self) -> None:
@@ -115,9 +113,9 @@ def _answer_from_queue(asked: Any, answered: Any) -> None:
     policy, rows = build(_STILL, _spec(1)), _rows(1)
     key = np.zeros(1, dtype=np.int64)
     while True:
-        number, _ = asked.get()
-        policy.ask(np.zeros((1, 8), dtype=np.uint8), rows, {}, key)
-        answered.put((number, pickle.dumps(policy.answer()[0])))
+        number, seen = asked.get()
+        policy.ask(seen[None], rows, {}, key)
+        answered.put((number, policy.answer()[0]))
 
 
 def _us_per_step(step: Callable[[], None], agents: int, steps: int) -> float:
