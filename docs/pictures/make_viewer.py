@@ -12,15 +12,15 @@ HERE = Path(__file__).parent
 RUNS = {
     "savanna": "eval --world savanna --slot hunters=kin://hunter --slot herd=kin://grazer "
     "--map type_1_predator=hunters --map type_1_prey=herd --episodes 2 --replay 1",
-    "evolved": "evolve roles --preset head_to_head --generations 12 --games-per-generation 68 "
-    "--judge-games 40 --showcase-every 4",
+    "evolved": "evolve roles --preset head_to_head --generations 8 --games-per-generation 34 "
+    "--judge-games 20 --showcase-every 4",
 }
 PICTURES = {
     "viewer-savanna.png": "png savanna --tick 300 --agent 3 --descendants --tab 3",
-    "viewer-cogsguard.png": "png evolved --replay generation-00012 --tick 420 --agent 3",
-    "viewer-roles.png": "png evolved --replay generation-00012 --tick 700 --tab 4 --theme dark",
-    "viewer-charts.png": "png evolved --replay generation-00012 --tick 700 --part charts --size 620x980",
-    "viewer.gif": "gif evolved --replay generation-00012 --from 150 --to 300 --every 3 "
+    "viewer-why.png": "png evolved --replay champion --tick 420 --agent 3",
+    "viewer-roles.png": "png evolved --replay champion --tick 700 --tab 4 --theme dark",
+    "viewer-compare.png": "png evolved --replay champion --with-replay seeded --tick 700 --tab 2",
+    "viewer.gif": "gif evolved --replay champion --from 150 --to 300 --every 3 "
     "--speed 12 --size 520x545",
 }
 

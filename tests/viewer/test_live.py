@@ -135,7 +135,7 @@ def test_the_evolution_of_roles_is_followed_while_it_goes(serve, open_screen, tm
         finally:
             process.kill()
         listed = screen.page.locator("select[aria-label=Replay] option").all_inner_texts()
-        assert listed == [f"generation-{n:05d}" for n in range(1, 7)]
+        assert listed == ["champion", *(f"generation-{n:05d}" for n in range(1, 7)), "seeded"]
         screen.page.keyboard.press("4")
         assert screen.page.locator("g.role").count() >= 4
         screen.page.keyboard.press("5")

@@ -16,6 +16,9 @@ RunArgument = Annotated[Path, typer.Argument(help="A run with a replay.")]
 OutOption = Annotated[Path | None, typer.Option(help="File to write.")]
 ReplayOption = Annotated[str | None, typer.Option(help="Which replay of the run [the first].")]
 WithOption = Annotated[Path | None, typer.Option("--with", help="A second run beside it.")]
+WithReplayOption = Annotated[
+    str | None, typer.Option("--with-replay", help="Which replay of the second, or a second one.")
+]
 PartOption = Annotated[str, typer.Option(help="stage, charts, family or page.")]
 SizeOption = Annotated[str, typer.Option(help="Width and height of the page in pixels.")]
 ThemeOption = Annotated[str, typer.Option(help="light or dark.")]
@@ -34,6 +37,7 @@ def png(
     tick: Annotated[int, typer.Option(min=0, help="Which tick.")] = 0,
     replay: ReplayOption = None,
     compare: WithOption = None,
+    compare_replay: WithReplayOption = None,
     part: PartOption = "page",
     size: SizeOption = "1280x720",
     theme: ThemeOption = "light",
@@ -47,7 +51,7 @@ def png(
     picture = _picture(part, size, theme, agent, tab, descendants)
     from kinfolk.viewer.pictures import studio, take
 
-    with studio(_shown(run, replay, compare), picture) as page:
+    with studio(_shown(run, replay, compare, compare_replay), picture) as page:
         data = take(page, picture, tick)
     _said(write_atomic, out or Path(f"{run.name}-{tick}.png"), data)
 
@@ -61,6 +65,7 @@ def gif(
     speed: SpeedOption = 15.0,
     replay: ReplayOption = None,
     compare: WithOption = None,
+    compare_replay: WithReplayOption = None,
     part: PartOption = "stage",
     size: SizeOption = "640x660",
     theme: ThemeOption = "light",
@@ -69,7 +74,7 @@ def gif(
     """A film as a gif."""
     from kinfolk.viewer.pictures import as_gif
 
-    _film("gif", as_gif, run, out, (first, last, every), speed, (replay, compare),
+    _film("gif", as_gif, run, out, (first, last, every), speed, (replay, compare, compare_replay),
           _picture(part, size, theme, agent, 1))  # fmt: skip
 
 
@@ -82,6 +87,7 @@ def mp4(
     speed: SpeedOption = 25.0,
     replay: ReplayOption = None,
     compare: WithOption = None,
+    compare_replay: WithReplayOption = None,
     part: PartOption = "page",
     size: SizeOption = "1280x720",
     theme: ThemeOption = "light",
@@ -91,25 +97,32 @@ def mp4(
     """A film as an mp4; it needs ffmpeg."""
     from kinfolk.viewer.pictures import as_mp4
 
-    _film("mp4", as_mp4, run, out, (first, last, every), speed, (replay, compare),
+    _film("mp4", as_mp4, run, out, (first, last, every), speed, (replay, compare, compare_replay),
           _picture(part, size, theme, agent, tab))  # fmt: skip
 
 
 def html(
-    run: RunArgument, out: OutOption = None, replay: ReplayOption = None, compare: WithOption = None
+    run: RunArgument,
+    out: OutOption = None,
+    replay: ReplayOption = None,
+    compare: WithOption = None,
+    compare_replay: WithReplayOption = None,
 ) -> None:
     """One page that opens from disk, as `kinfolk view RUN --export` writes it."""
     need_viewer()
     from kinfolk.store.files import write_atomic
     from kinfolk.viewer.export import one_page
 
-    data = one_page(_shown(run, replay, compare))
+    data = one_page(_shown(run, replay, compare, compare_replay))
     _said(write_atomic, out or Path(f"{run.name}.html"), data)
 
 
-def _shown(run: Path, replay: str | None, compare: Path | None) -> list[tuple[Path, str | None]]:
-    beside: list[tuple[Path, str | None]] = [(compare, None)] if compare else []
-    return [(run, replay), *beside]
+def _shown(
+    run: Path, replay: str | None, compare: Path | None, compare_replay: str | None
+) -> list[tuple[Path, str | None]]:
+    if compare is None and compare_replay is None:
+        return [(run, replay)]
+    return [(run, replay), (compare or run, compare_replay)]
 
 
 def _picture(
@@ -128,7 +141,7 @@ def _picture(
 
 def _film(
     form: str, encode: Any, run: Path, out: Path | None, ticks: tuple[int, int | None, int],
-    speed: float, beside: tuple[str | None, Path | None], picture: Any,
+    speed: float, beside: tuple[str | None, Path | None, str | None], picture: Any,
 ) -> None:  # fmt: skip
     """Photograph each tick and put the pictures one after another."""
     from kinfolk.store.files import write_atomic

@@ -11,6 +11,7 @@ import typer
 from kinfolk.core.errors import UsageError
 
 PORT = 8713
+_KEYS = (("run", "replay"), ("with", "withReplay"))  # in the address of the page
 
 
 def view(
@@ -21,6 +22,9 @@ def view(
     ] = None,
     compare: Annotated[Path | None, typer.Option("--with", help="A second run beside it.")] = None,
     replay: Annotated[str | None, typer.Option(help="Which replay of the run.")] = None,
+    compare_replay: Annotated[
+        str | None, typer.Option("--with-replay", help="Which replay of the second run.")
+    ] = None,
     export: Annotated[
         Path | None, typer.Option(help="Write one page that opens from disk, instead.")
     ] = None,
@@ -33,13 +37,15 @@ def view(
 
     if run is None and (export or episode is not None or compare or replay):
         raise UsageError("Say which run: kinfolk view RUN.")
+    if compare is None and compare_replay is not None:
+        compare = run  # two games of one run
     for one in (run, compare):
         if one is not None:
             open_run(one)
     if run is not None and episode is not None:
         replay = record_again(run, episode)
     if export is not None:
-        _export(run, replay, compare, export)
+        _export([(run, replay), (compare, compare_replay)], export)
         return
     if run is not None:
         root = run.resolve().parent
@@ -47,7 +53,7 @@ def view(
         raise UsageError(f"There is no folder {root}. Name another with --root.")
     if compare is not None and compare.resolve().parent != root:
         raise UsageError(f"{compare} must lie beside {run}, in one folder of runs.")
-    _serve(root, host, port, _words(run, replay, compare), browser)
+    _serve(root, host, port, _words([(run, replay), (compare, compare_replay)]), browser)
 
 
 def _serve(root: Path, host: str, port: int, words: str, browser: bool) -> None:
@@ -76,15 +82,16 @@ def need_viewer() -> None:
         )
 
 
-def _words(run: Path | None, replay: str | None, compare: Path | None) -> str:
+def _words(shown: list[tuple[Path | None, str | None]]) -> str:
     """The part of the address that says what is shown."""
     from urllib.parse import urlencode
 
-    if run is None:
-        return ""
-    found = {"run": run.resolve().name, "replay": replay or ""}
-    found |= {"with": compare.resolve().name} if compare else {}
-    return "#" + urlencode({name: value for name, value in found.items() if value})
+    found: dict[str, str] = {}
+    for (run, replay), (name, game) in zip(shown, _KEYS, strict=True):
+        if run is not None:
+            found |= {name: run.resolve().name, game: replay or ""}
+    words = urlencode({name: value for name, value in found.items() if value})
+    return f"#{words}" if words else ""
 
 
 def record_again(run: Path, episode: int) -> str:
@@ -111,12 +118,11 @@ def record_again(run: Path, episode: int) -> str:
     return episode_name(episode)
 
 
-def _export(run: Path | None, replay: str | None, compare: Path | None, file: Path) -> None:
+def _export(shown: list[tuple[Path | None, str | None]], file: Path) -> None:
     need_viewer()
     from kinfolk.store.files import write_atomic
     from kinfolk.viewer.export import one_page
 
-    assert run is not None
-    page = one_page([(run, replay)] + ([(compare, None)] if compare else []))
+    page = one_page([(run, replay) for run, replay in shown if run is not None])
     write_atomic(file, page)
     typer.echo(f"{file} has {len(page) / 2**20:.1f} MB and opens from disk.", err=True)
