@@ -1,22 +1,29 @@
+import io
 import json
-import os
-import subprocess
-import sys
+from contextlib import chdir, redirect_stderr, redirect_stdout
+from typing import NamedTuple
 
 import pytest
+
+from kinfolk.cli.app import main
 
 QUICK = ["--population", "6", "--generations", "2", "--hidden", "4", "--held-out", "2"]
 
 
+class Ran(NamedTuple):
+    returncode: int
+    stdout: str
+    stderr: str
+
+
 def kinfolk(folder, *words):
-    env = {**os.environ, "COLUMNS": "100"}
-    return subprocess.run(
-        [sys.executable, "-m", "kinfolk", *words],
-        cwd=folder,
-        env=env,
-        capture_output=True,
-        text=True,
-    )
+    """Run a command here: a process of its own would import for longer than it works."""
+    out, err = io.StringIO(), io.StringIO()
+    with chdir(folder), redirect_stdout(out), redirect_stderr(err):
+        try:
+            main(list(words))
+        except SystemExit as left:
+            return Ran(int(left.code), out.getvalue(), err.getvalue())
 
 
 @pytest.fixture(scope="module")

@@ -1,6 +1,7 @@
 """Bad policies: each ends in a result that says who, when and what, and the game goes on."""
 
 import os
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -116,6 +117,19 @@ def test_one_slot_in_one_process_fails_as_a_whole(zoo):
 def test_in_this_process_a_policy_that_raises_fails_in_the_same_words(zoo):
     inside, apart = (play_match(match(zoo, "Raises", how))[0] for how in ("none", "slot"))
     assert inside == apart
+
+
+@pytest.mark.parametrize("isolate", ["none", "slot"])
+@pytest.mark.parametrize("kind", ["Raises", "OutOfRange"])
+def test_what_fails_in_one_episode_reaches_no_other(zoo, isolate, kind):
+    together = play_match(match(zoo, kind, isolate, episodes=3))
+    alone = [
+        report
+        for first in range(3)
+        for report in play_match(replace(match(zoo, kind, isolate), first=first, last=first + 1))
+    ]
+    assert together == alone
+    assert all(report.failures or report.faults for report in together)
 
 
 def test_restarting_loses_the_state_and_says_so(zoo):

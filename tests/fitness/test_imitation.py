@@ -65,18 +65,17 @@ def test_numbers_are_compared_by_their_squared_error():
     assert found.tolist() == [-1.0]  # it says 0, and the last of five choices is 1
 
 
-def test_a_verdict_is_the_mean_belief_while_a_life_lasts():
+def test_a_verdict_is_the_mean_belief_over_the_time_of_all():
     nets = make_nets("feedforward", 2, 3, 3, (), zero=True)
     nets.flat[:, 2] = [1.0, -2.0]  # the weight from the first input to the last output
     x = np.zeros((2, 1, 4, 3), dtype=np.float32)
-    x[:, 0, :, 0] = [0.0, 1.0, 2.0, 9.0]
-    valid = np.array([[[True, True, True, False]]] * 2)
-    found = verdicts(Verdicts(nets.about(), nets.to_arrays(), x, valid, 2)).scores
+    x[:, 0, :, 0] = [3.0, 1.0, 2.0, 0.0]
+    found = verdicts(Verdicts(nets.about(), nets.to_arrays(), x, 2)).scores
 
     def belief(values):
         return np.mean([1 / (1 + np.exp(-v)) for v in values])
 
-    assert np.allclose(found[:, 0], [belief([0, 1, 2]), belief([0, -2, -4])])
+    assert np.allclose(found[:, 0], [belief([3, 1, 2, 0]), belief([-6, -2, -4, 0])])
 
 
 def test_actions_stand_behind_what_was_seen():

@@ -111,7 +111,11 @@ def test_unknown_behaviours_are_named_and_nothing_is_entered(text):
         (r'"games": \d+', '"games": "x"', "RoleHistory.roles.0.games must be a whole number, "),
         (r'"fitness": [\d.]+', '"fitness": 7', "RoleHistory.roles.0.fitness must be at most 1.0"),
         (r'\["mine_resource"\]', '["explore"]', "role 'BaseMiner' holds 'explore' twice."),
-        (r'\["mine_resource"\]', "[]", "RoleHistory.roles.0.tiers.1.behaviors is wrong: "),
+        (
+            r'\["mine_resource"\]',
+            "[]",
+            "RoleHistory.roles.0.tiers.1.behaviors needs at least 1 entries; ",
+        ),
         (r'"parents": \[\]', '"parents": [4]', "role 'BaseMiner' has parents [4]; they must come"),
         (r'"id": 0', '"id": 1', "role 'BaseMiner' has the id 1; in this place it must be 0."),
         (r'"retired": \w+', '"retired": 99', "role 'BaseMiner' retired in generation 99, which"),

@@ -64,6 +64,16 @@ CASES = {
         {"slots": {"a": {"policy_uri": "kin://mlp", "train_every": 2, "train_for": 3}}},
         "Slot 'a' trains for 3 of every 2 updates; train_for can be at most train_every.",
     ),
+    "a process of its own": (
+        {"slots": {"a": {"policy_uri": "kin://mlp", "isolate": "slot"}}},
+        "Slot 'a' asks for a process of its own (isolate = 'slot'); training has none for "
+        "policies. Leave it out, or evaluate with kinfolk eval.",
+    ),
+    "a device that the net cannot use": (
+        {"slots": {"a": {"policy_uri": "kin://mlp", "device": "cuda"}}},
+        "kinfolk.policies.neural.policy:Mlp runs on the cpu only, not on 'cuda': "
+        "it has no method to.",
+    ),
     "chunks that do not divide": (
         {"worlds": 4, "chunks": 3},
         "4 worlds cannot be split into 3 equal chunks.",

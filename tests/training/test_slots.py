@@ -117,6 +117,24 @@ def test_an_early_end_can_count_as_a_loss():
     assert not (rows["tail"][rows["ended"]] >= 0).any()
 
 
+def test_pay_for_kin_reaches_the_learner():
+    """The same lives with and without lineage pay: only what they earn differs."""
+    base = {
+        **TINY, "world": "savanna", "preset": "lineage_documented", "ticks": 40, "worlds": 8,
+        "slots": {"main": "kin://mlp?hidden=[16]"}, "world_settings": {"observation": "compact"},
+    }  # fmt: skip
+    off = {"lineage_reward_coeff": {"type_1_predator": 0.0, "type_1_prey": 0.0}}
+    with_pay = gathered(settings_of(base))[1]["main"]
+    with_pay = copied(with_pay)
+    without = gathered(settings_of(base, world_settings=off))[1]["main"]
+    assert np.array_equal(with_pay["action"], without["action"])
+    paid = with_pay["reward"] - without["reward"]
+    coefficient = np.array([0.35, 0.6])[with_pay["group"]]  # of predators and prey
+    change = paid / coefficient
+    assert np.allclose(change, np.round(change), atol=1e-5), "whole descendants are paid for"
+    assert (paid > 0).sum() > 5
+
+
 def test_kickstarter_style_map():
     """Two teachers and the rest students, by the map of agents: slices of one group."""
     settings = settings_of(

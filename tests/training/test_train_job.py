@@ -92,6 +92,15 @@ def test_any_engine_and_any_number_of_workers_gives_the_same():
         workers.close()
 
 
+def test_chunks_play_episodes_of_their_own():
+    settings = settings_of(TWO, **{**SHORT, "steps": 3000}, chunks=2, ticks=64)
+    last = [item for item in train(settings, Local()) if isinstance(item, Snapshot)][-1]
+    numbers = [last.arrays[f"chunk/{chunk}/episode"].tolist() for chunk in range(2)]
+    assert not set(numbers[0]) & set(numbers[1])
+    assert min(numbers[1]) - min(numbers[0]) == 1 << 40, "each counts on from its own start"
+    assert max(numbers[0]) > 1
+
+
 def test_it_learns_and_says_so():
     """Grazers learn to eat: the probe's grazers earn more than they began with."""
     settings = settings_of(

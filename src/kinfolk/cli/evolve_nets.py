@@ -39,6 +39,7 @@ def nets(
     ] = False,
     learning_rate: Annotated[float | None, typer.Option(help="Of openai-es [0.1].")] = None,
     selection: Annotated[str | None, typer.Option(help="truncation or tournament.")] = None,
+    tournament: Annotated[int | None, typer.Option(help="Contestants [3].")] = None,
     elites: Annotated[int | None, typer.Option(help="The best live on unchanged [0].")] = None,
     inherit: Annotated[
         str | None, typer.Option(help="Of env, mem, fit, with commas between.")
@@ -88,7 +89,7 @@ def nets(
         "hidden": _sizes(hidden), "head": head, "zero_init": zero_init or None,
         "algorithm": algorithm, "population": population, "generations": generations,
         "evaluations": evaluations, "sigma": sigma, "self_adaptive": self_adaptive or None,
-        "learning_rate": learning_rate, "selection": selection, "elites": elites,
+        "learning_rate": learning_rate, "selection": selection, "tournament": tournament, "elites": elites,
         "inherit": inherit.split(",") if inherit else None, "matches": matches, "steps": steps,
         "fitness": pairs("--fitness", fitness) or None, "fixed": pairs("--fixed", fixed) or None,
         "rivals": pairs("--rival", rival) or None, "roles": roles, "imitate": imitate,

@@ -167,7 +167,10 @@ class Apart:
             yield self._units.setdefault(0, _Unit()), slice(0, len(block))
             return
         for i, place in enumerate(block[:, PLACE].tolist()):
-            yield self._units.setdefault(place, _Unit()), slice(i, i + 1)
+            unit = self._units.get(place)
+            if unit is None:
+                unit = self._units[place] = _Unit()
+            yield unit, slice(i, i + 1)
 
     def _ready(self, units: list[_Unit]) -> None:
         """Start what has to be started, all at once."""

@@ -86,10 +86,9 @@ class Wire:
 
     def get_rows(self) -> tuple[Rows, Ints]:
         """Copies of what was laid down, so that a policy cannot change it under the host."""
-        laid = self.rows[: self.header[ROWS]].copy()
-        by_column = np.ascontiguousarray(laid[:, :7].T)
-        key, place, world, row, uid, group, member = by_column
-        parents, places = laid[:, 7:9].copy(), laid[:, 9:11].copy()
+        laid = self.rows[: self.header[ROWS]].T.copy()
+        key, place, world, row, uid, group, member = laid[:7]
+        parents, places = np.ascontiguousarray(laid[7:9].T), np.ascontiguousarray(laid[9:11].T)
         return Rows(place, world, row, uid, group, member, parents, places), key
 
     def put_text(self, text: str) -> None:

@@ -63,7 +63,7 @@ class AdversarialFitness:
     ) -> None:
         self.arena, self._name, self._chunk = arena, name, chunk
         self._choices = list(choices)
-        self._target = with_actions(target, self._choices), target.valid
+        self._target = with_actions(target, self._choices)
 
     def __call__(
         self, pops: Mapping[str, BasePop], generation: int, key: int, engine: Engine
@@ -93,21 +93,15 @@ class AdversarialFitness:
         self, nets: Any, lives: Trajectories, partner: Ints, generation: int
     ) -> Iterator[Verdicts]:
         matches, acting = self.arena.matches, sum(self._choices)
-        real, real_valid = self._target
-        ticks = max(real.shape[1], lives.x.shape[1])
-        shown = [generation * matches + m for m in range(matches)]
-        real, real_valid = (_long(a[np.array(shown) % len(a)], ticks) for a in (real, real_valid))
-        fake, fake_valid = with_actions(lives, self._choices), lives.valid
+        ticks = max(self._target.shape[1], lives.x.shape[1])
+        shown = (generation * matches + np.arange(matches)) % len(self._target)
+        real = _long(self._target[shown], ticks)
+        fake = _long(with_actions(lives, self._choices), ticks)
         for here in chunks(nets.num_nets, self._chunk):
             which = partner[here] * matches + np.arange(matches)  # the lives they judge
-            x = np.concatenate(
-                [_long(fake, ticks)[which], np.broadcast_to(real, (len(here), *real.shape))], axis=1
-            )
-            valid = np.concatenate(
-                [_long(fake_valid, ticks)[which],
-                 np.broadcast_to(real_valid, (len(here), *real_valid.shape))], axis=1,
-            )  # fmt: skip
-            yield Verdicts(nets.about(), taken(nets.to_arrays(), here), x, valid, acting)
+            shared = np.broadcast_to(real, (len(here), *real.shape))
+            x = np.concatenate([fake[which], shared], axis=1)
+            yield Verdicts(nets.about(), taken(nets.to_arrays(), here), x, acting)
 
     def select(self, indices: Ints) -> None:
         """Nothing is inherited here."""

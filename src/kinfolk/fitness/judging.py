@@ -37,7 +37,6 @@ class Verdicts:
     nets: Mapping[str, Any]
     arrays: Arrays
     x: AnyArray
-    valid: AnyArray  # [members, lives, ticks]
     acting: int  # outputs that are for acting
 
 
@@ -78,13 +77,16 @@ def _closeness(head: str, out: AnyArray, actions: AnyArray, choices: Sequence[in
 
 
 def verdicts(task: Verdicts) -> Judged:
-    """`[members, lives]`: how real each life looks to the member that judges it, from 0 to 1."""
+    """`[members, lives]`: how real each life looks to the member that judges it, from 0 to 1.
+
+    All lives are looked at for the same time: one that ended early is blank from then on, and is
+    judged so. Otherwise a short life, all of it near its beginning, would look best.
+    """
     nets = nets_from(task.nets, task.arrays)
     pop = GeneratorDiscriminatorPop(nets, task.acting, 1)
     out = _run(pop.discriminate, task.x, task.nets["kind"])[..., 0]
     belief = 1.0 / (1.0 + np.exp(-np.clip(out.astype(np.float64), -50.0, 50.0)))
-    lived = np.maximum(task.valid.sum(axis=2), 1)
-    return Judged((belief * task.valid).sum(axis=2) / lived, _learned(pop.memory_of("disc")))
+    return Judged(belief.mean(axis=2), _learned(pop.memory_of("disc")))
 
 
 def _run(step: Any, x: AnyArray, kind: str) -> AnyArray:

@@ -25,8 +25,8 @@ from kinfolk.jobs.train_settings import Train
 
 HIDDEN = (64, 64)
 MINIBATCH = 4096
-_WORLDS, _TICKS = 64, 32
-_ROUNDS = 5
+_WORLDS, _TICKS = 64, 16
+_ROUNDS = 4
 _NET = "kin://mlp?hidden=[64,64]"
 _ACTIONS = 9
 

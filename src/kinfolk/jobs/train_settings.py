@@ -78,6 +78,11 @@ class Train(Lineup):
                 f"Slot '{slot.id}' trains for {slot.train_for} of every {slot.train_every} updates; "
                 f"train_for can be at most train_every.",
             )
+            require(
+                slot.isolate in (None, "none"),
+                f"Slot '{slot.id}' asks for a process of its own (isolate = '{slot.isolate}'); "
+                f"training has none for policies. Leave it out, or evaluate with kinfolk eval.",
+            )
         require(
             self.worlds % self.chunks == 0,
             f"{self.worlds} worlds cannot be split into {self.chunks} equal chunks.",

@@ -13,8 +13,9 @@ from kinfolk.core.errors import SettingsError
 from kinfolk.core.events import Snapshot
 from kinfolk.jobs.train_settings import Train
 from kinfolk.play.episode import EpisodeResult
+from kinfolk.play.registry import SlotRegistry
 from kinfolk.policies.neural.policy import Neural
-from kinfolk.policies.resolve import ResolvedPolicy, build
+from kinfolk.policies.resolve import ResolvedPolicy
 from kinfolk.training.pool import PoolState
 from kinfolk.training.rollout import Plan
 from kinfolk.training.update import Learner
@@ -102,9 +103,10 @@ def begin(settings: Train, plan: Plan) -> State:
     """
     spec = build_world(settings.world, settings.world_settings, 1, settings.preset).spec
     settings.table(spec)
-    learners = {}
+    learners, registry = {}, SlotRegistry(training=True)
     for slot, planned in zip(settings.slots, plan.slots, strict=True):
-        policy = build(planned.policy, spec)
+        owner = slot.id if slot.trainable else ""
+        policy = registry.load(planned.policy, spec, slot.device, owner)
         if slot.trainable:
             assert isinstance(policy, Neural)  # the plan has seen to it
             learners[slot.id] = Learner(

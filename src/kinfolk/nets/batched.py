@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Protocol
 
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -29,6 +30,8 @@ def forward(nets: Static, x: Any, memory: Sequence[Tensor] | None) -> tuple[Tens
         SettingsError: `x` has another shape.
     """
     flat = torch.from_numpy(nets.flat)
+    if isinstance(x, np.ndarray):  # torch takes no array that cannot be written
+        x = np.require(x, dtype=np.float32, requirements=["C", "W"])
     value = torch.as_tensor(x, dtype=torch.float32)
     if value.ndim != 3 or value.shape[0] != len(flat) or value.shape[2] != nets.inputs:
         raise SettingsError(

@@ -7,9 +7,7 @@ patrols: it goes to see again the junction it saw longest ago.
 from __future__ import annotations
 
 from kinfolk.core.jit import inline
-from kinfolk.core.keys import below
 from kinfolk.policies.cogsguard.knowledge import (
-    A_WHILE,
     MOST_JUNCTIONS,
     RADIUS,
     SEARCH_BOUND,
@@ -25,33 +23,29 @@ from kinfolk.policies.cogsguard.memory import (
     FRONTIER,
     FRONTIER_MODE,
     HUB_AT,
-    KEY,
     LIFE,
     NEAR_CELL,
     NEAR_OWNER,
     NEXT_EXTRACTOR,
     NEXT_JUNCTION,
-    OBJECT_SHIFT,
     PATH_GOAL,
-    PATROL,
-    RETRY,
-    SEEN,
     VERSION,
     WHERE,
     Mind,
     apart,
     cell_of,
 )
-from kinfolk.policies.cogsguard.paths import (
-    _BACK,
-    _QUEUE,
-    _STAMP,
+from kinfolk.policies.cogsguard.paths import sidestep
+from kinfolk.policies.cogsguard.patrolling import patrol
+from kinfolk.policies.cogsguard.searches import (
+    BACK,
     CANNOT,
+    QUEUE,
+    STAMP,
     ahead,
     begin_search,
     is_free,
     keep_way,
-    sidestep,
 )
 from kinfolk.policies.cogsguard.tools import go
 from kinfolk.worlds.cogsguard.codes import EMPTY, KIND_MASK, OWN
@@ -64,7 +58,6 @@ _CLOSED = 25  # ticks before frontiers are looked for again
 _SECTORS = 8
 _TURN = 150  # ticks spent on a sector
 _CROWDED = 6  # cells
-_TRIES = 8
 
 
 @inline
@@ -145,7 +138,7 @@ def find_frontier(m: Mind, at: int, mode: int) -> int:
     best, least, ranked, limit = 0, 1 << 30, 0, 1 << 30
     bound = m.rules[SEARCH_BOUND]
     while head < tail and head < bound and level <= limit and ranked < _MOST_RANKED:
-        cell = int(scratch[_QUEUE, head])
+        cell = int(scratch[QUEUE, head])
         head += 1
         edge = False
         for move in range(1, 5):
@@ -153,10 +146,10 @@ def find_frontier(m: Mind, at: int, mode: int) -> int:
             known = int(cells[at, to])
             if known == 0:
                 edge = True
-            elif scratch[_STAMP, to] < stamp and known & KIND_MASK == EMPTY:
-                scratch[_STAMP, to] = stamp
-                scratch[_BACK, to] = move
-                scratch[_QUEUE, tail] = to
+            elif scratch[STAMP, to] < stamp and known & KIND_MASK == EMPTY:
+                scratch[STAMP, to] = stamp
+                scratch[BACK, to] = move
+                scratch[QUEUE, tail] = to
                 tail += 1
         if edge:
             cost = level + rank(m, at, cell, mode)
@@ -170,48 +163,6 @@ def find_frontier(m: Mind, at: int, mode: int) -> int:
     if best > 0:
         keep_way(m, at, best, best, 0)
     return int(best)
-
-
-@inline
-def pick_patrol(m: Mind, at: int) -> int:
-    """The junction seen longest ago, else some known free cell; 0 if nothing was found."""
-    objects, clock = m.objects, m.notes[at, CLOCK]
-    best, oldest = 0, clock
-    for entry in range(m.notes[at, NEXT_JUNCTION]):
-        if objects[at, entry, SEEN] < oldest and objects[at, entry, RETRY] <= clock:
-            best, oldest = objects[at, entry, WHERE], objects[at, entry, SEEN]
-    if best > 0:
-        return int(best)
-    reach = m.rules[STRIDE] // 2
-    for i in range(_TRIES):
-        south = below(m.notes[at, KEY], 2 + 2 * i, reach) - reach // 2
-        east = below(m.notes[at, KEY], 3 + 2 * i, reach) - reach // 2
-        cell = cell_of(m.rules, south, east)
-        if 0 < cell < m.cells.shape[1] and is_free(m, at, cell):
-            return int(cell)
-    return 0
-
-
-@inline
-def patrol(m: Mind, at: int) -> int:
-    """Walk to what was not seen for long; a goal that came into view makes place for another."""
-    notes = m.notes
-    goal = int(notes[at, PATROL])
-    number = int(m.cells[at, goal]) >> OBJECT_SHIFT if goal > 0 else 0
-    seen = number > 0 and m.objects[at, number - 1, SEEN] == notes[at, CLOCK]
-    if goal == 0 or seen or goal == notes[at, CELL]:
-        goal = pick_patrol(m, at)
-        notes[at, PATROL] = goal
-    if goal == 0:
-        return CANNOT
-    move = go(m, at, goal, 0)
-    if move == CANNOT:
-        number = int(m.cells[at, goal]) >> OBJECT_SHIFT
-        if number > 0:
-            m.objects[at, number - 1, RETRY] = notes[at, CLOCK] + m.rules[A_WHILE]
-        notes[at, PATROL] = 0
-        return sidestep(m, at)
-    return move
 
 
 @inline

@@ -16,7 +16,8 @@ from kinfolk.policies.cogsguard.memory import (
     PATH_GOAL,
     Mind,
 )
-from kinfolk.policies.cogsguard.paths import CANNOT, TO_FRIENDLY, WAIT, way
+from kinfolk.policies.cogsguard.paths import WAIT, way
+from kinfolk.policies.cogsguard.searches import CANNOT, TO_FRIENDLY
 from kinfolk.policies.cogsguard.tools import go
 from kinfolk.worlds.cogsguard.codes import FRIENDLY_AREA
 

@@ -49,11 +49,10 @@ TICK = FACTS_COUNT - 1
 (
     CLOCK,  # how often the agent has looked
     CELL,  # where it stands
-    MOVED,  # clock when it last changed its cell
     KEY,  # of this tick's chance
     LIFE,  # a number drawn at birth: its habits
     EXTRACTORS,  # usable ones known, by element: four columns
-) = range(FACTS_COUNT, FACTS_COUNT + 6)
+) = range(FACTS_COUNT, FACTS_COUNT + 5)
 JUNCTIONS = EXTRACTORS + 4  # known, by owner: four columns
 (
     HUB_AT,  # cells of the team's own buildings, 0 while unknown
@@ -71,7 +70,6 @@ JUNCTIONS = EXTRACTORS + 4  # known, by owner: four columns
     PATH_LENGTH,
     PATH_STEP,  # the step that is due
     PATH_FROM,  # the cell from which that step is made
-    PATH_VERSION,
     BLOCKED,  # moves in a row that led nowhere
     LOST_GOAL,  # the last search found no way to this cell
     LOST_UNTIL,  # and is not repeated before this clock
@@ -89,13 +87,12 @@ JUNCTIONS = EXTRACTORS + 4  # known, by owner: four columns
     SCRAMBLE_RETRY,
     DEPOT_RETRY,
     NEED,  # influence that the way to the chosen junction takes
-    FILLING,  # it waits for influence until it has all it can hold
     HOME_CLOCK,  # when HOME_FAR was worked out
     HOME_FAR,  # steps to the nearest friendly area, about
     HOME_AT,  # the friendly cell it goes home to, 0 for none
     CALLING,  # the seeded role that a smart agent plays
     CALLING_UNTIL,
-) = range(STATION_AT + 4, STATION_AT + 38)
+) = range(STATION_AT + 4, STATION_AT + 36)
 NOTES = CALLING_UNTIL + 1
 
 

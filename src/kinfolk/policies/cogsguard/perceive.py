@@ -36,7 +36,6 @@ from kinfolk.policies.cogsguard.memory import (
     KNOWN,
     LOOKED,
     MOST_NEAR,
-    MOVED,
     NEAR_CELL,
     NEAR_GEAR,
     NEAR_OWNER,
@@ -85,10 +84,7 @@ def note_facts(m: Mind, at: int, facts: Reals, i: int, key: int) -> None:
     gone = float(facts[i, start + GONE_FACT])
     notes[at, TICK] = int(gone * m.rules[MAX_STEPS] + 0.5)
     notes[at, KEY] = key
-    cell = position(m, at)
-    if cell != notes[at, CELL]:
-        notes[at, MOVED] = notes[at, CLOCK]
-    notes[at, CELL] = cell
+    notes[at, CELL] = position(m, at)
 
 
 @inline

@@ -28,9 +28,10 @@ from kinfolk.policies.cogsguard.knowledge import (
     rules_row,
 )
 from kinfolk.policies.cogsguard.memory import LIFE, Mind, mind_layout, mind_of, scratch_for
-from kinfolk.policies.cogsguard.paths import find_way, walk
+from kinfolk.policies.cogsguard.paths import walk
 from kinfolk.policies.cogsguard.perceive import perceive
 from kinfolk.policies.cogsguard.plain import ask_plainly
+from kinfolk.policies.cogsguard.searches import find_way
 from kinfolk.policies.cogsguard.smart import follow_callings
 from kinfolk.policies.reasons import Reasons, Why
 from kinfolk.policies.simple import Reactive

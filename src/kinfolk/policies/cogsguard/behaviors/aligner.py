@@ -30,7 +30,6 @@ from kinfolk.policies.cogsguard.needs import (
     influence_limit,
     ticks_for,
 )
-from kinfolk.policies.cogsguard.paths import AVOID_ENEMY
 from kinfolk.policies.cogsguard.reasons import (
     ENOUGH_HEARTS,
     ENOUGH_INFLUENCE,
@@ -45,6 +44,7 @@ from kinfolk.policies.cogsguard.reasons import (
     STORE_EMPTY,
     YES,
 )
+from kinfolk.policies.cogsguard.searches import AVOID_ENEMY
 from kinfolk.policies.cogsguard.tools import aim_at, far, fetch, go, go_home, steps_home
 from kinfolk.worlds.cogsguard.codes import (
     ALIGNER,

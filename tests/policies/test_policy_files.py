@@ -1,0 +1,100 @@
+"""Policies in files and in runs, by URI."""
+
+import numpy as np
+import pytest
+from safetensors.numpy import save
+
+from kinfolk.core.errors import UsageError
+from kinfolk.policies.resolve import build, resolve
+from kinfolk.store.policy_file import PolicyFile, policy_artefacts, write_policy
+from kinfolk.store.run import create
+from kinfolk.testing.probe.policies.gru import Gru
+from kinfolk.testing.probe.settings import Probe
+from kinfolk.testing.probe.world import ProbeWorld
+
+SPEC = ProbeWorld(Probe()).spec
+PATH = "kinfolk.testing.probe.policies.gru:Gru"
+
+
+def weights(seed):
+    return {name: w.detach().numpy() for name, w in Gru(SPEC, seed=seed)._weights.items()}
+
+
+def test_a_policy_in_a_file_comes_back_with_its_settings_and_weights(tmp_path):
+    path = tmp_path / "mine.safetensors"
+    write_policy(path, PolicyFile(PATH, {"seed": 1}, weights(5)))
+    found = resolve(f"file:{path}")
+    assert (found.class_path, found.settings) == (PATH, {"seed": 1})
+    policy = build(found, SPEC)
+    assert np.array_equal(policy._weights["out.bias"].detach().numpy(), weights(5)["out.bias"])
+
+
+def test_weights_alone_are_no_policy(tmp_path):
+    path = tmp_path / "w.safetensors"
+    path.write_bytes(save(weights(5)))
+    with pytest.raises(UsageError) as refused:
+        resolve(f"file:{path}")
+    assert str(refused.value) == (
+        f"{path} is not a file of policy: its header does not speak of any."
+    )
+
+
+def keep(folder, slot, step, best=False):
+    for artefact in policy_artefacts(slot, step, PolicyFile(PATH, {}, weights(step)), best):
+        path = folder / artefact.name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(artefact.data)
+
+
+@pytest.fixture
+def run(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    folder = create(tmp_path / "runs" / "mine", "train", {}).folder
+    for step, best in ((10, False), (20, True), (30, False)):
+        keep(folder, "herd", step, best)
+    return folder
+
+
+@pytest.mark.parametrize(
+    ("uri", "seed"),
+    [("run:mine", 20), ("run:mine/herd@latest", 30), ("run:mine@best", 20), ("run:runs/mine/herd@10", 10)],
+)  # fmt: skip
+def test_a_run_keeps_policies_by_slot_and_step(run, uri, seed):
+    assert np.array_equal(resolve(uri).arrays["out.bias"], weights(seed)["out.bias"])
+
+
+@pytest.mark.parametrize(
+    ("uri", "sentence"),
+    [
+        ("run:other", "There is no run other. Known: mine."),
+        ("run:mine/hred", "The run runs/mine has no policy 'hred'. Did you mean 'herd'? Known: herd."),
+        ("run:mine@15",
+         "Policy 'herd' of runs/mine has no moment '@15'. It has: @best, @latest, @10, @20, @30."),
+    ],
+)  # fmt: skip
+def test_what_a_run_does_not_keep_is_named(run, uri, sentence):
+    with pytest.raises(UsageError) as refused:
+        resolve(uri)
+    assert str(refused.value) == sentence
+
+
+def test_of_several_slots_one_has_to_be_named(run):
+    keep(run, "pack", 5)
+    with pytest.raises(UsageError) as refused:
+        resolve("run:mine")
+    assert str(refused.value) == (
+        "The run runs/mine has several policies: herd, pack. Write run:runs/mine/NAME."
+    )
+
+
+def test_a_class_that_is_not_trusted_is_not_imported(tmp_path, monkeypatch):
+    (tmp_path / "stranger.py").write_text("raise SystemExit('code of a stranger ran')\n")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    assert resolve("class:stranger.Policy", trusted=False).class_path == "stranger.Policy"
+    with pytest.raises(SystemExit):
+        resolve("class:stranger.Policy")
+    with pytest.raises(UsageError) as refused:
+        resolve("class:no_stranger.Policy", trusted=False)
+    assert str(refused.value) == (
+        "'no_stranger.Policy' cannot be imported: there is no module no_stranger."
+    )
