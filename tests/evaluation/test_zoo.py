@@ -2,7 +2,6 @@
 
 import os
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 
@@ -10,6 +9,7 @@ from kinfolk.core.errors import PolicyFailedError
 from kinfolk.evaluation.care import Care
 from kinfolk.evaluation.match import Match, play_match, play_timed
 from kinfolk.evaluation.pool import _pools, close_pools
+from kinfolk.evaluation.wire import anonymous_memory
 from kinfolk.policies.resolve import resolve
 from kinfolk.testing.processes import children_of, gone_within
 
@@ -179,7 +179,6 @@ def test_without_a_sandbox_files_are_not_safe(zoo, tmp_path):
 
 def test_processes_are_reused_and_in_the_end_nothing_is_left(zoo):
     close_pools()
-    before = set(os.listdir("/dev/shm"))
     sound = match(zoo, "Bad", episodes=4)
     play_match(sound)
     [pool] = _pools.values()
@@ -189,8 +188,18 @@ def test_processes_are_reused_and_in_the_end_nothing_is_left(zoo):
     assert len(guests) == 5
     close_pools()
     assert gone_within(5, [nursery, *guests])
-    assert set(os.listdir("/dev/shm")) == before
-    assert not list(Path("/tmp").glob("kin-guest-*"))
+    handle = anonymous_memory(8)
+    assert os.fstat(handle).st_nlink == 0, "shared memory has no name that could be left"
+    os.close(handle)
+
+
+def test_the_scratch_folder_of_a_sandbox_goes_with_its_process(zoo, tmp_path, monkeypatch):
+    close_pools()
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    play_match(match(zoo, "Bad", sandbox=True))
+    assert len(list(tmp_path.glob("kin-guest-*"))) == 5
+    close_pools()
+    assert list(tmp_path.glob("kin-guest-*")) == []
 
 
 def mixed(zoo, episodes):
