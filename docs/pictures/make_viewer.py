@@ -17,7 +17,7 @@ RUNS = {
 }
 PICTURES = {
     "viewer-savanna.png": "png savanna --tick 300 --agent 3 --descendants --tab 3",
-    "viewer-why.png": "png evolved --replay champion --tick 420 --agent 3",
+    "viewer.png": "png evolved --replay generation-00008 --tick 420 --agent 3",
     "viewer-roles.png": "png evolved --replay champion --tick 700 --tab 4 --theme dark",
     "viewer-compare.png": "png evolved --replay champion --with-replay seeded --tick 700 --tab 2",
     "viewer.gif": "gif evolved --replay champion --from 150 --to 300 --every 3 "

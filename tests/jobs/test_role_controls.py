@@ -6,7 +6,7 @@ from kinfolk.core.events import Event
 from kinfolk.core.settings import read
 from kinfolk.engines.processes import Processes
 from kinfolk.evaluation.summary import estimate
-from kinfolk.jobs.evolve_roles import evolve_roles, start
+from kinfolk.jobs.evolve_roles import evolve_roles
 from kinfolk.jobs.role_controls import as_vibes
 from kinfolk.jobs.role_judging import judged_on
 from kinfolk.jobs.role_settings import EvolveRoles
@@ -52,16 +52,17 @@ def test_with_scores_shuffled_among_line_ups_the_gain_vanishes(engine):
 
 @pytest.mark.slow
 @pytest.mark.timeout(1800)
-def test_with_roles_mapped_back_to_vibes_the_gain_vanishes(engine):
+def test_with_roles_mapped_back_to_vibes_what_the_roles_gained_vanishes(engine):
+    # The mix of crafts has evolved too, and a vibe still tells the craft: that part may stay.
     settings = read(EvolveRoles, RUN)
     event, snapshot = judged(settings, engine)
     assert event.difference["seeded"][1] > 0.0, "evolved roles gain"
-    state, _ = start(settings, None)
     state = from_snapshot(KIT.catalog(None), 8, settings.config, snapshot)
     vibes = as_vibes(KIT, state.catalog, state.champion)
     sides = [state.seeded, vibes, state.champion]
     held, _ = judged_on(settings, engine, state, sides, range(settings.judge_games))
     lost = estimate(held[:, 2] - held[:, 1])
-    assert lost[1] > 0.0, "without its roles the champion is worse"
-    gain = estimate(held[:, 1] - held[:, 0])
-    assert gain[1] <= 0.0, "and no better than the seeded line-up"
+    assert lost[1] > 0.0, f"without its roles the champion is worse: {lost}"
+    left = estimate(held[:, 1] - held[:, 0])
+    whole = event.difference["seeded"][0]
+    assert left[0] < 0.5 * whole, f"most of the gain of {whole} goes; {left} stays"

@@ -32,7 +32,8 @@ def replays(items):
 
 
 def test_the_first_each_nth_and_the_last_generation_are_shown(items):
-    assert list(replays(items)) == [f"replays/generation-{n:05d}.replay" for n in (1, 2, 4)]
+    names = [f"generation-{n:05d}" for n in (1, 2, 4)]
+    assert list(replays(items)) == [f"replays/{n}.replay" for n in (*names, "champion", "seeded")]
 
 
 def test_showcases_change_nothing_else(items):
@@ -51,3 +52,15 @@ def test_a_showcase_names_its_roles(items, tmp_path):
     assert head["names"]["role"][-1] == "nobody"
     assert len(head["names"]["role"]) >= 2
     assert np.array_equal(replay.columns(0)["state"][0], [1, 1, 1])
+
+
+def test_the_champion_is_shown_with_the_names_of_its_roles(items, tmp_path):
+    path = tmp_path / "champion.replay"
+    path.write_bytes(replays(items)["replays/champion.replay"])
+    replay = Replay(path)
+    names, roles = replay.head()["names"]["role"], replay.columns(0)["why/0/role"][0]
+    judged = next(item for item in items if getattr(item, "kind", "") == "champion_judged")
+    played = {}
+    for role in roles.tolist():
+        played[names[role]] = played.get(names[role], 0) + 1
+    assert played == judged.lineup

@@ -21,13 +21,13 @@ SETTINGS = {
     "world_settings": {
         "max_steps": 120, "prey_creation_energy_threshold": 1000.0,
         "predator_creation_energy_threshold": 1000.0, "energy_loss_per_step_predator": 0.05,
-        "max_rows": 30, "predator_obs_range": 7, "prey_obs_range": 7,
+        "max_rows": 30, "predator_obs_range": 5, "prey_obs_range": 5,
         "include_visibility_channel": False,
     },
     "fitness": {"type_1_predator": "counter:team_capture_successes", "type_1_prey": "life"},
-    "rivals": {"type_1_predator": "kin://hunter", "type_1_prey": "kin://grazer"},
-    "algorithm": "openai-es", "sigma": 0.1, "learning_rate": 0.05, "population": 32,
-    "hidden": (), "matches": 2, "generations": 60, "held_out": 0, "chunk": 16,
+    "rivals": {"type_1_predator": "kin://random", "type_1_prey": "kin://random"},
+    "algorithm": "openai-es", "sigma": 0.2, "learning_rate": 0.02, "population": 64,
+    "hidden": (), "matches": 2, "generations": 200, "held_out": 0, "chunk": 32,
 }  # fmt: skip
 RANDOM_NETS, EPISODES = 10, 10
 

@@ -10,6 +10,7 @@ from kinfolk.policies.resolve import build, resolve
 from kinfolk.store.policy_file import PolicyFile, policy_artefacts
 from kinfolk.store.run import create
 from kinfolk.testing.policy_contract import PolicyContract
+from kinfolk.testing.transcript import transcript
 from kinfolk.worlds import build as build_world
 
 SMALL = {
@@ -91,3 +92,12 @@ def test_both_forms_of_the_savanna_give_nets_nearly_the_same():
     grass = [form[:, 3] > 0 for form in shown.values()]
     assert np.array_equal(*grass)
     assert shown["float32"][:, predators].max() > 0
+
+
+def test_the_script_for_cartpole_balances_alone_and_in_a_batch():
+    arguments = {"seed": 3, "episodes": range(6), "max_steps": 60}
+    one = transcript("gym:CartPole-v1", {"all": "kin://balance"}, batch=1, **arguments)
+    assert one == transcript("gym:CartPole-v1", {"all": "kin://balance"}, batch=8, **arguments)
+    with pytest.raises(SettingsError) as caught:
+        transcript("probe", {"all": "kin://balance"})
+    assert str(caught.value) == "balance plays gym:CartPole-v1, not probe."

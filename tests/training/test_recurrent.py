@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from training_scenes import TINY, gathered, settings_of
 
-from kinfolk.training.sequences import cut_stretches, stretch_batches
+from kinfolk.training.sequences import cut_stretches, minibatches, stretch_batches
 
 GRU = {**TINY, "ticks": 50, "slots": {"main": "kin://gru?hidden=[16]&state=16"}}
 
@@ -21,7 +21,7 @@ def test_stretches_hold_every_row_once_in_order_and_never_two_lives(data):
     uid = np.array([ended[:i][place[:i] == place[i]].sum() for i in range(count)])
     found = cut_stretches({"place": place, "uid": uid, "ended": ended}, most)
     seen = []
-    for _, steps in stretch_batches(found, 10, 3, 0):
+    for _, steps in stretch_batches(found, 10, 1, 3, 0):
         for lane in range(len(steps[0])):
             rows = [int(step[lane]) for step in steps if lane < len(step)]
             assert len(rows) <= most
@@ -32,6 +32,14 @@ def test_stretches_hold_every_row_once_in_order_and_never_two_lives(data):
             assert between == rows[:-1], "no row of the life is left out between"
             seen += rows
     assert sorted(seen) == list(range(count))
+
+
+def test_slots_with_few_rows_get_their_minibatches_too():
+    found = list(minibatches(100, 1000, 4, 7, 0))
+    assert [len(part) for part in found] == [25] * 4
+    assert sorted(np.concatenate(found).tolist()) == list(range(100))
+    assert [len(part) for part in minibatches(3, 1000, 4, 7, 0)] == [1, 1, 1]
+    assert [len(part) for part in minibatches(100, 30, 1, 7, 0)] == [34, 33, 33]
 
 
 def test_the_learner_sees_what_the_actor_said():

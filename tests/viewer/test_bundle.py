@@ -59,3 +59,9 @@ def test_the_page_calls_nobody(tmp_path):
     assert hosts <= {"www.w3.org", "github.com"}
     lock = (SOURCES / "package-lock.json").read_text()
     assert "resolved" not in lock
+
+
+def test_the_licences_of_what_is_bundled_go_with_it():
+    text = (PAGE / "app.js").read_text()
+    assert "Leon Sorokin" in text
+    assert "Mike Bostock" in text

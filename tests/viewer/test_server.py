@@ -294,3 +294,18 @@ def test_wrong_use_is_a_sentence(runs, words, sentence):
     )  # fmt: skip
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr.strip() == sentence
+
+
+def test_without_its_libraries_the_viewer_says_what_to_install(monkeypatch):
+    import importlib.util
+
+    from kinfolk.cli.view import need_viewer
+
+    monkeypatch.setattr(
+        importlib.util, "find_spec", lambda name: None if name != "websockets" else 1
+    )
+    with pytest.raises(UsageError) as caught:
+        need_viewer()
+    assert str(caught.value) == (
+        "The viewer needs starlette and uvicorn: pip install 'kinfolk[viewer]'."
+    )

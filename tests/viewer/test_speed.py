@@ -6,6 +6,7 @@ import sys
 import threading
 import time
 from pathlib import Path
+from statistics import median
 
 import pytest
 
@@ -127,19 +128,21 @@ def cpu_of(folder, name):
 
 
 def test_a_run_is_not_slowed_by_more_than_5_per_cent_when_it_is_watched(open_screen, tmp_path):
-    """CPU time, which other users of the machine change little; the least of three counts.
+    """CPU time of the run, alone and watched in turn; the middle one of each three counts.
 
     What the server itself takes is told too: on a machine with no core to spare it adds to that.
     """
     (tmp_path / "runs").mkdir()
     cpu_of(tmp_path, "warm")
-    alone = min(cpu_of(tmp_path, f"alone-{i}") for i in range(3))
+    alone = []
     words = [sys.executable, "-m", "kinfolk", "view", "--port", "0", "--no-browser"]
     server = subprocess.Popen(words, cwd=tmp_path, stdout=subprocess.PIPE, text=True)
     address = server.stdout.readline().split()[-1]
     watched, shares = [], []
     with open_screen(address) as screen:
         for i in range(3):
+            screen.page.goto("about:blank")
+            alone.append(cpu_of(tmp_path, f"alone-{i}"))
             name, found = f"watched-{i}", []
             thread = threading.Thread(
                 target=lambda name=name, found=found: found.append(cpu_of(tmp_path, name))
@@ -158,9 +161,9 @@ def test_a_run_is_not_slowed_by_more_than_5_per_cent_when_it_is_watched(open_scr
     server.terminate()
     server.wait()
     note(
-        f"alone {alone:.2f} s of CPU, watched {min(watched):.2f} s; the server took {100 * min(shares):.1f} % of a core"
+        f"alone {median(alone):.2f} s of CPU, watched {median(watched):.2f} s; the server took {100 * min(shares):.1f} % of a core"
     )
-    assert min(watched) < 1.05 * alone
+    assert median(watched) < 1.05 * median(alone)
 
 
 def cpu_now(pid):

@@ -34,9 +34,13 @@ export function differences(parent: Role | null, child: Role): Line[] {
   return lines;
 }
 
-/** The fittest of those that played, the champion; the first of equals. */
+const SEASONED = 5; // games after which a fitness says something
+
+/** The fittest role, the first of equals; of those with few games only if there are no others. */
 export function championOf(roles: Role[]): Role | null {
-  return roles.reduce<Role | null>((best, role) => (role.games > 0 && (!best || role.fitness > best.fitness) ? role : best), null);
+  const played = roles.filter((role) => role.games > 0);
+  const seasoned = played.filter((role) => role.games >= SEASONED);
+  return (seasoned.length ? seasoned : played).reduce<Role | null>((best, role) => (!best || role.fitness > best.fitness ? role : best), null);
 }
 
 /** The way of first parents from a role back to one without any, the role itself first. */

@@ -8,7 +8,7 @@ import { ancestry, championOf, differences, rolesOf, type Role } from "./roledif
 const ORIGINS: Record<string, string> = {
   manual: BLUE, sampled: SKY, recombined: GREEN, mutated: ORANGE, hybrid: PURPLE, explore: VERMILLION,
 };
-const ROW = 17, COLUMN = 104;
+const ROW = 17, COLUMN = 152;
 const CHANGES = { kept: "", added: "+", removed: "−", moved: "↕" };
 
 interface Node { role: Role | null; children: Node[] }
@@ -56,7 +56,7 @@ export class RoleTree {
     const place = new Map(points.map((point) => [point.data.role!.id, point]));
     const x = (point: HierarchyPointNode<Node>) => point.y - COLUMN + 12;
     const y = (point: HierarchyPointNode<Node>) => point.x - top;
-    const width = Math.max(...points.map(x)) + 150;
+    const width = Math.max(...points.map(x)) + 160;
     const height = Math.max(...points.map(y)) + ROW;
     const svg = s("svg", { width, height, role: "tree", "aria-label": "Roles" });
     const champion = championOf([...this.roles.values()]);
@@ -86,7 +86,7 @@ export class RoleTree {
     const parents = role.parents.map((id) => this.roles.get(id)).filter((one): one is Role => Boolean(one));
     const link = (one: Role) => h("button.link", { onclick: () => { this.selected = one.id; this.draw(); } }, one.name);
     return h("div.role-detail", {},
-      h("h2", {}, role.name, role.locked ? h("small", { title: "Its name is locked" }, " ⚿") : null),
+      h("h2", {}, role.name, role.locked ? h("small", { title: "It was fit enough to keep its name" }, " name locked") : null),
       h("p.state", {}, `${role.origin}, fitness ${short(role.fitness)}, ${role.games} games, ${role.wins} won`),
       parents.length ? h("p", {}, "from ", ...parents.flatMap((one, i) => (i ? [" and ", link(one)] : [link(one)]))) : null,
       ...(parents.length ? parents : [null]).map((parent) => this.diff(parent, role)));

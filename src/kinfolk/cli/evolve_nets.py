@@ -12,6 +12,7 @@ from kinfolk.cli.evolve_nets_show import print_map, print_progress, print_result
 from kinfolk.cli.folders import fresh_folder
 from kinfolk.cli.show import JsonOption, print_json, progress
 from kinfolk.cli.slots import SetOption, pairs
+from kinfolk.cli.warm import warm
 from kinfolk.core.errors import SettingsError, UsageError
 
 
@@ -130,6 +131,7 @@ def _run(
     else:
         settings = read(EvolveNets, merged(read_settings(config) if config else {}, given))
         new_lab(settings)  # what is wrong is said before a folder is made
+        warm(settings.task, settings.world_settings, settings.preset, settings.fixed)
         run = create(out or fresh_folder("nets"), "evolve_nets", settings.model_dump())
     if run.status != "done":
         workers = make_engine(engine, jobs)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from kinfolk.core.events import Artefact
@@ -11,7 +11,11 @@ from kinfolk.play.replay import Thin, artefacts, record
 
 
 def record_episode(
-    match: Match, episode: int, name: str | None = None, thin: Thin | None = None
+    match: Match,
+    episode: int,
+    name: str | None = None,
+    thin: Thin | None = None,
+    names: Mapping[str, Sequence[str]] | None = None,
 ) -> Iterator[Artefact]:
     """Play one episode of a match and yield its replay piece by piece, as it goes.
 
@@ -23,13 +27,21 @@ def record_episode(
         episode: Which episode of its seed.
         name: What the replay is called; without it, after the episode.
         thin: How much is kept.
+        names: What numbers stand for that a policy tells without their names, such as roles.
     """
-    yield from artefacts(name or episode_name(episode), replay_of(match, episode, thin))
+    pieces = replay_of(match, episode, thin, names)
+    yield from artefacts(name or episode_name(episode), pieces)
 
 
-def replay_of(match: Match, episode: int, thin: Thin | None = None) -> Iterator[bytes]:
+def replay_of(
+    match: Match,
+    episode: int,
+    thin: Thin | None = None,
+    names: Mapping[str, Sequence[str]] | None = None,
+) -> Iterator[bytes]:
     """The same as bytes: a task of an engine may join and return them."""
     about = {
+        "names": {fact: list(known) for fact, known in (names or {}).items()},
         "preset": match.preset,
         "world_settings": dict(match.world_settings),
         "seed": match.seed,

@@ -97,9 +97,9 @@ def _run(step: Any, x: AnyArray, kind: str) -> AnyArray:
     members, lives, ticks = x.shape[:3]
     if kind == "feedforward":
         flat = np.ascontiguousarray(x).reshape(members, lives * ticks, -1)
-        out = step(torch.from_numpy(flat)).numpy()
+        out = step(flat).numpy()
         return np.asarray(out).reshape(members, lives, ticks, -1)
-    parts = [step(torch.from_numpy(np.ascontiguousarray(x[:, :, t]))).numpy() for t in range(ticks)]
+    parts = [step(np.ascontiguousarray(x[:, :, t])).numpy() for t in range(ticks)]
     return np.stack(parts, axis=2)
 
 

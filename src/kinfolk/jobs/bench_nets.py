@@ -83,17 +83,27 @@ def _loop(kind: str, x: Any) -> Callable[[], Any]:
     import torch
     from torch import nn
 
-    hidden = nn.Linear if kind == "feedforward" else nn.RNNCell
-    members = [(hidden(INPUTS, HIDDEN), nn.Linear(HIDDEN, OUTPUTS)) for _ in range(len(x))]
-    states = [torch.zeros(x.shape[1], HIDDEN) for _ in members]
+    class Elman(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.cell, self.out = nn.RNNCell(INPUTS, HIDDEN), nn.Linear(HIDDEN, OUTPUTS)
+
+        def forward(self, given: Any, state: Any) -> Any:
+            state = self.cell(given, state)
+            return self.out(state), state
+
+    def feedforward() -> nn.Module:
+        return nn.Sequential(nn.Linear(INPUTS, HIDDEN), nn.Tanh(), nn.Linear(HIDDEN, OUTPUTS))
+
+    is_recurrent = kind == "recurrent"
+    members = [Elman() if is_recurrent else feedforward() for _ in range(len(x))]
+    state = torch.zeros(x.shape[1], HIDDEN)
 
     @torch.no_grad()
     def call() -> Any:
-        out = []
-        for (first, last), given, state in zip(members, x, states, strict=True):
-            said = first(given, state) if kind == "recurrent" else torch.tanh(first(given))
-            out.append(last(said))
-        return torch.stack(out)
+        if is_recurrent:
+            return torch.stack([m(given, state)[0] for m, given in zip(members, x, strict=True)])
+        return torch.stack([m(given) for m, given in zip(members, x, strict=True)])
 
     return call
 

@@ -53,7 +53,8 @@ def evolve_roles(
         yield state.snapshot(done, yesterday._asdict())
     if first <= settings.generations:
         yield judge_champion(settings, engine, state)
-        yield from show_champion(settings, state)
+        if settings.showcase_every:
+            yield from show_champion(settings, state)
         yield from state.artefacts(kit, settings.players)
         # One step further, so that a run that is resumed here has nothing left to do.
         yield state.snapshot(settings.generations + 1, yesterday._asdict())

@@ -45,4 +45,6 @@ def show_champion(settings: EvolveRoles, state: Evolution) -> Iterator[Artefact]
         policy = lineup_policy(ground.kit, state.catalog, roles, settings.players)
         seed, slots = settings.seed + UNSEEN, {name: policy}
         match = Match(ground.world, ground.world_settings, slots, seed, 0, 1, ground.preset)
-        yield from record_episode(match, 0, name)
+        used = dict.fromkeys(roles)  # as the tables of `lineup_policy` have them
+        names = {"role": [state.catalog.roles[role].name for role in used]}
+        yield from record_episode(match, 0, name, names=names)

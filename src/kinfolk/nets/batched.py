@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 import torch
@@ -14,12 +14,21 @@ from kinfolk.core.errors import SettingsError
 from kinfolk.nets.layers import Layer
 
 
+class Block(NamedTuple):
+    """Views of a layer's parameters."""
+
+    weights: Tensor  # [nets, ins, outs]
+    own: Tensor  # [nets, outs, outs], or nothing
+    bias: Tensor  # [nets, 1, outs]
+
+
 class Static(Protocol):
     """What of static nets the forward pass needs."""
 
     flat: AnyArray
     layers: list[Layer]
     inputs: int
+    views: Any
 
 
 @torch.no_grad()
@@ -29,33 +38,61 @@ def forward(nets: Static, x: Any, memory: Sequence[Tensor] | None) -> tuple[Tens
     Raises:
         SettingsError: `x` has another shape.
     """
-    flat = torch.from_numpy(nets.flat)
     if isinstance(x, np.ndarray):  # torch takes no array that cannot be written
         x = np.require(x, dtype=np.float32, requirements=["C", "W"])
     value = torch.as_tensor(x, dtype=torch.float32)
-    if value.ndim != 3 or value.shape[0] != len(flat) or value.shape[2] != nets.inputs:
+    members = len(nets.flat)
+    if value.ndim != 3 or value.shape[0] != members or value.shape[2] != nets.inputs:
         raise SettingsError(
-            f"Inputs have shape [{len(flat)}, batch, {nets.inputs}] here, not {list(value.shape)}."
+            f"Inputs have shape [{members}, batch, {nets.inputs}] here, not {list(value.shape)}."
         )
     states: list[Tensor] = []
-    for number, layer in enumerate(nets.layers):
-        total = torch.baddbmm(_bias(flat, layer), value, _block(flat, layer))
+    for number, (layer, block) in enumerate(zip(nets.layers, _blocks(nets), strict=True)):
+        scale = 2 if layer.hidden else 1  # see `_tanh`
+        total = _weighed(block.bias, value, block.weights, scale)
         if layer.recurrent and memory is not None:
-            total = torch.baddbmm(total, memory[number], _own(flat, layer))
-        value = torch.tanh_(total) if layer.hidden else total
+            total = torch.baddbmm(total, memory[number], block.own, alpha=scale)
+        value = _tanh(total) if layer.hidden else total
         if layer.recurrent:
             states.append(value)
     return value, states
 
 
-def _block(flat: Tensor, layer: Layer) -> Tensor:
-    """A view: `[nets, ins, outs]`."""
-    return flat[:, layer.start : layer.own].view(len(flat), layer.ins, layer.outs)
+def _weighed(bias: Tensor, value: Tensor, weights: Tensor, scale: int) -> Tensor:
+    """`scale * (bias + value @ weights)` for every member.
+
+    Matrices narrower than the batch are multiplied the other way round, which takes a third of the time.
+    """
+    if weights.shape[2] >= value.shape[1]:
+        return torch.baddbmm(bias, value, weights, beta=scale, alpha=scale)
+    turned = (part.transpose(1, 2) for part in (bias, weights, value))
+    return torch.baddbmm(*turned, beta=scale, alpha=scale).transpose(1, 2)
 
 
-def _own(flat: Tensor, layer: Layer) -> Tensor:
-    return flat[:, layer.own : layer.bias].view(len(flat), layer.outs, layer.outs)
+def _tanh(doubled: Tensor) -> Tensor:
+    """The hyperbolic tangent of half of what is given, in place.
+
+    2 / (1 + exp(-2x)) - 1 takes half the time of torch's tanh, which costs more than the products
+    do, and differs from it by less than 1e-6.
+    """
+    return torch.sigmoid_(doubled).mul_(2.0).sub_(1.0)
 
 
-def _bias(flat: Tensor, layer: Layer) -> Tensor:
-    return flat[:, None, layer.bias : layer.stop]
+def _blocks(nets: Static) -> list[Block]:
+    """Views of all layers, made anew only when the parameters lie elsewhere than last time."""
+    if nets.views is None or nets.views[0] is not nets.flat:
+        nets.views = (
+            nets.flat,
+            [_block(torch.from_numpy(nets.flat), layer) for layer in nets.layers],
+        )
+    found: list[Block] = nets.views[1]
+    return found
+
+
+def _block(flat: Tensor, layer: Layer) -> Block:
+    own = layer.outs if layer.recurrent else 0
+    return Block(
+        flat[:, layer.start : layer.own].view(len(flat), layer.ins, layer.outs),
+        flat[:, layer.own : layer.bias].view(len(flat), own, layer.outs if own else 0),
+        flat[:, None, layer.bias : layer.stop],
+    )

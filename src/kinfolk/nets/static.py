@@ -61,6 +61,7 @@ class StaticNets:
         self.sigma = sigma
         self.layers: list[Layer] = layers_of(inputs, self.hidden, outputs, self.recurrent)
         self.flat: AnyArray = np.zeros((num_nets, parameters_of(self.layers)), dtype=np.float32)
+        self.views: Any = None  # of `flat`, for torch; kept by `batched`
         self.sigmas: AnyArray | None = None
         if self_adaptive:
             self.sigmas = np.full_like(self.flat, sigma)

@@ -34,14 +34,14 @@ def cut_stretches(rows: Rows, most: int) -> Stretches:
     return Stretches(order, start, length)
 
 
-def minibatches(count: int, size: int, key: int, epoch: int) -> Iterator[Ints]:
-    """All rows once, shuffled, in slices of nearly `size`."""
+def minibatches(count: int, size: int, least: int, key: int, epoch: int) -> Iterator[Ints]:
+    """All rows once, shuffled, in slices of nearly `size`, of which there are at least `least`."""
     order = shuffled(count, key, epoch)
-    yield from np.array_split(order, max(1, round(count / size)))
+    yield from np.array_split(order, max(1, min(least, count), round(count / size)))
 
 
 def stretch_batches(
-    found: Stretches, size: int, key: int, epoch: int
+    found: Stretches, size: int, least: int, key: int, epoch: int
 ) -> Iterator[tuple[Ints, list[Ints]]]:
     """All stretches once, shuffled: their first rows, and the rows of every step side by side.
 
@@ -49,7 +49,7 @@ def stretch_batches(
     """
     count = len(found.start)
     order = shuffled(count, key, epoch)
-    for some in np.array_split(order, max(1, round(len(found.order) / size))):
+    for some in np.array_split(order, max(least, round(len(found.order) / size))):
         if not len(some):
             continue
         some = some[np.argsort(-found.length[some], kind="stable")]

@@ -24,6 +24,7 @@ class Learning(Settings):
     vtrace: bool = False  # weigh rows by how likely the learner is to have acted so
     epochs: int = Field(default=2, ge=1)
     minibatch: int = Field(default=4096, ge=1)  # rows
+    least_minibatches: int = Field(default=1, ge=1)  # per epoch, for slots with few rows
     sequence: int = Field(default=16, ge=1)  # rows of a life in a row, for nets that remember
     learning_rate: float = Field(default=3e-4, gt=0.0)
     anneal: bool = False  # let learning rates fall to zero towards the end

@@ -108,13 +108,14 @@ class Learner:
         """Minibatches: which rows, and what the net says of them now."""
         asked, net = self._learning, self.policy
         if not net.memory_size:
-            for at in minibatches(count, asked.minibatch, key, epoch):
+            for at in minibatches(count, asked.minibatch, asked.least_minibatches, key, epoch):
                 x = net.reader.read(rows["observations"], rows["group"], at)
                 scores, value = net.module(x)
                 yield at, self._outputs(scores, value, rows["group"][at])
             return
         stretches = cut_stretches(rows, asked.sequence)
-        for first, steps in stretch_batches(stretches, asked.minibatch, key, epoch):
+        size, least = asked.minibatch, asked.least_minibatches
+        for first, steps in stretch_batches(stretches, size, least, key, epoch):
             at = np.concatenate(steps)
             x = net.reader.read(rows["observations"], rows["group"], at)
             state = torch.from_numpy(rows["state"][first])
