@@ -42,7 +42,8 @@ def _print_judgement(settings: Any, judged: dict[str, Any]) -> None:
     )
     headings = ("", f"{judged['measure']} (95 %)", "won", "champion ahead by (95 %)")
     print_table(title, headings, rows)
-    print(f"The champion holds {judged['ratio']:.2f} times what the seeded line-up holds.")
+    if judged["held"]["seeded"][0] > 0:  # head to head it is a margin, which has no ratio
+        print(f"The champion holds {judged['ratio']:.2f} times what the seeded line-up holds.")
 
 
 def _print_champion(judged: dict[str, Any]) -> None:
