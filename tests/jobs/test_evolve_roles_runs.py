@@ -17,6 +17,9 @@ from kinfolk.roles.history_text import from_text
 from kinfolk.store.keep import keep
 from kinfolk.store.run import create, open_run
 
+# The command's run is made by the first of these tests that use it, and read by the others.
+pytestmark = pytest.mark.xdist_group("role runs")
+
 SMALL = {
     "preset": "tutorial",
     "world_settings": {"max_steps": 30, "agents": 2},

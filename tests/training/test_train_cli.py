@@ -41,6 +41,7 @@ def test_train_resume_and_play(kinfolk, tmp_path):
 
 
 def test_settings_from_a_file_and_figures_for_tensorboard(kinfolk, tmp_path):
+    pytest.importorskip("tensorboard", reason="TensorBoard is an optional sink.")
     (tmp_path / "mine.toml").write_text(
         'world = "probe"\nworlds = 2\nticks = 8\nsteps = 100\n[slots]\n'
         'herd = "kin://mlp?hidden=[16]"\nnpc = { policy_uri = "kin://noop", trainable = false }\n'

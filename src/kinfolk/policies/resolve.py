@@ -44,7 +44,7 @@ POLICIES = Registry(
         "grazer": Entry(f"{_SAVANNA}.grazer:Grazer", "grazes and flees, in the savanna"),
         "roles": Entry(
             "kinfolk.policies.cogsguard.evolving:Roles",
-            "roles by count, as ?miner=4&scrambler=2, in CogsGuard; evolution=1 draws the rest",
+            "roles of CogsGuard by count: ?miner=4&scrambler=2; &evolution=1",
         ),
         "smart": Entry(f"{_LINEUPS}:Smart", "changes among the seeded roles of CogsGuard"),
         "role/NAME": Entry(f"{_LINEUPS}:OneRole", "one role for all, such as role/BaseMiner"),
