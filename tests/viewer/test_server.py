@@ -9,6 +9,7 @@ import struct
 import subprocess
 import sys
 import zlib
+from concurrent.futures import ThreadPoolExecutor
 from urllib.parse import urlsplit
 
 import pytest
@@ -23,6 +24,12 @@ from kinfolk.store.run import create
 from kinfolk.viewer.serving import listening
 
 pytestmark = pytest.mark.xdist_group("viewer")
+
+
+def run_apart(job):
+    """Run a coroutine in a thread of its own: the browser's loop may be running in this one."""
+    with ThreadPoolExecutor(1) as pool:
+        return pool.submit(asyncio.run, job).result()
 
 
 def ask(address, path, method="GET", **headers):
@@ -183,7 +190,7 @@ async def _follow(address, run="reasons", replay="game-00000", **options):
 
 def test_a_run_that_is_done_is_told_once(address):
     origin = address.rstrip("/")
-    [news] = asyncio.run(_follow(address, origin=origin))
+    [news] = run_apart(_follow(address, origin=origin))
     assert (news["status"], news["grown"]) == ("done", True)
     assert [one["name"] for one in news["replays"]] == ["game-00000"]
 
@@ -191,7 +198,7 @@ def test_a_run_that_is_done_is_told_once(address):
 @pytest.mark.parametrize("origin", [None, "http://evil.example", "null"])
 def test_a_websocket_from_elsewhere_is_refused(address, origin):
     with pytest.raises(websockets.InvalidStatus) as caught:
-        asyncio.run(_follow(address, origin=origin))
+        run_apart(_follow(address, origin=origin))
     assert caught.value.response.status_code == 403
 
 
@@ -199,7 +206,7 @@ def test_a_websocket_from_elsewhere_is_refused(address, origin):
     ("run", "replay"), [("..%2fx", "a"), ("none", ""), ("reasons", "..%2f..%2fx")]
 )
 def test_a_websocket_leads_nowhere_else(address, run, replay):
-    assert asyncio.run(_follow(address, run, replay, origin=address.rstrip("/"))) == []
+    assert run_apart(_follow(address, run, replay, origin=address.rstrip("/"))) == []
 
 
 def test_a_token_is_asked_for_and_then_kept(runs, serve):
@@ -215,7 +222,7 @@ def test_a_token_is_asked_for_and_then_kept(runs, serve):
         assert "SameSite=strict" in cookie
         assert ask(address, "/api/runs", cookie=cookie.partition(";")[0])[0] == 200
         with pytest.raises(websockets.InvalidStatus):
-            asyncio.run(_follow(address, origin=address.rstrip("/")))
+            run_apart(_follow(address, origin=address.rstrip("/")))
 
 
 def test_a_port_in_use_is_a_sentence():
@@ -255,7 +262,7 @@ def test_a_live_run_is_told_as_it_grows(tmp_path, serve):
             return told
 
     with serve(tmp_path / "runs") as address:
-        told = asyncio.run(watch(address))
+        told = run_apart(watch(address))
         about = json.loads(ask(address, "/api/runs/live/replays/game-00000")[1])
     assert [news["status"] for news in told] == ["running"] * (len(told) - 1) + ["done"]
     assert told[-2]["events"] > 0
