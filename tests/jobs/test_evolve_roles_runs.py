@@ -94,10 +94,16 @@ def run_command(capsys, *words):
 def finished(tmp_path_factory):
     folder = tmp_path_factory.mktemp("runs") / "one"
     (folder.parent / "small.json").write_text(json.dumps({**SMALL, "generations": 2}))
+    with pytest.raises(SystemExit):
+        main(
+            ["evolve", "roles", "--config", str(folder.parent / "small.json"),
+             "--engine", "local", "--out", str(folder)]
+        )  # fmt: skip
     return folder
 
 
 def test_the_command_evolves_and_tells(finished, capsys):
+    finished = finished.with_name("two")
     words = ["evolve", "roles", "--config", str(finished.parent / "small.json")]
     code, out, _ = run_command(capsys, *words, "--engine", "local", "--out", str(finished))
     assert code == 0
