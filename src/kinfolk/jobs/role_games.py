@@ -172,7 +172,8 @@ def play_games(
     chunk: int,
 ) -> Iterator[GameResult]:
     """Play games on an engine; results come in the order of the games, whatever the chunk."""
-    parts = (games[at : at + chunk] for at in range(0, len(games), chunk))
+    size = min(chunk, -(-len(games) // engine.jobs))  # few games are shared out among all workers
+    parts = (games[at : at + size] for at in range(0, len(games), size))
     tasks = (as_batch(ground, catalog, seed, part) for part in parts)
     for results in engine.map(play_batch, tasks):
         yield from results
