@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import sys
-from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from kinfolk.cli.folders import fresh_folder
+from kinfolk.cli.begin import ConfigOption, OutOption, ResumeOption, begin, given, going
 from kinfolk.cli.show import JsonOption, print_json, progress
 from kinfolk.cli.slots import MapOption, SetOption, SlotOption, pairs, warn_of_idle_slots
 from kinfolk.cli.warm import warm
@@ -52,19 +51,17 @@ def eval_command(
     sandbox: Annotated[
         bool | None, typer.Option("--sandbox", help="No network, no writing of files.")
     ] = None,
-    config: Annotated[Path | None, typer.Option(help="Settings from a .toml or .json.")] = None,
-    out: Annotated[Path | None, typer.Option(help="Folder for the run.")] = None,
-    resume: Annotated[Path | None, typer.Option(help="Go on with this run.")] = None,
+    config: ConfigOption = None,
+    out: OutOption = None,
+    resume: ResumeOption = None,
     plot: Annotated[bool, typer.Option("--plot", help="Plot the first episode.")] = False,
     json: JsonOption = False,
 ) -> None:
     """Play episodes of a line-up and say how each slot did."""
     from kinfolk.cli.evaluated import document, plot_populations, print_summary
-    from kinfolk.core.settings import from_flags, merged, read
+    from kinfolk.core.settings import from_flags
     from kinfolk.engines import make_engine
     from kinfolk.jobs.evaluate import Evaluate
-    from kinfolk.store.files import read_settings
-    from kinfolk.store.run import create, open_run
 
     workers = make_engine(engine, jobs, address)
     flags = {
@@ -87,19 +84,7 @@ def eval_command(
         "strict": strict,
         "sandbox": sandbox,
     }
-    given = {name: value for name, value in flags.items() if value is not None}
-    if resume is not None:
-        if given or config or out:
-            raise UsageError(
-                "--resume goes on with the run's own settings; give no others with it."
-            )
-        run = open_run(resume)
-        settings = read(Evaluate, run.about["settings"])
-    else:
-        settings = read(Evaluate, merged(read_settings(config) if config else {}, given))
-        _say_what_is_enforced(settings)
-        try_out(settings)
-        run = create(out or fresh_folder("evaluate"), "evaluate", settings.model_dump())
+    run, settings = begin("evaluate", Evaluate, given(flags), config, out, resume, _look_over)
     summary = list(run.events())[-1] if run.status == "done" else _play(run, settings, workers)
     if json:
         print_json(document(run, settings, summary))
@@ -118,6 +103,11 @@ def _isolation(isolate: str | None, parallel_policy: bool) -> str | None:
             f"--parallel-policy is short for --isolate agent; it does not go with --isolate {isolate}."
         )
     return "agent" if parallel_policy else isolate
+
+
+def _look_over(settings: Any) -> None:
+    _say_what_is_enforced(settings)
+    try_out(settings)
 
 
 def try_out(settings: Any) -> None:
@@ -163,23 +153,18 @@ def _play(run: Any, settings: Any, workers: Any) -> dict[str, Any]:
     failures = sum(len(event["failures"]) for event in before)
     warned: set[str] = set()
     summary: dict[str, Any] = {}
-    try:
-        with progress("Episodes", settings.episodes, len(before)) as tell:
-            for event in keep(run, lambda snapshot: evaluate(settings, workers, snapshot)):
-                if isinstance(event, EpisodePlayed):
-                    failures += len(event.failures)
-                    note = f"failures of policies so far: {failures}" if failures else ""
-                    tell(event.step + 1, note)
-                elif isinstance(event, Measured):
-                    fresh = set(event.to_dict()["warnings"]) - warned
-                    warned |= fresh
-                    for warning in sorted(fresh):
-                        print(warning, file=sys.stderr, flush=True)
-                else:
-                    summary = event.to_dict()
-    except KeyboardInterrupt:
-        print(f"Stopped; go on with: kinfolk eval --resume {run.folder}", file=sys.stderr)
-        raise
-    finally:
-        workers.close()
+    bar = progress("Episodes", settings.episodes, len(before))
+    with going("eval", run, workers), bar as tell:
+        for event in keep(run, lambda snapshot: evaluate(settings, workers, snapshot)):
+            if isinstance(event, EpisodePlayed):
+                failures += len(event.failures)
+                note = f"failures of policies so far: {failures}" if failures else ""
+                tell(event.step + 1, note)
+            elif isinstance(event, Measured):
+                fresh = set(event.to_dict()["warnings"]) - warned
+                warned |= fresh
+                for warning in sorted(fresh):
+                    print(warning, file=sys.stderr, flush=True)
+            else:
+                summary = event.to_dict()
     return summary

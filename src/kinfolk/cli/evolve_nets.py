@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import sys
-from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
+from kinfolk.cli.begin import ConfigOption, OutOption, ResumeOption, begin, given, going
 from kinfolk.cli.evolve_nets_show import print_map, print_progress, print_result
-from kinfolk.cli.folders import fresh_folder
 from kinfolk.cli.show import JsonOption, print_json, progress
 from kinfolk.cli.slots import SetOption, pairs
 from kinfolk.cli.warm import warm
-from kinfolk.core.errors import SettingsError, UsageError
+from kinfolk.core.errors import SettingsError
 
 
 def nets(
@@ -77,13 +75,15 @@ def nets(
     engine: Annotated[str, typer.Option(help="local or processes.")] = "local",
     jobs: Annotated[int, typer.Option(help="Tasks at once.")] = 2,
     chunk: Annotated[int | None, typer.Option(help="Members of a task [32].")] = None,
-    config: Annotated[Path | None, typer.Option(help="Settings from a .toml or .json.")] = None,
-    out: Annotated[Path | None, typer.Option(help="Folder for the run.")] = None,
-    resume: Annotated[Path | None, typer.Option(help="Go on with this run.")] = None,
+    config: ConfigOption = None,
+    out: OutOption = None,
+    resume: ResumeOption = None,
     json: JsonOption = False,
 ) -> None:
     """Evolve nets in a world, on a Gymnasium task, or to be like another policy."""
     from kinfolk.core.settings import from_flags
+    from kinfolk.engines import make_engine
+    from kinfolk.jobs.evolve_nets_settings import EvolveNets
 
     flags = {
         "task": task, "preset": preset, "world_settings": from_flags(rule) or None, "net": net,
@@ -98,66 +98,39 @@ def nets(
         "held_out_every": held_out_every, "goal": goal, "goal_of": goal_of,
         "keep_calibration": False if drop_calibration else None, "seed": seed, "chunk": chunk,
     }  # fmt: skip
-    given = {name: value for name, value in flags.items() if value is not None}
-    if resume is not None and (given or config or out):
-        raise UsageError("--resume goes on with the run's own settings; give no others with it.")
-    reached = _run(given, config, out, resume, engine, jobs, json)
-    if reached is False:
-        raise typer.Exit(1)
-
-
-def _run(
-    given: dict[str, Any],
-    config: Path | None,
-    out: Path | None,
-    resume: Path | None,
-    engine: str,
-    jobs: int,
-    json: bool,
-) -> bool | None:
-    """Run the job into its folder, and show what came of it; whether its goal was reached."""
-    from kinfolk.core.settings import merged, read
-    from kinfolk.engines import make_engine
-    from kinfolk.jobs.evolve_nets import evolve_nets
-    from kinfolk.jobs.evolve_nets_settings import EvolveNets
-    from kinfolk.jobs.nets_state import new_lab
-    from kinfolk.store.files import read_settings
-    from kinfolk.store.keep import keep
-    from kinfolk.store.run import create, open_run
-
-    if resume is not None:
-        run = open_run(resume)
-        settings = read(EvolveNets, run.about["settings"])
-    else:
-        settings = read(EvolveNets, merged(read_settings(config) if config else {}, given))
-        new_lab(settings)  # what is wrong is said before a folder is made
-        warm(settings.task, settings.world_settings, settings.preset, settings.fixed)
-        run = create(out or fresh_folder("nets"), "evolve_nets", settings.model_dump())
+    asked = given(flags)
+    run, settings = begin("evolve_nets", EvolveNets, asked, config, out, resume, _try_out)
     if run.status != "done":
-        workers = make_engine(engine, jobs)
-        try:
-            with progress("Generations", settings.generations) as tell:
-                for event in keep(run, lambda snapshot: evolve_nets(settings, workers, snapshot)):
-                    print_progress(event.to_dict(), tell)
-        except KeyboardInterrupt:
-            print(
-                f"Stopped; go on with: kinfolk evolve nets --resume {run.folder}", file=sys.stderr
-            )
-            raise
-        finally:
-            workers.close()
+        _evolve(run, settings, make_engine(engine, jobs))
     events = list(run.events())
     if json:
-        print_json(
-            {"run": str(run.folder), "settings": settings.model_dump(), "summary": events[-1]}
-        )
+        kept = settings.model_dump()
+        print_json({"run": str(run.folder), "settings": kept, "summary": events[-1]})
     else:
         print_result(settings, events)
         if settings.archive:
             print_map(run, settings)
         print(f"The run lies in {run.folder}; its nets play as run:{run.folder}")
-    found: bool | None = events[-1]["reached"]
-    return found
+    if events[-1]["reached"] is False:
+        raise typer.Exit(1)
+
+
+def _try_out(settings: Any) -> None:
+    """Find what is wrong before a folder is made, and compile before workers wait for it."""
+    from kinfolk.jobs.nets_state import new_lab
+
+    new_lab(settings)
+    warm(settings.task, settings.world_settings, settings.preset, settings.fixed)
+
+
+def _evolve(run: Any, settings: Any, workers: Any) -> None:
+    from kinfolk.jobs.evolve_nets import evolve_nets
+    from kinfolk.store.keep import keep
+
+    bar = progress("Generations", settings.generations)
+    with going("evolve nets", run, workers), bar as tell:
+        for event in keep(run, lambda snapshot: evolve_nets(settings, workers, snapshot)):
+            print_progress(event.to_dict(), tell)
 
 
 def _sizes(text: str | None) -> list[int] | None:

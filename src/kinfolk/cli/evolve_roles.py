@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from kinfolk.cli.folders import fresh_folder
+from kinfolk.cli.begin import ConfigOption, OutOption, ResumeOption, begin, given, going
 from kinfolk.cli.role_report import print_report
 from kinfolk.cli.show import JsonOption, print_json, progress
 from kinfolk.cli.slots import SetOption
 from kinfolk.cli.warm import warm
-from kinfolk.core.errors import UsageError
 
 
 def roles(
@@ -41,17 +38,17 @@ def roles(
     showcase_every: Annotated[
         int | None, typer.Option(help="Generations between two recorded games; 0: none [10].")
     ] = None,
-    config: Annotated[Path | None, typer.Option(help="Settings from a .toml or .json.")] = None,
+    config: ConfigOption = None,
     engine: Annotated[str, typer.Option(help="local, processes or ray.")] = "processes",
     jobs: Annotated[int, typer.Option(help="Tasks at once.")] = 2,
-    out: Annotated[Path | None, typer.Option(help="Folder for the run.")] = None,
-    resume: Annotated[Path | None, typer.Option(help="Go on with this run.")] = None,
+    out: OutOption = None,
+    resume: ResumeOption = None,
     json: JsonOption = False,
 ) -> None:
     """Evolve roles and line-ups, and say what the champion is worth on unseen seeds."""
     from kinfolk.core.settings import from_flags
     from kinfolk.engines import make_engine
-    from kinfolk.store.run import create, open_run
+    from kinfolk.jobs.role_settings import EvolveRoles
 
     workers = make_engine(engine, jobs)
     flags = {
@@ -69,37 +66,14 @@ def roles(
         "judge_games": judge_games,
         "showcase_every": showcase_every,
     }
-    given = {name: value for name, value in flags.items() if value is not None}
-    if resume is not None:
-        if given or config or out:
-            raise UsageError(
-                "--resume goes on with the run's own settings; give no others with it."
-            )
-        run = open_run(resume)
-        settings = _settings({}, run.about["settings"])
-    else:
-        settings = _settings(given, _from_file(config))
-        _try_out(settings)
-        run = create(out or fresh_folder("evolve-roles"), "evolve_roles", settings.model_dump())
+    asked = given(flags)
+    run, settings = begin("evolve_roles", EvolveRoles, asked, config, out, resume, _try_out)
     _drain(run, settings, workers)
     events = list(run.events())
     if json:
         print_json(_document(run, settings, events))
     else:
         print_report(run.folder, settings, events)
-
-
-def _settings(given: Mapping[str, Any], base: Mapping[str, Any]) -> Any:
-    from kinfolk.core.settings import merged, read
-    from kinfolk.jobs.role_settings import EvolveRoles
-
-    return read(EvolveRoles, merged(base, given))
-
-
-def _from_file(config: Path | None) -> Mapping[str, Any]:
-    from kinfolk.store.files import read_settings
-
-    return read_settings(config) if config else {}
 
 
 def _read_history(path: Path | None) -> str | None:
@@ -132,15 +106,10 @@ def _drain(run: Any, settings: Any, workers: Any) -> None:
         workers.close()
         return
     done = sum(1 for event in run.events() if event["kind"] == "generation_scored")
-    try:
-        with progress("Generations", settings.generations, done) as tell:
-            for event in keep(run, lambda snapshot: evolve_roles(settings, workers, snapshot)):
-                tell(min(event.step + 1, settings.generations))
-    except KeyboardInterrupt:
-        print(f"Stopped; go on with: kinfolk evolve roles --resume {run.folder}", file=sys.stderr)
-        raise
-    finally:
-        workers.close()
+    bar = progress("Generations", settings.generations, done)
+    with going("evolve roles", run, workers), bar as tell:
+        for event in keep(run, lambda snapshot: evolve_roles(settings, workers, snapshot)):
+            tell(min(event.step + 1, settings.generations))
 
 
 def _document(run: Any, settings: Any, events: list[dict[str, Any]]) -> dict[str, Any]:

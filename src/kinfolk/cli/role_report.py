@@ -42,7 +42,7 @@ def _print_judgement(settings: Any, judged: dict[str, Any]) -> None:
     )
     headings = ("", f"{judged['measure']} (95 %)", "won", "champion ahead by (95 %)")
     print_table(title, headings, rows)
-    if judged["held"]["seeded"][0] > 0:  # head to head it is a margin, which has no ratio
+    if judged["ratio"] is not None:
         print(f"The champion holds {judged['ratio']:.2f} times what the seeded line-up holds.")
 
 

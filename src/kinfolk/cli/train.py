@@ -8,11 +8,11 @@ from typing import Annotated, Any
 
 import typer
 
-from kinfolk.cli.folders import fresh_folder
+from kinfolk.cli.begin import OutOption, ResumeOption, begin, given, going
 from kinfolk.cli.show import JsonOption, figures, interval, print_json, print_table, progress
 from kinfolk.cli.slots import MapOption, SetOption, SlotOption, pairs, warn_of_idle_slots
 from kinfolk.cli.warm import warm
-from kinfolk.core.errors import DamagedRunError, UsageError
+from kinfolk.core.errors import DamagedRunError
 
 
 def train_command(
@@ -32,8 +32,8 @@ def train_command(
     stop_at: Annotated[float | None, typer.Option(help="Stop at this score.")] = None,
     engine: Annotated[str, typer.Option(help="local, processes or ray.")] = "local",
     jobs: Annotated[int, typer.Option(help="Tasks at once.")] = 2,
-    out: Annotated[Path | None, typer.Option(help="Folder for the run.")] = None,
-    resume: Annotated[Path | None, typer.Option(help="Go on with this run.")] = None,
+    out: OutOption = None,
+    resume: ResumeOption = None,
     previous: Annotated[
         bool,
         typer.Option("--previous-checkpoint", help="Use the one before, if the last is damaged."),
@@ -45,11 +45,9 @@ def train_command(
     json: JsonOption = False,
 ) -> None:
     """Train nets: one for all, or slots of policies side by side."""
-    from kinfolk.core.settings import from_flags, merged, read
+    from kinfolk.core.settings import from_flags, merged
     from kinfolk.engines import make_engine
     from kinfolk.jobs.train_settings import Train
-    from kinfolk.store.files import read_settings
-    from kinfolk.store.run import create, open_run
     from kinfolk.store.sinks import open_sinks
 
     workers = make_engine(engine, jobs)
@@ -65,18 +63,8 @@ def train_command(
         "ticks": ticks,
         "stop_at": stop_at,
     }
-    given = merged({n: v for n, v in flags.items() if v is not None}, from_flags(option))
-    if resume is not None:
-        if given or config or out:
-            raise UsageError(
-                "--resume goes on with the run's own settings; give no others with it."
-            )
-        run = open_run(resume)
-        settings = read(Train, run.about["settings"])
-    else:
-        settings = read(Train, merged(read_settings(config) if config else {}, given))
-        _try_out(settings)
-        run = create(out or fresh_folder("train"), "train", settings.model_dump())
+    asked = merged(given(flags), from_flags(option))
+    run, settings = begin("train", Train, asked, config, out, resume, _try_out)
     if previous:
         for name in run.drop_damaged_checkpoints():
             print(f"The damaged checkpoint {name} was removed.", file=sys.stderr)
@@ -119,8 +107,9 @@ def _train(run: Any, settings: Any, workers: Any, sinks: Any) -> None:
 
     before = [event for event in run.events() if event["kind"] == "updated"]
     done = before[-1]["step"] if before else 0
+    bar = progress("Steps", settings.steps, min(done, settings.steps))
     try:
-        with progress("Steps", settings.steps, min(done, settings.steps)) as tell:
+        with going("train", run, workers, sinks), bar as tell:
             for event in keep(run, lambda snapshot: train(settings, workers, snapshot)):
                 sinks.take(event)
                 if isinstance(event, Updated):
@@ -131,12 +120,6 @@ def _train(run: Any, settings: Any, workers: Any, sinks: Any) -> None:
         raise DamagedRunError(
             f"{error} To go on from the one before it, add --previous-checkpoint."
         ) from None
-    except KeyboardInterrupt:
-        print(f"Stopped; go on with: kinfolk train --resume {run.folder}", file=sys.stderr)
-        raise
-    finally:
-        workers.close()
-        sinks.close()
 
 
 def _note(event: Any) -> str:

@@ -35,12 +35,8 @@ class Summary(NamedTuple):
     measures: dict[str, Estimate]
     return_per_life: dict[str, Estimate]
     group_returns: dict[str, Estimate]
-    win_rate: dict[
-        str, Estimate
-    ]  # of episodes in which a slot earned most per life; ties count half
-    differences: dict[
-        str, Estimate
-    ]  # "a - b": what a earned per life more than b, paired by episode
+    win_rate: dict[str, Estimate]  # episodes in which a slot earned most per life; ties are halves
+    differences: dict[str, Estimate]  # "a - b": how much more a earned per life, paired by episode
     failures: int
     faults: int
 

@@ -37,7 +37,7 @@ class ChampionJudged(Event):
     held: dict[str, Estimate]  # by side: seeded, baseline, champion
     won: dict[str, Estimate]
     difference: dict[str, Estimate]  # of the champion, paired: to the seeded one, to the baseline
-    ratio: float  # champion to seeded
+    ratio: float | None  # champion to seeded; None where that holds nothing, or less
     lineup: dict[str, int]
     programs: dict[str, str]  # what the roles of the champion are
     credit: dict[str, Estimate]  # what is lost without one agent of each role
@@ -66,11 +66,16 @@ def judge_champion(settings: EvolveRoles, engine: Engine, state: Evolution) -> C
             other: estimate(columns["champion"] - columns[other])
             for other in ("seeded", "baseline")
         },
-        ratio=float(columns["champion"].mean() / max(columns["seeded"].mean(), 1e-9)),
+        ratio=_ratio(columns["champion"], columns["seeded"]),
         lineup=named(state.catalog, champion),
         programs={state.catalog.roles[i].name: told(state, i) for i in dict.fromkeys(champion)},
         credit=_credit(settings, engine, state, champion, final),
     )
+
+
+def _ratio(ours: Floats, theirs: Floats) -> float | None:
+    """Of the means. Head to head they are margins, which may be below zero: those have none."""
+    return float(ours.mean() / theirs.mean()) if theirs.mean() > 0 else None
 
 
 def _credit(

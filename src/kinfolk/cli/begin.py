@@ -1,0 +1,68 @@
+"""How every command with a run begins, goes on and stops."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Annotated, Any, TypeVar
+
+import typer
+
+from kinfolk.cli.folders import fresh_folder
+from kinfolk.core.errors import UsageError
+
+ConfigOption = Annotated[Path | None, typer.Option(help="Settings from a .toml or .json.")]
+OutOption = Annotated[Path | None, typer.Option(help="Folder for the run.")]
+ResumeOption = Annotated[Path | None, typer.Option(help="Go on with this run.")]
+
+S = TypeVar("S", bound=Any)
+
+
+def given(flags: Mapping[str, Any]) -> dict[str, Any]:
+    """The flags that were given; the others leave the settings' own defaults."""
+    return {name: value for name, value in flags.items() if value is not None}
+
+
+def begin(
+    job: str,
+    kind: type[S],
+    flags: Mapping[str, Any],
+    config: Path | None,
+    out: Path | None,
+    resume: Path | None,
+    try_out: Callable[[S], None],
+) -> tuple[Any, S]:
+    """A run and its settings: a new one, or one to go on with.
+
+    `try_out` finds what is wrong with settings before a folder is made for them.
+    """
+    from kinfolk.core.settings import merged, read
+    from kinfolk.store.files import read_settings
+    from kinfolk.store.run import create, open_run
+
+    if resume is not None:
+        if flags or config or out:
+            raise UsageError(
+                "--resume goes on with the run's own settings; give no others with it."
+            )
+        run = open_run(resume)
+        return run, read(kind, run.about["settings"])
+    settings = read(kind, merged(read_settings(config) if config else {}, flags))
+    try_out(settings)
+    folder = out or fresh_folder(job.replace("_", "-"))
+    return create(folder, job, settings.model_dump()), settings
+
+
+@contextmanager
+def going(command: str, run: Any, *opened: Any) -> Iterator[None]:
+    """While a job runs: Ctrl-C says how to go on, and what was opened for it is closed."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        print(f"Stopped; go on with: kinfolk {command} --resume {run.folder}", file=sys.stderr)
+        raise
+    finally:
+        for each in opened:
+            each.close()
