@@ -130,12 +130,11 @@ def _note(event: Any) -> str:
 
 def _judged(event: Any) -> str:
     best = ", the best so far" if event.best else ""
-    others = "".join(
-        f"; {name} {interval(base['length'])}" for name, base in event.baselines.items()
-    )
+    others = ", ".join(f"{name} {base['score']:,.2f}" for name, base in event.baselines.items())
+    beside = f"; beside it {others}" if others else ""
     return (
-        f"Judged at {event.step:,} steps: length {interval(event.length)}, "
-        f"score {event.score:,.2f}{best}{others}"
+        f"Judged at {event.step:,} steps: score {event.score:,.2f}{best}, "
+        f"length {interval(event.length)}{beside}"
     )
 
 
@@ -162,11 +161,19 @@ def _print_report(run: Any, settings: Any, events: list[dict[str, Any]]) -> None
         print(f"The last {settings.window} episodes were {last['length']:,.0f} ticks long.")
     if told["judged"]:
         judged = told["judged"][-1]
-        rows = [("length", figures(judged["length"]))]
+        others = judged["baselines"]
+        sides = (judged, *others.values())
+        rows = [("length", *(figures(one["length"]) for one in sides))]
         rows += [
-            (f"return per life, {n}", figures(v)) for n, v in judged["return_per_life"].items()
+            (name, *(figures(one["measures"][name]) if name in one["measures"] else ""
+                     for one in sides))
+            for name in judged["measures"]
+        ]  # fmt: skip
+        rows += [
+            (f"return per life, {n}", figures(v), *("" for _ in others))
+            for n, v in judged["return_per_life"].items()
         ]
-        rows += [(name, figures(value)) for name, value in judged["measures"].items()]
-        rows += [(f"length, {n}", figures(b["length"])) for n, b in judged["baselines"].items()]
-        print_table("Judged on unseen seeds at the end", ("measure", "mean (95 %)"), rows)
+        print_table(
+            "Judged on unseen seeds at the end, means (95 %)", ("", "trained", *others), rows
+        )
     print(f"The run lies in {run.folder}; play it as run:{run.folder}@best")

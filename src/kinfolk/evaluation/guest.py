@@ -21,6 +21,7 @@ from kinfolk.evaluation.care import Care
 from kinfolk.evaluation.nursery import Nursery
 from kinfolk.evaluation.wire import (
     ANSWERED,
+    ANSWERED_NS,
     KIND,
     LEAVE,
     NONSENSE,
@@ -42,7 +43,7 @@ from kinfolk.policies.resolve import ResolvedPolicy
 Raw: TypeAlias = bytes | memoryview
 LEAVE_SECONDS = 1.0
 _LARGEST_HEIRLOOM = 256 * 2**20
-_ROOM = 4096
+_ROOM = 64  # bytes of wake-ups read at once; one is usual
 
 
 @dataclass(frozen=True)
@@ -124,7 +125,7 @@ class Guest:
             "scratch": str(self._scratch.folder) if self._scratch else "",
             "heirs": heirs,
         }
-        self.posted = time.perf_counter()
+        self.posted = time.perf_counter_ns()
         try:
             handles = [theirs.fileno(), woken, spoken, handle, payload.handle]
             self.pid = nursery.fork(asked, handles)
@@ -165,7 +166,7 @@ class Guest:
         self.question, self.awaited = self._next_question(), True
         header[KIND] = kind
         header[QUESTION] = self.question
-        self.posted = time.perf_counter()
+        self.posted = time.perf_counter_ns()
         try:  # noqa: SIM105, once per agent and step: `suppress` takes as long as the write
             os.write(self._bell, b".")
         except OSError:
@@ -180,8 +181,9 @@ class Guest:
         header = self.wire.header
         if not data:
             return self.died()
-        if header[ANSWERED] != self.question:
-            self.stale += 1
+        answered = self.awaited and header[ANSWERED] == self.question
+        self.stale += len(data) - answered
+        if not answered:
             return None
         self.awaited = False
         outcome = header[OUTCOME]
@@ -189,6 +191,12 @@ class Guest:
             sentence, _, trace = self.wire.get_text().partition("\n")
             return Trouble("raised", sentence, trace)
         return self.wire.get_text() or "nonsense" if outcome == NONSENSE else ""
+
+    @property
+    def seconds_taken(self) -> float:
+        """From question to answer, by its own watch, which cannot tell of more than has passed."""
+        now = time.perf_counter_ns()
+        return 1e-9 * (min(max(self.wire.header[ANSWERED_NS], self.posted), now) - self.posted)
 
     def died(self) -> Trouble:
         """It has ended, or is ending: how."""

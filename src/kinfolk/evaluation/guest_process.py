@@ -9,7 +9,9 @@ import os
 import resource
 import socket
 import sys
+import time
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +24,7 @@ from kinfolk.evaluation.failures import explain, fault_of
 from kinfolk.evaluation.sandbox import shut_in
 from kinfolk.evaluation.wire import (
     ANSWERED,
+    ANSWERED_NS,
     ASK,
     BEGIN,
     EXPORT,
@@ -57,6 +60,7 @@ def live(handles: Sequence[int], asked: dict[str, Any]) -> None:
     sock, woken, bell, wire_handle, payload_handle = handles
     wire = Wire(shape, wire_handle)
     sys.stdout = sys.stderr = _Counted(wire)
+    _let_the_host_finish()
     guest = _Guest(wire, bell, asked, payload_handle)
     going = guest.answer(guest.start)
     if going and asked["heirs"]:
@@ -70,6 +74,16 @@ def live(handles: Sequence[int], asked: dict[str, Any]) -> None:
             guest.policy.close()
             break
         going = guest.answer(methods[kind])
+
+
+def _let_the_host_finish() -> None:
+    """Do not take the core from a host that is still asking the others.
+
+    Woken in the middle of its round, guests would push it aside once for each of them.
+    """
+    if hasattr(os, "SCHED_BATCH"):
+        with suppress(OSError):  # some containers forbid it
+            os.sched_setscheduler(0, os.SCHED_BATCH, os.sched_param(0))
 
 
 def read_payload(handle: int, size: int) -> tuple[ResolvedPolicy, WorldSpec, list[str]]:
@@ -121,7 +135,6 @@ class _Guest:
 
     def __init__(self, wire: Wire, bell: int, asked: dict[str, Any], payload_handle: int) -> None:
         self._wire, self._bell, self._asked, self._payload = wire, bell, asked, payload_handle
-        self._heads = wire.actions.shape[1]
         self._heirlooms: AnyArray | None = None
 
     def answer(self, question: Callable[[], None]) -> bool:
@@ -137,6 +150,7 @@ class _Guest:
         except BaseException as error:  # even SystemExit: the host must hear of it
             self._wire.put_text("\n".join(explain(error)))
             outcome = RAISED
+        header[ANSWERED_NS] = time.perf_counter_ns()
         header[OUTCOME] = outcome
         header[ANSWERED] = asked
         try:
@@ -178,9 +192,9 @@ class _Guest:
     def ask(self) -> None:
         """A question, and the answer to it."""
         rows, keys = self._wire.get_rows()
-        count = len(keys)
-        self.policy.ask(self._wire.observations[:count], rows, self.memory, keys)
-        self._wire.actions[:count] = _whole(self.policy.answer(), (count, self._heads))
+        seen, actions = self._wire.of_rows(len(keys))
+        self.policy.ask(seen, rows, self.memory, keys)
+        actions[...] = _whole(self.policy.answer(), actions.shape)
 
     def export(self) -> None:
         """Lay down what the one agent here remembers."""

@@ -26,7 +26,7 @@ BEGIN, ASK, EXPORT, LEAVE = 1, 2, 3, 4
 # How it went.
 READY, RAISED, NONSENSE = 1, 2, 3
 # Places in the header.
-QUESTION, KIND, ROWS, ANSWERED, OUTCOME, PLACE_BYTES, PRINTED, PEAK_KB = range(8)
+QUESTION, KIND, ROWS, ANSWERED, OUTCOME, PLACE_BYTES, PRINTED, PEAK_KB, ANSWERED_NS = range(9)
 _HEADER = 16
 # Columns of a row: key, place, world, row, uid, group, member, parents, parents' places.
 COLUMNS = 11
@@ -90,20 +90,28 @@ class Wire:
         self.actions: Ints = np.ndarray((n, shape.heads), np.int64, self._map, starts[2])
         self.observations: Bytes = np.ndarray((n, shape.row_bytes), np.uint8, self._map, starts[3])
         self._text = view[starts[4] : starts[5]]
+        # Of the first row alone: most processes hold one agent, and slicing takes as long as most
+        # policies think.
+        self._others, self._key = self.row_bytes[8:ROW_BYTES], self.rows[:1, 0]
+        self._first = self.observations[:1], self.actions[:1]
 
     def get_rows(self) -> tuple[Rows, Ints]:
         """Who is asked, copied: what lies here is written over with the next question."""
         count = self.header[ROWS]
         if count == 1:  # one agent, which stays the same from step to step but for its key
-            others = bytes(self.row_bytes[8:ROW_BYTES])
+            others = self._others.tobytes()
             if self._known is not None and self._known[0] == others:
-                return self._known[1], self.rows[:1, 0].copy()
+                return self._known[1], self._key.copy()
         laid = self.rows[:count].T.copy()
         key, place, world, row, uid, group, member = laid[:7]
         parents, places = np.ascontiguousarray(laid[7:9].T), np.ascontiguousarray(laid[9:11].T)
         rows = Rows(place, world, row, uid, group, member, parents, places)
         self._known = (others, rows) if count == 1 else None
         return rows, key
+
+    def of_rows(self, count: int) -> tuple[Bytes, Ints]:
+        """What the first `count` rows see, and where their actions go."""
+        return self._first if count == 1 else (self.observations[:count], self.actions[:count])
 
     def put_text(self, text: str) -> None:
         """Lay a message down, cut to the room there is."""
@@ -116,8 +124,9 @@ class Wire:
 
     def close(self) -> None:
         """Let go of the memory; what still looks at it keeps it."""
-        del self.rows, self.actions, self.observations
-        for view in (self.header, self.row_bytes, self.action_bytes, self.seen_bytes, self._text):
+        del self.rows, self.actions, self.observations, self._key, self._first
+        for view in (self._others, self.header, self.row_bytes, self.action_bytes,
+                     self.seen_bytes, self._text):  # fmt: skip
             view.release()
         with suppress(BufferError):  # a view is alive somewhere; it goes with the last of them
             self._map.close()

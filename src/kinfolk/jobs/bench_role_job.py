@@ -14,7 +14,7 @@ from kinfolk.jobs.role_settings import EvolveRoles
 
 # The size of the original's generations, and how many of them make a run of a thousand.
 SMALL_GAMES = 10
-_TIMED = 4  # generations, after a first one that starts workers and reads kernels in
+_TIMED = 8  # generations, after a first one that starts workers and reads kernels in
 
 
 def bench_role_job() -> dict[str, Any]:
@@ -22,7 +22,7 @@ def bench_role_job() -> dict[str, Any]:
     rows = [_measured("local", 1), _measured("processes", 1), _measured("processes", 2)]
     if find_spec("ray") is not None:
         rows.append(_measured("ray", 2))
-    small = _measured("processes", 2, SMALL_GAMES, 5 * _TIMED)
+    small = _measured("processes", 2, SMALL_GAMES, 4 * _TIMED)
     return {
         "engines": rows,
         "scaling": rows[2]["games_per_s"] / rows[1]["games_per_s"],
@@ -33,7 +33,8 @@ def bench_role_job() -> dict[str, Any]:
 def _measured(
     name: str, jobs: int, games: int | None = None, timed: int = _TIMED
 ) -> dict[str, Any]:
-    settings = EvolveRoles(generations=timed + 1)
+    # Nothing is recorded: a showcase comes every ten generations, too seldom for so short a run.
+    settings = EvolveRoles(generations=timed + 1, showcase_every=0)
     if games is not None:
         settings = settings.model_copy(update={"games_per_generation": games, "chunk": games // 2})
     engine = make_engine(name, jobs)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -172,11 +173,25 @@ def play_games(
     chunk: int,
 ) -> Iterator[GameResult]:
     """Play games on an engine; results come in the order of the games, whatever the chunk."""
-    size = min(chunk, -(-len(games) // engine.jobs))  # few games are shared out among all workers
-    parts = (games[at : at + size] for at in range(0, len(games), size))
-    tasks = (as_batch(ground, catalog, seed, part) for part in parts)
+    tasks = (
+        as_batch(ground, catalog, seed, part) for part in shared_out(games, chunk, engine.jobs)
+    )
     for results in engine.map(play_batch, tasks):
         yield from results
+
+
+def shared_out(games: Sequence[Game], chunk: int, jobs: int) -> list[Sequence[Game]]:
+    """Batches of at most `chunk` games, as many for each worker, and all of about one size.
+
+    >>> [len(part) for part in shared_out(range(102), 32, 2)]
+    [25, 26, 25, 26]
+    >>> [len(part) for part in shared_out(range(3), 32, 2)]
+    [1, 2]
+    """
+    rounds = -(-len(games) // (chunk * jobs))
+    parts = min(len(games), rounds * jobs)
+    edges = [len(games) * i // parts for i in range(parts + 1)]
+    return [games[a:b] for a, b in pairwise(edges)]
 
 
 def as_batch(ground: Ground, catalog: RoleCatalog, seed: int, games: Sequence[Game]) -> GameBatch:

@@ -35,7 +35,7 @@ class EvolveRoles(Settings):
     judge_games: int = Field(default=100, ge=2)  # by which it is compared; nobody saw these
     control: Literal["none", "shuffled"] = "none"  # shuffled: results of others; nothing is gained
     showcase_every: int = Field(default=10, ge=0)  # generations; 0 records no games
-    chunk: int = Field(default=26, ge=1)  # games of a task; changes no result
+    chunk: int = Field(default=64, ge=1)  # games of a task; changes no result
 
     @property
     def ground(self) -> Ground:

@@ -66,11 +66,12 @@ def judge(settings: Train, plan: Plan, state: State, engine: Engine) -> Judged:
         if name not in state.baselines:
             others = {slot: resolve(uri) for slot, uri in slots.items()}
             base = _play(settings, {**policies, **others}, engine)
-            state.baselines[name] = {"length": base.ticks, "returns": base.returns}
-    trained = [name for name in state.learners if name in found.return_per_life]
-    score = found.ticks.mean
-    if settings.score == "return":
-        score = float(np.mean([found.return_per_life[name].mean for name in trained]))
+            score = _score(base, settings)
+            state.baselines[name] = {
+                "length": base.ticks, "returns": base.returns, "score": score,
+                "measures": base.measures,
+            }  # fmt: skip
+    score = _score(found, settings)
     best = state.best is None or score > state.best
     if best:
         state.best, state.best_step, state.waited = score, state.steps, 0
@@ -87,6 +88,15 @@ def judge(settings: Train, plan: Plan, state: State, engine: Engine) -> Judged:
         measures=found.measures,
         baselines=state.baselines,
     )
+
+
+def _score(found: Summary, settings: Train) -> float:
+    """Of a summary, as `score_of` has it of episodes."""
+    if settings.score == "length":
+        return found.ticks.mean
+    earned = found.return_per_life
+    trained = [slot.id for slot in settings.slots if slot.trainable and slot.id in earned]
+    return float(np.mean([earned[name].mean for name in trained]))
 
 
 def _play(settings: Train, policies: Mapping[str, ResolvedPolicy], engine: Engine) -> Summary:
