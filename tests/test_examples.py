@@ -8,9 +8,13 @@ import pytest
 EXAMPLES = Path(__file__).resolve().parent.parent / "examples"
 
 
+@pytest.fixture(autouse=True)
+def examples_on_the_path(monkeypatch):
+    monkeypatch.syspath_prepend(str(EXAMPLES))
+
+
 @pytest.fixture
 def own_behavior(monkeypatch):
-    monkeypatch.syspath_prepend(str(EXAMPLES))
     monkeypatch.delitem(sys.modules, "own_behavior", raising=False)
     import own_behavior
 
@@ -31,3 +35,13 @@ def test_it_does_what_it_is_for(own_behavior):
     assert catalog.behaviors[-1].name == "medic"
     careful = own_behavior.play("catalog", "Careful", **settings)
     assert careful["ticks_at_hp_0"] < careless["ticks_at_hp_0"] / 10
+
+
+def test_a_kin_study_compares_trainings_with_and_without_pay(tmp_path):
+    from kin_study import study
+
+    rows = study(steps=2000, seeds=2, episodes=1, out=tmp_path, jobs=1)
+    assert [row[0] for row in rows][:3] == ["ticks", "births per life", "lineages that survive"]
+    assert {run.name for run in tmp_path.iterdir()} == {"unpaid-0", "paid-0", "unpaid-1", "paid-1"}
+    again = study(steps=2000, seeds=2, episodes=1, out=tmp_path, jobs=1)
+    assert again == rows, "what was trained is not trained again"

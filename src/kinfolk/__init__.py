@@ -20,6 +20,7 @@ _NAMES = {
     "PolicyEnvInterface": "kinfolk.policies.multi_agent",
     "PolicySpec": "kinfolk.policies.multi_agent",
     "PolicySlot": "kinfolk.play.slots",
+    "make_engine": "kinfolk.engines",
     "SlotRegistry": "kinfolk.play.registry",
     "PerAgentSubprocessPolicy": "kinfolk.evaluation.subprocess_policy",
     "wrap_agent_policy_in_subprocess": "kinfolk.evaluation.subprocess_policy",

@@ -21,7 +21,7 @@ ENGINES = Registry(
 )
 
 
-def make_engine(name: str, jobs: int, address: str | None = None) -> Engine:
+def make_engine(name: str, jobs: int = 1, address: str | None = None) -> Engine:
     """The engine called `name`, with `jobs` tasks at once where it can.
 
     Raises:

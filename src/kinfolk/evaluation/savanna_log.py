@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -9,12 +10,18 @@ from kinfolk.evaluation.match import Match, line_up
 from kinfolk.evaluation.results import EpisodeReport
 from kinfolk.play.episode import EpisodeResult
 from kinfolk.worlds.savanna.lives import Life, Lives
+from kinfolk.worlds.savanna.world import SavannaWorld
 
 _COLUMNS = ("R", "Life", "Off", "Off/100", "Lineage", "FertCap", "FertExp", "FBlk")
 
 
-def savanna_lives(match: Match, episode: int) -> tuple[EpisodeReport, Lives]:
-    """Play one episode of a match again and write every life down. It is the same as it was."""
+def savanna_lives(
+    match: Match, episode: int, look: Callable[[SavannaWorld, Lives], None] | None = None
+) -> tuple[EpisodeReport, Lives]:
+    """Play one episode of a match again and write every life down. It is the same as it was.
+
+    `look` is called after each step.
+    """
     with line_up(replace(match, first=episode, last=episode + 1), 1) as game:
         play = game.loop(range(episode, episode + 1))
         play.begin()
@@ -24,6 +31,8 @@ def savanna_lives(match: Match, episode: int) -> tuple[EpisodeReport, Lives]:
         while not ended:
             ended = play.tick()
             lives.update()
+            if look is not None:
+                look(game.world, lives)  # type: ignore[arg-type]
         return game.report(ended[0]), lives
 
 

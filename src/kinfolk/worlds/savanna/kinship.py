@@ -68,20 +68,14 @@ def nearest_kin(world: SavannaWorld, lives: Lives, index: int = 0) -> dict[int, 
     """Chebyshev distance from each living agent to its nearest living kin; lone ones are left out."""
     s, line = world._arrays, founder_of(lives)
     rows = np.flatnonzero(s.alive[index] & ~s.carcass[index])
-    found: dict[int, int] = {}
-    for row in rows:
-        uid = int(s.uid[index, row])
-        others = [
-            max(
-                abs(int(s.x[index, other]) - int(s.x[index, row])),
-                abs(int(s.y[index, other]) - int(s.y[index, row])),
-            )
-            for other in rows
-            if other != row and line[int(s.uid[index, other])] == line[uid]
-        ]
-        if others:
-            found[uid] = min(others)
-    return found
+    uids, x, y = s.uid[index, rows], s.x[index, rows], s.y[index, rows]
+    lines = np.array([line[uid] for uid in uids.tolist()], dtype=np.int64)
+    apart = np.maximum(abs(x[:, None] - x), abs(y[:, None] - y))
+    apart[lines[:, None] != lines] = world.settings.grid_size  # further than anybody can be
+    np.fill_diagonal(apart, world.settings.grid_size)
+    nearest = apart.min(axis=1, initial=world.settings.grid_size)
+    found = zip(uids.tolist(), nearest.tolist(), strict=True)
+    return {uid: distance for uid, distance in found if distance < world.settings.grid_size}
 
 
 def is_past_fertility(life: Life) -> bool:
