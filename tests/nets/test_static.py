@@ -6,6 +6,7 @@ from kinfolk.core.errors import SettingsError
 from kinfolk.core.keys import fold, root
 from kinfolk.nets.normal import fill_normals
 from kinfolk.nets.rows import forward_rows
+from kinfolk.nets.squash import squash
 from kinfolk.nets.static import FeedforwardStaticNets, RecurrentStaticNets
 
 torch.set_num_threads(1)
@@ -177,3 +178,11 @@ def test_ended_rows_forget_and_others_do_not():
     after = nets.reset(memory, done)[0]
     assert not after[torch.from_numpy(done)].any()
     assert torch.equal(after[torch.from_numpy(~done)], memory[0][torch.from_numpy(~done)])
+
+
+def test_squash_is_the_hyperbolic_tangent():
+    values = np.concatenate([np.linspace(-12, 12, 100_001), [0.0, np.inf, -np.inf, np.nan]])
+    found = values.astype(np.float32)
+    squash(found)
+    assert np.abs(found[:-1] - np.tanh(values[:-1])).max() < 5e-7
+    assert np.isnan(found[-1])
