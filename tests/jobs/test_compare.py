@@ -10,7 +10,7 @@ from kinfolk.evaluation.comparison import Verdict, compare
 from kinfolk.evaluation.ratings import GameResult, rate
 from kinfolk.evaluation.summary import Estimate, wins
 from kinfolk.jobs.compare import Compare, compare_policies
-from kinfolk.jobs.evaluate import Evaluate, evaluate
+from kinfolk.jobs.evaluate import EpisodePlayed, Evaluate, evaluate
 from kinfolk.jobs.round_robin import RoundRobin, round_robin, seats
 from kinfolk.testing.job_contract import JobContract
 from kinfolk.testing.probe.settings import Probe
@@ -100,6 +100,24 @@ def test_candidates_take_turns_in_one_seat_among_others():
             e.returns["candidate"] for e in whole
         ]
     assert last.failures == [0, 0]
+
+
+def test_a_candidate_may_be_a_team_of_slots():
+    team = "herd=kin://probe-plain;pack=kin://random"
+    asked = {
+        "policies": [team, "herd=kin://noop;pack=kin://noop"],
+        "agent_slot_map": {"grazer": "herd", "hunter": "pack"},
+        "episodes": 4,
+    }
+    played = list(compare_policies(read(Compare, asked), Local()))
+    [*events, last] = [e for e in played if hasattr(e, "kind")]
+    alone = {"slots": {"herd": "kin://probe-plain", "pack": "kin://random"}}
+    alone |= {k: asked[k] for k in ("agent_slot_map", "episodes")}
+    whole = [e for e in evaluate(read(Evaluate, alone), Local()) if e.__class__ is EpisodePlayed]
+    assert [e.value for e in events if e.policy == 0] == [
+        e.returns["herd"] + e.returns["pack"] for e in whole
+    ]
+    assert last.policies[0] == team
 
 
 class TestCompare(JobContract):

@@ -11,13 +11,16 @@ import typer
 from kinfolk.cli.evaluate import try_out
 from kinfolk.cli.folders import fresh_folder
 from kinfolk.cli.show import JsonOption, figures, print_json, print_table, progress
-from kinfolk.cli.slots import MapOption, SetOption, SlotOption, pairs
+from kinfolk.cli.slots import MapOption, SetOption, SlotOption, pairs, slot_map
 
 SCHEMA, VERSION = "kinfolk.comparison", 1
 
 
 def compare(
-    policies: Annotated[list[str], typer.Argument(help="URIs of the policies, two or more.")],
+    policies: Annotated[
+        list[str],
+        typer.Argument(help="Two or more: a URI each, or a team of slots as 'a=URI;b=URI'."),
+    ],
     world: Annotated[str, typer.Option(help="See `kinfolk worlds`.")] = "probe",
     preset: Annotated[str | None, typer.Option(help="See `kinfolk presets`.")] = None,
     slot: SlotOption = [],  # noqa: B006, typer copies it
@@ -65,7 +68,7 @@ def compare(
         if slot:
             asked["slots"] = pairs("--slot", slot)
         if mapping:
-            asked["agent_slot_map"] = pairs("--map", mapping)
+            asked["agent_slot_map"] = slot_map(mapping)
         asked["measure"] = measure
         settings = read(Compare, asked)
         for one in candidates(settings):

@@ -9,7 +9,7 @@ import typer
 
 from kinfolk.cli.begin import ConfigOption, OutOption, ResumeOption, begin, given, going
 from kinfolk.cli.show import JsonOption, print_json, progress
-from kinfolk.cli.slots import MapOption, SetOption, SlotOption, pairs, warn_of_idle_slots
+from kinfolk.cli.slots import MapOption, SetOption, SlotOption, pairs, slot_map, warn_of_idle_slots
 from kinfolk.cli.warm import warm
 from kinfolk.core.errors import UsageError
 
@@ -68,7 +68,7 @@ def eval_command(
         "world": world,
         "preset": preset,
         "slots": pairs("--slot", slot) or None,
-        "agent_slot_map": pairs("--map", mapping) or None,
+        "agent_slot_map": slot_map(mapping),
         "world_settings": from_flags(rule) or None,
         "inherit_slot": inherit_slot,
         "episodes": episodes,

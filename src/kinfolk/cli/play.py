@@ -13,7 +13,7 @@ import typer
 
 from kinfolk.cli.folders import fresh_folder
 from kinfolk.cli.show import JsonOption, print_json, print_table
-from kinfolk.cli.slots import MapOption, SetOption, SlotOption, pairs, warn_of_idle_slots
+from kinfolk.cli.slots import MapOption, SetOption, SlotOption, pairs, slot_map, warn_of_idle_slots
 from kinfolk.cli.warm import warm
 
 
@@ -41,13 +41,13 @@ def play(
     lineup = pairs("--slot", slot)
     warm(world, from_flags(rule), preset, lineup)
     game = build_world(world, from_flags(rule), 1, preset)
-    table = slot_table(game.spec, list(lineup), pairs("--map", mapping))
+    table = slot_table(game.spec, list(lineup), slot_map(mapping))
     warn_of_idle_slots(list(lineup), table)
     slots = [Slot(name, build(resolve(uri), game.spec)) for name, uri in lineup.items()]
     game.watch(True)
     loop = Play(game, slots, table, seed, range(1))
     rules = {"world": world, "preset": preset, "world_settings": from_flags(rule), "seed": seed}
-    asked = {**rules, "slots": lineup, "slot_map": pairs("--map", mapping)}
+    asked = {**rules, "slots": lineup, "slot_map": slot_map(mapping)}
     kept = Recording(out or fresh_folder("play"), loop, asked) if record else None
     happenings, results = [], []
     watched = sys.stdout.isatty() and not json

@@ -13,7 +13,8 @@ SlotOption = Annotated[
     list[str], typer.Option("--slot", help="ID=URI: a policy that plays, under a name.")
 ]
 MapOption = Annotated[
-    list[str], typer.Option("--map", help="GROUP=ID: which slot plays which group of agents.")
+    list[str],
+    typer.Option("--map", help="GROUP=ID: which slot plays which group; or ID,ID,...: by agent."),
 ]
 SetOption = Annotated[
     list[str], typer.Option("--set", help="KEY=VALUE: a rule of the world to change.")
@@ -42,3 +43,14 @@ def pairs(option: str, words: Sequence[str]) -> dict[str, str]:
             raise UsageError(f"{option} gives '{name}' twice.")
         table[name] = value
     return table
+
+
+def slot_map(words: Sequence[str]) -> dict[str, str] | list[str] | None:
+    """`--map`: a slot per group, or one word with a slot for each agent; None if there is none.
+
+    >>> slot_map(["type_1_prey=herd"]), slot_map(["miner,miner,scout"])
+    ({'type_1_prey': 'herd'}, ['miner', 'miner', 'scout'])
+    """
+    if len(words) == 1 and "=" not in words[0]:
+        return words[0].split(",")
+    return pairs("--map", words) or None

@@ -10,7 +10,7 @@ import typer
 
 from kinfolk.cli.begin import OutOption, ResumeOption, begin, given, going
 from kinfolk.cli.show import JsonOption, figures, interval, print_json, print_table, progress
-from kinfolk.cli.slots import MapOption, SetOption, SlotOption, pairs, warn_of_idle_slots
+from kinfolk.cli.slots import MapOption, SetOption, SlotOption, pairs, slot_map, warn_of_idle_slots
 from kinfolk.cli.warm import warm
 from kinfolk.core.errors import DamagedRunError
 
@@ -55,7 +55,7 @@ def train_command(
         "world": world,
         "preset": preset,
         "slots": pairs("--slot", slot) or None,
-        "agent_slot_map": pairs("--map", mapping) or None,
+        "agent_slot_map": slot_map(mapping),
         "world_settings": from_flags(rule) or None,
         "steps": steps,
         "seed": seed,

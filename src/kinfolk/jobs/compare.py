@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import re
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from typing import Any, ClassVar
@@ -22,14 +23,16 @@ from kinfolk.jobs.evaluate import Evaluate, matches
 from kinfolk.play.slots import read_slot
 
 CANDIDATE = "candidate"
+_MEMBER = re.compile(r"\w+=.")  # of a team; a URI has another sign behind its first word
 MEASURES = ("return", "return_per_life", "reward_per_tick", "ticks")
 
 
 class Compare(Evaluate):
     """What to compare, and where. The candidates take turns in the slot `candidate`.
 
-    Other `slots` and the map are the same for all of them; without a map a candidate plays
-    everybody. `measure` may also be a counter of the world.
+    A candidate may be a team of slots too: `miner=kin://a;scout=kin://b`. Other `slots` and the map
+    are the same for all of them; without a map a candidate plays everybody. `measure` may also be
+    a counter of the world.
     """
 
     policies: tuple[str, ...] = Field(min_length=2)
@@ -63,10 +66,25 @@ def candidates(settings: Compare) -> list[Evaluate]:
     given = {name: getattr(settings, name) for name in Evaluate.model_fields}
     asked_for = settings.model_fields_set
     others = [s for s in settings.slots if s.id != CANDIDATE] if "slots" in asked_for else []
-    return [
-        Evaluate(**{**given, "slots": (read_slot(CANDIDATE, uri), *others), "replays": 0})
-        for uri in settings.policies
+    teams = [
+        tuple(read_slot(name, uri) for name, uri in team_of(text).items())
+        for text in settings.policies
     ]
+    return [Evaluate(**{**given, "slots": (*team, *others), "replays": 0}) for team in teams]
+
+
+def team_of(candidate: str) -> dict[str, str]:
+    """The slots of a candidate, and who plays them.
+
+    >>> team_of("kin://roles?miner=3&scout=1")
+    {'candidate': 'kin://roles?miner=3&scout=1'}
+    >>> team_of("miner=kin://role/miner;scout=run:mine/scout@best")
+    {'miner': 'kin://role/miner', 'scout': 'run:mine/scout@best'}
+    """
+    parts = candidate.split(";")
+    if not all(_MEMBER.match(part) for part in parts):
+        return {CANDIDATE: candidate}
+    return {name: uri for name, _, uri in (part.partition("=") for part in parts)}
 
 
 def compare_policies(
@@ -75,6 +93,7 @@ def compare_policies(
     """Yield every candidate's episodes, a snapshot after each chunk, and the verdicts."""
     values = np.zeros((0, len(settings.policies)))
     failures = np.zeros(len(settings.policies), dtype=np.int64)
+    teams = [list(team_of(text)) for text in settings.policies]
     if resume is not None:
         values, failures = resume.arrays["values"], resume.arrays["failures"].copy()
     tasks = zip(*(matches(one, len(values)) for one in candidates(settings)), strict=True)
@@ -87,13 +106,16 @@ def compare_policies(
                 continue
             for policy, played in enumerate(found):
                 for report in played:
-                    value = value_of(settings.measure, report)
+                    value = value_of(settings.measure, report, teams[policy])
                     failed = len(report.failures)
                     failures[policy] += failed
                     yield CandidatePlayed(
                         step=report.episode, policy=policy, value=value, failures=failed
                     )
-            fresh = [[value_of(settings.measure, report) for report in played] for played in found]
+            fresh = [
+                [value_of(settings.measure, report, team) for report in played]
+                for played, team in zip(found, teams, strict=True)
+            ]
             values = np.concatenate([values, np.array(fresh).T])
             found = []
             yield Snapshot(
@@ -116,20 +138,21 @@ def _verdicts(settings: Compare, values: Any, failures: Any) -> ComparedAll:
     )
 
 
-def value_of(measure: str, report: EpisodeReport) -> float:
+def value_of(measure: str, report: EpisodeReport, team: Sequence[str]) -> float:
     """What a candidate is judged by, of one episode.
 
     Raises:
         UnknownNameError: The world has no such counter.
     """
-    if measure == "return":
-        return report.returns[CANDIDATE]
-    if measure == "return_per_life":
-        return report.returns[CANDIDATE] / max(1, report.lives[CANDIDATE])
-    if measure == "reward_per_tick":
-        return report.returns[CANDIDATE] / max(1, report.ticks_lived[CANDIDATE])
     if measure == "ticks":
         return float(report.ticks)
+    earned = sum(report.returns[slot] for slot in team)
+    if measure == "return":
+        return earned
+    if measure == "return_per_life":
+        return earned / max(1, sum(report.lives[slot] for slot in team))
+    if measure == "reward_per_tick":
+        return earned / max(1, sum(report.ticks_lived[slot] for slot in team))
     if measure not in report.counters:
         known = [*MEASURES, *report.counters]
         raise UnknownNameError(f"There is no measure '{measure}'.{suggestion(measure, known)}")
