@@ -3,7 +3,6 @@
 import numpy as np
 import pytest
 
-from kinfolk.core.events import Event, Snapshot
 from kinfolk.core.keys import root
 from kinfolk.core.settings import read
 from kinfolk.engines.processes import Processes
@@ -11,8 +10,11 @@ from kinfolk.evaluation.summary import estimate
 from kinfolk.fitness.worlds import held_out
 from kinfolk.jobs.evolve_nets import evolve_nets
 from kinfolk.jobs.evolve_nets_settings import EvolveNets
-from kinfolk.jobs.nets_state import Lab, load, new_lab
+from kinfolk.jobs.nets_state import Lab, new_lab
 from kinfolk.nets.kinds import make_nets, nets_from
+from kinfolk.policies.resolve import resolve
+from kinfolk.store.keep import keep
+from kinfolk.store.run import create
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(1800)]
 # No births, so that a life is not cut short by being born late; predators that starve slowly.
@@ -44,20 +46,17 @@ def of_random_nets(lab: Lab, name, engine):
     return np.concatenate(found)
 
 
-def test_evolved_predators_catch_more_and_evolved_prey_live_longer():
+def test_evolved_predators_catch_more_and_evolved_prey_live_longer(tmp_path):
     settings = read(EvolveNets, SETTINGS)
     engine = Processes(2)
+    run = create(tmp_path / "run", "evolve_nets", settings.model_dump())
     try:
-        last = None
-        for item in evolve_nets(settings, engine):
-            last = item if isinstance(item, Snapshot) else last
-            assert isinstance(item, Event | Snapshot)
+        for _ in keep(run, lambda snapshot: evolve_nets(settings, engine, snapshot)):
+            pass
         lab = new_lab(settings)
-        load(lab, last)
         for name in lab.pops:
-            about = last.notes["policies"][name]["latest"]["settings"]["nets"]
-            prefix = f"latest/{name}/"
-            arrays = {k[len(prefix) :]: v for k, v in last.arrays.items() if k.startswith(prefix)}
+            policy = resolve(f"run:{run.folder}/{name}@latest")
+            about, arrays = policy.settings["nets"], policy.arrays
             evolved = held_out(
                 lab.arena, name, nets_from(about, arrays), lab.rivals,
                 RANDOM_NETS * EPISODES, engine,

@@ -114,6 +114,13 @@ def test_cartpole_begins(tmp_path):
     assert told["updated"].length == 6
 
 
+@pytest.mark.parametrize("name", ["cogsguard_taught.toml", "cogsguard_scratch.toml"])
+def test_crafts_of_cogsguard_are_learnt_apart(name, tmp_path):
+    settings, told = run_example(name, tmp_path / "run", worlds=2)
+    for craft in ("miner", "aligner", "scrambler"):
+        assert ("agreement" in told["updated"].slots[craft]) == bool(settings.teaching)
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", [0, 1, 2])
 def test_cartpole_reaches_475_within_150_k_steps(seed):
