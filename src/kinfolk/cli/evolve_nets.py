@@ -36,7 +36,7 @@ def nets(
     self_adaptive: Annotated[
         bool, typer.Option("--self-adaptive", help="A sigma per weight.")
     ] = False,
-    learning_rate: Annotated[float | None, typer.Option(help="Of openai-es [0.1].")] = None,
+    learning_rate: Annotated[float | None, typer.Option(help="Of openai-es [0.5].")] = None,
     selection: Annotated[str | None, typer.Option(help="truncation or tournament.")] = None,
     tournament: Annotated[int | None, typer.Option(help="Contestants [3].")] = None,
     elites: Annotated[int | None, typer.Option(help="The best live on unchanged [0].")] = None,

@@ -46,11 +46,9 @@ class EvolveNets(Settings):
     population: int = Field(default=64, ge=2)
     generations: int = Field(default=100, ge=1)
     evaluations: int | None = Field(default=None, ge=1)  # stop when so many members were tried
-    sigma: float | None = Field(
-        default=None, ge=0.0
-    )  # None: 0.01 for ga, 0.1 to 0.5 for strategies
+    sigma: float | None = Field(default=None, ge=0.0)  # None: 0.01 for ga, 0.5 for strategies
     self_adaptive: bool = False
-    learning_rate: float = Field(default=0.1, gt=0.0)  # of openai-es
+    learning_rate: float = Field(default=0.5, gt=0.0)  # of openai-es
     selection: Literal["truncation", "tournament"] = "truncation"
     tournament: int = Field(default=3, ge=1)
     elites: int = Field(default=0, ge=0)
@@ -127,4 +125,4 @@ class EvolveNets(Settings):
         """Sigma, or what suits the algorithm."""
         if self.sigma is not None:
             return self.sigma
-        return {"ga": 0.01, "openai-es": 0.1}.get(self.algorithm, 0.5)
+        return 0.01 if self.algorithm == "ga" else 0.5
