@@ -133,3 +133,50 @@ def test_on_random_rows_they_equal_the_formulas_in_numpy():
     critic, _ = ppo_critic(batch, new, asked)
     assert actor.item() == pytest.approx(-total / count - 0.03 * entropy / count, abs=1e-5)
     assert critic.item() == pytest.approx(error / count / 2, abs=1e-5)
+
+
+def test_losses_equal_torchrl():
+    """An independent one, where it is installed."""
+    objectives = pytest.importorskip("torchrl.objectives")
+    modules = pytest.importorskip("torchrl.modules")
+    from tensordict import TensorDict
+    from tensordict.nn import TensorDictModule
+
+    torch.manual_seed(0)
+    count, choices, asked = 64, 5, Learning(clip=0.2, entropy=0.01, value_weight=1.0)
+    actor, critic = torch.nn.Linear(7, choices), torch.nn.Linear(7, 1)
+    seen, action = torch.randn(count, 7), torch.randint(choices, (count,))
+    batch = Batch(
+        action[:, None],
+        torch.log_softmax(torch.randn(count, choices), 1).gather(1, action[:, None])[:, 0],
+        torch.randn(count),
+        torch.randn(count),
+    )
+    loss = objectives.ClipPPOLoss(
+        modules.ProbabilisticActor(
+            TensorDictModule(actor, in_keys=["observation"], out_keys=["logits"]),
+            in_keys=["logits"],
+            distribution_class=torch.distributions.Categorical,
+            return_log_prob=True,
+        ),
+        modules.ValueOperator(critic, in_keys=["observation"]),
+        clip_epsilon=0.2,
+        entropy_coeff=0.01,
+        critic_coeff=1.0,
+        loss_critic_type="l2",
+        normalize_advantage=True,
+    )
+    data = {
+        "observation": seen,
+        "action": action,
+        "advantage": batch.advantage[:, None],
+        "value_target": (batch.advantage + batch.value)[:, None],
+        loss.tensor_keys.sample_log_prob: batch.log_chance,
+    }
+    theirs = loss(TensorDict(data, batch_size=[count]))
+    own = Outputs((torch.log_softmax(actor(seen), 1),), critic(seen)[:, 0])
+    actor_loss, _ = ppo_actor(batch, own, asked)
+    critic_loss, _ = ppo_critic(batch, own, asked)
+    expected = (theirs["loss_objective"] + theirs["loss_entropy"]).item()
+    assert math.isclose(actor_loss.item(), expected, abs_tol=1e-5)
+    assert math.isclose(2.0 * critic_loss.item(), theirs["loss_critic"].item(), abs_tol=1e-5)

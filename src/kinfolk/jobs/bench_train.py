@@ -21,6 +21,7 @@ from torch import nn
 
 from kinfolk.core.settings import read
 from kinfolk.engines.local import Local
+from kinfolk.jobs.bench_sb3 import sb3_rate
 from kinfolk.jobs.bench_worlds import scene
 from kinfolk.jobs.train import train
 from kinfolk.jobs.train_events import Updated
@@ -58,6 +59,9 @@ def bench_train(rounds: int = _ROUNDS) -> dict[str, Any]:
             best[name] = max(best[name], next(rates))
         for name, measure in others.items():
             best[name] = max(best[name], measure())
+    theirs = sb3_rate(HIDDEN, MINIBATCH)
+    if theirs is not None:
+        best["Stable-Baselines3 on the fixed slots, 1 epoch"] = theirs
     two = best["two slots, 1 epoch"]
     return {
         "net": {"inputs": inputs, "hidden": list(HIDDEN), "outputs": _ACTIONS},
