@@ -13,9 +13,13 @@ import typer
 JsonOption = Annotated[bool, typer.Option("--json", help="One JSON document on stdout.")]
 
 
+_LONG_JSON = 100_000  # characters; beyond them nobody reads, and indenting takes ten times as long
+
+
 def print_json(document: Any) -> None:
-    """One document, nothing else."""
-    print(json.dumps(document, indent=2, sort_keys=True))
+    """One document, nothing else; indented, unless it is long."""
+    text = json.dumps(document, sort_keys=True)
+    print(text if len(text) > _LONG_JSON else json.dumps(document, indent=2, sort_keys=True))
 
 
 def print_table(title: str, headings: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
