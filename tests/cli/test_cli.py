@@ -69,6 +69,7 @@ SENTENCES = [
     (["eval", "--engine", "procesess"], 2,
      "No engine is named 'procesess'. Did you mean 'processes'? Known: local, processes, ray."),
     (["eval", "--engine", "processes", "--jobs", "0"], 2, "The number of jobs must be at least 1, not 0."),
+    (["eval", "--jobs", "-2"], 2, "The number of jobs must be at least 1, not -2."),
     (["eval", "--parallel-policy", "--isolate", "slot"], 2,
      "--parallel-policy is short for --isolate agent; it does not go with --isolate slot."),
     (["eval", "--isolate", "cell"], 2, "Evaluate.isolate must be 'none', 'slot' or 'agent', not 'cell'."),
@@ -351,3 +352,13 @@ def test_comparing_says_who_is_better_and_how_sure(tmp_path):
     found = json.loads(kinfolk(*words, "--out", "b", "--json", cwd=tmp_path).stdout)
     assert (found["schema"], found["version"]) == ("kinfolk.comparison", 1)
     assert found["pairs"]["0 1"][2] == "first"
+
+
+def test_a_run_of_another_kind_is_not_gone_on_with(tmp_path):
+    kept = kinfolk("eval", "--episodes", "1", "--out", "judged", cwd=tmp_path)
+    assert kept.returncode == 0
+    refused = kinfolk("train", "--resume", "judged", cwd=tmp_path)
+    assert (refused.returncode, refused.stderr) == (
+        2,
+        "judged is a run of evaluate; its own command goes on with it.\n",
+    )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, Any, TypeVar
@@ -48,11 +48,22 @@ def begin(
                 "--resume goes on with the run's own settings; give no others with it."
             )
         run = open_run(resume)
+        if run.about["job"] != job:
+            raise UsageError(
+                f"{resume} is a run of {run.about['job']}; its own command goes on with it."
+            )
         return run, read(kind, run.about["settings"])
     settings = read(kind, merged(read_settings(config) if config else {}, flags))
     try_out(settings)
     folder = out or fresh_folder(job.replace("_", "-"))
     return create(folder, job, settings.model_dump()), settings
+
+
+def as_uris(run: Any, names: Sequence[str], moment: str = "") -> str:
+    """How the policies of a run are played: a single one needs no name."""
+    if len(names) == 1:
+        return f"run:{run.folder}{moment}"
+    return ", ".join(f"run:{run.folder}/{name}{moment}" for name in names)
 
 
 @contextmanager

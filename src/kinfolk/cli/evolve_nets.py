@@ -6,7 +6,15 @@ from typing import Annotated, Any
 
 import typer
 
-from kinfolk.cli.begin import ConfigOption, OutOption, ResumeOption, begin, given, going
+from kinfolk.cli.begin import (
+    ConfigOption,
+    OutOption,
+    ResumeOption,
+    as_uris,
+    begin,
+    given,
+    going,
+)
 from kinfolk.cli.evolve_nets_show import print_map, print_progress, print_result
 from kinfolk.cli.show import JsonOption, print_json, progress
 from kinfolk.cli.slots import SetOption, pairs
@@ -110,7 +118,9 @@ def nets(
         print_result(settings, events)
         if settings.archive:
             print_map(run, settings)
-        print(f"The run lies in {run.folder}; its nets play as run:{run.folder}")
+        scored = [event for event in events if event["kind"] == "generation_scored"]
+        names = list(dict.fromkeys(event["population"] for event in scored))
+        print(f"The run lies in {run.folder}; its nets play as {as_uris(run, names)}")
     if events[-1]["reached"] is False:
         raise typer.Exit(1)
 

@@ -30,11 +30,11 @@ def print_result(settings: Any, events: Sequence[Mapping[str, Any]]) -> None:
     rows = []
     for name in names:
         mine = [event for event in scored if event["population"] == name]
-        held = last["held_out"].get(name)
+        held = [e["score"] for e in events if e["kind"] == "held_out" and e["population"] == name]
         now = mine[-1]
         rows.append(
             (name, f"{mine[0]['mean']:.3g}", f"{now['mean']:.3g}", f"{now['best']:.3g}",
-             "" if held is None else figures(held), now["founders"])
+             figures(max(held)) if held else "", now["founders"])
         )  # fmt: skip
         print_plot(
             f"{name}: mean fitness of {len(mine)} generations", _above([e["mean"] for e in mine])
@@ -42,7 +42,7 @@ def print_result(settings: Any, events: Sequence[Mapping[str, Any]]) -> None:
     print_table(
         f"{settings.task}: {settings.net} nets by {settings.algorithm}, "
         f"{last['generations']} generations of {settings.population}, {last['steps']:,} ticks",
-        ("population", "first mean", "last mean", "best", "unseen (95 %)", "founders' lines"),
+        ("population", "first mean", "last mean", "best", "best unseen (95 %)", "founders' lines"),
         rows,
     )
     if settings.goal is not None:

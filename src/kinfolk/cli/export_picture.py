@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -72,6 +73,8 @@ def gif(
     agent: AgentOption = None,
 ) -> None:
     """A film as a gif."""
+    if find_spec("PIL") is None:  # said before the pictures are taken
+        raise UsageError("A gif needs Pillow: pip install 'kinfolk[pictures]'.")
     from kinfolk.viewer.pictures import as_gif
 
     _film("gif", as_gif, run, out, (first, last, every), speed, (replay, compare, compare_replay),

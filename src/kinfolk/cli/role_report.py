@@ -74,7 +74,11 @@ def _print_course(generations: list[dict[str, Any]], judged: dict[str, Any]) -> 
     told = [
         f"{n} {100 * first[n]:.0f} to {100 * end[n]:.0f} %" for n in (*moved[:-4:-1], *moved[:3])
     ]
-    print(f"Share of roles that hold a behaviour: {'; '.join(told[:3])};\n  {'; '.join(told[3:])}.")
+    if len(generations) > 1:
+        print(
+            "Of the roles in the pool, those that hold a behaviour, from first to last generation:"
+        )
+        print(f"  {'; '.join(told[:3])};\n  {'; '.join(told[3:])}.")
 
 
 def _signed(estimate: list[float]) -> str:

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
-from kinfolk.cli.begin import OutOption, ResumeOption, begin, given, going
+from kinfolk.cli.begin import OutOption, ResumeOption, as_uris, begin, given, going
 from kinfolk.cli.show import JsonOption, figures, interval, print_json, print_table, progress
 from kinfolk.cli.slots import MapOption, SetOption, SlotOption, pairs, slot_map, warn_of_idle_slots
 from kinfolk.cli.warm import warm
@@ -158,7 +158,8 @@ def _print_report(run: Any, settings: Any, events: list[dict[str, Any]]) -> None
         ],
     )
     if last["length"] is not None:
-        print(f"The last {settings.window} episodes were {last['length']:,.0f} ticks long.")
+        recent = min(settings.window, trained["episodes"])
+        print(f"The last {recent} episodes were {last['length']:,.0f} ticks long.")
     if told["judged"]:
         judged = told["judged"][-1]
         others = judged["baselines"]
@@ -176,4 +177,5 @@ def _print_report(run: Any, settings: Any, events: list[dict[str, Any]]) -> None
         print_table(
             "Judged on unseen seeds at the end, means (95 %)", ("", "trained", *others), rows
         )
-    print(f"The run lies in {run.folder}; play it as run:{run.folder}@best")
+    learnt = [slot.id for slot in settings.slots if slot.trainable]
+    print(f"The run lies in {run.folder}; play it as {as_uris(run, learnt, '@best')}")

@@ -66,15 +66,9 @@ def take(page: Page, picture: Picture, tick: int) -> bytes:
 
 
 def as_gif(frames: Sequence[bytes], per_second: float) -> bytes:
-    """A film that plays everywhere.
+    """A film that plays everywhere; it needs Pillow."""
+    from PIL import Image
 
-    Raises:
-        UsageError: Pillow is not installed.
-    """
-    try:
-        from PIL import Image
-    except ImportError:
-        raise UsageError("A gif needs Pillow: pip install 'kinfolk[pictures]'.") from None
     read = Image.open  # of bytes, not of a file
     pictures = [read(io.BytesIO(frame)).convert("RGB") for frame in frames]
     # One palette for all, from a frame in the middle: else colours would flicker.
