@@ -43,5 +43,8 @@ def test_a_kin_study_compares_trainings_with_and_without_pay(tmp_path):
     rows = study(steps=2000, seeds=2, episodes=1, out=tmp_path, jobs=1)
     assert [row[0] for row in rows][:3] == ["ticks", "births per life", "lineages that survive"]
     assert {run.name for run in tmp_path.iterdir()} == {"unpaid-0", "paid-0", "unpaid-1", "paid-1"}
-    again = study(steps=2000, seeds=2, episodes=1, out=tmp_path, jobs=1)
-    assert again == rows, "what was trained is not trained again"
+    kept = {path: path.stat().st_mtime_ns for path in tmp_path.rglob("*.safetensors")}
+    assert study(steps=2000, seeds=2, episodes=1, out=tmp_path, jobs=1) == rows
+    now = {path: path.stat().st_mtime_ns for path in tmp_path.rglob("*.safetensors")}
+    assert len(kept) >= 4
+    assert now == kept, "what was trained is not trained again"

@@ -8,7 +8,7 @@ from kinfolk.cli.show import print_table
 
 
 def measure_nets() -> dict[str, Any]:
-    """Measure, with kernels compiled before."""
+    """Measure; each point warms up first."""
     from kinfolk.jobs.bench_nets import bench_nets
 
     return bench_nets()

@@ -30,6 +30,7 @@ def print_result(settings: Any, events: Sequence[Mapping[str, Any]]) -> None:
     rows = []
     for name in names:
         mine = [event for event in scored if event["population"] == name]
+        # The best of them, of elite or centre, is the one that `run:` plays.
         held = [e["score"] for e in events if e["kind"] == "held_out" and e["population"] == name]
         now = mine[-1]
         rows.append(

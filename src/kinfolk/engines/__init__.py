@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from inspect import signature
 
-from kinfolk.core.errors import SettingsError, UsageError
+from kinfolk.core.errors import UsageError
 from kinfolk.core.registry import Entry, Registry
 from kinfolk.engines.base import Engine
 
@@ -29,8 +29,6 @@ def make_engine(name: str, jobs: int = 1, address: str | None = None) -> Engine:
         SettingsError: There are fewer than one at once.
     """
     kind = ENGINES.load(name)
-    if jobs < 1:
-        raise SettingsError(f"The number of jobs must be at least 1, not {jobs}.")
     if address is None:
         engine: Engine = kind(jobs)
         return engine

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from typing import Protocol, TypeVar
 
+from kinfolk.core.errors import SettingsError
+
 Item = TypeVar("Item")
 Result = TypeVar("Result")
 Value = TypeVar("Value")
@@ -17,6 +19,17 @@ class Handle(Protocol[Shared]):
     def get(self) -> Shared:
         """The value."""
         ...
+
+
+def checked_jobs(jobs: int) -> int:
+    """A number of tasks at once, for any engine.
+
+    Raises:
+        SettingsError: It is less than one.
+    """
+    if jobs < 1:
+        raise SettingsError(f"The number of jobs must be at least 1, not {jobs}.")
+    return jobs
 
 
 class Engine(Protocol):

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Generic
 
-from kinfolk.engines.base import Handle, Item, Result, Value
+from kinfolk.engines.base import Handle, Item, Result, Value, checked_jobs
 
 
 @dataclass(frozen=True)
@@ -24,7 +24,7 @@ class Local:
     """The simplest engine, and the reference for the others."""
 
     def __init__(self, jobs: int = 1) -> None:
-        del jobs  # taken so that all engines are made alike; here there is only one at a time
+        checked_jobs(jobs)  # taken so that all are made alike; here there is only one at a time
 
     @property
     def jobs(self) -> int:

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Any
 
-from kinfolk.core.errors import EngineError, SettingsError
-from kinfolk.engines.base import Handle, Item, Result, Value
+from kinfolk.core.errors import EngineError
+from kinfolk.engines.base import Handle, Item, Result, Value, checked_jobs
 from kinfolk.engines.lifeline import tie_to_parent
 from kinfolk.engines.sharing import Shelf
 
@@ -52,9 +52,7 @@ class Processes:
     """
 
     def __init__(self, jobs: int = 2) -> None:
-        if jobs < 1:
-            raise SettingsError(f"The number of jobs must be at least 1, not {jobs}.")
-        self._jobs, self._shelf = jobs, Shelf()
+        self._jobs, self._shelf = checked_jobs(jobs), Shelf()
         self._pool: ProcessPoolExecutor | None = None
 
     @property

@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Any, Generic
 
-from kinfolk.core.errors import EngineError, SettingsError
+from kinfolk.core.errors import EngineError
 from kinfolk.core.scratch import Scratch
-from kinfolk.engines.base import Handle, Item, Result, Value
+from kinfolk.engines.base import Handle, Item, Result, Value, checked_jobs
 
 ADDRESS = "RAY_ADDRESS"  # the variable in which Ray itself looks for a cluster
 _TRIES = 3
@@ -54,9 +54,7 @@ class RayCluster:
     """
 
     def __init__(self, jobs: int = 2, address: str | None = None) -> None:
-        if jobs < 1:
-            raise SettingsError(f"The number of jobs must be at least 1, not {jobs}.")
-        self._jobs, self._address = jobs, address or os.environ.get(ADDRESS)
+        self._jobs, self._address = checked_jobs(jobs), address or os.environ.get(ADDRESS)
         self._ray: Any = None
         self._run: Any = None
         self._connected_here = False
