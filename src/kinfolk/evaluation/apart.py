@@ -17,7 +17,9 @@ from kinfolk.evaluation.failures import WHOLE_SLOT, Ledger, abort
 from kinfolk.evaluation.guest import Guest, Trouble
 from kinfolk.evaluation.kept import Clock, Spoilt
 from kinfolk.evaluation.pool import Pool
-from kinfolk.evaluation.wire import ASK, BEGIN, EXPORT, ROW_BYTES, lay_rows, raw
+from kinfolk.evaluation.round import Round
+from kinfolk.evaluation.table import Table
+from kinfolk.evaluation.wire import BEGIN, EXPORT, WireShape, lay_rows, raw
 from kinfolk.policies.base import Memory, MemoryLayout, Rows
 from kinfolk.policies.resolve import ResolvedPolicy
 
@@ -67,8 +69,13 @@ class Apart:
         self._tick, self._places, self._by_agent, self._alone = tick, places, by_agent, alone
         self._units: dict[int, _Unit] = {}
         self._circle = Circle(pool.nursery)
+        capacity, seats = (1, places) if by_agent else (places, 1)
+        self._table = Table(WireShape(capacity, spec.row_bytes, spec.heads), seats)
+        self._seated: dict[int, Guest] = {}
         self._rows: Rows | None = None
-        self._asked: list[tuple[_Unit, slice]] = []
+        self._order = b""  # the places of the agents that were asked last
+        self._round: Round | None = None  # of the same agents
+        self._asked: dict[Guest, tuple[_Unit, slice]] = {}
         self.restarts = self.steps = self.processes = 0
         self.seconds = 0.0
         self._counts = Counts()
@@ -87,9 +94,9 @@ class Apart:
         return counts
 
     @property
-    def waited(self) -> list[float]:
+    def waited(self) -> AnyArray:
         """Seconds from each question to its answer."""
-        return self._circle.waited
+        return np.concatenate([np.zeros(0), *self._circle.waited])
 
     def start_episode(self) -> None:
         """Begin an episode."""
@@ -100,6 +107,7 @@ class Apart:
 
     def begin(self, rows: Rows, memory: Memory, keys: Ints) -> None:
         """Forward to every process that has lives to begin, and wait for all of them."""
+        self._break_up()
         block = lay_rows(rows, keys)
         parts = list(self._parts(block))
         if self._by_agent:  # another agent sits here now, and has failed in nothing
@@ -118,31 +126,38 @@ class Apart:
         start = time.perf_counter()
         block = lay_rows(rows, keys)
         self._rows = rows
-        self._asked = parts = list(self._parts(block))
-        self._restart(parts, block)
+        order = block[:, PLACE].tobytes()
+        if self._round is None or order != self._order:
+            self._order, self._round = order, self._arranged(block)
         if self._by_agent:
-            self._dismiss_the_dead(block)
             block[:, PLACE] = 0
-        laid, shown, width = raw(block), raw(observations), observations.shape[1]
-        for unit, part in parts:
-            if unit.guest is not None:
-                a, b = part.start, part.stop
-                rows_of_it = laid[a * ROW_BYTES : b * ROW_BYTES]
-                unit.guest.post(ASK, rows_of_it, shown[a * width : b * width])
+        self._round.ask(block, observations)
         self.steps += len(block)
         self.seconds += time.perf_counter() - start
 
     def answer(self) -> Ints:
         """Gather the answers; what agents do that do nothing, where there is none."""
         assert self._rows is not None  # it was asked
+        assert self._round is not None
         start = time.perf_counter()
+        late = self._round.hear(self._circle)
         actions = self.ledger.still(self._rows)
-        out, width = raw(actions), actions.itemsize * actions.shape[1]
-        where = {unit.guest: (unit, part) for unit, part in self._asked if unit.guest is not None}
+        self._circle.waited.append(self._round.take(actions, late))
+        if late:
+            self._wait_for(late, actions, self._round.age)
+        sound = self.ledger.sound(actions, self._rows)
+        if self.ledger.faults and not self._alone:
+            raise Spoilt(f"Slot '{self.ledger.slot}' gave an answer that is no action.")
+        self.seconds += time.perf_counter() - start
+        return sound
+
+    def _wait_for(self, late: list[Guest], actions: Ints, spent: float) -> None:
+        """What the others say, one by one."""
         failed = []
+        assert self._rows is not None
         care = self._care
-        for guest, said in self._circle.gather(where, care.step_timeout, care.start_timeout):
-            unit, part = where[guest]
+        for guest, said in self._circle.gather(late, care.step_timeout, care.start_timeout, spent):
+            unit, part = self._asked[guest]
             if isinstance(said, Trouble):
                 failed.append((part.start, unit, part, said))
                 continue
@@ -150,21 +165,32 @@ class Apart:
             if said:
                 self.ledger.faults[said] += 1
             else:
-                a, b = part.start * width, part.stop * width
-                out[a:b] = guest.wire.action_bytes[: b - a]
+                actions[part] = guest.wire.actions[: part.stop - part.start]
         for _, unit, part, trouble in sorted(failed, key=lambda one: one[0]):
             self._fail(unit, trouble, "ask", self._rows.uid[part])
-        sound = self.ledger.sound(actions, self._rows)
-        if self.ledger.faults and not self._alone:
-            raise Spoilt(f"Slot '{self.ledger.slot}' gave an answer that is no action.")
-        self.seconds += time.perf_counter() - start
-        return sound
 
     def close(self) -> None:
         """Give the processes back for the next match."""
         for unit in self._units.values():
             self._release(unit, sound=True)
         self._units.clear()
+        self._table.close()
+
+    def _arranged(self, block: AnyArray) -> Round:
+        """Who is to be asked; who has failed and may go on, is started again."""
+        parts = list(self._parts(block))
+        self._restart(parts, block)
+        if self._by_agent:
+            self._dismiss_the_dead(block)
+        playing = [(unit.guest, unit, part) for unit, part in parts if unit.guest is not None]
+        self._asked = {guest: (unit, part) for guest, unit, part in playing}
+        seats = [int(block[part.start, PLACE]) if self._by_agent else 0 for _, _, part in playing]
+        for (guest, _, _), seat in zip(playing, seats, strict=True):
+            if self._seated.get(seat) is not guest:
+                self._table.sit(seat, guest.handle)
+                self._seated[seat] = guest
+        rows = [row for _, _, part in playing for row in range(part.start, part.stop)]
+        return Round(self._table, list(self._asked), seats, rows)
 
     def _parts(self, block: AnyArray) -> Iterable[tuple[_Unit, slice]]:
         """Who sits with whom, and where in the block."""
@@ -287,6 +313,12 @@ class Apart:
         guest, unit.guest = unit.guest, None
         if guest is None:
             return
+        self._break_up()
         self._circle.remove(guest)
         self._counts = self._counts.with_guest(guest)
         self._pool.give_back(guest, sound and not guest.awaited)
+
+    def _break_up(self) -> None:
+        broken, self._round = self._round, None
+        if broken is not None:
+            broken.break_up()

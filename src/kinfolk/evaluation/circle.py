@@ -6,8 +6,14 @@ import time
 from collections.abc import Iterable, Iterator
 from select import POLLIN, poll
 
+import numpy as np
+
+from kinfolk.core.arrays import AnyArray
 from kinfolk.evaluation.guest import Guest, Trouble
 from kinfolk.evaluation.nursery import Nursery
+
+# A wake-up can be missed when both ends go to sleep in the same moment; so neither sleeps longer.
+_LOOK_SECONDS = 0.02
 
 
 class Circle:
@@ -16,7 +22,7 @@ class Circle:
     def __init__(self, nursery: Nursery) -> None:
         self._nursery = nursery
         self._ears: dict[Guest, poll] = {}
-        self.waited: list[float] = []  # seconds from question to answer
+        self.waited: list[AnyArray] = []  # seconds from question to answer
 
     def add(self, guest: Guest) -> None:
         """Wait for this one too: for its word, and for the news that a process has ended."""
@@ -29,26 +35,36 @@ class Circle:
         self._ears.pop(guest, None)
 
     def gather(
-        self, asked: Iterable[Guest], seconds: float, grace: float = 0.0
+        self, asked: Iterable[Guest], seconds: float, grace: float = 0.0, spent: float = 0.0
     ) -> Iterator[tuple[Guest, Trouble | str]]:
         """What each says to what it was asked last: trouble, a fault, or "" for an answer.
 
         Whoever says nothing for `seconds` is in trouble; a process that has not played yet has
-        `grace` instead, because libraries load and compile then.
+        `grace` instead, because libraries load and compile then. `spent` of it has passed already.
         """
         pending = list(asked)
         if grace and any(not guest.has_played for guest in pending):
             seconds = max(seconds, grace)
-        end = time.monotonic() + seconds
+        end = time.monotonic() + seconds - spent
         # Who was asked last is waited for first: when it has answered, most others have too. So
         # the host is woken once or twice, not once for each of them, and takes no core from them.
         for guest in reversed(pending):
             said = self._hear(guest, end)
             if not isinstance(said, Trouble):
-                self.waited.append(guest.seconds_taken)
+                self.waited.append(np.array([guest.seconds_taken]))
             elif said.cause == "hung":
                 said = Trouble("hung", f"{seconds:g}")
             yield guest, said
+
+    def nap(self, guest: Guest) -> bool:
+        """Sleep until this one has answered; False if something else came, or nothing."""
+        guest.doze(True)
+        if not guest.has_spoken():
+            self._ears[guest].poll(1000.0 * _LOOK_SECONDS)
+        guest.doze(False)
+        answered = guest.has_spoken()
+        guest.hear_rings(answered)
+        return answered
 
     def _hear(self, guest: Guest, end: float) -> Trouble | str:
         said = guest.listen()
@@ -60,6 +76,10 @@ class Circle:
             if guest.has_died():
                 last = guest.listen()  # it may have spoken before
                 return guest.died() if last is None else last
-            self._ears[guest].poll(1000.0 * left)
+            guest.doze(True)
             said = guest.listen()
+            if said is None:
+                self._ears[guest].poll(1000.0 * min(left, _LOOK_SECONDS))
+                said = guest.listen()
+            guest.doze(False)
         return said

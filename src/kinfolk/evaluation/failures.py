@@ -90,20 +90,19 @@ class Ledger:
 
     def sound(self, actions: object, rows: Rows) -> Ints:
         """The actions that can be taken; others are counted and replaced by doing nothing."""
-        still = self.still(rows)
         array = np.asarray(actions)
-        fault = fault_of(array, still.shape)
+        fault = fault_of(array, (len(rows.group), self._choices.shape[1]))
         if fault:
             self.faults[fault] += 1
-            return still
+            return self.still(rows)
         chosen: Ints = np.ascontiguousarray(array, dtype=np.int64)
         # As unsigned numbers negative ones are the largest, so that one comparison finds both.
-        wrong: Bools = chosen.view(np.uint64) >= self._choices[rows.group]
+        wrong: Bools = chosen.view(np.uint64) >= self._choices.take(rows.group, axis=0)
         if wrong.any():
             bad = np.flatnonzero(wrong.any(axis=1))
             self.faults["out of range"] += len(bad)
             chosen = chosen.copy()
-            chosen[bad] = still[bad]
+            chosen[bad] = self.still(rows)[bad]
         return chosen
 
 

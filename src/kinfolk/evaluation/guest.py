@@ -22,6 +22,7 @@ from kinfolk.evaluation.nursery import Nursery
 from kinfolk.evaluation.wire import (
     ANSWERED,
     ANSWERED_NS,
+    HOST_ASLEEP,
     KIND,
     LEAVE,
     NONSENSE,
@@ -36,6 +37,7 @@ from kinfolk.evaluation.wire import (
     Wire,
     WireShape,
     anonymous_memory,
+    fence,
     mapped,
 )
 from kinfolk.policies.resolve import ResolvedPolicy
@@ -43,7 +45,7 @@ from kinfolk.policies.resolve import ResolvedPolicy
 Raw: TypeAlias = bytes | memoryview
 LEAVE_SECONDS = 1.0
 _LARGEST_HEIRLOOM = 256 * 2**20
-_ROOM = 64  # bytes of wake-ups read at once; one is usual
+_ROOM = 65536  # bytes of wake-ups, as many as a pipe holds; one is usual
 
 
 @dataclass(frozen=True)
@@ -107,10 +109,11 @@ class Guest:
         self._ear, spoken = os.pipe()
         for end in (self._bell, self._ear):
             os.set_blocking(end, False)  # whatever is done at the other end, the host never waits
-        handle = anonymous_memory(size)
-        self.wire = Wire(shape, handle)
-        self.question = self.wire.header[QUESTION] = self._next_question()
-        self.stale = self._printed_before = 0
+        self.handle = anonymous_memory(size)
+        self.wire = Wire(shape, self.handle)
+        self.question = self.wire.header[QUESTION] = draw_question()
+        self._stale = self._printed_before = self._rings_owed = 0
+        self._dozed = False  # while it was asked the present question
         self.has_played = False
         self.heirlooms: AnyArray | None = None
         self.closed = False
@@ -127,14 +130,14 @@ class Guest:
         }
         self.posted = time.perf_counter_ns()
         try:
-            handles = [theirs.fileno(), woken, spoken, handle, payload.handle]
+            handles = [theirs.fileno(), woken, spoken, self.handle, payload.handle]
             self.pid = nursery.fork(asked, handles)
         except BaseException:
             self._let_go()
             raise
         finally:
             theirs.close()
-            for end in (handle, woken, spoken):
+            for end in (woken, spoken):
                 os.close(end)
 
     def fileno(self) -> int:
@@ -148,7 +151,8 @@ class Guest:
 
     def forget_counts(self) -> None:
         """Somebody else takes it over."""
-        self.stale, self._printed_before = 0, int(self.wire.header[PRINTED])
+        self.hear_rings(answered=True)
+        self._stale, self._printed_before = 0, int(self.wire.header[PRINTED])
 
     def post(self, kind: int, rows: Raw = b"", seen: Raw = b"") -> None:
         """Ask, and come back at once; if it has died, `gather` will find that.
@@ -163,34 +167,68 @@ class Guest:
             header[ROWS] = len(rows) // ROW_BYTES
             self.wire.row_bytes[: len(rows)] = rows
             self.wire.seen_bytes[: len(seen)] = seen
-        self.question, self.awaited = self._next_question(), True
+        self.expect(draw_question(), time.perf_counter_ns())
         header[KIND] = kind
+        fence()
         header[QUESTION] = self.question
-        self.posted = time.perf_counter_ns()
+        self.rouse()
+
+    def expect(self, question: int, posted: int) -> None:
+        """It is asked this, at this time; what it says from now on is compared to it."""
+        self.question, self.posted, self.awaited, self._dozed = question, posted, True, False
+
+    def rouse(self) -> None:
+        """Wake it."""
         try:  # noqa: SIM105, once per agent and step: `suppress` takes as long as the write
             os.write(self._bell, b".")
-        except OSError:
+        except OSError:  # it has died, or has many wake-ups to read
             pass
 
-    def listen(self) -> Trouble | str | None:
-        """Read one wake-up: trouble, "" for an answer, the fault of a faulty one, None for none."""
+    def doze(self, asleep: bool) -> None:
+        """Say whether the host wants to be woken by its answer."""
+        self.wire.header[HOST_ASLEEP] = asleep
+        if asleep and not self._dozed:
+            # The wake-up may still be under way when its answer has long been seen.
+            self._dozed, self._rings_owed = True, min(2, self._rings_owed + 1)
+
+    def has_spoken(self) -> bool:
+        """Whether its last word is about the present question."""
+        return self.wire.header[ANSWERED] == self.question
+
+    def hear_rings(self, answered: bool) -> bool:
+        """Count wake-ups that come with no answer; False if it can wake us no more."""
         try:
             data = os.read(self._ear, _ROOM)
         except BlockingIOError:
-            return None
+            return True
+        owed = self._rings_owed - (self._dozed and not answered)
+        explained = min(owed, len(data))
+        self._rings_owed -= explained
+        self._stale += len(data) - explained
+        return bool(data)
+
+    def listen(self) -> Trouble | str | None:
+        """What it said: trouble, "" for an answer, the fault of a faulty one, None for nothing."""
         header = self.wire.header
-        if not data:
-            return self.died()
-        answered = self.awaited and header[ANSWERED] == self.question
-        self.stale += len(data) - answered
+        answered = self.awaited and self.has_spoken()
         if not answered:
-            return None
+            return None if self.hear_rings(answered=False) else self.died()
+        fence()
+        if self._dozed:
+            self.hear_rings(answered=True)
         self.awaited = False
         outcome = header[OUTCOME]
         if outcome == RAISED:
             sentence, _, trace = self.wire.get_text().partition("\n")
             return Trouble("raised", sentence, trace)
         return self.wire.get_text() or "nonsense" if outcome == NONSENSE else ""
+
+    @property
+    def stale(self) -> int:
+        """Wake-ups without an answer to the question that was asked, since it was taken."""
+        if not self.closed:
+            self.hear_rings(answered=not self.awaited)
+        return self._stale
 
     @property
     def seconds_taken(self) -> float:
@@ -239,12 +277,15 @@ class Guest:
         self._socket.close()
         os.close(self._bell)
         os.close(self._ear)
+        os.close(self.handle)
         self.wire.close()
         if self._scratch is not None:
             self._scratch.remove()
 
-    def _next_question(self) -> int:
-        return random.getrandbits(62)  # drawn, so that none can be answered before it is asked
+
+def draw_question() -> int:
+    """A number for a question: drawn, so that none can be answered before it is asked."""
+    return random.getrandbits(62)
 
 
 def _packed(arrays: Arrays) -> bytes:

@@ -28,6 +28,7 @@ from kinfolk.evaluation.wire import (
     ASK,
     BEGIN,
     EXPORT,
+    HOST_ASLEEP,
     KIND,
     LEAVE,
     NONSENSE,
@@ -40,12 +41,15 @@ from kinfolk.evaluation.wire import (
     READY,
     Wire,
     WireShape,
+    fence,
     mapped,
 )
 from kinfolk.policies.base import MemoryLayout, Policy, allocate, founder_rows
 from kinfolk.policies.resolve import ResolvedPolicy, build
 
 SEATS_OF_PARENTS = (1, 2)  # places that hold what parents left, in a process of one agent
+
+_INT64 = np.dtype(np.int64)
 
 
 def live(handles: Sequence[int], asked: dict[str, Any]) -> None:
@@ -61,15 +65,13 @@ def live(handles: Sequence[int], asked: dict[str, Any]) -> None:
     wire = Wire(shape, wire_handle)
     sys.stdout = sys.stderr = _Counted(wire)
     _let_the_host_finish()
-    guest = _Guest(wire, bell, asked, payload_handle)
+    guest = _Guest(wire, woken, bell, asked, payload_handle)
     going = guest.answer(guest.start)
     if going and asked["heirs"]:
         guest.take_heirlooms(socket.socket(fileno=sock))
     header, methods = wire.header, {BEGIN: guest.begin, ASK: guest.ask, EXPORT: guest.export}
-    while going and os.read(woken, 1):
+    while going and guest.is_asked():
         kind = header[KIND]
-        if header[QUESTION] == header[ANSWERED]:
-            continue  # woken twice for one question
         if kind == LEAVE:
             guest.policy.close()
             break
@@ -133,9 +135,21 @@ class _Guest:
     policy: Policy
     memory: dict[str, AnyArray]
 
-    def __init__(self, wire: Wire, bell: int, asked: dict[str, Any], payload_handle: int) -> None:
-        self._wire, self._bell, self._asked, self._payload = wire, bell, asked, payload_handle
+    def __init__(
+        self, wire: Wire, woken: int, bell: int, asked: dict[str, Any], payload_handle: int
+    ) -> None:
+        self._wire, self._woken, self._bell = wire, woken, bell
+        self._asked, self._payload = asked, payload_handle
+        self._answered = 0
         self._heirlooms: AnyArray | None = None
+
+    def is_asked(self) -> bool:
+        """Wait for the next question; False if the host is gone."""
+        header, answered, woken = self._wire.header, self._answered, self._woken
+        while os.read(woken, 1):
+            if header[QUESTION] != answered:  # else woken twice for one question
+                return True
+        return False
 
     def answer(self, question: Callable[[], None]) -> bool:
         """Do what was asked, say how it went, and wake the host."""
@@ -152,11 +166,13 @@ class _Guest:
             outcome = RAISED
         header[ANSWERED_NS] = time.perf_counter_ns()
         header[OUTCOME] = outcome
-        header[ANSWERED] = asked
-        try:
-            os.write(self._bell, b".")
-        except OSError:
-            return False  # the host is gone
+        fence()
+        header[ANSWERED] = self._answered = asked
+        if header[HOST_ASLEEP]:
+            try:
+                os.write(self._bell, b".")
+            except OSError:
+                return False  # the host is gone
         return outcome != RAISED
 
     def start(self) -> None:
@@ -181,7 +197,7 @@ class _Guest:
     def begin(self) -> None:
         """Lives that start."""
         self._wire.header[PEAK_KB] = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-        rows, keys = self._wire.get_rows()
+        rows, keys, _, _ = self._wire.asked()
         for array in self.memory.values():
             array[rows.place] = 0
         if self._heirlooms is not None:
@@ -191,10 +207,10 @@ class _Guest:
 
     def ask(self) -> None:
         """A question, and the answer to it."""
-        rows, keys = self._wire.get_rows()
-        seen, actions = self._wire.of_rows(len(keys))
-        self.policy.ask(seen, rows, self.memory, keys)
-        actions[...] = _whole(self.policy.answer(), actions.shape)
+        rows, keys, seen, actions = self._wire.asked()
+        policy = self.policy
+        policy.ask(seen, rows, self.memory, keys)
+        actions[...] = _whole(policy.answer(), actions.shape)
 
     def export(self) -> None:
         """Lay down what the one agent here remembers."""
@@ -204,7 +220,7 @@ class _Guest:
 
 def _whole(actions: Any, shape: tuple[int, ...]) -> Ints:
     """The actions as whole numbers of the right shape; what they stand for the host checks."""
-    if type(actions) is np.ndarray and actions.dtype == np.int64 and actions.shape == shape:
+    if type(actions) is np.ndarray and actions.dtype is _INT64 and actions.shape == shape:
         return actions
     array = np.asarray(actions)
     fault = fault_of(array, shape)

@@ -33,7 +33,7 @@ class SlotTiming:
         steps = max(1, slot.steps)
         if isinstance(slot, Together):
             return SlotTiming(slot.steps, 1e6 * slot.seconds / steps)
-        waited = np.array(slot.waited or [0.0]) * 1e6
+        waited = slot.waited * 1e6 if len(slot.waited) else np.zeros(1)
         return SlotTiming(
             slot.steps,
             1e6 * slot.seconds / steps,

@@ -1,7 +1,11 @@
 """What crosses between a policy's process and its host: numbers, in shared memory.
 
 A fixed header says which question is asked and which was answered; rows, observations and actions
-lie behind it. A wake-up is one byte on a socket. Nothing is pickled, in either direction.
+lie behind it. Nothing is pickled, in either direction.
+
+A guest is woken by a byte on a pipe. Its host stays awake for a moment after it has asked, looks at
+the headers and lets the guests have its core; only when it has gone to sleep it says so in the
+header, and is woken by a byte on a pipe as well.
 """
 
 from __future__ import annotations
@@ -9,6 +13,7 @@ from __future__ import annotations
 import fcntl
 import mmap
 import os
+import platform
 import sys
 from contextlib import suppress
 from dataclasses import dataclass
@@ -27,10 +32,15 @@ BEGIN, ASK, EXPORT, LEAVE = 1, 2, 3, 4
 READY, RAISED, NONSENSE = 1, 2, 3
 # Places in the header.
 QUESTION, KIND, ROWS, ANSWERED, OUTCOME, PLACE_BYTES, PRINTED, PEAK_KB, ANSWERED_NS = range(9)
-_HEADER = 16
+HOST_ASLEEP = 9  # whether the host wants to be woken
+# For how long the host stays awake: some times what sixteen quick policies take. When that was in
+# vain, policies think for long or others want the cores, and it sleeps at once for some rounds.
+AWAKE_NS, NAPS = 400_000, 8
+HEADER = 16  # places in it
 # Columns of a row: key, place, world, row, uid, group, member, parents, parents' places.
 COLUMNS = 11
 ROW_BYTES = 8 * COLUMNS
+_IN_ORDER = platform.machine() in ("x86_64", "AMD64", "i686")
 _F_ADD_SEALS, _F_SEAL_SEAL, _F_SEAL_SHRINK, _F_SEAL_GROW = 1033, 1, 2, 4
 
 
@@ -46,7 +56,7 @@ class WireShape:
     def parts(self) -> list[int]:
         """Bytes of header, rows, actions, observations and text."""
         n = self.capacity
-        return [8 * _HEADER, 8 * n * COLUMNS, 8 * n * self.heads, n * self.row_bytes, TEXT_BYTES]
+        return [8 * HEADER, 8 * n * COLUMNS, 8 * n * self.heads, n * self.row_bytes, TEXT_BYTES]
 
 
 def anonymous_memory(size: int) -> int:
@@ -85,33 +95,35 @@ class Wire:
         self.row_bytes = view[starts[1] : starts[2]]
         self.action_bytes = view[starts[2] : starts[3]]
         self.seen_bytes = view[starts[3] : starts[4]]
-        self._known: tuple[bytes, Rows] | None = None
+        self._known = b""
+        self._again: tuple[Rows, Ints, Bytes, Ints] | None = None
         self.rows: Ints = np.ndarray((n, COLUMNS), np.int64, self._map, starts[1])
         self.actions: Ints = np.ndarray((n, shape.heads), np.int64, self._map, starts[2])
         self.observations: Bytes = np.ndarray((n, shape.row_bytes), np.uint8, self._map, starts[3])
         self._text = view[starts[4] : starts[5]]
-        # Of the first row alone: most processes hold one agent, and slicing takes as long as most
-        # policies think.
-        self._others, self._key = self.row_bytes[8:ROW_BYTES], self.rows[:1, 0]
-        self._first = self.observations[:1], self.actions[:1]
+        self._others = self.row_bytes[8:ROW_BYTES]  # of the first row: all but its key
 
-    def get_rows(self) -> tuple[Rows, Ints]:
-        """Who is asked, copied: what lies here is written over with the next question."""
-        count = self.header[ROWS]
-        if count == 1:  # one agent, which stays the same from step to step but for its key
+    def asked(self) -> tuple[Rows, Ints, Bytes, Ints]:
+        """Who is asked, their keys, what they see, and where their actions go.
+
+        Only the first is a copy; the others are written over with the next question.
+        """
+        if self.header[ROWS] == 1:
+            # One agent, as in most processes, stays the same from step to step but for its key.
+            # Finding that out takes less than to make these again: that is as long as most think.
             others = self._others.tobytes()
-            if self._known is not None and self._known[0] == others:
-                return self._known[1], self._key.copy()
-        laid = self.rows[:count].T.copy()
-        key, place, world, row, uid, group, member = laid[:7]
-        parents, places = np.ascontiguousarray(laid[7:9].T), np.ascontiguousarray(laid[9:11].T)
-        rows = Rows(place, world, row, uid, group, member, parents, places)
-        self._known = (others, rows) if count == 1 else None
-        return rows, key
+            if self._again is None or others != self._known:
+                self._known, self._again = others, self._asked(1)
+            return self._again
+        return self._asked(self.header[ROWS])
 
-    def of_rows(self, count: int) -> tuple[Bytes, Ints]:
-        """What the first `count` rows see, and where their actions go."""
-        return self._first if count == 1 else (self.observations[:count], self.actions[:count])
+    def _asked(self, count: int) -> tuple[Rows, Ints, Bytes, Ints]:
+        laid = self.rows[:count].T.copy()
+        parents, places = np.ascontiguousarray(laid[7:9].T), np.ascontiguousarray(laid[9:11].T)
+        place, world, row, uid, group, member = laid[1:7]
+        rows = Rows(place, world, row, uid, group, member, parents, places)
+        keys = self.rows[:1, 0] if count == 1 else laid[0]
+        return rows, keys, self.observations[:count], self.actions[:count]
 
     def put_text(self, text: str) -> None:
         """Lay a message down, cut to the room there is."""
@@ -124,12 +136,22 @@ class Wire:
 
     def close(self) -> None:
         """Let go of the memory; what still looks at it keeps it."""
-        del self.rows, self.actions, self.observations, self._key, self._first
+        del self.rows, self.actions, self.observations, self._again
         for view in (self._others, self.header, self.row_bytes, self.action_bytes,
                      self.seen_bytes, self._text):  # fmt: skip
             view.release()
         with suppress(BufferError):  # a view is alive somewhere; it goes with the last of them
             self._map.close()
+
+
+def fence() -> None:
+    """What was written before is seen before what is written after, and read so.
+
+    These processors keep that order by themselves. Elsewhere a call of the system does it: the
+    kernel's own barrier for what writes, its entry for what reads.
+    """
+    if not _IN_ORDER:
+        os.sched_yield()
 
 
 def raw(array: AnyArray) -> memoryview:

@@ -52,7 +52,7 @@ class Noop(Reactive):
 
     def choices_of(self, group: Ints) -> Ints:
         """`[n, heads]`: what agents of these groups do that do nothing."""
-        chosen: Ints = self._choice[group]
+        chosen: Ints = self._choice.take(group, axis=0)  # half of what indexing takes
         return chosen
 
 
