@@ -98,6 +98,14 @@ def test_a_late_answer_is_dropped_and_counted_and_the_right_one_is_taken(zoo):
     assert played.reports == [sound]
 
 
+def test_who_takes_its_answer_back_harms_itself_at_most(zoo):
+    [report] = play_match(match(zoo, "TakesBack"))
+    [sound] = play_match(match(zoo, "Bad"))
+    assert report.ticks == 8
+    assert {failure.agent for failure in report.failures} <= {3, 4}
+    assert report.agents["ticks"] == sound.agents["ticks"]
+
+
 def test_what_a_policy_forked_ends_with_it(zoo, tmp_path):
     where = tmp_path / "children"
     play_match(match(zoo, "Forks", settings={"where": str(where)}, step_timeout=5.0))

@@ -4,6 +4,7 @@ import ctypes
 import os
 import socket
 import sys
+import threading
 import time
 from pathlib import Path
 
@@ -162,6 +163,23 @@ class AnswersLate(Bad):
         wire.header[3], wire.header[4] = 12345, 1
         os.write(bell, b".....")
         time.sleep(0.05)
+
+
+class TakesBack(Bad):
+    """Says again and again that it has answered, and that it has not."""
+
+    def misbehave(self):
+        frame = sys._getframe()
+        while "guest" not in frame.f_locals:
+            frame = frame.f_back
+        header = frame.f_locals["wire"].header
+
+        def waver():
+            while True:
+                header[3] = header[0]
+                header[3] = 12345
+
+        threading.Thread(target=waver, daemon=True).start()
 
 
 KINDS = [Raises, Quits, Hangs, Exits, Segfaults, NotANumber, WrongShape, OutOfRange, Floods, Bad]
