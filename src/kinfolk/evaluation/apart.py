@@ -96,7 +96,7 @@ class Apart:
     @property
     def waited(self) -> AnyArray:
         """Seconds from each question to its answer."""
-        return np.concatenate([np.zeros(0), *self._circle.waited])
+        return self._circle.waited
 
     def start_episode(self) -> None:
         """Begin an episode."""
@@ -141,8 +141,8 @@ class Apart:
         assert self._round is not None
         start = time.perf_counter()
         late = self._round.hear(self._circle)
-        actions = self.ledger.still(self._rows)
-        self._circle.waited.append(self._round.take(actions, late))
+        rows = self._rows
+        actions = self._round.take(self._circle, late, lambda: self.ledger.still(rows))
         if late:
             self._wait_for(late, actions, self._round.age)
         sound = self.ledger.sound(actions, self._rows)

@@ -11,6 +11,7 @@ import numpy as np
 from kinfolk.core.arrays import AnyArray
 from kinfolk.evaluation.guest import Guest, Trouble
 from kinfolk.evaluation.nursery import Nursery
+from kinfolk.evaluation.wire import ANSWERED_NS
 
 # A wake-up can be missed when both ends go to sleep in the same moment; so neither sleeps longer.
 _LOOK_SECONDS = 0.02
@@ -22,13 +23,27 @@ class Circle:
     def __init__(self, nursery: Nursery) -> None:
         self._nursery = nursery
         self._ears: dict[Guest, poll] = {}
-        self.waited: list[AnyArray] = []  # seconds from question to answer
+        # When guests say they answered, when they were asked and when they were heard, in ns.
+        self._heard: list[tuple[AnyArray, int, int]] = []
 
     def add(self, guest: Guest) -> None:
         """Wait for this one too: for its word, and for the news that a process has ended."""
         ear = self._ears[guest] = poll()
         ear.register(guest.fileno(), POLLIN)
         ear.register(self._nursery.fileno(), POLLIN)
+
+    def note_times(self, told: AnyArray, asked: int, heard: int) -> None:
+        """Write down when guests answered; reckoned only when somebody wants to know."""
+        self._heard.append((told, asked, heard))
+
+    @property
+    def waited(self) -> AnyArray:
+        """Seconds from each question to its answer.
+
+        By the guests' own watches, which cannot tell of more than has passed.
+        """
+        spent = [np.clip(told, asked, heard) - asked for told, asked, heard in self._heard]
+        return 1e-9 * np.concatenate([np.zeros(0), *spent])
 
     def remove(self, guest: Guest) -> None:
         """Before it is closed."""
@@ -51,7 +66,8 @@ class Circle:
         for guest in reversed(pending):
             said = self._hear(guest, end)
             if not isinstance(said, Trouble):
-                self.waited.append(np.array([guest.seconds_taken]))
+                told = np.array([guest.wire.header[ANSWERED_NS]])
+                self.note_times(told, guest.posted, time.perf_counter_ns())
             elif said.cause == "hung":
                 said = Trouble("hung", f"{seconds:g}")
             yield guest, said

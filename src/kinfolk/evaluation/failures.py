@@ -97,7 +97,9 @@ class Ledger:
             return self.still(rows)
         chosen: Ints = np.ascontiguousarray(array, dtype=np.int64)
         # As unsigned numbers negative ones are the largest, so that one comparison finds both.
-        wrong: Bools = chosen.view(np.uint64) >= self._choices.take(rows.group, axis=0)
+        one_kind = len(self._choices) == 1
+        limits = self._choices if one_kind else self._choices.take(rows.group, axis=0)
+        wrong: Bools = chosen.view(np.uint64) >= limits
         if wrong.any():
             bad = np.flatnonzero(wrong.any(axis=1))
             self.faults["out of range"] += len(bad)

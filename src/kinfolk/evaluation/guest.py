@@ -8,6 +8,7 @@ import random
 import socket
 import sys
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
@@ -21,7 +22,6 @@ from kinfolk.evaluation.care import Care
 from kinfolk.evaluation.nursery import Nursery
 from kinfolk.evaluation.wire import (
     ANSWERED,
-    ANSWERED_NS,
     HOST_ASLEEP,
     KIND,
     LEAVE,
@@ -34,11 +34,13 @@ from kinfolk.evaluation.wire import (
     RAISED,
     ROW_BYTES,
     ROWS,
+    VERSION,
     Wire,
     WireShape,
     anonymous_memory,
     fence,
     mapped,
+    new_version,
 )
 from kinfolk.policies.resolve import ResolvedPolicy
 
@@ -105,9 +107,9 @@ class Guest:
         self._scratch = Scratch("guest-") if care.sandbox else None
         self._socket, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM)
         # Pipes wake a process in two thirds of the time that a socket takes.
-        woken, self._bell = os.pipe()
+        woken, self.bell = os.pipe()
         self._ear, spoken = os.pipe()
-        for end in (self._bell, self._ear):
+        for end in (self.bell, self._ear):
             os.set_blocking(end, False)  # whatever is done at the other end, the host never waits
         self.handle = anonymous_memory(size)
         self.wire = Wire(shape, self.handle)
@@ -164,7 +166,7 @@ class Guest:
         """
         header = self.wire.header
         if rows:
-            header[ROWS] = len(rows) // ROW_BYTES
+            header[ROWS], header[VERSION] = len(rows) // ROW_BYTES, new_version()
             self.wire.row_bytes[: len(rows)] = rows
             self.wire.seen_bytes[: len(seen)] = seen
         self.expect(draw_question(), time.perf_counter_ns())
@@ -179,10 +181,7 @@ class Guest:
 
     def rouse(self) -> None:
         """Wake it."""
-        try:  # noqa: SIM105, once per agent and step: `suppress` takes as long as the write
-            os.write(self._bell, b".")
-        except OSError:  # it has died, or has many wake-ups to read
-            pass
+        rouse((self.bell,))
 
     def doze(self, asleep: bool) -> None:
         """Say whether the host wants to be woken by its answer."""
@@ -230,12 +229,6 @@ class Guest:
             self.hear_rings(answered=not self.awaited)
         return self._stale
 
-    @property
-    def seconds_taken(self) -> float:
-        """From question to answer, by its own watch, which cannot tell of more than has passed."""
-        now = time.perf_counter_ns()
-        return 1e-9 * (min(max(self.wire.header[ANSWERED_NS], self.posted), now) - self.posted)
-
     def died(self) -> Trouble:
         """It has ended, or is ending: how."""
         code = self._nursery.exit_code(self.pid, LEAVE_SECONDS)
@@ -275,12 +268,22 @@ class Guest:
         self.closed = True
         self.heirlooms = None
         self._socket.close()
-        os.close(self._bell)
+        os.close(self.bell)
         os.close(self._ear)
         os.close(self.handle)
         self.wire.close()
         if self._scratch is not None:
             self._scratch.remove()
+
+
+def rouse(bells: Sequence[int]) -> None:
+    """Wake all who listen at these handles."""
+    write = os.write
+    for bell in bells:
+        try:  # noqa: SIM105, once per agent and step: `suppress` takes as long as the write
+            write(bell, b".")
+        except OSError:  # it has died, or has many wake-ups to read
+            pass
 
 
 def draw_question() -> int:

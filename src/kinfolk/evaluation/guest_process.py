@@ -69,13 +69,8 @@ def live(handles: Sequence[int], asked: dict[str, Any]) -> None:
     going = guest.answer(guest.start)
     if going and asked["heirs"]:
         guest.take_heirlooms(socket.socket(fileno=sock))
-    header, methods = wire.header, {BEGIN: guest.begin, ASK: guest.ask, EXPORT: guest.export}
-    while going and guest.is_asked():
-        kind = header[KIND]
-        if kind == LEAVE:
-            guest.policy.close()
-            break
-        going = guest.answer(methods[kind])
+    if going:
+        guest.serve()
 
 
 def _let_the_host_finish() -> None:
@@ -143,13 +138,19 @@ class _Guest:
         self._answered = 0
         self._heirlooms: AnyArray | None = None
 
-    def is_asked(self) -> bool:
-        """Wait for the next question; False if the host is gone."""
-        header, answered, woken = self._wire.header, self._answered, self._woken
-        while os.read(woken, 1):
-            if header[QUESTION] != answered:  # else woken twice for one question
-                return True
-        return False
+    def serve(self) -> None:
+        """Answer whatever is asked, until told to leave or the host is gone."""
+        header, woken, read = self._wire.header, self._woken, os.read
+        methods = {BEGIN: self.begin, ASK: self.ask, EXPORT: self.export}
+        while read(woken, 1):
+            if header[QUESTION] == self._answered:
+                continue  # woken twice for one question
+            kind = header[KIND]
+            if kind == LEAVE:
+                self.policy.close()
+                return
+            if not self.answer(methods[kind]):
+                return
 
     def answer(self, question: Callable[[], None]) -> bool:
         """Do what was asked, say how it went, and wake the host."""
@@ -207,10 +208,12 @@ class _Guest:
 
     def ask(self) -> None:
         """A question, and the answer to it."""
-        rows, keys, seen, actions = self._wire.asked()
+        rows, keys, seen, out = self._wire.asked()
         policy = self.policy
         policy.ask(seen, rows, self.memory, keys)
-        actions[...] = _whole(policy.answer(), actions.shape)
+        actions = policy.answer()
+        plain = type(actions) is np.ndarray and actions.dtype is _INT64
+        out[...] = actions if plain and actions.shape == out.shape else _whole(actions, out.shape)
 
     def export(self) -> None:
         """Lay down what the one agent here remembers."""
@@ -220,8 +223,6 @@ class _Guest:
 
 def _whole(actions: Any, shape: tuple[int, ...]) -> Ints:
     """The actions as whole numbers of the right shape; what they stand for the host checks."""
-    if type(actions) is np.ndarray and actions.dtype is _INT64 and actions.shape == shape:
-        return actions
     array = np.asarray(actions)
     fault = fault_of(array, shape)
     if fault:

@@ -8,14 +8,14 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
 from kinfolk.core.arrays import AnyArray, Bytes, Ints
 from kinfolk.evaluation.circle import Circle
-from kinfolk.evaluation.guest import Guest, draw_question
+from kinfolk.evaluation.guest import Guest, draw_question, rouse
 from kinfolk.evaluation.table import Table
 from kinfolk.evaluation.wire import (
     ANSWERED,
@@ -28,7 +28,9 @@ from kinfolk.evaluation.wire import (
     QUESTION,
     READY,
     ROWS,
+    VERSION,
     fence,
+    new_version,
 )
 
 
@@ -53,8 +55,9 @@ class Round:
         self._at = (seats[0], slice(len(rows))) if alone else (self._seats, 0)
         table.header[self._seats, ROWS] = len(rows) if alone else 1
         table.header[self._seats, KIND] = ASK
+        self._bells, self._others = [guest.bell for guest in guests], b""
         self._question = self._posted = self._naps = 0
-        self._awaited = self._all_have_played = False
+        self._awaited = self._all_have_played = self._is_whole = False
 
     def ask(self, block: AnyArray, seen: Bytes) -> None:
         """Ask all, and come back at once.
@@ -64,13 +67,19 @@ class Round:
             seen: What they see.
         """
         table, seats = self._table, self._seats
-        table.rows[self._at], table.seen[self._at] = block[self._rows], seen[self._rows]
+        others = block[:, 1:].tobytes()
+        if others != self._others:
+            self._others, self._is_whole = others, self._rows == slice(0, len(block))
+            table.rows[self._at] = block[self._rows]
+            table.header[seats, VERSION] = new_version()
+        else:
+            table.rows[(*self._at, 0)] = block[self._rows, 0]  # the keys alone
+        table.seen[self._at] = seen[self._rows]
         self._question, self._posted = draw_question(), time.perf_counter_ns()
         self._awaited = True
         fence()
         table.header[seats, QUESTION] = self._question
-        for guest in self.guests:
-            guest.rouse()
+        rouse(self._bells)
 
     def hear(self, circle: Circle) -> list[Guest]:
         """Wait until all have answered, or something else happens; who gave no sound answer."""
@@ -108,24 +117,25 @@ class Round:
             self._expect(guest)
         return late
 
-    def take(self, out: Ints, late: Sequence[Guest]) -> AnyArray:
-        """Put all actions but those of `late` into `out`; how long they took, in seconds."""
+    def take(self, circle: Circle, late: Sequence[Guest], still: Callable[[], Ints]) -> Ints:
+        """The actions of the whole batch; of `late` and of who is not asked, what `still` gives."""
         actions, told = self._table.actions[self._at], self._table.header[self._seats, ANSWERED_NS]
-        if not late:
-            out[self._rows] = actions
-        else:
+        if late:
             sound = np.array([guest not in late for guest in self.guests])
-            told = told[sound]
+            out, told = still(), told[sound]
             if len(sound) == len(actions):
                 out[np.arange(len(out))[self._rows][sound]] = actions[sound]
+        elif self._is_whole:
+            out = actions.copy()
+        else:
+            out = still()
+            out[self._rows] = actions
         if not self._all_have_played:
             for guest in self.guests:
                 guest.has_played = guest.has_played or guest not in late
             self._all_have_played = not late
-        # By their own watches, which cannot tell of more than has passed.
-        told = np.minimum(np.maximum(told, self._posted), time.perf_counter_ns())
-        seconds: AnyArray = 1e-9 * (told - self._posted)
-        return seconds
+        circle.note_times(told.copy(), self._posted, time.perf_counter_ns())
+        return out
 
     @property
     def age(self) -> float:

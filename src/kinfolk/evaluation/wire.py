@@ -17,6 +17,7 @@ import platform
 import sys
 from contextlib import suppress
 from dataclasses import dataclass
+from itertools import count
 from multiprocessing.shared_memory import SharedMemory
 from typing import Any
 
@@ -33,6 +34,7 @@ READY, RAISED, NONSENSE = 1, 2, 3
 # Places in the header.
 QUESTION, KIND, ROWS, ANSWERED, OUTCOME, PLACE_BYTES, PRINTED, PEAK_KB, ANSWERED_NS = range(9)
 HOST_ASLEEP = 9  # whether the host wants to be woken
+VERSION = 10  # of the rows: another number when more of them has changed than their keys
 # For how long the host stays awake: some times what sixteen quick policies take. When that was in
 # vain, policies think for long or others want the cores, and it sleeps at once for some rounds.
 AWAKE_NS, NAPS = 400_000, 8
@@ -95,27 +97,26 @@ class Wire:
         self.row_bytes = view[starts[1] : starts[2]]
         self.action_bytes = view[starts[2] : starts[3]]
         self.seen_bytes = view[starts[3] : starts[4]]
-        self._known = b""
+        self._known = -1  # version of what is kept in `_again`
         self._again: tuple[Rows, Ints, Bytes, Ints] | None = None
         self.rows: Ints = np.ndarray((n, COLUMNS), np.int64, self._map, starts[1])
         self.actions: Ints = np.ndarray((n, shape.heads), np.int64, self._map, starts[2])
         self.observations: Bytes = np.ndarray((n, shape.row_bytes), np.uint8, self._map, starts[3])
         self._text = view[starts[4] : starts[5]]
-        self._others = self.row_bytes[8:ROW_BYTES]  # of the first row: all but its key
 
     def asked(self) -> tuple[Rows, Ints, Bytes, Ints]:
         """Who is asked, their keys, what they see, and where their actions go.
 
         Only the first is a copy; the others are written over with the next question.
         """
-        if self.header[ROWS] == 1:
+        header = self.header
+        if header[ROWS] == 1:
             # One agent, as in most processes, stays the same from step to step but for its key.
-            # Finding that out takes less than to make these again: that is as long as most think.
-            others = self._others.tobytes()
-            if self._again is None or others != self._known:
-                self._known, self._again = others, self._asked(1)
+            # To make these again takes as long as most policies think.
+            if self._again is None or header[VERSION] != self._known:
+                self._known, self._again = header[VERSION], self._asked(1)
             return self._again
-        return self._asked(self.header[ROWS])
+        return self._asked(header[ROWS])
 
     def _asked(self, count: int) -> tuple[Rows, Ints, Bytes, Ints]:
         laid = self.rows[:count].T.copy()
@@ -137,7 +138,7 @@ class Wire:
     def close(self) -> None:
         """Let go of the memory; what still looks at it keeps it."""
         del self.rows, self.actions, self.observations, self._again
-        for view in (self._others, self.header, self.row_bytes, self.action_bytes,
+        for view in (self.header, self.row_bytes, self.action_bytes,
                      self.seen_bytes, self._text):  # fmt: skip
             view.release()
         with suppress(BufferError):  # a view is alive somewhere; it goes with the last of them
@@ -157,6 +158,14 @@ def fence() -> None:
 def raw(array: AnyArray) -> memoryview:
     """The bytes of an array that lies in one piece."""
     return np.ascontiguousarray(array).data.cast("B")
+
+
+_versions = count(1)
+
+
+def new_version() -> int:
+    """A number for rows that no guest of this process has seen."""
+    return next(_versions)
 
 
 def lay_rows(rows: Rows, keys: Ints) -> AnyArray:
