@@ -74,7 +74,7 @@ from kinfolk.worlds.cogsguard.codes import (
     STATION,
     WALL,
 )
-from kinfolk.worlds.cogsguard.layout import FACTS_COUNT
+from kinfolk.worlds.cogsguard.layout import FACTS, FACTS_COUNT
 
 Reals = npt.NDArray[np.float32]
 
@@ -94,26 +94,44 @@ THINGS = (
 )
 _HUB, _CHEST, _STATION, _EXTRACTOR, _JUNCTION = 0, 1, 2, 6, 10
 _FRIENDLY, _FRONTIER, _AIMS = 14, 15, 16
-# Of each thing: whether there is a way, how near it is, whether it is one step away, and the moves.
+_OF_EACH = ("way", "near", "beside", *MOVES[1:])  # the moves: all that begin a shortest way
 _WAY, _NEAR, _BESIDE, _MOVE = range(4)
-_COLUMNS = _MOVE + len(MOVES) - 1
 _HORIZON = 40.0  # steps: what is farther is as far
 _PLENTY = 20.0  # of hp or influence: more is as much
-
-# Columns of a row: the facts; then what follows from them, habits, the cells beside; then things.
-_GEAR_AT = FACTS_COUNT
-_CAN_PAY = _GEAR_AT + len(GEARS)  # gear by gear, then a heart
-_FULL = _CAN_PAY + len(GEARS)
-_BODY = _FULL + 1  # hp and energy as shares of what it can have, and whether it can move
-_SPARE = _BODY + 3  # hp beyond the way home; influence beyond the way to the junction
-_DAY = _SPARE + 2
-_HABIT = _DAY + 2  # as scripted miners have: an element of their own
-_SECTOR = _HABIT + len(ELEMENTS)  # and a part of the map where they search
 _SECTORS, _TURN = 8, 150  # as in `exploring`
-_BESIDE_FREE = _SECTOR + _SECTORS
-_BESIDE_TAKEN = _BESIDE_FREE + 4
-_THINGS_AT = _BESIDE_TAKEN + 4
-COLUMNS = -(-(_THINGS_AT + len(THINGS) * _COLUMNS) // 8) * 8
+
+NAMES = (
+    *FACTS,  # scaled
+    *(f"wears_{gear}" for gear in GEARS),
+    *(f"store_pays_{gear}" for gear in GEARS[1:]),
+    "store_pays_heart",
+    "cargo_full",
+    "hp_share",  # of what it can have with its gear
+    "energy_share",
+    "can_move",
+    "spare_hp",  # beyond what the way home takes
+    "spare_influence",  # beyond what the way to the junction takes
+    "hour",
+    "is_day",
+    *(f"likes_{element}" for element in ELEMENTS),  # habits, as scripted roles have
+    *(f"searches_sector_{sector}" for sector in range(_SECTORS)),
+    *(f"{move}_is_free" for move in MOVES[1:]),
+    *(f"{move}_is_taken" for move in MOVES[1:]),
+    *(f"{thing}_{column}" for thing in THINGS for column in _OF_EACH),
+)
+COLUMNS = -(-len(NAMES) // 8) * 8  # a multiple of 8; the last are zero
+_GEAR_AT = NAMES.index("wears_none")
+_CAN_PAY = NAMES.index("store_pays_aligner")
+_FULL = NAMES.index("cargo_full")
+_BODY = NAMES.index("hp_share")
+_SPARE = NAMES.index("spare_hp")
+_DAY = NAMES.index("hour")
+_HABIT = NAMES.index("likes_carbon")
+_SECTOR = NAMES.index("searches_sector_0")
+_BESIDE_FREE = NAMES.index("north_is_free")
+_BESIDE_TAKEN = NAMES.index("north_is_taken")
+_THINGS_AT = NAMES.index("hub_way")
+_COLUMNS = len(_OF_EACH)
 
 _SLACK = 12  # steps beyond the nearest frontier that a better one may lie
 

@@ -47,8 +47,8 @@ def make_sight(name: str, spec: WorldSpec) -> Sight | None:
         return None
     if name not in _KNOWN and "." not in name:
         raise SettingsError(
-            f"There is no sight '{name}'; there are {WINDOW} and {', '.join(_KNOWN)}, and class "
-            f"paths.{suggestion(name, [WINDOW, *_KNOWN])}"
+            f"There is no sight '{name}', and it is no class path either."
+            f"{suggestion(name, [WINDOW, *_KNOWN])}"
         )
     made: Sight = load_path(_KNOWN.get(name, name))(spec)
     return made
