@@ -150,6 +150,15 @@ def test_the_champion_can_be_played_taken_out_and_started_from(finished, capsys,
         ),
         (("--seed", "lucky"), "EvolveRoles.seed must be a whole number, not 'lucky'."),
         (("--trigger", "moon"), "EvolveRoles.trigger must be 'cadence' or 'temple', not 'moon'."),
+        (
+            ("--control", "placebo"),
+            "EvolveRoles.control must be 'none', 'shuffled' or 'fixed_mix', not 'placebo'.",
+        ),
+        (
+            ("--control", "fixed_mix", "--trigger", "temple"),
+            "EvolveRoles.control 'fixed_mix' needs the trigger 'cadence': newborns of the temple "
+            "change the mix of crafts in play.",
+        ),
         (("--world", "savanna"), "No world with roles is named 'savanna'. Known: cogsguard."),
     ],
 )

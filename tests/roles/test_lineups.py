@@ -1,5 +1,7 @@
+from functools import partial
+
 import pytest
-from role_scenes import make_catalog
+from role_scenes import make_catalog, written
 
 from kinfolk.core.keys import root
 from kinfolk.roles.config import EvolutionConfig
@@ -16,6 +18,7 @@ from kinfolk.roles.lineups import (
 )
 from kinfolk.roles.mixing import next_lineups
 from kinfolk.roles.model import RoleDef
+from kinfolk.roles.vibes import map_role_to_vibe, same_vibe
 
 
 def test_few_games_move_a_line_up_little_and_many_much():
@@ -95,3 +98,67 @@ def test_the_same_key_gives_the_same_line_ups():
         fresh = EvolutionaryRoleCoordinator(4, make_catalog(), seed=2)
         made.append(next_lineups(fresh, [Lineup((0, 1, 2, 3))], 8, 1, [5], True, root(9)))
     assert made[0] == made[1]
+
+
+def vibes_of(catalog, lineup):
+    return sorted(map_role_to_vibe(catalog, catalog.roles[i]) for i in lineup.roles)
+
+
+def test_without_a_rule_line_ups_are_mixed_as_they_always_were():
+    fresh = EvolutionaryRoleCoordinator(4, make_catalog(), seed=2)
+    parents = [Lineup((0, 1, 2, 3), 9.0), Lineup((0, 0, 2, 4), 8.0), Lineup((1, 5, 6, 7), 7.0)]
+    made = next_lineups(fresh, parents, 14, 3, [8, 9], True, root(9))
+    # As written down before there were rules: earlier runs must come out the same.
+    assert [child.roles for child in made[3:]] == [
+        (0, 1, 2, 16), (1, 1, 2, 3), (0, 2, 3, 17), (0, 1, 2, 4), (1, 1, 6, 7), (0, 2, 3, 18),
+        (0, 0, 2, 5), (0, 2, 3, 19), (0, 1, 1, 3), (1, 2, 3, 8), (1, 5, 7, 9),
+    ]  # fmt: skip
+
+
+def test_a_role_that_may_replace_nobody_leaves_the_roles_as_they_are():
+    catalog, seated = make_catalog(), Lineup((0, 0, 2), prior=5.0, total=7.0, games=1.0)
+    scout = catalog.add_role(RoleDef(catalog.roles[1].tiers, parents=(0,)))
+    rule = partial(same_vibe, catalog)
+    for seed in range(20):
+        assert with_newborn(catalog, seated, scout.id, root(seed), rule) == Lineup((0, 0, 2))
+        assert with_one_changed(seated, scout.id, root(seed), rule) == Lineup((0, 0, 2))
+        assert shifted(Lineup((0, 1, 2)), root(seed), rule).roles == (0, 1, 2)
+
+
+def test_a_newborn_of_another_vibe_than_its_parent_is_seated_with_its_own():
+    catalog = make_catalog()
+    scout = catalog.add_role(RoleDef(catalog.roles[1].tiers, parents=(0,)))
+    rule = partial(same_vibe, catalog)
+    for seed in range(20):
+        child = with_newborn(catalog, Lineup((0, 0, 1)), scout.id, root(seed), rule)
+        assert child.roles == (0, 0, scout.id), "its parent plays, but is a miner"
+
+
+def test_under_a_rule_a_crossing_pairs_roles_that_may_be_exchanged():
+    catalog = make_catalog()
+    late_miner = catalog.add_role(written(catalog, "mine_resource / explore")).id
+    one, other = Lineup((0, 1, 2)), Lineup((1, 2, late_miner))
+    seen = {crossed(one, other, root(s), partial(same_vibe, catalog)).roles for s in range(40)}
+    assert seen == {one.roles, other.roles}, "by place, a miner would meet a scout"
+
+
+def test_under_a_rule_every_child_keeps_to_it_and_newborns_do_not_wait_in_vain():
+    strange = 0
+    for seed in range(10):
+        fresh = EvolutionaryRoleCoordinator(4, make_catalog(), seed=seed)
+        catalog, lineups = fresh.catalog, [Lineup((0, 0, 2, 3))]
+        idle = fresh.take_in(written(catalog, "explore / recharge")).id
+        miner = fresh.take_in(written(catalog, "mine_resource / explore", parents=(1,))).id
+        mix, rule = vibes_of(catalog, lineups[0]), partial(same_vibe, catalog)
+        tried = set()
+        for generation in range(5):
+            key = root(100 * seed + generation)
+            lineups = next_lineups(fresh, lineups, 12, 4, [idle, miner], True, key, rule)
+            assert all(vibes_of(catalog, lineup) == mix for lineup in lineups)
+            tried |= {role for lineup in lineups for role in lineup.roles}
+        assert idle not in tried
+        assert idle in fresh.pool, "of a vibe that no seat has: in the pool, unplayed"
+        assert miner in tried, "the one before it, which fits nowhere, does not block it"
+        bred = [role for role in catalog.roles if role.parents and role.id in tried]
+        strange += sum(not any(same_vibe(catalog, r.id, p) for p in r.parents) for r in bred)
+    assert strange, "some that were bred changed their vibe, and still found a seat of it"

@@ -6,6 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from training_scenes import TINY, gathered, settings_of
 
+from kinfolk.policies.cogsguard.atlas import NAMES
 from kinfolk.training.sequences import cut_stretches, minibatches, stretch_batches
 
 GRU = {**TINY, "ticks": 50, "slots": {"main": "kin://gru?hidden=[16]&state=16"}}
@@ -74,3 +75,33 @@ def test_a_student_that_remembers_watches_its_teacher():
     _, blocks = gathered(settings)
     assert blocks["teacher"]["state"].any(), "the student's own memory of what the teacher saw"
     assert blocks["student"]["state"].any()
+
+
+MAPPED = {
+    "world": "cogsguard",
+    "world_settings": {"agents": 4, "max_steps": 40},
+    "worlds": 2,
+    "ticks": 50,
+    "slots": {
+        "teacher": {"policy_uri": "kin://role/miner", "trainable": False},
+        "student": "kin://gru?sight=atlas&hidden=[16]&state=16",
+    },
+    "agent_slot_map": ["teacher", "teacher", "student", "student"],
+    "teaching": {"student": {"teacher": "teacher"}},
+    "learning": {"sequence": 8, "minibatch": 100},
+}
+
+
+def test_what_a_sight_shows_is_what_is_learnt_from():
+    """In rows of its own and in its teacher's, also where an episode has just begun."""
+    state, blocks = gathered(settings_of(MAPPED))
+    learner = state.learners["student"]
+    for name in ("student", "teacher"):
+        assert blocks[name]["observations"].shape[1] == learner.policy.shown.row_bytes
+    rows = blocks["student"]
+    with torch.no_grad():
+        for at, new in learner._passes(rows, len(rows["place"]), 5, 0):
+            assert np.allclose(new.value.numpy(), rows["value"][at], atol=1e-5)
+    shown = blocks["teacher"]["observations"].view(np.float32)
+    hub_known = shown[:, NAMES.index("hub_way")]
+    assert hub_known.mean() > 0.9, "the student draws the map of what its teacher sees"

@@ -174,8 +174,8 @@ def test_lessons_and_learning_rates_fall_with_time():
         cloner={"weight": 2.0, "until": 500},
     )  # fmt: skip
     slot = settings.slots[0]
-    assert _weights(settings, slot, 0) == (0.5, 1.0, 2.0)
-    assert _weights(settings, slot, 250) == (0.375, 1.0, 1.0)
+    assert _weights(settings, slot, 0) == (0.5, 1.0, 2.0, 1.0)
+    assert _weights(settings, slot, 250) == (0.375, 1.0, 1.0, 1.0)
     assert _weights(settings, slot, 900).cloner == 0.0
     quick = slot.model_copy(update={"learning_rate": 0.25})
     assert _weights(settings, quick, 500).learning_rate == 0.125
@@ -278,3 +278,25 @@ def test_what_holds_a_clock_is_kept_apart():
     assert timed
     assert all("seconds" not in line for line in lines(items))
     assert json.loads(timed[0].to_line())["rows"] > 0
+
+
+def test_lessons_come_first_if_the_actor_of_ppo_is_to_wait():
+    settings = settings_of(
+        TINY,
+        steps=3000,
+        slots={
+            "teacher": {"policy_uri": "kin://probe-plain", "trainable": False},
+            "student": "kin://mlp?hidden=[16]",
+        },
+        agent_slot_map={"grazer": "teacher", "hunter": "student"},
+        teaching={"student": {"teacher": "teacher"}},
+        learning={"actor_from": 1000},
+    )
+    told = [e for e in train(settings, Local()) if getattr(e, "kind", "") == "updated"]
+    assert len(told) > 3
+    before = 0
+    for event in told:
+        learnt = event.slots["student"]
+        assert ("entropy" in learnt) == (before >= 1000), f"after {before} steps"
+        assert {"cloner", "kickstarter", "value_loss"} <= set(learnt)
+        before = event.step

@@ -25,6 +25,13 @@ def roles(
     population: Annotated[int | None, typer.Option(help="Roles in the pool [16].")] = None,
     lineups: Annotated[int | None, typer.Option(help="Line-ups that compete [16].")] = None,
     trigger: Annotated[str | None, typer.Option(help="cadence or temple [cadence].")] = None,
+    control: Annotated[
+        str | None,
+        typer.Option(
+            help="none; shuffled: results of others, so nothing is gained; "
+            "fixed_mix: the mix of crafts stays the seeded one [none]."
+        ),
+    ] = None,
     seed: Annotated[str | None, typer.Option(help="Where all chance comes from [0].")] = None,
     history: Annotated[
         Path | None, typer.Option(help="Start from the role_history.json of another run.")
@@ -60,6 +67,7 @@ def roles(
         "population": population,
         "lineups": lineups,
         "trigger": trigger,
+        "control": control,
         "seed": seed,
         "history": _read_history(history),
         "catalog": catalog,

@@ -15,7 +15,7 @@ from kinfolk.core.errors import SettingsError
 from kinfolk.core.events import Artefact, Event, Snapshot
 from kinfolk.core.keys import fold, root
 from kinfolk.engines.base import Engine
-from kinfolk.jobs.role_controls import shuffled
+from kinfolk.jobs.role_controls import hold_mix, shuffled
 from kinfolk.jobs.role_games import Game, GameResult, play_games
 from kinfolk.jobs.role_judging import judge_champion
 from kinfolk.jobs.role_report import GenerationScored, Yesterday, report
@@ -72,11 +72,14 @@ def start(settings: EvolveRoles, resume: Snapshot | None) -> tuple[Evolution, Ye
         )
     if resume is not None:
         state = from_snapshot(catalog, agents, settings.config, resume)
-        return state, Yesterday(**resume.notes["yesterday"])
-    if settings.history is not None:
+    elif settings.history is not None:
         state = from_history(kit, catalog, agents, settings.config, settings.seed, settings.history)
     else:
         state = found(kit, catalog, agents, settings.config, settings.seed)
+    if settings.control == "fixed_mix":
+        hold_mix(kit, state)
+    if resume is not None:
+        return state, Yesterday(**resume.notes["yesterday"])
     return state, Yesterday.of(state.coordinator)
 
 

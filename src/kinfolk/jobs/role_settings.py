@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Literal
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from kinfolk.core.settings import Settings, merged
 from kinfolk.jobs.role_games import Ground
@@ -33,9 +33,20 @@ class EvolveRoles(Settings):
     finalists: int = Field(default=5, ge=1)  # line-ups that are judged again at the end
     final_games: int = Field(default=32, ge=1)  # by which the champion is chosen among them
     judge_games: int = Field(default=100, ge=2)  # by which it is compared; nobody saw these
-    control: Literal["none", "shuffled"] = "none"  # shuffled: results of others; nothing is gained
+    # To find out where a gain comes from; docs/roles.md has the figures. shuffled: line-ups get the
+    # results of others, and nothing is gained. fixed_mix: the mix of crafts stays the seeded one.
+    control: Literal["none", "shuffled", "fixed_mix"] = "none"
     showcase_every: int = Field(default=10, ge=0)  # generations; 0 records no games
     chunk: int = Field(default=64, ge=1)  # games of a task; changes no result
+
+    @model_validator(mode="after")
+    def _can_hold_the_mix(self) -> EvolveRoles:
+        if self.control == "fixed_mix" and self.trigger == "temple":
+            raise ValueError(
+                "EvolveRoles.control 'fixed_mix' needs the trigger 'cadence': newborns of the "
+                "temple change the mix of crafts in play."
+            )
+        return self
 
     @property
     def ground(self) -> Ground:

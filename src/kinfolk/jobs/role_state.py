@@ -17,7 +17,7 @@ from kinfolk.roles.config import EvolutionConfig
 from kinfolk.roles.coordinator import EvolutionaryRoleCoordinator
 from kinfolk.roles.history import RoleHistory, restore
 from kinfolk.roles.history_text import HistoryWriter, from_text
-from kinfolk.roles.lineups import Lineup, best_first
+from kinfolk.roles.lineups import Lineup, MayReplace, anybody, best_first
 from kinfolk.roles.materialise import role_tables
 from kinfolk.roles.mixing import next_lineups
 from kinfolk.roles.operators import sample_role
@@ -36,6 +36,7 @@ class Evolution:
     reference: Lineup  # the seeded line-up, which never changes
     lineups: list[Lineup]
     champion: tuple[int, ...]  # the line-up that was best in the last generation
+    may_replace: MayReplace = anybody  # which role may take whose place when line-ups are mixed
     _writer: HistoryWriter = field(default_factory=HistoryWriter)
 
     @property
@@ -54,7 +55,7 @@ class Evolution:
         newborns = [i for i in coordinator.pool if self._is_new(i)]
         key = fold(fold(root(coordinator.seed), _MIX), coordinator.generation)
         self.lineups = next_lineups(
-            coordinator, self.lineups, size, survivors, newborns, breed, key
+            coordinator, self.lineups, size, survivors, newborns, breed, key, self.may_replace
         )
 
     def _is_new(self, role_id: int) -> bool:

@@ -145,6 +145,7 @@ def _weights(settings: Train, slot: PolicySlot, steps: int) -> Weights:
         falling(rate, settings.steps) if settings.learning.anneal else rate,
         falling(settings.kickstarter.weight, settings.kickstarter.until),
         falling(settings.cloner.weight, settings.cloner.until),
+        float(steps >= settings.learning.actor_from),
     )
 
 

@@ -19,6 +19,7 @@ from kinfolk.core.arrays import AnyArray, Arrays, Bools, Bytes, Ints
 from kinfolk.core.errors import ContractError, KinfolkError, PolicyFailedError
 from kinfolk.core.keys import WORLD_BRANCH, episode_key, fold
 from kinfolk.play.lives import LifeLog
+from kinfolk.play.packing import pack, unpack
 from kinfolk.play.seating import (
     count_rewards,
     empty_lists,
@@ -236,9 +237,11 @@ class Play:
 
     def snapshot(self) -> dict[str, AnyArray]:
         """Everything that the next tick depends on, copied; names are paths."""
-        return {name: array.copy() for name, array in self._arrays().items()} | {
-            f"world/{name}": array for name, array in self.world.snapshot().items()
-        }
+        return {name: array.copy() for name, array in self._arrays().items()} | self._world()
+
+    def packed(self) -> dict[str, AnyArray]:
+        """A snapshot that is as small as can be, for another process; `restore` takes it too."""
+        return pack(self._arrays()) | self._world()
 
     def restore(self, snapshot: Arrays) -> None:
         """Go on from a snapshot of a loop of the same shape.
@@ -246,13 +249,13 @@ class Play:
         Raises:
             ContractError: It was taken of other worlds or other slots.
         """
-        for name, array in self._arrays().items():
-            if name not in snapshot or snapshot[name].shape != array.shape:
-                raise ContractError(f"The snapshot does not fit: '{name}' should be {array.shape}.")
-            array[...] = snapshot[name]
+        unpack(snapshot, self._arrays())
         prefix = "world/"
         inside = {k.removeprefix(prefix): v for k, v in snapshot.items() if k.startswith(prefix)}
         self.world.restore(inside)
+
+    def _world(self) -> dict[str, AnyArray]:
+        return {f"world/{name}": array for name, array in self.world.snapshot().items()}
 
     def _arrays(self) -> dict[str, AnyArray]:
         own: dict[str, AnyArray] = {

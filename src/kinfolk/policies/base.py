@@ -78,6 +78,17 @@ def allocate(layout: MemoryLayout, capacity: int) -> dict[str, AnyArray]:
     }
 
 
+def prefixed(name: str, layout: MemoryLayout) -> dict[str, Cell]:
+    """The layout of a policy within another, its names apart from those of others."""
+    return {f"{name}/{own}": cell for own, cell in layout.items()}
+
+
+def part(memory: Memory, name: str) -> dict[str, AnyArray]:
+    """The memory of that policy: the same arrays, under the names it knows them by."""
+    prefix = f"{name}/"
+    return {n.removeprefix(prefix): a for n, a in memory.items() if n.startswith(prefix)}
+
+
 def founder_rows(uid: int, group: int, member: int = 0) -> Rows:
     """The one row of a life that plays by itself: place 0, no parents."""
 

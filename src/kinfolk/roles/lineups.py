@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from kinfolk.core.keys import fold
@@ -14,6 +14,14 @@ from kinfolk.roles.dice import Dice
 PRIOR_GAMES = 6
 # What a game counts after each further generation: opponents change, and luck is forgotten.
 FADING = 0.9
+# Whether the first role may take the place of the second in a line-up.
+MayReplace = Callable[[int, int], bool]
+
+
+def anybody(newcomer: int, leaving: int) -> bool:
+    """The rule of free mixes: every role may take the place of every other."""
+    del newcomer, leaving
+    return True
 
 
 @dataclass(frozen=True)
@@ -51,34 +59,60 @@ def best_first(lineups: Sequence[Lineup]) -> list[Lineup]:
     return sorted(lineups, key=lambda one: (-one.fitness, -one.games, one.roles))
 
 
-def with_newborn(catalog: RoleCatalog, lineup: Lineup, role_id: int, key: int) -> Lineup:
+def with_newborn(
+    catalog: RoleCatalog,
+    lineup: Lineup,
+    role_id: int,
+    key: int,
+    may_replace: MayReplace = anybody,
+) -> Lineup:
     """A new role tried in the place of its parent, or of all who play its parent's role.
 
-    Where no parent plays, it takes the place of anybody.
+    Where no parent plays whom it may replace, it takes the place of anybody whom it may; where
+    there is nobody, the child has the roles of the line-up.
     """
     dice, seats = Dice(key), list(lineup.roles)
-    parents = [seat for seat in dict.fromkeys(seats) if seat in catalog.roles[role_id].parents]
-    leaving = dice.choice(parents) if parents else dice.choice(seats)
+    open_to_it = [seat for seat in seats if may_replace(role_id, seat)]
+    if not open_to_it:
+        return lineup.of(seats)
+    parents = [one for one in dict.fromkeys(open_to_it) if one in catalog.roles[role_id].parents]
+    leaving = dice.choice(parents) if parents else dice.choice(open_to_it)
     places = [at for at, seat in enumerate(seats) if seat == leaving]
     if dice.chance(0.5):
         places = places[:1]
     return lineup.of([role_id if at in places else seat for at, seat in enumerate(seats)])
 
 
-def with_one_changed(lineup: Lineup, role_id: int, key: int) -> Lineup:
-    """Another role for one agent."""
-    seats, place = list(lineup.roles), Dice(key).below(len(lineup.roles))
-    seats[place] = role_id
+def with_one_changed(
+    lineup: Lineup, role_id: int, key: int, may_replace: MayReplace = anybody
+) -> Lineup:
+    """Another role for one agent whom it may replace; the same roles where there is none."""
+    seats = list(lineup.roles)
+    places = [at for at, seat in enumerate(seats) if may_replace(role_id, seat)]
+    if places:
+        seats[Dice(key).choice(places)] = role_id
     return lineup.of(seats)
 
 
-def shifted(lineup: Lineup, key: int) -> Lineup:
+def shifted(lineup: Lineup, key: int, may_replace: MayReplace = anybody) -> Lineup:
     """The same roles in another mix: one agent takes on the role of another."""
-    return with_one_changed(lineup, Dice(fold(key, 1)).choice(lineup.roles), key)
+    taken_on = Dice(fold(key, 1)).choice(lineup.roles)
+    return with_one_changed(lineup, taken_on, key, may_replace)
 
 
-def crossed(one: Lineup, other: Lineup, key: int) -> Lineup:
+def crossed(one: Lineup, other: Lineup, key: int, may_replace: MayReplace = anybody) -> Lineup:
     """Each agent's role from either of two line-ups."""
-    dice = Dice(key)
-    pairs = zip(one.roles, other.roles, strict=True)
+    dice, pairs = Dice(key), _paired(one, other, may_replace)
     return one.of([mine if dice.chance(0.5) else theirs for mine, theirs in pairs])
+
+
+def _paired(one: Lineup, other: Lineup, may_replace: MayReplace) -> list[tuple[int, int]]:
+    """Each role with the first one left of the other line-up that may replace it, else with itself.
+
+    Line-ups are sorted by role id, so equal places need not hold roles that may be exchanged.
+    """
+    left, pairs = list(other.roles), []
+    for mine in one.roles:
+        at = next((at for at, role in enumerate(left) if may_replace(role, mine)), None)
+        pairs.append((mine, mine if at is None else left.pop(at)))
+    return pairs

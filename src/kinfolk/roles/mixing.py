@@ -11,6 +11,8 @@ from kinfolk.roles.coordinator import EvolutionaryRoleCoordinator
 from kinfolk.roles.dice import Dice
 from kinfolk.roles.lineups import (
     Lineup,
+    MayReplace,
+    anybody,
     best_first,
     crossed,
     shifted,
@@ -32,10 +34,12 @@ def next_lineups(
     newborns: Sequence[int],
     breed: bool,
     key: int,
+    may_replace: MayReplace = anybody,
 ) -> list[Lineup]:
     """The best `survivors` and, up to `size`, children of theirs.
 
     Of a child the mean of the survivors is expected. Roles that are bred for it enter the pool.
+    A newborn that may replace nobody stays in the pool, unplayed; it may still become a parent.
 
     Args:
         coordinator: Whose roles they are.
@@ -45,14 +49,19 @@ def next_lineups(
         newborns: Ids of roles that nobody has played yet, to be tried in this order.
         breed: Whether roles may be bred for line-ups.
         key: Where all chance comes from.
+        may_replace: Which role may take the place of which; children keep to it.
     """
     kept = best_first(lineups)[:survivors]
     expected = sum(lineup.fitness for lineup in kept) / len(kept)
-    made, waiting = list(kept), list(newborns)
+    seated = sorted({role for lineup in kept for role in lineup.roles})
+    # One that fits nowhere would keep the others waiting behind it.
+    waiting = [i for i in newborns if any(may_replace(i, role) for role in seated)]
+    made = list(kept)
     for number in range(size - len(kept)):
         known = {lineup.roles for lineup in made}
         for attempt in range(_TRIES):
-            child = _child(coordinator, kept, waiting, breed, fold(fold(key, number), attempt))
+            own = fold(fold(key, number), attempt)
+            child = _child(coordinator, kept, waiting, breed, own, may_replace)
             if child.roles not in known:
                 break
         waiting = [role for role in waiting if role not in child.roles]
@@ -66,6 +75,7 @@ def _child(
     waiting: Sequence[int],
     breed: bool,
     key: int,
+    may_replace: MayReplace,
 ) -> Lineup:
     dice, change, draw = Dice(fold(key, _HOW)), fold(key, _CHANGE), fold(key, _DRAW)
     possible = {"newborn": bool(waiting), "variant": breed}
@@ -74,18 +84,22 @@ def _child(
     # The best has twice the weight of the second, and so on.
     parent = dice.weighted(kept, [0.5**rank for rank in range(len(kept))])
     if way == "newborn":
-        return with_newborn(coordinator.catalog, parent, waiting[0], change)
+        return with_newborn(coordinator.catalog, parent, waiting[0], change, may_replace)
     if way == "variant":
-        return _variant(coordinator, parent, change, draw)
+        return _variant(coordinator, parent, change, draw, may_replace)
     if way == "draw":
-        return with_one_changed(parent, coordinator.draw_role(draw), change)
+        return with_one_changed(parent, coordinator.draw_role(draw), change, may_replace)
     if way == "cross" and len(kept) > 1:
-        return crossed(parent, dice.choice(kept), change)
-    return shifted(parent, change)
+        return crossed(parent, dice.choice(kept), change, may_replace)
+    return shifted(parent, change, may_replace)
 
 
 def _variant(
-    coordinator: EvolutionaryRoleCoordinator, parent: Lineup, key: int, draw: int
+    coordinator: EvolutionaryRoleCoordinator,
+    parent: Lineup,
+    key: int,
+    draw: int,
+    may_replace: MayReplace,
 ) -> Lineup:
     """A child of one of its own roles, in its place: also of crafts that score little themselves."""
     catalog = coordinator.catalog
@@ -93,4 +107,4 @@ def _variant(
     others = [i for i in {*coordinator.pool, *parent.roles} if i != role.id]
     mate = catalog.roles[Dice(draw).choice(sorted(others))]
     made = coordinator.take_in(child_of(catalog, role, mate, key, coordinator.config))
-    return with_newborn(catalog, parent, made.id, draw)
+    return with_newborn(catalog, parent, made.id, draw, may_replace)

@@ -19,3 +19,9 @@ def map_role_to_vibe(catalog: RoleCatalog, role: RoleDef) -> str:
     crafts = [source for source in sources if source != BehaviorSource.COMMON]
     # A Counter keeps the order of first sight, and `most_common` that of equals.
     return str(Counter(crafts).most_common(1)[0][0]) if crafts else NO_CRAFT
+
+
+def same_vibe(catalog: RoleCatalog, one: int, other: int) -> bool:
+    """Whether two roles, by their ids, show the same vibe."""
+    roles = catalog.roles
+    return map_role_to_vibe(catalog, roles[one]) == map_role_to_vibe(catalog, roles[other])

@@ -10,7 +10,7 @@ import numpy as np
 
 from kinfolk.core.arrays import AnyArray, Bools, Bytes, Ints
 from kinfolk.core.spaces import WorldSpec
-from kinfolk.policies.base import Cell, Memory, MemoryLayout, Policy
+from kinfolk.policies.base import Cell, Memory, MemoryLayout, Policy, part, prefixed
 from kinfolk.policies.base import Rows as Asked
 from kinfolk.policies.neural.policy import Neural
 from kinfolk.training.experience import LIGHT, NOBODY, Buffer, Rows, Width, learnt_columns
@@ -48,9 +48,10 @@ class Recorder:
         self._taught = taught or teacher is not None
         self._net = actor if isinstance(actor, Neural) else None
         learner = student or (self._net if labels.is_trainable_agent else None)
+        self._learner = learner
         source = teacher or actor
         self._width = Width(
-            spec.row_bytes,
+            spec.row_bytes if learner is None else learner.shown.row_bytes,
             spec.heads,
             source.reader.shape.outputs if isinstance(source, Neural) else 0,
             learner.memory_size if learner else 0,
@@ -67,7 +68,7 @@ class Recorder:
         """What all of them remember, under names of their own."""
         layout: dict[str, Cell] = {}
         for role, policy in self._all():
-            layout |= {f"{role}/{name}": cell for name, cell in policy.memory.items()}
+            layout |= prefixed(role, policy.memory)
         return layout
 
     def _all(self) -> list[tuple[str, Policy]]:
@@ -89,13 +90,14 @@ class Recorder:
         now["is_trainable_agent"][:] = self.labels.is_trainable_agent
         now["uid"][:], now["place"][:], now["alive"][:] = rows.uid, rows.place, True
         if self._learnt:
-            now["observations"][:] = observations
             now["group"][:] = rows.group
             if self._width.state:
                 role = "student" if self._student else "actor"
                 now["state"][:] = memory[f"{role}/state"][rows.place]
         for role, policy in self._all():
             policy.ask(observations, rows, part(memory, role), keys)
+        if self._learnt:
+            now["observations"][:] = observations if self._learner is None else self._learner.seen
 
     def answer(self) -> Ints:
         """The actor's answer; what the others said is noted."""
@@ -165,8 +167,11 @@ class Recorder:
         now["tail"][at] = self._tail_count + np.arange(len(at))
         self._tail_count += len(at)
         places = place[at]
-        state = self._memory["actor/state"][places] if self._net and self._net.memory_size else None
-        self._tails.append((seen[places], self._asked.group[at].copy(), state))
+        assert self._net is not None  # only nets have values
+        own = part(self._memory, "actor")
+        state = own["state"][places] if self._net.memory_size else None
+        rows = Asked(*(column[at] for column in self._asked))
+        self._tails.append((self._net.foresee(seen[places], rows, own), rows.group, state))
 
     def rows(self) -> Rows:
         """All rows of the gathering, and the values of what follows where it was cut."""
@@ -179,9 +184,3 @@ class Recorder:
             states = None if state[0] is None else np.concatenate(state)
             _, value, _ = self._net.look(np.concatenate(seen), np.concatenate(group), states)
         return {**found, "tail_value": value}
-
-
-def part(memory: Memory, role: str) -> dict[str, AnyArray]:
-    """The memory of one of them."""
-    prefix = f"{role}/"
-    return {n.removeprefix(prefix): a for n, a in memory.items() if n.startswith(prefix)}

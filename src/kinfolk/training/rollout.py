@@ -122,7 +122,7 @@ class Stage:
     def standing(self) -> dict[str, AnyArray]:
         """Where the worlds stand now."""
         own = {"stage/members": self.play.members.copy(), "stage/episodes": self.episodes.copy()}
-        return self.play.snapshot() | own
+        return self.play.packed() | own
 
 
 def _recorder(
@@ -135,7 +135,7 @@ def _recorder(
 
 def _watching(student: Policy) -> Neural | None:
     """A student that remembers, as one who watches: the same weights, asked by itself."""
-    if not isinstance(student, Neural) or not student.memory_size:
+    if not isinstance(student, Neural) or not student.must_watch:
         return None
     watching = copy(student)  # the module is shared, what it said last is not
     return watching

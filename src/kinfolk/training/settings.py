@@ -16,6 +16,7 @@ class Learning(Settings):
     # limit of time is a loss, such as the end of a species, set this to false.
     early_ends_bootstrap: bool = True
     reward_scale: float = Field(default=1.0, gt=0.0)
+    actor_from: int = Field(default=0, ge=0)  # steps before which ppo_actor waits: lessons first
     clip: float = Field(default=0.2, gt=0.0)
     value_clip: float | None = Field(default=None, gt=0.0)
     value_weight: float = Field(default=0.5, ge=0.0)

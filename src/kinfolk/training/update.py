@@ -24,11 +24,12 @@ _FAR_BELOW = -1e9  # the score of a choice that a group does not have
 
 
 class Weights(NamedTuple):
-    """How much losses count now; they fall with time."""
+    """How much losses count now."""
 
     learning_rate: float
     kickstarter: float
     cloner: float
+    ppo_actor: float = 1.0
 
 
 class Learner:

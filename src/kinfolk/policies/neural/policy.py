@@ -14,7 +14,7 @@ from kinfolk.core.errors import SettingsError, require
 from kinfolk.core.keys import fold, root
 from kinfolk.core.registry import load_path
 from kinfolk.core.spaces import WorldSpec
-from kinfolk.policies.base import Cell, Memory, MemoryLayout, Rows
+from kinfolk.policies.base import Cell, Memory, MemoryLayout, Rows, part, prefixed
 from kinfolk.policies.neural.modules import (
     Convolution,
     Critic,
@@ -23,9 +23,11 @@ from kinfolk.policies.neural.modules import (
 )
 from kinfolk.policies.neural.reader import NetShape, Reader
 from kinfolk.policies.neural.sampling import sample
+from kinfolk.policies.neural.sight import WINDOW, make_sight
 from kinfolk.policies.neural.unpacking import Numbers32
 from kinfolk.policies.torch_rows import check_rows, padded
 
+_SIGHT = "sight"  # under this name lies what a sight remembers
 _INITIAL = 3  # the branch of a seed's key from which weights are drawn
 
 
@@ -45,11 +47,21 @@ class Neural:
         net: Makes the net from its shape.
         seed: What its first weights are drawn from.
         greedy: Take the best-scored choice instead of drawing.
+        sight: What it is shown of what is observed; see `sight.py`.
     """
 
-    def __init__(self, spec: WorldSpec, net: Any, seed: int = 0, greedy: bool = False) -> None:
+    def __init__(
+        self,
+        spec: WorldSpec,
+        net: Any,
+        seed: int = 0,
+        greedy: bool = False,
+        sight: str = WINDOW,
+    ) -> None:
         torch.set_num_threads(1)
-        self.spec, self.reader, self.greedy = spec, Reader(spec), greedy
+        self._sight = make_sight(sight, spec)
+        self.shown = spec if self._sight is None else self._sight.spec
+        self.spec, self.reader, self.greedy = spec, Reader(self.shown), greedy
         most = spec.choices.max(axis=0)
         self.starts: Ints = np.concatenate([[0], np.cumsum(most)[:-1]]).astype(np.int64)
         self.limits: Ints = np.ascontiguousarray(spec.choices)
@@ -62,8 +74,14 @@ class Neural:
 
     @property
     def memory(self) -> MemoryLayout:
-        """The state of recurrent layers, zero when a life begins."""
-        return {"state": Cell((self.memory_size,), "float32")} if self.memory_size else {}
+        """The state of recurrent layers, zero when a life begins; and what the sight remembers."""
+        own = {"state": Cell((self.memory_size,), "float32")} if self.memory_size else {}
+        return own if self._sight is None else own | prefixed(_SIGHT, self._sight.memory)
+
+    @property
+    def must_watch(self) -> bool:
+        """Whether it has to be asked in rows that another plays, to learn from them later."""
+        return self.memory_size > 0 or self._sight is not None
 
     @torch.no_grad()
     def forward(self, *inputs: torch.Tensor) -> tuple[torch.Tensor, ...]:
@@ -72,12 +90,17 @@ class Neural:
         return found
 
     def begin(self, rows: Rows, memory: Memory, keys: Ints) -> None:
-        """Nothing: memory is zero already."""
+        """State is zero already; a sight may begin with more."""
+        if self._sight is not None:
+            self._sight.begin(rows, part(memory, _SIGHT), keys)
 
     def ask(self, observations: Bytes, rows: Rows, memory: Memory, keys: Ints) -> None:
         """One forward for all rows; what is remembered goes back in place."""
+        self.seen = observations
+        if self._sight is not None:
+            self.seen = self._sight.see(observations, rows, part(memory, _SIGHT), keys)
         state = memory["state"][rows.place] if self.memory_size else None
-        scores, value, state = self.look(observations, rows.group, state)
+        scores, value, state = self.look(self.seen, rows.group, state)
         if state is not None:
             memory["state"][rows.place] = state
         self._actions = np.empty((len(keys), len(self.starts)), dtype=np.int64)
@@ -88,11 +111,21 @@ class Neural:
         )  # fmt: skip
         self.said = Said(scores, value, log_chance)
 
+    def foresee(self, observations: Bytes, rows: Rows, memory: Memory) -> Bytes:
+        """What would be seen of these observations; nothing is remembered."""
+        if self._sight is None:
+            return observations
+        places = np.arange(len(rows.place), dtype=np.int64)
+        copied = {name: array[rows.place] for name, array in part(memory, _SIGHT).items()}
+        return self._sight.see(
+            observations, rows._replace(place=places), copied, np.zeros_like(places)
+        )
+
     def look(
-        self, observations: Bytes, group: Ints, state: Numbers32 | None
+        self, seen: Bytes, group: Ints, state: Numbers32 | None
     ) -> tuple[Numbers32, Numbers32, Numbers32 | None]:
         """Scores, values and the next state of rows, without choosing."""
-        inputs = [self.reader.read(observations, group)]
+        inputs = [self.reader.read(seen, group)]
         if state is not None:
             inputs.append(torch.from_numpy(state))
         scores, value, *after = padded(self.forward, *inputs)
@@ -132,6 +165,7 @@ class Neural:
             tensor.copy_(torch.from_numpy(np.ascontiguousarray(arrays[key])))
 
     _actions: Ints
+    seen: Bytes  # what it was shown last
     said: Said
 
 
@@ -146,13 +180,14 @@ class Mlp(Neural):
         activation: str = "relu",
         seed: int = 0,
         greedy: bool = False,
+        sight: str = WINDOW,
     ) -> None:
         _check_critic(critic)
 
         def net(shape: NetShape) -> nn.Module:
             return Perceptron(shape, hidden, critic, activation)
 
-        super().__init__(spec, net, seed, greedy)
+        super().__init__(spec, net, seed, greedy, sight)
 
 
 class Conv(Neural):
@@ -167,13 +202,14 @@ class Conv(Neural):
         activation: str = "relu",
         seed: int = 0,
         greedy: bool = False,
+        sight: str = WINDOW,
     ) -> None:
         _check_critic(critic)
 
         def net(shape: NetShape) -> nn.Module:
             return Convolution(shape, channels, hidden, critic, activation)
 
-        super().__init__(spec, net, seed, greedy)
+        super().__init__(spec, net, seed, greedy, sight)
 
 
 class Gru(Neural):
@@ -189,13 +225,14 @@ class Gru(Neural):
         activation: str = "relu",
         seed: int = 0,
         greedy: bool = False,
+        sight: str = WINDOW,
     ) -> None:
         _check_critic(critic)
 
         def net(shape: NetShape) -> nn.Module:
             return Recurrent(shape, state, hidden, channels, critic, activation)
 
-        super().__init__(spec, net, seed, greedy)
+        super().__init__(spec, net, seed, greedy, sight)
 
 
 class Custom(Neural):
@@ -208,11 +245,17 @@ class Custom(Neural):
         settings: dict[str, Any] | None = None,
         seed: int = 0,
         greedy: bool = False,
+        sight: str = WINDOW,
     ) -> None:
         kind = load_path(module)
         if not (isinstance(kind, type) and issubclass(kind, nn.Module)):
             raise SettingsError(f"{module} is not a torch.nn.Module.")
-        super().__init__(spec, lambda shape: kind(shape, **(settings or {})), seed, greedy)
+
+        def net(shape: NetShape) -> nn.Module:
+            made: nn.Module = kind(shape, **(settings or {}))
+            return made
+
+        super().__init__(spec, net, seed, greedy, sight)
 
 
 def _check_critic(critic: str) -> None:
