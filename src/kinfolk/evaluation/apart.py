@@ -19,7 +19,7 @@ from kinfolk.evaluation.kept import Clock, Spoilt
 from kinfolk.evaluation.pool import Pool
 from kinfolk.evaluation.round import Round
 from kinfolk.evaluation.table import Table
-from kinfolk.evaluation.wire import BEGIN, EXPORT, WireShape, lay_rows, raw
+from kinfolk.evaluation.wire import BEGIN, EXPORT, WireShape, lay_rows, mark_of, raw
 from kinfolk.policies.base import Memory, MemoryLayout, Rows
 from kinfolk.policies.resolve import ResolvedPolicy
 
@@ -73,7 +73,7 @@ class Apart:
         self._table = Table(WireShape(capacity, spec.row_bytes, spec.heads), seats)
         self._seated: dict[int, Guest] = {}
         self._rows: Rows | None = None
-        self._order = b""  # the places of the agents that were asked last
+        self._order = self._mark = b""  # places of the agents asked last; all that is told of them
         self._round: Round | None = None  # of the same agents
         self._asked: dict[Guest, tuple[_Unit, slice]] = {}
         self.restarts = self.steps = self.processes = 0
@@ -124,15 +124,18 @@ class Apart:
     def ask(self, observations: Bytes, rows: Rows, memory: Memory, keys: Ints) -> None:
         """Ask every process and come back at once."""
         start = time.perf_counter()
-        block = lay_rows(rows, keys)
-        self._rows = rows
-        order = block[:, PLACE].tobytes()
-        if self._round is None or order != self._order:
-            self._order, self._round = order, self._arranged(block)
-        if self._by_agent:
-            block[:, PLACE] = 0
-        self._round.ask(block, observations)
-        self.steps += len(block)
+        self._rows, mark = rows, mark_of(rows)
+        if self._round is None or mark != self._mark:
+            block = lay_rows(rows, keys)
+            order = block[:, PLACE].tobytes()
+            if self._round is None or order != self._order:
+                self._order, self._round = order, self._arranged(block)
+            if self._by_agent:
+                block[:, PLACE] = 0
+            self._mark = mark
+            self._round.lay(block)
+        self._round.ask(keys, observations)
+        self.steps += len(keys)
         self.seconds += time.perf_counter() - start
 
     def answer(self) -> Ints:

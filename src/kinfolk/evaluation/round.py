@@ -55,25 +55,29 @@ class Round:
         self._at = (seats[0], slice(len(rows))) if alone else (self._seats, 0)
         table.header[self._seats, ROWS] = len(rows) if alone else 1
         table.header[self._seats, KIND] = ASK
-        self._bells, self._others = [guest.bell for guest in guests], b""
+        self._bells, self._keys_at = [guest.bell for guest in guests], (*self._at, 0)
         self._question = self._posted = self._naps = 0
         self._awaited = self._all_have_played = self._is_whole = False
 
-    def ask(self, block: AnyArray, seen: Bytes) -> None:
-        """Ask all, and come back at once.
+    def lay(self, block: AnyArray) -> None:
+        """Tell who the agents are; said again when more has changed than their keys.
 
         Args:
             block: The rows of the whole batch, as `lay_rows` makes them.
-            seen: What they see.
+        """
+        self._is_whole = self._rows == slice(0, len(block))
+        self._table.rows[self._at] = block[self._rows]
+        self._table.header[self._seats, VERSION] = new_version()
+
+    def ask(self, keys: Ints, seen: Bytes) -> None:
+        """Ask all, and come back at once.
+
+        Args:
+            keys: Of the whole batch.
+            seen: What it sees.
         """
         table, seats = self._table, self._seats
-        others = block[:, 1:].tobytes()
-        if others != self._others:
-            self._others, self._is_whole = others, self._rows == slice(0, len(block))
-            table.rows[self._at] = block[self._rows]
-            table.header[seats, VERSION] = new_version()
-        else:
-            table.rows[(*self._at, 0)] = block[self._rows, 0]  # the keys alone
+        table.rows[self._keys_at] = keys[self._rows]
         table.seen[self._at] = seen[self._rows]
         self._question, self._posted = draw_question(), time.perf_counter_ns()
         self._awaited = True

@@ -168,6 +168,12 @@ def new_version() -> int:
     return next(_versions)
 
 
+def mark_of(rows: Rows) -> bytes:
+    """What `lay_rows` lays but for the keys, as bytes: quicker to make, and to compare."""
+    parts = (np.array(rows[:6]), rows.parents, rows.parent_places)
+    return b"".join([part.tobytes() for part in parts])
+
+
 def lay_rows(rows: Rows, keys: Ints) -> AnyArray:
     """Rows and keys as one block, `[n, COLUMNS]`."""
     block = np.empty((len(keys), COLUMNS), dtype=np.int64)
