@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from training_scenes import TINY, gathered, settings_of
 
-from kinfolk.policies.cogsguard.atlas import NAMES
+from kinfolk.policies.cogsguard.atlas_columns import NAMES
 from kinfolk.training.sequences import cut_stretches, minibatches, stretch_batches
 
 GRU = {**TINY, "ticks": 50, "slots": {"main": "kin://gru?hidden=[16]&state=16"}}

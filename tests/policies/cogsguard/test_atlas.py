@@ -9,7 +9,7 @@ from test_cogs_policy_contract import SMALL
 from kinfolk.core.errors import SettingsError
 from kinfolk.core.keys import fold, root
 from kinfolk.policies.base import Rows, allocate
-from kinfolk.policies.cogsguard.atlas import NAMES, THINGS
+from kinfolk.policies.cogsguard.atlas_columns import NAMES, THINGS
 from kinfolk.policies.cogsguard.map_sight import Atlas
 from kinfolk.policies.resolve import build, resolve
 from kinfolk.testing.policy_contract import PolicyContract

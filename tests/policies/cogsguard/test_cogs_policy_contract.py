@@ -115,10 +115,11 @@ def test_the_name_of_a_slot_changes_nothing():
     assert play({"others": LINEUP}) == play({"cogs": LINEUP})
 
 
-def test_compiled_equals_uncompiled():
+@pytest.mark.parametrize("uri", [LINEUP, "kin://mlp?sight=atlas&hidden=[16]"])
+def test_compiled_equals_uncompiled(uri):
     code = (
         "import json; from kinfolk.testing.transcript import transcript; "
-        f"print(json.dumps(transcript('cogsguard', {{'cogs': {LINEUP!r}}}, seed=1, "
+        f"print(json.dumps(transcript('cogsguard', {{'cogs': {uri!r}}}, seed=1, "
         f"episodes=range(2), batch=2, **{SMALL | {'max_steps': 40}!r})))"
     )
     env = {**os.environ, "NUMBA_DISABLE_JIT": "1"}
@@ -126,4 +127,4 @@ def test_compiled_equals_uncompiled():
         [sys.executable, "-c", code], env=env, capture_output=True, text=True, check=True
     )
     plain = {int(episode): digest for episode, digest in json.loads(done.stdout).items()}
-    assert plain == play(seed=1, episodes=range(2), batch=2, max_steps=40)
+    assert plain == play({"cogs": uri}, seed=1, episodes=range(2), batch=2, max_steps=40)

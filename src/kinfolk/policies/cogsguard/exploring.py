@@ -51,12 +51,12 @@ from kinfolk.policies.cogsguard.tools import go
 from kinfolk.worlds.cogsguard.codes import EMPTY, KIND_MASK, OWN
 
 ANYWHERE, RINGS, NEW_EXTRACTORS, NEW_JUNCTIONS, SECTORS, ENEMIES = range(6)  # what is looked for
-_SLACK = 12  # steps beyond the nearest frontier that a better one may lie
+SLACK = 12  # steps beyond the nearest frontier that a better one may lie
 _MOST_RANKED = 32  # frontiers compared in one search
 _FAR_ENOUGH = 14  # cells from known ones; farther is not better
 _CLOSED = 25  # ticks before frontiers are looked for again
-_SECTORS = 8
-_TURN = 150  # ticks spent on a sector
+SECTORS = 8
+TURN = 150  # ticks spent on a sector
 _CROWDED = 6  # cells
 
 
@@ -83,9 +83,9 @@ def sector_cost(m: Mind, at: int, cell: int) -> int:
     shift, last, centre = m.rules[SHIFT], m.rules[STRIDE] - 1, middle(m, at)
     south, east = (cell >> shift) - (centre >> shift), (cell & last) - (centre & last)
     sector = sector_of(south, east)
-    own = (m.notes[at, LIFE] + m.notes[at, CLOCK] // _TURN) % _SECTORS
+    own = (m.notes[at, LIFE] + m.notes[at, CLOCK] // TURN) % SECTORS
     turn = abs(sector - own)
-    cost = 6 * min(turn, _SECTORS - turn)
+    cost = 6 * min(turn, SECTORS - turn)
     for i in range(1, m.near[at, 0] + 1):
         friend = m.near[at, i] >> NEAR_OWNER & 3 == OWN
         if friend and apart(m, int(m.near[at, i]) >> NEAR_CELL, cell) <= _CROWDED:
@@ -154,7 +154,7 @@ def find_frontier(m: Mind, at: int, mode: int) -> int:
         if edge:
             cost = level + rank(m, at, cell, mode)
             ranked += 1
-            limit = min(limit, level + _SLACK)
+            limit = min(limit, level + SLACK)
             if cost < least:
                 best, least = cell, cost
         if head == level_end:

@@ -11,7 +11,8 @@ from kinfolk.core.hooks import address_of
 from kinfolk.core.spaces import Field, WorldSpec
 from kinfolk.policies.base import Memory, MemoryLayout, Rows, allocate
 from kinfolk.policies.cogsguard.aims import aim
-from kinfolk.policies.cogsguard.atlas import COLUMNS, survey
+from kinfolk.policies.cogsguard.atlas import survey
+from kinfolk.policies.cogsguard.atlas_columns import COLUMNS
 from kinfolk.policies.cogsguard.knowledge import AIM_TOOL, MAX_STEPS, Tuning, rules_row
 from kinfolk.policies.cogsguard.memory import LIFE, TICK, mind_layout, mind_of, scratch_for
 from kinfolk.policies.cogsguard.perceive import perceive
