@@ -24,9 +24,9 @@ from kinfolk.worlds import build as build_world
 
 AGENTS = (1, 4, 8, 16)
 BUSY_AGENTS = 8
-_STEPS, _ROUNDS = 300, 5
+_STEPS, _ROUNDS = 300, 12
 _QUEUE_STEPS = 60
-_BUSY_STEPS = 60
+_BUSY_STEPS, _BUSY_ROUNDS = 60, 5
 _BUSY_MS = 1.0
 _STILL = ResolvedPolicy("kinfolk.policies.simple:Noop")
 _BUSY = "kinfolk.policies.busy:Busy"
@@ -119,37 +119,37 @@ def _answer_from_queue(asked: Any, answered: Any) -> None:
 
 
 def _us_per_step(step: Callable[[], None], agents: int, steps: int) -> float:
-    """The best of some rounds, in microseconds per agent and step: others only add noise."""
-    for _ in range(5):
+    """Microseconds per agent and step."""
+    start = time.perf_counter()
+    for _ in range(steps):
         step()
-    best = float("inf")
-    for _ in range(_ROUNDS):
-        start = time.perf_counter()
-        for _ in range(steps):
-            step()
-        best = min(best, time.perf_counter() - start)
-    return 1e6 * best / steps / agents
+    return 1e6 * (time.perf_counter() - start) / steps / agents
 
 
 def _point(agents: int) -> dict[str, float]:
-    ours = _Apart(agents)
+    """Ours and the queues in turn, again and again, so that all meet the same moments.
+
+    The best round of each counts: other programs on the machine only add to it.
+    """
+    started: dict[str, tuple[_Apart | _Queues, int]] = {}
+    best: dict[str, float] = {}
     try:
-        own = _us_per_step(ours.step, agents, _STEPS)
+        started["gathered_us"] = _Apart(agents), _STEPS
+        started["queue_one_by_one_us"] = _Queues(agents, gathered=False), _QUEUE_STEPS
+        started["queue_gathered_us"] = _Queues(agents, gathered=True), _QUEUE_STEPS
+        for _ in range(_ROUNDS):
+            for name, (players, steps) in started.items():
+                players.step()  # back into the cache
+                took = _us_per_step(players.step, agents, steps)
+                best[name] = min(took, best.get(name, took))
     finally:
-        ours.close()
-    found = {}
-    for name, gathered in (("queue_one_by_one_us", False), ("queue_gathered_us", True)):
-        queues = _Queues(agents, gathered)
-        try:
-            found[name] = _us_per_step(queues.step, agents, _QUEUE_STEPS)
-        finally:
-            queues.close()
+        for players, _ in started.values():
+            players.close()
     return {
         "agents": agents,
-        "gathered_us": own,
-        **found,
-        "times_one_by_one": found["queue_one_by_one_us"] / own,
-        "times_gathered": found["queue_gathered_us"] / own,
+        **best,
+        "times_one_by_one": best["queue_one_by_one_us"] / best["gathered_us"],
+        "times_gathered": best["queue_gathered_us"] / best["gathered_us"],
     }
 
 
@@ -204,8 +204,8 @@ def _busy(agents: int) -> dict[str, float]:
     try:
         pairs = []
         for _ in range(3):
-            here = _us_per_step(in_turn, agents, _BUSY_STEPS)
-            there = _us_per_step(apart.step, agents, _BUSY_STEPS)
+            here = min(_us_per_step(in_turn, agents, _BUSY_STEPS) for _ in range(_BUSY_ROUNDS))
+            there = min(_us_per_step(apart.step, agents, _BUSY_STEPS) for _ in range(_BUSY_ROUNDS))
             pairs.append((here / there, here, there))
     finally:
         apart.close()
