@@ -63,7 +63,8 @@ def warm_command(
 
 
 def _compile_world(world: str) -> None:
-    """All that a world needs with any of its presets, and the compiled policies that play it."""
+    """All that a world needs with any of its presets, the compiled policies that play it, and sights."""
+    from kinfolk.policies.neural.sight import SIGHTS, make_sight
     from kinfolk.policies.resolve import POLICIES
     from kinfolk.worlds import build, presets_of
 
@@ -71,7 +72,11 @@ def _compile_world(world: str) -> None:
     for preset in (None, *presets_of(world)):
         _compile(world, {}, preset, 0, [])
         _compile(world, {}, preset, 1, uris)
-        _try_out(build(world, {}, 1, preset))
+        game = build(world, {}, 1, preset)
+        _try_out(game)
+        for sight in SIGHTS:
+            with suppress(KinfolkError):  # it is for another world
+                make_sight(sight, game.spec)
 
 
 def _compile(

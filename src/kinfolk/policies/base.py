@@ -89,6 +89,12 @@ def part(memory: Memory, name: str) -> dict[str, AnyArray]:
     return {n.removeprefix(prefix): a for n, a in memory.items() if n.startswith(prefix)}
 
 
+def no_rows() -> Rows:
+    """A question about nobody, which compiles what a policy calls."""
+    nobody, pairs = np.zeros(0, dtype=np.int64), np.zeros((0, 2), dtype=np.int64)
+    return Rows(nobody, nobody, nobody, nobody, nobody, nobody, pairs, pairs)
+
+
 def founder_rows(uid: int, group: int, member: int = 0) -> Rows:
     """The one row of a life that plays by itself: place 0, no parents."""
 

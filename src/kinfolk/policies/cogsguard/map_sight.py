@@ -9,7 +9,7 @@ import numpy as np
 from kinfolk.core.arrays import Bytes, Ints
 from kinfolk.core.hooks import address_of
 from kinfolk.core.spaces import Field, WorldSpec
-from kinfolk.policies.base import Memory, MemoryLayout, Rows, allocate
+from kinfolk.policies.base import Memory, MemoryLayout, Rows, allocate, no_rows
 from kinfolk.policies.cogsguard.aims import aim
 from kinfolk.policies.cogsguard.atlas import survey
 from kinfolk.policies.cogsguard.atlas_columns import COLUMNS
@@ -31,6 +31,7 @@ class Atlas:
         self._rules[AIM_TOOL] = address_of(aim, nobody, 0, 0, 0)
         shown = (Field("atlas", (COLUMNS,), "float32"),)
         self.spec = replace(spec, groups=tuple(replace(g, fields=shown) for g in spec.groups))
+        self._compile(spec)
 
     @property
     def memory(self) -> MemoryLayout:
@@ -50,3 +51,8 @@ class Atlas:
         out = np.zeros((len(rows.place), COLUMNS), dtype=np.float32)
         survey(mind, rows.place, self._scales, out)
         return out.view(np.uint8)
+
+    def _compile(self, spec: WorldSpec) -> None:
+        """Compile all that is called, or load it from the cache, before anybody waits."""
+        rows, seen = no_rows(), np.zeros((0, spec.row_bytes), dtype=np.uint8)
+        self.see(seen, rows, allocate(self.memory, 0), rows.uid)

@@ -12,7 +12,7 @@ from kinfolk.core.errors import SettingsError
 from kinfolk.core.hooks import PLAIN, address_of
 from kinfolk.core.settings import read
 from kinfolk.core.spaces import WorldSpec
-from kinfolk.policies.base import Cell, Memory, MemoryLayout, Rows, allocate
+from kinfolk.policies.base import Cell, Memory, MemoryLayout, Rows, allocate, no_rows
 from kinfolk.policies.cogsguard.aims import aim
 from kinfolk.policies.cogsguard.catalog import catalog_of, cogs_catalog, is_compiled
 from kinfolk.policies.cogsguard.explaining import nothing_told, reasons_of, told
@@ -209,9 +209,8 @@ class RolePolicy(Reactive):
         mind = mind_of(memory, self._scratch, self.rules)
         self._table = hook_table(self.catalog, mind)
         self._callings = self._calling_programs()
-        nobody = np.zeros(0, dtype=np.int64)
-        pairs = np.zeros((0, 2), dtype=np.int64)
-        rows = Rows(nobody, nobody, nobody, nobody, nobody, nobody, pairs, pairs)
+        rows = no_rows()
+        nobody = rows.uid
         self.ask(np.zeros((0, spec.row_bytes), dtype=np.uint8), rows, memory, nobody)
         self.write_programs(rows, nobody, memory, nobody)
         _compile_tools(mind)

@@ -11,7 +11,7 @@ from kinfolk.core.spaces import WorldSpec
 from kinfolk.policies.base import Memory, MemoryLayout, Rows
 
 WINDOW = "window"  # the observation as it is
-_KNOWN = {"atlas": "kinfolk.policies.cogsguard.map_sight.Atlas"}
+SIGHTS = {"atlas": "kinfolk.policies.cogsguard.map_sight.Atlas"}
 
 
 class Sight(Protocol):
@@ -45,10 +45,10 @@ def make_sight(name: str, spec: WorldSpec) -> Sight | None:
     """
     if name == WINDOW:
         return None
-    if name not in _KNOWN and "." not in name:
+    if name not in SIGHTS and "." not in name:
         raise SettingsError(
             f"There is no sight '{name}', and it is no class path either."
-            f"{suggestion(name, [WINDOW, *_KNOWN])}"
+            f"{suggestion(name, [WINDOW, *SIGHTS])}"
         )
-    made: Sight = load_path(_KNOWN.get(name, name))(spec)
+    made: Sight = load_path(SIGHTS.get(name, name))(spec)
     return made
