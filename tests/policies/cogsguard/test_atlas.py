@@ -17,7 +17,7 @@ from kinfolk.worlds import build as build_world
 
 
 class TestANetWithAnAtlas(PolicyContract):
-    world, world_settings = "cogsguard", SMALL
+    world, world_settings = "cogsguard", SMALL | {"max_steps": 25}
 
     @pytest.fixture
     def uri(self):
