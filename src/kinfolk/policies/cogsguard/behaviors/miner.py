@@ -19,7 +19,7 @@ from kinfolk.policies.cogsguard.reasons import (
     NOTHING_CARRIED,
     YES,
 )
-from kinfolk.policies.cogsguard.tools import WORN, aim_at, far, fetch, go, search
+from kinfolk.policies.cogsguard.tools import aim_at, far, fetch, go, search
 from kinfolk.worlds.cogsguard.codes import GEAR, MINER
 
 
@@ -120,6 +120,3 @@ def find_extractor(m: Mind, at: int) -> int:
 def found_extractor(m: Mind, at: int) -> int:
     """When one is known."""
     return 1 if has_target(m, at) else 0
-
-
-UNUSED = WORN
