@@ -107,7 +107,7 @@ def test_a_run_can_start_from_the_history_of_another(played):
 def test_two_teams_play_head_to_head_against_frozen_line_ups():
     items = run(small(preset="head_to_head", generations=2))
     [judged] = [i for i in items if isinstance(i, Event) and i.kind == "champion_judged"]
-    assert set(judged.held) == {"seeded", "baseline", "champion"}
+    assert set(judged.held) == {"seeded", "baseline", "vibes", "champion"}
 
 
 def test_scores_at_a_further_moment_count_as_further_records():

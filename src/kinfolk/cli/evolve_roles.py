@@ -18,19 +18,20 @@ def roles(
     world: Annotated[str | None, typer.Option(help="A world with roles [cogsguard].")] = None,
     preset: Annotated[str | None, typer.Option(help="See `kinfolk presets`.")] = None,
     rule: SetOption = [],  # noqa: B006, typer copies it
-    generations: Annotated[int | None, typer.Option(help="How many [20].")] = None,
+    generations: Annotated[int | None, typer.Option(help="How many [30].")] = None,
     games_per_generation: Annotated[
-        int | None, typer.Option(help="Of all line-ups together [102].")
+        int | None, typer.Option(help="Of all line-ups together [100].")
     ] = None,
     population: Annotated[int | None, typer.Option(help="Roles in the pool [16].")] = None,
-    lineups: Annotated[int | None, typer.Option(help="Line-ups that compete [16].")] = None,
+    lineups: Annotated[int | None, typer.Option(help="Line-ups that compete [24].")] = None,
     trigger: Annotated[str | None, typer.Option(help="cadence or temple [cadence].")] = None,
+    mix: Annotated[
+        str | None,
+        typer.Option(help="held: each craft keeps its seats; free: they evolve too [held]."),
+    ] = None,
     control: Annotated[
         str | None,
-        typer.Option(
-            help="none; shuffled: results of others, so nothing is gained; "
-            "fixed_mix: the mix of crafts stays the seeded one [none]."
-        ),
+        typer.Option(help="none; shuffled: results of others, so nothing is gained [none]."),
     ] = None,
     seed: Annotated[str | None, typer.Option(help="Where all chance comes from [0].")] = None,
     history: Annotated[
@@ -66,6 +67,7 @@ def roles(
         "games_per_generation": games_per_generation,
         "population": population,
         "lineups": lineups,
+        "mix": mix,
         "trigger": trigger,
         "control": control,
         "seed": seed,

@@ -27,7 +27,8 @@ def plot(series: Sequence[float], width: int = 60, height: int = 5) -> list[str]
 
 def print_plot(title: str, series: Sequence[float]) -> None:
     """A plot with its title and its scale."""
-    print(f"{title}, 0 to {max(series):g}")
+    top = max(series)
+    print(f"{title}, 0 to {f'{top:,.0f}' if top >= 100 else f'{top:g}'}")
     for line in plot(series):
         print(f"  |{line}")
     print(f"  +{'-' * min(60, len(series))}")

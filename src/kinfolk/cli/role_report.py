@@ -8,7 +8,12 @@ from typing import Any
 from kinfolk.cli.plot import print_plot
 from kinfolk.cli.show import interval, print_table
 
-_SIDES = {"seeded": "seeded line-up", "baseline": "smart baseline", "champion": "evolved champion"}
+_SIDES = {
+    "seeded": "seeded line-up",
+    "baseline": "smart baseline",
+    "champion": "evolved champion",
+    "vibes": "  its vibes only",
+}
 
 
 def print_report(folder: Path, settings: Any, events: list[dict[str, Any]]) -> None:
@@ -59,8 +64,7 @@ def _print_course(generations: list[dict[str, Any]], judged: dict[str, Any]) -> 
     advantage = [max(0.0, event["advantage"]) for event in generations]
     print()
     print_plot(
-        f"{judged['measure']} of the best line-up above the seeded one, "
-        f"over {len(advantage)} generations",
+        f"{judged['measure']} above the seeded line-up, over {len(advantage)} generations",
         advantage,
     )
     last = generations[-1]

@@ -8,6 +8,7 @@ scores are merged in the order of the games. So the engine and its number of job
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 
 import numpy as np
 
@@ -15,7 +16,7 @@ from kinfolk.core.errors import SettingsError
 from kinfolk.core.events import Artefact, Event, Snapshot
 from kinfolk.core.keys import fold, root
 from kinfolk.engines.base import Engine
-from kinfolk.jobs.role_controls import hold_mix, shuffled
+from kinfolk.jobs.role_controls import shuffled
 from kinfolk.jobs.role_games import Game, GameResult, play_games
 from kinfolk.jobs.role_judging import judge_champion
 from kinfolk.jobs.role_report import GenerationScored, Yesterday, report
@@ -25,6 +26,7 @@ from kinfolk.jobs.role_showcase import show_champion, show_game
 from kinfolk.jobs.role_state import Evolution, found, from_history, from_snapshot
 from kinfolk.jobs.role_temple import BirthGame, take_in_hybrids
 from kinfolk.roles.lineups import best_first
+from kinfolk.roles.vibes import same_vibe
 
 _CONTROL = 102  # branch of the run's key; `role_state` has those below
 
@@ -76,8 +78,8 @@ def start(settings: EvolveRoles, resume: Snapshot | None) -> tuple[Evolution, Ye
         state = from_history(kit, catalog, agents, settings.config, settings.seed, settings.history)
     else:
         state = found(kit, catalog, agents, settings.config, settings.seed)
-    if settings.control == "fixed_mix":
-        hold_mix(kit, state)
+    if settings.mix == "held":
+        state.may_replace = partial(same_vibe, catalog)
     if resume is not None:
         return state, Yesterday(**resume.notes["yesterday"])
     return state, Yesterday.of(state.coordinator)

@@ -1,19 +1,16 @@
-"""Controls: what must not gain anything if evolution of roles gains, and what must gain still."""
+"""Controls: what must not gain anything if evolution of roles gains."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from functools import partial
 from typing import TypeVar
 
-from kinfolk.core.errors import SettingsError
 from kinfolk.core.keys import fold
-from kinfolk.jobs.role_state import Evolution
 from kinfolk.policies.role_kits import RoleKit
 from kinfolk.roles.catalog import RoleCatalog
 from kinfolk.roles.dice import Dice
-from kinfolk.roles.vibes import map_role_to_vibe, same_vibe
+from kinfolk.roles.vibes import map_role_to_vibe
 
 T = TypeVar("T")
 
@@ -47,25 +44,6 @@ def seated_as_vibes(kit: RoleKit, catalog: RoleCatalog, lineup: Sequence[int]) -
     by_vibe = {map_role_to_vibe(catalog, role): role.id for role in seeded}
     vibes = [map_role_to_vibe(catalog, catalog.roles[i]) for i in lineup]
     return tuple(by_vibe.get(vibe, seeded[-1].id) for vibe in vibes)
-
-
-def hold_mix(kit: RoleKit, state: Evolution) -> None:
-    """From here on a role is exchanged only for one of its vibe: the mix of crafts is the seeded one.
-
-    So every line-up is the seeded one `as_vibes`, and what it gains is its roles' alone. Line-ups
-    of a history that have another mix are left out.
-
-    Raises:
-        SettingsError: Two seeded roles show the same vibe, which then does not tell them apart.
-    """
-    if as_vibes(kit, state.catalog, state.seeded) != state.seeded:
-        raise SettingsError(
-            "EvolveRoles.control 'fixed_mix' needs seeded roles that all show different vibes; "
-            "some of this catalogue's show the same."
-        )
-    mix, state.may_replace = mix_of(state.catalog, state.seeded), partial(same_vibe, state.catalog)
-    fitting = [one for one in state.lineups if mix_of(state.catalog, one.roles) == mix]
-    state.lineups = fitting or [state.reference]
 
 
 def mix_of(catalog: RoleCatalog, lineup: Sequence[int]) -> Counter[str]:

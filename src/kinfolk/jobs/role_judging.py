@@ -12,6 +12,7 @@ from kinfolk.core.arrays import Floats
 from kinfolk.core.events import Event
 from kinfolk.engines.base import Engine
 from kinfolk.evaluation.summary import Estimate, estimate
+from kinfolk.jobs.role_controls import as_vibes
 from kinfolk.jobs.role_games import BASELINE, IDLE, Game, play_games
 from kinfolk.jobs.role_report import named
 from kinfolk.jobs.role_scores import margin
@@ -28,15 +29,19 @@ _FINAL = 100_000
 
 @dataclass(frozen=True, kw_only=True)
 class ChampionJudged(Event):
-    """The champion beside the seeded line-up and the baseline, on the same unseen episodes."""
+    """The champion beside others, on the same unseen episodes.
+
+    They are the seeded line-up, the world's baseline, and the champion if its roles were only
+    their vibes: what it loses by that, its roles gave.
+    """
 
     kind: ClassVar[str] = "champion_judged"
     measure: str
     games: int
     seed: int  # of the episodes, which are 0 to games - 1
-    held: dict[str, Estimate]  # by side: seeded, baseline, champion
+    held: dict[str, Estimate]  # by side: seeded, baseline, vibes, champion
     won: dict[str, Estimate]
-    difference: dict[str, Estimate]  # of the champion, paired: to the seeded one, to the baseline
+    difference: dict[str, Estimate]  # of the champion, paired, to each of the others
     ratio: float | None  # champion to seeded; None where that holds nothing, or less
     lineup: dict[str, int]
     programs: dict[str, str]  # what the roles of the champion are
@@ -50,8 +55,12 @@ def judge_champion(settings: EvolveRoles, engine: Engine, state: Evolution) -> C
     final = range(_FINAL, _FINAL + settings.final_games)
     held, _ = judged_on(settings, engine, state, finalists, final)
     state.champion = champion = finalists[int(held.mean(axis=0).argmax())]
-    agents = len(champion)
-    sides = {"seeded": state.seeded, "baseline": (BASELINE,) * agents, "champion": champion}
+    sides = {
+        "seeded": state.seeded,
+        "baseline": (BASELINE,) * len(champion),
+        "vibes": as_vibes(settings.ground.kit, state.catalog, champion),
+        "champion": champion,
+    }
     episodes = range(settings.judge_games)
     held, won = judged_on(settings, engine, state, list(sides.values()), episodes)
     columns = dict(zip(sides, held.T, strict=True))
@@ -63,8 +72,9 @@ def judge_champion(settings: EvolveRoles, engine: Engine, state: Evolution) -> C
         held={name: estimate(column) for name, column in columns.items()},
         won={name: estimate(column) for name, column in zip(sides, won.T, strict=True)},
         difference={
-            other: estimate(columns["champion"] - columns[other])
-            for other in ("seeded", "baseline")
+            other: estimate(columns["champion"] - column)
+            for other, column in columns.items()
+            if other != "champion"
         },
         ratio=_ratio(columns["champion"], columns["seeded"]),
         lineup=named(state.catalog, champion),

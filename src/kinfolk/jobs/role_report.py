@@ -35,7 +35,7 @@ class GenerationScored(Event):
     mean: float  # of all line-ups
     spread: float  # between line-ups
     seeded: float  # the frozen line-up on the same episodes
-    advantage: float  # of the best over the frozen one, by all its games so far
+    advantage: float  # over the frozen one, of those that stayed, in games nobody chose them by
     beats_seeded: float  # share of the games of all line-ups
     beats_last: float  # share of the best's games, against the last generation's champion
     won: float  # share of games in which the team held more than any other side
@@ -85,7 +85,7 @@ def report(
         mean=float(means.mean()),
         spread=spread(means.tolist()),
         seeded=float(margins[:, 0].mean()),
-        advantage=best.fitness - state.reference.total / state.reference.games,
+        advantage=_advantage(state, margins),
         beats_seeded=float((margins[:, 1:] > margins[:, :1]).mean()),
         beats_last=float(np.mean(margins[:, at] > margins[:, last])),
         won=won,
@@ -101,6 +101,18 @@ def report(
         falling=_moved(change, -1),
     )
     return event, today
+
+
+def _advantage(state: Evolution, margins: Floats) -> float:
+    """How far those that stayed from the last generation are ahead of the seeded line-up.
+
+    They stayed for earlier games, so these are no part of their luck. In the first generation all
+    are new, and it is 0.
+    """
+    stayed = [at for at, one in enumerate(state.lineups, 1) if one.games > len(margins)]
+    if not stayed:
+        return 0.0
+    return float(margins[:, stayed].mean()) - state.reference.total / state.reference.games
 
 
 def named(catalog: RoleCatalog, roles: tuple[int, ...]) -> dict[str, int]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Literal
 
-from pydantic import Field, model_validator
+from pydantic import Field
 
 from kinfolk.core.settings import Settings, merged
 from kinfolk.jobs.role_games import Ground
@@ -19,34 +19,27 @@ class EvolveRoles(Settings):
     world_settings: dict[str, Any] = Field(default={})
     policy_settings: dict[str, Any] = Field(default={})
     catalog: str | None = None  # import path of a function that makes a catalogue of one's own
-    generations: int = Field(default=20, ge=1)
+    generations: int = Field(default=30, ge=1)
     # Of all line-ups together, the seeded one among them; docs/roles.md says how it was chosen.
-    games_per_generation: int = Field(default=102, ge=2)
+    games_per_generation: int = Field(default=100, ge=2)
     population: int = Field(default=16, ge=2)  # roles
-    lineups: int = Field(default=16, ge=1)
+    lineups: int = Field(default=24, ge=1)
     survivors: int = Field(default=6, ge=1)  # line-ups that stay for another generation
+    # held: in a line-up a role gives way only to one of its vibe, so that each craft keeps its
+    # seats and whatever is gained is the roles'. free: how many ply which craft evolves too.
+    mix: Literal["held", "free"] = "held"
     trigger: Literal["cadence", "temple"] = "cadence"
     evolution: EvolutionConfig = EvolutionConfig(fitness_alpha=0.05)
     score_step: int | None = Field(default=None, ge=1)
     seed: int = Field(default=0, ge=0)
     history: str | None = None  # the text of a role_history.json to start from
-    finalists: int = Field(default=5, ge=1)  # line-ups that are judged again at the end
+    finalists: int = Field(default=12, ge=1)  # line-ups that are judged again at the end
     final_games: int = Field(default=32, ge=1)  # by which the champion is chosen among them
     judge_games: int = Field(default=100, ge=2)  # by which it is compared; nobody saw these
-    # To find out where a gain comes from; docs/roles.md has the figures. shuffled: line-ups get the
-    # results of others, and nothing is gained. fixed_mix: the mix of crafts stays the seeded one.
-    control: Literal["none", "shuffled", "fixed_mix"] = "none"
+    # shuffled: line-ups get the results of others, and nothing must be gained.
+    control: Literal["none", "shuffled"] = "none"
     showcase_every: int = Field(default=10, ge=0)  # generations; 0 records no games
     chunk: int = Field(default=64, ge=1)  # games of a task; changes no result
-
-    @model_validator(mode="after")
-    def _can_hold_the_mix(self) -> EvolveRoles:
-        if self.control == "fixed_mix" and self.trigger == "temple":
-            raise ValueError(
-                "EvolveRoles.control 'fixed_mix' needs the trigger 'cadence': newborns of the "
-                "temple change the mix of crafts in play."
-            )
-        return self
 
     @property
     def ground(self) -> Ground:

@@ -129,8 +129,8 @@ def from_history(
     kit: RoleKit, catalog: RoleCatalog, agents: int, config: EvolutionConfig, seed: int, text: str
 ) -> Evolution:
     """Go on from the history of another run: its roles, and its line-ups if the teams are as large."""
-    history, seeded = from_text(text, "The history"), seeded_lineup(kit, catalog, agents)
-    seeded_roles = [catalog.roles[i] for i in dict.fromkeys(seeded)]
+    history = from_text(text, "The history")
+    seeded_roles = [catalog.role(name) for name in dict.fromkeys(kit.seeded)]
     coordinator, lineups = _restored(history, catalog, agents, config, seed)
     for role in seeded_roles:  # they may have been renamed or left out by hand
         if all(role.tiers != known.tiers or role.name != known.name for known in catalog.roles):

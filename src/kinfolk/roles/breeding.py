@@ -13,10 +13,11 @@ from kinfolk.roles.dice import Dice
 from kinfolk.roles.fitness import role_weight
 from kinfolk.roles.model import RoleDef
 from kinfolk.roles.operators import mutate_role, recombine_roles, sample_role
+from kinfolk.roles.reordering import reorder_role
 
 _FEWEST_SURVIVORS = 2  # a child needs two different parents
 _TRIES = 8  # to breed something that the pool does not hold yet
-_PARENTS, _CUT, _CHANGE, _SAMPLE, _KIND = range(5)  # branches of a child's key
+_PARENTS, _CUT, _CHANGE, _SAMPLE, _KIND, _ORDER = range(6)  # branches of a child's key
 
 
 def found_pool(catalog: RoleCatalog, key: int, config: EvolutionConfig) -> list[int]:
@@ -101,9 +102,16 @@ def breed(
 def child_of(
     catalog: RoleCatalog, role: RoleDef, mate: RoleDef, key: int, config: EvolutionConfig
 ) -> RoleDef:
-    """A child of a role that differs from it, if a few tries give one."""
+    """A child of a role that differs from it, if a few tries give one.
+
+    Half the time what the role holds comes in another order; else it is mutated or recombined.
+    """
     for attempt in range(_TRIES):
-        child = one_child(catalog, role, mate, fold(key, attempt), config)
+        own = fold(key, attempt)
+        if Dice(fold(own, _ORDER)).chance(0.5):
+            child = reorder_role(catalog, role, fold(own, _CHANGE), config)
+        else:
+            child = one_child(catalog, role, mate, own, config)
         if child.tiers != role.tiers:
             break
     return child

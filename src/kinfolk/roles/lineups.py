@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
-from kinfolk.core.keys import fold
 from kinfolk.roles.catalog import RoleCatalog
 from kinfolk.roles.dice import Dice
 
@@ -95,9 +94,21 @@ def with_one_changed(
 
 
 def shifted(lineup: Lineup, key: int, may_replace: MayReplace = anybody) -> Lineup:
-    """The same roles in another mix: one agent takes on the role of another."""
-    taken_on = Dice(fold(key, 1)).choice(lineup.roles)
-    return with_one_changed(lineup, taken_on, key, may_replace)
+    """The same roles in another mix: one agent takes on the role of another whom it may replace.
+
+    Where all who may be exchanged play the same, the child has the roles of the line-up.
+    """
+    seats, kinds = list(lineup.roles), dict.fromkeys(lineup.roles)
+    changes = [
+        (at, role)
+        for at, seat in enumerate(seats)
+        for role in kinds
+        if role != seat and may_replace(role, seat)
+    ]
+    if changes:
+        at, taken_on = Dice(key).choice(changes)
+        seats[at] = taken_on
+    return lineup.of(seats)
 
 
 def crossed(one: Lineup, other: Lineup, key: int, may_replace: MayReplace = anybody) -> Lineup:

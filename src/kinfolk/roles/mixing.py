@@ -23,7 +23,7 @@ from kinfolk.roles.lineups import (
 _TRIES = 6  # to find a mix that is not there yet
 _HOW, _CHANGE, _DRAW = range(3)  # branches of a child's key
 # How a child comes about, and how often. A newborn of the pool is tried if one waits.
-_WAYS = {"newborn": 3.0, "variant": 3.0, "shift": 3.0, "cross": 1.5, "draw": 1.0}
+_WAYS = {"newborn": 2.0, "variant": 6.0, "shift": 2.0, "cross": 2.0, "draw": 1.0}
 
 
 def next_lineups(

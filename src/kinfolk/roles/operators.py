@@ -102,11 +102,16 @@ def mutate_role(catalog: RoleCatalog, role: RoleDef, key: int, config: Evolution
         if dice.chance(config.mutation_rate / 2):
             tier = replace(tier, selection=_FLIPPED[tier.selection])
         tiers[at] = tier
+    return as_mutation(catalog, role, within_caps(tiers, config))
+
+
+def as_mutation(catalog: RoleCatalog, role: RoleDef, tiers: tuple[RoleTier, ...]) -> RoleDef:
+    """A role with other tiers, as its mutation: with its record, and its name if that is locked."""
     return replace(
         role,
         id=-1,
         name=next_name_of_line(catalog, role.name) if role.locked_name else "",
-        tiers=within_caps(tiers, config),
+        tiers=tiers,
         origin="mutated",
         parents=(role.id,) if role.id >= 0 else role.parents,
         retired=None,

@@ -1,0 +1,75 @@
+"""Another order of the same behaviours: what comes first decides what an agent does."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+from kinfolk.roles.catalog import RoleCatalog
+from kinfolk.roles.config import EvolutionConfig
+from kinfolk.roles.dice import Dice
+from kinfolk.roles.model import RoleDef, RoleTier, TierSelection
+from kinfolk.roles.operators import as_mutation
+
+
+def reorder_role(catalog: RoleCatalog, role: RoleDef, key: int, config: EvolutionConfig) -> RoleDef:
+    """A copy in which one behaviour has moved to another place in the order of priority.
+
+    Mutation replaces a behaviour and recombination cuts between tiers: neither puts what a role
+    holds into another order. Like a mutation it keeps fitness, games and wins. A role of one
+    behaviour has no other order and comes back as it is.
+    """
+    orders = list(dict.fromkeys(_one_moved(role.tiers, config)))
+    return as_mutation(catalog, role, Dice(key).choice(orders) if orders else role.tiers)
+
+
+def _one_moved(
+    tiers: tuple[RoleTier, ...], config: EvolutionConfig
+) -> Iterator[tuple[RoleTier, ...]]:
+    """Every other order that is one move away: within a tier, to another, or to one of its own."""
+    for at, tier in enumerate(tiers):
+        for place, behavior in enumerate(tier.behavior_ids):
+            left = _without(tier, place)
+            others = [*tiers[:at], *([left] if left else []), *tiers[at + 1 :]]
+            for moved in _put_in(others, behavior, config):
+                if _priorities(moved) != _priorities(tiers):
+                    yield moved
+
+
+def _put_in(
+    tiers: Sequence[RoleTier], behavior: int, config: EvolutionConfig
+) -> Iterator[tuple[RoleTier, ...]]:
+    for at in range(len(tiers) + 1 if len(tiers) < config.max_tiers else 0):
+        yield (*tiers[:at], RoleTier((behavior,)), *tiers[at:])
+    for at, tier in enumerate(tiers):
+        for place in range(len(tier.behavior_ids) + 1):
+            if len(tier.behavior_ids) < config.max_tier_size:
+                yield (*tiers[:at], _with(tier, place, behavior), *tiers[at + 1 :])
+
+
+def _without(tier: RoleTier, place: int) -> RoleTier | None:
+    """A tier less one of its behaviours; none if that was all."""
+    ids, weights = list(tier.behavior_ids), tier.weights
+    del ids[place]
+    if weights is not None:
+        weights = (*weights[:place], *weights[place + 1 :])
+    return replace(tier, behavior_ids=tuple(ids), weights=weights) if ids else None
+
+
+def _with(tier: RoleTier, place: int, behavior: int) -> RoleTier:
+    """A tier with one more behaviour; of a weighted one it gets the weight 1."""
+    ids, weights = tier.behavior_ids, tier.weights
+    if weights is not None:
+        weights = (*weights[:place], 1.0, *weights[place:])
+    return replace(tier, behavior_ids=(*ids[:place], behavior, *ids[place:]), weights=weights)
+
+
+def _priorities(tiers: Sequence[RoleTier]) -> list[tuple[int, ...]]:
+    """What is equal for two orders that play alike: within a tier that is drawn, any order."""
+    found: list[tuple[int, ...]] = []
+    for tier in tiers:
+        if tier.selection == TierSelection.FIXED or len(tier.behavior_ids) == 1:
+            found.extend((one,) for one in tier.behavior_ids)
+        else:
+            found.append(tuple(sorted(tier.behavior_ids)))
+    return found
