@@ -7,6 +7,8 @@ from kinfolk.roles.breeding import next_generation
 from kinfolk.roles.config import EvolutionConfig
 from kinfolk.roles.history_text import HistoryWriter
 
+# In one worker, or each would make the generations.
+pytestmark = pytest.mark.xdist_group("role generations")
 SEEDS, GENERATIONS = 20, 100
 CONFIG = EvolutionConfig()
 
