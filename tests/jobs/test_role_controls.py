@@ -1,5 +1,7 @@
 """Controls: with these what is gained must vanish, or be the roles' alone."""
 
+from collections import Counter
+
 import pytest
 
 from kinfolk.core.events import Artefact, Event, Snapshot
@@ -8,14 +10,15 @@ from kinfolk.engines.local import Local
 from kinfolk.engines.processes import Processes
 from kinfolk.evaluation.summary import estimate
 from kinfolk.jobs.evolve_roles import evolve_roles, start
-from kinfolk.jobs.role_controls import as_vibes, mix_of, seated_as_vibes
+from kinfolk.jobs.role_controls import as_vibes, seated_as_vibes
 from kinfolk.jobs.role_judging import judged_on
 from kinfolk.jobs.role_settings import EvolveRoles
 from kinfolk.jobs.role_state import HISTORY, from_snapshot
 from kinfolk.policies.cogsguard.catalog import cogs_catalog
 from kinfolk.policies.cogsguard.kit import KIT
+from kinfolk.roles.catalog import RoleCatalog
 from kinfolk.roles.model import RoleDef, RoleTier
-from kinfolk.roles.vibes import same_vibe
+from kinfolk.roles.vibes import map_role_to_vibe, same_vibe
 from kinfolk.testing.job_contract import JobContract
 
 SEEDS = (0, 1, 2)  # those of docs/roles.md
@@ -44,6 +47,20 @@ def test_as_vibes_roles_are_what_the_original_played():
     idle = catalog.add_role(RoleDef((RoleTier(catalog.behavior_ids(["explore"])),)))
     names = [catalog.roles[i].name for i in as_vibes(KIT, catalog, (0, mixed.id, idle.id))]
     assert sorted(names) == ["BaseAligner", "BaseMiner", "BaseScout"]
+
+
+def test_a_catalogue_for_a_small_team_need_not_have_all_seeded_roles():
+    whole = cogs_catalog()
+    small = RoleCatalog(list(whole.behaviors))
+    for name in ("BaseMiner", "BaseAligner"):
+        small.add_role(whole.role(name))
+    names = [small.roles[i].name for i in seated_as_vibes(KIT, small, (1, 0))]
+    assert names == ["BaseAligner", "BaseMiner"]
+
+
+def mix_of(catalog, lineup):
+    """How many of a line-up show each vibe."""
+    return Counter(map_role_to_vibe(catalog, catalog.roles[i]) for i in lineup)
 
 
 def tiny(**changes):

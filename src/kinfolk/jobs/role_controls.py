@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Sequence
 from typing import TypeVar
 
 from kinfolk.core.keys import fold
+from kinfolk.jobs.role_state import seeded_roles
 from kinfolk.policies.role_kits import RoleKit
 from kinfolk.roles.catalog import RoleCatalog
 from kinfolk.roles.dice import Dice
@@ -40,12 +40,7 @@ def as_vibes(kit: RoleKit, catalog: RoleCatalog, lineup: Sequence[int]) -> tuple
 
 def seated_as_vibes(kit: RoleKit, catalog: RoleCatalog, lineup: Sequence[int]) -> tuple[int, ...]:
     """The seeded role for each seat of the line-up, by vibe; where there is none, the last one."""
-    seeded = [catalog.role(name) for name in dict.fromkeys(kit.seeded)]
+    seeded = seeded_roles(kit, catalog)
     by_vibe = {map_role_to_vibe(catalog, role): role.id for role in seeded}
     vibes = [map_role_to_vibe(catalog, catalog.roles[i]) for i in lineup]
     return tuple(by_vibe.get(vibe, seeded[-1].id) for vibe in vibes)
-
-
-def mix_of(catalog: RoleCatalog, lineup: Sequence[int]) -> Counter[str]:
-    """How many of a line-up show each vibe."""
-    return Counter(map_role_to_vibe(catalog, catalog.roles[i]) for i in lineup)

@@ -20,6 +20,7 @@ from kinfolk.roles.history_text import HistoryWriter, from_text
 from kinfolk.roles.lineups import Lineup, MayReplace, anybody, best_first
 from kinfolk.roles.materialise import role_tables
 from kinfolk.roles.mixing import next_lineups
+from kinfolk.roles.model import RoleDef
 from kinfolk.roles.operators import sample_role
 from kinfolk.store.policy_file import BEST, PolicyFile, policy_artefact
 
@@ -125,14 +126,20 @@ def seeded_lineup(kit: RoleKit, catalog: RoleCatalog, agents: int) -> tuple[int,
     return tuple(sorted(catalog.role(name).id for name in names))
 
 
+def seeded_roles(kit: RoleKit, catalog: RoleCatalog) -> list[RoleDef]:
+    """The seeded roles that a catalogue has: one of one's own, for small teams, need not have all."""
+    known = {role.name for role in catalog.roles}
+    return [catalog.role(name) for name in dict.fromkeys(kit.seeded) if name in known]
+
+
 def from_history(
     kit: RoleKit, catalog: RoleCatalog, agents: int, config: EvolutionConfig, seed: int, text: str
 ) -> Evolution:
     """Go on from the history of another run: its roles, and its line-ups if the teams are as large."""
     history = from_text(text, "The history")
-    seeded_roles = [catalog.role(name) for name in dict.fromkeys(kit.seeded)]
+    references = seeded_roles(kit, catalog)
     coordinator, lineups = _restored(history, catalog, agents, config, seed)
-    for role in seeded_roles:  # they may have been renamed or left out by hand
+    for role in references:  # they may have been renamed or left out by hand
         if all(role.tiers != known.tiers or role.name != known.name for known in catalog.roles):
             catalog.add_role(role)
     key = fold(root(seed), _TOP_UP)

@@ -9,7 +9,7 @@ from kinfolk.roles.catalog import RoleCatalog
 from kinfolk.roles.config import EvolutionConfig
 from kinfolk.roles.dice import Dice
 from kinfolk.roles.model import RoleDef, RoleTier, TierSelection
-from kinfolk.roles.operators import as_mutation
+from kinfolk.roles.operators import as_mutation, within_caps
 
 
 def reorder_role(catalog: RoleCatalog, role: RoleDef, key: int, config: EvolutionConfig) -> RoleDef:
@@ -20,7 +20,8 @@ def reorder_role(catalog: RoleCatalog, role: RoleDef, key: int, config: Evolutio
     behaviour has no other order and comes back as it is.
     """
     orders = list(dict.fromkeys(_one_moved(role.tiers, config)))
-    return as_mutation(catalog, role, Dice(key).choice(orders) if orders else role.tiers)
+    tiers = Dice(key).choice(orders) if orders else role.tiers
+    return as_mutation(catalog, role, within_caps(tiers, config))
 
 
 def _one_moved(
@@ -39,11 +40,13 @@ def _one_moved(
 def _put_in(
     tiers: Sequence[RoleTier], behavior: int, config: EvolutionConfig
 ) -> Iterator[tuple[RoleTier, ...]]:
-    for at in range(len(tiers) + 1 if len(tiers) < config.max_tiers else 0):
-        yield (*tiers[:at], RoleTier((behavior,)), *tiers[at:])
+    """The tiers with one behaviour more, wherever there is room for it."""
+    if len(tiers) < config.max_tiers:
+        for at in range(len(tiers) + 1):
+            yield (*tiers[:at], RoleTier((behavior,)), *tiers[at:])
     for at, tier in enumerate(tiers):
-        for place in range(len(tier.behavior_ids) + 1):
-            if len(tier.behavior_ids) < config.max_tier_size:
+        if len(tier.behavior_ids) < config.max_tier_size:
+            for place in range(len(tier.behavior_ids) + 1):
                 yield (*tiers[:at], _with(tier, place, behavior), *tiers[at + 1 :])
 
 
