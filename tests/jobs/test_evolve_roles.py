@@ -1,5 +1,6 @@
 import json
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -11,10 +12,12 @@ from kinfolk.core.settings import read
 from kinfolk.engines.local import Local
 from kinfolk.engines.processes import Processes
 from kinfolk.jobs.evolve_roles import evolve_roles, start
+from kinfolk.jobs.role_report import report
 from kinfolk.jobs.role_settings import EvolveRoles
 from kinfolk.jobs.role_state import HISTORY
 from kinfolk.policies.cogsguard.catalog import cogs_catalog
 from kinfolk.roles.history_text import from_text
+from kinfolk.roles.lineups import Lineup
 from kinfolk.testing.job_contract import JobContract, lines
 
 SMALL = {
@@ -68,6 +71,17 @@ def test_a_generation_reports_what_the_specification_asks_for(played):
         assert sum(facts["lineup"].values()) == 3
         assert set(facts["behaviors"]) == {b.name for b in cogs_catalog().behaviors}
     assert generations[-1].games == 3 * 10, "the seeded line-up's games are nobody's"
+
+
+def test_the_curve_is_of_those_that_stayed_in_games_they_were_not_chosen_by():
+    state, yesterday = start(small(), None)
+    state.reference = Lineup(state.seeded, total=400.0, games=4.0)
+    margins = np.array([[90.0, 150.0, 900.0], [110.0, 170.0, 900.0]])
+    new, lucky = Lineup((0, 1, 2), total=320.0, games=2.0), Lineup((0, 1, 3), games=2.0)
+    state.lineups = [new, lucky]
+    assert report(state, yesterday, margins, 0.5, 0)[0].advantage == 0.0, "all are new"
+    state.lineups = [replace(new, games=3.8), lucky]
+    assert report(state, yesterday, margins, 0.5, 1)[0].advantage == 160.0 - 400.0 / 4.0
 
 
 def test_the_history_tells_of_every_role_and_reads_back(played):

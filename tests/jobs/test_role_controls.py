@@ -1,6 +1,7 @@
 """Controls: with these what is gained must vanish, or be the roles' alone."""
 
 from collections import Counter
+from dataclasses import replace
 
 import pytest
 
@@ -58,6 +59,17 @@ def test_a_catalogue_for_a_small_team_need_not_have_all_seeded_roles():
     assert names == ["BaseAligner", "BaseMiner"]
 
 
+def test_seeded_roles_of_one_vibe_are_handed_out_as_the_seeded_line_up_has_them():
+    catalog = cogs_catalog()
+    second = catalog.add_role(replace(catalog.role("BaseMiner"), name="SecondMiner"))
+    kit = replace(KIT, seeded=("BaseMiner", "SecondMiner", "BaseScout"))
+    assert as_vibes(kit, catalog, (0, 1, second.id)) == (0, 1, second.id)
+    assert seated_as_vibes(kit, catalog, (1, 0, 0)) == (1, 0, second.id)
+    assert seated_as_vibes(kit, catalog, (0, 0, 0)) == (0, second.id, second.id), (
+        "as far as they go"
+    )
+
+
 def mix_of(catalog, lineup):
     """How many of a line-up show each vibe."""
     return Counter(map_role_to_vibe(catalog, catalog.roles[i]) for i in lineup)
@@ -109,14 +121,22 @@ def test_with_a_free_mix_line_ups_of_other_mixes_come_about(free):
     assert any(mix != mix_of(last.catalog, last.seeded) for mix in mixes)
 
 
+def mixes_before_and_after(text, mix):
+    state, _ = start(tiny(history=text, mix=mix), None)
+    before = [mix_of(state.catalog, one.roles) for one in state.lineups]
+    state.mix(40, len(before), breed=True)
+    children = state.lineups[len(before) :]
+    assert len({child.roles for child in children}) == 40 - len(before) > 20
+    return before, [mix_of(state.catalog, child.roles) for child in children]
+
+
 def test_from_a_history_on_each_line_up_holds_the_mix_it_has(free):
     text = [i for i in free if isinstance(i, Artefact) and i.name == HISTORY][-1].data.decode()
-    state, _ = start(tiny(history=text), None)
-    mixes = [mix_of(state.catalog, one.roles) for one in state.lineups]
-    assert any(mix != mixes[0] for mix in mixes[1:])
-    state.mix(9, len(mixes), breed=True)
-    for lineup in state.lineups:
-        assert mix_of(state.catalog, lineup.roles) in mixes
+    before, after = mixes_before_and_after(text, "held")
+    assert any(mix != before[0] for mix in before)
+    assert all(mix in before for mix in after)
+    before, after = mixes_before_and_after(text, "free")
+    assert not all(mix in before for mix in after)
 
 
 @pytest.fixture(scope="module")

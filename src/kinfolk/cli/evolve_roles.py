@@ -27,7 +27,7 @@ def roles(
     trigger: Annotated[str | None, typer.Option(help="cadence or temple [cadence].")] = None,
     mix: Annotated[
         str | None,
-        typer.Option(help="held: each craft keeps its seats; free: they evolve too [held]."),
+        typer.Option(help="held: as many ply each craft as seeded; free: that evolves too [held]."),
     ] = None,
     control: Annotated[
         str | None,

@@ -36,15 +36,14 @@ class Apart:
         alone: bool,
     ) -> None:
         self.ledger = Ledger(slot, resolved.class_path, spec)
-        self._house = Household(
-            self.ledger, resolved, spec, pool, care, tick, places, by_agent, alone, self._break_up
+        self._house = house = Household(
+            self.ledger, resolved, spec, pool, care, tick, places, by_agent=by_agent, alone=alone
         )
-        capacity, seats = (1, places) if by_agent else (places, 1)
-        self._table = Table(WireShape(capacity, spec.row_bytes, spec.heads), seats)
+        shape = WireShape(house.capacity, spec.row_bytes, spec.heads)
+        self._table = Table(shape, places if by_agent else 1)
         self._seated: dict[int, Guest] = {}
         self._rows: Rows | None = None
         self._order = self._mark = b""  # places of the agents asked last; all that is told of them
-        self._round: Round | None = None  # of the same agents
         self._asked: dict[Guest, tuple[Unit, slice]] = {}
         self.steps, self.seconds = 0, 0.0
 
@@ -79,37 +78,37 @@ class Apart:
 
     def begin(self, rows: Rows, memory: Memory, keys: Ints) -> None:
         """Forward to every process that has lives to begin, and wait for all of them."""
-        self._break_up()
+        self._house.break_up()
         begin_lives(self._house, lay_rows(rows, keys))
 
     def ask(self, observations: Bytes, rows: Rows, memory: Memory, keys: Ints) -> None:
         """Ask every process and come back at once."""
         start = time.perf_counter()
-        self._rows, mark = rows, mark_of(rows)
-        if self._round is None or mark != self._mark:
+        house, mark, self._rows = self._house, mark_of(rows), rows
+        if house.round is None or mark != self._mark:
             block = lay_rows(rows, keys)
             order = block[:, PLACE].tobytes()
-            if self._round is None or order != self._order:
-                self._order, self._round = order, self._arranged(block)
-            if self._house.by_agent:
+            if house.round is None or order != self._order:
+                self._order, house.round = order, self._arranged(block)
+            if house.by_agent:
                 block[:, PLACE] = 0
             self._mark = mark
-            self._round.lay(block)
-        self._round.ask(keys, observations)
+            house.round.lay(block)
+        house.round.ask(keys, observations)
         self.steps += len(keys)
         self.seconds += time.perf_counter() - start
 
     def answer(self) -> Ints:
         """Gather the answers; what agents do that do nothing, where there is none."""
-        assert self._rows is not None  # it was asked
-        assert self._round is not None
+        asked, circle, rows = self._house.round, self._house.circle, self._rows
+        assert rows is not None  # it was asked
+        assert asked is not None
         start = time.perf_counter()
-        circle, rows = self._house.circle, self._rows
-        late = self._round.hear(circle)
-        actions = self._round.take(circle, late, lambda: self.ledger.still(rows))
+        late = asked.hear(circle)
+        actions = asked.take(circle, late, lambda: self.ledger.still(rows))
         if late:
-            self._wait_for(late, actions, self._round.age)
-        sound = self.ledger.sound(actions, self._rows)
+            self._wait_for(late, actions, asked.age)
+        sound = self.ledger.sound(actions, rows)
         if self.ledger.faults and not self._house.alone:
             raise Spoilt(f"Slot '{self.ledger.slot}' gave an answer that is no action.")
         self.seconds += time.perf_counter() - start
@@ -154,8 +153,3 @@ class Apart:
                 self._seated[seat] = guest
         rows = [row for _, _, part in playing for row in range(part.start, part.stop)]
         return Round(self._table, list(self._asked), seats, rows)
-
-    def _break_up(self) -> None:
-        broken, self._round = self._round, None
-        if broken is not None:
-            broken.break_up()

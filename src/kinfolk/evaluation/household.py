@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -16,6 +16,7 @@ from kinfolk.evaluation.failures import WHOLE_SLOT, Ledger, abort
 from kinfolk.evaluation.guest import Guest, Trouble
 from kinfolk.evaluation.kept import Clock, Spoilt
 from kinfolk.evaluation.pool import Pool
+from kinfolk.evaluation.round import Round
 from kinfolk.policies.resolve import ResolvedPolicy
 
 PLACE, UID, PARENT_PLACES = 1, 4, slice(9, 11)  # columns of a block of rows
@@ -57,7 +58,6 @@ class Household:
         places: Agents that may live at once.
         by_agent: Whether each has a process of its own.
         alone: Whether no other match is played beside it, that a failure would spoil.
-        on_leave: Called before a process leaves.
     """
 
     def __init__(
@@ -69,14 +69,15 @@ class Household:
         care: Care,
         tick: Clock,
         places: int,
+        *,
         by_agent: bool,
         alone: bool,
-        on_leave: Callable[[], None],
     ) -> None:
         self.ledger, self.care, self.by_agent, self.alone = ledger, care, by_agent, alone
         self.circle = Circle(pool.nursery)
         self._resolved, self._spec, self._pool, self._tick = resolved, spec, pool, tick
-        self._capacity, self._on_leave = (1 if by_agent else places), on_leave
+        self.capacity = 1 if by_agent else places  # agents of a process
+        self.round: Round | None = None  # of those who are asked together at present
         self._units: dict[int, Unit] = {}
         self.restarts = self.processes = 0  # all of them; the most at once
         self._counts = Counts()
@@ -117,7 +118,7 @@ class Household:
         for unit in units:
             if unit.guest is None:
                 unit.guest, starts = self._pool.take(
-                    self._resolved, self._spec, self._capacity, heirs=self.by_agent
+                    self._resolved, self._spec, self.capacity, heirs=self.by_agent
                 )
                 self.circle.add(unit.guest)
                 self.processes = max(self.processes, self._count())
@@ -164,6 +165,12 @@ class Household:
             self._release(unit, sound=True)
         self._units.clear()
 
+    def break_up(self) -> None:
+        """End the round: somebody begins or leaves, and the next one is asked anew."""
+        broken, self.round = self.round, None
+        if broken is not None:
+            broken.break_up()
+
     def _count(self) -> int:
         return sum(unit.guest is not None for unit in self._units.values())
 
@@ -171,7 +178,7 @@ class Household:
         guest, unit.guest = unit.guest, None
         if guest is None:
             return
-        self._on_leave()
+        self.break_up()
         self.circle.remove(guest)
         self._counts = self._counts.with_guest(guest)
         self._pool.give_back(guest, sound and not guest.awaited)

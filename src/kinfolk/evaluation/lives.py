@@ -1,4 +1,4 @@
-"""Lives that begin in processes of their own: told, given what parents remember, told again."""
+"""Lives that begin in other processes: given what parents remember, told of, told of again."""
 
 from __future__ import annotations
 

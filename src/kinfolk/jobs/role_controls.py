@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TypeVar
 
 from kinfolk.core.keys import fold
-from kinfolk.jobs.role_state import seeded_roles
+from kinfolk.jobs.role_state import seeded_lineup, seeded_roles
 from kinfolk.policies.role_kits import RoleKit
 from kinfolk.roles.catalog import RoleCatalog
 from kinfolk.roles.dice import Dice
@@ -39,8 +39,16 @@ def as_vibes(kit: RoleKit, catalog: RoleCatalog, lineup: Sequence[int]) -> tuple
 
 
 def seated_as_vibes(kit: RoleKit, catalog: RoleCatalog, lineup: Sequence[int]) -> tuple[int, ...]:
-    """The seeded role for each seat of the line-up, by vibe; where there is none, the last one."""
-    seeded = seeded_roles(kit, catalog)
-    by_vibe = {map_role_to_vibe(catalog, role): role.id for role in seeded}
-    vibes = [map_role_to_vibe(catalog, catalog.roles[i]) for i in lineup]
-    return tuple(by_vibe.get(vibe, seeded[-1].id) for vibe in vibes)
+    """The seeded role for each seat of the line-up, by vibe; where there is none, the last one.
+
+    Seeded roles that show the same vibe are handed out as the seeded line-up has them.
+    """
+    seeded, others = seeded_lineup(kit, catalog, len(lineup)), seeded_roles(kit, catalog)
+    left: dict[str, list[int]] = {}
+    for i in (*seeded, *(role.id for role in others if role.id not in seeded)):
+        left.setdefault(map_role_to_vibe(catalog, catalog.roles[i]), []).append(i)
+    found = []
+    for i in lineup:
+        fitting = left.get(map_role_to_vibe(catalog, catalog.roles[i]), [others[-1].id])
+        found.append(fitting.pop(0) if len(fitting) > 1 else fitting[0])
+    return tuple(found)

@@ -183,8 +183,8 @@ def play_games(
 def shared_out(games: Sequence[Game], chunk: int, jobs: int) -> list[Sequence[Game]]:
     """Batches of at most `chunk` games, as many for each worker, and all of about one size.
 
-    >>> [len(part) for part in shared_out(range(102), 32, 2)]
-    [25, 26, 25, 26]
+    >>> [len(part) for part in shared_out(range(100), 32, 2)]
+    [25, 25, 25, 25]
     >>> [len(part) for part in shared_out(range(3), 32, 2)]
     [1, 2]
     """

@@ -106,8 +106,9 @@ def report(
 def _advantage(state: Evolution, margins: Floats) -> float:
     """How far those that stayed from the last generation are ahead of the seeded line-up.
 
-    They stayed for earlier games, so these are no part of their luck. In the first generation all
-    are new, and it is 0.
+    They stayed for earlier games, so these are no part of their luck. Of the seeded one its mean
+    so far is taken, since its few games of one generation would be half noise; older ones count
+    less. In the first generation all are new, and it is 0.
     """
     stayed = [at for at, one in enumerate(state.lineups, 1) if one.games > len(margins)]
     if not stayed:

@@ -25,15 +25,16 @@ class EvolveRoles(Settings):
     population: int = Field(default=16, ge=2)  # roles
     lineups: int = Field(default=24, ge=1)
     survivors: int = Field(default=6, ge=1)  # line-ups that stay for another generation
-    # held: in a line-up a role gives way only to one of its vibe, so that each craft keeps its
-    # seats and whatever is gained is the roles'. free: how many ply which craft evolves too.
+    # held: in a line-up a role gives way only to one of its vibe, so that as many ply each craft as
+    # before and whatever is gained is the roles'. free: how many ply which craft evolves too.
     mix: Literal["held", "free"] = "held"
     trigger: Literal["cadence", "temple"] = "cadence"
     evolution: EvolutionConfig = EvolutionConfig(fitness_alpha=0.05)
     score_step: int | None = Field(default=None, ge=1)
     seed: int = Field(default=0, ge=0)
     history: str | None = None  # the text of a role_history.json to start from
-    finalists: int = Field(default=12, ge=1)  # line-ups that are judged again at the end
+    # Of the line-ups that stayed, those that are judged again at the end.
+    finalists: int = Field(default=6, ge=1)
     final_games: int = Field(default=32, ge=1)  # by which the champion is chosen among them
     judge_games: int = Field(default=100, ge=2)  # by which it is compared; nobody saw these
     # shuffled: line-ups get the results of others, and nothing must be gained.

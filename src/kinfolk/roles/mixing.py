@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 
 from kinfolk.core.keys import fold
@@ -51,7 +51,10 @@ def next_lineups(
         key: Where all chance comes from.
         may_replace: Which role may take the place of which; children keep to it.
     """
-    kept = best_first(lineups)[:survivors]
+    first: dict[tuple[int, ...], Lineup] = {}
+    for lineup in best_first(lineups):  # of copies, which play the same games, one is enough
+        first.setdefault(lineup.roles, lineup)
+    kept = list(first.values())[:survivors]
     expected = sum(lineup.fitness for lineup in kept) / len(kept)
     seated = sorted({role for lineup in kept for role in lineup.roles})
     # One that fits nowhere would keep the others waiting behind it.
@@ -64,6 +67,8 @@ def next_lineups(
             child = _child(coordinator, kept, waiting, breed, own, may_replace)
             if child.roles not in known:
                 break
+        else:
+            child = _any_other(coordinator, kept, known, fold(key, number), may_replace)
         waiting = [role for role in waiting if role not in child.roles]
         made.append(replace(child, prior=expected))
     return made
@@ -108,3 +113,21 @@ def _variant(
     mate = catalog.roles[Dice(draw).choice(sorted(others))]
     made = coordinator.take_in(child_of(catalog, role, mate, key, coordinator.config))
     return with_newborn(catalog, parent, made.id, draw, may_replace)
+
+
+def _any_other(
+    coordinator: EvolutionaryRoleCoordinator,
+    kept: Sequence[Lineup],
+    known: Collection[tuple[int, ...]],
+    key: int,
+    may_replace: MayReplace,
+) -> Lineup:
+    """A line-up that is not there yet, with any role of the pool; a copy where there is none."""
+    others = {
+        child.roles: child
+        for parent in kept
+        for role in coordinator.pool
+        for child in [with_one_changed(parent, role, fold(key, role), may_replace)]
+        if child.roles not in known
+    }
+    return Dice(key).choice(list(others.values()) or kept)

@@ -15,9 +15,9 @@ from kinfolk.roles.operators import as_mutation, within_caps
 def reorder_role(catalog: RoleCatalog, role: RoleDef, key: int, config: EvolutionConfig) -> RoleDef:
     """A copy in which one behaviour has moved to another place in the order of priority.
 
-    Mutation replaces a behaviour and recombination cuts between tiers: neither puts what a role
-    holds into another order. Like a mutation it keeps fitness, games and wins. A role of one
-    behaviour has no other order and comes back as it is.
+    Mutation replaces a behaviour and recombination cuts between tiers: neither moves what a role
+    holds up or down. It counts as a mutation, with fitness, games and wins of the original. A role
+    of one behaviour has no other order; its copy has the same tiers.
     """
     orders = list(dict.fromkeys(_one_moved(role.tiers, config)))
     tiers = Dice(key).choice(orders) if orders else role.tiers

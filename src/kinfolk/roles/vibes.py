@@ -1,4 +1,7 @@
-"""The vibe of a role: the signal shown to others. It decides nothing."""
+"""The vibe of a role: the signal shown to others. It decides no action.
+
+Where the mix of crafts is held, it decides whose place a role may take in a line-up.
+"""
 
 from __future__ import annotations
 
