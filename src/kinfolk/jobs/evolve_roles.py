@@ -97,7 +97,7 @@ def _generation(
         for episode in range(number * episodes, (number + 1) * episodes)
         for roles in playing
     ]
-    results = list(play_games(engine, ground, state.catalog, settings.seed, games, settings.chunk))
+    results = play_games(engine, ground, state.catalog, settings.seed, games, settings.chunk)
     if settings.control == "shuffled":
         key = fold(fold(root(settings.seed), _CONTROL), number)
         results = shuffled(results, len(state.lineups), key)

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -171,27 +170,26 @@ def play_games(
     seed: int,
     games: Sequence[Game],
     chunk: int,
-) -> Iterator[GameResult]:
+) -> list[GameResult]:
     """Play games on an engine; results come in the order of the games, whatever the chunk."""
-    tasks = (
-        as_batch(ground, catalog, seed, part) for part in shared_out(games, chunk, engine.jobs)
-    )
-    for results in engine.map(play_batch, tasks):
-        yield from results
+    parts = dealt_out(games, chunk, engine.jobs)
+    played = list(engine.map(play_batch, (as_batch(ground, catalog, seed, p) for p in parts)))
+    return [played[at % len(parts)][at // len(parts)] for at in range(len(games))]
 
 
-def shared_out(games: Sequence[Game], chunk: int, jobs: int) -> list[Sequence[Game]]:
+def dealt_out(games: Sequence[Game], chunk: int, jobs: int) -> list[Sequence[Game]]:
     """Batches of at most `chunk` games, as many for each worker, and all of about one size.
 
-    >>> [len(part) for part in shared_out(range(100), 32, 2)]
-    [25, 25, 25, 25]
-    >>> [len(part) for part in shared_out(range(3), 32, 2)]
-    [1, 2]
+    Games are dealt like cards: those of one episode take long or short together, and are shared.
+
+    >>> [len(part) for part in dealt_out(range(102), 32, 2)]
+    [26, 26, 25, 25]
+    >>> [list(part) for part in dealt_out(range(3), 32, 2)]
+    [[0, 2], [1]]
     """
     rounds = -(-len(games) // (chunk * jobs))
     parts = min(len(games), rounds * jobs)
-    edges = [len(games) * i // parts for i in range(parts + 1)]
-    return [games[a:b] for a, b in pairwise(edges)]
+    return [games[part::parts] for part in range(parts)]
 
 
 def as_batch(ground: Ground, catalog: RoleCatalog, seed: int, games: Sequence[Game]) -> GameBatch:

@@ -117,7 +117,7 @@ def judged_on(
     others = (state.seeded,) * (teams - 1)
     games = [Game(episode, (lineup, *others)) for episode in episodes for lineup in lineups]
     seed = settings.seed + UNSEEN
-    results = list(play_games(engine, ground, state.catalog, seed, games, settings.chunk))
+    results = play_games(engine, ground, state.catalog, seed, games, settings.chunk)
     held = np.array([margin(result, teams) for result in results])
     won = np.array([winners(result.held[-1:])[0, 0] for result in results], dtype=np.float64)
     return held.reshape(len(episodes), -1), won.reshape(len(episodes), -1)
