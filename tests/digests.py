@@ -1,0 +1,250 @@
+"""Record digests of everything kinfolk computes, to prove that a change of form changed nothing.
+
+    python tests/digests.py --out before.json        # then change names, folders, fields
+    python tests/digests.py --out after.json
+    python tests/digests.py --compare before.json after.json
+
+A digest covers numbers only, as a sorted multiset per kind of event and per kind of file, so that it
+does not depend on the names of fields, classes, files or events.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import json
+import re
+import sys
+import tempfile
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from kinfolk.core.events import Artefact, Event, Measured, Snapshot
+from kinfolk.core.settings import read
+from kinfolk.engines import make_engine
+from kinfolk.jobs.evaluate import Evaluate, evaluate
+from kinfolk.jobs.evolve_nets import evolve_nets
+from kinfolk.jobs.evolve_nets_settings import EvolveNets
+from kinfolk.jobs.evolve_roles import evolve_roles
+from kinfolk.jobs.role_settings import EvolveRoles
+from kinfolk.jobs.train import train
+from kinfolk.jobs.train_settings import Train
+from kinfolk.store.replay import Replay
+from kinfolk.store.replay_form import FRAMES
+from kinfolk.worlds.savanna.trace import parse, replay
+
+GOLDEN = Path(__file__).resolve().parents[2] / "shared" / "golden"
+SAVANNA = {
+    "world": "savanna",
+    "preset": "shared_prey_r2",
+    "slots": {"pack": "kin://hunter", "herd": "kin://grazer"},
+    "agent_slot_map": {"type_1_predator": "pack", "type_1_prey": "herd"},
+    "world_settings": {"max_steps": 60},
+}
+COGSGUARD = {
+    "world": "cogsguard",
+    "slots": {"main": "kin://roles?miner=3&scout=1&aligner=2&scrambler=2"},
+    "world_settings": {"max_steps": 120},
+}
+ROLES = {"generations": 5, "games_per_generation": 30, "lineups": 8, "survivors": 3, "finalists": 3,
+         "final_games": 8, "judge_games": 16, "showcase_every": 2,
+         "world_settings": {"max_steps": 200}}  # fmt: skip
+NETS = {"population": 16, "generations": 4, "held_out": 10}
+PREDATION = {"world": "savanna", "preset": "shared_prey_trained", "worlds": 8, "ticks": 32,
+             "world_settings": {"observation": "compact"},
+             "agent_slot_map": {"type_1_predator": "predators", "type_1_prey": "prey"}}  # fmt: skip
+LEARNING = {"epochs": 2, "minibatch": 512}
+
+
+def leaves(value: Any) -> Iterator[str]:
+    """Yield every number in nested plain values as text with all its digits."""
+    if isinstance(value, dict):
+        for item in value.values():
+            yield from leaves(item)
+    elif isinstance(value, list | tuple | set):
+        for item in value:
+            yield from leaves(item)
+    elif isinstance(value, np.ndarray):
+        yield hashlib.sha256(np.ascontiguousarray(value).tobytes()).hexdigest()
+    elif isinstance(value, np.generic):
+        yield from leaves(value.item())
+    elif isinstance(value, bool | int | float):
+        yield repr(float(value))
+
+
+class Digests:
+    """Sorted multisets of numbers by kind, hashed at the end."""
+
+    def __init__(self) -> None:
+        self._kinds: dict[str, list[str]] = defaultdict(list)
+
+    def add(self, kind: str, value: Any) -> None:
+        """Take the numbers in `value` into the digest of `kind`."""
+        self._kinds[kind] += list(leaves(value))
+
+    def result(self) -> dict[str, str]:
+        """Return `kind: hash (count of numbers)`."""
+        return {
+            kind: hashlib.sha256("\n".join(sorted(found)).encode()).hexdigest()[:16]
+            + f" ({len(found)})"
+            for kind, found in sorted(self._kinds.items())
+        }
+
+
+def job_digests(items: Iterable[Event | Snapshot | Artefact]) -> dict[str, str]:
+    """Digest what a job yields: events by kind, snapshots' arrays, files by suffix."""
+    digests, files = Digests(), defaultdict(bytes)
+    for item in items:
+        if isinstance(item, Measured):
+            continue
+        if isinstance(item, Event):
+            digests.add(item.kind, json.loads(item.to_line()))
+        elif isinstance(item, Snapshot):
+            digests.add("snapshot", dict(item.arrays))
+        else:
+            files[item.name] = (files[item.name] if item.more else b"") + item.data
+    for name, data in files.items():
+        digests.add(f"file {Path(name).suffix}", file_numbers(name, data))
+    return digests.result()
+
+
+def file_numbers(name: str, data: bytes) -> Any:
+    """Return the numbers of a file of a run."""
+    if name.endswith(".safetensors"):
+        from safetensors.numpy import load
+
+        return list(load(data).values())
+    if name.endswith(".json"):
+        return json.loads(data)
+    if name.endswith(".replay"):
+        return replay_numbers(data)
+    return len(data)
+
+
+def replay_numbers(data: bytes) -> Any:
+    """Return every frame of a replay, as arrays, and its events' numbers."""
+    with tempfile.NamedTemporaryFile(suffix=".replay") as file:
+        file.write(data)
+        file.flush()
+        replay = Replay(Path(file.name))
+        return [
+            [*replay.columns(index).values(), [list(e.values()) for e in replay.events(index)],
+             *replay.numbers(index)[0].values()]
+            for index in range(len(replay.parts[FRAMES]))
+        ]  # fmt: skip
+
+
+def golden() -> dict[str, str]:
+    """Replay every golden trace of the savanna; `equal`, or where it differs."""
+    results = {}
+    for path in sorted((GOLDEN / "savanna").glob("*.json.gz")):
+        result = replay(parse(path.read_bytes()))
+        results[path.name] = f"{result.difference or 'equal'} ({result.values})"
+    return results
+
+
+def run(
+    job: Callable[..., Any], settings: Any, values: dict[str, Any], engine: str = "local"
+) -> Any:
+    """Digest one job on one engine."""
+    workers = make_engine(engine, 1 if engine == "local" else 2)
+    try:
+        return job_digests(job(read(settings, values), workers))
+    finally:
+        workers.close()
+
+
+def evaluations() -> Iterator[tuple[str, Callable[[], dict[str, str]]]]:
+    """Both worlds on every engine and isolation."""
+    for name, world in (("savanna", SAVANNA), ("cogsguard", COGSGUARD)):
+        for engine in ("local", "processes", "ray"):
+            for isolate in ("none", "slot", "agent"):
+                values = {**world, "episodes": 4, "chunk": 2, "isolate": isolate, "seed": 11,
+                          "step_timeout": 30.0, "replays": int(engine == "local")}  # fmt: skip
+                yield (
+                    f"eval {name} {engine} {isolate}",
+                    lambda v=values, e=engine: run(evaluate, Evaluate, v, e),
+                )
+
+
+def cases() -> Iterator[tuple[str, Callable[[], dict[str, str]]]]:
+    """Yield the name of each case and how to run it."""
+    yield "golden", golden
+    yield from evaluations()
+    for trigger in ("cadence", "temple"):
+        values = {**ROLES, "trigger": trigger}
+        yield f"roles {trigger}", lambda v=values: run(evolve_roles, EvolveRoles, v)
+    kinds = {
+        "ga": {},
+        "ga recurrent": {"net": "recurrent"},
+        "openai-es": {"algorithm": "openai-es"},
+        "sep-cma": {"algorithm": "sep-cma"},
+        "dynamic": {"net": "dynamic"},
+        "inherit all": {"net": "dynamic", "inherit": ["env", "mem", "fit"], "steps": 50},
+    }
+    for name, values in kinds.items():
+        yield f"nets {name}", lambda v={**NETS, **values}: run(evolve_nets, EvolveNets, v)
+    rows = 3 * PREDATION["worlds"] * PREDATION["ticks"]
+    teacher = {"slots": {"predators": "kin://mlp",
+                         "prey": {"policy_uri": "kin://grazer", "trainable": False}},
+               "teaching": {"predators": {"teacher": "hunters", "teacher_led": False}},
+               "learning": LEARNING}  # fmt: skip
+    teacher["slots"]["hunters"] = {"policy_uri": "kin://hunter", "trainable": False}
+    plain = {"slots": {"predators": "kin://mlp", "prey": "kin://gru"}, "learning": LEARNING}
+    pool = {"world": "cogsguard", "preset": "head_to_head", "worlds": 4, "ticks": 32,
+            "slots": {"main": "kin://conv",
+                      "rival": {"policy_uri": "kin://conv", "trainable": False}},
+            "agent_slot_map": {"cogs_0": "main", "cogs_1": "rival"},
+            "pool": {"slot": "rival", "of": "main", "every": 1, "size": 2, "choose": "win_rate"},
+            "learning": LEARNING, "steps": 1500}  # fmt: skip
+    for name, values in {
+        "plain": {**PREDATION, **plain, "steps": 10 * rows},
+        "teacher": {**PREDATION, **teacher, "steps": rows},
+        "pool": pool,
+    }.items():
+        yield f"train {name}", lambda v=values: run(train, Train, v)
+
+
+def compare(before: Path, after: Path) -> int:
+    """Print the digests that differ; 1 if any does."""
+    one, two = (json.loads(path.read_text()) for path in (before, after))
+    differ = 0
+    for case in sorted({*one, *two}):
+        # Kinds of events may be renamed: what counts is the set of digests.
+        a, b = (sorted(x.get(case, {}).values()) for x in (one, two))
+        differ += a != b
+        print(f"{'equal  ' if a == b else 'DIFFERS'} {case} ({len(a)} digests)")
+        if a != b:
+            kinds = {**one.get(case, {}), **two.get(case, {})}
+            for kind in kinds:
+                pair = one.get(case, {}).get(kind), two.get(case, {}).get(kind)
+                if pair[0] != pair[1]:
+                    print(f"        {kind}: {pair[0]} -> {pair[1]}")
+    return int(differ > 0)
+
+
+def main() -> int:
+    """Record, or compare two recordings."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--out", type=Path)
+    parser.add_argument("--only", default="", help="regular expression over the names of cases")
+    parser.add_argument("--compare", nargs=2, type=Path)
+    asked = parser.parse_args()
+    if asked.compare:
+        return compare(*asked.compare)
+    results: dict[str, dict[str, str]] = {}
+    for name, make in cases():
+        if re.search(asked.only, name):
+            results[name] = make()
+            print(name, json.dumps(results[name]), file=sys.stderr, flush=True)
+            if asked.out:
+                asked.out.write_text(json.dumps(results, indent=1))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
