@@ -346,12 +346,41 @@ def test_the_document_of_an_evaluation_keeps_to_its_schema(family_run):
 
 def test_comparing_says_who_is_better_and_how_sure(tmp_path):
     words = ["compare", "kin://probe-plain", "kin://random", "--episodes", "30"]
+    words += ["--map", "grazer=candidate", "--map", "hunter=candidate"]
     done = kinfolk(*words, "--out", "a", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     assert "kin://probe-plain is better than kin://random: by " in done.stdout
     found = json.loads(kinfolk(*words, "--out", "b", "--json", cwd=tmp_path).stdout)
-    assert (found["schema"], found["version"]) == ("kinfolk.comparison", 1)
+    assert (found["schema"], found["version"]) == ("kinfolk.comparison", 2)
     assert found["pairs"]["0 1"][2] == "first"
+    assert (found["pairs"]["0 1"][0][3], found["means"][0][3]) == (30, 30), "n"
+
+
+def test_one_episode_has_no_interval_in_table_and_document(tmp_path):
+    words = ["eval", "--slot", "all=kin://noop", "--episodes", "1"]
+    table = kinfolk(*words, "--out", "a", cwd=tmp_path).stdout
+    assert "(no interval)" in table
+    found = json.loads(kinfolk(*words, "--out", "b", "--json", cwd=tmp_path).stdout)["summary"]
+    assert found["returns"]["all"][1:] == [None, None, 1]
+
+
+def test_comparing_in_a_world_with_several_groups_asks_for_a_map(tmp_path):
+    words = ["compare", "kin://hunter", "kin://random", "--world", "savanna", "--episodes", "4"]
+    done = kinfolk(*words, cwd=tmp_path)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr == (
+        "World savanna has the groups type_1_predator, type_1_prey, and without --map every policy "
+        "would play all of them. Say which it plays, and who plays the others: kinfolk compare "
+        "kin://hunter kin://random --world savanna --slot others=kin://random "
+        "--map type_1_predator=candidate --map type_1_prey=others\n"
+    )
+    team = ["compare", "a=kin://noop;b=kin://noop", "a=kin://random;b=kin://noop"]
+    done = kinfolk(*team, cwd=tmp_path)
+    assert done.stderr.endswith(
+        "kinfolk compare 'a=kin://noop;b=kin://noop' 'a=kin://random;b=kin://noop' --world probe "
+        "--map grazer=a --map hunter=b\n"
+    )
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_a_run_of_another_kind_is_not_gone_on_with(tmp_path):
@@ -362,3 +391,17 @@ def test_a_run_of_another_kind_is_not_gone_on_with(tmp_path):
         2,
         "judged is a run of evaluate; its own command goes on with it.\n",
     )
+
+
+def test_metrics_that_apply_to_no_episode_are_none_in_the_table_and_null_in_the_document(tmp_path):
+    words = ["eval", "--world", "savanna", "--set", "max_steps=400", "--episodes", "2"]
+    words += ["--slot", "all=kin://noop", "--out", "idle"]
+    done = kinfolk(*words, cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    [row] = [line for line in done.stdout.splitlines() if "meals, full-length" in line]
+    assert row.split()[-2:] == ["none", "0"]
+    document = json.loads(kinfolk("eval", "--resume", "idle", "--json", cwd=tmp_path).stdout)
+    jsonschema.validate(document, RESULT_SCHEMA)
+    found = document["summary"]["measures"]
+    assert found["co-operative share of meals, full-length episodes"] is None
+    assert found["prey ever alive, all episodes"][3] == 2

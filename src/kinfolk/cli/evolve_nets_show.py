@@ -35,7 +35,7 @@ def print_result(settings: Any, events: Sequence[Mapping[str, Any]]) -> None:
         now = mine[-1]
         rows.append(
             (name, f"{mine[0]['mean']:.3g}", f"{now['mean']:.3g}", f"{now['best']:.3g}",
-             figures(max(held)) if held else "", now["founders"])
+             figures(max(held, key=lambda score: score[0])) if held else "", now["founders"])
         )  # fmt: skip
         print_plot(
             f"{name}: mean fitness of {len(mine)} generations", _above([e["mean"] for e in mine])

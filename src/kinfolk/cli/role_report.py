@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from kinfolk.cli.plot import print_plot
-from kinfolk.cli.show import interval, print_table
+from kinfolk.cli.show import count_of, interval, print_table, with_interval
 
 _SIDES = {
     "seeded": "seeded line-up",
@@ -37,15 +37,15 @@ def _print_judgement(settings: Any, judged: dict[str, Any]) -> None:
             (
                 name,
                 interval(judged["held"][side]),
-                f"{100 * judged['won'][side][0]:.0f} %",
-                "" if ahead is None else _signed(ahead),
+                with_interval(judged["won"][side], lambda share: f"{100 * share:.0f} %"),
+                "" if ahead is None else with_interval(ahead, lambda v: f"{v:+,.0f}"),
             )
         )
     title = (
         f"{settings.world}: {judged['games']} games that selection never saw "
         f"(episodes of seed {judged['seed']})"
     )
-    headings = ("", f"{judged['measure']} (95 %)", "won", "champion ahead by (95 %)")
+    headings = ("", f"{judged['measure']} (95 %)", "won (95 %)", "champion ahead by (95 %)")
     print_table(title, headings, rows)
     if judged["ratio"] is not None:
         print(f"The champion holds {judged['ratio']:.2f} times what the seeded line-up holds.")
@@ -56,7 +56,8 @@ def _print_champion(judged: dict[str, Any]) -> None:
     credit = judged["credit"]
     for name in sorted(judged["lineup"], key=lambda one: -credit[one][0]):
         lost = interval(credit[name])
-        print(f"  {judged['lineup'][name]} x {name}: {lost} {judged['measure']}")
+        games = f"n = {count_of(credit[name])}"
+        print(f"  {judged['lineup'][name]} x {name}: {lost} {judged['measure']}, {games}")
         print(f"      {judged['programs'][name]}")
 
 
@@ -83,8 +84,3 @@ def _print_course(generations: list[dict[str, Any]], judged: dict[str, Any]) -> 
             "Of the roles in the pool, those that hold a behaviour, from first to last generation:"
         )
         print(f"  {'; '.join(told[:3])};\n  {'; '.join(told[3:])}.")
-
-
-def _signed(estimate: list[float]) -> str:
-    mean, low, high = estimate
-    return f"{mean:+,.0f} ({low:+,.0f} to {high:+,.0f})"

@@ -9,7 +9,15 @@ from typing import Annotated, Any
 import typer
 
 from kinfolk.cli.begin import OutOption, ResumeOption, as_uris, begin, given, going
-from kinfolk.cli.show import JsonOption, figures, interval, print_json, print_table, progress
+from kinfolk.cli.show import (
+    JsonOption,
+    count_of,
+    figures,
+    interval,
+    print_json,
+    print_table,
+    progress,
+)
 from kinfolk.cli.slots import MapOption, SetOption, SlotOption, pairs, slot_map, warn_of_idle_slots
 from kinfolk.cli.warm import warm
 from kinfolk.core.errors import DamagedRunError
@@ -166,16 +174,18 @@ def _print_report(run: Any, settings: Any, events: list[dict[str, Any]]) -> None
         sides = (judged, *others.values())
         rows = [("length", *(figures(one["length"]) for one in sides))]
         rows += [
-            (name, *(figures(one["measures"][name]) if name in one["measures"] else ""
-                     for one in sides))
+            (name, *(figures(one["measures"].get(name)) for one in sides))
             for name in judged["measures"]
         ]  # fmt: skip
         rows += [
             (f"return per life, {n}", figures(v), *("" for _ in others))
             for n, v in judged["return_per_life"].items()
         ]
+        episodes = count_of(judged["length"])
         print_table(
-            "Judged on unseen seeds at the end, means (95 %)", ("", "trained", *others), rows
+            f"Judged on {episodes} episodes of unseen seeds at the end, means (95 %)",
+            ("", "trained", *others),
+            rows,
         )
     learnt = [slot.id for slot in settings.slots if slot.trainable]
     print(f"The run lies in {run.folder}; play it as {as_uris(run, learnt, '@best')}")
