@@ -21,13 +21,15 @@ from kinfolk.cli.evolve import evolve
 from kinfolk.cli.explain import explain
 from kinfolk.cli.export import export
 from kinfolk.cli.export_picture import gif, html, mp4, png
+from kinfolk.cli.hints import command_of, explain_usage
 from kinfolk.cli.lists import behaviors, policies, presets, runs, worlds
 from kinfolk.cli.play import play
 from kinfolk.cli.trace import replay_trace
 from kinfolk.cli.train import train_command
 from kinfolk.cli.view import view
 from kinfolk.cli.warm import warm_command
-from kinfolk.core.errors import KinfolkError, suggestion
+from kinfolk.core.errors import KinfolkError
+from kinfolk.core.libraries import install_command, missing_library
 
 INTERRUPTED = 130
 
@@ -91,24 +93,23 @@ def main(arguments: list[str] | None = None) -> NoReturn:
     except (KinfolkError, TyperException, KeyboardInterrupt, Exception) as error:
         if debug:
             raise
-        sentence, code = _explain(error)
+        sentence, code = _explain(error, words)
         typer.echo(sentence, err=True)
         sys.exit(code)
     sys.exit(code)
 
 
-def _explain(error: BaseException) -> tuple[str, int]:
+def _explain(error: BaseException, words: list[str]) -> tuple[str, int]:
     """What to say, and the exit code."""
     if isinstance(error, KinfolkError):
         return str(error), error.exit_code
+    root = typer.main.get_command(app)
     if isinstance(error, TyperException):
-        sentence = error.format_message()
-        if sentence.startswith("No such command"):
-            asked = sentence.split("'")[1]
-            names = [str(c.name) for c in app.registered_commands]
-            names += [str(g.name) for g in app.registered_groups]
-            sentence = f"There is no command '{asked}'.{suggestion(asked, names)}"
-        return sentence, 2
+        return explain_usage(root, words, error.format_message()), 2
+    if isinstance(error, ModuleNotFoundError) and error.name and install_command(error.name):
+        path, _ = command_of(root, words)
+        missing = missing_library(" ".join(["kinfolk", *path]), error.name)
+        return str(missing), missing.exit_code
     if isinstance(error, (KeyboardInterrupt, typer.Abort)):
         return "Interrupted.", INTERRUPTED
     return (

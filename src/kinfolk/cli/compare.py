@@ -52,9 +52,10 @@ def compare(
     """
     from kinfolk.core.settings import from_flags, read
     from kinfolk.engines import make_engine
-    from kinfolk.jobs.compare import Compare, candidates, compare_policies, unmapped_groups
+    from kinfolk.jobs.compare import Compare, candidates, compare_policies, team_of, unmapped_groups
     from kinfolk.jobs.round_robin import RoundRobin
     from kinfolk.jobs.round_robin import round_robin as meet
+    from kinfolk.play.slots import read_slot
 
     workers = make_engine(engine, jobs)
     asked: dict[str, Any] = {
@@ -73,6 +74,9 @@ def compare(
             asked["agent_slot_map"] = slot_map(mapping)
         asked["measure"] = measure
         settings = read(Compare, asked)
+        for policy in policies:  # a mistyped policy is said before anything else
+            for name, uri in team_of(policy).items():
+                read_slot(name, uri).resolved(trusted=False)
         _ask_for_map(settings, unmapped_groups(settings))
         for one in candidates(settings):
             try_out(one)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -12,6 +11,7 @@ import typer
 from kinfolk.cli.show import progress
 from kinfolk.cli.view import need_viewer
 from kinfolk.core.errors import UsageError
+from kinfolk.core.libraries import require_libraries
 
 RunArgument = Annotated[Path, typer.Argument(help="A run with a replay.")]
 OutOption = Annotated[Path | None, typer.Option(help="File to write.")]
@@ -73,8 +73,7 @@ def gif(
     agent: AgentOption = None,
 ) -> None:
     """A film as a gif."""
-    if find_spec("PIL") is None:  # said before the pictures are taken
-        raise UsageError("A gif needs Pillow: pip install 'kinfolk[pictures]'.")
+    require_libraries("A gif", "PIL")  # said before the pictures are taken
     from kinfolk.viewer.pictures import as_gif
 
     _film("gif", as_gif, run, out, (first, last, every), speed, (replay, compare, compare_replay),

@@ -38,11 +38,23 @@ def pairs(option: str, words: Sequence[str]) -> dict[str, str]:
     for word in words:
         name, equals, value = word.partition("=")
         if not name or not equals or not value:
-            raise UsageError(f"{option} is written NAME=VALUE, not '{word}'.")
+            raise UsageError(f"{option} is written NAME=VALUE, not '{word}'.{_meant(option, word)}")
         if name in table:
             raise UsageError(f"{option} gives '{name}' twice.")
         table[name] = value
     return table
+
+
+def _meant(option: str, word: str) -> str:
+    """`--slot hunter` is `--slot all=kin://hunter`."""
+    if option != "--slot":
+        return ""
+    from kinfolk.policies.resolve import POLICIES
+
+    if word in POLICIES:
+        return f" Did you mean: --slot all=kin://{word}"
+    is_policy = ":" in word or word.endswith((".py", ".safetensors"))
+    return f" Did you mean: --slot all={word}" if is_policy else ""
 
 
 def slot_map(words: Sequence[str]) -> dict[str, str] | list[str] | None:

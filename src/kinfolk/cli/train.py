@@ -9,6 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from kinfolk.cli.begin import OutOption, ResumeOption, as_uris, begin, given, going
+from kinfolk.cli.hints import refuse_as_config
 from kinfolk.cli.show import (
     JsonOption,
     count_of,
@@ -21,6 +22,7 @@ from kinfolk.cli.show import (
 from kinfolk.cli.slots import MapOption, SetOption, SlotOption, pairs, slot_map, warn_of_idle_slots
 from kinfolk.cli.warm import warm
 from kinfolk.core.errors import DamagedRunError
+from kinfolk.core.libraries import require_libraries
 
 
 def train_command(
@@ -53,6 +55,10 @@ def train_command(
     json: JsonOption = False,
 ) -> None:
     """Train nets: one for all, or slots of policies side by side."""
+    refuse_as_config(config)
+    for wanted, package in ((tensorboard, "tensorboard"), (wandb is not None, "wandb")):
+        if wanted:  # before a folder is made for the run
+            require_libraries(f"--{package}", package)
     from kinfolk.core.settings import from_flags, merged
     from kinfolk.engines import make_engine
     from kinfolk.jobs.train_settings import Train

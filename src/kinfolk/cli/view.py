@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 
 from kinfolk.core.errors import UsageError
+from kinfolk.core.libraries import require_libraries
 
 PORT = 8713
 _KEYS = (("run", "replay"), ("with", "withReplay"))  # in the address of the page
@@ -73,13 +74,7 @@ def _serve(root: Path, host: str, port: int, words: str, browser: bool) -> None:
 
 def need_viewer() -> None:
     """Say what is missing, if the viewer's libraries are not installed."""
-    from importlib.util import find_spec
-
-    missing = [name for name in ("starlette", "uvicorn", "websockets") if find_spec(name) is None]
-    if missing:
-        raise UsageError(
-            f"The viewer needs {' and '.join(missing)}: pip install 'kinfolk[viewer]'."
-        )
+    require_libraries("The viewer", "starlette", "uvicorn", "websockets")
 
 
 def _words(shown: list[tuple[Path | None, str | None]]) -> str:
