@@ -8,6 +8,7 @@ from __future__ import annotations
 import gc
 import os
 import sys
+from importlib.metadata import version
 from typing import NoReturn
 
 import typer
@@ -24,6 +25,7 @@ from kinfolk.cli.export_picture import gif, html, mp4, png
 from kinfolk.cli.hints import command_of, explain_usage
 from kinfolk.cli.lists import behaviors, policies, presets, runs, worlds
 from kinfolk.cli.play import play
+from kinfolk.cli.show import set_quiet
 from kinfolk.cli.trace import replay_trace
 from kinfolk.cli.train import train_command
 from kinfolk.cli.view import view
@@ -38,7 +40,6 @@ app = typer.Typer(
     name="kinfolk",
     help="A laboratory for populations of agents that live together.",
     rich_markup_mode=None,
-    add_completion=False,
     no_args_is_help=False,
 )
 app.command("play")(play)
@@ -64,9 +65,21 @@ app.add_typer(evolve, name="evolve")
 _RUBBISH = 50_000  # new objects between two looks for cycles; Python's own number is 700
 
 
+def _tell_version(asked: bool) -> None:
+    if asked:
+        typer.echo(f"kinfolk {version('kinfolk')}")
+        raise typer.Exit
+
+
 @app.callback()
 def options(
     debug: bool = typer.Option(False, "--debug", help="Show tracebacks; may stand anywhere."),
+    quiet: bool = typer.Option(
+        False, "--quiet", "-q", help="Only results and errors; may stand anywhere."
+    ),
+    version: bool = typer.Option(
+        False, "--version", help="Show the version.", is_eager=True, callback=_tell_version
+    ),
 ) -> None:
     """Global options."""
 
@@ -80,7 +93,8 @@ def main(arguments: list[str] | None = None) -> NoReturn:
     if os.getcwd() not in sys.path:  # a class of one's own, in the folder one works in
         sys.path.append(os.getcwd())
     debug = "--debug" in words
-    words = [word for word in words if word != "--debug"] or ["--help"]
+    set_quiet(not {"--quiet", "-q"}.isdisjoint(words))
+    words = [word for word in words if word not in ("--debug", "--quiet", "-q")] or ["--help"]
     try:
         # An exit inside a command comes back as a number; so does Ctrl-C, as 130.
         code = app(words, prog_name="kinfolk", standalone_mode=False) or 0

@@ -9,6 +9,7 @@ from typing import Annotated, Any
 
 import typer
 
+from kinfolk.cli.completion import complete_engine, complete_policy, complete_preset, complete_world
 from kinfolk.cli.evaluate import try_out
 from kinfolk.cli.folders import fresh_folder
 from kinfolk.cli.show import JsonOption, count_of, figures, print_json, print_table, progress
@@ -21,10 +22,17 @@ SCHEMA, VERSION = "kinfolk.comparison", 2
 def compare(
     policies: Annotated[
         list[str],
-        typer.Argument(help="Two or more: a URI each, or a team of slots as 'a=URI;b=URI'."),
+        typer.Argument(
+            help="Two or more: a URI each, or a team of slots as 'a=URI;b=URI'.",
+            autocompletion=complete_policy,
+        ),
     ],
-    world: Annotated[str, typer.Option(help="See `kinfolk worlds`.")] = "probe",
-    preset: Annotated[str | None, typer.Option(help="See `kinfolk presets`.")] = None,
+    world: Annotated[
+        str, typer.Option(help="See `kinfolk worlds`.", autocompletion=complete_world)
+    ] = "probe",
+    preset: Annotated[
+        str | None, typer.Option(help="See `kinfolk presets`.", autocompletion=complete_preset)
+    ] = None,
     slot: SlotOption = [],  # noqa: B006, typer copies it
     mapping: MapOption = [],  # noqa: B006
     rule: SetOption = [],  # noqa: B006
@@ -39,7 +47,9 @@ def compare(
     ] = False,
     episodes: Annotated[int, typer.Option(help="Common episodes.")] = 100,
     seed: Annotated[int, typer.Option(help="Where all chance comes from.")] = 0,
-    engine: Annotated[str, typer.Option(help="local, processes or ray.")] = "local",
+    engine: Annotated[
+        str, typer.Option(help="local, processes or ray.", autocompletion=complete_engine)
+    ] = "local",
     jobs: Annotated[int, typer.Option(help="Tasks at once.")] = 2,
     isolate: Annotated[str, typer.Option(help="none, slot or agent.")] = "none",
     out: Annotated[Path | None, typer.Option(help="Folder for the run.")] = None,

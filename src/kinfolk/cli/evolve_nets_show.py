@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from kinfolk.cli.plot import print_plot
-from kinfolk.cli.show import figures, print_table
+from kinfolk.cli.show import figures, note, print_table
 
 _SHADES = " .:-=+*#%@"
 
@@ -19,7 +18,7 @@ def print_progress(event: Mapping[str, Any], tell: Callable[[int], None]) -> Non
     elif event["kind"] == "held_out":
         said = f"generation {event['step']}: {event['population']} {event['who']}"
         text = f"{said} scores {figures(event['score'])} on {event['episodes']} unseen episodes"
-        print(text, file=sys.stderr, flush=True)
+        note(text)
 
 
 def print_result(settings: Any, events: Sequence[Mapping[str, Any]]) -> None:

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from kinfolk.cli.show import progress
+from kinfolk.cli.completion import complete_run
+from kinfolk.cli.show import note, progress
 from kinfolk.cli.view import need_viewer
 from kinfolk.core.errors import UsageError
 from kinfolk.core.libraries import require_libraries
 
-RunArgument = Annotated[Path, typer.Argument(help="A run with a replay.")]
+RunArgument = Annotated[
+    Path, typer.Argument(help="A run with a replay.", autocompletion=complete_run)
+]
 OutOption = Annotated[Path | None, typer.Option(help="File to write.")]
 ReplayOption = Annotated[str | None, typer.Option(help="Which replay of the run [the first].")]
 WithOption = Annotated[Path | None, typer.Option("--with", help="A second run beside it.")]
@@ -168,4 +170,4 @@ def _film(
 
 def _said(write: Any, path: Path, data: bytes) -> None:
     write(path, data)
-    print(f"{path}: {len(data) / 1024:,.0f} KB", file=sys.stderr)
+    note(f"{path}: {len(data) / 1024:,.0f} KB")

@@ -13,7 +13,26 @@ import typer
 JsonOption = Annotated[bool, typer.Option("--json", help="One JSON document on stdout.")]
 
 
+_quiet = False  # of this command line; set at its start
 _LONG_JSON = 100_000  # characters; beyond them nobody reads, and indenting takes ten times as long
+
+
+def set_quiet(on: bool) -> None:
+    """Say whether progress, notes and hints are left out from now on."""
+    global _quiet
+    _quiet = on
+
+
+def note(text: str) -> None:
+    """A line on stderr about what goes on; none with --quiet."""
+    if not _quiet:
+        print(text, file=sys.stderr, flush=True)
+
+
+def hint(text: str) -> None:
+    """A line behind a result about what to do next; none with --quiet."""
+    if not _quiet:
+        print(text)
 
 
 def print_json(document: Any) -> None:
@@ -94,10 +113,13 @@ def count_of(estimate: Sequence[float | None] | None) -> str:
 
 @contextmanager
 def progress(label: str, total: int, done: int = 0) -> Iterator[Callable[..., None]]:
-    """A bar on a terminal; elsewhere a line at each quarter.
+    """A bar on a terminal; elsewhere a line at each quarter; nothing with --quiet.
 
     Call it with what is done, and with a note if there is more to say.
     """
+    if _quiet:
+        yield lambda *_done: None
+        return
     if not sys.stderr.isatty():
         said = [4 * done // total]
 

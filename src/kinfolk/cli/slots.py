@@ -7,10 +7,15 @@ from typing import Annotated, Any
 
 import typer
 
+from kinfolk.cli.completion import complete_slot
+from kinfolk.cli.show import note
 from kinfolk.core.errors import UsageError
 
 SlotOption = Annotated[
-    list[str], typer.Option("--slot", help="ID=URI: a policy that plays, under a name.")
+    list[str],
+    typer.Option(
+        "--slot", help="ID=URI: a policy that plays, under a name.", autocompletion=complete_slot
+    ),
 ]
 MapOption = Annotated[
     list[str],
@@ -25,7 +30,7 @@ def warn_of_idle_slots(slots: Sequence[str], table: Any) -> None:
     """Say which slots play nobody; that is allowed, and hardly ever meant."""
     for index, name in enumerate(slots):
         if not (table == index).any():
-            typer.echo(f"Slot '{name}' plays nobody: no --map GROUP={name} was given.", err=True)
+            note(f"Slot '{name}' plays nobody: no --map GROUP={name} was given.")
 
 
 def pairs(option: str, words: Sequence[str]) -> dict[str, str]:

@@ -9,12 +9,14 @@ from typing import Annotated, Any
 import typer
 
 from kinfolk.cli.begin import OutOption, ResumeOption, as_uris, begin, given, going
+from kinfolk.cli.completion import complete_engine, complete_preset, complete_world
 from kinfolk.cli.hints import refuse_as_config
 from kinfolk.cli.show import (
     JsonOption,
     count_of,
     figures,
     interval,
+    note,
     print_json,
     print_table,
     progress,
@@ -27,8 +29,13 @@ from kinfolk.core.libraries import require_libraries
 
 def train_command(
     config: Annotated[Path | None, typer.Argument(help="Settings from a .toml or .json.")] = None,
-    world: Annotated[str | None, typer.Option(help="See `kinfolk worlds`; or gym:ID.")] = None,
-    preset: Annotated[str | None, typer.Option(help="See `kinfolk presets`.")] = None,
+    world: Annotated[
+        str | None,
+        typer.Option(help="See `kinfolk worlds`; or gym:ID.", autocompletion=complete_world),
+    ] = None,
+    preset: Annotated[
+        str | None, typer.Option(help="See `kinfolk presets`.", autocompletion=complete_preset)
+    ] = None,
     slot: SlotOption = [],  # noqa: B006, typer copies it
     mapping: MapOption = [],  # noqa: B006
     rule: SetOption = [],  # noqa: B006
@@ -40,7 +47,9 @@ def train_command(
     worlds: Annotated[int | None, typer.Option(help="Side by side [16].")] = None,
     ticks: Annotated[int | None, typer.Option(help="Between two updates [64].")] = None,
     stop_at: Annotated[float | None, typer.Option(help="Stop at this score.")] = None,
-    engine: Annotated[str, typer.Option(help="local, processes or ray.")] = "local",
+    engine: Annotated[
+        str, typer.Option(help="local, processes or ray.", autocompletion=complete_engine)
+    ] = "local",
     jobs: Annotated[int, typer.Option(help="Tasks at once.")] = 2,
     out: OutOption = None,
     resume: ResumeOption = None,
@@ -129,7 +138,7 @@ def _train(run: Any, settings: Any, workers: Any, sinks: Any) -> None:
                 if isinstance(event, Updated):
                     tell(min(event.step, settings.steps), _note(event))
                 elif isinstance(event, Judged):
-                    print(_judged(event), file=sys.stderr, flush=True)
+                    note(_judged(event))
     except DamagedRunError as error:
         raise DamagedRunError(
             f"{error} To go on from the one before it, add --previous-checkpoint."
