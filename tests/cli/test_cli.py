@@ -453,27 +453,39 @@ def test_comparing_says_who_is_better_and_how_sure(tmp_path):
     assert (found["pairs"]["0 1"][0][3], found["means"][0][3]) == (30, 30), "n"
 
 
-def test_one_episode_has_no_interval_in_table_and_document(tmp_path):
-    words = ["eval", "--slot", "all=kin://noop", "--episodes", "1"]
-    table = kinfolk(*words, "--out", "a", cwd=tmp_path).stdout
-    assert "(no interval)" in table
-    found = json.loads(kinfolk(*words, "--out", "b", "--json", cwd=tmp_path).stdout)["summary"]
+@pytest.fixture
+def here(tmp_path, monkeypatch, capsys):
+    """A command in an empty folder, in this process: its exit code, stdout and stderr."""
+    monkeypatch.chdir(tmp_path)
+
+    def run(*words):
+        with pytest.raises(SystemExit) as left:
+            main(list(words))
+        said = capsys.readouterr()
+        return left.value.code, said.out, said.err
+
+    return run
+
+
+def test_one_episode_has_no_interval_in_table_and_document(here):
+    words = ["eval", "--slot", "all=kin://noop", "--episodes", "1", "--out", "a"]
+    assert "(no interval)" in here(*words)[1]
+    found = json.loads(here("eval", "--resume", "a", "--json")[1])["summary"]
     assert found["returns"]["all"][1:] == [None, None, 1]
 
 
-def test_comparing_in_a_world_with_several_groups_asks_for_a_map(tmp_path):
+def test_comparing_in_a_world_with_several_groups_asks_for_a_map(here, tmp_path):
     words = ["compare", "kin://hunter", "kin://random", "--world", "savanna", "--episodes", "4"]
-    done = kinfolk(*words, cwd=tmp_path)
-    assert (done.returncode, done.stdout) == (2, "")
-    assert done.stderr == (
+    code, out, err = here(*words)
+    assert (code, out) == (2, "")
+    assert err == (
         "World savanna has the groups type_1_predator, type_1_prey, and without --map every policy "
         "would play all of them. Say which it plays, and who plays the others: kinfolk compare "
         "kin://hunter kin://random --world savanna --slot others=kin://random "
         "--map type_1_predator=candidate --map type_1_prey=others\n"
     )
     team = ["compare", "a=kin://noop;b=kin://noop", "a=kin://random;b=kin://noop"]
-    done = kinfolk(*team, cwd=tmp_path)
-    assert done.stderr.endswith(
+    assert here(*team)[2].endswith(
         "kinfolk compare 'a=kin://noop;b=kin://noop' 'a=kin://random;b=kin://noop' --world probe "
         "--map grazer=a --map hunter=b\n"
     )
@@ -490,14 +502,14 @@ def test_a_run_of_another_kind_is_not_gone_on_with(tmp_path):
     )
 
 
-def test_metrics_that_apply_to_no_episode_are_none_in_the_table_and_null_in_the_document(tmp_path):
+def test_metrics_that_apply_to_no_episode_are_none_in_the_table_and_null_in_the_document(here):
     words = ["eval", "--world", "savanna", "--set", "max_steps=400", "--episodes", "2"]
     words += ["--slot", "all=kin://noop", "--out", "idle"]
-    done = kinfolk(*words, cwd=tmp_path)
-    assert done.returncode == 0, done.stderr
-    [row] = [line for line in done.stdout.splitlines() if "meals, full-length" in line]
+    code, out, err = here(*words)
+    assert code == 0, err
+    [row] = [line for line in out.splitlines() if "meals, full-length" in line]
     assert row.split()[-2:] == ["none", "0"]
-    document = json.loads(kinfolk("eval", "--resume", "idle", "--json", cwd=tmp_path).stdout)
+    document = json.loads(here("eval", "--resume", "idle", "--json")[1])
     jsonschema.validate(document, RESULT_SCHEMA)
     found = document["summary"]["measures"]
     assert found["co-operative share of meals, full-length episodes"] is None

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from kinfolk.cli.plot import print_plot
-from kinfolk.cli.show import count_of, hint, interval, print_table, with_interval
+from kinfolk.cli.show import count_of, figures, hint, interval, print_table, with_interval
 
 _SIDES = {
     "seeded": "seeded line-up",
@@ -36,8 +36,8 @@ def _print_judgement(settings: Any, judged: dict[str, Any]) -> None:
         rows.append(
             (
                 name,
-                interval(judged["held"][side]),
-                with_interval(judged["won"][side], lambda share: f"{100 * share:.0f} %"),
+                figures(judged["held"][side]),
+                with_interval(judged["won"][side], lambda share: f"{100 * share:.0f}"),
                 "" if ahead is None else with_interval(ahead, lambda v: f"{v:+,.0f}"),
             )
         )
@@ -45,7 +45,7 @@ def _print_judgement(settings: Any, judged: dict[str, Any]) -> None:
         f"{settings.world}: {judged['games']} games that selection never saw "
         f"(episodes of seed {judged['seed']})"
     )
-    headings = ("", f"{judged['measure']} (95 %)", "won (95 %)", "champion ahead by (95 %)")
+    headings = ("", f"{judged['measure']} (95 %)", "won, % (95 %)", "champion ahead by (95 %)")
     print_table(title, headings, rows)
     if judged["ratio"] is not None:
         print(f"The champion holds {judged['ratio']:.2f} times what the seeded line-up holds.")
