@@ -18,6 +18,8 @@ def metrics_of(events: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
 
     >>> metrics_of([{"kind": "scored", "step": 1, "best": 2.0, "by": {"a": 1}, "who": "x"}])
     {'scored': {'step': [1], 'fields': {'best': [2.0], 'by.a': [1]}}}
+    >>> metrics_of([{"kind": "judged", "step": 1, "length": [5.0, None, None, 1], "uid": [1, 2, 3]}])
+    {'judged': {'step': [1], 'fields': {'length': [5.0]}}}
     """
     kinds: dict[str, list[Mapping[str, Any]]] = {}
     for event in events:
