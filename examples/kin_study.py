@@ -12,13 +12,13 @@ from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
-from scipy import stats
 
 import kinfolk as kf
-from kinfolk.cli.show import print_table
+from kinfolk.cli.show import figures, print_table
 from kinfolk.core.settings import read
 from kinfolk.evaluation.match import Match
 from kinfolk.evaluation.savanna_kin import kin_measures
+from kinfolk.evaluation.summary import estimate
 from kinfolk.policies.resolve import resolve
 from kinfolk.store.keep import keep
 from kinfolk.store.run import create, open_run
@@ -82,12 +82,8 @@ def run_trial(trial: Trial) -> dict[str, float]:
 
 
 def told(values: np.ndarray) -> str:
-    """A mean with the 95 % interval of Student's t, for few values."""
-    if np.isnan(values).any():
-        return "none seen"
-    mean = values.mean()
-    half = stats.t.ppf(0.975, len(values) - 1) * stats.sem(values) if len(values) > 1 else np.nan
-    return f"{mean:.3g} ({mean - half:.3g} to {mean + half:.3g})"
+    """The mean over seeds with its 95 % interval."""
+    return "none seen" if np.isnan(values).any() else figures(estimate(values))
 
 
 def study(steps: int, seeds: int, episodes: int, out: Path, jobs: int = 2) -> list[tuple]:

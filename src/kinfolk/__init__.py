@@ -80,7 +80,9 @@ def compare(
 ) -> dict[str, Any]:
     """Say whether one policy is better than another; see `kinfolk.jobs.compare.Compare`.
 
-    >>> compare("kin://noop", "kin://noop", episodes=4)["pairs"]["0 1"].better
+    >>> everybody = {"grazer": "candidate", "hunter": "candidate"}
+    >>> found = compare("kin://noop", "kin://noop", agent_slot_map=everybody, episodes=4)
+    >>> found["pairs"]["0 1"].better
     'neither'
     """
     from kinfolk.jobs.compare import Compare, compare_policies

@@ -57,7 +57,45 @@ SENTENCES = [
     (["eval", "--world", "savana"], 2, "No world is named 'savana'."),
     (["eval", "--slot", "all=kin://randm"], 2, "No policy is named 'randm'. Did you mean 'random'?"),
     (["eval", "--slot", "all=random"], 2,
-     "'random' is not a policy. Write kin://NAME or class:package.module.Class, each with ?key=value (weights=FILE), file:POLICY.safetensors or run:RUN[/SLOT][@best|@latest|@STEP]."),
+     "'random' is not a policy. Did you mean 'kin://random'?"),
+    (["eval", "--slot", "all=by chance"], 2,
+     "'by chance' is not a policy. Write kin://NAME or class:package.module.Class, each with ?key=value (weights=FILE), file:POLICY.safetensors or run:RUN[/SLOT][@best|@latest|@STEP]."),
+    (["eval", "--slot", "hunter"], 2,
+     "--slot is written NAME=VALUE, not 'hunter'. Did you mean: --slot all=kin://hunter"),
+    (["eval", "--slot", "kin://hunter"], 2,
+     "--slot is written NAME=VALUE, not 'kin://hunter'. Did you mean: --slot all=kin://hunter"),
+    (["eval", "--slot", "a=none.py"], 2, "'none.py' is not a policy. There is no file none.py."),
+    (["eval", "--slot", "a=class:mine"], 2,
+     "'class:mine' is not an import path. Write class:package.module.Class."),
+    (["eval", "savanna"], 2,
+     "kinfolk eval takes no argument 'savanna'. Did you mean: kinfolk eval --world savanna"),
+    (["play", "--seed", "3", "cogsguard"], 2,
+     "kinfolk play takes no argument 'cogsguard'. Did you mean: kinfolk play --seed 3 --world cogsguard"),
+    (["eval", "kin://hunter", "--episodes", "2"], 2,
+     "kinfolk eval takes no argument 'kin://hunter'. Did you mean: kinfolk eval --slot all=kin://hunter --episodes 2"),
+    (["eval", "mine.toml"], 2,
+     "kinfolk eval takes no argument 'mine.toml'. Did you mean: kinfolk eval --config mine.toml"),
+    (["presets", "savanna"], 2,
+     "kinfolk presets takes no argument 'savanna'. Did you mean: kinfolk presets --world savanna"),
+    (["eval", "thing"], 2, "kinfolk eval takes no argument 'thing'. Its options: kinfolk eval --help"),
+    (["train", "savanna"], 2,
+     "There is no file savanna; kinfolk train takes a file of settings. Did you mean: kinfolk train --world savanna"),
+    (["train", "none.toml"], 2, "There is no file none.toml."),
+    (["evolve", "--generations", "5"], 2,
+     "kinfolk evolve needs a command behind it: roles or nets. Did you mean: "
+     "kinfolk evolve roles --generations 5, or kinfolk evolve nets --generations 5"),
+    (["evolve", "--trigger", "temple"], 2,
+     "kinfolk evolve needs a command behind it: roles or nets. Did you mean: kinfolk evolve roles --trigger temple"),
+    (["evolve"], 2, "kinfolk evolve needs a command behind it: roles or nets."),
+    (["evolve", "net"], 2, "There is no command 'kinfolk evolve net'. Did you mean 'nets'? Known: roles, nets."),
+    (["evolve", "nets", "CartPole-v1"], 2,
+     "kinfolk evolve nets takes no argument 'CartPole-v1'. Did you mean: kinfolk evolve nets --task gym:CartPole-v1"),
+    (["eval", "--world", "Pendulum-v1"], 2, "No world is named 'Pendulum-v1'. Did you mean 'gym:Pendulum-v1'?"),
+    (["eval", "--world", "gym:CartPole"], 2, "Gymnasium has no task 'CartPole'. Did you mean 'CartPole-v1'?"),
+    (["eval", "--world", "savanna", "--map", "predator=main"], 2,
+     "World savanna has no group 'predator'. Did you mean 'type_1_predator'? Known: type_1_predator, type_1_prey."),
+    (["compare", "a.py", "b.py"], 2, "'a.py' is not a policy. There is no file a.py."),
+    (["view", "none"], 2, "There is no run none. Known: none."),
     (["eval", "--slot", "all"], 2, "--slot is written NAME=VALUE, not 'all'."),
     (["eval", "--slot", "a=kin://noop", "--slot", "a=kin://noop"], 2, "--slot gives 'a' twice."),
     (["eval", "--slot", "all=class:no_such.Policy"], 2,
@@ -119,6 +157,65 @@ def test_wrong_use_gets_a_sentence_and_leaves_nothing(
     # A list of what is known may grow; everything else is compared to the last letter.
     assert heard.startswith(sentence) if open_ended else heard == f"{sentence}\n"
     assert list(tmp_path.iterdir()) == [], "nothing was written"
+
+
+SOURCE = """
+raise RuntimeError("This must be read, not imported.")
+class Table: ...
+class Mine(MultiAgentPolicy): ...
+class Agent(AgentPolicy): ...
+"""
+
+
+@pytest.mark.parametrize(
+    ("policy", "sentence"),
+    [
+        ("mine.py", "'mine.py' is not a policy. Did you mean 'class:mine.Mine'?"),
+        ("./mine.py:Mine", "'./mine.py:Mine' is not a policy. Did you mean 'class:mine.Mine'?"),
+        ("./mine.py:Mime",
+         "'./mine.py:Mime' is not a policy. mine.py has no class Mime. Did you mean 'Mine'? Known: Mine."),
+        ("sub/two.py",
+         "'sub/two.py' is not a policy. sub/two.py has several classes; write one of class:sub.two.A, class:sub.two.B."),
+        ("broken.py", "'broken.py' is not a policy. broken.py is not valid Python: line 1, invalid syntax."),
+        ("empty.py", "'empty.py' is not a policy. empty.py holds no class; a policy is a class."),
+        ("class:mine", "'class:mine' is not an import path. Did you mean 'class:mine.Mine'?"),
+        ("class:mine.py", "'class:mine.py' is not an import path. Did you mean 'class:mine.Mine'?"),
+        ("mine.Mine", "'mine.Mine' is not a policy. Did you mean 'class:mine.Mine'?"),
+        ("runs/old", "'runs/old' is not a policy. Did you mean 'run:runs/old'?"),
+        ("net.safetensors", "'net.safetensors' is not a policy. Did you mean 'file:net.safetensors'?"),
+    ],
+)  # fmt: skip
+def test_a_file_in_place_of_a_policy_is_read_and_its_classes_named(
+    policy, sentence, tmp_path, monkeypatch, capsys
+):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    for name in ("sub", "runs/old"):
+        (tmp_path / name).mkdir(parents=True)
+    (tmp_path / "mine.py").write_text(SOURCE)
+    (tmp_path / "sub" / "two.py").write_text("class A: ...\nclass B: ...\nclass _C: ...\n")
+    (tmp_path / "broken.py").write_text("class :\n")
+    (tmp_path / "empty.py").write_text("x = 1\n")
+    (tmp_path / "runs" / "old" / "settings.json").write_text("{}")
+    with pytest.raises(SystemExit) as left:
+        main(["eval", "--slot", f"a={policy}"])
+    assert left.value.code == 2
+    assert capsys.readouterr().err == f"{sentence}\n"
+
+
+def test_a_mistyped_file_or_run_is_corrected_by_what_is_there(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "lesson.toml").write_text("")
+    (tmp_path / "runs" / "first").mkdir(parents=True)
+    (tmp_path / "runs" / "first" / "settings.json").write_text("{}")
+    for words, sentence in (
+        (["train", "leson.toml"],
+         "There is no file leson.toml. Did you mean 'lesson.toml'? Known: lesson.toml."),
+        (["view", "first"], "There is no run first. Did you mean 'runs/first'? Known: runs/first."),
+    ):  # fmt: skip
+        with pytest.raises(SystemExit) as left:
+            main(words)
+        assert (left.value.code, capsys.readouterr().err) == (2, f"{sentence}\n")
 
 
 def test_a_damaged_run_is_the_things_fault_not_the_users(tmp_path):
@@ -346,12 +443,53 @@ def test_the_document_of_an_evaluation_keeps_to_its_schema(family_run):
 
 def test_comparing_says_who_is_better_and_how_sure(tmp_path):
     words = ["compare", "kin://probe-plain", "kin://random", "--episodes", "30"]
+    words += ["--map", "grazer=candidate", "--map", "hunter=candidate"]
     done = kinfolk(*words, "--out", "a", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     assert "kin://probe-plain is better than kin://random: by " in done.stdout
     found = json.loads(kinfolk(*words, "--out", "b", "--json", cwd=tmp_path).stdout)
-    assert (found["schema"], found["version"]) == ("kinfolk.comparison", 1)
+    assert (found["schema"], found["version"]) == ("kinfolk.comparison", 2)
     assert found["pairs"]["0 1"][2] == "first"
+    assert (found["pairs"]["0 1"][0][3], found["means"][0][3]) == (30, 30), "n"
+
+
+@pytest.fixture
+def here(tmp_path, monkeypatch, capsys):
+    """A command in an empty folder, in this process: its exit code, stdout and stderr."""
+    monkeypatch.chdir(tmp_path)
+
+    def run(*words):
+        with pytest.raises(SystemExit) as left:
+            main(list(words))
+        said = capsys.readouterr()
+        return left.value.code, said.out, said.err
+
+    return run
+
+
+def test_one_episode_has_no_interval_in_table_and_document(here):
+    words = ["eval", "--slot", "all=kin://noop", "--episodes", "1", "--out", "a"]
+    assert "(no interval)" in here(*words)[1]
+    found = json.loads(here("eval", "--resume", "a", "--json")[1])["summary"]
+    assert found["returns"]["all"][1:] == [None, None, 1]
+
+
+def test_comparing_in_a_world_with_several_groups_asks_for_a_map(here, tmp_path):
+    words = ["compare", "kin://hunter", "kin://random", "--world", "savanna", "--episodes", "4"]
+    code, out, err = here(*words)
+    assert (code, out) == (2, "")
+    assert err == (
+        "World savanna has the groups type_1_predator, type_1_prey, and without --map every policy "
+        "would play all of them. Say which it plays, and who plays the others: kinfolk compare "
+        "kin://hunter kin://random --world savanna --slot others=kin://random "
+        "--map type_1_predator=candidate --map type_1_prey=others\n"
+    )
+    team = ["compare", "a=kin://noop;b=kin://noop", "a=kin://random;b=kin://noop"]
+    assert here(*team)[2].endswith(
+        "kinfolk compare 'a=kin://noop;b=kin://noop' 'a=kin://random;b=kin://noop' --world probe "
+        "--map grazer=a --map hunter=b\n"
+    )
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_a_run_of_another_kind_is_not_gone_on_with(tmp_path):
@@ -362,3 +500,17 @@ def test_a_run_of_another_kind_is_not_gone_on_with(tmp_path):
         2,
         "judged is a run of evaluate; its own command goes on with it.\n",
     )
+
+
+def test_metrics_that_apply_to_no_episode_are_none_in_the_table_and_null_in_the_document(here):
+    words = ["eval", "--world", "savanna", "--set", "max_steps=400", "--episodes", "2"]
+    words += ["--slot", "all=kin://noop", "--out", "idle"]
+    code, out, err = here(*words)
+    assert code == 0, err
+    [row] = [line for line in out.splitlines() if "meals, full-length" in line]
+    assert row.split()[-2:] == ["none", "0"]
+    document = json.loads(here("eval", "--resume", "idle", "--json")[1])
+    jsonschema.validate(document, RESULT_SCHEMA)
+    found = document["summary"]["measures"]
+    assert found["co-operative share of meals, full-length episodes"] is None
+    assert found["prey ever alive, all episodes"][3] == 2

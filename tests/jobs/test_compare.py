@@ -3,12 +3,12 @@
 import numpy as np
 import pytest
 
-from kinfolk.core.errors import UnknownNameError
+from kinfolk.core.errors import SettingsError, UnknownNameError
 from kinfolk.core.settings import read
 from kinfolk.engines.local import Local
-from kinfolk.evaluation.comparison import Verdict, compare
+from kinfolk.evaluation.comparison import Verdict, compare, note_on_power
 from kinfolk.evaluation.ratings import GameResult, rate
-from kinfolk.evaluation.summary import Estimate, wins
+from kinfolk.evaluation.summary import Estimate, estimate_share, wins
 from kinfolk.jobs.compare import Compare, compare_policies
 from kinfolk.jobs.evaluate import EpisodePlayed, Evaluate, evaluate
 from kinfolk.jobs.round_robin import RoundRobin, round_robin, seats
@@ -16,7 +16,8 @@ from kinfolk.testing.job_contract import JobContract
 from kinfolk.testing.probe.settings import Probe
 from kinfolk.testing.probe.world import ProbeWorld
 
-SHORT = {"world_settings": {"max_ticks": 40}, "chunk": 200}
+EVERYBODY = {"grazer": "candidate", "hunter": "candidate"}
+SHORT = {"world_settings": {"max_ticks": 40}, "chunk": 200, "agent_slot_map": EVERYBODY}
 
 
 @pytest.fixture(autouse=True)
@@ -54,7 +55,7 @@ def test_a_planted_difference_of_a_tenth_is_found():
 
 def test_a_policy_does_not_differ_from_itself():
     assert verdict("kin://random", "kin://random", 5, 0) == Verdict(
-        Estimate(0, 0, 0), 1.0, "neither", 5
+        Estimate(0, 0, 0, 5), 1.0, "neither", 5, 1.0
     )
 
 
@@ -65,12 +66,54 @@ def test_a_verdict_is_of_common_episodes():
         compare(np.zeros(3), np.zeros(2))
     same = np.array([1.0, 2.0, 3.0, 4.0, 5.0, 6.0])
     found = compare(same + 1, same)
-    assert found.difference == Estimate(1, 1, 1)
+    assert found.difference == Estimate(1, 1, 1, 6)
     assert found.p_value == pytest.approx(2 / 2**6), "all signs equal, in either direction"
+
+
+def test_a_world_with_several_groups_needs_a_map():
+    asked = {"policies": ["kin://random", "kin://noop"], "episodes": 6}
+    with pytest.raises(SettingsError) as refused:
+        list(compare_policies(read(Compare, asked), Local()))
+    assert str(refused.value) == (
+        "World probe has the groups grazer, hunter, and without a map every candidate would play "
+        "all of them. Say who plays whom, such as slots={'others': 'kin://random'}, "
+        "agent_slot_map={'grazer': 'candidate', 'hunter': 'others'}."
+    )
+
+
+def notes_of(episodes):
+    asked = {"policies": ["kin://probe-plain", "kin://noop"], "episodes": episodes, **SHORT}
+    last = list(compare_policies(read(Compare, asked), Local()))[-1]
+    assert last.episodes_needed == 6
+    return last.pairs["0 1"], last.notes
+
+
+def test_too_few_episodes_to_show_anything_are_called_so():
+    few, notes = notes_of(4)
+    assert (few.better, few.p_value, few.min_p_value) == ("neither", 0.125, 0.125)
+    assert notes == [
+        "4 episodes cannot show a difference between kin://probe-plain and kin://noop: the p-value "
+        "of a two-sided permutation test is at least 0.125. For p < 0.05 play 6 episodes or more."
+    ]
+    enough, notes = notes_of(6)
+    assert (enough.better, enough.p_value, notes) == ("first", 2 / 2**6, [])
+
+
+def test_episodes_that_end_alike_are_not_counted_as_evidence():
+    first = np.array([1.0, 1.0, 1.0, 0.0, 0.0, 0.0, 0.0, 0.0])
+    found = compare(first, np.zeros(8))
+    assert found.min_p_value == found.p_value == 0.25
+    assert note_on_power("a", "b", found) == (
+        "a and b scored differently in 3 of 8 episodes only, so the p-value of a two-sided "
+        "permutation test is at least 0.25. For p < 0.05 there must be 6 or more such episodes: "
+        "play more."
+    )
+    assert note_on_power("a", "b", compare(first, first)) is None
 
 
 def test_what_is_compared_may_be_a_counter_of_the_world():
     asked = {"policies": ["kin://random", "kin://noop"], "episodes": 3, "measure": "deaths"}
+    asked["agent_slot_map"] = EVERYBODY
     last = list(compare_policies(read(Compare, asked), Local()))[-1]
     assert last.measure == "deaths"
     with pytest.raises(UnknownNameError) as refused:
@@ -124,6 +167,7 @@ class TestCompare(JobContract):
     @pytest.fixture
     def start(self):
         asked = {"policies": ["kin://random", "kin://noop"], "episodes": 6, "chunk": 2}
+        asked["agent_slot_map"] = EVERYBODY
         return lambda resume: compare_policies(read(Compare, asked), Local(), resume)
 
 
@@ -162,6 +206,8 @@ def test_ratings_follow_from_games_in_order():
     assert found == rate(["a", "b"], games)
     assert found["a"].strength > 25 > found["b"].strength
     assert (found["a"].games, found["a"].win_rate, found["b"].win_rate) == (4, 0.875, 0.125)
+    interval = found["a"].win_rate_low, found["a"].win_rate_high
+    assert interval == estimate_share(np.array([1, 1, 1, 0.5]))[1:3]
     assert found["a"].ordinal == pytest.approx(found["a"].strength - 3 * found["a"].uncertainty)
 
 

@@ -43,7 +43,7 @@ def test_a_policy_without_weights_takes_none(tmp_path):
     )
 
 
-@pytest.mark.parametrize("uri", ["noop", "http://somewhere", "", "kin:noop"])
+@pytest.mark.parametrize("uri", ["by chance", "http://somewhere", "", "kin:noop"])
 def test_what_is_no_policy_is_refused(uri):
     with pytest.raises(UsageError) as refused:
         resolve(uri)

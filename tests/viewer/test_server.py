@@ -304,15 +304,11 @@ def test_wrong_use_is_a_sentence(runs, words, sentence):
 
 
 def test_without_its_libraries_the_viewer_says_what_to_install(monkeypatch):
-    import importlib.util
-
     from kinfolk.cli.view import need_viewer
 
-    monkeypatch.setattr(
-        importlib.util, "find_spec", lambda name: None if name != "websockets" else 1
-    )
+    monkeypatch.setitem(sys.modules, "uvicorn", None)
     with pytest.raises(UsageError) as caught:
         need_viewer()
     assert str(caught.value) == (
-        "The viewer needs starlette and uvicorn: pip install 'kinfolk[viewer]'."
+        "The viewer needs the library uvicorn, which is not installed: pip install 'kinfolk[viewer]'"
     )

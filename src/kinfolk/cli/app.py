@@ -8,6 +8,7 @@ from __future__ import annotations
 import gc
 import os
 import sys
+from importlib.metadata import version
 from typing import NoReturn
 
 import typer
@@ -21,13 +22,16 @@ from kinfolk.cli.evolve import evolve
 from kinfolk.cli.explain import explain
 from kinfolk.cli.export import export
 from kinfolk.cli.export_picture import gif, html, mp4, png
+from kinfolk.cli.hints import command_of, explain_usage
 from kinfolk.cli.lists import behaviors, policies, presets, runs, worlds
 from kinfolk.cli.play import play
+from kinfolk.cli.show import set_quiet
 from kinfolk.cli.trace import replay_trace
 from kinfolk.cli.train import train_command
 from kinfolk.cli.view import view
 from kinfolk.cli.warm import warm_command
-from kinfolk.core.errors import KinfolkError, suggestion
+from kinfolk.core.errors import KinfolkError
+from kinfolk.core.libraries import install_command, missing_library
 
 INTERRUPTED = 130
 
@@ -36,7 +40,6 @@ app = typer.Typer(
     name="kinfolk",
     help="A laboratory for populations of agents that live together.",
     rich_markup_mode=None,
-    add_completion=False,
     no_args_is_help=False,
 )
 app.command("play")(play)
@@ -62,9 +65,21 @@ app.add_typer(evolve, name="evolve")
 _RUBBISH = 50_000  # new objects between two looks for cycles; Python's own number is 700
 
 
+def _tell_version(asked: bool) -> None:
+    if asked:
+        typer.echo(f"kinfolk {version('kinfolk')}")
+        raise typer.Exit
+
+
 @app.callback()
 def options(
     debug: bool = typer.Option(False, "--debug", help="Show tracebacks; may stand anywhere."),
+    quiet: bool = typer.Option(
+        False, "--quiet", "-q", help="Only results and errors; may stand anywhere."
+    ),
+    version: bool = typer.Option(
+        False, "--version", help="Show the version.", is_eager=True, callback=_tell_version
+    ),
 ) -> None:
     """Global options."""
 
@@ -78,7 +93,8 @@ def main(arguments: list[str] | None = None) -> NoReturn:
     if os.getcwd() not in sys.path:  # a class of one's own, in the folder one works in
         sys.path.append(os.getcwd())
     debug = "--debug" in words
-    words = [word for word in words if word != "--debug"] or ["--help"]
+    set_quiet(not {"--quiet", "-q"}.isdisjoint(words))
+    words = [word for word in words if word not in ("--debug", "--quiet", "-q")] or ["--help"]
     try:
         # An exit inside a command comes back as a number; so does Ctrl-C, as 130.
         code = app(words, prog_name="kinfolk", standalone_mode=False) or 0
@@ -91,24 +107,23 @@ def main(arguments: list[str] | None = None) -> NoReturn:
     except (KinfolkError, TyperException, KeyboardInterrupt, Exception) as error:
         if debug:
             raise
-        sentence, code = _explain(error)
+        sentence, code = _explain(error, words)
         typer.echo(sentence, err=True)
         sys.exit(code)
     sys.exit(code)
 
 
-def _explain(error: BaseException) -> tuple[str, int]:
+def _explain(error: BaseException, words: list[str]) -> tuple[str, int]:
     """What to say, and the exit code."""
     if isinstance(error, KinfolkError):
         return str(error), error.exit_code
+    root = typer.main.get_command(app)
     if isinstance(error, TyperException):
-        sentence = error.format_message()
-        if sentence.startswith("No such command"):
-            asked = sentence.split("'")[1]
-            names = [str(c.name) for c in app.registered_commands]
-            names += [str(g.name) for g in app.registered_groups]
-            sentence = f"There is no command '{asked}'.{suggestion(asked, names)}"
-        return sentence, 2
+        return explain_usage(root, words, error.format_message()), 2
+    if isinstance(error, ModuleNotFoundError) and error.name and install_command(error.name):
+        path, _ = command_of(root, words)
+        missing = missing_library(" ".join(["kinfolk", *path]), error.name)
+        return str(missing), missing.exit_code
     if isinstance(error, (KeyboardInterrupt, typer.Abort)):
         return "Interrupted.", INTERRUPTED
     return (

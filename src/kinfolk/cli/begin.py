@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -10,12 +9,16 @@ from typing import Annotated, Any, TypeVar
 
 import typer
 
+from kinfolk.cli.completion import complete_run
 from kinfolk.cli.folders import fresh_folder
+from kinfolk.cli.show import note
 from kinfolk.core.errors import UsageError
 
 ConfigOption = Annotated[Path | None, typer.Option(help="Settings from a .toml or .json.")]
 OutOption = Annotated[Path | None, typer.Option(help="Folder for the run.")]
-ResumeOption = Annotated[Path | None, typer.Option(help="Go on with this run.")]
+ResumeOption = Annotated[
+    Path | None, typer.Option(help="Go on with this run.", autocompletion=complete_run)
+]
 
 S = TypeVar("S", bound=Any)
 
@@ -72,7 +75,7 @@ def going(command: str, run: Any, *opened: Any) -> Iterator[None]:
     try:
         yield
     except KeyboardInterrupt:
-        print(f"Stopped; go on with: kinfolk {command} --resume {run.folder}", file=sys.stderr)
+        note(f"Stopped; go on with: kinfolk {command} --resume {run.folder}")
         raise
     finally:
         for each in opened:

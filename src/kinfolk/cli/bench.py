@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable
 from typing import Annotated, Any
 
@@ -15,7 +14,7 @@ from kinfolk.cli.bench_nets import measure_nets, show_nets
 from kinfolk.cli.bench_role_job import measure_ranks, show_ranks, show_role_job
 from kinfolk.cli.bench_savanna import show_savanna
 from kinfolk.cli.bench_train import measure_train, show_train
-from kinfolk.cli.show import JsonOption, print_json
+from kinfolk.cli.show import JsonOption, note, print_json
 from kinfolk.cli.warm import warm
 from kinfolk.core.errors import UnknownNameError, suggestion
 
@@ -36,7 +35,7 @@ def bench(
     reports = {}
     for subject in chosen:
         measure, show = _SUBJECTS[subject]
-        print(f"Measuring {subject}; this takes a minute or two.", file=sys.stderr, flush=True)
+        note(f"Measuring {subject}; this takes a minute or two.")
         reports[subject] = measure()
         if not json:
             show(reports[subject])

@@ -2,27 +2,37 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
+from kinfolk.cli.completion import complete_engine, complete_policy, complete_preset, complete_world
 from kinfolk.cli.evaluate import try_out
 from kinfolk.cli.folders import fresh_folder
-from kinfolk.cli.show import JsonOption, figures, print_json, print_table, progress
+from kinfolk.cli.show import JsonOption, count_of, figures, print_json, print_table, progress
 from kinfolk.cli.slots import MapOption, SetOption, SlotOption, pairs, slot_map
+from kinfolk.core.errors import UsageError
 
-SCHEMA, VERSION = "kinfolk.comparison", 1
+SCHEMA, VERSION = "kinfolk.comparison", 2
 
 
 def compare(
     policies: Annotated[
         list[str],
-        typer.Argument(help="Two or more: a URI each, or a team of slots as 'a=URI;b=URI'."),
+        typer.Argument(
+            help="Two or more: a URI each, or a team of slots as 'a=URI;b=URI'.",
+            autocompletion=complete_policy,
+        ),
     ],
-    world: Annotated[str, typer.Option(help="See `kinfolk worlds`.")] = "probe",
-    preset: Annotated[str | None, typer.Option(help="See `kinfolk presets`.")] = None,
+    world: Annotated[
+        str, typer.Option(help="See `kinfolk worlds`.", autocompletion=complete_world)
+    ] = "probe",
+    preset: Annotated[
+        str | None, typer.Option(help="See `kinfolk presets`.", autocompletion=complete_preset)
+    ] = None,
     slot: SlotOption = [],  # noqa: B006, typer copies it
     mapping: MapOption = [],  # noqa: B006
     rule: SetOption = [],  # noqa: B006
@@ -37,7 +47,9 @@ def compare(
     ] = False,
     episodes: Annotated[int, typer.Option(help="Common episodes.")] = 100,
     seed: Annotated[int, typer.Option(help="Where all chance comes from.")] = 0,
-    engine: Annotated[str, typer.Option(help="local, processes or ray.")] = "local",
+    engine: Annotated[
+        str, typer.Option(help="local, processes or ray.", autocompletion=complete_engine)
+    ] = "local",
     jobs: Annotated[int, typer.Option(help="Tasks at once.")] = 2,
     isolate: Annotated[str, typer.Option(help="none, slot or agent.")] = "none",
     out: Annotated[Path | None, typer.Option(help="Folder for the run.")] = None,
@@ -45,14 +57,15 @@ def compare(
 ) -> None:
     """Say whether one policy is better than another, and how sure that is.
 
-    Each plays the same episodes in the same seats: those of --map GROUP=candidate, or all. Other
-    seats are taken by --slot policies, the same for each.
+    Each plays the same episodes in the same seats: those of --map GROUP=candidate, or all in a
+    world with one group. Other seats are taken by --slot policies, the same for each.
     """
     from kinfolk.core.settings import from_flags, read
     from kinfolk.engines import make_engine
-    from kinfolk.jobs.compare import Compare, candidates, compare_policies
+    from kinfolk.jobs.compare import Compare, candidates, compare_policies, team_of, unmapped_groups
     from kinfolk.jobs.round_robin import RoundRobin
     from kinfolk.jobs.round_robin import round_robin as meet
+    from kinfolk.play.slots import read_slot
 
     workers = make_engine(engine, jobs)
     asked: dict[str, Any] = {
@@ -71,6 +84,10 @@ def compare(
             asked["agent_slot_map"] = slot_map(mapping)
         asked["measure"] = measure
         settings = read(Compare, asked)
+        for policy in policies:  # a mistyped policy is said before anything else
+            for name, uri in team_of(policy).items():
+                read_slot(name, uri).resolved(trusted=False)
+        _ask_for_map(settings, unmapped_groups(settings))
         for one in candidates(settings):
             try_out(one)
         total = episodes * len(policies)
@@ -84,6 +101,30 @@ def compare(
         _print_ratings(world, last)
     else:
         _print_verdicts(world, seed, last)
+
+
+def _ask_for_map(settings: Any, groups: list[str]) -> None:
+    """Refuse to let every policy play predators and prey alike."""
+    from kinfolk.jobs.compare import example_map, team_of
+
+    if not groups:
+        return
+    teams = [list(team_of(policy)) for policy in settings.policies]
+    words = ["kinfolk", "compare", *settings.policies, "--world", settings.world]
+    words += ["--preset", settings.preset] if settings.preset else []
+    if len(teams[0]) > 1:  # a team has a slot for each group already
+        named = {group: teams[0][i % len(teams[0])] for i, group in enumerate(groups)}
+    else:
+        words += ["--slot", "others=kin://random"]
+        named = {
+            g: who if who == "others" else teams[0][0] for g, who in example_map(groups).items()
+        }
+    for group, slot in named.items():
+        words += ["--map", f"{group}={slot}"]
+    raise UsageError(
+        f"World {settings.world} has the groups {', '.join(groups)}, and without --map every policy "
+        f"would play all of them. Say which it plays, and who plays the others: {shlex.join(words)}"
+    )
 
 
 def _kept(
@@ -113,36 +154,38 @@ def sentences(last: dict[str, Any]) -> Iterator[str]:
     """What was found of every pair."""
     for pair, verdict in last["pairs"].items():
         a, b = (last["policies"][int(i)] for i in pair.split())
-        difference, p_value, better, episodes = verdict
+        difference, p_value, better, episodes = verdict[:4]
         sure = f"p = {p_value:.4f}, {episodes} common episodes"
         if better == "neither":
             yield f"No difference is shown between {a} and {b}: {figures(difference)}, {sure}."
         else:
             winner, loser = (a, b) if better == "first" else (b, a)
-            size = (
-                difference
-                if better == "first"
-                else [-difference[0], -difference[2], -difference[1]]
-            )
+            size = difference if better == "first" else _turned(difference)
             yield f"{winner} is better than {loser}: by {figures(size)}, {sure}."
+
+
+def _turned(difference: list[float | None]) -> list[float | None]:
+    """The same difference, seen from the other side."""
+    mean, low, high = (None if v is None else -v for v in difference[:3])
+    return [mean, high, low, *difference[3:]]
 
 
 def _print_verdicts(world: str, seed: int, last: dict[str, Any]) -> None:
     rows = [
-        (uri, figures(mean), failed)
+        (uri, figures(mean), count_of(mean), failed)
         for uri, mean, failed in zip(last["policies"], last["means"], last["failures"], strict=True)
     ]
     title = f"{world}, seed {seed}: {last['measure']} per episode"
-    print_table(title, ("policy", "mean (95 %)", "failures"), rows)
-    for sentence in sentences(last):
+    print_table(title, ("policy", "mean (95 %)", "n", "failures"), rows)
+    for sentence in (*sentences(last), *last["notes"]):
         print(sentence)
 
 
 def _print_ratings(world: str, last: dict[str, Any]) -> None:
     ranked = sorted(zip(last["policies"], last["ratings"], strict=True), key=lambda one: -one[1][2])
     rows = [
-        (uri, f"{strength:.1f}", f"{doubt:.1f}", games, f"{won:.2f}")
-        for uri, (strength, doubt, _, games, won) in ranked
+        (uri, f"{strength:.1f}", f"{doubt:.1f}", games, figures(won))
+        for uri, (strength, doubt, _, games, *won) in ranked
     ]
-    headings = ("policy", "rating", "+-", "games", "won")
+    headings = ("policy", "rating", "+-", "games", "won (95 %)")
     print_table(f"{world}: every policy against every other, from both sides", headings, rows)

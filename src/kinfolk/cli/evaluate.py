@@ -8,15 +8,20 @@ from typing import Annotated, Any
 import typer
 
 from kinfolk.cli.begin import ConfigOption, OutOption, ResumeOption, begin, given, going
-from kinfolk.cli.show import JsonOption, print_json, progress
+from kinfolk.cli.completion import complete_engine, complete_preset, complete_world
+from kinfolk.cli.show import JsonOption, hint, note, print_json, progress
 from kinfolk.cli.slots import MapOption, SetOption, SlotOption, pairs, slot_map, warn_of_idle_slots
 from kinfolk.cli.warm import warm
 from kinfolk.core.errors import UsageError
 
 
 def eval_command(
-    world: Annotated[str | None, typer.Option(help="See `kinfolk worlds`.")] = None,
-    preset: Annotated[str | None, typer.Option(help="See `kinfolk presets`.")] = None,
+    world: Annotated[
+        str | None, typer.Option(help="See `kinfolk worlds`.", autocompletion=complete_world)
+    ] = None,
+    preset: Annotated[
+        str | None, typer.Option(help="See `kinfolk presets`.", autocompletion=complete_preset)
+    ] = None,
     slot: SlotOption = [],  # noqa: B006, typer copies it
     mapping: MapOption = [],  # noqa: B006
     rule: SetOption = [],  # noqa: B006
@@ -25,7 +30,9 @@ def eval_command(
     ] = None,
     episodes: Annotated[int | None, typer.Option(help="How many to play [100].")] = None,
     seed: Annotated[int | None, typer.Option(help="Where all chance comes from [0].")] = None,
-    engine: Annotated[str, typer.Option(help="local, processes or ray.")] = "local",
+    engine: Annotated[
+        str, typer.Option(help="local, processes or ray.", autocompletion=complete_engine)
+    ] = "local",
     jobs: Annotated[int, typer.Option(help="Tasks at once.")] = 2,
     address: Annotated[str | None, typer.Option(help="Of a Ray cluster to join.")] = None,
     replay: Annotated[
@@ -94,7 +101,7 @@ def eval_command(
         plot_populations(settings)
     print(f"The run lies in {run.folder}")
     if settings.replays:
-        print(f"Watch it: kinfolk view {run.folder}")
+        hint(f"Watch it: kinfolk view {run.folder}")
 
 
 def _isolation(isolate: str | None, parallel_policy: bool) -> str | None:
@@ -136,7 +143,7 @@ def _say_what_is_enforced(settings: Any) -> None:
     if any(settings.is_trusted(slot) for slot in settings.slots):
         raise UsageError("--sandbox shuts processes in; give --isolate slot or agent with it.")
     for part in enforced():
-        print(f"Sandbox: {part}.", file=sys.stderr)
+        note(f"Sandbox: {part}.")
     for part in missing():
         if settings.strict:
             raise UsageError(f"This machine cannot enforce: {part}. --strict asks for it.")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from kinfolk.cli.show import figures, interval, print_table
+from kinfolk.cli.show import count_of, figures, interval, print_table
 
 _SHOWN_FAILURES = 5
 
@@ -57,14 +57,18 @@ def print_summary(world: str, seed: int, summary: dict[str, Any], run: Any) -> N
     headings = ("slot", "return per episode (95 %)", "lives (95 %)", "reward/tick", "us/step")
     print_table(title, headings, rows)
     if summary["win_rate"]:
-        wins = [(name, figures(found)) for name, found in summary["win_rate"].items()]
-        print_table("Earned most per life", ("slot", "share of episodes (95 %)"), wins)
-        pairs = [(name, figures(found)) for name, found in summary["differences"].items()]
-        print_table("", ("return per life, paired by episode", "difference (95 %)"), pairs)
+        _print_estimates("Earned most per life", "slot", "share of episodes", summary["win_rate"])
+        paired = "return per life, paired by episode"
+        _print_estimates("", paired, "difference", summary["differences"])
     if summary["measures"]:
-        measures = [(name, figures(found)) for name, found in summary["measures"].items()]
-        print_table("", ("measure", "mean (95 %)"), measures)
+        _print_estimates("", "measure", "mean", summary["measures"])
     _print_failures(summary, run)
+
+
+def _print_estimates(title: str, names: str, value: str, found: dict[str, Any]) -> None:
+    """A table with a row per name; n is the number of episodes to which it applies."""
+    rows = [(name, figures(one), count_of(one)) for name, one in found.items()]
+    print_table(title, (names, f"{value} (95 %)", "n"), rows)
 
 
 def _print_failures(summary: dict[str, Any], run: Any) -> None:

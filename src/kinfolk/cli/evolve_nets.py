@@ -15,6 +15,7 @@ from kinfolk.cli.begin import (
     given,
     going,
 )
+from kinfolk.cli.completion import complete_engine, complete_preset, complete_world
 from kinfolk.cli.evolve_nets_show import print_map, print_progress, print_result
 from kinfolk.cli.show import JsonOption, print_json, progress
 from kinfolk.cli.slots import SetOption, pairs
@@ -23,8 +24,13 @@ from kinfolk.core.errors import SettingsError
 
 
 def nets(
-    task: Annotated[str | None, typer.Option(help="A world, or gym:ID [gym:CartPole-v1].")] = None,
-    preset: Annotated[str | None, typer.Option(help="See `kinfolk presets`.")] = None,
+    task: Annotated[
+        str | None,
+        typer.Option(help="A world, or gym:ID [gym:CartPole-v1].", autocompletion=complete_world),
+    ] = None,
+    preset: Annotated[
+        str | None, typer.Option(help="See `kinfolk presets`.", autocompletion=complete_preset)
+    ] = None,
     rule: SetOption = [],  # noqa: B006, typer copies it
     net: Annotated[str | None, typer.Option(help="feedforward, recurrent or dynamic.")] = None,
     hidden: Annotated[
@@ -80,7 +86,9 @@ def nets(
         bool, typer.Option("--drop-calibration", help="Dynamic nets forget; for comparison.")
     ] = False,
     seed: Annotated[int | None, typer.Option(help="Where all chance comes from [0].")] = None,
-    engine: Annotated[str, typer.Option(help="local or processes.")] = "local",
+    engine: Annotated[
+        str, typer.Option(help="local or processes.", autocompletion=complete_engine)
+    ] = "local",
     jobs: Annotated[int, typer.Option(help="Tasks at once.")] = 2,
     chunk: Annotated[int | None, typer.Option(help="Members of a task [32].")] = None,
     config: ConfigOption = None,

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from kinfolk.cli.plot import print_plot
-from kinfolk.cli.show import figures, print_table
+from kinfolk.cli.show import figures, note, print_table
 
 _SHADES = " .:-=+*#%@"
 
@@ -19,7 +18,7 @@ def print_progress(event: Mapping[str, Any], tell: Callable[[int], None]) -> Non
     elif event["kind"] == "held_out":
         said = f"generation {event['step']}: {event['population']} {event['who']}"
         text = f"{said} scores {figures(event['score'])} on {event['episodes']} unseen episodes"
-        print(text, file=sys.stderr, flush=True)
+        note(text)
 
 
 def print_result(settings: Any, events: Sequence[Mapping[str, Any]]) -> None:
@@ -35,7 +34,7 @@ def print_result(settings: Any, events: Sequence[Mapping[str, Any]]) -> None:
         now = mine[-1]
         rows.append(
             (name, f"{mine[0]['mean']:.3g}", f"{now['mean']:.3g}", f"{now['best']:.3g}",
-             figures(max(held)) if held else "", now["founders"])
+             figures(max(held, key=lambda score: score[0])) if held else "", now["founders"])
         )  # fmt: skip
         print_plot(
             f"{name}: mean fitness of {len(mine)} generations", _above([e["mean"] for e in mine])

@@ -8,6 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from kinfolk.cli.begin import ConfigOption, OutOption, ResumeOption, begin, given, going
+from kinfolk.cli.completion import complete_engine, complete_preset, complete_world
 from kinfolk.cli.role_report import print_report
 from kinfolk.cli.show import JsonOption, print_json, progress
 from kinfolk.cli.slots import SetOption
@@ -15,8 +16,13 @@ from kinfolk.cli.warm import warm
 
 
 def roles(
-    world: Annotated[str | None, typer.Option(help="A world with roles [cogsguard].")] = None,
-    preset: Annotated[str | None, typer.Option(help="See `kinfolk presets`.")] = None,
+    world: Annotated[
+        str | None,
+        typer.Option(help="A world with roles [cogsguard].", autocompletion=complete_world),
+    ] = None,
+    preset: Annotated[
+        str | None, typer.Option(help="See `kinfolk presets`.", autocompletion=complete_preset)
+    ] = None,
     rule: SetOption = [],  # noqa: B006, typer copies it
     generations: Annotated[int | None, typer.Option(help="How many [30].")] = None,
     games_per_generation: Annotated[
@@ -47,7 +53,9 @@ def roles(
         int | None, typer.Option(help="Generations between two recorded games; 0: none [10].")
     ] = None,
     config: ConfigOption = None,
-    engine: Annotated[str, typer.Option(help="local, processes or ray.")] = "processes",
+    engine: Annotated[
+        str, typer.Option(help="local, processes or ray.", autocompletion=complete_engine)
+    ] = "processes",
     jobs: Annotated[int, typer.Option(help="Tasks at once.")] = 2,
     out: OutOption = None,
     resume: ResumeOption = None,

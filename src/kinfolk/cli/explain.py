@@ -7,14 +7,19 @@ from typing import Annotated, Any
 
 import typer
 
+from kinfolk.cli.completion import complete_preset, complete_world
 from kinfolk.cli.show import JsonOption, print_json, print_table
 from kinfolk.cli.slots import MapOption, SetOption, SlotOption, pairs, slot_map
 from kinfolk.cli.warm import warm
 
 
 def explain(
-    world: Annotated[str, typer.Option(help="See `kinfolk worlds`.")] = "cogsguard",
-    preset: Annotated[str | None, typer.Option(help="See `kinfolk presets`.")] = None,
+    world: Annotated[
+        str, typer.Option(help="See `kinfolk worlds`.", autocompletion=complete_world)
+    ] = "cogsguard",
+    preset: Annotated[
+        str | None, typer.Option(help="See `kinfolk presets`.", autocompletion=complete_preset)
+    ] = None,
     slot: SlotOption = ["cogs=kin://smart"],  # noqa: B006, typer copies it
     mapping: MapOption = [],  # noqa: B006
     rule: SetOption = [],  # noqa: B006

@@ -7,6 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
+from kinfolk.cli.completion import complete_run
 from kinfolk.cli.export_results import evaluation, events, metrics, watched_again
 from kinfolk.cli.role_export import phylogeny_text, role, say_or_write
 from kinfolk.core.errors import SettingsError
@@ -21,7 +22,12 @@ export.command("role")(role)
 
 @export.command("phylogeny")
 def phylogeny(
-    run: Annotated[Path, typer.Argument(help="A run of `kinfolk eval` or `kinfolk evolve`.")],
+    run: Annotated[
+        Path,
+        typer.Argument(
+            help="A run of `kinfolk eval` or `kinfolk evolve`.", autocompletion=complete_run
+        ),
+    ],
     episode: Annotated[int, typer.Option(min=0, help="Which episode of an evaluation.")] = 0,
     form: Annotated[str, typer.Option("--format", help="csv (ALife standard) or newick.")] = "csv",
     out: Annotated[Path | None, typer.Option(help="File to write; without it, stdout.")] = None,

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-import sys
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from kinfolk.cli.show import progress
+from kinfolk.cli.completion import complete_run
+from kinfolk.cli.show import note, progress
 from kinfolk.cli.view import need_viewer
 from kinfolk.core.errors import UsageError
+from kinfolk.core.libraries import require_libraries
 
-RunArgument = Annotated[Path, typer.Argument(help="A run with a replay.")]
+RunArgument = Annotated[
+    Path, typer.Argument(help="A run with a replay.", autocompletion=complete_run)
+]
 OutOption = Annotated[Path | None, typer.Option(help="File to write.")]
 ReplayOption = Annotated[str | None, typer.Option(help="Which replay of the run [the first].")]
 WithOption = Annotated[Path | None, typer.Option("--with", help="A second run beside it.")]
@@ -73,8 +75,7 @@ def gif(
     agent: AgentOption = None,
 ) -> None:
     """A film as a gif."""
-    if find_spec("PIL") is None:  # said before the pictures are taken
-        raise UsageError("A gif needs Pillow: pip install 'kinfolk[pictures]'.")
+    require_libraries("A gif", "PIL")  # said before the pictures are taken
     from kinfolk.viewer.pictures import as_gif
 
     _film("gif", as_gif, run, out, (first, last, every), speed, (replay, compare, compare_replay),
@@ -169,4 +170,4 @@ def _film(
 
 def _said(write: Any, path: Path, data: bytes) -> None:
     write(path, data)
-    print(f"{path}: {len(data) / 1024:,.0f} KB", file=sys.stderr)
+    note(f"{path}: {len(data) / 1024:,.0f} KB")

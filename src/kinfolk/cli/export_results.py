@@ -8,13 +8,17 @@ from typing import Annotated, Any
 
 import typer
 
+from kinfolk.cli.completion import complete_run
+from kinfolk.cli.show import note
 from kinfolk.core.errors import DamagedRunError, SettingsError, UsageError
 
 _FORMS = ("csv", "parquet", "json")
 
 
 def metrics(
-    run: Annotated[Path, typer.Argument(help="A run of `kinfolk eval`.")],
+    run: Annotated[
+        Path, typer.Argument(help="A run of `kinfolk eval`.", autocompletion=complete_run)
+    ],
     table: Annotated[str, typer.Option(help="episodes, agents or failures.")] = "episodes",
     form: Annotated[str, typer.Option("--format", help="csv, parquet or json.")] = "csv",
     out: Annotated[Path | None, typer.Option(help="File to write; without it, stdout.")] = None,
@@ -43,11 +47,14 @@ def metrics(
     else:
         write_atomic(out, data)
         rows = len(next(iter(found.values()), []))
-        typer.echo(f"{rows} rows are in {out}.", err=True)
+        note(f"{rows} rows are in {out}.")
 
 
 def events(
-    run: Annotated[Path, typer.Argument(help="A run of `kinfolk eval` in the savanna.")],
+    run: Annotated[
+        Path,
+        typer.Argument(help="A run of `kinfolk eval` in the savanna.", autocompletion=complete_run),
+    ],
     episode: Annotated[int, typer.Option(min=0, help="Which of its episodes.")] = 0,
     out: Annotated[Path, typer.Option(help="Folder for the two files.")] = Path("."),
 ) -> None:
@@ -75,7 +82,7 @@ def events(
     }
     for name, text in files.items():
         write_atomic(out / name, text.encode())
-    typer.echo(f"{len(log)} lives are in {out / next(iter(files))}.", err=True)
+    note(f"{len(log)} lives are in {out / next(iter(files))}.")
 
 
 def evaluation(run: Path) -> tuple[Any, Any]:

@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from kinfolk.cli.completion import complete_world
 from kinfolk.cli.show import JsonOption, print_json, print_list, print_table
 
 
@@ -22,7 +23,9 @@ def worlds(json: JsonOption = False) -> None:
 
 
 def presets(
-    world: Annotated[str | None, typer.Option(help="Only those of this world.")] = None,
+    world: Annotated[
+        str | None, typer.Option(help="Only those of this world.", autocompletion=complete_world)
+    ] = None,
     json: JsonOption = False,
 ) -> None:
     """List the named sets of rules of each world."""

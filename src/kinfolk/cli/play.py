@@ -11,15 +11,20 @@ from typing import Annotated, Any
 
 import typer
 
+from kinfolk.cli.completion import complete_preset, complete_world
 from kinfolk.cli.folders import fresh_folder
-from kinfolk.cli.show import JsonOption, print_json, print_table
+from kinfolk.cli.show import JsonOption, hint, print_json, print_table
 from kinfolk.cli.slots import MapOption, SetOption, SlotOption, pairs, slot_map, warn_of_idle_slots
 from kinfolk.cli.warm import warm
 
 
 def play(
-    world: Annotated[str, typer.Option(help="See `kinfolk worlds`.")] = "probe",
-    preset: Annotated[str | None, typer.Option(help="See `kinfolk presets`.")] = None,
+    world: Annotated[
+        str, typer.Option(help="See `kinfolk worlds`.", autocompletion=complete_world)
+    ] = "probe",
+    preset: Annotated[
+        str | None, typer.Option(help="See `kinfolk presets`.", autocompletion=complete_preset)
+    ] = None,
     slot: SlotOption = ["all=kin://random"],  # noqa: B006, typer copies it
     mapping: MapOption = [],  # noqa: B006
     rule: SetOption = [],  # noqa: B006
@@ -73,7 +78,7 @@ def play(
     counted = [f"{name} {value:g}" for name, value in result.counters.items() if value]
     print(textwrap.fill(", ".join(counted), 100))
     if kept:
-        print(f"Watch it again: kinfolk view {kept.folder}")
+        hint(f"Watch it again: kinfolk view {kept.folder}")
 
 
 class Recording:

@@ -7,11 +7,15 @@ from typing import Annotated, Any
 
 import typer
 
+from kinfolk.cli.completion import complete_run
+from kinfolk.cli.show import note
 from kinfolk.core.errors import UsageError
 
 
 def role(
-    run: Annotated[Path, typer.Argument(help="A run of `kinfolk evolve roles`.")],
+    run: Annotated[
+        Path, typer.Argument(help="A run of `kinfolk evolve roles`.", autocompletion=complete_run)
+    ],
     name: Annotated[
         list[str],
         typer.Option("--name", help="A role; may be given again. Without, the champion's."),
@@ -79,4 +83,4 @@ def say_or_write(text: str, out: Path | None, said: str) -> None:
         print(text, end="")
     else:
         write_atomic(out, text.encode())
-        typer.echo(said, err=True)
+        note(said)

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from kinfolk.cli.plot import print_plot
-from kinfolk.cli.show import interval, print_table
+from kinfolk.cli.show import count_of, figures, hint, interval, print_table, with_interval
 
 _SIDES = {
     "seeded": "seeded line-up",
@@ -24,9 +24,9 @@ def print_report(folder: Path, settings: Any, events: list[dict[str, Any]]) -> N
     _print_champion(judged)
     _print_course(generations, judged)
     print(f"The run lies in {folder}")
-    print(f"  kinfolk view {folder}               watch it in the browser")
-    print(f"  kinfolk export phylogeny {folder}   the family tree of its roles")
-    print(f"  kinfolk export role {folder}        the champion's roles, for --history")
+    hint(f"  kinfolk view {folder}               watch it in the browser")
+    hint(f"  kinfolk export phylogeny {folder}   the family tree of its roles")
+    hint(f"  kinfolk export role {folder}        the champion's roles, for --history")
 
 
 def _print_judgement(settings: Any, judged: dict[str, Any]) -> None:
@@ -36,16 +36,16 @@ def _print_judgement(settings: Any, judged: dict[str, Any]) -> None:
         rows.append(
             (
                 name,
-                interval(judged["held"][side]),
-                f"{100 * judged['won'][side][0]:.0f} %",
-                "" if ahead is None else _signed(ahead),
+                figures(judged["held"][side]),
+                with_interval(judged["won"][side], lambda share: f"{100 * share:.0f}"),
+                "" if ahead is None else with_interval(ahead, lambda v: f"{v:+,.0f}"),
             )
         )
     title = (
         f"{settings.world}: {judged['games']} games that selection never saw "
         f"(episodes of seed {judged['seed']})"
     )
-    headings = ("", f"{judged['measure']} (95 %)", "won", "champion ahead by (95 %)")
+    headings = ("", f"{judged['measure']} (95 %)", "won, % (95 %)", "champion ahead by (95 %)")
     print_table(title, headings, rows)
     if judged["ratio"] is not None:
         print(f"The champion holds {judged['ratio']:.2f} times what the seeded line-up holds.")
@@ -56,7 +56,8 @@ def _print_champion(judged: dict[str, Any]) -> None:
     credit = judged["credit"]
     for name in sorted(judged["lineup"], key=lambda one: -credit[one][0]):
         lost = interval(credit[name])
-        print(f"  {judged['lineup'][name]} x {name}: {lost} {judged['measure']}")
+        games = f"n = {count_of(credit[name])}"
+        print(f"  {judged['lineup'][name]} x {name}: {lost} {judged['measure']}, {games}")
         print(f"      {judged['programs'][name]}")
 
 
@@ -83,8 +84,3 @@ def _print_course(generations: list[dict[str, Any]], judged: dict[str, Any]) -> 
             "Of the roles in the pool, those that hold a behaviour, from first to last generation:"
         )
         print(f"  {'; '.join(told[:3])};\n  {'; '.join(told[3:])}.")
-
-
-def _signed(estimate: list[float]) -> str:
-    mean, low, high = estimate
-    return f"{mean:+,.0f} ({low:+,.0f} to {high:+,.0f})"

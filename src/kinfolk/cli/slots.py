@@ -7,10 +7,15 @@ from typing import Annotated, Any
 
 import typer
 
+from kinfolk.cli.completion import complete_slot
+from kinfolk.cli.show import note
 from kinfolk.core.errors import UsageError
 
 SlotOption = Annotated[
-    list[str], typer.Option("--slot", help="ID=URI: a policy that plays, under a name.")
+    list[str],
+    typer.Option(
+        "--slot", help="ID=URI: a policy that plays, under a name.", autocompletion=complete_slot
+    ),
 ]
 MapOption = Annotated[
     list[str],
@@ -25,7 +30,7 @@ def warn_of_idle_slots(slots: Sequence[str], table: Any) -> None:
     """Say which slots play nobody; that is allowed, and hardly ever meant."""
     for index, name in enumerate(slots):
         if not (table == index).any():
-            typer.echo(f"Slot '{name}' plays nobody: no --map GROUP={name} was given.", err=True)
+            note(f"Slot '{name}' plays nobody: no --map GROUP={name} was given.")
 
 
 def pairs(option: str, words: Sequence[str]) -> dict[str, str]:
@@ -38,11 +43,23 @@ def pairs(option: str, words: Sequence[str]) -> dict[str, str]:
     for word in words:
         name, equals, value = word.partition("=")
         if not name or not equals or not value:
-            raise UsageError(f"{option} is written NAME=VALUE, not '{word}'.")
+            raise UsageError(f"{option} is written NAME=VALUE, not '{word}'.{_meant(option, word)}")
         if name in table:
             raise UsageError(f"{option} gives '{name}' twice.")
         table[name] = value
     return table
+
+
+def _meant(option: str, word: str) -> str:
+    """`--slot hunter` is `--slot all=kin://hunter`."""
+    if option != "--slot":
+        return ""
+    from kinfolk.policies.resolve import POLICIES
+
+    if word in POLICIES:
+        return f" Did you mean: --slot all=kin://{word}"
+    is_policy = ":" in word or word.endswith((".py", ".safetensors"))
+    return f" Did you mean: --slot all={word}" if is_policy else ""
 
 
 def slot_map(words: Sequence[str]) -> dict[str, str] | list[str] | None:

@@ -9,16 +9,33 @@ from typing import Annotated, Any
 import typer
 
 from kinfolk.cli.begin import OutOption, ResumeOption, as_uris, begin, given, going
-from kinfolk.cli.show import JsonOption, figures, interval, print_json, print_table, progress
+from kinfolk.cli.completion import complete_engine, complete_preset, complete_world
+from kinfolk.cli.hints import refuse_as_config
+from kinfolk.cli.show import (
+    JsonOption,
+    count_of,
+    figures,
+    interval,
+    note,
+    print_json,
+    print_table,
+    progress,
+)
 from kinfolk.cli.slots import MapOption, SetOption, SlotOption, pairs, slot_map, warn_of_idle_slots
 from kinfolk.cli.warm import warm
 from kinfolk.core.errors import DamagedRunError
+from kinfolk.core.libraries import require_libraries
 
 
 def train_command(
     config: Annotated[Path | None, typer.Argument(help="Settings from a .toml or .json.")] = None,
-    world: Annotated[str | None, typer.Option(help="See `kinfolk worlds`; or gym:ID.")] = None,
-    preset: Annotated[str | None, typer.Option(help="See `kinfolk presets`.")] = None,
+    world: Annotated[
+        str | None,
+        typer.Option(help="See `kinfolk worlds`; or gym:ID.", autocompletion=complete_world),
+    ] = None,
+    preset: Annotated[
+        str | None, typer.Option(help="See `kinfolk presets`.", autocompletion=complete_preset)
+    ] = None,
     slot: SlotOption = [],  # noqa: B006, typer copies it
     mapping: MapOption = [],  # noqa: B006
     rule: SetOption = [],  # noqa: B006
@@ -30,7 +47,9 @@ def train_command(
     worlds: Annotated[int | None, typer.Option(help="Side by side [16].")] = None,
     ticks: Annotated[int | None, typer.Option(help="Between two updates [64].")] = None,
     stop_at: Annotated[float | None, typer.Option(help="Stop at this score.")] = None,
-    engine: Annotated[str, typer.Option(help="local, processes or ray.")] = "local",
+    engine: Annotated[
+        str, typer.Option(help="local, processes or ray.", autocompletion=complete_engine)
+    ] = "local",
     jobs: Annotated[int, typer.Option(help="Tasks at once.")] = 2,
     out: OutOption = None,
     resume: ResumeOption = None,
@@ -45,6 +64,10 @@ def train_command(
     json: JsonOption = False,
 ) -> None:
     """Train nets: one for all, or slots of policies side by side."""
+    refuse_as_config(config)
+    for wanted, package in ((tensorboard, "tensorboard"), (wandb is not None, "wandb")):
+        if wanted:  # before a folder is made for the run
+            require_libraries(f"--{package}", package)
     from kinfolk.core.settings import from_flags, merged
     from kinfolk.engines import make_engine
     from kinfolk.jobs.train_settings import Train
@@ -115,7 +138,7 @@ def _train(run: Any, settings: Any, workers: Any, sinks: Any) -> None:
                 if isinstance(event, Updated):
                     tell(min(event.step, settings.steps), _note(event))
                 elif isinstance(event, Judged):
-                    print(_judged(event), file=sys.stderr, flush=True)
+                    note(_judged(event))
     except DamagedRunError as error:
         raise DamagedRunError(
             f"{error} To go on from the one before it, add --previous-checkpoint."
@@ -166,16 +189,18 @@ def _print_report(run: Any, settings: Any, events: list[dict[str, Any]]) -> None
         sides = (judged, *others.values())
         rows = [("length", *(figures(one["length"]) for one in sides))]
         rows += [
-            (name, *(figures(one["measures"][name]) if name in one["measures"] else ""
-                     for one in sides))
+            (name, *(figures(one["measures"].get(name)) for one in sides))
             for name in judged["measures"]
         ]  # fmt: skip
         rows += [
             (f"return per life, {n}", figures(v), *("" for _ in others))
             for n, v in judged["return_per_life"].items()
         ]
+        episodes = count_of(judged["length"])
         print_table(
-            "Judged on unseen seeds at the end, means (95 %)", ("", "trained", *others), rows
+            f"Judged on {episodes} episodes of unseen seeds at the end, means (95 %)",
+            ("", "trained", *others),
+            rows,
         )
     learnt = [slot.id for slot in settings.slots if slot.trainable]
     print(f"The run lies in {run.folder}; play it as {as_uris(run, learnt, '@best')}")

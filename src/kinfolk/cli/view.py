@@ -8,19 +8,28 @@ from typing import Annotated
 
 import typer
 
+from kinfolk.cli.completion import complete_run
+from kinfolk.cli.show import note
 from kinfolk.core.errors import UsageError
+from kinfolk.core.libraries import require_libraries
 
 PORT = 8713
 _KEYS = (("run", "replay"), ("with", "withReplay"))  # in the address of the page
 
 
 def view(
-    run: Annotated[Path | None, typer.Argument(help="A run; without it, all of --root.")] = None,
+    run: Annotated[
+        Path | None,
+        typer.Argument(help="A run; without it, all of --root.", autocompletion=complete_run),
+    ] = None,
     root: Annotated[Path, typer.Option(help="Folder that holds runs.")] = Path("runs"),
     episode: Annotated[
         int | None, typer.Option(min=0, help="Record this episode of the run first.")
     ] = None,
-    compare: Annotated[Path | None, typer.Option("--with", help="A second run beside it.")] = None,
+    compare: Annotated[
+        Path | None,
+        typer.Option("--with", help="A second run beside it.", autocompletion=complete_run),
+    ] = None,
     replay: Annotated[str | None, typer.Option(help="Which replay of the run.")] = None,
     compare_replay: Annotated[
         str | None, typer.Option("--with-replay", help="Which replay of the second run.")
@@ -62,7 +71,7 @@ def _serve(root: Path, host: str, port: int, words: str, browser: bool) -> None:
 
     def ready(address: str) -> None:
         print(f"Looking at {root}. Open {address}{words}", flush=True)
-        print("Ctrl-C ends it.", file=sys.stderr)
+        note("Ctrl-C ends it.")
         if browser and sys.stdout.isatty():
             import webbrowser
 
@@ -73,13 +82,7 @@ def _serve(root: Path, host: str, port: int, words: str, browser: bool) -> None:
 
 def need_viewer() -> None:
     """Say what is missing, if the viewer's libraries are not installed."""
-    from importlib.util import find_spec
-
-    missing = [name for name in ("starlette", "uvicorn", "websockets") if find_spec(name) is None]
-    if missing:
-        raise UsageError(
-            f"The viewer needs {' and '.join(missing)}: pip install 'kinfolk[viewer]'."
-        )
+    require_libraries("The viewer", "starlette", "uvicorn", "websockets")
 
 
 def _words(shown: list[tuple[Path | None, str | None]]) -> str:
@@ -113,7 +116,7 @@ def record_again(run: Path, episode: int) -> str:
         raise UsageError(f"{run} has the episodes 0 to {settings.episodes - 1}, not {episode}.")
     path = run / FOLDER / f"{episode_name(episode)}{SUFFIX}"
     if not path.exists():
-        print(f"Recording episode {episode} of {run}.", file=sys.stderr)
+        note(f"Recording episode {episode} of {run}.")
         write_atomic(path, b"".join(replay_of(next(matches(settings, 0)), episode)))
     return episode_name(episode)
 
@@ -125,4 +128,4 @@ def _export(shown: list[tuple[Path | None, str | None]], file: Path) -> None:
 
     page = one_page([(run, replay) for run, replay in shown if run is not None])
     write_atomic(file, page)
-    typer.echo(f"{file} has {len(page) / 2**20:.1f} MB and opens from disk.", err=True)
+    note(f"{file} has {len(page) / 2**20:.1f} MB and opens from disk.")

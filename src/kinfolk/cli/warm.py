@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import multiprocessing
-import sys
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from typing import Annotated, Any
 
 import typer
 
+from kinfolk.cli.completion import complete_world
+from kinfolk.cli.show import note
 from kinfolk.core.errors import KinfolkError
 
 _LINE = "Compiling kernels, once; this takes some seconds."
@@ -34,7 +35,7 @@ def warm(
         kernels += getattr(class_of(resolve(uri)), "kernels", list)()
     if not is_cold(kernels):
         return
-    print(_LINE, file=sys.stderr, flush=True)
+    note(_LINE)
     asked = (world, dict(settings), preset)
     context = multiprocessing.get_context("spawn")
     other = context.Process(target=_compile, args=(*asked, 1, list(uris.values())))
@@ -48,14 +49,15 @@ def warm(
 
 def warm_command(
     world: Annotated[
-        list[str] | None, typer.Option(help="Only this world; may be given again.")
+        list[str] | None,
+        typer.Option(help="Only this world; may be given again.", autocompletion=complete_world),
     ] = None,
 ) -> None:
     """Compile all kernels now, so that nothing has to wait for them later."""
     from kinfolk.core.jit import kernels_cached
     from kinfolk.worlds import WORLDS
 
-    print(_LINE, file=sys.stderr, flush=True)
+    note(_LINE)
     context = multiprocessing.get_context("spawn")
     with context.Pool(2) as pool:
         pool.map(_compile_world, world or list(WORLDS), chunksize=1)

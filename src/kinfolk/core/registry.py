@@ -9,6 +9,7 @@ from importlib.metadata import entry_points
 from typing import Any
 
 from kinfolk.core.errors import UnknownNameError, UsageError, suggestion
+from kinfolk.core.libraries import install_command, missing_library
 
 
 @dataclass(frozen=True)
@@ -75,6 +76,8 @@ def load_path(path: str) -> Any:
     try:
         module = importlib.import_module(module_name)
     except ModuleNotFoundError as error:
+        if error.name and install_command(error.name) is not None:
+            raise missing_library(f"'{path}'", error.name) from error
         raise UsageError(
             f"'{path}' cannot be imported: there is no module {error.name}."
         ) from error

@@ -12,6 +12,7 @@ from itertools import islice
 from typing import Any, Generic
 
 from kinfolk.core.errors import EngineError
+from kinfolk.core.libraries import missing_library
 from kinfolk.core.scratch import Scratch
 from kinfolk.engines.base import Handle, Item, Result, Value, checked_jobs
 
@@ -200,7 +201,5 @@ def import_ray() -> Any:
     try:
         import ray
     except ImportError:
-        raise EngineError(
-            "The engine ray needs the package ray. Install it with: pip install 'kinfolk[ray]'"
-        ) from None
+        raise missing_library("The engine ray", "ray") from None
     return ray

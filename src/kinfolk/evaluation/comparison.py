@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import NamedTuple
 
 import numpy as np
@@ -9,21 +10,24 @@ import numpy as np
 from kinfolk.core.arrays import AnyArray
 from kinfolk.evaluation.summary import Estimate, estimate
 
-SURE = 0.05  # below this chance of such a difference among equals, it is called one
+SURE = 0.05  # below this p-value a difference is reported
+# Of n signs one arrangement in 2^n is all plus and one all minus: two-sided, p is at least 2 / 2^n.
+EPISODES_NEEDED = 1 + math.floor(1 - math.log2(SURE))
 _PERMUTATIONS = 9999
 
 
 class Verdict(NamedTuple):
     """What common episodes say of two policies.
 
-    `p_value` is the chance of a difference at least this large if the two were equal: which of the
-    two earned what in an episode is exchanged at random (a paired permutation test).
+    `p_value` is that of a two-sided paired permutation test: the chance of a difference at least
+    this large if the two were equal, with the two values of each episode exchanged at random.
     """
 
     difference: Estimate  # first minus second, per episode
     p_value: float
     better: str  # first, second or neither
     episodes: int
+    min_p_value: float  # the smallest that this many unequal episodes can give
 
 
 def compare(first: AnyArray, second: AnyArray) -> Verdict:
@@ -40,7 +44,35 @@ def compare(first: AnyArray, second: AnyArray) -> Verdict:
     better = "neither"
     if p_value < SURE:
         better = "first" if difference.mean > 0 else "second"
-    return Verdict(difference, p_value, better, len(a))
+    unequal = int(np.count_nonzero(a != b))
+    return Verdict(difference, p_value, better, len(a), min(1.0, 2.0 ** (1 - unequal)))
+
+
+def note_on_power(first: str, second: str, verdict: Verdict) -> str | None:
+    """Say that a comparison could not have shown a difference, and what it would take.
+
+    Args:
+        first: Name of the first policy.
+        second: Name of the second.
+        verdict: What was found of them.
+
+    Returns:
+        One or two sentences; None if a difference could have been shown, or none was there at all.
+    """
+    least = f"the p-value of a two-sided permutation test is at least {verdict.min_p_value:.3g}"
+    if verdict.episodes < EPISODES_NEEDED:
+        return (
+            f"{verdict.episodes} episodes cannot show a difference between {first} and {second}: "
+            f"{least}. For p < {SURE:g} play {EPISODES_NEEDED} episodes or more."
+        )
+    if SURE <= verdict.min_p_value < 1.0:
+        unequal = 1 - round(math.log2(verdict.min_p_value))
+        return (
+            f"{first} and {second} scored differently in {unequal} of {verdict.episodes} episodes "
+            f"only, so {least}. For p < {SURE:g} there must be {EPISODES_NEEDED} or more such "
+            f"episodes: play more."
+        )
+    return None
 
 
 def _p_value(a: AnyArray, b: AnyArray) -> float:

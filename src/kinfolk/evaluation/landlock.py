@@ -28,8 +28,8 @@ class _Beneath(ctypes.Structure):
     _fields_ = (("allowed_access", ctypes.c_uint64), ("parent_fd", ctypes.c_int32))
 
 
-def _version() -> int:
-    """The version of the kernel's interface; 0 or less if there is none."""
+def abi_version() -> int:
+    """The version of the kernel's interface (its ABI); 0 or less if there is none."""
     if sys.platform != "linux":
         return 0
     return int(ctypes.CDLL(None).syscall(_CREATE, None, 0, _VERSION))
@@ -37,7 +37,7 @@ def _version() -> int:
 
 def is_there() -> bool:
     """Whether this kernel can do it."""
-    return _version() >= 1
+    return abi_version() >= 1
 
 
 def allow_writing_only_in(folder: Path) -> None:
@@ -46,7 +46,7 @@ def allow_writing_only_in(folder: Path) -> None:
     Raises:
         OSError: The kernel refused.
     """
-    version, libc = _version(), ctypes.CDLL(None, use_errno=True)
+    version, libc = abi_version(), ctypes.CDLL(None, use_errno=True)
     writes = _WRITE_FILE | _REMOVE_TO_MAKE
     writes |= _REFER if version >= 2 else 0
     writes |= _TRUNCATE if version >= 3 else 0

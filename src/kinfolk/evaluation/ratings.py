@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
+
+from kinfolk.evaluation.summary import Estimate, estimate_share
 
 
 class Rating(NamedTuple):
@@ -19,6 +21,8 @@ class Rating(NamedTuple):
     ordinal: float
     games: int
     win_rate: float  # ties count half
+    win_rate_low: float | None  # the 95 % confidence interval; None with fewer than two games
+    win_rate_high: float | None
 
 
 class GameResult(NamedTuple):
@@ -36,17 +40,20 @@ def rate(players: Sequence[str], games: Iterable[GameResult]) -> dict[str, Ratin
 
     model = PlackettLuce()
     known = [model.rating(name=name) for name in players]
-    played, won = np.zeros(len(players)), np.zeros(len(players))
+    won: list[list[float]] = [[] for _ in players]
     for first, second, a, b in games:
         [[known[first]], [known[second]]] = model.rate(
             [[known[first]], [known[second]]], scores=[a, b]
         )
-        played[[first, second]] += 1
-        won[first] += 1.0 if a > b else 0.5 * (a == b)
-        won[second] += 1.0 if b > a else 0.5 * (a == b)
+        won[first].append(1.0 if a > b else 0.5 * (a == b))
+        won[second].append(1.0 if b > a else 0.5 * (a == b))
     return {
-        name: Rating(
-            float(one.mu), float(one.sigma), float(one.ordinal()), int(n), float(w / max(n, 1))
-        )
-        for name, one, n, w in zip(players, known, played, won, strict=True)
+        name: _rating(one, shares) for name, one, shares in zip(players, known, won, strict=True)
     }
+
+
+def _rating(one: Any, shares: list[float]) -> Rating:
+    """A player's rating by the model, with its share of every win."""
+    share = estimate_share(np.array(shares)) if shares else Estimate(0.0, None, None, 0)
+    strength = float(one.mu), float(one.sigma), float(one.ordinal())
+    return Rating(*strength, share.n, share.mean, share.low, share.high)

@@ -8,16 +8,23 @@ from __future__ import annotations
 from typing import Any
 
 NAME = "kinfolk.evaluation"
-VERSION = 1
+VERSION = 2
 
+_END: dict[str, Any] = {"type": ["number", "null"]}
 _ESTIMATE: dict[str, Any] = {
     "type": "array",
-    "items": {"type": "number"},
-    "minItems": 3,
-    "maxItems": 3,
-    "description": "mean, and the lower and upper end of its 95 % interval",
+    "prefixItems": [{"type": "number"}, _END, _END, {"type": "integer", "minimum": 1}],
+    "minItems": 4,
+    "maxItems": 4,
+    "description": "mean, the lower and upper end of its 95 % confidence interval, and the number "
+    "of episodes; one episode has no interval, and both ends are null",
 }
 _ESTIMATES: dict[str, Any] = {"type": "object", "additionalProperties": _ESTIMATE}
+# Null where no episode has such a value, as that of a slot that never lived.
+_WHERE_KNOWN: dict[str, Any] = {
+    "type": "object",
+    "additionalProperties": {"anyOf": [_ESTIMATE, {"type": "null"}]},
+}
 _TEXTS: dict[str, Any] = {"type": "array", "items": {"type": "string"}}
 _COUNT: dict[str, Any] = {"type": "integer", "minimum": 0}
 
@@ -44,7 +51,8 @@ _SUMMARY = _table(
         "kind": {"const": "evaluated"},
         "episodes": _COUNT,
         "ticks": _ESTIMATE,
-        **dict.fromkeys(("returns", "lives", "reward_per_tick", "measures", "return_per_life", "group_returns", "win_rate", "differences"), _ESTIMATES),
+        **dict.fromkeys(("returns", "lives", "reward_per_tick", "group_returns"), _ESTIMATES),
+        **dict.fromkeys(("measures", "return_per_life", "win_rate", "differences"), _WHERE_KNOWN),
         "failures": _COUNT,
         "faults": _COUNT,
     }

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import fields
 from typing import Any
 
-from kinfolk.core.errors import UsageError
+from kinfolk.core.libraries import missing_library
 from kinfolk.evaluation.failures import Failure
 from kinfolk.evaluation.results import AGENT_COLUMNS
 
@@ -95,15 +95,13 @@ def to_parquet(table: Table) -> bytes:
     """Parquet, by the extra of that name.
 
     Raises:
-        UsageError: pyarrow is not installed.
+        MissingLibraryError: pyarrow is not installed.
     """
     try:
         import pyarrow
         from pyarrow import parquet
     except ImportError:
-        raise UsageError(
-            "Parquet needs the package pyarrow. Install it with: pip install 'kinfolk[parquet]'"
-        ) from None
+        raise missing_library("Parquet", "pyarrow") from None
     buffer = io.BytesIO()
     parquet.write_table(pyarrow.table(dict(table)), buffer)
     return buffer.getvalue()

@@ -11,16 +11,17 @@ from typing import Any, ClassVar
 import numpy as np
 from pydantic import Field
 
-from kinfolk.core.errors import UnknownNameError, suggestion
+from kinfolk.core.errors import UnknownNameError, require, suggestion
 from kinfolk.core.events import Event, Snapshot
 from kinfolk.engines.base import Engine
-from kinfolk.evaluation.comparison import Verdict, compare
+from kinfolk.evaluation.comparison import EPISODES_NEEDED, Verdict, compare, note_on_power
 from kinfolk.evaluation.match import Match, play_match
 from kinfolk.evaluation.pool import no_guests_left
 from kinfolk.evaluation.results import EpisodeReport
 from kinfolk.evaluation.summary import Estimate, estimate
 from kinfolk.jobs.evaluate import Evaluate, matches
 from kinfolk.play.slots import read_slot
+from kinfolk.worlds import build as build_world
 
 CANDIDATE = "candidate"
 _MEMBER = re.compile(r"\w+=.")  # of a team; a URI has another sign behind its first word
@@ -31,8 +32,8 @@ class Compare(Evaluate):
     """What to compare, and where. The candidates take turns in the slot `candidate`.
 
     A candidate may be a team of slots too: `miner=kin://a;scout=kin://b`. Other `slots` and the map
-    are the same for all of them; without a map a candidate plays everybody. `measure` may also be
-    a counter of the world.
+    are the same for all of them. In a world with one group a candidate plays everybody unless a map
+    says otherwise; a world with several needs a map. `measure` may also be a counter of the world.
     """
 
     policies: tuple[str, ...] = Field(min_length=2)
@@ -51,7 +52,11 @@ class CandidatePlayed(Event):
 
 @dataclass(frozen=True, kw_only=True)
 class ComparedAll(Event):
-    """All have played: what each earned, and every pair of them (by number) with its verdict."""
+    """All have played: what each earned, and every pair of them (by number) with its verdict.
+
+    `notes` are sentences about pairs of which nothing could have been shown; `episodes_needed` is
+    how many episodes it takes at least.
+    """
 
     kind: ClassVar[str] = "compared"
     policies: list[str]
@@ -59,10 +64,31 @@ class ComparedAll(Event):
     means: list[Estimate]
     failures: list[int]
     pairs: dict[str, Verdict]
+    episodes_needed: int
+    notes: list[str]
+
+
+def unmapped_groups(settings: Compare) -> list[str]:
+    """The groups of a world with several, if no map says which of them the candidates play."""
+    if settings.map_for(settings.world) is not None:
+        return []
+    spec = build_world(settings.world, settings.world_settings, 1, settings.preset).spec
+    return [group.name for group in spec.groups] if len(spec.groups) > 1 else []
 
 
 def candidates(settings: Compare) -> list[Evaluate]:
-    """What each candidate is evaluated by: the same but for itself."""
+    """Return what each candidate is evaluated by: the same but for itself.
+
+    Raises:
+        SettingsError: The world has several groups, and no map says which of them is compared.
+    """
+    groups = unmapped_groups(settings)
+    require(
+        not groups,
+        f"World {settings.world} has the groups {', '.join(groups)}, and without a map every "
+        f"candidate would play all of them. Say who plays whom, such as "
+        f"slots={{'others': 'kin://random'}}, agent_slot_map={example_map(groups)}.",
+    )
     given = {name: getattr(settings, name) for name in Evaluate.model_fields}
     asked_for = settings.model_fields_set
     others = [s for s in settings.slots if s.id != CANDIDATE] if "slots" in asked_for else []
@@ -71,6 +97,15 @@ def candidates(settings: Compare) -> list[Evaluate]:
         for text in settings.policies
     ]
     return [Evaluate(**{**given, "slots": (*team, *others), "replays": 0}) for team in teams]
+
+
+def example_map(groups: Sequence[str]) -> dict[str, str]:
+    """A map by which the first group is compared among others.
+
+    >>> example_map(["predator", "prey"])
+    {'predator': 'candidate', 'prey': 'others'}
+    """
+    return {group: "others" if number else CANDIDATE for number, group in enumerate(groups)}
 
 
 def team_of(candidate: str) -> dict[str, str]:
@@ -125,16 +160,18 @@ def compare_policies(
 
 
 def _verdicts(settings: Compare, values: Any, failures: Any) -> ComparedAll:
-    several = range(len(settings.policies))
+    several, names = range(len(settings.policies)), settings.policies
+    pairs = {(i, j): compare(values[:, i], values[:, j]) for i, j in combinations(several, 2)}
+    notes = [note_on_power(names[i], names[j], found) for (i, j), found in pairs.items()]
     return ComparedAll(
         step=settings.episodes,
         policies=list(settings.policies),
         measure=settings.measure,
         means=[estimate(values[:, i]) for i in several],
         failures=failures.tolist(),
-        pairs={
-            f"{i} {j}": compare(values[:, i], values[:, j]) for i, j in combinations(several, 2)
-        },
+        pairs={f"{i} {j}": found for (i, j), found in pairs.items()},
+        episodes_needed=EPISODES_NEEDED,
+        notes=[note for note in notes if note is not None],
     )
 
 

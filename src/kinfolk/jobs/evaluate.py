@@ -79,9 +79,10 @@ class MatchTimed(Measured):
 
 @dataclass(frozen=True, kw_only=True)
 class Evaluated(Event):
-    """All episodes are played: means over episodes, each with a 95 % interval.
+    """All episodes are played: means over episodes, each with a 95 % confidence interval.
 
-    `measures` are the world's own, over those episodes to which each applies.
+    `measures` are the world's own, over those episodes to which each applies; None where there
+    are none.
     """
 
     kind: ClassVar[str] = "evaluated"
@@ -90,11 +91,11 @@ class Evaluated(Event):
     returns: dict[str, Estimate]
     lives: dict[str, Estimate]
     reward_per_tick: dict[str, Estimate]
-    measures: dict[str, Estimate]
-    return_per_life: dict[str, Estimate]
+    measures: dict[str, Estimate | None]
+    return_per_life: dict[str, Estimate | None]
     group_returns: dict[str, Estimate]
-    win_rate: dict[str, Estimate]
-    differences: dict[str, Estimate]
+    win_rate: dict[str, Estimate | None]
+    differences: dict[str, Estimate | None]
     failures: int
     faults: int
 

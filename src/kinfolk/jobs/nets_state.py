@@ -51,7 +51,7 @@ class Lab:
     steps: int = 0
     reached: bool = False
     means: dict[str, float] = field(default_factory=dict)
-    held: dict[str, list[float]] = field(default_factory=dict)
+    held: dict[str, list[Any]] = field(default_factory=dict)
     founders: dict[str, dict[int, int]] = field(default_factory=dict)
     latest: dict[str, dict[str, Champion]] = field(default_factory=dict)  # by population and who
     best: dict[str, Champion] = field(default_factory=dict)

@@ -11,7 +11,7 @@ import numpy as np
 from kinfolk.core.arrays import Floats
 from kinfolk.core.events import Event
 from kinfolk.engines.base import Engine
-from kinfolk.evaluation.summary import Estimate, estimate
+from kinfolk.evaluation.summary import Estimate, estimate, estimate_share
 from kinfolk.jobs.role_controls import as_vibes
 from kinfolk.jobs.role_games import BASELINE, IDLE, Game, play_games
 from kinfolk.jobs.role_report import named
@@ -70,7 +70,7 @@ def judge_champion(settings: EvolveRoles, engine: Engine, state: Evolution) -> C
         games=len(episodes),
         seed=settings.seed + UNSEEN,
         held={name: estimate(column) for name, column in columns.items()},
-        won={name: estimate(column) for name, column in zip(sides, won.T, strict=True)},
+        won={name: estimate_share(column) for name, column in zip(sides, won.T, strict=True)},
         difference={
             other: estimate(columns["champion"] - column)
             for other, column in columns.items()

@@ -95,8 +95,8 @@ def _score(found: Summary, settings: Train) -> float:
     if settings.score == "length":
         return found.ticks.mean
     earned = found.return_per_life
-    trained = [slot.id for slot in settings.slots if slot.trainable and slot.id in earned]
-    return float(np.mean([earned[name].mean for name in trained]))
+    known = [earned[slot.id] for slot in settings.slots if slot.trainable]
+    return float(np.mean([one.mean for one in known if one is not None]))
 
 
 def _play(settings: Train, policies: Mapping[str, ResolvedPolicy], engine: Engine) -> Summary:

@@ -23,6 +23,7 @@ from kinfolk.core.registry import Entry, Registry, load_path
 from kinfolk.core.settings import plain_value
 from kinfolk.core.spaces import WorldSpec
 from kinfolk.policies.base import Policy
+from kinfolk.policies.mistyped import policy_hint
 from kinfolk.store.arrays import read_arrays
 from kinfolk.store.documents import read_text
 from kinfolk.store.policy_file import find_policy, read_policy
@@ -116,11 +117,17 @@ def resolve(
         where = unquote(name)
         kept = read_policy(Path(where) if scheme == "file" else find_policy(where))
         return ResolvedPolicy(kept.class_path, {**kept.settings, **asked}, kept.arrays)
-    raise UsageError(f"'{uri}' is not a policy. Write {_FORMS}.")
+    raise UsageError(f"'{uri}' is not a policy.{policy_hint(uri, POLICIES) or f' Write {_FORMS}.'}")
 
 
 def resolve_class(path: str, settings: Mapping[str, Any], trusted: bool = True) -> ResolvedPolicy:
     """A class of anybody's, by its import path."""
+    module, _, name = path.partition(":") if ":" in path else path.rpartition(".")
+    if not module or not name or module.endswith(".py") or name == "py":
+        file = path if ".py" in path else f"{path}.py"
+        known = ".py" in path or Path(file).exists()
+        hint = policy_hint(file, ()) if known else " Write class:package.module.Class."
+        raise UsageError(f"'class:{path}' is not an import path.{hint}")
     if trusted:
         load_path(path)
     else:

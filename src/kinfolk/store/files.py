@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from kinfolk.core.errors import StoreError, UsageError
+from kinfolk.core.errors import StoreError, UsageError, suggestion
 from kinfolk.core.settings import parse
 
 UNFINISHED = ".unfinished-"  # begins the names of files that are still being written
@@ -65,6 +65,10 @@ def read_settings(path: Path) -> dict[str, Any]:
     form = path.suffix.removeprefix(".").lower()
     if form not in ("toml", "json"):
         raise UsageError(f"Settings are read from .toml or .json files, not from {path}.")
+    if not path.exists():
+        others = [p.name for p in sorted(path.parent.glob("*")) if p.suffix in (".toml", ".json")]
+        hint = suggestion(path.name, others) if others else ""
+        raise UsageError(f"There is no file {path}.{hint}")
     try:
         return parse(read_bytes(path).decode(), form, str(path))
     except UnicodeDecodeError:

@@ -224,8 +224,7 @@ def open_run(folder: Path) -> Run:
     """
     path = folder / "settings.json"
     if not folder.is_dir():
-        others = sorted(p.parent.name for p in folder.parent.glob("*/settings.json"))
-        raise UsageError(f"There is no run {folder}.{suggestion(folder.name, others)}")
+        raise UsageError(f"There is no run {folder}.{_other_runs(folder)}")
     if not path.exists():
         raise DamagedRunError(f"{folder} is not a run: it has no settings.json.")
     with saying(f"{path} could not be read"):
@@ -237,6 +236,15 @@ def open_run(folder: Path) -> Run:
         found = about.get("format") if isinstance(about, dict) else None
         raise DamagedRunError(f"{path} has format {found}; this kinfolk reads {FORMAT}.")
     return Run(folder, about)
+
+
+def _other_runs(folder: Path) -> str:
+    """The runs beside one that is not there; or, by its bare name, those in `runs`."""
+    others = sorted(p.parent.name for p in folder.parent.glob("*/settings.json"))
+    if others or len(folder.parts) != 1:
+        return suggestion(folder.name, others)
+    kept = sorted(str(p.parent) for p in Path("runs").glob("*/settings.json"))
+    return suggestion(str("runs" / folder), kept)
 
 
 def list_runs(root: Path) -> Iterator[Run]:

@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, Protocol
 
-from kinfolk.core.errors import UsageError
 from kinfolk.core.events import Event
+from kinfolk.core.libraries import missing_library
 
 
 class Sink(Protocol):
@@ -62,9 +62,7 @@ class _TensorBoard:
         try:
             from torch.utils.tensorboard import SummaryWriter
         except ImportError:
-            raise UsageError(
-                "--tensorboard needs the package tensorboard: pip install it."
-            ) from None
+            raise missing_library("--tensorboard", "tensorboard") from None
         writer: Any = SummaryWriter
         self._writer = writer(str(folder / "tensorboard"))
 
@@ -81,7 +79,7 @@ class _WandB:
         try:
             import wandb  # type: ignore[import-not-found]
         except ImportError:
-            raise UsageError("--wandb needs the package wandb: pip install it.") from None
+            raise missing_library("--wandb", "wandb") from None
         self._run: Any = wandb.init(project=project, name=run, config=dict(settings))
 
     def put(self, step: int, figures: Mapping[str, float]) -> None:
@@ -97,7 +95,7 @@ def open_sinks(
     """The sinks that are asked for.
 
     Raises:
-        UsageError: The package for one is not installed.
+        MissingLibraryError: The library for one is not installed.
     """
     found: list[Sink] = []
     if tensorboard:

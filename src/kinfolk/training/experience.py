@@ -14,7 +14,7 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 
 from kinfolk.core.arrays import AnyArray
-from kinfolk.core.errors import UsageError
+from kinfolk.core.libraries import missing_library
 from kinfolk.policies.base import Cell
 
 Rows: TypeAlias = dict[str, AnyArray]
@@ -109,12 +109,12 @@ def to_tensordict(rows: Rows) -> Any:
     """The rows as a TensorDict, for those who work with one; the columns are shared, not copied.
 
     Raises:
-        UsageError: The package tensordict is not installed.
+        MissingLibraryError: The library tensordict is not installed.
     """
     try:
         from tensordict import TensorDict  # type: ignore[import-not-found]
     except ImportError:
-        raise UsageError("to_tensordict needs the package tensordict: pip install it.") from None
+        raise missing_library("to_tensordict", "tensordict") from None
     import torch
 
     count = len(rows["slot_id"])

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-_ESTIMATE = 3  # mean, low, high
+_ESTIMATE = (3, 4)  # mean, low, high and, in newer runs, n
 MOST_POINTS = 2000  # of a line: more than a chart has pixels
 _LEFT_OUT = ("counters", "group_lives", "mean_alive", "ticks_lived", "agents", "seed")
 _KINDS_LEFT_OUT = ("match_timed",)  # what it took is no result
@@ -18,6 +18,8 @@ def metrics_of(events: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
 
     >>> metrics_of([{"kind": "scored", "step": 1, "best": 2.0, "by": {"a": 1}, "who": "x"}])
     {'scored': {'step': [1], 'fields': {'best': [2.0], 'by.a': [1]}}}
+    >>> metrics_of([{"kind": "judged", "step": 1, "length": [5.0, None, None, 1], "uid": [1, 2, 3]}])
+    {'judged': {'step': [1], 'fields': {'length': [5.0]}}}
     """
     kinds: dict[str, list[Mapping[str, Any]]] = {}
     for event in events:
@@ -43,8 +45,13 @@ def _flat(event: Mapping[str, Any]) -> dict[str, float]:
             continue
         inner = value if isinstance(value, Mapping) else {"": value}
         for key, number in inner.items():
-            if isinstance(number, list) and len(number) == _ESTIMATE:
+            if isinstance(number, list) and len(number) in _ESTIMATE and _is_float(number[0]):
                 number = number[0]
             if isinstance(number, int | float) and not isinstance(number, bool):
                 found[f"{name}.{key}" if key else name] = number
     return found
+
+
+def _is_float(value: Any) -> bool:
+    """A mean is written with a point, unlike uids and counts in lists."""
+    return isinstance(value, float)

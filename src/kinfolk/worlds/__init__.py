@@ -22,7 +22,18 @@ class Worlds(Registry):
         """The row named `name`; `gym:ID` is one for any id."""
         if name.startswith(GYM):
             return Entry("kinfolk.worlds.gym:GymWorld", f"the Gymnasium task {name[len(GYM) :]}")
+        if name not in self and _is_gym_task(name):
+            raise UnknownNameError(f"No world is named '{name}'. Did you mean '{GYM}{name}'?")
         return super().entry(name)
+
+
+def _is_gym_task(name: str) -> bool:
+    """Whether it is one, which takes a moment to find out: only asked of names nobody else has."""
+    try:
+        from gymnasium import registry
+    except ModuleNotFoundError:
+        return False
+    return name in registry
 
 
 WORLDS = Worlds(

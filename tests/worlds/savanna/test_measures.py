@@ -1,5 +1,8 @@
 import numpy as np
+import pytest
 
+from kinfolk.evaluation.results import EpisodeReport
+from kinfolk.evaluation.summary import Estimate, summarise
 from kinfolk.worlds.savanna.measures import measures
 
 
@@ -28,23 +31,51 @@ def found(**changed):
     return {name: values.tolist() for name, values in measures(FULL, VALUES | changed).items()}
 
 
-def test_shares_are_of_full_length_episodes_only():
+GIVEN_TWICE = {
+    "capture attempts that succeed": [0.25, 0.75],
+    "kills by more than one": [0.2, 1 / 3],
+    "co-operative share of meals": [5 / 13, 0.5],
+    "predator ever alive": [24.0, 5.0],
+    "prey ever alive": [90.0, 9.0],
+}
+
+
+@pytest.mark.parametrize("name", GIVEN_TWICE)
+def test_shares_are_of_full_length_episodes_and_of_all(name):
     table = found()
-    assert table["full-length episodes"] == [1.0, 0.0]
-    assert table["capture attempts that succeed"][0] == 0.25
-    assert table["kills by more than one"][0] == 0.2
-    assert table["co-operative share of meals"][0] == 5 / 13
-    for name in ("capture attempts that succeed", "kills by more than one", "prey ever alive"):
-        assert np.isnan(table[name][1])
+    assert table[f"{name}, all episodes"] == GIVEN_TWICE[name]
+    full, short = table[f"{name}, full-length episodes"]
+    assert full == GIVEN_TWICE[name][0]
+    assert np.isnan(short)
+
+
+def test_full_length_episodes_are_counted_as_a_share():
+    assert found()["full-length episodes"] == [True, False]
+
+
+def test_when_no_episode_is_of_full_length_the_summary_says_none_and_knows_the_others():
+    names = ["group_lives/", "mean_alive/"]
+    tables = {
+        name: {k.removeprefix(f"{name}/"): float(v[1]) for k, v in VALUES.items() if name in k}
+        for name in ("group_lives", "mean_alive")
+    }
+    counters = {k: float(v[1]) for k, v in VALUES.items() if not k.startswith(tuple(names))}
+    short = {"ticks": 9, "full_length": False, "returns": {"all": 0.0}, "lives": {"all": 14},
+             "ticks_lived": {"all": 50}, "counters": counters, **tables}  # fmt: skip
+    played = [EpisodeReport(episode=episode, **short) for episode in range(2)]
+    summary = summarise(played, ["all"], measures).measures
+    assert summary["co-operative share of meals, full-length episodes"] is None
+    assert summary["co-operative share of meals, all episodes"] == Estimate(0.5, 0.5, 0.5, 2)
+    # None of two: Clopper and Pearson's upper end is 1 - 0.025^(1/2).
+    assert summary["full-length episodes"] == pytest.approx((0.0, 0.0, 1 - 0.025**0.5, 2))
 
 
 def test_both_types_of_a_species_count_together():
     table = found()
-    assert table["predator ever alive"][0] == 24.0
     assert table["predator alive on average"] == [7.5, 2.0]
     assert table["prey alive on average"] == [30.0, 8.0]
 
 
 def test_an_episode_without_attempts_has_no_share():
     table = found(team_capture_successes=column(0, 0), team_capture_failures=column(0, 0))
-    assert np.isnan(table["capture attempts that succeed"]).all()
+    assert np.isnan(table["capture attempts that succeed, all episodes"]).all()

@@ -1,0 +1,129 @@
+"""What somebody may have meant by a command line that cannot be read."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from kinfolk.core.errors import UsageError, suggestion
+
+_EXTRA = re.compile(r"^Got unexpected extra argument(?:\(s\)|s)? \((.*)\)$")
+_TASK = re.compile(r"[A-Za-z][\w/]*-v\d+$")  # how Gymnasium names its tasks
+_URI = re.compile(r"(kin://|metta://|class:|run:|file:).")
+
+
+def command_of(root: Any, words: Sequence[str]) -> tuple[list[str], Any]:
+    """The command that words name, with the words that name it.
+
+    Args:
+        root: The whole command line, as click has it.
+        words: What was typed after `kinfolk`.
+    """
+    path: list[str] = []
+    command = root
+    for word in words:
+        inner = getattr(command, "commands", {}).get(word)
+        if inner is None:
+            break
+        path.append(word)
+        command = inner
+    return path, command
+
+
+def explain_usage(root: Any, words: Sequence[str], sentence: str) -> str:
+    """Say what is wrong with a command line, with the command that may have been meant.
+
+    Args:
+        root: The whole command line, as click has it.
+        words: What was typed after `kinfolk`.
+        sentence: What click says about it.
+    """
+    path, command = command_of(root, words)
+    rest = list(words[len(path) :])
+    if hasattr(command, "commands") and path:
+        return _of_group(" ".join(["kinfolk", *path]), command.commands, rest, sentence)
+    if hasattr(command, "commands"):
+        if not sentence.startswith("No such command"):
+            return sentence
+        asked = next(word for word in rest if not word.startswith("-"))
+        return f"There is no command '{asked}'.{suggestion(asked, command.commands)}"
+    extra = _EXTRA.match(sentence)
+    if extra is None:
+        return sentence
+    return _of_extra(" ".join(["kinfolk", *path]), command, rest, extra[1].split(" "))
+
+
+def _of_group(name: str, commands: dict[str, Any], rest: list[str], sentence: str) -> str:
+    """`evolve` needs `roles` or `nets` behind it."""
+    if rest and not rest[0].startswith("-"):
+        if not sentence.startswith("No such command"):
+            return sentence
+        return f"There is no command '{name} {rest[0]}'.{suggestion(rest[0], commands)}"
+    options = {word.partition("=")[0] for word in rest if word.startswith("-")}
+    fitting = [inner for inner, one in commands.items() if options <= _options(one)]
+    meant = ", or ".join(shlex.join([*name.split(), inner, *rest]) for inner in fitting)
+    hint = f" Did you mean: {meant}" if rest and fitting else ""
+    return f"{name} needs a command behind it: {' or '.join(commands)}.{hint}"
+
+
+def _of_extra(name: str, command: Any, rest: list[str], extras: list[str]) -> str:
+    """`eval savanna` is `eval --world savanna`."""
+    meant = list(rest)
+    for extra in extras:
+        flag = flag_for(extra, _options(command))
+        if flag is None or extra not in meant:
+            return f"{name} takes no argument '{extra}'. Its options: {name} --help"
+        at = meant.index(extra)
+        meant[at : at + 1] = flag
+    return (
+        f"{name} takes no argument '{extras[0]}'. "
+        f"Did you mean: {shlex.join([*name.split(), *meant])}"
+    )
+
+
+def flag_for(word: str, options: set[str]) -> list[str] | None:
+    """The option that a word was meant for; None if there is none.
+
+    Args:
+        word: What was typed where nothing was expected.
+        options: The options that the command has.
+    """
+    from kinfolk.worlds import WORLDS
+
+    world = next((one for one in ("--world", "--task") if one in options), None)
+    if world and word in WORLDS:
+        return [world, word]
+    if world and _TASK.match(word):
+        return [world, f"gym:{word}"]
+    if "--slot" in options and (_URI.match(word) or word.endswith(".py")):
+        return ["--slot", f"all={word}"]
+    if "--config" in options and word.endswith((".toml", ".json")):
+        return ["--config", word]
+    if "--resume" in options and (Path(word) / "settings.json").exists():
+        return ["--resume", word]
+    if "--root" in options and Path(word).is_dir():
+        return ["--root", word]
+    return None
+
+
+def refuse_as_config(config: Path | None) -> None:
+    """`train savanna` is `train --world savanna`: its argument is a file of settings.
+
+    Raises:
+        UsageError: There is no such file, and it is the name of a world or a policy.
+    """
+    if config is None or config.exists():
+        return
+    flag = flag_for(str(config), {"--world", "--slot"})
+    if flag is not None:
+        raise UsageError(
+            f"There is no file {config}; kinfolk train takes a file of settings. "
+            f"Did you mean: kinfolk train {shlex.join(flag)}"
+        )
+
+
+def _options(command: Any) -> set[str]:
+    return {name for one in command.params for name in (*one.opts, *one.secondary_opts)}

@@ -1,0 +1,81 @@
+"""`kinfolk replay-trace` goes through all files, whatever is wrong with one of them."""
+
+import gzip
+import json
+
+import pytest
+
+from kinfolk.cli.app import main
+from kinfolk.worlds.savanna import trace as trace_module
+from kinfolk.worlds.savanna.trace import Difference, Replayed
+
+FOUND = {
+    "good": Replayed(3, 1200, 0, None),
+    "bad": Replayed(1, 400, 0, Difference(1, "type_1_prey_0", "energy", 2.0, 3.0)),
+}
+
+
+@pytest.fixture
+def files(tmp_path, monkeypatch):
+    """Five files, of which only the first and the last match; the rules are not played."""
+
+    def replay(trace):
+        return FOUND[trace["kind"]]
+
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(trace_module, "replay", replay)
+    monkeypatch.setattr("kinfolk.cli.trace.warm", lambda *words: None)
+    for name, kind in (("a", "good"), ("b", "bad"), ("e", "good")):
+        data = gzip.compress(json.dumps({"kind": kind}).encode())
+        (tmp_path / f"{name}.json.gz").write_bytes(data)
+    (tmp_path / "c.json.gz").write_bytes(b"no gzip")
+    (tmp_path / "d.json.gz").write_bytes(gzip.compress(b"{}"))
+    return [f"{name}.json.gz" for name in "abcde"]
+
+
+def test_all_files_are_compared_and_each_that_differs_is_named(files, capsys):
+    with pytest.raises(SystemExit) as left:
+        main(["replay-trace", *files])
+    said = capsys.readouterr()
+    assert left.value.code == 1
+    assert said.err.splitlines() == [
+        "b.json.gz: Step 1, type_1_prey_0: energy should be 2.0 and is 3.0.",
+        "c.json.gz: is not a gzip file, or it is damaged.",
+        "d.json.gz: cannot be replayed, with KeyError: 'kind'.",
+    ]
+    rows = [line.split() for line in said.out.splitlines() if ".json.gz" in line]
+    assert [(row[0], row[-1]) for row in rows] == [
+        ("a.json.gz", "matches"),
+        ("b.json.gz", "differs"),
+        ("c.json.gz", "error"),
+        ("d.json.gz", "error"),
+        ("e.json.gz", "matches"),
+    ]
+
+
+def test_the_document_has_an_entry_for_every_file(files, capsys):
+    with pytest.raises(SystemExit) as left:
+        main(["replay-trace", *files, "--json"])
+    said = capsys.readouterr()
+    assert (left.value.code, said.err) == (1, "")
+    found = json.loads(said.out)
+    assert [row["matches"] for row in found] == [True, False, False, False, True]
+    assert found[1]["difference"]["field"] == "energy"
+    assert [row["error"] for row in found] == [
+        None,
+        None,
+        "is not a gzip file, or it is damaged.",
+        "cannot be replayed, with KeyError: 'kind'.",
+        None,
+    ]
+
+
+def test_files_that_match_leave_with_0_and_a_missing_one_is_said_first(files, capsys):
+    with pytest.raises(SystemExit) as left:
+        main(["replay-trace", files[0], files[4]])
+    assert left.value.code == 0
+    capsys.readouterr()
+    with pytest.raises(SystemExit) as left:
+        main(["replay-trace", files[0], "none.json.gz"])
+    said = capsys.readouterr()
+    assert (left.value.code, said.out, said.err) == (2, "", "There is no file none.json.gz.\n")
