@@ -154,6 +154,11 @@ def test_loaded_tables_are_played_by_member():
             "kin://roles?catalog=kinfolk.core.keys.root_of",
             "The module kinfolk.core.keys has no root_of.",
         ),
+        (
+            "kin://roles?catalog=kinfolk.policies.cogsguard.catalog.cogs_catlog",
+            "The module kinfolk.policies.cogsguard.catalog has no cogs_catlog. "
+            "Did you mean 'cogs_catalog'?",
+        ),
     ],
 )
 def test_what_is_wrong_with_a_line_up_is_said_in_a_sentence(uri, sentence):
