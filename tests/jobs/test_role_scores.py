@@ -51,7 +51,7 @@ def test_a_miner_that_feeds_the_team_is_not_worth_nothing_and_weights_differ_and
 def test_the_best_hybrids_of_a_generation_enter_the_pool_with_their_parents():
     catalog = cogs_catalog()
     config = EvolutionConfig(generated_role_count=4)
-    coordinator = EvolutionaryRoleCoordinator(2, catalog, config=config)
+    coordinator = EvolutionaryRoleCoordinator(2, catalog, config=config, seed=0)
     tiers = catalog.roles[3].tiers
     # Agent 3 is a child of agent 2, which was born first and scored too little to stay.
     babies = (Newborn(2, (0, 1), tiers), Newborn(3, (2, 1), tiers), Newborn(4, (3, 0), tiers))

@@ -11,14 +11,14 @@ NEVER = EvolutionConfig(exploration_chance=0.0)
 
 
 def test_the_pool_begins_with_the_seeded_roles_and_sampled_ones(catalog):
-    coordinator = EvolutionaryRoleCoordinator(8, catalog)
+    coordinator = EvolutionaryRoleCoordinator(8, catalog, seed=0)
     assert len(coordinator.pool) == 16
     origins = Counter(catalog.roles[i].origin for i in coordinator.pool)
     assert origins == {"manual": 4, "sampled": 12}
 
 
 def test_an_agent_keeps_its_role_until_the_generation_ends(catalog):
-    coordinator = EvolutionaryRoleCoordinator(8, catalog, 3, NEVER)
+    coordinator = EvolutionaryRoleCoordinator(8, catalog, 3, NEVER, seed=0)
     roles = [coordinator.assign_role(agent).id for agent in range(8)]
     assert [coordinator.assign_role(agent, step=99).id for agent in range(8)] == roles
     assert [play_game(coordinator) for _ in range(3)] == [False, False, True]
@@ -27,7 +27,7 @@ def test_an_agent_keeps_its_role_until_the_generation_ends(catalog):
 
 
 def test_what_an_agent_runs_is_its_role_in_order(catalog):
-    coordinator = EvolutionaryRoleCoordinator(2, catalog, config=NEVER)
+    coordinator = EvolutionaryRoleCoordinator(2, catalog, config=NEVER, seed=0)
     for agent in range(2):
         role = coordinator.assign_role(agent)
         ids = [b.id for b in coordinator.get_role_behaviors(agent)]
@@ -37,7 +37,7 @@ def test_what_an_agent_runs_is_its_role_in_order(catalog):
 
 
 def test_exploration_fires_at_8_percent(catalog):
-    coordinator = EvolutionaryRoleCoordinator(3000, catalog)
+    coordinator = EvolutionaryRoleCoordinator(3000, catalog, seed=0)
     for agent in range(3000):
         coordinator.assign_role(agent)
     explored = [role for role in catalog.roles if role.origin == "explore"]
@@ -46,7 +46,7 @@ def test_exploration_fires_at_8_percent(catalog):
 
 
 def test_a_pending_hybrid_is_assigned_first(catalog):
-    coordinator = EvolutionaryRoleCoordinator(2, catalog, config=NEVER)
+    coordinator = EvolutionaryRoleCoordinator(2, catalog, config=NEVER, seed=0)
     coordinator.assign_role(0)
     first, second = coordinator.queue_hybrid(0, 2), coordinator.queue_hybrid(1, 3)
     assert coordinator.assign_role(8) == first
@@ -60,7 +60,7 @@ def test_a_pending_hybrid_is_assigned_first(catalog):
 
 
 def test_the_top_half_stays_and_the_rest_is_retired_not_deleted(catalog):
-    coordinator = EvolutionaryRoleCoordinator(8, catalog, 1, NEVER)
+    coordinator = EvolutionaryRoleCoordinator(8, catalog, 1, NEVER, seed=0)
     pool = list(coordinator.pool)
     play_game(coordinator)
     order = sorted(pool, key=lambda i: (-catalog.roles[i].fitness, -catalog.roles[i].games, i))
@@ -73,7 +73,7 @@ def test_the_top_half_stays_and_the_rest_is_retired_not_deleted(catalog):
 
 
 def test_scores_are_entered_when_the_game_is_scored(catalog):
-    coordinator = EvolutionaryRoleCoordinator(1, catalog, config=NEVER)
+    coordinator = EvolutionaryRoleCoordinator(1, catalog, config=NEVER, seed=0)
     role = coordinator.assign_role(0)
     coordinator.record_agent_performance(0, 0.4, False)
     assert catalog.roles[role.id].games == 0
@@ -100,8 +100,8 @@ def test_bad_calls_are_told_in_a_sentence(catalog):
         SettingsError,
         match=r"^EvolutionaryRoleCoordinator.games_per_generation must be at least 1, not 0\.$",
     ):
-        EvolutionaryRoleCoordinator(8, catalog, games_per_generation=0)
-    coordinator = EvolutionaryRoleCoordinator(8, catalog)
+        EvolutionaryRoleCoordinator(8, catalog, games_per_generation=0, seed=0)
+    coordinator = EvolutionaryRoleCoordinator(8, catalog, seed=0)
     with pytest.raises(
         SettingsError, match=r"^Agent 3 has no role yet; assign_role comes first\.$"
     ):

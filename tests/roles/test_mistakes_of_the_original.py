@@ -39,16 +39,16 @@ def test_11_percent_of_roles_map_to_no_role_and_the_agent_draws_again_each_step(
     common = catalog.add_role(write("explore / recharge"))
     assert map_role_to_vibe(catalog, common) == "default"
     never = EvolutionConfig(exploration_chance=0.0)
-    coordinator = EvolutionaryRoleCoordinator(1, catalog, config=never, pool=[common.id])
+    coordinator = EvolutionaryRoleCoordinator(1, catalog, config=never, pool=[common.id], seed=0)
     assert {coordinator.assign_role(0, step).id for step in range(50)} == {common.id}
 
 
 def test_the_population_stays_at_4(catalog):
-    assert len(EvolutionaryRoleCoordinator(8, catalog).pool) == 16
+    assert len(EvolutionaryRoleCoordinator(8, catalog, seed=0).pool) == 16
 
 
 def test_behaviour_fitness_is_never_recorded(catalog):
-    coordinator = EvolutionaryRoleCoordinator(8, catalog)
+    coordinator = EvolutionaryRoleCoordinator(8, catalog, seed=0)
     play_game(coordinator)
     played = {i for a in range(8) for i in coordinator.assign_role(a).behavior_ids}
     assert played
@@ -74,7 +74,7 @@ def test_the_two_parents_may_be_the_same_role(catalog):
 
 
 def test_hooks_are_bound_to_the_first_agent_only(catalog):
-    coordinator = EvolutionaryRoleCoordinator(8, catalog)
+    coordinator = EvolutionaryRoleCoordinator(8, catalog, seed=0)
     for agent in range(8):
         for behavior in coordinator.get_role_behaviors(agent):
             assert behavior.act is catalog.behaviors[behavior.id].act, "a function of the state"

@@ -85,6 +85,15 @@ def load_path(path: str) -> Any:
         return getattr(module, attribute)
     except AttributeError:
         raise UsageError(
-            f"The module {module_name} has no {attribute}."
-            f"{suggestion(attribute, [name for name in vars(module) if name[0].isupper()])}"
+            f"The module {module_name} has no {attribute}.{suggestion(attribute, _offered(module))}"
         ) from None
+
+
+def _offered(module: Any) -> list[str]:
+    """Names that a module may be asked for: its own classes and functions, and classes it imports."""
+    return [
+        name
+        for name, thing in vars(module).items()
+        if name[0].isupper()
+        or (name[0] != "_" and getattr(thing, "__module__", "") == module.__name__)
+    ]

@@ -64,6 +64,7 @@ def judge_champion(settings: EvolveRoles, engine: Engine, state: Evolution) -> C
     episodes = range(settings.judge_games)
     held, won = judged_on(settings, engine, state, list(sides.values()), episodes)
     columns = dict(zip(sides, held.T, strict=True))
+    roles = [state.catalog.roles[i] for i in dict.fromkeys(champion)]
     return ChampionJudged(
         step=state.coordinator.generation,
         measure=settings.ground.kit.measure,
@@ -78,7 +79,7 @@ def judge_champion(settings: EvolveRoles, engine: Engine, state: Evolution) -> C
         },
         ratio=_ratio(columns["champion"], columns["seeded"]),
         lineup=named(state.catalog, champion),
-        programs={state.catalog.roles[i].name: told(state, i) for i in dict.fromkeys(champion)},
+        programs={role.name: state.catalog.written(role) for role in roles},
         credit=_credit(settings, engine, state, champion, final),
     )
 
@@ -121,13 +122,3 @@ def judged_on(
     held = np.array([margin(result, teams) for result in results])
     won = np.array([winners(result.held[-1:])[0, 0] for result in results], dtype=np.float64)
     return held.reshape(len(episodes), -1), won.reshape(len(episodes), -1)
-
-
-def told(state: Evolution, role_id: int) -> str:
-    """A role as people write it: tiers between slashes; a tier in any order between bars."""
-    behaviors = state.catalog.behaviors
-    parts = []
-    for tier in state.catalog.roles[role_id].tiers:
-        mark = " + " if tier.selection == 0 else " | "
-        parts.append(mark.join(behaviors[i].name for i in tier.behavior_ids))
-    return " / ".join(parts)

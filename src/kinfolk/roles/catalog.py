@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
 
 from kinfolk.core.errors import SettingsError, UnknownNameError, suggestion
-from kinfolk.roles.model import BehaviorDef, BehaviorSource, RoleDef
+from kinfolk.roles.model import BehaviorDef, BehaviorSource, RoleDef, TierSelection
 
 Named = TypeVar("Named", BehaviorDef, RoleDef)
 
@@ -100,6 +100,14 @@ class RoleCatalog:
             UnknownNameError: There is none.
         """
         return _find(self.roles[::-1], "role", name)
+
+    def written(self, role: RoleDef) -> str:
+        """A role as people write it: tiers between slashes; a tier in any order between bars."""
+        parts = []
+        for tier in role.tiers:
+            mark = " + " if tier.selection == TierSelection.FIXED else " | "
+            parts.append(mark.join(self.behaviors[i].name for i in tier.behavior_ids))
+        return " / ".join(parts)
 
     def copy(self) -> RoleCatalog:
         """Another catalogue of the same entries."""

@@ -44,3 +44,6 @@ class EvolutionConfig(Settings):
                     f"EvolutionConfig.{low} must be at most {high}, which is {most}; it is {least}."
                 )
         return self
+
+
+DEFAULTS = EvolutionConfig()

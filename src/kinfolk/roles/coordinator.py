@@ -10,7 +10,8 @@ from kinfolk.core.keys import fold, root
 from kinfolk.roles.breeding import cull, found_pool, next_generation
 from kinfolk.roles.catalog import RoleCatalog
 from kinfolk.roles.config import EvolutionConfig
-from kinfolk.roles.dice import Dice
+from kinfolk.roles.default import default_catalog
+from kinfolk.roles.dice import Dice, Rng, number_from
 from kinfolk.roles.fitness import pick_role_id_weighted
 from kinfolk.roles.hybrids import hybrid_role
 from kinfolk.roles.materialise import materialize_role_behaviors
@@ -22,35 +23,47 @@ from kinfolk.roles.vibes import map_role_to_vibe
 # Branches of the coordinator's key: what is drawn for one purpose never meets another's.
 _FOUND, _ASSIGN, _PROGRAM, _BREED, _HYBRID = range(5)
 _EXPLORE, _SAMPLE, _PICK = range(3)  # branches of an assignment's key
+_SEED_BITS = 32  # of a seed that is drawn: it is written into histories, and read by browsers
 
 
 class EvolutionaryRoleCoordinator:
     """Assigns roles from a pool, takes scores, and breeds a generation every so many games.
 
-    The catalogue is the caller's and grows here. All chance follows from `seed` and from how many
-    games, generations and hybrids there were, so that the same calls give the same history.
+    The catalogue is the caller's and grows here. All chance follows from the seed and from how
+    many games, generations and hybrids there were, so that the same calls give the same history.
 
     Args:
         num_agents: Agents of a team at the start of a game; higher ids are newborns.
-        catalog: Behaviours, and the roles to begin with.
+        catalog: Behaviours, and the roles to begin with; if not given, those of CogsGuard.
         games_per_generation: Games before the next generation; 10 is the original's, and noisy.
         config: The numbers that evolution goes by.
-        seed: Where all chance comes from.
+        seed: The whole number that all chance follows from.
         pool: Ids of the roles in play; made from the catalogue and sampled ones if not given.
+        rng: A `random.Random`, a numpy `Generator` or a whole number that gives the seed. Without
+            it and without `seed`, a seed is drawn; `coordinator.seed` tells it.
+
+    Raises:
+        SettingsError: A number is too small, `rng` or `catalog` is something else, or both `seed`
+            and `rng` are given.
     """
 
     def __init__(
         self,
         num_agents: int,
-        catalog: RoleCatalog,
+        catalog: RoleCatalog | None = None,
         games_per_generation: int = 10,
         config: EvolutionConfig | None = None,
-        seed: int = 0,
+        seed: int | None = None,
         pool: list[int] | None = None,
+        rng: Rng = None,
     ) -> None:
         _at_least_one("num_agents", num_agents)
         _at_least_one("games_per_generation", games_per_generation)
-        self.num_agents, self.catalog, self.seed = num_agents, catalog, seed
+        if seed is not None and rng is not None:
+            raise SettingsError("EvolutionaryRoleCoordinator takes seed or rng, not both.")
+        self.num_agents = num_agents
+        self.catalog = _checked_catalog(default_catalog() if catalog is None else catalog)
+        self.seed = number_from(rng if seed is None else seed, _SEED_BITS)
         self.games_per_generation = games_per_generation
         self.config = EvolutionConfig() if config is None else config
         self.generation = self.games = self.games_this_generation = self.wins = self.hybrids = 0
@@ -95,8 +108,13 @@ class EvolutionaryRoleCoordinator:
         self.pool.append(made.id)
         return made
 
-    def record_agent_performance(self, agent_id: int, score: float, won: bool) -> None:
-        """How an agent's role did; entered when the game is scored.
+    def record_agent_performance(self, agent_id: int, score: float, won: bool = False) -> None:
+        """Note how an agent's role did; `score_game` or `end_game` enters it in the catalogue.
+
+        Args:
+            agent_id: An agent that `assign_role` gave a role.
+            score: How well it did, from 0 to 1.
+            won: Whether its team won.
 
         Raises:
             SettingsError: The agent has no role, or the score does not lie in 0..1.
@@ -157,6 +175,15 @@ class EvolutionaryRoleCoordinator:
 
     def _key(self, branch: int) -> int:
         return int(fold(root(self.seed), branch))
+
+
+def _checked_catalog(catalog: RoleCatalog) -> RoleCatalog:
+    if not isinstance(catalog, RoleCatalog):
+        raise SettingsError(
+            f"EvolutionaryRoleCoordinator.catalog must be a RoleCatalog, not {catalog!r}. "
+            f"Give games_per_generation and rng by name."
+        )
+    return catalog
 
 
 def _at_least_one(name: str, value: int) -> None:

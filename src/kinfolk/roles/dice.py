@@ -2,25 +2,63 @@
 
 from __future__ import annotations
 
+import random
+import secrets
 from collections.abc import Sequence
-from typing import TypeVar
+from typing import TypeAlias, TypeVar
 
+import numpy as np
+
+from kinfolk.core.errors import SettingsError
 from kinfolk.core.keys import below, uniform
 
 T = TypeVar("T")
+# What users give where chance is needed: a generator of theirs, a whole number, or nothing.
+Rng: TypeAlias = random.Random | np.random.Generator | int | None
+_KEY_BITS = 63
 _UNIT = 10_000  # weights are compared as whole numbers: their sums are exact everywhere
+
+
+def number_from(rng: Rng, bits: int = _KEY_BITS) -> int:
+    """Return the whole number that decides all further draws.
+
+    Args:
+        rng: A whole number, which is returned as it is; a `random.Random` or a numpy `Generator`,
+            from which one number is drawn; or None, and the operating system draws one.
+        bits: Size of a number that is drawn.
+
+    Raises:
+        SettingsError: `rng` is something else.
+
+    >>> number_from(7), number_from(random.Random(7), 16)
+    (7, 21222)
+    """
+    if isinstance(rng, int | np.integer):
+        return int(rng)
+    if isinstance(rng, random.Random):
+        return rng.getrandbits(bits)
+    if isinstance(rng, np.random.Generator):
+        return int(rng.integers(1 << bits, dtype=np.uint64))
+    if rng is None:
+        return secrets.randbits(bits)
+    raise SettingsError(
+        f"rng must be a random.Random, a numpy Generator, a whole number or None, not {rng!r}."
+    )
 
 
 class Dice:
     """Chance for one use of an operator. The same key gives the same throws.
+
+    Args:
+        rng: A key, or whatever else `number_from` takes.
 
     >>> dice = Dice(7)
     >>> [dice.below(6) for _ in range(5)]
     [1, 5, 3, 3, 1]
     """
 
-    def __init__(self, key: int) -> None:
-        self._key, self._at = key, 0
+    def __init__(self, rng: Rng) -> None:
+        self._key, self._at = number_from(rng), 0
 
     def below(self, size: int) -> int:
         """A whole number from 0 to `size` - 1."""

@@ -7,8 +7,8 @@ from dataclasses import replace
 
 from kinfolk.core.errors import SettingsError
 from kinfolk.roles.catalog import RoleCatalog
-from kinfolk.roles.config import EvolutionConfig
-from kinfolk.roles.dice import Dice
+from kinfolk.roles.config import DEFAULTS, EvolutionConfig
+from kinfolk.roles.dice import Dice, Rng
 from kinfolk.roles.model import BehaviorDef, RoleDef
 
 _FLOOR = 0.1  # of a weight: whoever has failed so far still gets a chance now and then
@@ -44,8 +44,13 @@ def role_weight(role: RoleDef) -> float:
     return _FLOOR if role.games == 0 else max(_FLOOR, role.fitness)
 
 
-def pick_role_id_weighted(catalog: RoleCatalog, role_ids: Sequence[int], key: int) -> int:
-    """One of these roles, by weight.
+def pick_role_id_weighted(catalog: RoleCatalog, role_ids: Sequence[int], rng: Rng = None) -> int:
+    """Draw one of these roles by weight, and return its id.
+
+    Args:
+        catalog: Where the roles, and so their weights, are found.
+        role_ids: Which of them may be drawn.
+        rng: Key, generator, or None for a new draw each time.
 
     Raises:
         SettingsError: There is none to pick from.
@@ -53,19 +58,35 @@ def pick_role_id_weighted(catalog: RoleCatalog, role_ids: Sequence[int], key: in
     if not role_ids:
         raise SettingsError("A role must be picked from at least one; the list is empty.")
     weights = [role_weight(catalog.roles[i]) for i in role_ids]
-    return Dice(key).weighted(list(role_ids), weights)
+    return Dice(rng).weighted(list(role_ids), weights)
 
 
-def lock_role_name_if_fit(role: RoleDef, threshold: float) -> RoleDef:
+def lock_role_name_if_fit(
+    role: RoleDef, threshold: float = DEFAULTS.lock_fitness_threshold
+) -> RoleDef:
     """The role, with its name locked if it is fit enough. A lock is never taken off again."""
     fit = role.games > 0 and role.fitness >= threshold
     return replace(role, locked_name=True) if fit else role
 
 
 def record_role_score(
-    catalog: RoleCatalog, role_id: int, score: float, won: bool, config: EvolutionConfig
+    catalog: RoleCatalog,
+    role_id: int,
+    score: float,
+    won: bool = False,
+    config: EvolutionConfig = DEFAULTS,
 ) -> RoleDef:
     """Enter one game of a role in the catalogue: fitness, games, wins, and maybe its name.
+
+    Args:
+        catalog: Its entry for the role is replaced.
+        role_id: Which role was played.
+        score: How well, from 0 to 1.
+        won: Whether the game was won.
+        config: `fitness_alpha` of the moving average, and the fitness that locks a name.
+
+    Returns:
+        The role as it is now.
 
     Raises:
         SettingsError: The score does not lie in 0..1.

@@ -16,6 +16,7 @@ from kinfolk.core.arrays import Arrays, Ints
 from kinfolk.core.jit import inline, kernel
 from kinfolk.core.keys import below, fold
 from kinfolk.roles.catalog import RoleCatalog
+from kinfolk.roles.dice import Rng, number_from
 from kinfolk.roles.model import MOST_BEHAVIORS, BehaviorDef, RoleDef, RoleTier, TierSelection
 
 Programs: TypeAlias = npt.NDArray[np.int16]
@@ -116,24 +117,33 @@ def materialise_rows(tables: RoleTables, roles: Ints, keys: Ints, out: Programs)
         materialise(tables, roles[i], keys[i], out[i])
 
 
-def resolve_tier_order(tier: RoleTier, key: int) -> tuple[int, ...]:
-    """The behaviours of one tier in the order that `key` gives.
+def resolve_tier_order(tier: RoleTier, rng: Rng = None) -> tuple[int, ...]:
+    """The behaviours of one tier in the order that a key, a generator or a new draw gives.
 
-    Tier `t` of a role taken on with `key` runs in the order of `fold(key, t)`.
+    Tier `t` of a role taken on with a key runs in the order of `fold(key, t)`.
 
-    >>> resolve_tier_order(RoleTier((4, 2, 7)), 1)
+    >>> resolve_tier_order(RoleTier((4, 2, 7)))
     (4, 2, 7)
     """
+    key = number_from(rng)
     tables, size = role_tables([RoleDef((tier,))]), len(tier.behavior_ids)
     out = np.empty(size, dtype=np.int16)
     order_tier(tables.behaviors[0], tables.weight[0], int(tier.selection), 0, size, key, out)
     return tuple(out.tolist())
 
 
-def materialize_role_behaviors(catalog: RoleCatalog, role: RoleDef, key: int) -> list[BehaviorDef]:
-    """The behaviours of a role in the order in which they are run."""
+def materialize_role_behaviors(
+    catalog: RoleCatalog, role: RoleDef, rng: Rng = None
+) -> list[BehaviorDef]:
+    """Return the behaviours of a role in the order in which they are run.
+
+    Args:
+        catalog: Where they are found.
+        role: Its tiers keep their order; within a tier its selection decides.
+        rng: Key, generator, or None for a new draw each time.
+    """
     out = np.empty(MOST_BEHAVIORS, dtype=np.int16)
-    materialise(role_tables([role]), 0, key, out)
+    materialise(role_tables([role]), 0, number_from(rng), out)
     return [catalog.behaviors[i] for i in out.tolist() if i >= 0]
 
 

@@ -67,7 +67,10 @@ class BehaviorDef:
 
 @dataclass(frozen=True)
 class RoleTier:
-    """Behaviours of equal rank. `weights` count with WEIGHTED only; without them all are equal."""
+    """Behaviours of equal rank. `weights` count with WEIGHTED only; without them all are equal.
+
+    Lists are taken too, and become tuples.
+    """
 
     behavior_ids: tuple[int, ...]
     weights: tuple[float, ...] | None = None
@@ -77,7 +80,8 @@ class RoleTier:
         object.__setattr__(self, "behavior_ids", tuple(self.behavior_ids))
         object.__setattr__(self, "selection", TierSelection(self.selection))
         require(len(self.behavior_ids) > 0, "A tier must hold at least one behaviour; it has none.")
-        if self.weights is None:
+        if not self.weights:  # an empty list means that there are none
+            object.__setattr__(self, "weights", None)
             return
         object.__setattr__(self, "weights", tuple(float(w) for w in self.weights))
         require(

@@ -1,7 +1,8 @@
 """How new roles are made: sampled, recombined, mutated, injected.
 
-Each is a function of the catalogue, its arguments and a key, and changes nothing: the role it
-returns has no id yet. Within a role no behaviour occurs twice, and the caps of the configuration
+Each is a function of the catalogue, its arguments and chance, and changes nothing: the role it
+returns has no id yet. `rng` is a random key, or whatever else `dice.number_from` takes; jobs give
+keys, so that their results follow from their seed. Within a role no behaviour occurs twice, and the caps of the configuration
 hold for whatever comes out.
 """
 
@@ -12,8 +13,8 @@ from dataclasses import replace
 
 from kinfolk.core.errors import SettingsError
 from kinfolk.roles.catalog import RoleCatalog
-from kinfolk.roles.config import EvolutionConfig
-from kinfolk.roles.dice import Dice
+from kinfolk.roles.config import DEFAULTS, EvolutionConfig
+from kinfolk.roles.dice import Dice, Rng
 from kinfolk.roles.fitness import behavior_weight
 from kinfolk.roles.model import Origin, RoleDef, RoleTier, TierSelection
 
@@ -25,16 +26,25 @@ _FLIPPED = {
 
 
 def sample_role(
-    catalog: RoleCatalog, key: int, config: EvolutionConfig, origin: Origin = "sampled"
+    catalog: RoleCatalog,
+    rng: Rng = None,
+    config: EvolutionConfig = DEFAULTS,
+    origin: Origin = "sampled",
 ) -> RoleDef:
-    """A role from nothing: tiers of behaviours drawn by fitness, none twice, FIXED or SHUFFLE.
+    """Make a role from nothing: tiers of behaviours drawn by fitness, none twice, FIXED or SHUFFLE.
+
+    Args:
+        catalog: Where the behaviours come from.
+        rng: Key, generator, or None for a new draw each time.
+        config: Bounds of tiers and sizes.
+        origin: What the role says of where it comes from.
 
     Raises:
         SettingsError: The catalogue has no behaviour.
     """
     if not catalog.behaviors:
         raise SettingsError("A role is sampled from behaviours; the catalogue has none.")
-    dice, left, room = Dice(key), list(catalog.behaviors), config.max_behaviors_per_role
+    dice, left, room = Dice(rng), list(catalog.behaviors), config.max_behaviors_per_role
     tiers = []
     for _ in range(config.min_tiers + dice.below(config.max_tiers - config.min_tiers + 1)):
         size = config.min_tier_size + dice.below(config.max_tier_size - config.min_tier_size + 1)
@@ -50,15 +60,23 @@ def sample_role(
     return RoleDef(tuple(tiers), origin=origin)
 
 
-def recombine_roles(left: RoleDef, right: RoleDef, key: int, config: EvolutionConfig) -> RoleDef:
-    """The first tiers of one parent and the last of another. The child starts with no games.
+def recombine_roles(
+    left: RoleDef, right: RoleDef, rng: Rng = None, config: EvolutionConfig = DEFAULTS
+) -> RoleDef:
+    """Join the first tiers of one parent and the last of another. The child has no games yet.
+
+    Args:
+        left: The parent that gives the first tiers, one at least.
+        right: The parent that gives the last ones.
+        rng: Key, generator, or None for a new draw each time.
+        config: Bounds that the child keeps.
 
     Raises:
         SettingsError: Both parents are the same role.
     """
     if left.id == right.id and left.id >= 0:
         raise SettingsError(f"Two different parents are needed; both are '{left.name}'.")
-    dice = Dice(key)
+    dice = Dice(rng)
     kept = 1 + dice.below(len(left.tiers))  # at least one tier
     cut = dice.below(len(right.tiers) + 1)
     tiers = within_caps([*left.tiers[:kept], *right.tiers[cut:]], config)
@@ -85,13 +103,21 @@ def within_caps(tiers: Iterable[RoleTier], config: EvolutionConfig) -> tuple[Rol
     return tuple(kept)
 
 
-def mutate_role(catalog: RoleCatalog, role: RoleDef, key: int, config: EvolutionConfig) -> RoleDef:
-    """A copy in which tiers had a behaviour replaced, or their mode flipped, by chance.
+def mutate_role(
+    catalog: RoleCatalog, role: RoleDef, rng: Rng = None, config: EvolutionConfig = DEFAULTS
+) -> RoleDef:
+    """Make a copy in which tiers had a behaviour replaced, or their mode flipped, by chance.
 
     It keeps fitness, games and wins. The copy of a role whose name is locked keeps the name, with
     a running number; any other gets a name of its own.
+
+    Args:
+        catalog: Where new behaviours, and the names in use, come from.
+        role: What is copied.
+        rng: Key, generator, or None for a new draw each time.
+        config: `mutation_rate` per tier for a behaviour, half of it for the mode.
     """
-    dice, tiers = Dice(key), list(role.tiers)
+    dice, tiers = Dice(rng), list(role.tiers)
     for at, tier in enumerate(tiers):
         if dice.chance(config.mutation_rate):
             held = {i for each in tiers for i in each.behavior_ids}
@@ -119,13 +145,20 @@ def as_mutation(catalog: RoleCatalog, role: RoleDef, tiers: tuple[RoleTier, ...]
 
 
 def inject_behavior(
-    catalog: RoleCatalog, role: RoleDef, key: int, config: EvolutionConfig
+    catalog: RoleCatalog, role: RoleDef, rng: Rng = None, config: EvolutionConfig = DEFAULTS
 ) -> RoleDef:
-    """The role with one more behaviour in its first tier, or in place of the last of a full one."""
+    """Return the role with one more behaviour in its first tier, in place of the last of a full one.
+
+    Args:
+        catalog: Where the behaviour, one that the role lacks, comes from.
+        role: What it is added to; a role that lacks none is returned as it is.
+        rng: Key, generator, or None for a new draw each time.
+        config: How many behaviours a tier and a role may hold.
+    """
     lacking = [b.id for b in catalog.behaviors if b.id not in role.behavior_ids]
     if not lacking:
         return role
-    new, first = Dice(key).choice(lacking), role.tiers[0]
+    new, first = Dice(rng).choice(lacking), role.tiers[0]
     has_room = (
         len(first.behavior_ids) < config.max_tier_size
         and len(role.behavior_ids) < config.max_behaviors_per_role

@@ -7,6 +7,7 @@ from kinfolk.core.errors import KinfolkError
 from kinfolk.core.settings import read
 from kinfolk.policies.base import Rows, allocate
 from kinfolk.policies.cogsguard.catalog import cogs_catalog
+from kinfolk.policies.cogsguard.explaining import reasons_of, told
 from kinfolk.policies.cogsguard.lineups import LineUp
 from kinfolk.policies.cogsguard.roles import RolePolicy
 from kinfolk.policies.cogsguard.smart import SMART
@@ -46,6 +47,47 @@ def test_counts_fill_every_team_in_the_order_asked_and_the_rest_is_smart():
     assert names(policy, memory, 2) == ["get_hearts", "get_influence", "align_junction", "explore"]
     shown = [VIBES[v] for v in memory["vibe"][:4]]
     assert shown == ["miner", "miner", "aligner", "default"]
+
+
+def test_roles_of_loaded_tables_are_called_what_they_are():
+    """Four loaded roles once got the names of the four seeded ones, in their order."""
+    policy = build(resolve("kin://roles?miner=1"), SPEC)
+    known = policy.catalog
+    hearts, explore = known.behavior_ids(["get_hearts", "explore"])
+    shuffled = RoleTier((hearts, explore), None, TierSelection.SHUFFLE)
+    seldom = RoleDef((shuffled, RoleTier(known.behavior_ids(["recharge"]))))
+    tables = role_tables(
+        [
+            known.role("BaseAligner"),
+            seldom,
+            RoleDef((RoleTier((explore,)),)),
+            known.role("BaseScout"),
+        ]
+    )
+    assert policy.reasons.facts["role"][:4] == (
+        "BaseMiner",
+        "BaseScout",
+        "BaseAligner",
+        "BaseScrambler",
+    )
+    policy.load(tables._asdict())
+    assert policy.reasons.facts["role"] == (
+        "BaseAligner",
+        "get_hearts | explore / recharge",
+        "explore",
+        "BaseScout",
+        "explored",
+        "hybrid",
+        "smart",
+    )
+
+
+def test_what_is_no_role_of_the_tables_is_told_apart():
+    trace, program = np.zeros((4, 12)), np.full((4, 12), -1)
+    why = told(trace, program, np.array([1, -1, -2, -3]), np.arange(4), roles=2)
+    names = reasons_of(["explore"], ["BaseMiner", "BaseScout"]).facts["role"]
+    found = [names[i] for i in why.facts["role"].tolist()]
+    assert found == ["BaseScout", "smart", "hybrid", "explored"]
 
 
 def test_the_earlier_systems_uri_means_the_same():
@@ -111,6 +153,11 @@ def test_loaded_tables_are_played_by_member():
         (
             "kin://roles?catalog=kinfolk.core.keys.root_of",
             "The module kinfolk.core.keys has no root_of.",
+        ),
+        (
+            "kin://roles?catalog=kinfolk.policies.cogsguard.catalog.cogs_catlog",
+            "The module kinfolk.policies.cogsguard.catalog has no cogs_catlog. "
+            "Did you mean 'cogs_catalog'?",
         ),
     ],
 )

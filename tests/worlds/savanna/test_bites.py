@@ -98,6 +98,85 @@ def test_biting_a_starved_prey_costs_energy_with_the_quirk():
     assert energies(act(world), 0) == [4.96]
 
 
+PUBLISHED = {"quirks": {"dead_prey_bitten": True, "cell_erasure": True}}
+ONTO_THE_DEAD = 3  # one cell to the left, where the first prey lies
+
+
+def shown(world, species, x, y):
+    return round(float(world._arrays.shown[0, species, x * world.settings.grid_size + y]), 4)
+
+
+def test_a_bite_into_prey_that_starved_in_this_step_blanks_its_cell():
+    world = scene(
+        [(4, 4, 5.2)],
+        [(4, 4, 0.01), (4, 5, 3.0), (0, 0, 3.0)],
+        [(4, 4)],
+        rules=LOSSES | PUBLISHED,
+    )
+    act(world, r2=ONTO_THE_DEAD)
+    assert place(world, 2) == (4, 4)
+    assert energies(world, 0, 2) == [4.96, 4.95]  # the bite cost 0.04; the newcomer grazed 2.0
+    assert shown(world, 1, 4, 4) == 0.0  # though the newcomer, who grazed before, stands there
+
+
+def test_too_old_and_starved_in_one_step_blanks_the_cell_twice():
+    world = scene(
+        [(0, 8, 5.0)],
+        [(4, 4, 0.01), (4, 5, 3.0), (0, 0, 3.0), (8, 8, 3.0)],
+        rules=LOSSES | PUBLISHED,
+        max_agent_age={"type_1_prey": 1},
+    )
+    world._arrays.age[0, 2:5] = -5
+    act(world, r2=ONTO_THE_DEAD)
+    assert place(world, 2) == (4, 4)
+    assert shown(world, 1, 4, 4) == 0.0
+    assert counter(world, "active_num_prey") == 2  # three are really alive
+
+
+def test_who_is_too_old_dies_after_everybody_has_lost_energy():
+    world = scene(
+        [(0, 8, 5.0)],
+        [(4, 4, 3.0), (4, 5, 3.0), (4, 4, 2.0), (0, 0, 3.0)],
+        rules=LOSSES | PUBLISHED,
+        max_agent_age={"type_1_prey": 1},
+    )
+    world._arrays.age[0, 2:5] = -5
+    act(world, r2=ONTO_THE_DEAD)
+    assert place(world, 2) == (4, 4)  # that cell was blank, whoever else stood there
+
+
+def test_two_predators_on_one_cell_eat_the_same_prey_with_the_quirk_only():
+    scenery = ([(4, 4, 5.0), (4, 4, 6.0)], [(4, 4, 3.0), (0, 0, 3.0), (0, 8, 3.0)])
+    right = act(scene(*scenery, rules=BITES))
+    assert energies(right, 0, 1) == [8.0, 6.0]
+    assert counter(right, "active_num_prey") == 2
+    assert float(right.counters()["energy_lost_with_the_dead"][0]) == 0.0
+    quirk = act(scene(*scenery, rules=BITES | PUBLISHED))
+    assert energies(quirk, 0, 1) == [8.0, 9.0]
+    assert counter(quirk, "active_num_prey") == 1  # two are really alive
+    assert (counter(quirk, "live_bites"), counter(quirk, "carcass_bites")) == (1, 1)
+    # 3.0 came from nowhere; the account says so, and the balance of all energy still holds.
+    assert float(quirk.counters()["energy_lost_with_the_dead"][0]) == -3.0
+
+
+def test_what_was_bitten_in_its_last_step_is_a_carcass_to_the_next_predator_with_the_quirk():
+    world = scene(
+        [(4, 4, 5.0), (4, 4, 6.0)],
+        [(4, 4, 6.0), (0, 0, 3.0), (0, 8, 3.0)],
+        rules=BITES | PUBLISHED,
+        max_agent_age={"type_1_prey": 1},
+        max_energy_gain_per_prey=2.5,
+        carcass_only_predator_age=10,
+    )
+    world._arrays.age[0, 1] = 0  # a juvenile
+    world._arrays.age[0, 3:5] = -5
+    act(world)
+    assert energies(world, 0, 1) == [7.5, 8.5]
+    assert counter(world, "carcass_only_live_prey_blocks_predator") == 0
+    assert counter(world, "deaths_max_age_prey") == 1
+    assert shown(world, 1, 4, 4) == 1.0  # as published: what is left of it stays in sight
+
+
 @pytest.mark.parametrize(("cap", "left"), [(1.5, 0.5), (float("inf"), 0.0)])
 def test_prey_bite_off_only_so_much_grass(cap, left):
     world = act(

@@ -13,8 +13,11 @@ from kinfolk.worlds.savanna.trace import parse, replay
 from kinfolk.worlds.savanna.upstream import TraceError
 
 ROOT = Path(__file__).resolve().parents[3]
-GOLDEN = Path(os.environ.get("KINFOLK_GOLDEN", ROOT.parent / "shared" / "golden")) / "savanna"
-TRACES = sorted(GOLDEN.glob("*.json.gz"))
+SHARED = Path(os.environ.get("KINFOLK_GOLDEN", ROOT.parent / "shared" / "golden"))
+GOLDEN = SHARED / "savanna"
+# Beside each trace in savanna_logs lies the log that the published code kept of it.
+LOGGED = [p for p in SHARED.glob("savanna_logs/*.json.gz") if not p.name.endswith(".log.json.gz")]
+TRACES = sorted(GOLDEN.glob("*.json.gz")) + sorted(LOGGED)
 needs_golden = pytest.mark.skipif(not TRACES, reason=f"There are no golden traces in {GOLDEN}.")
 
 

@@ -13,7 +13,9 @@ from kinfolk.policies.reasons import Reasons, Why
 from kinfolk.roles.execution import ACTED, COULD_NOT_ACT, COULD_NOT_START, ENDED, NOT_ASKED, REASON
 from kinfolk.roles.model import MOST_BEHAVIORS
 
-SMART_NAME = "smart"
+# What stands in place of a role of the tables, in the order of the numbers -3, -2, -1: a new role
+# drawn in play, a hybrid born in play, and an agent that changes among the seeded roles.
+NOT_IN_TABLES = ("explored", "hybrid", "smart")
 _PLAIN = {NOT_ASKED: "lower priority", ACTED: ACTS, ENDED: "has ended"}
 _KINDS = {COULD_NOT_START: "cannot start", COULD_NOT_ACT: "cannot act"}
 
@@ -27,9 +29,9 @@ def verdicts() -> tuple[str, ...]:
 
 
 def reasons_of(behaviors: Sequence[str], roles: Sequence[str]) -> Reasons:
-    """What the numbers stand for; the last role is that of smart agents, which change theirs."""
-    names = (*roles, SMART_NAME) if roles else ()
-    return Reasons(tuple(behaviors), verdicts(), {"role": names}, MOST_BEHAVIORS)
+    """What the numbers stand for: the roles of the tables, then what is in none."""
+    names = {"role": (*roles, *NOT_IN_TABLES)}
+    return Reasons(tuple(behaviors), verdicts(), names, MOST_BEHAVIORS)
 
 
 def told(trace: AnyArray, program: AnyArray, role: Ints, place: Ints, roles: int) -> Why:
@@ -43,7 +45,9 @@ def told(trace: AnyArray, program: AnyArray, role: Ints, place: Ints, roles: int
         verdict = np.where(here, len(_PLAIN) + at * len(REASONS) + reason, verdict)
     verdict = np.where(considered < 0, -1, verdict)
     own = role[place]
-    return Why(considered, verdict, {"role": np.where(own < 0, roles, own)})
+    return Why(
+        considered, verdict, {"role": np.where(own < 0, roles + len(NOT_IN_TABLES) + own, own)}
+    )
 
 
 def nothing_told() -> Why:

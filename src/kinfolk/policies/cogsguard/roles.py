@@ -37,7 +37,12 @@ from kinfolk.policies.reasons import Reasons, Why
 from kinfolk.policies.simple import Reactive
 from kinfolk.roles.catalog import RoleCatalog
 from kinfolk.roles.execution import Seats, Table, new_round, run, run_options
-from kinfolk.roles.materialise import RoleTables, materialise_rows, role_tables
+from kinfolk.roles.materialise import (
+    RoleTables,
+    materialise_rows,
+    role_from_tables,
+    role_tables,
+)
 from kinfolk.roles.model import MOST_BEHAVIORS, RoleDef, RoleTier
 from kinfolk.roles.vibes import map_role_to_vibe
 from kinfolk.worlds.cogsguard.codes import VIBES
@@ -176,10 +181,15 @@ class RolePolicy(Reactive):
 
     @property
     def reasons(self) -> Reasons:
-        """The behaviours, what can come of each, and the roles by name where they have one."""
-        named = len(self.tables.behaviors) == len(self.catalog.roles)
-        roles = tuple(role.name for role in self.catalog.roles) if named else ()
-        return reasons_of([one.name for one in self.catalog.behaviors], roles)
+        """The behaviours, what can come of each, and the roles: by name where they have one.
+
+        Tables that were loaded hold roles without names; those that are in the catalogue too are
+        called as they are there, any other is written out.
+        """
+        names = {role.tiers: role.name for role in self.catalog.roles}
+        roles = [role_from_tables(self.tables, row) for row in range(len(self.tables.behaviors))]
+        known = [names.get(role.tiers) or self.catalog.written(role) for role in roles]
+        return reasons_of([one.name for one in self.catalog.behaviors], known)
 
     def explain(self, on: bool) -> None:
         """Keep the reasons of the last question from now on, or stop; free when off."""

@@ -2,13 +2,18 @@
 
 A bite that leaves something makes a carcass: it neither moves, eats, breeds nor ages, still
 decays, can still be bitten, and still counts as one of the prey until it is gone.
+
+With the quirk `dead_prey_bitten`, prey that died in this step are still on their cell. Each bite
+that finishes one off, the first and any later one, then does all that the published code does:
+it counts the prey off, blanks its cell and makes it a carcass to the next predator, and it leaves
+the prey's energy as it was, so that the next one gains it again.
 """
 
 from __future__ import annotations
 
 from kinfolk.core.arrays import Ints
 from kinfolk.core.jit import inline
-from kinfolk.worlds.savanna.cells import Ground, reveal
+from kinfolk.worlds.savanna.cells import Ground, reveal, vacate
 from kinfolk.worlds.savanna.log import BITE, CARCASS, CARCASS_BITE, CARCASS_ONLY_BLOCK, Log, note
 from kinfolk.worlds.savanna.meals import Table, gain, graze
 from kinfolk.worlds.savanna.passing import Ends, Herds, fall
@@ -21,6 +26,7 @@ from kinfolk.worlds.savanna.state import (
     DIET_BLOCKS,
     EATEN,
     LIVE_BITES,
+    LOST,
     PREDATOR,
     PREY,
 )
@@ -63,18 +69,25 @@ def bite(
     t.tally[w, CARCASS_BITES if was_carcass else LIVE_BITES] += 1
     note(log, w, CARCASS_BITE if was_carcass else BITE, h.uid[w, row], h.uid[w, prey], got)
     rest = meal - taken
-    g.energy[w, prey] = rest
     if rest > 0.0:
+        g.energy[w, prey] = rest
         reveal(g, r.erase, w, PREY, cell, prey)
+        e.carcass[w, prey] = True
         if not was_carcass and g.alive[w, prey]:
-            e.carcass[w, prey] = True
             t.tally[w, CARCASSES] += 1
             note(log, w, CARCASS, h.uid[w, prey], h.uid[w, row], rest)
-    elif g.alive[w, prey]:
+        return
+    if g.alive[w, prey]:
         fall(g, e, r.size, r.erase, r.bite_dead, w, PREY, prey, EATEN)
         h.reward[w, prey] = r.caught_reward[2 + group[w, prey] - r.types]
+    else:  # published: who died before the bite is counted off again
+        e.active[w, PREY] -= 1
+        vacate(g, r.erase, w, PREY, cell)
+    if r.bite_dead:
+        e.carcass[w, prey] = True
+        t.accounts[w, LOST] -= taken  # `removal.bury` adds all of its energy, taken or not
     else:
-        e.active[w, PREY] -= 1  # published: who died before the bite is counted twice
+        g.energy[w, prey] = rest
 
 
 @inline

@@ -86,6 +86,18 @@ def fall(
 
 
 @inline
+def retire(h: Herds, g: Ground, e: Ends, r: Rules, group: Ints, age: Ints, w: int, k: int) -> None:
+    """Those of one species that are too old die, after all of it have lost energy and aged."""
+    for i in range(h.length[w, k]):
+        row = h.herd[w, k, i]
+        oldest = r.oldest[2 * k + group[w, row] - k * r.types]
+        if 0 <= oldest <= age[w, row] and not e.carcass[w, row]:
+            fall(g, e, r.size, r.erase, r.bite_dead, w, k, row, MAX_AGE)
+            # as published: the counter can be too low already, but not below nothing
+            e.active[w, k] = max(e.active[w, k], 0)
+
+
+@inline
 def decay(
     h: Herds,
     g: Ground,
@@ -107,13 +119,13 @@ def decay(
     who has nothing left.
     """
     lazy = all_act and not r.erase
-    size, types, erase, stay = r.size, r.types, r.erase, r.bite_dead
+    size, types, erase = r.size, r.types, r.erase
     fertility, oldest = r.fertility, r.oldest
     for w in range(first, last):
         if h.done[w]:
             continue
         for k in range(2):
-            loss = r.loss[k]
+            loss, too_old = r.loss[k], False
             for i in range(h.length[w, k]):
                 row = h.herd[w, k, i]
                 g.energy[w, row] -= loss
@@ -130,11 +142,10 @@ def decay(
                 new = years == 1 or tick[w] == 0  # founders and limits of 0 can be past it at once
                 if years == limit or (new and 0 <= limit < years):
                     note(log, w, FERTILITY_EXPIRED, h.uid[w, row], -1, years)
-                if 0 <= oldest[kind] <= years:
-                    fall(g, e, size, erase, stay, w, k, row, MAX_AGE)
-                    # as published: the counter can be too low already, but not below nothing
-                    e.active[w, k] = max(e.active[w, k], 0)
+                too_old = too_old or 0 <= oldest[kind] <= years
             accounts[w, DECAYED] += loss * h.length[w, k]
+            if too_old:
+                retire(h, g, e, r, group, age, w, k)
 
 
 @inline
@@ -178,5 +189,6 @@ def starve(
                 if g.energy[w, row] <= 0.0:
                     if g.alive[w, row]:
                         fall(g, e, size, erase, stay, w, k, row, STARVED)
-                    elif stay:  # published: too old and starved in one step counts twice
+                    elif stay:  # published: too old and starved in one step dies twice
                         e.active[w, k] -= 1
+                        vacate(g, erase, w, k, g.x[w, row] * size + g.y[w, row])
