@@ -57,6 +57,9 @@ class BasePop(ABC):
     def apply_selection(self, indices: Sequence[int] | Ints, spare: int = 0) -> None:
         """Member `i` becomes a child of member `indices[i]`; the first `spare` live on themselves.
 
+        Nets first keep what they have learned in this generation, such as the calibration of
+        dynamic nets, so that children inherit it.
+
         Raises:
             ContractError: There are not as many indices as members, or one names nobody.
         """
@@ -66,12 +69,19 @@ class BasePop(ABC):
                 f"A selection of {self.num_nets} members needs as many indices from 0 to "
                 f"{self.num_nets - 1}, not {chosen.tolist()}."
             )
+        self._absorb()
         self.nets.take(chosen)
         for role, memory in self._memory.items():
             kept = self.ga_config.inherit_mem and memory is not None
             self._memory[role] = memories.taken(memory, chosen) if kept else None
         self._inherit_fitness(chosen)
         self._number(self.uid[chosen], spare)
+
+    def _absorb(self) -> None:
+        """Let the nets keep what copies have learned, once: role by role, row by row."""
+        roles = [role for role, memory in self._memory.items() if memory is not None]
+        after = self.nets.absorb([self._memory[role] for role in roles])
+        self._memory |= dict(zip(roles, after, strict=True))
 
     def _inherit_fitness(self, chosen: Ints) -> None:
         if self.ga_config.inherit_fit:
@@ -139,10 +149,6 @@ class BasePop(ABC):
         for role in self._chosen(mode):
             memory = self._memory[role]
             self._memory[role] = None if memory is None else self.nets.reset(memory)
-
-    def end_generation(self) -> None:
-        """Let the nets keep what copies have learned: role by role, row by row."""
-        self.nets.absorb([memory for memory in self._memory.values() if memory is not None])
 
     @abstractmethod
     def save_memory(self) -> Any:

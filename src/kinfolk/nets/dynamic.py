@@ -127,13 +127,18 @@ class DynamicNets:
         keep = 0.0 if done is None else ~np.asarray(done)[..., None]
         return memory._replace(x=memory.x * keep, z=memory.z * keep)
 
-    def absorb(self, memories: Sequence[NodeState]) -> None:
-        """Merge what the copies in `memories` have learned: role by role, row by row."""
+    def absorb(self, memories: Sequence[NodeState]) -> list[NodeState]:
+        """Merge what the copies in `memories` have learned: role by role, row by row.
+
+        Returns:
+            The memories, whose copies go on from what was merged: absorbed again, they add nothing.
+        """
         if not memories:
-            return
+            return []
         base = Calibration(*(getattr(self.graph, part) for part in CALIBRATION))
         copies = (np.concatenate([getattr(m, part) for m in memories], 1) for part in CALIBRATION)
         self.set_calibration(merged(base, Calibration(*copies)))
+        return [self.initial_memory(m.z.shape[1])._replace(x=m.x, z=m.z) for m in memories]
 
     def set_calibration(self, calibration: Calibration) -> None:
         """Take a calibration, `[nets, room]` each."""

@@ -119,8 +119,9 @@ class StaticNets:
             raise SettingsError("Nets with sigmas of their own keep their number of members.")
         self.flat = np.ascontiguousarray(params, dtype=np.float32).copy()
 
-    def absorb(self, memories: Sequence[Any]) -> None:
-        """Nothing is learned while they run."""
+    def absorb(self, memories: Sequence[Any]) -> list[Any]:
+        """Nothing is learned while they run: the memories as they are."""
+        return list(memories)
 
     def adapt(self, memory: Any) -> Any:
         """A memory fits before and after a mutation alike."""
