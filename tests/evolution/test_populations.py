@@ -226,6 +226,52 @@ def test_ended_rows_forget():
 # The rest.
 
 
+@pytest.mark.parametrize(("given", "sentence"), [
+    ([1.0, np.nan, 2.0, 3.0],
+     "Member 1 (uid 11) has the fitness nan. A fitness must be a finite number."),
+    ([1.0, 2.0], "Fitness is one number per member, for 4 members; what was given has shape (2,)."),
+    (5.0, "Fitness is one number per member, for 4 members; what was given has shape ()."),
+])  # fmt: skip
+def test_a_wrong_fitness_is_refused(given, sentence):
+    pop = GeneratorPop(nets_of("feedforward"), first_uid=10)
+    with pytest.raises(ContractError) as caught:
+        pop.get_total_fitness(given)
+    assert str(caught.value) == sentence
+
+
+OVERLAP = (
+    "Acting takes the first 2 outputs and judging the last 2, so nets need at least 4; "
+    "with 3 the two would overlap."
+)
+
+
+def test_roles_that_would_share_an_output_are_refused():
+    with pytest.raises(SettingsError) as caught:
+        GeneratorDiscriminatorPop(nets_of("feedforward"), 2, 2)
+    assert str(caught.value) == OVERLAP
+
+
+def test_nets_that_do_not_say_their_outputs_are_found_out_when_they_run():
+    nets = nets_of("feedforward")
+    del nets.outputs
+    pop = GeneratorDiscriminatorPop(nets, 2, 2)
+    for run in (pop.generate, pop.discriminate):
+        with pytest.raises(SettingsError) as caught:
+            run(steps(1)[0])
+        assert str(caught.value) == OVERLAP
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_populations_differ_unless_they_have_the_same_seed(kind):
+    one, two = (GeneratorPop(make_nets(kind, 8, 4, 2, (6,))) for _ in range(2))
+    again = GeneratorPop(make_nets(kind, 8, 4, 2, (6,), key=one.seed))
+    first = {name: array.tobytes() for name, array in one.nets.to_arrays().items()}
+    assert one.seed != two.seed
+    assert first != {name: array.tobytes() for name, array in two.nets.to_arrays().items()}
+    assert first == {name: array.tobytes() for name, array in again.nets.to_arrays().items()}
+    assert again.seed == one.seed
+
+
 def test_a_wrong_selection_is_refused():
     pop = GeneratorPop(nets_of("feedforward"))
     for wrong in ([0, 1, 2], [0, 1, 2, 4], [0, 1, 2, -1]):

@@ -17,6 +17,7 @@ from kinfolk.core.arrays import AnyArray, Arrays, Bools, Floats, Ints
 from kinfolk.core.errors import ContractError, SettingsError
 from kinfolk.evolution import memory as memories
 from kinfolk.evolution.protocol import Nets
+from kinfolk.evolution.selection import check_fitness
 
 
 @dataclass(frozen=True)
@@ -47,6 +48,14 @@ class BasePop(ABC):
     def num_nets(self) -> int:
         """How many members."""
         return self.nets.num_nets
+
+    @property
+    def seed(self) -> int | None:
+        """What the nets' first weights were drawn from: as their `key` it makes them again.
+
+        None for nets that were not drawn, or that do not say.
+        """
+        return getattr(self.nets, "seed", None)
 
     def mutate(self, key: int, spare: int = 0) -> None:
         """Mutate all but the first `spare` members; inherited memory is made to fit."""
@@ -99,8 +108,12 @@ class BasePop(ABC):
         self.next_uid += fresh
 
     def get_total_fitness(self, eval_fitness: AnyArray) -> Floats:
-        """What selection looks at: with `inherit_fit` the ancestors' sum is added."""
-        self._total = np.asarray(eval_fitness, dtype=np.float64) + self._inherited
+        """What selection looks at: with `inherit_fit` the ancestors' sum is added.
+
+        Raises:
+            ContractError: There is not one finite number for each member.
+        """
+        self._total = check_fitness(eval_fitness, self.uid) + self._inherited
         return self._total.copy()
 
     def get_inheritable_fitness(self) -> Floats:
@@ -215,6 +228,9 @@ class GeneratorDiscriminatorPop(BasePop):
         n_disc: The last outputs, for judging.
         ga_config: What children inherit.
         first_uid: The number of the first member.
+
+    Raises:
+        SettingsError: A role has no output, or the outputs of both would overlap.
     """
 
     roles = ("gen", "disc")
@@ -231,6 +247,22 @@ class GeneratorDiscriminatorPop(BasePop):
         if n_gen < 1 or n_disc < 1:
             raise SettingsError(f"Both roles need an output; these have {n_gen} and {n_disc}.")
         self.n_gen, self.n_disc = n_gen, n_disc
+        outputs = getattr(nets, "outputs", None)  # nets of one's own may not say
+        if outputs is not None:
+            self._check_outputs(outputs)
+
+    def _check_outputs(self, outputs: int) -> None:
+        needed = self.n_gen + self.n_disc
+        if outputs < needed:
+            raise SettingsError(
+                f"Acting takes the first {self.n_gen} outputs and judging the last {self.n_disc}, "
+                f"so nets need at least {needed}; with {outputs} the two would overlap."
+            )
+
+    def _run(self, role: str, x: Any) -> Any:
+        out = super()._run(role, x)
+        self._check_outputs(out.shape[-1])
+        return out
 
     def generate(self, x: Any) -> Any:
         """The first `n_gen` outputs, with the memory of acting."""
