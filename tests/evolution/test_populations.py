@@ -59,14 +59,30 @@ def test_sigmas_follow_the_selection():
 
 
 def test_calibration_follows_the_selection():
-    pop = played(GeneratorPop(nets_of("dynamic")))
-    pop.end_generation()
-    before = pop.nets.graph
+    pop, alone = (played(GeneratorPop(nets_of("dynamic"))) for _ in range(2))
+    alone.nets.absorb([alone.save_memory()])
+    before = alone.nets.graph
     assert before.n.any()
     assert len({row.tobytes() for row in before.mean}) == 4
     pop.apply_selection(INDICES)
     for name in ("n", "mean", "m2"):
         assert np.array_equal(getattr(pop.nets.graph, name), getattr(before, name)[INDICES])
+
+
+@pytest.mark.parametrize("inherited", [GAConfig(), ALL])
+def test_what_was_learned_is_kept_once(inherited):
+    pop = played(GeneratorDiscriminatorPop(nets_of("dynamic"), 2, 1, inherited))
+    seen = sum(pop.save_memory()[role].n.sum(axis=1) for role in ("gen", "disc"))
+    pop.apply_selection(range(4))
+    assert np.array_equal(pop.nets.graph.n, seen)
+    pop.apply_selection(range(4))
+    assert np.array_equal(pop.nets.graph.n, seen), "nothing was seen since"
+    before = pop.nets.graph.n.copy()
+    played(pop, 1)
+    pop.apply_selection(range(4))
+    gained = pop.nets.graph.n - before
+    assert gained.max() == 4, "two rows in each of two roles"
+    assert gained.min() >= 0
 
 
 @pytest.mark.parametrize("kind", ["recurrent", "dynamic"])
@@ -76,7 +92,8 @@ def test_memory_of_each_role_follows_the_selection(kind):
     pop.apply_selection(INDICES)
     after = pop.save_memory()
     for role in ("gen", "disc"):
-        for old, new in zip(parts(before[role]), parts(after[role]), strict=True):
+        state = 2 if kind == "dynamic" else 1  # x and z; the rest is calibration, and is the nets'
+        for old, new in zip(parts(before[role])[:state], parts(after[role])[:state], strict=True):
             assert np.array_equal(new, old[INDICES])
     assert not np.array_equal(parts(before["gen"])[0], parts(before["disc"])[0])
 
@@ -164,7 +181,7 @@ def test_resetting_keeps_what_the_nets_have_learned():
     learned = pop.save_memory().n
     pop.reset_memory()
     assert np.array_equal(pop.save_memory().n, learned)
-    pop.end_generation()
+    pop.apply_selection(range(4))
     assert np.array_equal(pop.nets.graph.n, learned.sum(axis=1)), "two rows have seen their own"
 
 
@@ -209,6 +226,52 @@ def test_ended_rows_forget():
 # The rest.
 
 
+@pytest.mark.parametrize(("given", "sentence"), [
+    ([1.0, np.nan, 2.0, 3.0],
+     "Member 1 (uid 11) has the fitness nan. A fitness must be a finite number."),
+    ([1.0, 2.0], "Fitness is one number per member, for 4 members; what was given has shape (2,)."),
+    (5.0, "Fitness is one number per member, for 4 members; what was given has shape ()."),
+])  # fmt: skip
+def test_a_wrong_fitness_is_refused(given, sentence):
+    pop = GeneratorPop(nets_of("feedforward"), first_uid=10)
+    with pytest.raises(ContractError) as caught:
+        pop.get_total_fitness(given)
+    assert str(caught.value) == sentence
+
+
+OVERLAP = (
+    "Acting takes the first 2 outputs and judging the last 2, so nets need at least 4; "
+    "with 3 the two would overlap."
+)
+
+
+def test_roles_that_would_share_an_output_are_refused():
+    with pytest.raises(SettingsError) as caught:
+        GeneratorDiscriminatorPop(nets_of("feedforward"), 2, 2)
+    assert str(caught.value) == OVERLAP
+
+
+def test_nets_that_do_not_say_their_outputs_are_found_out_when_they_run():
+    nets = nets_of("feedforward")
+    del nets.outputs
+    pop = GeneratorDiscriminatorPop(nets, 2, 2)
+    for run in (pop.generate, pop.discriminate):
+        with pytest.raises(SettingsError) as caught:
+            run(steps(1)[0])
+        assert str(caught.value) == OVERLAP
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_populations_differ_unless_they_have_the_same_seed(kind):
+    one, two = (GeneratorPop(make_nets(kind, 8, 4, 2, (6,))) for _ in range(2))
+    again = GeneratorPop(make_nets(kind, 8, 4, 2, (6,), key=one.seed))
+    first = {name: array.tobytes() for name, array in one.nets.to_arrays().items()}
+    assert one.seed != two.seed
+    assert first != {name: array.tobytes() for name, array in two.nets.to_arrays().items()}
+    assert first == {name: array.tobytes() for name, array in again.nets.to_arrays().items()}
+    assert again.seed == one.seed
+
+
 def test_a_wrong_selection_is_refused():
     pop = GeneratorPop(nets_of("feedforward"))
     for wrong in ([0, 1, 2], [0, 1, 2, 4], [0, 1, 2, -1]):
@@ -233,7 +296,6 @@ def test_parameters_of_a_strategy_make_new_members():
 def test_a_population_round_trips_with_all_it_carries(kind):
     pop = played(GeneratorDiscriminatorPop(nets_of(kind), 2, 1, ALL))
     pop.get_total_fitness(np.arange(4.0))
-    pop.end_generation()
     pop.apply_selection(INDICES)
     pop.mutate(root(50), spare=1)
     other = GeneratorDiscriminatorPop(nets_of(kind), 2, 1, ALL)

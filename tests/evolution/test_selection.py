@@ -3,7 +3,7 @@ import pytest
 
 from kinfolk.core.errors import ContractError, SettingsError
 from kinfolk.core.keys import root
-from kinfolk.evolution.selection import check_fitness, tournament, truncation
+from kinfolk.evolution.selection import check_fitness, ranked, tournament, truncation
 
 
 def test_the_better_half_twice():
@@ -34,6 +34,35 @@ def test_a_tournament_of_everybody_is_won_by_the_best_and_of_one_by_anybody():
     pair = tournament(fitness, 2, root(1), elites=3)
     assert pair[:3].tolist() == [39, 38, 37]
     assert pair.mean() > 22
+
+
+@pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])
+@pytest.mark.parametrize("select", [truncation, ranked, lambda f: tournament(f, 2, root(1))])
+def test_selection_names_the_member_whose_fitness_is_no_number(select, bad):
+    with pytest.raises(ContractError) as caught:
+        select([1.0, bad, 2.0])
+    assert str(caught.value) == (
+        f"Member 1 has the fitness {bad}. A fitness must be a finite number."
+    )
+
+
+@pytest.mark.parametrize(("wrong", "shape"), [([], "(0,)"), (3.0, "()"), ([[1.0, 2.0]], "(1, 2)")])
+@pytest.mark.parametrize("select", [truncation, ranked, lambda f: tournament(f, 2, root(1))])
+def test_selection_refuses_other_shapes(select, wrong, shape):
+    with pytest.raises(ContractError) as caught:
+        select(wrong)
+    assert str(caught.value) == (
+        f"Fitness is one number per member, for at least 1 member; "
+        f"what was given has shape {shape}."
+    )
+
+
+def test_words_are_no_fitness():
+    with pytest.raises(ContractError) as caught:
+        truncation(["good", "bad"])
+    assert str(caught.value) == (
+        "Fitness is one number per member: could not convert string to float: 'good'."
+    )
 
 
 @pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])

@@ -47,7 +47,13 @@ COGSGUARD = {
     "slots": {"main": "kin://roles?miner=2&scout=1"},
     "world_settings": {"max_steps": 80},
 }
-LINE_UPS = {"probe": PROBE, "heirs": HEIRS, "savanna": SAVANNA, "cogsguard": COGSGUARD}
+ODD_NETS = {  # layer sizes at which rows are not aligned in memory
+    **PROBE,
+    "slots": {"g": "kin://mlp?hidden=[50]", "h": "kin://gru?hidden=[7]&state=13"},
+}
+LINE_UPS = {
+    "probe": PROBE, "heirs": HEIRS, "savanna": SAVANNA, "cogsguard": COGSGUARD, "odd": ODD_NETS,
+}  # fmt: skip
 COMMON = {"episodes": 6, "chunk": 2, "step_timeout": 30.0, "seed": 11}
 
 

@@ -171,7 +171,7 @@ def test_invariants_hold_under_random_mutations(
 
 
 def test_first_growths_connect_idle_inputs_and_outputs():
-    nets = DynamicNets(200, 4, 2, key=None)
+    nets = DynamicNets(200, 4, 2, zero=True)
     nets.graph.prunings[:] = 0
     nets.mutate(root(1))
     nets.mutate(root(2))
@@ -187,7 +187,7 @@ def test_first_growths_connect_idle_inputs_and_outputs():
 
 
 def test_a_chain_of_growths_goes_on_from_the_node_just_grown():
-    nets = DynamicNets(100, 3, 2, key=None)
+    nets = DynamicNets(100, 3, 2, zero=True)
     nets.graph.prunings[:], nets.graph.growths[:] = 0, 3.0
     nets.mutate(root(5))
     for member in range(100):
@@ -224,7 +224,7 @@ def edges(nets, member):
 
 
 def test_pruning_takes_hidden_nodes_left_hanging_and_leaves_outputs():
-    nets = DynamicNets(1, 1, 1, key=None)
+    nets = DynamicNets(1, 1, 1, zero=True)
     g = nets.graph
     # input 0 -> hidden 2 -> hidden 3 -> output 1: without one, the other goes too
     g.kind[0, 2:4], g.top[0] = HIDDEN, 4
@@ -239,7 +239,7 @@ def test_pruning_takes_hidden_nodes_left_hanging_and_leaves_outputs():
 
 
 def test_scalars_mutate_as_the_rules_say():
-    nets = DynamicNets(4000, 2, 1, key=None)
+    nets = DynamicNets(4000, 2, 1, zero=True)
     nets.graph.passes[:] = 3
     nets.mutate(root(11))
     g = nets.graph

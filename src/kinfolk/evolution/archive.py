@@ -13,6 +13,7 @@ import numpy as np
 
 from kinfolk.core.arrays import AnyArray, Arrays, Floats, Ints
 from kinfolk.core.keys import below
+from kinfolk.evolution.selection import check_fitness
 
 Range = tuple[float, float]
 
@@ -36,7 +37,12 @@ class BehaviourMap:
         self.cells = tuple(cells)
 
     def add(self, params: AnyArray, fitness: Floats, behaviour: Floats, uid: Ints) -> int:
-        """Enter members; how many took a cell, or one over from a worse one."""
+        """Enter members; how many took a cell, or one over from a worse one.
+
+        Raises:
+            ContractError: The fitness of a member is not finite, or there is not one for each.
+        """
+        fitness = check_fitness(fitness, uid)
         found = self._archive.add(params.astype(np.float64), fitness, behaviour, uid=uid)
         return int((found["status"] > 0).sum())
 

@@ -17,6 +17,7 @@ from kinfolk.core.arrays import AnyArray, Arrays, Bools, Floats, Ints
 from kinfolk.core.errors import ContractError, SettingsError
 from kinfolk.evolution import memory as memories
 from kinfolk.evolution.protocol import Nets
+from kinfolk.evolution.selection import check_fitness
 
 
 @dataclass(frozen=True)
@@ -48,6 +49,14 @@ class BasePop(ABC):
         """How many members."""
         return self.nets.num_nets
 
+    @property
+    def seed(self) -> int | None:
+        """What the nets' first weights were drawn from: as their `key` it makes them again.
+
+        None for nets that were not drawn, or that do not say.
+        """
+        return getattr(self.nets, "seed", None)
+
     def mutate(self, key: int, spare: int = 0) -> None:
         """Mutate all but the first `spare` members; inherited memory is made to fit."""
         self.nets.mutate(key, spare)
@@ -56,6 +65,9 @@ class BasePop(ABC):
 
     def apply_selection(self, indices: Sequence[int] | Ints, spare: int = 0) -> None:
         """Member `i` becomes a child of member `indices[i]`; the first `spare` live on themselves.
+
+        Nets first keep what they have learned in this generation, such as the calibration of
+        dynamic nets, so that children inherit it.
 
         Raises:
             ContractError: There are not as many indices as members, or one names nobody.
@@ -66,12 +78,19 @@ class BasePop(ABC):
                 f"A selection of {self.num_nets} members needs as many indices from 0 to "
                 f"{self.num_nets - 1}, not {chosen.tolist()}."
             )
+        self._absorb()
         self.nets.take(chosen)
         for role, memory in self._memory.items():
             kept = self.ga_config.inherit_mem and memory is not None
             self._memory[role] = memories.taken(memory, chosen) if kept else None
         self._inherit_fitness(chosen)
         self._number(self.uid[chosen], spare)
+
+    def _absorb(self) -> None:
+        """Let the nets keep what copies have learned, once: role by role, row by row."""
+        roles = [role for role, memory in self._memory.items() if memory is not None]
+        after = self.nets.absorb([self._memory[role] for role in roles])
+        self._memory |= dict(zip(roles, after, strict=True))
 
     def _inherit_fitness(self, chosen: Ints) -> None:
         if self.ga_config.inherit_fit:
@@ -89,8 +108,12 @@ class BasePop(ABC):
         self.next_uid += fresh
 
     def get_total_fitness(self, eval_fitness: AnyArray) -> Floats:
-        """What selection looks at: with `inherit_fit` the ancestors' sum is added."""
-        self._total = np.asarray(eval_fitness, dtype=np.float64) + self._inherited
+        """What selection looks at: with `inherit_fit` the ancestors' sum is added.
+
+        Raises:
+            ContractError: There is not one finite number for each member.
+        """
+        self._total = check_fitness(eval_fitness, self.uid) + self._inherited
         return self._total.copy()
 
     def get_inheritable_fitness(self) -> Floats:
@@ -139,10 +162,6 @@ class BasePop(ABC):
         for role in self._chosen(mode):
             memory = self._memory[role]
             self._memory[role] = None if memory is None else self.nets.reset(memory)
-
-    def end_generation(self) -> None:
-        """Let the nets keep what copies have learned: role by role, row by row."""
-        self.nets.absorb([memory for memory in self._memory.values() if memory is not None])
 
     @abstractmethod
     def save_memory(self) -> Any:
@@ -209,6 +228,9 @@ class GeneratorDiscriminatorPop(BasePop):
         n_disc: The last outputs, for judging.
         ga_config: What children inherit.
         first_uid: The number of the first member.
+
+    Raises:
+        SettingsError: A role has no output, or the outputs of both would overlap.
     """
 
     roles = ("gen", "disc")
@@ -225,6 +247,22 @@ class GeneratorDiscriminatorPop(BasePop):
         if n_gen < 1 or n_disc < 1:
             raise SettingsError(f"Both roles need an output; these have {n_gen} and {n_disc}.")
         self.n_gen, self.n_disc = n_gen, n_disc
+        outputs = getattr(nets, "outputs", None)  # nets of one's own may not say
+        if outputs is not None:
+            self._check_outputs(outputs)
+
+    def _check_outputs(self, outputs: int) -> None:
+        needed = self.n_gen + self.n_disc
+        if outputs < needed:
+            raise SettingsError(
+                f"Acting takes the first {self.n_gen} outputs and judging the last {self.n_disc}, "
+                f"so nets need at least {needed}; with {outputs} the two would overlap."
+            )
+
+    def _run(self, role: str, x: Any) -> Any:
+        out = super()._run(role, x)
+        self._check_outputs(out.shape[-1])
+        return out
 
     def generate(self, x: Any) -> Any:
         """The first `n_gen` outputs, with the memory of acting."""

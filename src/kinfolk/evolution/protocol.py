@@ -43,8 +43,8 @@ class Nets(Protocol):
         """A memory from before the last mutation, made to fit."""
         ...
 
-    def absorb(self, memories: Sequence[Any]) -> None:
-        """Keep what was learned in copies that ran side by side."""
+    def absorb(self, memories: Sequence[Any]) -> list[Any]:
+        """Keep what was learned in copies that ran side by side; the memories without it."""
         ...
 
     def get_params(self) -> AnyArray:

@@ -11,26 +11,52 @@ from kinfolk.core.errors import ContractError, require
 from kinfolk.core.keys import below, fold
 
 
-def check_fitness(fitness: AnyArray, uid: Sequence[int] | Ints, population: str = "") -> Floats:
-    """Fitness as numbers that can be compared.
+def check_fitness(
+    fitness: AnyArray, uid: Sequence[int] | Ints | None = None, population: str = ""
+) -> Floats:
+    """Return fitness as float64 numbers that can be compared.
+
+    Minus infinity is refused too, though it could be ranked: sums of inherited fitness and means
+    would never get away from it. Give a member that failed a low number.
+
+    Args:
+        fitness: `[members]`, at least one.
+        uid: `[members]`, to be named in messages, and to say how many members there are.
+        population: To be named in messages.
 
     Raises:
-        ContractError: One is not finite; the message names the member.
+        ContractError: It has another shape, or one is not finite; the message names the member.
     """
-    values = np.asarray(fitness, dtype=np.float64)
+    try:
+        values = np.asarray(fitness, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise ContractError(f"Fitness is one number per member: {error}.") from None
+    members = "at least 1 member" if uid is None else f"{len(uid)} members"
+    wrong = values.ndim != 1 or not len(values) or (uid is not None and len(values) != len(uid))
+    where = f" of population '{population}'" if population else ""
+    if wrong:
+        raise ContractError(
+            f"Fitness is one number per member{where}, for {members}; "
+            f"what was given has shape {values.shape}."
+        )
     bad = np.flatnonzero(~np.isfinite(values))
     if len(bad):
-        member, where = int(bad[0]), f" of population '{population}'" if population else ""
+        member = int(bad[0])
+        number = "" if uid is None else f" (uid {int(uid[member])})"
         raise ContractError(
-            f"Member {member} (uid {int(uid[member])}){where} has the fitness {values[member]}. "
+            f"Member {member}{number}{where} has the fitness {values[member]}. "
             f"A fitness must be a finite number."
         )
     return values
 
 
 def ranked(fitness: AnyArray) -> Ints:
-    """Members from best to worst; of equals the first comes first."""
-    order: Ints = np.argsort(-np.asarray(fitness, dtype=np.float64), kind="stable")
+    """Return members from best to worst; of equals the first comes first.
+
+    Raises:
+        ContractError: The fitness of a member is not finite, or the shape is not `[members]`.
+    """
+    order: Ints = np.argsort(-check_fitness(fitness), kind="stable")
     return order
 
 

@@ -14,7 +14,7 @@ import numpy as np
 from kinfolk.core.arrays import AnyArray, Floats
 from kinfolk.core.errors import ContractError, UnknownNameError, require, suggestion
 from kinfolk.evolution.keeping import Kept, keep_state, put_state
-from kinfolk.evolution.selection import ranked
+from kinfolk.evolution.selection import check_fitness, ranked
 
 STRATEGIES = ("cma", "sep-cma", "openai-es", "lm-ma")
 
@@ -56,6 +56,7 @@ class _Asked:
             raise ContractError(
                 "A strategy is told the fitness of the population it was asked for."
             )
+        check_fitness(fitness)
         return self._asked
 
     def keep(self) -> Kept:

@@ -37,6 +37,7 @@ def plan_of(settings: Train) -> Plan:
         inherit_slot=settings.inherit_slot,
         early_ends_bootstrap=settings.learning.early_ends_bootstrap,
         pool=None if settings.pool is None else PoolPlan(settings.pool.slot),
+        batch_invariant=settings.batch_invariant or settings.judge.every > 0,
     )
 
 

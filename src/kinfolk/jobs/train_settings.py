@@ -54,6 +54,9 @@ class Train(Lineup):
     worlds: int = Field(default=16, ge=1)
     chunks: int = Field(default=1, ge=1)
     ticks: int = Field(default=64, ge=1)
+    # Refuse nets whose results for an agent depend on the others of its batch, as every evaluation
+    # does; so does judging.
+    batch_invariant: bool = False
     learning: Learning = Learning()
     loss_profiles: dict[str, tuple[str, ...]] = Field(default={})
     kickstarter: Kickstart = Kickstart()

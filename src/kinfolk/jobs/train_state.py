@@ -103,7 +103,8 @@ def begin(settings: Train, plan: Plan) -> State:
     """
     spec = build_world(settings.world, settings.world_settings, 1, settings.preset).spec
     settings.table(spec)
-    learners, registry = {}, SlotRegistry(training=True)
+    learners = {}
+    registry = SlotRegistry(training=True, batch_invariant=plan.batch_invariant)
     for slot, planned in zip(settings.slots, plan.slots, strict=True):
         owner = slot.id if slot.trainable else ""
         policy = registry.load(planned.policy, spec, slot.device, owner)

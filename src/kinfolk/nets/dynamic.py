@@ -14,6 +14,7 @@ from kinfolk.nets.calibration import Calibration, merged
 from kinfolk.nets.graph import CALIBRATION, FREE, ROOM, Graph, empty_graph, widened, with_room
 from kinfolk.nets.growth import mutate, scratch_for
 from kinfolk.nets.passes import NodeState, run
+from kinfolk.nets.seeds import new_seed
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -33,18 +34,30 @@ class DynamicNets:
         num_nets: How many members.
         inputs: Numbers in.
         outputs: Numbers out.
-        key: Where the first growths come from; None leaves the nets without edges.
+        key: Where the first growths come from; None draws one from the operating system. It can be
+            read as `seed`, which is None for nets that were not grown.
+        zero: Leave the nets without edges instead.
     """
 
     kind: ClassVar[str] = "dynamic"
 
-    def __init__(self, num_nets: int, inputs: int, outputs: int, *, key: int | None = 0) -> None:
+    def __init__(
+        self,
+        num_nets: int,
+        inputs: int,
+        outputs: int,
+        *,
+        key: int | None = None,
+        zero: bool = False,
+    ) -> None:
         for name, size in (("num_nets", num_nets), ("inputs", inputs), ("outputs", outputs)):
             require(size >= 1, f"Nets need {name} of at least 1, not {size}.")
         self.inputs, self.outputs = inputs, outputs
         self.graph: Graph = empty_graph(num_nets, inputs, outputs)
-        if key is not None:
-            self.mutate(key)
+        self.seed: int | None = None
+        if not zero:
+            self.seed = new_seed() if key is None else key
+            self.mutate(self.seed)
 
     @property
     def num_nets(self) -> int:
@@ -127,13 +140,18 @@ class DynamicNets:
         keep = 0.0 if done is None else ~np.asarray(done)[..., None]
         return memory._replace(x=memory.x * keep, z=memory.z * keep)
 
-    def absorb(self, memories: Sequence[NodeState]) -> None:
-        """Merge what the copies in `memories` have learned: role by role, row by row."""
+    def absorb(self, memories: Sequence[NodeState]) -> list[NodeState]:
+        """Merge what the copies in `memories` have learned: role by role, row by row.
+
+        Returns:
+            The memories, whose copies go on from what was merged: absorbed again, they add nothing.
+        """
         if not memories:
-            return
+            return []
         base = Calibration(*(getattr(self.graph, part) for part in CALIBRATION))
         copies = (np.concatenate([getattr(m, part) for m in memories], 1) for part in CALIBRATION)
         self.set_calibration(merged(base, Calibration(*copies)))
+        return [self.initial_memory(m.z.shape[1])._replace(x=m.x, z=m.z) for m in memories]
 
     def set_calibration(self, calibration: Calibration) -> None:
         """Take a calibration, `[nets, room]` each."""
@@ -181,6 +199,6 @@ class DynamicNets:
     @classmethod
     def from_arrays(cls, about: Mapping[str, Any], arrays: Arrays) -> DynamicNets:
         """The nets that `about` and `to_arrays` describe."""
-        nets = cls(len(arrays["top"]), about["inputs"], about["outputs"], key=None)
+        nets = cls(len(arrays["top"]), about["inputs"], about["outputs"], zero=True)
         nets.load_arrays(arrays)
         return nets

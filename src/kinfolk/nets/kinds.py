@@ -27,12 +27,24 @@ def make_nets(
     outputs: int,
     hidden: Sequence[int] = (),
     *,
-    key: int = 0,
+    key: int | None = None,
     sigma: float = 0.01,
     self_adaptive: bool = False,
     zero: bool = False,
 ) -> Any:
     """A new population. What a kind has no use for (layers, for dynamic nets) is left aside.
+
+    Args:
+        kind: `feedforward`, `recurrent` or `dynamic`.
+        num_nets: How many members.
+        inputs: Numbers in.
+        outputs: Numbers out.
+        hidden: Sizes of the hidden layers.
+        key: Where the first weights come from; None draws one from the operating system, so that
+            no two populations are the same. It can be read as `seed` of the nets.
+        sigma: How far a mutation moves each parameter.
+        self_adaptive: Each weight has a sigma of its own, which mutates and is inherited.
+        zero: Begin with all parameters zero instead.
 
     Raises:
         UnknownNameError: There is no such kind.

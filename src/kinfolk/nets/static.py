@@ -16,6 +16,7 @@ from kinfolk.core.errors import SettingsError, require
 from kinfolk.core.keys import fold
 from kinfolk.nets.layers import Layer, layers_of, parameters_of
 from kinfolk.nets.normal import fill_normals
+from kinfolk.nets.seeds import new_seed
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -32,7 +33,8 @@ class StaticNets:
         inputs: Numbers in.
         outputs: Numbers out.
         hidden: Sizes of the hidden layers.
-        key: Where the first weights come from.
+        key: Where the first weights come from; None draws one from the operating system. It can be
+            read as `seed`, which is None for nets whose weights were not drawn.
         sigma: How far a mutation moves each parameter.
         self_adaptive: Each weight has a sigma of its own, which mutates and is inherited.
         zero: Begin with all parameters zero instead.
@@ -48,7 +50,7 @@ class StaticNets:
         outputs: int,
         hidden: Sequence[int] = (),
         *,
-        key: int = 0,
+        key: int | None = None,
         sigma: float = 0.01,
         self_adaptive: bool = False,
         zero: bool = False,
@@ -65,8 +67,10 @@ class StaticNets:
         self.sigmas: AnyArray | None = None
         if self_adaptive:
             self.sigmas = np.full_like(self.flat, sigma)
+        self.seed: int | None = None
         if not zero:
-            self._draw_weights(key)
+            self.seed = new_seed() if key is None else key
+            self._draw_weights(self.seed)
 
     def _draw_weights(self, key: int) -> None:
         keys = _member_keys(fold(key, _START), len(self.flat))
@@ -119,8 +123,9 @@ class StaticNets:
             raise SettingsError("Nets with sigmas of their own keep their number of members.")
         self.flat = np.ascontiguousarray(params, dtype=np.float32).copy()
 
-    def absorb(self, memories: Sequence[Any]) -> None:
-        """Nothing is learned while they run."""
+    def absorb(self, memories: Sequence[Any]) -> list[Any]:
+        """Nothing is learned while they run: the memories as they are."""
+        return list(memories)
 
     def adapt(self, memory: Any) -> Any:
         """A memory fits before and after a mutation alike."""

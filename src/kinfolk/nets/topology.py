@@ -45,7 +45,7 @@ def from_descriptions(members: Sequence[Mapping[str, Any]]) -> DynamicNets:
         raise SettingsError(
             f"Members of one population have the same inputs and outputs; these have {sorted(shapes)}."
         )
-    nets = DynamicNets(len(members), *shapes.pop(), key=None)
+    nets = DynamicNets(len(members), *shapes.pop(), zero=True)
     most = max(node["slot"] for one in members for node in one["nodes"]) + 1
     nets.graph = g = with_room(nets.graph, most)
     for member, one in enumerate(members):

@@ -18,11 +18,15 @@ class SlotRegistry:
 
     Args:
         training: Whether trainable slots will be changed.
+        batch_invariant: Refuse nets that are not, as `policies.resolve.build` does.
         keep: How many policies are held; the one asked for longest ago goes first.
     """
 
-    def __init__(self, training: bool = False, keep: int | None = None) -> None:
+    def __init__(
+        self, training: bool = False, keep: int | None = None, batch_invariant: bool = True
+    ) -> None:
         self._training, self._keep = training, keep
+        self._batch_invariant = batch_invariant
         self._loaded: dict[tuple[str, WorldSpec, str, str], Policy] = {}
 
     def __len__(self) -> int:
@@ -44,7 +48,7 @@ class SlotRegistry:
         key = (resolved.sha256, world_spec, device, owner)
         policy = self._loaded.pop(key, None)
         if policy is None:
-            policy = build(resolved, world_spec)
+            policy = build(resolved, world_spec, self._batch_invariant)
             _move(policy, resolved.class_path, device)
         self._loaded[key] = policy
         while self._keep is not None and len(self._loaded) > self._keep:

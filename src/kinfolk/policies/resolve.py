@@ -159,13 +159,20 @@ def class_of(resolved: ResolvedPolicy) -> Callable[..., Policy]:
     return kind
 
 
-def build(resolved: ResolvedPolicy, spec: WorldSpec) -> Policy:
+def build(resolved: ResolvedPolicy, spec: WorldSpec, batch_invariant: bool = True) -> Policy:
     """Make the policy: `Class(spec, **settings)`, then `load(arrays)` if it has weights.
 
     A policy with a method `initialize_to_environment` gets the spec there too, once, at the end.
 
+    Args:
+        resolved: The policy's class, settings and weights.
+        spec: Of the world it plays.
+        batch_invariant: Refuse a net whose results for an agent depend on which other agents are
+            asked in the same call. All but training needs that.
+
     Raises:
         SettingsError: The class does not take these settings, or no weights.
+        ContractError: It is not batch invariant, and has to be.
     """
     policy: Policy = class_of(resolved)(spec, **resolved.settings)
     if resolved.arrays:
@@ -173,6 +180,9 @@ def build(resolved: ResolvedPolicy, spec: WorldSpec) -> Policy:
         if load is None:
             raise SettingsError(f"{resolved.class_path} takes no weights: it has no method load.")
         load(resolved.arrays)
+    require_batch_invariant = getattr(policy, "require_batch_invariant", None)
+    if batch_invariant and require_batch_invariant is not None:
+        require_batch_invariant()
     initialize = getattr(policy, "initialize_to_environment", None)
     if initialize is not None:
         initialize(spec)

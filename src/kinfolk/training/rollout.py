@@ -58,6 +58,7 @@ class Plan:
     inherit_slot: bool = False
     early_ends_bootstrap: bool = True
     pool: PoolPlan | None = None
+    batch_invariant: bool = True  # refuse nets that are not
 
 
 @dataclass(frozen=True)
@@ -98,13 +99,15 @@ class Stage:
     def of(plan: Plan) -> Stage:
         """Build all."""
         world = build_world(plan.world, plan.world_settings, plan.worlds, plan.preset)
-        policies = {slot.id: build(slot.policy, world.spec) for slot in plan.slots}
+        policies = {
+            slot.id: build(slot.policy, world.spec, plan.batch_invariant) for slot in plan.slots
+        }
         pooled = None
         if plan.pool is not None:
             pooled = Pooled(policies[plan.pool.slot], world.spec)
             policies[plan.pool.slot] = pooled
         capacity = plan.ticks * plan.worlds * world.spec.rows
-        recorders = [_recorder(slot, policies, world.spec, capacity) for slot in plan.slots]
+        recorders = [_recorder(plan, slot, policies, world.spec, capacity) for slot in plan.slots]
         return Stage(plan, world, recorders, policies, pooled)
 
     def place(self, chunk: int, standing: Arrays | None) -> None:
@@ -126,9 +129,11 @@ class Stage:
 
 
 def _recorder(
-    slot: SlotPlan, policies: Mapping[str, Policy], spec: WorldSpec, capacity: int
+    plan: Plan, slot: SlotPlan, policies: Mapping[str, Policy], spec: WorldSpec, capacity: int
 ) -> Recorder:
-    teacher = None if slot.teacher is None else build(slot.teacher, spec)
+    teacher = None
+    if slot.teacher is not None:
+        teacher = build(slot.teacher, spec, plan.batch_invariant)
     watching = None if slot.student is None else _watching(policies[slot.student])
     return Recorder(policies[slot.id], slot.labels, spec, capacity, teacher, watching, slot.taught)
 

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 import numpy as np
 import torch
+from torch import nn
 from torch.nn import functional
 from torch.nn.utils import clip_grad_norm_
 
 from kinfolk.core.arrays import AnyArray, Arrays, Bools, Ints
 from kinfolk.core.errors import SettingsError
+from kinfolk.core.keys import fold
 from kinfolk.policies.neural.policy import Neural
 from kinfolk.training.advantages import estimate_advantages, follow
 from kinfolk.training.experience import Rows
@@ -20,6 +23,7 @@ from kinfolk.training.profiles import LOSS_NAMES, LossProfiles
 from kinfolk.training.sequences import cut_stretches, minibatches, stretch_batches
 from kinfolk.training.settings import Cloning, Kickstart, Learning
 
+_DROPOUT = 1 << 32  # branch of the key of an update; epochs are those below
 _FAR_BELOW = -1e9  # the score of a choice that a group does not have
 
 
@@ -66,15 +70,16 @@ class Learner:
         for group in self._optimiser.param_groups:
             group["lr"] = weights.learning_rate
         totals: dict[str, list[float]] = {}
-        for epoch in range(asked.epochs):
-            spread: list[float] = []
-            for at, new in self._passes(rows, count, key, epoch):
-                stats = self._step(rows, at, new, masks, weights)
-                spread += [stats["kl"]] if "kl" in stats else []
-                for name, value in stats.items():
-                    totals.setdefault(name, []).append(value)
-            if asked.target_kl is not None and spread and np.mean(spread) > asked.target_kl:
-                break
+        with _train_mode(self.policy.module, key):
+            for epoch in range(asked.epochs):
+                spread: list[float] = []
+                for at, new in self._passes(rows, count, key, epoch):
+                    stats = self._step(rows, at, new, masks, weights)
+                    spread += [stats["kl"]] if "kl" in stats else []
+                    for name, value in stats.items():
+                        totals.setdefault(name, []).append(value)
+                if asked.target_kl is not None and spread and np.mean(spread) > asked.target_kl:
+                    break
         found = {name: float(np.mean(values)) for name, values in totals.items()}
         return found | _fit(rows, masks["ppo_critic"])
 
@@ -184,15 +189,27 @@ class Learner:
             }
 
 
+@contextmanager
+def _train_mode(module: nn.Module, key: int) -> Iterator[None]:
+    """Let a module learn: dropout, drawn from the key, and the statistics of its batches."""
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(int(fold(key, _DROPOUT)))
+        module.train()
+        try:
+            yield
+        finally:
+            module.eval()
+
+
 def _shaped(name: str, array: AnyArray, parameter: torch.Tensor) -> torch.Tensor:
     if name == "step":
         return torch.tensor(array).reshape(())
-    if array.shape != tuple(parameter.shape):
+    if array.shape != (tuple(parameter.shape) or (1,)):
         raise SettingsError(
             f"The optimiser's '{name}' has shape {array.shape}; the weights have "
             f"{tuple(parameter.shape)}."
         )
-    return torch.tensor(array)
+    return torch.tensor(array).reshape(parameter.shape)
 
 
 def _tensors(rows: Rows, at: Ints) -> Batch:

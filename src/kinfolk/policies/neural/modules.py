@@ -4,6 +4,8 @@ A net of your own is any `torch.nn.Module` made as `Net(shape, **settings)` with
 `NetShape`, whose `forward(x)` gives `(scores [n, outputs], value [n])`. If it has an attribute
 `memory_size` above 0, it is called as `forward(x, memory)` with memory `[n, memory_size]`, and
 gives `(scores, value, memory)`. It draws its first weights as torch does, from a seed set before.
+It plays in eval mode and learns in train mode. Its layers may have any size, but rows must not depend
+on each other: evaluation refuses a net whose results for an agent change with the rest of its batch.
 """
 
 from __future__ import annotations

@@ -25,7 +25,7 @@ from kinfolk.policies.neural.reader import NetShape, Reader
 from kinfolk.policies.neural.sampling import sample
 from kinfolk.policies.neural.sight import WINDOW, make_sight
 from kinfolk.policies.neural.unpacking import Numbers32
-from kinfolk.policies.torch_rows import check_rows, padded
+from kinfolk.policies.torch_rows import find_batching, require_invariant, run_batched
 
 _SIGHT = "sight"  # under this name lies what a sight remembers
 _INITIAL = 3  # the branch of a seed's key from which weights are drawn
@@ -68,15 +68,24 @@ class Neural:
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(int(fold(root(seed), _INITIAL)))
             self.module: nn.Module = net(self.reader.shape)
+        self.module.eval()  # dropout and batch statistics are for learning
         self.memory_size = int(getattr(self.module, "memory_size", 0))
         shapes = [(self.reader.shape.inputs,)] + [(self.memory_size,)] * bool(self.memory_size)
-        check_rows(type(self).__name__, self.forward, *shapes)
+        self._batching = find_batching(self.forward, *shapes, module=self.module)
 
     @property
     def memory(self) -> MemoryLayout:
         """The state of recurrent layers, zero when a life begins; and what the sight remembers."""
         own = {"state": Cell((self.memory_size,), "float32")} if self.memory_size else {}
         return own if self._sight is None else own | prefixed(_SIGHT, self._sight.memory)
+
+    def require_batch_invariant(self) -> None:
+        """Refuse to play if the results of a row depend on the rest of its batch.
+
+        Raises:
+            ContractError: They do; the message says how.
+        """
+        require_invariant(type(self.module).__name__, self._batching)
 
     @property
     def must_watch(self) -> bool:
@@ -128,7 +137,7 @@ class Neural:
         inputs = [self.reader.read(seen, group)]
         if state is not None:
             inputs.append(torch.from_numpy(state))
-        scores, value, *after = padded(self.forward, *inputs)
+        scores, value, *after = run_batched(self._batching, self.forward, *inputs)
         found = np.ascontiguousarray(scores.numpy()), np.ascontiguousarray(value.numpy())
         return *found, after[0].numpy() if after else None
 
@@ -154,15 +163,15 @@ class Neural:
         for key, tensor in own.items():
             require(key in arrays, f"The weights for {name} lack '{key}'.")
             given = tuple(arrays[key].shape)
-            require(
-                given == tuple(tensor.shape),
+            require(  # files of arrays know no arrays without axes
+                given == tuple(tensor.shape) or (given == (1,) and not tensor.shape),
                 f"The weights '{key}' have shape {given}; {name} in world {self.spec.world} "
                 f"needs {tuple(tensor.shape)}.",
             )
         extra = sorted(set(arrays) - set(own))
         require(not extra, f"{name} has no weights '{extra[0] if extra else ''}'.")
         for key, tensor in own.items():
-            tensor.copy_(torch.from_numpy(np.ascontiguousarray(arrays[key])))
+            tensor.copy_(torch.from_numpy(np.ascontiguousarray(arrays[key])).reshape(tensor.shape))
 
     _actions: Ints
     seen: Bytes  # what it was shown last

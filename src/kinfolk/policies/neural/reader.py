@@ -13,7 +13,7 @@ from kinfolk.core.spaces import Group, WorldSpec
 from kinfolk.policies.neural.fields import Reading, planes_of, reading_of
 from kinfolk.policies.neural.unpacking import Numbers32, unpack_numbers, unpack_words
 
-_MULTIPLE = 8  # layer sizes for which rows do not feel their batch (see torch_rows)
+_MULTIPLE = 8  # numbers; so that every row of the input is aligned (see torch_rows)
 
 
 class NetShape(NamedTuple):

@@ -17,7 +17,7 @@ from kinfolk.core.errors import ContractError, SettingsError, require
 from kinfolk.core.spaces import Group, WorldSpec
 from kinfolk.policies.base import Memory, Rows
 from kinfolk.policies.simple import Reactive
-from kinfolk.policies.torch_rows import check_rows, padded
+from kinfolk.policies.torch_rows import Batching, find_batching, require_invariant, run_batched
 
 WINDOW = (5, 9, 9)
 ACTIONS = 9
@@ -58,6 +58,7 @@ class PublishedActor(Reactive):
             f"no group of this {spec.world} does.",
         )
         self._net: dict[str, torch.Tensor] = {}
+        self._batching = Batching()
 
     def load(self, arrays: Arrays) -> None:
         """Take weights, under their published names.
@@ -74,7 +75,8 @@ class PublishedActor(Reactive):
                 )
             weight = torch.tensor(np.ascontiguousarray(arrays[name], dtype=np.float32))
             self._net[name] = weight
-        check_rows("PublishedActor", self._forward, WINDOW)
+        self._batching = find_batching(self._forward, WINDOW)
+        require_invariant("PublishedActor", self._batching)
 
     def ask(self, observations: Bytes, rows: Rows, memory: Memory, keys: Ints) -> None:
         """One forward for all rows."""
@@ -85,7 +87,7 @@ class PublishedActor(Reactive):
             raise ContractError(f"PublishedActor cannot play {other}: see its windows and moves.")
         first = int(rows.group[0]) if len(rows.group) else int(np.flatnonzero(self._fits)[0])
         planes = self._groups[first].read(observations, "window")  # all that fit are laid alike
-        (scores,) = padded(self._forward, torch.from_numpy(planes))
+        (scores,) = run_batched(self._batching, self._forward, torch.from_numpy(planes))
         self._actions = scores.argmax(dim=1, keepdim=True).numpy()
 
     @torch.no_grad()

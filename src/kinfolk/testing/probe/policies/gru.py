@@ -12,7 +12,7 @@ from kinfolk.core.keys import POLICY_BRANCH, fold, root, uniform
 from kinfolk.core.spaces import WorldSpec
 from kinfolk.policies.base import Cell, Memory, MemoryLayout, Rows
 from kinfolk.policies.resolve import fitting
-from kinfolk.policies.torch_rows import check_rows, padded
+from kinfolk.policies.torch_rows import find_batching, require_invariant, run_batched
 
 HIDDEN = 32
 
@@ -44,7 +44,8 @@ class Gru:
         named = [*self._cell.named_parameters("cell"), *self._out.named_parameters("out")]
         self._weights = dict(named)
         self.load({n: drawn(seed, i, *p.shape).numpy() for i, (n, p) in enumerate(named)})
-        check_rows("probe-gru", self._forward, (self._inputs,), (HIDDEN,))
+        self._batching = find_batching(self._forward, (self._inputs,), (HIDDEN,))
+        require_invariant("probe-gru", self._batching)
 
     @property
     def memory(self) -> MemoryLayout:
@@ -76,7 +77,7 @@ class Gru:
         x = torch.from_numpy(observations).float() / 64.0
         at = torch.from_numpy(rows.place)
         states = torch.from_numpy(memory["hidden"])
-        scores, states[at] = padded(self._forward, x, states[at])
+        scores, states[at] = run_batched(self._batching, self._forward, x, states[at])
         noise = uniform(keys[:, None], np.arange(scores.shape[1], dtype=np.int64))
         scores = scores + torch.from_numpy(noise.astype(np.float32))
         self._actions = best_choices(scores, self._heads)

@@ -8,7 +8,7 @@ import torch
 from kinfolk.core.arrays import Bytes, Ints
 from kinfolk.core.spaces import WorldSpec
 from kinfolk.policies.base import Cell, Memory, MemoryLayout, Rows
-from kinfolk.policies.torch_rows import check_rows, padded
+from kinfolk.policies.torch_rows import find_batching, require_invariant, run_batched
 from kinfolk.testing.probe.policies.gru import best_choices, drawn
 
 
@@ -19,8 +19,10 @@ class Members:
         torch.set_num_threads(1)
         self._heads = [int(spec.choices[:, head].min()) for head in range(spec.heads)]
         self._weights = drawn(seed, 7, members, spec.row_bytes, sum(self._heads))
-        inputs = (spec.row_bytes,)
-        check_rows("probe-members", lambda x: self._forward(x, torch.zeros(len(x)).long()), inputs)
+        self._batching = find_batching(
+            lambda x: self._forward(x, torch.zeros(len(x)).long()), (spec.row_bytes,)
+        )
+        require_invariant("probe-members", self._batching)
 
     @property
     def memory(self) -> MemoryLayout:
@@ -42,7 +44,7 @@ class Members:
         """One forward for all rows."""
         x = torch.from_numpy(observations).float() / 64.0
         member = torch.from_numpy(memory["member"][rows.place])
-        (scores,) = padded(self._forward, x, member)
+        (scores,) = run_batched(self._batching, self._forward, x, member)
         self._actions = best_choices(scores, self._heads)
 
     def answer(self) -> Ints:

@@ -1,0 +1,123 @@
+"""Nets of any layer sizes, and of users' own making, are trained and evaluated."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from kinfolk.cli.app import main
+from kinfolk.core.errors import ContractError
+from kinfolk.core.events import Snapshot
+from kinfolk.core.settings import merged, read
+from kinfolk.engines.local import Local
+from kinfolk.engines.processes import Processes
+from kinfolk.jobs.train import train
+from kinfolk.jobs.train_settings import Train
+from kinfolk.testing.job_contract import lines
+
+OWN = Path(__file__).parent.parent / "policies" / "own_nets"
+TINY = {"world": "probe", "worlds": 2, "ticks": 8, "steps": 300, "checkpoint_every": 1,
+        "learning": {"minibatch": 64, "epochs": 1}}  # fmt: skip
+NETS = ["kin://mlp?hidden=[50]", "kin://mlp?hidden=[7,13]", "kin://net?module=own_nets.Odd"]
+MIXES = (
+    "Mixing gives a row other results when the other rows of its batch change: its rows depend on "
+    "each other, and which agents share a batch is no part of a game. Normalise over features "
+    "(LayerNorm), not over the batch, and mix no rows."
+)
+
+
+@pytest.fixture(autouse=True)
+def own_nets(monkeypatch):
+    monkeypatch.syspath_prepend(str(OWN))
+
+
+@pytest.fixture
+def kinfolk(capsys, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+
+    def call(*words):
+        with pytest.raises(SystemExit) as left:
+            main([str(word) for word in words])
+        out, err = capsys.readouterr()
+        assert left.value.code == 0, err
+        return json.loads(out)
+
+    return call
+
+
+def trained(uri, engine=None, **changes):
+    settings = read(Train, merged({**TINY, "slots": {"main": uri}}, changes))
+    return list(train(settings, engine or Local()))
+
+
+def weights(items):
+    last = [item for item in items if isinstance(item, Snapshot)][-1]
+    return {name: array for name, array in last.arrays.items() if "weights/" in name}
+
+
+def test_odd_layers_are_trained_and_evaluated(kinfolk):
+    tiny = ["--world", "probe", "--worlds", "2", "--ticks", "8", "--steps", "100"]
+    told = kinfolk("train", *tiny, "--slot", f"main={NETS[1]}", "--out", "one", "--json")
+    assert told["trained"]["reason"] == "steps"
+    told = kinfolk("eval", "--slot", "all=run:one", "--episodes", "2", "--json")
+    assert told["settings"]["slots"] == {"all": "run:one"}
+
+
+@pytest.mark.more
+@pytest.mark.parametrize("uri", NETS)
+def test_they_are_evaluated_alike_however_it_is_run(kinfolk, uri):
+    tiny = ["--world", "probe", "--worlds", "2", "--ticks", "8", "--steps", "100"]
+    kinfolk("train", *tiny, "--slot", f"main={uri}", "--out", "one", "--json")
+    found = []
+    ways = [[], ["--engine", "processes", "--jobs", "2"], ["--isolate", "slot"],
+            ["--isolate", "agent"]]  # fmt: skip
+    for slot in ("all=run:one", f"all={uri}"):
+        for number, way in enumerate(ways):
+            told = kinfolk("eval", "--world", "probe", "--slot", slot, "--episodes", "3",
+                           "--step-timeout", "30", *way, "--json")  # fmt: skip
+            found.append((slot, number, told["summary"]))
+        assert all(summary == found[-1][2] for name, _, summary in found if name == slot)
+    assert found[0][2] != found[-1][2], "what was learned shows"
+
+
+@pytest.mark.more
+@pytest.mark.parametrize("uri", NETS)
+def test_any_engine_and_number_of_workers_learns_the_same(uri):
+    engine = Processes(2)
+    try:
+        assert lines(trained(uri, engine, chunks=2)) == lines(trained(uri, chunks=2))
+    finally:
+        engine.close()
+
+
+def test_rows_that_depend_on_each_other_can_be_trained_but_not_judged():
+    uri = "kin://net?module=own_nets.Mixing"
+    assert lines(trained(uri)) == lines(trained(uri))
+    for asked in ({"batch_invariant": True}, {"judge": {"every": 1, "episodes": 1}}):
+        with pytest.raises(ContractError) as caught:
+            trained(uri, **asked)
+        assert str(caught.value) == MIXES
+
+
+def test_batch_invariance_may_be_asked_for_of_any_other_net():
+    assert lines(trained(NETS[0], batch_invariant=True)) == lines(trained(NETS[0]))
+
+
+def test_dropout_and_batch_statistics_learn_and_are_left_out_of_play():
+    uri = "kin://net?module=own_nets.Normed"
+    one, two = (trained(uri, judge={"every": 1, "episodes": 1}) for _ in range(2))
+    assert lines(one) == lines(two), "dropout is drawn from the run's seed"
+    learnt = weights(one)
+    assert np.abs(learnt["slot/main/weights/body.1.running_mean"]).max() > 0.01
+    assert learnt["slot/main/weights/body.1.num_batches_tracked"] > 2
+
+
+def test_a_net_with_batch_statistics_goes_on_as_if_never_stopped():
+    settings = read(Train, {**TINY, "slots": {"main": "kin://net?module=own_nets.Normed"}})
+    whole = list(train(settings, Local()))
+    first = next(item for item in whole if isinstance(item, Snapshot))
+    rest = list(train(settings, Local(), first))
+    assert lines(rest) == lines(whole)[-len(lines(rest)) :]
+    for name, array in weights(whole).items():
+        assert np.array_equal(weights(rest)[name], array), name
