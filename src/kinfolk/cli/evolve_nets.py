@@ -23,7 +23,9 @@ from kinfolk.core.errors import SettingsError
 
 
 def nets(
-    task: Annotated[str | None, typer.Option(help="A world, or gym:ID [gym:CartPole-v1].")] = None,
+    task: Annotated[
+        str | None, typer.Option(help="A world, gym:ID or gym:MODULE:ID [gym:CartPole-v1].")
+    ] = None,
     preset: Annotated[str | None, typer.Option(help="See `kinfolk presets`.")] = None,
     rule: SetOption = [],  # noqa: B006, typer copies it
     net: Annotated[str | None, typer.Option(help="feedforward, recurrent or dynamic.")] = None,

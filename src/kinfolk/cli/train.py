@@ -17,7 +17,9 @@ from kinfolk.core.errors import DamagedRunError
 
 def train_command(
     config: Annotated[Path | None, typer.Argument(help="Settings from a .toml or .json.")] = None,
-    world: Annotated[str | None, typer.Option(help="See `kinfolk worlds`; or gym:ID.")] = None,
+    world: Annotated[
+        str | None, typer.Option(help="See `kinfolk worlds`; gym:ID or gym:MODULE:ID.")
+    ] = None,
     preset: Annotated[str | None, typer.Option(help="See `kinfolk presets`.")] = None,
     slot: SlotOption = [],  # noqa: B006, typer copies it
     mapping: MapOption = [],  # noqa: B006
