@@ -76,6 +76,7 @@ def scores_of(seed, folder):
 
 
 @pytest.mark.more
+@pytest.mark.timeout(900)
 def test_cartpole_is_learnt_by_default(tmp_path):
     assert min(scores_of(0, tmp_path)) >= GOOD
 
