@@ -50,3 +50,14 @@ def golden() -> Path:
     if not folder.is_dir():
         pytest.skip(f"There are no golden recordings in {folder}.")
     return folder
+
+
+@pytest.fixture
+def registered_losses():
+    """The table of losses; what a test registers is taken back."""
+    from kinfolk.training.losses import LOSSES
+
+    before = dict(LOSSES)
+    yield LOSSES
+    LOSSES.clear()
+    LOSSES.update(before)

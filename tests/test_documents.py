@@ -12,7 +12,7 @@ BLOCK = re.compile(r"```python\n(.*?)```", re.S)
 @pytest.mark.parametrize(
     "page", ["README.md", "CONTRIBUTING.md", "docs/roles.md", "docs/neuroevolution.md"]
 )
-def test_python_in_the_page_runs(page, tmp_path, monkeypatch):
+def test_python_in_the_page_runs(page, tmp_path, monkeypatch, registered_losses):
     monkeypatch.chdir(tmp_path)
     blocks = BLOCK.findall((ROOT / page).read_text())
     assert blocks, f"{page} has no example"

@@ -34,7 +34,57 @@ CASES = {
     "an unknown loss": (
         {"loss_profiles": {"p": ["ppo"]}},
         "The loss profile 'p' lists an unknown loss 'ppo'. "
-        "Known: ppo_actor, ppo_critic, kickstarter, cloner.",
+        "Known: ppo_actor, ppo_critic, kickstarter, cloner. A loss of your own is listed by its "
+        "import path, such as mylosses.entropy_floor.",
+    ),
+    "a lesson without a teacher": (
+        {"loss_profiles": {"p": ["ppo_actor", "ppo_critic", "cloner"]}},
+        "The loss profile 'p' lists 'cloner', which no row can use: the profile is that of 'main', "
+        "and 'cloner' needs a teacher. Add [teaching.main] with teacher = 'SLOT', or take 'cloner' "
+        "out of the profile.",
+    ),
+    "a lesson in a profile of slots without a teacher": (
+        {
+            "slots": {
+                "a": {"policy_uri": "kin://mlp", "loss_profile": "all"},
+                "b": {**FROZEN, "loss_profile": "lessons"},
+            },
+            "teaching": {"a": {"teacher": "b", "teacher_led": False}},
+            "loss_profiles": {"all": ["ppo_actor", "cloner"], "lessons": ["kickstarter"]},
+        },
+        "The loss profile 'lessons' lists 'kickstarter', which no row can use: the profile is that "
+        "of 'b', and 'kickstarter' needs a teacher. Add [teaching.b] with teacher = 'SLOT', or take "
+        "'kickstarter' out of the profile.",
+    ),
+    "a loss of PPO for slots that do not learn": (
+        {
+            "slots": {
+                "a": {"policy_uri": "kin://mlp", "loss_profile": "all"},
+                "b": {**FROZEN, "loss_profile": "ppo"},
+            },
+            "loss_profiles": {"all": ["ppo_actor"], "ppo": ["ppo_actor"]},
+        },
+        "The loss profile 'ppo' lists 'ppo_actor', which no row can use: the profile is that of "
+        "'b', and 'ppo_actor' is for trainable slots. Set trainable = true, or take 'ppo_actor' out "
+        "of the profile.",
+    ),
+    "settings of a loss that is not listed": (
+        {"losses": {"entropy_flor": {"floor": 1.0}}},
+        "There are settings in [losses.entropy_flor], and no loss profile lists such a loss. "
+        "Known: none.",
+    ),
+    "settings of a loss in the wrong table": (
+        {"losses": {"cloner": {"weight": 1.0}}},
+        "The loss 'cloner' reads its settings from [cloner], not from [losses.cloner].",
+    ),
+    "a loss in a module that is not there": (
+        {"loss_profiles": {"p": ["mylossses.floor"]}},
+        "'mylossses.floor' cannot be imported: there is no module mylossses.",
+    ),
+    "a function that is not registered": (
+        {"loss_profiles": {"p": ["kinfolk.training.losses.normalised"]}},
+        "The loss profile 'p' lists 'kinfolk.training.losses.normalised', which is not registered "
+        "as a loss. Decorate it with kinfolk.training.losses.register_loss.",
     ),
     "an unknown profile": (
         {"slots": {"a": {"policy_uri": "kin://mlp", "loss_profile": "x"}}},

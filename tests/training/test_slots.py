@@ -10,11 +10,12 @@ from kinfolk.jobs.train import _learn
 from kinfolk.play.registry import SlotRegistry
 from kinfolk.policies.resolve import build, resolve
 from kinfolk.testing.probe.policies.plain import Plain
+from kinfolk.training.losses import LOSSES
 from kinfolk.training.profiles import LossProfiles
 from kinfolk.training.update import Weights
 from kinfolk.worlds import build as build_world
 
-WEIGHTS = Weights(1e-3, 1.0, 1.0)
+WEIGHTS = Weights(1e-3, dict.fromkeys(LOSSES, 1.0))
 KEY = int(fold(root(1), 2))
 
 

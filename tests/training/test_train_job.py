@@ -18,7 +18,7 @@ from kinfolk.engines import make_engine
 from kinfolk.engines.local import Local
 from kinfolk.evaluation.match import Match, play_match
 from kinfolk.jobs.train import is_due, train
-from kinfolk.jobs.train_settings import Train
+from kinfolk.jobs.train_settings import DEFAULT_NET, Train
 from kinfolk.play.slots import read_slot
 from kinfolk.policies.resolve import resolve
 from kinfolk.store.keep import keep
@@ -57,14 +57,14 @@ def last_of(settings, engine=None):
 
 
 def test_training_without_new_settings_is_unchanged():
-    """No slots, no map, no profiles: bit by bit what one slot `main` with all losses does."""
+    """No slots, no map, no profiles: bit by bit what one slot `main` with the losses of PPO does."""
     plain = settings_of(TINY, steps=1500)
     written = settings_of(
         TINY,
         steps=1500,
-        slots=[{"id": "main", "policy_uri": "kin://mlp", "trainable": True, "loss_profile": "all"}],
+        slots=[{"id": "main", "policy_uri": DEFAULT_NET, "trainable": True, "loss_profile": "all"}],
         agent_slot_map={"grazer": "main", "hunter": 0},
-        loss_profiles={"all": ["ppo_actor", "ppo_critic", "kickstarter", "cloner"]},
+        loss_profiles={"all": ["ppo_actor", "ppo_critic"]},  # the others need a teacher
     )
     one, other = last_of(plain), last_of(written)
     assert one.weights == other.weights
@@ -174,9 +174,10 @@ def test_lessons_and_learning_rates_fall_with_time():
         cloner={"weight": 2.0, "until": 500},
     )  # fmt: skip
     slot = settings.slots[0]
-    assert _weights(settings, slot, 0) == (0.5, 1.0, 2.0, 1.0)
-    assert _weights(settings, slot, 250) == (0.375, 1.0, 1.0, 1.0)
-    assert _weights(settings, slot, 900).cloner == 0.0
+    steady = {"ppo_actor": 1.0, "ppo_critic": 1.0, "kickstarter": 1.0}
+    assert _weights(settings, slot, 0) == (0.5, {**steady, "cloner": 2.0})
+    assert _weights(settings, slot, 250) == (0.375, {**steady, "cloner": 1.0})
+    assert _weights(settings, slot, 900).losses["cloner"] == 0.0
     quick = slot.model_copy(update={"learning_rate": 0.25})
     assert _weights(settings, quick, 500).learning_rate == 0.125
 

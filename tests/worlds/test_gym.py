@@ -1,8 +1,11 @@
+import sys
+
 import gymnasium
 import numpy as np
 import pytest
 
-from kinfolk.core.errors import SettingsError, UnknownNameError
+from kinfolk.cli.app import main
+from kinfolk.core.errors import SettingsError, UnknownNameError, UsageError
 from kinfolk.worlds import build
 from kinfolk.worlds.gym_copies import pack, refuse_uncopyable, unpack
 from kinfolk.worlds.gym_lanes import ArrayLanes, PlainLanes
@@ -102,3 +105,146 @@ def test_an_unknown_task_gets_a_hint():
     with pytest.raises(UnknownNameError) as caught:
         build("gym:Acrobt-v1", {}, 1)
     assert str(caught.value) == "Gymnasium has no task 'Acrobt-v1'. Did you mean 'Acrobot-v1'?"
+
+
+MODULE = """
+import gymnasium
+import numpy as np
+
+
+class Walk(gymnasium.Env):
+    observation_space = gymnasium.spaces.Box(-100.0, 100.0, (1,), np.float32)
+    action_space = gymnasium.spaces.Discrete(2)
+
+    def __init__(self, length=3, step=1.0):
+        if length < 1:
+            raise ValueError("a walk has at least one step")
+        self.length, self.step_size, self.at = length, step, 0.0
+
+    def reset(self, seed=None, options=None):
+        super().reset(seed=seed)
+        self.at = 0.0
+        return np.array([self.at], np.float32), {}
+
+    def step(self, action):
+        self.at += self.step_size * action
+        done = self.at >= self.length
+        return np.array([self.at], np.float32), float(action), done, False, {}
+
+
+gymnasium.register("Walk-v0", Walk, max_episode_steps=20)
+"""
+
+
+@pytest.fixture
+def walk(tmp_path, monkeypatch):
+    """A module of a user's, in the folder that they work in: `gym:walks:Walk-v0`."""
+    (tmp_path / "walks.py").write_text(MODULE)
+    (tmp_path / "needy.py").write_text("import a_package_that_is_not_there\n")
+    (tmp_path / "broken.py").write_text("1 / 0\n")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    yield "gym:walks:Walk-v0"
+    gymnasium.registry.pop("Walk-v0", None)
+    for name in ("walks", "needy", "broken"):
+        sys.modules.pop(name, None)
+
+
+def test_a_task_of_a_module_is_named_as_gymnasium_names_it(walk):
+    world = build(walk, {}, 2)
+    assert world.spec.world == walk
+    assert world.spec.max_ticks == 20
+    world.reset(np.array([1, 2]))
+    for _ in range(3):
+        assert not world.done.any()
+        world.step(np.array([[1], [0]]))
+    assert world.done.tolist() == [True, False]
+    assert world.counters()["return"].tolist() == [3.0, 0.0]
+
+
+def test_keywords_go_to_gymnasium(walk):
+    given = {"env_kwargs": {"length": 1, "step": 0.5, "max_episode_steps": 7}}
+    world = build(walk, given, 1)
+    assert world.spec.max_ticks == 7
+    world.reset(np.array([1]))
+    world.step(np.array([[1]]))
+    assert not world.done.any()
+    world.step(np.array([[1]]))
+    assert world.done.all()
+
+
+def test_keywords_hold_for_tasks_that_have_an_array_form():
+    """Sutton and Barto pay nothing but -1 for the fall; the array form is told so by no one."""
+    world = build("gym:CartPole-v1", {"env_kwargs": {"sutton_barto_reward": True}}, 2)
+    world.reset(np.array([1, 2]))
+    for _ in range(30):
+        world.step(np.zeros((2, 1), dtype=np.int64))
+    assert world.done.all()
+    assert world.counters()["return"].tolist() == [-1.0, -1.0]
+
+
+WRONG = {
+    "an unknown keyword": (
+        "gym:walks:Walk-v0", {"lenght": 2}, SettingsError,
+        "gym:walks:Walk-v0 cannot be made with the env_kwargs lenght=2. Gymnasium says: TypeError: "
+        "Walk.__init__() got an unexpected keyword argument 'lenght' was raised from the "
+        "environment creator for Walk-v0 with kwargs ({'lenght': 2}). Did you mean 'length'? "
+        "Known: length, step, max_episode_steps.",
+    ),
+    "a wrong value": (
+        "gym:walks:Walk-v0", {"length": 0, "step": 2.0}, SettingsError,
+        "gym:walks:Walk-v0 cannot be made with the env_kwargs length=0, step=2.0. Gymnasium says: "
+        "ValueError: a walk has at least one step.",
+    ),
+    "a module that is not there": (
+        "gym:wlaks:Walk-v0", {}, UsageError,
+        "gym:wlaks:Walk-v0 names the module 'wlaks', which is not found. It was looked for in the "
+        "working folder, {here}, and among the installed packages.",
+    ),
+    "a module that needs another": (
+        "gym:needy:Walk-v0", {}, UsageError,
+        "gym:needy:Walk-v0 cannot be used: its module 'needy' needs 'a_package_that_is_not_there', "
+        "which is not installed.",
+    ),
+    "a module that fails": (
+        "gym:broken:Walk-v0", {}, UsageError,
+        "gym:broken:Walk-v0 cannot be used: importing 'broken' raised ZeroDivisionError: division "
+        "by zero.",
+    ),
+    "a task that the module does not register": (
+        "gym:walks:Walks-v0", {}, UnknownNameError,
+        "Gymnasium has no task 'Walks-v0' after importing walks. Did you mean 'Walk-v0'?",
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", WRONG)
+def test_what_is_wrong_with_a_task_is_said(name, walk, tmp_path):
+    world, env_kwargs, kind, sentence = WRONG[name]
+    with pytest.raises(kind) as caught:
+        build(world, {"env_kwargs": env_kwargs} if env_kwargs else {}, 1)
+    assert str(caught.value) == sentence.replace("{here}", str(tmp_path))
+
+
+SHORT_TRAINING = ["--worlds", "2", "--ticks", "8", "--steps", "16", "--slot", "main=kin://mlp"]
+COMMANDS = {
+    "train": ["train", *SHORT_TRAINING, "--out", "run", "--world"],
+    "eval": ["eval", "--slot", "all=kin://random", "--episodes", "2", "--world"],
+    "play": ["play", "--slot", "all=kin://random", "--world"],
+    "evolve nets": ["evolve", "nets", "--population", "4", "--generations", "1", "--inherit", "env",
+                    "--steps", "3", "--out", "run", "--task"],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_every_command_takes_a_task_of_a_module_and_its_keywords(command, walk, capsys):
+    def call(*words):
+        with pytest.raises(SystemExit) as left:
+            main([*COMMANDS[command], *words])
+        return left.value.code, capsys.readouterr().err
+
+    code, err = call(walk, "--set", "env_kwargs.length=2")
+    assert code == 0, err
+    code, err = call(walk, "--set", "env_kwargs.lenght=2")
+    assert code == 2
+    assert err.startswith("gym:walks:Walk-v0 cannot be made with the env_kwargs lenght=2.")

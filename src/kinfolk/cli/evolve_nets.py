@@ -26,7 +26,10 @@ from kinfolk.core.errors import SettingsError
 def nets(
     task: Annotated[
         str | None,
-        typer.Option(help="A world, or gym:ID [gym:CartPole-v1].", autocompletion=complete_world),
+        typer.Option(
+            help="A world, gym:ID or gym:MODULE:ID [gym:CartPole-v1].",
+            autocompletion=complete_world,
+        ),
     ] = None,
     preset: Annotated[
         str | None, typer.Option(help="See `kinfolk presets`.", autocompletion=complete_preset)

@@ -31,7 +31,9 @@ def train_command(
     config: Annotated[Path | None, typer.Argument(help="Settings from a .toml or .json.")] = None,
     world: Annotated[
         str | None,
-        typer.Option(help="See `kinfolk worlds`; or gym:ID.", autocompletion=complete_world),
+        typer.Option(
+            help="See `kinfolk worlds`; gym:ID or gym:MODULE:ID.", autocompletion=complete_world
+        ),
     ] = None,
     preset: Annotated[
         str | None, typer.Option(help="See `kinfolk presets`.", autocompletion=complete_preset)

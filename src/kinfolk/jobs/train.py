@@ -20,6 +20,7 @@ from kinfolk.play.episode import EpisodeResult
 from kinfolk.play.slots import PolicySlot
 from kinfolk.store.policy_file import PolicyFile, policy_artefacts
 from kinfolk.training.experience import Rows, joined
+from kinfolk.training.losses import LOSSES
 from kinfolk.training.profiles import LossProfiles
 from kinfolk.training.rollout import Gathered, Plan, Task, gather
 from kinfolk.training.update import Weights
@@ -136,17 +137,11 @@ def is_due(slots: tuple[PolicySlot, ...], slot: PolicySlot, update: int) -> bool
 
 def _weights(settings: Train, slot: PolicySlot, steps: int) -> Weights:
     """What falls with time, as it is now."""
-
-    def falling(weight: float, until: int | None) -> float:
-        return weight if until is None else weight * max(0.0, 1.0 - steps / until)
-
     rate = slot.learning_rate or settings.learning.learning_rate
-    return Weights(
-        falling(rate, settings.steps) if settings.learning.anneal else rate,
-        falling(settings.kickstarter.weight, settings.kickstarter.until),
-        falling(settings.cloner.weight, settings.cloner.until),
-        float(steps >= settings.learning.actor_from),
-    )
+    if settings.learning.anneal:
+        rate *= max(0.0, 1.0 - steps / settings.steps)
+    known = settings.loss_settings()
+    return Weights(rate, {name: LOSSES[name].weight(own, steps) for name, own in known.items()})
 
 
 def _take_episodes(settings: Train, state: State, gathered: list[Gathered]) -> None:

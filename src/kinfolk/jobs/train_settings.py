@@ -7,15 +7,24 @@ from typing import Any, Literal
 from pydantic import Field, model_validator
 
 from kinfolk.core.errors import require, suggestion
-from kinfolk.core.settings import Settings
+from kinfolk.core.settings import Settings, read
 from kinfolk.play.lineup import Lineup
 from kinfolk.play.slots import PolicySlot
+from kinfolk.training.losses import LOSSES
 from kinfolk.training.pool import PoolSettings
 from kinfolk.training.profiles import LossProfiles
 from kinfolk.training.settings import Cloning, Kickstart, Learning, Teaching
 
-DEFAULT_NET = "kin://mlp"
+# Actor and critic share no layers: where returns are large, as in CartPole, the gradient of the
+# value would drown the actor's in a shared one. Stable-Baselines3 and CleanRL have the same net.
+DEFAULT_NET = "kin://mlp?critic=separate&activation=tanh"
 Score = Literal["return", "length"]
+# Settings that are tables of a training; a loss that reads others has a table in `losses`.
+_TABLES: dict[type[Settings], str] = {
+    Learning: "learning",
+    Kickstart: "kickstarter",
+    Cloning: "cloner",
+}
 
 
 class Judging(Settings):
@@ -61,6 +70,7 @@ class Train(Lineup):
     loss_profiles: dict[str, tuple[str, ...]] = Field(default={})
     kickstarter: Kickstart = Kickstart()
     cloner: Cloning = Cloning()
+    losses: dict[str, dict[str, Any]] = Field(default={})  # settings of losses of one's own
     teaching: dict[str, Teaching] = Field(default={})
     pool: PoolSettings | None = None
     judge: Judging = Judging()
@@ -92,7 +102,75 @@ class Train(Lineup):
         )
         self._check_teaching()
         self._check_pool()
+        self._check_losses(profiles)
         return self
+
+    def loss_settings(self) -> dict[str, Settings]:
+        """By name, the settings of every loss that a profile lists.
+
+        A loss that reads one of the tables of a training gets that; others read `losses`.
+        """
+        kinds = {n: LOSSES[n].settings_type for n in LossProfiles(self.loss_profiles).losses}
+        return {
+            name: getattr(self, _TABLES[kind])
+            if kind in _TABLES
+            else read(kind, self.losses.get(name, {}))
+            for name, kind in kinds.items()
+        }
+
+    def _check_losses(self, profiles: LossProfiles) -> None:
+        """Refuse settings that no loss reads, and losses that can never be applied."""
+        own = [name for name in profiles.losses if LOSSES[name].settings_type not in _TABLES]
+        for name in self.losses:
+            table = _TABLES.get(LOSSES[name].settings_type) if name in LOSSES else None
+            require(
+                table is None,
+                f"The loss '{name}' reads its settings from [{table}], not from [losses.{name}].",
+            )
+            require(
+                name in own,
+                f"There are settings in [losses.{name}], and no loss profile lists such a loss."
+                f"{suggestion(name, own)}",
+            )
+        self.loss_settings()
+        if not self.loss_profiles:
+            return  # the default profile lists what some trainings have no rows for
+        for number, profile in enumerate(profiles.names):
+            slots = [slot for slot in self.slots if self._is_of(slot, profile, number == 0)]
+            for name in profiles.losses if slots else ():
+                if profiles.lists(number, name):
+                    self._check_usable(name, profile, slots)
+
+    def _is_of(self, slot: PolicySlot, profile: str, first: bool) -> bool:
+        """Whether a slot has a profile: by name, or as the first one if its rows are learnt from."""
+        if slot.loss_profile is not None:
+            return slot.loss_profile == profile
+        return first and (slot.trainable or self._is_taught(slot))
+
+    def _is_taught(self, slot: PolicySlot) -> bool:
+        """Whether rows of a slot hold what a teacher does: its own teacher's, or it is one."""
+        own = self.teaching.get(slot.id)
+        leads = any(t.teacher == slot.id and t.teacher_led for t in self.teaching.values())
+        return leads or (own is not None and own.student_led)
+
+    def _check_usable(self, loss: str, profile: str, slots: list[PolicySlot]) -> None:
+        names = " and ".join(f"'{slot.id}'" for slot in slots)
+        start = (
+            f"The loss profile '{profile}' lists '{loss}', which no row can use: the profile is "
+            f"that of {names},"
+        )
+        if LOSSES[loss].rows == "trainable":
+            require(
+                any(slot.trainable for slot in slots),
+                f"{start} and '{loss}' is for trainable slots. Set trainable = true, or take "
+                f"'{loss}' out of the profile.",
+            )
+        else:
+            require(
+                any(self._is_taught(slot) for slot in slots),
+                f"{start} and '{loss}' needs a teacher. Add [teaching.{slots[0].id}] with "
+                f"teacher = 'SLOT', or take '{loss}' out of the profile.",
+            )
 
     def _check_teaching(self) -> None:
         trainable = [slot.id for slot in self.slots if slot.trainable]

@@ -110,9 +110,7 @@ def begin(settings: Train, plan: Plan) -> State:
         policy = registry.load(planned.policy, spec, slot.device, owner)
         if slot.trainable:
             assert isinstance(policy, Neural)  # the plan has seen to it
-            learners[slot.id] = Learner(
-                policy, settings.learning, settings.kickstarter, settings.cloner
-            )
+            learners[slot.id] = Learner(policy, settings.learning, settings.loss_settings())
     pool = None
     if settings.pool is not None:
         empty = PoolState({}, (), ())

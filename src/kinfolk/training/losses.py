@@ -2,17 +2,21 @@
 
 Each gets the rows that its own mask picks from the whole batch. Masks never chain: what one loss
 leaves out, another may use. Means, normalisations and entropies are over the picked rows only.
+`register_loss` is all that makes a function a loss: names, masks, settings and weights follow.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import NamedTuple, TypeAlias
+from dataclasses import dataclass
+from typing import Any, Literal, NamedTuple, TypeAlias, TypeVar
 
 import torch
 from torch.nn import functional
 
-from kinfolk.training.settings import Cloning, Kickstart, Learning
+from kinfolk.core.errors import require
+from kinfolk.core.settings import Settings
+from kinfolk.training.settings import Cloning, Kickstart, Learning, LossSettings
 
 Tensor: TypeAlias = torch.Tensor
 
@@ -62,6 +66,78 @@ Stats: TypeAlias = dict[str, Tensor]
 Found: TypeAlias = tuple[Tensor, Stats]
 
 
+LossFunction: TypeAlias = Callable[[Batch, Outputs, Any], Found]
+F = TypeVar("F", bound=Callable[..., Found])
+
+
+@dataclass(frozen=True)
+class Loss:
+    """A registered loss; `register_loss` says what its parts mean."""
+
+    name: str
+    function: LossFunction
+    rows: Literal["trainable", "taught"]
+    settings_type: type[Settings]
+    weight: Callable[[Any, int], float]
+    by_default: bool
+
+
+LOSSES: dict[str, Loss] = {}  # in the order in which they are summed
+
+
+def _scheduled_weight(settings: Settings, steps: int) -> float:
+    if not isinstance(settings, LossSettings):
+        return 1.0
+    if settings.until is None:
+        return settings.weight
+    return settings.weight * max(0.0, 1.0 - steps / settings.until)
+
+
+def register_loss(
+    name: str,
+    *,
+    rows: Literal["trainable", "taught"] = "trainable",
+    settings: type[Settings] = LossSettings,
+    weight: Callable[[Any, int], float] = _scheduled_weight,
+    by_default: bool = False,
+) -> Callable[[F], F]:
+    """Make a function `(rows, new, settings) -> (loss, stats)` a loss that profiles can list.
+
+    Args:
+        name: What it is called in `loss_profiles`, and in `[losses.NAME]` of a training file.
+        rows: Which rows it may use: of slots that are `trainable`, or those for which a teacher
+            said what it would do (`taught`).
+        settings: What the function gets as its third argument. `Learning`, `Kickstart` and
+            `Cloning` are the training's own tables; any other is read from `[losses.NAME]`.
+        weight: From those settings and the steps done so far, how much the loss counts now. By
+            default the `weight` and `until` of `LossSettings`; 1 for settings without these.
+        by_default: Whether it is in the profile of a training that has none of its own.
+
+    Raises:
+        SettingsError: The name is no identifier, or another function's.
+    """
+    require(
+        name.isidentifier(),
+        f"A loss is named by letters, digits and underscores, such as entropy_floor, not '{name}'.",
+    )
+
+    def register(function: F) -> F:
+        origin = _origin(LOSSES[name].function) if name in LOSSES else _origin(function)
+        require(
+            origin == _origin(function),
+            f"There is a loss '{name}' already, {origin}. Give {_origin(function)} another name.",
+        )
+        LOSSES[name] = Loss(name, function, rows, settings, weight, by_default)
+        return function
+
+    return register
+
+
+def _origin(function: Any) -> str:
+    """Where a function was defined: the same may be registered again, as when it is reloaded."""
+    return f"{function.__module__}.{function.__qualname__}"
+
+
 def normalised(advantage: Tensor) -> Tensor:
     """Mean 0 and deviation 1, over the rows given; a single row is left as it is."""
     if len(advantage) < 2:
@@ -69,6 +145,11 @@ def normalised(advantage: Tensor) -> Tensor:
     return (advantage - advantage.mean()) / (advantage.std() + 1e-8)
 
 
+def _waiting_weight(settings: Learning, steps: int) -> float:
+    return float(steps >= settings.actor_from)
+
+
+@register_loss("ppo_actor", settings=Learning, weight=_waiting_weight, by_default=True)
 def ppo_actor(rows: Batch, new: Outputs, asked: Learning) -> Found:
     """The clipped surrogate of PPO (Schulman et al. 2017), less a bonus for entropy."""
     change = new.log_chance(rows.action) - rows.log_chance
@@ -85,6 +166,7 @@ def ppo_actor(rows: Batch, new: Outputs, asked: Learning) -> Found:
     return -surrogate - asked.entropy * entropy, stats
 
 
+@register_loss("ppo_critic", settings=Learning, by_default=True)
 def ppo_critic(rows: Batch, new: Outputs, asked: Learning) -> Found:
     """Half the squared error of the value, clipped around the old one if asked for."""
     target = rows.advantage + rows.value
@@ -96,6 +178,7 @@ def ppo_critic(rows: Batch, new: Outputs, asked: Learning) -> Found:
     return asked.value_weight * loss, {"value_loss": loss.detach()}
 
 
+@register_loss("kickstarter", rows="taught", settings=Kickstart, by_default=True)
 def kickstarter(rows: Batch, new: Outputs, asked: Kickstart) -> Found:
     """The divergence from a teacher's choices to the net's, and the error to its values.
 
@@ -126,6 +209,7 @@ def _divergence(scores: Tensor, new: Outputs, temperature: float) -> Tensor:
     return total
 
 
+@register_loss("cloner", rows="taught", settings=Cloning, by_default=True)
 def cloner(rows: Batch, new: Outputs, asked: Cloning) -> Found:
     """The cross-entropy to the teacher's actions."""
     del asked  # its weight is applied by the caller, as it falls with time
@@ -135,12 +219,3 @@ def cloner(rows: Batch, new: Outputs, asked: Cloning) -> Found:
         best = torch.stack([head.argmax(dim=1) for head in new.log_chances], dim=1)
         alike = (best == rows.teacher_action).all(dim=1).float().mean()
     return -log_chance.mean(), {"cloner": -log_chance.detach().mean(), "agreement": alike}
-
-
-Loss: TypeAlias = Callable[..., Found]
-LOSSES: dict[str, Loss] = {
-    "ppo_actor": ppo_actor,
-    "ppo_critic": ppo_critic,
-    "kickstarter": kickstarter,
-    "cloner": cloner,
-}

@@ -8,35 +8,38 @@ import numpy as np
 
 from kinfolk.core.arrays import Bools
 from kinfolk.core.errors import SettingsError, suggestion
+from kinfolk.core.registry import load_path
 from kinfolk.training.experience import Rows
+from kinfolk.training.losses import LOSSES, Loss
 
-LOSS_NAMES = ("ppo_actor", "ppo_critic", "kickstarter", "cloner")
 # Names under which users of earlier systems know them: slices are made by the map of agents.
 ALIASES = {"sliced_kickstarter": "kickstarter", "sliced_scripted_cloner": "cloner"}
-TRAINABLE_ONLY = ("ppo_actor", "ppo_critic")
 DEFAULT_PROFILE = "all"
 
 
 class LossProfiles:
     """A table of profiles by number and losses by name.
 
+    Args:
+        given: The losses of each profile: names of registered losses, or import paths such as
+            `mylosses.entropy_floor`, whose module registers them. Empty: one profile, `all`, with
+            the losses that are registered `by_default`.
+
     Raises:
-        SettingsError: A profile lists a loss that there is not.
+        UsageError: A profile lists a loss that there is not, or that cannot be imported.
     """
 
     def __init__(self, given: Mapping[str, Sequence[str]]) -> None:
-        named = given or {DEFAULT_PROFILE: LOSS_NAMES}
-        self.names = list(named)
-        known = [*LOSS_NAMES, *ALIASES]
-        self._table = np.zeros((len(named), len(LOSS_NAMES)), dtype=np.bool_)
-        for number, (profile, losses) in enumerate(named.items()):
-            for loss in losses:
-                if loss not in known:
-                    raise SettingsError(
-                        f"The loss profile '{profile}' lists an unknown loss '{loss}'."
-                        f"{suggestion(loss, LOSS_NAMES)}"
-                    )
-                self._table[number, LOSS_NAMES.index(ALIASES.get(loss, loss))] = True
+        default = [loss.name for loss in LOSSES.values() if loss.by_default]
+        listed = {
+            profile: [_find_loss(profile, name).name for name in names]
+            for profile, names in (given or {DEFAULT_PROFILE: default}).items()
+        }
+        self.names = list(listed)
+        self.losses = [name for name in LOSSES if any(name in names for names in listed.values())]
+        self._table = np.array(
+            [[name in names for name in self.losses] for names in listed.values()], dtype=np.bool_
+        )
 
     def number(self, slot: str, profile: str | None) -> int:
         """The number of a slot's profile; without one, the first."""
@@ -51,15 +54,36 @@ class LossProfiles:
 
     def lists(self, profile: int, loss: str) -> bool:
         """Whether rows of a profile take part in a loss."""
-        return bool(self._table[profile, LOSS_NAMES.index(loss)])
+        return loss in self.losses and bool(self._table[profile, self.losses.index(loss)])
 
     def mask(self, loss: str, rows: Rows) -> Bools:
-        """`[n]`: which of all rows a loss may use."""
-        allowed: Bools = self._table[:, LOSS_NAMES.index(loss)][rows["loss_profile_id"]]
+        """`[n]`: which of all rows a loss may use; `loss` is one of `losses`."""
+        allowed: Bools = self._table[:, self.losses.index(loss)][rows["loss_profile_id"]]
         allowed = allowed & rows["alive"]
-        if loss in TRAINABLE_ONLY:
+        if LOSSES[loss].rows == "trainable":
             return allowed & rows["is_trainable_agent"]
         if "teacher_action" not in rows:
             return np.zeros_like(allowed)
         taught: Bools = rows["teacher_action"][:, 0] >= 0
         return allowed & taught
+
+
+def _find_loss(profile: str, name: str) -> Loss:
+    """A registered loss by its name, or by the import path of its function."""
+    name = ALIASES.get(name, name)
+    if name in LOSSES:
+        return LOSSES[name]
+    if "." not in name and ":" not in name:
+        raise SettingsError(
+            f"The loss profile '{profile}' lists an unknown loss '{name}'."
+            f"{suggestion(name, LOSSES)} A loss of your own is listed by its import path, such as "
+            f"mylosses.entropy_floor."
+        )
+    function = load_path(name)
+    found = [loss for loss in LOSSES.values() if loss.function is function]
+    if not found:
+        raise SettingsError(
+            f"The loss profile '{profile}' lists '{name}', which is not registered as a loss. "
+            f"Decorate it with kinfolk.training.losses.register_loss."
+        )
+    return found[0]

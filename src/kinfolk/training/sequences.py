@@ -10,6 +10,42 @@ import numpy as np
 from kinfolk.core.arrays import Ints
 from kinfolk.training.advantages import shuffled
 from kinfolk.training.experience import Rows
+from kinfolk.training.settings import Learning
+
+_MINIBATCHES = 32  # of an epoch, where rows are neither few nor very many
+_SMALLEST, _LARGEST = 64, 4096  # rows of a minibatch
+_MOST_EPOCHS, _FEWEST_EPOCHS = 10, 2
+_MANY = 4096  # rows of an update from which on there are fewer epochs
+
+
+class Schedule(NamedTuple):
+    """How the rows of one update are gone over."""
+
+    minibatch: int  # rows
+    epochs: int
+
+
+def minibatch_schedule(rows: int, learning: Learning) -> Schedule:
+    """Choose the minibatch size and the epochs of an update, where they are not set.
+
+    An update needs some hundred gradient steps to use what it was given: with 2,048 rows this is
+    the default of Stable-Baselines3 (minibatches of 64, 10 epochs). More rows make minibatches
+    larger, 32 of them per epoch, and epochs fewer, by the root of the rows, as each pass is less
+    noisy and costs more.
+
+    Args:
+        rows: How many rows the slot learns from in this update.
+        learning: Its `minibatch` and `epochs` are kept where they are set.
+
+    >>> minibatch_schedule(1024, Learning()), minibatch_schedule(16_384, Learning())
+    (Schedule(minibatch=64, epochs=10), Schedule(minibatch=512, epochs=5))
+    """
+    size = min(max(rows // _MINIBATCHES, _SMALLEST), _LARGEST)
+    epochs = round(_MOST_EPOCHS * (_MANY / max(rows, 1)) ** 0.5)
+    return Schedule(
+        learning.minibatch or size,
+        learning.epochs or min(max(epochs, _FEWEST_EPOCHS), _MOST_EPOCHS),
+    )
 
 
 class Stretches(NamedTuple):

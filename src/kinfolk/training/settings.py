@@ -23,8 +23,9 @@ class Learning(Settings):
     entropy: float = Field(default=0.01, ge=0.0)
     target_kl: float | None = Field(default=None, gt=0.0)  # beyond it no more epochs are learnt
     vtrace: bool = False  # weigh rows by how likely the learner is to have acted so
-    epochs: int = Field(default=2, ge=1)
-    minibatch: int = Field(default=4096, ge=1)  # rows
+    # None: chosen from the rows of the update, see `sequences.minibatch_schedule`.
+    epochs: int | None = Field(default=None, ge=1)
+    minibatch: int | None = Field(default=None, ge=1)  # rows
     least_minibatches: int = Field(default=1, ge=1)  # per epoch, for slots with few rows
     sequence: int = Field(default=16, ge=1)  # rows of a life in a row, for nets that remember
     learning_rate: float = Field(default=3e-4, gt=0.0)
@@ -32,20 +33,22 @@ class Learning(Settings):
     gradient_clip: float = Field(default=0.5, gt=0.0)
 
 
-class Kickstart(Settings):
-    """Nearness to a teacher's choices: `kickstarter`. The weight falls to zero at `until` steps."""
+class LossSettings(Settings):
+    """How much a loss counts. The weight falls to zero at `until` steps; None: it stays."""
 
     weight: float = Field(default=1.0, ge=0.0)
+    until: int | None = Field(default=None, ge=1)
+
+
+class Kickstart(LossSettings):
+    """Nearness to a teacher's choices: `kickstarter`."""
+
     value_weight: float = Field(default=0.5, ge=0.0)
     temperature: float = Field(default=1.0, gt=0.0)
-    until: int | None = Field(default=None, ge=1)
 
 
-class Cloning(Settings):
-    """Doing as a scripted teacher does: `cloner`. The weight falls to zero at `until` steps."""
-
-    weight: float = Field(default=1.0, ge=0.0)
-    until: int | None = Field(default=None, ge=1)
+class Cloning(LossSettings):
+    """Doing as a scripted teacher does: `cloner`."""
 
 
 class Teaching(Settings):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import torch
@@ -15,13 +15,19 @@ from torch.nn.utils import clip_grad_norm_
 from kinfolk.core.arrays import AnyArray, Arrays, Bools, Ints
 from kinfolk.core.errors import SettingsError
 from kinfolk.core.keys import fold
+from kinfolk.core.settings import Settings
 from kinfolk.policies.neural.policy import Neural
 from kinfolk.training.advantages import estimate_advantages, follow
 from kinfolk.training.experience import Rows
 from kinfolk.training.losses import LOSSES, Batch, Outputs
-from kinfolk.training.profiles import LOSS_NAMES, LossProfiles
-from kinfolk.training.sequences import cut_stretches, minibatches, stretch_batches
-from kinfolk.training.settings import Cloning, Kickstart, Learning
+from kinfolk.training.profiles import LossProfiles
+from kinfolk.training.sequences import (
+    cut_stretches,
+    minibatch_schedule,
+    minibatches,
+    stretch_batches,
+)
+from kinfolk.training.settings import Learning
 
 _DROPOUT = 1 << 32  # branch of the key of an update; epochs are those below
 _FAR_BELOW = -1e9  # the score of a choice that a group does not have
@@ -31,22 +37,22 @@ class Weights(NamedTuple):
     """How much losses count now."""
 
     learning_rate: float
-    kickstarter: float
-    cloner: float
-    ppo_actor: float = 1.0
+    losses: Mapping[str, float]  # by name
 
 
 class Learner:
-    """A net, its optimiser, and what it learns from."""
+    """A net, its optimiser, and what it learns from.
+
+    Args:
+        policy: The net.
+        learning: How its rows are gone over.
+        loss_settings: By name, the settings of every loss that a profile lists.
+    """
 
     def __init__(
-        self, policy: Neural, learning: Learning, kickstart: Kickstart, cloning: Cloning
+        self, policy: Neural, learning: Learning, loss_settings: Mapping[str, Settings]
     ) -> None:
-        self.policy, self._learning = policy, learning
-        self._asked: dict[str, Any] = {
-            "ppo_actor": learning, "ppo_critic": learning, "kickstarter": kickstart,
-            "cloner": cloning,
-        }  # fmt: skip
+        self.policy, self._learning, self._loss_settings = policy, learning, loss_settings
         self._parameters = [p for p in policy.module.parameters() if p.requires_grad]
         self._optimiser = torch.optim.Adam(
             self._parameters, lr=learning.learning_rate, eps=1e-5, fused=True
@@ -61,9 +67,9 @@ class Learner:
     def learn(
         self, rows: Rows, profiles: LossProfiles, weights: Weights, key: int
     ) -> dict[str, float]:
-        """Go over the rows `epochs` times; say how it went. Rows of other slots must not be here."""
+        """Go over the rows some epochs; say how it went. Rows of other slots must not be here."""
         asked, count = self._learning, len(rows["slot_id"])
-        masks = {loss: profiles.mask(loss, rows) for loss in LOSS_NAMES}
+        masks = {loss: profiles.mask(loss, rows) for loss in profiles.losses}
         if not any(mask.any() for mask in masks.values()):
             return {}
         rows = {**rows, "advantage": self._advantages(rows)}
@@ -71,7 +77,7 @@ class Learner:
             group["lr"] = weights.learning_rate
         totals: dict[str, list[float]] = {}
         with _train_mode(self.policy.module, key):
-            for epoch in range(asked.epochs):
+            for epoch in range(minibatch_schedule(count, asked).epochs):
                 spread: list[float] = []
                 for at, new in self._passes(rows, count, key, epoch):
                     stats = self._step(rows, at, new, masks, weights)
@@ -81,7 +87,7 @@ class Learner:
                 if asked.target_kl is not None and spread and np.mean(spread) > asked.target_kl:
                     break
         found = {name: float(np.mean(values)) for name, values in totals.items()}
-        return found | _fit(rows, masks["ppo_critic"])
+        return found | _fit(rows, masks.get("ppo_critic", np.zeros(count, dtype=np.bool_)))
 
     def _advantages(self, rows: Rows) -> AnyArray:
         asked = self._learning
@@ -113,14 +119,14 @@ class Learner:
     ) -> Iterator[tuple[Ints, Outputs]]:
         """Minibatches: which rows, and what the net says of them now."""
         asked, net = self._learning, self.policy
+        size, least = minibatch_schedule(count, asked).minibatch, asked.least_minibatches
         if not net.memory_size:
-            for at in minibatches(count, asked.minibatch, asked.least_minibatches, key, epoch):
+            for at in minibatches(count, size, least, key, epoch):
                 x = net.reader.read(rows["observations"], rows["group"], at)
                 scores, value = net.module(x)
                 yield at, self._outputs(scores, value, rows["group"][at])
             return
         stretches = cut_stretches(rows, asked.sequence)
-        size, least = asked.minibatch, asked.least_minibatches
         for first, steps in stretch_batches(stretches, size, least, key, epoch):
             at = np.concatenate(steps)
             x = net.reader.read(rows["observations"], rows["group"], at)
@@ -144,19 +150,20 @@ class Learner:
         batch = _tensors(rows, at)
         total = new.value.new_zeros(())
         stats: dict[str, torch.Tensor] = {}
-        for name, loss in LOSSES.items():
-            weight = getattr(weights, name, 1.0)
-            mask = masks[name][at]
+        applied = False
+        for name, allowed in masks.items():
+            weight, mask = weights.losses[name], allowed[at]
             if weight == 0.0 or not mask.any():
                 continue
             used, said = batch, new
             if not mask.all():
                 picked = torch.from_numpy(np.flatnonzero(mask))
                 used, said = batch.pick(picked), new.pick(picked)
-            value, about = loss(used, said, self._asked[name])
+            value, about = LOSSES[name].function(used, said, self._loss_settings[name])
             total = total + weight * value
             stats |= about
-        if not stats:
+            applied = True
+        if not applied:
             return {}
         self._optimiser.zero_grad(set_to_none=True)
         total.backward()  # type: ignore[no-untyped-call]

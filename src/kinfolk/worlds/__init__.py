@@ -19,7 +19,7 @@ class Worlds(Registry):
         return str(name).startswith(GYM) or super().__contains__(name)
 
     def entry(self, name: str) -> Entry:
-        """The row named `name`; `gym:ID` is one for any id."""
+        """The row named `name`; `gym:ID` is one for any id, as is `gym:MODULE:ID`."""
         if name.startswith(GYM):
             return Entry("kinfolk.worlds.gym:GymWorld", f"the Gymnasium task {name[len(GYM) :]}")
         if name not in self and _is_gym_task(name):
@@ -50,7 +50,7 @@ WORLDS = Worlds(
         ),
         "gym:CartPole-v1": Entry(
             "kinfolk.worlds.gym:GymWorld",
-            "a Gymnasium task as a world of one agent; any other by its id",
+            "a Gymnasium task as a world of one agent; any other by gym:ID or gym:MODULE:ID",
         ),
         "probe": Entry(
             "kinfolk.testing.probe.world:ProbeWorld",

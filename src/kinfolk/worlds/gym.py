@@ -1,33 +1,35 @@
 """A Gymnasium task as a world of one agent: `gym:CartPole-v1` and any other by its id.
 
+`gym:mymodule:MyEnv-v0` imports the module that registers it; `env_kwargs` go to `gymnasium.make`.
+
 What the task shows is one flat row of float32 (a number out of n is n places, one of them 1). A
 number to act with is chosen from `bins` steps of its range.
 """
 
 from __future__ import annotations
 
-import difflib
 from typing import Any, NamedTuple
 
-import gymnasium
 import numpy as np
 from gymnasium.spaces import Box, Discrete, MultiDiscrete
 from gymnasium.spaces.utils import flatdim
 from pydantic import Field as Setting
 
 from kinfolk.core.arrays import AnyArray, Arrays, Bools, Bytes, Floats, Ints
-from kinfolk.core.errors import ContractError, SettingsError, UnknownNameError, UsageError
+from kinfolk.core.errors import ContractError, SettingsError
 from kinfolk.core.settings import Settings
 from kinfolk.core.spaces import Field, Group, Head, WorldSpec
 from kinfolk.worlds.base import Happening, check_actions, put_snapshot, take_snapshot
 from kinfolk.worlds.batch import Batch, check_batch
 from kinfolk.worlds.gym_lanes import make_lanes
+from kinfolk.worlds.gym_tasks import make_task
 
 
 class GymTask(Settings):
     """Which task, and how it is played."""
 
-    task: str = "CartPole-v1"
+    task: str = "CartPole-v1"  # or MODULE:ID
+    env_kwargs: dict[str, Any] = Setting(default={})  # keywords for gymnasium.make
     bins: int = Setting(default=11, ge=2)  # steps of a number to act with
     max_steps: int | None = Setting(default=None, ge=1)  # None: the task's own limit, else 1000
 
@@ -59,7 +61,7 @@ class GymWorld(Batch):
         check_batch(worlds)
         self.settings = settings
         spec, size = spec_of(settings)
-        self._lanes = make_lanes(settings.task, worlds, settings.bins)
+        self._lanes = make_lanes(settings.task, worlds, settings.bins, settings.env_kwargs)
         self._state = _empty(worlds, size)
         super().__init__(spec, self._state)
         self._watching = False
@@ -155,19 +157,12 @@ def spec_of(given: GymTask) -> tuple[WorldSpec, int]:
     """The face of a task, and how many numbers it shows.
 
     Raises:
-        UnknownNameError: Gymnasium has no such task.
-        UsageError: It needs something that is not installed.
-        SettingsError: What it takes cannot be laid out as choices.
+        UsageError: Gymnasium has no such task, or it cannot be made.
+        SettingsError: It does not take these keywords, or what it takes cannot be laid out as
+            choices.
     """
     task = given.task
-    if task not in gymnasium.registry:
-        close = difflib.get_close_matches(task, gymnasium.registry, n=1, cutoff=0.6)
-        hint = f" Did you mean '{close[0]}'?" if close else ""
-        raise UnknownNameError(f"Gymnasium has no task '{task}'.{hint}")
-    try:
-        env = gymnasium.make(task, disable_env_checker=True)
-    except gymnasium.error.DependencyNotInstalled as error:
-        raise UsageError(f"gym:{task} needs a package that is not here: {error}.") from None
+    env = make_task(task, given.env_kwargs)
     limit = given.max_steps or (env.spec.max_episode_steps if env.spec else None) or 1000
     size = flatdim(env.observation_space)
     heads = _heads(task, env.action_space, given.bins)

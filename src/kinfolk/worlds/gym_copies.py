@@ -15,6 +15,7 @@ import numpy as np
 
 from kinfolk.core.arrays import AnyArray
 from kinfolk.core.errors import SettingsError
+from kinfolk.worlds.gym_tasks import find_task
 
 _FOREIGN = {"box2d": "Box2D", "mujoco": "MuJoCo"}
 _PLAIN = (bool, int, float, str, type(None))
@@ -25,10 +26,11 @@ def refuse_uncopyable(task: str) -> None:
     """Find out whether a task can be copied in the middle of an episode, without making it.
 
     Raises:
+        UsageError: It is not found.
         SettingsError: It cannot.
     """
-    spec = gymnasium.registry.get(task)
-    module = str(spec.entry_point).partition(":")[0].split(".") if spec else []
+    spec = gymnasium.spec(find_task(task))
+    module = str(spec.entry_point).partition(":")[0].split(".")
     for part, library in _FOREIGN.items():
         if part in module:
             raise SettingsError(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import cache
 from typing import Any, NamedTuple, Protocol
 
@@ -12,6 +13,7 @@ from gymnasium.spaces.utils import flatdim, flatten
 
 from kinfolk.core.arrays import AnyArray, Arrays, Bools, Floats, Ints
 from kinfolk.worlds.gym_copies import pack, to_rows, unpack
+from kinfolk.worlds.gym_tasks import find_task, make_task
 
 
 class Outcome(NamedTuple):
@@ -57,8 +59,10 @@ def to_action(space: gymnasium.Space[Any], choice: Ints, bins: int) -> Any:
 class PlainLanes:
     """Ordinary environments, stepped one by one."""
 
-    def __init__(self, task: str, lanes: int, bins: int) -> None:
-        self.envs = [gymnasium.make(task, disable_env_checker=True) for _ in range(lanes)]
+    def __init__(
+        self, task: str, lanes: int, bins: int, env_kwargs: Mapping[str, Any] | None = None
+    ) -> None:
+        self.envs = [make_task(task, env_kwargs or {}) for _ in range(lanes)]
         self._space, self._bins = self.envs[0].action_space, bins
         self._seen = self.envs[0].observation_space
 
@@ -128,12 +132,24 @@ class ArrayLanes:
         self._env.steps = kept["steps"][source].copy()
 
 
-def make_lanes(task: str, lanes: int, bins: int) -> Lanes:
-    """An array environment if the task has one we can seed lane by lane, else ordinary ones."""
-    spec = gymnasium.spec(task)
-    if spec.vector_entry_point is not None and _has_state(task):
-        return ArrayLanes(task, lanes)
-    return PlainLanes(task, lanes, bins)
+def make_lanes(
+    task: str, lanes: int, bins: int, env_kwargs: Mapping[str, Any] | None = None
+) -> Lanes:
+    """An array environment if the task has one we can seed lane by lane, else ordinary ones.
+
+    With keywords they are always ordinary ones: the array form of a task may take others, or take
+    them to mean something else.
+
+    Args:
+        task: `ID`, or `MODULE:ID`.
+        lanes: How many run side by side.
+        bins: Steps of a number to act with.
+        env_kwargs: Keywords for `gymnasium.make`.
+    """
+    name = find_task(task)
+    if not env_kwargs and gymnasium.spec(name).vector_entry_point is not None and _has_state(name):
+        return ArrayLanes(name, lanes)
+    return PlainLanes(task, lanes, bins, env_kwargs)
 
 
 def _vector(task: str, lanes: int) -> Any:
