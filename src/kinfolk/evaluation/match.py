@@ -165,13 +165,16 @@ def line_up(match: Match, worlds: int) -> Iterator[Game]:
     def tick() -> int:
         return int(world.tick[0])
 
+    _registry.hold(len(match.slots))
     with ExitStack() as stack:
         kept: list[Together | Apart] = []
         for name, resolved in match.slots.items():
             mode = match.modes[name]
             one: Together | Apart
             if mode == "none":
-                one = Together(name, resolved, spec, _registry, match.care, tick, alone)
+                twins = sum(resolved == other for other in match.slots.values())
+                owner = name if twins > 1 else ""
+                one = Together(name, resolved, spec, _registry, match.care, tick, alone, owner)
             else:
                 pool = pool_for(match.care)
                 by_agent = mode == "agent"
