@@ -82,6 +82,7 @@ def check(scene, agents, tick, on_failure, isolate, how="raise", **care):
             play_match(game)
         who = f"Slot '{slot_of[agents[0]]}'"
         who += f", agent {agents[0]}" if isolate == "agent" else ""
+        told += " (bad_policies.py:53 in misbehave)" if how == "raise" else ""
         assert str(failed.value) == f"{who}, tick {tick}: {told}."
         return
     [report] = play_match(game)
