@@ -83,6 +83,20 @@ def test_the_systems_own_refusal_is_understood(tmp_path):
     ), done.stderr
 
 
+@pytest.mark.skipif(os.sysconf("SC_OPEN_MAX") < 1200, reason="so many files may not be opened")
+def test_a_host_with_more_than_a_thousand_open_files_has_processes_too(plain):
+    close_pools()
+    opened = [os.open(os.devnull, os.O_RDONLY) for _ in range(1100)]
+    try:
+        played = play_timed(match("slot"))
+    finally:
+        for handle in opened:
+            os.close(handle)
+        close_pools()
+    assert played.reports == plain
+    assert played.timing.slots["main"].processes == 1
+
+
 def test_what_a_machine_cannot_enforce_is_named(monkeypatch):
     monkeypatch.setattr(sandbox.landlock, "is_there", lambda: False)
     monkeypatch.setattr(sandbox.seccomp, "is_there", lambda: False)

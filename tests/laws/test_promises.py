@@ -131,3 +131,8 @@ def test_newborns_may_take_their_parents_slot():
     heirs = {**HEIRS, "slots": slots, "agent_slot_map": mapping, "inherit_slot": True}
     assert told(heirs, Local(), isolate="agent") == told(heirs, Local())
     assert told(heirs, Local()) != told({**heirs, "inherit_slot": False}, Local())
+
+
+def test_two_slots_of_one_policy_take_each_its_own_answers():
+    twins = {**PROBE, "slots": {"g": "kin://random", "h": "kin://random"}}
+    assert told(twins, Local()) == told(twins, Local(), isolate="slot")

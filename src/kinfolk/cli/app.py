@@ -1,6 +1,6 @@
 """The `kinfolk` command: its table of commands, and how errors leave it.
 
-Exit codes: 0 done, 1 the thing failed, 2 wrong use, 130 interrupted.
+Exit codes: 0 done, 1 the thing failed, 2 wrong use, 129 hung up, 130 interrupted, 143 terminated.
 """
 
 from __future__ import annotations
@@ -26,12 +26,14 @@ from kinfolk.cli.hints import command_of, explain_usage
 from kinfolk.cli.lists import behaviors, policies, presets, runs, worlds
 from kinfolk.cli.play import play
 from kinfolk.cli.show import set_quiet
+from kinfolk.cli.signals import Received, signals_interrupt
 from kinfolk.cli.trace import replay_trace
 from kinfolk.cli.train import train_command
 from kinfolk.cli.view import view
 from kinfolk.cli.warm import warm_command
 from kinfolk.core.errors import KinfolkError
 from kinfolk.core.libraries import install_command, missing_library
+from kinfolk.core.printable import printable_lines
 
 INTERRUPTED = 130
 
@@ -95,6 +97,11 @@ def main(arguments: list[str] | None = None) -> NoReturn:
     debug = "--debug" in words
     set_quiet(not {"--quiet", "-q"}.isdisjoint(words))
     words = [word for word in words if word not in ("--debug", "--quiet", "-q")] or ["--help"]
+    with signals_interrupt() as received:
+        _run(words, debug, received)
+
+
+def _run(words: list[str], debug: bool, received: Received) -> NoReturn:
     try:
         # An exit inside a command comes back as a number; so does Ctrl-C, as 130.
         code = app(words, prog_name="kinfolk", standalone_mode=False) or 0
@@ -107,8 +114,8 @@ def main(arguments: list[str] | None = None) -> NoReturn:
     except (KinfolkError, TyperException, KeyboardInterrupt, Exception) as error:
         if debug:
             raise
-        sentence, code = _explain(error, words)
-        typer.echo(sentence, err=True)
+        sentence, code = received.told() or _explain(error, words)
+        typer.echo(printable_lines(sentence), err=True)  # there may be words of a policy in it
         sys.exit(code)
     sys.exit(code)
 

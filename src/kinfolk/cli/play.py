@@ -13,7 +13,7 @@ import typer
 
 from kinfolk.cli.completion import complete_preset, complete_world
 from kinfolk.cli.folders import fresh_folder
-from kinfolk.cli.show import JsonOption, hint, print_json, print_table
+from kinfolk.cli.show import JsonOption, command, hint, print_json, print_table
 from kinfolk.cli.slots import MapOption, SetOption, SlotOption, pairs, slot_map, warn_of_idle_slots
 from kinfolk.cli.warm import warm
 
@@ -78,7 +78,7 @@ def play(
     counted = [f"{name} {value:g}" for name, value in result.counters.items() if value]
     print(textwrap.fill(", ".join(counted), 100))
     if kept:
-        hint(f"Watch it again: kinfolk view {kept.folder}")
+        hint(f"Watch it again: {command('view', kept.folder)}")
 
 
 class Recording:

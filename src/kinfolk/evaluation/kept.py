@@ -14,8 +14,9 @@ from collections.abc import Callable
 from kinfolk.core.arrays import Bytes, Ints
 from kinfolk.core.errors import PolicyFailedError
 from kinfolk.core.spaces import WorldSpec
+from kinfolk.core.tracebacks import Explained
 from kinfolk.evaluation.care import Care
-from kinfolk.evaluation.failures import WHOLE_SLOT, Ledger, abort, explain
+from kinfolk.evaluation.failures import WHOLE_SLOT, Ledger, abort, explain_policy
 from kinfolk.play.registry import SlotRegistry
 from kinfolk.policies.base import Memory, MemoryLayout, Policy, Rows
 from kinfolk.policies.resolve import ResolvedPolicy
@@ -28,7 +29,19 @@ class Spoilt(PolicyFailedError):  # noqa: N818, a turn in the game more than an 
 
 
 class Together:
-    """A slot whose policy lives in this process. A policy that hangs or crashes is not covered."""
+    """A slot whose policy lives in this process. A policy that hangs or crashes is not covered.
+
+    Args:
+        slot: Its name.
+        resolved: The policy.
+        spec: Of the world.
+        registry: Where policies are loaded, and kept for the next match.
+        care: What to do when the policy fails.
+        tick: Tells the time of a failure.
+        alone: Whether no other episode is played beside it, that a failure would spoil.
+        owner: Keeps the policy apart from that of another slot with the same content. Slots that
+            shared one would take each other's answers, and fail together.
+    """
 
     def __init__(
         self,
@@ -39,11 +52,12 @@ class Together:
         care: Care,
         tick: Clock,
         alone: bool,
+        owner: str = "",
     ) -> None:
         self.ledger = Ledger(slot, resolved.class_path, spec)
         self._resolved, self._spec, self._registry, self._care = resolved, spec, registry, care
-        self._tick, self._alone = tick, alone
-        self._policy: Policy | None = registry.load(resolved, spec)
+        self._tick, self._alone, self._owner = tick, alone, owner
+        self._policy: Policy | None = self._load()
         self._layout = self._policy.memory
         self._lives: dict[int, tuple[Rows, Ints]] = {}
         self._rows: Rows | None = None
@@ -67,7 +81,7 @@ class Together:
         self._restarts, self._again = 0, False
         self._lives.clear()
         if self._policy is None:
-            self._policy = self._registry.load(self._resolved, self._spec)
+            self._policy = self._load()
 
     def begin(self, rows: Rows, memory: Memory, keys: Ints) -> None:
         """Lives that start now."""
@@ -104,7 +118,7 @@ class Together:
         self.seconds += time.perf_counter() - start
         if self._policy is None or self._again:
             return self.ledger.still(self._rows)
-        sound = self.ledger.sound(actions, self._rows)
+        sound = self.ledger.sound(actions, self._rows, len(self._rows.group))
         if self.ledger.faults and not self._alone:
             raise Spoilt(f"Slot '{self.ledger.slot}' gave an answer that is no action.")
         return sound
@@ -112,15 +126,18 @@ class Together:
     def close(self) -> None:
         """The registry keeps the policy for the next match."""
 
+    def _load(self) -> Policy:
+        return self._registry.load(self._resolved, self._spec, owner=self._owner)
+
     def _try(self, method: str, call: Callable[[Policy], None]) -> None:
         assert self._policy is not None
         try:
             call(self._policy)
         except (Exception, SystemExit) as error:
-            what, trace = explain(error)
-            self._fail(f"{method} raised {what}", trace)
+            explained = explain_policy(error)
+            self._fail(f"{method} raised {explained.what}", explained)
 
-    def _fail(self, what: str, trace: str) -> None:
+    def _fail(self, what: str, explained: Explained) -> None:
         policy, self._policy = self._policy, None
         if policy is not None:
             self._registry.forget(policy)
@@ -129,7 +146,7 @@ class Together:
         self._again = (
             self._care.on_failure == "restart" and self._restarts < self._care.max_restarts
         )
-        note = self.ledger.note(WHOLE_SLOT, self._tick(), "raised", what, trace, self._again)
+        note = self.ledger.note(WHOLE_SLOT, self._tick(), "raised", what, explained, self._again)
         if self._care.on_failure == "abort":
             raise abort(note)
 
@@ -137,7 +154,7 @@ class Together:
         """A new policy, and all that the old one remembered is lost."""
         self._again = False
         self._restarts += 1
-        self._policy = self._registry.load(self._resolved, self._spec)
+        self._policy = self._load()
         for array in memory.values():
             array[rows.place] = 0
         for place in rows.place.tolist():

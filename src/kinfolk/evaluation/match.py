@@ -144,6 +144,7 @@ class Game:
             group_returns=earned,
             agents={name: [getattr(life, name) for life in lives] for name in AGENT_COLUMNS},
             failures=tuple(failure for one in self.kept for failure in one.ledger.failures),
+            never_acted=tuple(one.ledger.slot for one in self.kept if one.ledger.never_acted),
             faults={
                 one.ledger.slot: dict(sorted(one.ledger.faults.items()))
                 for one in self.kept
@@ -165,13 +166,16 @@ def line_up(match: Match, worlds: int) -> Iterator[Game]:
     def tick() -> int:
         return int(world.tick[0])
 
+    _registry.hold(len(match.slots))
     with ExitStack() as stack:
         kept: list[Together | Apart] = []
         for name, resolved in match.slots.items():
             mode = match.modes[name]
             one: Together | Apart
             if mode == "none":
-                one = Together(name, resolved, spec, _registry, match.care, tick, alone)
+                twins = sum(resolved == other for other in match.slots.values())
+                owner = name if twins > 1 else ""
+                one = Together(name, resolved, spec, _registry, match.care, tick, alone, owner)
             else:
                 pool = pool_for(match.care)
                 by_agent = mode == "agent"

@@ -147,7 +147,11 @@ class Nursery:
 
     def _read(self, seconds: float) -> bool:
         """Take in what the nursery says; False if it says nothing in time, or is gone."""
-        if self._control is None or not select.select([self._control], [], [], seconds)[0]:
+        if self._control is None:
+            return False
+        ready = select.poll()  # `select.select` refuses handles above 1023
+        ready.register(self._control, select.POLLIN)
+        if not ready.poll(1000.0 * seconds):
             return False
         data = self._control.recv(_ROOM)
         *lines, self._unread = (self._unread + data).split(b"\n")

@@ -65,7 +65,9 @@ class Round:
         Args:
             block: The rows of the whole batch, as `lay_rows` makes them.
         """
-        self._is_whole = self._rows == slice(0, len(block))
+        # An array when some in between are not asked; it compares with a slice item by item.
+        rows = self._rows
+        self._is_whole = isinstance(rows, slice) and rows == slice(0, len(block))
         self._table.rows[self._at] = block[self._rows]
         self._table.header[self._seats, VERSION] = new_version()
 

@@ -44,6 +44,15 @@ _FAILURE = _table(
         "sentence": {"type": "string"},
         "traceback": {"type": "string"},
         "restarted": {"type": "boolean"},
+        "where": {"type": "string", "description": "file, line and function of the author's code"},
+    }
+)
+_FAILED_SLOT = _table(
+    {
+        "failures": _COUNT,
+        "episodes": {**_COUNT, "description": "in which the policy failed"},
+        "never_acted": {**_COUNT, "description": "episodes in which it took no action of its own"},
+        "first": {"oneOf": [_FAILURE, {"type": "null"}]},
     }
 )
 _SUMMARY = _table(
@@ -55,6 +64,7 @@ _SUMMARY = _table(
         **dict.fromkeys(("measures", "return_per_life", "win_rate", "differences"), _WHERE_KNOWN),
         "failures": _COUNT,
         "faults": _COUNT,
+        "failed_slots": {"type": "object", "additionalProperties": _FAILED_SLOT},
     }
 )  # fmt: skip
 RESULT_SCHEMA: dict[str, Any] = {

@@ -32,6 +32,11 @@ class SlotRegistry:
     def __len__(self) -> int:
         return len(self._loaded)
 
+    def hold(self, policies: int) -> None:
+        """Keep at least so many from now on: those that play together."""
+        if self._keep is not None:
+            self._keep = max(self._keep, policies)
+
     def get(self, slot: PolicySlot, world_spec: WorldSpec, device: str | None = None) -> Policy:
         """The policy of a slot, ready to play the world.
 

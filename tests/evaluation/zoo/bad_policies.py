@@ -201,3 +201,55 @@ class Mix(Bad):
 
     def misbehave(self):
         self.kind.misbehave(self)
+
+
+class Counting(Noop):
+    """Acts at random, by keys and without a kernel, and counts how often each life was asked."""
+
+    def __init__(self, spec):
+        super().__init__(spec)
+        self.choices = spec.choices
+
+    @property
+    def memory(self):
+        return {"asked": Cell((), "int64")}
+
+    def ask(self, observations, rows, memory, keys):
+        self._actions = (keys[:, None] >> 20) % self.choices[rows.group]
+        asked = memory["asked"][rows.place].copy()
+        memory["asked"][rows.place] += 1
+        self.see(rows, asked)
+
+
+class FailsAt(Counting):
+    """Fails for some agents, by uid, when each has been asked so many times; -1: in `begin`."""
+
+    def __init__(self, spec, agents, tick, how):
+        super().__init__(spec)
+        self.agents, self.tick, self.how = agents, tick, how
+
+    def begin(self, rows, memory, keys):
+        self.see(rows, np.full(len(rows.uid), -1))
+
+    def see(self, rows, asked):
+        if (np.isin(rows.uid, self.agents) & (asked == self.tick)).any():
+            {"raise": Raises, "hang": Hangs, "exit": Exits, "segfault": Segfaults}[
+                self.how
+            ].misbehave(self)
+
+
+class StandsStill(Counting):
+    """Plays as `FailsAt` does when it is isolated, but without failing.
+
+    Does nothing for `agents` at `ticks`, and from the tick `ever_after` on.
+    """
+
+    def __init__(self, spec, agents, ticks, ever_after):
+        super().__init__(spec)
+        self.agents, self.ticks, self.ever_after = agents, ticks, ever_after
+        self.still = Noop(spec)
+
+    def see(self, rows, asked):
+        now = np.isin(asked, self.ticks) | (asked >= self.ever_after)
+        failed = np.isin(rows.uid, self.agents) & now
+        self._actions[failed] = self.still.choices_of(rows.group)[failed]
