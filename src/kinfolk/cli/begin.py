@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Annotated, Any, TypeVar
 
@@ -71,9 +71,12 @@ def going(command: str, run: Any, *opened: Any) -> Iterator[None]:
     """While a job runs: Ctrl-C says how to go on, and what was opened for it is closed."""
     try:
         yield
-    except KeyboardInterrupt:
-        print(f"Stopped; go on with: kinfolk {command} --resume {run.folder}", file=sys.stderr)
-        raise
-    finally:
+    except BaseException as error:
+        if isinstance(error, KeyboardInterrupt):
+            print(f"Stopped; go on with: kinfolk {command} --resume {run.folder}", file=sys.stderr)
         for each in opened:
-            each.close()
+            with suppress(Exception):  # the error that came first is the one to tell
+                each.close()
+        raise
+    for each in opened:
+        each.close()

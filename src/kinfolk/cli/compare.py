@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -12,6 +11,7 @@ from kinfolk.cli.evaluate import try_out
 from kinfolk.cli.folders import fresh_folder
 from kinfolk.cli.show import JsonOption, figures, print_json, print_table, progress
 from kinfolk.cli.slots import MapOption, SetOption, SlotOption, pairs, slot_map
+from kinfolk.evaluation.sentences import sentences as sentences
 
 SCHEMA, VERSION = "kinfolk.comparison", 1
 
@@ -107,24 +107,6 @@ def _kept(
     finally:
         workers.close()
     return last
-
-
-def sentences(last: dict[str, Any]) -> Iterator[str]:
-    """What was found of every pair."""
-    for pair, verdict in last["pairs"].items():
-        a, b = (last["policies"][int(i)] for i in pair.split())
-        difference, p_value, better, episodes = verdict
-        sure = f"p = {p_value:.4f}, {episodes} common episodes"
-        if better == "neither":
-            yield f"No difference is shown between {a} and {b}: {figures(difference)}, {sure}."
-        else:
-            winner, loser = (a, b) if better == "first" else (b, a)
-            size = (
-                difference
-                if better == "first"
-                else [-difference[0], -difference[2], -difference[1]]
-            )
-            yield f"{winner} is better than {loser}: by {figures(size)}, {sure}."
 
 
 def _print_verdicts(world: str, seed: int, last: dict[str, Any]) -> None:

@@ -10,6 +10,8 @@ from typing import Annotated, Any
 
 import typer
 
+from kinfolk.evaluation.sentences import figures as figures  # tables of every command use it
+
 JsonOption = Annotated[bool, typer.Option("--json", help="One JSON document on stdout.")]
 
 
@@ -34,7 +36,8 @@ def print_table(title: str, headings: Sequence[str], rows: Iterable[Sequence[Any
     for row in rows:
         table.add_row(*(str(cell) for cell in row))
     # Piped output has no width of its own; cut nothing that a script may look for.
-    console = Console() if sys.stdout.isatty() else Console(width=100)
+    width = None if sys.stdout.isatty() else 100
+    console = Console(width=width, markup=False, emoji=False)  # names are no markup
     if title:
         console.print(title, style="bold", highlight=False, markup=False)
     console.print(table)
@@ -57,16 +60,6 @@ def interval(estimate: Sequence[float]) -> str:
     """
     mean, low, high = estimate
     return f"{mean:,.1f} ({low:,.1f} to {high:,.1f})"
-
-
-def figures(estimate: Sequence[float]) -> str:
-    """An interval with three digits, for measures of any size.
-
-    >>> figures((0.6534, 0.61, 0.7)), figures((5993.2, 700.0, 12345.6))
-    ('0.653 (0.61 to 0.7)', '5,993 (700 to 12,346)')
-    """
-    mean, low, high = (f"{v:,.0f}" if abs(v) >= 100 else f"{v:.3g}" for v in estimate)
-    return f"{mean} ({low} to {high})"
 
 
 @contextmanager

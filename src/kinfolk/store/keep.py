@@ -29,5 +29,6 @@ def keep(run: Run, job: Callable[[Snapshot | None], Stream]) -> Iterator[Event]:
                     run.append(item)
                 yield item
         run.finish()
-    finally:
-        run.close()
+    except BaseException:
+        run.abandon()  # a full disk must not be hidden by what it does to closing
+        raise
