@@ -149,7 +149,7 @@ def test_a_damaged_run_is_refused(run, name, data, sentence):
 
 
 def test_a_damaged_event_is_named_by_its_line(run):
-    damage(run, "events.jsonl", b'{"kind": "a"}\nnonsense\n')
+    damage(run, "events.jsonl", b'{"kind": "a", "step": 1}\nnonsense\n')
     with pytest.raises(DamagedRunError) as refused:
         list(run.events())
     assert str(refused.value) == f"{run.folder}/events.jsonl is damaged: line 2 is not an event."
@@ -187,6 +187,16 @@ def test_events_shorter_than_the_checkpoint_says_are_refused(run):
     )
 
 
+@pytest.mark.parametrize(
+    "line", [b'{"kind": "a"}', b'{"kind": [], "step": 1}', b'{"step": 1}', b"[" * 99_999]
+)
+def test_a_line_without_kind_or_step_is_no_event(run, line):
+    damage(run, "events.jsonl", line + b"\n")
+    with pytest.raises(DamagedRunError) as refused:
+        list(run.events())
+    assert str(refused.value) == f"{run.folder}/events.jsonl is damaged: line 1 is not an event."
+
+
 def test_runs_are_listed_newest_first_and_strangers_are_passed_over(tmp_path):
     for number, name in enumerate(("old", "new")):
         made = create(tmp_path / name, "count", {})
@@ -194,7 +204,9 @@ def test_runs_are_listed_newest_first_and_strangers_are_passed_over(tmp_path):
     (tmp_path / "stranger").mkdir()
     (tmp_path / "broken").mkdir()
     (tmp_path / "broken" / "settings.json").write_text("{")
-    assert [found.name for found in list_runs(tmp_path)] == ["new", "old"]
+    found = list(list_runs(tmp_path))
+    assert [one.name for one in found] == ["broken", "new", "old"]
+    assert found[0].problem.startswith(f"{tmp_path}/broken/settings.json is damaged: Expecting ")
 
 
 def test_a_run_that_is_not_there_suggests_the_nearest(run):

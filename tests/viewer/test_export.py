@@ -1,7 +1,11 @@
 """Pages that open from disk: no network, and the same to be seen."""
 
+from base64 import b64encode
+
 import pytest
 
+from kinfolk.store.replay import Replay
+from kinfolk.store.replay_form import MAGIC, MOST_UNPACKED, PREFIX, json_record, packed_record
 from kinfolk.viewer.export import one_page
 
 pytestmark = pytest.mark.xdist_group("viewer")
@@ -51,3 +55,50 @@ def test_nothing_in_the_data_can_end_the_script(runs, tmp_path):
     shutil.copytree(runs / "reasons", tmp_path / "x<script>")
     page = one_page([(tmp_path / "x<script>", None)]).decode()
     assert "x<script>" not in page.replace('id="replay:x&lt;script&gt;/game-00000"', "")
+
+
+def frames_claimed(path, count):
+    """A replay whose first FRAM record claims other frames than it has."""
+    data = bytearray(path.read_bytes())
+    part = Replay(path).parts[b"FRAM"][0]
+    kind, length, checksum, first, _ = PREFIX.unpack_from(data, part.at - PREFIX.size)
+    PREFIX.pack_into(data, part.at - PREFIX.size, kind, length, checksum, first, count)
+    return bytes(data)
+
+
+FRAMES = packed_record(b"FRAM", b"", 0, 1)
+
+
+def head_of(**scene):
+    head = {"scene": {"width": 4, "height": 4, "layers": [{}]} | scene, "groups": [], "series": [],
+            "slots": []}  # fmt: skip
+    return MAGIC + json_record(b"HEAD", head)
+
+
+@pytest.mark.parametrize(
+    ("damage", "said"),
+    [
+        (lambda path: frames_claimed(path, 2**32 - 1), "This replay is damaged: its frames do not go on at byte "),
+        (lambda path: frames_claimed(path, 0), "This replay is damaged: its frames do not go on at byte "),
+        (lambda path: head_of() + packed_record(b"NUMB", bytes(MOST_UNPACKED + 1), 0, 1) + FRAMES,
+         "This replay is damaged: a record unpacks to more than a record may have."),
+        (lambda path: head_of(width=10**6, height=10**6), "This replay is damaged: it has no map, or one that is too large."),
+        (lambda path: head_of() + packed_record(b"NUMB", b"\xff" * 40, 0, 1) + FRAMES,
+         "This replay is damaged: a table of contents is longer than its record."),
+        (lambda path: MAGIC, "This replay is cut short: it has no head."),
+        (lambda path: b"nonsense", "This is not a replay of kinfolk."),
+    ],
+)  # fmt: skip
+def test_the_page_refuses_a_replay_whose_sizes_do_not_fit(
+    open_screen, runs, tmp_path, damage, said
+):
+    path = runs / "reasons" / "replays" / "game-00000.replay"
+    sound, bad = path.read_bytes(), damage(path)
+    page = one_page([(runs / "reasons", None)]).decode()
+    assert b64encode(sound).decode() in page
+    file = tmp_path / "page.html"
+    file.write_text(page.replace(b64encode(sound).decode(), b64encode(bad).decode()))
+    with open_screen(file.as_uri()) as screen:
+        screen.open()
+        screen.page.wait_for_selector(".problem:visible")
+        assert screen.page.inner_text(".problem").startswith(said)

@@ -11,7 +11,8 @@ export function readAddress(): Address {
   };
 }
 
-export function writeAddress(to: Partial<Address>): void {
+/** Write what is looked at into the address; `step` makes it one that the Back button returns from. */
+export function writeAddress(to: Partial<Address>, step = false): void {
   const words = new URLSearchParams();
   if (to.run) words.set("run", to.run);
   if (to.replay) words.set("replay", to.replay);
@@ -21,5 +22,6 @@ export function writeAddress(to: Partial<Address>): void {
   if (to.uid !== null && to.uid !== undefined) words.set("agent", String(to.uid));
   if (to.tab) words.set("tab", String(to.tab));
   const hash = words.toString();
-  if (`#${hash}` !== location.hash) history.replaceState(null, "", `${location.pathname}${location.search}${hash ? `#${hash}` : ""}`);
+  if (hash === location.hash.slice(1)) return;
+  history[step ? "pushState" : "replaceState"](null, "", `${location.pathname}${location.search}${hash ? `#${hash}` : ""}`);
 }

@@ -11,7 +11,13 @@ export class Inspector {
 
   constructor(private player: Player) {
     player.onFrame.on(() => this.show());
-    player.onSelect.on(() => { this.shown = ""; this.show(); });
+    player.onSelect.on(() => this.renew());
+  }
+
+  /** Draw anew: somebody else is selected, or the colours are others. */
+  renew(): void {
+    this.shown = "";
+    this.show();
   }
 
   private show(): void {

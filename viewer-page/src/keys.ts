@@ -10,6 +10,8 @@ export const HELP: [string, string][] = [
   ["0", "whole map"], ["1 to 5", "panels"], ["t", "light or dark"], ["Esc", "choose nobody"], ["?", "these keys"],
 ];
 
+const ANYWHERE = ["t", "?"]; // keys that need no replay
+
 export interface Hands { player: Player; jump(direction: 1 | -1): void; faster(direction: 1 | -1): void; tab(index: number): void; theme(): void; marks(): void; help(): void }
 
 export function listen(hands: Hands): void {
@@ -39,7 +41,7 @@ export function listen(hands: Hands): void {
   document.addEventListener("keydown", (event) => {
     const target = event.target as HTMLElement;
     const writing = /^(INPUT|SELECT|TEXTAREA)$/.test(target.tagName) && !(target as HTMLInputElement).classList.contains("scrub");
-    if (event.ctrlKey || event.metaKey || event.altKey || writing || !player.views.length) return;
+    if (event.ctrlKey || event.metaKey || event.altKey || writing || (!player.views.length && !ANYWHERE.includes(event.key))) return;
     if (event.key === " " && target.tagName === "BUTTON" && !target.classList.contains("play")) return;
     const act = acts[event.key] ?? (/^[1-5]$/.test(event.key) ? () => hands.tab(Number(event.key) - 1) : null);
     if (!act) return;

@@ -2,7 +2,7 @@
 
 import "uplot/dist/uPlot.min.css";
 import "./style.css";
-import { readAddress, writeAddress } from "./address";
+import { readAddress, writeAddress, type Address } from "./address";
 import { Charts } from "./charts";
 import { h, soon } from "./dom";
 import { FamilyTree } from "./family";
@@ -21,6 +21,7 @@ import { handle } from "./touch";
 import { Transport } from "./transport";
 
 const TABS = ["Agent", "Charts", "Family", "Roles", "Run"];
+const TABLED = ["compare", "round_robin"]; // jobs whose results are a table and a verdict
 
 class Page {
   readonly source = findSource();
@@ -31,9 +32,9 @@ class Page {
   private family = new FamilyTree(this.player);
   private roles = new RoleTree();
   private run = new RunPanel();
-  private list = new RunList((run, replay, other) => void this.open(run, replay, other), (run) => void this.lookAt(run));
+  private list = new RunList((run, replay, other) => this.go({ run, replay, other: other?.[0], otherReplay: other?.[1] }));
   private panels = [this.inspector.element, this.charts.element, this.family.element, this.roles.element, this.run.element];
-  private tabs = TABS.map((name, i) => h("button", { role: "tab", title: `${name} (${i + 1})`, onclick: () => this.tab(i) }, name));
+  private tabs = TABS.map((name, i) => h("button", { role: "tab", title: `${name} (${i + 1})`, onclick: () => this.chooseTab(i) }, name));
   private side = h("aside.side", {}, h("div.tabs", { role: "tablist" }, ...this.tabs), h("div.panel", { role: "tabpanel" }));
   private stages = h("div.stages");
   private crumbs = h("nav.crumbs");
@@ -43,56 +44,83 @@ class Page {
   private infos: RunInfo[] = [];
   private following: Following | null = null;
   private shownTab = 0;
+  private visit = 0; // counts what was asked for; only the last of them is shown
+  moving = false; // on the way to what the address says
   private captions: HTMLElement[] = [];
 
   constructor() {
     const theme = localStorageOr("kinfolk-theme") ?? (matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light");
     document.documentElement.dataset.theme = theme;
     document.body.append(
-      h("header", {}, h("a.brand", { href: "#", onclick: (event: Event) => { event.preventDefault(); void this.home(); } }, "kinfolk"), this.crumbs, h("span.space"),
+      h("header", {}, h("a.brand", { href: "#", onclick: (event: Event) => { event.preventDefault(); this.go({}); } }, "kinfolk"), this.crumbs, h("span.space"),
         h("button", { title: "Light or dark (t)", "aria-label": "Light or dark", onclick: () => this.theme() }, "◐"),
         h("button", { title: "Keys (?)", "aria-label": "Keys", onclick: () => this.help.showModal() }, "?")),
       this.problem, this.body, this.help);
-    listen({ player: this.player, jump: (way) => this.transport.jump(way), faster: (way) => this.transport.faster(way), tab: (i) => this.tab(i), theme: () => this.theme(), marks: () => this.inspector.toggleMarks(), help: () => this.help.showModal() });
+    listen({ player: this.player, jump: (way) => this.transport.jump(way), faster: (way) => this.transport.faster(way), tab: (i) => this.chooseTab(i), theme: () => this.theme(), marks: () => this.inspector.toggleMarks(), help: () => this.help.showModal() });
     const write = soon(() => this.remember());
     this.player.onFrame.on(() => { if (!this.player.playing) write(); });
-    this.player.onSelect.on(() => { write(); if (this.player.selected !== null && innerWidth > 800 && this.shownTab > 2) this.tab(0); });
+    this.player.onSelect.on(write);
     addEventListener("hashchange", () => void this.start());
   }
 
-  async start(): Promise<void> {
+  /** Go somewhere else in the viewer; the Back button comes back from there. */
+  private go(to: Partial<Address>): void {
+    writeAddress(to, true);
+    void this.start();
+  }
+
+  /** Show what the address says; a page that is opened without one shows its only run. */
+  async start(first = false): Promise<void> {
+    const visit = ++this.visit;
     const to = readAddress();
+    this.moving = true;
     try {
-      this.infos = await this.source.runs();
+      const infos = await this.source.runs();
+      if (visit !== this.visit) return;
+      this.infos = infos;
+      await this.arrive(to, first, visit);
     } catch (error) {
-      return this.say(error as Error);
+      if (visit === this.visit) this.fail(error as Error);
+    } finally {
+      if (visit === this.visit) {
+        this.moving = false;
+        this.remember();
+      }
     }
-    const only = this.infos.length === 1 || this.source.embedded ? this.infos[0] : undefined;
+  }
+
+  private async arrive(to: Address, first: boolean, visit: number): Promise<void> {
+    const only = first && (this.infos.length === 1 || this.source.embedded) ? this.infos[0] : undefined;
     const run = to.run || only?.name;
     if (!run) return this.home();
     const info = this.infos.find((one) => one.name === run);
     const replay = to.replay || info?.replays[0]?.name;
-    const other = to.other || (this.source.embedded ? this.infos[1]?.name : "");
-    if (!replay) return this.lookAt(run);
+    const other = to.other || (first && this.source.embedded ? this.infos[1]?.name : "");
+    if (!replay) {
+      writeAddress({ run });
+      return this.lookAt(run);
+    }
     const otherReplay = to.otherReplay || this.infos.find((one) => one.name === other)?.replays[0]?.name;
-    await this.open(run, replay, other && otherReplay ? [other, otherReplay] : undefined);
-    if (!this.player.views.length) return;
-    if (to.tick !== null) this.player.seek(this.player.main.replay.frameOf(to.tick));
-    if (to.uid !== null) this.player.select(to.uid);
+    const names: [string, string][] = other && otherReplay ? [[run, replay], [other, otherReplay]] : [[run, replay]];
+    if (!this.shows(names)) await this.open(names);
+    if (visit !== this.visit) return;
+    const { player } = this;
+    if (to.tick !== null || player.frame) player.seek(player.main.replay.frameOf(to.tick ?? 0));
+    if (to.uid !== player.selected) player.select(to.uid);
     this.tab(to.tab);
   }
 
-  private async home(): Promise<void> {
+  /** Whether these replays are the ones on the stages now. */
+  private shows(names: [string, string][]): boolean {
+    const { views } = this.player;
+    return views.length === names.length && views.every(({ replay }, i) => replay.source.run === names[i][0] && replay.source.name === names[i][1]);
+  }
+
+  private home(): void {
     this.leave();
-    writeAddress({});
     this.crumbs.replaceChildren();
     this.body.replaceChildren(this.list.element);
-    try {
-      this.infos = await this.source.runs();
-      this.list.show(this.infos);
-    } catch (error) {
-      this.say(error as Error);
-    }
+    this.list.show(this.infos);
   }
 
   private leave(): void {
@@ -101,6 +129,14 @@ class Page {
     this.player.playing = false;
     this.player.views = [];
     this.problem.hidden = true;
+  }
+
+  /** What was asked for cannot be shown: say why, and offer the list. */
+  fail(error: Error): void {
+    this.leave();
+    this.crumbs.replaceChildren();
+    this.body.replaceChildren(h("p.hint", {}, h("button", { onclick: () => this.go({}) }, "all runs")));
+    this.say(error);
   }
 
   say(error: Error): void {
@@ -114,23 +150,21 @@ class Page {
     this.leave();
     this.crumbs.replaceChildren(h("span", {}, name));
     this.body.replaceChildren(h("main.alone", {}, this.run.element, this.roles.element));
-    writeAddress({ run: name });
     await this.refreshRun(name, null);
     if (!this.source.embedded) this.following = new Following(name, "", (news) => this.listen(news, name));
   }
 
-  async open(run: string, replay: string, other?: [string, string]): Promise<void> {
+  private async open(names: [string, string][]): Promise<void> {
+    const visit = this.visit;
+    const replays = await Promise.all(names.map(([run, name]) => Replay.open(this.source.replay(run, name))));
+    if (visit !== this.visit) return;
     this.leave();
-    try {
-      const names: [string, string][] = other ? [[run, replay], other] : [[run, replay]];
-      const replays = await Promise.all(names.map(([a, b]) => Replay.open(this.source.replay(a, b))));
-      this.lay(replays);
-      await this.refreshRun(run, replays[0]);
-      if (!this.source.embedded) this.following = new Following(run, replay, (news) => this.listen(news, run));
-    } catch (error) {
-      this.body.replaceChildren(h("p.hint", {}, h("button", { onclick: () => void this.home() }, "all runs")));
-      this.say(error as Error);
-    }
+    this.lay(replays);
+    const [run, replay] = names[0];
+    await this.refreshRun(run, replays[0]);
+    if (visit !== this.visit) return;
+    if (!this.source.embedded) this.following = new Following(run, replay, (news) => this.listen(news, run));
+    this.remember();
   }
 
   private lay(replays: Replay[]): void {
@@ -168,19 +202,37 @@ class Page {
     const [first, second] = replays;
     const { run, name } = first.source;
     const names = this.infos.find((one) => one.name === run)?.replays.map((one) => one.name) ?? [name];
-    const games = h("select", { "aria-label": "Replay", onchange: () => void this.open(run, games.value, second && [second.source.run, second.source.name]) }, ...names.map((one) => h("option", { value: one, selected: one === name }, one)));
+    const games = h("select", { "aria-label": "Replay", onchange: () => this.go({ run, replay: games.value, other: second?.source.run, otherReplay: second?.source.name, tab: this.shownTab }) }, ...names.map((one) => h("option", { value: one, selected: one === name }, one)));
     const others = this.infos.flatMap((info) => info.replays.map((one) => [info.name, one.name] as [string, string])).filter(([a, b]) => a !== run || b !== name);
-    const against = h("select", { "aria-label": "Compare with", onchange: () => void this.open(run, name, against.value ? (JSON.parse(against.value) as [string, string]) : undefined) },
+    const against = h("select", { "aria-label": "Compare with", onchange: () => { const [other, otherReplay] = against.value ? (JSON.parse(against.value) as [string, string]) : []; this.go({ run, replay: name, other, otherReplay, tab: this.shownTab }); } },
       h("option", { value: "" }, "compare with…"),
       ...others.map((other) => h("option", { value: JSON.stringify(other), selected: second?.source.run === other[0] && second.source.name === other[1] }, other.join(" / "))));
     return [h("span.run-name", {}, run), names.length > 1 ? games : h("span", {}, name), others.length ? against : ""];
   }
 
   private async refreshRun(run: string, replay: Replay | null): Promise<void> {
+    const visit = this.visit;
     const info = this.infos.find((one) => one.name === run);
-    const [metrics, roles] = await Promise.all([this.source.metrics(run), info?.roles ? this.source.roles(run) : null]);
-    this.run.show(metrics, replay?.head ?? null, replay?.result ?? null, info?.about ?? replay?.head);
-    this.roles.show(roles);
+    if (info?.problem) throw new Error(info.problem);
+    // What is damaged is said, and hides nothing that is not; of a run that is not there nothing is shown.
+    const orSay = <T>(wanted: Promise<T>, otherwise: T) => wanted.catch((error: Error) => {
+      if (!info) throw error;
+      if (visit === this.visit) this.say(error);
+      return otherwise;
+    });
+    const [metrics, results, roles] = await Promise.all([
+      orSay(this.source.metrics(run), {}),
+      TABLED.includes(info?.job ?? "") ? orSay(this.source.results(run), null) : null,
+      info?.roles ? orSay(this.source.roles(run), null) : null,
+    ]);
+    if (visit !== this.visit) return;
+    this.run.show({ metrics, results, head: replay?.head ?? null, result: replay?.result ?? null, about: info?.about ?? replay?.head });
+    try {
+      this.roles.show(roles);
+    } catch (error) {
+      this.roles.show(null);
+      this.say(new Error(`The roles of ${run} cannot be shown: ${(error as Error).message}.`));
+    }
     const without = [false, false, false, !info?.roles, false];
     this.tabs.forEach((tab, i) => (tab.hidden = without[i]));
   }
@@ -194,22 +246,25 @@ class Page {
 
   /** There is more of a live run. */
   private async hear(news: News, run: string): Promise<void> {
-    const { player } = this;
+    const { player, visit } = this;
     const replay = player.views[0]?.replay;
     document.body.dataset.status = news.status;
     const info = this.infos.find((one) => one.name === run);
     const fresh = news.replays.filter((one) => !info?.replays.some((known) => known.name === one.name));
     if (news.events >= 0 || fresh.length) {
       this.infos = await this.source.runs();
+      if (visit !== this.visit) return;
       await this.refreshRun(run, replay ?? null);
+      if (visit !== this.visit) return;
     }
     if (!replay) {
-      if (fresh.length) await this.open(run, fresh[0].name);
+      if (fresh.length) await this.open([[run, fresh[0].name]]);
       return;
     }
     if (fresh.length) this.crumbs.replaceChildren(...this.choosers(player.views.map((view) => view.replay)));
     const wasAtEnd = player.atEnd;
     const grew = await replay.grow();
+    if (visit !== this.visit) return;
     if (grew || !replay.live) {
       this.transport.renew();
       this.charts.renew();
@@ -221,20 +276,36 @@ class Page {
 
   /** Who kept to the newest tick is taken along to the next game. */
   private async openAtEnd(run: string, name: string): Promise<void> {
-    await this.open(run, name);
+    const { visit } = this;
+    await this.open([[run, name]]);
+    if (visit !== this.visit) return;
     this.player.seek(this.player.lastFrame);
     this.player.play();
   }
 
-  private tab(index: number): void {
+  /** A tab was chosen by hand: the Back button returns to the one before. */
+  private chooseTab(index: number): void {
+    if (this.tabs[index].hidden || index === this.shownTab) return;
+    this.remember();
+    this.tab(index);
+    this.remember(true);
+  }
+
+  /** Show a panel: that of a number in an address too, which may be any. The first if there is none. */
+  private tab(number: number): void {
+    const index = this.tabs[number] && !this.tabs[number].hidden ? number : 0;
     this.shownTab = index;
     this.tabs.forEach((tab, i) => tab.setAttribute("aria-selected", String(i === index)));
     this.side.querySelector(".panel")!.replaceChildren(this.panels[index]);
     this.player.redraw();
-    this.player.onSelect.say();
+    this.renewPanels();
+  }
+
+  /** Panels draw only while they are shown: one that comes up has something to make good. */
+  private renewPanels(): void {
+    this.inspector.renew();
     this.charts.renew();
     this.family.renew();
-    this.remember();
   }
 
   private theme(): void {
@@ -246,10 +317,10 @@ class Page {
       view.stage.recolour();
       this.captions[i].replaceChildren(this.caption(view.replay, i, all.length));
     });
-    this.player.onSelect.say(); // panels take up the colours
     this.player.redraw();
     this.transport.renew();
-    this.charts.renew();
+    this.renewPanels();
+    this.run.renew();
   }
 
   /** For pictures: a theme, and one part of the page alone. */
@@ -269,10 +340,11 @@ class Page {
     await new Promise((done) => requestAnimationFrame(done));
   }
 
-  private remember(): void {
-    if (!this.player.views.length) return;
+  /** Keep in the address what is looked at; on the way somewhere else, it is that place's already. */
+  private remember(step = false): void {
+    if (!this.player.views.length || this.moving) return;
     const [first, second] = this.player.views.map((view) => view.replay.source);
-    writeAddress({ run: first.run, replay: first.name, other: second?.run, otherReplay: second?.name, tick: this.player.tick, uid: this.player.selected, tab: this.shownTab });
+    writeAddress({ run: first.run, replay: first.name, other: second?.run, otherReplay: second?.name, tick: this.player.tick, uid: this.player.selected, tab: this.shownTab }, step);
   }
 }
 
@@ -282,4 +354,4 @@ function localStorageOr(key: string): string | null {
 
 const page = new Page();
 (window as any).kinfolk = page; // for those who look at it from the console
-void page.start().catch((error) => page.say(error)).finally(() => (document.body.dataset.ready = "yes"));
+void page.start(true).finally(() => (document.body.dataset.ready = "yes"));

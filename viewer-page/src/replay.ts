@@ -1,6 +1,6 @@
 // A replay in the page: numbers of all its frames, and the frames themselves as they are needed.
 
-import { columnOf, type Block } from "./form";
+import { checkHead, columnOf, type Block } from "./form";
 import { Lives } from "./lives";
 import type { Parts, ReplaySource } from "./source";
 
@@ -93,6 +93,7 @@ export class Replay {
   async grow(): Promise<boolean> {
     const parts: Parts = await this.source.open();
     const news = parts.chunks.length > this.read;
+    checkHead(parts.head);
     this.head = parts.head;
     this.result = parts.result;
     this.live = parts.live;

@@ -2,6 +2,7 @@
 
 import { lineChart } from "./charts";
 import { h, plain, short } from "./dom";
+import type { Results } from "./source";
 
 const MOST_CHARTS = 8;
 /** Numbers of one kind are drawn together. */
@@ -13,14 +14,24 @@ const FAMILIES: [string, RegExp][] = [
   ["reward", /^reward/],
 ];
 
+/** What is shown of a run; the head and the result are those of the replay, if one is open. */
+export interface Shown { metrics: any; results: Results | null; head: any | null; result: any | null; about: any }
+
 export class RunPanel {
   readonly element = h("section.run", { "aria-label": "Run" });
+  private shown: Shown | null = null;
 
-  show(metrics: any, head: any | null, result: any | null, about: any): void {
+  /** Draw anew in the colours of now. */
+  renew(): void { if (this.shown) this.show(this.shown); }
+
+  show(shown: Shown): void {
+    this.shown = shown;
+    const { metrics, results, head, result, about } = shown;
     const charts = Object.entries<any>(metrics).filter(([, table]) => table.step.length > 1).flatMap(([kind, table]) => this.charts(kind, table));
     const ended = result?.result;
     const settings = about ? Object.entries<any>(about).filter(([, value]) => value !== null && JSON.stringify(value) !== "{}") : [];
     this.element.replaceChildren(
+      ...(results ? this.results(results) : []),
       ...charts,
       ended ? h("div", {}, h("h3", {}, "How the game ended"), table([
         ["ticks", short(ended.ticks)],
@@ -28,6 +39,16 @@ export class RunPanel {
         ...Object.entries<number>(ended.counters).filter(([, value]) => value).map(([name, value]) => [plain(name), short(value)] as [string, string]),
       ])) : h("p.hint", {}, head ? "This game has not ended." : ""),
       h("div", {}, h("h3", {}, "Settings"), table(settings.map(([name, value]) => [plain(name), typeof value === "object" ? JSON.stringify(value) : String(value)]))));
+  }
+
+  /** Who was compared, what each came to, and what follows from it. */
+  private results({ title, headings, rows, verdict }: Results): HTMLElement[] {
+    return [
+      h("h3", {}, title),
+      h("table.results", {}, h("thead", {}, h("tr", {}, ...headings.map((name) => h("th", {}, name)))),
+        h("tbody", {}, ...rows.map((row) => h("tr", {}, ...row.map((cell) => h("td", {}, cell)))))),
+      ...verdict.map((sentence) => h("p.verdict", {}, sentence)),
+    ];
   }
 
   /** One chart per family of numbers that belong together; what is in none has its own. */

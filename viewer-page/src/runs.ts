@@ -7,14 +7,14 @@ export class RunList {
   readonly element = h("main.runs");
   private chosen: string[] = [];
 
-  constructor(private open: (run: string, replay: string, other?: [string, string]) => void, private look: (run: string) => void) {}
+  constructor(private open: (run: string, replay?: string, other?: [string, string]) => void) {}
 
-  show(runs: RunInfo[], problem = ""): void {
+  show(runs: RunInfo[]): void {
+    this.chosen = [];
     const compare = h("button.compare", { disabled: true, onclick: () => this.compare(runs) }, "compare two");
     const rows = runs.map((run) => this.row(run, compare));
     this.element.replaceChildren(
       h("div.row", {}, h("h1", {}, "Runs"), h("span.space"), compare),
-      problem ? h("p.problem", { role: "alert" }, problem) : "",
       runs.length ? h("ul.list", {}, ...rows) : h("p.hint", {}, "There are no runs here yet. `kinfolk eval --world savanna --replay 1` makes one that can be watched."));
   }
 
@@ -27,8 +27,9 @@ export class RunList {
     const first = run.replays[0]?.name;
     const size = run.replays.reduce((sum, one) => sum + one.bytes, 0);
     const games = run.replays.length === 1 ? "1 replay" : `${run.replays.length} replays`;
+    if (run.problem) return h("li.damaged", { data: { run: run.name } }, box, h("span.name", {}, run.name), h("span.status.damaged", {}, "damaged"), h("span.why", {}, run.problem));
     return h("li", { data: { run: run.name } }, box,
-      h("button.name", { onclick: () => (first ? this.open(run.name, first) : this.look(run.name)) }, run.name),
+      h("button.name", { onclick: () => this.open(run.name, first) }, run.name),
       h(`span.status.${run.status}`, {}, run.status),
       h("span.what", {}, `${plain(run.job)}${run.world ? ` in ${run.world}` : ""}`),
       h("span.size", {}, run.replays.length ? `${games}, ${grouped(Math.max(1, Math.round(size / 1024)))} KB` : "no replay"));

@@ -6,8 +6,11 @@ export interface Parts { head: any; chunks: { first: number; count: number }[]; 
 
 export interface RunInfo {
   name: string; job: string; status: string; world: string; about: any;
-  replays: { name: string; bytes: number }[]; roles: boolean;
+  replays: { name: string; bytes: number }[]; roles: boolean; problem: string; // what is wrong with it, if anything
 }
+
+/** The table and the verdict of a comparison. */
+export interface Results { title: string; headings: string[]; rows: string[][]; verdict: string[] }
 
 /** One replay that can be read a piece at a time. */
 export interface ReplaySource {
@@ -23,6 +26,7 @@ export interface Source {
   runs(): Promise<RunInfo[]>;
   replay(run: string, name: string): ReplaySource;
   metrics(run: string): Promise<any>;
+  results(run: string): Promise<Results | null>;
   roles(run: string): Promise<any | null>;
 }
 
@@ -46,7 +50,8 @@ class ServedReplay implements ReplaySource {
     const view = new DataView(all.buffer);
     const packed: Uint8Array[] = [];
     for (let at = 0; at < all.length; ) {
-      const length = view.getUint32(at, true);
+      const length = at + 4 <= all.length ? view.getUint32(at, true) : Infinity;
+      if (at + 4 + length > all.length) throw new Error("The server's answer is cut short.");
       packed.push(all.subarray(at + 4, at + 4 + length));
       at += 4 + length;
     }
@@ -63,6 +68,7 @@ export class Server implements Source {
   async runs(): Promise<RunInfo[]> { return (await asked("api/runs")).json(); }
   replay(run: string, name: string): ReplaySource { return new ServedReplay(run, name); }
   async metrics(run: string): Promise<any> { return (await asked(`api/runs/${word(run)}/metrics`)).json(); }
+  async results(run: string): Promise<Results | null> { return (await asked(`api/runs/${word(run)}/results`)).json(); }
   async roles(run: string): Promise<any | null> {
     return (await asked(`api/runs/${word(run)}/roles`)).json();
   }
@@ -81,6 +87,7 @@ class EmbeddedReplay implements ReplaySource {
   private of(kind: string): Prefix[] { return this.parts.get(kind) ?? []; }
   async open(): Promise<Parts> {
     const [head, done] = [this.of("HEAD")[0], this.of("DONE")[0]];
+    if (!head) throw new Error("This replay is cut short: it has no head.");
     return {
       head: readJson(await this.payload(head)),
       chunks: this.of("FRAM").map(({ first, count }) => ({ first, count })),
@@ -104,6 +111,7 @@ export class Embedded implements Source {
     return new EmbeddedReplay(run, name, Uint8Array.from(atob(text.trim()), (c) => c.charCodeAt(0)));
   }
   async metrics(run: string): Promise<any> { return this.data.metrics[run] ?? {}; }
+  async results(): Promise<Results | null> { return null; } // a comparison has no replays, so it is never exported
   async roles(run: string): Promise<any | null> { return this.data.roles[run] ?? null; }
 }
 

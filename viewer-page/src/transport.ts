@@ -47,6 +47,7 @@ export class Transport {
 
   /** The replay is another one, or has grown. */
   renew(): void {
+    if (!this.player.views.length) return;
     const marks = this.player.main.replay.marks;
     const kinds = [...NOTED.filter((kind) => marks.has(kind)), ...[...marks.keys()].filter((kind) => !NOTED.includes(kind)).sort()];
     if (kinds.join() !== this.shown) {

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Annotated, Any, TypeVar
 
@@ -76,10 +76,13 @@ def going(command: str, run: Any, *opened: Any) -> Iterator[None]:
     """While a job runs: a signal says how to go on, and what was opened for it is closed."""
     try:
         yield
-    except KeyboardInterrupt:
-        again = shell_command(command, "--resume", run.folder)
-        note(f"Stopped; go on with: {again}")
-        raise
-    finally:
+    except BaseException as error:
+        if isinstance(error, KeyboardInterrupt):
+            again = shell_command(command, "--resume", run.folder)
+            note(f"Stopped; go on with: {again}")
         for each in opened:
-            each.close()
+            with suppress(Exception):  # the error that came first is the one to tell
+                each.close()
+        raise
+    for each in opened:
+        each.close()

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import shlex
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -14,9 +13,10 @@ from kinfolk.cli.completion import complete_engine, complete_policy, complete_pr
 from kinfolk.cli.evaluate import try_out
 from kinfolk.cli.evaluated import report_failures
 from kinfolk.cli.folders import fresh_folder
-from kinfolk.cli.show import JsonOption, count_of, figures, print_json, print_table, progress
+from kinfolk.cli.show import JsonOption, print_json, print_table, progress
 from kinfolk.cli.slots import MapOption, SetOption, SlotOption, pairs, slot_map
 from kinfolk.core.errors import UsageError
+from kinfolk.evaluation.sentences import count_of, figures, sentences
 
 SCHEMA, VERSION = "kinfolk.comparison", 2
 
@@ -165,26 +165,6 @@ def _kept(
     finally:
         workers.close()
     return last
-
-
-def sentences(last: dict[str, Any]) -> Iterator[str]:
-    """What was found of every pair."""
-    for pair, verdict in last["pairs"].items():
-        a, b = (last["policies"][int(i)] for i in pair.split())
-        difference, p_value, better, episodes = verdict[:4]
-        sure = f"p = {p_value:.4f}, {episodes} common episodes"
-        if better == "neither":
-            yield f"No difference is shown between {a} and {b}: {figures(difference)}, {sure}."
-        else:
-            winner, loser = (a, b) if better == "first" else (b, a)
-            size = difference if better == "first" else _turned(difference)
-            yield f"{winner} is better than {loser}: by {figures(size)}, {sure}."
-
-
-def _turned(difference: list[float | None]) -> list[float | None]:
-    """The same difference, seen from the other side."""
-    mean, low, high = (None if v is None else -v for v in difference[:3])
-    return [mean, high, low, *difference[3:]]
 
 
 def _print_verdicts(world: str, seed: int, last: dict[str, Any]) -> None:

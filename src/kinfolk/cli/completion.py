@@ -72,9 +72,12 @@ def complete_run(incomplete: str) -> Completions:
 
 
 def _runs() -> list[tuple[str, str]]:
-    from kinfolk.store.run import list_runs
+    from kinfolk.store.run import DamagedRun, list_runs
 
-    return [(str(run.folder), str(run.about["job"])) for run in list_runs(Path("runs"))]
+    return [
+        (str(run.folder), "damaged" if isinstance(run, DamagedRun) else str(run.about["job"]))
+        for run in list_runs(Path("runs"))
+    ]
 
 
 def _matching(incomplete: str, names: Iterable[tuple[str, str]]) -> Completions:

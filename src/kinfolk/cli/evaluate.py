@@ -12,7 +12,7 @@ from kinfolk.cli.completion import complete_engine, complete_preset, complete_wo
 from kinfolk.cli.show import JsonOption, command, hint, note, print_json, progress
 from kinfolk.cli.slots import MapOption, SetOption, SlotOption, pairs, slot_map, warn_of_idle_slots
 from kinfolk.cli.warm import warm
-from kinfolk.core.errors import UsageError
+from kinfolk.core.errors import DamagedRunError, UsageError
 
 
 def eval_command(
@@ -92,7 +92,7 @@ def eval_command(
         "sandbox": sandbox,
     }
     run, settings = begin("evaluate", Evaluate, given(flags), config, out, resume, _look_over)
-    summary = list(run.events())[-1] if run.status == "done" else _play(run, settings, workers)
+    summary = _summary_of(run) if run.status == "done" else _play(run, settings, workers)
     failed = summary.get("failed_slots", {})  # runs of earlier versions have none
     in_vain = report_failures(failed, summary["episodes"], to_stderr=json)
     if json:
@@ -152,6 +152,20 @@ def _say_what_is_enforced(settings: Any) -> None:
         if settings.strict:
             raise UsageError(f"This machine cannot enforce: {part}. --strict asks for it.")
         print(f"Sandbox: this machine CANNOT enforce: {part}.", file=sys.stderr)
+
+
+def _summary_of(run: Any) -> dict[str, Any]:
+    """The last event of an evaluation that is done.
+
+    Raises:
+        DamagedRunError: It is something else.
+    """
+    last: dict[str, Any] = {}
+    for event in run.events():
+        last = event
+    if last.get("kind") != "evaluated":
+        raise DamagedRunError(f"{run.folder} is damaged: its events do not end with a summary.")
+    return last
 
 
 def _play(run: Any, settings: Any, workers: Any) -> dict[str, Any]:

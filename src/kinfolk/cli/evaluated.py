@@ -6,7 +6,8 @@ import sys
 from collections.abc import Mapping
 from typing import Any
 
-from kinfolk.cli.show import count_of, figures, interval, print_table
+from kinfolk.cli.show import print_table
+from kinfolk.evaluation.sentences import count_of, figures, interval
 
 _SHOWN_FAILURES = 5
 
@@ -15,7 +16,6 @@ def document(run: Any, settings: Any, summary: dict[str, Any]) -> dict[str, Any]
     """The whole of an evaluation; see `kinfolk.evaluation.schema` for its form."""
     from kinfolk.evaluation.sandbox import enforced, missing
     from kinfolk.evaluation.schema import NAME, VERSION
-    from kinfolk.evaluation.timing import summed
 
     asked = settings.sandbox
     return {
@@ -35,7 +35,7 @@ def document(run: Any, settings: Any, summary: dict[str, Any]) -> dict[str, Any]
             "enforced": enforced() if asked else [],
             "not_enforced": missing() if asked else [*enforced(), *missing()],
         },
-        "timings": summed(run.timings()),
+        "timings": _timings(run),
     }
 
 
@@ -54,11 +54,23 @@ def report_failures(failed: Mapping[str, Any], episodes: int, to_stderr: bool) -
     return any(has_never_acted(one, episodes) for one in failed.values())
 
 
+def _timings(run: Any) -> dict[str, Any]:
+    """The run's timings as one; lines that are damaged are left out, which is said."""
+    from kinfolk.evaluation.timing import sound, summed
+    from kinfolk.store.timings import TIMINGS
+
+    kept = run.timings()
+    lines = sound(kept.lines)
+    damaged = kept.damaged + len(kept.lines) - len(lines)
+    if damaged:
+        count = "1 line" if damaged == 1 else f"{damaged} lines"
+        print(f"{run.folder / TIMINGS} is damaged: {count} left out.", file=sys.stderr)
+    return summed(lines)
+
+
 def print_summary(world: str, seed: int, summary: dict[str, Any], run: Any) -> None:
     """Tables for a terminal."""
-    from kinfolk.evaluation.timing import summed
-
-    timings = summed(run.timings())
+    timings = _timings(run)
     rows = [
         (
             name,

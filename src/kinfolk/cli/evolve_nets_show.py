@@ -6,7 +6,8 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from kinfolk.cli.plot import print_plot
-from kinfolk.cli.show import figures, note, print_table
+from kinfolk.cli.show import note, print_table
+from kinfolk.evaluation.sentences import figures
 
 _SHADES = " .:-=+*#%@"
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import Annotated
 
@@ -85,13 +86,28 @@ def runs(
     json: JsonOption = False,
 ) -> None:
     """List runs, newest first."""
-    from kinfolk.store.run import list_runs
+    from kinfolk.store.run import DamagedRun, list_runs
 
     found = list(list_runs(root))
+    damaged = [run for run in found if isinstance(run, DamagedRun)]
     if json:
-        print_json([{"name": r.name, "status": r.status, **r.about} for r in found])
+        print_json(
+            [
+                {"name": r.name, "status": "damaged", "problem": r.problem}
+                if isinstance(r, DamagedRun)
+                else {"name": r.name, "status": r.status, **r.about}
+                for r in found
+            ]
+        )
     elif not found:
         print(f"There are no runs in {root}.")
     else:
-        rows = [(r.name, r.about["job"], r.status, len(r.checkpoints())) for r in found]
+        rows = [
+            (r.name, "", "damaged", "")
+            if isinstance(r, DamagedRun)
+            else (r.name, r.about["job"], r.status, len(r.checkpoints()))
+            for r in found
+        ]
         print_table("Runs", ("name", "job", "status", "checkpoints"), rows)
+    for run in damaged:
+        print(f"{run.name} is damaged. {run.problem}", file=sys.stderr)

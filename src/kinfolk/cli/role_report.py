@@ -6,7 +6,8 @@ from pathlib import Path
 from typing import Any
 
 from kinfolk.cli.plot import print_plot
-from kinfolk.cli.show import command, count_of, figures, hint, interval, print_table, with_interval
+from kinfolk.cli.show import command, hint, print_table
+from kinfolk.evaluation.sentences import count_of, figures, interval, with_interval
 
 _SIDES = {
     "seeded": "seeded line-up",

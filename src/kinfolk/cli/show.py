@@ -80,49 +80,6 @@ def command(*words: object) -> str:
     return shlex.join(["kinfolk", *(str(word) for word in words)])
 
 
-def interval(estimate: Sequence[float | None] | None) -> str:
-    """A mean with its confidence interval, with one decimal.
-
-    >>> interval((12.345, 10.0, 15.5, 20)), interval((12.345, None, None, 1)), interval(None)
-    ('12.3 (10.0 to 15.5)', '12.3 (no interval)', 'none')
-    """
-    return with_interval(estimate, lambda value: f"{value:,.1f}")
-
-
-def figures(estimate: Sequence[float | None] | None) -> str:
-    """A mean with its confidence interval, with three digits, for metrics of any size.
-
-    >>> figures((0.6534, 0.61, 0.7, 20)), figures((5993.2, 700.0, 12345.6, 20))
-    ('0.653 (0.61 to 0.7)', '5,993 (700 to 12,346)')
-    """
-    return with_interval(estimate, lambda v: f"{v:,.0f}" if abs(v) >= 100 else f"{v:.3g}")
-
-
-def with_interval(estimate: Sequence[float | None] | None, form: Callable[[float], str]) -> str:
-    """Write an estimate; what applied to nothing is "none", one value has no interval.
-
-    Args:
-        estimate: Mean, low, high and more, as in an event; None where there were no values.
-        form: How a number is written.
-    """
-    if estimate is None:
-        return "none"
-    mean, low, high = estimate[:3]
-    assert mean is not None  # only the ends of an interval can be missing
-    if low is None or high is None:
-        return f"{form(mean)} (no interval)"
-    return f"{form(mean)} ({form(low)} to {form(high)})"
-
-
-def count_of(estimate: Sequence[float | None] | None) -> str:
-    """The number of values behind an estimate; runs of older versions did not keep it.
-
-    >>> count_of((12.345, 10.0, 15.5, 20)), count_of(None)
-    ('20', '0')
-    """
-    return "0" if estimate is None else f"{estimate[3]}" if len(estimate) > 3 else "?"
-
-
 @contextmanager
 def progress(label: str, total: int, done: int = 0) -> Iterator[Callable[..., None]]:
     """A bar on a terminal; elsewhere a line at each quarter; nothing with --quiet.

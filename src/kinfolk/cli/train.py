@@ -11,20 +11,12 @@ import typer
 from kinfolk.cli.begin import OutOption, ResumeOption, as_uris, begin, given, going
 from kinfolk.cli.completion import complete_engine, complete_preset, complete_world
 from kinfolk.cli.hints import refuse_as_config
-from kinfolk.cli.show import (
-    JsonOption,
-    count_of,
-    figures,
-    interval,
-    note,
-    print_json,
-    print_table,
-    progress,
-)
+from kinfolk.cli.show import JsonOption, note, print_json, print_table, progress
 from kinfolk.cli.slots import MapOption, SetOption, SlotOption, pairs, slot_map, warn_of_idle_slots
 from kinfolk.cli.warm import warm
 from kinfolk.core.errors import DamagedRunError
 from kinfolk.core.libraries import require_libraries
+from kinfolk.evaluation.sentences import count_of, figures, interval
 
 
 def train_command(

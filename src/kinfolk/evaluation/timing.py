@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import Any
 
 import numpy as np
@@ -67,6 +67,30 @@ def timing_of(
     """A match's timing."""
     ticks = sum(result.ticks for result in results)
     return Timing(first, len(results), ticks, seconds, slots, tuple(warnings))
+
+
+def sound(lines: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Those lines of a run's timings that have the form of a `Timing`; others are damaged."""
+    numbers, slot_fields = ("episodes", "ticks", "seconds"), [f.name for f in fields(SlotTiming)]
+
+    def fits(line: dict[str, Any]) -> bool:
+        slots, warnings = line.get("slots"), line.get("warnings")
+        return (
+            isinstance(slots, dict)
+            and isinstance(warnings, list)
+            and all(isinstance(warning, str) for warning in warnings)
+            and _are_numbers(line, numbers)
+            and all(
+                isinstance(slot, dict) and _are_numbers(slot, slot_fields)
+                for slot in slots.values()
+            )
+        )
+
+    return [line for line in lines if fits(line)]
+
+
+def _are_numbers(table: dict[str, Any], names: Sequence[str]) -> bool:
+    return all(isinstance(table.get(name), int | float) for name in names)
 
 
 def summed(timings: Sequence[dict[str, Any]]) -> dict[str, Any]:

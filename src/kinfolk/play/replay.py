@@ -29,6 +29,8 @@ from kinfolk.store.replay_form import (
     FRAMES,
     HEAD,
     MAGIC,
+    MOST_FRAMES,
+    MOST_UNPACKED,
     NUMBERS,
     as_changes,
     as_steps,
@@ -41,7 +43,8 @@ from kinfolk.worlds.scene import Shown, Viewable
 EMPTY, ALIVE, ENDED = 0, 1, 2  # of the column `state`
 _EARNED_SCALE = 100.0
 _CHUNK_BYTES = 1 << 17  # rows times frames of a chunk: what a page unpacks without a pause
-_LEAST_CHUNK, _MOST_CHUNK = 16, 128
+_LEAST_CHUNK = 16
+_CELL_BYTES, _ROW_BYTES = 16, 256  # at most, of a frame: twice a change of a cell, and 64 columns
 
 
 class Thin(Settings):
@@ -90,8 +93,11 @@ class Recorder:
         self._play, self._world, self._about = play, world, dict(about)
         self._thin = thin or Thin()
         self._rows = world.spec.rows
-        self._chunk = max(_LEAST_CHUNK, min(_MOST_CHUNK, _CHUNK_BYTES // self._rows))
         self._scene = world.scene
+        places = self._scene.width * self._scene.height * len(self._scene.layers)
+        room = max(1, MOST_UNPACKED // (_CELL_BYTES * places + _ROW_BYTES * self._rows))
+        wanted = max(_LEAST_CHUNK, min(MOST_FRAMES, _CHUNK_BYTES // self._rows))
+        self._chunk = min(wanted, room)
         self._numbers = Numbers(play, world)
         tellers = {i: teller_of(slot.policy) for i, slot in enumerate(play.slots)}
         self._tellers = {i: one for i, one in tellers.items() if one and self._thin.reasons}

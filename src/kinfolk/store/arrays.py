@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import math
 import zipfile
+import zlib
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -14,7 +16,12 @@ from safetensors.numpy import load, save
 
 from kinfolk.core.arrays import AnyArray, Arrays
 from kinfolk.core.errors import UsageError
+from kinfolk.store.documents import parse_json
 from kinfolk.store.files import read_bytes, saying, write_atomic
+
+_DAMAGE = (SafetensorError, zipfile.BadZipFile, zlib.error, ValueError, EOFError, KeyError,
+           TypeError, NotImplementedError)  # fmt: skip
+_MOST_RATIO = 1032  # of deflate: what unpacks to more is not what it says
 
 
 def read_arrays(path: Path) -> dict[str, AnyArray]:
@@ -29,11 +36,37 @@ def read_arrays(path: Path) -> dict[str, AnyArray]:
         if path.suffix == ".npz":
             if not path.exists():
                 raise UsageError(f"There is no file {path}.")
-            with saying(f"{path} could not be read"), np.load(path, allow_pickle=False) as file:
-                return {name: file[name] for name in file.files}
-    except (SafetensorError, zipfile.BadZipFile, ValueError, EOFError) as error:
+            with saying(f"{path} could not be read"), zipfile.ZipFile(path) as archive:
+                return {
+                    i.filename.removesuffix(".npy"): _member(archive, i) for i in archive.filelist
+                }
+    except _DAMAGE as error:
         raise UsageError(f"{path} is cut short or damaged: {error}.") from None
     raise UsageError(f"Weights are read from .safetensors or .npz files, not from {path}.")
+
+
+def _member(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> AnyArray:
+    """One array of an npz file. Its header is checked before room is made for what it speaks of.
+
+    Raises:
+        ValueError: It is no array, or says that it is larger than it can be.
+    """
+    if member.file_size > max(1, member.compress_size) * _MOST_RATIO:
+        raise ValueError(f"{member.filename} cannot unpack to {member.file_size:,} bytes")
+    with archive.open(member) as file:
+        version = np.lib.format.read_magic(file)
+        readers = {(1, 0): np.lib.format.read_array_header_1_0,
+                   (2, 0): np.lib.format.read_array_header_2_0}  # fmt: skip
+        if version not in readers:
+            raise ValueError(f"{member.filename} has version {version}")
+        shape, fortran, dtype = readers[version](file)
+        if dtype.hasobject:
+            raise ValueError(f"{member.filename} holds Python objects, which are not unpickled")
+        size = math.prod(shape) * dtype.itemsize
+        if size != member.file_size - file.tell():
+            raise ValueError(f"{member.filename} says that it has {size:,} bytes")
+        array = np.frombuffer(file.read(), dtype)
+    return array.reshape(shape, order="F" if fortran else "C").copy()
 
 
 def write_described(path: Path, arrays: Arrays, about: Mapping[str, Any]) -> None:
@@ -58,4 +91,7 @@ def read_described(path: Path, about: str) -> tuple[dict[str, AnyArray], Any]:
         header = file.metadata() or {}
     if about not in header:
         raise UsageError(f"{path} is not a file of {about}: its header does not speak of any.")
-    return arrays, json.loads(header[about])
+    try:
+        return arrays, parse_json(header[about])
+    except ValueError as error:
+        raise UsageError(f"{path} is damaged: its header is not JSON ({error}).") from None

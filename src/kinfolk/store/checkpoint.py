@@ -12,9 +12,11 @@ from safetensors.numpy import save
 
 from kinfolk.core.errors import DamagedRunError
 from kinfolk.core.events import Snapshot
+from kinfolk.store.documents import parse_json
 from kinfolk.store.files import saying, write_atomic
 
 FORMAT = 1
+_COUNTS = ("step", "events", "event_bytes")  # of the header
 
 
 def save_snapshot(path: Path, snapshot: Snapshot, events: int, event_bytes: int) -> None:
@@ -38,12 +40,20 @@ def load_snapshot(path: Path) -> tuple[Snapshot, dict[str, Any]]:
     """
     try:
         with saying(f"{path} could not be read"), safe_open(path, framework="numpy") as file:
-            about = json.loads((file.metadata() or {})["kinfolk"])
+            about = dict(parse_json((file.metadata() or {})["kinfolk"]))
             arrays = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118, not a dict
-    except (SafetensorError, KeyError, json.JSONDecodeError) as error:
+    except (SafetensorError, KeyError, TypeError, ValueError) as error:
         raise DamagedRunError(f"The checkpoint {path} is cut short or damaged: {error}.") from None
     if about.get("format") != FORMAT:
         raise DamagedRunError(
             f"The checkpoint {path} has format {about.get('format')}; this kinfolk reads {FORMAT}."
         )
+    wrong = [name for name in _COUNTS if not _is_count(about.get(name))]
+    wrong += [] if isinstance(about.get("notes"), dict) else ["notes"]
+    if wrong:
+        raise DamagedRunError(f"The checkpoint {path} is damaged: its header lacks {wrong[0]}.")
     return Snapshot(step=about["step"], arrays=arrays, notes=about["notes"]), about
+
+
+def _is_count(value: Any) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and value >= 0

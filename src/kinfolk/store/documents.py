@@ -13,6 +13,18 @@ from kinfolk.store.files import read_bytes, saying, write_atomic
 _BLANK = " \t\r\n"
 
 
+def parse_json(data: bytes | str) -> Any:
+    """Parse JSON that may be damaged.
+
+    Raises:
+        ValueError: It is not JSON, or is nested too deeply to be read.
+    """
+    try:
+        return json.loads(data)
+    except RecursionError:
+        raise ValueError("it is nested too deeply") from None
+
+
 def parse_document(text: str, source: str) -> dict[str, Any]:
     """The table that a JSON text holds.
 
@@ -30,6 +42,8 @@ def parse_document(text: str, source: str) -> dict[str, Any]:
         cut = error.pos >= len(text.rstrip()) - 1
         reason = "the file ends too early" if cut else error.msg[0].lower() + error.msg[1:]
         raise DamagedRunError(f"{source} is damaged at line {error.lineno}: {reason}.") from None
+    except RecursionError:
+        raise DamagedRunError(f"{source} is damaged: it is nested too deeply.") from None
     if not isinstance(data, dict):
         raise DamagedRunError(f"{source} is damaged at line 1: it must hold a table.")
     return data

@@ -14,6 +14,8 @@ from kinfolk.core.errors import StoreError, UsageError, suggestion
 from kinfolk.core.settings import parse
 
 UNFINISHED = ".unfinished-"  # begins the names of files that are still being written
+_LONGEST_NAME = 255  # bytes, on every file system in use
+_LONGEST_SHOWN = 100  # characters of a name in a message
 _REASONS = {
     errno.ENOSPC: "the disk is full",
     errno.EDQUOT: "the disk quota is used up",
@@ -102,10 +104,21 @@ def inside(folder: Path, *names: str) -> Path:
         UsageError: A name is no plain name, or leads elsewhere through a link.
     """
     path = folder.joinpath(*names)
-    plain = all(name not in ("", ".", "..") and not set(name) & set("/\\\0") for name in names)
-    if not plain or path.resolve() != folder.resolve().joinpath(*names):
-        raise UsageError(f"There is no {'/'.join(names)!r} here.")
+    if not all(map(_is_plain, names)) or path.resolve() != folder.resolve().joinpath(*names):
+        raise UsageError(f"There is no {_shortened('/'.join(names))!r} here.")
     return path
+
+
+def _is_plain(name: str) -> bool:
+    try:
+        size = len(os.fsencode(name))
+    except UnicodeEncodeError:  # no file can have it
+        return False
+    return name not in ("", ".", "..") and not set(name) & set("/\\\0") and size <= _LONGEST_NAME
+
+
+def _shortened(name: str) -> str:
+    return name if len(name) <= _LONGEST_SHOWN else f"{name[:_LONGEST_SHOWN]}..."
 
 
 @contextlib.contextmanager

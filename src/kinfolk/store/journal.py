@@ -3,35 +3,41 @@
 from __future__ import annotations
 
 import gzip
-import json
 import time
-import zlib
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 from kinfolk.core.errors import DamagedRunError
+from kinfolk.store.documents import parse_json
 from kinfolk.store.files import saying
+from kinfolk.store.packed import check_packed
 
 PLAIN, PACKED = "events.jsonl", "events.jsonl.gz"
+MOST_LINE = 16 * 2**20  # bytes of one event
 
 
 def read_events(folder: Path) -> Iterator[dict[str, Any]]:
-    """All events of a run. A last line that is still being written is left out.
+    """All events of a run, a line at a time. A last line that is still being written is left out.
 
     Raises:
-        DamagedRunError: A whole line is not an event, or the file is cut short.
+        DamagedRunError: A whole line is not an event, the file is cut short, or it unpacks to more
+            than a run can have written.
     """
     plain, packed = folder / PLAIN, folder / PACKED
     with saying(f"The events of {folder} could not be read"):
         if packed.exists():
-            try:
-                data = gzip.decompress(packed.read_bytes())
-            except (EOFError, gzip.BadGzipFile, zlib.error) as error:
-                raise DamagedRunError(f"{packed} is cut short or damaged: {error}.") from None
-            yield from _parse_lines(data, packed, 1)
+            check_packed(packed)  # all of it, before the first event is believed
+            with gzip.open(packed) as unpacked:
+                yield from _read_lines(unpacked, packed)
         elif plain.exists():
-            yield from _parse_lines(plain.read_bytes(), plain, 1)
+            try:
+                file = plain.open("rb")
+            except FileNotFoundError:  # it was packed a moment ago
+                yield from read_events(folder)
+                return
+            with file:
+                yield from _read_lines(file, plain)
 
 
 def size_of_events(folder: Path) -> int:
@@ -69,13 +75,30 @@ def follow(folder: Path, over: Callable[[], bool], pause: float = 0.05) -> Itera
         time.sleep(pause)
 
 
+def _read_lines(file: BinaryIO | gzip.GzipFile, path: Path) -> Iterator[dict[str, Any]]:
+    number = 1
+    while (line := file.readline(MOST_LINE)).endswith(b"\n"):
+        yield _event(line, path, number)
+        number += 1
+    if len(line) == MOST_LINE:
+        raise DamagedRunError(
+            f"{path} is damaged: line {number} is longer than {MOST_LINE >> 20} MiB."
+        )
+
+
 def _parse_lines(data: bytes, path: Path, first: int) -> Iterator[dict[str, Any]]:
     lines = data.split(b"\n")[:-1]  # what follows the last newline is not whole yet
     for number, text in enumerate(lines, first):
-        try:
-            event = json.loads(text)
-        except ValueError:
-            event = None
-        if not isinstance(event, dict) or "kind" not in event:
-            raise DamagedRunError(f"{path} is damaged: line {number} is not an event.")
-        yield event
+        yield _event(text, path, number)
+
+
+def _event(text: bytes, path: Path, number: int) -> dict[str, Any]:
+    try:
+        event = parse_json(text)
+    except ValueError:
+        event = None
+    if isinstance(event, dict) and isinstance(event.get("kind"), str):
+        step = event.get("step")
+        if isinstance(step, int) and not isinstance(step, bool):
+            return event
+    raise DamagedRunError(f"{path} is damaged: line {number} is not an event.")

@@ -59,7 +59,11 @@ def read_policy(path: Path) -> PolicyFile:
         UsageError: There is no such file, it is damaged, or it holds weights without a policy.
     """
     arrays, about = read_described(path, _HEADER)
-    return PolicyFile(about["class_path"], about["settings"], arrays)
+    found = about if isinstance(about, dict) else {}
+    class_path, settings = found.get("class_path"), found.get("settings")
+    if not isinstance(class_path, str) or not isinstance(settings, dict):
+        raise UsageError(f"{path} is damaged: its header names no class with its settings.")
+    return PolicyFile(class_path, settings, arrays)
 
 
 def find_policy(text: str) -> Path:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-import json
 import shlex
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from kinfolk.core.arrays import AnyArray
 from kinfolk.core.errors import DamagedRunError, UsageError, suggestion
+from kinfolk.store.documents import parse_json
 from kinfolk.store.files import saying
 from kinfolk.store.replay_form import (
     DONE,
@@ -17,6 +19,7 @@ from kinfolk.store.replay_form import (
     HEAD,
     KINDS,
     MAGIC,
+    MOST_FRAMES,
     NUMBERS,
     PREFIX,
     Prefix,
@@ -48,8 +51,10 @@ class Replay:
         self.path = path
         self._at = 0
         self.parts: dict[bytes, list[Part]] = {kind: [] for kind in KINDS}
-        if not path.is_file():
+        if not path.exists():
             raise UsageError(f"There is no replay {path}.")
+        if not path.is_file():
+            raise DamagedRunError(f"{path} is not a file, so it is not a replay of kinfolk.")
         self.refresh()
 
     def refresh(self) -> bool:
@@ -68,7 +73,7 @@ class Replay:
             while self._at + PREFIX.size <= size:
                 file.seek(self._at)
                 prefix = Prefix(*PREFIX.unpack(file.read(PREFIX.size)))
-                if prefix.kind not in KINDS:
+                if prefix.kind not in KINDS or not self._goes_on(prefix):
                     raise DamagedRunError(f"{self.path} is damaged at byte {self._at}.")
                 after = self._at + PREFIX.size + prefix.length
                 if after > size:
@@ -76,6 +81,14 @@ class Replay:
                 self.parts[prefix.kind].append(Part(prefix, self._at + PREFIX.size))
                 self._at, found = after, True
         return found
+
+    def _goes_on(self, prefix: Prefix) -> bool:
+        """Whether the frames of a record follow on those before. No checksum covers a prefix."""
+        if prefix.kind not in (NUMBERS, FRAMES):
+            return True
+        before = self.parts[prefix.kind][-1:]
+        first = before[0].prefix.first + before[0].prefix.frames if before else 0
+        return prefix.first == first and 1 <= prefix.frames <= MOST_FRAMES
 
     def _check_magic(self, start: bytes, size: int) -> None:
         if start == MAGIC or (size < len(MAGIC) and MAGIC.startswith(start)):
@@ -101,15 +114,19 @@ class Replay:
         """The tick of the last frame that can be read now."""
         if not self.parts[NUMBERS]:
             raise DamagedRunError(f"{self.path} is cut short: it has no frames.")
-        return int(self.numbers(-1)[0]["ticks"][-1])
+        with self._sound(self.parts[NUMBERS][-1]):
+            return int(self.numbers(-1)[0]["ticks"][-1])
 
     def packed(self, part: Part) -> bytes:
         """A record as it was written, checked."""
-        with saying(f"{self.path} could not be read"), self.path.open("rb") as file:
-            file.seek(part.at)
-            packed = file.read(part.prefix.length)
+        packed = self._read(part)
         unpacked(part.prefix, packed, str(self.path))
         return packed
+
+    def _read(self, part: Part) -> bytes:
+        with saying(f"{self.path} could not be read"), self.path.open("rb") as file:
+            file.seek(part.at)
+            return file.read(part.prefix.length)  # no more than the file has: `refresh` looked
 
     def head(self) -> dict[str, Any]:
         """What was played, and what the numbers mean."""
@@ -130,26 +147,45 @@ class Replay:
         part = self.parts[FRAMES][index]
         arrays, _ = self._block(part)
         names = [name.rpartition("/")[0] for name in arrays if name.endswith("/first")]
-        found = {name: from_steps(name, arrays) for name in names}
-        return found | {"cells": from_changes(arrays, part.prefix.frames)}
+        with self._sound(part):
+            found = {name: from_steps(name, arrays) for name in names}
+            return found | {"cells": from_changes(arrays, part.prefix.frames)}
 
     def events(self, index: int) -> list[dict[str, Any]]:
         """What took place in the frames of a FRAM record."""
-        arrays, notes = self._block(self.parts[FRAMES][index])
-        columns = [arrays[f"event_{name}"].tolist() for name in EVENT_FIELDS]
-        return [
-            dict(zip(EVENT_FIELDS, (t, notes["kinds"][k], u, o, v, notes["notes"][n]), strict=True))
-            for t, k, u, o, v, n in zip(*columns, strict=True)
-        ]
+        part = self.parts[FRAMES][index]
+        arrays, notes = self._block(part)
+        with self._sound(part):
+            columns = [arrays[f"event_{name}"].tolist() for name in EVENT_FIELDS]
+            told = [
+                (t, notes["kinds"][k], u, o, v, notes["notes"][n])
+                for t, k, u, o, v, n in zip(*columns, strict=True)
+            ]
+        return [dict(zip(EVENT_FIELDS, values, strict=True)) for values in told]
 
     def _block(self, part: Part) -> tuple[dict[str, AnyArray], dict[str, Any]]:
-        return read_block(unpacked(part.prefix, self.packed(part), str(self.path)))
+        with self._sound(part):
+            return read_block(self._payload(part))
 
     def _values(self, part: Part) -> dict[str, Any]:
-        values: dict[str, Any] = json.loads(
-            unpacked(part.prefix, self.packed(part), str(self.path))
-        )
-        return values
+        with self._sound(part):
+            return dict(parse_json(self._payload(part)))
+
+    def _payload(self, part: Part) -> bytes:
+        return unpacked(part.prefix, self._read(part), str(self.path))
+
+    @contextmanager
+    def _sound(self, part: Part) -> Iterator[None]:
+        """Say which record is damaged if something it needs is missing or does not fit."""
+        try:
+            yield
+        except (IndexError, KeyError, TypeError, ValueError) as error:
+            name = part.prefix.kind.decode(errors="replace")
+            reason = f"{type(error).__name__}: {error}"
+            raise DamagedRunError(
+                f"{self.path} is damaged: the {name} record of frame {part.prefix.first} "
+                f"cannot be read ({reason})."
+            ) from None
 
 
 EVENT_FIELDS = ("tick", "kind", "uid", "other", "value", "note")

@@ -16,6 +16,7 @@ next, so that what does not change costs nothing.
 from __future__ import annotations
 
 import json
+import math
 import struct
 import zlib
 from collections.abc import Mapping
@@ -25,6 +26,8 @@ import numpy as np
 
 from kinfolk.core.arrays import AnyArray
 from kinfolk.core.errors import DamagedRunError
+from kinfolk.store.documents import parse_json
+from kinfolk.store.packed import unpack_deflated
 
 FORMAT = 1
 MAGIC = b"kinfolk replay 1\n"
@@ -32,6 +35,9 @@ PREFIX = struct.Struct("<4sIIII")
 HEAD, NUMBERS, FRAMES, DONE = b"HEAD", b"NUMB", b"FRAM", b"DONE"
 KINDS = (HEAD, NUMBERS, FRAMES, DONE)
 FIRST, STEPS = "first", "steps"  # endings of the two arrays of a column
+MOST_FRAMES = 128  # of one record
+MOST_UNPACKED = 64 * 2**20  # bytes of the payload of one record, and of its cells laid out by frame
+_TYPES = ("int8", "uint8", "int16", "uint16", "int32", "float32")  # what the page can read too
 _ALIGNMENT = 8
 _LEVEL = 6  # of compression; higher ones take twice the time for a few per cent
 
@@ -65,7 +71,7 @@ def unpacked(prefix: Prefix, packed: bytes, source: str) -> bytes:
     """
     if len(packed) == prefix.length and zlib.crc32(packed) == prefix.checksum:
         try:
-            return zlib.decompress(packed)
+            return unpack_deflated(packed, MOST_UNPACKED)
         except zlib.error:
             pass
     name = prefix.kind.decode(errors="replace")
@@ -90,15 +96,29 @@ def block(arrays: Mapping[str, AnyArray], notes: Mapping[str, Any]) -> bytes:
 
 
 def read_block(payload: bytes) -> tuple[dict[str, AnyArray], dict[str, Any]]:
-    """The arrays and notes that `block` laid down."""
+    """The arrays and notes that `block` laid down.
+
+    Raises:
+        ValueError: It is no such block, or speaks of arrays that do not lie in it.
+    """
+    if len(payload) < 4:
+        raise ValueError("it has no table of contents")
     (length,) = struct.unpack_from("<I", payload)
-    about = json.loads(payload[4 : 4 + length])
-    arrays = {}
-    for name, (kind, shape, at) in about["arrays"].items():
-        count = int(np.prod(shape))
-        array = np.frombuffer(payload, np.dtype(kind), count, 4 + length + at)
-        arrays[name] = array.reshape(shape)
-    return arrays, about["notes"]
+    about = parse_json(payload[4 : 4 + length])
+    try:
+        table, notes = about["arrays"].items(), dict(about["notes"])
+        arrays = {name: _array(payload, 4 + length, *entry) for name, entry in table}
+    except (AttributeError, KeyError, TypeError) as error:
+        raise ValueError(f"its table of contents is damaged: {error}") from None
+    return arrays, notes
+
+
+def _array(payload: bytes, start: int, kind: str, shape: list[int], at: int) -> AnyArray:
+    """One array of a block, a view into it; numpy refuses what lies outside."""
+    whole = [*shape, at]
+    if kind not in _TYPES or not all(isinstance(n, int) and 0 <= n < 2**32 for n in whole):
+        raise ValueError(f"it holds no array of type {kind!r}, shape {shape} at byte {at}")
+    return np.frombuffer(payload, kind, math.prod(shape), start + at).reshape(shape)
 
 
 def as_steps(name: str, values: AnyArray) -> dict[str, AnyArray]:
@@ -113,7 +133,11 @@ def as_steps(name: str, values: AnyArray) -> dict[str, AnyArray]:
 
 
 def from_steps(name: str, arrays: Mapping[str, AnyArray]) -> AnyArray:
-    """The column `[frames, rows]` that `as_steps` laid down."""
+    """The column `[frames, rows]` that `as_steps` laid down.
+
+    Raises:
+        ValueError: The two arrays are not of the same rows.
+    """
     first = arrays[f"{name}/{FIRST}"].astype(np.int64)
     later = first[:, None] + np.cumsum(arrays[f"{name}/{STEPS}"], axis=1, dtype=np.int64)
     return np.concatenate([first[:, None], later], axis=1).T
@@ -131,7 +155,15 @@ def as_changes(cells: AnyArray) -> dict[str, AnyArray]:
 
 
 def from_changes(arrays: Mapping[str, AnyArray], frames: int) -> AnyArray:
-    """The cells `[frames, places]` that `as_changes` laid down."""
+    """The cells `[frames, places]` that `as_changes` laid down.
+
+    Raises:
+        ValueError: There are more of them than a record may have.
+        IndexError: A change lies beyond the last place.
+    """
+    places = arrays["cells"].size
+    if not 1 <= frames <= MOST_FRAMES or places * frames > MOST_UNPACKED:
+        raise ValueError(f"{frames} frames of {places} cells are more than a record may have")
     cells = np.repeat(arrays["cells"][None], frames, axis=0)
     where = np.cumsum(arrays["changed_where"], dtype=np.int64)
     ends = np.searchsorted(arrays["changed_when"], np.arange(frames), side="right")

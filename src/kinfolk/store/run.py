@@ -6,6 +6,7 @@ on. The folder is locked while it is written, so that two writers never meet.
 
 from __future__ import annotations
 
+import contextlib
 import fcntl
 import gzip
 import json
@@ -14,18 +15,19 @@ import time
 from collections.abc import Iterator, Mapping
 from importlib.metadata import version
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, NamedTuple
 
-from kinfolk.core.errors import DamagedRunError, StoreError, UsageError, suggestion
+from kinfolk.core.errors import DamagedRunError, KinfolkError, StoreError, UsageError, suggestion
 from kinfolk.core.events import Artefact, Event, Measured, Snapshot
 from kinfolk.store.checkpoint import load_snapshot, save_snapshot
-from kinfolk.store.documents import write_kept
+from kinfolk.store.documents import parse_json, write_kept
 from kinfolk.store.files import UNFINISHED, saying, write_atomic
 from kinfolk.store.journal import PACKED, PLAIN, read_events
+from kinfolk.store.timings import TIMINGS, Timings, read_timings
 
 FORMAT = 1
 KEPT_CHECKPOINTS = 3
-TIMINGS = "timings.jsonl"
+_SIGNS = ("settings.json", PLAIN, PACKED, "checkpoints")  # what tells a run from another folder
 LOCK_PATIENCE = 0.5  # seconds; whoever looks at `status` holds the lock for a moment
 
 
@@ -48,7 +50,11 @@ class Run:
         """`done`, `running` (somebody holds its lock) or `stopped` (it can be resumed)."""
         if (self.folder / PACKED).exists():
             return "done"
-        with saying(f"{self.folder} could not be read"), (self.folder / "lock").open("ab") as lock:
+        path = self.folder / "lock"
+        if not path.exists():
+            return "stopped"
+        mode = "r+b" if os.access(path, os.W_OK) else "rb"  # NFS locks only what can be written
+        with saying(f"{path} could not be read"), path.open(mode) as lock:
             try:
                 fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except BlockingIOError:
@@ -122,14 +128,9 @@ class Run:
             with (self.folder / TIMINGS).open("ab") as file:
                 file.write(event.to_line().encode() + b"\n")
 
-    def timings(self) -> list[dict[str, Any]]:
+    def timings(self) -> Timings:
         """What was measured, also before the run was last resumed."""
-        path = self.folder / TIMINGS
-        if not path.exists():
-            return []
-        with saying(f"{path} could not be read"):
-            lines = path.read_bytes().split(b"\n")[:-1]
-        return [json.loads(line) for line in lines]
+        return read_timings(self.folder / TIMINGS)
 
     def checkpoint(self, snapshot: Snapshot) -> None:
         """Write a snapshot; a run resumed from it repeats nothing and skips nothing."""
@@ -160,18 +161,32 @@ class Run:
 
     def finish(self) -> None:
         """Pack the events: the run is done."""
-        self.close()
+        with saying(f"{self.folder / PLAIN} could not be written", "The run can be resumed."):
+            self.close()
         plain, packed = self.folder / PLAIN, self.folder / PACKED
         with saying(f"{plain} could not be packed"):
             write_atomic(packed, gzip.compress(plain.read_bytes(), mtime=0))
             plain.unlink()
 
     def close(self) -> None:
-        """Let go of the folder. May be called twice."""
-        for file in (self._file, self._lock):
+        """Let go of the folder. May be called twice.
+
+        Raises:
+            OSError: What was not written yet could not be; the folder is let go of nevertheless.
+        """
+        file, lock = self._file, self._lock
+        self._file = self._lock = None
+        try:
             if file is not None:
                 file.close()
-        self._file = self._lock = None
+        finally:
+            if lock is not None:
+                lock.close()
+
+    def abandon(self) -> None:
+        """Let go of the folder after an error, which is not hidden by one of closing."""
+        with contextlib.suppress(OSError):
+            self.close()
 
     def _take_lock(self) -> None:
         with saying(f"{self.folder} could not be locked"):
@@ -185,7 +200,7 @@ class Run:
                     if time.monotonic() > until:
                         break
                 time.sleep(0.01)
-        self.close()
+        self.abandon()
         raise StoreError(f"The run {self.folder} is being written by another process.")
 
     def _sweep(self) -> None:
@@ -228,13 +243,16 @@ def open_run(folder: Path) -> Run:
     if not path.exists():
         raise DamagedRunError(f"{folder} is not a run: it has no settings.json.")
     with saying(f"{path} could not be read"):
-        try:
-            about = json.loads(path.read_bytes())
-        except ValueError as error:
-            raise DamagedRunError(f"{path} is damaged: {error}.") from None
+        data = path.read_bytes()
+    try:
+        about = parse_json(data)
+    except ValueError as error:
+        raise DamagedRunError(f"{path} is damaged: {error}.") from None
     if not isinstance(about, dict) or about.get("format") != FORMAT:
         found = about.get("format") if isinstance(about, dict) else None
         raise DamagedRunError(f"{path} has format {found}; this kinfolk reads {FORMAT}.")
+    if not isinstance(about.get("job"), str) or not isinstance(about.get("settings"), dict):
+        raise DamagedRunError(f"{path} is damaged: it names no job with its settings.")
     return Run(folder, about)
 
 
@@ -247,14 +265,40 @@ def _other_runs(folder: Path) -> str:
     return suggestion(str("runs" / folder), kept)
 
 
-def list_runs(root: Path) -> Iterator[Run]:
-    """The runs in a folder, newest first; folders that are not whole runs are passed over."""
+class DamagedRun(NamedTuple):
+    """A folder that was a run, and what is wrong with it."""
+
+    folder: Path
+    problem: str
+
+    @property
+    def name(self) -> str:
+        """The name of its folder, as far as it is text."""
+        return os.fsencode(self.folder.name).decode(errors="backslashreplace")
+
+
+def list_runs(root: Path) -> Iterator[Run | DamagedRun]:
+    """The runs in a folder, newest first; a damaged one hides no other.
+
+    Folders that have nothing of a run are passed over.
+    """
     with saying(f"{root} could not be read"):
-        found = sorted(
-            root.glob("*/settings.json"), key=lambda p: (p.stat().st_mtime_ns, p), reverse=True
-        )
-    for path in found:
+        folders = {path.parent for name in _SIGNS for path in root.glob(f"*/{name}")}
+        found = sorted(folders, key=lambda p: (_made_at(p), p), reverse=True)
+    for folder in found:
         try:
-            yield open_run(path.parent)
-        except DamagedRunError:
-            continue
+            folder.name.encode()
+            run = open_run(folder)
+            _ = run.status  # cannot be told of a folder that is damaged in other ways
+        except UnicodeEncodeError:
+            yield DamagedRun(folder, "Its name is not text in UTF-8. Rename the folder.")
+        except KinfolkError as error:
+            yield DamagedRun(folder, str(error))
+        else:
+            yield run
+
+
+def _made_at(folder: Path) -> int:
+    """When a run was made, in nanoseconds; of one without settings, when it last changed."""
+    path = folder / "settings.json"
+    return (path if path.exists() else folder).stat().st_mtime_ns

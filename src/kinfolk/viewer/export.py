@@ -10,6 +10,7 @@ from html import escape
 from pathlib import Path
 from typing import Any
 
+from kinfolk.store.documents import parse_document, read_text
 from kinfolk.store.files import read_bytes
 from kinfolk.store.replay import Replay, find_replay
 from kinfolk.store.run import open_run
@@ -39,13 +40,13 @@ def one_page(shown: Sequence[tuple[Path, str | None]]) -> bytes:
         title = path.stem
         called = run.name if all(run.name != one["name"] for one in runs) else f"{run.name} again"
         runs.append(
-            {"name": called, "job": run.about["job"], "status": "done", "roles": has_roles,
+            {"name": called, "job": run.about["job"], "status": "done", "roles": has_roles, "problem": "",
              "world": replay.head()["world"], "about": run.about["settings"],
              "replays": [{"name": title, "bytes": path.stat().st_size}]}
         )  # fmt: skip
         metrics[called] = metrics_of(run.events())
         if has_roles:
-            roles[called] = json.loads(read_bytes(folder / ROLES))
+            roles[called] = parse_document(read_text(folder / ROLES), str(folder / ROLES))
         packed = b64encode(read_bytes(path)).decode()
         tag = escape(f"replay:{called}/{title}", quote=True)
         parts.append(f'<script type="application/octet-stream" id="{tag}">{packed}</script>')

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping
 from typing import Any
 
 _ESTIMATE = (3, 4)  # mean, low, high and, in newer runs, n
 MOST_POINTS = 2000  # of a line: more than a chart has pixels
 _LEFT_OUT = ("counters", "group_lives", "mean_alive", "ticks_lived", "agents", "seed")
-_KINDS_LEFT_OUT = ("match_timed",)  # what it took is no result
+# What it took is no result; what was compared is a table (`kinfolk.viewer.results`), not a line.
+_KINDS_LEFT_OUT = ("match_timed", "candidate_played", "compared", "pair_played", "rated")
 
 
 def metrics_of(events: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
@@ -21,21 +23,35 @@ def metrics_of(events: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
     >>> metrics_of([{"kind": "judged", "step": 1, "length": [5.0, None, None, 1], "uid": [1, 2, 3]}])
     {'judged': {'step': [1], 'fields': {'length': [5.0]}}}
     """
-    kinds: dict[str, list[Mapping[str, Any]]] = {}
+    kinds: dict[str, _Thinned] = {}
     for event in events:
-        if event["kind"] in _KINDS_LEFT_OUT:
-            continue
-        kinds.setdefault(event["kind"], []).append(event)
-    return {kind: _columns(found) for kind, found in kinds.items()}
+        if event["kind"] not in _KINDS_LEFT_OUT:
+            kinds.setdefault(event["kind"], _Thinned()).take(event)
+    return {kind: found.columns() for kind, found in kinds.items()}
 
 
-def _columns(events: list[Mapping[str, Any]]) -> dict[str, Any]:
-    stride = -(-len(events) // MOST_POINTS)
-    kept = events[::stride]
-    rows = [_flat(event) for event in kept]
-    names = dict.fromkeys(name for row in rows for name in row)
-    fields = {name: [row.get(name) for row in rows] for name in names}
-    return {"step": [event["step"] for event in kept], "fields": fields}
+class _Thinned:
+    """Events of one kind, each n-th of them: n doubles whenever there are too many."""
+
+    def __init__(self) -> None:
+        self._steps: list[int] = []
+        self._rows: list[dict[str, float]] = []
+        self._stride, self._seen = 1, 0
+
+    def take(self, event: Mapping[str, Any]) -> None:
+        if self._seen % self._stride == 0:
+            if len(self._rows) == MOST_POINTS:
+                self._steps, self._rows = self._steps[::2], self._rows[::2]
+                self._stride *= 2
+            if self._seen % self._stride == 0:
+                self._steps.append(event["step"])
+                self._rows.append(_flat(event))
+        self._seen += 1
+
+    def columns(self) -> dict[str, Any]:
+        names = dict.fromkeys(name for row in self._rows for name in row)
+        fields = {name: [row.get(name) for row in self._rows] for name in names}
+        return {"step": self._steps, "fields": fields}
 
 
 def _flat(event: Mapping[str, Any]) -> dict[str, float]:
@@ -47,7 +63,7 @@ def _flat(event: Mapping[str, Any]) -> dict[str, float]:
         for key, number in inner.items():
             if isinstance(number, list) and len(number) in _ESTIMATE and _is_float(number[0]):
                 number = number[0]
-            if isinstance(number, int | float) and not isinstance(number, bool):
+            if _is_number(number):
                 found[f"{name}.{key}" if key else name] = number
     return found
 
@@ -55,3 +71,10 @@ def _flat(event: Mapping[str, Any]) -> dict[str, float]:
 def _is_float(value: Any) -> bool:
     """A mean is written with a point, unlike uids and counts in lists."""
     return isinstance(value, float)
+
+
+def _is_number(value: Any) -> bool:
+    """Whether it can be drawn: JSON from a damaged file may hold 1e999 or a thousand digits."""
+    if isinstance(value, float):
+        return math.isfinite(value)
+    return isinstance(value, int) and not isinstance(value, bool) and abs(value) < 2**63

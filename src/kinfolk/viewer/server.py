@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import json
+import math
 import struct
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import wraps
+from html import escape
 from pkgutil import get_data
 from typing import Any
 
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
-from starlette.responses import JSONResponse, Response
+from starlette.responses import HTMLResponse, JSONResponse, Response
 from starlette.routing import Route, WebSocketRoute
 from starlette.types import ASGIApp
 
@@ -26,7 +29,28 @@ _FILES = {"": "index.html", "app.js": "app.js", "app.css": "app.css"}
 _TYPES = {"html": "text/html", "js": "text/javascript", "css": "text/css"}
 _BYTES = "application/octet-stream"
 
+_LONGEST_SHOWN = 100  # characters of a path in a message
+
 Endpoint = Callable[[Request], Response]
+
+
+class Json(JSONResponse):
+    """Plain values, also those of damaged files: lone surrogates, and numbers JSON has no word for."""
+
+    def render(self, content: Any) -> bytes:
+        """The values as bytes; null for a number that is not finite."""
+        try:
+            return json.dumps(content, allow_nan=False).encode()
+        except ValueError:
+            return json.dumps(_finite(content), allow_nan=False).encode()
+
+
+def _finite(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return {key: _finite(inner) for key, inner in value.items()}
+    if isinstance(value, list | tuple):
+        return [_finite(inner) for inner in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
 def make_app(
@@ -37,6 +61,7 @@ def make_app(
     paths: dict[str, Callable[[Library, Request], Response]] = {
         "/api/runs": _runs,
         "/api/runs/{run}/metrics": _metrics,
+        "/api/runs/{run}/results": _results,
         "/api/runs/{run}/roles": _roles,
         served: _replay,
         f"{served}/numbers": _numbers,
@@ -58,7 +83,7 @@ def _told(library: Library, call: Callable[[Library, Request], Response]) -> End
             return call(library, request)
         except KinfolkError as error:
             status = 404 if isinstance(error, UsageError) else 422
-            return JSONResponse({"error": str(error)}, status_code=status)
+            return Json({"error": str(error)}, status_code=status)
 
     return answer
 
@@ -77,21 +102,29 @@ def _file(name: str) -> Endpoint:
 
 async def _not_there(request: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)
-    said = f"There is nothing at {request.url.path}."
-    return JSONResponse({"error": said}, status_code=error.status_code)
+    path = request.url.path
+    said = f"There is nothing at {path if len(path) <= _LONGEST_SHOWN else path[:_LONGEST_SHOWN] + '...'}."
+    if "text/html" in request.headers.get("accept", ""):
+        page = f'<!doctype html><title>kinfolk</title><p>{escape(said)}</p><p><a href="/">All runs</a></p>'
+        return HTMLResponse(page, status_code=error.status_code)
+    return Json({"error": said}, status_code=error.status_code)
 
 
 def _runs(library: Library, request: Request) -> Response:
     del request
-    return JSONResponse(library.runs())
+    return Json(library.runs())
 
 
 def _metrics(library: Library, request: Request) -> Response:
-    return JSONResponse(library.metrics(request.path_params["run"]))
+    return Json(library.metrics(request.path_params["run"]))
+
+
+def _results(library: Library, request: Request) -> Response:
+    return Json(library.results(request.path_params["run"]))
 
 
 def _roles(library: Library, request: Request) -> Response:
-    return Response(library.roles(request.path_params["run"]), media_type="application/json")
+    return Json(library.roles(request.path_params["run"]))
 
 
 def _asked(library: Library, request: Request) -> Replay:
@@ -104,7 +137,7 @@ def _replay(library: Library, request: Request) -> Response:
     chunks = [{"first": p.prefix.first, "count": p.prefix.frames} for p in replay.parts[FRAMES]]
     live = not replay.is_whole and library.run(request.path_params["run"]).status == "running"
     said = {"head": replay.head(), "chunks": chunks, "result": replay.result(), "live": live}
-    return JSONResponse(said)
+    return Json(said)
 
 
 def _numbers(library: Library, request: Request) -> Response:

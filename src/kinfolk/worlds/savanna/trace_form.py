@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import gzip
-import json
 import zlib
 from collections.abc import Mapping
 from typing import Any
 
+from kinfolk.core.errors import DamagedRunError
+from kinfolk.store.documents import parse_json
+from kinfolk.store.packed import unpack_gzip
 from kinfolk.worlds.savanna.upstream import TraceError
 
 _KEYS = (
@@ -43,12 +45,14 @@ def parse(data: bytes, name: str = "The trace") -> dict[str, Any]:
     if not data:
         raise TraceError(f"{name} is empty.")
     try:
-        found = json.loads(gzip.decompress(data))
+        found = parse_json(unpack_gzip(data, name))
     except EOFError:
         raise TraceError(f"{name} is cut short.") from None
     except (gzip.BadGzipFile, zlib.error):
         raise TraceError(f"{name} is not a gzip file, or it is damaged.") from None
-    except (json.JSONDecodeError, UnicodeDecodeError):
+    except DamagedRunError as error:
+        raise TraceError(str(error)) from None
+    except ValueError:
         raise TraceError(f"{name} does not hold JSON, or not all of it.") from None
     if not isinstance(found, dict):
         raise TraceError(f"{name} holds no table, so it is not a trace.")

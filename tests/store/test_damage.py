@@ -1,0 +1,205 @@
+"""Damaged files ask for no memory they do not need, and a full disk says that it is full."""
+
+import io
+import json
+import os
+import struct
+import subprocess
+import sys
+import zipfile
+import zlib
+
+import numpy as np
+import pytest
+
+from kinfolk.core.errors import DamagedRunError, UsageError
+from kinfolk.store.arrays import read_arrays
+from kinfolk.store.packed import unpack_deflated
+from kinfolk.store.replay import Replay
+from kinfolk.store.replay_form import (
+    DONE,
+    FRAMES,
+    HEAD,
+    MAGIC,
+    MOST_UNPACKED,
+    NUMBERS,
+    PREFIX,
+    block,
+    json_record,
+    packed_record,
+)
+from kinfolk.store.run import create
+
+
+def replay_of(tmp_path, numbers, frames, count=2):
+    path = tmp_path / "one.replay"
+    path.write_bytes(
+        MAGIC + json_record(HEAD, {}) + packed_record(NUMBERS, numbers, 0, count)
+        + packed_record(FRAMES, frames, 0, count) + json_record(DONE, {})
+    )  # fmt: skip
+    return path
+
+
+def frames_block(frames=2, places=4, rows=3):
+    return block(
+        {
+            "cells": np.zeros(places, np.uint8), "changed_when": np.zeros(0, np.uint16),
+            "changed_where": np.zeros(0, np.int32), "changed_to": np.zeros(0, np.uint8),
+            "uid/first": np.zeros(rows, np.int32), "uid/steps": np.zeros((rows, frames - 1), np.int8),
+        },
+        {"kinds": [], "notes": []},
+    )  # fmt: skip
+
+
+NUMBERS_BLOCK = block({"ticks": np.arange(2, dtype=np.int32)}, {})
+
+
+@pytest.mark.parametrize(("field", "value"), [(3, 7), (4, 0), (4, 2**32 - 1), (4, 129)])
+def test_frames_of_a_prefix_are_checked_before_room_is_made_for_them(tmp_path, field, value):
+    path = replay_of(tmp_path, NUMBERS_BLOCK, frames_block())
+    part = Replay(path).parts[FRAMES][0]
+    data = bytearray(path.read_bytes())
+    at = part.at - PREFIX.size
+    prefix = list(PREFIX.unpack_from(data, at))
+    prefix[field] = value
+    PREFIX.pack_into(data, at, *prefix)
+    path.write_bytes(bytes(data))
+    with pytest.raises(DamagedRunError) as refused:
+        Replay(path).columns(0)
+    assert str(refused.value) == f"{path} is damaged at byte {at}."
+
+
+def test_a_record_that_unpacks_to_too_much_is_refused(tmp_path):
+    path = replay_of(tmp_path, bytes(MOST_UNPACKED + 1), frames_block())
+    assert path.stat().st_size < 10**5
+    with pytest.raises(DamagedRunError) as refused:
+        _ = Replay(path).ticks
+    assert str(refused.value) == (
+        f"{path} is damaged: the NUMB record of frame 0 is not what was written."
+    )
+
+
+def test_cells_that_grow_too_large_by_their_frames_are_refused(tmp_path):
+    path = replay_of(tmp_path, NUMBERS_BLOCK, frames_block(frames=128, places=2**20), 128)
+    with pytest.raises(DamagedRunError) as refused:
+        Replay(path).columns(0)
+    assert str(refused.value) == (
+        f"{path} is damaged: the FRAM record of frame 0 cannot be read "
+        "(ValueError: 128 frames of 1048576 cells are more than a record may have)."
+    )
+
+
+@pytest.mark.parametrize(
+    "table",
+    [
+        {"arrays": {"ticks": ["int32", [2**40], 0]}, "notes": {}},
+        {"arrays": {"ticks": ["int32", [-1], 0]}, "notes": {}},
+        {"arrays": {"ticks": ["int32", [1], 10**9]}, "notes": {}},
+        {"arrays": {"ticks": ["object", [1], 0]}, "notes": {}},
+        {"arrays": {"ticks": ["int32", 7, 0]}, "notes": {}},
+        {"arrays": {"ticks": ["int32", [0], 0]}, "notes": {}},
+        {"arrays": {"ticks": 3}, "notes": {}},
+        {"arrays": [], "notes": {}},
+        {"notes": {}},
+        [],
+    ],
+)
+def test_a_table_of_contents_that_lies_is_refused(tmp_path, table):
+    text = json.dumps(table).encode()
+    path = replay_of(tmp_path, struct.pack("<I", len(text)) + text + bytes(8), frames_block())
+    with pytest.raises(DamagedRunError) as refused:
+        _ = Replay(path).ticks
+    said = f"{path} is damaged: the NUMB record of frame 0 cannot be read ("
+    assert str(refused.value).startswith(said)
+
+
+def test_a_stream_is_unpacked_up_to_its_bound():
+    packed = zlib.compress(bytes(1000))
+    assert unpack_deflated(packed, 1000) == bytes(1000)
+    for wrong, most in ((packed, 999), (packed[:-1], 1000), (packed + b"x", 1000), (b"", 1000)):
+        with pytest.raises(zlib.error):
+            unpack_deflated(wrong, most)
+
+
+def npz_with(tmp_path, header, data=b"", method=zipfile.ZIP_DEFLATED):
+    path = tmp_path / "weights.npz"
+    raw = io.BytesIO()
+    np.lib.format.write_array_header_1_0(raw, header)
+    with zipfile.ZipFile(path, "w", method) as archive:
+        archive.writestr("x.npy", raw.getvalue() + data)
+    return path
+
+
+def test_an_npz_that_asks_for_all_memory_is_refused(tmp_path):
+    header = {"shape": (2**40,), "fortran_order": False, "descr": "<f8"}
+    path = npz_with(tmp_path, header)
+    with pytest.raises(UsageError) as refused:
+        read_arrays(path)
+    assert str(refused.value) == (
+        f"{path} is cut short or damaged: x.npy says that it has 8,796,093,022,208 bytes."
+    )
+
+
+@pytest.mark.parametrize("array", [np.arange(6.0).reshape(2, 3), np.asfortranarray(np.eye(3)),
+                                   np.zeros((0, 4), np.int8), np.array(5, np.int64)])  # fmt: skip
+@pytest.mark.parametrize("write", [np.savez, np.savez_compressed])
+def test_an_npz_is_read_as_it_was_written(tmp_path, array, write):
+    write(tmp_path / "a.npz", one=array)
+    [(name, found)] = read_arrays(tmp_path / "a.npz").items()
+    assert (name, found.dtype, found.shape) == ("one", array.dtype, array.shape)
+    assert np.array_equal(found, array)
+
+
+@pytest.mark.parametrize("line", ['{"ticks": 1', "nonsense", "[]", "\x00\x01", "[" * 99_999])
+def test_a_damaged_line_of_timings_is_left_out(tmp_path, line):
+    run = create(tmp_path / "one", "count", {})
+    (run.folder / "timings.jsonl").write_text(f'{{"ticks": 1}}\n{line}\n{{"ticks": 2}}\n{{"cut')
+    assert run.timings() == ([{"ticks": 1}, {"ticks": 2}], 1)
+
+
+FULL = """
+import resource, signal, sys
+from pathlib import Path
+from kinfolk.core.events import Event
+from kinfolk.store.keep import keep
+from kinfolk.store.run import create
+folder = Path(sys.argv[1]) / "run"
+run = create(folder, "count", {})
+if len(sys.argv) > 2:
+    signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (4000, 4000))
+try:
+    for _ in keep(run, lambda snapshot: (Event(step=n) for n in range(10**6))):
+        pass
+except BaseException as error:
+    print(type(error).__name__, error)
+print(run._file, run._lock)
+"""
+
+
+def test_a_full_disk_is_not_hidden_by_closing_the_file(tmp_path):
+    words = [sys.executable, "-c", FULL, str(tmp_path), "limit"]
+    said = subprocess.run(words, capture_output=True, text=True)
+    assert said.stdout.splitlines() == [
+        f"StoreError {tmp_path}/run/events.jsonl could not be written: file too large. "
+        "The run can be resumed.",
+        "None None",
+    ], said.stderr
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root mounts a small disk")
+def test_a_small_disk_that_is_full_says_so(tmp_path):
+    disk = tmp_path / "disk"
+    disk.mkdir()
+    if subprocess.run(["mount", "-t", "tmpfs", "-o", "size=64k", "none", str(disk)]).returncode:
+        pytest.skip("This machine mounts nothing.")
+    try:
+        words = [sys.executable, "-c", FULL, str(disk)]
+        said = subprocess.run(words, capture_output=True, text=True)
+    finally:
+        subprocess.run(["umount", str(disk)], check=True)
+    assert said.stdout.splitlines() == [
+        f"StoreError {disk}/run/events.jsonl could not be written: the disk is full. "
+        "The run can be resumed.",
+        "None None",
+    ], said.stderr

@@ -1,0 +1,139 @@
+"""Every control of every page can be used, and nothing is said on the console."""
+
+import pytest
+
+from kinfolk.core.settings import read
+from kinfolk.engines.local import Local
+from kinfolk.jobs.compare import Compare, compare_policies
+from kinfolk.jobs.round_robin import RoundRobin, round_robin
+from kinfolk.store.keep import keep
+from kinfolk.store.run import create, open_run
+
+pytestmark = pytest.mark.xdist_group("viewer")
+
+POLICIES = ["kin://probe-plain", "kin://random"]
+CONTROLS = "button:visible, input:visible, select:visible, a:visible, [tabindex='0']:visible"
+
+
+def kept(folder, job, call, kind, **settings):
+    asked = read(kind, {"world": "probe", "policies": POLICIES, **settings})
+    run = create(folder, job, asked.model_dump())
+    for _ in keep(run, lambda snapshot: call(asked, Local(), snapshot)):
+        pass
+    return run
+
+
+@pytest.fixture(scope="session")
+def compared(runs, tmp_path_factory):
+    """Runs of both kinds of comparison."""
+    root = tmp_path_factory.mktemp("compared") / "runs"
+    kept(root / "compare", "compare", compare_policies, Compare, episodes=6)
+    kept(root / "round-robin", "round_robin", round_robin, RoundRobin, episodes=3)
+    return root
+
+
+def use_all(screen, hash_):
+    """Use each control of a page, which is opened anew for each, and change themes in between."""
+    page = screen.page
+    screen.open(hash_)
+    count = page.locator(CONTROLS).count()
+    for i in range(count):
+        screen.open(hash_)
+        page.wait_for_timeout(20)
+        control = page.locator(CONTROLS).nth(i)
+        tag = control.evaluate("e => e.tagName + (e.type ? ' ' + e.type : '')")
+        if tag.startswith("SELECT"):
+            values = control.locator("option").evaluate_all("all => all.map(o => o.value)")
+            control.select_option(values[-1])
+        elif control.is_enabled():
+            control.click(force=True)
+        page.wait_for_timeout(20)
+        if page.locator("dialog[open]").count():
+            page.keyboard.press("Escape")
+        page.keyboard.press("t")
+        assert screen.problems == [], f"{hash_}: control {i}, {tag}"
+    return count
+
+
+def test_every_control_of_the_list_can_be_used(screen):
+    assert use_all(screen, "") == 3 + 1 + 2 * 4
+
+
+def test_the_theme_changes_on_every_page(screen):
+    for hash_ in ("", "#run=savanna", "#run=roles&tab=3", "#run=cogs&tab=4", "#run=none"):
+        screen.open(hash_)
+        for change in (
+            lambda: screen.page.click("button[aria-label='Light or dark']"),
+            lambda: screen.page.keyboard.press("t"),
+        ):
+            before = screen.page.get_attribute("html", "data-theme")
+            change()
+            assert screen.page.get_attribute("html", "data-theme") != before
+        assert [p for p in screen.problems if "404" not in p] == []
+    screen.problems = []
+
+
+@pytest.mark.more
+@pytest.mark.parametrize(
+    "hash_",
+    ["#run=savanna&tick=20&agent=3", "#run=savanna&tab=1", "#run=cogs&tab=2&tick=9",
+     "#run=roles&tab=3&agent=2", "#run=cogs&tab=4", "#run=cogs&with=cogs&withReplay=game-00001"],
+)  # fmt: skip
+def test_every_control_of_a_replay_can_be_used(screen, hash_):
+    assert use_all(screen, hash_) > 15
+
+
+def rows_of(screen):
+    return screen.page.locator("table.results tbody tr").evaluate_all(
+        "all => all.map(tr => [...tr.cells].map(td => td.textContent))"
+    )
+
+
+def test_a_comparison_is_a_table_and_a_verdict(compared, serve, open_screen):
+    from kinfolk.evaluation.sentences import sentences
+
+    events = list(open_run(compared / "compare").events())
+    values = [[e["value"] for e in events if e.get("policy") == i] for i in (0, 1)]
+    wins = [sum((a > b) + 0.5 * (a == b) for a, b in zip(*pair, strict=True))
+            for pair in (values, values[::-1])]  # fmt: skip
+    with serve(compared) as address, open_screen(address) as screen:
+        screen.open("#run=compare")
+        screen.page.wait_for_selector("table.results")
+        heads = screen.page.locator("table.results th").all_inner_texts()
+        assert heads == [
+            "policy",
+            "mean return",
+            "95 % confidence interval",
+            "n",
+            "wins",
+            "failures",
+        ]
+        rows = rows_of(screen)
+        assert [row[0] for row in rows] == POLICIES
+        assert [float(row[1].replace(",", "")) for row in rows] == pytest.approx(
+            [sum(v) / 6 for v in values], rel=0.01
+        )
+        assert [row[3:] for row in rows] == [["6", f"{won:g}", "0"] for won in wins]
+        said = screen.page.locator("p.verdict").all_inner_texts()
+        assert said[: len(list(sentences(events[-1])))] == list(sentences(events[-1]))
+        assert screen.page.locator("figure.chart").count() == 0, "no zigzag of policy numbers"
+        screen.shoot("comparison")
+        use_all(screen, "#run=compare")
+
+
+def test_a_round_robin_is_a_table_of_ratings(compared, serve, open_screen):
+    rated = list(open_run(compared / "round-robin").events())[-1]
+    with serve(compared) as address, open_screen(address) as screen:
+        screen.open("#run=round-robin")
+        screen.page.wait_for_selector("table.results")
+        rows = rows_of(screen)
+        expected = {
+            uri: [f"{strength:.1f}", f"{doubt:.1f}", str(games)]
+            for uri, (strength, doubt, _, games, *_) in zip(POLICIES, rated["ratings"], strict=True)
+        }
+        assert {row[0]: row[1:4] for row in rows} == expected
+        assert sum(float(row[4]) for row in rows) == 3
+        [said] = screen.page.locator("p.verdict").all_inner_texts()
+        assert said.startswith(f"{rows[0][0]} is rated highest, ")
+        assert screen.page.locator("figure.chart").count() == 0
+        screen.shoot("round-robin")

@@ -1,0 +1,221 @@
+"""Every tab opens and stays open, whatever is selected, and the browser's buttons go back to it."""
+
+from importlib import import_module
+
+import pytest
+
+from kinfolk.core.settings import read
+from kinfolk.engines.local import Local
+from kinfolk.store.keep import keep
+from kinfolk.store.run import create
+
+pytestmark = pytest.mark.xdist_group("viewer")
+
+PANELS = {
+    "Agent": "inspector",
+    "Charts": "charts",
+    "Family": "family",
+    "Roles": "roles",
+    "Run": "run",
+}
+TABS = list(PANELS)
+
+
+def shown(screen):
+    """The tab that is marked as selected, which must be the one whose panel is there."""
+    [name] = screen.page.locator(".tabs [aria-selected=true]").all_inner_texts()
+    panels = screen.page.locator(".panel > section").evaluate_all(
+        "all => all.map(s => s.className)"
+    )
+    assert panels == [PANELS[name]]
+    return name
+
+
+def tabs_of(screen):
+    return screen.page.locator(".tabs button:visible").all_inner_texts()
+
+
+def click_tab(screen, name):
+    screen.page.locator(".tabs button", has_text=name).click()
+
+
+def drawn(screen):
+    screen.page.wait_for_function("() => kinfolk.player.main?.chunk")
+    screen.page.evaluate(
+        "() => new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))"
+    )
+
+
+def alive(screen):
+    """Two agents of the frame that is shown, with a point of the map that belongs to each alone."""
+    drawn(screen)
+    return screen.page.evaluate(
+        """() => { const v = kinfolk.player.main, s = v.stage, c = v.chunk, f = v.frame;
+        const [uid, cell, state] = ['uid', 'cell', 'state'].map((name) => c.column(name, f));
+        const found = [];
+        for (let i = 0; i < uid.length; i++) {
+          if (state[i] !== 1 || [...cell].filter((at, j) => at === cell[i] && uid[j] >= 0).length > 1) continue;
+          found.push([uid[i], s.left + (cell[i] % s.width + .5) * s.scale,
+                      s.top + (Math.floor(cell[i] / s.width) + .5) * s.scale]);
+        } return found.slice(0, 2); }"""
+    )
+
+
+def check_tabs(screen, run):
+    """Every tab of a run's first replay: by click and by link, with and without an agent."""
+    screen.open(f"#run={run}&tick=1")
+    (first, _, _), (second, x, y) = alive(screen)
+    names = tabs_of(screen)
+    for agent in ("", f"&agent={first}"):
+        screen.open(f"#run={run}&tick=1{agent}")
+        drawn(screen)
+        for name in (*names, *reversed(names)):
+            click_tab(screen, name)
+            drawn(screen)
+            assert shown(screen) == name, f"{run}: {name} by click, {agent}"
+        for name in names:
+            screen.open(f"#run={run}&tick=1{agent}&tab={TABS.index(name)}")
+            drawn(screen)
+            assert shown(screen) == name, f"{run}: {name} by link, {agent}"
+    for name in names:
+        check_it_stays(screen, run, name, second, (x, y))
+    return names
+
+
+def check_it_stays(screen, run, name, other, point):
+    """While agents are selected with mouse and keyboard, while it plays, and after a reload."""
+    page = screen.page
+    screen.open(f"#run={run}&tick=1&tab={TABS.index(name)}")
+    drawn(screen)
+    page.locator(".overlay").click(position={"x": point[0], "y": point[1]})
+    assert page.evaluate("kinfolk.player.selected") == other
+    drawn(screen)
+    assert shown(screen) == name
+    page.keyboard.press("n")
+    assert page.evaluate("kinfolk.player.selected") not in (None, other)
+    drawn(screen)
+    assert shown(screen) == name
+    page.keyboard.press(" ")
+    page.wait_for_function("() => Number(document.body.dataset.tick) > 3")
+    assert shown(screen) == name
+    page.keyboard.press(" ")
+    drawn(screen)
+    selected = page.evaluate("kinfolk.player.selected")
+    page.reload()
+    page.wait_for_selector("body[data-ready]")
+    drawn(screen)
+    assert (shown(screen), page.evaluate("kinfolk.player.selected")) == (name, selected)
+
+
+def test_every_tab_opens_by_click_and_by_link_with_an_agent_selected(screen):
+    screen.open("#run=roles&tick=1")
+    uid = alive(screen)[0][0]
+    screen.page.evaluate("uid => kinfolk.player.select(uid)", uid)
+    for name in reversed(TABS):
+        click_tab(screen, name)
+        drawn(screen)
+        assert shown(screen) == name
+    for name in ("Roles", "Run"):
+        screen.open(f"#run=roles&tick=1&agent={uid}&tab={TABS.index(name)}")
+        drawn(screen)
+        assert shown(screen) == name
+        assert screen.page.evaluate("kinfolk.player.selected") == uid
+
+
+PLAIN = ["Agent", "Charts", "Family", "Run"]
+
+
+@pytest.mark.more
+@pytest.mark.parametrize(
+    ("run", "names"), [("savanna", PLAIN), ("cogs", PLAIN), ("reasons", PLAIN), ("roles", TABS)]
+)
+def test_every_tab_opens_and_stays_open(screen, run, names):
+    assert check_tabs(screen, run) == names
+
+
+@pytest.fixture(scope="module")
+def every_kind(tmp_path_factory):
+    """A run of each job, as small as it can be."""
+    root = tmp_path_factory.mktemp("kinds") / "runs"
+    roles = {"preset": "tutorial", "world_settings": {"max_steps": 30, "agents": 2},
+             "generations": 3, "games_per_generation": 8, "lineups": 3, "survivors": 1,
+             "population": 4, "finalists": 2, "final_games": 2, "judge_games": 2,
+             "showcase_every": 1}  # fmt: skip
+    nets = {"population": 6, "generations": 3, "hidden": (4,), "held_out": 3, "held_out_every": 2}
+    train = {"world": "probe", "worlds": 4, "ticks": 16, "steps": 2000,
+             "learning": {"minibatch": 64, "epochs": 2}}  # fmt: skip
+    versus = {"world": "probe", "policies": ["kin://probe-plain", "kin://random"], "episodes": 3}
+    for job, module, kind, settings in (
+        ("evolve_roles", "evolve_roles role_settings", "EvolveRoles", roles),
+        ("evolve_nets", "evolve_nets evolve_nets_settings", "EvolveNets", nets),
+        ("train", "train train_settings", "Train", train),
+        ("evaluate", "evaluate evaluate", "Evaluate", {"episodes": 3}),
+        ("compare_policies", "compare compare", "Compare", versus),
+        ("round_robin", "round_robin round_robin", "RoundRobin", versus),
+    ):
+        where, form = (import_module(f"kinfolk.jobs.{name}") for name in module.split())
+        asked = read(getattr(form, kind), settings)
+        run = create(root / job, job.removesuffix("_policies"), asked.model_dump())
+        call = getattr(where, job)
+        for _ in keep(run, lambda s, call=call, asked=asked: call(asked, Local(), s)):
+            pass
+    return root
+
+
+@pytest.mark.more
+def test_every_kind_of_run_opens_with_all_it_has(every_kind, serve, open_screen):
+    with serve(every_kind) as address, open_screen(address) as screen:
+        assert check_tabs(screen, "evolve_roles") == TABS
+        for run in ("evolve_nets", "train", "evaluate", "compare", "round_robin"):
+            job = run if run != "compare" else "compare_policies"
+            for tab in range(5):  # a run without a replay is one page, whatever a link says
+                screen.open(f"#run={job}&tab={tab}")
+                screen.page.wait_for_selector("section.run table")
+                assert screen.page.locator(".tabs").count() == 0
+                shown_of = "table.results" if run in ("compare", "round_robin") else "figure.chart"
+                assert screen.page.locator(shown_of).count() > 0, run
+            screen.shoot(f"kind-{run}")
+
+
+def test_back_and_forward_go_through_runs_and_tabs(screen):
+    page = screen.page
+    screen.open()
+    page.click("li[data-run=roles] button.name")
+    drawn(screen)
+    uid = alive(screen)[0][0]
+    page.evaluate("uid => kinfolk.player.select(uid)", uid)
+    click_tab(screen, "Roles")
+    click_tab(screen, "Run")
+    drawn(screen)
+
+    def go(back):
+        (page.go_back if back else page.go_forward)()
+        page.wait_for_function("() => !kinfolk.moving")
+
+    go(back=True)
+    assert shown(screen) == "Roles"
+    go(back=True)
+    assert (shown(screen), page.evaluate("kinfolk.player.selected")) == ("Agent", uid)
+    go(back=True)
+    assert page.locator("li[data-run]").count() == 4
+    go(back=False)
+    drawn(screen)
+    assert (shown(screen), page.evaluate("kinfolk.player.selected")) == ("Agent", uid)
+    go(back=False)
+    go(back=False)
+    assert (shown(screen), page.evaluate("kinfolk.player.selected")) == ("Run", uid)
+    page.click("a.brand")
+    page.wait_for_selector("li[data-run]")
+    go(back=True)
+    drawn(screen)
+    assert shown(screen) == "Run"
+
+
+@pytest.mark.parametrize("tab", ["3", "7", "-1", "1.5", "x", "1e99"])
+def test_a_link_to_a_tab_that_is_not_there_opens_the_first(screen, tab):
+    screen.open(f"#run=savanna&tab={tab}")
+    drawn(screen)
+    assert shown(screen) == "Agent"
+    screen.page.keyboard.press("4")
+    drawn(screen)
+    assert shown(screen) == "Agent", "the savanna has no roles, so no key opens them"
