@@ -8,6 +8,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -25,8 +26,14 @@ def descendants(pid):
     return found + [grandchild for child in found for grandchild in descendants(child)]
 
 
-def shared_memory():
-    return {name for name in os.listdir("/dev/shm") if name.startswith(("psm_", "sem."))}
+def shared_memory_of(pids):
+    """Names of shared memory and semaphores that these processes have mapped."""
+    found = set()
+    for pid in pids:
+        with suppress(OSError):
+            maps = Path(f"/proc/{pid}/maps").read_text()
+            found |= set(re.findall(r"/dev/shm/\S+", maps))
+    return found
 
 
 @pytest.fixture
@@ -50,7 +57,6 @@ def settings_of(scratch):
 
 def check_end(tmp_path, scratch, name, words, begun, more_lines=r"Episodes: .*"):
     """Start a command, send it a signal once it has begun, and look at what is left."""
-    before = shared_memory()
     running = subprocess.Popen(
         [*KINFOLK, *words, "--out", "my run"], cwd=tmp_path, env=settings_of(scratch), start_new_session=True,
         stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
@@ -61,6 +67,7 @@ def check_end(tmp_path, scratch, name, words, begun, more_lines=r"Episodes: .*")
     while not list((tmp_path / "my run").glob(begun)) and time.monotonic() < end:
         time.sleep(0.02)
     started = descendants(running.pid)
+    shared = shared_memory_of([running.pid, *started])
     running.send_signal(signal.Signals[name])
     out, err = running.communicate(timeout=60)
     assert out == ""
@@ -72,8 +79,10 @@ def check_end(tmp_path, scratch, name, words, begun, more_lines=r"Episodes: .*")
     assert running.returncode == CODES[name]
     assert gone_within(10, started)
     assert left_in(scratch) == []
-    assert shared_memory() - before == set()
+    assert [name for name in shared if os.path.exists(name)] == []
+    assert "leaked" not in err
     assert list((tmp_path / "my run").glob(begun)), "what was played is kept"
+    return shared
 
 
 def evaluation(engine, episodes=4000):
@@ -112,7 +121,7 @@ def test_an_evaluation_that_is_told_to_end_leaves_nothing(tmp_path, scratch, eng
 @pytest.mark.parametrize("name", list(CODES))
 def test_values_shared_with_workers_go_too(tmp_path, scratch, name):
     words = ["train", "--world", "probe", "--engine", "processes", "--jobs", "2"]
-    check_end(tmp_path, scratch, name, words, "checkpoints/*", r".*")
+    assert check_end(tmp_path, scratch, name, words, "checkpoints/*", r".*"), "some were shared"
 
 
 @pytest.mark.more
