@@ -322,11 +322,13 @@ def test_a_policy_that_fails_is_told_of_while_it_plays_and_at_the_end(tmp_path):
     words = ["--slot", "good=kin://noop", "--slot", "bad=class:my_policies.Mine", "--map", "hunter=bad",
              "--episodes", "4", "--isolate", "slot", "--sandbox"]  # fmt: skip
     done = kinfolk("eval", *words, "--out", "mine", cwd=tmp_path)
-    assert done.returncode == 0, done.stderr
+    assert done.returncode == 1, done.stderr
+    assert done.stdout.startswith("Slot 'bad' never acted: its policy failed in all of 4 episodes.")
     assert "Sandbox: " in done.stderr, "what is enforced is said before the start"
     assert "Episodes: 2 of 4, failures of policies so far: 2" in done.stderr
     assert "4 failures of policies; the first of them:" in done.stdout
-    assert "  episode 0: Slot 'bad', tick 0: ask raised ValueError: no idea.\n" in done.stdout
+    told = "Slot 'bad', tick 0: ask raised ValueError: no idea (my_policies.py:4 in ask)."
+    assert f"  episode 0: {told}\n" in done.stdout
     document = json.loads(kinfolk("eval", "--resume", "mine", "--json", cwd=tmp_path).stdout)
     jsonschema.validate(document, RESULT_SCHEMA)
     assert document["sandbox"]["asked"] is True

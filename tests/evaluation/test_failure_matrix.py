@@ -82,6 +82,7 @@ def check(scene, agents, tick, on_failure, isolate, how="raise", **care):
             play_match(game)
         who = f"Slot '{slot_of[agents[0]]}'"
         who += f", agent {agents[0]}" if isolate == "agent" else ""
+        told += " (bad_policies.py:53 in misbehave)" if how == "raise" else ""
         assert str(failed.value) == f"{who}, tick {tick}: {told}."
         return
     [report] = play_match(game)
@@ -102,7 +103,9 @@ def check(scene, agents, tick, on_failure, isolate, how="raise", **care):
         assert failure.sentence.endswith(f", tick {failure.tick}: {told}.") or how == "hang"
     ever_after = ticks[-1] if on_failure == "noop" or len(ticks) > RESTARTS else NEVER
     sound = play_still(scene, still, ticks, ever_after)
-    assert vars(report) | {"failures": ()} == vars(sound)
+    silent = {s for s in slot_of if all(a in still for a in AGENTS if slot_of[a] == s)}
+    assert set(report.never_acted) == (silent if tick == 0 else set())
+    assert vars(report) | {"failures": (), "never_acted": ()} == vars(sound)
 
 
 def play_still(scene, agents, ticks, ever_after):

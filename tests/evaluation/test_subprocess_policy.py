@@ -70,7 +70,8 @@ def test_a_failure_is_raised_by_name(zoo):
     ):
         agent.step(observations(1)[0])
     assert str(failed.value) == (
-        "Slot 'bad_policies.Raises', tick 1: ask raised ZeroDivisionError: boom."
+        "Slot 'bad_policies.Raises', tick 1: ask raised ZeroDivisionError: boom "
+        "(bad_policies.py:53 in misbehave)."
     )
 
 

@@ -156,7 +156,9 @@ def test_told_to_abort_it_stops_at_the_first_failure(zoo, isolate):
     with pytest.raises(PolicyFailedError) as failed:
         play_match(match(zoo, "Raises", isolate, on_failure="abort"))
     who = "Slot 'bad', agent 3" if isolate == "agent" else "Slot 'bad'"
-    assert str(failed.value) == f"{who}, tick 2: ask raised ZeroDivisionError: boom."
+    assert str(failed.value).startswith(
+        f"{who}, tick 2: ask raised ZeroDivisionError: boom (bad_policies.py:"
+    )
 
 
 SANDBOXED = [
@@ -205,9 +207,9 @@ def test_the_scratch_folder_of_a_sandbox_goes_with_its_process(zoo, tmp_path, mo
     close_pools()
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     play_match(match(zoo, "Bad", sandbox=True))
-    assert len(list(tmp_path.glob("kin-guest-*"))) == 5
+    assert len(list(tmp_path.glob("kin-*/guest-*"))) == 5
     close_pools()
-    assert list(tmp_path.glob("kin-guest-*")) == []
+    assert list(tmp_path.iterdir()) == []
 
 
 def mixed(zoo, episodes):

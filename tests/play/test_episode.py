@@ -174,7 +174,10 @@ class Raises(Noop):
 def test_a_policy_that_raises_is_named_by_its_slot():
     with pytest.raises(PolicyFailedError) as failed:
         make({"bad": Raises}, worlds=1).tick()
-    assert str(failed.value) == "Slot 'bad' failed in ask: ZeroDivisionError: boom"
+    line = Raises.ask.__code__.co_firstlineno + 1
+    assert str(failed.value) == (
+        f"Slot 'bad' failed in ask: ZeroDivisionError: boom (test_episode.py:{line} in ask)"
+    )
 
 
 def test_a_snapshot_restores_the_loop_with_all_memory():

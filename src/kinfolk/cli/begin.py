@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -11,6 +12,7 @@ from typing import Annotated, Any, TypeVar
 import typer
 
 from kinfolk.cli.folders import fresh_folder
+from kinfolk.cli.show import command as shell_command
 from kinfolk.core.errors import UsageError
 
 ConfigOption = Annotated[Path | None, typer.Option(help="Settings from a .toml or .json.")]
@@ -60,19 +62,20 @@ def begin(
 
 
 def as_uris(run: Any, names: Sequence[str], moment: str = "") -> str:
-    """How the policies of a run are played: a single one needs no name."""
-    if len(names) == 1:
-        return f"run:{run.folder}{moment}"
-    return ", ".join(f"run:{run.folder}/{name}{moment}" for name in names)
+    """How the policies of a run are played, ready for a shell: a single one needs no name."""
+    folder = str(run.folder).replace("%", "%25").replace("?", "%3F")  # what ends the path of a URI
+    uris = [f"run:{folder}/{name}{moment}" for name in names]
+    return ", ".join(map(shlex.quote, [f"run:{folder}{moment}"] if len(names) == 1 else uris))
 
 
 @contextmanager
 def going(command: str, run: Any, *opened: Any) -> Iterator[None]:
-    """While a job runs: Ctrl-C says how to go on, and what was opened for it is closed."""
+    """While a job runs: a signal says how to go on, and what was opened for it is closed."""
     try:
         yield
     except KeyboardInterrupt:
-        print(f"Stopped; go on with: kinfolk {command} --resume {run.folder}", file=sys.stderr)
+        again = shell_command(command, "--resume", run.folder)
+        print(f"Stopped; go on with: {again}", file=sys.stderr)
         raise
     finally:
         for each in opened:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated, Any
@@ -9,6 +10,7 @@ from typing import Annotated, Any
 import typer
 
 from kinfolk.cli.evaluate import try_out
+from kinfolk.cli.evaluated import report_failures
 from kinfolk.cli.folders import fresh_folder
 from kinfolk.cli.show import JsonOption, figures, print_json, print_table, progress
 from kinfolk.cli.slots import MapOption, SetOption, SlotOption, pairs, slot_map
@@ -78,12 +80,27 @@ def compare(
     folder = out or fresh_folder(name)
     last = _kept(job, settings, workers, folder, name, total)
     document = {"schema": SCHEMA, "version": VERSION, "run": str(folder), **last}
+    in_vain = _report_failures(
+        last, json, 2 * episodes * (len(policies) - 1) if round_robin else episodes
+    )
     if json:
         print_json(document)
     elif round_robin:
         _print_ratings(world, last)
     else:
         _print_verdicts(world, seed, last)
+    if in_vain:
+        raise typer.Exit(1)
+
+
+def _report_failures(last: dict[str, Any], json: bool, episodes: int) -> bool:
+    """Name policies that failed, with their URI, above the table; whether one never acted."""
+    in_vain = False
+    for uri, failed in zip(last["policies"], last["failed_slots"], strict=True):
+        if failed:
+            print(f"{uri}:", file=sys.stderr if json else sys.stdout)
+        in_vain |= report_failures(failed, episodes, to_stderr=json)
+    return in_vain
 
 
 def _kept(

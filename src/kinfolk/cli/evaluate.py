@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from kinfolk.cli.begin import ConfigOption, OutOption, ResumeOption, begin, given, going
-from kinfolk.cli.show import JsonOption, print_json, progress
+from kinfolk.cli.show import JsonOption, command, print_json, progress
 from kinfolk.cli.slots import MapOption, SetOption, SlotOption, pairs, slot_map, warn_of_idle_slots
 from kinfolk.cli.warm import warm
 from kinfolk.core.errors import UsageError
@@ -58,7 +58,7 @@ def eval_command(
     json: JsonOption = False,
 ) -> None:
     """Play episodes of a line-up and say how each slot did."""
-    from kinfolk.cli.evaluated import document, plot_populations, print_summary
+    from kinfolk.cli.evaluated import document, plot_populations, print_summary, report_failures
     from kinfolk.core.settings import from_flags
     from kinfolk.engines import make_engine
     from kinfolk.jobs.evaluate import Evaluate
@@ -86,15 +86,19 @@ def eval_command(
     }
     run, settings = begin("evaluate", Evaluate, given(flags), config, out, resume, _look_over)
     summary = list(run.events())[-1] if run.status == "done" else _play(run, settings, workers)
+    failed = summary.get("failed_slots", {})  # runs of earlier versions have none
+    in_vain = report_failures(failed, summary["episodes"], to_stderr=json)
     if json:
         print_json(document(run, settings, summary))
-        return
-    print_summary(settings.world, settings.seed, summary, run)
-    if plot:
-        plot_populations(settings)
-    print(f"The run lies in {run.folder}")
-    if settings.replays:
-        print(f"Watch it: kinfolk view {run.folder}")
+    else:
+        print_summary(settings.world, settings.seed, summary, run)
+        if plot:
+            plot_populations(settings)
+        print(f"The run lies in {run.folder}")
+        if settings.replays:
+            print(f"Watch it: {command('view', run.folder)}")
+    if in_vain:
+        raise typer.Exit(1)
 
 
 def _isolation(isolate: str | None, parallel_policy: bool) -> str | None:

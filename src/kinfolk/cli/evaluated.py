@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+from collections.abc import Mapping
 from typing import Any
 
 from kinfolk.cli.show import figures, interval, print_table
@@ -37,6 +39,21 @@ def document(run: Any, settings: Any, summary: dict[str, Any]) -> dict[str, Any]
     }
 
 
+def report_failures(failed: Mapping[str, Any], episodes: int, to_stderr: bool) -> bool:
+    """Say which slots failed, before anything else is said; whether one never acted at all.
+
+    Args:
+        failed: What `tally_failures` counted.
+        episodes: How many were played.
+        to_stderr: Whether stdout belongs to a document.
+    """
+    from kinfolk.evaluation.failed_slots import describe_failures, has_never_acted
+
+    for line in describe_failures(failed, episodes):
+        print(line, file=sys.stderr if to_stderr else sys.stdout)
+    return any(has_never_acted(one, episodes) for one in failed.values())
+
+
 def print_summary(world: str, seed: int, summary: dict[str, Any], run: Any) -> None:
     """Tables for a terminal."""
     from kinfolk.evaluation.timing import summed
@@ -68,15 +85,17 @@ def print_summary(world: str, seed: int, summary: dict[str, Any], run: Any) -> N
 
 
 def _print_failures(summary: dict[str, Any], run: Any) -> None:
+    from kinfolk.evaluation.failures import told
+
     if summary["failures"]:
         print(f"{summary['failures']} failures of policies; the first of them:")
-        told = (
-            f"  episode {event['step']}: {failure['sentence']}"
+        lines = (
+            f"  episode {event['step']}: {told(failure['sentence'], failure.get('where', ''))}"
             for event in run.events()
             if event["kind"] == "episode_played"
             for failure in event["failures"]
         )
-        for line, _ in zip(told, range(_SHOWN_FAILURES), strict=False):
+        for line, _ in zip(lines, range(_SHOWN_FAILURES), strict=False):
             print(line)
     if summary["faults"]:
         print(f"{summary['faults']} answers were no actions, and nothing was done in those steps.")

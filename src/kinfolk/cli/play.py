@@ -12,7 +12,7 @@ from typing import Annotated, Any
 import typer
 
 from kinfolk.cli.folders import fresh_folder
-from kinfolk.cli.show import JsonOption, print_json, print_table
+from kinfolk.cli.show import JsonOption, command, print_json, print_table
 from kinfolk.cli.slots import MapOption, SetOption, SlotOption, pairs, slot_map, warn_of_idle_slots
 from kinfolk.cli.warm import warm
 
@@ -73,7 +73,7 @@ def play(
     counted = [f"{name} {value:g}" for name, value in result.counters.items() if value]
     print(textwrap.fill(", ".join(counted), 100))
     if kept:
-        print(f"Watch it again: kinfolk view {kept.folder}")
+        print(f"Watch it again: {command('view', kept.folder)}")
 
 
 class Recording:

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from kinfolk.cli.plot import print_plot
-from kinfolk.cli.show import interval, print_table
+from kinfolk.cli.show import command, interval, print_table
 
 _SIDES = {
     "seeded": "seeded line-up",
@@ -24,9 +24,14 @@ def print_report(folder: Path, settings: Any, events: list[dict[str, Any]]) -> N
     _print_champion(judged)
     _print_course(generations, judged)
     print(f"The run lies in {folder}")
-    print(f"  kinfolk view {folder}               watch it in the browser")
-    print(f"  kinfolk export phylogeny {folder}   the family tree of its roles")
-    print(f"  kinfolk export role {folder}        the champion's roles, for --history")
+    hints = {
+        command("view", folder): "watch it in the browser",
+        command("export", "phylogeny", folder): "the family tree of its roles",
+        command("export", "role", folder): "the champion's roles, for --history",
+    }
+    width = max(map(len, hints))
+    for words, about in hints.items():
+        print(f"  {words:<{width}}   {about}")
 
 
 def _print_judgement(settings: Any, judged: dict[str, Any]) -> None:

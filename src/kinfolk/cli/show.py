@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -34,9 +35,11 @@ def print_table(title: str, headings: Sequence[str], rows: Iterable[Sequence[Any
     for row in rows:
         table.add_row(*(str(cell) for cell in row))
     # Piped output has no width of its own; cut nothing that a script may look for.
-    console = Console() if sys.stdout.isatty() else Console(width=100)
+    width = None if sys.stdout.isatty() else 100
+    # Names of slots and policies are shown as they are: "[bold]" and ":smile:" mean nothing.
+    console = Console(width=width, markup=False, emoji=False)
     if title:
-        console.print(title, style="bold", highlight=False, markup=False)
+        console.print(title, style="bold", highlight=False)
     console.print(table)
 
 
@@ -47,6 +50,15 @@ def print_list(title: str, rows: Iterable[tuple[str, str]]) -> None:
     print(title)
     for name, about in found:
         print(f"  {name:<{width}}  {about}")
+
+
+def command(*words: object) -> str:
+    """A command of ours that can be pasted into a shell, whatever is in its paths.
+
+    >>> command("view", "runs/my first run")
+    "kinfolk view 'runs/my first run'"
+    """
+    return shlex.join(["kinfolk", *(str(word) for word in words)])
 
 
 def interval(estimate: Sequence[float]) -> str:

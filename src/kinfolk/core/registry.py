@@ -9,6 +9,7 @@ from importlib.metadata import entry_points
 from typing import Any
 
 from kinfolk.core.errors import UnknownNameError, UsageError, suggestion
+from kinfolk.core.tracebacks import explain
 
 
 @dataclass(frozen=True)
@@ -67,7 +68,7 @@ def load_path(path: str) -> Any:
     """Import `module:attribute` (or `module.attribute`).
 
     Raises:
-        UsageError: The module or the attribute is not there.
+        UsageError: The module or the attribute is not there, or importing it raised something.
     """
     module_name, _, attribute = path.partition(":") if ":" in path else path.rpartition(".")
     if not module_name or not attribute:
@@ -78,6 +79,9 @@ def load_path(path: str) -> Any:
         raise UsageError(
             f"'{path}' cannot be imported: there is no module {error.name}."
         ) from error
+    except Exception as error:  # whatever the module does when it is imported
+        what, where, _ = explain(error)
+        raise UsageError(f"'{path}' cannot be imported: {what} ({where}).") from error
     try:
         return getattr(module, attribute)
     except AttributeError:

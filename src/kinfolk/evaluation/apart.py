@@ -45,6 +45,7 @@ class Apart:
         self._rows: Rows | None = None
         self._order = self._mark = b""  # places of the agents asked last; all that is told of them
         self._asked: dict[Guest, tuple[Unit, slice]] = {}
+        self._asked_rows = 0  # agents of those who are asked
         self.steps, self.seconds = 0, 0.0
 
     @property
@@ -106,21 +107,21 @@ class Apart:
         start = time.perf_counter()
         late = asked.hear(circle)
         actions = asked.take(circle, late, lambda: self.ledger.still(rows))
-        if late:
-            self._wait_for(late, actions, asked.age)
-        sound = self.ledger.sound(actions, rows)
+        silent = self._wait_for(late, actions, asked.age) if late else 0
+        sound = self.ledger.sound(actions, rows, self._asked_rows - silent)
         if self.ledger.faults and not self._house.alone:
             raise Spoilt(f"Slot '{self.ledger.slot}' gave an answer that is no action.")
         self.seconds += time.perf_counter() - start
         return sound
 
-    def _wait_for(self, late: list[Guest], actions: Ints, spent: float) -> None:
-        """What the others say, one by one."""
-        failed = []
+    def _wait_for(self, late: list[Guest], actions: Ints, spent: float) -> int:
+        """Take the answers of the others, one by one; for how many agents there was none."""
+        failed, silent = [], 0
         assert self._rows is not None
         circle, care = self._house.circle, self._house.care
         for guest, said in circle.gather(late, care.step_timeout, care.start_timeout, spent):
             unit, part = self._asked[guest]
+            silent += (part.stop - part.start) if said else 0
             if isinstance(said, Trouble):
                 failed.append((part.start, unit, part, said))
                 continue
@@ -131,6 +132,7 @@ class Apart:
                 actions[part] = guest.wire.actions[: part.stop - part.start]
         for _, unit, part, trouble in sorted(failed, key=lambda one: one[0]):
             self._house.fail(unit, trouble, "ask", self._rows.uid[part])
+        return silent
 
     def close(self) -> None:
         """Give the processes back for the next match."""
@@ -152,4 +154,5 @@ class Apart:
                 self._table.sit(seat, guest.handle)
                 self._seated[seat] = guest
         rows = [row for _, _, part in playing for row in range(part.start, part.stop)]
+        self._asked_rows = len(rows)
         return Round(self._table, list(self._asked), seats, rows)

@@ -18,7 +18,10 @@ from safetensors.numpy import save
 from kinfolk.core.arrays import AnyArray, Arrays
 from kinfolk.core.scratch import Scratch
 from kinfolk.core.spaces import WorldSpec
+from kinfolk.core.tracebacks import NOTHING_RAISED, Explained
 from kinfolk.evaluation.care import Care
+from kinfolk.evaluation.failures import FAULTS
+from kinfolk.evaluation.failures import NONSENSE as UNNAMED_FAULT
 from kinfolk.evaluation.nursery import Nursery
 from kinfolk.evaluation.wire import (
     ANSWERED,
@@ -56,7 +59,7 @@ class Trouble:
 
     cause: str
     detail: str
-    trace: str = ""
+    explained: Explained = NOTHING_RAISED
 
     def told(self, method: str) -> str:
         """What happened, as the end of a sentence."""
@@ -218,9 +221,12 @@ class Guest:
         self.awaited = False
         outcome = header[OUTCOME]
         if outcome == RAISED:
-            sentence, _, trace = self.wire.get_text().partition("\n")
-            return Trouble("raised", sentence, trace)
-        return self.wire.get_text() or "nonsense" if outcome == NONSENSE else ""
+            what, where, trace = (*self.wire.get_text().split("\n", 2), "", "")[:3]
+            return Trouble("raised", what, Explained(what, where, trace))
+        if outcome != NONSENSE:
+            return ""
+        said = self.wire.get_text()
+        return said if said in FAULTS else UNNAMED_FAULT
 
     @property
     def stale(self) -> int:

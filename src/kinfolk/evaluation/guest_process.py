@@ -20,7 +20,7 @@ from safetensors.numpy import load
 
 from kinfolk.core.arrays import AnyArray, Ints
 from kinfolk.core.spaces import WorldSpec
-from kinfolk.evaluation.failures import explain, fault_of
+from kinfolk.evaluation.failures import explain_policy, fault_of
 from kinfolk.evaluation.sandbox import shut_in
 from kinfolk.evaluation.wire import (
     ANSWERED,
@@ -163,7 +163,7 @@ class _Guest:
             self._wire.put_text(str(nonsense))
             outcome = NONSENSE
         except BaseException as error:  # even SystemExit: the host must hear of it
-            self._wire.put_text("\n".join(explain(error)))
+            self._wire.put_text("\n".join(explain_policy(error)))
             outcome = RAISED
         header[ANSWERED_NS] = time.perf_counter_ns()
         header[OUTCOME] = outcome

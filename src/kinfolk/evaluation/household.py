@@ -147,7 +147,7 @@ class Household:
         self.restarts += again
         unit.down = not again
         agent = int(uids[0]) if self.by_agent else WHOLE_SLOT
-        note = self.ledger.note(agent, self._tick(), trouble.cause, what, trouble.trace, again)
+        note = self.ledger.note(agent, self._tick(), trouble.cause, what, trouble.explained, again)
         if self.care.on_failure == "abort":
             raise abort(note)
 

@@ -14,8 +14,9 @@ from collections.abc import Callable
 from kinfolk.core.arrays import Bytes, Ints
 from kinfolk.core.errors import PolicyFailedError
 from kinfolk.core.spaces import WorldSpec
+from kinfolk.core.tracebacks import Explained
 from kinfolk.evaluation.care import Care
-from kinfolk.evaluation.failures import WHOLE_SLOT, Ledger, abort, explain
+from kinfolk.evaluation.failures import WHOLE_SLOT, Ledger, abort, explain_policy
 from kinfolk.play.registry import SlotRegistry
 from kinfolk.policies.base import Memory, MemoryLayout, Policy, Rows
 from kinfolk.policies.resolve import ResolvedPolicy
@@ -117,7 +118,7 @@ class Together:
         self.seconds += time.perf_counter() - start
         if self._policy is None or self._again:
             return self.ledger.still(self._rows)
-        sound = self.ledger.sound(actions, self._rows)
+        sound = self.ledger.sound(actions, self._rows, len(self._rows.group))
         if self.ledger.faults and not self._alone:
             raise Spoilt(f"Slot '{self.ledger.slot}' gave an answer that is no action.")
         return sound
@@ -133,10 +134,10 @@ class Together:
         try:
             call(self._policy)
         except (Exception, SystemExit) as error:
-            what, trace = explain(error)
-            self._fail(f"{method} raised {what}", trace)
+            explained = explain_policy(error)
+            self._fail(f"{method} raised {explained.what}", explained)
 
-    def _fail(self, what: str, trace: str) -> None:
+    def _fail(self, what: str, explained: Explained) -> None:
         policy, self._policy = self._policy, None
         if policy is not None:
             self._registry.forget(policy)
@@ -145,7 +146,7 @@ class Together:
         self._again = (
             self._care.on_failure == "restart" and self._restarts < self._care.max_restarts
         )
-        note = self.ledger.note(WHOLE_SLOT, self._tick(), "raised", what, trace, self._again)
+        note = self.ledger.note(WHOLE_SLOT, self._tick(), "raised", what, explained, self._again)
         if self._care.on_failure == "abort":
             raise abort(note)
 

@@ -144,6 +144,7 @@ class Game:
             group_returns=earned,
             agents={name: [getattr(life, name) for life in lives] for name in AGENT_COLUMNS},
             failures=tuple(failure for one in self.kept for failure in one.ledger.failures),
+            never_acted=tuple(one.ledger.slot for one in self.kept if one.ledger.never_acted),
             faults={
                 one.ledger.slot: dict(sorted(one.ledger.faults.items()))
                 for one in self.kept

@@ -16,6 +16,7 @@ _SINGLE = ("episode", "seed", "ticks", "full_length")
 _NAMED = (
     "returns", "lives", "ticks_lived", "group_lives", "mean_alive", "counters", "group_returns",
 )  # fmt: skip
+_NOTES = ("failures", "faults", "never_acted")  # by episode, where there is something to note
 AGENT_COLUMNS = {
     "uid": "int64", "group": "int64", "slot": "int64", "born": "int64", "ticks": "int64",
     "earned": "float64",
@@ -31,6 +32,7 @@ class EpisodeReport(EpisodeResult):
     # Columns, an entry per life: uid, group, slot (both numbers), born, ticks, earned.
     agents: dict[str, list[Any]] = field(default_factory=dict)
     failures: tuple[Failure, ...] = ()
+    never_acted: tuple[str, ...] = ()  # slots whose policies took no action of their own
     faults: dict[str, dict[str, int]] = field(default_factory=dict)  # slot -> what -> how often
 
     def facts(self) -> dict[str, Any]:
@@ -53,6 +55,9 @@ def to_arrays(results: Sequence[EpisodeReport]) -> tuple[dict[str, AnyArray], di
         str(i): [asdict(f) for f in r.failures] for i, r in enumerate(results) if r.failures
     }
     notes["faults"] = {str(i): r.faults for i, r in enumerate(results) if r.faults}
+    notes["never_acted"] = {
+        str(i): list(r.never_acted) for i, r in enumerate(results) if r.never_acted
+    }
     return arrays, notes
 
 
@@ -65,9 +70,9 @@ def joined(
     offset = len(before[0]["episode"])
     arrays = {name: np.concatenate([before[0][name], part]) for name, part in after[0].items()}
     notes = dict(after[1])
-    for name in ("failures", "faults"):
+    for name in _NOTES:
         moved = {str(int(i) + offset): told for i, told in after[1][name].items()}
-        notes[name] = {**before[1][name], **moved}
+        notes[name] = {**before[1].get(name, {}), **moved}
     return arrays, notes
 
 
@@ -83,6 +88,7 @@ def from_arrays(arrays: Arrays, notes: Mapping[str, Any]) -> list[EpisodeReport]
             full_length=bool(arrays["full_length"][i]),
             agents={name: arrays[f"agents/{name}"][a:b].tolist() for name in AGENT_COLUMNS},
             failures=tuple(Failure(**fact) for fact in notes["failures"].get(str(i), [])),
+            never_acted=tuple(notes.get("never_acted", {}).get(str(i), ())),
             faults=notes["faults"].get(str(i), {}),
             **{
                 table: dict(zip(notes[table], arrays[table][i].tolist(), strict=True))

@@ -37,6 +37,15 @@ _FAILURE = _table(
         "sentence": {"type": "string"},
         "traceback": {"type": "string"},
         "restarted": {"type": "boolean"},
+        "where": {"type": "string", "description": "file, line and function of the author's code"},
+    }
+)
+_FAILED_SLOT = _table(
+    {
+        "failures": _COUNT,
+        "episodes": {**_COUNT, "description": "in which the policy failed"},
+        "never_acted": {**_COUNT, "description": "episodes in which it took no action of its own"},
+        "first": {"oneOf": [_FAILURE, {"type": "null"}]},
     }
 )
 _SUMMARY = _table(
@@ -47,6 +56,7 @@ _SUMMARY = _table(
         **dict.fromkeys(("returns", "lives", "reward_per_tick", "measures", "return_per_life", "group_returns", "win_rate", "differences"), _ESTIMATES),
         "failures": _COUNT,
         "faults": _COUNT,
+        "failed_slots": {"type": "object", "additionalProperties": _FAILED_SLOT},
     }
 )  # fmt: skip
 RESULT_SCHEMA: dict[str, Any] = {

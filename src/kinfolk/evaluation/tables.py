@@ -43,7 +43,7 @@ def table_of(
     else:
         names = [field.name for field in fields(Failure)]
         rows = [
-            {"episode": event["step"], **{name: failure[name] for name in names}}
+            {"episode": event["step"], **{name: failure.get(name, "") for name in names}}
             for event in played
             for failure in event["failures"]
         ]

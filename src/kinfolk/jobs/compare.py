@@ -15,6 +15,7 @@ from kinfolk.core.errors import UnknownNameError, suggestion
 from kinfolk.core.events import Event, Snapshot
 from kinfolk.engines.base import Engine
 from kinfolk.evaluation.comparison import Verdict, compare
+from kinfolk.evaluation.failed_slots import tally_failures
 from kinfolk.evaluation.match import Match, play_match
 from kinfolk.evaluation.pool import no_guests_left
 from kinfolk.evaluation.results import EpisodeReport
@@ -59,6 +60,7 @@ class ComparedAll(Event):
     means: list[Estimate]
     failures: list[int]
     pairs: dict[str, Verdict]
+    failed_slots: list[dict[str, Any]]  # of each candidate, as an evaluation has them
 
 
 def candidates(settings: Compare) -> list[Evaluate]:
@@ -94,8 +96,10 @@ def compare_policies(
     values = np.zeros((0, len(settings.policies)))
     failures = np.zeros(len(settings.policies), dtype=np.int64)
     teams = [list(team_of(text)) for text in settings.policies]
+    failed_slots: list[dict[str, Any]] = [{} for _ in teams]
     if resume is not None:
         values, failures = resume.arrays["values"], resume.arrays["failures"].copy()
+        failed_slots = list(resume.notes.get("failed_slots", failed_slots))
     tasks = zip(*(matches(one, len(values)) for one in candidates(settings)), strict=True)
     with no_guests_left():
         turns: Iterator[Match] = (match for chunk in tasks for match in chunk)
@@ -105,6 +109,7 @@ def compare_policies(
             if len(found) < len(settings.policies):
                 continue
             for policy, played in enumerate(found):
+                failed_slots[policy] = tally_failures(failed_slots[policy], played)
                 for report in played:
                     value = value_of(settings.measure, report, teams[policy])
                     failed = len(report.failures)
@@ -119,12 +124,16 @@ def compare_policies(
             values = np.concatenate([values, np.array(fresh).T])
             found = []
             yield Snapshot(
-                step=len(values), arrays={"values": values, "failures": failures}, notes={}
+                step=len(values),
+                arrays={"values": values, "failures": failures},
+                notes={"failed_slots": list(failed_slots)},
             )
-    yield _verdicts(settings, values, failures)
+    yield _verdicts(settings, values, failures, failed_slots)
 
 
-def _verdicts(settings: Compare, values: Any, failures: Any) -> ComparedAll:
+def _verdicts(
+    settings: Compare, values: Any, failures: Any, failed_slots: list[dict[str, Any]]
+) -> ComparedAll:
     several = range(len(settings.policies))
     return ComparedAll(
         step=settings.episodes,
@@ -132,6 +141,7 @@ def _verdicts(settings: Compare, values: Any, failures: Any) -> ComparedAll:
         measure=settings.measure,
         means=[estimate(values[:, i]) for i in several],
         failures=failures.tolist(),
+        failed_slots=failed_slots,
         pairs={
             f"{i} {j}": compare(values[:, i], values[:, j]) for i, j in combinations(several, 2)
         },

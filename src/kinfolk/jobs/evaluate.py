@@ -12,6 +12,7 @@ from kinfolk.core.events import Artefact, Event, Measured, Snapshot
 from kinfolk.core.settings import read
 from kinfolk.engines.base import Engine
 from kinfolk.evaluation.care import Care
+from kinfolk.evaluation.failed_slots import tally_failures
 from kinfolk.evaluation.match import Match, play_timed
 from kinfolk.evaluation.pool import no_guests_left
 from kinfolk.evaluation.recorded import record_episode
@@ -62,6 +63,7 @@ class EpisodePlayed(Event):
     group_returns: dict[str, float]
     agents: dict[str, list[Any]]
     failures: tuple[dict[str, Any], ...]
+    never_acted: tuple[str, ...]
     faults: dict[str, dict[str, int]]
 
 
@@ -81,7 +83,8 @@ class MatchTimed(Measured):
 class Evaluated(Event):
     """All episodes are played: means over episodes, each with a 95 % interval.
 
-    `measures` are the world's own, over those episodes to which each applies.
+    `measures` are the world's own, over those episodes to which each applies; `failed_slots` are
+    the slots whose policies failed, each with a `SlotFailures`.
     """
 
     kind: ClassVar[str] = "evaluated"
@@ -97,6 +100,7 @@ class Evaluated(Event):
     differences: dict[str, Estimate]
     failures: int
     faults: int
+    failed_slots: dict[str, dict[str, Any]]
 
 
 def matches(settings: Evaluate, first: int) -> Iterator[Match]:
@@ -141,7 +145,11 @@ def evaluate(
             arrays, notes = played = joined(played, to_arrays(found.reports))
             yield Snapshot(step=len(arrays["episode"]), arrays=arrays, notes=notes)
     assert played is not None  # there is at least one episode
-    yield Evaluated(step=settings.episodes, **summary_of(settings, from_arrays(*played))._asdict())
+    reports = from_arrays(*played)
+    failed = tally_failures({}, reports)
+    yield Evaluated(
+        step=settings.episodes, **summary_of(settings, reports)._asdict(), failed_slots=failed
+    )
 
 
 def summary_of(settings: Evaluate, played: list[EpisodeReport]) -> Summary:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
-from typing import ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from pydantic import Field
@@ -13,6 +13,7 @@ from pydantic import Field
 from kinfolk.core.events import Event, Snapshot
 from kinfolk.core.spaces import WorldSpec
 from kinfolk.engines.base import Engine
+from kinfolk.evaluation.failed_slots import joined_failures, tally_failures
 from kinfolk.evaluation.match import Match, play_match
 from kinfolk.evaluation.pool import no_guests_left
 from kinfolk.evaluation.ratings import GameResult, Rating, rate
@@ -22,6 +23,7 @@ from kinfolk.play.slots import read_slot
 from kinfolk.worlds import build as build_world
 
 _SIDES = ("first", "second")
+_POLICY = "policy"  # it plays in one slot or the other; failures are counted in both
 
 
 class RoundRobin(Evaluate):
@@ -49,6 +51,7 @@ class Rated(Event):
     kind: ClassVar[str] = "rated"
     policies: list[str]
     ratings: list[Rating]
+    failed_slots: list[dict[str, Any]]  # of each policy, over the games that it played
 
 
 class _Meeting(NamedTuple):
@@ -97,8 +100,10 @@ def round_robin(
 ) -> Iterator[Event | Snapshot]:
     """Yield every meeting, a snapshot after each chunk of them, and the ratings at the end."""
     games: list[GameResult] = []
+    failed: list[dict[str, Any]] = [{} for _ in settings.policies]
     done = 0
     if resume is not None:
+        failed = list(resume.notes.get("failed_slots", failed))
         done = resume.step
         games = [GameResult(int(a), int(b), x, y) for a, b, x, y in resume.arrays["games"].tolist()]
     with no_guests_left():
@@ -106,15 +111,36 @@ def round_robin(
         tasks = (match for meeting in meetings for match in (meeting.match, meeting.mirrored))
         results = engine.map(play_match, tasks)
         for meeting in meetings:
-            for here, there in zip(next(results), next(results), strict=True):
+            pair = [next(results), next(results)]
+            _tally(failed, meeting, [report for reports in pair for report in reports])
+            for here, there in zip(*pair, strict=True):
                 game = _score(meeting, here, there)
                 games.append(game)
                 failures = len(here.failures) + len(there.failures)
                 yield PairPlayed(step=here.episode, **game._asdict(), failures=failures)
             done += 1
-            yield Snapshot(step=done, arrays={"games": np.array(games, dtype=np.float64)}, notes={})
+            yield Snapshot(
+                step=done,
+                arrays={"games": np.array(games, dtype=np.float64)},
+                notes={"failed_slots": list(failed)},
+            )
     rated = rate([str(i) for i in range(len(settings.policies))], games)
-    yield Rated(step=done, policies=list(settings.policies), ratings=list(rated.values()))
+    yield Rated(
+        step=done,
+        policies=list(settings.policies),
+        ratings=list(rated.values()),
+        failed_slots=failed,
+    )
+
+
+def _tally(
+    failed: list[dict[str, Any]], meeting: _Meeting, reports: Sequence[EpisodeReport]
+) -> None:
+    """Count the failures of both policies of a meeting."""
+    found = tally_failures({}, reports)
+    for policy, side in zip((meeting.first, meeting.second), _SIDES, strict=True):
+        if side in found:
+            failed[policy] = joined_failures(failed[policy], {_POLICY: found[side]})
 
 
 def _score(meeting: _Meeting, here: EpisodeReport, there: EpisodeReport) -> GameResult:

@@ -18,6 +18,7 @@ import numpy as np
 from kinfolk.core.arrays import AnyArray, Arrays, Bools, Bytes, Ints
 from kinfolk.core.errors import ContractError, KinfolkError, PolicyFailedError
 from kinfolk.core.keys import WORLD_BRANCH, episode_key, fold
+from kinfolk.core.tracebacks import explain
 from kinfolk.play.lives import LifeLog
 from kinfolk.play.packing import pack, unpack
 from kinfolk.play.seating import (
@@ -177,8 +178,9 @@ class Play:
         except KinfolkError:
             raise
         except Exception as error:
+            what, where, _ = explain(error)
             raise PolicyFailedError(
-                f"Slot '{self.slots[index].id}' failed in {method}: {type(error).__name__}: {error}"
+                f"Slot '{self.slots[index].id}' failed in {method}: {what} ({where})"
             ) from error
 
     def _ask(self, index: int, rows: Rows) -> None:

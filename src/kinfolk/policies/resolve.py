@@ -18,10 +18,17 @@ from urllib.parse import parse_qsl, unquote
 from weakref import finalize
 
 from kinfolk.core.arrays import Arrays
-from kinfolk.core.errors import SettingsError, UsageError, suggestion
+from kinfolk.core.errors import (
+    KinfolkError,
+    PolicyFailedError,
+    SettingsError,
+    UsageError,
+    suggestion,
+)
 from kinfolk.core.registry import Entry, Registry, load_path
 from kinfolk.core.settings import plain_value
 from kinfolk.core.spaces import WorldSpec
+from kinfolk.core.tracebacks import explain
 from kinfolk.policies.base import Policy
 from kinfolk.store.arrays import read_arrays
 from kinfolk.store.documents import read_text
@@ -159,8 +166,25 @@ def build(resolved: ResolvedPolicy, spec: WorldSpec) -> Policy:
 
     Raises:
         SettingsError: The class does not take these settings, or no weights.
+        PolicyFailedError: The class raised something of its own.
     """
-    policy: Policy = class_of(resolved)(spec, **resolved.settings)
+    kind = class_of(resolved)
+    try:
+        policy = _made_of(kind, resolved, spec)
+    except KinfolkError:
+        raise
+    except Exception as error:
+        what, where, _ = explain(error)
+        raise PolicyFailedError(
+            f"{resolved.class_path} could not be made: {what} ({where})."
+        ) from error
+    _made[id(policy)] = resolved
+    finalize(policy, _made.pop, id(policy), None)
+    return policy
+
+
+def _made_of(kind: Callable[..., Policy], resolved: ResolvedPolicy, spec: WorldSpec) -> Policy:
+    policy = kind(spec, **resolved.settings)
     if resolved.arrays:
         load = getattr(policy, "load", None)
         if load is None:
@@ -169,8 +193,6 @@ def build(resolved: ResolvedPolicy, spec: WorldSpec) -> Policy:
     initialize = getattr(policy, "initialize_to_environment", None)
     if initialize is not None:
         initialize(spec)
-    _made[id(policy)] = resolved
-    finalize(policy, _made.pop, id(policy), None)
     return policy
 
 

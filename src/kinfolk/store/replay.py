@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -169,7 +170,8 @@ def find_replay(folder: Path, name: str | None) -> Path:
     known = [path.name.removesuffix(SUFFIX) for path in replays_of(folder)]
     if not known:
         raise UsageError(
-            f"The run {folder} has no replays. Record one: kinfolk view {folder} --episode 0"
+            f"The run {folder} has no replays. Record one: kinfolk view {shlex.quote(str(folder))} "
+            f"--episode 0"
         )
     if name is not None and name not in known:
         raise UsageError(f"The run {folder} has no replay '{name}'.{suggestion(name, known)}")
