@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from kinfolk.core.errors import UsageError
+from kinfolk.evaluation.care import Care
 from kinfolk.evaluation.match import Match, seated
 from kinfolk.play.episode import Play
 from kinfolk.policies.reasons import ACTED, teller_of
@@ -29,8 +30,9 @@ def explain_tick(match: Match, tick: int) -> list[Explanation]:
 
     Raises:
         UsageError: The game ends before, or nobody in it can tell.
+        PolicyFailedError: A policy failed, at this tick or before.
     """
-    with seated(match) as play:
+    with seated(replace(match, care=Care(on_failure="abort"))) as play:
         tellers = [one for slot in play.slots if (one := teller_of(slot.policy)) is not None]
         if not tellers:
             raise UsageError(

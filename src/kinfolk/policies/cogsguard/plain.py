@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections.abc import Callable
+from operator import index
+from pathlib import PurePath
+from typing import Any, NamedTuple
 
 from kinfolk.core.hooks import call_here
+from kinfolk.core.tracebacks import explain
 from kinfolk.policies.cogsguard.exploring import ANYWHERE
 from kinfolk.policies.cogsguard.knowledge import EXPLORE_TOOL, HOME_TOOL, MOST_JUNCTIONS, WALK_TOOL
 from kinfolk.policies.cogsguard.memory import (
@@ -25,12 +29,13 @@ from kinfolk.policies.cogsguard.memory import (
     apart,
 )
 from kinfolk.policies.cogsguard.needs import can_have
-from kinfolk.roles.execution import ACT, CAN_START
+from kinfolk.roles.execution import ACT, CAN_START, SHOULD_TERMINATE
 from kinfolk.roles.model import BehaviorDef
 from kinfolk.worlds.cogsguard.codes import ELEMENTS, GEARS, KINDS, OWNERS
 from kinfolk.worlds.cogsguard.layout import FACTS
 
 _CANNOT = -1000  # an answer without a reason
+_HOOKS = {CAN_START: "can_start", ACT: "act", SHOULD_TERMINATE: "should_terminate"}
 
 
 class Known(NamedTuple):
@@ -139,12 +144,42 @@ class AgentView:
         ]
 
 
+class BehaviorError(Exception):
+    """A behavior in plain Python raised something, or returned what is no move."""
+
+
 def ask_plainly(behavior: BehaviorDef, hook: int, mind: Mind, place: int) -> int:
-    """The answer of one hook in plain Python, as a number for the runner."""
-    view = AgentView(mind, place)
-    if hook == CAN_START:
-        return 1 if behavior.can_start(view) else 0
-    if hook == ACT:
-        move = behavior.act(view)
-        return _CANNOT if move is None or move < 0 else int(move)
-    return 1 if behavior.should_terminate(view) else 0
+    """The answer of one hook in plain Python, as a number for the runner.
+
+    Args:
+        behavior: Whose hook it is.
+        hook: `CAN_START`, `ACT` or `SHOULD_TERMINATE`.
+        mind: What all agents know.
+        place: Which of them is asked.
+
+    Raises:
+        BehaviorError: It failed; the message names the behavior and the function.
+    """
+    name = _HOOKS[hook]
+    asked: Callable[[AgentView], Any] = getattr(behavior, name)
+    try:
+        answer = asked(AgentView(mind, place))
+    except Exception as error:
+        raise BehaviorError(
+            f"behavior '{behavior.name}', {name} raised {explain(error).what}"
+        ) from error
+    try:
+        if hook == ACT:
+            return _CANNOT if answer is None or answer < 0 else index(answer)
+        return 1 if answer else 0
+    except (TypeError, ValueError):
+        wanted = "a move (a whole number) or None" if hook == ACT else "True or False"
+        raise BehaviorError(
+            f"behavior '{behavior.name}', {name}{_place_of(asked)} returned {answer!r}; {wanted} was "
+            f"asked for"
+        ) from None
+
+
+def _place_of(function: Callable[..., Any]) -> str:
+    code = getattr(function, "__code__", None)
+    return f" ({PurePath(code.co_filename).name}:{code.co_firstlineno})" if code else ""
