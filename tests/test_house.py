@@ -11,6 +11,7 @@ SOURCES = ROOT / "src" / "kinfolk"
 MAY_TOUCH_DISK = {
     "store/": "the only layer that does",
     "core/scratch.py": "folders for what nobody keeps",
+    "core/removal.py": "takes them away",
     "core/jit.py": "reads kernel sources; numba writes its cache beside them",
     "testing/engine_contract.py": "a task that dies once has to remember that it did",
     "testing/processes.py": "looks at /proc",

@@ -1,6 +1,6 @@
 """The `kinfolk` command: its table of commands, and how errors leave it.
 
-Exit codes: 0 done, 1 the thing failed, 2 wrong use, 130 interrupted.
+Exit codes: 0 done, 1 the thing failed, 2 wrong use, 129 hung up, 130 interrupted, 143 terminated.
 """
 
 from __future__ import annotations
@@ -23,11 +23,13 @@ from kinfolk.cli.export import export
 from kinfolk.cli.export_picture import gif, html, mp4, png
 from kinfolk.cli.lists import behaviors, policies, presets, runs, worlds
 from kinfolk.cli.play import play
+from kinfolk.cli.signals import Received, signals_interrupt
 from kinfolk.cli.trace import replay_trace
 from kinfolk.cli.train import train_command
 from kinfolk.cli.view import view
 from kinfolk.cli.warm import warm_command
 from kinfolk.core.errors import KinfolkError, suggestion
+from kinfolk.core.printable import printable_lines
 
 INTERRUPTED = 130
 
@@ -79,6 +81,11 @@ def main(arguments: list[str] | None = None) -> NoReturn:
         sys.path.append(os.getcwd())
     debug = "--debug" in words
     words = [word for word in words if word != "--debug"] or ["--help"]
+    with signals_interrupt() as received:
+        _run(words, debug, received)
+
+
+def _run(words: list[str], debug: bool, received: Received) -> NoReturn:
     try:
         # An exit inside a command comes back as a number; so does Ctrl-C, as 130.
         code = app(words, prog_name="kinfolk", standalone_mode=False) or 0
@@ -91,8 +98,8 @@ def main(arguments: list[str] | None = None) -> NoReturn:
     except (KinfolkError, TyperException, KeyboardInterrupt, Exception) as error:
         if debug:
             raise
-        sentence, code = _explain(error)
-        typer.echo(sentence, err=True)
+        sentence, code = received.told() or _explain(error)
+        typer.echo(printable_lines(sentence), err=True)  # there may be words of a policy in it
         sys.exit(code)
     sys.exit(code)
 

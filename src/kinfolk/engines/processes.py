@@ -13,6 +13,7 @@ from itertools import islice
 from typing import Any
 
 from kinfolk.core.errors import EngineError
+from kinfolk.core.scratch import Scratch, share_scratch
 from kinfolk.engines.base import Handle, Item, Result, Value, checked_jobs
 from kinfolk.engines.lifeline import tie_to_parent
 from kinfolk.engines.sharing import Shelf
@@ -36,10 +37,11 @@ class _Pending:
         return not isinstance(future.exception(), BrokenProcessPool)
 
 
-def _start_worker() -> None:
+def _start_worker(scratch: str) -> None:
     # One thread each: two busy threads per core are three times slower (numpy, torch).
     for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
         os.environ[name] = "1"
+    share_scratch(scratch)
     tie_to_parent(at_once=False)
 
 
@@ -54,6 +56,7 @@ class Processes:
     def __init__(self, jobs: int = 2) -> None:
         self._jobs, self._shelf = checked_jobs(jobs), Shelf()
         self._pool: ProcessPoolExecutor | None = None
+        self._scratch: Scratch | None = None  # in which workers make their folders
 
     @property
     def jobs(self) -> int:
@@ -105,9 +108,12 @@ class Processes:
     def _submit(self, task: Callable[[Any], Any], item: Any) -> Future[Any]:
         for attempt in range(_TRIES):
             if self._pool is None:
-                context = multiprocessing.get_context("spawn")
+                self._scratch = Scratch("jobs-")
                 self._pool = ProcessPoolExecutor(
-                    self._jobs, mp_context=context, initializer=_start_worker
+                    self._jobs,
+                    mp_context=multiprocessing.get_context("spawn"),
+                    initializer=_start_worker,
+                    initargs=(str(self._scratch.folder),),
                 )
             try:
                 return self._pool.submit(task, item)
@@ -138,3 +144,6 @@ class Processes:
         pool.shutdown(wait=True, cancel_futures=True)
         for worker in workers:
             worker.join()
+        if self._scratch is not None:
+            self._scratch.remove()
+            self._scratch = None

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+import signal
 import socket
+import threading
 import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
@@ -12,7 +14,7 @@ from itertools import islice
 from typing import Any, Generic
 
 from kinfolk.core.errors import EngineError
-from kinfolk.core.scratch import Scratch
+from kinfolk.core.scratch import Scratch, share_scratch
 from kinfolk.engines.base import Handle, Item, Result, Value, checked_jobs
 
 ADDRESS = "RAY_ADDRESS"  # the variable in which Ray itself looks for a cluster
@@ -58,7 +60,8 @@ class RayCluster:
         self._ray: Any = None
         self._run: Any = None
         self._connected_here = False
-        self._scratch: Scratch | None = None
+        self._scratch: Scratch | None = None  # of a cluster that was started here
+        self._worker_scratch: Scratch | None = None  # in which workers here make their folders
         self._seconds = _BATCH_SECONDS  # what a task takes; at first taken for long
 
     @property
@@ -81,7 +84,9 @@ class RayCluster:
                 if not pending:
                     return
                 for one in pending:
-                    one.reference = one.reference or self._run.remote(task, one.items)
+                    one.reference = one.reference or self._run.remote(
+                        task, one.items, self._shared_folder
+                    )
                 head = pending.popleft()
                 found = self._fetch(task, head)
                 if found is None:  # lost thrice as a batch: whose fault it was shows one by one
@@ -107,9 +112,14 @@ class RayCluster:
             self._ray.shutdown()
             self._connected_here = False
         self._ray = self._run = None
-        if self._scratch is not None:
-            self._scratch.remove()
-            self._scratch = None
+        for folder in (self._scratch, self._worker_scratch):
+            if folder is not None:
+                folder.remove()
+        self._scratch = self._worker_scratch = None
+
+    @property
+    def _shared_folder(self) -> str:
+        return str(self._worker_scratch.folder) if self._worker_scratch is not None else ""
 
     def _batch_size(self) -> int:
         return max(1, min(_LARGEST_BATCH, int(_BATCH_SECONDS / max(self._seconds, 1e-6))))
@@ -136,8 +146,11 @@ class RayCluster:
             return
         ray = import_ray()
         if not ray.is_initialized():
+            handler = signal.getsignal(signal.SIGTERM)
             try:
                 ray.init(**self._how())
+                if threading.current_thread() is threading.main_thread():
+                    signal.signal(signal.SIGTERM, handler)  # Ray's own ends us without closing
             except EngineError:
                 raise
             except Exception as error:
@@ -145,7 +158,7 @@ class RayCluster:
                 place = f"join the cluster at {self._address}" if self._address else "start here"
                 raise EngineError(f"Ray could not {place}: {error}") from error
             self._connected_here = True
-        self._ray = ray
+        self._ray, self._worker_scratch = ray, Scratch("jobs-")
         self._run = ray.remote(num_cpus=1, max_retries=_TRIES - 1)(run_batch)
 
     def _how(self) -> dict[str, Any]:
@@ -165,9 +178,19 @@ class RayCluster:
 
 
 def run_batch(
-    task: Callable[[Any], Any], items: list[Any]
+    task: Callable[[Any], Any], items: list[Any], scratch: str = ""
 ) -> tuple[list[Any], BaseException | None, float]:
-    """Results as far as they go, what was raised then, and how long it took."""
+    """Run the tasks of a batch, in a worker.
+
+    Args:
+        task: What is to be done.
+        items: With each of these.
+        scratch: Where folders are made, if this machine has it; on others a worker makes its own.
+
+    Returns:
+        Results as far as they go, what was raised then, and how long it took.
+    """
+    share_scratch(scratch)
     start = time.perf_counter()
     results: list[Any] = []
     error: BaseException | None = None

@@ -3,7 +3,7 @@
 It is started fresh, imports what every policy needs, and forks a guest in some milliseconds where a
 new interpreter takes most of a second. It has one thread, so forking it is sound. It is also the
 watchdog: when its host dies, even by `kill -9`, it ends every guest with its whole process group,
-and whatever they left behind; the kernel ends the guests if it is killed itself.
+and removes whatever they left behind; the kernel ends the guests if it is killed itself.
 """
 
 from __future__ import annotations
@@ -16,8 +16,10 @@ import select
 import signal
 import socket
 import sys
+from pathlib import Path
 from typing import Any
 
+from kinfolk.core.removal import remove_tree
 from kinfolk.evaluation.guest_process import live, warm_up
 
 _PR_SET_PDEATHSIG, _PR_SET_DUMPABLE, _PR_SET_CHILD_SUBREAPER = 1, 4, 36
@@ -43,6 +45,7 @@ class Nursery:
         self._host = host
         self._control, self._guests, self._unread = control, set[int](), b""
         self._handles: list[int] = []
+        self._folders: list[str] = []
         self._bell, ring = os.pipe()
         for end in (self._bell, ring):
             os.set_blocking(end, False)
@@ -66,6 +69,8 @@ class Nursery:
         for guest in list(self._guests):
             self._kill(guest)
         self._sweep()
+        for folder in self._folders:  # those that a host who was killed could not remove
+            remove_tree(Path(folder))
         os._exit(0)
 
     def _listen(self) -> bool:
@@ -105,6 +110,7 @@ class Nursery:
         for handle in handles:
             os.close(handle)
         if pid > 0:
+            self._folders += [asked["scratch"]] if asked["scratch"] else []
             self._guests.add(pid)
             self._tell({"forked": pid})
 
