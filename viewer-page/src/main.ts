@@ -6,10 +6,10 @@ import { readAddress, writeAddress, type Address } from "./address";
 import { Charts } from "./charts";
 import { h, soon } from "./dom";
 import { FamilyTree } from "./family";
-import { Inspector, swatch } from "./inspector";
+import { Inspector } from "./inspector";
 import { helpBox, listen } from "./keys";
+import { caption, choosers, zoomers } from "./labels";
 import { Following, type News } from "./live";
-import { sideColour } from "./palette";
 import { Player, View } from "./player";
 import { Replay } from "./replay";
 import { RoleTree } from "./roles";
@@ -169,8 +169,8 @@ class Page {
 
   private lay(replays: Replay[]): void {
     const boxes = replays.map(() => h("div.stage"));
-    this.captions = replays.map((replay, i) => h("figcaption", {}, this.caption(replay, i, replays.length)));
-    this.stages.replaceChildren(...replays.map((_, i) => h("figure.view", {}, this.captions[i], boxes[i], this.zoomers(i))));
+    this.captions = replays.map((replay, i) => h("figcaption", {}, caption(replay, i, replays.length)));
+    this.stages.replaceChildren(...replays.map((_, i) => h("figure.view", {}, this.captions[i], boxes[i], zoomers(this.player, i))));
     this.stages.dataset.views = String(replays.length);
     this.body.replaceChildren(h("main.show", {}, h("div.theatre", {}, this.stages, this.transport.element), this.side));
     const views = replays.map((replay, i) => new View(boxes[i], replay));
@@ -184,30 +184,8 @@ class Page {
     this.tab(this.shownTab);
   }
 
-  private caption(replay: Replay, i: number, count: number): HTMLElement {
-    const { head } = replay;
-    return h("span", {}, count > 1 ? h("b", {}, `${"AB"[i]} ${replay.label} `) : null,
-      `${head.world}${head.preset ? ` ${head.preset}` : ""}, seed ${head.seed}, game ${head.episode} `,
-      ...head.groups.map((name: string, at: number) => h("span.key", {}, swatch(name, at), name.replace(/_/g, " "))),
-      (head.scene.owners as string[]).includes("clips") ? h("span.key", {}, h("span.swatch.diamond", { style: `background:${sideColour("clips", head.groups)}` }), "clips") : null);
-  }
-
-  private zoomers(i: number): HTMLElement {
-    const act = (label: string, title: string, call: () => void) => h("button", { title, "aria-label": title, onclick: () => { call(); this.player.redraw(); } }, label);
-    const stage = () => this.player.views[i].stage;
-    return h("div.zoomers", {}, act("+", "Closer", () => stage().zoom(1.4)), act("−", "Further", () => stage().zoom(1 / 1.4)), act("⤢", "Whole map (0)", () => stage().fit()));
-  }
-
   private choosers(replays: Replay[]): (Node | string)[] {
-    const [first, second] = replays;
-    const { run, name } = first.source;
-    const names = this.infos.find((one) => one.name === run)?.replays.map((one) => one.name) ?? [name];
-    const games = h("select", { "aria-label": "Replay", onchange: () => this.go({ run, replay: games.value, other: second?.source.run, otherReplay: second?.source.name, tab: this.shownTab }) }, ...names.map((one) => h("option", { value: one, selected: one === name }, one)));
-    const others = this.infos.flatMap((info) => info.replays.map((one) => [info.name, one.name] as [string, string])).filter(([a, b]) => a !== run || b !== name);
-    const against = h("select", { "aria-label": "Compare with", onchange: () => { const [other, otherReplay] = against.value ? (JSON.parse(against.value) as [string, string]) : []; this.go({ run, replay: name, other, otherReplay, tab: this.shownTab }); } },
-      h("option", { value: "" }, "compare with…"),
-      ...others.map((other) => h("option", { value: JSON.stringify(other), selected: second?.source.run === other[0] && second.source.name === other[1] }, other.join(" / "))));
-    return [h("span.run-name", {}, run), names.length > 1 ? games : h("span", {}, name), others.length ? against : ""];
+    return choosers(replays, this.infos, (to) => this.go({ ...to, tab: this.shownTab }));
   }
 
   private async refreshRun(run: string, replay: Replay | null): Promise<void> {
@@ -315,7 +293,7 @@ class Page {
     forgetSprites();
     this.player.views.forEach((view, i, all) => {
       view.stage.recolour();
-      this.captions[i].replaceChildren(this.caption(view.replay, i, all.length));
+      this.captions[i].replaceChildren(caption(view.replay, i, all.length));
     });
     this.player.redraw();
     this.transport.renew();
