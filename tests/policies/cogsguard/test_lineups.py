@@ -82,6 +82,16 @@ def test_roles_of_loaded_tables_are_called_what_they_are():
     )
 
 
+def test_a_row_of_the_tables_without_behaviours_is_called_idle():
+    policy = build(resolve("kin://roles?miner=1"), SPEC)
+    tables = role_tables([policy.catalog.role("BaseScout")])
+    nothing = role_tables([policy.catalog.role("BaseMiner")])
+    nothing.behaviors[:] = -1
+    both = {n: np.concatenate([a, nothing._asdict()[n]]) for n, a in tables._asdict().items()}
+    policy.load(both)
+    assert policy.reasons.facts["role"][:2] == ("BaseScout", "idle")
+
+
 def test_what_is_no_role_of_the_tables_is_told_apart():
     trace, program = np.zeros((4, 12)), np.full((4, 12), -1)
     why = told(trace, program, np.array([1, -1, -2, -3]), np.arange(4), roles=2)

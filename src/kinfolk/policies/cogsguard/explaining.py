@@ -16,6 +16,7 @@ from kinfolk.roles.model import MOST_BEHAVIORS
 # What stands in place of a role of the tables, in the order of the numbers -3, -2, -1: a new role
 # drawn in play, a hybrid born in play, and an agent that changes among the seeded roles.
 NOT_IN_TABLES = ("explored", "hybrid", "smart")
+IDLE_NAME = "idle"  # a row of the tables without behaviours: games without one agent have it
 _PLAIN = {NOT_ASKED: "lower priority", ACTED: ACTS, ENDED: "has ended"}
 _KINDS = {COULD_NOT_START: "cannot start", COULD_NOT_ACT: "cannot act"}
 

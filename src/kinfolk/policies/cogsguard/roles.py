@@ -15,7 +15,7 @@ from kinfolk.core.spaces import WorldSpec
 from kinfolk.policies.base import Cell, Memory, MemoryLayout, Rows, allocate, no_rows
 from kinfolk.policies.cogsguard.aims import aim
 from kinfolk.policies.cogsguard.catalog import catalog_of, cogs_catalog, is_compiled
-from kinfolk.policies.cogsguard.explaining import nothing_told, reasons_of, told
+from kinfolk.policies.cogsguard.explaining import IDLE_NAME, nothing_told, reasons_of, told
 from kinfolk.policies.cogsguard.exploring import explore
 from kinfolk.policies.cogsguard.homing import homewards
 from kinfolk.policies.cogsguard.knowledge import (
@@ -187,8 +187,13 @@ class RolePolicy(Reactive):
         called as they are there, any other is written out.
         """
         names = {role.tiers: role.name for role in self.catalog.roles}
-        roles = [role_from_tables(self.tables, row) for row in range(len(self.tables.behaviors))]
-        known = [names.get(role.tiers) or self.catalog.written(role) for role in roles]
+        known = []
+        for row in range(len(self.tables.behaviors)):
+            if self.tables.behaviors[row, 0] < 0:
+                known.append(IDLE_NAME)
+                continue
+            role = role_from_tables(self.tables, row)
+            known.append(names.get(role.tiers) or self.catalog.written(role))
         return reasons_of([one.name for one in self.catalog.behaviors], known)
 
     def explain(self, on: bool) -> None:
