@@ -14,10 +14,11 @@ from typing import NamedTuple
 import numpy as np
 
 import kinfolk as kf
-from kinfolk.cli.show import figures, print_table
+from kinfolk.cli.show import print_table
 from kinfolk.core.settings import read
 from kinfolk.evaluation.match import Match
 from kinfolk.evaluation.savanna_kin import kin_measures
+from kinfolk.evaluation.sentences import figures
 from kinfolk.evaluation.summary import estimate
 from kinfolk.policies.resolve import resolve
 from kinfolk.store.keep import keep

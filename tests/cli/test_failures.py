@@ -143,7 +143,8 @@ def test_a_policy_that_fails_in_some_episodes_is_told_and_the_command_succeeds(c
 
 def test_compare_names_a_policy_that_never_acted(capsys, mine):
     uri = f"class:{mine}.Broken"
-    code, said = run(capsys, "compare", "kin://noop", uri, *RULES, "--episodes", "3")
+    everybody = ["--map", "grazer=candidate", "--map", "hunter=candidate"]
+    code, said = run(capsys, "compare", "kin://noop", uri, *RULES, *everybody, "--episodes", "3")
     assert code == 1
     assert said.out.splitlines()[:2] == [
         f"{uri}:",

@@ -5,6 +5,7 @@ from dataclasses import replace
 
 import pytest
 
+from kinfolk.core import scratch
 from kinfolk.core.errors import PolicyFailedError
 from kinfolk.evaluation.care import Care
 from kinfolk.evaluation.match import Match, play_match, play_timed
@@ -206,6 +207,7 @@ def test_processes_are_reused_and_in_the_end_nothing_is_left(zoo):
 def test_the_scratch_folder_of_a_sandbox_goes_with_its_process(zoo, tmp_path, monkeypatch):
     close_pools()
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    monkeypatch.setattr(scratch, "_home", scratch._Home())  # an earlier test's may still be in use
     play_match(match(zoo, "Bad", sandbox=True))
     assert len(list(tmp_path.glob("kin-*/guest-*"))) == 5
     close_pools()

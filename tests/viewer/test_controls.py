@@ -27,7 +27,9 @@ def kept(folder, job, call, kind, **settings):
 def compared(runs, tmp_path_factory):
     """Runs of both kinds of comparison."""
     root = tmp_path_factory.mktemp("compared") / "runs"
-    kept(root / "compare", "compare", compare_policies, Compare, episodes=6)
+    everybody = {"grazer": "candidate", "hunter": "candidate"}
+    kept(root / "compare", "compare", compare_policies, Compare, episodes=6,
+         agent_slot_map=everybody)  # fmt: skip
     kept(root / "round-robin", "round_robin", round_robin, RoundRobin, episodes=3)
     return root
 
