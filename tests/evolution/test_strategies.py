@@ -93,3 +93,14 @@ def test_bad_numbers_are_refused_in_a_sentence():
     with pytest.raises(ContractError) as caught:
         make_strategy("cma", START, 8, 0.5, 0).tell(np.zeros(8))
     assert str(caught.value) == "A strategy is told the fitness of the population it was asked for."
+
+
+@pytest.mark.parametrize("name", ["cma", "sep-cma"])
+def test_nothing_uninitialised_is_kept(name, monkeypatch):
+    def dirty(shape, *_, **__):
+        return np.full(shape, 7.0)
+
+    monkeypatch.setattr(np, "empty", dirty)
+    kept = make_strategy(name, START, 4, 0.5, seed=1).keep()
+    monkeypatch.undo()
+    assert not kept.arrays["_funhist_values"].any()

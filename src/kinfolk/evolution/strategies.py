@@ -72,6 +72,12 @@ class _Asked:
 class CmaesStrategy(_Asked):
     """CMA-ES (Hansen 2001) or its separable form (Ros and Hansen 2008), by cmaes."""
 
+    def __init__(self, optimiser: Any, members: int) -> None:
+        super().__init__(optimiser, members)
+        # The package leaves this history uninitialised until it is full, and reads it only then.
+        # What lay in memory before would make checkpoints of equal runs differ.
+        optimiser._funhist_values[:] = 0.0
+
     @property
     def centre(self) -> Floats:
         """The mean."""
