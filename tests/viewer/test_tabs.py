@@ -144,13 +144,14 @@ def every_kind(tmp_path_factory):
     nets = {"population": 6, "generations": 3, "hidden": (4,), "held_out": 3, "held_out_every": 2}
     train = {"world": "probe", "worlds": 4, "ticks": 16, "steps": 2000,
              "learning": {"minibatch": 64, "epochs": 2}}  # fmt: skip
+    everybody = {"grazer": "candidate", "hunter": "candidate"}
     versus = {"world": "probe", "policies": ["kin://probe-plain", "kin://random"], "episodes": 3}
     for job, module, kind, settings in (
         ("evolve_roles", "evolve_roles role_settings", "EvolveRoles", roles),
         ("evolve_nets", "evolve_nets evolve_nets_settings", "EvolveNets", nets),
         ("train", "train train_settings", "Train", train),
         ("evaluate", "evaluate evaluate", "Evaluate", {"episodes": 3}),
-        ("compare_policies", "compare compare", "Compare", versus),
+        ("compare_policies", "compare compare", "Compare", {**versus, "agent_slot_map": everybody}),
         ("round_robin", "round_robin round_robin", "RoundRobin", versus),
     ):
         where, form = (import_module(f"kinfolk.jobs.{name}") for name in module.split())
