@@ -64,6 +64,22 @@ SENTENCES = [
      "--slot is written NAME=VALUE, not 'hunter'. Did you mean: --slot all=kin://hunter"),
     (["eval", "--slot", "kin://hunter"], 2,
      "--slot is written NAME=VALUE, not 'kin://hunter'. Did you mean: --slot all=kin://hunter"),
+    (["eval", "--slot", "=kin://random"], 2,
+     "--slot is written NAME=VALUE, not '=kin://random'. Did you mean: --slot all=kin://random"),
+    (["explain", "--world", "savanna"], 2,
+     "Without --slot kinfolk explain plays kin://smart, which plays cogsguard, not savanna. Name a "
+     "policy for savanna that tells its reasons: --slot all=URI"),
+    (["compare", "kin://noop", "kin://random", "--round-robin", "--measure", "nonsense"], 2,
+     "--round-robin takes no --measure: its policies play all seats in turn and are rated by return "
+     "per life. Leave out either."),
+    (["compare", "kin://noop", "kin://random", "--round-robin", "--map", "grazer=a", "--slot", "a=kin://noop"], 2,
+     "--round-robin takes no --map and no --slot: its policies play all seats in turn and are rated by "
+     "return per life. Leave out either."),
+    (["compare", "kin://noop", "kin://random", "--map", "grazer=candidate"], 2,
+     "World probe has the group hunter too, and no --map says who plays it. Give --map "
+     "hunter=candidate, or for somebody else --slot others=kin://random --map hunter=others."),
+    (["compare", "kin://noop", "kin://random", "--map", "grasser=candidate"], 2,
+     "World probe has no group 'grasser'. Did you mean 'grazer'?"),
     (["eval", "--slot", "a=none.py"], 2, "'none.py' is not a policy. There is no file none.py."),
     (["eval", "--slot", "a=class:mine"], 2,
      "'class:mine' is not an import path. Write class:package.module.Class."),
