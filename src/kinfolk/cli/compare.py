@@ -13,7 +13,7 @@ from kinfolk.cli.completion import complete_engine, complete_policy, complete_pr
 from kinfolk.cli.evaluate import try_out
 from kinfolk.cli.evaluated import report_failures
 from kinfolk.cli.folders import fresh_folder
-from kinfolk.cli.show import JsonOption, print_json, print_table, progress
+from kinfolk.cli.show import JsonOption, print_json, print_table, progress, stdout_for_document
 from kinfolk.cli.slots import MapOption, SetOption, SlotOption, pairs, slot_map
 from kinfolk.core.errors import UsageError
 from kinfolk.evaluation.sentences import count_of, figures, sentences
@@ -92,12 +92,14 @@ def compare(
             for name, uri in team_of(policy).items():
                 read_slot(name, uri).resolved(trusted=False)
         _ask_for_map(settings, unmapped_groups(settings))
-        for one in candidates(settings):
-            try_out(one)
+        with stdout_for_document(json):
+            for one in candidates(settings):
+                try_out(one)
         total = episodes * len(policies)
         job, name = compare_policies, "compare"
     folder = out or fresh_folder(name)
-    last = _kept(job, settings, workers, folder, name, total)
+    with stdout_for_document(json):
+        last = _kept(job, settings, workers, folder, name, total)
     document = {"schema": SCHEMA, "version": VERSION, "run": str(folder), **last}
     in_vain = _report_failures(
         last, json, 2 * episodes * (len(policies) - 1) if round_robin else episodes

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from kinfolk.cli.completion import complete_preset, complete_world
-from kinfolk.cli.show import JsonOption, print_json, print_table
+from kinfolk.cli.show import JsonOption, print_json, print_table, stdout_for_document
 from kinfolk.cli.slots import MapOption, SetOption, SlotOption, pairs, slot_map
 from kinfolk.cli.warm import warm
 from kinfolk.core.errors import UsageError
@@ -48,7 +48,8 @@ def explain(
     warm(world, from_flags(rule), preset, lineup)
     policies = {name: resolve(uri) for name, uri in lineup.items()}
     match = Match(world, from_flags(rule), policies, seed, 0, 1, preset, slot_map(mapping))
-    found = explain_tick(match, tick)
+    with stdout_for_document(json):
+        found = explain_tick(match, tick)
     if agent is not None:
         found = [of_agent(found, agent)]
     if json:
