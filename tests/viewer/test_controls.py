@@ -27,7 +27,11 @@ def kept(folder, job, call, kind, **settings):
 def compared(runs, tmp_path_factory):
     """Runs of both kinds of comparison."""
     root = tmp_path_factory.mktemp("compared") / "runs"
-    kept(root / "compare", "compare", compare_policies, Compare, episodes=6)
+    everybody = {"grazer": "candidate", "hunter": "candidate"}
+    kept(
+        root / "compare", "compare", compare_policies, Compare, episodes=6,
+        agent_slot_map=everybody,
+    )  # fmt: skip
     kept(root / "round-robin", "round_robin", round_robin, RoundRobin, episodes=3)
     return root
 
@@ -114,6 +118,7 @@ def test_a_comparison_is_a_table_and_a_verdict(compared, serve, open_screen):
             [sum(v) / 6 for v in values], rel=0.01
         )
         assert [row[3:] for row in rows] == [["6", f"{won:g}", "0"] for won in wins]
+        assert not screen.page.is_visible("section.roles"), "a comparison has none"
         said = screen.page.locator("p.verdict").all_inner_texts()
         assert said[: len(list(sentences(events[-1])))] == list(sentences(events[-1]))
         assert screen.page.locator("figure.chart").count() == 0, "no zigzag of policy numbers"
