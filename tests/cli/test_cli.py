@@ -510,6 +510,13 @@ def test_comparing_in_a_world_with_several_groups_asks_for_a_map(here, tmp_path)
     assert list(tmp_path.iterdir()) == []
 
 
+def test_a_comparison_cannot_be_gone_on_with_and_that_is_said(here):
+    words = ["compare", "kin://noop", "kin://random", "--round-robin", "--episodes", "1"]
+    assert here(*words, "--out", "met")[0] == 0
+    code, _, err = here("eval", "--resume", "met")
+    assert (code, err) == (2, "met is a run of round_robin; start it again.\n")
+
+
 def test_a_run_of_another_kind_is_not_gone_on_with(tmp_path):
     kept = kinfolk("eval", "--episodes", "1", "--out", "judged", cwd=tmp_path)
     assert kept.returncode == 0
