@@ -37,6 +37,7 @@ def test_it_does_what_it_is_for(own_behavior):
     assert careful["ticks_at_hp_0"] < careless["ticks_at_hp_0"] / 10
 
 
+@pytest.mark.more
 def test_a_kin_study_compares_trainings_with_and_without_pay(tmp_path):
     from kin_study import study
 

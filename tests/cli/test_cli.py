@@ -64,6 +64,22 @@ SENTENCES = [
      "--slot is written NAME=VALUE, not 'hunter'. Did you mean: --slot all=kin://hunter"),
     (["eval", "--slot", "kin://hunter"], 2,
      "--slot is written NAME=VALUE, not 'kin://hunter'. Did you mean: --slot all=kin://hunter"),
+    (["eval", "--slot", "=kin://random"], 2,
+     "--slot is written NAME=VALUE, not '=kin://random'. Did you mean: --slot all=kin://random"),
+    (["explain", "--world", "savanna"], 2,
+     "Without --slot kinfolk explain plays kin://smart, which plays cogsguard, not savanna. Name a "
+     "policy for savanna that tells its reasons: --slot all=URI"),
+    (["compare", "kin://noop", "kin://random", "--round-robin", "--measure", "nonsense"], 2,
+     "--round-robin takes no --measure: its policies play all seats in turn and are rated by return "
+     "per life. Leave out either."),
+    (["compare", "kin://noop", "kin://random", "--round-robin", "--map", "grazer=a", "--slot", "a=kin://noop"], 2,
+     "--round-robin takes no --map and no --slot: its policies play all seats in turn and are rated by "
+     "return per life. Leave out either."),
+    (["compare", "kin://noop", "kin://random", "--map", "grazer=candidate"], 2,
+     "World probe has the group hunter too, and no --map says who plays it. Give --map "
+     "hunter=candidate, or for somebody else --slot others=kin://random --map hunter=others."),
+    (["compare", "kin://noop", "kin://random", "--map", "grasser=candidate"], 2,
+     "World probe has no group 'grasser'. Did you mean 'grazer'?"),
     (["eval", "--slot", "a=none.py"], 2, "'none.py' is not a policy. There is no file none.py."),
     (["eval", "--slot", "a=class:mine"], 2,
      "'class:mine' is not an import path. Write class:package.module.Class."),
@@ -492,6 +508,13 @@ def test_comparing_in_a_world_with_several_groups_asks_for_a_map(here, tmp_path)
         "--map grazer=a --map hunter=b\n"
     )
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_comparison_cannot_be_gone_on_with_and_that_is_said(here):
+    words = ["compare", "kin://noop", "kin://random", "--round-robin", "--episodes", "1"]
+    assert here(*words, "--out", "met")[0] == 0
+    code, _, err = here("eval", "--resume", "met")
+    assert (code, err) == (2, "met is a run of round_robin; start it again.\n")
 
 
 def test_a_run_of_another_kind_is_not_gone_on_with(tmp_path):

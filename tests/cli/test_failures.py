@@ -50,6 +50,19 @@ class Unreadable(Noop):
                 raise RuntimeError
 
         raise Mute
+
+
+class Talker(Noop):
+    def __init__(self, spec):
+        super().__init__(spec)
+        print("made")
+
+    def ask(self, observations, rows, memory, keys):
+        import os
+
+        print("asked")
+        os.write(1, b"asked of the system\\n")
+        super().ask(observations, rows, memory, keys)
 """
 RULES = ["--set", "grazers=1", "--set", "hunters=0", "--set", "max_ticks=4", "--set", "rows=2"]
 
@@ -123,12 +136,27 @@ def test_the_document_and_python_say_the_same(capsys, mine):
     assert found["failed_slots"]["all"]["never_acted"] == 3
 
 
+@pytest.mark.parametrize("engine", ["local", "processes"])
+def test_what_a_policy_prints_is_kept_out_of_the_document(capfd, mine, engine):
+    uri = f"class:{mine}.Talker"
+    code, said = evaluate(capfd, mine, "Talker", "--json", "--engine", engine)
+    assert (code, json.loads(said.out)["summary"]["episodes"]) == (0, 3)
+    assert "asked\n" in said.err
+    assert "asked of the system\n" in said.err
+    words = ["compare", "kin://noop", uri, *RULES, "--map", "grazer=candidate"]
+    words += ["--map", "hunter=candidate", "--episodes", "2", "--engine", engine]
+    code, said = run(capfd, *words, "--json")
+    assert (code, json.loads(said.out)["policies"]) == (0, ["kin://noop", uri])
+    code, said = run(capfd, "play", *RULES, "--slot", f"all={uri}", "--json")
+    assert (code, json.loads(said.out)["result"]["ticks"]) == (0, 4)
+
+
 def test_answers_that_are_never_actions_are_a_failure_too(capsys, mine):
     code, said = evaluate(capsys, mine, "Nonsense")
     assert code == 1
     assert said.out.splitlines()[0] == (
         "Slot 'all' never acted: its policy failed in all of 3 episodes. None of its answers was an "
-        "action."
+        "action: whole numbers [agents, spec.heads], each below the number of choices of its head."
     )
 
 

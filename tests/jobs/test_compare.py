@@ -81,6 +81,16 @@ def test_a_world_with_several_groups_needs_a_map():
     )
 
 
+def test_a_group_that_a_map_leaves_out_is_not_given_to_the_candidates_silently():
+    asked = {"policies": ["kin://random", "kin://noop"], "agent_slot_map": {"hunter": "candidate"}}
+    with pytest.raises(SettingsError) as refused:
+        list(compare_policies(read(Compare, asked), Local()))
+    assert str(refused.value) == (
+        "World probe has groups that the map leaves out: grazer. Every candidate would play them too. "
+        "Say who plays each, such as 'candidate' or another slot."
+    )
+
+
 def notes_of(episodes):
     asked = {"policies": ["kin://probe-plain", "kin://noop"], "episodes": episodes, **SHORT}
     last = list(compare_policies(read(Compare, asked), Local()))[-1]

@@ -66,6 +66,7 @@ def assert_invariant(net, shape=SHAPE):
     assert all(len(out) == 0 for out in run_batched(batching, forward, *(x[:0] for x in rows)))
 
 
+@pytest.mark.more
 @pytest.mark.parametrize("first", range(1, 71, 10))
 def test_dense_nets_of_any_width(first):
     for width in range(first, first + 10):
@@ -188,6 +189,7 @@ def test_an_odd_net_plays_with_the_weights_it_was_given():
     assert np.array_equal(one.look(seen, group, None)[0], other.look(seen, group, None)[0])
 
 
+@pytest.mark.more
 class TestOddWidths(PolicyContract):
     @pytest.fixture(
         params=[

@@ -221,6 +221,13 @@ def test_a_run_that_is_not_there_suggests_the_nearest(run):
     assert str(refused.value) == f"{run.folder.parent} is not a run: it has no settings.json."
 
 
+def test_a_folder_that_cannot_be_looked_at_is_told_in_a_sentence(tmp_path):
+    folder = tmp_path / ("a" * 300)
+    with pytest.raises(StoreError) as refused:
+        create(folder, "count", {})
+    assert str(refused.value) == f"{folder} could not be made: file name too long."
+
+
 def test_a_run_is_not_made_twice(run):
     with pytest.raises(UsageError) as refused:
         create(run.folder, "count", {})

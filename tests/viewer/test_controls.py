@@ -57,6 +57,7 @@ def use_all(screen, hash_):
     return count
 
 
+@pytest.mark.more
 def test_every_control_of_the_list_can_be_used(screen):
     assert use_all(screen, "") == 3 + 1 + 2 * 4
 
@@ -116,6 +117,7 @@ def test_a_comparison_is_a_table_and_a_verdict(compared, serve, open_screen):
             [sum(v) / 6 for v in values], rel=0.01
         )
         assert [row[3:] for row in rows] == [["6", f"{won:g}", "0"] for won in wins]
+        assert not screen.page.is_visible("section.roles"), "a comparison has none"
         said = screen.page.locator("p.verdict").all_inner_texts()
         assert said[: len(list(sentences(events[-1])))] == list(sentences(events[-1]))
         assert screen.page.locator("figure.chart").count() == 0, "no zigzag of policy numbers"

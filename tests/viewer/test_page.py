@@ -485,7 +485,10 @@ def test_every_control_has_a_name_and_can_be_reached(screen):
     assert nameless == 0
     screen.page.keyboard.press("?")
     assert screen.page.is_visible("dialog.help")
+    screen.page.keyboard.press("2")
+    assert not screen.page.is_visible("section.charts"), "keys do nothing behind the dialog"
     screen.page.keyboard.press("Escape")
+    assert not screen.page.is_visible("dialog.help")
     screen.page.keyboard.press("3")
     assert screen.page.is_visible("section.family")
 

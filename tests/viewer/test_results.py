@@ -51,6 +51,12 @@ def test_a_comparison_that_is_done_has_intervals_if_there_are_any(means, interva
     ]
 
 
+def test_shares_of_ties_are_rounded():
+    settings = {**SETTINGS, "policies": ["a", "b", "c"]}
+    found = results_of("compare", settings, [played(i, 0, 1.0) for i in range(3)])
+    assert [row[4] for row in found["rows"]] == ["0.33", "0.33", "0.33"]
+
+
 def test_a_round_robin_says_how_sure_the_lead_is():
     games = [{"kind": "pair_played", "step": i, "first": 0, "second": 1, "first_score": a,
               "second_score": 1.0, "failures": 0} for i, a in enumerate((0.0, 1.0))]  # fmt: skip

@@ -39,6 +39,7 @@ export function listen(hands: Hands): void {
     Escape: () => { player.marked = null; player.select(null); },
   };
   document.addEventListener("keydown", (event) => {
+    if (document.querySelector("dialog[open]")) return; // its keys are its own: Escape closes it
     const target = event.target as HTMLElement;
     const writing = /^(INPUT|SELECT|TEXTAREA)$/.test(target.tagName) && !(target as HTMLInputElement).classList.contains("scrub");
     if (event.ctrlKey || event.metaKey || event.altKey || writing || (!player.views.length && !ANYWHERE.includes(event.key))) return;

@@ -213,6 +213,7 @@ class Page {
     }
     const without = [false, false, false, !info?.roles, false];
     this.tabs.forEach((tab, i) => (tab.hidden = without[i]));
+    this.roles.element.hidden = !info?.roles; // where there are no tabs, it would stand below the run
   }
 
   /** News come again after the server was away, so a call that failed meanwhile is not the end. */

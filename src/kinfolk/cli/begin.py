@@ -22,6 +22,8 @@ ResumeOption = Annotated[
     Path | None, typer.Option(help="Go on with this run.", autocompletion=complete_run)
 ]
 
+_NOT_RESUMED = ("compare", "round_robin")  # their command has no --resume
+
 S = TypeVar("S", bound=Any)
 
 
@@ -54,9 +56,9 @@ def begin(
             )
         run = open_run(resume)
         if run.about["job"] != job:
-            raise UsageError(
-                f"{resume} is a run of {run.about['job']}; its own command goes on with it."
-            )
+            other = run.about["job"]
+            rest = "start it again" if other in _NOT_RESUMED else "its own command goes on with it"
+            raise UsageError(f"{resume} is a run of {other}; {rest}.")
         return run, read(kind, run.about["settings"])
     settings = read(kind, merged(read_settings(config) if config else {}, flags))
     try_out(settings)

@@ -13,7 +13,7 @@ from kinfolk.cli.completion import complete_engine, complete_policy, complete_pr
 from kinfolk.cli.evaluate import try_out
 from kinfolk.cli.evaluated import report_failures
 from kinfolk.cli.folders import fresh_folder
-from kinfolk.cli.show import JsonOption, print_json, print_table, progress
+from kinfolk.cli.show import JsonOption, print_json, print_table, progress, stdout_for_document
 from kinfolk.cli.slots import MapOption, SetOption, SlotOption, pairs, slot_map
 from kinfolk.core.errors import UsageError
 from kinfolk.evaluation.sentences import count_of, figures, sentences
@@ -39,11 +39,11 @@ def compare(
     mapping: MapOption = [],  # noqa: B006
     rule: SetOption = [],  # noqa: B006
     measure: Annotated[
-        str,
+        str | None,
         typer.Option(
-            help="return, return_per_life, reward_per_tick, ticks or a counter of the world."
+            help="return, return_per_life, reward_per_tick, ticks or a counter of the world [return]."
         ),
-    ] = "return",
+    ] = None,
     round_robin: Annotated[
         bool, typer.Option("--round-robin", help="Let them meet in one game, and rate them.")
     ] = False,
@@ -75,6 +75,7 @@ def compare(
         "seed": seed, "isolate": isolate, "world_settings": from_flags(rule),
     }  # fmt: skip
     if round_robin:
+        _refuse_in_round_robin({"--map": mapping, "--slot": slot, "--measure": measure})
         settings: Any = read(RoundRobin, asked)
         total = episodes * len(policies) * (len(policies) - 1) // 2
         job: Any = meet
@@ -84,18 +85,21 @@ def compare(
             asked["slots"] = pairs("--slot", slot)
         if mapping:
             asked["agent_slot_map"] = slot_map(mapping)
-        asked["measure"] = measure
+        if measure is not None:
+            asked["measure"] = measure
         settings = read(Compare, asked)
         for policy in policies:  # a mistyped policy is said before anything else
             for name, uri in team_of(policy).items():
                 read_slot(name, uri).resolved(trusted=False)
         _ask_for_map(settings, unmapped_groups(settings))
-        for one in candidates(settings):
-            try_out(one)
+        with stdout_for_document(json):
+            for one in candidates(settings):
+                try_out(one)
         total = episodes * len(policies)
         job, name = compare_policies, "compare"
     folder = out or fresh_folder(name)
-    last = _kept(job, settings, workers, folder, name, total)
+    with stdout_for_document(json):
+        last = _kept(job, settings, workers, folder, name, total)
     document = {"schema": SCHEMA, "version": VERSION, "run": str(folder), **last}
     in_vain = _report_failures(
         last, json, 2 * episodes * (len(policies) - 1) if round_robin else episodes
@@ -120,12 +124,29 @@ def _report_failures(last: dict[str, Any], json: bool, episodes: int) -> bool:
     return in_vain
 
 
+def _refuse_in_round_robin(options: dict[str, Any]) -> None:
+    """Refuse options that a round robin would not look at."""
+    given = [name for name, value in options.items() if value]
+    if given:
+        raise UsageError(
+            f"--round-robin takes no {' and no '.join(given)}: its policies play all seats in turn and "
+            f"are rated by return per life. Leave out either."
+        )
+
+
 def _ask_for_map(settings: Any, groups: list[str]) -> None:
     """Refuse to let every policy play predators and prey alike."""
     from kinfolk.jobs.compare import example_map, team_of
 
     if not groups:
         return
+    if settings.map_for(settings.world) is not None:
+        first = next(iter(team_of(settings.policies[0])))
+        raise UsageError(
+            f"World {settings.world} has the group {groups[0]} too, and no --map says who plays it. "
+            f"Give --map {groups[0]}={first}, or for somebody else --slot others=kin://random "
+            f"--map {groups[0]}=others."
+        )
     teams = [list(team_of(policy)) for policy in settings.policies]
     words = ["kinfolk", "compare", *settings.policies, "--world", settings.world]
     words += ["--preset", settings.preset] if settings.preset else []

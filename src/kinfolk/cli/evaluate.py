@@ -9,7 +9,15 @@ import typer
 
 from kinfolk.cli.begin import ConfigOption, OutOption, ResumeOption, begin, given, going
 from kinfolk.cli.completion import complete_engine, complete_preset, complete_world
-from kinfolk.cli.show import JsonOption, command, hint, note, print_json, progress
+from kinfolk.cli.show import (
+    JsonOption,
+    command,
+    hint,
+    note,
+    print_json,
+    progress,
+    stdout_for_document,
+)
 from kinfolk.cli.slots import MapOption, SetOption, SlotOption, pairs, slot_map, warn_of_idle_slots
 from kinfolk.cli.warm import warm
 from kinfolk.core.errors import DamagedRunError, UsageError
@@ -91,8 +99,9 @@ def eval_command(
         "strict": strict,
         "sandbox": sandbox,
     }
-    run, settings = begin("evaluate", Evaluate, given(flags), config, out, resume, _look_over)
-    summary = _summary_of(run) if run.status == "done" else _play(run, settings, workers)
+    with stdout_for_document(json):
+        run, settings = begin("evaluate", Evaluate, given(flags), config, out, resume, _look_over)
+        summary = _summary_of(run) if run.status == "done" else _play(run, settings, workers)
     failed = summary.get("failed_slots", {})  # runs of earlier versions have none
     in_vain = report_failures(failed, summary["episodes"], to_stderr=json)
     if json:

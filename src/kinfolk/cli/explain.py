@@ -8,19 +8,22 @@ from typing import Annotated, Any
 import typer
 
 from kinfolk.cli.completion import complete_preset, complete_world
-from kinfolk.cli.show import JsonOption, print_json, print_table
+from kinfolk.cli.show import JsonOption, print_json, print_table, stdout_for_document
 from kinfolk.cli.slots import MapOption, SetOption, SlotOption, pairs, slot_map
 from kinfolk.cli.warm import warm
+from kinfolk.core.errors import UsageError
+
+_WORLD, _POLICY = "cogsguard", "kin://smart"  # what is explained unless another is asked for
 
 
 def explain(
     world: Annotated[
         str, typer.Option(help="See `kinfolk worlds`.", autocompletion=complete_world)
-    ] = "cogsguard",
+    ] = _WORLD,
     preset: Annotated[
         str | None, typer.Option(help="See `kinfolk presets`.", autocompletion=complete_preset)
     ] = None,
-    slot: SlotOption = ["cogs=kin://smart"],  # noqa: B006, typer copies it
+    slot: SlotOption = [],  # noqa: B006, typer copies it
     mapping: MapOption = [],  # noqa: B006
     rule: SetOption = [],  # noqa: B006
     seed: Annotated[int, typer.Option(min=0, help="Which game of chance.")] = 0,
@@ -33,12 +36,20 @@ def explain(
     from kinfolk.evaluation.explained import explain_tick, of_agent
     from kinfolk.evaluation.match import Match
     from kinfolk.policies.resolve import resolve
+    from kinfolk.worlds import build
 
-    lineup = pairs("--slot", slot)
+    build(world, from_flags(rule), 1, preset)  # a mistyped world is said before a missing slot
+    if not slot and world != _WORLD:
+        raise UsageError(
+            f"Without --slot kinfolk explain plays {_POLICY}, which plays {_WORLD}, not {world}. Name a "
+            f"policy for {world} that tells its reasons: --slot all=URI"
+        )
+    lineup = pairs("--slot", slot or [f"cogs={_POLICY}"])
     warm(world, from_flags(rule), preset, lineup)
     policies = {name: resolve(uri) for name, uri in lineup.items()}
     match = Match(world, from_flags(rule), policies, seed, 0, 1, preset, slot_map(mapping))
-    found = explain_tick(match, tick)
+    with stdout_for_document(json):
+        found = explain_tick(match, tick)
     if agent is not None:
         found = [of_agent(found, agent)]
     if json:

@@ -13,7 +13,7 @@ import typer
 
 from kinfolk.cli.completion import complete_preset, complete_world
 from kinfolk.cli.folders import fresh_folder
-from kinfolk.cli.show import JsonOption, command, hint, print_json, print_table
+from kinfolk.cli.show import JsonOption, command, hint, print_json, print_table, stdout_for_document
 from kinfolk.cli.slots import MapOption, SetOption, SlotOption, pairs, slot_map, warn_of_idle_slots
 from kinfolk.cli.warm import warm
 
@@ -48,7 +48,8 @@ def play(
     game = build_world(world, from_flags(rule), 1, preset)
     table = slot_table(game.spec, list(lineup), slot_map(mapping))
     warn_of_idle_slots(list(lineup), table)
-    slots = [Slot(name, build(resolve(uri), game.spec)) for name, uri in lineup.items()]
+    with stdout_for_document(json):
+        slots = [Slot(name, build(resolve(uri), game.spec)) for name, uri in lineup.items()]
     game.watch(True)
     loop = Play(game, slots, table, seed, range(1))
     rules = {"world": world, "preset": preset, "world_settings": from_flags(rule), "seed": seed}
@@ -57,7 +58,8 @@ def play(
     happenings, results = [], []
     watched = sys.stdout.isatty() and not json
     while not loop.over:
-        results += loop.tick()
+        with stdout_for_document(json):
+            results += loop.tick()
         happenings += game.happenings()
         if kept:
             kept.see(results)

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
+import os
 import shlex
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, redirect_stdout
 from typing import Annotated, Any
 
 import typer
@@ -14,6 +15,7 @@ import typer
 JsonOption = Annotated[bool, typer.Option("--json", help="One JSON document on stdout.")]
 
 
+_STDOUT, _STDERR = 1, 2  # descriptors
 _quiet = False  # of this command line; set at its start
 _LONG_JSON = 100_000  # characters; beyond them nobody reads, and indenting takes ten times as long
 
@@ -34,6 +36,27 @@ def hint(text: str) -> None:
     """A line behind a result about what to do next; none with --quiet."""
     if not _quiet:
         print(text)
+
+
+@contextmanager
+def stdout_for_document(json: bool) -> Iterator[None]:
+    """Send to stderr what policies print meanwhile, so that stdout holds one document and no more.
+
+    Args:
+        json: Whether a document is going to be printed; else nothing is changed.
+    """
+    if not json:
+        yield
+        return
+    sys.stdout.flush()
+    kept = os.dup(_STDOUT)  # workers and libraries write to the descriptor, not to `sys.stdout`
+    try:
+        os.dup2(_STDERR, _STDOUT)
+        with redirect_stdout(sys.stderr):
+            yield
+    finally:
+        os.dup2(kept, _STDOUT)
+        os.close(kept)
 
 
 def print_json(document: Any) -> None:

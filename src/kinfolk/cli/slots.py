@@ -54,6 +54,7 @@ def _meant(option: str, word: str) -> str:
     """`--slot hunter` is `--slot all=kin://hunter`."""
     if option != "--slot":
         return ""
+    word = word.removeprefix("=")
     from kinfolk.policies.resolve import POLICIES
 
     if word in POLICIES:

@@ -14,6 +14,7 @@ from kinfolk.cli.show import note
 from kinfolk.core.errors import KinfolkError
 
 _LINE = "Compiling kernels, once; this takes some seconds."
+_LINE_FOR_ALL = "Compiling all kernels, once; this takes some minutes."
 
 
 def warm(
@@ -57,7 +58,7 @@ def warm_command(
     from kinfolk.core.jit import kernels_cached
     from kinfolk.worlds import WORLDS
 
-    note(_LINE)
+    note(_LINE_FOR_ALL)
     context = multiprocessing.get_context("spawn")
     with context.Pool(2) as pool:
         pool.map(_compile_world, world or list(WORLDS), chunksize=1)

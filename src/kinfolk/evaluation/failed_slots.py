@@ -69,7 +69,10 @@ def describe_failures(slots: Mapping[str, Any], episodes: int) -> Iterator[str]:
             line = f"Slot '{slot}' failed in {one['episodes']} of {several}."
         first = one["first"]
         if first is None:
-            yield f"{line} None of its answers was an action."
+            yield (
+                f"{line} None of its answers was an action: whole numbers [agents, spec.heads], each "
+                f"below the number of choices of its head."
+            )
         else:
             sentence = told(first["sentence"], first.get("where", ""))
             yield f"{line} The first failure, in episode {first['episode']}: {sentence}"

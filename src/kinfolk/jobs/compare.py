@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from typing import Any, ClassVar
@@ -71,20 +71,30 @@ class ComparedAll(Event):
 
 
 def unmapped_groups(settings: Compare) -> list[str]:
-    """The groups of a world with several, if no map says which of them the candidates play."""
-    if settings.map_for(settings.world) is not None:
-        return []
+    """The groups of a world with several of which no map says who plays them."""
+    slot_map = settings.map_for(settings.world)
+    if slot_map is not None and not isinstance(slot_map, Mapping):
+        return []  # it goes by agent
     spec = build_world(settings.world, settings.world_settings, 1, settings.preset).spec
-    return [group.name for group in spec.groups] if len(spec.groups) > 1 else []
+    groups = [group.name for group in spec.groups]
+    mapped = slot_map or {}
+    if len(groups) == 1 or not set(mapped) <= set(groups):
+        return []  # a group that does not exist is named by whoever reads the map
+    return [name for name in groups if name not in mapped]
 
 
 def candidates(settings: Compare) -> list[Evaluate]:
     """Return what each candidate is evaluated by: the same but for itself.
 
     Raises:
-        SettingsError: The world has several groups, and no map says which of them is compared.
+        SettingsError: The world has several groups, and no map says who plays one of them.
     """
     groups = unmapped_groups(settings)
+    require(
+        not groups or settings.map_for(settings.world) is None,
+        f"World {settings.world} has groups that the map leaves out: {', '.join(groups)}. Every "
+        f"candidate would play them too. Say who plays each, such as '{CANDIDATE}' or another slot.",
+    )
     require(
         not groups,
         f"World {settings.world} has the groups {', '.join(groups)}, and without a map every "

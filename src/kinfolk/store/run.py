@@ -220,8 +220,11 @@ def create(folder: Path, job: str, settings: Mapping[str, Any]) -> Run:
 
     Raises:
         UsageError: The folder exists already.
+        StoreError: It cannot be looked at or written.
     """
-    if folder.exists():
+    with saying(f"{folder} could not be made"):
+        exists = folder.exists()
+    if exists:
         raise UsageError(f"{folder} exists already. Choose another --out, or go on with --resume.")
     about = {"format": FORMAT, "job": job, "kinfolk": version("kinfolk"), "settings": settings}
     # In the order they were given: the order of slots is that of the columns of a checkpoint.

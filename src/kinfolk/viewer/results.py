@@ -71,7 +71,7 @@ def _compared(
         n = estimate[3] if len(estimate) > 3 else len(found)
         rows.append(
             [policy, _NONE if mean is None else number(mean), interval_of(estimate) or _NONE,
-             str(n), f"{won[i]:g}", str(failures[i])]
+             str(n), f"{round(won[i], 2):g}", str(failures[i])]
         )  # fmt: skip
     headings = ["policy", f"mean {settings.get('measure', 'return')}", "95 % confidence interval",
                 "n", "wins", "failures"]  # fmt: skip
