@@ -183,8 +183,9 @@ def apply_loss(loss: Loss, rows: Batch, new: Outputs, settings: Settings) -> Fou
 
 def _number(value: Any) -> float | None:
     """A number, or a tensor of one; None for anything else."""
+    plain = value.detach() if isinstance(value, Tensor) else value
     try:
-        return None if isinstance(value, str) else float(value)
+        return None if isinstance(plain, str) else float(plain)
     except (TypeError, ValueError, RuntimeError):
         return None
 
