@@ -10,7 +10,7 @@ import pytest
 from training_scenes import TINY, copied, gathered, same, settings_of
 
 from kinfolk.cli.app import main
-from kinfolk.core.errors import SettingsError
+from kinfolk.core.errors import ContractError, SettingsError
 from kinfolk.core.events import Snapshot
 from kinfolk.core.keys import fold, root
 from kinfolk.engines.local import Local
@@ -158,3 +158,55 @@ def test_rows_that_a_loss_may_not_use_change_no_weight(loss):
     assert same(learnt(rows)[1], once)
     rows["loss_profile_id"][closed] = 0
     assert not same(learnt(rows)[1], once), "the same nonsense counts when open"
+
+
+def _raises(rows, new, settings):
+    raise RuntimeError("no target")
+
+
+WRONG_LOSSES = {
+    "raises": (_raises, "The loss 'mine' failed: RuntimeError: no target "
+               f"(test_own_losses.py:{_raises.__code__.co_firstlineno + 1} in _raises)."),
+    "no figures": (lambda rows, new, settings: new.entropy().mean(),
+                   "The loss 'mine' must return (loss, stats), not one Tensor."),
+    "a loss per row": (lambda rows, new, settings: (new.value[:3], {}),
+                       "The loss 'mine' must return one number as loss, not a tensor of shape "
+                       "[3]. Take the mean over the rows."),
+    "no tensor": (lambda rows, new, settings: ("low", {}),
+                  "The loss 'mine' must return one number as loss, not 'low'."),
+    "not finite": (lambda rows, new, settings: (new.value.mean() * float("nan"), {}),
+                   "The loss 'mine' is nan, which nothing can be learnt from. Look for a division "
+                   "by zero, a logarithm of zero, or NaN in observations, rewards or the net."),
+    "a figure of text": (lambda rows, new, settings: (new.value.mean(), {"lack": "much"}),
+                         "The loss 'mine' must return finite numbers as stats, not lack='much'."),
+    "a figure that is not finite": (
+        lambda rows, new, settings: (new.value.mean(), {"lack": float("inf")}),
+        "The loss 'mine' must return finite numbers as stats, not lack=inf."),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", WRONG_LOSSES)
+def test_what_is_wrong_with_a_loss_is_said_with_its_name(name, registered_losses):
+    function, sentence = WRONG_LOSSES[name]
+    register_loss("mine")(function)
+    settings = settings_of(TINY, steps=1, loss_profiles={"all": [*PPO, "mine"]})
+    with pytest.raises(ContractError) as error:
+        list(train(settings, Local()))
+    assert str(error.value) == sentence
+
+
+def test_a_loss_that_does_not_depend_on_the_net_teaches_nothing(registered_losses):
+    register_loss("mine")(lambda rows, new, settings: (new.value.mean().detach(), {}))
+    settings = settings_of(TINY, steps=1, loss_profiles={"all": ["mine"]})
+    with pytest.raises(ContractError) as error:
+        list(train(settings, Local()))
+    assert str(error.value) == (
+        "No gradient comes from the losses mine: none of them depends on what the net says. Use "
+        "tensors of the second argument, and detach none of them."
+    )
+
+
+def test_a_loss_uses_rows_of_two_kinds():
+    with pytest.raises(SettingsError) as error:
+        register_loss("mine", rows="all")
+    assert str(error.value) == "The rows of the loss 'mine' are 'trainable' or 'taught', not 'all'."

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from kinfolk.cli.app import main
-from kinfolk.core.errors import ContractError
+from kinfolk.core.errors import ContractError, SettingsError
 from kinfolk.core.events import Snapshot
 from kinfolk.core.settings import merged, read
 from kinfolk.engines.local import Local
@@ -121,3 +121,40 @@ def test_a_net_with_batch_statistics_goes_on_as_if_never_stopped():
     assert lines(rest) == lines(whole)[-len(lines(rest)) :]
     for name, array in weights(whole).items():
         assert np.array_equal(weights(rest)[name], array), name
+
+
+WRONG_NETS = {
+    "Column": "(scores [2, 5], value [2]), not shapes [2, 5], [2, 1].",
+    "Actor": "(scores [2, 5], value [2]), not one Tensor.",
+    "Wide": "(scores [2, 5], value [2]), not shapes [2, 6], [2].",
+    "Forgetful": "(scores [2, 5], value [2], memory [2, 3]), not shapes [2, 5], [2].",
+}
+
+
+@pytest.mark.parametrize("name", WRONG_NETS)
+def test_what_a_net_must_return_is_said_before_it_plays(name):
+    with pytest.raises(ContractError) as caught:
+        trained(f"kin://net?module=own_nets.{name}")
+    assert str(caught.value) == f"For two rows own_nets.{name} must return {WRONG_NETS[name]}"
+
+
+def test_settings_of_a_net_are_given_as_one():
+    learnt = weights(trained('kin://net?module=own_nets.Odd&settings={"width":5}'))
+    assert learnt["slot/main/weights/actor.weight"].shape[1] == 5
+
+
+@pytest.mark.parametrize(
+    ("uri", "name", "given"),
+    [
+        ("kin://mlp?hidden=50", "hidden", "50"),
+        ("kin://mlp?hidden=[0]", "hidden", "[0]"),
+        ("kin://conv?channels=16", "channels", "16"),
+        ("kin://gru?hidden=wide", "hidden", "wide"),
+    ],
+)
+def test_sizes_of_layers_are_a_list(uri, name, given):
+    with pytest.raises(SettingsError) as caught:
+        trained(uri)
+    assert str(caught.value) == (
+        f"{name} is a list of sizes of layers, each at least 1, such as [64,64], not {given}."
+    )

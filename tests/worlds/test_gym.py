@@ -248,3 +248,63 @@ def test_every_command_takes_a_task_of_a_module_and_its_keywords(command, walk, 
     code, err = call(walk, "--set", "env_kwargs.lenght=2")
     assert code == 2
     assert err.startswith("gym:walks:Walk-v0 cannot be made with the env_kwargs lenght=2.")
+
+
+FAILING = """
+import gymnasium
+import numpy as np
+
+SHOWN = np.zeros(1, np.float32)
+
+
+class Failing(gymnasium.Env):
+    observation_space = gymnasium.spaces.Box(-1.0, 1.0, (1,), np.float32)
+    action_space = gymnasium.spaces.Discrete(2)
+
+    def __init__(self, how):
+        self.how = how
+
+    def reset(self, seed=None, options=None):
+        if self.how == "reset raises":
+            raise KeyError("maps")
+        return SHOWN if self.how == "reset without info" else (SHOWN, {})
+
+    def step(self, action):
+        if self.how == "step raises":
+            raise ValueError("no path")
+        if self.how == "four values":
+            return SHOWN, 0.0, False, {}
+        shown = np.zeros(3, np.float32) if self.how == "another shape" else SHOWN
+        reward = {"no number": "high", "not finite": float("nan")}.get(self.how, 0.0)
+        return shown, reward, False, False, {}
+
+
+gymnasium.register("Failing-v0", Failing)
+"""
+FAILS = {
+    "reset raises": "failed in reset: KeyError: 'maps' (failing.py:17 in reset).",
+    "reset without info": "must return 2 values from reset (observation, info), not one ndarray.",
+    "step raises": "failed in step: ValueError: no path (failing.py:22 in step).",
+    "four values": "must return 5 values from step (observation, reward, terminated, truncated, "
+    "info), not 4.",
+    "another shape": "must show 1 number, as its observation_space says, not 3.",
+    "no number": "must give a finite number as reward, not 'high'.",
+    "not finite": "must give a finite number as reward, not nan.",
+}
+
+
+@pytest.mark.parametrize("how", FAILS)
+def test_a_task_that_fails_while_it_is_played_is_named_with_its_file_and_line(
+    how, tmp_path, monkeypatch, capsys
+):
+    (tmp_path / "failing.py").write_text(FAILING)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    task = "gym:failing:Failing-v0"
+    try:
+        with pytest.raises(SystemExit) as left:
+            main(["eval", "--world", task, "--episodes", "1", "--set", f"env_kwargs.how={how}"])
+    finally:
+        gymnasium.registry.pop("Failing-v0", None)
+        sys.modules.pop("failing", None)
+    assert (left.value.code, capsys.readouterr().err) == (1, f"{task} {FAILS[how]}\n")

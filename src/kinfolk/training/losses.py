@@ -7,6 +7,7 @@ leaves out, another may use. Means, normalisations and entropies are over the pi
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple, TypeAlias, TypeVar
@@ -14,8 +15,9 @@ from typing import Any, Literal, NamedTuple, TypeAlias, TypeVar
 import torch
 from torch.nn import functional
 
-from kinfolk.core.errors import require
+from kinfolk.core.errors import ContractError, require
 from kinfolk.core.settings import Settings
+from kinfolk.core.tracebacks import explain
 from kinfolk.training.settings import Cloning, Kickstart, Learning, LossSettings
 
 Tensor: TypeAlias = torch.Tensor
@@ -114,8 +116,12 @@ def register_loss(
         by_default: Whether it is in the profile of a training that has none of its own.
 
     Raises:
-        SettingsError: The name is no identifier, or another function's.
+        SettingsError: The name is no identifier, or another function's, or there are no such rows.
     """
+    require(
+        rows in ("trainable", "taught"),
+        f"The rows of the loss '{name}' are 'trainable' or 'taught', not '{rows}'.",
+    )
     require(
         name.isidentifier(),
         f"A loss is named by letters, digits and underscores, such as entropy_floor, not '{name}'.",
@@ -131,6 +137,57 @@ def register_loss(
         return function
 
     return register
+
+
+def apply_loss(loss: Loss, rows: Batch, new: Outputs, settings: Settings) -> Found:
+    """Return what a loss function gives for these rows, once it is known to be usable.
+
+    Args:
+        loss: The registered loss.
+        rows: The rows that it may use.
+        new: What the net says of them now.
+        settings: Those of the loss.
+
+    Raises:
+        ContractError: The function raised, or did not return a finite number and finite stats.
+    """
+    name = f"The loss '{loss.name}'"
+    try:
+        found: Any = loss.function(rows, new, settings)
+    except Exception as error:
+        what, where, _ = explain(error)
+        raise ContractError(f"{name} failed: {what} ({where}).") from error
+    if not (isinstance(found, tuple) and len(found) == 2 and isinstance(found[1], dict)):
+        raise ContractError(f"{name} must return (loss, stats), not one {type(found).__name__}.")
+    value, stats = found
+    if isinstance(value, Tensor) and value.numel() != 1:
+        raise ContractError(
+            f"{name} must return one number as loss, not a tensor of shape {list(value.shape)}. "
+            f"Take the mean over the rows."
+        )
+    number = _number(value)
+    if number is None:
+        raise ContractError(f"{name} must return one number as loss, not {value!r}.")
+    if not math.isfinite(number):
+        raise ContractError(
+            f"{name} is {number}, which nothing can be learnt from. Look for a division by zero, a "
+            f"logarithm of zero, or NaN in observations, rewards or the net."
+        )
+    for key, figure in stats.items():
+        known = _number(figure)
+        if known is None or not math.isfinite(known):
+            shown = repr(figure) if known is None else str(known)
+            raise ContractError(f"{name} must return finite numbers as stats, not {key}={shown}.")
+    return value, stats
+
+
+def _number(value: Any) -> float | None:
+    """A number, or a tensor of one; None for anything else."""
+    plain = value.detach() if isinstance(value, Tensor) else value
+    try:
+        return None if isinstance(plain, str) else float(plain)
+    except (TypeError, ValueError, RuntimeError):
+        return None
 
 
 def _origin(function: Any) -> str:

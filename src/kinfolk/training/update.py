@@ -13,13 +13,13 @@ from torch.nn import functional
 from torch.nn.utils import clip_grad_norm_
 
 from kinfolk.core.arrays import AnyArray, Arrays, Bools, Ints
-from kinfolk.core.errors import SettingsError
+from kinfolk.core.errors import ContractError, SettingsError
 from kinfolk.core.keys import fold
 from kinfolk.core.settings import Settings
 from kinfolk.policies.neural.policy import Neural
 from kinfolk.training.advantages import estimate_advantages, follow
 from kinfolk.training.experience import Rows
-from kinfolk.training.losses import LOSSES, Batch, Outputs
+from kinfolk.training.losses import LOSSES, Batch, Outputs, apply_loss
 from kinfolk.training.profiles import LossProfiles
 from kinfolk.training.sequences import (
     cut_stretches,
@@ -150,7 +150,7 @@ class Learner:
         batch = _tensors(rows, at)
         total = new.value.new_zeros(())
         stats: dict[str, torch.Tensor] = {}
-        applied = False
+        applied: list[str] = []
         for name, allowed in masks.items():
             weight, mask = weights.losses[name], allowed[at]
             if weight == 0.0 or not mask.any():
@@ -159,12 +159,17 @@ class Learner:
             if not mask.all():
                 picked = torch.from_numpy(np.flatnonzero(mask))
                 used, said = batch.pick(picked), new.pick(picked)
-            value, about = LOSSES[name].function(used, said, self._loss_settings[name])
+            value, about = apply_loss(LOSSES[name], used, said, self._loss_settings[name])
             total = total + weight * value
             stats |= about
-            applied = True
+            applied.append(name)
         if not applied:
             return {}
+        if not total.requires_grad:
+            raise ContractError(
+                f"No gradient comes from the losses {', '.join(applied)}: none of them depends on "
+                f"what the net says. Use tensors of the second argument, and detach none of them."
+            )
         self._optimiser.zero_grad(set_to_none=True)
         total.backward()  # type: ignore[no-untyped-call]
         size = clip_grad_norm_(self._parameters, self._learning.gradient_clip)

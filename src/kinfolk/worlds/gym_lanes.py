@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import math
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from functools import cache
 from typing import Any, NamedTuple, Protocol
 
@@ -12,6 +14,8 @@ from gymnasium.spaces import Box, Discrete, MultiDiscrete
 from gymnasium.spaces.utils import flatdim, flatten
 
 from kinfolk.core.arrays import AnyArray, Arrays, Bools, Floats, Ints
+from kinfolk.core.errors import ContractError, KinfolkError
+from kinfolk.core.tracebacks import explain
 from kinfolk.worlds.gym_copies import pack, to_rows, unpack
 from kinfolk.worlds.gym_tasks import find_task, make_task
 
@@ -62,26 +66,80 @@ class PlainLanes:
     def __init__(
         self, task: str, lanes: int, bins: int, env_kwargs: Mapping[str, Any] | None = None
     ) -> None:
+        self._name = f"gym:{task}"
         self.envs = [make_task(task, env_kwargs or {}) for _ in range(lanes)]
         self._space, self._bins = self.envs[0].action_space, bins
         self._seen = self.envs[0].observation_space
 
     def _flat(self, shown: Any) -> AnyArray:
-        return np.asarray(flatten(self._seen, shown), dtype=np.float32)
+        flat = np.asarray(flatten(self._seen, shown), dtype=np.float32)
+        size = flatdim(self._seen)
+        if flat.shape != (size,):
+            raise ContractError(
+                f"{self._name} must show {size} number{'s' * (size != 1)}, as its "
+                f"observation_space says, not {flat.size}."
+            )
+        return flat
 
     def reset(self, lane: int, seed: int) -> AnyArray:
-        """Seed the lane's environment."""
-        return self._flat(self.envs[lane].reset(seed=seed)[0])
+        """Seed the lane's environment.
+
+        Raises:
+            ContractError: The environment raised, or returned what Gymnasium does not allow.
+        """
+        with self._failures_named("reset"):
+            found = self.envs[lane].reset(seed=seed)
+            self._require_values("reset", found, ("observation", "info"))
+            return self._flat(found[0])
 
     def step(self, actions: Ints, active: Bools) -> Outcome:
-        """Step those that are active."""
+        """Step those that are active.
+
+        Raises:
+            ContractError: An environment raised, or returned what Gymnasium does not allow.
+        """
         rest = (np.zeros(flatdim(self._seen), dtype=np.float32), 0.0, False, False)
         found: list[Any] = [rest] * len(self.envs)
         for lane in np.flatnonzero(active).tolist():
             action = to_action(self._space, actions[lane], self._bins)
-            shown, reward, terminated, truncated, _ = self.envs[lane].step(action)
-            found[lane] = (self._flat(shown), float(reward), bool(terminated), bool(truncated))
+            with self._failures_named("step"):
+                found[lane] = self._outcome(self.envs[lane].step(action))
         return Outcome(*(np.array(column) for column in zip(*found, strict=True)))
+
+    def _outcome(self, found: Any) -> tuple[AnyArray, float, bool, bool]:
+        self._require_values(
+            "step", found, ("observation", "reward", "terminated", "truncated", "info")
+        )
+        shown, reward, terminated, truncated, _ = found
+        try:
+            number = float(reward)
+        except (TypeError, ValueError):
+            number = math.nan
+        if not math.isfinite(number):
+            raise ContractError(
+                f"{self._name} must give a finite number as reward, not {reward!r}."
+            )
+        return self._flat(shown), number, bool(terminated), bool(truncated)
+
+    def _require_values(self, method: str, found: Any, names: tuple[str, ...]) -> None:
+        if isinstance(found, tuple) and len(found) == len(names):
+            return
+        got = str(len(found)) if isinstance(found, tuple) else f"one {type(found).__name__}"
+        raise ContractError(
+            f"{self._name} must return {len(names)} values from {method} ({', '.join(names)}), "
+            f"not {got}."
+        )
+
+    @contextmanager
+    def _failures_named(self, method: str) -> Iterator[None]:
+        """Say which task raised, and where in its author's code."""
+        try:
+            yield
+        except KinfolkError:
+            raise
+        except Exception as error:
+            what, where, _ = explain(error)
+            raise ContractError(f"{self._name} failed in {method}: {what} ({where}).") from error
 
     def keep(self) -> dict[str, AnyArray]:
         """Packed, a row of bytes each."""

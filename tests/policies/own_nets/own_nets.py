@@ -117,3 +117,34 @@ class Chancy(Odd):
 
     def forward(self, x):
         return super().forward(functional.dropout(x, 0.5, training=True))
+
+
+class Column(Odd):
+    """Gives its values as a column."""
+
+    def forward(self, x):
+        scores, value = super().forward(x)
+        return scores, value[:, None]
+
+
+class Actor(Odd):
+    """Gives no values."""
+
+    def forward(self, x):
+        return super().forward(x)[0]
+
+
+class Wide(Odd):
+    """Scores one choice too many."""
+
+    def __init__(self, shape):
+        super().__init__(shape._replace(outputs=shape.outputs + 1))
+
+
+class Forgetful(Odd):
+    """Says that it remembers, and gives back no memory."""
+
+    memory_size = 3
+
+    def forward(self, x, memory):
+        return super().forward(x)

@@ -1,7 +1,9 @@
 """The nets: a body that turns inputs into features, an actor and a critic on top.
 
 A net of your own is any `torch.nn.Module` made as `Net(shape, **settings)` with `shape` a
-`NetShape`, whose `forward(x)` gives `(scores [n, outputs], value [n])`. If it has an attribute
+`NetShape` (`inputs` and `outputs` are numbers of columns), whose `forward(x)` of `x [n, inputs]` gives
+`(scores [n, outputs], value [n])`. Its settings are written `kin://net?module=mine.Net&settings={"width":37}`
+or, in a file, `policy_kwargs = { settings = { width = 37 } }`. If it has an attribute
 `memory_size` above 0, it is called as `forward(x, memory)` with memory `[n, memory_size]`, and
 gives `(scores, value, memory)`. It draws its first weights as torch does, from a seed set before.
 It plays in eval mode and learns in train mode. Its layers may have any size, but rows must not depend

@@ -10,7 +10,7 @@ import torch
 from torch import nn
 
 from kinfolk.core.arrays import AnyArray, Arrays, Bytes, Ints
-from kinfolk.core.errors import SettingsError, require
+from kinfolk.core.errors import ContractError, SettingsError, require
 from kinfolk.core.keys import fold, root
 from kinfolk.core.registry import load_path
 from kinfolk.core.spaces import WorldSpec
@@ -192,6 +192,7 @@ class Mlp(Neural):
         sight: str = WINDOW,
     ) -> None:
         _check_critic(critic)
+        _check_sizes("hidden", hidden)
 
         def net(shape: NetShape) -> nn.Module:
             return Perceptron(shape, hidden, critic, activation)
@@ -214,6 +215,8 @@ class Conv(Neural):
         sight: str = WINDOW,
     ) -> None:
         _check_critic(critic)
+        _check_sizes("channels", channels)
+        _check_sizes("hidden", hidden)
 
         def net(shape: NetShape) -> nn.Module:
             return Convolution(shape, channels, hidden, critic, activation)
@@ -237,6 +240,8 @@ class Gru(Neural):
         sight: str = WINDOW,
     ) -> None:
         _check_critic(critic)
+        _check_sizes("channels", channels)
+        _check_sizes("hidden", hidden)
 
         def net(shape: NetShape) -> nn.Module:
             return Recurrent(shape, state, hidden, channels, critic, activation)
@@ -262,6 +267,7 @@ class Custom(Neural):
 
         def net(shape: NetShape) -> nn.Module:
             made: nn.Module = kind(shape, **(settings or {}))
+            _check_outputs(module, made, shape)
             return made
 
         super().__init__(spec, net, seed, greedy, sight)
@@ -271,3 +277,36 @@ def _check_critic(critic: str) -> None:
     require(
         critic in ("shared", "separate"), f"The critic is 'shared' or 'separate', not '{critic}'."
     )
+
+
+def _check_sizes(name: str, sizes: object) -> None:
+    require(
+        isinstance(sizes, Sequence)
+        and not isinstance(sizes, str)
+        and all(type(size) is int and size >= 1 for size in sizes),
+        f"{name} is a list of sizes of layers, each at least 1, such as [64,64], not {sizes}.",
+    )
+
+
+def _check_outputs(name: str, module: nn.Module, shape: NetShape) -> None:
+    """Try a net of somebody's own on two rows.
+
+    Raises:
+        ContractError: It does not return what `modules.py` asks for.
+    """
+    memory_size = int(getattr(module, "memory_size", 0))
+    sizes = [shape.inputs] + [memory_size] * bool(memory_size)
+    expected = {"scores": [2, shape.outputs], "value": [2]}
+    if memory_size:
+        expected["memory"] = [2, memory_size]
+    with torch.no_grad():
+        found: Any = module.eval()(*(torch.zeros(2, size) for size in sizes))
+    if isinstance(found, tuple | list) and all(isinstance(one, torch.Tensor) for one in found):
+        shapes = [list(one.shape) for one in found]
+        if shapes == list(expected.values()):
+            return
+        got = "shapes " + ", ".join(map(str, shapes))
+    else:
+        got = f"one {type(found).__name__}"
+    wanted = ", ".join(f"{key} {size}" for key, size in expected.items())
+    raise ContractError(f"For two rows {name} must return ({wanted}), not {got}.")
