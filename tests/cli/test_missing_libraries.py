@@ -14,7 +14,7 @@ COMMANDS = {
     "train --tensorboard": ("--tensorboard needs", "tensorboard", "pip install tensorboard"),
     "bench train": ("kinfolk bench needs", "torch", "pip install torch"),
     "eval --engine ray": ("The engine ray needs", "ray", "pip install 'kinfolk[ray]'"),
-    "compare kin://noop kin://noop --map grazer=candidate --engine ray":
+    "compare kin://noop kin://noop --map grazer=candidate --map hunter=candidate --engine ray":
         ("The engine ray needs", "ray", "pip install 'kinfolk[ray]'"),
     "view --root .": ("The viewer needs", "starlette", "pip install 'kinfolk[viewer]'"),
     "export gif kept": ("A gif needs", "PIL", "pip install 'kinfolk[pictures]'"),
