@@ -117,7 +117,7 @@ SENTENCES = [
     (["eval", "--slot", "all=class:no_such.Policy"], 2,
      "'no_such.Policy' cannot be imported: there is no module no_such."),
     (["eval", "--slot", "all=kin://noop?depth=3"], 2,
-     "kinfolk.policies.simple:Noop cannot be made so: got an unexpected keyword argument 'depth'."),
+     "Noop has no setting 'depth'. Known: none."),
     (["eval", "--map", "grazer=herd"], 2, "The slot map names no known slot 'herd'. Known: main."),
     (["eval", "--episodes", "0"], 2, "Evaluate.episodes must be at least 1, not 0."),
     (["eval", "--engine", "procesess"], 2,

@@ -52,3 +52,12 @@ def test_what_is_no_policy_is_refused(uri):
         "each with ?key=value (weights=FILE), file:POLICY.safetensors or "
         "run:RUN[/SLOT][@best|@latest|@STEP]."
     )
+
+
+def test_a_mistyped_setting_of_a_policy_is_named_with_those_there_are():
+    with pytest.raises(SettingsError) as refused:
+        build(resolve("kin://mlp?hiden=[5]"), SPEC)
+    assert str(refused.value) == (
+        "Mlp has no setting 'hiden'. Did you mean 'hidden'? "
+        "Known: hidden, critic, activation, seed, greedy, sight."
+    )

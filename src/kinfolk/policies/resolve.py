@@ -159,8 +159,15 @@ def class_of(resolved: ResolvedPolicy) -> Callable[..., Policy]:
         SettingsError: It does not take them.
     """
     kind: Callable[..., Policy] = load_path(resolved.class_path)
+    taken = inspect.signature(kind)
+    known = list(taken.parameters)[1:]  # the first is the world's spec
+    takes_any = any(p.kind is p.VAR_KEYWORD for p in taken.parameters.values())
+    for name in resolved.settings:
+        if name not in known and not takes_any:
+            owner = resolved.class_path.replace(":", ".").rpartition(".")[2]
+            raise SettingsError(f"{owner} has no setting '{name}'.{suggestion(name, known)}")
     try:
-        inspect.signature(kind).bind(None, **resolved.settings)
+        taken.bind(None, **resolved.settings)
     except TypeError as error:
         raise SettingsError(f"{resolved.class_path} cannot be made so: {error}.") from None
     return kind
