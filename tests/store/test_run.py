@@ -234,3 +234,22 @@ def test_a_run_is_not_made_twice(run):
     assert str(refused.value) == (
         f"{run.folder} exists already. Choose another --out, or go on with --resume."
     )
+
+
+def test_a_run_is_never_taken_for_stopped_while_it_is_finished(tmp_path, monkeypatch):
+    from kinfolk.store import run as store_run
+
+    run = create(tmp_path / "one", "probe", {})
+    run.start()
+    run.append(Event(step=0))
+    seen = []
+
+    def look(path, data):
+        seen.append(open_run(tmp_path / "one").status)
+        write_atomic(path, data)
+
+    write_atomic = store_run.write_atomic
+    monkeypatch.setattr(store_run, "write_atomic", look)
+    run.finish()
+    assert seen == ["running"]
+    assert open_run(tmp_path / "one").status == "done"

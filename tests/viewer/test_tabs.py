@@ -189,25 +189,28 @@ def test_back_and_forward_go_through_runs_and_tabs(screen):
     click_tab(screen, "Run")
     drawn(screen)
 
-    def go(back):
+    def go(back, tab=None):
         (page.go_back if back else page.go_forward)()
+        if tab is not None:  # the page hears of it a moment after the browser has moved
+            page.wait_for_selector(f".tabs [aria-selected=true]:text-is('{tab}')")
         page.wait_for_function("() => !kinfolk.moving")
 
-    go(back=True)
+    go(back=True, tab="Roles")
     assert shown(screen) == "Roles"
-    go(back=True)
+    go(back=True, tab="Agent")
     assert (shown(screen), page.evaluate("kinfolk.player.selected")) == ("Agent", uid)
     go(back=True)
+    page.wait_for_selector("li[data-run]")
     assert page.locator("li[data-run]").count() == 4
-    go(back=False)
+    go(back=False, tab="Agent")
     drawn(screen)
     assert (shown(screen), page.evaluate("kinfolk.player.selected")) == ("Agent", uid)
-    go(back=False)
-    go(back=False)
+    go(back=False, tab="Roles")
+    go(back=False, tab="Run")
     assert (shown(screen), page.evaluate("kinfolk.player.selected")) == ("Run", uid)
     page.click("a.brand")
     page.wait_for_selector("li[data-run]")
-    go(back=True)
+    go(back=True, tab="Run")
     drawn(screen)
     assert shown(screen) == "Run"
 

@@ -160,13 +160,21 @@ class Run:
             file.write(piece.data)
 
     def finish(self) -> None:
-        """Pack the events: the run is done."""
-        with saying(f"{self.folder / PLAIN} could not be written", "The run can be resumed."):
-            self.close()
+        """Pack the events: the run is done.
+
+        It is let go of last: whoever looked in between would take it for one that was stopped.
+        """
         plain, packed = self.folder / PLAIN, self.folder / PACKED
-        with saying(f"{plain} could not be packed"):
-            write_atomic(packed, gzip.compress(plain.read_bytes(), mtime=0))
-            plain.unlink()
+        file, self._file = self._file, None
+        try:
+            if file is not None:
+                with saying(f"{plain} could not be written", "The run can be resumed."):
+                    file.close()
+            with saying(f"{plain} could not be packed"):
+                write_atomic(packed, gzip.compress(plain.read_bytes(), mtime=0))
+                plain.unlink()
+        finally:
+            self.close()
 
     def close(self) -> None:
         """Let go of the folder. May be called twice.
