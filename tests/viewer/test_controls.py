@@ -9,7 +9,7 @@ from kinfolk.jobs.round_robin import RoundRobin, round_robin
 from kinfolk.store.keep import keep
 from kinfolk.store.run import create, open_run
 
-pytestmark = pytest.mark.xdist_group("viewer")
+pytestmark = [pytest.mark.xdist_group("viewer"), pytest.mark.more]
 
 POLICIES = ["kin://probe-plain", "kin://random"]
 CONTROLS = "button:visible, input:visible, select:visible, a:visible, [tabindex='0']:visible"
@@ -57,7 +57,6 @@ def use_all(screen, hash_):
     return count
 
 
-@pytest.mark.more
 def test_every_control_of_the_list_can_be_used(screen):
     assert use_all(screen, "") == 3 + 1 + 2 * 4
 
@@ -76,7 +75,6 @@ def test_the_theme_changes_on_every_page(screen):
     screen.problems = []
 
 
-@pytest.mark.more
 @pytest.mark.parametrize(
     "hash_",
     ["#run=savanna&tick=20&agent=3", "#run=savanna&tab=1", "#run=cogs&tab=2&tick=9",

@@ -8,7 +8,7 @@ from kinfolk.store.replay import Replay
 from kinfolk.store.replay_form import MAGIC, MOST_UNPACKED, PREFIX, json_record, packed_record
 from kinfolk.viewer.export import one_page
 
-pytestmark = pytest.mark.xdist_group("viewer")
+pytestmark = [pytest.mark.xdist_group("viewer"), pytest.mark.more]
 
 
 @pytest.fixture(scope="module")

@@ -12,7 +12,7 @@ from kinfolk.core.errors import UsageError
 from kinfolk.viewer import chromium
 from kinfolk.viewer.pictures import Picture, as_gif, as_mp4, studio, take
 
-pytestmark = pytest.mark.xdist_group("viewer")
+pytestmark = [pytest.mark.xdist_group("viewer"), pytest.mark.more]
 BLUE, VERMILLION = (0, 114, 178), (213, 94, 0)
 
 
