@@ -61,3 +61,20 @@ def registered_losses():
     yield LOSSES
     LOSSES.clear()
     LOSSES.update(before)
+
+
+@pytest.fixture
+def own_module(tmp_path, monkeypatch, request):
+    """How to write a module of a user's own into the working folder; returns its name.
+
+    The name is different for each test, because modules are imported once.
+    """
+
+    def write(source: str) -> str:
+        name = f"mine_{abs(hash(request.node.nodeid))}"
+        (tmp_path / f"{name}.py").write_text(source)
+        monkeypatch.syspath_prepend(str(tmp_path))
+        monkeypatch.chdir(tmp_path)
+        return name
+
+    return write

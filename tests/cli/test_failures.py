@@ -68,13 +68,8 @@ RULES = ["--set", "grazers=1", "--set", "hunters=0", "--set", "max_ticks=4", "--
 
 
 @pytest.fixture
-def mine(tmp_path, monkeypatch, request):
-    """The name of a module of a user's own, different for each test: modules are imported once."""
-    name = f"mine_{abs(hash(request.node.nodeid))}"
-    (tmp_path / f"{name}.py").write_text(POLICIES)
-    monkeypatch.syspath_prepend(str(tmp_path))
-    monkeypatch.chdir(tmp_path)
-    return name
+def mine(own_module):
+    return own_module(POLICIES)
 
 
 def run(capsys, *words):

@@ -83,7 +83,7 @@ def options(
         False, "--version", help="Show the version.", is_eager=True, callback=_tell_version
     ),
 ) -> None:
-    """Global options."""
+    """Declare the options that stand before a command; `main` acts on --quiet and --debug."""
 
 
 def main(arguments: list[str] | None = None) -> NoReturn:

@@ -15,7 +15,7 @@ Completions = list[tuple[str, str]]  # names, each with a line about it
 
 
 def complete_world(incomplete: str) -> Completions:
-    """Worlds by name."""
+    """Complete the name of a world, with a line about each."""
     from kinfolk.worlds import WORLDS
 
     return _matching(incomplete, ((name, WORLDS.entry(name).about) for name in WORLDS))
@@ -52,7 +52,7 @@ def complete_policy(incomplete: str) -> Completions:
 
 
 def complete_slot(incomplete: str) -> Completions:
-    """What stands behind `ID=`."""
+    """Complete the policy behind `ID=` of a --slot."""
     name, equals, uri = incomplete.partition("=")
     if not equals:
         return []
@@ -60,14 +60,14 @@ def complete_slot(incomplete: str) -> Completions:
 
 
 def complete_engine(incomplete: str) -> Completions:
-    """Engines by name."""
+    """Complete the name of an engine, with a line about each."""
     from kinfolk.engines import ENGINES
 
     return _matching(incomplete, ((name, ENGINES.entry(name).about) for name in ENGINES))
 
 
 def complete_run(incomplete: str) -> Completions:
-    """Runs in `runs`."""
+    """Complete the folder of a run in `runs`, with its job."""
     return _matching(incomplete, _runs())
 
 

@@ -45,13 +45,8 @@ HOOKS = {"start": ("can_start", 0), "act": ("act", 0), "end": ("should_terminate
 
 
 @pytest.fixture
-def mine(tmp_path, monkeypatch, request):
-    """The name of a module of a user's own, different for each test: modules are imported once."""
-    name = f"cogs_{abs(hash(request.node.nodeid))}"
-    (tmp_path / f"{name}.py").write_text(MODULE)
-    monkeypatch.syspath_prepend(str(tmp_path))
-    monkeypatch.chdir(tmp_path)
-    return name
+def mine(own_module):
+    return own_module(MODULE)
 
 
 def run(capsys, *words):
