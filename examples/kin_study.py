@@ -15,14 +15,14 @@ import numpy as np
 
 import kinfolk as kf
 from kinfolk.cli.show import print_table
-from kinfolk.core.settings import read
-from kinfolk.evaluation.match import Match
-from kinfolk.evaluation.savanna_kin import kin_measures
-from kinfolk.evaluation.sentences import figures
-from kinfolk.evaluation.summary import estimate
+from kinfolk.core.settings import validate_settings
+from kinfolk.evaluation.formatting import format_estimate
+from kinfolk.evaluation.rollout import RolloutTask
+from kinfolk.evaluation.savanna import kin_metrics
+from kinfolk.evaluation.statistics import estimate_mean
 from kinfolk.policies.resolve import resolve
-from kinfolk.store.keep import keep
-from kinfolk.store.run import create, open_run
+from kinfolk.store.run import create_run, open_run
+from kinfolk.store.run_job import run_and_store
 
 PRESET = "lineage_documented"
 NONE = {"type_1_predator": 0.0, "type_1_prey": 0.0}
@@ -57,34 +57,36 @@ def settings_of(trial: Trial) -> dict:
         "worlds": 32,
         "score": "length",
         "checkpoint_every": 20,
-        "learning": {
-            "epochs": 2, "minibatch": 2048, "least_minibatches": 16, "learning_rate": 5e-4,
-            "reward_scale": 0.1, "entropy": 0.005, "early_ends_bootstrap": False,
+        "ppo": {
+            "n_epochs": 2, "minibatch_size": 2048, "min_minibatches": 16, "learning_rate": 5e-4,
+            "reward_scale": 0.1, "ent_coef": 0.005, "bootstrap_early_ends": False,
         },
     }  # fmt: skip
 
 
 def run_trial(trial: Trial) -> dict[str, float]:
     """Train, unless that was done before, and return the mean of each measure."""
-    settings = read(kf.jobs.Train, settings_of(trial))
+    settings = validate_settings(kf.jobs.Train, settings_of(trial))
     folder = trial.folder
-    run = open_run(folder) if folder.exists() else create(folder, "train", settings.model_dump())
+    run = (
+        open_run(folder) if folder.exists() else create_run(folder, "train", settings.model_dump())
+    )
     if run.status != "done":
         engine = kf.make_engine("local")
-        for _ in keep(run, lambda snapshot: kf.jobs.train(settings, engine, snapshot)):
+        for _ in run_and_store(run, lambda snapshot: kf.jobs.job(settings, engine, snapshot)):
             pass
     policies = {name: resolve(f"run:{folder}/{name}@latest") for name in ("predators", "prey")}
-    match = Match(
+    match = RolloutTask(
         "savanna", rules(trial.paid), policies, UNSEEN, 0, trial.episodes, PRESET, SLOT_MAP
     )
-    seen = [kin_measures(match, episode) for episode in range(trial.episodes)]
+    seen = [kin_metrics(match, episode) for episode in range(trial.episodes)]
     known = {name: [one[name] for one in seen if not np.isnan(one[name])] for name in seen[0]}
     return {name: float(np.mean(v)) if v else np.nan for name, v in known.items()}
 
 
 def told(values: np.ndarray) -> str:
     """The mean over seeds with its 95 % interval."""
-    return "none seen" if np.isnan(values).any() else figures(estimate(values))
+    return "none seen" if np.isnan(values).any() else format_estimate(estimate_mean(values))
 
 
 def study(steps: int, seeds: int, episodes: int, out: Path, jobs: int = 2) -> list[tuple]:

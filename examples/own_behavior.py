@@ -9,10 +9,14 @@ or play its roles by URI, from the folder that holds this file:
     kinfolk eval --world cogsguard --slot "cogs=kin://roles?catalog=own_behavior.catalog&Careful=8"
 """
 
-from kinfolk.policies.cogsguard.catalog import cogs_catalog, compiled
-from kinfolk.policies.cogsguard.needs import hp_limit
-from kinfolk.policies.cogsguard.reasons import FULL, NO_WAY, YES
-from kinfolk.policies.cogsguard.tools import go_home
+from kinfolk.policies.scripted.cogsguard.behaviors.explanations import (
+    NO_PATH,
+    NO_RECHARGE_NEEDED,
+    YES,
+)
+from kinfolk.policies.scripted.cogsguard.catalog import cogs_catalog, compiled
+from kinfolk.policies.scripted.cogsguard.requirements import hp_limit
+from kinfolk.policies.scripted.cogsguard.shared_kernels import go_home
 from kinfolk.roles.model import RoleDef, RoleTier
 from kinfolk.worlds.cogsguard.codes import GEAR, HP
 
@@ -32,21 +36,21 @@ def is_well(agent):
     return agent["hp"] >= 100
 
 
-# Compiled: the same on the arrays of all minds, `m`, at the agent's place, `at`.
+# Compiled: the same on the memory arrays of all agents, `memory`, at the index `agent`.
 @compiled
-def is_weak_fast(m, at):
-    return YES if m.notes[at, HP] < LOW else FULL
-
-
-@compiled
-def goes_home_fast(m, at):
-    move = go_home(m, at)
-    return move if move >= 0 else NO_WAY
+def is_weak_fast(memory, agent):
+    return YES if memory.state[agent, HP] < LOW else NO_RECHARGE_NEEDED
 
 
 @compiled
-def is_well_fast(m, at):
-    return 1 if m.notes[at, HP] >= hp_limit(m, m.notes[at, GEAR]) else 0
+def goes_home_fast(memory, agent):
+    move = go_home(memory, agent)
+    return move if move >= 0 else NO_PATH
+
+
+@compiled
+def is_well_fast(memory, agent):
+    return 1 if memory.state[agent, HP] >= hp_limit(memory, memory.state[agent, GEAR]) else 0
 
 
 def catalog(fast=True):
@@ -74,15 +78,19 @@ def plain_catalog():
 
 def play(maker, role, episodes=4, ticks=300):
     """Ticks at hp 0 and elements mined, on average over some games of eight such agents."""
-    from kinfolk.evaluation.match import Match, play_match
+    from kinfolk.evaluation.rollout import RolloutTask, play_task
     from kinfolk.policies.resolve import ResolvedPolicy
 
     settings = {
         "catalog": f"{__name__}.{maker}" if __name__ != "__main__" else f"own_behavior.{maker}"
     }
-    policy = ResolvedPolicy("kinfolk.policies.cogsguard.lineups:LineUp", {**settings, role: 8})
-    match = Match("cogsguard", {"max_steps": ticks}, {"cogs": policy}, 1, 0, episodes, "arena")
-    results = play_match(match)
+    policy = ResolvedPolicy(
+        "kinfolk.policies.scripted.cogsguard.teams:RoleCountPolicy", {**settings, role: 8}
+    )
+    match = RolloutTask(
+        "cogsguard", {"max_steps": ticks}, {"cogs": policy}, 1, 0, episodes, "arena"
+    )
+    results = play_task(match)
     names = ("ticks_at_hp_0", "deposited")
     return {n: sum(r.counters[n] for r in results) / episodes for n in names}
 

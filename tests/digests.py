@@ -23,19 +23,19 @@ from typing import Any
 
 import numpy as np
 
-from kinfolk.core.events import Artefact, Event, Measured, Snapshot
-from kinfolk.core.settings import read
+from kinfolk.core.events import Event, FileChunk, Snapshot, TimingEvent
+from kinfolk.core.settings import validate_settings
 from kinfolk.engines import make_engine
 from kinfolk.jobs.evaluate import Evaluate, evaluate
-from kinfolk.jobs.evolve_nets import evolve_nets
-from kinfolk.jobs.evolve_nets_settings import EvolveNets
-from kinfolk.jobs.evolve_roles import evolve_roles
-from kinfolk.jobs.role_settings import EvolveRoles
-from kinfolk.jobs.train import train
-from kinfolk.jobs.train_settings import Train
-from kinfolk.store.replay import Replay
-from kinfolk.store.replay_form import FRAMES
-from kinfolk.worlds.savanna.trace import parse, replay
+from kinfolk.jobs.evolve_nets.job import evolve_nets
+from kinfolk.jobs.evolve_nets.settings import EvolveNets
+from kinfolk.jobs.evolve_roles.job import evolve_roles
+from kinfolk.jobs.evolve_roles.settings import EvolveRoles
+from kinfolk.jobs.train.job import train
+from kinfolk.jobs.train.settings import Train
+from kinfolk.replay.format import FRAMES
+from kinfolk.replay.reader import Replay
+from kinfolk.worlds.savanna.io.golden_trace import parse_trace, replay_golden_trace
 
 GOLDEN = Path(__file__).resolve().parents[2] / "shared" / "golden"
 SAVANNA = {
@@ -50,14 +50,14 @@ COGSGUARD = {
     "slots": {"main": "kin://roles?miner=3&scout=1&aligner=2&scrambler=2"},
     "world_settings": {"max_steps": 120},
 }
-ROLES = {"generations": 5, "games_per_generation": 30, "lineups": 8, "survivors": 3, "finalists": 3,
-         "final_games": 8, "judge_games": 16, "showcase_every": 2,
+ROLES = {"generations": 5, "games_per_generation": 30, "n_teams": 8, "survivors": 3, "finalists": 3,
+         "finalist_games": 8, "eval_games": 16, "replay_every": 2,
          "world_settings": {"max_steps": 200}}  # fmt: skip
-NETS = {"population": 16, "generations": 4, "held_out": 10}
-PREDATION = {"world": "savanna", "preset": "shared_prey_trained", "worlds": 8, "ticks": 32,
+NETS = {"population": 16, "generations": 4, "held_out_episodes": 10}
+PREDATION = {"world": "savanna", "preset": "shared_prey_trained", "worlds": 8, "rollout_length": 32,
              "world_settings": {"observation": "compact"},
              "agent_slot_map": {"type_1_predator": "predators", "type_1_prey": "prey"}}  # fmt: skip
-LEARNING = {"epochs": 2, "minibatch": 512}
+LEARNING = {"n_epochs": 2, "minibatch_size": 512}
 
 
 def leaves(value: Any) -> Iterator[str]:
@@ -95,18 +95,18 @@ class Digests:
         }
 
 
-def job_digests(items: Iterable[Event | Snapshot | Artefact]) -> dict[str, str]:
+def job_digests(items: Iterable[Event | Snapshot | FileChunk]) -> dict[str, str]:
     """Digest what a job yields: events by kind, snapshots' arrays, files by suffix."""
     digests, files = Digests(), defaultdict(bytes)
     for item in items:
-        if isinstance(item, Measured):
+        if isinstance(item, TimingEvent):
             continue
         if isinstance(item, Event):
-            digests.add(item.kind, json.loads(item.to_line()))
+            digests.add(item.kind, json.loads(item.to_json_line()))
         elif isinstance(item, Snapshot):
             digests.add("snapshot", dict(item.arrays))
         else:
-            files[item.name] = (files[item.name] if item.more else b"") + item.data
+            files[item.path] = (files[item.path] if item.append else b"") + item.data
     for name, data in files.items():
         digests.add(f"file {Path(name).suffix}", file_numbers(name, data))
     return digests.result()
@@ -133,8 +133,8 @@ def replay_numbers(data: bytes) -> Any:
         replay = Replay(Path(file.name))
         return [
             [*replay.columns(index).values(), [list(e.values()) for e in replay.events(index)],
-             *replay.numbers(index)[0].values()]
-            for index in range(len(replay.parts[FRAMES]))
+             *replay.series(index)[0].values()]
+            for index in range(len(replay.records[FRAMES]))
         ]  # fmt: skip
 
 
@@ -142,8 +142,8 @@ def golden() -> dict[str, str]:
     """Replay every golden trace of the savanna; `equal`, or where it differs."""
     results = {}
     for path in sorted((GOLDEN / "savanna").glob("*.json.gz")):
-        result = replay(parse(path.read_bytes()))
-        results[path.name] = f"{result.difference or 'equal'} ({result.values})"
+        result = replay_golden_trace(parse_trace(path.read_bytes()))
+        results[path.name] = f"{result.difference or 'equal'} ({result.n_values})"
     return results
 
 
@@ -153,7 +153,7 @@ def run(
     """Digest one job on one engine."""
     workers = make_engine(engine, 1 if engine == "local" else 2)
     try:
-        return job_digests(job(read(settings, values), workers))
+        return job_digests(job(validate_settings(settings, values), workers))
     finally:
         workers.close()
 
@@ -192,15 +192,15 @@ def cases() -> Iterator[tuple[str, Callable[[], dict[str, str]]]]:
     teacher = {"slots": {"predators": "kin://mlp",
                          "prey": {"policy_uri": "kin://grazer", "trainable": False}},
                "teaching": {"predators": {"teacher": "hunters", "teacher_led": False}},
-               "learning": LEARNING}  # fmt: skip
+               "ppo": LEARNING}  # fmt: skip
     teacher["slots"]["hunters"] = {"policy_uri": "kin://hunter", "trainable": False}
-    plain = {"slots": {"predators": "kin://mlp", "prey": "kin://gru"}, "learning": LEARNING}
-    pool = {"world": "cogsguard", "preset": "head_to_head", "worlds": 4, "ticks": 32,
+    plain = {"slots": {"predators": "kin://mlp", "prey": "kin://gru"}, "ppo": LEARNING}
+    pool = {"world": "cogsguard", "preset": "head_to_head", "worlds": 4, "rollout_length": 32,
             "slots": {"main": "kin://conv",
                       "rival": {"policy_uri": "kin://conv", "trainable": False}},
             "agent_slot_map": {"cogs_0": "main", "cogs_1": "rival"},
             "pool": {"slot": "rival", "of": "main", "every": 1, "size": 2, "choose": "win_rate"},
-            "learning": LEARNING, "steps": 1500}  # fmt: skip
+            "ppo": LEARNING, "steps": 1500}  # fmt: skip
     for name, values in {
         "plain": {**PREDATION, **plain, "steps": 10 * rows},
         "teacher": {**PREDATION, **teacher, "steps": rows},

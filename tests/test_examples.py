@@ -42,7 +42,7 @@ def test_a_kin_study_compares_trainings_with_and_without_pay(tmp_path):
     from kin_study import study
 
     rows = study(steps=2000, seeds=2, episodes=1, out=tmp_path, jobs=1)
-    assert [row[0] for row in rows][:3] == ["ticks", "births per life", "lineages that survive"]
+    assert [row[0] for row in rows][:3] == ["ticks", "births_per_agent", "surviving_lineages"]
     assert {run.name for run in tmp_path.iterdir()} == {"unpaid-0", "paid-0", "unpaid-1", "paid-1"}
     kept = {path: path.stat().st_mtime_ns for path in tmp_path.rglob("*.safetensors")}
     assert study(steps=2000, seeds=2, episodes=1, out=tmp_path, jobs=1) == rows

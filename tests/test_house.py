@@ -10,14 +10,14 @@ SOURCES = ROOT / "src" / "kinfolk"
 # Who may touch the disk, and why.
 MAY_TOUCH_DISK = {
     "store/": "the only layer that does",
-    "core/scratch.py": "folders for what nobody keeps",
-    "core/removal.py": "takes them away",
+    "core/temporary_folder.py": "makes and removes temporary folders",
     "core/jit.py": "reads kernel sources; numba writes its cache beside them",
-    "testing/engine_contract.py": "a task that dies once has to remember that it did",
+    "testing/contracts/engine.py": "a task that dies once has to remember that it did",
     "testing/processes.py": "looks at /proc",
-    "evaluation/nursery_process.py": "looks at /proc",
-    "evaluation/memory_use.py": "looks at /proc",
-    "evaluation/landlock.py": "names the folder that stays writable by a handle on it",
+    "replay/reader.py": "reads replays",
+    "isolation/forkserver_main.py": "looks at /proc",
+    "isolation/worker_main.py": "looks at /proc",
+    "isolation/sandbox/landlock.py": "names the folder that stays writable by a handle on it",
     "cli/app.py": "gives stdout to the null device when its reader has gone",
 }
 CALLS = {"open", "io.open", "os.open", "os.mkdir", "os.makedirs", "os.remove", "os.unlink",
@@ -79,7 +79,7 @@ def test_sources_unpickle_only_what_our_own_parent_sent():
         for p in SOURCES.rglob("*.py")
         if "pickle.load" in p.read_text()
     ]
-    assert users == ["engines/sharing.py"]
+    assert users == ["engines/shared_memory.py"]
 
 
 def test_the_repository_names_no_path_of_a_machine():

@@ -2,7 +2,7 @@
 
 >>> import kinfolk as kf
 >>> world = kf.make("probe", worlds=2, seed=0)
->>> world.spec.groups[0].name, world.worlds
+>>> world.spec.groups[0].name, world.n_worlds
 ('grazer', 2)
 """
 
@@ -21,7 +21,7 @@ _NAMES = {
     "PolicySpec": "kinfolk.policies.multi_agent",
     "PolicySlot": "kinfolk.play.slots",
     "make_engine": "kinfolk.engines",
-    "SlotRegistry": "kinfolk.play.registry",
+    "SlotRegistry": "kinfolk.play.slots",
     "BehaviorDef": "kinfolk.roles.model",
     "BehaviorSource": "kinfolk.roles.model",
     "RoleDef": "kinfolk.roles.model",
@@ -34,14 +34,14 @@ _NAMES = {
     "mutate_role": "kinfolk.roles.operators",
     "recombine_roles": "kinfolk.roles.operators",
     "sample_role": "kinfolk.roles.operators",
-    "materialize_role_behaviors": "kinfolk.roles.materialise",
-    "resolve_tier_order": "kinfolk.roles.materialise",
+    "materialize_role_behaviors": "kinfolk.roles.program",
+    "resolve_tier_order": "kinfolk.roles.program",
     "lock_role_name_if_fit": "kinfolk.roles.fitness",
     "pick_role_id_weighted": "kinfolk.roles.fitness",
     "record_role_score": "kinfolk.roles.fitness",
-    "map_role_to_vibe": "kinfolk.roles.vibes",
-    "PerAgentSubprocessPolicy": "kinfolk.evaluation.subprocess_policy",
-    "wrap_agent_policy_in_subprocess": "kinfolk.evaluation.subprocess_policy",
+    "map_role_to_vibe": "kinfolk.roles.catalog",
+    "PerAgentSubprocessPolicy": "kinfolk.isolation.subprocess_policy",
+    "wrap_agent_policy_in_subprocess": "kinfolk.isolation.subprocess_policy",
 }
 
 __all__ = ["compare", "evaluate", "jobs", "make", "pettingzoo", *_NAMES]
@@ -61,11 +61,11 @@ def make(
     """
     import numpy as np
 
-    from kinfolk.core.keys import WORLD_BRANCH, episode_key, fold
-    from kinfolk.worlds import build
+    from kinfolk.core.random import WORLD_STREAM, episode_key, fold_in
+    from kinfolk.worlds import build_world
 
-    batch: World = build(name, settings, worlds, preset)
-    keys = [fold(episode_key(seed, episode), WORLD_BRANCH) for episode in range(worlds)]
+    batch: World = build_world(name, settings, worlds, preset)
+    keys = [fold_in(episode_key(seed, episode), WORLD_STREAM) for episode in range(worlds)]
     batch.reset(np.array(keys, dtype=np.int64))
     return batch
 
@@ -74,7 +74,7 @@ def pettingzoo(name: str, *, preset: str | None = None, seed: int = 0, **setting
     """One world as a PettingZoo parallel environment, with true births and deaths.
 
     For libraries that need a fixed set of agents there is
-    `kinfolk.worlds.adapters.make_fixed_slots`.
+    `kinfolk.worlds.adapters.make_fixed_agents`.
     """
     from kinfolk.worlds.adapters import make_parallel
 
@@ -111,10 +111,10 @@ def compare(
 def _last(job: Any, kind: Any, engine: str, jobs: int, settings: dict[str, Any]) -> dict[str, Any]:
     """Run a job here; what its last event says is its summary."""
     from kinfolk.core.events import Event
-    from kinfolk.core.settings import read
+    from kinfolk.core.settings import validate_settings
     from kinfolk.engines import make_engine
 
-    asked = read(kind, settings)
+    asked = validate_settings(kind, settings)
     workers = make_engine(engine, jobs)
     try:
         last = None

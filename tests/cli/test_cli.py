@@ -13,7 +13,7 @@ import pytest
 
 from kinfolk.cli.app import main
 from kinfolk.evaluation.schema import RESULT_SCHEMA
-from kinfolk.testing.processes import children_of, gone_within
+from kinfolk.testing.processes import children_of, wait_for_exit
 
 KINFOLK = [sys.executable, "-m", "kinfolk"]
 
@@ -117,7 +117,7 @@ SENTENCES = [
     (["eval", "--slot", "all=class:no_such.Policy"], 2,
      "'no_such.Policy' cannot be imported: there is no module no_such."),
     (["eval", "--slot", "all=kin://noop?depth=3"], 2,
-     "Noop has no setting 'depth'. Known: none."),
+     "NoopPolicy has no setting 'depth'. Known: none."),
     (["eval", "--map", "grazer=herd"], 2, "The slot map names no known slot 'herd'. Known: main."),
     (["eval", "--episodes", "0"], 2, "Evaluate.episodes must be at least 1, not 0."),
     (["eval", "--engine", "procesess"], 2,
@@ -252,7 +252,7 @@ def test_debug_shows_where():
 
 
 def test_an_evaluation_is_kept_and_listed_and_resuming_a_done_one_prints_it_again(tmp_path):
-    words = ["--slot", "all=kin://probe-plain", "--episodes", "30", "--seed", "7", "--json"]
+    words = ["--slot", "all=kin://probe-python", "--episodes", "30", "--seed", "7", "--json"]
     done = kinfolk("eval", *words, "--out", "runs/mine", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     document = json.loads(done.stdout)
@@ -282,11 +282,11 @@ def test_settings_come_from_a_file_and_flags_go_before_it(tmp_path):
 
 
 def test_a_game_can_be_played(tmp_path):
-    done = kinfolk("play", "--slot", "all=kin://probe-plain", "--seed", "3", cwd=tmp_path)
+    done = kinfolk("play", "--slot", "all=kin://probe-python", "--seed", "3", cwd=tmp_path)
     assert done.returncode == 0
     assert "probe: game 3, " in done.stdout
     document = json.loads(
-        kinfolk("play", "--slot", "all=kin://probe-plain", "--seed", "3", "--json").stdout
+        kinfolk("play", "--slot", "all=kin://probe-python", "--seed", "3", "--json").stdout
     )
     births = sum(h["kind"] == "birth" for h in document["happenings"])
     assert births == document["result"]["counters"]["births"] > 0
@@ -295,7 +295,7 @@ def test_a_game_can_be_played(tmp_path):
 @pytest.mark.skipif(sys.platform != "linux", reason="looks at /proc")
 def test_ctrl_c_stops_at_once_and_leaves_a_run_that_can_go_on(tmp_path):
     words = [
-        *("eval", "--slot", "z=kin://probe-plain", "--slot", "a=kin://probe-plain"),
+        *("eval", "--slot", "z=kin://probe-python", "--slot", "a=kin://probe-python"),
         *("--map", "hunter=a", "--episodes", "240", "--engine", "processes"),
     ]
     running = subprocess.Popen(
@@ -316,7 +316,7 @@ def test_ctrl_c_stops_at_once_and_leaves_a_run_that_can_go_on(tmp_path):
         "Stopped; go on with: kinfolk eval --resume mine",
         "Interrupted.",
     ]
-    assert gone_within(5, workers)
+    assert wait_for_exit(5, workers)
     assert not list(tmp_path.rglob(".*")), "nothing is half-written"
     done = kinfolk("eval", "--resume", "mine", "--json", cwd=tmp_path)
     whole = kinfolk(*words, "--out", "whole", "--json", cwd=tmp_path)
@@ -338,8 +338,8 @@ def test_a_reader_that_leaves_early_is_no_error():
 
 
 def test_the_benchmark_of_engines_reports_what_it_says(monkeypatch, capsys):
-    monkeypatch.setattr("kinfolk.jobs.bench_engines.WORLDS", (1, 64))
-    monkeypatch.setattr("kinfolk.jobs.bench_engines.TASKS", 4)
+    monkeypatch.setattr("kinfolk.bench.engines.LOOP_WORLD_COUNTS", (1, 64))
+    monkeypatch.setattr("kinfolk.bench.engines.TASKS", 4)
     with pytest.raises(SystemExit):
         main(["bench", "engines", "--json"])
     report = json.loads(capsys.readouterr().out)["engines"]
@@ -360,7 +360,7 @@ def family_run(tmp_path_factory):
 
 def test_an_evaluation_shows_its_measures_and_populations(family_run):
     shown = family_run[1]
-    assert "prey alive on average" in shown
+    assert "mean_prey_alive" in shown
     assert "type_1_prey alive, over the " in shown
     assert "█" in shown
 
@@ -420,7 +420,7 @@ def test_a_slot_that_plays_nobody_is_pointed_out(tmp_path):
 
 def test_a_class_in_the_folder_one_works_in_is_found(tmp_path):
     (tmp_path / "my_policies.py").write_text(
-        "from kinfolk.policies.simple import Noop\nclass Mine(Noop):\n    pass\n"
+        "from kinfolk.policies.stateless import NoopPolicy\nclass Mine(NoopPolicy):\n    pass\n"
     )
     done = kinfolk("eval", "--slot", "all=class:my_policies.Mine", "--episodes", "4",
                    "--engine", "processes", "--json", cwd=tmp_path)  # fmt: skip
@@ -429,8 +429,8 @@ def test_a_class_in_the_folder_one_works_in_is_found(tmp_path):
 
 def test_a_policy_that_fails_is_told_of_while_it_plays_and_at_the_end(tmp_path):
     (tmp_path / "my_policies.py").write_text(
-        "from kinfolk.policies.simple import Noop\n"
-        "class Mine(Noop):\n    def ask(self, *arguments):\n        raise ValueError('no idea')\n"
+        "from kinfolk.policies.stateless import NoopPolicy\n"
+        "class Mine(NoopPolicy):\n    def act_async(self, *arguments):\n        raise ValueError('no idea')\n"
     )
     words = ["--slot", "good=kin://noop", "--slot", "bad=class:my_policies.Mine", "--map", "hunter=bad",
              "--episodes", "4", "--isolate", "slot", "--sandbox"]  # fmt: skip
@@ -440,11 +440,13 @@ def test_a_policy_that_fails_is_told_of_while_it_plays_and_at_the_end(tmp_path):
     assert "Sandbox: " in done.stderr, "what is enforced is said before the start"
     assert "Episodes: 2 of 4, failures of policies so far: 2" in done.stderr
     assert "4 failures of policies; the first of them:" in done.stdout
-    told = "Slot 'bad', tick 0: ask raised ValueError: no idea (my_policies.py:4 in ask)."
+    told = (
+        "Slot 'bad', tick 0: act_async raised ValueError: no idea (my_policies.py:4 in act_async)."
+    )
     assert f"  episode 0: {told}\n" in done.stdout
     document = json.loads(kinfolk("eval", "--resume", "mine", "--json", cwd=tmp_path).stdout)
     jsonschema.validate(document, RESULT_SCHEMA)
-    assert document["sandbox"]["asked"] is True
+    assert document["sandbox"]["requested"] is True
     assert [f["episode"] for f in document["failures"]] == [0, 1, 2, 3]
     table = kinfolk("export", "metrics", "mine", "--table", "failures", cwd=tmp_path).stdout
     assert table.splitlines()[1].startswith("0,bad,my_policies.Mine,-1,0,raised,")
@@ -460,11 +462,11 @@ def test_the_document_of_an_evaluation_keeps_to_its_schema(family_run):
 
 
 def test_comparing_says_who_is_better_and_how_sure(tmp_path):
-    words = ["compare", "kin://probe-plain", "kin://random", "--episodes", "30"]
+    words = ["compare", "kin://probe-python", "kin://random", "--episodes", "30"]
     words += ["--map", "grazer=candidate", "--map", "hunter=candidate"]
     done = kinfolk(*words, "--out", "a", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
-    assert "kin://probe-plain is better than kin://random: by " in done.stdout
+    assert "kin://probe-python is better than kin://random: by " in done.stdout
     found = json.loads(kinfolk(*words, "--out", "b", "--json", cwd=tmp_path).stdout)
     assert (found["schema"], found["version"]) == ("kinfolk.comparison", 2)
     assert found["pairs"]["0 1"][2] == "first"
@@ -536,6 +538,6 @@ def test_metrics_that_apply_to_no_episode_are_none_in_the_table_and_null_in_the_
     assert row.split()[-2:] == ["none", "0"]
     document = json.loads(here("eval", "--resume", "idle", "--json")[1])
     jsonschema.validate(document, RESULT_SCHEMA)
-    found = document["summary"]["measures"]
-    assert found["co-operative share of meals, full-length episodes"] is None
-    assert found["prey ever alive, all episodes"][3] == 2
+    found = document["summary"]["metrics"]
+    assert found["cooperative_meal_fraction_full_length_episodes"] is None
+    assert found["total_prey_all_episodes"][3] == 2

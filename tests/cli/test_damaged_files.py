@@ -14,10 +14,10 @@ from importlib import import_module
 import pytest
 
 from kinfolk.cli.app import main
-from kinfolk.core.settings import read
-from kinfolk.engines.local import Local
-from kinfolk.store.keep import keep
-from kinfolk.store.run import create
+from kinfolk.core.settings import validate_settings
+from kinfolk.engines.local import LocalEngine
+from kinfolk.store.run import create_run
+from kinfolk.store.run_job import run_and_store
 
 pytestmark = pytest.mark.xdist_group("damaged files")
 
@@ -25,16 +25,16 @@ MOST_MEGABYTES = 200  # more than a sound run takes
 HEADER_BYTES = 600  # of most files: a flip there does more than one in the data
 RUNS = {
     "eval": ("evaluate", "evaluate", "Evaluate", {"episodes": 2, "replays": 1}),
-    "nets": ("evolve_nets", "evolve_nets_settings", "EvolveNets", {
-        "task": "probe", "population": 4, "generations": 2, "hidden": (4,), "held_out": 2,
+    "nets": ("evolve_nets", "evolve_nets.settings", "EvolveNets", {
+        "task": "probe", "population": 4, "generations": 2, "hidden": (4,), "held_out_episodes": 2,
         "steps": 20}),
-    "train": ("train", "train_settings", "Train", {
-        "world": "probe", "worlds": 4, "ticks": 16, "steps": 1000,
-        "learning": {"minibatch": 64, "epochs": 1}}),
-    "roles": ("evolve_roles", "role_settings", "EvolveRoles", {
+    "train": ("train", "train.settings", "Train", {
+        "world": "probe", "worlds": 4, "rollout_length": 16, "steps": 1000,
+        "ppo": {"minibatch_size": 64, "n_epochs": 1}}),
+    "roles": ("evolve_roles", "evolve_roles.settings", "EvolveRoles", {
         "preset": "tutorial", "world_settings": {"max_steps": 30, "agents": 2}, "generations": 2,
-        "games_per_generation": 8, "lineups": 3, "survivors": 1, "population": 4, "finalists": 2,
-        "final_games": 2, "judge_games": 2, "showcase_every": 1}),
+        "games_per_generation": 8, "n_teams": 3, "survivors": 1, "population": 4, "finalists": 2,
+        "finalist_games": 2, "eval_games": 2, "replay_every": 1}),
 }  # fmt: skip
 LIST = ["runs", "--root", "runs"]
 # Of each case: the run, whether it is stopped, its files, and what is done with it.
@@ -93,10 +93,12 @@ def sound(tmp_path_factory):
     def get(name, stopped):
         if name not in made:
             job, form, kind, settings = RUNS[name]
-            asked = read(getattr(import_module(f"kinfolk.jobs.{form}"), kind), settings)
-            run = create(root / name, job, asked.model_dump())
-            call = getattr(import_module(f"kinfolk.jobs.{job}"), job)
-            for _ in keep(run, lambda snapshot: call(asked, Local(), snapshot)):
+            asked = validate_settings(
+                getattr(import_module(f"kinfolk.jobs.{form}"), kind), settings
+            )
+            run = create_run(root / name, job, asked.model_dump())
+            call = getattr(import_module("kinfolk.jobs"), job)
+            for _ in run_and_store(run, lambda snapshot: call(asked, LocalEngine(), snapshot)):
                 pass
             made[name] = run.folder
         if not stopped:
@@ -116,12 +118,12 @@ def sound(tmp_path_factory):
 def server(tmp_path):
     import uvicorn
 
-    from kinfolk.viewer.library import Library
+    from kinfolk.viewer.run_index import RunIndex
+    from kinfolk.viewer.run_server import make_uvicorn_config, open_socket
     from kinfolk.viewer.server import make_app
-    from kinfolk.viewer.serving import config_of, listening
 
-    waiting = listening("127.0.0.1", 0)
-    server = uvicorn.Server(config_of(make_app(Library(tmp_path / "runs"))))
+    waiting = open_socket("127.0.0.1", 0)
+    server = uvicorn.Server(make_uvicorn_config(make_app(RunIndex(tmp_path / "runs"))))
     thread = threading.Thread(target=server.run, kwargs={"sockets": [waiting]}, daemon=True)
     thread.start()
     yield waiting.getsockname()[1]

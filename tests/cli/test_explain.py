@@ -30,9 +30,9 @@ def test_explain_says_who_did_what_and_what_kept_the_others(capsys):
         "smart",
     ]
     miner = found[0]
-    assert miner["acted"] == "mine_resource"
+    assert miner["behavior"] == "mine_resource"
     assert miner["action"]["vibe"] == "miner"
-    passed = dict(miner["passed"])
+    passed = dict(miner["rejected"])
     assert passed["deposit_resource"] == "cannot start: it carries nothing"
     assert passed["explore"] == "lower priority"
 
@@ -65,14 +65,14 @@ def test_what_cannot_be_explained_is_said(capsys, words, sentence):
 
 
 def test_explaining_changes_nothing_and_is_off_by_default():
-    from kinfolk.core.settings import read
-    from kinfolk.policies.resolve import build, resolve
-    from kinfolk.worlds.cogsguard.layout import spec_of
+    from kinfolk.core.settings import validate_settings
+    from kinfolk.policies.resolve import build_policy, resolve
     from kinfolk.worlds.cogsguard.settings import Cogsguard
+    from kinfolk.worlds.cogsguard.spec import make_spec
 
-    policy = build(resolve("kin://smart"), spec_of(read(Cogsguard, {})))
+    policy = build_policy(resolve("kin://smart"), make_spec(validate_settings(Cogsguard, {})))
     assert policy.why().considered.shape == (0, 12)
-    assert "cannot start: it has no heart" in policy.reasons.verdicts
+    assert "cannot start: it has no heart" in policy.reasons.outcomes
     assert policy.reasons.facts["role"][-1] == "smart"
 
 

@@ -11,40 +11,40 @@ from kinfolk.cli.app import main
 from kinfolk.evaluation.schema import RESULT_SCHEMA
 
 POLICIES = """
-from kinfolk.policies.simple import Noop
+from kinfolk.policies.stateless import NoopPolicy
 
 
-class Broken(Noop):
-    def ask(self, observations, rows, memory, keys):
+class Broken(NoopPolicy):
+    def act_async(self, observations, rows, memory, keys):
         raise ValueError("boom")
 
 
-class Nonsense(Noop):
-    def answer(self):
+class Nonsense(NoopPolicy):
+    def act_wait(self):
         return self._actions + 99
 
 
-class Sometimes(Noop):
+class Sometimes(NoopPolicy):
     calls = 0
 
-    def begin(self, rows, memory, keys):
+    def reset_agents(self, rows, memory, keys):
         Sometimes.calls += 1
         if Sometimes.calls == 2:
             raise ValueError("boom")
 
 
-class Unmade(Noop):
+class Unmade(NoopPolicy):
     def __init__(self, spec):
         raise ValueError("no weights")
 
 
-class Painter(Noop):
-    def ask(self, observations, rows, memory, keys):
+class Painter(NoopPolicy):
+    def act_async(self, observations, rows, memory, keys):
         raise type("\\x1b[2JCleared", (Exception,), {})("\\x1b[31mred \\u202etxt.exe\\r" + 9999 * "x")
 
 
-class Unreadable(Noop):
-    def ask(self, observations, rows, memory, keys):
+class Unreadable(NoopPolicy):
+    def act_async(self, observations, rows, memory, keys):
         class Mute(Exception):
             def __str__(self):
                 raise RuntimeError
@@ -52,17 +52,17 @@ class Unreadable(Noop):
         raise Mute
 
 
-class Talker(Noop):
+class Talker(NoopPolicy):
     def __init__(self, spec):
         super().__init__(spec)
         print("made")
 
-    def ask(self, observations, rows, memory, keys):
+    def act_async(self, observations, rows, memory, keys):
         import os
 
         print("asked")
         os.write(1, b"asked of the system\\n")
-        super().ask(observations, rows, memory, keys)
+        super().act_async(observations, rows, memory, keys)
 """
 RULES = ["--set", "grazers=1", "--set", "hunters=0", "--set", "max_ticks=4", "--set", "rows=2"]
 
@@ -93,7 +93,7 @@ def test_a_policy_that_never_acted_is_told_above_the_table_with_its_line(capsys,
     assert code == 1
     assert said.out.splitlines()[0] == (
         f"Slot 'all' never acted: its policy failed in all of 3 episodes. The first failure, in "
-        f"episode 0: {who}, tick 0: ask raised ValueError: boom ({mine}.py:7 in ask)."
+        f"episode 0: {who}, tick 0: act_async raised ValueError: boom ({mine}.py:7 in act_async)."
     )
     assert "probe: 3 episodes of seed 0" in said.out, "the results are shown all the same"
     code, said = run(capsys, "eval", "--resume", "my run")
@@ -107,7 +107,7 @@ def test_the_document_and_python_say_the_same(capsys, mine):
     document = json.loads(said.out)
     jsonschema.validate(document, RESULT_SCHEMA)
     failed = document["summary"]["failed_slots"]
-    assert failed["all"]["first"].pop("traceback").endswith(f"{mine}.py:7 in ask")
+    assert failed["all"]["first"].pop("traceback").endswith(f"{mine}.py:7 in act_async")
     assert failed == {
         "all": {
             "failures": 3,
@@ -120,9 +120,9 @@ def test_the_document_and_python_say_the_same(capsys, mine):
                 "agent": -1,
                 "tick": 0,
                 "cause": "raised",
-                "sentence": "Slot 'all', tick 0: ask raised ValueError: boom.",
+                "message": "Slot 'all', tick 0: act_async raised ValueError: boom.",
                 "restarted": False,
-                "where": f"{mine}.py:7 in ask",
+                "location": f"{mine}.py:7 in act_async",
             },
         }
     }
@@ -151,7 +151,7 @@ def test_answers_that_are_never_actions_are_a_failure_too(capsys, mine):
     assert code == 1
     assert said.out.splitlines()[0] == (
         "Slot 'all' never acted: its policy failed in all of 3 episodes. None of its answers was an "
-        "action: whole numbers [agents, spec.heads], each below the number of choices of its head."
+        "action: whole numbers [agents, spec.n_heads], each below the number of choices of its head."
     )
 
 
@@ -160,7 +160,7 @@ def test_a_policy_that_fails_in_some_episodes_is_told_and_the_command_succeeds(c
     assert code == 0
     assert said.out.splitlines()[0] == (
         f"Slot 'all' failed in 1 of 3 episodes. The first failure, in episode 1: Slot 'all', agent 0, "
-        f"tick 0: begin raised ValueError: boom ({mine}.py:21 in begin)."
+        f"tick 0: reset_agents raised ValueError: boom ({mine}.py:21 in reset_agents)."
     )
 
 
@@ -172,7 +172,7 @@ def test_compare_names_a_policy_that_never_acted(capsys, mine):
     assert said.out.splitlines()[:2] == [
         f"{uri}:",
         f"Slot 'candidate' never acted: its policy failed in all of 3 episodes. The first failure, in "
-        f"episode 0: Slot 'candidate', tick 0: ask raised ValueError: boom ({mine}.py:7 in ask).",
+        f"episode 0: Slot 'candidate', tick 0: act_async raised ValueError: boom ({mine}.py:7 in act_async).",
     ]
     code, said = run(
         capsys, "compare", "kin://noop", uri, "--round-robin", "--episodes", "2", "--json",
@@ -187,7 +187,9 @@ def test_compare_names_a_policy_that_never_acted(capsys, mine):
 def test_play_names_file_and_line(capsys, mine):
     code, said = run(capsys, "play", *RULES, "--slot", f"all=class:{mine}.Broken")
     assert code == 1
-    assert said.err == f"Slot 'all' failed in ask: ValueError: boom ({mine}.py:7 in ask)\n"
+    assert (
+        said.err == f"Slot 'all' failed in act_async: ValueError: boom ({mine}.py:7 in act_async)\n"
+    )
 
 
 @pytest.mark.parametrize("command", ["play", "eval"])
@@ -212,12 +214,12 @@ def test_escape_codes_of_a_policy_are_shown_and_not_obeyed(capsys, mine, isolate
     code, said = evaluate(capsys, mine, "Painter", "--isolate", isolate)
     assert code == 1
     first = said.out.splitlines()[0]
-    assert "ask raised \\x1b[2JCleared: \\x1b[31mred \\u202etxt.exe\\rxxx" in first
-    assert first.endswith(f"xxx... ({mine}.py:31 in ask).")
+    assert "act_async raised \\x1b[2JCleared: \\x1b[31mred \\u202etxt.exe\\rxxx" in first
+    assert first.endswith(f"xxx... ({mine}.py:31 in act_async).")
     assert len(first) < 1300
     kept = json.loads(run(capsys, "eval", "--resume", "my run", "--json")[1].out)
     for failure in kept["failures"]:
-        assert failure["sentence"].isprintable()
+        assert failure["message"].isprintable()
         assert failure["traceback"].replace("\n", "").isprintable()
     code, said = run(capsys, "play", *RULES, "--slot", f"all=class:{mine}.Painter")
     assert said.err.removesuffix("\n").isprintable()
@@ -226,7 +228,7 @@ def test_escape_codes_of_a_policy_are_shown_and_not_obeyed(capsys, mine, isolate
 def test_an_error_that_cannot_be_read_is_named_by_its_class(capsys, mine):
     code, said = evaluate(capsys, mine, "Unreadable")
     assert code == 1
-    assert f"Slot 'all', tick 0: ask raised Mute ({mine}.py:40 in ask)." in said.out
+    assert f"Slot 'all', tick 0: act_async raised Mute ({mine}.py:40 in act_async)." in said.out
 
 
 def test_names_of_slots_are_shown_as_they_are(capsys, mine):

@@ -21,9 +21,9 @@ COMMANDS = {
     "export metrics kept --format parquet --out x.parquet":
         ("Parquet needs", "pyarrow", "pip install 'kinfolk[parquet]'"),
     "eval --world gym:CartPole-v1":
-        ("'kinfolk.worlds.gym:GymWorld' needs", "gymnasium", "pip install gymnasium"),
+        ("'kinfolk.worlds.gymnasium_task.world:GymWorld' needs", "gymnasium", "pip install gymnasium"),
     "eval --slot all=kin://mlp":
-        ("'kinfolk.policies.neural.policy:Mlp' needs", "torch", "pip install torch"),
+        ("'kinfolk.policies.neural.policy:MlpPolicy' needs", "torch", "pip install torch"),
 }  # fmt: skip
 SCRIPT = """
 import contextlib, io, json, sys

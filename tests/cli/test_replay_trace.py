@@ -6,12 +6,12 @@ import json
 import pytest
 
 from kinfolk.cli.app import main
-from kinfolk.worlds.savanna import trace as trace_module
-from kinfolk.worlds.savanna.trace import Difference, Replayed
+from kinfolk.worlds.savanna.io import golden_trace as trace_module
+from kinfolk.worlds.savanna.io.golden_trace import TraceDifference, TraceReplay
 
 FOUND = {
-    "good": Replayed(3, 1200, 0, None),
-    "bad": Replayed(1, 400, 0, Difference(1, "type_1_prey_0", "energy", 2.0, 3.0)),
+    "good": TraceReplay(3, 1200, 0, None),
+    "bad": TraceReplay(1, 400, 0, TraceDifference(1, "type_1_prey_0", "energy", 2.0, 3.0)),
 }
 
 
@@ -23,7 +23,7 @@ def files(tmp_path, monkeypatch):
         return FOUND[trace["kind"]]
 
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(trace_module, "replay", replay)
+    monkeypatch.setattr(trace_module, "replay_golden_trace", replay)
     monkeypatch.setattr("kinfolk.cli.trace.warm", lambda *words: None)
     for name, kind in (("a", "good"), ("b", "bad"), ("e", "good")):
         data = gzip.compress(json.dumps({"kind": kind}).encode())

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from kinfolk.testing.processes import children_of, gone_within
+from kinfolk.testing.processes import children_of, wait_for_exit
 
 KINFOLK = [sys.executable, "-m", "kinfolk"]
 CODES = {"SIGINT": 130, "SIGTERM": 143, "SIGHUP": 129}
@@ -77,7 +77,7 @@ def check_end(tmp_path, scratch, name, words, begun, more_lines=r"Episodes: .*")
     assert stopped == f"Stopped; go on with: kinfolk {resume} --resume 'my run'"
     assert last == LAST_WORDS[name]
     assert running.returncode == CODES[name]
-    assert gone_within(10, started)
+    assert wait_for_exit(10, started)
     assert left_in(scratch) == []
     assert [name for name in shared if os.path.exists(name)] == []
     assert "leaked" not in err
@@ -87,7 +87,7 @@ def check_end(tmp_path, scratch, name, words, begun, more_lines=r"Episodes: .*")
 
 def evaluation(engine, episodes=4000):
     return [
-        *("eval", "--slot", "all=kin://probe-plain", "--episodes", str(episodes)),
+        *("eval", "--slot", "all=kin://probe-python", "--episodes", str(episodes)),
         *(
             "--engine",
             engine,

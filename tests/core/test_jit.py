@@ -29,12 +29,12 @@ def test_editing_a_callee_in_another_file_is_noticed_at_the_next_start(tmp_path,
     shutil.copytree(root / "src" / "kinfolk", package / "kinfolk")
     first = run(package, cache)
     assert run(package, cache) == first
-    # `reset` in rules.py calls `below` in core/keys.py; numba alone would not look there.
-    callee = package / "kinfolk" / "core" / "keys.py"
+    # `reset` in rules.py calls `randint` in core/random.py; numba alone would not look there.
+    callee = package / "kinfolk" / "core" / "random.py"
     text = callee.read_text()
-    assert text.count("return (bits(key, index) * size) >> 32") == 1
+    assert text.count("return (bits(key, index) * high) >> 32") == 1
     callee.write_text(
-        text.replace("return (bits(key, index) * size) >> 32", "return bits(key, index + 1) % size")
+        text.replace("return (bits(key, index) * high) >> 32", "return bits(key, index + 1) % high")
     )
     second = run(package, cache)
     assert second != first
@@ -43,9 +43,9 @@ def test_editing_a_callee_in_another_file_is_noticed_at_the_next_start(tmp_path,
 
 
 def test_the_cache_is_named_by_kernel_sources_and_what_they_import(root):
-    sources = jit.kernel_sources(root / "src" / "kinfolk", "kinfolk")
+    sources = jit.find_kernel_sources(root / "src" / "kinfolk", "kinfolk")
     names = {str(path.relative_to(root / "src" / "kinfolk")) for path in sources}
-    assert {"core/jit.py", "core/keys.py", "play/seating.py", "policies/base.py"} <= names
+    assert {"core/jit.py", "core/random.py", "play/assignment.py", "policies/base.py"} <= names
     assert "testing/probe/state.py" in names, "constants that kernels freeze count too"
     assert not any(name.startswith(("cli/", "jobs/", "store/", "engines/")) for name in names)
 

@@ -1,7 +1,7 @@
 import pytest
 
 from kinfolk.core.errors import UnknownNameError, UsageError
-from kinfolk.core.registry import Entry, Registry, load_path
+from kinfolk.core.registry import Registry, RegistryEntry, import_object
 from kinfolk.engines import ENGINES
 from kinfolk.policies.resolve import POLICIES
 from kinfolk.worlds import WORLDS
@@ -11,14 +11,16 @@ from kinfolk.worlds import WORLDS
 def test_every_entry_of_every_registry_can_be_loaded_and_says_what_it_is(registry):
     for name in registry:
         assert callable(registry.load(name))
-        assert 10 <= len(registry.entry(name).about) <= 72
+        assert 10 <= len(registry.get_entry(name).description) <= 72
 
 
 def test_an_unknown_name_suggests_the_nearest():
     with pytest.raises(UnknownNameError) as refused:
         Registry(
-            "world", "worlds", {"forage": Entry("a:b", ""), "ecology": Entry("c:d", "")}
-        ).entry("forrage")
+            "world",
+            "worlds",
+            {"forage": RegistryEntry("a:b", ""), "ecology": RegistryEntry("c:d", "")},
+        ).get_entry("forrage")
     assert str(refused.value) == (
         "No world is named 'forrage'. Did you mean 'forage'? Known: forage, ecology."
     )
@@ -30,13 +32,13 @@ def test_an_unknown_name_suggests_the_nearest():
     [
         ("nowhere", "'nowhere' is not an import path. Write package.module.Class."),
         ("no_such_module.Thing", "'no_such_module.Thing' cannot be imported: there is no module no_such_module."),
-        ("kinfolk.policies.simple.Randm", "The module kinfolk.policies.simple has no Randm. "
+        ("kinfolk.policies.stateless.Randm", "The module kinfolk.policies.stateless has no Randm. "
          "Did you mean 'Random'? Known: Bytes, Ints, WorldSpec, Memory, MemoryLayout, Rows, Reactive, Noop, Random."),
     ],
 )  # fmt: skip
 def test_a_path_that_leads_nowhere_is_refused(path, sentence):
     with pytest.raises(UsageError) as refused:
-        load_path(path)
+        import_object(path)
     assert str(refused.value) == sentence
 
 
@@ -48,7 +50,7 @@ def test_other_packages_add_worlds_by_entry_point(monkeypatch):
         "kinfolk.core.registry.entry_points",
         lambda group: [Point] if group == "kinfolk.worlds" else [],
     )
-    registry = Registry("world", "worlds", {"forage": Entry("a:b", "")})
+    registry = Registry("world", "worlds", {"forage": RegistryEntry("a:b", "")})
     assert list(registry) == ["forage", "pond"]
-    assert registry.entry("pond").path == "ponds.world:Pond"
+    assert registry.get_entry("pond").import_path == "ponds.world:Pond"
     assert "pond" in registry

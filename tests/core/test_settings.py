@@ -2,7 +2,7 @@ import pytest
 from pydantic import Field, field_validator
 
 from kinfolk.core.errors import SettingsError
-from kinfolk.core.settings import Settings, from_flags, parse, read
+from kinfolk.core.settings import Settings, parse_overrides, parse_settings, validate_settings
 
 
 class Food(Settings):
@@ -49,7 +49,7 @@ SENTENCES = [
 @pytest.mark.parametrize(("data", "sentence"), SENTENCES, ids=lambda x: str(x)[:30])
 def test_nonsense_is_refused_in_a_sentence(data, sentence):
     with pytest.raises(SettingsError) as refused:
-        read(Lake, data)
+        validate_settings(Lake, data)
     assert str(refused.value) == sentence
 
 
@@ -59,13 +59,19 @@ def test_settings_are_frozen():
 
 
 def test_flags_toml_and_json_give_the_same_settings():
-    by_flags = from_flags(["size=9", "food.growth=0.5", "name=north", "deep=true"])
-    by_toml = parse('size = 9\nname = "north"\ndeep = true\n[food]\ngrowth = 0.5', "toml", "a.toml")
-    by_json = parse(
+    by_flags = parse_overrides(["size=9", "food.growth=0.5", "name=north", "deep=true"])
+    by_toml = parse_settings(
+        'size = 9\nname = "north"\ndeep = true\n[food]\ngrowth = 0.5', "toml", "a.toml"
+    )
+    by_json = parse_settings(
         '{"size": 9, "name": "north", "deep": true, "food": {"growth": 0.5}}', "json", "a.json"
     )
-    assert read(Lake, by_flags) == read(Lake, by_toml) == read(Lake, by_json)
-    assert read(Lake, by_flags).food.growth == 0.5
+    assert (
+        validate_settings(Lake, by_flags)
+        == validate_settings(Lake, by_toml)
+        == validate_settings(Lake, by_json)
+    )
+    assert validate_settings(Lake, by_flags).food.growth == 0.5
 
 
 @pytest.mark.parametrize(
@@ -79,7 +85,7 @@ def test_flags_toml_and_json_give_the_same_settings():
 )  # fmt: skip
 def test_files_that_are_not_settings_are_refused(text, form, sentence):
     with pytest.raises(SettingsError) as refused:
-        parse(text, form, f"a.{form}")
+        parse_settings(text, form, f"a.{form}")
     assert str(refused.value) == sentence
 
 
@@ -92,5 +98,5 @@ def test_files_that_are_not_settings_are_refused(text, form, sentence):
 )
 def test_flags_that_say_nothing_are_refused(flags, sentence):
     with pytest.raises(SettingsError) as refused:
-        from_flags(flags)
+        parse_overrides(flags)
     assert str(refused.value) == sentence

@@ -2,12 +2,16 @@ import numpy as np
 import pytest
 
 from kinfolk.core.errors import UnknownNameError
-from kinfolk.core.spaces import Field, Group, Head, WorldSpec
+from kinfolk.core.spaces import ActionHead, AgentGroup, ObservationField, WorldSpec
 
-GROUP = Group(
+GROUP = AgentGroup(
     "cog",
-    (Field("window", (3, 3), "uint8"), Field("body", (2,), "float32"), Field("id", (), "int64")),
-    (Head("move", ("stay", "go")),),
+    (
+        ObservationField("window", (3, 3), "uint8"),
+        ObservationField("body", (2,), "float32"),
+        ObservationField("id", (), "int64"),
+    ),
+    (ActionHead("move", ("stay", "go")),),
 )
 
 
@@ -18,15 +22,15 @@ def test_fields_are_laid_one_after_another_each_at_a_multiple_of_8():
 
 def test_reading_a_field_gives_a_view_of_the_bytes():
     rows = np.zeros((4, 40), dtype=np.uint8)
-    GROUP.read(rows, "body")[2] = [1.5, -2.0]
+    GROUP.read_field(rows, "body")[2] = [1.5, -2.0]
     assert rows[2, 16:24].view(np.float32).tolist() == [1.5, -2.0]
-    assert GROUP.read(rows, "window").shape == (4, 3, 3)
-    assert GROUP.read(rows, "id").shape == (4,)
+    assert GROUP.read_field(rows, "window").shape == (4, 3, 3)
+    assert GROUP.read_field(rows, "id").shape == (4,)
 
 
 def test_an_unknown_field_or_group_is_named_with_the_known_ones():
     with pytest.raises(UnknownNameError) as refused:
-        GROUP.read(np.zeros((1, 32), dtype=np.uint8), "windw")
+        GROUP.read_field(np.zeros((1, 32), dtype=np.uint8), "windw")
     assert str(refused.value) == (
         "Group cog has no field 'windw'. Did you mean 'window'? Known: window, body, id."
     )
@@ -41,4 +45,4 @@ def test_a_spec_survives_json():
     spec = WorldSpec("w", 2, (GROUP,), 10)
     assert WorldSpec.from_dict(json.loads(json.dumps(spec.to_dict()))) == spec
     assert spec.row_bytes == 32
-    assert spec.choices.tolist() == [[2]]
+    assert spec.n_choices.tolist() == [[2]]

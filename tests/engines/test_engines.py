@@ -8,14 +8,14 @@ import pytest
 
 from kinfolk.core.errors import EngineError, SettingsError, UsageError
 from kinfolk.engines import ENGINES, make_engine
-from kinfolk.engines.processes import Processes
-from kinfolk.testing.engine_contract import (
+from kinfolk.engines.processes import ProcessEngine
+from kinfolk.testing.contracts.engine import (
     EngineContract,
-    lose_worker_always,
-    lose_worker_once,
+    kill_worker_always,
+    kill_worker_once,
     square,
 )
-from kinfolk.testing.processes import gone_within, is_alive
+from kinfolk.testing.processes import is_alive, wait_for_exit
 
 
 class TestEveryEngine(EngineContract):
@@ -38,20 +38,20 @@ def test_an_engine_that_runs_here_takes_no_address():
 
 @pytest.fixture
 def processes():
-    engine = Processes(2)
+    engine = ProcessEngine(2)
     yield engine
     engine.close()
 
 
 def test_a_lost_worker_means_its_tasks_run_again(processes, tmp_path):
     items = [(number, str(tmp_path / "lost")) for number in range(10)]
-    assert list(processes.map(lose_worker_once, items)) == list(range(10))
+    assert list(processes.map(kill_worker_once, items)) == list(range(10))
     assert (tmp_path / "lost").exists(), "no worker was lost, so nothing was shown"
 
 
 def test_a_task_that_always_loses_its_worker_is_given_up(processes):
     with pytest.raises(EngineError) as failed:
-        list(processes.map(lose_worker_always, [7]))
+        list(processes.map(kill_worker_always, [7]))
     assert (
         str(failed.value)
         == "lose_worker_always lost its worker 3 times and was given up; its item was 7."
@@ -72,16 +72,16 @@ def test_closing_leaves_no_process_and_no_shared_memory(processes):
 
 def test_zero_jobs_are_refused():
     with pytest.raises(SettingsError) as refused:
-        Processes(0)
+        ProcessEngine(0)
     assert str(refused.value) == "The number of jobs must be at least 1, not 0."
 
 
 ORPHANS = """
 import multiprocessing, time
-from kinfolk.engines.processes import Processes
-from kinfolk.testing.engine_contract import square
+from kinfolk.engines.processes import ProcessEngine
+from kinfolk.testing.contracts.engine import square
 if __name__ == "__main__":
-    engine = Processes(2)
+    engine = ProcessEngine(2)
     list(engine.map(square, range(8)))
     print(*(c.pid for c in multiprocessing.active_children()), flush=True)
     time.sleep(60)
@@ -99,4 +99,4 @@ def test_workers_do_not_outlive_a_parent_that_is_killed(tmp_path):
     os.kill(parent.pid, signal.SIGKILL)
     parent.wait()
     parent.stdout.close()
-    assert gone_within(5, workers)
+    assert wait_for_exit(5, workers)

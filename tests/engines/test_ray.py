@@ -7,20 +7,20 @@ import sys
 import pytest
 
 from kinfolk.core.errors import EngineError, SettingsError
-from kinfolk.core.settings import read
+from kinfolk.core.settings import validate_settings
 from kinfolk.engines import make_engine
-from kinfolk.engines.local import Local
-from kinfolk.engines.ray_cluster import RayCluster, knock, run_batch
+from kinfolk.engines.local import LocalEngine
+from kinfolk.engines.ray_cluster import RayEngine, ping, run_batch
 from kinfolk.jobs.evaluate import EpisodePlayed, Evaluate, evaluate
-from kinfolk.testing.engine_contract import (
+from kinfolk.testing.contracts.engine import (
     EngineContract,
-    lose_worker_always,
-    lose_worker_once,
-    refuse,
+    kill_worker_always,
+    kill_worker_once,
+    raise_for_three,
     square,
 )
-from kinfolk.testing.job_contract import lines
-from kinfolk.testing.processes import children_of, gone_within
+from kinfolk.testing.contracts.job import event_lines
+from kinfolk.testing.processes import children_of, wait_for_exit
 
 pytestmark = pytest.mark.xdist_group("ray")
 
@@ -35,14 +35,14 @@ class TestRay(EngineContract):
 
 def test_a_lost_worker_means_its_tasks_run_again(two_nodes, tmp_path):
     items = [(number, str(tmp_path / "lost")) for number in range(10)]
-    assert list(RayCluster(2).map(lose_worker_once, items)) == list(range(10))
+    assert list(RayEngine(2).map(kill_worker_once, items)) == list(range(10))
     assert (tmp_path / "lost").exists(), "no worker was lost, so nothing was shown"
 
 
 def test_a_task_that_always_loses_its_worker_is_given_up(two_nodes):
-    engine = RayCluster(2)
+    engine = RayEngine(2)
     with pytest.raises(EngineError) as failed:
-        list(engine.map(lose_worker_always, [7]))
+        list(engine.map(kill_worker_always, [7]))
     assert (
         str(failed.value)
         == "lose_worker_always lost its worker 3 times and was given up; its item was 7."
@@ -51,49 +51,49 @@ def test_a_task_that_always_loses_its_worker_is_given_up(two_nodes):
 
 
 def test_small_tasks_go_in_batches(two_nodes):
-    engine = RayCluster(2)
+    engine = RayEngine(2)
     assert engine._batch_size() == 1, "nothing is known of the tasks yet"
     assert list(engine.map(square, range(300))) == [n * n for n in range(300)]
     assert engine._batch_size() == 64
 
 
 def test_a_batch_gives_what_came_before_an_error():
-    results, error, seconds = run_batch(refuse, [1, 2, 3, 4])
+    results, error, seconds = run_batch(raise_for_three, [1, 2, 3, 4])
     assert results == [1, 2]
     assert isinstance(error, SettingsError)
     assert seconds >= 0
 
 
 SETTINGS = {
-    "slots": {"g": "kin://probe-plain", "h": "kin://random"},
+    "slots": {"g": "kin://probe-python", "h": "kin://random"},
     "agent_slot_map": {"grazer": "g", "hunter": "h"},
     "world_settings": {"max_ticks": 300, "max_age": 200},
     "episodes": 24,
-    "chunk": 1,
+    "chunk_size": 1,
 }
 
 
 def test_a_node_killed_in_mid_run_changes_no_result(two_nodes):
-    settings = read(Evaluate, SETTINGS)
-    here = lines(list(evaluate(settings, Local())))
+    settings = validate_settings(Evaluate, SETTINGS)
+    here = event_lines(list(evaluate(settings, LocalEngine())))
     node = two_nodes.worker_nodes.copy().pop()
-    there, engine = [], RayCluster(2)
+    there, engine = [], RayEngine(2)
     for item in evaluate(settings, engine):
         there.append(item)
         if isinstance(item, EpisodePlayed) and item.step == 3:
             two_nodes.remove_node(node, allow_graceful=False)
     two_nodes.add_node(num_cpus=1, object_store_memory=2**27)
-    assert lines(there) == here
+    assert event_lines(there) == here
 
 
 ALONE = """
 import os, time
-from kinfolk.engines.ray_cluster import RayCluster
-from kinfolk.testing.engine_contract import square
+from kinfolk.engines.ray_cluster import RayEngine
+from kinfolk.testing.contracts.engine import square
 if __name__ == "__main__":
-    engine = RayCluster(1)
+    engine = RayEngine(1)
     assert list(engine.map(square, range(3))) == [0, 1, 4]
-    print(engine._scratch.folder, flush=True)
+    print(engine._cluster_folder.folder, flush=True)
     engine.close()
     print("closed", flush=True)
     time.sleep(60)
@@ -112,7 +112,7 @@ def test_a_cluster_started_here_is_cleared_away(tmp_path):
     started = children_of(main.pid)
     assert started
     assert main.stdout.readline() == "closed\n"
-    assert gone_within(5, started)
+    assert wait_for_exit(5, started)
     assert folder
     assert not os.path.exists(folder)
     main.kill()
@@ -130,11 +130,11 @@ def test_a_cluster_started_here_does_not_outlive_a_host_that_is_killed(tmp_path)
     main.kill()
     main.wait()
     main.stdout.close()
-    assert gone_within(5, started)
+    assert wait_for_exit(5, started)
 
 
 @pytest.mark.parametrize("address", ["127.0.0.1:1", "ray://127.0.0.1:1"])
 def test_a_cluster_that_is_not_there_is_named(address):
     with pytest.raises(EngineError) as failed:
-        knock(address)
+        ping(address)
     assert str(failed.value) == f"There is no Ray cluster at {address}: connection refused."

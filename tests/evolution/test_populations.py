@@ -3,10 +3,10 @@ import pytest
 import torch
 
 from kinfolk.core.errors import ContractError, SettingsError
-from kinfolk.core.keys import root
+from kinfolk.core.random import seed_key
 from kinfolk.evolution import GAConfig, GeneratorDiscriminatorPop, GeneratorPop
-from kinfolk.evolution import memory as memories
-from kinfolk.nets.kinds import make_nets
+from kinfolk.evolution import tree as memories
+from kinfolk.nets.registry import make_nets
 
 KINDS = ["feedforward", "recurrent", "dynamic"]
 INDICES = [1, 1, 3, 3]
@@ -14,9 +14,11 @@ ALL = GAConfig(inherit_env=True, inherit_mem=True, inherit_fit=True)
 
 
 def nets_of(kind, members=4, outputs=3):
-    nets = make_nets(kind, members, 4, outputs, (6,), key=root(1), self_adaptive=kind != "dynamic")
+    nets = make_nets(
+        kind, members, 4, outputs, (6,), key=seed_key(1), self_adaptive=kind != "dynamic"
+    )
     for step in range(8 if kind == "dynamic" else 1):
-        nets.mutate(root(2 + step))
+        nets.mutate(seed_key(2 + step))
     return nets
 
 
@@ -34,7 +36,7 @@ def played(pop, count=6):
 
 def parts(memory):
     found = []
-    memories.mapped(lambda part: found.append(np.asarray(part)) or part, memory)
+    memories.map_arrays(lambda part: found.append(np.asarray(part)) or part, memory)
     return found
 
 
@@ -60,7 +62,7 @@ def test_sigmas_follow_the_selection():
 
 def test_calibration_follows_the_selection():
     pop, alone = (played(GeneratorPop(nets_of("dynamic"))) for _ in range(2))
-    alone.nets.absorb([alone.save_memory()])
+    alone.nets.merge_copies([alone.save_memory()])
     before = alone.nets.graph
     assert before.n.any()
     assert len({row.tobytes() for row in before.mean}) == 4
@@ -128,7 +130,7 @@ def test_numbers_and_parents_follow_the_selection():
     pop.apply_selection(INDICES)
     assert pop.uid.tolist() == [14, 15, 16, 17]
     assert pop.parents.tolist() == [11, 11, 13, 13]
-    pop.apply_selection([2, 0, 1, 1], spare=1)
+    pop.apply_selection([2, 0, 1, 1], n_elites=1)
     assert pop.uid.tolist() == [16, 18, 19, 20], "the elite lives on"
     assert pop.parents.tolist() == [13, 14, 15, 15]
 
@@ -297,7 +299,7 @@ def test_a_population_round_trips_with_all_it_carries(kind):
     pop = played(GeneratorDiscriminatorPop(nets_of(kind), 2, 1, ALL))
     pop.get_total_fitness(np.arange(4.0))
     pop.apply_selection(INDICES)
-    pop.mutate(root(50), spare=1)
+    pop.mutate(seed_key(50), store_reserve=1)
     other = GeneratorDiscriminatorPop(nets_of(kind), 2, 1, ALL)
     other.load_arrays(pop.to_arrays(), pop.next_uid)
     for one in (pop, other):

@@ -2,8 +2,8 @@ import numpy as np
 import pytest
 
 from kinfolk.core.errors import ContractError, SettingsError
-from kinfolk.core.keys import root
-from kinfolk.evolution.selection import check_fitness, ranked, tournament, truncation
+from kinfolk.core.random import seed_key
+from kinfolk.evolution.selection import check_fitness, rank_descending, tournament, truncation
 
 
 def test_the_better_half_twice():
@@ -27,17 +27,19 @@ def test_elites_come_first_and_equals_keep_their_order():
 
 def test_a_tournament_of_everybody_is_won_by_the_best_and_of_one_by_anybody():
     fitness = np.arange(40, dtype=float)
-    won = tournament(fitness, 400, root(1))
+    won = tournament(fitness, 400, seed_key(1))
     assert set(won.tolist()) == {39}
-    drawn = tournament(np.tile(fitness, 100), 1, root(1)) % 40
+    drawn = tournament(np.tile(fitness, 100), 1, seed_key(1)) % 40
     assert np.bincount(drawn, minlength=40).min() > 50
-    pair = tournament(fitness, 2, root(1), elites=3)
+    pair = tournament(fitness, 2, seed_key(1), elites=3)
     assert pair[:3].tolist() == [39, 38, 37]
     assert pair.mean() > 22
 
 
 @pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])
-@pytest.mark.parametrize("select", [truncation, ranked, lambda f: tournament(f, 2, root(1))])
+@pytest.mark.parametrize(
+    "select", [truncation, rank_descending, lambda f: tournament(f, 2, seed_key(1))]
+)
 def test_selection_names_the_member_whose_fitness_is_no_number(select, bad):
     with pytest.raises(ContractError) as caught:
         select([1.0, bad, 2.0])
@@ -47,7 +49,9 @@ def test_selection_names_the_member_whose_fitness_is_no_number(select, bad):
 
 
 @pytest.mark.parametrize(("wrong", "shape"), [([], "(0,)"), (3.0, "()"), ([[1.0, 2.0]], "(1, 2)")])
-@pytest.mark.parametrize("select", [truncation, ranked, lambda f: tournament(f, 2, root(1))])
+@pytest.mark.parametrize(
+    "select", [truncation, rank_descending, lambda f: tournament(f, 2, seed_key(1))]
+)
 def test_selection_refuses_other_shapes(select, wrong, shape):
     with pytest.raises(ContractError) as caught:
         select(wrong)

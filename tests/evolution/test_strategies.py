@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from kinfolk.core.errors import ContractError, SettingsError, UnknownNameError
-from kinfolk.evolution.keeping import Kept
+from kinfolk.evolution.optimizer_state import OptimizerState
 from kinfolk.evolution.strategies import STRATEGIES, make_strategy
 
 START = np.linspace(-1.0, 1.0, 30)
@@ -53,11 +53,11 @@ def test_adapters_give_exactly_the_populations_of_the_library(name):
 @pytest.mark.parametrize("name", STRATEGIES)
 def test_the_centre_gets_better(name):
     strategy = make_strategy(name, START, 20, 0.5, 1, learning_rate=0.1)
-    assert np.array_equal(strategy.centre, START)
+    assert np.array_equal(strategy.center, START)
     before = START.copy()
     for _ in range(60):
         strategy.tell(fitness_of(strategy.ask()))
-    assert fitness_of(strategy.centre[None])[0] > fitness_of(START[None])[0] / 4
+    assert fitness_of(strategy.center[None])[0] > fitness_of(START[None])[0] / 4
     assert np.array_equal(START, before), "what was given is not touched"
 
 
@@ -67,10 +67,10 @@ def test_a_kept_strategy_goes_on_as_if_never_stopped(name, members):
     strategy = make_strategy(name, START, members, 0.5, 3)
     for _ in range(5):
         strategy.tell(fitness_of(strategy.ask()))
-    kept = strategy.keep()
-    text = json.loads(json.dumps(kept.notes))  # as it lies on the disk
+    kept = strategy.state_dict()
+    text = json.loads(json.dumps(kept.values))  # as it lies on the disk
     other = make_strategy(name, np.zeros(30), members, 0.5, 99)
-    other.put(Kept(kept.arrays, text))
+    other.load_state_dict(OptimizerState(kept.arrays, text))
     for _ in range(6):
         asked = strategy.ask()
         assert np.array_equal(other.ask(), asked)
@@ -101,6 +101,6 @@ def test_nothing_uninitialised_is_kept(name, monkeypatch):
         return np.full(shape, 7.0)
 
     monkeypatch.setattr(np, "empty", dirty)
-    kept = make_strategy(name, START, 4, 0.5, seed=1).keep()
+    kept = make_strategy(name, START, 4, 0.5, seed=1).state_dict()
     monkeypatch.undo()
     assert not kept.arrays["_funhist_values"].any()

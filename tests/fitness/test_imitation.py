@@ -2,18 +2,23 @@ import numpy as np
 import pytest
 
 from kinfolk.core.errors import SettingsError
-from kinfolk.core.keys import root
-from kinfolk.core.settings import read
-from kinfolk.engines.local import Local
+from kinfolk.core.random import seed_key
+from kinfolk.core.settings import validate_settings
+from kinfolk.engines.local import LocalEngine
 from kinfolk.evolution import GeneratorPop
-from kinfolk.fitness.imitation import ImitationFitness, with_actions
-from kinfolk.fitness.judging import Copying, Verdicts, copy_scores, verdicts
-from kinfolk.fitness.recording import Trajectories, read_trajectories, record_target
-from kinfolk.jobs.evolve_nets_settings import EvolveNets
-from kinfolk.jobs.nets_task import arena_of, evaluator, populations
-from kinfolk.nets.kinds import make_nets
+from kinfolk.fitness.imitation import ImitationFitness, append_one_hot_actions
+from kinfolk.fitness.trajectories import Trajectories, read_trajectories, record_demonstrations
+from kinfolk.fitness.trajectory_scoring import (
+    DiscriminationTask,
+    ImitationTask,
+    score_discrimination,
+    score_imitation,
+)
+from kinfolk.jobs.evolve_nets.settings import EvolveNets
+from kinfolk.jobs.evolve_nets.setup import build_fitness, build_populations, build_setup
+from kinfolk.nets.registry import make_nets
 from kinfolk.policies.resolve import resolve
-from kinfolk.store.arrays import write_described
+from kinfolk.store.arrays import write_arrays
 
 
 def lives(count=3, ticks=4, inputs=4, heads=1, choices=2):
@@ -24,8 +29,8 @@ def lives(count=3, ticks=4, inputs=4, heads=1, choices=2):
 
 
 def test_what_the_target_saw_and_did_is_kept_life_by_life():
-    target = record_target("gym:CartPole-v1", {"max_steps": 30}, None, "agent",
-                           resolve("kin://balance"), 0, range(3), {})  # fmt: skip
+    target = record_demonstrations("gym:CartPole-v1", {"max_steps": 30}, None, "agent",
+                           resolve("kin://cartpole"), 0, range(3), {})  # fmt: skip
     assert target.x.shape == (3, 30, 4)
     assert target.length.tolist() == [30, 30, 30]
     rule = target.x @ np.array([0.1, 0.3, 1.0, 0.8], dtype=np.float32) > 0
@@ -33,7 +38,7 @@ def test_what_the_target_saw_and_did_is_kept_life_by_life():
 
 
 def test_lives_of_many_agents_are_told_apart():
-    target = record_target("probe", {}, None, "grazer", resolve("kin://probe-plain"), 0, range(2),
+    target = record_demonstrations("probe", {}, None, "grazer", resolve("kin://probe-python"), 0, range(2),
                            {"hunter": resolve("kin://random")})  # fmt: skip
     assert len(target.x) > 8
     assert target.length.min() < target.length.max()
@@ -43,9 +48,9 @@ def test_lives_of_many_agents_are_told_apart():
 @pytest.mark.parametrize("kind", ["feedforward", "recurrent", "dynamic"])
 def test_closeness_is_the_mean_chance_of_the_targets_action(kind):
     target = lives()
-    nets = make_nets(kind, 3, 4, 2, (5,), key=root(1))
-    task = Copying(nets.about(), nets.to_arrays(), target, "argmax", [2])
-    found = copy_scores(task).scores
+    nets = make_nets(kind, 3, 4, 2, (5,), key=seed_key(1))
+    task = ImitationTask(nets.config(), nets.to_arrays(), target, "argmax", [2])
+    found = score_imitation(task).scores
     pop = GeneratorPop(nets)
     total, count = np.zeros(3), 0
     for tick in range(4):
@@ -61,7 +66,9 @@ def test_closeness_is_the_mean_chance_of_the_targets_action(kind):
 def test_numbers_are_compared_by_their_squared_error():
     target = Trajectories(np.ones((1, 1, 2), dtype=np.float32), np.array([[[4]]]), np.array([1]))
     nets = make_nets("feedforward", 1, 2, 1, (), zero=True)
-    found = copy_scores(Copying(nets.about(), nets.to_arrays(), target, "raw", [5])).scores
+    found = score_imitation(
+        ImitationTask(nets.config(), nets.to_arrays(), target, "raw", [5])
+    ).scores
     assert found.tolist() == [-1.0]  # it says 0, and the last of five choices is 1
 
 
@@ -70,7 +77,7 @@ def test_a_verdict_is_the_mean_belief_over_the_time_of_all():
     nets.flat[:, 2] = [1.0, -2.0]  # the weight from the first input to the last output
     x = np.zeros((2, 1, 4, 3), dtype=np.float32)
     x[:, 0, :, 0] = [3.0, 1.0, 2.0, 0.0]
-    found = verdicts(Verdicts(nets.about(), nets.to_arrays(), x, 2)).scores
+    found = score_discrimination(DiscriminationTask(nets.config(), nets.to_arrays(), x, 2)).scores
 
     def belief(values):
         return np.mean([1 / (1 + np.exp(-v)) for v in values])
@@ -79,40 +86,40 @@ def test_a_verdict_is_the_mean_belief_over_the_time_of_all():
 
 
 def test_actions_stand_behind_what_was_seen():
-    whole = with_actions(lives(), [2])
+    whole = append_one_hot_actions(lives(), [2])
     assert whole.shape == (3, 4, 6)
     assert whole[0, :, 4:].sum(axis=1).tolist() == [1, 1, 1, 1]
     assert not whole[2, 1:].any(), "nothing is told of a life that is over"
 
 
 def test_members_in_chunks_judge_to_the_last_bit_alike():
-    nets = make_nets("feedforward", 9, 4, 2, (16,), key=root(1))
+    nets = make_nets("feedforward", 9, 4, 2, (16,), key=seed_key(1))
     target = lives()
     scores = []
     for chunk in (1, 2, 4, 9):
         fitness = ImitationFitness("agent", target, "argmax", [2], chunk)
-        scores.append(fitness({"agent": GeneratorPop(nets)}, 0, 0, Local()).fitness["agent"])
+        scores.append(fitness({"agent": GeneratorPop(nets)}, 0, 0, LocalEngine()).fitness["agent"])
     assert all(np.array_equal(scores[0], other) for other in scores[1:])
 
 
 def test_evolution_comes_nearer_to_its_target():
-    settings = read(EvolveNets, {"imitate": "kin://balance", "target_episodes": 2, "sigma": 0.3,
+    settings = validate_settings(EvolveNets, {"imitate": "kin://cartpole", "target_episodes": 2, "sigma": 0.3,
                                  "population": 30, "world_settings": {"max_steps": 60}})  # fmt: skip
-    arena, spec = arena_of(settings)
-    pops, fitness = populations(settings, arena, spec), evaluator(settings, arena, spec)
+    arena, spec = build_setup(settings)
+    pops, fitness = build_populations(settings, arena, spec), build_fitness(settings, arena, spec)
     means = []
     for generation in range(12):
-        score = fitness(pops, generation, 0, Local()).fitness["agent"]
+        score = fitness(pops, generation, 0, LocalEngine()).fitness["agent"]
         means.append(score.mean())
         pops["agent"].apply_selection(np.argsort(-score)[np.arange(30) % 8])
-        pops["agent"].mutate(root(generation))
+        pops["agent"].mutate(seed_key(generation))
     assert means[-1] > 0.7 > means[0]
 
 
 def test_recorded_data_is_read_and_checked(tmp_path):
     target = lives()
     path = tmp_path / "data.safetensors"
-    write_described(path, target._asdict(), {})
+    write_arrays(path, target._asdict(), {})
     again = read_trajectories(path, 4, 1)
     assert all(np.array_equal(a, b) for a, b in zip(again, target, strict=True))
     with pytest.raises(SettingsError) as caught:
@@ -121,7 +128,7 @@ def test_recorded_data_is_read_and_checked(tmp_path):
         f"{path} must hold x [lives, ticks, 5] and actions [lives, ticks, 1], "
         f"not [3, 4, 4] and [3, 4, 1]."
     )
-    write_described(path, {"x": target.x}, {})
+    write_arrays(path, {"x": target.x}, {})
     with pytest.raises(SettingsError) as caught:
         read_trajectories(path, 4, 1)
     assert str(caught.value) == f"{path} has no array 'actions'; it needs x and actions."

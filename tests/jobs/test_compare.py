@@ -4,25 +4,25 @@ import numpy as np
 import pytest
 
 from kinfolk.core.errors import SettingsError, UnknownNameError
-from kinfolk.core.settings import read
-from kinfolk.engines.local import Local
-from kinfolk.evaluation.comparison import Verdict, compare, note_on_power
-from kinfolk.evaluation.ratings import GameResult, rate
-from kinfolk.evaluation.summary import Estimate, estimate_share, wins
+from kinfolk.core.settings import validate_settings
+from kinfolk.engines.local import LocalEngine
+from kinfolk.evaluation.comparison import PairedComparison, compare_paired, describe_low_power
+from kinfolk.evaluation.ratings import PairResult, rate_players
+from kinfolk.evaluation.statistics import Estimate, estimate_proportion, win_shares
 from kinfolk.jobs.compare import Compare, compare_policies
 from kinfolk.jobs.evaluate import EpisodePlayed, Evaluate, evaluate
-from kinfolk.jobs.round_robin import RoundRobin, round_robin, seats
-from kinfolk.testing.job_contract import JobContract
-from kinfolk.testing.probe.settings import Probe
+from kinfolk.jobs.round_robin import RoundRobin, assign_sides, round_robin
+from kinfolk.testing.contracts.job import JobContract
+from kinfolk.testing.probe.state import Probe
 from kinfolk.testing.probe.world import ProbeWorld
 
 EVERYBODY = {"grazer": "candidate", "hunter": "candidate"}
-SHORT = {"world_settings": {"max_ticks": 40}, "chunk": 200, "agent_slot_map": EVERYBODY}
+SHORT = {"world_settings": {"max_ticks": 40}, "chunk_size": 200, "agent_slot_map": EVERYBODY}
 
 
 @pytest.fixture(autouse=True)
 def zoo(monkeypatch, request):
-    folder = request.path.parent.parent / "evaluation" / "zoo"
+    folder = request.path.parent.parent / "isolation" / "zoo"
     monkeypatch.syspath_prepend(str(folder))
 
 
@@ -32,7 +32,7 @@ def noisy(stream, lazy=0.0):
 
 def verdict(first, second, episodes, seed):
     asked = {"policies": [first, second], "episodes": episodes, "seed": seed, **SHORT}
-    last = list(compare_policies(read(Compare, asked), Local()))[-1]
+    last = list(compare_policies(validate_settings(Compare, asked), LocalEngine()))[-1]
     return last.pairs["0 1"]
 
 
@@ -54,7 +54,7 @@ def test_a_planted_difference_of_a_tenth_is_found():
 
 
 def test_a_policy_does_not_differ_from_itself():
-    assert verdict("kin://random", "kin://random", 5, 0) == Verdict(
+    assert verdict("kin://random", "kin://random", 5, 0) == PairedComparison(
         Estimate(0, 0, 0, 5), 1.0, "neither", 5, 1.0
     )
 
@@ -63,9 +63,9 @@ def test_a_verdict_is_of_common_episodes():
     with pytest.raises(
         ValueError, match=r"^A comparison is of common episodes; there are 3 and 2\.$"
     ):
-        compare(np.zeros(3), np.zeros(2))
+        compare_paired(np.zeros(3), np.zeros(2))
     same = np.array([1.0, 2.0, 3.0, 4.0, 5.0, 6.0])
-    found = compare(same + 1, same)
+    found = compare_paired(same + 1, same)
     assert found.difference == Estimate(1, 1, 1, 6)
     assert found.p_value == pytest.approx(2 / 2**6), "all signs equal, in either direction"
 
@@ -73,7 +73,7 @@ def test_a_verdict_is_of_common_episodes():
 def test_a_world_with_several_groups_needs_a_map():
     asked = {"policies": ["kin://random", "kin://noop"], "episodes": 6}
     with pytest.raises(SettingsError) as refused:
-        list(compare_policies(read(Compare, asked), Local()))
+        list(compare_policies(validate_settings(Compare, asked), LocalEngine()))
     assert str(refused.value) == (
         "World probe has the groups grazer, hunter, and without a map every candidate would play "
         "all of them. Say who plays whom, such as slots={'others': 'kin://random'}, "
@@ -84,7 +84,7 @@ def test_a_world_with_several_groups_needs_a_map():
 def test_a_group_that_a_map_leaves_out_is_not_given_to_the_candidates_silently():
     asked = {"policies": ["kin://random", "kin://noop"], "agent_slot_map": {"hunter": "candidate"}}
     with pytest.raises(SettingsError) as refused:
-        list(compare_policies(read(Compare, asked), Local()))
+        list(compare_policies(validate_settings(Compare, asked), LocalEngine()))
     assert str(refused.value) == (
         "World probe has groups that the map leaves out: grazer. Every candidate would play them too. "
         "Say who plays each, such as 'candidate' or another slot."
@@ -92,8 +92,8 @@ def test_a_group_that_a_map_leaves_out_is_not_given_to_the_candidates_silently()
 
 
 def notes_of(episodes):
-    asked = {"policies": ["kin://probe-plain", "kin://noop"], "episodes": episodes, **SHORT}
-    last = list(compare_policies(read(Compare, asked), Local()))[-1]
+    asked = {"policies": ["kin://probe-python", "kin://noop"], "episodes": episodes, **SHORT}
+    last = list(compare_policies(validate_settings(Compare, asked), LocalEngine()))[-1]
     assert last.episodes_needed == 6
     return last.pairs["0 1"], last.notes
 
@@ -102,7 +102,7 @@ def test_too_few_episodes_to_show_anything_are_called_so():
     few, notes = notes_of(4)
     assert (few.better, few.p_value, few.min_p_value) == ("neither", 0.125, 0.125)
     assert notes == [
-        "4 episodes cannot show a difference between kin://probe-plain and kin://noop: the p-value "
+        "4 episodes cannot show a difference between kin://probe-python and kin://noop: the p-value "
         "of a two-sided permutation test is at least 0.125. For p < 0.05 play 6 episodes or more."
     ]
     enough, notes = notes_of(6)
@@ -111,44 +111,50 @@ def test_too_few_episodes_to_show_anything_are_called_so():
 
 def test_episodes_that_end_alike_are_not_counted_as_evidence():
     first = np.array([1.0, 1.0, 1.0, 0.0, 0.0, 0.0, 0.0, 0.0])
-    found = compare(first, np.zeros(8))
+    found = compare_paired(first, np.zeros(8))
     assert found.min_p_value == found.p_value == 0.25
-    assert note_on_power("a", "b", found) == (
+    assert describe_low_power("a", "b", found) == (
         "a and b scored differently in 3 of 8 episodes only, so the p-value of a two-sided "
         "permutation test is at least 0.25. For p < 0.05 there must be 6 or more such episodes: "
         "play more."
     )
-    assert note_on_power("a", "b", compare(first, first)) is None
+    assert describe_low_power("a", "b", compare_paired(first, first)) is None
 
 
 def test_what_is_compared_may_be_a_counter_of_the_world():
-    asked = {"policies": ["kin://random", "kin://noop"], "episodes": 3, "measure": "deaths"}
+    asked = {"policies": ["kin://random", "kin://noop"], "episodes": 3, "metric": "deaths"}
     asked["agent_slot_map"] = EVERYBODY
-    last = list(compare_policies(read(Compare, asked), Local()))[-1]
-    assert last.measure == "deaths"
+    last = list(compare_policies(validate_settings(Compare, asked), LocalEngine()))[-1]
+    assert last.metric == "deaths"
     with pytest.raises(UnknownNameError) as refused:
-        list(compare_policies(read(Compare, {**asked, "measure": "birth"}), Local()))
+        list(
+            compare_policies(
+                validate_settings(Compare, {**asked, "metric": "birth"}), LocalEngine()
+            )
+        )
     assert str(refused.value) == (
-        "There is no measure 'birth'. Did you mean 'births'? Known: return, return_per_life, "
+        "There is no metric 'birth'. Did you mean 'births'? Known: return, return_per_life, "
         "reward_per_tick, ticks, births, deaths, blocked, grown, spent, lost."
     )
 
 
 def test_candidates_take_turns_in_one_seat_among_others():
     asked = {
-        "policies": ["kin://probe-plain", "kin://noop"],
+        "policies": ["kin://probe-python", "kin://noop"],
         "slots": {"pack": "kin://random"},
         "agent_slot_map": {"grazer": "candidate", "hunter": "pack"},
         "episodes": 4,
     }
-    played = list(compare_policies(read(Compare, asked), Local()))
+    played = list(compare_policies(validate_settings(Compare, asked), LocalEngine()))
     [*events, last] = [e for e in played if hasattr(e, "kind")]
     for number, uri in enumerate(asked["policies"]):
         slots = {"candidate": uri, "pack": "kin://random"}
-        alone = read(
+        alone = validate_settings(
             Evaluate, {**{k: asked[k] for k in ("agent_slot_map", "episodes")}, "slots": slots}
         )
-        whole = [e for e in evaluate(alone, Local()) if getattr(e, "kind", "") == "episode_played"]
+        whole = [
+            e for e in evaluate(alone, LocalEngine()) if getattr(e, "kind", "") == "episode_played"
+        ]
         assert [e.value for e in events if e.policy == number] == [
             e.returns["candidate"] for e in whole
         ]
@@ -156,17 +162,21 @@ def test_candidates_take_turns_in_one_seat_among_others():
 
 
 def test_a_candidate_may_be_a_team_of_slots():
-    team = "herd=kin://probe-plain;pack=kin://random"
+    team = "herd=kin://probe-python;pack=kin://random"
     asked = {
         "policies": [team, "herd=kin://noop;pack=kin://noop"],
         "agent_slot_map": {"grazer": "herd", "hunter": "pack"},
         "episodes": 4,
     }
-    played = list(compare_policies(read(Compare, asked), Local()))
+    played = list(compare_policies(validate_settings(Compare, asked), LocalEngine()))
     [*events, last] = [e for e in played if hasattr(e, "kind")]
-    alone = {"slots": {"herd": "kin://probe-plain", "pack": "kin://random"}}
+    alone = {"slots": {"herd": "kin://probe-python", "pack": "kin://random"}}
     alone |= {k: asked[k] for k in ("agent_slot_map", "episodes")}
-    whole = [e for e in evaluate(read(Evaluate, alone), Local()) if e.__class__ is EpisodePlayed]
+    whole = [
+        e
+        for e in evaluate(validate_settings(Evaluate, alone), LocalEngine())
+        if e.__class__ is EpisodePlayed
+    ]
     assert [e.value for e in events if e.policy == 0] == [
         e.returns["herd"] + e.returns["pack"] for e in whole
     ]
@@ -176,26 +186,34 @@ def test_a_candidate_may_be_a_team_of_slots():
 class TestCompare(JobContract):
     @pytest.fixture
     def start(self):
-        asked = {"policies": ["kin://random", "kin://noop"], "episodes": 6, "chunk": 2}
+        asked = {"policies": ["kin://random", "kin://noop"], "episodes": 6, "chunk_size": 2}
         asked["agent_slot_map"] = EVERYBODY
-        return lambda resume: compare_policies(read(Compare, asked), Local(), resume)
+        return lambda resume: compare_policies(
+            validate_settings(Compare, asked), LocalEngine(), resume
+        )
 
 
 class TestRoundRobin(JobContract):
     @pytest.fixture
     def start(self):
-        asked = {"policies": ["kin://random", "kin://noop", "kin://probe-plain"], "episodes": 4,
-                 "chunk": 2, "world_settings": {"max_ticks": 20}}  # fmt: skip
-        return lambda resume: round_robin(read(RoundRobin, asked), Local(), resume)
+        asked = {"policies": ["kin://random", "kin://noop", "kin://probe-python"], "episodes": 4,
+                 "chunk_size": 2, "world_settings": {"max_ticks": 20}}  # fmt: skip
+        return lambda resume: round_robin(
+            validate_settings(RoundRobin, asked), LocalEngine(), resume
+        )
 
 
 def test_in_a_round_robin_all_meet_from_both_sides_and_the_better_is_rated_higher():
     asked = {
-        "policies": ["kin://noop", "kin://probe-plain", "kin://random"],
+        "policies": ["kin://noop", "kin://probe-python", "kin://random"],
         "episodes": 6,
-        "chunk": 6,
+        "chunk_size": 6,
     }
-    *met, rated = [e for e in round_robin(read(RoundRobin, asked), Local()) if hasattr(e, "kind")]
+    *met, rated = [
+        e
+        for e in round_robin(validate_settings(RoundRobin, asked), LocalEngine())
+        if hasattr(e, "kind")
+    ]
     assert [(e.first, e.second) for e in met[::6]] == [(0, 1), (0, 2), (1, 2)]
     assert [rating.games for rating in rated.ratings] == [12, 12, 12]
     strengths = [rating.strength for rating in rated.ratings]
@@ -205,24 +223,24 @@ def test_in_a_round_robin_all_meet_from_both_sides_and_the_better_is_rated_highe
 
 def test_sides_are_teams_where_groups_are_alike_and_rows_elsewhere():
     spec = ProbeWorld(Probe(rows=4, grazers=2, hunters=2)).spec
-    here, there = seats(spec)
+    here, there = assign_sides(spec)
     assert here == ["first", "second", "first", "second"]
     assert there == ["second", "first", "second", "first"]
 
 
 def test_ratings_follow_from_games_in_order():
-    games = [GameResult(0, 1, 3.0, 1.0)] * 3 + [GameResult(0, 1, 2.0, 2.0)]
-    found = rate(["a", "b"], games)
-    assert found == rate(["a", "b"], games)
-    assert found["a"].strength > 25 > found["b"].strength
-    assert (found["a"].games, found["a"].win_rate, found["b"].win_rate) == (4, 0.875, 0.125)
+    games = [PairResult(0, 1, 3.0, 1.0)] * 3 + [PairResult(0, 1, 2.0, 2.0)]
+    found = rate_players(["a", "b"], games)
+    assert found == rate_players(["a", "b"], games)
+    assert found["a"].mu > 25 > found["b"].mu
+    assert (found["a"].n_games, found["a"].win_rate, found["b"].win_rate) == (4, 0.875, 0.125)
     interval = found["a"].win_rate_low, found["a"].win_rate_high
-    assert interval == estimate_share(np.array([1, 1, 1, 0.5]))[1:3]
-    assert found["a"].ordinal == pytest.approx(found["a"].strength - 3 * found["a"].uncertainty)
+    assert interval == estimate_proportion(np.array([1, 1, 1, 0.5]))[1:3]
+    assert found["a"].ordinal == pytest.approx(found["a"].mu - 3 * found["a"].sigma)
 
 
 def test_a_win_of_nobody_is_no_win():
-    found = wins({"a": np.array([np.nan, 1.0]), "b": np.array([np.nan, np.nan])})
+    found = win_shares({"a": np.array([np.nan, 1.0]), "b": np.array([np.nan, np.nan])})
     assert found["a"].tolist()[1] == 1.0
     assert np.isnan(found["a"][0])
     assert found["b"].tolist()[1] == 0.0

@@ -7,24 +7,24 @@ import sys
 SCRIPT = """
 import hashlib
 import numpy as np
-from kinfolk.core.keys import root
-from kinfolk.nets.dynamic import DynamicNets
-from kinfolk.nets.passes import NodeState
-from kinfolk.nets.rows import forward_rows
+from kinfolk.core.random import seed_key
+from kinfolk.nets.dynamic.nets import DynamicNets
+from kinfolk.nets.dynamic.forward import NodeState
+from kinfolk.nets.forward_rows import forward_rows
 from kinfolk.nets.static import RecurrentStaticNets
 
 digest = hashlib.sha256()
-static = RecurrentStaticNets(3, 5, 2, (4,), key=root(1), self_adaptive=True)
-static.mutate(root(2))
+static = RecurrentStaticNets(3, 5, 2, (4,), key=seed_key(1), self_adaptive=True)
+static.mutate(seed_key(2))
 x = np.random.default_rng(0).standard_normal((6, 5)).astype(np.float32)
 states = [np.zeros((6, 4), dtype=np.float32)]
 for _ in range(3):
     out, states = forward_rows(static.flat, static.layers, np.arange(6) % 3, x, states)
     digest.update(out.tobytes() + states[0].tobytes())
 digest.update(static.flat.tobytes() + static.sigmas.tobytes())
-nets = DynamicNets(6, 3, 2, key=root(3))
+nets = DynamicNets(6, 3, 2, key=seed_key(3))
 for step in range(25):
-    nets.mutate(root(step + 4), spare=1)
+    nets.mutate(seed_key(step + 4), spare=1)
 for array in nets.to_arrays().values():
     digest.update(np.ascontiguousarray(array).tobytes())
 rows = np.arange(12, dtype=np.int64)

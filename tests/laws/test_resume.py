@@ -9,13 +9,18 @@ import time
 
 import pytest
 
-from kinfolk.core.settings import read
-from kinfolk.store.keep import keep
-from kinfolk.store.run import create, open_run
-from kinfolk.testing.job_contract import JobContract
+from kinfolk.core.settings import validate_settings
+from kinfolk.store.run import create_run, open_run
+from kinfolk.store.run_job import run_and_store
+from kinfolk.testing.contracts.job import JobContract
 from kinfolk.testing.probe.job import ProbeJob, probe_job
 
-FOUR = ["kin://probe-plain", "kin://probe-hoard", "kin://probe-gru", "kin://probe-members"]
+FOUR = [
+    "kin://probe-python",
+    "kin://probe-large-memory",
+    "kin://probe-gru",
+    "kin://probe-population",
+]
 
 
 class TestTheProbeJob(JobContract):
@@ -26,7 +31,7 @@ class TestTheProbeJob(JobContract):
 
 
 def write_slowly(folder, settings):
-    for _ in keep(open_run(folder), lambda snapshot: probe_job(settings, None, snapshot)):
+    for _ in run_and_store(open_run(folder), lambda snapshot: probe_job(settings, None, snapshot)):
         time.sleep(0.004)
 
 
@@ -49,10 +54,10 @@ def kill_and_resume(folder, settings, chance):
 
 @pytest.mark.parametrize("uri", FOUR)
 def test_a_run_killed_at_random_moments_resumes_to_the_same_bytes(tmp_path, uri):
-    settings = read(ProbeJob, {"uri": uri, "episodes": 3, "worlds": 2, "every": 7})
-    whole = create(tmp_path / "whole", "probe", settings.model_dump())
-    list(keep(whole, lambda snapshot: probe_job(settings, None, snapshot)))
-    killed = create(tmp_path / "killed", "probe", settings.model_dump())
+    settings = validate_settings(ProbeJob, {"uri": uri, "episodes": 3, "worlds": 2, "every": 7})
+    whole = create_run(tmp_path / "whole", "probe", settings.model_dump())
+    list(run_and_store(whole, lambda snapshot: probe_job(settings, None, snapshot)))
+    killed = create_run(tmp_path / "killed", "probe", settings.model_dump())
     kills = kill_and_resume(killed.folder, settings, random.Random(uri))
     assert kills >= 3
     packed = [run.folder / "events.jsonl.gz" for run in (whole, killed)]

@@ -7,12 +7,12 @@ import sys
 
 import pytest
 
-from kinfolk.engines.local import Local
-from kinfolk.engines.processes import Processes
-from kinfolk.evaluation.care import Care
-from kinfolk.evaluation.match import Match, play_match
+from kinfolk.engines.local import LocalEngine
+from kinfolk.engines.processes import ProcessEngine
+from kinfolk.evaluation.rollout import RolloutTask, play_task
+from kinfolk.isolation.settings import IsolationSettings
 from kinfolk.policies.resolve import resolve
-from kinfolk.testing.transcript import transcript
+from kinfolk.testing.episode_digest import episode_digests
 
 SLOTS = {"pack": "kin://hunter", "herd": "kin://grazer"}
 MAP = {"type_1_predator": "pack", "type_1_prey": "herd"}
@@ -32,7 +32,9 @@ every_preset = pytest.mark.parametrize("preset", PRESETS)
 
 
 def play(preset, slots=SLOTS, slot_map=MAP, **options):
-    return transcript("savanna", slots, preset=preset, slot_map=slot_map, **{**SMALL, **options})
+    return episode_digests(
+        "savanna", slots, preset=preset, slot_map=slot_map, **{**SMALL, **options}
+    )
 
 
 @every_preset
@@ -59,7 +61,7 @@ def test_one_world_alone_equals_that_world_among_a_thousand():
 def test_the_form_of_observation_changes_nothing_but_what_is_seen():
     chance = {"all": resolve("kin://random")}  # draws from keys, whatever it sees
     played = [
-        play_match(Match("savanna", SMALL | {"observation": form}, chance, 5, 0, 4))
+        play_task(RolloutTask("savanna", SMALL | {"observation": form}, chance, 5, 0, 4))
         for form in ("float32", "compact")
     ]
     assert played[0] == played[1]
@@ -71,7 +73,7 @@ def test_local_equals_processes_and_isolated_equals_plain(isolate):
 
     def matches(isolation):
         return [
-            Match(
+            RolloutTask(
                 "savanna",
                 SMALL,
                 policies,
@@ -81,15 +83,15 @@ def test_local_equals_processes_and_isolated_equals_plain(isolate):
                 "shared_prey_r2",
                 MAP,
                 isolation,
-                Care(step_timeout=30.0),
+                IsolationSettings(step_timeout=30.0),
             )
             for first in (0, 3)
         ]
 
-    here = list(Local().map(play_match, matches("none")))
-    engine = Processes(2)
+    here = list(LocalEngine().map(play_task, matches("none")))
+    engine = ProcessEngine(2)
     try:
-        assert list(engine.map(play_match, matches(isolate))) == here
+        assert list(engine.map(play_task, matches(isolate))) == here
     finally:
         engine.close()
     assert sum(result.counters["spawned_prey"] for part in here for result in part) > 5
@@ -97,9 +99,9 @@ def test_local_equals_processes_and_isolated_equals_plain(isolate):
 
 ELSEWHERE = """
 import json, sys
-from kinfolk.testing.transcript import transcript
+from kinfolk.testing.episode_digest import episode_digests
 slots, slot_map, settings = json.loads(sys.argv[1])
-found = transcript("savanna", slots, slot_map=slot_map, episodes=range(1), batch=1, **settings)
+found = episode_digests("savanna", slots, slot_map=slot_map, episodes=range(1), batch=1, **settings)
 print(json.dumps(found))
 """
 

@@ -10,9 +10,14 @@ from hypothesis import strategies as st
 
 from kinfolk.core.errors import ContractError
 from kinfolk.lineage.export import to_csv, to_newick
-from kinfolk.lineage.family import Family, Member
-from kinfolk.lineage.kernels import kin_birth, kin_change, kin_death, kin_reward
-from kinfolk.lineage.measures import (
+from kinfolk.lineage.family import Family, FamilyMember
+from kinfolk.lineage.kernels import (
+    compute_lineage_reward,
+    record_birth,
+    record_death,
+    update_descendant_change,
+)
+from kinfolk.lineage.metrics import (
     depths,
     lineage_survival,
     live_descendants,
@@ -34,26 +39,26 @@ class Tree:
         self.lives = 0
 
     def birth(self, parent=-1):
-        kin_birth(self.parent, self.living, self.live, self.prev, 0, self.lives, parent)
+        record_birth(self.parent, self.living, self.live, self.prev, 0, self.lives, parent)
         self.lives += 1
         return self.lives - 1
 
     def death(self, uid):
-        kin_death(self.parent, self.living, self.live, 0, uid)
+        record_death(self.parent, self.living, self.live, 0, uid)
 
     def change(self, uid):
-        return kin_change(self.live, self.prev, 0, uid)
+        return update_descendant_change(self.live, self.prev, 0, uid)
 
 
 def small_family():
     #  0 founder, died 9; 1 founder, died 3; 2 child of 0; 3 child of 2, died 8; 4 child of 2
-    return Family.of(
+    return Family.from_members(
         [
-            Member(0, (), "prey", 0, 9, "eaten"),
-            Member(1, (), "prey", 0, 3, "starved"),
-            Member(2, (0,), "prey", 2),
-            Member(3, (2,), "prey", 4, 8, "max_age"),
-            Member(4, (2,), "prey", 6),
+            FamilyMember(0, (), "prey", 0, 9, "eaten"),
+            FamilyMember(1, (), "prey", 0, 3, "starved"),
+            FamilyMember(2, (0,), "prey", 2),
+            FamilyMember(3, (2,), "prey", 4, 8, "max_age"),
+            FamilyMember(4, (2,), "prey", 6),
         ]
     )
 
@@ -82,9 +87,9 @@ def test_a_change_is_told_once():
 
 
 def test_losses_cost_only_where_pay_is_symmetric():
-    assert kin_reward(0.35, 2, False) == 0.7
-    assert kin_reward(0.35, -1, False) == 0.0
-    assert kin_reward(0.35, -1, True) == -0.35
+    assert compute_lineage_reward(0.35, 2, False) == 0.7
+    assert compute_lineage_reward(0.35, -1, False) == 0.0
+    assert compute_lineage_reward(0.35, -1, True) == -0.35
 
 
 @given(st.lists(st.tuples(st.booleans(), st.integers(0, 10**6)), max_size=60))
@@ -99,7 +104,9 @@ def test_live_descendants_equal_a_count_by_brute_force(history):
         else:
             tree.death(uid)
             members[uid][1] = 0
-    family = Family.of(Member(u, p, "x", 0, died) for u, (p, died) in members.items())
+    family = Family.from_members(
+        FamilyMember(u, p, "x", 0, died) for u, (p, died) in members.items()
+    )
     expected = live_descendants(family)
     assert tree.live[0, : tree.lives].tolist() == [expected[u] for u in range(tree.lives)]
     by_walk = dict.fromkeys(members, 0)
@@ -118,12 +125,14 @@ def test_measures_of_a_small_family():
     assert lineage_survival(family) == 0.5
     assert mean_depth(family) == 1.5
     assert max_depth(family) == 2
-    assert lineage_survival(Family.of([])) == 0.0
+    assert lineage_survival(Family.from_members([])) == 0.0
 
 
 def test_relatedness_is_a_half_for_siblings_and_children_of_two_parents():
-    pair = [Member(0, (), "x", 0), Member(1, (), "x", 0)]
-    family = Family.of([*pair, Member(2, (0, 1), "x", 1), Member(3, (0, 1), "x", 1)])
+    pair = [FamilyMember(0, (), "x", 0), FamilyMember(1, (), "x", 0)]
+    family = Family.from_members(
+        [*pair, FamilyMember(2, (0, 1), "x", 1), FamilyMember(3, (0, 1), "x", 1)]
+    )
     assert relatedness(family, 0, 2) == 0.5
     assert relatedness(family, 2, 3) == 0.5
     assert relatedness(family, 0, 1) == 0.0
@@ -131,8 +140,12 @@ def test_relatedness_is_a_half_for_siblings_and_children_of_two_parents():
 
 
 def test_somebody_related_twice_counts_once():
-    pair = [Member(0, (), "x", 0), Member(1, (0,), "x", 0), Member(2, (0,), "x", 0)]
-    family = Family.of([*pair, Member(3, (1, 2), "x", 1)])
+    pair = [
+        FamilyMember(0, (), "x", 0),
+        FamilyMember(1, (0,), "x", 0),
+        FamilyMember(2, (0,), "x", 0),
+    ]
+    family = Family.from_members([*pair, FamilyMember(3, (1, 2), "x", 1)])
     assert live_descendants(family) == {0: 3, 1: 1, 2: 1, 3: 0}
 
 
@@ -145,31 +158,33 @@ def test_the_csv_follows_the_alife_standard():
 
 
 def test_newick_has_a_tree_per_founder():
-    assert to_newick(small_family(), end=10).splitlines() == [
+    assert to_newick(small_family(), end_time=10).splitlines() == [
         "((prey_3:6,prey_4:8,prey_2_end:8)prey_2:2,prey_0_end:9)prey_0;",
         "prey_1;",
     ]
 
 
 def test_a_deep_tree_needs_no_recursion():
-    line = Family.of(Member(u, (u - 1,) if u else (), "x", u) for u in range(5000))
-    assert to_newick(line, end=5000).count("(") == 4999
+    line = Family.from_members(FamilyMember(u, (u - 1,) if u else (), "x", u) for u in range(5000))
+    assert to_newick(line, end_time=5000).count("(") == 4999
     assert max_depth(line) == 4999
 
 
 def test_newick_refuses_two_parents_in_a_sentence():
-    family = Family.of([Member(0, (), "x", 0), Member(1, (), "x", 0), Member(2, (0, 1), "x", 1)])
+    family = Family.from_members(
+        [FamilyMember(0, (), "x", 0), FamilyMember(1, (), "x", 0), FamilyMember(2, (0, 1), "x", 1)]
+    )
     with pytest.raises(ContractError, match="Life 2 has two parents"):
-        to_newick(family, end=3)
+        to_newick(family, end_time=3)
 
 
 @pytest.mark.parametrize(
     ("members", "why"),
     [
-        ([Member(0, (), "x", 0), Member(0, (), "x", 0)], "Two lives have the uid 0"),
-        ([Member(0, (7,), "x", 0)], "has the parent 7"),
+        ([FamilyMember(0, (), "x", 0), FamilyMember(0, (), "x", 0)], "Two lives have the uid 0"),
+        ([FamilyMember(0, (7,), "x", 0)], "has the parent 7"),
     ],
 )
 def test_an_impossible_family_is_refused_in_a_sentence(members, why):
     with pytest.raises(ContractError, match=why):
-        Family.of(members)
+        Family.from_members(members)

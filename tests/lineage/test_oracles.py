@@ -7,17 +7,17 @@ from importlib.util import find_spec
 
 import pytest
 
-from kinfolk.evaluation.match import Match
-from kinfolk.evaluation.watched import watch_episode
+from kinfolk.evaluation.rollout import RolloutTask
+from kinfolk.evaluation.trajectory import trace_episode
 from kinfolk.lineage.export import to_csv, to_newick
-from kinfolk.lineage.measures import depths, max_depth
+from kinfolk.lineage.metrics import depths, max_depth
 from kinfolk.policies.resolve import resolve
 
 
 @pytest.fixture(scope="module")
 def watched():
-    match = Match("savanna", {"max_steps": 60}, {"all": resolve("kin://random")}, 1, 0, 1)
-    return watch_episode(match, 0)
+    match = RolloutTask("savanna", {"max_steps": 60}, {"all": resolve("kin://random")}, 1, 0, 1)
+    return trace_episode(match, 0)
 
 
 # In a process of its own: importing phylotrackpy changes what Python's own `sum` is.
@@ -50,18 +50,23 @@ def test_phylotrackpy_reads_the_table_and_agrees(watched, tmp_path):
     assert tracked["taxa"] == len(family)
     assert tracked["roots"] == len(family.founders())
     assert tracked["deepest"] == max_depth(family)
-    assert tracked["living"] == {str(m.uid): ours[m.uid] for m in family if m.died is None}
+    assert tracked["living"] == {
+        str(m.uid): ours[m.uid] for m in family if m.destruction_time is None
+    }
 
 
 def test_dendropy_reads_the_trees_and_agrees(watched):
     dendropy = pytest.importorskip("dendropy", reason="dendropy is not installed")
-    text = to_newick(watched.family, watched.result.ticks)
+    text = to_newick(watched.family, watched.make_report.ticks)
     trees = dendropy.TreeList.get(data=text, schema="newick", suppress_internal_node_taxa=True)
     assert len(trees) == len(watched.family.founders())
     # Every life is a leaf: by itself, or as the `_end` below its children.
     assert sum(len(tree.leaf_nodes()) for tree in trees) == len(watched.family)
     farthest = max(max(leaf.distance_from_root() for leaf in tree.leaf_nodes()) for tree in trees)
-    ends = [watched.result.ticks if m.died is None else m.died for m in watched.family]
+    ends = [
+        watched.make_report.ticks if m.destruction_time is None else m.destruction_time
+        for m in watched.family
+    ]
     parents = {parent for member in watched.family for parent in member.parents}
     roots_alone = {m.uid for m in watched.family.founders()} - parents
     reach = [end for m, end in zip(watched.family, ends, strict=True) if m.uid not in roots_alone]

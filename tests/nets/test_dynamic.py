@@ -9,18 +9,18 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kinfolk.core.errors import SettingsError
-from kinfolk.core.keys import root
-from kinfolk.nets.calibration import Calibration, merged
-from kinfolk.nets.dynamic import DynamicNets
-from kinfolk.nets.graph import FREE, HIDDEN, INPUT, OUTPUT
-from kinfolk.nets.kinds import load_nets, make_nets, save_nets
-from kinfolk.nets.topology import describe, from_descriptions
+from kinfolk.core.random import seed_key
+from kinfolk.nets.dynamic.graph import FREE, HIDDEN, INPUT, OUTPUT
+from kinfolk.nets.dynamic.nets import DynamicNets
+from kinfolk.nets.dynamic.topology import nets_from_topologies, topology_to_dict
+from kinfolk.nets.registry import load_nets, make_nets, save_nets
+from kinfolk.nets.running_stats import RunningStats, merge_running_stats
 
 
 def grown(members=6, inputs=4, outputs=2, mutations=30, seed=0):
-    nets = DynamicNets(members, inputs, outputs, key=root(seed))
+    nets = DynamicNets(members, inputs, outputs, key=seed_key(seed))
     for step in range(mutations):
-        nets.mutate(root(1000 * seed + step + 1))
+        nets.mutate(seed_key(1000 * seed + step + 1))
     return nets
 
 
@@ -28,7 +28,7 @@ class Naive:
     """One member, as the rules say it, one node at a time."""
 
     def __init__(self, nets, member):
-        text = describe(nets, member)
+        text = topology_to_dict(nets, member)
         self.inputs, self.outputs, self.passes = text["inputs"], text["outputs"], text["passes"]
         self.nodes = {node["slot"]: node for node in text["nodes"]}
         self.seen = {slot: np.empty(5000) for slot in self.nodes}
@@ -77,7 +77,7 @@ def test_it_equals_a_naive_interpreter_over_a_thousand_steps():
 
 
 def test_welford_equals_numpy():
-    nets = DynamicNets(1, 3, 1, key=root(0))
+    nets = DynamicNets(1, 3, 1, key=seed_key(0))
     values = np.random.default_rng(1).normal(5.0, 2.0, (500, 1, 1, 3))
     memory = None
     for x in values:
@@ -102,9 +102,11 @@ def test_copies_of_a_calibration_merge_to_that_of_all_values(copies):
             np.array([np.var(values) * len(values)]),
         ]
 
-    base = Calibration(*of(first))
+    base = RunningStats(*of(first))
     each = [of(np.concatenate([first, part])) for part in parts]
-    together = merged(base, Calibration(*(np.stack([one[i] for one in each], 1) for i in range(3))))
+    together = merge_running_stats(
+        base, RunningStats(*(np.stack([one[i] for one in each], 1) for i in range(3)))
+    )
     expected = of(np.concatenate([first, *parts]))
     assert all(np.allclose(a, b, rtol=1e-10) for a, b in zip(together, expected, strict=True))
 
@@ -118,7 +120,7 @@ def check_graph(nets):
         assert np.isin(kinds[nets.inputs + nets.outputs :], (FREE, HIDDEN)).all()
         assert g.top[member] == np.flatnonzero(kinds != FREE)[-1] + 1
         feeds = set(g.source[member][g.source[member] >= 0].tolist())
-        for node in range(nets.room):
+        for node in range(nets.capacity):
             sources = g.source[member, node]
             edges = int((sources >= 0).sum())
             assert (sources[edges:] == -1).all(), "sources have no gaps"
@@ -149,12 +151,12 @@ def test_invariants_hold_under_random_mutations(
     seed, inputs, outputs, mutations, growths, prunings
 ):
     # 40 examples of 10 members and 25 mutations on average: ten thousand mutations.
-    nets = DynamicNets(10, inputs, outputs, key=root(seed))
+    nets = DynamicNets(10, inputs, outputs, key=seed_key(seed))
     nets.graph.growths[:], nets.graph.prunings[:] = growths, prunings
     for step in range(mutations):
         weights = nets.graph.weight.copy()
         kept = nets.graph.source.copy()
-        nets.mutate(root(seed + step + 1))
+        nets.mutate(seed_key(seed + step + 1))
         same = (nets.graph.source[:, : kept.shape[1]] == kept) & (kept >= 0)
         renewed = np.take_along_axis(nets.graph.fresh, np.maximum(kept, 0).reshape(10, -1), 1)
         same &= ~renewed.reshape(kept.shape)  # another node in the same slot
@@ -173,8 +175,8 @@ def test_invariants_hold_under_random_mutations(
 def test_first_growths_connect_idle_inputs_and_outputs():
     nets = DynamicNets(200, 4, 2, zero=True)
     nets.graph.prunings[:] = 0
-    nets.mutate(root(1))
-    nets.mutate(root(2))
+    nets.mutate(seed_key(1))
+    nets.mutate(seed_key(2))
     g = nets.graph
     hidden = (g.kind == HIDDEN).sum(axis=1)
     two = np.flatnonzero(hidden == 2)
@@ -189,7 +191,7 @@ def test_first_growths_connect_idle_inputs_and_outputs():
 def test_a_chain_of_growths_goes_on_from_the_node_just_grown():
     nets = DynamicNets(100, 3, 2, zero=True)
     nets.graph.prunings[:], nets.graph.growths[:] = 0, 3.0
-    nets.mutate(root(5))
+    nets.mutate(seed_key(5))
     for member in range(100):
         hidden = np.flatnonzero(nets.graph.kind[member] == HIDDEN)
         for before, after in pairwise(hidden):
@@ -204,7 +206,7 @@ def test_locality_one_stays_near_and_zero_goes_anywhere():
         nets.graph.locality[:] = locality
         linked = [edges(nets, member) for member in range(300)]
         count = 0
-        nets.mutate(root(77))
+        nets.mutate(seed_key(77))
         for member in range(300):
             for node in np.flatnonzero(
                 nets.graph.fresh[member] & (nets.graph.kind[member] == HIDDEN)
@@ -220,7 +222,7 @@ def test_locality_one_stays_near_and_zero_goes_anywhere():
 
 def edges(nets, member):
     source = nets.graph.source[member]
-    return {(int(s), node) for node in range(nets.room) for s in source[node] if s >= 0}
+    return {(int(s), node) for node in range(nets.capacity) for s in source[node] if s >= 0}
 
 
 def test_pruning_takes_hidden_nodes_left_hanging_and_leaves_outputs():
@@ -232,8 +234,8 @@ def test_pruning_takes_hidden_nodes_left_hanging_and_leaves_outputs():
     g.weight[0, 2, 0] = g.weight[0, 3, 0] = g.weight[0, 1, 0] = 1.0
     g.prunings[:], g.growths[:] = 1.0, 0.0
     g.prunings[:] = 1.9999
-    nets.mutate(root(3))
-    assert nets.nodes.tolist() == [2]
+    nets.mutate(seed_key(3))
+    assert nets.node_counts.tolist() == [2]
     assert (nets.graph.source == -1).all()
     assert nets.graph.fresh[0, 2:4].tolist() == [True, True]
 
@@ -241,14 +243,14 @@ def test_pruning_takes_hidden_nodes_left_hanging_and_leaves_outputs():
 def test_scalars_mutate_as_the_rules_say():
     nets = DynamicNets(4000, 2, 1, zero=True)
     nets.graph.passes[:] = 3
-    nets.mutate(root(11))
+    nets.mutate(seed_key(11))
     g = nets.graph
     assert (g.growths - 1.0).std() == pytest.approx(0.01, rel=0.05)
     assert (g.prunings / 0.5 - 1.0).std() == pytest.approx(0.01, rel=0.05)
     assert (g.locality - 0.5).std() == pytest.approx(0.01, rel=0.05)
     assert (g.passes == 2).mean() == pytest.approx(0.01, abs=0.006)
     assert (g.passes == 4).mean() == pytest.approx(0.01, abs=0.006)
-    lone = DynamicNets(4000, 2, 1, key=root(11))
+    lone = DynamicNets(4000, 2, 1, key=seed_key(11))
     assert lone.graph.passes.min() == 1
 
 
@@ -306,10 +308,10 @@ def test_memory_fits_after_a_mutation():
     for step in range(6):
         x = np.random.default_rng(step).standard_normal((40, 1, 4))
         _, memory = nets(x, memory)
-    nets.absorb([memory])
-    nets.mutate(root(99))
-    after = nets.adapt(memory)
-    assert after.z.shape == (40, 1, nets.room)
+    nets.merge_copies([memory])
+    nets.mutate(seed_key(99))
+    after = nets.adapt_memory(memory)
+    assert after.z.shape == (40, 1, nets.capacity)
     fresh = nets.graph.fresh[:, None]
     assert nets.graph.fresh.any()
     assert not after.z[fresh].any()
@@ -321,16 +323,16 @@ def test_memory_fits_after_a_mutation():
 def test_clone_save_load_clone_is_identical(tmp_path):
     nets = grown(members=5, mutations=30, seed=8)
     _, memory = nets(np.ones((5, 1, 4)))
-    nets.absorb([memory])
+    nets.merge_copies([memory])
     nets.take(np.array([4, 4, 0, 2, 1]))
     save_nets(tmp_path / "nets.safetensors", nets)
     loaded = load_nets(tmp_path / "nets.safetensors")
     loaded.take(np.arange(5))
-    text = json.loads(json.dumps([describe(nets, member) for member in range(5)]))
-    told = from_descriptions(text)
+    text = json.loads(json.dumps([topology_to_dict(nets, member) for member in range(5)]))
+    told = nets_from_topologies(text)
     for name, array in nets.to_arrays().items():
         assert np.array_equal(loaded.to_arrays()[name], array), name
-    assert [describe(told, member) for member in range(5)] == text
+    assert [topology_to_dict(told, member) for member in range(5)] == text
     x = np.random.default_rng(0).standard_normal((5, 2, 4))
     for other in (loaded, told):
         assert torch.equal(other(x)[0], nets(x)[0])
@@ -338,13 +340,13 @@ def test_clone_save_load_clone_is_identical(tmp_path):
 
 @pytest.mark.parametrize("kind", ["feedforward", "recurrent"])
 def test_static_nets_round_trip(tmp_path, kind):
-    nets = make_nets(kind, 4, 3, 2, (5,), key=root(1), sigma=0.02, self_adaptive=True)
-    nets.mutate(root(2))
+    nets = make_nets(kind, 4, 3, 2, (5,), key=seed_key(1), sigma=0.02, self_adaptive=True)
+    nets.mutate(seed_key(2))
     save_nets(tmp_path / "nets.safetensors", nets)
     loaded = load_nets(tmp_path / "nets.safetensors")
     assert np.array_equal(loaded.flat, nets.flat)
     assert np.array_equal(loaded.sigmas, nets.sigmas)
-    assert loaded.about() == nets.about()
+    assert loaded.config() == nets.config()
 
 
 def test_evolution_strategies_are_refused_in_a_sentence():

@@ -8,25 +8,25 @@ OUT = np.array([[1.0, 3.0, 3.0, -2.0, 0.5], [0.0, -1.0, 4.0, 2.0, 9.0]], dtype=n
 
 
 def test_argmax_takes_the_first_of_equals_in_every_part():
-    assert heads.choose("argmax", OUT, [3, 2], None).tolist() == [[1, 1], [2, 1]]
+    assert heads.decode_actions("argmax", OUT, [3, 2], None).tolist() == [[1, 1], [2, 1]]
 
 
 def test_sampling_follows_the_chances():
     out = np.tile(np.log([[0.2, 0.5, 0.3]]), (10_000, 1))
     chance = np.random.default_rng(0).random((10_000, 1))
-    drawn = heads.choose("softmax_sample", out, [3], chance)[:, 0]
+    drawn = heads.decode_actions("softmax_sample", out, [3], chance)[:, 0]
     assert np.allclose(np.bincount(drawn) / 10_000, [0.2, 0.5, 0.3], atol=0.02)
     assert heads.softmax_sample(np.zeros((1, 3)), np.array([0.999999999])).tolist() == [2]
 
 
 def test_numbers_become_ordered_choices():
     out = np.array([[-9.0], [0.0], [9.0], [0.5]])
-    assert heads.choose("tanh", out, [5], None)[:, 0].tolist() == [0, 2, 4, 3]
-    assert heads.choose("raw", out, [5], None)[:, 0].tolist() == [0, 2, 4, 3]
+    assert heads.decode_actions("tanh", out, [5], None)[:, 0].tolist() == [0, 2, 4, 3]
+    assert heads.decode_actions("raw", out, [5], None)[:, 0].tolist() == [0, 2, 4, 3]
 
 
 def test_an_unknown_head_is_named():
     with pytest.raises(
         UnknownNameError, match=r"^No output head is named 'argmin'. Did you mean 'argmax'\?"
     ):
-        heads.outputs_for("argmin", [2])
+        heads.count_outputs("argmin", [2])

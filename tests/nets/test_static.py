@@ -3,11 +3,11 @@ import pytest
 import torch
 
 from kinfolk.core.errors import SettingsError
-from kinfolk.core.keys import fold, root
-from kinfolk.nets.normal import fill_normals
-from kinfolk.nets.rows import forward_rows
-from kinfolk.nets.squash import squash
+from kinfolk.core.random import fold_in, seed_key
+from kinfolk.nets.forward_rows import forward_rows
+from kinfolk.nets.gaussian import fill_standard_normal
 from kinfolk.nets.static import FeedforwardStaticNets, RecurrentStaticNets
+from kinfolk.nets.tanh import tanh_inplace
 
 torch.set_num_threads(1)
 
@@ -18,13 +18,13 @@ def modules_of(nets, member):
     for layer in nets.layers:
         row = torch.from_numpy(nets.flat[member])
         kind = torch.nn.RNNCell if layer.recurrent else torch.nn.Linear
-        module = kind(layer.ins, layer.outs)
-        weight = row[layer.start : layer.own].reshape(layer.ins, layer.outs).T
+        module = kind(layer.in_features, layer.out_features)
+        weight = row[layer.start : layer.own].reshape(layer.in_features, layer.out_features).T
         bias = row[layer.bias : layer.stop]
         with torch.no_grad():
             if layer.recurrent:
                 module.weight_ih.copy_(weight)
-                own = row[layer.own : layer.bias].reshape(layer.outs, layer.outs).T
+                own = row[layer.own : layer.bias].reshape(layer.out_features, layer.out_features).T
                 module.weight_hh.copy_(own)
                 module.bias_ih.copy_(bias)
                 module.bias_hh.zero_()
@@ -60,8 +60,8 @@ def loop(nets, x, memory=None):
     ("inputs", "hidden", "outputs"), [(32, (32,), 8), (1, (), 1), (5, (7, 3), 2)]
 )
 def test_batched_feedforward_equals_a_loop_of_modules(inputs, hidden, outputs, batch):
-    nets = FeedforwardStaticNets(9, inputs, outputs, hidden, key=root(1))
-    nets.mutate(root(5))  # biases too
+    nets = FeedforwardStaticNets(9, inputs, outputs, hidden, key=seed_key(1))
+    nets.mutate(seed_key(5))  # biases too
     x = torch.randn(9, batch, inputs, generator=torch.Generator().manual_seed(0))
     out, memory = nets(x)
     assert memory is None
@@ -69,8 +69,8 @@ def test_batched_feedforward_equals_a_loop_of_modules(inputs, hidden, outputs, b
 
 
 def test_batched_recurrent_equals_a_loop_of_modules_over_time():
-    nets = RecurrentStaticNets(5, 4, 2, (12, 6), key=root(1))
-    nets.mutate(root(5))
+    nets = RecurrentStaticNets(5, 4, 2, (12, 6), key=seed_key(1))
+    nets.mutate(seed_key(5))
     steps = torch.randn(20, 5, 3, 4, generator=torch.Generator().manual_seed(0))
     memory, states = None, None
     for x in steps:
@@ -82,8 +82,8 @@ def test_batched_recurrent_equals_a_loop_of_modules_over_time():
 
 @pytest.mark.parametrize("kind", [FeedforwardStaticNets, RecurrentStaticNets])
 def test_rows_equal_the_batched_pass_whatever_the_batch(kind):
-    nets = kind(6, 10, 3, (8,), key=root(3))
-    nets.mutate(root(4))
+    nets = kind(6, 10, 3, (8,), key=seed_key(3))
+    nets.mutate(seed_key(4))
     x = np.random.default_rng(0).standard_normal((40, 10)).astype(np.float32)
     x[::3] = 0.0
     states = [np.random.default_rng(1).standard_normal((40, 8)).astype(np.float32)]
@@ -102,13 +102,13 @@ def test_rows_equal_the_batched_pass_whatever_the_batch(kind):
 
 
 def test_first_weights_have_the_variance_of_one_over_fan_in():
-    nets = FeedforwardStaticNets(200, 16, 4, (64,), key=root(2))
+    nets = FeedforwardStaticNets(200, 16, 4, (64,), key=seed_key(2))
     first, second = nets.layers
     for layer, fan_in in ((first, 16), (second, 64)):
-        weights = nets.flat[:, layer.start : layer.own]
+        weights = nets.flat[:, layer.start : layer.recurrent_start]
         assert abs(weights.mean()) < 0.01
         assert weights.var() == pytest.approx(1 / fan_in, rel=0.03)
-        assert not nets.flat[:, layer.bias : layer.stop].any()
+        assert not nets.flat[:, layer.bias_start : layer.stop].any()
 
 
 def test_zero_is_an_option():
@@ -117,7 +117,7 @@ def test_zero_is_an_option():
 
 def test_keys_give_normal_numbers():
     numbers = np.empty((4, 50_000))
-    fill_normals(fold(root(9), np.arange(4)), 0, numbers)
+    fill_standard_normal(fold_in(seed_key(9), np.arange(4)), 0, numbers)
     assert abs(numbers.mean()) < 0.01
     assert numbers.var() == pytest.approx(1.0, abs=0.01)
     assert (np.abs(numbers) > 3).mean() == pytest.approx(0.0027, abs=0.0005)
@@ -125,9 +125,9 @@ def test_keys_give_normal_numbers():
 
 
 def test_mutation_moves_every_parameter_by_sigma_and_spares_the_elite():
-    nets = FeedforwardStaticNets(50, 6, 3, (10,), key=root(1), sigma=0.5)
+    nets = FeedforwardStaticNets(50, 6, 3, (10,), key=seed_key(1), sigma=0.5)
     before = nets.get_params()
-    nets.mutate(root(8), spare=2)
+    nets.mutate(seed_key(8), n_elites=2)
     moved = nets.flat - before
     assert not moved[:2].any()
     assert (moved[2:] != 0).all()
@@ -136,22 +136,22 @@ def test_mutation_moves_every_parameter_by_sigma_and_spares_the_elite():
 
 def test_a_member_mutates_alike_in_any_population():
     few, many = (FeedforwardStaticNets(n, 3, 2, zero=True) for n in (2, 7))
-    few.mutate(root(1))
-    many.mutate(root(1))
+    few.mutate(seed_key(1))
+    many.mutate(seed_key(1))
     assert np.array_equal(few.flat, many.flat[:2])
 
 
 def test_sigmas_of_its_own_mutate_and_scale_each_weight():
     nets = FeedforwardStaticNets(200, 6, 3, (10,), zero=True, sigma=0.1, self_adaptive=True)
     nets.sigmas[:, 0] = 5.0
-    nets.mutate(root(8))
+    nets.mutate(seed_key(8))
     assert (nets.sigmas[:, 1:] / 0.1 - 1).std() == pytest.approx(0.01, rel=0.05)
     assert nets.flat[:, 0].std() == pytest.approx(5.0, rel=0.2)
     assert nets.flat[:, 1:].std() == pytest.approx(0.1, rel=0.05)
 
 
 def test_parameters_go_out_and_in():
-    nets = RecurrentStaticNets(4, 3, 2, (5,), key=root(1))
+    nets = RecurrentStaticNets(4, 3, 2, (5,), key=seed_key(1))
     params = nets.get_params()
     assert params.shape == (4, 3 * 5 + 5 * 5 + 5 + 5 * 2 + 2)
     other = RecurrentStaticNets(4, 3, 2, (5,), zero=True)
@@ -172,7 +172,7 @@ def test_inputs_of_a_wrong_shape_are_refused():
 
 
 def test_ended_rows_forget_and_others_do_not():
-    nets = RecurrentStaticNets(2, 3, 2, (5,), key=root(1))
+    nets = RecurrentStaticNets(2, 3, 2, (5,), key=seed_key(1))
     _, memory = nets(torch.ones(2, 3, 3))
     done = np.array([[True, False, False], [False, False, True]])
     after = nets.reset(memory, done)[0]
@@ -183,6 +183,6 @@ def test_ended_rows_forget_and_others_do_not():
 def test_squash_is_the_hyperbolic_tangent():
     values = np.concatenate([np.linspace(-12, 12, 100_001), [0.0, np.inf, -np.inf, np.nan]])
     found = values.astype(np.float32)
-    squash(found)
+    tanh_inplace(found)
     assert np.abs(found[:-1] - np.tanh(values[:-1])).max() < 5e-7
     assert np.isnan(found[-1])

@@ -5,15 +5,20 @@ import pytest
 from safetensors.numpy import save
 
 from kinfolk.core.errors import SettingsError, UnknownNameError, UsageError
-from kinfolk.core.settings import read
+from kinfolk.core.settings import validate_settings
 from kinfolk.jobs.evaluate import Evaluate
-from kinfolk.play.episode import Play, play_episodes
-from kinfolk.play.lineup import Lineup
-from kinfolk.play.registry import SlotRegistry
-from kinfolk.play.slots import PolicySlot, Slot, read_slot, slot_table
-from kinfolk.policies.simple import Noop
-from kinfolk.testing.probe.policies.gru import Gru
-from kinfolk.testing.probe.settings import Probe
+from kinfolk.play.loop import EpisodeLoop, run_episodes
+from kinfolk.play.slot_config import SlotConfig
+from kinfolk.play.slots import (
+    LoadedSlot,
+    PolicySlot,
+    SlotRegistry,
+    build_slot_assignment,
+    parse_slot,
+)
+from kinfolk.policies.stateless import NoopPolicy
+from kinfolk.testing.probe.policies.gru import ProbeGruPolicy
+from kinfolk.testing.probe.state import Probe
 from kinfolk.testing.probe.world import ProbeWorld
 
 SPEC = ProbeWorld(Probe()).spec
@@ -22,50 +27,54 @@ SMALLER = ProbeWorld(Probe(max_ticks=5)).spec
 
 
 def test_without_settings_one_trainable_slot_plays_everybody():
-    lineup = Lineup()
+    lineup = SlotConfig()
     [main] = lineup.slots
     assert (main.id, main.policy_uri, main.trainable) == ("main", "kin://random", True)
-    assert lineup.table(SPEC).tolist() == [[0] * 16, [0] * 16]
+    assert lineup.build_assignment(SPEC).tolist() == [[0] * 16, [0] * 16]
     lineup.require_trainable()
 
 
 def test_the_student_and_the_teacher():
-    lineup = read(Lineup, {
-        "slots": [{"id": "teacher", "class_path": "kinfolk.policies.simple.Noop", "trainable": False},
+    lineup = validate_settings(SlotConfig, {
+        "slots": [{"id": "teacher", "class_path": "kinfolk.policies.stateless.NoopPolicy", "trainable": False},
                   {"id": "student", "policy_uri": "kin://random"}],
         "agent_slot_map": ["teacher", "teacher", "student", "student"],
     })  # fmt: skip
-    assert lineup.table(FOUR).tolist() == [[0, 0, 1, 1]] * 2
+    assert lineup.build_assignment(FOUR).tolist() == [[0, 0, 1, 1]] * 2
     by_number = lineup.model_copy(update={"agent_slot_map": (0, 0, 1, 1)})
-    assert by_number.table(FOUR).tolist() == [[0, 0, 1, 1]] * 2
+    assert by_number.build_assignment(FOUR).tolist() == [[0, 0, 1, 1]] * 2
 
 
 def test_a_map_by_group_and_another_for_one_world():
-    lineup = read(Lineup, {
+    lineup = validate_settings(SlotConfig, {
         "slots": {"herd": "kin://noop", "pack": "kin://random"},
         "agent_slot_map": {"predator": "pack"},
         "world_slot_maps": {"probe": {"hunter": "pack"}},
     })  # fmt: skip
-    assert lineup.table(FOUR).tolist() == [[0] * 4, [1] * 4]
-    assert lineup.map_for("savanna") == {"predator": "pack"}
+    assert lineup.build_assignment(FOUR).tolist() == [[0] * 4, [1] * 4]
+    assert lineup.slot_map_for("savanna") == {"predator": "pack"}
 
 
 def test_the_command_lines_form_fills_the_right_field():
-    assert read_slot("a", "class:my.Policy").class_path == "my.Policy"
-    assert read_slot("a", "kin://noop").policy_uri == "kin://noop"
-    slot = read_slot("a", "class:my.Policy?depth=2,isolate=slot,trainable=false,learning_rate=0.01")
+    assert parse_slot("a", "class:my.Policy").class_path == "my.Policy"
+    assert parse_slot("a", "kin://noop").policy_uri == "kin://noop"
+    slot = parse_slot(
+        "a", "class:my.Policy?depth=2,isolate=slot,trainable=false,learning_rate=0.01"
+    )
     assert slot.policy_uri == "class:my.Policy?depth=2"
     assert (slot.isolate, slot.trainable, slot.learning_rate) == ("slot", False, 0.01)
 
 
 def test_settings_are_kept_as_a_person_would_write_them():
-    lineup = read(Lineup, {"slots": {"a": "kin://noop", "b": "kin://random,trainable=false"}})
+    lineup = validate_settings(
+        SlotConfig, {"slots": {"a": "kin://noop", "b": "kin://random,trainable=false"}}
+    )
     written = lineup.model_dump()
     assert written["slots"] == {
         "a": "kin://noop",
         "b": {"policy_uri": "kin://random", "trainable": False},
     }
-    assert read(Lineup, written) == lineup
+    assert validate_settings(SlotConfig, written) == lineup
 
 
 REFUSED = [
@@ -97,7 +106,7 @@ REFUSED = [
 @pytest.mark.parametrize(("settings", "sentence"), REFUSED)
 def test_a_wrong_line_up_is_refused(settings, sentence):
     with pytest.raises(SettingsError) as refused:
-        read(Lineup, settings)
+        validate_settings(SlotConfig, settings)
     assert str(refused.value) == sentence
 
 
@@ -105,7 +114,7 @@ def test_the_old_shorthand_is_refused_by_every_job_with_slots():
     with pytest.raises(
         SettingsError, match=r"^There is no setting 'dual_policy'\. Write two slots"
     ):
-        read(Evaluate, {"dual_policy": {}})
+        validate_settings(Evaluate, {"dual_policy": {}})
 
 
 MAPS = [
@@ -120,14 +129,14 @@ MAPS = [
 
 @pytest.mark.parametrize(("mapping", "error", "sentence"), MAPS)
 def test_a_wrong_map_is_refused(mapping, error, sentence):
-    lineup = read(Lineup, {"slots": {"herd": "kin://noop", "pack": "kin://noop"}})
+    lineup = validate_settings(SlotConfig, {"slots": {"herd": "kin://noop", "pack": "kin://noop"}})
     with pytest.raises(error) as refused:
-        lineup.model_copy(update={"agent_slot_map": mapping}).table(SPEC)
+        lineup.model_copy(update={"agent_slot_map": mapping}).build_assignment(SPEC)
     assert str(refused.value) == sentence
 
 
 def test_training_needs_somebody_who_learns():
-    lineup = read(Lineup, {"slots": {"a": "kin://noop,trainable=false"}})
+    lineup = validate_settings(SlotConfig, {"slots": {"a": "kin://noop,trainable=false"}})
     with pytest.raises(SettingsError) as refused:
         lineup.require_trainable()
     assert str(refused.value) == (
@@ -146,10 +155,14 @@ def test_policies_are_cached_by_content_and_not_by_the_name_of_a_slot(tmp_path):
     assert registry.get(slot("a", "kin://probe-gru?seed=4"), SPEC) is not first
     assert registry.get(slot("a", "kin://probe-gru?seed=3"), SMALLER) is not first, "another world"
     path = tmp_path / "w.safetensors"
-    path.write_bytes(save({n: w.detach().numpy() for n, w in Gru(SPEC)._weights.items()}))
+    path.write_bytes(
+        save({n: w.detach().numpy() for n, w in ProbeGruPolicy(SPEC)._weights.items()})
+    )
     loaded = registry.get(slot("a", f"kin://probe-gru?weights={path}"), SPEC)
     assert registry.get(slot("a", f"kin://probe-gru?weights={path}"), SPEC) is loaded
-    path.write_bytes(save({n: w.detach().numpy() * 2 for n, w in Gru(SPEC)._weights.items()}))
+    path.write_bytes(
+        save({n: w.detach().numpy() * 2 for n, w in ProbeGruPolicy(SPEC)._weights.items()})
+    )
     assert registry.get(slot("a", f"kin://probe-gru?weights={path}"), SPEC) is not loaded
 
 
@@ -163,7 +176,7 @@ def test_in_training_a_trainable_slot_has_a_policy_of_its_own():
     assert frozen is not mine
 
 
-class Counting(Noop):
+class Counting(NoopPolicy):
     """Counts how often it is told of its world, and how often it is closed."""
 
     told: list = []  # noqa: RUF012, shared by all on purpose
@@ -177,10 +190,10 @@ class Counting(Noop):
 
 
 def test_a_policy_is_told_of_its_world_once_per_load(monkeypatch):
-    monkeypatch.setattr("kinfolk.policies.simple.Noop", Counting)
+    monkeypatch.setattr("kinfolk.policies.stateless.NoopPolicy", Counting)
     Counting.told.clear()
     Counting.closed.clear()
-    registry = SlotRegistry(keep=1)
+    registry = SlotRegistry(max_policies=1)
     for _ in range(3):
         registry.get(slot("a", "kin://noop"), SPEC)
     assert Counting.told == [SPEC]
@@ -196,7 +209,7 @@ def test_a_policy_that_cannot_move_stays_on_the_cpu():
     with pytest.raises(SettingsError) as refused:
         SlotRegistry().get(slot("a", "kin://noop", device="cuda"), SPEC)
     assert str(refused.value) == (
-        "kinfolk.policies.simple:Noop runs on the cpu only, not on 'cuda': it has no method to."
+        "kinfolk.policies.stateless:NoopPolicy runs on the cpu only, not on 'cuda': it has no method to."
     )
 
 
@@ -204,15 +217,17 @@ def test_one_policy_may_play_two_slots_of_a_game():
     def results(shared):
         world = ProbeWorld(Probe(), 2)
         registry = SlotRegistry(training=not shared)
-        slots = [Slot(n, registry.get(slot(n, "kin://probe-gru"), world.spec)) for n in ("a", "b")]
+        slots = [
+            LoadedSlot(n, registry.get(slot(n, "kin://probe-gru"), world.spec)) for n in ("a", "b")
+        ]
         assert (slots[0].policy is slots[1].policy) == shared
-        table = slot_table(world.spec, ["a", "b"], {"hunter": "b"})
-        return list(play_episodes(Play(world, slots, table, 3, range(3))))
+        table = build_slot_assignment(world.spec, ["a", "b"], {"hunter": "b"})
+        return list(run_episodes(EpisodeLoop(world, slots, table, 3, range(3))))
 
     assert results(shared=True) == results(shared=False)
 
 
-WEIGHTS = {name: weight.detach().numpy() for name, weight in Gru(SPEC)._weights.items()}
+WEIGHTS = {name: weight.detach().numpy() for name, weight in ProbeGruPolicy(SPEC)._weights.items()}
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,7 @@
 import pytest
 
 from kinfolk.policies.resolve import POLICIES
-from kinfolk.testing.policy_contract import PolicyContract
+from kinfolk.testing.contracts.policy import PolicyContract
 
 
 class TestEveryPolicyOnTheProbe(PolicyContract):
@@ -9,11 +9,11 @@ class TestEveryPolicyOnTheProbe(PolicyContract):
         params=[
             "random",
             "noop",
-            "probe-plain",
-            "probe-reasoner",
-            "probe-hoard",
+            "probe-python",
+            "probe-explaining",
+            "probe-large-memory",
             "probe-gru",
-            "probe-members",
+            "probe-population",
         ]
     )
     def uri(self, request):
@@ -24,7 +24,7 @@ class TestEveryPolicyOnTheProbe(PolicyContract):
 ELSEWHERE = {
     "savanna/": {"hunter", "grazer"},
     "cogsguard/": {"roles", "smart", "role/NAME", "behavior/NAME"},
-    "test_evolved.py": {"balance"},
+    "test_evolved.py": {"cartpole"},
     "test_neural.py": {"mlp", "conv", "gru", "net"},
 }
 
@@ -33,9 +33,9 @@ def test_no_policy_is_left_out():
     assert set(POLICIES) - set().union(*ELSEWHERE.values()) == {
         "random",
         "noop",
-        "probe-plain",
-        "probe-reasoner",
-        "probe-hoard",
+        "probe-python",
+        "probe-explaining",
+        "probe-large-memory",
         "probe-gru",
-        "probe-members",
+        "probe-population",
     }

@@ -5,19 +5,21 @@ import pytest
 from safetensors.numpy import save
 
 from kinfolk.core.errors import UsageError
-from kinfolk.policies.resolve import build, resolve
-from kinfolk.store.policy_file import PolicyFile, policy_artefacts, write_policy
-from kinfolk.store.run import create
-from kinfolk.testing.probe.policies.gru import Gru
-from kinfolk.testing.probe.settings import Probe
+from kinfolk.policies.resolve import build_policy, resolve
+from kinfolk.store.policy_file import PolicyFile, iter_policy_chunks, write_policy
+from kinfolk.store.run import create_run
+from kinfolk.testing.probe.policies.gru import ProbeGruPolicy
+from kinfolk.testing.probe.state import Probe
 from kinfolk.testing.probe.world import ProbeWorld
 
 SPEC = ProbeWorld(Probe()).spec
-PATH = "kinfolk.testing.probe.policies.gru:Gru"
+PATH = "kinfolk.testing.probe.policies.gru:ProbeGruPolicy"
 
 
 def weights(seed):
-    return {name: w.detach().numpy() for name, w in Gru(SPEC, seed=seed)._weights.items()}
+    return {
+        name: w.detach().numpy() for name, w in ProbeGruPolicy(SPEC, seed=seed)._weights.items()
+    }
 
 
 def test_a_policy_in_a_file_comes_back_with_its_settings_and_weights(tmp_path):
@@ -25,7 +27,7 @@ def test_a_policy_in_a_file_comes_back_with_its_settings_and_weights(tmp_path):
     write_policy(path, PolicyFile(PATH, {"seed": 1}, weights(5)))
     found = resolve(f"file:{path}")
     assert (found.class_path, found.settings) == (PATH, {"seed": 1})
-    policy = build(found, SPEC)
+    policy = build_policy(found, SPEC)
     assert np.array_equal(policy._weights["out.bias"].detach().numpy(), weights(5)["out.bias"])
 
 
@@ -40,8 +42,8 @@ def test_weights_alone_are_no_policy(tmp_path):
 
 
 def keep(folder, slot, step, best=False):
-    for artefact in policy_artefacts(slot, step, PolicyFile(PATH, {}, weights(step)), best):
-        path = folder / artefact.name
+    for artefact in iter_policy_chunks(slot, step, PolicyFile(PATH, {}, weights(step)), best):
+        path = folder / artefact.path
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(artefact.data)
 
@@ -49,7 +51,7 @@ def keep(folder, slot, step, best=False):
 @pytest.fixture
 def run(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    folder = create(tmp_path / "runs" / "mine", "train", {}).folder
+    folder = create_run(tmp_path / "runs" / "mine", "train", {}).folder
     for step, best in ((10, False), (20, True), (30, False)):
         keep(folder, "herd", step, best)
     return folder

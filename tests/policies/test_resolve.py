@@ -3,9 +3,9 @@ import pytest
 from safetensors.numpy import save
 
 from kinfolk.core.errors import SettingsError, UsageError
-from kinfolk.policies.resolve import ResolvedPolicy, build, resolve
-from kinfolk.testing.probe.policies.gru import Gru
-from kinfolk.testing.probe.settings import Probe
+from kinfolk.policies.resolve import ResolvedPolicy, build_policy, resolve
+from kinfolk.testing.probe.policies.gru import ProbeGruPolicy
+from kinfolk.testing.probe.state import Probe
 from kinfolk.testing.probe.world import ProbeWorld
 
 SPEC = ProbeWorld(Probe()).spec
@@ -13,21 +13,22 @@ SPEC = ProbeWorld(Probe()).spec
 
 def test_a_uri_becomes_a_class_path_and_plain_settings():
     found = resolve("kin://probe-gru?seed=3")
-    assert found == ResolvedPolicy("kinfolk.testing.probe.policies.gru:Gru", {"seed": 3})
+    assert found == ResolvedPolicy("kinfolk.testing.probe.policies.gru:ProbeGruPolicy", {"seed": 3})
     assert found.sha256 == resolve("kin://probe-gru?seed=3").sha256
     assert found.sha256 != resolve("kin://probe-gru?seed=4").sha256
     assert (
-        resolve("class:kinfolk.policies.simple.Noop").class_path == "kinfolk.policies.simple.Noop"
+        resolve("class:kinfolk.policies.stateless.NoopPolicy").class_path
+        == "kinfolk.policies.stateless.NoopPolicy"
     )
 
 
 def test_weights_named_by_a_uri_are_read_once_and_travel_as_arrays(tmp_path):
-    weights = {name: w.detach().numpy() * 2 for name, w in Gru(SPEC)._weights.items()}
+    weights = {name: w.detach().numpy() * 2 for name, w in ProbeGruPolicy(SPEC)._weights.items()}
     path = tmp_path / "twice.safetensors"
     path.write_bytes(save(weights))
     found = resolve(f"kin://probe-gru?weights={path}")
     path.unlink()
-    policy = build(found, SPEC)
+    policy = build_policy(found, SPEC)
     for name, weight in policy._weights.items():
         assert np.array_equal(weight.detach().numpy(), weights[name])
     assert found.settings == {}
@@ -37,9 +38,9 @@ def test_weights_named_by_a_uri_are_read_once_and_travel_as_arrays(tmp_path):
 def test_a_policy_without_weights_takes_none(tmp_path):
     (tmp_path / "w.safetensors").write_bytes(save({"w": np.zeros(3)}))
     with pytest.raises(SettingsError) as refused:
-        build(resolve(f"kin://noop?weights={tmp_path / 'w.safetensors'}"), SPEC)
+        build_policy(resolve(f"kin://noop?weights={tmp_path / 'w.safetensors'}"), SPEC)
     assert str(refused.value) == (
-        "kinfolk.policies.simple:Noop takes no weights: it has no method load."
+        "kinfolk.policies.stateless:NoopPolicy takes no weights: it has no method load."
     )
 
 
@@ -56,8 +57,8 @@ def test_what_is_no_policy_is_refused(uri):
 
 def test_a_mistyped_setting_of_a_policy_is_named_with_those_there_are():
     with pytest.raises(SettingsError) as refused:
-        build(resolve("kin://mlp?hiden=[5]"), SPEC)
+        build_policy(resolve("kin://mlp?hiden=[5]"), SPEC)
     assert str(refused.value) == (
-        "Mlp has no setting 'hiden'. Did you mean 'hidden'? "
-        "Known: hidden, critic, activation, seed, greedy, sight."
+        "MlpPolicy has no setting 'hiden'. Did you mean 'hidden'? "
+        "Known: hidden, critic, activation, seed, greedy, transform."
     )

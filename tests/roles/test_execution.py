@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kinfolk.core.hooks import PLAIN, address_of
+from kinfolk.core.function_table import PYTHON_ADDRESS, get_function_address
 from kinfolk.core.jit import COMPILED
 from kinfolk.roles.execution import (
     ACT,
@@ -20,15 +20,15 @@ from kinfolk.roles.execution import (
     COULD_NOT_START,
     ENDED,
     HOLD,
-    NOT_ASKED,
+    NOT_CONSIDERED,
     SHOULD_TERMINATE,
     YES,
-    Seats,
-    Table,
-    new_round,
-    run,
+    BehaviorTable,
+    ExecutionState,
+    new_step,
+    run_step,
 )
-from kinfolk.roles.model import MOST_BEHAVIORS
+from kinfolk.roles.model import MAX_BEHAVIORS
 
 BEHAVIORS = 4
 CANNOT = -7
@@ -56,17 +56,20 @@ class Runner:
         self.answers, self.asked = np.zeros(shape, np.int64), np.zeros(shape, np.int64)
         self.state = (self.answers, self.asked)
         self.answers[:, :, ACT] = CANNOT
-        self.seats = Seats(
-            np.full((places, MOST_BEHAVIORS), -1, np.int16),
+        self.seats = ExecutionState(
+            np.full((places, MAX_BEHAVIORS), -1, np.int16),
             np.zeros(places, np.int16),
             np.zeros(places, np.int8),
         )
         self.seats.program[:, : len(program)] = program
         hooks = [
-            [PLAIN if b in plain else address_of(HOOKS[b][h], self.state, 0) for h in range(3)]
+            [
+                PYTHON_ADDRESS if b in plain else get_function_address(HOOKS[b][h], self.state, 0)
+                for h in range(3)
+            ]
             for b in range(BEHAVIORS)
         ]
-        self.table = Table(np.array(hooks), np.array(interruptible))
+        self.table = BehaviorTable(np.array(hooks), np.array(interruptible))
         self.place = np.arange(places)
 
     def set(self, behavior, start=None, act=None, ends=None, place=0):
@@ -77,12 +80,12 @@ class Runner:
 
     def tick(self):
         """One round with explanations; returns the first place's action and what was said."""
-        self.round = new_round(self.place, True)
+        self.round = new_step(self.place, True)
 
         def plain(behavior, hook, i):
             return int(HOOKS[behavior][hook](self.state, int(self.place[i])))
 
-        run(self.table, self.seats, self.state, self.round, plain)
+        run_step(self.table, self.seats, self.state, self.round, plain)
         return int(self.round.action[0]), self.round.trace[0, :4].tolist()
 
     @property
@@ -97,13 +100,13 @@ def plain(request):
 
 def test_the_first_that_can_start_and_acts_wins(plain):
     r = Runner(plain=plain).set(1, start=YES, act=3).set(2, start=YES, act=4)
-    assert r.tick() == (3, [COULD_NOT_START, ACTED, NOT_ASKED, NOT_ASKED])
+    assert r.tick() == (3, [COULD_NOT_START, ACTED, NOT_CONSIDERED, NOT_CONSIDERED])
     assert r.active == 1
 
 
 def test_one_that_can_start_but_not_act_is_passed_over(plain):
     r = Runner(plain=plain).set(0, start=YES).set(2, start=YES, act=4)
-    assert r.tick() == (4, [COULD_NOT_ACT + 7, COULD_NOT_START, ACTED, NOT_ASKED])
+    assert r.tick() == (4, [COULD_NOT_ACT + 7, COULD_NOT_START, ACTED, NOT_CONSIDERED])
 
 
 def test_with_none_nothing_is_done(plain):
@@ -119,16 +122,16 @@ def test_an_active_one_goes_on_though_it_could_not_start_again(plain):
     r = Runner(plain=plain).set(2, start=YES, act=4)
     r.tick()
     r.set(2, start=0, act=2)
-    assert r.tick() == (2, [COULD_NOT_START, COULD_NOT_START, ACTED, NOT_ASKED])
+    assert r.tick() == (2, [COULD_NOT_START, COULD_NOT_START, ACTED, NOT_CONSIDERED])
 
 
 def test_it_yields_to_a_higher_one_that_can_start(plain):
     r = Runner(plain=plain).set(2, start=YES, act=4)
     r.tick()
     r.set(1, start=YES, act=1).set(3, start=YES, act=2)
-    assert r.tick() == (1, [COULD_NOT_START, ACTED, NOT_ASKED, NOT_ASKED])
+    assert r.tick() == (1, [COULD_NOT_START, ACTED, NOT_CONSIDERED, NOT_CONSIDERED])
     r.set(1, act=CANNOT)  # the list is scanned again, and the one that yielded acts
-    assert r.tick() == (4, [COULD_NOT_START, COULD_NOT_ACT + 7, ACTED, NOT_ASKED])
+    assert r.tick() == (4, [COULD_NOT_START, COULD_NOT_ACT + 7, ACTED, NOT_CONSIDERED])
     assert r.active == 2
 
 
@@ -136,9 +139,9 @@ def test_it_does_not_yield_while_it_may_not_be_interrupted(plain):
     r = Runner(plain=plain, interruptible=(True, True, False, True)).set(2, start=YES, act=4)
     r.tick()
     r.set(0, start=YES, act=1)
-    assert r.tick() == (4, [NOT_ASKED, NOT_ASKED, ACTED, NOT_ASKED])
+    assert r.tick() == (4, [NOT_CONSIDERED, NOT_CONSIDERED, ACTED, NOT_CONSIDERED])
     r.set(2, ends=1)
-    assert r.tick() == (1, [ACTED, NOT_ASKED, ENDED, NOT_ASKED])
+    assert r.tick() == (1, [ACTED, NOT_CONSIDERED, ENDED, NOT_CONSIDERED])
 
 
 def test_it_does_not_yield_while_it_holds(plain):
@@ -171,9 +174,9 @@ def test_one_that_cannot_act_is_not_asked_twice_in_a_tick():
 
 def test_explanations_cost_no_room_when_off():
     r = Runner().set(0, start=YES, act=2)
-    quiet = new_round(r.place, False)
-    run(r.table, r.seats, r.state, quiet, lambda b, h, i: 0)
-    assert quiet.trace.shape == (0, MOST_BEHAVIORS)
+    quiet = new_step(r.place, False)
+    run_step(r.table, r.row_state, r.state, quiet, lambda b, h, i: 0)
+    assert quiet.trace.shape == (0, MAX_BEHAVIORS)
     assert quiet.action.tolist() == [2]
 
 
@@ -226,7 +229,7 @@ def test_rounds_follow_the_rule(program, interruptible, ticks, plain):
         r.answers[0] = table
         action, _ = r.tick()
         expected, active, held = oracle(table, program, interruptible, active, held)
-        assert (action, r.active, bool(r.seats.held[0])) == (expected, active, held)
+        assert (action, r.active, bool(r.seats.is_uninterruptible[0])) == (expected, active, held)
 
 
 def test_rows_do_not_feel_each_other():

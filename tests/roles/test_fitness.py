@@ -3,19 +3,20 @@ from dataclasses import replace
 import pytest
 
 from kinfolk.core.errors import SettingsError
-from kinfolk.core.keys import root
+from kinfolk.core.random import seed_key
+from kinfolk.roles.catalog import map_role_to_vibe
 from kinfolk.roles.config import EvolutionConfig
 from kinfolk.roles.fitness import (
+    AgentScore,
     behavior_weight,
     lock_role_name_if_fit,
     pick_role_id_weighted,
     record_behavior_score,
+    record_game,
     record_role_score,
     role_weight,
 )
 from kinfolk.roles.operators import mutate_role
-from kinfolk.roles.records import AgentRecord, enter_game
-from kinfolk.roles.vibes import map_role_to_vibe
 
 CONFIG = EvolutionConfig()
 
@@ -42,11 +43,11 @@ def test_weights_are_as_specified(catalog):
 def test_roles_are_picked_in_proportion_to_their_fitness(catalog):
     record_role_score(catalog, 0, 0.6, True, CONFIG)
     record_role_score(catalog, 1, 0.2, True, CONFIG)
-    picks = [pick_role_id_weighted(catalog, [0, 1, 2], root(s)) for s in range(3000)]
+    picks = [pick_role_id_weighted(catalog, [0, 1, 2], seed_key(s)) for s in range(3000)]
     shares = [picks.count(i) / 3000 for i in (0, 1, 2)]
     assert shares == pytest.approx([6 / 9, 2 / 9, 1 / 9], abs=0.03)
     with pytest.raises(SettingsError, match=r"^A role must be picked from at least one;"):
-        pick_role_id_weighted(catalog, [], root(0))
+        pick_role_id_weighted(catalog, [], seed_key(0))
 
 
 def test_a_score_must_lie_between_0_and_1(catalog):
@@ -73,23 +74,23 @@ def test_the_line_of_a_locked_role_keeps_its_name_with_a_running_number(catalog,
     always = EvolutionConfig(mutation_rate=1.0)
     first = catalog.add_role(write("mine_resource / explore"))
     assert first.name == "Mine_resource-1"
-    unlocked = catalog.add_role(mutate_role(catalog, first, root(1), always))
+    unlocked = catalog.add_role(mutate_role(catalog, first, seed_key(1), always))
     assert unlocked.name.endswith("-2")
     record_role_score(catalog, first.id, 0.9, True, CONFIG)
     locked = catalog.roles[first.id]
-    second = catalog.add_role(mutate_role(catalog, locked, root(2), always))
-    third = catalog.add_role(mutate_role(catalog, second, root(3), always))
+    second = catalog.add_role(mutate_role(catalog, locked, seed_key(2), always))
+    third = catalog.add_role(mutate_role(catalog, second, seed_key(3), always))
     assert [second.name, third.name] == ["Mine_resource-1'2", "Mine_resource-1'3"]
     assert second.locked_name
     assert third.locked_name
-    again = catalog.add_role(mutate_role(catalog, locked, root(4), always))
+    again = catalog.add_role(mutate_role(catalog, locked, seed_key(4), always))
     assert again.name == "Mine_resource-1'4"
 
 
 def test_a_game_counts_once_for_a_role_and_a_behaviour_however_many_agents_played_it(catalog):
     miner, scout = 0, 1
-    records = [AgentRecord(miner, 0.2, True), AgentRecord(scout, 0.9, True)]
-    enter_game(catalog, [*records, AgentRecord(miner, 0.4, True)], CONFIG)
+    records = [AgentScore(miner, 0.2, True), AgentScore(scout, 0.9, True)]
+    record_game(catalog, [*records, AgentScore(miner, 0.4, True)], CONFIG)
     assert catalog.roles[miner].games == 1
     assert catalog.roles[miner].fitness == pytest.approx(0.3)
     assert (catalog.roles[miner].wins, catalog.roles[scout].wins) == (1, 1)
@@ -103,9 +104,9 @@ def test_a_game_counts_once_for_a_role_and_a_behaviour_however_many_agents_playe
 
 def test_the_order_of_agents_has_no_effect(catalog):
     other = catalog.copy()
-    records = [AgentRecord(i % 3, s, False) for i, s in enumerate((0.1, 0.7, 0.3, 0.9, 0.2, 0.6))]
-    enter_game(catalog, records, CONFIG)
-    enter_game(other, records[::-1], CONFIG)
+    records = [AgentScore(i % 3, s, False) for i, s in enumerate((0.1, 0.7, 0.3, 0.9, 0.2, 0.6))]
+    record_game(catalog, records, CONFIG)
+    record_game(other, records[::-1], CONFIG)
     assert catalog == other
 
 

@@ -3,8 +3,8 @@
 import pytest
 from role_scenes import evolve, make_catalog
 
-from kinfolk.roles.breeding import next_generation
 from kinfolk.roles.config import EvolutionConfig
+from kinfolk.roles.generations import next_generation
 from kinfolk.roles.history_text import HistoryWriter
 
 # In one worker, or each would make the generations.
@@ -77,7 +77,7 @@ def test_the_same_seed_gives_the_same_history_byte_for_byte(coordinators):
     for seed in (0, 7):
         again = evolve(make_catalog(), seed, GENERATIONS, games=2)
         one, other = (
-            HistoryWriter().text(c.catalog, generation=c.generation, seed=seed, games=c.games)
+            HistoryWriter().format(c.catalog, generation=c.generation, seed=seed, games=c.games)
             for c in (coordinators[seed], again)
         )
         assert one == other

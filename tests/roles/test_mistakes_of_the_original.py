@@ -2,12 +2,12 @@
 
 from role_scenes import evolve, make_catalog, play_game
 
-from kinfolk.core.keys import root
-from kinfolk.roles.breeding import breed
+from kinfolk.core.random import seed_key
+from kinfolk.roles.catalog import map_role_to_vibe
 from kinfolk.roles.config import EvolutionConfig
 from kinfolk.roles.coordinator import EvolutionaryRoleCoordinator
+from kinfolk.roles.generations import breed_from_survivors
 from kinfolk.roles.operators import mutate_role, recombine_roles
-from kinfolk.roles.vibes import map_role_to_vibe
 
 CONFIG = EvolutionConfig()
 
@@ -22,7 +22,7 @@ def test_the_injection_of_a_sampled_role_never_fires():
 def test_recombination_ignores_the_caps_and_reaches_98_tiers(catalog):
     left, right = catalog.roles[0], catalog.roles[1]
     for seed in range(300):
-        child = catalog.add_role(recombine_roles(left, right, root(seed), CONFIG))
+        child = catalog.add_role(recombine_roles(left, right, seed_key(seed), CONFIG))
         left, right = right, child
         assert len(child.tiers) <= 4
         assert len(child.behavior_ids) <= 12
@@ -31,7 +31,7 @@ def test_recombination_ignores_the_caps_and_reaches_98_tiers(catalog):
 def test_48_percent_of_roles_hold_duplicate_behaviours(catalog):
     for seed in range(200):
         # Both hold `explore`, and the scrambler and the aligner `get_hearts`.
-        child = recombine_roles(catalog.roles[2], catalog.roles[3], root(seed), CONFIG)
+        child = recombine_roles(catalog.roles[2], catalog.roles[3], seed_key(seed), CONFIG)
         assert len(set(child.behavior_ids)) == len(child.behavior_ids)
 
 
@@ -59,17 +59,17 @@ def test_tiers_are_shared_between_parent_and_child_so_that_a_mutation_changes_bo
     always = EvolutionConfig(mutation_rate=1.0)
     parent = catalog.roles[0]
     before = [tier.behavior_ids for tier in parent.tiers]
-    child = catalog.add_role(recombine_roles(parent, catalog.roles[1], root(0), CONFIG))
+    child = catalog.add_role(recombine_roles(parent, catalog.roles[1], seed_key(0), CONFIG))
     inherited = child.tiers
     for seed in range(20):
-        mutate_role(catalog, child, root(seed), always)
+        mutate_role(catalog, child, seed_key(seed), always)
     assert [tier.behavior_ids for tier in catalog.roles[0].tiers] == before
     assert catalog.roles[child.id].tiers == inherited
 
 
 def test_the_two_parents_may_be_the_same_role(catalog):
     for seed in range(200):
-        parents = breed(catalog, [0, 1], root(seed), CONFIG).parents
+        parents = breed_from_survivors(catalog, [0, 1], seed_key(seed), CONFIG).parents
         assert len(set(parents)) == len(parents)
 
 

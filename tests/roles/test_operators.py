@@ -6,20 +6,21 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kinfolk.core.errors import SettingsError
-from kinfolk.core.keys import root
-from kinfolk.core.settings import read
-from kinfolk.roles.breeding import child_of
+from kinfolk.core.random import seed_key
+from kinfolk.core.settings import validate_settings
 from kinfolk.roles.catalog import RoleCatalog
 from kinfolk.roles.config import EvolutionConfig
 from kinfolk.roles.fitness import record_behavior_score
-from kinfolk.roles.hybrids import hybrid_luck, hybrid_role
+from kinfolk.roles.generations import make_distinct_offspring
 from kinfolk.roles.model import RoleDef, RoleTier, TierSelection
 from kinfolk.roles.operators import (
+    draw_hybrid_operators,
+    enforce_caps,
     inject_behavior,
+    make_hybrid,
     mutate_role,
     recombine_roles,
     sample_role,
-    within_caps,
 )
 from kinfolk.roles.reordering import reorder_role
 
@@ -36,7 +37,7 @@ def assert_in_caps(role, config):
 
 
 def test_a_sampled_role_has_two_to_four_tiers_of_one_to_three_behaviours(catalog):
-    roles = [sample_role(catalog, root(seed), CONFIG) for seed in range(600)]
+    roles = [sample_role(catalog, seed_key(seed), CONFIG) for seed in range(600)]
     tiers = Counter(len(role.tiers) for role in roles)
     assert set(tiers) == {2, 3, 4}
     assert all(150 <= n <= 250 for n in tiers.values()), "each a third of the time"
@@ -53,7 +54,7 @@ def test_fit_behaviours_are_sampled_more_often(catalog):
         score = 1.0 if behavior == 4 else 0.0
         record_behavior_score(catalog, behavior, score, CONFIG)
     counts = Counter(
-        i for seed in range(400) for i in sample_role(catalog, root(seed), CONFIG).behavior_ids
+        i for seed in range(400) for i in sample_role(catalog, seed_key(seed), CONFIG).behavior_ids
     )
     assert counts[4] > 1.5 * max(n for i, n in counts.items() if i != 4)
 
@@ -62,7 +63,7 @@ def test_a_child_has_the_first_tiers_of_one_parent_and_the_last_of_the_other(cat
     miner, scout = catalog.roles[:2]
     seen = set()
     for seed in range(200):
-        child = recombine_roles(miner, scout, root(seed), CONFIG)
+        child = recombine_roles(miner, scout, seed_key(seed), CONFIG)
         seen.add(tuple(catalog.behaviors[i].name for i in child.behavior_ids))
         assert (child.games, child.fitness, child.parents) == (0, 0.0, (0, 1))
     assert ("deposit_resource", "discover_extractors", "discover_junctions", "explore") in seen
@@ -78,7 +79,7 @@ def test_a_child_has_the_first_tiers_of_one_parent_and_the_last_of_the_other(cat
 
 def test_of_a_behaviour_that_occurs_twice_the_first_stays_and_empty_tiers_vanish():
     tiers = [RoleTier((1, 2)), RoleTier((2,)), RoleTier((3, 1, 4), (1.0, 2.0, 3.0), 2)]
-    kept = within_caps(tiers, CONFIG)
+    kept = enforce_caps(tiers, CONFIG)
     assert kept == (RoleTier((1, 2)), RoleTier((3, 4), (1.0, 3.0), TierSelection.WEIGHTED))
 
 
@@ -86,13 +87,13 @@ def test_two_parents_must_differ(catalog):
     with pytest.raises(
         SettingsError, match=r"^Two different parents are needed; both are 'BaseMiner'\.$"
     ):
-        recombine_roles(catalog.roles[0], catalog.roles[0], root(0), CONFIG)
+        recombine_roles(catalog.roles[0], catalog.roles[0], seed_key(0), CONFIG)
 
 
 def test_a_mutation_replaces_one_behaviour_per_tier_by_one_the_role_lacks(catalog):
     miner = catalog.roles[0]
     for seed in range(50):
-        child = mutate_role(catalog, miner, root(seed), ALWAYS)
+        child = mutate_role(catalog, miner, seed_key(seed), ALWAYS)
         for old, new in zip(miner.tiers, child.tiers, strict=True):
             assert set(new.behavior_ids).isdisjoint(old.behavior_ids)
         assert_in_caps(child, ALWAYS)
@@ -102,7 +103,7 @@ def test_mutations_happen_at_their_rates(catalog):
     miner = catalog.roles[0]
     replaced = flipped = 0
     for seed in range(1500):
-        child = mutate_role(catalog, miner, root(seed), CONFIG)
+        child = mutate_role(catalog, miner, seed_key(seed), CONFIG)
         for old, new in zip(miner.tiers, child.tiers, strict=True):
             replaced += old.behavior_ids != new.behavior_ids
             flipped += old.selection != new.selection
@@ -115,7 +116,7 @@ def test_a_mutation_keeps_fitness_games_and_wins_and_leaves_its_parent_alone(cat
         RoleDef(catalog.roles[0].tiers, fitness=0.4, games=9, wins=3), generation=2
     )
     before = parent.tiers
-    child = mutate_role(catalog, parent, root(1), ALWAYS)
+    child = mutate_role(catalog, parent, seed_key(1), ALWAYS)
     assert (child.fitness, child.games, child.wins) == (0.4, 9, 3)
     assert (child.origin, child.parents, child.id) == ("mutated", (4,), -1)
     assert catalog.roles[4].tiers == before != child.tiers
@@ -126,29 +127,29 @@ def test_a_role_that_holds_everything_cannot_have_one_replaced():
     for name in "ab":
         small.add_behavior(name=name, source="x", can_start=len, act=len, should_terminate=len)
     role = small.add_role(RoleDef((RoleTier((0,)), RoleTier((1,)))))
-    assert mutate_role(small, role, root(0), ALWAYS).behavior_ids == (0, 1)
-    assert inject_behavior(small, role, root(0), CONFIG) == role
+    assert mutate_role(small, role, seed_key(0), ALWAYS).behavior_ids == (0, 1)
+    assert inject_behavior(small, role, seed_key(0), CONFIG) == role
 
 
 def test_injection_adds_to_the_first_tier_or_replaces_its_last(catalog, write):
-    role = inject_behavior(catalog, write("explore / recharge"), root(3), CONFIG)
+    role = inject_behavior(catalog, write("explore / recharge"), seed_key(3), CONFIG)
     assert len(role.tiers[0].behavior_ids) == 2
     assert role.tiers[0].behavior_ids[0] == catalog.behavior_id("explore")
     full = write("explore + recharge + get_hearts / mine_resource")
-    changed = inject_behavior(catalog, full, root(3), CONFIG)
+    changed = inject_behavior(catalog, full, seed_key(3), CONFIG)
     assert changed.tiers[0].behavior_ids[:2] == full.tiers[0].behavior_ids[:2]
     assert changed.tiers[0].behavior_ids[2] not in full.behavior_ids
     assert changed.tiers[1] == full.tiers[1]
 
 
 def test_hybrids_are_mutated_a_quarter_and_injected_a_third_of_the_time(catalog):
-    luck = [hybrid_luck(root(seed), CONFIG) for seed in range(3000)]
+    luck = [draw_hybrid_operators(seed_key(seed), CONFIG) for seed in range(3000)]
     assert 0.226 <= sum(m for m, _ in luck) / 3000 <= 0.274  # 25 %, three deviations
     assert 0.324 <= sum(i for _, i in luck) / 3000 <= 0.376  # 35 %
     both = sum(m and i for m, i in luck) / 3000
     assert 0.072 <= both <= 0.103, "one does not bring the other"
     for seed in range(200):
-        hybrid = hybrid_role(catalog, catalog.roles[0], catalog.roles[2], root(seed), CONFIG)
+        hybrid = make_hybrid(catalog, catalog.roles[0], catalog.roles[2], seed_key(seed), CONFIG)
         assert (hybrid.origin, hybrid.parents) == ("hybrid", (0, 2))
         assert_in_caps(hybrid, CONFIG)
 
@@ -156,7 +157,7 @@ def test_hybrids_are_mutated_a_quarter_and_injected_a_third_of_the_time(catalog)
 def test_the_hybrid_of_two_agents_of_one_role_begins_as_a_copy(catalog):
     never = EvolutionConfig(role_mutation_chance=0.0, injection_chance=0.0)
     miner = catalog.roles[0]
-    child = hybrid_role(catalog, miner, miner, root(1), never)
+    child = make_hybrid(catalog, miner, miner, seed_key(1), never)
     assert (child.tiers, child.parents, child.origin) == (miner.tiers, (0,), "hybrid")
 
 
@@ -165,7 +166,7 @@ def test_one_behaviour_moves_and_the_rest_stays_in_order(catalog):
         ["get_hearts", "get_influence", "align_junction"]
     )
     role = catalog.add_role(RoleDef((RoleTier((hearts, influence)), RoleTier((align,)))))
-    made = [reorder_role(catalog, role, root(seed), CONFIG) for seed in range(300)]
+    made = [reorder_role(catalog, role, seed_key(seed), CONFIG) for seed in range(300)]
     assert {child.behavior_ids for child in made} == {
         (align, hearts, influence), (hearts, align, influence),
         (influence, hearts, align), (influence, align, hearts),
@@ -176,16 +177,16 @@ def test_one_behaviour_moves_and_the_rest_stays_in_order(catalog):
 
 def test_an_order_that_would_play_alike_is_not_one(catalog):
     drawn = RoleDef((RoleTier((1, 2), selection=TierSelection.SHUFFLE),))
-    made = [reorder_role(catalog, drawn, root(seed), CONFIG) for seed in range(100)]
+    made = [reorder_role(catalog, drawn, seed_key(seed), CONFIG) for seed in range(100)]
     assert {(child.behavior_ids, len(child.tiers)) for child in made} == {((1, 2), 2), ((2, 1), 2)}
     alone = RoleDef((RoleTier((4,)),))
-    assert reorder_role(catalog, alone, root(1), CONFIG).tiers == alone.tiers
+    assert reorder_role(catalog, alone, seed_key(1), CONFIG).tiers == alone.tiers
 
 
 def test_weights_move_with_their_behaviours_and_a_newcomer_weighs_one(catalog):
     weighted = RoleTier((1, 2), (3.0, 5.0), TierSelection.WEIGHTED)
     role = RoleDef((weighted, RoleTier((7,))))
-    seen = {reorder_role(catalog, role, root(seed), CONFIG).tiers for seed in range(300)}
+    seen = {reorder_role(catalog, role, seed_key(seed), CONFIG).tiers for seed in range(300)}
     joined = {tiers[0] for tiers in seen if len(tiers) == 1}
     assert RoleTier((7, 1, 2), (1.0, 3.0, 5.0), TierSelection.WEIGHTED) in joined
     assert (RoleTier((2,), (5.0,), TierSelection.WEIGHTED), RoleTier((1, 7))) in seen
@@ -195,7 +196,7 @@ def test_another_order_is_a_mutation_with_the_record_of_its_parent(catalog):
     role = catalog.add_role(
         replace(catalog.roles[0], name="Mine-3", locked_name=True, fitness=0.8, games=9, wins=4)
     )
-    child = reorder_role(catalog, role, root(3), CONFIG)
+    child = reorder_role(catalog, role, seed_key(3), CONFIG)
     assert (child.name, child.origin, child.parents) == ("Mine-3'2", "mutated", (role.id,))
     assert (child.fitness, child.games, child.wins, child.id) == (0.8, 9, 4, -1)
     assert sorted(child.behavior_ids) == sorted(role.behavior_ids)
@@ -204,7 +205,10 @@ def test_another_order_is_a_mutation_with_the_record_of_its_parent(catalog):
 
 def test_half_of_the_roles_bred_for_a_place_are_their_parent_in_another_order(catalog):
     aligner, miner = catalog.role("BaseAligner"), catalog.role("BaseMiner")
-    made = [child_of(catalog, aligner, miner, root(seed), CONFIG) for seed in range(400)]
+    made = [
+        make_distinct_offspring(catalog, aligner, miner, seed_key(seed), CONFIG)
+        for seed in range(400)
+    ]
     assert all(child.tiers != aligner.tiers for child in made)
     moved = sum(sorted(child.behavior_ids) == sorted(aligner.behavior_ids) for child in made)
     # Of the other half some flip a mode, or a try gave the parent again: both add to it.
@@ -229,15 +233,15 @@ def test_whatever_the_caps_are_they_hold_through_any_chain_of_operators(config, 
     catalog = RoleCatalog()
     for i in range(7):
         catalog.add_behavior(name=f"d{i}", source="x", can_start=len, act=len, should_terminate=len)
-    pool = [catalog.add_role(sample_role(catalog, root(s), config)) for s in seeds[:2]]
+    pool = [catalog.add_role(sample_role(catalog, seed_key(s), config)) for s in seeds[:2]]
     for at, seed in enumerate(seeds):
         one, other = pool[-1], pool[-2]
-        key = root(seed)
+        key = seed_key(seed)
         made = (
             recombine_roles(one, other, key, config),
             mutate_role(catalog, one, key, config),
             inject_behavior(catalog, one, key, config),
-            hybrid_role(catalog, one, other, key, config),
+            make_hybrid(catalog, one, other, key, config),
             reorder_role(catalog, one, key, config),
         )
         for role in made:
@@ -250,9 +254,9 @@ def test_caps_that_contradict_each_other_are_refused():
         SettingsError,
         match=r"^EvolutionConfig.min_tiers must be at most max_tiers, which is 2; it is 3\.$",
     ):
-        read(EvolutionConfig, {"min_tiers": 3, "max_tiers": 2})
+        validate_settings(EvolutionConfig, {"min_tiers": 3, "max_tiers": 2})
     with pytest.raises(
         SettingsError,
         match=r"^EvolutionConfig.generated_role_count must be at least 2, not 1\.$",
     ):
-        read(EvolutionConfig, {"generated_role_count": 1})
+        validate_settings(EvolutionConfig, {"generated_role_count": 1})

@@ -13,35 +13,35 @@ import numpy as np
 import pytest
 
 from kinfolk.core.errors import DamagedRunError, UsageError
-from kinfolk.store.arrays import read_arrays
-from kinfolk.store.packed import unpack_deflated
-from kinfolk.store.replay import Replay
-from kinfolk.store.replay_form import (
+from kinfolk.replay.format import (
     DONE,
     FRAMES,
-    HEAD,
+    HEADER,
     MAGIC,
-    MOST_UNPACKED,
-    NUMBERS,
-    PREFIX,
-    block,
-    json_record,
-    packed_record,
+    MAX_PAYLOAD_BYTES,
+    RECORD_HEADER,
+    SERIES,
+    encode_arrays,
+    encode_json_record,
+    encode_record,
 )
-from kinfolk.store.run import create
+from kinfolk.replay.reader import Replay
+from kinfolk.store.arrays import read_arrays
+from kinfolk.store.compression import decompress_zlib
+from kinfolk.store.run import create_run
 
 
 def replay_of(tmp_path, numbers, frames, count=2):
     path = tmp_path / "one.replay"
     path.write_bytes(
-        MAGIC + json_record(HEAD, {}) + packed_record(NUMBERS, numbers, 0, count)
-        + packed_record(FRAMES, frames, 0, count) + json_record(DONE, {})
+        MAGIC + encode_json_record(HEADER, {}) + encode_record(SERIES, numbers, 0, count)
+        + encode_record(FRAMES, frames, 0, count) + encode_json_record(DONE, {})
     )  # fmt: skip
     return path
 
 
 def frames_block(frames=2, places=4, rows=3):
-    return block(
+    return encode_arrays(
         {
             "cells": np.zeros(places, np.uint8), "changed_when": np.zeros(0, np.uint16),
             "changed_where": np.zeros(0, np.int32), "changed_to": np.zeros(0, np.uint8),
@@ -51,18 +51,18 @@ def frames_block(frames=2, places=4, rows=3):
     )  # fmt: skip
 
 
-NUMBERS_BLOCK = block({"ticks": np.arange(2, dtype=np.int32)}, {})
+NUMBERS_BLOCK = encode_arrays({"ticks": np.arange(2, dtype=np.int32)}, {})
 
 
 @pytest.mark.parametrize(("field", "value"), [(3, 7), (4, 0), (4, 2**32 - 1), (4, 129)])
 def test_frames_of_a_prefix_are_checked_before_room_is_made_for_them(tmp_path, field, value):
     path = replay_of(tmp_path, NUMBERS_BLOCK, frames_block())
-    part = Replay(path).parts[FRAMES][0]
+    part = Replay(path).records[FRAMES][0]
     data = bytearray(path.read_bytes())
-    at = part.at - PREFIX.size
-    prefix = list(PREFIX.unpack_from(data, at))
+    at = part.offset - RECORD_HEADER.size
+    prefix = list(RECORD_HEADER.unpack_from(data, at))
     prefix[field] = value
-    PREFIX.pack_into(data, at, *prefix)
+    RECORD_HEADER.pack_into(data, at, *prefix)
     path.write_bytes(bytes(data))
     with pytest.raises(DamagedRunError) as refused:
         Replay(path).columns(0)
@@ -70,7 +70,7 @@ def test_frames_of_a_prefix_are_checked_before_room_is_made_for_them(tmp_path, f
 
 
 def test_a_record_that_unpacks_to_too_much_is_refused(tmp_path):
-    path = replay_of(tmp_path, bytes(MOST_UNPACKED + 1), frames_block())
+    path = replay_of(tmp_path, bytes(MAX_PAYLOAD_BYTES + 1), frames_block())
     assert path.stat().st_size < 10**5
     with pytest.raises(DamagedRunError) as refused:
         _ = Replay(path).ticks
@@ -115,10 +115,10 @@ def test_a_table_of_contents_that_lies_is_refused(tmp_path, table):
 
 def test_a_stream_is_unpacked_up_to_its_bound():
     packed = zlib.compress(bytes(1000))
-    assert unpack_deflated(packed, 1000) == bytes(1000)
+    assert decompress_zlib(packed, 1000) == bytes(1000)
     for wrong, most in ((packed, 999), (packed[:-1], 1000), (packed + b"x", 1000), (b"", 1000)):
         with pytest.raises(zlib.error):
-            unpack_deflated(wrong, most)
+            decompress_zlib(wrong, most)
 
 
 def npz_with(tmp_path, header, data=b"", method=zipfile.ZIP_DEFLATED):
@@ -152,7 +152,7 @@ def test_an_npz_is_read_as_it_was_written(tmp_path, array, write):
 
 @pytest.mark.parametrize("line", ['{"ticks": 1', "nonsense", "[]", "\x00\x01", "[" * 99_999])
 def test_a_damaged_line_of_timings_is_left_out(tmp_path, line):
-    run = create(tmp_path / "one", "count", {})
+    run = create_run(tmp_path / "one", "count", {})
     (run.folder / "timings.jsonl").write_text(f'{{"ticks": 1}}\n{line}\n{{"ticks": 2}}\n{{"cut')
     assert run.timings() == ([{"ticks": 1}, {"ticks": 2}], 1)
 
@@ -161,15 +161,15 @@ FULL = """
 import resource, signal, sys
 from pathlib import Path
 from kinfolk.core.events import Event
-from kinfolk.store.keep import keep
-from kinfolk.store.run import create
+from kinfolk.store.run_job import run_and_store
+from kinfolk.store.run import create_run
 folder = Path(sys.argv[1]) / "run"
-run = create(folder, "count", {})
+run = create_run(folder, "count", {})
 if len(sys.argv) > 2:
     signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
     resource.setrlimit(resource.RLIMIT_FSIZE, (4000, 4000))
 try:
-    for _ in keep(run, lambda snapshot: (Event(step=n) for n in range(10**6))):
+    for _ in run_and_store(run, lambda snapshot: (Event(step=n) for n in range(10**6))):
         pass
 except BaseException as error:
     print(type(error).__name__, error)

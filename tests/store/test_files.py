@@ -4,7 +4,7 @@ import os
 import pytest
 
 from kinfolk.core.errors import StoreError, UsageError
-from kinfolk.store.files import read_settings, write_atomic
+from kinfolk.store.files import read_settings_file, write_atomic
 
 
 def test_a_file_is_replaced_whole(tmp_path):
@@ -61,5 +61,5 @@ def test_settings_files_that_cannot_be_read(tmp_path, name, data, sentence):
     if data is not None:
         path.write_bytes(data)
     with pytest.raises(UsageError) as refused:
-        read_settings(path)
+        read_settings_file(path)
     assert str(refused.value) == sentence.format(path=path)

@@ -10,9 +10,9 @@ import pytest
 
 from kinfolk.core.errors import DamagedRunError, StoreError, UsageError
 from kinfolk.core.events import Event, Snapshot
-from kinfolk.store.journal import follow
-from kinfolk.store.keep import keep
-from kinfolk.store.run import create, list_runs, open_run
+from kinfolk.store.event_log import follow_events
+from kinfolk.store.run import create_run, list_runs, open_run
+from kinfolk.store.run_job import run_and_store
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -40,11 +40,11 @@ def counting(stop, fail_at=None):
 
 @pytest.fixture
 def run(tmp_path):
-    return create(tmp_path / "runs" / "one", "count", {"stop": 10})
+    return create_run(tmp_path / "runs" / "one", "count", {"stop": 10})
 
 
 def test_a_job_is_drained_into_a_folder_that_can_be_read_again(run):
-    passed_on = list(keep(run, counting(10)))
+    passed_on = list(run_and_store(run, counting(10)))
     again = open_run(run.folder)
     assert (
         [e["value"] for e in again.events()]
@@ -52,25 +52,25 @@ def test_a_job_is_drained_into_a_folder_that_can_be_read_again(run):
         == [n * n for n in range(10)]
     )
     assert again.status == "done"
-    assert again.about["settings"] == {"stop": 10}
+    assert again.config["settings"] == {"stop": 10}
     assert sorted(p.name for p in run.folder.iterdir()) == [
         "checkpoints", "events.jsonl.gz", "lock", "settings.json",
     ]  # fmt: skip
 
 
 def test_only_the_last_three_checkpoints_are_kept(run):
-    list(keep(run, counting(30)))
+    list(run_and_store(run, counting(30)))
     assert [p.stem for p in run.checkpoints()] == ["00000024", "00000027", "00000030"]
 
 
 @pytest.mark.parametrize("fail_at", [0, 1, 3, 5, 8, 9])
 def test_a_run_that_failed_resumes_to_the_same_bytes(tmp_path, run, fail_at):
-    whole = create(tmp_path / "whole", "count", {})
-    list(keep(whole, counting(10)))
+    whole = create_run(tmp_path / "whole", "count", {})
+    list(run_and_store(whole, counting(10)))
     with pytest.raises(RuntimeError):
-        list(keep(run, counting(10, fail_at)))
+        list(run_and_store(run, counting(10, fail_at)))
     assert run.status == "stopped"
-    list(keep(open_run(run.folder), counting(10)))
+    list(run_and_store(open_run(run.folder), counting(10)))
     assert (run.folder / "events.jsonl.gz").read_bytes() == (
         whole.folder / "events.jsonl.gz"
     ).read_bytes()
@@ -84,16 +84,18 @@ def test_events_can_be_followed_while_they_are_written(run):
             yield item
             gate.wait(0.02)
 
-    writer = threading.Thread(target=lambda: list(keep(run, job)))
+    writer = threading.Thread(target=lambda: list(run_and_store(run, job)))
     writer.start()
-    for event in follow(run.folder, over=lambda: not writer.is_alive(), pause=0.005):
+    for event in follow_events(
+        run.folder, is_over=lambda: not writer.is_alive(), poll_seconds=0.005
+    ):
         seen.append(event["value"])
     writer.join()
     assert seen == [0, 1, 4, 9, 16, 25]
 
 
 def test_a_line_that_is_being_written_is_not_read_yet(run):
-    run.start()
+    run.open_for_writing()
     run.append(Counted(step=0, value=1))
     with (run.folder / "events.jsonl").open("ab") as file:
         file.write(b'{"kind": "coun')
@@ -102,11 +104,11 @@ def test_a_line_that_is_being_written_is_not_read_yet(run):
 
 
 def test_two_writers_never_meet(run):
-    run.start()
+    run.open_for_writing()
     other = open_run(run.folder)
     assert other.status == "running"
     with pytest.raises(StoreError) as refused:
-        other.start()
+        other.open_for_writing()
     assert str(refused.value) == f"The run {run.folder} is being written by another process."
     run.close()
     assert other.status == "stopped"
@@ -119,12 +121,12 @@ def test_a_full_disk_stops_the_run_and_leaves_it_resumable(run, monkeypatch):
     with monkeypatch.context() as patch:
         patch.setattr("kinfolk.store.files.os.fsync", full)
         with pytest.raises(StoreError) as failed:
-            list(keep(run, counting(10)))
+            list(run_and_store(run, counting(10)))
     assert str(failed.value) == (
         f"{run.folder / 'events.jsonl'} could not be written: the disk is full. The run can be resumed."
     )
     assert run.checkpoints() == []
-    list(keep(open_run(run.folder), counting(10)))
+    list(run_and_store(open_run(run.folder), counting(10)))
     assert [event["value"] for event in run.events()] == [n * n for n in range(10)]
 
 
@@ -163,27 +165,27 @@ def test_packed_events_that_are_cut_short_are_refused(run):
 
 def test_a_cut_checkpoint_is_refused_and_nothing_is_changed(run):
     with pytest.raises(RuntimeError):
-        list(keep(run, counting(10, fail_at=8)))
+        list(run_and_store(run, counting(10, fail_at=8)))
     newest = run.checkpoints()[-1]
     newest.write_bytes(newest.read_bytes()[:-3])
     before = (run.folder / "events.jsonl").read_bytes()
     with pytest.raises(
         DamagedRunError, match=f"^The checkpoint {newest} is cut short or damaged: "
     ):
-        open_run(run.folder).start()
+        open_run(run.folder).open_for_writing()
     assert (run.folder / "events.jsonl").read_bytes() == before
 
 
 def test_events_shorter_than_the_checkpoint_says_are_refused(run):
     with pytest.raises(RuntimeError):
-        list(keep(run, counting(10, fail_at=8)))
+        list(run_and_store(run, counting(10, fail_at=8)))
     damage(run, "events.jsonl", b"")
     with pytest.raises(DamagedRunError) as refused:
-        open_run(run.folder).start()
+        open_run(run.folder).open_for_writing()
     path = run.folder / "events.jsonl"
     assert str(refused.value) == (
         f"{path} is cut short: it has 0 bytes, and the checkpoint 00000006.safetensors was written after "
-        f"{sum(len(Counted(step=n, value=n * n).to_line()) + 1 for n in range(6))}."
+        f"{sum(len(Counted(step=n, value=n * n).to_json_line()) + 1 for n in range(6))}."
     )
 
 
@@ -199,7 +201,7 @@ def test_a_line_without_kind_or_step_is_no_event(run, line):
 
 def test_runs_are_listed_newest_first_and_strangers_are_passed_over(tmp_path):
     for number, name in enumerate(("old", "new")):
-        made = create(tmp_path / name, "count", {})
+        made = create_run(tmp_path / name, "count", {})
         os.utime(made.folder / "settings.json", (number, number))
     (tmp_path / "stranger").mkdir()
     (tmp_path / "broken").mkdir()
@@ -224,13 +226,13 @@ def test_a_run_that_is_not_there_suggests_the_nearest(run):
 def test_a_folder_that_cannot_be_looked_at_is_told_in_a_sentence(tmp_path):
     folder = tmp_path / ("a" * 300)
     with pytest.raises(StoreError) as refused:
-        create(folder, "count", {})
+        create_run(folder, "count", {})
     assert str(refused.value) == f"{folder} could not be made: file name too long."
 
 
 def test_a_run_is_not_made_twice(run):
     with pytest.raises(UsageError) as refused:
-        create(run.folder, "count", {})
+        create_run(run.folder, "count", {})
     assert str(refused.value) == (
         f"{run.folder} exists already. Choose another --out, or go on with --resume."
     )
@@ -239,8 +241,8 @@ def test_a_run_is_not_made_twice(run):
 def test_a_run_is_never_taken_for_stopped_while_it_is_finished(tmp_path, monkeypatch):
     from kinfolk.store import run as store_run
 
-    run = create(tmp_path / "one", "probe", {})
-    run.start()
+    run = create_run(tmp_path / "one", "probe", {})
+    run.open_for_writing()
     run.append(Event(step=0))
     seen = []
 

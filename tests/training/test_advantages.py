@@ -5,13 +5,18 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kinfolk.training.advantages import NOTHING, estimate_advantages, follow, shuffled
+from kinfolk.training.advantages import (
+    NO_ROW,
+    estimate_advantages,
+    link_next_rows,
+    shuffled_indices,
+)
 
 
 def advantages(place, reward, value, ended, tail, tail_value, discount, smoothing, ratio=None):
     place, ended, tail = np.array(place), np.array(ended, dtype=bool), np.array(tail)
     following = np.empty(len(place), dtype=np.int64)
-    follow(place, ended, tail, np.empty(place.max() + 1, dtype=np.int64), following)
+    link_next_rows(place, ended, tail, np.empty(place.max() + 1, dtype=np.int64), following)
     out = np.empty(len(place), dtype=np.float32)
     ratio = np.ones(len(place)) if ratio is None else ratio
     as32 = [np.array(x, dtype=np.float32) for x in (reward, value, tail_value, ratio)]
@@ -24,9 +29,9 @@ def advantages(place, reward, value, ended, tail, tail_value, discount, smoothin
 def test_one_life_by_hand():
     """Rewards 1, 2, 3, values 1/2 each, then the end: deltas 1, 2, 5/2 with discount 1/2."""
     found, following = advantages(
-        [0, 0, 0], [1, 2, 3], [0.5] * 3, [0, 0, 1], [NOTHING] * 3, [], 0.5, 0.5
+        [0, 0, 0], [1, 2, 3], [0.5] * 3, [0, 0, 1], [NO_ROW] * 3, [], 0.5, 0.5
     )
-    assert following.tolist() == [1, 2, NOTHING]
+    assert following.tolist() == [1, 2, NO_ROW]
     last = 3 - 0.5
     middle = 2 + 0.25 - 0.5 + 0.25 * last
     first = 1 + 0.25 - 0.5 + 0.25 * middle
@@ -34,25 +39,25 @@ def test_one_life_by_hand():
 
 
 def test_truncation_bootstraps_and_termination_does_not():
-    rows = ([0, 1], [1, 1], [0, 0], [1, 1], [NOTHING, 0], [10.0], 0.5, 1.0)
+    rows = ([0, 1], [1, 1], [0, 0], [1, 1], [NO_ROW, 0], [10.0], 0.5, 1.0)
     assert advantages(*rows)[0].tolist() == [1.0, 6.0]
 
 
 def test_a_newborn_in_the_place_of_the_dead_is_another_life():
     """Place 0: a life ends in the second row; the third row is its heir's, with a fortune."""
-    rows = ([0, 0, 0], [1, 1, 1000], [0, 0, 0], [0, 1, 1], [NOTHING] * 3, [], 1.0, 1.0)
+    rows = ([0, 0, 0], [1, 1, 1000], [0, 0, 0], [0, 1, 1], [NO_ROW] * 3, [], 1.0, 1.0)
     found, following = advantages(*rows)
-    assert following.tolist() == [1, NOTHING, NOTHING]
+    assert following.tolist() == [1, NO_ROW, NO_ROW]
     assert found.tolist() == [2.0, 1.0, 1000.0]
 
 
 def test_rows_of_other_places_between_do_not_matter():
-    rows = ([0, 7, 0], [1, 50, 2], [0, 0, 0], [0, 1, 1], [NOTHING] * 3, [], 1.0, 1.0)
+    rows = ([0, 7, 0], [1, 50, 2], [0, 0, 0], [0, 1, 1], [NO_ROW] * 3, [], 1.0, 1.0)
     assert advantages(*rows)[0].tolist() == [3.0, 50.0, 2.0]
 
 
 def test_vtrace_ratios_weigh_a_row_and_all_that_follows():
-    rows = ([0, 0], [4, 8], [0, 0], [0, 1], [NOTHING] * 2, [], 1.0, 1.0)
+    rows = ([0, 0], [4, 8], [0, 0], [0, 1], [NO_ROW] * 2, [], 1.0, 1.0)
     assert advantages(*rows, ratio=[0.5, 0.25])[0].tolist() == [0.5 * (4 + 2), 2.0]
 
 
@@ -63,7 +68,7 @@ def test_it_equals_plain_python_over_random_lives(data):
     chance = np.random.default_rng(data.draw(st.integers(0, 2**32)))
     place = chance.integers(0, places, count)
     ended = chance.random(count) < 0.3
-    tail = np.full(count, NOTHING)
+    tail = np.full(count, NO_ROW)
     open_ends = (chance.random(count) < 0.2) & ended
     tail[open_ends] = np.arange(open_ends.sum())
     reward, value = chance.normal(size=(2, count)).astype(np.float32)
@@ -83,11 +88,11 @@ def test_it_equals_plain_python_over_random_lives(data):
 
 
 def test_a_shuffle_is_a_permutation_that_follows_from_the_key():
-    one = shuffled(1000, 7, 0)
+    one = shuffled_indices(1000, 7, 0)
     assert sorted(one.tolist()) == list(range(1000))
-    assert np.array_equal(one, shuffled(1000, 7, 0))
-    assert not np.array_equal(one, shuffled(1000, 7, 1))
-    assert not np.array_equal(one, shuffled(1000, 8, 0))
+    assert np.array_equal(one, shuffled_indices(1000, 7, 0))
+    assert not np.array_equal(one, shuffled_indices(1000, 7, 1))
+    assert not np.array_equal(one, shuffled_indices(1000, 8, 0))
 
 
 def test_gae_equals_torchrl():
@@ -99,8 +104,8 @@ def test_gae_equals_torchrl():
     reward, value = chance.normal(size=(2, steps, lives)).astype(np.float32)
     after = chance.normal(size=lives).astype(np.float32)
     done = chance.random((steps, lives)) < 0.2
-    tail = np.full((steps, lives), NOTHING)
-    tail[-1] = np.where(done[-1], NOTHING, np.arange(lives))
+    tail = np.full((steps, lives), NO_ROW)
+    tail[-1] = np.where(done[-1], NO_ROW, np.arange(lives))
     place = np.tile(np.arange(lives), steps)
     own, _ = advantages(
         place, reward.ravel(), value.ravel(), done.ravel(), tail.ravel(), after, 0.97, 0.9

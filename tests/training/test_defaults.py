@@ -3,17 +3,17 @@
 import pytest
 from training_scenes import TINY, settings_of
 
-from kinfolk.core.settings import read
-from kinfolk.engines.local import Local
-from kinfolk.evaluation.match import Match, play_match
-from kinfolk.jobs.train import train
-from kinfolk.jobs.train_settings import Train
+from kinfolk.core.settings import validate_settings
+from kinfolk.engines.local import LocalEngine
+from kinfolk.evaluation.rollout import RolloutTask, play_task
+from kinfolk.jobs.train.job import train
+from kinfolk.jobs.train.settings import Train
 from kinfolk.policies.resolve import resolve
-from kinfolk.store.keep import keep
-from kinfolk.store.run import create
-from kinfolk.training.sequences import minibatch_schedule, minibatches
-from kinfolk.training.settings import Learning
-from kinfolk.training.update import Learner
+from kinfolk.store.run import create_run
+from kinfolk.store.run_job import run_and_store
+from kinfolk.training.buffer import iter_minibatches, minibatch_schedule
+from kinfolk.training.learner import Learner
+from kinfolk.training.settings import PPOSettings
 
 
 @pytest.mark.parametrize(
@@ -33,16 +33,16 @@ from kinfolk.training.update import Learner
     ],
 )
 def test_the_schedule_follows_from_the_rows(rows, minibatch, epochs, gradient_steps):
-    chosen = minibatch_schedule(rows, Learning())
+    chosen = minibatch_schedule(rows, PPOSettings())
     assert chosen == (minibatch, epochs)
-    parts = list(minibatches(rows, chosen.minibatch, 1, 7, 0))
+    parts = list(iter_minibatches(rows, chosen.minibatch, 1, 7, 0))
     assert len(parts) * chosen.epochs == gradient_steps
 
 
 def test_what_is_set_is_kept():
-    assert minibatch_schedule(1024, Learning(minibatch=4096, epochs=2)) == (4096, 2)
-    assert minibatch_schedule(1024, Learning(minibatch=256)) == (256, 10)
-    assert minibatch_schedule(1024, Learning(epochs=3)) == (64, 3)
+    assert minibatch_schedule(1024, PPOSettings(minibatch_size=4096, n_epochs=2)) == (4096, 2)
+    assert minibatch_schedule(1024, PPOSettings(minibatch_size=256)) == (256, 10)
+    assert minibatch_schedule(1024, PPOSettings(n_epochs=3)) == (64, 3)
 
 
 def test_a_training_takes_the_steps_of_its_schedule(monkeypatch):
@@ -54,8 +54,10 @@ def test_a_training_takes_the_steps_of_its_schedule(monkeypatch):
         return step(self, rows, at, *others)
 
     monkeypatch.setattr(Learner, "_step", counted)
-    settings = settings_of({**TINY, "learning": {}}, steps=1)
-    told = next(e for e in train(settings, Local()) if getattr(e, "kind", "") == "updated")
+    settings = settings_of({**TINY, "ppo": {}}, steps=1)
+    told = next(
+        e for e in train(settings, LocalEngine()) if getattr(e, "kind", "") == "update_done"
+    )
     rows = told.step
     assert len(counts) == 10 * round(rows / 64)
     assert sum(counts) == 10 * rows
@@ -67,11 +69,13 @@ GOOD = 450.0
 
 def scores_of(seed, folder):
     """The score that the command prints at its end, and that of the kept policy in 100 episodes."""
-    settings = read(Train, {**CARTPOLE, "seed": seed})
-    run = create(folder / str(seed), "train", settings.model_dump())
-    trained = list(keep(run, lambda snapshot: train(settings, Local(), snapshot)))[-1]
-    match = Match(CARTPOLE["world"], {}, {"all": resolve(f"run:{run.folder}")}, 0, 0, 100)
-    episodes = play_match(match)
+    settings = validate_settings(Train, {**CARTPOLE, "seed": seed})
+    run = create_run(folder / str(seed), "train", settings.model_dump())
+    trained = list(run_and_store(run, lambda snapshot: train(settings, LocalEngine(), snapshot)))[
+        -1
+    ]
+    match = RolloutTask(CARTPOLE["world"], {}, {"all": resolve(f"run:{run.folder}")}, 0, 0, 100)
+    episodes = play_task(match)
     return trained.score, sum(report.ticks for report in episodes) / len(episodes)
 
 

@@ -7,15 +7,15 @@ import pytest
 import torch
 
 from kinfolk.training.losses import (
-    Batch,
-    Outputs,
+    ActorCriticOutput,
+    Minibatch,
     cloner,
     kickstarter,
-    normalised,
+    normalize_advantages,
     ppo_actor,
     ppo_critic,
 )
-from kinfolk.training.settings import Cloning, Kickstart, Learning
+from kinfolk.training.settings import BehaviorCloning, Kickstart, PPOSettings
 
 
 def tensor(*numbers):
@@ -23,7 +23,7 @@ def tensor(*numbers):
 
 
 def outputs(*heads, value=(0.0,)):
-    return Outputs(
+    return ActorCriticOutput(
         tuple(torch.log_softmax(torch.tensor(h, dtype=torch.float32), dim=1) for h in heads),
         tensor(*value),
     )
@@ -32,7 +32,7 @@ def outputs(*heads, value=(0.0,)):
 def rows(action, log_chance=None, value=None, advantage=None, **teacher):
     count = len(action)
     zeros = [0.0] * count
-    return Batch(
+    return Minibatch(
         torch.tensor(action),
         tensor(*(log_chance or zeros)),
         tensor(*(value or zeros)),
@@ -47,19 +47,19 @@ HALF = [[0.0, 0.0], [0.0, 0.0]]
 def test_the_surrogate_by_hand():
     """Old chances 0.25 and 0.5, new 0.5: ratios 2 (clipped to 1.2) and 1; advantages +1 and -1."""
     batch = rows([[0], [1]], [math.log(0.25), math.log(0.5)], advantage=[1.0, -1.0])
-    loss, stats = ppo_actor(batch, outputs(HALF), Learning(entropy=0.0))
+    loss, stats = ppo_actor(batch, outputs(HALF), PPOSettings(ent_coef=0.0))
     unit = 1.0 / math.sqrt(2.0)  # the deviation of +1 and -1 is the root of 2
     assert loss.item() == pytest.approx(-(1.2 * unit - 1.0 * unit) / 2, abs=1e-6)
-    assert stats["clipped"].item() == 0.5
-    assert stats["kl"].item() == pytest.approx((2 - 1 - math.log(2)) / 2, abs=1e-6)
+    assert stats["clip_fraction"].item() == 0.5
+    assert stats["approx_kl"].item() == pytest.approx((2 - 1 - math.log(2)) / 2, abs=1e-6)
 
 
 def test_entropy_is_summed_over_heads_and_taken_off():
     batch = rows([[0, 2], [1, 0]], advantage=[1.0, -1.0])
     new = outputs(HALF, [[0.0] * 3] * 2)
-    old = new.log_chance(batch.action)
+    old = new.log_prob(batch.action)
     batch = batch._replace(log_chance=old)
-    loss, stats = ppo_actor(batch, new, Learning(entropy=0.1))
+    loss, stats = ppo_actor(batch, new, PPOSettings(ent_coef=0.1))
     assert stats["entropy"].item() == pytest.approx(math.log(2) + math.log(3))
     assert loss.item() == pytest.approx(-0.1 * (math.log(2) + math.log(3)), abs=1e-6)
 
@@ -67,9 +67,9 @@ def test_entropy_is_summed_over_heads_and_taken_off():
 def test_the_critic_with_and_without_clipping():
     batch = rows([[0], [0]], value=[1.0, 1.0], advantage=[1.0, 0.0])  # targets 2 and 1
     new = outputs(HALF, value=(3.0, 1.0))
-    assert ppo_critic(batch, new, Learning(value_weight=1.0))[0].item() == 0.25
+    assert ppo_critic(batch, new, PPOSettings(vf_coef=1.0))[0].item() == 0.25
     # Clipped to 1.5, the first value would be off by half; the worse of both counts.
-    clipped = Learning(value_weight=1.0, value_clip=0.5)
+    clipped = PPOSettings(vf_coef=1.0, clip_range_vf=0.5)
     assert ppo_critic(batch, new, clipped)[0].item() == 0.25
     near = outputs(HALF, value=(2.0, 1.0))
     assert ppo_critic(batch, near, clipped)[0].item() == pytest.approx(0.25 / 4)
@@ -80,7 +80,7 @@ def test_a_teacher_with_scores_is_followed_in_its_spread():
     batch = rows([[0]], teacher_action=torch.tensor([[0]]), teacher_scores=scores,
                  teacher_value=tensor(2.0))  # fmt: skip
     new = outputs([[0.0, 0.0]], value=(1.0,))
-    loss, stats = kickstarter(batch, new, Kickstart(value_weight=0.5))
+    loss, stats = kickstarter(batch, new, Kickstart(vf_coef=0.5))
     divergence = 0.9 * math.log(0.9 / 0.5) + 0.1 * math.log(0.1 / 0.5)
     assert stats["kickstarter"].item() == pytest.approx(divergence, abs=1e-6)
     assert loss.item() == pytest.approx(divergence + 0.5 * 0.5 * 1.0, abs=1e-6)
@@ -96,14 +96,14 @@ def test_a_scripted_teacher_is_followed_in_what_it_does():
     new = outputs([[0.0, math.log(3.0)], [0.0, 0.0]])
     expected = -(math.log(0.75) + math.log(0.5)) / 2
     assert kickstarter(batch, new, Kickstart())[0].item() == pytest.approx(expected)
-    loss, stats = cloner(batch, new, Cloning())
+    loss, stats = cloner(batch, new, BehaviorCloning())
     assert loss.item() == pytest.approx(expected)
     assert stats["agreement"].item() == 1.0  # of equal scores the first is taken
 
 
 def test_normalising_leaves_a_single_row_alone():
-    assert normalised(tensor(5.0)).item() == 5.0
-    many = normalised(tensor(1.0, 2.0, 3.0, 6.0))
+    assert normalize_advantages(tensor(5.0)).item() == 5.0
+    many = normalize_advantages(tensor(1.0, 2.0, 3.0, 6.0))
     assert many.mean().item() == pytest.approx(0.0, abs=1e-7)
     assert many.std().item() == pytest.approx(1.0, abs=1e-6)
 
@@ -116,7 +116,7 @@ def test_on_random_rows_they_equal_the_formulas_in_numpy():
     action = chance.integers(0, 5, count)
     old = -np.abs(chance.normal(size=count))
     advantage, value, new_value = chance.normal(size=(3, count))
-    asked = Learning(clip=0.2, entropy=0.03, value_weight=1.0, value_clip=0.3)
+    asked = PPOSettings(clip_range=0.2, ent_coef=0.03, vf_coef=1.0, clip_range_vf=0.3)
     batch = rows(action[:, None].tolist(), old.tolist(), value.tolist(), advantage.tolist())
     new = outputs(scores.tolist(), value=new_value.tolist())
     chances = np.exp(scores) / np.exp(scores).sum(axis=1, keepdims=True)
@@ -143,10 +143,10 @@ def test_losses_equal_torchrl():
     from tensordict.nn import TensorDictModule
 
     torch.manual_seed(0)
-    count, choices, asked = 64, 5, Learning(clip=0.2, entropy=0.01, value_weight=1.0)
+    count, choices, asked = 64, 5, PPOSettings(clip_range=0.2, ent_coef=0.01, vf_coef=1.0)
     actor, critic = torch.nn.Linear(7, choices), torch.nn.Linear(7, 1)
     seen, action = torch.randn(count, 7), torch.randint(choices, (count,))
-    batch = Batch(
+    batch = Minibatch(
         action[:, None],
         torch.log_softmax(torch.randn(count, choices), 1).gather(1, action[:, None])[:, 0],
         torch.randn(count),
@@ -171,10 +171,10 @@ def test_losses_equal_torchrl():
         "action": action,
         "advantage": batch.advantage[:, None],
         "value_target": (batch.advantage + batch.value)[:, None],
-        loss.tensor_keys.sample_log_prob: batch.log_chance,
+        loss.tensor_keys.sample_log_prob: batch.log_prob,
     }
     theirs = loss(TensorDict(data, batch_size=[count]))
-    own = Outputs((torch.log_softmax(actor(seen), 1),), critic(seen)[:, 0])
+    own = ActorCriticOutput((torch.log_softmax(actor(seen), 1),), critic(seen)[:, 0])
     actor_loss, _ = ppo_actor(batch, own, asked)
     critic_loss, _ = ppo_critic(batch, own, asked)
     expected = (theirs["loss_objective"] + theirs["loss_entropy"]).item()

@@ -4,27 +4,27 @@ from pathlib import Path
 
 import pytest
 
-from kinfolk.core.settings import merged, read
-from kinfolk.engines.local import Local
+from kinfolk.core.settings import merge_settings, validate_settings
+from kinfolk.engines.local import LocalEngine
 from kinfolk.jobs.evaluate import Evaluate, evaluate
-from kinfolk.jobs.train import train
-from kinfolk.jobs.train_settings import Train
-from kinfolk.store.files import read_settings
-from kinfolk.store.keep import keep
-from kinfolk.store.run import create
+from kinfolk.jobs.train.job import train
+from kinfolk.jobs.train.settings import Train
+from kinfolk.store.files import read_settings_file
+from kinfolk.store.run import create_run
+from kinfolk.store.run_job import run_and_store
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
-QUICK = {"worlds": 2, "chunks": 1, "ticks": 8, "steps": 1, "judge": {"every": 0}}
+QUICK = {"worlds": 2, "n_chunks": 1, "rollout_length": 8, "steps": 1, "evaluation": {"every": 0}}
 SHORT_GAMES = {"max_steps": 6}
 
 
 def run_example(name, folder, **changes):
     """Train an example for one update; the events, and the settings."""
-    given = merged(read_settings(EXAMPLES / name), merged(QUICK, changes))
-    given = merged(given, {"world_settings": SHORT_GAMES})
-    settings = read(Train, given)
-    run = create(folder, "train", settings.model_dump())
-    events = list(keep(run, lambda snapshot: train(settings, Local(), snapshot)))
+    given = merge_settings(read_settings_file(EXAMPLES / name), merge_settings(QUICK, changes))
+    given = merge_settings(given, {"world_settings": SHORT_GAMES})
+    settings = validate_settings(Train, given)
+    run = create_run(folder, "train", settings.model_dump())
+    events = list(run_and_store(run, lambda snapshot: train(settings, LocalEngine(), snapshot)))
     return settings, {event.kind: event for event in events}
 
 
@@ -38,29 +38,29 @@ def one_policy(tmp_path_factory):
 def test_mode_1_one_policy_for_all(one_policy):
     _, (settings, told) = one_policy
     assert settings.slot_ids == ["main"]
-    assert "entropy" in told["updated"].slots["main"]
-    assert told["updated"].length == 6
+    assert "entropy" in told["update_done"].slots["main"]
+    assert told["update_done"].length == 6
 
 
 def test_mode_2_two_species_two_policies(tmp_path):
     _, told = run_example("mode_2_two_species.toml", tmp_path / "run")
     for name in ("predators", "prey"):
-        assert told["updated"].slots[name]["entropy"] > 2.0
-    assert told["trained"].weights["predators"] != told["trained"].weights["prey"]
+        assert told["update_done"].slots[name]["entropy"] > 2.0
+    assert told["training_done"].weights["predators"] != told["training_done"].weights["prey"]
 
 
 def test_mode_3_against_a_frozen_checkpoint(one_policy, tmp_path, monkeypatch):
     folder, (_, first) = one_policy
     monkeypatch.chdir(folder.parents[1])
     _, told = run_example("mode_3_against_frozen.toml", tmp_path / "run")
-    assert "entropy" in told["updated"].slots["predators"]
-    assert "entropy" not in told["updated"].slots["prey"]
-    assert told["trained"].weights["prey"] == first["trained"].weights["main"]
+    assert "entropy" in told["update_done"].slots["predators"]
+    assert "entropy" not in told["update_done"].slots["prey"]
+    assert told["training_done"].weights["prey"] == first["training_done"].weights["main"]
 
 
 def test_mode_4_beside_scripted_role_agents(tmp_path):
     _, told = run_example("mode_4_beside_scripts.toml", tmp_path / "run")
-    slots = told["updated"].slots
+    slots = told["update_done"].slots
     assert slots["npc"]["rows"] == 3 * slots["main"]["rows"]
     assert "entropy" in slots["main"]
     assert "entropy" not in slots["npc"]
@@ -68,7 +68,7 @@ def test_mode_4_beside_scripted_role_agents(tmp_path):
 
 def test_mode_5_kickstarting_from_a_scripted_teacher(tmp_path):
     _, told = run_example("mode_5_kickstart.toml", tmp_path / "run")
-    student = told["updated"].slots["student"]
+    student = told["update_done"].slots["student"]
     assert student["cloner"] > 0.0
     assert 0.0 <= student["agreement"] <= 1.0
     assert "entropy" in student
@@ -79,19 +79,25 @@ def test_mode_6_alternating_slots(tmp_path):
         "predators": {"train_every": 2, "train_for": 1},
         "prey": {"train_every": 2, "train_for": 1},
     }
-    settings = read(Train, merged(
-        merged(read_settings(EXAMPLES / "mode_6_alternating.toml"), QUICK),
+    settings = validate_settings(Train, merge_settings(
+        merge_settings(read_settings_file(EXAMPLES / "mode_6_alternating.toml"), QUICK),
         {"steps": 1200, "slots": turns, "world_settings": SHORT_GAMES},
     ))  # fmt: skip
-    told = [item for item in train(settings, Local()) if getattr(item, "kind", "") == "updated"]
+    told = [
+        item
+        for item in train(settings, LocalEngine())
+        if getattr(item, "kind", "") == "update_done"
+    ]
     learnt = [sorted(name for name, s in t.slots.items() if "entropy" in s) for t in told]
     assert learnt[:3] == [["predators"], ["prey"], ["predators"]]
 
 
 def test_mode_7_self_play_against_a_pool(tmp_path):
-    settings, told = run_example("mode_7_self_play.toml", tmp_path / "run", pool={"every": 1})
-    slots = told["updated"].slots
-    assert settings.pool.choose == "win_rate"
+    settings, told = run_example(
+        "mode_7_self_play.toml", tmp_path / "run", opponent_pool={"add_every": 1}
+    )
+    slots = told["update_done"].slots
+    assert settings.opponent_pool.sampling == "win_rate"
     assert slots["main"]["rows"] == slots["rival"]["rows"]
     assert "entropy" not in slots["rival"]
     assert slots["main"]["wins"] + slots["rival"]["wins"] == pytest.approx(1.0)
@@ -100,32 +106,32 @@ def test_mode_7_self_play_against_a_pool(tmp_path):
 def test_mode_8_evaluation_of_a_mix(one_policy, monkeypatch):
     folder, _ = one_policy
     monkeypatch.chdir(folder.parents[1])
-    given = merged(
-        read_settings(EXAMPLES / "mode_8_evaluate_mix.toml"),
+    given = merge_settings(
+        read_settings_file(EXAMPLES / "mode_8_evaluate_mix.toml"),
         {"episodes": 2, "world_settings": SHORT_GAMES},
     )
-    summary = list(evaluate(read(Evaluate, given), Local()))[-1]
+    summary = list(evaluate(validate_settings(Evaluate, given), LocalEngine()))[-1]
     assert set(summary.returns) == {"hunters", "herd"}
     assert summary.ticks.mean == 6
 
 
 def test_cartpole_begins(tmp_path):
-    _, told = run_example("cartpole.toml", tmp_path / "run", ticks=64)
-    assert told["updated"].length == 6
+    _, told = run_example("cartpole.toml", tmp_path / "run", rollout_length=64)
+    assert told["update_done"].length == 6
 
 
 @pytest.mark.parametrize("name", ["cogsguard_taught.toml", "cogsguard_scratch.toml"])
 def test_crafts_of_cogsguard_are_learnt_apart(name, tmp_path):
     settings, told = run_example(name, tmp_path / "run", worlds=2)
     for craft in ("miner", "aligner", "scrambler"):
-        assert ("agreement" in told["updated"].slots[craft]) == bool(settings.teaching)
+        assert ("agreement" in told["update_done"].slots[craft]) == bool(settings.teachers)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", [0, 1, 2])
 def test_cartpole_reaches_475_within_150_k_steps(seed):
-    given = merged(read_settings(EXAMPLES / "cartpole.toml"), {"seed": seed})
-    last = list(train(read(Train, given), Local()))[-1]
+    given = merge_settings(read_settings_file(EXAMPLES / "cartpole.toml"), {"seed": seed})
+    last = list(train(validate_settings(Train, given), LocalEngine()))[-1]
     assert last.reason == "reached", f"score {last.score} after {last.step} steps"
     assert last.score >= 475.0
     assert last.step <= 150_000

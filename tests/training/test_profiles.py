@@ -38,7 +38,7 @@ def test_without_profiles_there_is_one_with_all_losses():
     profiles = LossProfiles({})
     assert profiles.names == ["all"]
     assert profiles.losses == [*BUILT_IN]
-    assert all(profiles.lists(0, loss) for loss in BUILT_IN)
+    assert all(profiles.includes(0, loss) for loss in BUILT_IN)
 
 
 def test_rows_of_frozen_slots_and_dead_rows_are_outside():
@@ -59,7 +59,7 @@ def test_lessons_need_a_teacher():
 
 def test_known_names_of_slices():
     profiles = LossProfiles({"a": ["sliced_kickstarter", "sliced_scripted_cloner"]})
-    assert [loss for loss in LOSSES if profiles.lists(0, loss)] == ["kickstarter", "cloner"]
+    assert [loss for loss in LOSSES if profiles.includes(0, loss)] == ["kickstarter", "cloner"]
 
 
 def test_unknown_losses_and_profiles_are_refused():
@@ -71,7 +71,7 @@ def test_unknown_losses_and_profiles_are_refused():
         "import path, such as mylosses.entropy_floor."
     )
     with pytest.raises(SettingsError) as error:
-        LossProfiles({"mine": []}).number("pack", "mien")
+        LossProfiles({"mine": []}).profile_id("pack", "mien")
     assert str(error.value) == (
         "Slot 'pack' has the unknown loss profile 'mien'. Did you mean 'mine'? Known: mine."
     )

@@ -6,10 +6,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from training_scenes import TINY, gathered, settings_of
 
-from kinfolk.policies.cogsguard.atlas_columns import NAMES
-from kinfolk.training.sequences import cut_stretches, minibatches, stretch_batches
+from kinfolk.policies.scripted.cogsguard.map_features.columns import COLUMN_NAMES
+from kinfolk.training.buffer import iter_minibatches, iter_sequence_minibatches, split_sequences
 
-GRU = {**TINY, "ticks": 50, "slots": {"main": "kin://gru?hidden=[16]&state=16"}}
+GRU = {**TINY, "rollout_length": 50, "slots": {"main": "kin://gru?hidden=[16]&state_size=16"}}
 
 
 @given(data=st.data())
@@ -20,9 +20,9 @@ def test_stretches_hold_every_row_once_in_order_and_never_two_lives(data):
     place = chance.integers(0, 4, count)
     ended = chance.random(count) < 0.2
     uid = np.array([ended[:i][place[:i] == place[i]].sum() for i in range(count)])
-    found = cut_stretches({"place": place, "uid": uid, "ended": ended}, most)
+    found = split_sequences({"memory_index": place, "uid": uid, "done": ended}, most)
     seen = []
-    for _, steps in stretch_batches(found, 10, 1, 3, 0):
+    for _, steps in iter_sequence_minibatches(found, 10, 1, 3, 0):
         for lane in range(len(steps[0])):
             rows = [int(step[lane]) for step in steps if lane < len(step)]
             assert len(rows) <= most
@@ -36,19 +36,19 @@ def test_stretches_hold_every_row_once_in_order_and_never_two_lives(data):
 
 
 def test_slots_with_few_rows_get_their_minibatches_too():
-    found = list(minibatches(100, 1000, 4, 7, 0))
+    found = list(iter_minibatches(100, 1000, 4, 7, 0))
     assert [len(part) for part in found] == [25] * 4
     assert sorted(np.concatenate(found).tolist()) == list(range(100))
-    assert [len(part) for part in minibatches(3, 1000, 4, 7, 0)] == [1, 1, 1]
-    assert [len(part) for part in minibatches(100, 30, 1, 7, 0)] == [34, 33, 33]
+    assert [len(part) for part in iter_minibatches(3, 1000, 4, 7, 0)] == [1, 1, 1]
+    assert [len(part) for part in iter_minibatches(100, 30, 1, 7, 0)] == [34, 33, 33]
 
 
 def test_the_learner_sees_what_the_actor_said():
     """Before anything is learnt, going over stretches gives the values of the rollout again."""
-    state, blocks = gathered(settings_of(GRU, learning={"sequence": 6, "minibatch": 100}))
+    state, blocks = gathered(settings_of(GRU, ppo={"sequence_length": 6, "minibatch_size": 100}))
     rows, learner = blocks["main"], state.learners["main"]
     with torch.no_grad():
-        for at, new in learner._passes(rows, len(rows["place"]), 5, 0):
+        for at, new in learner._forward_minibatches(rows, len(rows["memory_index"]), 5, 0):
             assert np.allclose(new.value.numpy(), rows["value"][at], atol=1e-5)
 
 
@@ -56,9 +56,9 @@ def test_a_life_begins_without_memory():
     _, blocks = gathered(settings_of(GRU))
     rows = blocks["main"]
     begun = {}
-    for i, life in enumerate(zip(rows["place"].tolist(), rows["uid"].tolist(), strict=True)):
+    for i, life in enumerate(zip(rows["memory_index"].tolist(), rows["uid"].tolist(), strict=True)):
         first = begun.get(life) is None
-        begun[life] = not rows["ended"][i] or None
+        begun[life] = not rows["done"][i] or None
         assert rows["state"][i].any() != first, f"row {i}"
 
 
@@ -66,11 +66,11 @@ def test_a_student_that_remembers_watches_its_teacher():
     settings = settings_of(
         GRU,
         slots={
-            "teacher": {"policy_uri": "kin://probe-plain", "trainable": False},
-            "student": "kin://gru?hidden=[16]&state=16",
+            "teacher": {"policy_uri": "kin://probe-python", "trainable": False},
+            "student": "kin://gru?hidden=[16]&state_size=16",
         },
         agent_slot_map={"grazer": "teacher", "hunter": "student"},
-        teaching={"student": {"teacher": "teacher"}},
+        teachers={"student": {"teacher": "teacher"}},
     )
     _, blocks = gathered(settings)
     assert blocks["teacher"]["state"].any(), "the student's own memory of what the teacher saw"
@@ -81,14 +81,14 @@ MAPPED = {
     "world": "cogsguard",
     "world_settings": {"agents": 4, "max_steps": 40},
     "worlds": 2,
-    "ticks": 50,
+    "rollout_length": 50,
     "slots": {
         "teacher": {"policy_uri": "kin://role/miner", "trainable": False},
-        "student": "kin://gru?sight=atlas&hidden=[16]&state=16",
+        "student": "kin://gru?transform=map_features&hidden=[16]&state_size=16",
     },
     "agent_slot_map": ["teacher", "teacher", "student", "student"],
-    "teaching": {"student": {"teacher": "teacher"}},
-    "learning": {"sequence": 8, "minibatch": 100},
+    "teachers": {"student": {"teacher": "teacher"}},
+    "ppo": {"sequence_length": 8, "minibatch_size": 100},
 }
 
 
@@ -97,11 +97,11 @@ def test_what_a_sight_shows_is_what_is_learnt_from():
     state, blocks = gathered(settings_of(MAPPED))
     learner = state.learners["student"]
     for name in ("student", "teacher"):
-        assert blocks[name]["observations"].shape[1] == learner.policy.shown.row_bytes
+        assert blocks[name]["observations"].shape[1] == learner.policy.input_spec.row_bytes
     rows = blocks["student"]
     with torch.no_grad():
-        for at, new in learner._passes(rows, len(rows["place"]), 5, 0):
+        for at, new in learner._forward_minibatches(rows, len(rows["memory_index"]), 5, 0):
             assert np.allclose(new.value.numpy(), rows["value"][at], atol=1e-5)
     shown = blocks["teacher"]["observations"].view(np.float32)
-    hub_known = shown[:, NAMES.index("hub_way")]
+    hub_known = shown[:, COLUMN_NAMES.index("hub_reachable")]
     assert hub_known.mean() > 0.9, "the student draws the map of what its teacher sees"

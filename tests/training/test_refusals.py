@@ -4,10 +4,10 @@ import pytest
 from training_scenes import TINY, TWO
 
 from kinfolk.core.errors import UsageError
-from kinfolk.core.settings import merged, read
-from kinfolk.jobs.train_plan import plan_of
-from kinfolk.jobs.train_settings import Train
-from kinfolk.jobs.train_state import begin
+from kinfolk.core.settings import merge_settings, validate_settings
+from kinfolk.jobs.train.plan import build_plan
+from kinfolk.jobs.train.settings import Train
+from kinfolk.jobs.train.state import initial_state
 
 FROZEN = {"policy_uri": "kin://noop", "trainable": False}
 CASES = {
@@ -40,7 +40,7 @@ CASES = {
     "a lesson without a teacher": (
         {"loss_profiles": {"p": ["ppo_actor", "ppo_critic", "cloner"]}},
         "The loss profile 'p' lists 'cloner', which no row can use: the profile is that of 'main', "
-        "and 'cloner' needs a teacher. Add [teaching.main] with teacher = 'SLOT', or take 'cloner' "
+        "and 'cloner' needs a teacher. Add [teachers.main] with teacher = 'SLOT', or take 'cloner' "
         "out of the profile.",
     ),
     "a lesson in a profile of slots without a teacher": (
@@ -49,11 +49,11 @@ CASES = {
                 "a": {"policy_uri": "kin://mlp", "loss_profile": "all"},
                 "b": {**FROZEN, "loss_profile": "lessons"},
             },
-            "teaching": {"a": {"teacher": "b", "teacher_led": False}},
+            "teachers": {"a": {"teacher": "b", "teacher_led": False}},
             "loss_profiles": {"all": ["ppo_actor", "cloner"], "lessons": ["kickstarter"]},
         },
         "The loss profile 'lessons' lists 'kickstarter', which no row can use: the profile is that "
-        "of 'b', and 'kickstarter' needs a teacher. Add [teaching.b] with teacher = 'SLOT', or take "
+        "of 'b', and 'kickstarter' needs a teacher. Add [teachers.b] with teacher = 'SLOT', or take "
         "'kickstarter' out of the profile.",
     ),
     "a loss of PPO for slots that do not learn": (
@@ -82,8 +82,8 @@ CASES = {
         "'mylossses.floor' cannot be imported: there is no module mylossses.",
     ),
     "a function that is not registered": (
-        {"loss_profiles": {"p": ["kinfolk.training.losses.normalised"]}},
-        "The loss profile 'p' lists 'kinfolk.training.losses.normalised', which is not registered "
+        {"loss_profiles": {"p": ["kinfolk.training.losses.normalize_advantages"]}},
+        "The loss profile 'p' lists 'kinfolk.training.losses.normalize_advantages', which is not registered "
         "as a loss. Decorate it with kinfolk.training.losses.register_loss.",
     ),
     "an unknown profile": (
@@ -121,28 +121,28 @@ CASES = {
     ),
     "a device that the net cannot use": (
         {"slots": {"a": {"policy_uri": "kin://mlp", "device": "cuda"}}},
-        "kinfolk.policies.neural.policy:Mlp runs on the cpu only, not on 'cuda': "
+        "kinfolk.policies.neural.policy:MlpPolicy runs on the cpu only, not on 'cuda': "
         "it has no method to.",
     ),
     "chunks that do not divide": (
-        {"worlds": 4, "chunks": 3},
+        {"worlds": 4, "n_chunks": 3},
         "4 worlds cannot be split into 3 equal chunks.",
     ),
     "nobody to teach": (
-        {"teaching": {"mian": {"teacher": "main"}}},
+        {"teachers": {"mian": {"teacher": "main"}}},
         "The teaching of 'mian' has nobody to teach: no trainable slot is called so. "
         "Did you mean 'main'? Known: main.",
     ),
     "no teacher": (
-        {"slots": {"a": "kin://mlp", "b": FROZEN}, "teaching": {"a": {"teacher": "a"}}},
+        {"slots": {"a": "kin://mlp", "b": FROZEN}, "teachers": {"a": {"teacher": "a"}}},
         "Slot 'a' is to be taught by 'a', which is no other slot. Known: b.",
     ),
     "a pool of an unknown slot": (
-        {"pool": {"slot": "b", "of": "main"}},
+        {"opponent_pool": {"slot": "b", "source_slot": "main"}},
         "The pool names an unknown slot 'b'. Known: main.",
     ),
     "a pool for a slot that learns": (
-        {"slots": TWO["slots"], "pool": {"slot": "herd", "of": "pack"}},
+        {"slots": TWO["slots"], "opponent_pool": {"slot": "herd", "source_slot": "pack"}},
         "A pool plays for a slot that is not trainable with copies of one that is; "
         "'herd' and 'pack' are not so.",
     ),
@@ -156,22 +156,22 @@ CASES = {
         "The critic is 'shared' or 'separate', not 'own'.",
     ),
     "a setting that there is not": (
-        {"learning": {"gama": 0.9}},
-        "Train.learning has no setting 'gama'.",
+        {"ppo": {"gama": 0.9}},
+        "Train.ppo has no setting 'gama'.",
     ),
 }
 
 
 def start(given):
-    settings = read(Train, given)
-    begin(settings, plan_of(settings))
+    settings = validate_settings(Train, given)
+    initial_state(settings, build_plan(settings))
 
 
 @pytest.mark.parametrize("name", CASES)
 def test_refused_in_a_sentence(name):
     change, sentence = CASES[name]
     with pytest.raises(UsageError) as error:
-        start(merged(TINY, change))
+        start(merge_settings(TINY, change))
     if name == "a setting that there is not":
         assert str(error.value).startswith(sentence)
     else:
@@ -179,17 +179,17 @@ def test_refused_in_a_sentence(name):
 
 
 def test_a_checkpoint_whose_shapes_do_not_fit_the_world(tmp_path):
-    from kinfolk.policies.resolve import build, resolve
+    from kinfolk.policies.resolve import build_policy, resolve
     from kinfolk.store.policy_file import PolicyFile, write_policy
-    from kinfolk.worlds import build as build_world
+    from kinfolk.worlds import build_world as build_world
 
     found = resolve("kin://mlp?hidden=[16]")
-    arrays = build(found, build_world("probe", {}, 1).spec).arrays()
+    arrays = build_policy(found, build_world("probe", {}, 1).spec).arrays()
     write_policy(tmp_path / "net.safetensors", PolicyFile(found.class_path, found.settings, arrays))
     uri = f"file:{tmp_path}/net.safetensors"
-    settings = read(Train, {**TINY, "world": "gym:CartPole-v1", "slots": {"a": uri}})
+    settings = validate_settings(Train, {**TINY, "world": "gym:CartPole-v1", "slots": {"a": uri}})
     with pytest.raises(UsageError) as error:
-        begin(settings, plan_of(settings))
+        initial_state(settings, build_plan(settings))
     assert str(error.value) == (
         "The weights 'body.0.weight' have shape (16, 24); Mlp in world gym:CartPole-v1 needs (16, 8)."
     )

@@ -4,19 +4,19 @@ import numpy as np
 import pytest
 from training_scenes import SCRIPTED, TINY, TWO, copied, gathered, same, settings_of
 
-from kinfolk.core.keys import fold, root
-from kinfolk.core.settings import merged
-from kinfolk.jobs.train import _learn
-from kinfolk.play.registry import SlotRegistry
-from kinfolk.policies.resolve import build, resolve
-from kinfolk.testing.probe.policies.plain import Plain
+from kinfolk.core.random import fold_in, seed_key
+from kinfolk.core.settings import merge_settings
+from kinfolk.jobs.train.job import _learn
+from kinfolk.play.slots import SlotRegistry
+from kinfolk.policies.resolve import build_policy, resolve
+from kinfolk.testing.probe.policies.python import PythonForager
+from kinfolk.training.learner import LossWeights
 from kinfolk.training.losses import LOSSES
 from kinfolk.training.profiles import LossProfiles
-from kinfolk.training.update import Weights
-from kinfolk.worlds import build as build_world
+from kinfolk.worlds import build_world as build_world
 
-WEIGHTS = Weights(1e-3, dict.fromkeys(LOSSES, 1.0))
-KEY = int(fold(root(1), 2))
+WEIGHTS = LossWeights(1e-3, dict.fromkeys(LOSSES, 1.0))
+KEY = int(fold_in(seed_key(1), 2))
 
 
 def learnt(settings, state, rows, slot):
@@ -34,7 +34,7 @@ def test_registry_loads():
     herd, pack = settings_of(SCRIPTED).slots
     registry = SlotRegistry(training=True)
     assert type(registry.get(herd, spec)).__name__ == "Mlp"
-    assert isinstance(registry.get(pack, spec), Plain)
+    assert isinstance(registry.get(pack, spec), PythonForager)
     assert registry.get(pack, spec) is registry.get(pack, spec)
 
 
@@ -64,32 +64,32 @@ def test_action_merge():
     state, blocks = gathered(settings)
     for name, rows in blocks.items():
         policy = state.learners[name].policy
-        scores, value, _ = policy.look(rows["observations"], rows["group"], None)
+        scores, value, _ = policy.evaluate(rows["observations"], rows["group"], None)
         assert np.array_equal(value, rows["value"])
         chances = np.exp(scores) / 1.0
-        sizes = policy.limits[0]
+        sizes = policy.n_choices[0]
         parts = np.split(chances, np.cumsum(sizes)[:-1], axis=1)
         log_chance = sum(
             np.log(part[np.arange(len(part)), rows["action"][:, head]] / part.sum(axis=1))
             for head, part in enumerate(parts)
         )
-        assert np.allclose(log_chance, rows["log_chance"], atol=1e-5)
+        assert np.allclose(log_chance, rows["log_prob"], atol=1e-5)
 
 
 def test_rows_follow_lives():
     """Ends, tails and newborns in the experience are those of the world."""
-    _, blocks = gathered(settings_of(TINY, ticks=80))
+    _, blocks = gathered(settings_of(TINY, rollout_length=80))
     rows = blocks["main"]
-    lives = list(zip(rows["place"].tolist(), rows["uid"].tolist(), strict=True))
+    lives = list(zip(rows["memory_index"].tolist(), rows["uid"].tolist(), strict=True))
     last = {life: i for i, life in enumerate(lives)}
-    ended = np.flatnonzero(rows["ended"])
-    episodes = sorted(set(rows["tail"][ended].tolist()))
+    ended = np.flatnonzero(rows["done"])
+    episodes = sorted(set(rows["bootstrap_index"][ended].tolist()))
     assert len(episodes) > 1, "some were cut at the limit of time, with a tail"
     final = np.zeros(len(lives), dtype=bool)
     final[list(last.values())] = True
-    open_now = final & ~rows["ended"]
-    assert (rows["tail"][open_now] >= 0).all(), "whoever goes on has a tail"
-    assert len(rows["tail_value"]) == (rows["tail"] >= 0).sum()
+    open_now = final & ~rows["done"]
+    assert (rows["bootstrap_index"][open_now] >= 0).all(), "whoever goes on has a tail"
+    assert len(rows["bootstrap_value"]) == (rows["bootstrap_index"] >= 0).sum()
 
 
 def test_an_early_end_can_count_as_a_loss():
@@ -97,31 +97,33 @@ def test_an_early_end_can_count_as_a_loss():
     given = {"world_settings": {"hunters": 0, "grazers": 2, "growth": 0.0, "max_ticks": 500}}
     for bootstraps in (True, False):
         settings = settings_of(
-            TINY, **given, ticks=120, learning={"early_ends_bootstrap": bootstraps}
+            TINY, **given, rollout_length=120, ppo={"bootstrap_early_ends": bootstraps}
         )
         rows = gathered(settings)[1]["main"]
-        assert rows["ended"].any()
-        assert not (rows["tail"][rows["ended"]] >= 0).any(), "all starve: they end by dying"
+        assert rows["done"].any()
+        assert not (rows["bootstrap_index"][rows["done"]] >= 0).any(), (
+            "all starve: they end by dying"
+        )
     world = settings_of(
-        {**TINY, "world": "savanna"}, ticks=30, slots={"main": "kin://mlp?hidden=[16]"},
+        {**TINY, "world": "savanna"}, rollout_length=30, slots={"main": "kin://mlp?hidden=[16]"},
         world_settings={"n_initial_active_type_1_predator": 1, "initial_energy_predator": 1.0,
                         "observation": "compact"},
     )  # fmt: skip
     rows = gathered(world)[1]["main"]
-    cut = rows["ended"] & (rows["tail"] >= 0)
+    cut = rows["done"] & (rows["bootstrap_index"] >= 0)
     assert cut.sum() >= 15, "prey survive the last predator, and are cut"
     strict = world.model_copy(
-        update={"learning": world.learning.model_copy(update={"early_ends_bootstrap": False})}
+        update={"ppo": world.ppo.model_copy(update={"bootstrap_early_ends": False})}
     )
     rows = gathered(strict)[1]["main"]
-    assert rows["ended"].sum() >= 15
-    assert not (rows["tail"][rows["ended"]] >= 0).any()
+    assert rows["done"].sum() >= 15
+    assert not (rows["bootstrap_index"][rows["done"]] >= 0).any()
 
 
 def test_pay_for_kin_reaches_the_learner():
     """The same lives with and without lineage pay: only what they earn differs."""
     base = {
-        **TINY, "world": "savanna", "preset": "lineage_documented", "ticks": 40, "worlds": 8,
+        **TINY, "world": "savanna", "preset": "lineage_documented", "rollout_length": 40, "worlds": 8,
         "slots": {"main": "kin://mlp?hidden=[16]"}, "world_settings": {"observation": "compact"},
     }  # fmt: skip
     off = {"lineage_reward_coeff": {"type_1_predator": 0.0, "type_1_prey": 0.0}}
@@ -141,15 +143,15 @@ def test_kickstarter_style_map():
     settings = settings_of(
         TINY,
         slots={
-            "teacher": {"policy_uri": "kin://probe-plain", "trainable": False},
+            "teacher": {"policy_uri": "kin://probe-python", "trainable": False},
             "student": "kin://mlp?hidden=[16]",
         },
         agent_slot_map=["teacher"] * 2 + ["student"] * 14,
-        teaching={"student": {"teacher": "teacher"}},
+        teachers={"student": {"teacher": "teacher"}},
     )
     _, blocks = gathered(settings)
     led, own = blocks["teacher"], blocks["student"]
-    assert set((led["place"] % 16).tolist()) <= {0, 1}
+    assert set((led["memory_index"] % 16).tolist()) <= {0, 1}
     assert (led["learner_slot"] == 1).all()
     assert not led["is_trainable_agent"].any()
     assert np.array_equal(led["teacher_action"], led["action"])
@@ -159,10 +161,10 @@ def test_kickstarter_style_map():
 
 
 def test_teacher_led_rows_give_the_student_a_gradient():
-    base = merged(TINY, {
-        "slots": {"teacher": {"policy_uri": "kin://probe-plain", "trainable": False},
+    base = merge_settings(TINY, {
+        "slots": {"teacher": {"policy_uri": "kin://probe-python", "trainable": False},
                   "student": "kin://mlp?hidden=[16]"},
-        "teaching": {"student": {"teacher": "teacher", "student_led": False}},
+        "teachers": {"student": {"teacher": "teacher", "student_led": False}},
     })  # fmt: skip
     settings = settings_of(base, agent_slot_map={"grazer": "teacher", "hunter": "student"})
     state, blocks = gathered(settings)
@@ -180,8 +182,8 @@ def test_a_masked_row_has_no_gradient():
     settings = settings_of(TWO, loss_profiles={"all": ["ppo_actor", "ppo_critic"], "none": []})
     state, blocks = gathered(settings)
     rows = copied(blocks["herd"])
-    at = len(rows["place"]) // 2
-    lonely = (rows["place"] == rows["place"][at]) & (rows["uid"] == rows["uid"][at])
+    at = len(rows["memory_index"]) // 2
+    lonely = (rows["memory_index"] == rows["memory_index"][at]) & (rows["uid"] == rows["uid"][at])
     rows["loss_profile_id"][lonely] = 1  # a whole life: what it earns reaches its own rows only
     once = learnt(settings, state, rows, "herd")
     rows["reward"][at] += 1000.0
@@ -225,14 +227,14 @@ def test_removing_a_slot_leaves_other_updates_bit_identical():
 
 def test_a_frozen_net_has_the_same_hash_after(tmp_path):
     """Trained beside it, under the same class and first weights: nothing of it moves."""
-    from kinfolk.engines.local import Local
-    from kinfolk.jobs.train import train
-    from kinfolk.jobs.train_plan import plan_of
+    from kinfolk.engines.local import LocalEngine
+    from kinfolk.jobs.train.job import train
+    from kinfolk.jobs.train.plan import build_plan
 
     frozen = {"pack": {"policy_uri": "kin://mlp?hidden=[16]&seed=0", "trainable": False}}
-    settings = settings_of(merged(TWO, {"slots": frozen}), steps=600)
-    last = list(train(settings, Local()))[-1]
-    hashes = {slot.id: slot.policy.sha256 for slot in plan_of(settings).slots}
+    settings = settings_of(merge_settings(TWO, {"slots": frozen}), steps=600)
+    last = list(train(settings, LocalEngine()))[-1]
+    hashes = {slot.id: slot.policy.sha256 for slot in build_plan(settings).slots}
     assert last.weights["pack"] == hashes["pack"]
     assert last.weights["herd"] != hashes["herd"]
 
@@ -241,15 +243,21 @@ def test_a_row_asked_alone_gets_the_bits_of_the_rollout():
     """A policy asked alone and the one asked in the rollout give the same bits."""
     state, blocks = gathered(settings_of(TWO))
     rows = blocks["herd"]
-    policy = build(resolve("kin://mlp?hidden=[16]&seed=0"), state.learners["herd"].policy.spec)
-    scores, value, _ = policy.look(rows["observations"][3:4], rows["group"][3:4], None)
+    policy = build_policy(
+        resolve("kin://mlp?hidden=[16]&seed=0"), state.learners["herd"].policy.spec
+    )
+    scores, value, _ = policy.evaluate(rows["observations"][3:4], rows["group"][3:4], None)
     assert value[0] == rows["value"][3]
     assert scores.shape == (1, 5)
 
 
-@pytest.mark.parametrize("uri", ["kin://gru?hidden=[16]&state=16", "kin://mlp?critic=separate"])
+@pytest.mark.parametrize(
+    "uri", ["kin://gru?hidden=[16]&state_size=16", "kin://mlp?critic=separate"]
+)
 def test_other_nets_train_too(uri):
-    settings = settings_of(TINY, slots={"main": uri}, learning={"sequence": 5, "minibatch": 64})
+    settings = settings_of(
+        TINY, slots={"main": uri}, ppo={"sequence_length": 5, "minibatch_size": 64}
+    )
     state, blocks = gathered(settings)
     before = state.learners["main"].policy.arrays()
     after = learnt(settings, state, blocks["main"], "main")

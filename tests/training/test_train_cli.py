@@ -7,7 +7,7 @@ import pytest
 from kinfolk.cli.app import main
 
 TINY = ["--world", "probe", "--worlds", "2", "--ticks", "8", "--slot", "main=kin://mlp?hidden=[16]",
-        "--with", "checkpoint_every=1", "--with", "learning.minibatch=64"]  # fmt: skip
+        "--with", "checkpoint_every=1", "--with", "ppo.minibatch_size=64"]  # fmt: skip
 
 
 @pytest.fixture
@@ -29,7 +29,7 @@ def test_train_resume_and_play(kinfolk, tmp_path):
     document = json.loads(out)
     assert document["trained"]["reason"] == "steps"
     assert document["trained"]["step"] >= 400
-    assert document["settings"]["learning"]["minibatch"] == 64
+    assert document["settings"]["ppo"]["minibatch_size"] == 64
     assert "Steps: 400 of 400" in err
     code, out, err = kinfolk("train", "--resume", "one")
     assert code == 0, err
@@ -43,7 +43,7 @@ def test_train_resume_and_play(kinfolk, tmp_path):
 def test_settings_from_a_file_and_figures_for_tensorboard(kinfolk, tmp_path):
     pytest.importorskip("tensorboard", reason="TensorBoard is an optional sink.")
     (tmp_path / "mine.toml").write_text(
-        'world = "probe"\nworlds = 2\nticks = 8\nsteps = 100\n[slots]\n'
+        'world = "probe"\nworlds = 2\nrollout_length = 8\nsteps = 100\n[slots]\n'
         'herd = "kin://mlp?hidden=[16]"\nnpc = { policy_uri = "kin://noop", trainable = false }\n'
         '[agent_slot_map]\nhunter = "npc"\n'
     )

@@ -12,34 +12,34 @@ import pytest
 from training_scenes import SCRIPTED, TINY, TWO, settings_of
 
 from kinfolk.core.errors import DamagedRunError, SettingsError
-from kinfolk.core.events import Artefact, Measured, Snapshot
-from kinfolk.core.settings import merged, read
+from kinfolk.core.events import FileChunk, Snapshot, TimingEvent
+from kinfolk.core.settings import merge_settings, validate_settings
 from kinfolk.engines import make_engine
-from kinfolk.engines.local import Local
-from kinfolk.evaluation.match import Match, play_match
-from kinfolk.jobs.train import is_due, train
-from kinfolk.jobs.train_settings import DEFAULT_NET, Train
-from kinfolk.play.slots import read_slot
+from kinfolk.engines.local import LocalEngine
+from kinfolk.evaluation.rollout import RolloutTask, play_task
+from kinfolk.jobs.train.job import is_update_due, train
+from kinfolk.jobs.train.settings import DEFAULT_NET, Train
+from kinfolk.play.slots import parse_slot
 from kinfolk.policies.resolve import resolve
-from kinfolk.store.keep import keep
-from kinfolk.store.run import create, open_run
-from kinfolk.testing.job_contract import JobContract, lines
+from kinfolk.store.run import create_run, open_run
+from kinfolk.store.run_job import run_and_store
+from kinfolk.testing.contracts.job import JobContract, event_lines
 
 SHORT = {"steps": 1500, "checkpoint_every": 1, "window": 5}
-EVERYTHING = merged(TWO, {
+EVERYTHING = merge_settings(TWO, {
     **SHORT,
-    "chunks": 2,
+    "n_chunks": 2,
     "slots": {
-        "herd": {"policy_uri": "kin://gru?hidden=[16]&state=16", "train_every": 2},
+        "herd": {"policy_uri": "kin://gru?hidden=[16]&state_size=16", "train_every": 2},
         "pack": {"policy_uri": "kin://mlp?hidden=[16]", "train_every": 2},
         "rival": {"policy_uri": "kin://mlp?hidden=[16]", "trainable": False},
-        "teacher": {"policy_uri": "kin://probe-plain", "trainable": False},
+        "teacher": {"policy_uri": "kin://probe-python", "trainable": False},
     },
     "agent_slot_map": ["herd"] * 6 + ["pack"] * 4 + ["rival"] * 4 + ["teacher"] * 2,
-    "teaching": {"herd": {"teacher": "teacher"}},
-    "pool": {"slot": "rival", "of": "pack", "every": 1, "size": 2, "choose": "win_rate"},
-    "learning": {"anneal": True, "sequence": 4, "target_kl": 0.5, "vtrace": True},
-    "judge": {"every": 2, "episodes": 2, "baselines": {"idle": {"herd": "kin://noop"}}},
+    "teachers": {"herd": {"teacher": "teacher"}},
+    "opponent_pool": {"slot": "rival", "of": "pack", "every": 1, "size": 2, "choose": "win_rate"},
+    "ppo": {"anneal_lr": True, "sequence_length": 4, "target_kl": 0.5, "vtrace": True},
+    "evaluation": {"every": 2, "episodes": 2, "baselines": {"idle": {"herd": "kin://noop"}}},
 })  # fmt: skip
 
 
@@ -48,12 +48,12 @@ class TestTheTrainingJob(JobContract):
 
     @pytest.fixture
     def start(self):
-        settings = read(Train, EVERYTHING)
-        return lambda resume: train(settings, Local(), resume)
+        settings = validate_settings(Train, EVERYTHING)
+        return lambda resume: train(settings, LocalEngine(), resume)
 
 
 def last_of(settings, engine=None):
-    return list(train(settings, engine or Local()))[-1]
+    return list(train(settings, engine or LocalEngine()))[-1]
 
 
 def test_training_without_new_settings_is_unchanged():
@@ -83,18 +83,18 @@ def test_renaming_and_reordering_slots_changes_nothing_that_is_learnt():
 
 
 def test_any_engine_and_any_number_of_workers_gives_the_same():
-    settings = settings_of(TWO, steps=1500, chunks=2)
-    one = lines(list(train(settings, Local())))
+    settings = settings_of(TWO, steps=1500, n_chunks=2)
+    one = event_lines(list(train(settings, LocalEngine())))
     workers = make_engine("processes", 2)
     try:
-        assert lines(list(train(settings, workers))) == one
+        assert event_lines(list(train(settings, workers))) == one
     finally:
         workers.close()
 
 
 def test_chunks_play_episodes_of_their_own():
-    settings = settings_of(TWO, **{**SHORT, "steps": 3000}, chunks=2, ticks=64)
-    last = [item for item in train(settings, Local()) if isinstance(item, Snapshot)][-1]
+    settings = settings_of(TWO, **{**SHORT, "steps": 3000}, n_chunks=2, rollout_length=64)
+    last = [item for item in train(settings, LocalEngine()) if isinstance(item, Snapshot)][-1]
     numbers = [last.arrays[f"chunk/{chunk}/episode"].tolist() for chunk in range(2)]
     assert not set(numbers[0]) & set(numbers[1])
     assert min(numbers[1]) - min(numbers[0]) == 1 << 40, "each counts on from its own start"
@@ -104,15 +104,27 @@ def test_chunks_play_episodes_of_their_own():
 def test_it_learns_and_says_so():
     """Grazers learn to eat: the probe's grazers earn more than they began with."""
     settings = settings_of(
-        SCRIPTED, steps=60_000, worlds=16, ticks=60, window=32,
-        learning={"learning_rate": 3e-3, "minibatch": 1024, "reward_scale": 0.1},
+        SCRIPTED, steps=60_000, worlds=16, rollout_length=60, stats_window=32,
+        ppo={"learning_rate": 3e-3, "minibatch_size": 1024, "reward_scale": 0.1},
     )  # fmt: skip
-    told = [item for item in train(settings, Local()) if getattr(item, "kind", "") == "updated"]
+    told = [
+        item
+        for item in train(settings, LocalEngine())
+        if getattr(item, "kind", "") == "update_done"
+    ]
     first, last = told[0].slots["herd"], told[-1].slots["herd"]
     assert last["reward"] > first["reward"] * 1.15
     assert last["explained_variance"] > 0.01
     assert 0.0 < last["entropy"] < first["entropy"]
-    for name in ("return", "return_per_life", "life_ticks", "wins", "kl", "clipped", "rows"):
+    for name in (
+        "return",
+        "return_per_life",
+        "life_ticks",
+        "wins",
+        "approx_kl",
+        "clip_fraction",
+        "rows",
+    ):
         assert name in last
     assert "entropy" not in told[-1].slots["pack"], "scripts do not learn"
     assert set(told[-1].alive) == {"grazer", "hunter"}
@@ -121,16 +133,16 @@ def test_it_learns_and_says_so():
 def test_end_to_end_with_evaluation_against_scripted():
     """Train beside scripts, keep the policy, judge it in another line-up."""
     settings = settings_of(
-        SCRIPTED, **SHORT, judge={"every": 1, "episodes": 3, "slots": {"pack": "kin://random"},
+        SCRIPTED, **SHORT, evaluation={"every": 1, "episodes": 3, "slots": {"pack": "kin://random"},
                                   "baselines": {"still": {"herd": "kin://noop"}}},
     )  # fmt: skip
-    items = list(train(settings, Local()))
-    judged = [item for item in items if getattr(item, "kind", "") == "judged"]
-    assert judged[0].best
+    items = list(train(settings, LocalEngine()))
+    judged = [item for item in items if getattr(item, "kind", "") == "evaluation_done"]
+    assert judged[0].is_best
     assert set(judged[0].returns) == {"herd", "pack"}
     assert list(judged[0].baselines) == ["still"]
     assert judged[-1].baselines == judged[0].baselines
-    kept = [item.name for item in items if isinstance(item, Artefact)]
+    kept = [item.path for item in items if isinstance(item, FileChunk)]
     assert any(name.startswith("policies/herd/") and name.endswith(".safetensors") for name in kept)
     assert "policies/herd/best.safetensors" in kept
     assert not any(name.startswith("policies/pack") for name in kept)
@@ -138,9 +150,11 @@ def test_end_to_end_with_evaluation_against_scripted():
 
 def test_judged_with_another_map():
     settings = settings_of(
-        SCRIPTED, **SHORT, judge={"every": 1, "episodes": 2, "agent_slot_map": {"hunter": "herd"}},
+        SCRIPTED, **SHORT, evaluation={"every": 1, "episodes": 2, "agent_slot_map": {"hunter": "herd"}},
     )  # fmt: skip
-    judged = next(i for i in train(settings, Local()) if getattr(i, "kind", "") == "judged")
+    judged = next(
+        i for i in train(settings, LocalEngine()) if getattr(i, "kind", "") == "evaluation_done"
+    )
     assert judged.returns["pack"][0] == 0.0, "it plays nobody"
     assert judged.return_per_life["pack"] is None
     assert judged.return_per_life["herd"].n == 2
@@ -148,47 +162,53 @@ def test_judged_with_another_map():
 
 def test_a_trained_policy_is_played_by_the_name_of_its_run(tmp_path):
     settings = settings_of(SCRIPTED, **SHORT)
-    run = create(tmp_path / "one", "train", settings.model_dump())
-    trained = list(keep(run, lambda snapshot: train(settings, Local(), snapshot)))[-1]
+    run = create_run(tmp_path / "one", "train", settings.model_dump())
+    trained = list(run_and_store(run, lambda snapshot: train(settings, LocalEngine(), snapshot)))[
+        -1
+    ]
     latest = resolve(f"run:{run.folder}/herd@latest")
     assert latest.sha256 == trained.weights["herd"]
     best = resolve(f"run:{run.folder}@best")
-    policies = {"herd": best, "pack": resolve("kin://probe-plain")}
-    match = Match("probe", {}, policies, 3, 0, 2, slot_map={"grazer": "herd", "hunter": "pack"})
-    assert len(play_match(match)) == 2
+    policies = {"herd": best, "pack": resolve("kin://probe-python")}
+    match = RolloutTask(
+        "probe", {}, policies, 3, 0, 2, slot_map={"grazer": "herd", "hunter": "pack"}
+    )
+    assert len(play_task(match)) == 2
 
 
 def test_slots_take_turns():
     turn = {"policy_uri": "kin://mlp", "train_every": 4, "train_for": 2}
-    slots = (read_slot("a", turn), read_slot("b", turn), read_slot("c", "kin://mlp"))
-    turns = {slot.id: [is_due(slots, slot, update) for update in range(8)] for slot in slots}
+    slots = (parse_slot("a", turn), parse_slot("b", turn), parse_slot("c", "kin://mlp"))
+    turns = {slot.id: [is_update_due(slots, slot, update) for update in range(8)] for slot in slots}
     assert turns["a"] == [True, True, False, False] * 2
     assert turns["b"] == [False, False, True, True] * 2
     assert all(turns["c"])
 
 
 def test_lessons_and_learning_rates_fall_with_time():
-    from kinfolk.jobs.train import _weights
+    from kinfolk.jobs.train.job import _loss_weights
 
     settings = settings_of(
-        TINY, steps=1000, learning={"anneal": True, "learning_rate": 0.5},
-        cloner={"weight": 2.0, "until": 500},
+        TINY, steps=1000, ppo={"anneal_lr": True, "learning_rate": 0.5},
+        cloner={"weight": 2.0, "decay_steps": 500},
     )  # fmt: skip
     slot = settings.slots[0]
     steady = {"ppo_actor": 1.0, "ppo_critic": 1.0, "kickstarter": 1.0}
-    assert _weights(settings, slot, 0) == (0.5, {**steady, "cloner": 2.0})
-    assert _weights(settings, slot, 250) == (0.375, {**steady, "cloner": 1.0})
-    assert _weights(settings, slot, 900).losses["cloner"] == 0.0
+    assert _loss_weights(settings, slot, 0) == (0.5, {**steady, "cloner": 2.0})
+    assert _loss_weights(settings, slot, 250) == (0.375, {**steady, "cloner": 1.0})
+    assert _loss_weights(settings, slot, 900).losses["cloner"] == 0.0
     quick = slot.model_copy(update={"learning_rate": 0.25})
-    assert _weights(settings, quick, 500).learning_rate == 0.125
+    assert _loss_weights(settings, quick, 500).learning_rate == 0.125
 
 
 def test_it_stops_where_it_is_told_to():
-    reached = last_of(settings_of(TINY, steps=10**6, window=4, ticks=60, stop_at=-1.0))
+    reached = last_of(
+        settings_of(TINY, steps=10**6, stats_window=4, rollout_length=60, target_score=-1.0)
+    )
     assert reached.reason == "reached"
     assert reached.episodes >= 4
     patient = settings_of(
-        TINY, steps=10**6, patience=1, judge={"every": 1, "episodes": 1},
+        TINY, steps=10**6, patience=1, evaluation={"every": 1, "episodes": 1},
         slots={"main": {"policy_uri": "kin://mlp?greedy=true", "learning_rate": 1e-12}},
     )  # fmt: skip
     assert last_of(patient).reason == "patience"
@@ -198,7 +218,9 @@ def test_it_stops_where_it_is_told_to():
 
 
 def write_slowly(folder, settings):
-    for _ in keep(open_run(folder), lambda snapshot: train(settings, Local(), snapshot)):
+    for _ in run_and_store(
+        open_run(folder), lambda snapshot: train(settings, LocalEngine(), snapshot)
+    ):
         time.sleep(0.01)
 
 
@@ -226,10 +248,10 @@ def files_of(run):
 
 
 def prove_resuming(tmp_path, steps, most):
-    settings = read(Train, merged(EVERYTHING, {"steps": steps}))
-    whole = create(tmp_path / "whole", "train", settings.model_dump())
-    list(keep(whole, lambda snapshot: train(settings, Local(), snapshot)))
-    killed = create(tmp_path / "killed", "train", settings.model_dump())
+    settings = validate_settings(Train, merge_settings(EVERYTHING, {"steps": steps}))
+    whole = create_run(tmp_path / "whole", "train", settings.model_dump())
+    list(run_and_store(whole, lambda snapshot: train(settings, LocalEngine(), snapshot)))
+    killed = create_run(tmp_path / "killed", "train", settings.model_dump())
     kills = kill_until_done(killed.folder, settings, random.Random(3), most)
     assert files_of(whole) == files_of(killed)
     return kills
@@ -246,10 +268,10 @@ def test_killed_ten_times(tmp_path):
 
 def test_a_checkpoint_cut_short_is_a_sentence_and_the_one_before_is_used_if_asked(tmp_path):
     settings = settings_of(TINY, **{**SHORT, "steps": 3000})
-    whole = create(tmp_path / "whole", "train", settings.model_dump())
-    list(keep(whole, lambda snapshot: train(settings, Local(), snapshot)))
-    run = create(tmp_path / "cut", "train", settings.model_dump())
-    stream = keep(run, lambda snapshot: train(settings, Local(), snapshot))
+    whole = create_run(tmp_path / "whole", "train", settings.model_dump())
+    list(run_and_store(whole, lambda snapshot: train(settings, LocalEngine(), snapshot)))
+    run = create_run(tmp_path / "cut", "train", settings.model_dump())
+    stream = run_and_store(run, lambda snapshot: train(settings, LocalEngine(), snapshot))
     while len(run.checkpoints()) < 3:
         next(stream)
     stream.close()
@@ -257,29 +279,33 @@ def test_a_checkpoint_cut_short_is_a_sentence_and_the_one_before_is_used_if_aske
     last.write_bytes(last.read_bytes()[:1000])
     again = open_run(run.folder)
     with pytest.raises(DamagedRunError, match=f"The checkpoint {last} is cut short or damaged"):
-        list(keep(again, lambda snapshot: train(settings, Local(), snapshot)))
+        list(run_and_store(again, lambda snapshot: train(settings, LocalEngine(), snapshot)))
     assert again.drop_damaged_checkpoints() == [last.name]
-    list(keep(open_run(run.folder), lambda snapshot: train(settings, Local(), snapshot)))
+    list(
+        run_and_store(
+            open_run(run.folder), lambda snapshot: train(settings, LocalEngine(), snapshot)
+        )
+    )
     assert files_of(open_run(run.folder)) == files_of(whole)
 
 
 def test_a_checkpoint_of_other_shapes_is_a_sentence():
     small = settings_of(TINY, **SHORT)
-    snapshot = next(item for item in train(small, Local()) if isinstance(item, Snapshot))
+    snapshot = next(item for item in train(small, LocalEngine()) if isinstance(item, Snapshot))
     wide = settings_of(TINY, **SHORT, slots={"main": "kin://mlp?hidden=[32,64]"})
     with pytest.raises(SettingsError) as error:
-        next(train(wide, Local(), snapshot))
+        next(train(wide, LocalEngine(), snapshot))
     assert str(error.value) == (
         "The weights 'body.0.weight' have shape (64, 24); Mlp in world probe needs (32, 24)."
     )
 
 
 def test_what_holds_a_clock_is_kept_apart():
-    items = list(train(settings_of(TINY, **SHORT), Local()))
-    timed = [item for item in items if isinstance(item, Measured)]
+    items = list(train(settings_of(TINY, **SHORT), LocalEngine()))
+    timed = [item for item in items if isinstance(item, TimingEvent)]
     assert timed
-    assert all("seconds" not in line for line in lines(items))
-    assert json.loads(timed[0].to_line())["rows"] > 0
+    assert all("seconds" not in line for line in event_lines(items))
+    assert json.loads(timed[0].to_json_line())["rows"] > 0
 
 
 def test_lessons_come_first_if_the_actor_of_ppo_is_to_wait():
@@ -287,14 +313,14 @@ def test_lessons_come_first_if_the_actor_of_ppo_is_to_wait():
         TINY,
         steps=3000,
         slots={
-            "teacher": {"policy_uri": "kin://probe-plain", "trainable": False},
+            "teacher": {"policy_uri": "kin://probe-python", "trainable": False},
             "student": "kin://mlp?hidden=[16]",
         },
         agent_slot_map={"grazer": "teacher", "hunter": "student"},
-        teaching={"student": {"teacher": "teacher"}},
-        learning={"actor_from": 1000},
+        teachers={"student": {"teacher": "teacher"}},
+        ppo={"actor_start_step": 1000},
     )
-    told = [e for e in train(settings, Local()) if getattr(e, "kind", "") == "updated"]
+    told = [e for e in train(settings, LocalEngine()) if getattr(e, "kind", "") == "update_done"]
     assert len(told) > 3
     before = 0
     for event in told:

@@ -2,34 +2,44 @@
 
 import numpy as np
 
-from kinfolk.core.settings import merged, read
-from kinfolk.engines.local import Local
-from kinfolk.jobs.train import _blocks
-from kinfolk.jobs.train_plan import plan_of
-from kinfolk.jobs.train_settings import Train
-from kinfolk.jobs.train_state import begin
-from kinfolk.training.rollout import Task, gather
+from kinfolk.core.settings import merge_settings, validate_settings
+from kinfolk.engines.local import LocalEngine
+from kinfolk.jobs.train.job import _blocks
+from kinfolk.jobs.train.plan import build_plan
+from kinfolk.jobs.train.settings import Train
+from kinfolk.jobs.train.state import initial_state
+from kinfolk.training.collect import TrainingRolloutTask, collect_rollout
 
-TINY = {"world": "probe", "worlds": 4, "ticks": 16, "learning": {"minibatch": 64, "epochs": 2}}
+TINY = {
+    "world": "probe",
+    "worlds": 4,
+    "rollout_length": 16,
+    "ppo": {"minibatch_size": 64, "n_epochs": 2},
+}
 TWO = {
     **TINY,
     "slots": {"herd": "kin://mlp?hidden=[16]", "pack": "kin://mlp?hidden=[16]"},
     "agent_slot_map": {"grazer": "herd", "hunter": "pack"},
 }
-SCRIPTED = merged(TWO, {"slots": {"pack": {"policy_uri": "kin://probe-plain", "trainable": False}}})
+SCRIPTED = merge_settings(
+    TWO, {"slots": {"pack": {"policy_uri": "kin://probe-python", "trainable": False}}}
+)
 
 
 def settings_of(base, **changes):
-    return read(Train, merged(base, changes))
+    return validate_settings(Train, merge_settings(base, changes))
 
 
 def gathered(settings):
     """Blocks of one gathering, by slot, with the state they were gathered by."""
-    plan, engine = plan_of(settings), Local()
-    state = begin(settings, plan)
+    plan, engine = build_plan(settings), LocalEngine()
+    state = initial_state(settings, plan)
     shared = engine.share(plan)
-    tasks = [Task(shared, c, state.weights(), None, state.pool) for c in range(settings.chunks)]
-    found = list(engine.map(gather, tasks))
+    tasks = [
+        TrainingRolloutTask(shared, c, state.weights(), None, state.opponent_pool)
+        for c in range(settings.n_chunks)
+    ]
+    found = list(engine.map(collect_rollout, tasks))
     blocks = _blocks(found, plan)
     return state, dict(zip(settings.slot_ids, blocks, strict=True))
 

@@ -9,11 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from kinfolk.core.settings import read
+from kinfolk.core.settings import validate_settings
 from kinfolk.engines import make_engine
 from kinfolk.jobs.evaluate import Evaluate, evaluate
-from kinfolk.store.keep import keep
-from kinfolk.store.run import create
+from kinfolk.store.run import create_run
+from kinfolk.store.run_job import run_and_store
 
 ROOT = Path(__file__).resolve().parents[2]
 SHOTS = ROOT / ".screenshots"  # kept after the tests, to be looked at
@@ -45,16 +45,16 @@ COGSGUARD = {
 }
 REASONING = {
     "world": "probe",
-    "slots": {"all": "kin://probe-reasoner"},
+    "slots": {"all": "kin://probe-explaining"},
     "episodes": 1,
     "replays": 1,
 }
 
 
 def make_run(folder, **settings):
-    asked = read(Evaluate, settings)
-    run = create(folder, "evaluate", asked.model_dump())
-    list(keep(run, lambda snapshot: evaluate(asked, make_engine("local", 1), snapshot)))
+    asked = validate_settings(Evaluate, settings)
+    run = create_run(folder, "evaluate", asked.model_dump())
+    list(run_and_store(run, lambda snapshot: evaluate(asked, make_engine("local", 1), snapshot)))
     return run
 
 
@@ -75,12 +75,12 @@ def served(root, port=0, **options):
     """A server in a thread of this process; gives its address."""
     import uvicorn
 
-    from kinfolk.viewer.library import Library
+    from kinfolk.viewer.run_index import RunIndex
+    from kinfolk.viewer.run_server import make_uvicorn_config, open_socket
     from kinfolk.viewer.server import make_app
-    from kinfolk.viewer.serving import config_of, listening
 
-    waiting = listening("127.0.0.1", port)
-    server = uvicorn.Server(config_of(make_app(Library(root), **options)))
+    waiting = open_socket("127.0.0.1", port)
+    server = uvicorn.Server(make_uvicorn_config(make_app(RunIndex(root), **options)))
     thread = threading.Thread(target=server.run, kwargs={"sockets": [waiting]}, daemon=True)
     thread.start()
     try:

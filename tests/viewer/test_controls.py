@@ -2,23 +2,23 @@
 
 import pytest
 
-from kinfolk.core.settings import read
-from kinfolk.engines.local import Local
+from kinfolk.core.settings import validate_settings
+from kinfolk.engines.local import LocalEngine
 from kinfolk.jobs.compare import Compare, compare_policies
 from kinfolk.jobs.round_robin import RoundRobin, round_robin
-from kinfolk.store.keep import keep
-from kinfolk.store.run import create, open_run
+from kinfolk.store.run import create_run, open_run
+from kinfolk.store.run_job import run_and_store
 
 pytestmark = [pytest.mark.xdist_group("viewer"), pytest.mark.more]
 
-POLICIES = ["kin://probe-plain", "kin://random"]
+POLICIES = ["kin://probe-python", "kin://random"]
 CONTROLS = "button:visible, input:visible, select:visible, a:visible, [tabindex='0']:visible"
 
 
 def kept(folder, job, call, kind, **settings):
-    asked = read(kind, {"world": "probe", "policies": POLICIES, **settings})
-    run = create(folder, job, asked.model_dump())
-    for _ in keep(run, lambda snapshot: call(asked, Local(), snapshot)):
+    asked = validate_settings(kind, {"world": "probe", "policies": POLICIES, **settings})
+    run = create_run(folder, job, asked.model_dump())
+    for _ in run_and_store(run, lambda snapshot: call(asked, LocalEngine(), snapshot)):
         pass
     return run
 
@@ -91,7 +91,7 @@ def rows_of(screen):
 
 
 def test_a_comparison_is_a_table_and_a_verdict(compared, serve, open_screen):
-    from kinfolk.evaluation.sentences import sentences
+    from kinfolk.evaluation.formatting import describe_comparison
 
     events = list(open_run(compared / "compare").events())
     values = [[e["value"] for e in events if e.get("policy") == i] for i in (0, 1)]
@@ -117,7 +117,9 @@ def test_a_comparison_is_a_table_and_a_verdict(compared, serve, open_screen):
         assert [row[3:] for row in rows] == [["6", f"{won:g}", "0"] for won in wins]
         assert not screen.page.is_visible("section.roles"), "a comparison has none"
         said = screen.page.locator("p.verdict").all_inner_texts()
-        assert said[: len(list(sentences(events[-1])))] == list(sentences(events[-1]))
+        assert said[: len(list(describe_comparison(events[-1])))] == list(
+            describe_comparison(events[-1])
+        )
         assert screen.page.locator("figure.chart").count() == 0, "no zigzag of policy numbers"
         screen.shoot("comparison")
         use_all(screen, "#run=compare")

@@ -10,7 +10,7 @@ import pytest
 from tests.viewer.test_server import ask
 
 from kinfolk.core.events import Event
-from kinfolk.store.run import create
+from kinfolk.store.run import create_run
 
 pytestmark = pytest.mark.xdist_group("viewer")
 
@@ -19,8 +19,8 @@ LONG = "n" * 5000
 
 
 def finished(folder, **settings):
-    run = create(folder, "count", settings)
-    run.start()
+    run = create_run(folder, "count", settings)
+    run.open_for_writing()
     run.append(Event(step=1))
     run.finish()
     return run
@@ -45,7 +45,7 @@ def damaged(tmp_path_factory):
     (root / "folder" / "settings.json").mkdir()
     finished(root / "lost")
     (root / "lost" / "settings.json").unlink()
-    made = create(root / "locked", "count", {})
+    made = create_run(root / "locked", "count", {})
     (made.folder / "lock").mkdir()
     (root / "not a run").mkdir()
     os.mkdir(os.fsencode(root) + b"/latin-\xe9")
@@ -86,7 +86,7 @@ def test_damaged_runs_are_listed_with_what_is_wrong(damaged, damaged_address):
     )
     assert problems == said
     assert {found[name]["status"] for name in said} == {"damaged"}
-    assert found["infinite"]["about"] == {"level": None}, "JSON has no word for infinity"
+    assert found["infinite"]["settings"] == {"level": None}, "JSON has no word for infinity"
 
 
 @pytest.mark.parametrize("name", ["good", *ODD_NAMES])

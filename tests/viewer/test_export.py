@@ -4,9 +4,15 @@ from base64 import b64encode
 
 import pytest
 
-from kinfolk.store.replay import Replay
-from kinfolk.store.replay_form import MAGIC, MOST_UNPACKED, PREFIX, json_record, packed_record
-from kinfolk.viewer.export import one_page
+from kinfolk.replay.format import (
+    MAGIC,
+    MAX_PAYLOAD_BYTES,
+    RECORD_HEADER,
+    encode_json_record,
+    encode_record,
+)
+from kinfolk.replay.reader import Replay
+from kinfolk.viewer.export import export_page
 
 pytestmark = [pytest.mark.xdist_group("viewer"), pytest.mark.more]
 
@@ -14,21 +20,21 @@ pytestmark = [pytest.mark.xdist_group("viewer"), pytest.mark.more]
 @pytest.fixture(scope="module")
 def page_file(runs, tmp_path_factory):
     path = tmp_path_factory.mktemp("export") / "savanna.html"
-    path.write_bytes(one_page([(runs / "savanna", None)]))
+    path.write_bytes(export_page([(runs / "savanna", None)]))
     return path
 
 
 def test_the_page_from_disk_shows_the_same(open_screen, screen, page_file):
     screen.open("#run=savanna&tick=140&agent=5")
-    screen.at(140)
-    served, told = screen.ground(), screen.page.inner_text(".inspector")
+    screen.offset(140)
+    served, told = screen.environment(), screen.page.inner_text(".inspector")
     with open_screen(page_file.as_uri()) as own:
         own.page.context.set_offline(True)
         asked = []
         own.page.on("request", lambda request: asked.append(request.url))
         own.open("#tick=140&agent=5")
-        own.at(140)
-        assert own.ground() == served
+        own.offset(140)
+        assert own.environment() == served
         assert own.page.inner_text(".inspector") == told
         own.page.keyboard.press("2")
         assert own.page.locator("figure.chart").count() == 4
@@ -40,7 +46,7 @@ def test_the_page_from_disk_shows_the_same(open_screen, screen, page_file):
 
 def test_two_runs_and_their_roles_fit_in_one_page(open_screen, runs, tmp_path):
     path = tmp_path / "both.html"
-    path.write_bytes(one_page([(runs / "roles", None), (runs / "reasons", None)]))
+    path.write_bytes(export_page([(runs / "roles", None), (runs / "reasons", None)]))
     with open_screen(path.as_uri()) as screen:
         screen.open()
         assert screen.page.locator(".stage").count() == 2
@@ -53,26 +59,30 @@ def test_nothing_in_the_data_can_end_the_script(runs, tmp_path):
     import shutil
 
     shutil.copytree(runs / "reasons", tmp_path / "x<script>")
-    page = one_page([(tmp_path / "x<script>", None)]).decode()
+    page = export_page([(tmp_path / "x<script>", None)]).decode()
     assert "x<script>" not in page.replace('id="replay:x&lt;script&gt;/game-00000"', "")
 
 
 def frames_claimed(path, count):
     """A replay whose first FRAM record claims other frames than it has."""
     data = bytearray(path.read_bytes())
-    part = Replay(path).parts[b"FRAM"][0]
-    kind, length, checksum, first, _ = PREFIX.unpack_from(data, part.at - PREFIX.size)
-    PREFIX.pack_into(data, part.at - PREFIX.size, kind, length, checksum, first, count)
+    part = Replay(path).records[b"FRAM"][0]
+    kind, length, checksum, first, _ = RECORD_HEADER.unpack_from(
+        data, part.offset - RECORD_HEADER.size
+    )
+    RECORD_HEADER.pack_into(
+        data, part.offset - RECORD_HEADER.size, kind, length, checksum, first, count
+    )
     return bytes(data)
 
 
-FRAMES = packed_record(b"FRAM", b"", 0, 1)
+FRAMES = encode_record(b"FRAM", b"", 0, 1)
 
 
 def head_of(**scene):
-    head = {"scene": {"width": 4, "height": 4, "layers": [{}]} | scene, "groups": [], "series": [],
+    head = {"render_spec": {"width": 4, "height": 4, "layers": [{}]} | scene, "groups": [], "series": [],
             "slots": []}  # fmt: skip
-    return MAGIC + json_record(b"HEAD", head)
+    return MAGIC + encode_json_record(b"HEAD", head)
 
 
 @pytest.mark.parametrize(
@@ -80,10 +90,10 @@ def head_of(**scene):
     [
         (lambda path: frames_claimed(path, 2**32 - 1), "This replay is damaged: its frames do not go on at byte "),
         (lambda path: frames_claimed(path, 0), "This replay is damaged: its frames do not go on at byte "),
-        (lambda path: head_of() + packed_record(b"NUMB", bytes(MOST_UNPACKED + 1), 0, 1) + FRAMES,
+        (lambda path: head_of() + encode_record(b"NUMB", bytes(MAX_PAYLOAD_BYTES + 1), 0, 1) + FRAMES,
          "This replay is damaged: a record unpacks to more than a record may have."),
         (lambda path: head_of(width=10**6, height=10**6), "This replay is damaged: it has no map, or one that is too large."),
-        (lambda path: head_of() + packed_record(b"NUMB", b"\xff" * 40, 0, 1) + FRAMES,
+        (lambda path: head_of() + encode_record(b"NUMB", b"\xff" * 40, 0, 1) + FRAMES,
          "This replay is damaged: a table of contents is longer than its record."),
         (lambda path: MAGIC, "This replay is cut short: it has no head."),
         (lambda path: b"nonsense", "This is not a replay of kinfolk."),
@@ -94,7 +104,7 @@ def test_the_page_refuses_a_replay_whose_sizes_do_not_fit(
 ):
     path = runs / "reasons" / "replays" / "game-00000.replay"
     sound, bad = path.read_bytes(), damage(path)
-    page = one_page([(runs / "reasons", None)]).decode()
+    page = export_page([(runs / "reasons", None)]).decode()
     assert b64encode(sound).decode() in page
     file = tmp_path / "page.html"
     file.write_text(page.replace(b64encode(sound).decode(), b64encode(bad).decode()))

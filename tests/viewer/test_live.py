@@ -7,10 +7,10 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from kinfolk.core.events import Artefact, Event
-from kinfolk.evaluation.recorded import replay_of
-from kinfolk.jobs.evaluate import Evaluate, matches
-from kinfolk.store.run import create
+from kinfolk.core.events import Event, FileChunk
+from kinfolk.evaluation.record import iter_replay
+from kinfolk.jobs.evaluate import Evaluate, rollout_tasks
+from kinfolk.store.run import create_run
 
 pytestmark = pytest.mark.xdist_group("viewer")
 
@@ -21,17 +21,17 @@ NAME = "replays/game-00000.replay"
 @pytest.fixture
 def live(tmp_path):
     """A run held open, and the pieces of its game that are still to be written."""
-    settings = Evaluate(world_settings=LONG, slots={"all": "kin://probe-plain"})
-    pieces = list(replay_of(next(matches(settings, 0)), 0))
-    run = create(tmp_path / "runs" / "live", "evaluate", settings.model_dump())
-    run.start()
-    run.keep_artefact(Artefact(name=NAME, data=pieces[0] + pieces[1]))
+    settings = Evaluate(world_settings=LONG, slots={"all": "kin://probe-python"})
+    pieces = list(iter_replay(next(rollout_tasks(settings, 0)), 0))
+    run = create_run(tmp_path / "runs" / "live", "evaluate", settings.model_dump())
+    run.open_for_writing()
+    run.write_file_chunk(FileChunk(path=NAME, data=pieces[0] + pieces[1]))
     yield run, pieces[2:]
     run.close()
 
 
 def write(run, piece):
-    run.keep_artefact(Artefact(name=NAME, data=piece, more=True))
+    run.write_file_chunk(FileChunk(path=NAME, data=piece, append=True))
 
 
 def frames(screen, count):
@@ -45,16 +45,16 @@ def test_the_page_follows_a_run_and_catches_up_after_a_reload(live, serve, open_
         frames(screen, 128)
         assert screen.page.inner_text("button.live") == "● live"
         screen.page.keyboard.press("End")
-        screen.at(127)
+        screen.offset(127)
         write(run, pieces[0])
         frames(screen, 256)
-        screen.at(255)  # who was at the end is taken along
+        screen.offset(255)  # who was at the end is taken along
         assert screen.page.inner_text(".clock") == "tick 255 of 255"
         screen.page.keyboard.press("Home")
-        screen.at(0)
+        screen.offset(0)
         write(run, pieces[1])
         frames(screen, 384)
-        screen.at(0)  # who looks back is left in peace
+        screen.offset(0)  # who looks back is left in peace
         screen.page.reload()
         screen.page.wait_for_selector("body[data-ready]")
         frames(screen, 384)
@@ -84,8 +84,8 @@ def test_a_new_game_of_the_run_can_be_chosen_when_it_begins(live, serve, open_sc
     with serve(tmp_path / "runs") as address, open_screen(address) as screen:
         screen.open("#run=live")
         frames(screen, 128)
-        whole = b"".join(replay_of(next(matches(Evaluate(), 0)), 1))
-        run.keep_artefact(Artefact(name="replays/showcase-00010.replay", data=whole))
+        whole = b"".join(iter_replay(next(rollout_tasks(Evaluate(), 0)), 1))
+        run.write_file_chunk(FileChunk(path="replays/showcase-00010.replay", data=whole))
         screen.page.wait_for_selector("select[aria-label=Replay]")
         listed = screen.page.locator("select[aria-label=Replay] option").all_inner_texts()
         assert listed == ["game-00000", "showcase-00010"]

@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from kinfolk.store.replay import Replay
+from kinfolk.replay.reader import Replay
 
 pytestmark = pytest.mark.xdist_group("viewer")
 
@@ -30,10 +30,10 @@ def replay_of(runs, run, name="game-00000"):
 
 def frame_of(replay, tick):
     """The columns of the frame that shows a tick."""
-    for i, part in enumerate(replay.parts[b"FRAM"]):
-        if part.prefix.first <= tick < part.prefix.first + part.prefix.frames:
+    for i, part in enumerate(replay.records[b"FRAM"]):
+        if part.header.first <= tick < part.header.first + part.header.frames:
             return {
-                name: values[tick - part.prefix.first] for name, values in replay.columns(i).items()
+                name: values[tick - part.header.first] for name, values in replay.columns(i).items()
             }
     raise AssertionError(f"no frame shows tick {tick}")
 
@@ -71,7 +71,7 @@ def test_a_savanna_is_shown_cell_by_cell(screen, runs, tick):
     screen.seek(tick)
     cells = frame_of(replay_of(runs, "savanna"), tick)["cells"].reshape(2, -1)
     expected = [savanna_pixel(int(kind), int(amount)) for kind, amount in cells.T]
-    assert [tuple(p) for p in screen.ground()] == expected
+    assert [tuple(p) for p in screen.environment()] == expected
     assert len(set(expected)) > (4 if tick else 2)
 
 
@@ -81,9 +81,9 @@ def test_a_game_of_cogsguard_is_shown_cell_by_cell(screen, runs, tick):
     screen.seek(tick)
     replay = replay_of(runs, "cogs")
     cells = frame_of(replay, tick)["cells"].reshape(4, -1)
-    names = replay.head()["scene"]["layers"][0]["names"]
+    names = replay.head()["render_spec"]["layers"][0]["labels"]
     expected = [cogs_pixel(names, *(int(code) for code in codes)) for codes in cells.T]
-    assert [tuple(p) for p in screen.ground()] == expected
+    assert [tuple(p) for p in screen.environment()] == expected
     assert len(set(expected)) > 8
 
 
@@ -92,7 +92,7 @@ def test_going_back_shows_what_going_forth_showed(screen, runs):
     seen = {}
     for tick in (250, 10, 140, 9, 250, 140):
         screen.seek(tick)
-        pixels = screen.ground()
+        pixels = screen.environment()
         assert seen.setdefault(tick, pixels) == pixels
 
 
@@ -110,7 +110,7 @@ def test_agents_stand_where_they_stood(screen, runs):
           if (d[3] > 200) out.push([y * 30 + x, d[0], d[1], d[2]]);
         } return out; }"""
     )
-    alive = (frame["state"] == 1) & (frame["trait/body"] == 0)
+    alive = (frame["state"] == 1) & (frame["attribute/body"] == 0)
     colours = {0: VERMILLION, 1: BLUE}
     expected = {
         int(c): colours[int(g)]
@@ -128,11 +128,11 @@ def test_agents_stand_where_they_stood(screen, runs):
 def test_it_plays_pauses_steps_and_keeps_time(screen):
     page = screen.page
     screen.open("#run=savanna&tick=20")
-    screen.at(20)
+    screen.offset(20)
     page.keyboard.press("ArrowRight")
-    screen.at(21)
+    screen.offset(21)
     page.keyboard.press("Shift+ArrowLeft")
-    screen.at(11)
+    screen.offset(11)
     page.select_option("select[aria-label=Speed]", "50")
     page.click("button.play")
     page.wait_for_function("() => Number(document.body.dataset.tick) > 40")
@@ -142,9 +142,9 @@ def test_it_plays_pauses_steps_and_keeps_time(screen):
     assert page.get_attribute("body", "data-tick") == str(tick)
     assert page.inner_text(".clock") == f"tick {tick} of 300"
     page.keyboard.press("End")
-    screen.at(300)
+    screen.offset(300)
     page.keyboard.press("Home")
-    screen.at(0)
+    screen.offset(0)
     assert re.search(r"#run=savanna&replay=game-00000", page.url)
 
 
@@ -157,22 +157,22 @@ def test_scrubbing_goes_to_the_tick_under_the_hand(screen):
 
 def test_jumping_goes_from_event_to_event(screen, runs):
     replay = replay_of(runs, "savanna")
-    events = [e for i in range(len(replay.parts[b"FRAM"])) for e in replay.events(i)]
+    events = [e for i in range(len(replay.records[b"FRAM"])) for e in replay.events(i)]
     births = sorted({e["tick"] for e in events if e["kind"] == "birth"})
     screen.open("#run=savanna")
     screen.page.select_option("select[aria-label='Kind of event']", "birth")
     for tick in births[:3]:
         screen.page.keyboard.press("]")
-        screen.at(tick)
+        screen.offset(tick)
     screen.page.keyboard.press("[")
-    screen.at(births[1])
+    screen.offset(births[1])
     listed = screen.page.locator("select[aria-label='Kind of event'] option").all_inner_texts()
     assert {"birth", "death", "capture"} <= set(listed)
 
 
 def short_life(replay):
     """Somebody born after the beginning who died before the end, and had children if possible."""
-    born, died = (np.concatenate([replay.numbers(i)[0][n] for i in range(len(replay.parts[b"NUMB"]))])
+    born, died = (np.concatenate([replay.series(i)[0][n] for i in range(len(replay.records[b"NUMB"]))])
                   for n in ("born", "died"))  # fmt: skip
     deaths = {int(row[0]): int(row[1]) for row in died}
     parents = {int(p) for row in born for p in row[3:] if p >= 0}
@@ -187,7 +187,7 @@ def test_an_agent_is_followed_through_birth_and_death(screen, runs):
     uid, born, died = short_life(replay)
     page = screen.page
     screen.open(f"#run=savanna&tick={born}&agent={uid}")
-    screen.at(born)
+    screen.offset(born)
     page.wait_for_selector(".state[data-state=here]")
     assert page.inner_text(".state") == "alive, 0 ticks old"
     page.click("button:has-text('follow')")
@@ -196,7 +196,7 @@ def test_an_agent_is_followed_through_birth_and_death(screen, runs):
         frame = frame_of(replay, tick)
         row = frame["uid"].tolist().index(uid)
         energy = page.inner_text("[data-fact=energy] dd")
-        assert float(energy) == pytest.approx(frame["trait/energy"][row] / 100, abs=0.006)
+        assert float(energy) == pytest.approx(frame["attribute/energy"][row] / 100, abs=0.006)
         cell = int(frame["cell"][row])
         assert page.inner_text("[data-fact=place] dd") == f"row {cell // 30}, column {cell % 30}"
         middle = page.evaluate(
@@ -217,7 +217,7 @@ def test_an_agent_is_followed_through_birth_and_death(screen, runs):
 
 def test_a_click_on_the_map_chooses_whoever_stands_there(screen, runs):
     screen.open("#run=savanna&tick=60")
-    screen.at(60)
+    screen.offset(60)
     frame = frame_of(replay_of(runs, "savanna"), 60)
     cells = frame["cell"][frame["state"] == 1].tolist()
     alone = next(i for i, c in enumerate(cells) if cells.count(c) == 1)
@@ -234,7 +234,9 @@ def test_a_click_on_the_map_chooses_whoever_stands_there(screen, runs):
 
 def test_a_click_on_a_life_marks_its_descendants(screen, runs):
     replay = replay_of(runs, "savanna")
-    born = np.concatenate([replay.numbers(i)[0]["born"] for i in range(len(replay.parts[b"NUMB"]))])
+    born = np.concatenate(
+        [replay.series(i)[0]["born"] for i in range(len(replay.records[b"NUMB"]))]
+    )
     uid, _, _ = short_life(replay)
     expected, open_ = set(), [uid]
     while open_:
@@ -272,8 +274,8 @@ def test_a_click_on_a_life_marks_its_descendants(screen, runs):
 def test_the_why_panel_says_which_behaviour_acts(screen, runs):
     replay = replay_of(runs, "reasons")
     frame = frame_of(replay, 9)
-    verdicts = frame["why/verdict"].reshape(-1, 2)
-    names = replay.head()["reasons"]["0"]
+    verdicts = frame["why/outcome"].reshape(-1, 2)
+    names = replay.head()["explanations"]["0"]
     page = screen.page
     screen.open("#run=reasons&tick=9")
     kinds = set()
@@ -284,8 +286,8 @@ def test_the_why_panel_says_which_behaviour_acts(screen, runs):
             "all => all.map(li => [li.dataset.behaviour, li.textContent, li.dataset.acts])"
         )
         expected = [
-            [name, f"{name.replace('_', ' ')} {names['verdicts'][v]}", str(v == 0).lower()]
-            for name, v in zip(names["behaviours"], verdicts[row], strict=True)
+            [name, f"{name.replace('_', ' ')} {names['outcomes'][v]}", str(v == 0).lower()]
+            for name, v in zip(names["behaviors"], verdicts[row], strict=True)
         ]
         assert told == expected
         assert page.inner_text(".why .role") == f"lived {frame['why/0/lived'][row]}"
@@ -296,34 +298,36 @@ def test_the_why_panel_says_which_behaviour_acts(screen, runs):
 
 def test_the_why_panel_reads_what_the_role_decided(screen, runs):
     """A game of roles, against another way to ask: the tick played again and explained."""
-    from kinfolk.core.settings import read
-    from kinfolk.evaluation.explained import explain_tick
-    from kinfolk.jobs.evaluate import Evaluate, matches
+    from kinfolk.core.settings import validate_settings
+    from kinfolk.evaluation.explain import explain_tick
+    from kinfolk.jobs.evaluate import Evaluate, rollout_tasks
     from kinfolk.store.run import open_run
 
-    asked = read(Evaluate, open_run(runs / "cogs").about["settings"])
-    found = explain_tick(replace(next(matches(asked, 0)), first=0, last=1), 150)
+    asked = validate_settings(Evaluate, open_run(runs / "cogs").config["settings"])
+    found = explain_tick(
+        replace(next(rollout_tasks(asked, 0)), first_episode=0, end_episode=1), 150
+    )
     told = {one.uid: one for one in found if one.slot == "smart"}
     assert len(told) == 8
-    assert len({one.acted for one in told.values()}) > 1
+    assert len({one.behavior for one in told.values()}) > 1
     screen.open("#run=cogs&tick=150")
-    screen.at(150)
+    screen.offset(150)
     for uid, one in told.items():
         screen.page.evaluate("uid => kinfolk.player.select(uid)", uid)
         screen.page.wait_for_selector(f".inspector h2:has-text('#{uid}')")
         lines = screen.page.locator(".why li").evaluate_all(
             "all => all.map(li => [li.dataset.behaviour, li.dataset.acts, li.textContent])"
         )
-        assert [b for b, acts, _ in lines if acts == "true"] == [one.acted]
+        assert [b for b, acts, _ in lines if acts == "true"] == [one.behavior]
         passed = [(b, text[len(b) + 1 :]) for b, acts, text in lines if acts == "false"]
-        assert passed == [(b, verdict.replace("_", " ")) for b, verdict in one.passed]
+        assert passed == [(b, verdict.replace("_", " ")) for b, verdict in one.rejected]
         moved = screen.page.inner_text("[data-fact='move now'] dd")
         assert moved == one.action["move"]
     screen.shoot("why-roles")
 
 
 def test_charts_move_with_the_cursor_and_lead_to_a_tick(screen, runs):
-    numbers = replay_of(runs, "savanna").numbers(0)[0]
+    numbers = replay_of(runs, "savanna").series(0)[0]
     page = screen.page
     screen.open("#run=savanna&tab=1")
     screen.seek(100)
@@ -350,7 +354,7 @@ def test_junctions_and_stores_have_charts_in_cogsguard(screen, runs):
     held = screen.page.locator("figure[data-chart='junctions held'] .legend b").all_inner_texts()
     replay = replay_of(runs, "cogs")
     at = replay.head()["series"].index("junctions held/cogs_0")
-    assert [int(v) for v in held] == replay.numbers(3)[0]["series"][at : at + 3, 399 - 384].astype(
+    assert [int(v) for v in held] == replay.series(3)[0]["series"][at : at + 3, 399 - 384].astype(
         int
     ).tolist()
     screen.shoot("cogsguard")
@@ -371,7 +375,7 @@ def test_two_runs_are_compared_side_by_side(screen, runs):
     for view, run, layers in ((0, "savanna", 2), (1, "cogs", 4)):
         frame = frame_of(replay_of(runs, run), 120)
         cells = frame["cells"].reshape(layers, -1)
-        walls = [tuple(p) == WALL for p in screen.ground(view)]
+        walls = [tuple(p) == WALL for p in screen.environment(view)]
         assert walls == (cells[0] == 1).tolist()
     captions = page.locator(".view figcaption b").all_inner_texts()
     assert [c.strip() for c in captions] == ["A savanna / game-00000", "B cogs / game-00000"]
@@ -391,7 +395,7 @@ def test_games_of_one_run_are_compared_in_one_chart(screen, runs):
     at = replay_of(runs, "cogs").head()["series"].index("junctions held/cogs_0")
     expected = [
         [
-            int(replay_of(runs, "cogs", name).numbers(2)[0]["series"][at + i, 300 - 256])
+            int(replay_of(runs, "cogs", name).series(2)[0]["series"][at + i, 300 - 256])
             for name in ("game-00000", "game-00001")
         ]
         for i in range(3)
@@ -441,7 +445,7 @@ def test_a_damaged_replay_is_a_sentence(open_screen, runs, serve, tmp_path):
     shutil.copytree(runs / "savanna", tmp_path / "runs" / "broken")
     path = tmp_path / "runs" / "broken" / "replays" / "game-00000.replay"
     data = bytearray(path.read_bytes())
-    data[Replay(path).parts[b"FRAM"][1].at + 9] ^= 255
+    data[Replay(path).records[b"FRAM"][1].offset + 9] ^= 255
     path.write_bytes(bytes(data))
     path.with_name("foreign.replay").write_bytes(b"something else")
     with serve(tmp_path / "runs") as address, open_screen(address) as screen:
@@ -463,7 +467,7 @@ def test_nothing_is_cut_off_on_any_screen(open_screen, address, name, width, hei
     with open_screen(address, width, height, scheme) as screen:
         for run in ("savanna", "cogs"):
             screen.open(f"#run={run}&tick=100&tab=1")
-            screen.at(100)
+            screen.offset(100)
             wide = screen.page.evaluate("document.documentElement.scrollWidth")
             assert wide <= width
             small = screen.page.locator("button:visible, select:visible").evaluate_all(

@@ -12,40 +12,40 @@ import pytest
 from hypothesis import given
 
 from kinfolk.core.errors import DamagedRunError, UsageError
-from kinfolk.evaluation.match import Match, play_match, seated
-from kinfolk.evaluation.recorded import record_episode, replay_of
-from kinfolk.evaluation.watched import watch_episode
-from kinfolk.play.replay import ALIVE, ENDED, Recorder, Thin
+from kinfolk.evaluation.record import iter_replay, record_episode
+from kinfolk.evaluation.rollout import RolloutTask, build_loop, play_task
+from kinfolk.evaluation.trajectory import trace_episode
 from kinfolk.policies.resolve import resolve
-from kinfolk.store.replay import Replay, find_replay
-from kinfolk.store.replay_form import (
+from kinfolk.replay.format import (
     FRAMES,
     MAGIC,
-    NUMBERS,
-    as_changes,
-    as_steps,
-    block,
-    from_changes,
-    from_steps,
-    read_block,
+    SERIES,
+    decode_arrays,
+    decode_cell_changes,
+    delta_decode,
+    delta_encode,
+    encode_arrays,
+    encode_cell_changes,
 )
+from kinfolk.replay.reader import Replay, find_replay
+from kinfolk.replay.recorder import ALIVE, ENDED, ReplayOptions, ReplayRecorder
 
-MATCH = Match("probe", {}, {"all": resolve("kin://probe-reasoner")}, 3, 0, 1)
+MATCH = RolloutTask("probe", {}, {"all": resolve("kin://probe-explaining")}, 3, 0, 1)
 
 
 @pytest.fixture(scope="module")
 def recorded(tmp_path_factory):
     path = tmp_path_factory.mktemp("replay") / "game.replay"
-    path.write_bytes(b"".join(replay_of(MATCH, 2)))
+    path.write_bytes(b"".join(iter_replay(MATCH, 2)))
     return Replay(path)
 
 
 def test_every_frame_is_the_world_as_it_was(recorded):
     columns = recorded.columns(0)
-    with seated(replace(MATCH, first=2, last=3)) as play:
-        play.begin()
+    with build_loop(replace(MATCH, first_episode=2, end_episode=3)) as play:
+        play.start_episodes()
         for frame in range(recorded.frames):
-            shown, now = play.world.show(0), play.world.columns
+            shown, now = play.world.render_frame(0), play.world.columns
             rows = columns["uid"].shape[1]
             here = now.uid[:rows] >= 0
             assert (now.uid[rows:] < 0).all()
@@ -53,45 +53,45 @@ def test_every_frame_is_the_world_as_it_was(recorded):
             assert columns["uid"][frame].tolist() == np.where(here, now.uid[:rows], -1).tolist()
             assert columns["cell"][frame][here].tolist() == shown.cell[:rows][here].tolist()
             assert (
-                columns["trait/energy"][frame][here].tolist()
-                == shown.traits[0][:rows][here].tolist()
+                columns["attribute/energy"][frame][here].tolist()
+                == shown.attributes[0][:rows][here].tolist()
             )
             state = np.where(now.alive, ALIVE, np.where(now.uid >= 0, ENDED, 0))
             assert columns["state"][frame].tolist() == state[:rows].tolist()
             if frame + 1 < recorded.frames:
                 play.tick()
                 chosen = columns["action/move"][frame]
-                asked = play.lists.row[0, : play.lists.asked[0]]
+                asked = play.slot_rows.row[0, : play.slot_rows.n_rows[0]]
                 assert chosen[asked].tolist() == play.actions[asked, 0].tolist()
                 assert (np.delete(chosen, asked) == -1).all()
 
 
 def test_recording_does_not_change_the_game(recorded):
-    [played] = play_match(replace(MATCH, first=2, last=3))
+    [played] = play_task(replace(MATCH, first_episode=2, end_episode=3))
     ended = recorded.result()["result"]
     assert (ended["ticks"], ended["returns"]) == (played.ticks, played.returns)
     assert ended["counters"] == played.counters
 
 
 def test_lives_and_populations_are_those_that_were_watched(recorded):
-    watched = watch_episode(MATCH, 2)
-    numbers, notes = recorded.numbers(0)
-    assert numbers["ticks"].tolist() == list(range(watched.result.ticks + 1))
+    watched = trace_episode(MATCH, 2)
+    numbers, notes = recorded.series(0)
+    assert numbers["ticks"].tolist() == list(range(watched.report.ticks + 1))
     assert numbers["series"][:2].T.tolist() == watched.populations.tolist()
     born = {row[0]: row for row in numbers["born"].tolist()}
     died = {row[0]: row for row in numbers["died"].tolist()}
     assert set(born) == set(watched.family.members)
     for one in watched.family:
         uid, tick, group, *parents = born[one.uid]
-        assert (tick, recorded.head()["groups"][group]) == (one.born, one.group)
+        assert (tick, recorded.head()["groups"][group]) == (one.origin_time, one.group)
         assert tuple(p for p in parents if p >= 0) == one.parents
-        assert (died[uid][1] if uid in died else None) == one.died
+        assert (died[uid][1] if uid in died else None) == one.destruction_time
     assert notes["causes"] == sorted({m.cause for m in watched.family if m.cause})
 
 
 def test_reasons_are_those_of_the_frame_that_was_seen(recorded):
     columns = recorded.columns(0)
-    lived, verdict = columns["why/0/lived"], columns["why/verdict"].reshape(recorded.frames, -1, 2)
+    lived, verdict = columns["why/0/lived"], columns["why/outcome"].reshape(recorded.frames, -1, 2)
     alive = columns["state"] == ALIVE
     told = lived >= 0
     assert (told[:-1] == alive[:-1]).all()
@@ -104,25 +104,27 @@ def test_reasons_are_those_of_the_frame_that_was_seen(recorded):
 
 def test_a_thinned_replay_keeps_each_nth_tick_all_events_and_the_end(recorded, tmp_path):
     path = tmp_path / "thin.replay"
-    path.write_bytes(b"".join(replay_of(MATCH, 2, Thin(every=7, reasons=False))))
+    path.write_bytes(
+        b"".join(iter_replay(MATCH, 2, ReplayOptions(record_every=7, with_explanations=False)))
+    )
     thin = Replay(path)
     ticks = recorded.result()["result"]["ticks"]
-    assert thin.numbers(0)[0]["ticks"].tolist() == sorted({*range(0, ticks + 1, 7), ticks})
+    assert thin.series(0)[0]["ticks"].tolist() == sorted({*range(0, ticks + 1, 7), ticks})
     kept, whole = thin.columns(0), recorded.columns(0)
     rows = kept["uid"].shape[1]
     assert kept["uid"][1].tolist() == whole["uid"][7][:rows].tolist()
     assert "why/considered" not in kept
     assert thin.events(0) == recorded.events(0)
-    assert thin.numbers(0)[0]["born"].tolist() == recorded.numbers(0)[0]["born"].tolist()
+    assert thin.series(0)[0]["born"].tolist() == recorded.series(0)[0]["born"].tolist()
 
 
 def test_events_are_those_of_the_world(recorded):
-    with seated(replace(MATCH, first=2, last=3)) as play:
-        play.world.watch(True)
+    with build_loop(replace(MATCH, first_episode=2, end_episode=3)) as play:
+        play.world.record_events(True)
         heard = []
-        while not play.over:
+        while not play.is_done:
             play.tick()
-            heard += [(h.tick, h.kind, h.uid, h.other, h.value) for h in play.world.happenings()]
+            heard += [(h.tick, h.kind, h.uid, h.other, h.value) for h in play.world.events()]
     found = recorded.events(0)
     assert [(e["tick"], e["kind"], e["uid"], e["other"], e["value"]) for e in found] == heard
 
@@ -132,12 +134,12 @@ def test_long_games_are_cut_into_chunks_that_meet(tmp_path):
     match = replace(
         MATCH, world_settings={"max_ticks": 400, "growth": 1.0, "max_age": 1000, "hunters": 0}
     )
-    path.write_bytes(b"".join(replay_of(match, 0)))
+    path.write_bytes(b"".join(iter_replay(match, 0)))
     replay = Replay(path)
-    firsts = [part.prefix.first for part in replay.parts[FRAMES]]
+    firsts = [part.header.first for part in replay.records[FRAMES]]
     assert firsts == [0, 128, 256, 384]
     assert replay.frames == replay.result()["result"]["ticks"] + 1
-    ticks = [t for i in range(len(firsts)) for t in replay.numbers(i)[0]["ticks"].tolist()]
+    ticks = [t for i in range(len(firsts)) for t in replay.series(i)[0]["ticks"].tolist()]
     assert ticks == list(range(replay.frames))
     frames = [e["tick"] for i in range(len(firsts)) for e in replay.events(i)]
     assert frames == sorted(frames)
@@ -148,10 +150,10 @@ def test_it_can_be_read_while_it_is_written(tmp_path):
     match = replace(
         MATCH, world_settings={"max_ticks": 300, "growth": 1.0, "max_age": 1000, "hunters": 0}
     )
-    pieces = list(replay_of(match, 0))
+    pieces = list(iter_replay(match, 0))
     path.write_bytes(pieces[0])
     replay = Replay(path)
-    assert (replay.frames, replay.is_whole, replay.head()["world"]) == (0, False, "probe")
+    assert (replay.frames, replay.is_complete, replay.head()["world"]) == (0, False, "probe")
     whole = b"".join(pieces)
     for size in range(len(pieces[0]), len(whole), 97):
         path.write_bytes(whole[:size])
@@ -159,17 +161,17 @@ def test_it_can_be_read_while_it_is_written(tmp_path):
         assert replay.frames in (0, 128, 256, 301)
     path.write_bytes(whole)
     assert replay.refresh()
-    assert (replay.frames, replay.is_whole) == (301, True)
+    assert (replay.frames, replay.is_complete) == (301, True)
     path.write_bytes(pieces[0])  # a run that was resumed begins its game again
     replay.refresh()
-    assert (replay.frames, replay.is_whole) == (0, False)
+    assert (replay.frames, replay.is_complete) == (0, False)
 
 
 def test_pieces_for_a_job_are_the_file():
     pieces = list(record_episode(MATCH, 2, "showcase-00001"))
-    assert {piece.name for piece in pieces} == {"replays/showcase-00001.replay"}
-    assert [piece.more for piece in pieces] == [False] + [True] * (len(pieces) - 1)
-    assert b"".join(piece.data for piece in pieces) == b"".join(replay_of(MATCH, 2))
+    assert {piece.path for piece in pieces} == {"replays/showcase-00001.replay"}
+    assert [piece.append for piece in pieces] == [False] + [True] * (len(pieces) - 1)
+    assert b"".join(piece.data for piece in pieces) == b"".join(iter_replay(MATCH, 2))
 
 
 @pytest.mark.parametrize(
@@ -193,7 +195,7 @@ def test_damage_is_told_in_a_sentence(recorded, tmp_path, damage, sentence):
 
 def test_a_broken_frame_is_found_when_it_is_asked_for(recorded, tmp_path):
     data = bytearray(recorded.path.read_bytes())
-    data[recorded.parts[FRAMES][0].at + 5] ^= 1
+    data[recorded.records[FRAMES][0].offset + 5] ^= 1
     path = tmp_path / "bad.replay"
     path.write_bytes(bytes(data))
     replay = Replay(path)
@@ -222,7 +224,7 @@ def test_a_world_without_a_scene_cannot_be_recorded():
         spec = type("Spec", (), {"world": "blind"})
 
     with pytest.raises(UsageError, match=r"^World blind has no scene, so it cannot be recorded\.$"):
-        Recorder(type("Play", (), {"world": Blind(), "slots": ()})(), {})
+        ReplayRecorder(type("Play", (), {"world": Blind(), "slots": ()})(), {})
 
 
 whole = st.integers(-(2**30), 2**30)
@@ -230,14 +232,14 @@ whole = st.integers(-(2**30), 2**30)
 
 @given(hnp.arrays(np.int64, hnp.array_shapes(min_dims=2, max_dims=2, max_side=9), elements=whole))
 def test_columns_come_back_as_they_were(values):
-    arrays, _ = read_block(block(as_steps("x", values), {}))
-    assert from_steps("x", arrays).tolist() == values.tolist()
+    arrays, _ = decode_arrays(encode_arrays(delta_encode("x", values), {}))
+    assert delta_decode("x", arrays).tolist() == values.tolist()
 
 
 @given(hnp.arrays(np.uint8, hnp.array_shapes(min_dims=2, max_dims=2, max_side=9)))
 def test_cells_come_back_as_they_were(cells):
-    arrays, _ = read_block(block(as_changes(cells), {}))
-    assert from_changes(arrays, len(cells)).tolist() == cells.tolist()
+    arrays, _ = decode_arrays(encode_arrays(encode_cell_changes(cells), {}))
+    assert decode_cell_changes(arrays, len(cells)).tolist() == cells.tolist()
 
 
 def test_the_form_is_as_it_is_documented(recorded):
@@ -248,4 +250,4 @@ def test_the_form_is_as_it_is_documented(recorded):
     assert (kind, checksum, first, frames) == (b"HEAD", zlib.crc32(payload), 0, 0)
     assert json.loads(zlib.decompress(payload))["world"] == "probe"
     at = len(MAGIC) + 20 + length
-    assert struct.unpack_from("<4sIIII", data, at)[0] == NUMBERS
+    assert struct.unpack_from("<4sIIII", data, at)[0] == SERIES

@@ -3,9 +3,9 @@
 import pytest
 
 from kinfolk.core.errors import DamagedRunError, UsageError
-from kinfolk.viewer.results import results_of
+from kinfolk.viewer.results import build_results
 
-SETTINGS = {"policies": ["a", "b"], "world": "probe", "seed": 3, "episodes": 2, "measure": "ticks"}
+SETTINGS = {"policies": ["a", "b"], "world": "probe", "seed": 3, "episodes": 2, "metric": "ticks"}
 
 
 def played(policy, step, value, failures=0):
@@ -17,13 +17,13 @@ EVENTS = [played(0, 0, 5.0), played(0, 1, 7.0), played(1, 0, 5.0, 2), played(1, 
 
 
 def test_a_comparison_that_goes_on_has_means_and_no_verdict():
-    assert results_of("compare", SETTINGS, EVENTS[:3]) == {
+    assert build_results("compare", SETTINGS, EVENTS[:3]) == {
         "title": "probe, seed 3",
         "headings": ["policy", "mean ticks", "95 % confidence interval", "n", "wins", "failures"],
         "rows": [["a", "6", "-", "2", "0.5", "0"], ["b", "5", "-", "1", "0.5", "2"]],
         "verdict": ["No verdict yet: 3 of 4 episodes are played."],
     }
-    assert results_of("compare", SETTINGS, [])["rows"] == [
+    assert build_results("compare", SETTINGS, [])["rows"] == [
         ["a", "-", "-", "0", "0", "0"], ["b", "-", "-", "0", "0", "0"],
     ]  # fmt: skip
 
@@ -37,9 +37,9 @@ def test_a_comparison_that_goes_on_has_means_and_no_verdict():
 )
 def test_a_comparison_that_is_done_has_intervals_if_there_are_any(means, intervals):
     difference = [-496.5, None, None, 2] if means[0][1] is None else [-496.5, -600.0, 7.0]
-    last = {"kind": "compared", "step": 2, "policies": ["a", "b"], "measure": "ticks",
+    last = {"kind": "compared", "step": 2, "policies": ["a", "b"], "metric": "ticks",
             "means": means, "failures": [0, 2], "pairs": {"0 1": [difference, 0.01, "second", 2]}}  # fmt: skip
-    found = results_of("compare", SETTINGS, [*EVENTS, last])
+    found = build_results("compare", SETTINGS, [*EVENTS, last])
     assert [row[2] for row in found["rows"]] == intervals
     assert [row[3] for row in found["rows"]] == (
         [str(m[3]) for m in means] if len(means[0]) > 3 else ["2", "2"]
@@ -53,19 +53,19 @@ def test_a_comparison_that_is_done_has_intervals_if_there_are_any(means, interva
 
 def test_shares_of_ties_are_rounded():
     settings = {**SETTINGS, "policies": ["a", "b", "c"]}
-    found = results_of("compare", settings, [played(i, 0, 1.0) for i in range(3)])
+    found = build_results("compare", settings, [played(i, 0, 1.0) for i in range(3)])
     assert [row[4] for row in found["rows"]] == ["0.33", "0.33", "0.33"]
 
 
 def test_a_round_robin_says_how_sure_the_lead_is():
     games = [{"kind": "pair_played", "step": i, "first": 0, "second": 1, "first_score": a,
               "second_score": 1.0, "failures": 0} for i, a in enumerate((0.0, 1.0))]  # fmt: skip
-    assert results_of("round_robin", SETTINGS, games[:1])["verdict"] == [
+    assert build_results("round_robin", SETTINGS, games[:1])["verdict"] == [
         "No ratings yet: 1 of 2 games are played."
     ]
     rated = {"kind": "rated", "step": 2, "policies": ["a", "b"],
              "ratings": [[24.0, 3.0, 15.0, 2, 0.25], [28.0, 4.0, 16.0, 2, 0.75]]}  # fmt: skip
-    assert results_of("round_robin", SETTINGS, [*games, rated]) == {
+    assert build_results("round_robin", SETTINGS, [*games, rated]) == {
         "title": "probe, seed 3",
         "headings": ["policy", "rating", "uncertainty", "games", "wins"],
         "rows": [["b", "28.0", "4.0", "2", "1.5"], ["a", "24.0", "3.0", "2", "0.5"]],
@@ -76,7 +76,7 @@ def test_a_round_robin_says_how_sure_the_lead_is():
 
 def test_other_runs_have_no_table_and_damaged_ones_say_so():
     with pytest.raises(UsageError, match=r"^A run of evaluate has no table of policies\.$"):
-        results_of("evaluate", SETTINGS, EVENTS)
+        build_results("evaluate", SETTINGS, EVENTS)
     for event in (played(7, 0, 1.0), played("x", 0, 1.0), {"kind": "candidate_played", "step": 0}):
         with pytest.raises(DamagedRunError, match=r"^The events of this run are damaged \("):
-            results_of("compare", SETTINGS, [event])
+            build_results("compare", SETTINGS, [event])

@@ -16,12 +16,12 @@ import pytest
 import websockets
 
 from kinfolk.core.errors import UsageError
-from kinfolk.core.events import Artefact, Event
-from kinfolk.evaluation.recorded import replay_of
-from kinfolk.jobs.evaluate import Evaluate, matches
-from kinfolk.store.replay import Replay
-from kinfolk.store.run import create
-from kinfolk.viewer.serving import listening
+from kinfolk.core.events import Event, FileChunk
+from kinfolk.evaluation.record import iter_replay
+from kinfolk.jobs.evaluate import Evaluate, rollout_tasks
+from kinfolk.replay.reader import Replay
+from kinfolk.store.run import create_run
+from kinfolk.viewer.run_server import open_socket
 
 pytestmark = pytest.mark.xdist_group("viewer")
 
@@ -67,9 +67,11 @@ def test_a_replay_comes_in_the_pieces_that_were_written(address, runs):
     assert (about["live"], sum(c["count"] for c in about["chunks"])) == (False, replay.frames)
     _, numbers, _ = ask(address, f"{base}/numbers?from=1")
     (length,) = struct.unpack_from("<I", numbers)
-    assert numbers[4 : 4 + length] == replay.packed(replay.parts[b"NUMB"][1])
+    assert numbers[4 : 4 + length] == replay.read_compressed(replay.records[b"NUMB"][1])
     _, frames, _ = ask(address, f"{base}/frames/1")
-    assert zlib.decompress(frames) == zlib.decompress(replay.packed(replay.parts[b"FRAM"][1]))
+    assert zlib.decompress(frames) == zlib.decompress(
+        replay.read_compressed(replay.records[b"FRAM"][1])
+    )
 
 
 @pytest.mark.parametrize(
@@ -119,7 +121,7 @@ WAYS_OUT = [
 def exposed(runs, serve, tmp_path_factory):
     """A folder of runs with links that lead out of it, and a run outside."""
     outside = tmp_path_factory.mktemp("outside")
-    secret = create(outside / "secret", "evaluate", {"world": "secret"})
+    secret = create_run(outside / "secret", "evaluate", {"world": "secret"})
     data = (runs / "reasons" / "replays" / "game-00000.replay").read_bytes()
     for folder in ("secret", "runs/holder", "runs/savanna"):
         (outside / folder / "replays").mkdir(parents=True)
@@ -191,7 +193,7 @@ async def _follow(address, run="reasons", replay="game-00000", **options):
 def test_a_run_that_is_done_is_told_once(address):
     origin = address.rstrip("/")
     [news] = run_apart(_follow(address, origin=origin))
-    assert (news["status"], news["grown"]) == ("done", True)
+    assert (news["status"], news["has_new_frames"]) == ("done", True)
     assert [one["name"] for one in news["replays"]] == ["game-00000"]
 
 
@@ -231,7 +233,7 @@ def test_a_port_in_use_is_a_sentence():
         other.listen()
         port = other.getsockname()[1]
         with pytest.raises(UsageError) as caught:
-            listening("127.0.0.1", port)
+            open_socket("127.0.0.1", port)
     assert str(caught.value) == (
         f"Port {port} of 127.0.0.1 is in use. Choose another with --port, or any with --port 0."
     )
@@ -242,18 +244,18 @@ def test_a_live_run_is_told_as_it_grows(tmp_path, serve):
     settings = Evaluate(
         world_settings={"max_ticks": 300, "growth": 1.0, "max_age": 1000, "hunters": 0}
     )
-    pieces = list(replay_of(next(matches(settings, 0)), 0))
-    run = create(tmp_path / "runs" / "live", "evaluate", settings.model_dump())
-    run.start()
+    pieces = list(iter_replay(next(rollout_tasks(settings, 0)), 0))
+    run = create_run(tmp_path / "runs" / "live", "evaluate", settings.model_dump())
+    run.open_for_writing()
     name = "replays/game-00000.replay"
-    run.keep_artefact(Artefact(name=name, data=pieces[0]))
+    run.write_file_chunk(FileChunk(path=name, data=pieces[0]))
 
     async def watch(address):
         url = f"{address.replace('http', 'ws')}api/follow?run=live&replay=game-00000"
         async with websockets.connect(url, origin=address.rstrip("/")) as socket_:
             told = [json.loads(await socket_.recv())]
             for piece in pieces[1:]:
-                run.keep_artefact(Artefact(name=name, data=piece, more=True))
+                run.write_file_chunk(FileChunk(path=name, data=piece, append=True))
                 told.append(json.loads(await asyncio.wait_for(socket_.recv(), 10)))
             run.append(Event(step=1))
             told.append(json.loads(await asyncio.wait_for(socket_.recv(), 10)))
@@ -265,7 +267,7 @@ def test_a_live_run_is_told_as_it_grows(tmp_path, serve):
         told = run_apart(watch(address))
         about = json.loads(ask(address, "/api/runs/live/replays/game-00000")[1])
     assert [news["status"] for news in told] == ["running"] * (len(told) - 1) + ["done"]
-    assert told[-2]["events"] > 0
+    assert told[-2]["events_size"] > 0
     assert about["chunks"][-1] == {"first": 256, "count": 45}
 
 

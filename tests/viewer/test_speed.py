@@ -10,11 +10,11 @@ from statistics import median
 
 import pytest
 
-from kinfolk.core.settings import read
+from kinfolk.core.settings import validate_settings
 from kinfolk.engines import make_engine
 from kinfolk.jobs.evaluate import Evaluate, evaluate
-from kinfolk.store.keep import keep
-from kinfolk.store.run import create
+from kinfolk.store.run import create_run
+from kinfolk.store.run_job import run_and_store
 
 pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("viewer")]
 
@@ -44,9 +44,9 @@ def note(text):
 def long_runs(tmp_path_factory):
     root = tmp_path_factory.mktemp("speed") / "runs"
     for name, settings in (("crowd", CROWD), ("long", LONG)):
-        asked = read(Evaluate, settings)
-        run = create(root / name, "evaluate", asked.model_dump())
-        list(keep(run, lambda s, asked=asked: evaluate(asked, make_engine("local", 1), s)))
+        asked = validate_settings(Evaluate, settings)
+        run = create_run(root / name, "evaluate", asked.model_dump())
+        list(run_and_store(run, lambda s, asked=asked: evaluate(asked, make_engine("local", 1), s)))
     return root
 
 
@@ -61,7 +61,7 @@ def test_it_opens_in_2_seconds_and_seeks_in_200_milliseconds(long_runs, serve, o
         screen.open()  # the browser has seen the page before
         begun = time.perf_counter()
         screen.open("#run=long")
-        screen.at(0)
+        screen.offset(0)
         opened = time.perf_counter() - begun
         took = screen.page.evaluate(
             """async () => { const p = kinfolk.player, took = [];
@@ -80,7 +80,7 @@ def test_it_opens_in_2_seconds_and_seeks_in_200_milliseconds(long_runs, serve, o
 def test_a_thousand_agents_take_less_than_8_ms_of_script_a_frame(long_runs, serve, open_screen):
     with serve(long_runs) as address, open_screen(address) as screen:
         screen.open("#run=crowd&tick=50")
-        screen.at(50)
+        screen.offset(50)
         page = screen.page
         alive = page.evaluate(
             "kinfolk.player.main.chunk.column('state', 50).filter(s => s === 1).length"

@@ -4,10 +4,10 @@ from importlib import import_module
 
 import pytest
 
-from kinfolk.core.settings import read
-from kinfolk.engines.local import Local
-from kinfolk.store.keep import keep
-from kinfolk.store.run import create
+from kinfolk.core.settings import validate_settings
+from kinfolk.engines.local import LocalEngine
+from kinfolk.store.run import create_run
+from kinfolk.store.run_job import run_and_store
 
 pytestmark = pytest.mark.xdist_group("viewer")
 
@@ -138,14 +138,20 @@ def every_kind(tmp_path_factory):
     """A run of each job, as small as it can be."""
     root = tmp_path_factory.mktemp("kinds") / "runs"
     roles = {"preset": "tutorial", "world_settings": {"max_steps": 30, "agents": 2},
-             "generations": 3, "games_per_generation": 8, "lineups": 3, "survivors": 1,
-             "population": 4, "finalists": 2, "final_games": 2, "judge_games": 2,
-             "showcase_every": 1}  # fmt: skip
-    nets = {"population": 6, "generations": 3, "hidden": (4,), "held_out": 3, "held_out_every": 2}
-    train = {"world": "probe", "worlds": 4, "ticks": 16, "steps": 2000,
-             "learning": {"minibatch": 64, "epochs": 2}}  # fmt: skip
+             "generations": 3, "games_per_generation": 8, "n_teams": 3, "survivors": 1,
+             "population": 4, "finalists": 2, "finalist_games": 2, "eval_games": 2,
+             "replay_every": 1}  # fmt: skip
+    nets = {
+        "population": 6,
+        "generations": 3,
+        "hidden": (4,),
+        "held_out_episodes": 3,
+        "held_out_every": 2,
+    }
+    train = {"world": "probe", "worlds": 4, "rollout_length": 16, "steps": 2000,
+             "ppo": {"minibatch_size": 64, "n_epochs": 2}}  # fmt: skip
     everybody = {"grazer": "candidate", "hunter": "candidate"}
-    versus = {"world": "probe", "policies": ["kin://probe-plain", "kin://random"], "episodes": 3}
+    versus = {"world": "probe", "policies": ["kin://probe-python", "kin://random"], "episodes": 3}
     for job, module, kind, settings in (
         ("evolve_roles", "evolve_roles role_settings", "EvolveRoles", roles),
         ("evolve_nets", "evolve_nets evolve_nets_settings", "EvolveNets", nets),
@@ -155,10 +161,12 @@ def every_kind(tmp_path_factory):
         ("round_robin", "round_robin round_robin", "RoundRobin", versus),
     ):
         where, form = (import_module(f"kinfolk.jobs.{name}") for name in module.split())
-        asked = read(getattr(form, kind), settings)
-        run = create(root / job, job.removesuffix("_policies"), asked.model_dump())
+        asked = validate_settings(getattr(form, kind), settings)
+        run = create_run(root / job, job.removesuffix("_policies"), asked.model_dump())
         call = getattr(where, job)
-        for _ in keep(run, lambda s, call=call, asked=asked: call(asked, Local(), s)):
+        for _ in run_and_store(
+            run, lambda s, call=call, asked=asked: call(asked, LocalEngine(), s)
+        ):
             pass
     return root
 

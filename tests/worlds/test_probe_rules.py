@@ -6,9 +6,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kinfolk.core.errors import ContractError, SettingsError
-from kinfolk.testing.probe.settings import Probe
+from kinfolk.testing.contracts.world import episode_world_keys, observe_all, random_actions
+from kinfolk.testing.probe.state import Probe
 from kinfolk.testing.probe.world import ProbeWorld
-from kinfolk.testing.world_contract import keys_for, observations_of, random_actions
 
 LEFT, STAY, RIGHT = 0, 1, 2
 QUIET, CALL = 0, 1
@@ -21,8 +21,8 @@ def placed(cells, energies, groups=None, food=(), **rules):
     base = {"cells": 8, "rows": 4, "growth": 0.0}
     probe = Probe(**{**base, **rules, "grazers": grazers, "hunters": len(cells) - grazers})
     world = ProbeWorld(probe)
-    world.watch(True)
-    world.reset(keys_for(range(1)))
+    world.record_events(True)
+    world.reset(episode_world_keys(range(1)))
     state = world._state
     state.cell[0, : len(cells)] = cells
     state.energy[0, : len(cells)] = energies
@@ -60,7 +60,7 @@ def test_a_hunter_takes_what_the_first_grazer_on_its_cell_has():
     act(world)
     assert state.energy[0, :3].tolist() == [0, 9, 7]
     assert world.columns.terminated[:3].tolist() == [True, False, False]
-    kinds = [(h.kind, h.uid, h.other, h.value) for h in world.happenings()]
+    kinds = [(h.kind, h.uid, h.other, h.value) for h in world.events()]
     assert kinds == [("bite", 2, 0, 2.0), ("death", 0, -1, 1.0)]
 
 
@@ -110,17 +110,17 @@ def test_the_row_of_the_dead_is_given_away_a_step_later():
 def test_the_dying_are_shown_where_they_fell():
     world, _ = placed([5, 1], [1, 9], food=[6])
     act(world, (LEFT, QUIET))
-    seen = world.spec.groups[0].read(observations_of(world), "window")
+    seen = world.spec.groups[0].read(observe_all(world), "window")
     assert not world.columns.alive[0]
     assert seen[0, 4, 0] == 1, "two cells to the right of cell 4 lies the food of cell 6"
     act(world)
-    assert not observations_of(world)[0].any()
+    assert not observe_all(world)[0].any()
 
 
 def test_groups_see_windows_of_their_own():
     world, _ = placed([3, 4], [7, 5], groups=[0, 1], food=[5])
     grazer, hunter = world.spec.groups
-    seen = observations_of(world)
+    seen = observe_all(world)
     assert grazer.read(seen, "window")[0].tolist() == [
         [0, 0, 0],
         [0, 0, 0],
@@ -160,13 +160,13 @@ def test_time_truncates_the_living_and_extinction_ends_early():
 )
 def test_energy_leaves_one_account_only_into_another(probe, salt):
     world = ProbeWorld(probe, 3)
-    world.reset(keys_for(range(3), seed=salt))
-    start = world.energy()
+    world.reset(episode_world_keys(range(3), seed=salt))
+    start = world.total_energy()
     for _ in range(probe.max_ticks):
         world.step(random_actions(world, salt))
         count = world.counters()
         balance = start + probe.meal * count["grown"] - count["spent"] - count["lost"]
-        assert world.energy().tolist() == balance.tolist()
+        assert world.total_energy().tolist() == balance.tolist()
 
 
 def test_rows_are_reused_and_uids_are_not_over_ten_thousand_births():
@@ -175,7 +175,7 @@ def test_rows_are_reused_and_uids_are_not_over_ten_thousand_births():
         meal=9, max_age=8, max_ticks=100_000,
     )  # fmt: skip
     world = ProbeWorld(probe)
-    world.reset(keys_for(range(1)))
+    world.reset(episode_world_keys(range(1)))
     actions = np.ones((16, 2), dtype=np.int64)
     lived, rows_used = [], set()
     known = np.full(16, -1)

@@ -1,10 +1,10 @@
 import pytest
 
-from kinfolk.testing.world_contract import WorldContract
-from kinfolk.worlds import WORLDS, build
+from kinfolk.testing.contracts.world import WorldContract
+from kinfolk.worlds import WORLDS, build_world
 
 
 class TestEveryWorld(WorldContract):
     @pytest.fixture(params=list(WORLDS))
     def make(self, request):
-        return lambda worlds: build(request.param, {}, worlds)
+        return lambda worlds: build_world(request.param, {}, worlds)

@@ -1,4 +1,4 @@
-// The form of a replay, read: see `kinfolk/store/replay_form.py`, which writes it.
+// The form of a replay, read: see `kinfolk/replay/format.py`, which writes it.
 
 export type Numbers = Int8Array | Uint8Array | Int16Array | Uint16Array | Int32Array | Float32Array;
 export interface Named { array: Numbers; shape: number[] }
@@ -63,7 +63,7 @@ export function records(file: Uint8Array): Prefix[] {
 
 /** What a head must say before room is made for a map of that size. */
 export function checkHead(head: any): void {
-  const { width, height, layers } = head?.scene ?? {};
+  const { width, height, layers } = head?.render_spec ?? {};
   const whole = [width, height].every((side) => Number.isInteger(side) && side > 0);
   if (!whole || !Array.isArray(layers) || width * height * layers.length > MOST_UNPACKED) throw damaged("it has no map, or one that is too large");
   if (![head.groups, head.series, head.slots].every(Array.isArray)) throw damaged("its head lacks groups, series or slots");

@@ -23,7 +23,7 @@ export class Ground {
   private size: number;
 
   constructor(private head: any) {
-    const { width, height, layers } = head.scene;
+    const { width, height, layers } = head.render_spec;
     this.size = width * height;
     this.canvas.width = width;
     this.canvas.height = height;
@@ -41,12 +41,12 @@ export class Ground {
 
   private colour(kind: string, owner: number, area: number, amount: number): Rgb {
     let ground = this.paint.ground;
-    const sides: string[] = this.layers.get("area")?.about.names ?? [];
+    const sides: string[] = this.layers.get("area")?.about.labels ?? [];
     sides.forEach((side, i) => {
       if (area & (1 << i)) ground = mix(ground, rgb(sideColour(side, this.head.groups)), AREA_SHARE);
     });
     if (kind === "wall") return this.paint.wall;
-    const share = amount / (this.layers.get("amount")?.about.most || 1);
+    const share = amount / (this.layers.get("amount")?.about.max_value || 1);
     if (kind === "grass") return mix(this.paint.bare, this.paint.grass, share);
     if (PLAIN.includes(kind)) return ground;
     const side = this.ownerOf(owner);
@@ -55,15 +55,15 @@ export class Ground {
   }
 
   private ownerOf(code: number): string | null {
-    return code > 0 ? this.layers.get("owner")!.about.names[code] : null;
+    return code > 0 ? this.layers.get("owner")!.about.labels[code] : null;
   }
 
   draw(cells: Uint8Array): void {
     const at = (name: string) => this.layers.get(name)?.at ?? -1;
     const [kindAt, ownerAt, areaAt, amountAt] = ["kind", "owner", "area", "amount"].map(at);
-    const names: string[] = this.layers.get("kind")!.about.names;
+    const names: string[] = this.layers.get("kind")!.about.labels;
     const isPlain = names.map((name) => PLAIN.includes(name));
-    const most = this.layers.get("amount")?.about.most || 1;
+    const most = this.layers.get("amount")?.about.max_value || 1;
     this.things.length = 0;
     for (let cell = 0; cell < this.size; cell++) {
       const kind = cells[kindAt + cell];

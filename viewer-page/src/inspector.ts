@@ -55,7 +55,7 @@ export class Inspector {
       h("p.state", { data: { state: row < 0 ? "away" : "here" } }, when),
       this.buttons(uid),
       ...(row < 0 ? [] : whyOf(player, row)),
-      ...(row < 0 ? [] : this.traits(row)),
+      ...(row < 0 ? [] : this.attributes(row)),
       this.kin(uid),
       this.deeds(uid),
     ];
@@ -79,16 +79,16 @@ export class Inspector {
     player.mark(player.marked ? null : player.main.replay.lives.descendants(player.selected));
   }
 
-  private traits(row: number): Node[] {
+  private attributes(row: number): Node[] {
     const { replay, chunk, frame } = this.player.main;
     const read = (name: string) => chunk!.column(name, frame)[row];
     const cell = read("cell");
-    const { width, traits } = replay.head.scene;
-    const rows = traits.filter((trait: any) => trait.name !== "number").map((trait: any) => {
-      const code = read(`trait/${trait.name}`);
-      if (trait.names.length) return fact(trait.name, plain(trait.names[code] ?? "–"));
-      const value = code / trait.scale;
-      return fact(trait.name, short(value), trait.most ? value / trait.most : undefined);
+    const { width, attributes } = replay.head.render_spec;
+    const rows = attributes.filter((attribute: any) => attribute.name !== "number").map((attribute: any) => {
+      const code = read(`attribute/${attribute.name}`);
+      if (attribute.labels.length) return fact(attribute.name, plain(attribute.labels[code] ?? "–"));
+      const value = code / attribute.scale;
+      return fact(attribute.name, short(value), attribute.max_value ? value / attribute.max_value : undefined);
     });
     const slot = read("slot");
     const does = Object.entries<string[][]>(replay.head.heads).map(([head, choices]) => {
@@ -96,7 +96,7 @@ export class Inspector {
       return fact(`${plain(head)} now`, chosen < 0 ? "–" : plain(choices[read("group")][chosen]));
     });
     return [h("dl.facts", {},
-      ...rows, fact("earned", short(read("earned") / replay.head.earned_scale)),
+      ...rows, fact("return", short(read("return") / replay.head.return_scale)),
       fact("place", `row ${Math.floor(cell / width)}, column ${cell % width}`),
       slot >= 0 ? fact("slot", replay.head.slots[slot]) : null, ...does)];
   }
@@ -116,7 +116,7 @@ export class Inspector {
   /** What it did or had done to it around now: the events of the chunk at hand. */
   private deeds(uid: number): Node {
     const { chunk, frame } = this.player.main;
-    const past = chunk!.happenings().filter((one) => (one.uid === uid || one.other === uid && isLife(one.kind)) && one.frame <= frame).slice(-6).reverse();
+    const past = chunk!.events().filter((one) => (one.uid === uid || one.other === uid && isLife(one.kind)) && one.frame <= frame).slice(-6).reverse();
     if (!past.length) return h("span");
     return h("div", {}, h("h3", {}, "Lately"), h("ol.deeds", {}, ...past.map((one) =>
       h("li", {}, h("span.when", {}, one.tick), ` ${plain(one.kind)}${one.note ? `: ${plain(one.note)}` : ""}${one.other >= 0 && isLife(one.kind) ? ` (${one.uid === uid ? one.other : one.uid})` : ""}`))));

@@ -13,7 +13,7 @@ export function caption(replay: Replay, i: number, count: number): HTMLElement {
   return h("span", {}, count > 1 ? h("b", {}, `${"AB"[i]} ${replay.label} `) : null,
     `${head.world}${head.preset ? ` ${head.preset}` : ""}, seed ${head.seed}, game ${head.episode} `,
     ...head.groups.map((name: string, at: number) => h("span.key", {}, swatch(name, at), name.replace(/_/g, " "))),
-    (head.scene.owners as string[]).includes("clips") ? h("span.key", {}, h("span.swatch.diamond", { style: `background:${sideColour("clips", head.groups)}` }), "clips") : null);
+    (head.render_spec.owners as string[]).includes("clips") ? h("span.key", {}, h("span.swatch.diamond", { style: `background:${sideColour("clips", head.groups)}` }), "clips") : null);
 }
 
 export function zoomers(player: Player, i: number): HTMLElement {

@@ -1,7 +1,7 @@
 // Following a run while it goes. A closed connection is opened again; nothing is lost, because
 // what comes over it is only that there is more to read.
 
-export interface News { status: string; replays: { name: string; bytes: number }[]; grown: boolean; events: number }
+export interface News { status: string; replays: { name: string; bytes: number }[]; has_new_frames: boolean; events_size: number }
 
 export class Following {
   private socket: WebSocket | null = null;

@@ -204,7 +204,7 @@ class Page {
       info?.roles ? orSay(this.source.roles(run), null) : null,
     ]);
     if (visit !== this.visit) return;
-    this.run.show({ metrics, results, head: replay?.head ?? null, result: replay?.result ?? null, about: info?.about ?? replay?.head });
+    this.run.show({ metrics, results, head: replay?.head ?? null, result: replay?.result ?? null, about: info?.settings ?? replay?.head });
     try {
       this.roles.show(roles);
     } catch (error) {
@@ -230,7 +230,7 @@ class Page {
     document.body.dataset.status = news.status;
     const info = this.infos.find((one) => one.name === run);
     const fresh = news.replays.filter((one) => !info?.replays.some((known) => known.name === one.name));
-    if (news.events >= 0 || fresh.length) {
+    if (news.events_size >= 0 || fresh.length) {
       this.infos = await this.source.runs();
       if (visit !== this.visit) return;
       await this.refreshRun(run, replay ?? null);
@@ -303,7 +303,7 @@ class Page {
   }
 
   /** For pictures: a theme, and one part of the page alone. */
-  pose(theme: string, part: string, marks: boolean): void {
+  prepareScreenshot(theme: string, part: string, marks: boolean): void {
     if (document.documentElement.dataset.theme !== theme) this.theme();
     document.documentElement.dataset.pose = part || "page";
     if (marks) this.inspector.toggleMarks();
@@ -311,7 +311,7 @@ class Page {
   }
 
   /** For pictures: show a tick, and come back when it is drawn. */
-  async show(tick: number): Promise<void> {
+  async showTick(tick: number): Promise<void> {
     const { player } = this;
     player.seek(player.main.replay.frameOf(tick));
     const drawn = () => player.views.every((view, i) => view.chunk && view.frame === (i ? view.replay.frameOf(player.tick) : player.frame));

@@ -6,7 +6,7 @@ import type { Parts, ReplaySource } from "./source";
 
 const KEPT_CHUNKS = 6;
 
-export interface Happening { frame: number; tick: number; kind: string; uid: number; other: number; value: number; note: string }
+export interface WorldEvent { frame: number; tick: number; kind: string; uid: number; other: number; value: number; note: string }
 
 /** Some frames, unpacked. Cells are worked out going forwards from the first. */
 export class Chunk {
@@ -53,7 +53,7 @@ export class Chunk {
     return this.cells;
   }
 
-  happenings(): Happening[] {
+  events(): WorldEvent[] {
     const column = (name: string) => this.block.arrays.get(`event_${name}`)!.array;
     const { kinds, notes } = this.block.notes;
     const [frame, tick, kind, uid, other, value, note] = ["frame", "tick", "kind", "uid", "other", "value", "note"].map(column);

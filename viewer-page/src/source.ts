@@ -5,7 +5,7 @@ import { inflate, readBlock, readJson, records, type Block, type Prefix } from "
 export interface Parts { head: any; chunks: { first: number; count: number }[]; result: any | null; live: boolean }
 
 export interface RunInfo {
-  name: string; job: string; status: string; world: string; about: any;
+  name: string; job: string; status: string; world: string; settings: any;
   replays: { name: string; bytes: number }[]; roles: boolean; problem: string; // what is wrong with it, if anything
 }
 

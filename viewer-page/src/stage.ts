@@ -27,8 +27,8 @@ export class Stage {
   private down = 0;
 
   constructor(readonly box: HTMLElement, private replay: Replay) {
-    const { scene, groups } = replay.head;
-    [this.width, this.height] = [scene.width, scene.height];
+    const { render_spec: spec, groups } = replay.head;
+    [this.width, this.height] = [spec.width, spec.height];
     this.ground = new Ground(replay.head);
     this.ground.canvas.className = "ground";
     this.overlay.className = "overlay";
@@ -133,7 +133,7 @@ export class Stage {
     const [uidNext, cellNext] = next === null ? [uid, cell] : [chunk.column("uid", next), chunk.column("cell", next)];
     const energy = this.traitShare(chunk, frame, "energy");
     const marks = this.gearMarks(chunk, frame);
-    const carcass = chunk.has("trait/body") ? chunk.column("trait/body", frame) : null;
+    const carcass = chunk.has("attribute/body") ? chunk.column("attribute/body", frame) : null;
     const side = Math.max(this.scale * 1.1, 4.2);
     const tiny = this.scale < TINY;
     const crowds = new Map<string, Path2D>();
@@ -188,7 +188,7 @@ export class Stage {
   private select(x: number, y: number, group: number, sight: boolean): void {
     this.pen.globalAlpha = 1;
     this.ring(x, y, 0.56, scheme().ink, 2.2);
-    const reach = this.replay.head.scene.sight[group];
+    const reach = this.replay.head.render_spec.view_radius[group];
     if (!sight || !reach) return;
     const side = (2 * reach + 1) * this.scale;
     const [left, top] = [this.left + (x - reach) * this.scale, this.top + (y - reach) * this.scale];
@@ -211,16 +211,16 @@ export class Stage {
   }
 
   private traitShare(chunk: Chunk, frame: number, name: string): Float32Array | null {
-    const trait = this.replay.head.scene.traits.find((one: any) => one.name === name);
-    if (!trait?.most || this.scale < 5) return null;
-    const most = trait.most * trait.scale;
-    return Float32Array.from(chunk.column(`trait/${name}`, frame), (value) => Math.min(1, Math.max(0, value / most)));
+    const attribute = this.replay.head.render_spec.attributes.find((one: any) => one.name === name);
+    if (!attribute?.max_value || this.scale < 5) return null;
+    const most = attribute.max_value * attribute.scale;
+    return Float32Array.from(chunk.column(`attribute/${name}`, frame), (value) => Math.min(1, Math.max(0, value / most)));
   }
 
   private gearMarks(chunk: Chunk, frame: number): string[] | null {
-    const trait = this.replay.head.scene.traits.find((one: any) => one.name === "gear");
-    if (!trait) return null;
-    return Array.from(chunk.column("trait/gear", frame), (code) => GEAR_MARKS[trait.names[code]] ?? "");
+    const attribute = this.replay.head.render_spec.attributes.find((one: any) => one.name === "gear");
+    if (!attribute) return null;
+    return Array.from(chunk.column("attribute/gear", frame), (code) => GEAR_MARKS[attribute.labels[code]] ?? "");
   }
 
   /** Where a point of the box lies, in cells. */

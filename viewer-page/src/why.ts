@@ -6,13 +6,13 @@ import type { Player } from "./player";
 /** The panel for one row of the frame that is shown; nothing if its policy cannot tell. */
 export function whyOf(player: Player, row: number): Node[] {
   const { chunk, frame, replay } = player.main;
-  const { reasons, depth } = replay.head;
+  const { explanations, explanation_depth: depth } = replay.head;
   const slot = chunk!.column("slot", frame)[row];
-  const names = reasons[String(slot)];
+  const names = explanations[String(slot)];
   if (!names || !chunk!.has("why/considered")) return [];
   const read = (name: string) => chunk!.column(name, frame).subarray(row * depth, (row + 1) * depth);
-  const [considered, verdict] = [read("why/considered"), read("why/verdict")];
-  const lines = [...considered].flatMap((code, i) => code < 0 ? [] : [reason(names.behaviours[code], names.verdicts[verdict[i]] ?? "")]);
+  const [considered, verdict] = [read("why/considered"), read("why/outcome")];
+  const lines = [...considered].flatMap((code, i) => code < 0 ? [] : [reason(names.behaviors[code], names.outcomes[verdict[i]] ?? "")]);
   const facts = Object.entries<string[]>(names.facts).flatMap(([name, words]) => {
     const code = chunk!.column(`why/${slot}/${name}`, frame)[row];
     const known = words.length ? words : replay.head.names?.[name] ?? [];

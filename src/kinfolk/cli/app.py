@@ -32,8 +32,8 @@ from kinfolk.cli.train import train_command
 from kinfolk.cli.view import view
 from kinfolk.cli.warm import warm_command
 from kinfolk.core.errors import KinfolkError
-from kinfolk.core.libraries import install_command, missing_library
-from kinfolk.core.printable import printable_lines
+from kinfolk.core.optional_dependencies import get_install_command, make_missing_library_error
+from kinfolk.core.tracebacks import escape_lines
 
 INTERRUPTED = 130
 
@@ -115,7 +115,7 @@ def _run(words: list[str], debug: bool, received: Received) -> NoReturn:
         if debug:
             raise
         sentence, code = received.told() or _explain(error, words)
-        typer.echo(printable_lines(sentence), err=True)  # there may be words of a policy in it
+        typer.echo(escape_lines(sentence), err=True)  # there may be words of a policy in it
         sys.exit(code)
     sys.exit(code)
 
@@ -127,9 +127,9 @@ def _explain(error: BaseException, words: list[str]) -> tuple[str, int]:
     root = typer.main.get_command(app)
     if isinstance(error, TyperException):
         return explain_usage(root, words, error.format_message()), 2
-    if isinstance(error, ModuleNotFoundError) and error.name and install_command(error.name):
+    if isinstance(error, ModuleNotFoundError) and error.name and get_install_command(error.name):
         path, _ = command_of(root, words)
-        missing = missing_library(" ".join(["kinfolk", *path]), error.name)
+        missing = make_missing_library_error(" ".join(["kinfolk", *path]), error.name)
         return str(missing), missing.exit_code
     if isinstance(error, (KeyboardInterrupt, typer.Abort)):
         return "Interrupted.", INTERRUPTED

@@ -45,9 +45,9 @@ def begin(
 
     `try_out` finds what is wrong with settings before a folder is made for them.
     """
-    from kinfolk.core.settings import merged, read
-    from kinfolk.store.files import read_settings
-    from kinfolk.store.run import create, open_run
+    from kinfolk.core.settings import merge_settings, validate_settings
+    from kinfolk.store.files import read_settings_file
+    from kinfolk.store.run import create_run, open_run
 
     if resume is not None:
         if flags or config or out:
@@ -55,15 +55,17 @@ def begin(
                 "--resume goes on with the run's own settings; give no others with it."
             )
         run = open_run(resume)
-        if run.about["job"] != job:
-            other = run.about["job"]
+        if run.config["job"] != job:
+            other = run.config["job"]
             rest = "start it again" if other in _NOT_RESUMED else "its own command goes on with it"
             raise UsageError(f"{resume} is a run of {other}; {rest}.")
-        return run, read(kind, run.about["settings"])
-    settings = read(kind, merged(read_settings(config) if config else {}, flags))
+        return run, validate_settings(kind, run.config["settings"])
+    settings = validate_settings(
+        kind, merge_settings(read_settings_file(config) if config else {}, flags)
+    )
     try_out(settings)
     folder = out or fresh_folder(job.replace("_", "-"))
-    return create(folder, job, settings.model_dump()), settings
+    return create_run(folder, job, settings.model_dump()), settings
 
 
 def as_uris(run: Any, names: Sequence[str], moment: str = "") -> str:

@@ -16,7 +16,7 @@ from kinfolk.cli.bench_savanna import show_savanna
 from kinfolk.cli.bench_train import measure_train, show_train
 from kinfolk.cli.show import JsonOption, note, print_json
 from kinfolk.cli.warm import warm
-from kinfolk.core.errors import UnknownNameError, suggestion
+from kinfolk.core.errors import UnknownNameError, format_suggestion
 
 
 def bench(
@@ -30,7 +30,7 @@ def bench(
     chosen = subjects or list(_SUBJECTS)
     for subject in chosen:
         if subject not in _SUBJECTS:
-            known = suggestion(subject, _SUBJECTS)
+            known = format_suggestion(subject, _SUBJECTS)
             raise UnknownNameError(f"There is no benchmark '{subject}'.{known}")
     reports = {}
     for subject in chosen:
@@ -44,12 +44,11 @@ def bench(
 
 
 def _measure_worlds() -> dict[str, Any]:
-    from kinfolk.jobs.bench_cogs import bench_cogs
-    from kinfolk.jobs.bench_worlds import bench_worlds
+    from kinfolk.bench.worlds import bench_cogsguard, bench_savanna
 
     warm("savanna", {}, None, {})
     warm("cogsguard", {}, None, {})
-    return {**bench_worlds(), "cogsguard": bench_cogs()}
+    return {**bench_savanna(), "cogsguard": bench_cogsguard()}
 
 
 def _show_worlds(report: dict[str, Any]) -> None:
@@ -58,12 +57,11 @@ def _show_worlds(report: dict[str, Any]) -> None:
 
 
 def _measure_roles() -> dict[str, Any]:
-    from kinfolk.jobs.bench_role_job import bench_role_job
-    from kinfolk.jobs.bench_roles import LINEUP, SMART, bench_roles
+    from kinfolk.bench.roles import SMART_URI, TEAM_URI, bench_role_evolution, bench_roles
 
     for preset in ("arena", "machina_1", "edition_a", "tutorial"):
-        warm("cogsguard", {}, preset, {"lineup": LINEUP, "smart": SMART})
-    return {**bench_roles(), "job": bench_role_job()}
+        warm("cogsguard", {}, preset, {"lineup": TEAM_URI, "smart": SMART_URI})
+    return {**bench_roles(), "job": bench_role_evolution()}
 
 
 def _show_roles(report: dict[str, Any]) -> None:

@@ -10,7 +10,7 @@ from kinfolk.cli.warm import warm
 
 def measure_engines() -> dict[str, Any]:
     """Measure, with kernels compiled before."""
-    from kinfolk.jobs.bench_engines import bench_engines
+    from kinfolk.bench.engines import bench_engines
 
     warm("probe", {}, None, {})
     return bench_engines()

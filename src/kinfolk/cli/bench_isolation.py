@@ -9,7 +9,7 @@ from kinfolk.cli.show import print_table
 
 def measure_isolation() -> dict[str, Any]:
     """Measure; each point warms up first."""
-    from kinfolk.jobs.bench_isolation import bench_isolation
+    from kinfolk.bench.isolation import bench_isolation
 
     return bench_isolation()
 

@@ -9,7 +9,7 @@ from kinfolk.cli.show import print_table
 
 def measure_nets() -> dict[str, Any]:
     """Measure; each point warms up first."""
-    from kinfolk.jobs.bench_nets import bench_nets
+    from kinfolk.bench.nets import bench_nets
 
     return bench_nets()
 

@@ -9,9 +9,9 @@ from kinfolk.cli.show import print_table
 
 def measure_ranks() -> dict[str, Any]:
     """Play a generation's line-ups on episodes they were ranked by, and on fresh ones."""
-    from kinfolk.jobs.bench_role_ranks import bench_role_ranks
+    from kinfolk.bench.roles import bench_team_ranks
 
-    return bench_role_ranks()
+    return bench_team_ranks()
 
 
 def show_ranks(report: dict[str, Any]) -> None:

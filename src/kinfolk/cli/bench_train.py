@@ -10,10 +10,10 @@ from kinfolk.cli.warm import warm
 
 def measure_train() -> dict[str, Any]:
     """Compile, then measure."""
-    from kinfolk.jobs.bench_train import bench_train
+    from kinfolk.bench.training import bench_training
 
     warm("savanna", {"observation": "compact"}, None, {})
-    return bench_train()
+    return bench_training()
 
 
 def show_train(report: dict[str, Any]) -> None:

@@ -16,7 +16,7 @@ from kinfolk.cli.folders import fresh_folder
 from kinfolk.cli.show import JsonOption, print_json, print_table, progress, stdout_for_document
 from kinfolk.cli.slots import MapOption, SetOption, SlotOption, pairs, slot_map
 from kinfolk.core.errors import UsageError
-from kinfolk.evaluation.sentences import count_of, figures, sentences
+from kinfolk.evaluation.formatting import describe_comparison, format_estimate, format_sample_size
 
 SCHEMA, VERSION = "kinfolk.comparison", 2
 
@@ -62,21 +62,27 @@ def compare(
     Each plays the same episodes in the same seats: those of --map GROUP=candidate, or all in a
     world with one group. Other seats are taken by --slot policies, the same for each.
     """
-    from kinfolk.core.settings import from_flags, read
+    from kinfolk.core.settings import parse_overrides, validate_settings
     from kinfolk.engines import make_engine
-    from kinfolk.jobs.compare import Compare, candidates, compare_policies, team_of, unmapped_groups
+    from kinfolk.jobs.compare import (
+        Compare,
+        candidate_settings,
+        compare_policies,
+        parse_team,
+        unmapped_groups,
+    )
     from kinfolk.jobs.round_robin import RoundRobin
     from kinfolk.jobs.round_robin import round_robin as meet
-    from kinfolk.play.slots import read_slot
+    from kinfolk.play.slots import parse_slot
 
     workers = make_engine(engine, jobs)
     asked: dict[str, Any] = {
         "policies": policies, "world": world, "preset": preset, "episodes": episodes,
-        "seed": seed, "isolate": isolate, "world_settings": from_flags(rule),
+        "seed": seed, "isolate": isolate, "world_settings": parse_overrides(rule),
     }  # fmt: skip
     if round_robin:
         _refuse_in_round_robin({"--map": mapping, "--slot": slot, "--measure": measure})
-        settings: Any = read(RoundRobin, asked)
+        settings: Any = validate_settings(RoundRobin, asked)
         total = episodes * len(policies) * (len(policies) - 1) // 2
         job: Any = meet
         name = "round_robin"
@@ -86,14 +92,14 @@ def compare(
         if mapping:
             asked["agent_slot_map"] = slot_map(mapping)
         if measure is not None:
-            asked["measure"] = measure
-        settings = read(Compare, asked)
+            asked["metric"] = measure
+        settings = validate_settings(Compare, asked)
         for policy in policies:  # a mistyped policy is said before anything else
-            for name, uri in team_of(policy).items():
-                read_slot(name, uri).resolved(trusted=False)
+            for name, uri in parse_team(policy).items():
+                parse_slot(name, uri).resolve_policy(trusted=False)
         _ask_for_map(settings, unmapped_groups(settings))
         with stdout_for_document(json):
-            for one in candidates(settings):
+            for one in candidate_settings(settings):
                 try_out(one)
         total = episodes * len(policies)
         job, name = compare_policies, "compare"
@@ -136,18 +142,18 @@ def _refuse_in_round_robin(options: dict[str, Any]) -> None:
 
 def _ask_for_map(settings: Any, groups: list[str]) -> None:
     """Refuse to let every policy play predators and prey alike."""
-    from kinfolk.jobs.compare import example_map, team_of
+    from kinfolk.jobs.compare import example_map, parse_team
 
     if not groups:
         return
-    if settings.map_for(settings.world) is not None:
-        first = next(iter(team_of(settings.policies[0])))
+    if settings.slot_map_for(settings.world) is not None:
+        first = next(iter(parse_team(settings.policies[0])))
         raise UsageError(
             f"World {settings.world} has the group {groups[0]} too, and no --map says who plays it. "
             f"Give --map {groups[0]}={first}, or for somebody else --slot others=kin://random "
             f"--map {groups[0]}=others."
         )
-    teams = [list(team_of(policy)) for policy in settings.policies]
+    teams = [list(parse_team(policy)) for policy in settings.policies]
     words = ["kinfolk", "compare", *settings.policies, "--world", settings.world]
     words += ["--preset", settings.preset] if settings.preset else []
     if len(teams[0]) > 1:  # a team has a slot for each group already
@@ -169,15 +175,15 @@ def _kept(
     job: Any, settings: Any, workers: Any, folder: Path, name: str, total: int
 ) -> dict[str, Any]:
     """Run a job into a folder with progress; its last event."""
-    from kinfolk.store.keep import keep
-    from kinfolk.store.run import create
+    from kinfolk.store.run import create_run
+    from kinfolk.store.run_job import run_and_store
 
-    run = create(folder, name, settings.model_dump())
+    run = create_run(folder, name, settings.model_dump())
     last: dict[str, Any] = {}
     failures = done = 0
     try:
         with progress("Episodes", total) as tell:
-            for event in keep(run, lambda snapshot: job(settings, workers, snapshot)):
+            for event in run_and_store(run, lambda snapshot: job(settings, workers, snapshot)):
                 last = event.to_dict()
                 if "failures" in last and isinstance(last["failures"], int):
                     done, failures = done + 1, failures + last["failures"]
@@ -190,19 +196,19 @@ def _kept(
 
 def _print_verdicts(world: str, seed: int, last: dict[str, Any]) -> None:
     rows = [
-        (uri, figures(mean), count_of(mean), failed)
+        (uri, format_estimate(mean), format_sample_size(mean), failed)
         for uri, mean, failed in zip(last["policies"], last["means"], last["failures"], strict=True)
     ]
-    title = f"{world}, seed {seed}: {last['measure']} per episode"
+    title = f"{world}, seed {seed}: {last['metric']} per episode"
     print_table(title, ("policy", "mean (95 %)", "n", "failures"), rows)
-    for sentence in (*sentences(last), *last["notes"]):
+    for sentence in (*describe_comparison(last), *last["notes"]):
         print(sentence)
 
 
 def _print_ratings(world: str, last: dict[str, Any]) -> None:
     ranked = sorted(zip(last["policies"], last["ratings"], strict=True), key=lambda one: -one[1][2])
     rows = [
-        (uri, f"{strength:.1f}", f"{doubt:.1f}", games, figures(won))
+        (uri, f"{strength:.1f}", f"{doubt:.1f}", games, format_estimate(won))
         for uri, (strength, doubt, _, games, *won) in ranked
     ]
     headings = ("policy", "rating", "+-", "games", "won (95 %)")

@@ -18,7 +18,7 @@ def complete_world(incomplete: str) -> Completions:
     """Complete the name of a world, with a line about each."""
     from kinfolk.worlds import WORLDS
 
-    return _matching(incomplete, ((name, WORLDS.entry(name).about) for name in WORLDS))
+    return _matching(incomplete, ((name, WORLDS.get_entry(name).description) for name in WORLDS))
 
 
 def complete_preset(context: typer.Context, incomplete: str) -> Completions:
@@ -34,7 +34,7 @@ def _presets(world: str | None) -> Iterator[tuple[str, str]]:
         if name not in WORLDS:
             continue
         # The world itself would bring the compiler with it; its presets lie beside it as data.
-        package = WORLDS.entry(name).path.partition(":")[0].rpartition(".")[0]
+        package = WORLDS.get_entry(name).import_path.partition(":")[0].rpartition(".")[0]
         try:
             presets = import_module(f"{package}.presets")
         except ModuleNotFoundError:
@@ -46,7 +46,7 @@ def complete_policy(incomplete: str) -> Completions:
     """Policies by URI, and runs."""
     from kinfolk.policies.resolve import POLICIES
 
-    named = [(f"kin://{name}", POLICIES.entry(name).about) for name in POLICIES]
+    named = [(f"kin://{name}", POLICIES.get_entry(name).description) for name in POLICIES]
     runs = [(f"run:{name}", about) for name, about in _runs()]
     return _matching(incomplete, (*named, *runs))
 
@@ -63,7 +63,7 @@ def complete_engine(incomplete: str) -> Completions:
     """Complete the name of an engine, with a line about each."""
     from kinfolk.engines import ENGINES
 
-    return _matching(incomplete, ((name, ENGINES.entry(name).about) for name in ENGINES))
+    return _matching(incomplete, ((name, ENGINES.get_entry(name).description) for name in ENGINES))
 
 
 def complete_run(incomplete: str) -> Completions:
@@ -75,7 +75,7 @@ def _runs() -> list[tuple[str, str]]:
     from kinfolk.store.run import DamagedRun, list_runs
 
     return [
-        (str(run.folder), "damaged" if isinstance(run, DamagedRun) else str(run.about["job"]))
+        (str(run.folder), "damaged" if isinstance(run, DamagedRun) else str(run.config["job"]))
         for run in list_runs(Path("runs"))
     ]
 

@@ -10,7 +10,7 @@ from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
 from kinfolk.cli.show import JsonOption, print_json, print_list
-from kinfolk.core.libraries import install_command
+from kinfolk.core.optional_dependencies import get_install_command
 
 _PACKAGES = ("numpy", "numba", "torch", "ray", "pyarrow", "starlette", "pillow")
 _BROWSERS = ("chromium", "chromium-browser", "google-chrome", "chrome")
@@ -49,8 +49,8 @@ def doctor(json: JsonOption = False) -> None:
 
 def examine() -> dict[str, Any]:
     """Facts by name; None is something that is not there or does not work."""
-    from kinfolk.core.jit import BOUNDSCHECK, COMPILED, cache_folder, kernels_cached
-    from kinfolk.evaluation import landlock
+    from kinfolk.core.jit import BOUNDSCHECK, COMPILED, cache_folder, count_cached_kernels
+    from kinfolk.isolation.sandbox import landlock
 
     facts: dict[str, Any] = {
         "kinfolk": _version("kinfolk"),
@@ -63,7 +63,7 @@ def examine() -> dict[str, Any]:
         "kernels": "compiled" if COMPILED else "plain Python (NUMBA_DISABLE_JIT)",
         "bounds checked": BOUNDSCHECK,
         "kernel cache": str(cache_folder("kinfolk")),
-        "kernels cached": kernels_cached(),
+        "kernels cached": count_cached_kernels(),
         "landlock": max(0, landlock.abi_version()),  # of its interface; 0 is none
         "seccomp": _seccomp_works(),
         "bubblewrap": _bubblewrap(),
@@ -107,15 +107,15 @@ def _seccomp_works() -> bool:
     """Whether a filter really refuses the network: tried in a child that ends at once."""
     import socket
 
-    from kinfolk.evaluation import seccomp
+    from kinfolk.isolation.sandbox import seccomp
 
-    if not seccomp.is_there():
+    if not seccomp.is_supported():
         return False
     child = os.fork()
     if child == 0:
         refused = False
         try:
-            seccomp.refuse()
+            seccomp.install_filter()
             socket.socket().close()
         except PermissionError:
             refused = True
@@ -152,7 +152,7 @@ def _loss(name: str) -> str:
             f"Try `bwrap --ro-bind / / true`; the system must allow user namespaces"
         )
     lost = _LOST.get(name, "not installed")
-    command = install_command(_IMPORTED_AS.get(name, name))
+    command = get_install_command(_IMPORTED_AS.get(name, name))
     return f"{lost}. {command}" if command else lost
 
 

@@ -74,7 +74,7 @@ def eval_command(
 ) -> None:
     """Play episodes of a line-up and say how each slot did."""
     from kinfolk.cli.evaluated import document, plot_populations, print_summary, report_failures
-    from kinfolk.core.settings import from_flags
+    from kinfolk.core.settings import parse_overrides
     from kinfolk.engines import make_engine
     from kinfolk.jobs.evaluate import Evaluate
 
@@ -84,7 +84,7 @@ def eval_command(
         "preset": preset,
         "slots": pairs("--slot", slot) or None,
         "agent_slot_map": slot_map(mapping),
-        "world_settings": from_flags(rule) or None,
+        "world_settings": parse_overrides(rule) or None,
         "inherit_slot": inherit_slot,
         "episodes": episodes,
         "seed": seed,
@@ -132,32 +132,32 @@ def _look_over(settings: Any) -> None:
 
 def try_out(settings: Any) -> None:
     """Find what is wrong with a line-up before a folder is made for it."""
-    from kinfolk.policies.resolve import build
-    from kinfolk.worlds import build as build_world
+    from kinfolk.policies.resolve import build_policy
+    from kinfolk.worlds import build_world as build_world
 
     trusted = [slot for slot in settings.slots if settings.is_trusted(slot)]
     ours = [s for s in settings.slots if s in trusted or str(s.policy_uri).startswith("kin://")]
     uris = {slot.id: slot.policy_uri for slot in ours if slot.policy_uri is not None}
     warm(settings.world, settings.world_settings, settings.preset, uris)
     spec = build_world(settings.world, settings.world_settings, 1, settings.preset).spec
-    warn_of_idle_slots(settings.slot_ids, settings.table(spec))
+    warn_of_idle_slots(settings.slot_ids, settings.build_assignment(spec))
     for slot in settings.slots:
         resolved = slot.resolved(slot in trusted)
         if slot in trusted:  # an isolated policy is not let into this process
-            build(resolved, spec).close()
+            build_policy(resolved, spec).close()
 
 
 def _say_what_is_enforced(settings: Any) -> None:
     """Before the start, not after: what a sandbox keeps a policy from on this machine."""
     if not settings.sandbox:
         return
-    from kinfolk.evaluation.sandbox import enforced, missing
+    from kinfolk.isolation.sandbox.restrictions import list_enforced, list_unsupported
 
     if any(settings.is_trusted(slot) for slot in settings.slots):
         raise UsageError("--sandbox shuts processes in; give --isolate slot or agent with it.")
-    for part in enforced():
+    for part in list_enforced():
         note(f"Sandbox: {part}.")
-    for part in missing():
+    for part in list_unsupported():
         if settings.strict:
             raise UsageError(f"This machine cannot enforce: {part}. --strict asks for it.")
         print(f"Sandbox: this machine CANNOT enforce: {part}.", file=sys.stderr)
@@ -179,9 +179,9 @@ def _summary_of(run: Any) -> dict[str, Any]:
 
 def _play(run: Any, settings: Any, workers: Any) -> dict[str, Any]:
     """Run the job into the store, with progress; the last event is the summary."""
-    from kinfolk.core.events import Measured
+    from kinfolk.core.events import TimingEvent
     from kinfolk.jobs.evaluate import EpisodePlayed, evaluate
-    from kinfolk.store.keep import keep
+    from kinfolk.store.run_job import run_and_store
 
     before = [event for event in run.events() if event["kind"] == "episode_played"]
     failures = sum(len(event["failures"]) for event in before)
@@ -189,12 +189,12 @@ def _play(run: Any, settings: Any, workers: Any) -> dict[str, Any]:
     summary: dict[str, Any] = {}
     bar = progress("Episodes", settings.episodes, len(before))
     with going("eval", run, workers), bar as tell:
-        for event in keep(run, lambda snapshot: evaluate(settings, workers, snapshot)):
+        for event in run_and_store(run, lambda snapshot: evaluate(settings, workers, snapshot)):
             if isinstance(event, EpisodePlayed):
                 failures += len(event.failures)
                 note = f"failures of policies so far: {failures}" if failures else ""
                 tell(event.step + 1, note)
-            elif isinstance(event, Measured):
+            elif isinstance(event, TimingEvent):
                 fresh = set(event.to_dict()["warnings"]) - warned
                 warned |= fresh
                 for warning in sorted(fresh):

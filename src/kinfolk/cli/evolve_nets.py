@@ -6,15 +6,7 @@ from typing import Annotated, Any
 
 import typer
 
-from kinfolk.cli.begin import (
-    ConfigOption,
-    OutOption,
-    ResumeOption,
-    as_uris,
-    begin,
-    given,
-    going,
-)
+from kinfolk.cli.begin import ConfigOption, OutOption, ResumeOption, as_uris, begin, given, going
 from kinfolk.cli.completion import complete_engine, complete_preset, complete_world
 from kinfolk.cli.evolve_nets_show import print_map, print_progress, print_result
 from kinfolk.cli.show import JsonOption, print_json, progress
@@ -84,7 +76,7 @@ def nets(
     held_out: Annotated[int | None, typer.Option(help="Unseen episodes [100].")] = None,
     held_out_every: Annotated[int | None, typer.Option(help="Generations between.")] = None,
     goal: Annotated[float | None, typer.Option(help="Stop when reached; exit 1 if not.")] = None,
-    goal_of: Annotated[str | None, typer.Option(help="elite, centre or mean [elite].")] = None,
+    goal_of: Annotated[str | None, typer.Option(help="elite, center or mean [elite].")] = None,
     drop_calibration: Annotated[
         bool, typer.Option("--drop-calibration", help="Dynamic nets forget; for comparison.")
     ] = False,
@@ -100,22 +92,22 @@ def nets(
     json: JsonOption = False,
 ) -> None:
     """Evolve nets in a world, on a Gymnasium task, or to be like another policy."""
-    from kinfolk.core.settings import from_flags
+    from kinfolk.core.settings import parse_overrides
     from kinfolk.engines import make_engine
-    from kinfolk.jobs.evolve_nets_settings import EvolveNets
+    from kinfolk.jobs.evolve_nets.settings import EvolveNets
 
     flags = {
-        "task": task, "preset": preset, "world_settings": from_flags(rule) or None, "net": net,
+        "task": task, "preset": preset, "world_settings": parse_overrides(rule) or None, "net": net,
         "hidden": _sizes(hidden), "head": head, "zero_init": zero_init or None,
         "algorithm": algorithm, "population": population, "generations": generations,
-        "evaluations": evaluations, "sigma": sigma, "self_adaptive": self_adaptive or None,
-        "learning_rate": learning_rate, "selection": selection, "tournament": tournament, "elites": elites,
+        "max_evaluations": evaluations, "sigma": sigma, "self_adaptive": self_adaptive or None,
+        "learning_rate": learning_rate, "selection": selection, "tournament_size": tournament, "elites": elites,
         "inherit": inherit.split(",") if inherit else None, "matches": matches, "steps": steps,
         "fitness": pairs("--fitness", fitness) or None, "fixed": pairs("--fixed", fixed) or None,
-        "rivals": pairs("--rival", rival) or None, "roles": roles, "imitate": imitate,
-        "adversarial": adversarial, "archive": _axes(archive), "held_out": held_out,
+        "held_out_opponents": pairs("--rival", rival) or None, "populations_per_group": roles, "imitate": imitate,
+        "adversarial": adversarial, "archive": _axes(archive), "held_out_episodes": held_out,
         "held_out_every": held_out_every, "goal": goal, "goal_of": goal_of,
-        "keep_calibration": False if drop_calibration else None, "seed": seed, "chunk": chunk,
+        "keep_running_stats": False if drop_calibration else None, "seed": seed, "chunk_size": chunk,
     }  # fmt: skip
     asked = given(flags)
     run, settings = begin("evolve_nets", EvolveNets, asked, config, out, resume, _try_out)
@@ -132,25 +124,25 @@ def nets(
         scored = [event for event in events if event["kind"] == "generation_scored"]
         names = list(dict.fromkeys(event["population"] for event in scored))
         print(f"The run lies in {run.folder}; its nets play as {as_uris(run, names)}")
-    if events[-1]["reached"] is False:
+    if events[-1]["goal_reached"] is False:
         raise typer.Exit(1)
 
 
 def _try_out(settings: Any) -> None:
     """Find what is wrong before a folder is made, and compile before workers wait for it."""
-    from kinfolk.jobs.nets_state import new_lab
+    from kinfolk.jobs.evolve_nets.state import initial_state
 
-    new_lab(settings)
+    initial_state(settings)
     warm(settings.task, settings.world_settings, settings.preset, settings.fixed)
 
 
 def _evolve(run: Any, settings: Any, workers: Any) -> None:
-    from kinfolk.jobs.evolve_nets import evolve_nets
-    from kinfolk.store.keep import keep
+    from kinfolk.jobs.evolve_nets.job import evolve_nets
+    from kinfolk.store.run_job import run_and_store
 
     bar = progress("Generations", settings.generations)
     with going("evolve nets", run, workers), bar as tell:
-        for event in keep(run, lambda snapshot: evolve_nets(settings, workers, snapshot)):
+        for event in run_and_store(run, lambda snapshot: evolve_nets(settings, workers, snapshot)):
             print_progress(event.to_dict(), tell)
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from kinfolk.cli.plot import print_plot
 from kinfolk.cli.show import note, print_table
-from kinfolk.evaluation.sentences import figures
+from kinfolk.evaluation.formatting import format_estimate
 
 _SHADES = " .:-=+*#%@"
 
@@ -17,8 +17,8 @@ def print_progress(event: Mapping[str, Any], tell: Callable[[int], None]) -> Non
     if event["kind"] == "generation_scored":
         tell(event["step"] + 1)
     elif event["kind"] == "held_out":
-        said = f"generation {event['step']}: {event['population']} {event['who']}"
-        text = f"{said} scores {figures(event['score'])} on {event['episodes']} unseen episodes"
+        said = f"generation {event['step']}: {event['population']} {event['individual']}"
+        text = f"{said} scores {format_estimate(event['score'])} on {event['episodes']} unseen episodes"
         note(text)
 
 
@@ -35,7 +35,7 @@ def print_result(settings: Any, events: Sequence[Mapping[str, Any]]) -> None:
         now = mine[-1]
         rows.append(
             (name, f"{mine[0]['mean']:.3g}", f"{now['mean']:.3g}", f"{now['best']:.3g}",
-             figures(max(held, key=lambda score: score[0])) if held else "", now["founders"])
+             format_estimate(max(held, key=lambda score: score[0])) if held else "", now["n_lineages"])
         )  # fmt: skip
         print_plot(
             f"{name}: mean fitness of {len(mine)} generations", _above([e["mean"] for e in mine])
@@ -48,7 +48,9 @@ def print_result(settings: Any, events: Sequence[Mapping[str, Any]]) -> None:
     )
     if settings.goal is not None:
         word = (
-            f"reached in generation {last['generations'] - 1}" if last["reached"] else "not reached"
+            f"reached in generation {last['generations'] - 1}"
+            if last["goal_reached"]
+            else "not reached"
         )
         print(f"The goal, {settings.goal_of} of {settings.goal:g}, was {word}.")
 
@@ -61,9 +63,9 @@ def _above(series: Sequence[float]) -> list[float]:
 
 def print_map(run: Any, settings: Any) -> None:
     """The map of behaviours as text; the picture lies in the run."""
-    from kinfolk.jobs.nets_map import map_of
+    from kinfolk.jobs.evolve_nets.archive_figure import load_fitness_grid
 
-    grid, axes = map_of(run, settings)
+    grid, axes = load_fitness_grid(run, settings)
     filled = grid[grid == grid]
     low, high = float(filled.min()), float(filled.max())
     print(f"Map of behaviours, fitness from {low:.3g} (.) to {high:.3g} (@); empty cells are blank")

@@ -33,7 +33,9 @@ def roles(
     trigger: Annotated[str | None, typer.Option(help="cadence or temple [cadence].")] = None,
     mix: Annotated[
         str | None,
-        typer.Option(help="held: as many ply each craft as seeded; free: that evolves too [held]."),
+        typer.Option(
+            help="fixed: as many agents per role type as seeded; free: that evolves too [fixed]."
+        ),
     ] = None,
     control: Annotated[
         str | None,
@@ -62,27 +64,27 @@ def roles(
     json: JsonOption = False,
 ) -> None:
     """Evolve roles and line-ups, and say what the champion is worth on unseen seeds."""
-    from kinfolk.core.settings import from_flags
+    from kinfolk.core.settings import parse_overrides
     from kinfolk.engines import make_engine
-    from kinfolk.jobs.role_settings import EvolveRoles
+    from kinfolk.jobs.evolve_roles.settings import EvolveRoles
 
     workers = make_engine(engine, jobs)
     flags = {
         "world": world,
         "preset": preset,
-        "world_settings": from_flags(rule) or None,
+        "world_settings": parse_overrides(rule) or None,
         "generations": generations,
         "games_per_generation": games_per_generation,
         "population": population,
-        "lineups": lineups,
-        "mix": mix,
+        "n_teams": lineups,
+        "role_counts": mix,
         "trigger": trigger,
         "control": control,
         "seed": seed,
         "history": _read_history(history),
         "catalog": catalog,
-        "judge_games": judge_games,
-        "showcase_every": showcase_every,
+        "eval_games": judge_games,
+        "replay_every": showcase_every,
     }
     asked = given(flags)
     run, settings = begin("evolve_roles", EvolveRoles, asked, config, out, resume, _try_out)
@@ -96,29 +98,29 @@ def roles(
 
 def _read_history(path: Path | None) -> str | None:
     """The text of a history, refused here if it is damaged: with its own name."""
-    from kinfolk.roles.history_text import from_text
-    from kinfolk.store.documents import read_text
+    from kinfolk.roles.history_text import parse_history
+    from kinfolk.store.json_files import read_text
 
     if path is None:
         return None
     text = read_text(path)
-    from_text(text, str(path))
+    parse_history(text, str(path))
     return text
 
 
 def _try_out(settings: Any) -> None:
     """Find what is wrong before a folder is made, and compile before workers wait for it."""
-    from kinfolk.jobs.evolve_roles import start
+    from kinfolk.jobs.evolve_roles.job import prepare
 
-    start(settings, None)
-    ground = settings.ground
-    policies = {"roles": f"class:{ground.policy}"}
+    prepare(settings, None)
+    ground = settings.environment
+    policies = {"roles": f"class:{ground.policy_path}"}
     warm(ground.world, ground.world_settings, ground.preset, policies)
 
 
 def _drain(run: Any, settings: Any, workers: Any) -> None:
-    from kinfolk.jobs.evolve_roles import evolve_roles
-    from kinfolk.store.keep import keep
+    from kinfolk.jobs.evolve_roles.job import evolve_roles
+    from kinfolk.store.run_job import run_and_store
 
     if run.status == "done":
         workers.close()
@@ -126,7 +128,7 @@ def _drain(run: Any, settings: Any, workers: Any) -> None:
     done = sum(1 for event in run.events() if event["kind"] == "generation_scored")
     bar = progress("Generations", settings.generations, done)
     with going("evolve roles", run, workers), bar as tell:
-        for event in keep(run, lambda snapshot: evolve_roles(settings, workers, snapshot)):
+        for event in run_and_store(run, lambda snapshot: evolve_roles(settings, workers, snapshot)):
             tell(min(event.step + 1, settings.generations))
 
 
@@ -136,5 +138,5 @@ def _document(run: Any, settings: Any, events: list[dict[str, Any]]) -> dict[str
         "run": str(run.folder),
         "settings": settings.model_dump(exclude={"history"}),
         "generations": generations,
-        "judged": events[-1],
+        "champion": events[-1],
     }

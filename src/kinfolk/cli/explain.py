@@ -32,33 +32,37 @@ def explain(
     json: JsonOption = False,
 ) -> None:
     """Play a game to a tick and say why everybody did what they did."""
-    from kinfolk.core.settings import from_flags
-    from kinfolk.evaluation.explained import explain_tick, of_agent
-    from kinfolk.evaluation.match import Match
+    from kinfolk.core.settings import parse_overrides
+    from kinfolk.evaluation.explain import explain_tick, find_explanation
+    from kinfolk.evaluation.rollout import RolloutTask
     from kinfolk.policies.resolve import resolve
-    from kinfolk.worlds import build
+    from kinfolk.worlds import build_world
 
-    build(world, from_flags(rule), 1, preset)  # a mistyped world is said before a missing slot
+    build_world(
+        world, parse_overrides(rule), 1, preset
+    )  # a mistyped world is said before a missing slot
     if not slot and world != _WORLD:
         raise UsageError(
             f"Without --slot kinfolk explain plays {_POLICY}, which plays {_WORLD}, not {world}. Name a "
             f"policy for {world} that tells its reasons: --slot all=URI"
         )
     lineup = pairs("--slot", slot or [f"cogs={_POLICY}"])
-    warm(world, from_flags(rule), preset, lineup)
+    warm(world, parse_overrides(rule), preset, lineup)
     policies = {name: resolve(uri) for name, uri in lineup.items()}
-    match = Match(world, from_flags(rule), policies, seed, 0, 1, preset, slot_map(mapping))
+    match = RolloutTask(
+        world, parse_overrides(rule), policies, seed, 0, 1, preset, slot_map(mapping)
+    )
     with stdout_for_document(json):
         found = explain_tick(match, tick)
     if agent is not None:
-        found = [of_agent(found, agent)]
+        found = [find_explanation(found, agent)]
     if json:
         print_json([asdict(one) for one in found])
     elif agent is not None:
         _print_one(found[0], tick)
     else:
         rows = [
-            (one.uid, *_words(one), one.acted or "nothing", one.action["move"]) for one in found
+            (one.uid, *_words(one), one.behavior or "nothing", one.action["move"]) for one in found
         ]
         print_table(f"{world}, tick {tick}", ("agent", "role", "behaviour", "move"), rows)
 
@@ -69,6 +73,6 @@ def _words(one: Any) -> tuple[str, ...]:
 
 def _print_one(one: Any, tick: int) -> None:
     print(f"Agent {one.uid} in tick {tick}, {', '.join(f'{k} {v}' for k, v in one.facts.items())}:")
-    print(f"  {one.acted or 'nothing'} acts: {', '.join(one.action.values())}")
-    for behavior, verdict in one.passed:
+    print(f"  {one.behavior or 'nothing'} acts: {', '.join(one.action.values())}")
+    for behavior, verdict in one.rejected:
         print(f"  {behavior}: {verdict}")

@@ -42,10 +42,10 @@ def phylogeny(
     if form not in ("csv", "newick"):
         raise SettingsError(f"--format must be csv or newick, not '{form}'.")
     kept = open_run(run)
-    if kept.about["job"] == "evolve_roles":
+    if kept.config["job"] == "evolve_roles":
         say_or_write(phylogeny_text(kept, form), out, f"The family tree of roles is in {out}.")
         return
-    if kept.about["job"] == "evolve_nets":
+    if kept.config["job"] == "evolve_nets":
         members, end = _nets(kept)
         say_or_write(_told(members, end, form), out, f"{len(members)} members are in {out}.")
         return
@@ -56,11 +56,11 @@ def phylogeny(
 
 def _nets(kept: Any) -> tuple[Any, int]:
     """The members of an evolution of nets, and the generation after the last."""
-    from kinfolk.jobs.nets_family import family_of
+    from kinfolk.jobs.evolve_nets.lineage import family_from_events
 
     found = list(kept.events())
     scored = (event["step"] for event in found if event["kind"] == "generation_scored")
-    return family_of(found), 1 + max(scored, default=0)
+    return family_from_events(found), 1 + max(scored, default=0)
 
 
 def _told(family: Any, end: int, form: str) -> str:

@@ -11,7 +11,7 @@ from kinfolk.cli.completion import complete_run
 from kinfolk.cli.show import note, progress
 from kinfolk.cli.view import need_viewer
 from kinfolk.core.errors import UsageError
-from kinfolk.core.libraries import require_libraries
+from kinfolk.core.optional_dependencies import import_libraries
 
 RunArgument = Annotated[
     Path, typer.Argument(help="A run with a replay.", autocompletion=complete_run)
@@ -52,10 +52,10 @@ def png(
     from kinfolk.store.files import write_atomic
 
     picture = _picture(part, size, theme, agent, tab, descendants)
-    from kinfolk.viewer.pictures import studio, take
+    from kinfolk.viewer.screenshots import capture, open_page
 
-    with studio(_shown(run, replay, compare, compare_replay), picture) as page:
-        data = take(page, picture, tick)
+    with open_page(_shown(run, replay, compare, compare_replay), picture) as page:
+        data = capture(page, picture, tick)
     _said(write_atomic, out or Path(f"{run.name}-{tick}.png"), data)
 
 
@@ -75,10 +75,10 @@ def gif(
     agent: AgentOption = None,
 ) -> None:
     """A film as a gif."""
-    require_libraries("A gif", "PIL")  # said before the pictures are taken
-    from kinfolk.viewer.pictures import as_gif
+    import_libraries("A gif", "PIL")  # said before the pictures are taken
+    from kinfolk.viewer.screenshots import encode_gif
 
-    _film("gif", as_gif, run, out, (first, last, every), speed, (replay, compare, compare_replay),
+    _film("gif", encode_gif, run, out, (first, last, every), speed, (replay, compare, compare_replay),
           _picture(part, size, theme, agent, 1))  # fmt: skip
 
 
@@ -99,9 +99,9 @@ def mp4(
     tab: TabOption = 2,
 ) -> None:
     """A film as an mp4; it needs ffmpeg."""
-    from kinfolk.viewer.pictures import as_mp4
+    from kinfolk.viewer.screenshots import encode_mp4
 
-    _film("mp4", as_mp4, run, out, (first, last, every), speed, (replay, compare, compare_replay),
+    _film("mp4", encode_mp4, run, out, (first, last, every), speed, (replay, compare, compare_replay),
           _picture(part, size, theme, agent, tab))  # fmt: skip
 
 
@@ -115,9 +115,9 @@ def html(
     """One page that opens from disk, as `kinfolk view RUN --export` writes it."""
     need_viewer()
     from kinfolk.store.files import write_atomic
-    from kinfolk.viewer.export import one_page
+    from kinfolk.viewer.export import export_page
 
-    data = one_page(_shown(run, replay, compare, compare_replay))
+    data = export_page(_shown(run, replay, compare, compare_replay))
     _said(write_atomic, out or Path(f"{run.name}.html"), data)
 
 
@@ -133,14 +133,14 @@ def _picture(
     part: str, size: str, theme: str, agent: int | None, tab: int, marks: bool = False
 ) -> Any:
     need_viewer()
-    from kinfolk.core.settings import read
-    from kinfolk.viewer.pictures import Picture
+    from kinfolk.core.settings import validate_settings
+    from kinfolk.viewer.screenshots import Screenshot
 
     width, times, height = size.partition("x")
     if not (times and width.isdecimal() and height.isdecimal()):
         raise UsageError(f"--size is written WIDTHxHEIGHT, such as 1280x720, not '{size}'.")
     given = {"part": part, "width": width, "height": height, "theme": theme, "agent": agent}
-    return read(Picture, given | {"tab": tab - 1, "marks": marks})
+    return validate_settings(Screenshot, given | {"tab": tab - 1, "marks": marks})
 
 
 def _film(
@@ -148,9 +148,9 @@ def _film(
     speed: float, beside: tuple[str | None, Path | None, str | None], picture: Any,
 ) -> None:  # fmt: skip
     """Photograph each tick and put the pictures one after another."""
+    from kinfolk.replay.reader import Replay, find_replay
     from kinfolk.store.files import write_atomic
-    from kinfolk.store.replay import Replay, find_replay
-    from kinfolk.viewer.pictures import studio, take
+    from kinfolk.viewer.screenshots import capture, open_page
 
     first, last, every = ticks
     end = Replay(find_replay(run, beside[0])).ticks
@@ -160,10 +160,10 @@ def _film(
             f"A film has 1 to {MOST_FRAMES} pictures, not {len(shown)}; "
             f"choose --from, --to and --every (the game has the ticks 0 to {end})."
         )
-    with studio(_shown(run, *beside), picture) as page, progress("Pictures", len(shown)) as tell:
+    with open_page(_shown(run, *beside), picture) as page, progress("Pictures", len(shown)) as tell:
         frames = []
         for tick in shown:
-            frames.append(take(page, picture, tick))
+            frames.append(capture(page, picture, tick))
             tell(len(frames))
     _said(write_atomic, out or Path(f"{run.name}.{form}"), encode(frames, speed))
 

@@ -26,17 +26,17 @@ def metrics(
     """An evaluation as a table: a row per episode, agent or failure."""
     import json
 
-    from kinfolk.evaluation.tables import TABLES, table_of, to_csv, to_parquet
+    from kinfolk.evaluation.export import TABLE_NAMES, build_table, to_csv, to_parquet
     from kinfolk.store.files import write_atomic
 
     if form not in _FORMS:
         raise SettingsError(f"--format must be csv, parquet or json, not '{form}'.")
-    if table not in TABLES:
+    if table not in TABLE_NAMES:
         raise SettingsError(f"--table must be episodes, agents or failures, not '{table}'.")
     kept, settings = evaluation(run)
     spec = _spec_of(settings)
     groups = [group.name for group in spec.groups]
-    found = table_of(table, kept.events(), settings.slot_ids, groups)
+    found = build_table(table, kept.events(), settings.slot_ids, groups)
     if form == "json":
         data = json.dumps(found).encode() + b"\n"
     else:
@@ -65,20 +65,24 @@ def events(
     """
     import json
 
-    from kinfolk.evaluation.savanna_log import event_log, reward_summary, savanna_lives
-    from kinfolk.jobs.evaluate import matches
+    from kinfolk.evaluation.savanna import (
+        build_event_log,
+        format_reward_summary,
+        replay_savanna_agents,
+    )
+    from kinfolk.jobs.evaluate import rollout_tasks
     from kinfolk.store.files import write_atomic
 
     kept, settings = evaluation(run)
     if settings.world != "savanna":
         raise UsageError(f"{run} is of {settings.world}; these files are of the savanna.")
     _played(kept, episode)
-    report, lives = savanna_lives(next(iter(matches(settings, 0))), episode)
+    report, lives = replay_savanna_agents(next(iter(rollout_tasks(settings, 0))), episode)
     _refuse_changed(kept, episode, report)
-    log = event_log(lives)
+    log = build_event_log(lives)
     files = {
         f"agent_event_log_{episode}.json": json.dumps(log, indent=1) + "\n",
-        f"reward_summary_{episode}.txt": reward_summary(lives, report.ticks),
+        f"reward_summary_{episode}.txt": format_reward_summary(lives, report.ticks),
     }
     for name, text in files.items():
         write_atomic(out / name, text.encode())
@@ -91,14 +95,14 @@ def evaluation(run: Path) -> tuple[Any, Any]:
     Raises:
         UsageError: It is a run of something else.
     """
-    from kinfolk.core.settings import read
+    from kinfolk.core.settings import validate_settings
     from kinfolk.jobs.evaluate import Evaluate
     from kinfolk.store.run import open_run
 
     kept = open_run(run)
-    if kept.about["job"] != "evaluate":
-        raise UsageError(f"{run} is a run of {kept.about['job']}, not of `kinfolk eval`.")
-    return kept, read(Evaluate, kept.about["settings"])
+    if kept.config["job"] != "evaluate":
+        raise UsageError(f"{run} is a run of {kept.config['job']}, not of `kinfolk eval`.")
+    return kept, validate_settings(Evaluate, kept.config["settings"])
 
 
 def watched_again(kept: Any, settings: Any, episode: int) -> Any:
@@ -108,12 +112,12 @@ def watched_again(kept: Any, settings: Any, episode: int) -> Any:
         UsageError: The run has no such episode.
         DamagedRunError: It does not end as it did then: a policy has changed since.
     """
-    from kinfolk.evaluation.watched import watch_episode
-    from kinfolk.jobs.evaluate import matches
+    from kinfolk.evaluation.trajectory import trace_episode
+    from kinfolk.jobs.evaluate import rollout_tasks
 
     _played(kept, episode)
-    watched = watch_episode(next(iter(matches(settings, 0))), episode)
-    _refuse_changed(kept, episode, watched.result)
+    watched = trace_episode(next(iter(rollout_tasks(settings, 0))), episode)
+    _refuse_changed(kept, episode, watched.report)
     return watched
 
 
@@ -135,6 +139,6 @@ def _refuse_changed(kept: Any, episode: int, report: Any) -> None:
 
 
 def _spec_of(settings: Any) -> Any:
-    from kinfolk.worlds import build
+    from kinfolk.worlds import build_world
 
-    return build(settings.world, settings.world_settings, 1, settings.preset).spec
+    return build_world(settings.world, settings.world_settings, 1, settings.preset).spec

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from kinfolk.core.errors import UsageError, suggestion
+from kinfolk.core.errors import UsageError, format_suggestion
 
 _EXTRA = re.compile(r"^Got unexpected extra argument(?:\(s\)|s)? \((.*)\)$")
 _TASK = re.compile(r"[A-Za-z][\w/]*-v\d+$")  # how Gymnasium names its tasks
@@ -49,7 +49,7 @@ def explain_usage(root: Any, words: Sequence[str], sentence: str) -> str:
         if not sentence.startswith("No such command"):
             return sentence
         asked = next(word for word in rest if not word.startswith("-"))
-        return f"There is no command '{asked}'.{suggestion(asked, command.commands)}"
+        return f"There is no command '{asked}'.{format_suggestion(asked, command.commands)}"
     extra = _EXTRA.match(sentence)
     if extra is None:
         return sentence
@@ -61,7 +61,7 @@ def _of_group(name: str, commands: dict[str, Any], rest: list[str], sentence: st
     if rest and not rest[0].startswith("-"):
         if not sentence.startswith("No such command"):
             return sentence
-        return f"There is no command '{name} {rest[0]}'.{suggestion(rest[0], commands)}"
+        return f"There is no command '{name} {rest[0]}'.{format_suggestion(rest[0], commands)}"
     options = {word.partition("=")[0] for word in rest if word.startswith("-")}
     fitting = [inner for inner, one in commands.items() if options <= _options(one)]
     meant = ", or ".join(shlex.join([*name.split(), inner, *rest]) for inner in fitting)

@@ -16,7 +16,7 @@ def worlds(json: JsonOption = False) -> None:
     """List the worlds."""
     from kinfolk.worlds import WORLDS
 
-    rows = [(name, WORLDS.entry(name).about) for name in WORLDS]
+    rows = [(name, WORLDS.get_entry(name).description) for name in WORLDS]
     if json:
         print_json([{"name": name, "about": about} for name, about in rows])
     else:
@@ -30,17 +30,17 @@ def presets(
     json: JsonOption = False,
 ) -> None:
     """List the named sets of rules of each world."""
-    from kinfolk.worlds import WORLDS, notes_of, presets_of
+    from kinfolk.worlds import WORLDS, get_preset_descriptions, get_presets
 
     found = [
         {
             "world": name,
             "preset": preset,
-            "about": notes_of(name).get(preset, ""),
+            "about": get_preset_descriptions(name).get(preset, ""),
             "settings": rules,
         }
         for name in ([world] if world else WORLDS)
-        for preset, rules in presets_of(name).items()
+        for preset, rules in get_presets(name).items()
     ]
     if json:
         print_json(found)
@@ -52,7 +52,7 @@ def policies(json: JsonOption = False) -> None:
     """List the policies that come by name."""
     from kinfolk.policies.resolve import POLICIES
 
-    rows = [(f"kin://{name}", POLICIES.entry(name).about) for name in POLICIES]
+    rows = [(f"kin://{name}", POLICIES.get_entry(name).description) for name in POLICIES]
     if json:
         print_json([{"uri": uri, "about": about} for uri, about in rows])
     else:
@@ -62,11 +62,11 @@ def policies(json: JsonOption = False) -> None:
 
 def behaviors(json: JsonOption = False) -> None:
     """List the behaviours of CogsGuard, and the roles made of them."""
-    from kinfolk.policies.cogsguard.catalog import BEHAVIORS, cogs_catalog
+    from kinfolk.policies.scripted.cogsguard.catalog import BEHAVIORS, cogs_catalog
 
     catalog = cogs_catalog()
     found = [
-        {"name": one.name, "source": str(one.source), "about": BEHAVIORS[one.name].about}
+        {"name": one.name, "source": str(one.source), "about": BEHAVIORS[one.name].description}
         for one in catalog.behaviors
     ]
     roles = {
@@ -95,7 +95,7 @@ def runs(
             [
                 {"name": r.name, "status": "damaged", "problem": r.problem}
                 if isinstance(r, DamagedRun)
-                else {"name": r.name, "status": r.status, **r.about}
+                else {"name": r.name, "status": r.status, **r.config}
                 for r in found
             ]
         )
@@ -105,7 +105,7 @@ def runs(
         rows = [
             (r.name, "", "damaged", "")
             if isinstance(r, DamagedRun)
-            else (r.name, r.about["job"], r.status, len(r.checkpoints()))
+            else (r.name, r.config["job"], r.status, len(r.checkpoints()))
             for r in found
         ]
         print_table("Runs", ("name", "job", "status", "checkpoints"), rows)

@@ -37,34 +37,41 @@ def play(
     json: JsonOption = False,
 ) -> None:
     """Play one game and watch it."""
-    from kinfolk.core.settings import from_flags
-    from kinfolk.play.episode import Play
-    from kinfolk.play.slots import Slot, slot_table
-    from kinfolk.policies.resolve import build, resolve
-    from kinfolk.worlds import build as build_world
+    from kinfolk.core.settings import parse_overrides
+    from kinfolk.play.loop import EpisodeLoop
+    from kinfolk.play.slots import LoadedSlot, build_slot_assignment
+    from kinfolk.policies.resolve import build_policy, resolve
+    from kinfolk.worlds import build_world as build_world
 
     lineup = pairs("--slot", slot)
-    warm(world, from_flags(rule), preset, lineup)
-    game = build_world(world, from_flags(rule), 1, preset)
-    table = slot_table(game.spec, list(lineup), slot_map(mapping))
+    warm(world, parse_overrides(rule), preset, lineup)
+    game = build_world(world, parse_overrides(rule), 1, preset)
+    table = build_slot_assignment(game.spec, list(lineup), slot_map(mapping))
     warn_of_idle_slots(list(lineup), table)
     with stdout_for_document(json):
-        slots = [Slot(name, build(resolve(uri), game.spec)) for name, uri in lineup.items()]
-    game.watch(True)
-    loop = Play(game, slots, table, seed, range(1))
-    rules = {"world": world, "preset": preset, "world_settings": from_flags(rule), "seed": seed}
+        slots = [
+            LoadedSlot(name, build_policy(resolve(uri), game.spec)) for name, uri in lineup.items()
+        ]
+    game.record_events(True)
+    loop = EpisodeLoop(game, slots, table, seed, range(1))
+    rules = {
+        "world": world,
+        "preset": preset,
+        "world_settings": parse_overrides(rule),
+        "seed": seed,
+    }
     asked = {**rules, "slots": lineup, "slot_map": slot_map(mapping)}
     kept = Recording(out or fresh_folder("play"), loop, asked) if record else None
     happenings, results = [], []
     watched = sys.stdout.isatty() and not json
-    while not loop.over:
+    while not loop.is_done:
         with stdout_for_document(json):
             results += loop.tick()
-        happenings += game.happenings()
+        happenings += game.events()
         if kept:
             kept.see(results)
         if watched:
-            print(f"\x1b[2J\x1b[Htick {int(game.tick[0])}\n{game.picture(0)}", flush=True)
+            print(f"\x1b[2J\x1b[Htick {int(game.tick[0])}\n{game.render_text(0)}", flush=True)
             time.sleep(1.0 / speed)
     if json:
         print_json(
@@ -87,30 +94,30 @@ class Recording:
     """A game that is kept as a run while it is played."""
 
     def __init__(self, folder: Path, loop: Any, asked: dict[str, Any]) -> None:
-        from kinfolk.evaluation.recorded import episode_name
-        from kinfolk.play.replay import Recorder
-        from kinfolk.store.run import create
+        from kinfolk.evaluation.record import replay_name
+        from kinfolk.replay.recorder import ReplayRecorder
+        from kinfolk.store.run import create_run
 
         self.folder = folder
-        self._run = create(folder, "play", asked)
-        self._run.start()
-        self._recorder = Recorder(loop, {**asked, "episode": 0})
-        self._name = episode_name(0)
-        self._write(self._recorder.begin(), more=False)
+        self._run = create_run(folder, "play", asked)
+        self._run.open_for_writing()
+        self._recorder = ReplayRecorder(loop, {**asked, "episode": 0})
+        self._name = replay_name(0)
+        self._write(self._recorder.start(), more=False)
 
     def see(self, results: list[Any]) -> None:
         """Keep a tick; with the result, the end."""
-        data = self._recorder.see(last=bool(results))
+        data = self._recorder.record_tick(is_last=bool(results))
         if results:
-            data += self._recorder.end(results[0])
+            data += self._recorder.finish(results[0])
         if data:
             self._write(data, more=True)
         if results:
             self._run.finish()
 
     def _write(self, data: bytes, more: bool) -> None:
-        from kinfolk.core.events import Artefact
-        from kinfolk.store.replay import FOLDER, SUFFIX
+        from kinfolk.core.events import FileChunk
+        from kinfolk.replay.reader import REPLAY_FOLDER, REPLAY_SUFFIX
 
-        name = f"{FOLDER}/{self._name}{SUFFIX}"
-        self._run.keep_artefact(Artefact(name=name, data=data, more=more))
+        name = f"{REPLAY_FOLDER}/{self._name}{REPLAY_SUFFIX}"
+        self._run.write_file_chunk(FileChunk(path=name, data=data, append=more))

@@ -23,14 +23,16 @@ def role(
     out: Annotated[Path | None, typer.Option(help="File to write; without it, stdout.")] = None,
 ) -> None:
     """Take roles out as a history of their own, which `--history` starts from."""
-    from kinfolk.roles.excerpt import excerpt, ids_of
-    from kinfolk.roles.history_text import text_of
+    from kinfolk.roles.history import extract_roles, role_ids_by_name
+    from kinfolk.roles.history_text import format_history
     from kinfolk.store.run import open_run
 
     kept = open_run(run)
     history = read_role_history(kept)
-    ids = ids_of(history, name) if name else _champion(kept, history)
-    say_or_write(text_of(excerpt(history, ids)), out, f"{len(set(ids))} roles are in {out}.")
+    ids = role_ids_by_name(history, name) if name else _champion(kept, history)
+    say_or_write(
+        format_history(extract_roles(history, ids)), out, f"{len(set(ids))} roles are in {out}."
+    )
 
 
 def read_role_history(run: Any) -> Any:
@@ -39,39 +41,41 @@ def read_role_history(run: Any) -> Any:
     Raises:
         UsageError: The run is of another job, or has not come to a generation yet.
     """
-    from kinfolk.jobs.role_state import HISTORY
-    from kinfolk.roles.history_text import from_text
-    from kinfolk.store.documents import read_text
+    from kinfolk.jobs.evolve_roles.state import HISTORY_FILE
+    from kinfolk.roles.history_text import parse_history
+    from kinfolk.store.json_files import read_text
 
-    if run.about["job"] != "evolve_roles":
+    if run.config["job"] != "evolve_roles":
         raise UsageError(
-            f"{run.folder} is a run of {run.about['job']}; roles come from `kinfolk evolve roles`."
+            f"{run.folder} is a run of {run.config['job']}; roles come from `kinfolk evolve roles`."
         )
-    path = run.folder / HISTORY
+    path = run.folder / HISTORY_FILE
     if not path.exists():
-        raise UsageError(f"{run.folder} has no {HISTORY} yet: its first generation is not over.")
-    return from_text(read_text(path), str(path))
+        raise UsageError(
+            f"{run.folder} has no {HISTORY_FILE} yet: its first generation is not over."
+        )
+    return parse_history(read_text(path), str(path))
 
 
 def phylogeny_text(run: Any, form: str) -> str:
     """The family tree of a run's roles."""
     from kinfolk.lineage.export import to_csv, to_newick
-    from kinfolk.roles.family import operators_of, role_family
+    from kinfolk.roles.history import origins_of, role_family
 
     history = read_role_history(run)
     family = role_family(history)
     if form == "csv":
-        return to_csv(family, {"operator": operators_of(history)})
+        return to_csv(family, {"operator": origins_of(history)})
     return to_newick(family, history.generation)
 
 
 def _champion(run: Any, history: Any) -> list[int]:
     """The roles of the champion that was judged, or of the best line-up so far."""
-    from kinfolk.roles.excerpt import ids_of
+    from kinfolk.roles.history import role_ids_by_name
 
-    judged = [event for event in run.events() if event["kind"] == "champion_judged"]
+    judged = [event for event in run.events() if event["kind"] == "champion_evaluated"]
     if judged:
-        return ids_of(history, list(judged[-1]["lineup"]))
+        return role_ids_by_name(history, list(judged[-1]["team"]))
     return list(dict.fromkeys(history.lineups[0].roles))
 
 

@@ -7,7 +7,12 @@ from typing import Any
 
 from kinfolk.cli.plot import print_plot
 from kinfolk.cli.show import command, hint, print_table
-from kinfolk.evaluation.sentences import count_of, figures, interval, with_interval
+from kinfolk.evaluation.formatting import (
+    format_estimate,
+    format_estimate_1dp,
+    format_estimate_with,
+    format_sample_size,
+)
 
 _SIDES = {
     "seeded": "seeded line-up",
@@ -42,16 +47,16 @@ def _print_judgement(settings: Any, judged: dict[str, Any]) -> None:
         rows.append(
             (
                 name,
-                figures(judged["held"][side]),
-                with_interval(judged["won"][side], lambda share: f"{100 * share:.0f}"),
-                "" if ahead is None else with_interval(ahead, lambda v: f"{v:+,.0f}"),
+                format_estimate(judged["scores"][side]),
+                format_estimate_with(judged["win_rate"][side], lambda share: f"{100 * share:.0f}"),
+                "" if ahead is None else format_estimate_with(ahead, lambda v: f"{v:+,.0f}"),
             )
         )
     title = (
         f"{settings.world}: {judged['games']} games that selection never saw "
         f"(episodes of seed {judged['seed']})"
     )
-    headings = ("", f"{judged['measure']} (95 %)", "won, % (95 %)", "champion ahead by (95 %)")
+    headings = ("", f"{judged['metric']} (95 %)", "won, % (95 %)", "champion ahead by (95 %)")
     print_table(title, headings, rows)
     if judged["ratio"] is not None:
         print(f"The champion holds {judged['ratio']:.2f} times what the seeded line-up holds.")
@@ -60,10 +65,10 @@ def _print_judgement(settings: Any, judged: dict[str, Any]) -> None:
 def _print_champion(judged: dict[str, Any]) -> None:
     print("\nThe champion, and what its team loses without one agent of a role:")
     credit = judged["credit"]
-    for name in sorted(judged["lineup"], key=lambda one: -credit[one][0]):
-        lost = interval(credit[name])
-        games = f"n = {count_of(credit[name])}"
-        print(f"  {judged['lineup'][name]} x {name}: {lost} {judged['measure']}, {games}")
+    for name in sorted(judged["team"], key=lambda one: -credit[one][0]):
+        lost = format_estimate_1dp(credit[name])
+        games = f"n = {format_sample_size(credit[name])}"
+        print(f"  {judged['team'][name]} x {name}: {lost} {judged['metric']}, {games}")
         print(f"      {judged['programs'][name]}")
 
 
@@ -71,16 +76,16 @@ def _print_course(generations: list[dict[str, Any]], judged: dict[str, Any]) -> 
     advantage = [max(0.0, event["advantage"]) for event in generations]
     print()
     print_plot(
-        f"{judged['measure']} above the seeded line-up, over {len(advantage)} generations",
+        f"{judged['metric']} above the seeded line-up, over {len(advantage)} generations",
         advantage,
     )
     last = generations[-1]
     print(
-        f"{last['games']:,} games, {last['roles']} roles; in the last generation line-ups beat the "
-        f"seeded one in {100 * last['beats_seeded']:.0f} % of games, "
+        f"{last['games']:,} games, {last['n_roles']} roles; in the last generation line-ups beat the "
+        f"seeded one in {100 * last['win_rate_vs_seeded']:.0f} % of games, "
         f"diversity {last['diversity']:.2f}."
     )
-    first, end = generations[0]["behaviors"], last["behaviors"]
+    first, end = generations[0]["behavior_shares"], last["behavior_shares"]
     moved = sorted(end, key=lambda name: end[name] - first[name])
     told = [
         f"{n} {100 * first[n]:.0f} to {100 * end[n]:.0f} %" for n in (*moved[:-4:-1], *moved[:3])

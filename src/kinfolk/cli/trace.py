@@ -38,7 +38,13 @@ def replay_trace(
             "Traces",
             ("file", "steps", "values compared", "cells from the trace", "result"),
             [
-                (Path(r["file"]).name, r["steps"], f"{r['values']:,}", r["fallbacks"], _result(r))
+                (
+                    Path(r["file"]).name,
+                    r["steps"],
+                    f"{r['n_values']:,}",
+                    r["n_random_placements"],
+                    _result(r),
+                )
                 for r in rows
             ],
         )
@@ -49,11 +55,11 @@ def replay_trace(
 def _replayed(path: Path) -> dict[str, Any]:
     """How the replay of one file went; what is wrong with the file itself is its `error`."""
     from kinfolk.store.files import read_bytes
-    from kinfolk.worlds.savanna.trace import Replayed, parse, replay
+    from kinfolk.worlds.savanna.io.golden_trace import TraceReplay, parse_trace, replay_golden_trace
 
-    found, error = Replayed(0, 0, 0, None), None
+    found, error = TraceReplay(0, 0, 0, None), None
     try:
-        found = replay(parse(read_bytes(path), str(path)))
+        found = replay_golden_trace(parse_trace(read_bytes(path), str(path)))
     except KinfolkError as refused:
         error = str(refused).removeprefix(f"{path} ")
     except (LookupError, TypeError, ValueError, AttributeError) as wrong:

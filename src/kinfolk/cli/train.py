@@ -15,8 +15,8 @@ from kinfolk.cli.show import JsonOption, note, print_json, print_table, progress
 from kinfolk.cli.slots import MapOption, SetOption, SlotOption, pairs, slot_map, warn_of_idle_slots
 from kinfolk.cli.warm import warm
 from kinfolk.core.errors import DamagedRunError
-from kinfolk.core.libraries import require_libraries
-from kinfolk.evaluation.sentences import count_of, figures, interval
+from kinfolk.core.optional_dependencies import import_libraries
+from kinfolk.evaluation.formatting import format_estimate, format_estimate_1dp, format_sample_size
 
 
 def train_command(
@@ -34,7 +34,7 @@ def train_command(
     mapping: MapOption = [],  # noqa: B006
     rule: SetOption = [],  # noqa: B006
     option: Annotated[
-        list[str], typer.Option("--with", help="KEY=VALUE: of learning, judge or any table.")
+        list[str], typer.Option("--with", help="KEY=VALUE: of ppo, evaluation or any table.")
     ] = [],  # noqa: B006
     steps: Annotated[int | None, typer.Option(help="Rows to learn from [100000].")] = None,
     seed: Annotated[int | None, typer.Option(help="Where all chance comes from [0].")] = None,
@@ -61,11 +61,11 @@ def train_command(
     refuse_as_config(config)
     for wanted, package in ((tensorboard, "tensorboard"), (wandb is not None, "wandb")):
         if wanted:  # before a folder is made for the run
-            require_libraries(f"--{package}", package)
-    from kinfolk.core.settings import from_flags, merged
+            import_libraries(f"--{package}", package)
+    from kinfolk.core.settings import merge_settings, parse_overrides
     from kinfolk.engines import make_engine
-    from kinfolk.jobs.train_settings import Train
-    from kinfolk.store.sinks import open_sinks
+    from kinfolk.jobs.train.settings import Train
+    from kinfolk.store.loggers import open_loggers
 
     workers = make_engine(engine, jobs)
     flags = {
@@ -73,19 +73,19 @@ def train_command(
         "preset": preset,
         "slots": pairs("--slot", slot) or None,
         "agent_slot_map": slot_map(mapping),
-        "world_settings": from_flags(rule) or None,
+        "world_settings": parse_overrides(rule) or None,
         "steps": steps,
         "seed": seed,
         "worlds": worlds,
-        "ticks": ticks,
-        "stop_at": stop_at,
+        "rollout_length": ticks,
+        "target_score": stop_at,
     }
-    asked = merged(given(flags), from_flags(option))
+    asked = merge_settings(given(flags), parse_overrides(option))
     run, settings = begin("train", Train, asked, config, out, resume, _try_out)
     if previous:
         for name in run.drop_damaged_checkpoints():
             print(f"The damaged checkpoint {name} was removed.", file=sys.stderr)
-    sinks = open_sinks(run.folder, run.name, settings.model_dump(), tensorboard, wandb)
+    sinks = open_loggers(run.folder, run.name, settings.model_dump(), tensorboard, wandb)
     if run.status != "done":
         _train(run, settings, workers, sinks)
     events = list(run.events())
@@ -97,14 +97,14 @@ def train_command(
 
 def _try_out(settings: Any) -> None:
     """Find what is wrong before a folder is made, and compile before workers wait for it."""
-    from kinfolk.jobs.train_plan import plan_of
-    from kinfolk.jobs.train_state import begin
-    from kinfolk.worlds import build as build_world
+    from kinfolk.jobs.train.plan import build_plan
+    from kinfolk.jobs.train.state import initial_state
+    from kinfolk.worlds import build_world as build_world
 
-    begin(settings, plan_of(settings))
+    initial_state(settings, build_plan(settings))
     spec = build_world(settings.world, settings.world_settings, 1, settings.preset).spec
-    taught = {lesson.teacher for lesson in settings.teaching.values()}
-    playing = settings.table(spec)
+    taught = {lesson.teacher for lesson in settings.teachers.values()}
+    playing = settings.build_assignment(spec)
     idle = [name for name in settings.slot_ids if name not in taught]
     warn_of_idle_slots(idle, _renumbered(playing, settings.slot_ids, idle))
     uris = {slot.id: slot.policy_uri for slot in settings.slots if slot.policy_uri is not None}
@@ -118,20 +118,20 @@ def _renumbered(table: Any, names: list[str], some: list[str]) -> Any:
 
 
 def _train(run: Any, settings: Any, workers: Any, sinks: Any) -> None:
-    from kinfolk.jobs.train import train
-    from kinfolk.jobs.train_events import Judged, Updated
-    from kinfolk.store.keep import keep
+    from kinfolk.jobs.train.events import EvaluationDone, UpdateDone
+    from kinfolk.jobs.train.job import train
+    from kinfolk.store.run_job import run_and_store
 
-    before = [event for event in run.events() if event["kind"] == "updated"]
+    before = [event for event in run.events() if event["kind"] == "update_done"]
     done = before[-1]["step"] if before else 0
     bar = progress("Steps", settings.steps, min(done, settings.steps))
     try:
         with going("train", run, workers, sinks), bar as tell:
-            for event in keep(run, lambda snapshot: train(settings, workers, snapshot)):
-                sinks.take(event)
-                if isinstance(event, Updated):
+            for event in run_and_store(run, lambda snapshot: train(settings, workers, snapshot)):
+                sinks.log_event(event)
+                if isinstance(event, UpdateDone):
                     tell(min(event.step, settings.steps), _note(event))
-                elif isinstance(event, Judged):
+                elif isinstance(event, EvaluationDone):
                     note(_judged(event))
     except DamagedRunError as error:
         raise DamagedRunError(
@@ -146,25 +146,29 @@ def _note(event: Any) -> str:
 
 
 def _judged(event: Any) -> str:
-    best = ", the best so far" if event.best else ""
+    best = ", the best so far" if event.is_best else ""
     others = ", ".join(f"{name} {base['score']:,.2f}" for name, base in event.baselines.items())
     beside = f"; beside it {others}" if others else ""
     return (
         f"Judged at {event.step:,} steps: score {event.score:,.2f}{best}, "
-        f"length {interval(event.length)}{beside}"
+        f"length {format_estimate_1dp(event.length)}{beside}"
     )
 
 
 def _told(events: list[dict[str, Any]]) -> dict[str, Any]:
     last = {event["kind"]: event for event in events}
-    judged = [event for event in events if event["kind"] == "judged"]
-    return {"trained": last.get("trained"), "last": last.get("updated"), "judged": judged}
+    judged = [event for event in events if event["kind"] == "evaluation_done"]
+    return {
+        "trained": last.get("training_done"),
+        "last": last.get("update_done"),
+        "evaluations": judged,
+    }
 
 
 def _print_report(run: Any, settings: Any, events: list[dict[str, Any]]) -> None:
     told = _told(events)
     trained, last = told["trained"], told["last"]
-    shown = ("return_per_life", "wins", "entropy", "kl", "explained_variance")
+    shown = ("return_per_life", "wins", "entropy", "approx_kl", "explained_variance")
     print_table(
         f"{settings.world}: {trained['step']:,} steps in {trained['updates']} updates and "
         f"{trained['episodes']:,} episodes; stopped by {trained['reason']}",
@@ -175,22 +179,22 @@ def _print_report(run: Any, settings: Any, events: list[dict[str, Any]]) -> None
         ],
     )
     if last["length"] is not None:
-        recent = min(settings.window, trained["episodes"])
+        recent = min(settings.stats_window, trained["episodes"])
         print(f"The last {recent} episodes were {last['length']:,.0f} ticks long.")
-    if told["judged"]:
-        judged = told["judged"][-1]
+    if told["evaluations"]:
+        judged = told["evaluations"][-1]
         others = judged["baselines"]
         sides = (judged, *others.values())
-        rows = [("length", *(figures(one["length"]) for one in sides))]
+        rows = [("length", *(format_estimate(one["length"]) for one in sides))]
         rows += [
-            (name, *(figures(one["measures"].get(name)) for one in sides))
-            for name in judged["measures"]
+            (name, *(format_estimate(one["metrics"].get(name)) for one in sides))
+            for name in judged["metrics"]
         ]  # fmt: skip
         rows += [
-            (f"return per life, {n}", figures(v), *("" for _ in others))
+            (f"return per life, {n}", format_estimate(v), *("" for _ in others))
             for n, v in judged["return_per_life"].items()
         ]
-        episodes = count_of(judged["length"])
+        episodes = format_sample_size(judged["length"])
         print_table(
             f"Judged on {episodes} episodes of unseen seeds at the end, means (95 %)",
             ("", "trained", *others),

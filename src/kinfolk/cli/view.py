@@ -11,7 +11,7 @@ import typer
 from kinfolk.cli.completion import complete_run
 from kinfolk.cli.show import note
 from kinfolk.core.errors import UsageError
-from kinfolk.core.libraries import require_libraries
+from kinfolk.core.optional_dependencies import import_libraries
 
 PORT = 8713
 _KEYS = (("run", "replay"), ("with", "withReplay"))  # in the address of the page
@@ -67,7 +67,7 @@ def view(
 
 def _serve(root: Path, host: str, port: int, words: str, browser: bool) -> None:
     need_viewer()
-    from kinfolk.viewer.serving import serve
+    from kinfolk.viewer.run_server import serve
 
     def ready(address: str) -> None:
         print(f"Looking at {root}. Open {address}{words}", flush=True)
@@ -82,7 +82,7 @@ def _serve(root: Path, host: str, port: int, words: str, browser: bool) -> None:
 
 def need_viewer() -> None:
     """Say what is missing, if the viewer's libraries are not installed."""
-    require_libraries("The viewer", "starlette", "uvicorn", "websockets")
+    import_libraries("The viewer", "starlette", "uvicorn", "websockets")
 
 
 def _words(shown: list[tuple[Path | None, str | None]]) -> str:
@@ -99,33 +99,33 @@ def _words(shown: list[tuple[Path | None, str | None]]) -> str:
 
 def record_again(run: Path, episode: int) -> str:
     """Play an episode of a run once more, which gives the same, and keep its replay there."""
-    from kinfolk.core.settings import read
-    from kinfolk.evaluation.recorded import episode_name, replay_of
-    from kinfolk.jobs.evaluate import Evaluate, matches
+    from kinfolk.core.settings import validate_settings
+    from kinfolk.evaluation.record import iter_replay, replay_name
+    from kinfolk.jobs.evaluate import Evaluate, rollout_tasks
+    from kinfolk.replay.reader import REPLAY_FOLDER, REPLAY_SUFFIX
     from kinfolk.store.files import write_atomic
-    from kinfolk.store.replay import FOLDER, SUFFIX
     from kinfolk.store.run import open_run
 
     kept = open_run(run)
-    if kept.about["job"] != "evaluate":
+    if kept.config["job"] != "evaluate":
         raise UsageError(
-            f"{run} is a run of {kept.about['job']}; episodes are recorded again for `kinfolk eval`."
+            f"{run} is a run of {kept.config['job']}; episodes are recorded again for `kinfolk eval`."
         )
-    settings = read(Evaluate, kept.about["settings"])
+    settings = validate_settings(Evaluate, kept.config["settings"])
     if episode >= settings.episodes:
         raise UsageError(f"{run} has the episodes 0 to {settings.episodes - 1}, not {episode}.")
-    path = run / FOLDER / f"{episode_name(episode)}{SUFFIX}"
+    path = run / REPLAY_FOLDER / f"{replay_name(episode)}{REPLAY_SUFFIX}"
     if not path.exists():
         note(f"Recording episode {episode} of {run}.")
-        write_atomic(path, b"".join(replay_of(next(matches(settings, 0)), episode)))
-    return episode_name(episode)
+        write_atomic(path, b"".join(iter_replay(next(rollout_tasks(settings, 0)), episode)))
+    return replay_name(episode)
 
 
 def _export(shown: list[tuple[Path | None, str | None]], file: Path) -> None:
     need_viewer()
     from kinfolk.store.files import write_atomic
-    from kinfolk.viewer.export import one_page
+    from kinfolk.viewer.export import export_page
 
-    page = one_page([(run, replay) for run, replay in shown if run is not None])
+    page = export_page([(run, replay) for run, replay in shown if run is not None])
     write_atomic(file, page)
     note(f"{file} has {len(page) / 2**20:.1f} MB and opens from disk.")

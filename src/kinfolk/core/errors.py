@@ -52,12 +52,12 @@ def require(condition: bool, message: str) -> None:
         raise SettingsError(message)
 
 
-def suggestion(name: str, known: Iterable[str]) -> str:
+def format_suggestion(name: str, known: Iterable[str]) -> str:
     """A hint for a mistyped name, ready to be appended to a sentence.
 
-    >>> suggestion("forrage", ["forage", "ecology"])
+    >>> format_suggestion("forrage", ["forage", "ecology"])
     " Did you mean 'forage'? Known: forage, ecology."
-    >>> suggestion("x", ["forage", "ecology"])
+    >>> format_suggestion("x", ["forage", "ecology"])
     ' Known: forage, ecology.'
     """
     names = list(known)

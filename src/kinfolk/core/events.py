@@ -24,16 +24,16 @@ class Event:
         """The event as plain values, with its kind."""
         return {"kind": self.kind} | {f.name: getattr(self, f.name) for f in fields(self)}
 
-    def to_line(self) -> str:
+    def to_json_line(self) -> str:
         """One line of JSON with sorted keys; numbers keep every digit."""
         return json.dumps(self.to_dict(), sort_keys=True, allow_nan=False)
 
 
 @dataclass(frozen=True, kw_only=True)
-class Measured(Event):
+class TimingEvent(Event):
     """A fact that does hold a clock: how long something took. Kept apart from all other events."""
 
-    kind: ClassVar[str] = "measured"
+    kind: ClassVar[str] = "timing"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -46,7 +46,7 @@ class Snapshot:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Artefact:
+class FileChunk:
     """A file that a run keeps beside its events, or the next piece of it.
 
     `name` is a path within the run, such as `replays/game-00000.replay`. The first piece replaces
@@ -55,10 +55,10 @@ class Artefact:
     snapshot, it is there whenever a run goes on from that snapshot.
     """
 
-    name: str
+    path: str
     data: bytes
-    more: bool = False
-    kept: int = 0
+    append: bool = False
+    n_backups: int = 0
 
 
 class Job(Protocol):
@@ -69,6 +69,6 @@ class Job(Protocol):
 
     def __call__(
         self, settings: Any, engine: Any, resume: Snapshot | None = None
-    ) -> Iterator[Event | Snapshot | Artefact]:
+    ) -> Iterator[Event | Snapshot | FileChunk]:
         """Run."""
         ...

@@ -29,11 +29,17 @@ F = TypeVar("F", bound=Callable[..., Any])
 _config: Any = config  # numba fills it at run time, out of sight of type checkers
 COMPILED = not _config.DISABLE_JIT
 BOUNDSCHECK = os.environ.get("KINFOLK_BOUNDSCHECK", "0") == "1"
-_OWN = "kinfolk"
-_IMPORT = re.compile(
+_PACKAGE = "kinfolk"
+_IMPORT_PATTERN = re.compile(
     r"^\s*(?:from|import)\s+(kinfolk(?:\.\w+)*)(?:\s+import\s+(\([^)]*\)|[^#\n]+))?", re.M
 )
-_MAKERS = ("kernel", "lean_kernel", "inline", "expanded", "by_address")
+_DECORATORS = (
+    "kernel",
+    "allocation_free_kernel",
+    "inline",
+    "inline_always",
+    "function_pointer_call",
+)
 _LOCK = threading.Lock()
 
 
@@ -43,20 +49,20 @@ def kernel(function: F) -> F:
     Kernels release the GIL, divide as numpy does, use no fast maths, and return error codes
     instead of raising. With NUMBA_DISABLE_JIT=1 they run as plain Python, to the same numbers.
     """
-    return _compiled(function)
+    return _compile(function)
 
 
-def lean_kernel(function: F) -> F:
+def allocation_free_kernel(function: F) -> F:
     """A `kernel` without reference counts, for one that makes no arrays.
 
     Counting references at each call of an inner function can cost more than the work in it (a
     factor of three in the savanna). `_nrt` is an option numba keeps for itself: it refuses to
     compile what allocates.
     """
-    return _compiled(function, _nrt=False)
+    return _compile(function, _nrt=False)
 
 
-def compiled_for(function: Callable[..., Any], types: tuple[Any, ...]) -> Any:
+def compile_for_types(function: Callable[..., Any], types: tuple[Any, ...]) -> Any:
     """A lean kernel compiled at once, for arguments of numba's `types`; it returns a whole number.
 
     One that stands in no file, such as an example in a document, is compiled without a cache.
@@ -74,14 +80,14 @@ def compiled_for(function: Callable[..., Any], types: tuple[Any, ...]) -> Any:
             return make(signature, **options)(function)
 
 
-def type_of(example: Any) -> Any:
+def numba_type_of(example: Any) -> Any:
     """What numba takes a value for."""
     typeof: Any = numba.typeof
     return typeof(example)
 
 
-def by_address(function: F) -> F:
-    """Let kernels call what lies at an address, the first argument; see `core.hooks`.
+def function_pointer_call(function: F) -> F:
+    """Let kernels call what lies at an address, the first argument; see `core.function_table`.
 
     `function(address, state, *numbers)` is how it is done un-compiled. Numba's own first-class
     functions do the same, but look up every function of a table at each call of a kernel.
@@ -96,7 +102,7 @@ def by_address(function: F) -> F:
         ir = importlib.import_module("llvmlite.ir")
         takes = [context.get_value_type(kind) for kind in signature.args[1:]]
         kind = ir.FunctionType(context.get_value_type(whole), takes)
-        return builder.call(builder.inttoptr(args[0], kind.as_pointer()), args[1:])
+        return builder.send_command(builder.inttoptr(args[0], kind.as_pointer()), args[1:])
 
     if numbers == 1:
 
@@ -113,7 +119,7 @@ def by_address(function: F) -> F:
     return cast("F", intrinsic(typed4))
 
 
-def _compiled(function: F, **options: Any) -> F:
+def _compile(function: F, **options: Any) -> F:
     if not COMPILED:
         return function
     with _LOCK:  # the folder is a global of numba, read while decorating
@@ -130,7 +136,7 @@ def inline(function: F) -> F:
     return made
 
 
-def expanded(function: F) -> F:
+def inline_always(function: F) -> F:
     """An `inline` function whose text is put in place of its one call.
 
     A state of forty arrays is copied at every call that takes it, which costs more than a birth.
@@ -140,7 +146,7 @@ def expanded(function: F) -> F:
     return made
 
 
-def cache_read_only() -> None:
+def make_cache_read_only() -> None:
     """Use what is cached and write nothing there, for a process that may not.
 
     A stranger's policy must never write it: what it left there would run in the next host.
@@ -157,8 +163,8 @@ def cache_read_only() -> None:
 @cache
 def cache_folder(package: str) -> Path:
     """Where the kernels of `package` are cached: a folder named by the hash of their sources."""
-    sources = kernel_sources(_package_root(_OWN), _OWN)
-    if package != _OWN:
+    sources = find_kernel_sources(_package_root(_PACKAGE), _PACKAGE)
+    if package != _PACKAGE:
         sources = [*sources, *_all_sources(package)]
     digest = hashlib.sha256(f"{numba.__version__} {BOUNDSCHECK} {sys.version_info}".encode())
     for path in sources:
@@ -166,14 +172,14 @@ def cache_folder(package: str) -> Path:
     return _cache_root() / digest.hexdigest()[:16]
 
 
-def is_cold(kernels: Iterable[Callable[..., Any]]) -> bool:
+def needs_compilation(kernels: Iterable[Callable[..., Any]]) -> bool:
     """Whether one of these was never compiled here, so that its first call takes a while."""
     return COMPILED and not all(_is_cached(kernel) for kernel in kernels)
 
 
-def kernels_cached() -> int:
+def count_cached_kernels() -> int:
     """How many kernels of kinfolk are compiled already."""
-    return sum(1 for _ in cache_folder(_OWN).rglob("*.nbi"))
+    return sum(1 for _ in cache_folder(_PACKAGE).rglob("*.nbi"))
 
 
 def _is_cached(kernel: Any) -> bool:
@@ -183,12 +189,12 @@ def _is_cached(kernel: Any) -> bool:
     return any(Path(kernel.stats.cache_path).glob(name))
 
 
-def kernel_sources(root: Path, package: str) -> list[Path]:
+def find_kernel_sources(root: Path, package: str) -> list[Path]:
     """Every file of `package` that makes kernels, and every file that those import."""
     text = {path: path.read_text(encoding="utf-8") for path in sorted(root.rglob("*.py"))}
     by_name = {_module_name(path, root, package): path for path in text}
     wanted: set[Path] = set()
-    makers = {f"{package}.core.jit.{name}" for name in _MAKERS}
+    makers = {f"{package}.core.jit.{name}" for name in _DECORATORS}
     queue = [path for path in text if _imports(text[path]) & makers]
     while queue:
         path = queue.pop()
@@ -201,7 +207,7 @@ def kernel_sources(root: Path, package: str) -> list[Path]:
 def _imports(source: str) -> set[str]:
     """Names a source imports from kinfolk, also when `from package import module` is used."""
     names: set[str] = set()
-    for module, members in _IMPORT.findall(source):
+    for module, members in _IMPORT_PATTERN.findall(source):
         names.add(module)
         names |= {f"{module}.{member}" for member in re.findall(r"\w+", members)}
     return names

@@ -8,17 +8,17 @@ from dataclasses import dataclass, field
 from importlib.metadata import entry_points
 from typing import Any
 
-from kinfolk.core.errors import UnknownNameError, UsageError, suggestion
-from kinfolk.core.libraries import install_command, missing_library
-from kinfolk.core.tracebacks import explain
+from kinfolk.core.errors import UnknownNameError, UsageError, format_suggestion
+from kinfolk.core.optional_dependencies import get_install_command, make_missing_library_error
+from kinfolk.core.tracebacks import summarize_error
 
 
 @dataclass(frozen=True)
-class Entry:
+class RegistryEntry:
     """One row of a registry: where the thing lives and what it is, in a line."""
 
-    path: str
-    about: str
+    import_path: str
+    description: str
 
 
 @dataclass
@@ -29,43 +29,45 @@ class Registry:
     """
 
     kind: str
-    plural: str
-    table: Mapping[str, Entry]
-    _plugins: dict[str, Entry] | None = field(default=None, repr=False)
+    entry_point_group: str
+    entries: Mapping[str, RegistryEntry]
+    _plugins: dict[str, RegistryEntry] | None = field(default=None, repr=False)
 
     def __iter__(self) -> Iterator[str]:
-        yield from self.table
-        yield from (name for name in self._found() if name not in self.table)
+        yield from self.entries
+        yield from (name for name in self._load_plugins() if name not in self.entries)
 
     def __contains__(self, name: object) -> bool:
-        return name in self.table or name in self._found()
+        return name in self.entries or name in self._load_plugins()
 
-    def entry(self, name: str) -> Entry:
+    def get_entry(self, name: str) -> RegistryEntry:
         """The row named `name`.
 
         Raises:
             UnknownNameError: There is none; the message suggests the nearest.
         """
-        if name in self.table:
-            return self.table[name]
-        if name in self._found():
-            return self._found()[name]
-        raise UnknownNameError(f"No {self.kind} is named '{name}'.{suggestion(name, self)}")
+        if name in self.entries:
+            return self.entries[name]
+        if name in self._load_plugins():
+            return self._load_plugins()[name]
+        raise UnknownNameError(f"No {self.kind} is named '{name}'.{format_suggestion(name, self)}")
 
     def load(self, name: str) -> Any:
         """Import and return the thing named `name`."""
-        return load_path(self.entry(name).path)
+        return import_object(self.get_entry(name).import_path)
 
-    def _found(self) -> dict[str, Entry]:
+    def _load_plugins(self) -> dict[str, RegistryEntry]:
         if self._plugins is None:
             self._plugins = {
-                point.name: Entry(point.value, f"from {point.dist.name if point.dist else '?'}")
-                for point in entry_points(group=f"kinfolk.{self.plural}")
+                point.name: RegistryEntry(
+                    point.value, f"from {point.dist.name if point.dist else '?'}"
+                )
+                for point in entry_points(group=f"kinfolk.{self.entry_point_group}")
             }
         return self._plugins
 
 
-def load_path(path: str) -> Any:
+def import_object(path: str) -> Any:
     """Import `module:attribute` (or `module.attribute`).
 
     Raises:
@@ -77,23 +79,23 @@ def load_path(path: str) -> Any:
     try:
         module = importlib.import_module(module_name)
     except ModuleNotFoundError as error:
-        if error.name and install_command(error.name) is not None:
-            raise missing_library(f"'{path}'", error.name) from error
+        if error.name and get_install_command(error.name) is not None:
+            raise make_missing_library_error(f"'{path}'", error.name) from error
         raise UsageError(
             f"'{path}' cannot be imported: there is no module {error.name}."
         ) from error
     except Exception as error:  # whatever the module does when it is imported
-        what, where, _ = explain(error)
+        what, where, _ = summarize_error(error)
         raise UsageError(f"'{path}' cannot be imported: {what} ({where}).") from error
     try:
         return getattr(module, attribute)
     except AttributeError:
         raise UsageError(
-            f"The module {module_name} has no {attribute}.{suggestion(attribute, _offered(module))}"
+            f"The module {module_name} has no {attribute}.{format_suggestion(attribute, _list_names(module))}"
         ) from None
 
 
-def _offered(module: Any) -> list[str]:
+def _list_names(module: Any) -> list[str]:
     """Names that a module may be asked for: its own classes and functions, and classes it imports."""
     return [
         name

@@ -3,7 +3,7 @@
 >>> class Forage(Settings):
 ...     growth: float = 0.02
 ...     size: int = 8
->>> read(Forage, {"growht": 0.1})
+>>> validate_settings(Forage, {"growht": 0.1})
 Traceback (most recent call last):
 ...
 kinfolk.core.errors.SettingsError: Forage has no setting 'growht'. Did you mean 'growth'? Known: growth, size.
@@ -18,12 +18,12 @@ from typing import Any, TypeVar
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from kinfolk.core.errors import SettingsError, suggestion
+from kinfolk.core.errors import SettingsError, format_suggestion
 
 S = TypeVar("S", bound="Settings")
 
 # What pydantic calls it -> how the sentence goes on after "must be".
-_KINDS = {
+_TYPE_TEXTS = {
     "int_type": "a whole number",
     "int_parsing": "a whole number",
     "int_from_float": "a whole number",
@@ -38,7 +38,7 @@ _KINDS = {
     "dict_type": "a table",
     "model_type": "a table",
 }
-_BOUNDS = {
+_BOUND_TEXTS = {
     "greater_than": ("greater than", "gt"),
     "greater_than_equal": ("at least", "ge"),
     "less_than": ("less than", "lt"),
@@ -55,39 +55,39 @@ class Settings(BaseModel):
     )
 
 
-def read(kind: type[S], data: Mapping[str, Any]) -> S:
+def validate_settings(settings_class: type[S], data: Mapping[str, Any]) -> S:
     """Make settings from plain values.
 
     Raises:
         SettingsError: The first thing wrong with `data`, in a sentence.
     """
     try:
-        return kind.model_validate(dict(data))
+        return settings_class.model_validate(dict(data))
     except ValidationError as error:
-        raise SettingsError(_sentence(kind, error.errors()[0])) from None
+        raise SettingsError(_error_message(settings_class, error.errors()[0])) from None
 
 
-def parse(text: str, form: str, source: str) -> dict[str, Any]:
-    """Read the text of a settings file; `form` is 'toml' or 'json'."""
+def parse_settings(text: str, file_format: str, source: str) -> dict[str, Any]:
+    """Read the text of a settings file; `file_format` is 'toml' or 'json'."""
     try:
-        if form == "toml":
+        if file_format == "toml":
             return tomllib.loads(text)
         data = json.loads(text)
     except (tomllib.TOMLDecodeError, json.JSONDecodeError) as error:
-        raise SettingsError(f"{source} is not valid {form.upper()}: {error}.") from None
+        raise SettingsError(f"{source} is not valid {file_format.upper()}: {error}.") from None
     if not isinstance(data, dict):
-        raise SettingsError(f"{source} must hold a table of settings, not {_shown(data)}.")
+        raise SettingsError(f"{source} must hold a table of settings, not {_shorten_repr(data)}.")
     return data
 
 
-def from_flags(flags: Iterable[str]) -> dict[str, Any]:
+def parse_overrides(overrides: Iterable[str]) -> dict[str, Any]:
     """Settings given as `key=value`; dots make tables, values are read as JSON where they can be.
 
-    >>> from_flags(["size=8", "food.growth=0.1", "name=lake"])
+    >>> parse_overrides(["size=8", "food.growth=0.1", "name=lake"])
     {'size': 8, 'food': {'growth': 0.1}, 'name': 'lake'}
     """
     found: dict[str, Any] = {}
-    for flag in flags:
+    for flag in overrides:
         path, equals, text = flag.partition("=")
         if not equals or not path:
             raise SettingsError(f"A setting is given as key=value, not '{flag}'.")
@@ -97,26 +97,26 @@ def from_flags(flags: Iterable[str]) -> dict[str, Any]:
             place = place.setdefault(table, {})
             if not isinstance(place, dict):
                 raise SettingsError(f"'{flag}' asks for a table where {table} is a value already.")
-        place[last] = plain_value(text)
+        place[last] = parse_value(text)
     return found
 
 
-def merged(base: Mapping[str, Any], change: Mapping[str, Any]) -> dict[str, Any]:
-    """`base` with what `change` says otherwise, table by table.
+def merge_settings(base: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:
+    """`base` with what `changes` says otherwise, table by table.
 
-    >>> merged({"a": 1, "food": {"growth": 1, "size": 2}}, {"food": {"size": 3}})
+    >>> merge_settings({"a": 1, "food": {"growth": 1, "size": 2}}, {"food": {"size": 3}})
     {'a': 1, 'food': {'growth': 1, 'size': 3}}
     """
     both = dict(base)
-    for name, value in change.items():
+    for name, value in changes.items():
         inner = both.get(name)
         if isinstance(inner, Mapping) and isinstance(value, Mapping):
-            value = merged(inner, value)
+            value = merge_settings(inner, value)
         both[name] = value
     return both
 
 
-def plain_value(text: str) -> Any:
+def parse_value(text: str) -> Any:
     """A value written on a command line or in a URI: JSON if it parses, else the text itself."""
     try:
         return json.loads(text)
@@ -124,20 +124,20 @@ def plain_value(text: str) -> Any:
         return text
 
 
-def _sentence(kind: type[Settings], error: Any) -> str:
+def _error_message(settings_class: type[Settings], error: Any) -> str:
     where = [str(part) for part in error["loc"]]
-    place = ".".join([kind.__name__, *where])
-    reason, given = error["type"], _shown(error["input"])
+    place = ".".join([settings_class.__name__, *where])
+    reason, given = error["type"], _shorten_repr(error["input"])
     if reason == "extra_forbidden":
-        owner = _model_at(kind, where[:-1])
-        name = ".".join([kind.__name__, *where[:-1]])
-        return f"{name} has no setting '{where[-1]}'.{suggestion(where[-1], owner.model_fields)}"
+        owner = _model_at(settings_class, where[:-1])
+        name = ".".join([settings_class.__name__, *where[:-1]])
+        return f"{name} has no setting '{where[-1]}'.{format_suggestion(where[-1], owner.model_fields)}"
     if reason == "missing":
         return f"{place} is missing and has no default."
-    if reason in _KINDS:
-        return f"{place} must be {_KINDS[reason]}, not {given}."
-    if reason in _BOUNDS:
-        words, bound = _BOUNDS[reason]
+    if reason in _TYPE_TEXTS:
+        return f"{place} must be {_TYPE_TEXTS[reason]}, not {given}."
+    if reason in _BOUND_TEXTS:
+        words, bound = _BOUND_TEXTS[reason]
         return f"{place} must be {words} {error['ctx'][bound]}, not {given}."
     if reason == "too_short":
         least, most = error["ctx"]["min_length"], error["ctx"]["actual_length"]
@@ -149,15 +149,19 @@ def _sentence(kind: type[Settings], error: Any) -> str:
     return f"{place} is wrong: {error['msg']}; it was {given}."
 
 
-def _model_at(kind: type[Settings], path: list[str]) -> type[Settings]:
+def _model_at(settings_class: type[Settings], path: list[str]) -> type[Settings]:
     for part in path:
-        inner = kind.model_fields[part].annotation if part in kind.model_fields else None
+        inner = (
+            settings_class.model_fields[part].annotation
+            if part in settings_class.model_fields
+            else None
+        )
         if not (isinstance(inner, type) and issubclass(inner, Settings)):
-            return kind
-        kind = inner
-    return kind
+            return settings_class
+        settings_class = inner
+    return settings_class
 
 
-def _shown(value: Any) -> str:
+def _shorten_repr(value: Any) -> str:
     text = repr(value)
     return text if len(text) <= 60 else text[:57] + "..."

@@ -14,13 +14,13 @@ from typing import Any
 import numpy as np
 
 from kinfolk.core.arrays import AnyArray, Bytes
-from kinfolk.core.errors import UnknownNameError, suggestion
+from kinfolk.core.errors import UnknownNameError, format_suggestion
 
 _ALIGNMENT = 8
 
 
 @dataclass(frozen=True)
-class Field:
+class ObservationField:
     """A named block of an observation, such as a window of cells or a vector of facts."""
 
     name: str
@@ -28,13 +28,13 @@ class Field:
     dtype: str
 
     @property
-    def size(self) -> int:
+    def n_bytes(self) -> int:
         """Bytes it takes."""
         return prod(self.shape) * np.dtype(self.dtype).itemsize
 
 
 @dataclass(frozen=True)
-class Head:
+class ActionHead:
     """One part of an action: an index into `choices`."""
 
     name: str
@@ -42,12 +42,12 @@ class Head:
 
 
 @dataclass(frozen=True)
-class Group:
+class AgentGroup:
     """Agents of one kind. All groups of a world have the same heads by name, in one order."""
 
     name: str
-    fields: tuple[Field, ...]
-    heads: tuple[Head, ...]
+    fields: tuple[ObservationField, ...]
+    heads: tuple[ActionHead, ...]
 
     @cached_property
     def offsets(self) -> dict[str, int]:
@@ -55,25 +55,25 @@ class Group:
         starts, at = {}, 0
         for field in self.fields:
             starts[field.name] = at
-            at += -(-field.size // _ALIGNMENT) * _ALIGNMENT
+            at += -(-field.n_bytes // _ALIGNMENT) * _ALIGNMENT
         return starts
 
     @property
     def row_bytes(self) -> int:
         """Bytes of one observation of this group."""
-        return sum(-(-field.size // _ALIGNMENT) * _ALIGNMENT for field in self.fields)
+        return sum(-(-field.n_bytes // _ALIGNMENT) * _ALIGNMENT for field in self.fields)
 
-    def read(self, rows: Bytes, name: str) -> AnyArray:
+    def read_field(self, observations: Bytes, name: str) -> AnyArray:
         """The field `name` of every row: a view, shaped `[rows, *shape]`."""
         field = next((f for f in self.fields if f.name == name), None)
         if field is None:
             known = [f.name for f in self.fields]
             raise UnknownNameError(
-                f"Group {self.name} has no field '{name}'.{suggestion(name, known)}"
+                f"Group {self.name} has no field '{name}'.{format_suggestion(name, known)}"
             )
         start = self.offsets[name]
-        block = rows[:, start : start + field.size].view(field.dtype)
-        return block.reshape(len(rows), *field.shape)
+        block = observations[:, start : start + field.n_bytes].view(field.dtype)
+        return block.reshape(len(observations), *field.shape)
 
 
 @dataclass(frozen=True)
@@ -86,7 +86,7 @@ class WorldSpec:
 
     world: str
     rows: int
-    groups: tuple[Group, ...]
+    groups: tuple[AgentGroup, ...]
     max_ticks: int
     rules: tuple[tuple[str, int], ...] = ()
 
@@ -96,12 +96,12 @@ class WorldSpec:
         return max(group.row_bytes for group in self.groups)
 
     @property
-    def heads(self) -> int:
+    def n_heads(self) -> int:
         """How many numbers make an action."""
         return len(self.groups[0].heads)
 
     @cached_property
-    def choices(self) -> AnyArray:
+    def n_choices(self) -> AnyArray:
         """`[groups, heads]`: how many choices each head has for each group."""
         return np.array([[len(h.choices) for h in g.heads] for g in self.groups], dtype=np.int64)
 
@@ -110,7 +110,7 @@ class WorldSpec:
         names = [group.name for group in self.groups]
         if name not in names:
             raise UnknownNameError(
-                f"World {self.world} has no group '{name}'.{suggestion(name, names)}"
+                f"World {self.world} has no group '{name}'.{format_suggestion(name, names)}"
             )
         return names.index(name)
 
@@ -127,10 +127,13 @@ class WorldSpec:
             max_ticks=data["max_ticks"],
             rules=tuple((str(name), int(value)) for name, value in data.get("rules", ())),
             groups=tuple(
-                Group(
+                AgentGroup(
                     group["name"],
-                    tuple(Field(f["name"], tuple(f["shape"]), f["dtype"]) for f in group["fields"]),
-                    tuple(Head(h["name"], tuple(h["choices"])) for h in group["heads"]),
+                    tuple(
+                        ObservationField(f["name"], tuple(f["shape"]), f["dtype"])
+                        for f in group["fields"]
+                    ),
+                    tuple(ActionHead(h["name"], tuple(h["choices"])) for h in group["heads"]),
                 )
                 for group in data["groups"]
             ),

@@ -5,17 +5,21 @@ from __future__ import annotations
 from inspect import signature
 
 from kinfolk.core.errors import UsageError
-from kinfolk.core.registry import Entry, Registry
+from kinfolk.core.registry import Registry, RegistryEntry
 from kinfolk.engines.base import Engine
 
 ENGINES = Registry(
     "engine",
     "engines",
     {
-        "local": Entry("kinfolk.engines.local:Local", "in this process, one task after another"),
-        "processes": Entry("kinfolk.engines.processes:Processes", "in worker processes"),
-        "ray": Entry(
-            "kinfolk.engines.ray_cluster:RayCluster", "on a Ray cluster, joined or started"
+        "local": RegistryEntry(
+            "kinfolk.engines.local:LocalEngine", "in this process, one task after another"
+        ),
+        "processes": RegistryEntry(
+            "kinfolk.engines.processes:ProcessEngine", "in worker processes"
+        ),
+        "ray": RegistryEntry(
+            "kinfolk.engines.ray_cluster:RayEngine", "on a Ray cluster, joined or started"
         ),
     },
 )

@@ -13,7 +13,7 @@ Value = TypeVar("Value")
 Shared = TypeVar("Shared", covariant=True)
 
 
-class Handle(Protocol[Shared]):
+class ObjectRef(Protocol[Shared]):
     """A value that was sent to every worker once; small to pass on."""
 
     def get(self) -> Shared:
@@ -21,7 +21,7 @@ class Handle(Protocol[Shared]):
         ...
 
 
-def checked_jobs(jobs: int) -> int:
+def validate_jobs(jobs: int) -> int:
     """A number of tasks at once, for any engine.
 
     Raises:
@@ -48,7 +48,7 @@ class Engine(Protocol):
         """Results in the order of the items, as they come. What a task raises is raised here."""
         ...
 
-    def share(self, value: Value) -> Handle[Value]:
+    def share(self, value: Value) -> ObjectRef[Value]:
         """Send `value` to all workers; it must not be changed afterwards."""
         ...
 

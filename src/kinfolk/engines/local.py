@@ -6,11 +6,11 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Generic
 
-from kinfolk.engines.base import Handle, Item, Result, Value, checked_jobs
+from kinfolk.engines.base import Item, ObjectRef, Result, Value, validate_jobs
 
 
 @dataclass(frozen=True)
-class Held(Generic[Value]):
+class LocalRef(Generic[Value]):
     """A shared value that never left."""
 
     value: Value
@@ -20,11 +20,11 @@ class Held(Generic[Value]):
         return self.value
 
 
-class Local:
+class LocalEngine:
     """The simplest engine, and the reference for the others."""
 
     def __init__(self, jobs: int = 1) -> None:
-        checked_jobs(jobs)  # taken so that all are made alike; here there is only one at a time
+        validate_jobs(jobs)  # taken so that all are made alike; here there is only one at a time
 
     @property
     def jobs(self) -> int:
@@ -35,9 +35,9 @@ class Local:
         """Run each task when its result is asked for."""
         return (task(item) for item in items)
 
-    def share(self, value: Value) -> Handle[Value]:
+    def share(self, value: Value) -> ObjectRef[Value]:
         """Keep it."""
-        return Held(value)
+        return LocalRef(value)
 
     def close(self) -> None:
         """Nothing to stop."""

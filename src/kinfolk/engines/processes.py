@@ -13,23 +13,23 @@ from itertools import islice
 from typing import Any
 
 from kinfolk.core.errors import EngineError
-from kinfolk.core.scratch import Scratch, share_scratch
-from kinfolk.engines.base import Handle, Item, Result, Value, checked_jobs
-from kinfolk.engines.lifeline import tie_to_parent
-from kinfolk.engines.sharing import Shelf
+from kinfolk.core.temporary_folder import TemporaryFolder, use_parent_folder
+from kinfolk.engines.base import Item, ObjectRef, Result, Value, validate_jobs
+from kinfolk.engines.parent_death import exit_with_parent
+from kinfolk.engines.shared_memory import SharedMemoryStore
 
-_TRIES = 3
-_AHEAD = 3  # tasks handed out per worker, so that none waits for the next
+_MAX_ATTEMPTS = 3
+_TASKS_PER_WORKER = 3  # tasks handed out per worker, so that none waits for the next
 
 
 @dataclass
-class _Pending:
+class _PendingTask:
     item: Any
     future: Future[Any] | None = None
-    losses: int = 0
+    n_lost_workers: int = 0
 
     @property
-    def settled(self) -> bool:
+    def is_settled(self) -> bool:
         """Whether the task has come to a result or an error of its own."""
         future = self.future
         if future is None or not future.done() or future.cancelled():
@@ -37,15 +37,15 @@ class _Pending:
         return not isinstance(future.exception(), BrokenProcessPool)
 
 
-def _start_worker(scratch: str) -> None:
+def _start_worker(temporary_folder: str) -> None:
     # One thread each: two busy threads per core are three times slower (numpy, torch).
     for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
         os.environ[name] = "1"
-    share_scratch(scratch)
-    tie_to_parent(at_once=False)
+    use_parent_folder(temporary_folder)
+    exit_with_parent(use_death_signal=False)
 
 
-class Processes:
+class ProcessEngine:
     """A pool that is started at the first task and reused until closed.
 
     Workers are spawned, never forked. When one is lost the pool is made anew, and the tasks that
@@ -54,9 +54,9 @@ class Processes:
     """
 
     def __init__(self, jobs: int = 2) -> None:
-        self._jobs, self._shelf = checked_jobs(jobs), Shelf()
+        self._jobs, self._shared_memory = validate_jobs(jobs), SharedMemoryStore()
         self._pool: ProcessPoolExecutor | None = None
-        self._scratch: Scratch | None = None  # in which workers make their folders
+        self._temporary_folder: TemporaryFolder | None = None  # in which workers make their folders
 
     @property
     def jobs(self) -> int:
@@ -66,11 +66,13 @@ class Processes:
     def map(self, task: Callable[[Item], Result], items: Iterable[Item]) -> Iterator[Result]:
         """Run tasks side by side; only a few more than there are workers are in memory."""
         source = iter(items)
-        pending: deque[_Pending] = deque()
+        pending: deque[_PendingTask] = deque()
         suspects = 0  # tasks at the head of the queue that run alone
         try:
             while True:
-                pending.extend(map(_Pending, islice(source, self._jobs * _AHEAD - len(pending))))
+                pending.extend(
+                    map(_PendingTask, islice(source, self._jobs * _TASKS_PER_WORKER - len(pending)))
+                )
                 if not pending:
                     return
                 for one in islice(pending, 1 if suspects else None):
@@ -81,12 +83,12 @@ class Processes:
                     result = head.future.result()
                 except (BrokenProcessPool, CancelledError):
                     if suspects:
-                        head.losses += 1
-                        self._give_up_if_hopeless(task, head)
+                        head.n_lost_workers += 1
+                        self._raise_if_exhausted(task, head)
                     suspects = suspects or len(pending)
                     self._stop()
                     for one in pending:
-                        one.future = one.future if one.settled else None
+                        one.future = one.future if one.is_settled else None
                     continue
                 pending.popleft()
                 suspects = max(0, suspects - 1)
@@ -96,40 +98,40 @@ class Processes:
                 if one.future is not None:
                     one.future.cancel()
 
-    def share(self, value: Value) -> Handle[Value]:
+    def share(self, value: Value) -> ObjectRef[Value]:
         """Put it in shared memory."""
-        return self._shelf.put(value)
+        return self._shared_memory.put(value)
 
     def close(self) -> None:
         """End the workers now; what they were doing is dropped."""
         self._stop()
-        self._shelf.clear()
+        self._shared_memory.clear()
 
     def _submit(self, task: Callable[[Any], Any], item: Any) -> Future[Any]:
-        for attempt in range(_TRIES):
+        for attempt in range(_MAX_ATTEMPTS):
             if self._pool is None:
-                self._scratch = Scratch("jobs-")
+                self._temporary_folder = TemporaryFolder("jobs-")
                 self._pool = ProcessPoolExecutor(
                     self._jobs,
                     mp_context=multiprocessing.get_context("spawn"),
                     initializer=_start_worker,
-                    initargs=(str(self._scratch.folder),),
+                    initargs=(str(self._temporary_folder.folder),),
                 )
             try:
                 return self._pool.submit(task, item)
             except BrokenProcessPool:
                 self._stop()
-                if attempt == _TRIES - 1:
+                if attempt == _MAX_ATTEMPTS - 1:
                     raise EngineError(
-                        f"Workers die as soon as they start; tried {_TRIES} times."
+                        f"Workers die as soon as they start; tried {_MAX_ATTEMPTS} times."
                     ) from None
         raise AssertionError  # the loop returns or raises
 
     @staticmethod
-    def _give_up_if_hopeless(task: Callable[[Any], Any], one: _Pending) -> None:
-        if one.losses == _TRIES:
+    def _raise_if_exhausted(task: Callable[[Any], Any], one: _PendingTask) -> None:
+        if one.n_lost_workers == _MAX_ATTEMPTS:
             raise EngineError(
-                f"{getattr(task, '__name__', task)} lost its worker {_TRIES} times "
+                f"{getattr(task, '__name__', task)} lost its worker {_MAX_ATTEMPTS} times "
                 f"and was given up; its item was {str(one.item)[:80]}."
             )
 
@@ -144,6 +146,6 @@ class Processes:
         pool.shutdown(wait=True, cancel_futures=True)
         for worker in workers:
             worker.join()
-        if self._scratch is not None:
-            self._scratch.remove()
-            self._scratch = None
+        if self._temporary_folder is not None:
+            self._temporary_folder.remove()
+            self._temporary_folder = None

@@ -14,21 +14,21 @@ from itertools import islice
 from typing import Any, Generic
 
 from kinfolk.core.errors import EngineError
-from kinfolk.core.libraries import missing_library
-from kinfolk.core.scratch import Scratch, share_scratch
-from kinfolk.engines.base import Handle, Item, Result, Value, checked_jobs
+from kinfolk.core.optional_dependencies import make_missing_library_error
+from kinfolk.core.temporary_folder import TemporaryFolder, use_parent_folder
+from kinfolk.engines.base import Item, ObjectRef, Result, Value, validate_jobs
 
-ADDRESS = "RAY_ADDRESS"  # the variable in which Ray itself looks for a cluster
-_TRIES = 3
-_KNOCK_SECONDS = 5.0
-_AHEAD = 2  # batches handed out per job, so that no worker waits for the next
+ADDRESS_VARIABLE = "RAY_ADDRESS"  # the variable in which Ray itself looks for a cluster
+_MAX_ATTEMPTS = 3
+_PING_TIMEOUT = 5.0
+_BATCHES_PER_JOB = 2  # batches handed out per job, so that no worker waits for the next
 _BATCH_SECONDS = 0.2  # a call costs 1 to 6 ms, so this keeps it below a few per cent
-_LARGEST_BATCH = 64
+_MAX_BATCH = 64
 _STORE_BYTES = 512 * 2**20
 
 
 @dataclass(frozen=True)
-class InCluster(Generic[Value]):
+class RayRef(Generic[Value]):
     """A value in the cluster's object store."""
 
     reference: Any
@@ -42,12 +42,12 @@ class InCluster(Generic[Value]):
 
 
 @dataclass
-class _Batch:
+class _TaskBatch:
     items: list[Any]
     reference: Any = None
 
 
-class RayCluster:
+class RayEngine:
     """Runs tasks on Ray.
 
     It uses the cluster that this process is connected to already, else joins the one at `address`
@@ -57,13 +57,15 @@ class RayCluster:
     """
 
     def __init__(self, jobs: int = 2, address: str | None = None) -> None:
-        self._jobs, self._address = checked_jobs(jobs), address or os.environ.get(ADDRESS)
+        self._jobs, self._address = validate_jobs(jobs), address or os.environ.get(ADDRESS_VARIABLE)
         self._ray: Any = None
-        self._run: Any = None
+        self._remote_run_batch: Any = None
         self._connected_here = False
-        self._scratch: Scratch | None = None  # of a cluster that was started here
-        self._worker_scratch: Scratch | None = None  # in which workers here make their folders
-        self._seconds = _BATCH_SECONDS  # what a task takes; at first taken for long
+        self._cluster_folder: TemporaryFolder | None = None  # of a cluster that was started here
+        self._worker_folder: TemporaryFolder | None = (
+            None  # in which workers here make their folders
+        )
+        self._seconds_per_task = _BATCH_SECONDS  # what a task takes; at first taken for long
 
     @property
     def jobs(self) -> int:
@@ -74,24 +76,24 @@ class RayCluster:
         """Run tasks on the cluster; only a few batches more than jobs are in memory."""
         self._connect()
         source = iter(items)
-        pending: deque[_Batch] = deque()
+        pending: deque[_TaskBatch] = deque()
         try:
             while True:
-                while len(pending) < self._jobs * _AHEAD:
-                    batch = _Batch(list(islice(source, self._batch_size())))
+                while len(pending) < self._jobs * _BATCHES_PER_JOB:
+                    batch = _TaskBatch(list(islice(source, self._batch_size())))
                     if not batch.items:
                         break
                     pending.append(batch)
                 if not pending:
                     return
                 for one in pending:
-                    one.reference = one.reference or self._run.remote(
+                    one.reference = one.reference or self._remote_run_batch.remote(
                         task, one.items, self._shared_folder
                     )
                 head = pending.popleft()
                 found = self._fetch(task, head)
                 if found is None:  # lost thrice as a batch: whose fault it was shows one by one
-                    pending.extendleft(_Batch([item]) for item in reversed(head.items))
+                    pending.extendleft(_TaskBatch([item]) for item in reversed(head.items))
                     continue
                 results, error = found
                 yield from results
@@ -102,31 +104,31 @@ class RayCluster:
                 if one.reference is not None:
                     self._ray.cancel(one.reference, force=True)
 
-    def share(self, value: Value) -> Handle[Value]:
+    def share(self, value: Value) -> ObjectRef[Value]:
         """Put it into the cluster's object store."""
         self._connect()
-        return InCluster(self._ray.put(value))
+        return RayRef(self._ray.put(value))
 
     def close(self) -> None:
         """Leave the cluster; one that was started here ends, and its files go."""
         if self._connected_here:
             self._ray.shutdown()
             self._connected_here = False
-        self._ray = self._run = None
-        for folder in (self._scratch, self._worker_scratch):
+        self._ray = self._remote_run_batch = None
+        for folder in (self._cluster_folder, self._worker_folder):
             if folder is not None:
                 folder.remove()
-        self._scratch = self._worker_scratch = None
+        self._cluster_folder = self._worker_folder = None
 
     @property
     def _shared_folder(self) -> str:
-        return str(self._worker_scratch.folder) if self._worker_scratch is not None else ""
+        return str(self._worker_folder.folder) if self._worker_folder is not None else ""
 
     def _batch_size(self) -> int:
-        return max(1, min(_LARGEST_BATCH, int(_BATCH_SECONDS / max(self._seconds, 1e-6))))
+        return max(1, min(_MAX_BATCH, int(_BATCH_SECONDS / max(self._seconds_per_task, 1e-6))))
 
     def _fetch(
-        self, task: Callable[[Any], Any], batch: _Batch
+        self, task: Callable[[Any], Any], batch: _TaskBatch
     ) -> tuple[list[Any], BaseException | None] | None:
         """What a batch came to: its results, and what was raised behind them."""
         try:
@@ -135,11 +137,11 @@ class RayCluster:
             if len(batch.items) > 1:
                 return None
             raise EngineError(
-                f"{getattr(task, '__name__', task)} lost its worker {_TRIES} times and was given "
+                f"{getattr(task, '__name__', task)} lost its worker {_MAX_ATTEMPTS} times and was given "
                 f"up; its item was {str(batch.items[0])[:80]}."
             ) from lost
         if results:
-            self._seconds = 0.5 * self._seconds + 0.5 * seconds / len(results)
+            self._seconds_per_task = 0.5 * self._seconds_per_task + 0.5 * seconds / len(results)
         return results, error
 
     def _connect(self) -> None:
@@ -149,7 +151,7 @@ class RayCluster:
         if not ray.is_initialized():
             handler = signal.getsignal(signal.SIGTERM)
             try:
-                ray.init(**self._how())
+                ray.init(**self._init_arguments())
                 if threading.current_thread() is threading.main_thread():
                     signal.signal(signal.SIGTERM, handler)  # Ray's own ends us without closing
             except EngineError:
@@ -159,39 +161,39 @@ class RayCluster:
                 place = f"join the cluster at {self._address}" if self._address else "start here"
                 raise EngineError(f"Ray could not {place}: {error}") from error
             self._connected_here = True
-        self._ray, self._worker_scratch = ray, Scratch("jobs-")
-        self._run = ray.remote(num_cpus=1, max_retries=_TRIES - 1)(run_batch)
+        self._ray, self._worker_folder = ray, TemporaryFolder("jobs-")
+        self._remote_run_batch = ray.remote(num_cpus=1, max_retries=_MAX_ATTEMPTS - 1)(run_batch)
 
-    def _how(self) -> dict[str, Any]:
+    def _init_arguments(self) -> dict[str, Any]:
         quiet = {"log_to_driver": False, "logging_level": "ERROR", "configure_logging": False}
         if self._address:
-            knock(self._address)
+            ping(self._address)
             return {"address": self._address, **quiet}
         os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
-        self._scratch = Scratch("ray-")
+        self._cluster_folder = TemporaryFolder("ray-")
         return {
             "num_cpus": self._jobs,
             "include_dashboard": False,
             "object_store_memory": _STORE_BYTES,
-            "_temp_dir": str(self._scratch.folder),
+            "_temp_dir": str(self._cluster_folder.folder),
             **quiet,
         }
 
 
 def run_batch(
-    task: Callable[[Any], Any], items: list[Any], scratch: str = ""
+    task: Callable[[Any], Any], items: list[Any], temporary_folder: str = ""
 ) -> tuple[list[Any], BaseException | None, float]:
     """Run the tasks of a batch, in a worker.
 
     Args:
         task: What is to be done.
         items: With each of these.
-        scratch: Where folders are made, if this machine has it; on others a worker makes its own.
+        temporary_folder: Where folders are made, if this machine has it; on others a worker makes its own.
 
     Returns:
         Results as far as they go, what was raised then, and how long it took.
     """
-    share_scratch(scratch)
+    use_parent_folder(temporary_folder)
     start = time.perf_counter()
     results: list[Any] = []
     error: BaseException | None = None
@@ -203,7 +205,7 @@ def run_batch(
     return results, error, time.perf_counter() - start
 
 
-def knock(address: str) -> None:
+def ping(address: str) -> None:
     """See that somebody is there: Ray itself ends the whole process where nobody is.
 
     Raises:
@@ -213,7 +215,7 @@ def knock(address: str) -> None:
     if not colon:
         return  # a word that Ray knows, such as "auto"
     try:
-        socket.create_connection((host, int(port)), timeout=_KNOCK_SECONDS).close()
+        socket.create_connection((host, int(port)), timeout=_PING_TIMEOUT).close()
     except (OSError, ValueError) as error:
         why = getattr(error, "strerror", None) or str(error)
         raise EngineError(f"There is no Ray cluster at {address}: {why.lower()}.") from None
@@ -224,5 +226,5 @@ def import_ray() -> Any:
     try:
         import ray
     except ImportError:
-        raise missing_library("The engine ray", "ray") from None
+        raise make_missing_library_error("The engine ray", "ray") from None
     return ray

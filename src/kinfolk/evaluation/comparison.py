@@ -8,15 +8,15 @@ from typing import NamedTuple
 import numpy as np
 
 from kinfolk.core.arrays import AnyArray
-from kinfolk.evaluation.summary import Estimate, estimate
+from kinfolk.evaluation.statistics import Estimate, estimate_mean
 
-SURE = 0.05  # below this p-value a difference is reported
+SIGNIFICANCE_LEVEL = 0.05  # below this p-value a difference is reported
 # Of n signs one arrangement in 2^n is all plus and one all minus: two-sided, p is at least 2 / 2^n.
-EPISODES_NEEDED = 1 + math.floor(1 - math.log2(SURE))
-_PERMUTATIONS = 9999
+MIN_EPISODES = 1 + math.floor(1 - math.log2(SIGNIFICANCE_LEVEL))
+_N_PERMUTATIONS = 9999
 
 
-class Verdict(NamedTuple):
+class PairedComparison(NamedTuple):
     """What common episodes say of two policies.
 
     `p_value` is that of a two-sided paired permutation test: the chance of a difference at least
@@ -26,11 +26,11 @@ class Verdict(NamedTuple):
     difference: Estimate  # first minus second, per episode
     p_value: float
     better: str  # first, second or neither
-    episodes: int
+    n_episodes: int
     min_p_value: float  # the smallest that this many unequal episodes can give
 
 
-def compare(first: AnyArray, second: AnyArray) -> Verdict:
+def compare_paired(first: AnyArray, second: AnyArray) -> PairedComparison:
     """Judge two policies by what each earned in the same episodes; the same values, the same verdict.
 
     Raises:
@@ -39,43 +39,43 @@ def compare(first: AnyArray, second: AnyArray) -> Verdict:
     a, b = np.asarray(first, dtype=np.float64), np.asarray(second, dtype=np.float64)
     if a.shape != b.shape:
         raise ValueError(f"A comparison is of common episodes; there are {len(a)} and {len(b)}.")
-    difference = estimate(a - b)
-    p_value = _p_value(a, b)
+    difference = estimate_mean(a - b)
+    p_value = _permutation_p_value(a, b)
     better = "neither"
-    if p_value < SURE:
+    if p_value < SIGNIFICANCE_LEVEL:
         better = "first" if difference.mean > 0 else "second"
     unequal = int(np.count_nonzero(a != b))
-    return Verdict(difference, p_value, better, len(a), min(1.0, 2.0 ** (1 - unequal)))
+    return PairedComparison(difference, p_value, better, len(a), min(1.0, 2.0 ** (1 - unequal)))
 
 
-def note_on_power(first: str, second: str, verdict: Verdict) -> str | None:
+def describe_low_power(first: str, second: str, comparison: PairedComparison) -> str | None:
     """Say that a comparison could not have shown a difference, and what it would take.
 
     Args:
         first: Name of the first policy.
         second: Name of the second.
-        verdict: What was found of them.
+        comparison: What was found of them.
 
     Returns:
         One or two sentences; None if a difference could have been shown, or none was there at all.
     """
-    least = f"the p-value of a two-sided permutation test is at least {verdict.min_p_value:.3g}"
-    if verdict.episodes < EPISODES_NEEDED:
+    least = f"the p-value of a two-sided permutation test is at least {comparison.min_p_value:.3g}"
+    if comparison.n_episodes < MIN_EPISODES:
         return (
-            f"{verdict.episodes} episodes cannot show a difference between {first} and {second}: "
-            f"{least}. For p < {SURE:g} play {EPISODES_NEEDED} episodes or more."
+            f"{comparison.n_episodes} episodes cannot show a difference between {first} and {second}: "
+            f"{least}. For p < {SIGNIFICANCE_LEVEL:g} play {MIN_EPISODES} episodes or more."
         )
-    if SURE <= verdict.min_p_value < 1.0:
-        unequal = 1 - round(math.log2(verdict.min_p_value))
+    if SIGNIFICANCE_LEVEL <= comparison.min_p_value < 1.0:
+        unequal = 1 - round(math.log2(comparison.min_p_value))
         return (
-            f"{first} and {second} scored differently in {unequal} of {verdict.episodes} episodes "
-            f"only, so {least}. For p < {SURE:g} there must be {EPISODES_NEEDED} or more such "
+            f"{first} and {second} scored differently in {unequal} of {comparison.n_episodes} episodes "
+            f"only, so {least}. For p < {SIGNIFICANCE_LEVEL:g} there must be {MIN_EPISODES} or more such "
             f"episodes: play more."
         )
     return None
 
 
-def _p_value(a: AnyArray, b: AnyArray) -> float:
+def _permutation_p_value(a: AnyArray, b: AnyArray) -> float:
     if np.array_equal(a, b) or len(a) < 2:
         return 1.0
     from scipy.stats import permutation_test
@@ -89,7 +89,7 @@ def _p_value(a: AnyArray, b: AnyArray) -> float:
         mean_difference,
         permutation_type="samples",
         vectorized=True,
-        n_resamples=_PERMUTATIONS,
+        n_resamples=_N_PERMUTATIONS,
         rng=np.random.default_rng(0),
     )
     return float(found.pvalue)

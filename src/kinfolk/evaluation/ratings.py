@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from kinfolk.evaluation.summary import Estimate, estimate_share
+from kinfolk.evaluation.statistics import Estimate, estimate_proportion
 
 
 class Rating(NamedTuple):
@@ -16,16 +16,16 @@ class Rating(NamedTuple):
     `ordinal` is what it is at least with 99.7 % confidence; lists are sorted by it.
     """
 
-    strength: float
-    uncertainty: float
+    mu: float
+    sigma: float
     ordinal: float
-    games: int
+    n_games: int
     win_rate: float  # ties count half
     win_rate_low: float | None  # the 95 % confidence interval; None with fewer than two games
     win_rate_high: float | None
 
 
-class GameResult(NamedTuple):
+class PairResult(NamedTuple):
     """Two players, by number, and what each scored."""
 
     first: int
@@ -34,26 +34,29 @@ class GameResult(NamedTuple):
     second_score: float
 
 
-def rate(players: Sequence[str], games: Iterable[GameResult]) -> dict[str, Rating]:
+def rate_players(players: Sequence[str], results: Iterable[PairResult]) -> dict[str, Rating]:
     """Rate players by games, taken in order; the same games give the same ratings."""
     from openskill.models import PlackettLuce
 
     model = PlackettLuce()
     known = [model.rating(name=name) for name in players]
     won: list[list[float]] = [[] for _ in players]
-    for first, second, a, b in games:
+    for first, second, a, b in results:
         [[known[first]], [known[second]]] = model.rate(
             [[known[first]], [known[second]]], scores=[a, b]
         )
         won[first].append(1.0 if a > b else 0.5 * (a == b))
         won[second].append(1.0 if b > a else 0.5 * (a == b))
     return {
-        name: _rating(one, shares) for name, one, shares in zip(players, known, won, strict=True)
+        name: _make_rating(one, shares)
+        for name, one, shares in zip(players, known, won, strict=True)
     }
 
 
-def _rating(one: Any, shares: list[float]) -> Rating:
+def _make_rating(rating: Any, win_shares: list[float]) -> Rating:
     """A player's rating by the model, with its share of every win."""
-    share = estimate_share(np.array(shares)) if shares else Estimate(0.0, None, None, 0)
-    strength = float(one.mu), float(one.sigma), float(one.ordinal())
+    share = (
+        estimate_proportion(np.array(win_shares)) if win_shares else Estimate(0.0, None, None, 0)
+    )
+    strength = float(rating.mu), float(rating.sigma), float(rating.ordinal())
     return Rating(*strength, share.n, share.mean, share.low, share.high)

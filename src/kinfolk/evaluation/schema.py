@@ -7,13 +7,18 @@ from __future__ import annotations
 
 from typing import Any
 
-NAME = "kinfolk.evaluation"
-VERSION = 2
+SCHEMA_NAME = "kinfolk.evaluation"
+SCHEMA_VERSION = 3
 
-_END: dict[str, Any] = {"type": ["number", "null"]}
+_NUMBER_OR_NULL: dict[str, Any] = {"type": ["number", "null"]}
 _ESTIMATE: dict[str, Any] = {
     "type": "array",
-    "prefixItems": [{"type": "number"}, _END, _END, {"type": "integer", "minimum": 1}],
+    "prefixItems": [
+        {"type": "number"},
+        _NUMBER_OR_NULL,
+        _NUMBER_OR_NULL,
+        {"type": "integer", "minimum": 1},
+    ],
     "minItems": 4,
     "maxItems": 4,
     "description": "mean, the lower and upper end of its 95 % confidence interval, and the number "
@@ -21,7 +26,7 @@ _ESTIMATE: dict[str, Any] = {
 }
 _ESTIMATES: dict[str, Any] = {"type": "object", "additionalProperties": _ESTIMATE}
 # Null where no episode has such a value, as that of a slot that never lived.
-_WHERE_KNOWN: dict[str, Any] = {
+_OPTIONAL_ESTIMATES: dict[str, Any] = {
     "type": "object",
     "additionalProperties": {"anyOf": [_ESTIMATE, {"type": "null"}]},
 }
@@ -29,25 +34,28 @@ _TEXTS: dict[str, Any] = {"type": "array", "items": {"type": "string"}}
 _COUNT: dict[str, Any] = {"type": "integer", "minimum": 0}
 
 
-def _table(properties: dict[str, Any]) -> dict[str, Any]:
+def _object_schema(properties: dict[str, Any]) -> dict[str, Any]:
     return {"type": "object", "properties": properties, "required": list(properties)}
 
 
-_FAILURE = _table(
+_FAILURE = _object_schema(
     {
         "episode": _COUNT,
         "slot": {"type": "string"},
         "policy": {"type": "string"},
         "agent": {"type": "integer", "minimum": -1, "description": "uid; -1: the whole slot"},
         "tick": _COUNT,
-        "cause": {"enum": ["raised", "hung", "died"]},
-        "sentence": {"type": "string"},
+        "cause": {"enum": ["raised", "timeout", "exited"]},
+        "message": {"type": "string"},
         "traceback": {"type": "string"},
         "restarted": {"type": "boolean"},
-        "where": {"type": "string", "description": "file, line and function of the author's code"},
+        "location": {
+            "type": "string",
+            "description": "file, line and function of the author's code",
+        },
     }
 )
-_FAILED_SLOT = _table(
+_FAILED_SLOT = _object_schema(
     {
         "failures": _COUNT,
         "episodes": {**_COUNT, "description": "in which the policy failed"},
@@ -55,33 +63,33 @@ _FAILED_SLOT = _table(
         "first": {"oneOf": [_FAILURE, {"type": "null"}]},
     }
 )
-_SUMMARY = _table(
+_SUMMARY = _object_schema(
     {
         "kind": {"const": "evaluated"},
         "episodes": _COUNT,
         "ticks": _ESTIMATE,
         **dict.fromkeys(("returns", "lives", "reward_per_tick", "group_returns"), _ESTIMATES),
-        **dict.fromkeys(("measures", "return_per_life", "win_rate", "differences"), _WHERE_KNOWN),
+        **dict.fromkeys(("metrics", "return_per_life", "win_rate", "differences"), _OPTIONAL_ESTIMATES),
         "failures": _COUNT,
-        "faults": _COUNT,
+        "invalid_actions": _COUNT,
         "failed_slots": {"type": "object", "additionalProperties": _FAILED_SLOT},
     }
 )  # fmt: skip
 RESULT_SCHEMA: dict[str, Any] = {
     "$schema": "https://json-schema.org/draft/2020-12/schema",
     "title": "An evaluation of kinfolk",
-    **_table(
+    **_object_schema(
         {
-            "schema": {"const": NAME},
-            "version": {"const": VERSION},
+            "schema": {"const": SCHEMA_NAME},
+            "version": {"const": SCHEMA_VERSION},
             "run": {"type": "string"},
             "settings": {"type": "object"},
             "summary": _SUMMARY,
             "failures": {"type": "array", "items": _FAILURE},
-            "sandbox": _table(
-                {"asked": {"type": "boolean"}, "enforced": _TEXTS, "not_enforced": _TEXTS}
+            "sandbox": _object_schema(
+                {"requested": {"type": "boolean"}, "enforced": _TEXTS, "not_enforced": _TEXTS}
             ),
-            "timings": _table(
+            "timings": _object_schema(
                 {
                     "episodes": _COUNT,
                     "ticks": _COUNT,

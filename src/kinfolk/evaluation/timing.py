@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from kinfolk.evaluation.apart import Apart
-from kinfolk.evaluation.kept import Together
-from kinfolk.play.episode import EpisodeResult
+from kinfolk.isolation.inprocess import GuardedPolicy
+from kinfolk.isolation.proxy import IsolatedPolicy
+from kinfolk.play.loop import EpisodeResult
 
 
 @dataclass(frozen=True)
@@ -19,34 +19,34 @@ class SlotTiming:
 
     agent_steps: int
     us_per_agent_step: float
-    answer_us_mean: float = 0.0  # from question to answer, of a process
-    answer_us_p99: float = 0.0
+    latency_us_mean: float = 0.0  # from question to answer, of a process
+    latency_us_p99: float = 0.0
     processes: int = 0
     restarts: int = 0
-    stale_answers: int = 0
-    printed: int = 0  # characters, which nobody has seen
+    stale_replies: int = 0
+    printed_chars: int = 0  # characters, which nobody has seen
     peak_megabytes: float = 0.0
 
     @staticmethod
-    def of(slot: Together | Apart) -> SlotTiming:
+    def from_slot(policy: GuardedPolicy | IsolatedPolicy) -> SlotTiming:
         """What a slot has taken so far."""
-        steps = max(1, slot.steps)
-        if isinstance(slot, Together):
-            return SlotTiming(slot.steps, 1e6 * slot.seconds / steps)
-        waited = slot.waited * 1e6 if len(slot.waited) else np.zeros(1)
+        steps = max(1, policy.agent_steps)
+        if isinstance(policy, GuardedPolicy):
+            return SlotTiming(policy.agent_steps, 1e6 * policy.policy_seconds / steps)
+        waited = policy.latencies * 1e6 if len(policy.latencies) else np.zeros(1)
         return SlotTiming(
-            slot.steps,
-            1e6 * slot.seconds / steps,
+            policy.agent_steps,
+            1e6 * policy.policy_seconds / steps,
             float(waited.mean()),
             float(np.percentile(waited, 99)),
-            slot.processes,
-            slot.restarts,
-            *slot.counts,
+            policy.peak_processes,
+            policy.n_restarts,
+            *policy.stats,
         )
 
 
 @dataclass(frozen=True)
-class Timing:
+class RolloutTiming:
     """What a match took."""
 
     first: int
@@ -57,19 +57,19 @@ class Timing:
     warnings: tuple[str, ...] = ()
 
 
-def timing_of(
+def build_timing(
     first: int,
     results: Sequence[EpisodeResult],
     seconds: float,
     slots: dict[str, SlotTiming],
     warnings: Sequence[str],
-) -> Timing:
+) -> RolloutTiming:
     """A match's timing."""
     ticks = sum(result.ticks for result in results)
-    return Timing(first, len(results), ticks, seconds, slots, tuple(warnings))
+    return RolloutTiming(first, len(results), ticks, seconds, slots, tuple(warnings))
 
 
-def sound(lines: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+def filter_valid(lines: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
     """Those lines of a run's timings that have the form of a `Timing`; others are damaged."""
     numbers, slot_fields = ("episodes", "ticks", "seconds"), [f.name for f in fields(SlotTiming)]
 
@@ -93,24 +93,24 @@ def _are_numbers(table: dict[str, Any], names: Sequence[str]) -> bool:
     return all(isinstance(table.get(name), int | float) for name in names)
 
 
-def summed(timings: Sequence[dict[str, Any]]) -> dict[str, Any]:
+def aggregate_timings(lines: Sequence[dict[str, Any]]) -> dict[str, Any]:
     """The timings of many matches as one: sums, and the worst of latencies and memory."""
     slots: dict[str, dict[str, float]] = {}
-    for timing in timings:
+    for timing in lines:
         for name, one in timing["slots"].items():
             total = slots.setdefault(name, dict.fromkeys(one, 0))
             before, now = total["agent_steps"], one["agent_steps"]
             for key, value in one.items():
-                if key in ("us_per_agent_step", "answer_us_mean"):
+                if key in ("us_per_agent_step", "latency_us_mean"):
                     total[key] = (total[key] * before + value * now) / max(1, before + now)
-                elif key in ("answer_us_p99", "peak_megabytes", "processes"):
+                elif key in ("latency_us_p99", "peak_megabytes", "processes"):
                     total[key] = max(total[key], value)
                 else:
                     total[key] += value
     return {
-        "episodes": sum(t["episodes"] for t in timings),
-        "ticks": sum(t["ticks"] for t in timings),
-        "seconds": sum(t["seconds"] for t in timings),
+        "episodes": sum(t["episodes"] for t in lines),
+        "ticks": sum(t["ticks"] for t in lines),
+        "seconds": sum(t["seconds"] for t in lines),
         "slots": slots,
-        "warnings": sorted({warning for t in timings for warning in t["warnings"]}),
+        "warnings": sorted({warning for t in lines for warning in t["warnings"]}),
     }

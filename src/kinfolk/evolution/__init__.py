@@ -2,11 +2,6 @@
 
 from __future__ import annotations
 
-from kinfolk.evolution.populations import (
-    BasePop,
-    GAConfig,
-    GeneratorDiscriminatorPop,
-    GeneratorPop,
-)
+from kinfolk.evolution.populations import BasePop, GAConfig, GeneratorDiscriminatorPop, GeneratorPop
 
 __all__ = ["BasePop", "GAConfig", "GeneratorDiscriminatorPop", "GeneratorPop"]

@@ -12,13 +12,13 @@ from typing import Any
 import numpy as np
 
 from kinfolk.core.arrays import AnyArray, Arrays, Floats, Ints
-from kinfolk.core.keys import below
+from kinfolk.core.random import randint
 from kinfolk.evolution.selection import check_fitness
 
-Range = tuple[float, float]
+AxisRange = tuple[float, float]
 
 
-class BehaviourMap:
+class MapElitesArchive:
     """Solutions by what they do.
 
     Args:
@@ -27,56 +27,56 @@ class BehaviourMap:
         ranges: Where each axis begins and ends; what lies outside counts as at the end.
     """
 
-    def __init__(self, parameters: int, cells: Sequence[int], ranges: Sequence[Range]) -> None:
+    def __init__(self, solution_dim: int, dims: Sequence[int], ranges: Sequence[AxisRange]) -> None:
         from ribs.archives import GridArchive
 
         self._archive: Any = GridArchive(
-            solution_dim=parameters, dims=list(cells), ranges=list(ranges),
+            solution_dim=solution_dim, dims=list(dims), ranges=list(ranges),
             extra_fields={"uid": ((), np.int64)}, dtype=np.float64,
         )  # fmt: skip
-        self.cells = tuple(cells)
+        self.dims = tuple(dims)
 
-    def add(self, params: AnyArray, fitness: Floats, behaviour: Floats, uid: Ints) -> int:
+    def add(self, params: AnyArray, fitness: Floats, measures: Floats, uid: Ints) -> int:
         """Enter members; how many took a cell, or one over from a worse one.
 
         Raises:
             ContractError: The fitness of a member is not finite, or there is not one for each.
         """
         fitness = check_fitness(fitness, uid)
-        found = self._archive.add(params.astype(np.float64), fitness, behaviour, uid=uid)
+        found = self._archive.add(params.astype(np.float64), fitness, measures, uid=uid)
         return int((found["status"] > 0).sum())
 
-    def parents(self, count: int, key: int) -> tuple[AnyArray, Ints]:
+    def sample_elites(self, count: int, key: int) -> tuple[AnyArray, Ints]:
         """Parameters and uids of `count` members drawn from the filled cells, with equal chance."""
         kept = self.to_arrays()
-        drawn = below(key, np.arange(count, dtype=np.int64), len(kept["uid"]))
+        drawn = randint(key, np.arange(count, dtype=np.int64), len(kept["uid"]))
         return kept["solution"][drawn].astype(np.float32), kept["uid"][drawn]
 
     @property
-    def filled(self) -> int:
+    def num_elites(self) -> int:
         """How many cells have a member."""
         return len(self._archive)
 
     @property
     def coverage(self) -> float:
         """The share of cells that have one."""
-        return self.filled / int(np.prod(self.cells))
+        return self.num_elites / int(np.prod(self.dims))
 
     @property
-    def best(self) -> float:
+    def obj_max(self) -> float:
         """The highest fitness in the map."""
         return float(self.to_arrays()["objective"].max())
 
-    def quality(self) -> float:
+    def obj_mean(self) -> float:
         """The mean fitness of the filled cells."""
         return float(self.to_arrays()["objective"].mean())
 
-    def grid(self) -> Floats:
+    def fitness_grid(self) -> Floats:
         """The fitness in each cell, NaN where nobody is; axes as they were given."""
         kept = self.to_arrays()
-        flat = np.full(int(np.prod(self.cells)), np.nan)
+        flat = np.full(int(np.prod(self.dims)), np.nan)
         flat[kept["index"]] = kept["objective"]
-        return flat.reshape(self.cells)
+        return flat.reshape(self.dims)
 
     def to_arrays(self) -> dict[str, AnyArray]:
         """All members of the map, in the order of their cells."""

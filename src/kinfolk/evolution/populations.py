@@ -15,8 +15,8 @@ import numpy as np
 
 from kinfolk.core.arrays import AnyArray, Arrays, Bools, Floats, Ints
 from kinfolk.core.errors import ContractError, SettingsError
-from kinfolk.evolution import memory as memories
-from kinfolk.evolution.protocol import Nets
+from kinfolk.evolution import tree as memories
+from kinfolk.evolution.protocol import NetPopulation
 from kinfolk.evolution.selection import check_fitness
 
 
@@ -34,7 +34,9 @@ class BasePop(ABC):
 
     roles: tuple[str, ...] = ()
 
-    def __init__(self, nets: Nets, ga_config: GAConfig | None = None, first_uid: int = 0) -> None:
+    def __init__(
+        self, nets: NetPopulation, ga_config: GAConfig | None = None, first_uid: int = 0
+    ) -> None:
         self.nets, self.ga_config = nets, ga_config or GAConfig()
         members = nets.num_nets
         self.uid: Ints = first_uid + np.arange(members, dtype=np.int64)
@@ -57,14 +59,14 @@ class BasePop(ABC):
         """
         return getattr(self.nets, "seed", None)
 
-    def mutate(self, key: int, spare: int = 0) -> None:
-        """Mutate all but the first `spare` members; inherited memory is made to fit."""
-        self.nets.mutate(key, spare)
+    def mutate(self, key: int, n_elites: int = 0) -> None:
+        """Mutate all but the first `n_elites` members; inherited memory is made to fit."""
+        self.nets.mutate(key, n_elites)
         for role, memory in self._memory.items():
-            self._memory[role] = None if memory is None else self.nets.adapt(memory)
+            self._memory[role] = None if memory is None else self.nets.adapt_memory(memory)
 
-    def apply_selection(self, indices: Sequence[int] | Ints, spare: int = 0) -> None:
-        """Member `i` becomes a child of member `indices[i]`; the first `spare` live on themselves.
+    def apply_selection(self, indices: Sequence[int] | Ints, n_elites: int = 0) -> None:
+        """Member `i` becomes a child of member `indices[i]`; the first `n_elites` live on themselves.
 
         Nets first keep what they have learned in this generation, such as the calibration of
         dynamic nets, so that children inherit it.
@@ -78,18 +80,18 @@ class BasePop(ABC):
                 f"A selection of {self.num_nets} members needs as many indices from 0 to "
                 f"{self.num_nets - 1}, not {chosen.tolist()}."
             )
-        self._absorb()
+        self._merge_copies()
         self.nets.take(chosen)
         for role, memory in self._memory.items():
             kept = self.ga_config.inherit_mem and memory is not None
-            self._memory[role] = memories.taken(memory, chosen) if kept else None
+            self._memory[role] = memories.take_members(memory, chosen) if kept else None
         self._inherit_fitness(chosen)
-        self._number(self.uid[chosen], spare)
+        self._assign_uids(self.uid[chosen], n_elites)
 
-    def _absorb(self) -> None:
+    def _merge_copies(self) -> None:
         """Let the nets keep what copies have learned, once: role by role, row by row."""
         roles = [role for role, memory in self._memory.items() if memory is not None]
-        after = self.nets.absorb([self._memory[role] for role in roles])
+        after = self.nets.merge_copies([self._memory[role] for role in roles])
         self._memory |= dict(zip(roles, after, strict=True))
 
     def _inherit_fitness(self, chosen: Ints) -> None:
@@ -98,7 +100,7 @@ class BasePop(ABC):
             self._inherited = total[chosen]
         self._total = None
 
-    def _number(self, origin: Ints, spare: int) -> None:
+    def _assign_uids(self, origin: Ints, spare: int) -> None:
         """New lives get new numbers; who lives on keeps its own, and its parent."""
         parent_of = dict(zip(self.uid.tolist(), self.parents.tolist(), strict=True))
         fresh = len(origin) - spare
@@ -184,7 +186,7 @@ class BasePop(ABC):
         found = {f"nets/{name}": array for name, array in self.nets.to_arrays().items()}
         found |= {"uid": self.uid, "parents": self.parents, "inherited": self._inherited}
         for role, memory in self._memory.items():
-            found |= memories.to_arrays(memory, f"memory/{role}")
+            found |= memories.flatten(memory, f"memory/{role}")
         return found
 
     def load_arrays(self, arrays: Arrays, next_uid: int) -> None:
@@ -198,7 +200,7 @@ class BasePop(ABC):
         self.next_uid = next_uid
         template = self.nets.initial_memory(1)
         for role in self.roles:
-            self._memory[role] = memories.from_arrays(template, arrays, f"memory/{role}")
+            self._memory[role] = memories.unflatten(template, arrays, f"memory/{role}")
 
 
 class GeneratorPop(BasePop):
@@ -212,11 +214,11 @@ class GeneratorPop(BasePop):
 
     def save_memory(self) -> Any:
         """A copy of what is remembered."""
-        return memories.copied(self._memory["gen"])
+        return memories.copy_arrays(self._memory["gen"])
 
     def restore_memory(self, state: Any) -> None:
         """Remember what `save_memory` copied."""
-        self._memory["gen"] = memories.copied(state)
+        self._memory["gen"] = memories.copy_arrays(state)
 
 
 class GeneratorDiscriminatorPop(BasePop):
@@ -237,7 +239,7 @@ class GeneratorDiscriminatorPop(BasePop):
 
     def __init__(
         self,
-        nets: Nets,
+        nets: NetPopulation,
         n_gen: int,
         n_disc: int,
         ga_config: GAConfig | None = None,
@@ -274,8 +276,8 @@ class GeneratorDiscriminatorPop(BasePop):
 
     def save_memory(self) -> dict[str, Any]:
         """A copy of both memories."""
-        return {role: memories.copied(memory) for role, memory in self._memory.items()}
+        return {role: memories.copy_arrays(memory) for role, memory in self._memory.items()}
 
     def restore_memory(self, state: dict[str, Any]) -> None:
         """Remember what `save_memory` copied."""
-        self._memory = {role: memories.copied(state[role]) for role in self.roles}
+        self._memory = {role: memories.copy_arrays(state[role]) for role in self.roles}

@@ -8,7 +8,7 @@ from typing import Any, Protocol
 from kinfolk.core.arrays import AnyArray, Arrays, Bools, Ints
 
 
-class Nets(Protocol):
+class NetPopulation(Protocol):
     """A population of networks; memory lies outside of them, and they hold no other state.
 
     A memory is None, an array or tensor `[nets, batch, ...]`, or a list or tuple of such.
@@ -35,15 +35,15 @@ class Nets(Protocol):
         """Member `i` becomes a copy of the member `indices[i]`."""
         ...
 
-    def mutate(self, key: int, spare: int = 0) -> None:
-        """Change all but the first `spare` members; member `i` draws from its share of `key`."""
+    def mutate(self, key: int, n_elites: int = 0) -> None:
+        """Change all but the first `n_elites` members; member `i` draws from its share of `key`."""
         ...
 
-    def adapt(self, memory: Any) -> Any:
+    def adapt_memory(self, memory: Any) -> Any:
         """A memory from before the last mutation, made to fit."""
         ...
 
-    def absorb(self, memories: Sequence[Any]) -> list[Any]:
+    def merge_copies(self, memories: Sequence[Any]) -> list[Any]:
         """Keep what was learned in copies that ran side by side; the memories without it."""
         ...
 

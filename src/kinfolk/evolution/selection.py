@@ -1,14 +1,14 @@
-"""Genetic selection: fitness in, the parents' indices out. Higher is better."""
+"""Select parents by fitness, and measure the diversity of a population. Higher fitness is better."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
 from kinfolk.core.arrays import AnyArray, Floats, Ints
 from kinfolk.core.errors import ContractError, require
-from kinfolk.core.keys import below, fold
+from kinfolk.core.random import fold_in, randint
 
 
 def check_fitness(
@@ -50,7 +50,7 @@ def check_fitness(
     return values
 
 
-def ranked(fitness: AnyArray) -> Ints:
+def rank_descending(fitness: AnyArray) -> Ints:
     """Return members from best to worst; of equals the first comes first.
 
     Raises:
@@ -66,7 +66,7 @@ def truncation(fitness: AnyArray, elites: int = 0) -> Ints:
     >>> truncation([1.0, 5.0, 2.0, 4.0]).tolist(), truncation([1.0, 5.0, 2.0, 4.0, 3.0]).tolist()
     ([1, 3, 1, 3], [1, 3, 4, 1, 3])
     """
-    order = ranked(fitness)
+    order = rank_descending(fitness)
     _check_elites(elites, len(order))
     top = order[: (len(order) + 1) // 2]
     return np.concatenate([order[:elites], np.resize(top, len(order) - elites)])
@@ -74,14 +74,14 @@ def truncation(fitness: AnyArray, elites: int = 0) -> Ints:
 
 def tournament(fitness: AnyArray, size: int, key: int, elites: int = 0) -> Ints:
     """Each child's parent is the best of `size` members drawn by chance; `elites` come first."""
-    order = ranked(fitness)
+    order = rank_descending(fitness)
     _check_elites(elites, len(order))
     require(size >= 1, f"A tournament needs at least 1 contestant, not {size}.")
     place = np.empty(len(order), dtype=np.int64)
     place[order] = np.arange(len(order))
     children = len(order) - elites
-    keys = fold(key, np.arange(children, dtype=np.int64))
-    drawn = below(keys[:, None], np.arange(size, dtype=np.int64), len(order))
+    keys = fold_in(key, np.arange(children, dtype=np.int64))
+    drawn = randint(keys[:, None], np.arange(size, dtype=np.int64), len(order))
     return np.concatenate([order[:elites], order[place[drawn].min(axis=1)]])
 
 
@@ -90,3 +90,21 @@ def _check_elites(elites: int, members: int) -> None:
         0 <= elites < members,
         f"Elites must be fewer than the {members} members, and at least 0, not {elites}.",
     )
+
+
+def parameter_spread(params: AnyArray) -> float:
+    """The root mean square distance of members from their mean."""
+    away = params.astype(np.float64) - params.mean(axis=0, dtype=np.float64)
+    return float(np.sqrt((away * away).sum(axis=1).mean()))
+
+
+def trace_founders(uid: Ints, parents: Ints, previous: Mapping[int, int]) -> dict[int, int]:
+    """The founder of each member by uid; `previous` holds those of the members before.
+
+    >>> trace_founders(np.array([2, 3]), np.array([1, 1]), {0: 0, 1: 0})
+    {2: 0, 3: 0}
+    """
+    found = {}
+    for member, parent in zip(uid.tolist(), parents.tolist(), strict=True):
+        found[member] = previous.get(member, previous.get(parent, member))
+    return found

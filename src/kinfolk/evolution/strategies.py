@@ -12,18 +12,18 @@ from typing import Any, Protocol
 import numpy as np
 
 from kinfolk.core.arrays import AnyArray, Floats
-from kinfolk.core.errors import ContractError, UnknownNameError, require, suggestion
-from kinfolk.evolution.keeping import Kept, keep_state, put_state
-from kinfolk.evolution.selection import check_fitness, ranked
+from kinfolk.core.errors import ContractError, UnknownNameError, format_suggestion, require
+from kinfolk.evolution.optimizer_state import OptimizerState, extract_state, restore_state
+from kinfolk.evolution.selection import check_fitness, rank_descending
 
 STRATEGIES = ("cma", "sep-cma", "openai-es", "lm-ma")
 
 
-class Strategy(Protocol):
+class EvolutionStrategy(Protocol):
     """A search distribution over parameters."""
 
     @property
-    def centre(self) -> Floats:
+    def center(self) -> Floats:
         """The middle of the distribution."""
         ...
 
@@ -35,89 +35,89 @@ class Strategy(Protocol):
         """How good the members of the last `ask` were; higher is better."""
         ...
 
-    def keep(self) -> Kept:
+    def state_dict(self) -> OptimizerState:
         """All that the next `ask` follows from."""
         ...
 
-    def put(self, kept: Kept) -> None:
+    def load_state_dict(self, state: OptimizerState) -> None:
         """Go on from what `keep` returned."""
         ...
 
 
-class _Asked:
+class _AskTellAdapter:
     """What adapters share: the last population, and the library's object."""
 
-    def __init__(self, optimiser: Any, members: int) -> None:
-        self.optimiser, self.members = optimiser, members
-        self._asked: Floats | None = None
+    def __init__(self, optimizer: Any, members: int) -> None:
+        self.optimizer, self.members = optimizer, members
+        self._last_population: Floats | None = None
 
-    def _told(self, fitness: AnyArray) -> Floats:
-        if self._asked is None or len(fitness) != len(self._asked):
+    def _check_fitness(self, fitness: AnyArray) -> Floats:
+        if self._last_population is None or len(fitness) != len(self._last_population):
             raise ContractError(
                 "A strategy is told the fitness of the population it was asked for."
             )
         check_fitness(fitness)
-        return self._asked
+        return self._last_population
 
-    def keep(self) -> Kept:
+    def state_dict(self) -> OptimizerState:
         """The state of the library's object."""
-        return keep_state(self.optimiser)
+        return extract_state(self.optimizer)
 
-    def put(self, kept: Kept) -> None:
+    def load_state_dict(self, state: OptimizerState) -> None:
         """Give the library's object that state."""
-        put_state(self.optimiser, kept)
-        self._asked = None
+        restore_state(self.optimizer, state)
+        self._last_population = None
 
 
-class CmaesStrategy(_Asked):
+class CmaesStrategy(_AskTellAdapter):
     """CMA-ES (Hansen 2001) or its separable form (Ros and Hansen 2008), by cmaes."""
 
-    def __init__(self, optimiser: Any, members: int) -> None:
-        super().__init__(optimiser, members)
+    def __init__(self, optimizer: Any, members: int) -> None:
+        super().__init__(optimizer, members)
         # The package leaves this history uninitialised until it is full, and reads it only then.
         # What lay in memory before would make checkpoints of equal runs differ.
-        optimiser._funhist_values[:] = 0.0
+        optimizer._funhist_values[:] = 0.0
 
     @property
-    def centre(self) -> Floats:
+    def center(self) -> Floats:
         """The mean."""
-        return np.array(self.optimiser._mean)  # both kinds have it under this name only
+        return np.array(self.optimizer._mean)  # both kinds have it under this name only
 
     def ask(self) -> Floats:
         """Draw the members one by one."""
-        self._asked = np.array([self.optimiser.ask() for _ in range(self.members)])
-        return self._asked
+        self._last_population = np.array([self.optimizer.ask() for _ in range(self.members)])
+        return self._last_population
 
     def tell(self, fitness: AnyArray) -> None:
         """The package minimises."""
-        pairs = zip(self._told(fitness), fitness, strict=True)
-        self.optimiser.tell([(x, -float(value)) for x, value in pairs])
+        pairs = zip(self._check_fitness(fitness), fitness, strict=True)
+        self.optimizer.tell([(x, -float(value)) for x, value in pairs])
 
 
-class RibsStrategy(_Asked):
+class RibsStrategy(_AskTellAdapter):
     """OpenAI-ES (Salimans et al. 2017) or LM-MA-ES (Loshchilov et al. 2019), by pyribs."""
 
     @property
-    def centre(self) -> Floats:
+    def center(self) -> Floats:
         """The mean."""
-        adam = getattr(self.optimiser, "adam_opt", None)
-        return np.array(self.optimiser.mean if adam is None else adam.theta)
+        adam = getattr(self.optimizer, "adam_opt", None)
+        return np.array(self.optimizer.mean if adam is None else adam.theta)
 
     def ask(self) -> Floats:
         """Draw the members."""
-        self._asked = np.array(self.optimiser.ask())
-        return self._asked
+        self._last_population = np.array(self.optimizer.ask())
+        return self._last_population
 
     def tell(self, fitness: AnyArray) -> None:
         """The package takes the members' order, best first."""
-        self._told(fitness)
-        order, values = ranked(fitness), np.asarray(fitness, dtype=np.float64)
-        self.optimiser.tell(order, values[order], len(values) // 2)
+        self._check_fitness(fitness)
+        order, values = rank_descending(fitness), np.asarray(fitness, dtype=np.float64)
+        self.optimizer.tell(order, values[order], len(values) // 2)
 
 
 def make_strategy(
     name: str, start: Floats, members: int, sigma: float, seed: int, learning_rate: float = 0.1
-) -> Strategy:
+) -> EvolutionStrategy:
     """A strategy that begins at `start`. `learning_rate` is that of OpenAI-ES (Adam).
 
     Raises:
@@ -125,28 +125,32 @@ def make_strategy(
         SettingsError: It cannot work with these numbers.
     """
     if name not in _MAKERS:
-        raise UnknownNameError(f"No strategy is named '{name}'.{suggestion(name, STRATEGIES)}")
+        raise UnknownNameError(
+            f"No strategy is named '{name}'.{format_suggestion(name, STRATEGIES)}"
+        )
     require(members >= 2, f"A strategy needs at least 2 members, not {members}.")
     require(sigma > 0, f"A strategy's sigma must be greater than 0, not {sigma}.")
     # A copy: SepCMA moves the array it is given.
     return _MAKERS[name](np.array(start, dtype=np.float64), members, sigma, seed, learning_rate)
 
 
-def _cma(start: Floats, members: int, sigma: float, seed: int, _: float) -> Strategy:
+def _cma(start: Floats, members: int, sigma: float, seed: int, _: float) -> EvolutionStrategy:
     from cmaes import CMA
 
     require(len(start) >= 2, f"CMA-ES needs at least 2 parameters, not {len(start)}.")
     return CmaesStrategy(CMA(start, sigma, seed=seed, population_size=members), members)
 
 
-def _sep_cma(start: Floats, members: int, sigma: float, seed: int, _: float) -> Strategy:
+def _sep_cma(start: Floats, members: int, sigma: float, seed: int, _: float) -> EvolutionStrategy:
     from cmaes import SepCMA
 
     require(len(start) >= 2, f"CMA-ES needs at least 2 parameters, not {len(start)}.")
     return CmaesStrategy(SepCMA(start, sigma, seed=seed, population_size=members), members)
 
 
-def _openai_es(start: Floats, members: int, sigma: float, seed: int, rate: float) -> Strategy:
+def _openai_es(
+    start: Floats, members: int, sigma: float, seed: int, rate: float
+) -> EvolutionStrategy:
     from ribs.emitters.opt import OpenAIEvolutionStrategy
 
     optimiser = OpenAIEvolutionStrategy(
@@ -156,7 +160,7 @@ def _openai_es(start: Floats, members: int, sigma: float, seed: int, rate: float
     return RibsStrategy(optimiser, members)
 
 
-def _lm_ma(start: Floats, members: int, sigma: float, seed: int, _: float) -> Strategy:
+def _lm_ma(start: Floats, members: int, sigma: float, seed: int, _: float) -> EvolutionStrategy:
     from ribs.emitters.opt import LMMAEvolutionStrategy
 
     require(
@@ -169,7 +173,7 @@ def _lm_ma(start: Floats, members: int, sigma: float, seed: int, _: float) -> St
     return RibsStrategy(optimiser, members)
 
 
-_MAKERS: Mapping[str, Callable[[Floats, int, float, int, float], Strategy]] = {
+_MAKERS: Mapping[str, Callable[[Floats, int, float, int, float], EvolutionStrategy]] = {
     "cma": _cma,
     "sep-cma": _sep_cma,
     "openai-es": _openai_es,

@@ -24,12 +24,12 @@ _JOBS = {
     "Compare": "compare",
     "round_robin": "round_robin",
     "RoundRobin": "round_robin",
-    "evolve_roles": "evolve_roles",
-    "EvolveRoles": "role_settings",
-    "evolve_nets": "evolve_nets",
-    "EvolveNets": "evolve_nets_settings",
-    "train": "train",
-    "Train": "train_settings",
+    "evolve_roles": "evolve_roles.job",
+    "EvolveRoles": "evolve_roles.settings",
+    "evolve_nets": "evolve_nets.job",
+    "EvolveNets": "evolve_nets.settings",
+    "train": "train.job",
+    "Train": "train.settings",
 }
 
 

@@ -11,22 +11,26 @@ from typing import Any, ClassVar
 import numpy as np
 from pydantic import Field
 
-from kinfolk.core.errors import UnknownNameError, require, suggestion
+from kinfolk.core.errors import UnknownNameError, format_suggestion, require
 from kinfolk.core.events import Event, Snapshot
 from kinfolk.engines.base import Engine
-from kinfolk.evaluation.comparison import EPISODES_NEEDED, Verdict, compare, note_on_power
-from kinfolk.evaluation.failed_slots import tally_failures
-from kinfolk.evaluation.match import Match, play_match
-from kinfolk.evaluation.pool import no_guests_left
-from kinfolk.evaluation.results import EpisodeReport
-from kinfolk.evaluation.summary import Estimate, estimate
-from kinfolk.jobs.evaluate import Evaluate, matches
-from kinfolk.play.slots import read_slot
-from kinfolk.worlds import build as build_world
+from kinfolk.evaluation.comparison import (
+    MIN_EPISODES,
+    PairedComparison,
+    compare_paired,
+    describe_low_power,
+)
+from kinfolk.evaluation.results import EpisodeReport, count_failures
+from kinfolk.evaluation.rollout import RolloutTask, play_task
+from kinfolk.evaluation.statistics import Estimate, estimate_mean
+from kinfolk.isolation.worker_pool import closing_pools
+from kinfolk.jobs.evaluate import Evaluate, rollout_tasks
+from kinfolk.play.slots import parse_slot
+from kinfolk.worlds import build_world as build_world
 
-CANDIDATE = "candidate"
-_MEMBER = re.compile(r"\w+=.")  # of a team; a URI has another sign behind its first word
-MEASURES = ("return", "return_per_life", "reward_per_tick", "ticks")
+CANDIDATE_SLOT = "candidate"
+_TEAM_MEMBER = re.compile(r"\w+=.")  # of a team; a URI has another sign behind its first word
+METRICS = ("return", "return_per_life", "reward_per_tick", "ticks")
 
 
 class Compare(Evaluate):
@@ -38,7 +42,7 @@ class Compare(Evaluate):
     """
 
     policies: tuple[str, ...] = Field(min_length=2)
-    measure: str = "return"
+    metric: str = "return"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -52,7 +56,7 @@ class CandidatePlayed(Event):
 
 
 @dataclass(frozen=True, kw_only=True)
-class ComparedAll(Event):
+class ComparisonDone(Event):
     """All have played: what each earned, and every pair of them (by number) with its verdict.
 
     `notes` are sentences about pairs of which nothing could have been shown; `episodes_needed` is
@@ -61,10 +65,10 @@ class ComparedAll(Event):
 
     kind: ClassVar[str] = "compared"
     policies: list[str]
-    measure: str
+    metric: str
     means: list[Estimate]
     failures: list[int]
-    pairs: dict[str, Verdict]
+    pairs: dict[str, PairedComparison]
     failed_slots: list[dict[str, Any]]  # of each candidate, as an evaluation has them
     episodes_needed: int
     notes: list[str]
@@ -72,7 +76,7 @@ class ComparedAll(Event):
 
 def unmapped_groups(settings: Compare) -> list[str]:
     """The groups of a world with several of which no map says who plays them."""
-    slot_map = settings.map_for(settings.world)
+    slot_map = settings.slot_map_for(settings.world)
     if slot_map is not None and not isinstance(slot_map, Mapping):
         return []  # it goes by agent
     spec = build_world(settings.world, settings.world_settings, 1, settings.preset).spec
@@ -83,7 +87,7 @@ def unmapped_groups(settings: Compare) -> list[str]:
     return [name for name in groups if name not in mapped]
 
 
-def candidates(settings: Compare) -> list[Evaluate]:
+def candidate_settings(settings: Compare) -> list[Evaluate]:
     """Return what each candidate is evaluated by: the same but for itself.
 
     Raises:
@@ -91,9 +95,9 @@ def candidates(settings: Compare) -> list[Evaluate]:
     """
     groups = unmapped_groups(settings)
     require(
-        not groups or settings.map_for(settings.world) is None,
+        not groups or settings.slot_map_for(settings.world) is None,
         f"World {settings.world} has groups that the map leaves out: {', '.join(groups)}. Every "
-        f"candidate would play them too. Say who plays each, such as '{CANDIDATE}' or another slot.",
+        f"candidate would play them too. Say who plays each, such as '{CANDIDATE_SLOT}' or another slot.",
     )
     require(
         not groups,
@@ -103,9 +107,9 @@ def candidates(settings: Compare) -> list[Evaluate]:
     )
     given = {name: getattr(settings, name) for name in Evaluate.model_fields}
     asked_for = settings.model_fields_set
-    others = [s for s in settings.slots if s.id != CANDIDATE] if "slots" in asked_for else []
+    others = [s for s in settings.slots if s.id != CANDIDATE_SLOT] if "slots" in asked_for else []
     teams = [
-        tuple(read_slot(name, uri) for name, uri in team_of(text).items())
+        tuple(parse_slot(name, uri) for name, uri in parse_team(text).items())
         for text in settings.policies
     ]
     return [Evaluate(**{**given, "slots": (*team, *others), "replays": 0}) for team in teams]
@@ -117,20 +121,20 @@ def example_map(groups: Sequence[str]) -> dict[str, str]:
     >>> example_map(["predator", "prey"])
     {'predator': 'candidate', 'prey': 'others'}
     """
-    return {group: "others" if number else CANDIDATE for number, group in enumerate(groups)}
+    return {group: "others" if number else CANDIDATE_SLOT for number, group in enumerate(groups)}
 
 
-def team_of(candidate: str) -> dict[str, str]:
+def parse_team(candidate: str) -> dict[str, str]:
     """The slots of a candidate, and who plays them.
 
-    >>> team_of("kin://roles?miner=3&scout=1")
+    >>> parse_team("kin://roles?miner=3&scout=1")
     {'candidate': 'kin://roles?miner=3&scout=1'}
-    >>> team_of("miner=kin://role/miner;scout=run:mine/scout@best")
+    >>> parse_team("miner=kin://role/miner;scout=run:mine/scout@best")
     {'miner': 'kin://role/miner', 'scout': 'run:mine/scout@best'}
     """
     parts = candidate.split(";")
-    if not all(_MEMBER.match(part) for part in parts):
-        return {CANDIDATE: candidate}
+    if not all(_TEAM_MEMBER.match(part) for part in parts):
+        return {CANDIDATE_SLOT: candidate}
     return {name: uri for name, _, uri in (part.partition("=") for part in parts)}
 
 
@@ -140,30 +144,32 @@ def compare_policies(
     """Yield every candidate's episodes, a snapshot after each chunk, and the verdicts."""
     values = np.zeros((0, len(settings.policies)))
     failures = np.zeros(len(settings.policies), dtype=np.int64)
-    teams = [list(team_of(text)) for text in settings.policies]
+    teams = [list(parse_team(text)) for text in settings.policies]
     failed_slots: list[dict[str, Any]] = [{} for _ in teams]
     if resume is not None:
         values, failures = resume.arrays["values"], resume.arrays["failures"].copy()
         failed_slots = list(resume.notes.get("failed_slots", failed_slots))
-    tasks = zip(*(matches(one, len(values)) for one in candidates(settings)), strict=True)
-    with no_guests_left():
-        turns: Iterator[Match] = (match for chunk in tasks for match in chunk)
+    tasks = zip(
+        *(rollout_tasks(one, len(values)) for one in candidate_settings(settings)), strict=True
+    )
+    with closing_pools():
+        turns: Iterator[RolloutTask] = (match for chunk in tasks for match in chunk)
         found: list[list[EpisodeReport]] = []
-        for reports in engine.map(play_match, turns):
+        for reports in engine.map(play_task, turns):
             found.append(reports)
             if len(found) < len(settings.policies):
                 continue
             for policy, played in enumerate(found):
-                failed_slots[policy] = tally_failures(failed_slots[policy], played)
+                failed_slots[policy] = count_failures(failed_slots[policy], played)
                 for report in played:
-                    value = value_of(settings.measure, report, teams[policy])
+                    value = metric_value(settings.metric, report, teams[policy])
                     failed = len(report.failures)
                     failures[policy] += failed
                     yield CandidatePlayed(
                         step=report.episode, policy=policy, value=value, failures=failed
                     )
             fresh = [
-                [value_of(settings.measure, report, team) for report in played]
+                [metric_value(settings.metric, report, team) for report in played]
                 for played, team in zip(found, teams, strict=True)
             ]
             values = np.concatenate([values, np.array(fresh).T])
@@ -173,44 +179,46 @@ def compare_policies(
                 arrays={"values": values, "failures": failures},
                 notes={"failed_slots": list(failed_slots)},
             )
-    yield _verdicts(settings, values, failures, failed_slots)
+    yield _comparison_done(settings, values, failures, failed_slots)
 
 
-def _verdicts(
+def _comparison_done(
     settings: Compare, values: Any, failures: Any, failed_slots: list[dict[str, Any]]
-) -> ComparedAll:
+) -> ComparisonDone:
     several, names = range(len(settings.policies)), settings.policies
-    pairs = {(i, j): compare(values[:, i], values[:, j]) for i, j in combinations(several, 2)}
-    notes = [note_on_power(names[i], names[j], found) for (i, j), found in pairs.items()]
-    return ComparedAll(
+    pairs = {
+        (i, j): compare_paired(values[:, i], values[:, j]) for i, j in combinations(several, 2)
+    }
+    notes = [describe_low_power(names[i], names[j], found) for (i, j), found in pairs.items()]
+    return ComparisonDone(
         step=settings.episodes,
         policies=list(settings.policies),
-        measure=settings.measure,
-        means=[estimate(values[:, i]) for i in several],
+        metric=settings.metric,
+        means=[estimate_mean(values[:, i]) for i in several],
         failures=failures.tolist(),
         failed_slots=failed_slots,
         pairs={f"{i} {j}": found for (i, j), found in pairs.items()},
-        episodes_needed=EPISODES_NEEDED,
+        episodes_needed=MIN_EPISODES,
         notes=[note for note in notes if note is not None],
     )
 
 
-def value_of(measure: str, report: EpisodeReport, team: Sequence[str]) -> float:
+def metric_value(metric: str, report: EpisodeReport, team: Sequence[str]) -> float:
     """What a candidate is judged by, of one episode.
 
     Raises:
         UnknownNameError: The world has no such counter.
     """
-    if measure == "ticks":
+    if metric == "ticks":
         return float(report.ticks)
     earned = sum(report.returns[slot] for slot in team)
-    if measure == "return":
+    if metric == "return":
         return earned
-    if measure == "return_per_life":
+    if metric == "return_per_life":
         return earned / max(1, sum(report.lives[slot] for slot in team))
-    if measure == "reward_per_tick":
+    if metric == "reward_per_tick":
         return earned / max(1, sum(report.ticks_lived[slot] for slot in team))
-    if measure not in report.counters:
-        known = [*MEASURES, *report.counters]
-        raise UnknownNameError(f"There is no measure '{measure}'.{suggestion(measure, known)}")
-    return float(report.counters[measure])
+    if metric not in report.counters:
+        known = [*METRICS, *report.counters]
+        raise UnknownNameError(f"There is no metric '{metric}'.{format_suggestion(metric, known)}")
+    return float(report.counters[metric])

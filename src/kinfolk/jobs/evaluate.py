@@ -8,22 +8,27 @@ from typing import Any, ClassVar
 
 from pydantic import Field
 
-from kinfolk.core.events import Artefact, Event, Measured, Snapshot
-from kinfolk.core.settings import read
+from kinfolk.core.events import Event, FileChunk, Snapshot, TimingEvent
+from kinfolk.core.settings import validate_settings
 from kinfolk.engines.base import Engine
-from kinfolk.evaluation.care import Care
-from kinfolk.evaluation.failed_slots import tally_failures
-from kinfolk.evaluation.match import Match, play_timed
-from kinfolk.evaluation.pool import no_guests_left
-from kinfolk.evaluation.recorded import record_episode
-from kinfolk.evaluation.results import EpisodeReport, from_arrays, joined, to_arrays
-from kinfolk.evaluation.summary import Estimate, Summary, summarise
-from kinfolk.play.lineup import Lineup
-from kinfolk.play.slots import Isolate, PolicySlot
-from kinfolk.worlds import measures_of
+from kinfolk.evaluation.record import record_episode
+from kinfolk.evaluation.results import (
+    EpisodeReport,
+    concatenate_results,
+    count_failures,
+    from_arrays,
+    to_arrays,
+)
+from kinfolk.evaluation.rollout import RolloutTask, run_task
+from kinfolk.evaluation.statistics import Estimate, EvaluationSummary, summarize_episodes
+from kinfolk.isolation.settings import IsolationSettings
+from kinfolk.isolation.worker_pool import closing_pools
+from kinfolk.play.slot_config import SlotConfig
+from kinfolk.play.slots import IsolationMode, PolicySlot
+from kinfolk.worlds import compute_world_metrics
 
 
-class Evaluate(Lineup, Care):
+class Evaluate(SlotConfig, IsolationSettings):
     """What to play. The results follow from these and nothing else."""
 
     world: str = "probe"
@@ -32,18 +37,21 @@ class Evaluate(Lineup, Care):
     episodes: int = Field(default=100, ge=1)
     seed: int = Field(default=0, ge=0)
     # How many episodes make a task. Not the number of workers, so that it changes nothing.
-    chunk: int = Field(default=10, ge=1)
+    chunk_size: int = Field(default=10, ge=1)
     replays: int = Field(default=0, ge=0)  # so many of the first episodes are recorded
-    isolate: Isolate = "none"
+    isolate: IsolationMode = "none"
 
     def is_trusted(self, slot: PolicySlot) -> bool:
         """Whether a slot's policy may run in the processes of the evaluation itself."""
         return (slot.isolate or self.isolate) == "none"
 
     @property
-    def care(self) -> Care:
+    def isolation_settings(self) -> IsolationSettings:
         """How policies are kept."""
-        return read(Care, {name: getattr(self, name) for name in Care.model_fields})
+        return validate_settings(
+            IsolationSettings,
+            {name: getattr(self, name) for name in IsolationSettings.model_fields},
+        )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -64,14 +72,14 @@ class EpisodePlayed(Event):
     agents: dict[str, list[Any]]
     failures: tuple[dict[str, Any], ...]
     never_acted: tuple[str, ...]
-    faults: dict[str, dict[str, int]]
+    invalid_actions: dict[str, dict[str, int]]
 
 
 @dataclass(frozen=True, kw_only=True)
-class MatchTimed(Measured):
+class RolloutTimed(TimingEvent):
     """What a task of some episodes took; `step` is the first of them."""
 
-    kind: ClassVar[str] = "match_timed"
+    kind: ClassVar[str] = "rollout_timed"
     episodes: int
     ticks: int
     seconds: float
@@ -93,32 +101,32 @@ class Evaluated(Event):
     returns: dict[str, Estimate]
     lives: dict[str, Estimate]
     reward_per_tick: dict[str, Estimate]
-    measures: dict[str, Estimate | None]
+    metrics: dict[str, Estimate | None]
     return_per_life: dict[str, Estimate | None]
     group_returns: dict[str, Estimate]
     win_rate: dict[str, Estimate | None]
     differences: dict[str, Estimate | None]
     failures: int
-    faults: int
+    invalid_actions: int
     failed_slots: dict[str, dict[str, Any]]
 
 
-def matches(settings: Evaluate, first: int) -> Iterator[Match]:
+def rollout_tasks(settings: Evaluate, first: int) -> Iterator[RolloutTask]:
     """The tasks, from episode `first` on. Policies are resolved here, once."""
-    policies = {slot.id: slot.resolved(settings.is_trusted(slot)) for slot in settings.slots}
+    policies = {slot.id: slot.resolve_policy(settings.is_trusted(slot)) for slot in settings.slots}
     isolate = {slot.id: slot.isolate for slot in settings.slots if slot.isolate is not None}
-    for start in range(first, settings.episodes, settings.chunk):
-        yield Match(
+    for start in range(first, settings.episodes, settings.chunk_size):
+        yield RolloutTask(
             settings.world,
             settings.world_settings,
             policies,
             settings.seed,
             start,
-            min(start + settings.chunk, settings.episodes),
+            min(start + settings.chunk_size, settings.episodes),
             settings.preset,
-            settings.map_for(settings.world),
+            settings.slot_map_for(settings.world),
             settings.isolate,
-            settings.care,
+            settings.isolation_settings,
             isolate,
             settings.inherit_slot,
         )
@@ -126,34 +134,36 @@ def matches(settings: Evaluate, first: int) -> Iterator[Match]:
 
 def evaluate(
     settings: Evaluate, engine: Engine, resume: Snapshot | None = None
-) -> Iterator[Event | Snapshot | Artefact]:
+) -> Iterator[Event | Snapshot | FileChunk]:
     """Yield every episode in order, a snapshot after each chunk, and the summary at the end.
 
     Replays come first, so that there is something to watch while the rest is played.
     """
     played = None if resume is None else (resume.arrays, resume.notes)
-    with no_guests_left():
+    with closing_pools():
         for episode in range(min(settings.replays, settings.episodes) if resume is None else 0):
-            yield from record_episode(next(matches(settings, 0)), episode)
-        for found in engine.map(play_timed, matches(settings, resume.step if resume else 0)):
+            yield from record_episode(next(rollout_tasks(settings, 0)), episode)
+        for found in engine.map(run_task, rollout_tasks(settings, resume.step if resume else 0)):
             for report in found.reports:
-                facts = report.facts()
+                facts = report.to_dict()
                 yield EpisodePlayed(step=facts.pop("episode"), **facts)
             timing = asdict(found.timing)
-            yield MatchTimed(step=timing.pop("first"), **timing)
+            yield RolloutTimed(step=timing.pop("first"), **timing)
             # Kept as arrays: a thousand episodes as objects would take a hundred times the room.
-            arrays, notes = played = joined(played, to_arrays(found.reports))
+            arrays, notes = played = concatenate_results(played, to_arrays(found.reports))
             yield Snapshot(step=len(arrays["episode"]), arrays=arrays, notes=notes)
     assert played is not None  # there is at least one episode
     reports = from_arrays(*played)
-    failed = tally_failures({}, reports)
+    failed = count_failures({}, reports)
     yield Evaluated(
-        step=settings.episodes, **summary_of(settings, reports)._asdict(), failed_slots=failed
+        step=settings.episodes,
+        **summarize_evaluation(settings, reports)._asdict(),
+        failed_slots=failed,
     )
 
 
-def summary_of(settings: Evaluate, played: list[EpisodeReport]) -> Summary:
+def summarize_evaluation(settings: Evaluate, reports: list[EpisodeReport]) -> EvaluationSummary:
     """What the episodes say together."""
-    return summarise(
-        played, settings.slot_ids, lambda *columns: measures_of(settings.world, *columns)
+    return summarize_episodes(
+        reports, settings.slot_ids, lambda *columns: compute_world_metrics(settings.world, *columns)
     )

@@ -13,17 +13,16 @@ from pydantic import Field
 from kinfolk.core.events import Event, Snapshot
 from kinfolk.core.spaces import WorldSpec
 from kinfolk.engines.base import Engine
-from kinfolk.evaluation.failed_slots import joined_failures, tally_failures
-from kinfolk.evaluation.match import Match, play_match
-from kinfolk.evaluation.pool import no_guests_left
-from kinfolk.evaluation.ratings import GameResult, Rating, rate
-from kinfolk.evaluation.results import EpisodeReport
-from kinfolk.jobs.evaluate import Evaluate, matches
-from kinfolk.play.slots import read_slot
-from kinfolk.worlds import build as build_world
+from kinfolk.evaluation.ratings import PairResult, Rating, rate_players
+from kinfolk.evaluation.results import EpisodeReport, count_failures, merge_failure_counts
+from kinfolk.evaluation.rollout import RolloutTask, play_task
+from kinfolk.isolation.worker_pool import closing_pools
+from kinfolk.jobs.evaluate import Evaluate, rollout_tasks
+from kinfolk.play.slots import parse_slot
+from kinfolk.worlds import build_world as build_world
 
 _SIDES = ("first", "second")
-_POLICY = "policy"  # it plays in one slot or the other; failures are counted in both
+_POLICY_SLOT = "policy"  # it plays in one slot or the other; failures are counted in both
 
 
 class RoundRobin(Evaluate):
@@ -45,7 +44,7 @@ class PairPlayed(Event):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Rated(Event):
+class RatingsComputed(Event):
     """All have met; ratings are in the order of the policies."""
 
     kind: ClassVar[str] = "rated"
@@ -57,11 +56,11 @@ class Rated(Event):
 class _Meeting(NamedTuple):
     first: int
     second: int
-    match: Match
-    mirrored: Match
+    match: RolloutTask
+    mirrored: RolloutTask
 
 
-def seats(spec: WorldSpec) -> tuple[dict[str, str] | list[str], dict[str, str] | list[str]]:
+def assign_sides(spec: WorldSpec) -> tuple[dict[str, str] | list[str], dict[str, str] | list[str]]:
     """Who sits where, and the same with sides exchanged.
 
     Two groups that see and do the same are two teams, a side each. In any other world the rows
@@ -82,14 +81,14 @@ def seats(spec: WorldSpec) -> tuple[dict[str, str] | list[str], dict[str, str] |
 def _meetings(settings: RoundRobin, done: int) -> Iterator[_Meeting]:
     """Pairs, chunk by chunk; the first `done` of them are left out."""
     spec = build_world(settings.world, settings.world_settings, 1, settings.preset).spec
-    map_, mirror = seats(spec)
+    map_, mirror = assign_sides(spec)
     given = {name: getattr(settings, name) for name in Evaluate.model_fields}
     number = 0
     for first, second in combinations(range(len(settings.policies)), 2):
         uris = settings.policies[first], settings.policies[second]
-        slots = tuple(read_slot(side, uri) for side, uri in zip(_SIDES, uris, strict=True))
+        slots = tuple(parse_slot(side, uri) for side, uri in zip(_SIDES, uris, strict=True))
         pair = Evaluate(**{**given, "slots": slots, "agent_slot_map": map_, "replays": 0})
-        for match in matches(pair, 0):
+        for match in rollout_tasks(pair, 0):
             if number >= done:
                 yield _Meeting(first, second, match, replace(match, slot_map=mirror))
             number += 1
@@ -99,20 +98,20 @@ def round_robin(
     settings: RoundRobin, engine: Engine, resume: Snapshot | None = None
 ) -> Iterator[Event | Snapshot]:
     """Yield every meeting, a snapshot after each chunk of them, and the ratings at the end."""
-    games: list[GameResult] = []
+    games: list[PairResult] = []
     failed: list[dict[str, Any]] = [{} for _ in settings.policies]
     done = 0
     if resume is not None:
         failed = list(resume.notes.get("failed_slots", failed))
         done = resume.step
-        games = [GameResult(int(a), int(b), x, y) for a, b, x, y in resume.arrays["games"].tolist()]
-    with no_guests_left():
+        games = [PairResult(int(a), int(b), x, y) for a, b, x, y in resume.arrays["games"].tolist()]
+    with closing_pools():
         meetings = list(_meetings(settings, done))
         tasks = (match for meeting in meetings for match in (meeting.match, meeting.mirrored))
-        results = engine.map(play_match, tasks)
+        results = engine.map(play_task, tasks)
         for meeting in meetings:
             pair = [next(results), next(results)]
-            _tally(failed, meeting, [report for reports in pair for report in reports])
+            _count_failures(failed, meeting, [report for reports in pair for report in reports])
             for here, there in zip(*pair, strict=True):
                 game = _score(meeting, here, there)
                 games.append(game)
@@ -124,8 +123,8 @@ def round_robin(
                 arrays={"games": np.array(games, dtype=np.float64)},
                 notes={"failed_slots": list(failed)},
             )
-    rated = rate([str(i) for i in range(len(settings.policies))], games)
-    yield Rated(
+    rated = rate_players([str(i) for i in range(len(settings.policies))], games)
+    yield RatingsComputed(
         step=done,
         policies=list(settings.policies),
         ratings=list(rated.values()),
@@ -133,21 +132,21 @@ def round_robin(
     )
 
 
-def _tally(
+def _count_failures(
     failed: list[dict[str, Any]], meeting: _Meeting, reports: Sequence[EpisodeReport]
 ) -> None:
     """Count the failures of both policies of a meeting."""
-    found = tally_failures({}, reports)
+    found = count_failures({}, reports)
     for policy, side in zip((meeting.first, meeting.second), _SIDES, strict=True):
         if side in found:
-            failed[policy] = joined_failures(failed[policy], {_POLICY: found[side]})
+            failed[policy] = merge_failure_counts(failed[policy], {_POLICY_SLOT: found[side]})
 
 
-def _score(meeting: _Meeting, here: EpisodeReport, there: EpisodeReport) -> GameResult:
+def _score(meeting: _Meeting, here: EpisodeReport, there: EpisodeReport) -> PairResult:
     """One game from both sides: sides may differ, so only both together are fair."""
 
     def per_life(report: EpisodeReport, side: str) -> float:
         return report.returns[side] / max(1, report.lives[side])
 
     first, second = (0.5 * (per_life(here, side) + per_life(there, side)) for side in _SIDES)
-    return GameResult(meeting.first, meeting.second, first, second)
+    return PairResult(meeting.first, meeting.second, first, second)

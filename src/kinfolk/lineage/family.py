@@ -9,14 +9,14 @@ from kinfolk.core.errors import ContractError
 
 
 @dataclass(frozen=True)
-class Member:
+class FamilyMember:
     """One life. `died` and `cause` are None while it goes on."""
 
     uid: int
     parents: tuple[int, ...]  # none for founders, one or two otherwise
     group: str
-    born: int
-    died: int | None = None
+    origin_time: int
+    destruction_time: int | None = None
     cause: str | None = None
 
 
@@ -24,16 +24,16 @@ class Member:
 class Family:
     """All lives of a world by uid; parents come before their children."""
 
-    members: Mapping[int, Member]
+    members: Mapping[int, FamilyMember]
 
     @staticmethod
-    def of(members: Iterable[Member]) -> Family:
+    def from_members(members: Iterable[FamilyMember]) -> Family:
         """A family of these members.
 
         Raises:
             ContractError: Two have one uid, or a parent is unknown or not older than its child.
         """
-        found: dict[int, Member] = {}
+        found: dict[int, FamilyMember] = {}
         for member in sorted(members, key=lambda one: one.uid):
             if member.uid in found:
                 raise ContractError(f"Two lives have the uid {member.uid}.")
@@ -45,13 +45,13 @@ class Family:
             found[member.uid] = member
         return Family(found)
 
-    def __iter__(self) -> Iterator[Member]:
+    def __iter__(self) -> Iterator[FamilyMember]:
         return iter(self.members.values())
 
     def __len__(self) -> int:
         return len(self.members)
 
-    def founders(self) -> list[Member]:
+    def founders(self) -> list[FamilyMember]:
         """Those without parents."""
         return [member for member in self if not member.parents]
 

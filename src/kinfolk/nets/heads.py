@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from kinfolk.core.arrays import AnyArray, Floats, Ints
-from kinfolk.core.errors import UnknownNameError, suggestion
+from kinfolk.core.errors import UnknownNameError, format_suggestion
 
 HEADS = ("argmax", "softmax_sample", "tanh", "raw")
 
@@ -26,9 +26,9 @@ def softmax(out: AnyArray) -> Floats:
     return chances
 
 
-def softmax_sample(out: AnyArray, chance: AnyArray) -> Ints:
-    """One choice per row; `chance` holds a uniform number for each."""
-    reached = np.cumsum(softmax(out), axis=-1) <= np.asarray(chance)[..., None]
+def softmax_sample(out: AnyArray, uniforms: AnyArray) -> Ints:
+    """One choice per row; `uniforms` holds a uniform number for each."""
+    reached = np.cumsum(softmax(out), axis=-1) <= np.asarray(uniforms)[..., None]
     found: Ints = np.minimum(reached.sum(axis=-1), out.shape[-1] - 1)
     return found
 
@@ -43,22 +43,24 @@ def raw(out: AnyArray) -> AnyArray:
     return out
 
 
-def outputs_for(head: str, choices: Sequence[int]) -> int:
+def count_outputs(head: str, choices: Sequence[int]) -> int:
     """How many outputs a net needs: one per choice, or one per number.
 
-    >>> outputs_for("argmax", [5, 3]), outputs_for("tanh", [5, 3])
+    >>> count_outputs("argmax", [5, 3]), count_outputs("tanh", [5, 3])
     (8, 2)
     """
     if head not in HEADS:
-        raise UnknownNameError(f"No output head is named '{head}'.{suggestion(head, HEADS)}")
+        raise UnknownNameError(f"No output head is named '{head}'.{format_suggestion(head, HEADS)}")
     return sum(choices) if head in ("argmax", "softmax_sample") else len(choices)
 
 
-def choose(head: str, out: AnyArray, choices: Sequence[int], chance: AnyArray | None) -> Ints:
+def decode_actions(
+    head: str, out: AnyArray, choices: Sequence[int], uniforms: AnyArray | None
+) -> Ints:
     """Whole numbers, `[rows, parts]`, for an action of parts with so many `choices` each.
 
     With `tanh` and `raw` a part is one number, -1 for its first choice to 1 for its last, as fits
-    choices that have an order. `chance`, `[rows, parts]`, is needed by `softmax_sample` only.
+    choices that have an order. `uniforms`, `[rows, parts]`, is needed by `softmax_sample` only.
     """
     found = np.empty((len(out), len(choices)), dtype=np.int64)
     if head in ("tanh", "raw"):
@@ -72,7 +74,7 @@ def choose(head: str, out: AnyArray, choices: Sequence[int], chance: AnyArray | 
         if head == "argmax":
             found[:, part] = argmax(said)
         else:
-            assert chance is not None  # whoever samples draws first
-            found[:, part] = softmax_sample(said, chance[:, part])
+            assert uniforms is not None  # whoever samples draws first
+            found[:, part] = softmax_sample(said, uniforms[:, part])
         start += size
     return found

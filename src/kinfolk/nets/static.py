@@ -6,23 +6,77 @@ hidden layer also sees what it was a step ago (Elman 1990).
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
 
 from kinfolk.core.arrays import AnyArray, Arrays, Bools, Ints
 from kinfolk.core.errors import SettingsError, require
-from kinfolk.core.keys import fold
-from kinfolk.nets.layers import Layer, layers_of, parameters_of
-from kinfolk.nets.normal import fill_normals
-from kinfolk.nets.seeds import new_seed
+from kinfolk.core.random import fold_in
+from kinfolk.nets.gaussian import draw_seed, fill_standard_normal
 
 if TYPE_CHECKING:
     from torch import Tensor
 
+
+class LayerLayout(NamedTuple):
+    """Places in a row: weights `[ins, outs]`, then those from the layer itself, then biases."""
+
+    in_features: int
+    out_features: int
+    start: int
+    recurrent: bool  # it also sees itself a step ago
+    hidden: bool  # tanh follows
+
+    @property
+    def recurrent_start(self) -> int:
+        """Where weights `[outs, outs]` from the layer to itself begin."""
+        return self.start + self.in_features * self.out_features
+
+    @property
+    def bias_start(self) -> int:
+        """Where biases begin."""
+        return self.recurrent_start + (
+            self.out_features * self.out_features if self.recurrent else 0
+        )
+
+    @property
+    def stop(self) -> int:
+        """Where the next layer begins."""
+        return self.bias_start + self.out_features
+
+    def weight_blocks(self) -> Iterator[tuple[slice, int]]:
+        """Blocks of weights and how many numbers each adds up."""
+        yield slice(self.start, self.recurrent_start), self.in_features
+        if self.recurrent:
+            yield slice(self.recurrent_start, self.bias_start), self.out_features
+
+
+def build_layers(
+    inputs: int, hidden: Sequence[int], outputs: int, recurrent: bool
+) -> list[LayerLayout]:
+    """The layers of a net, one after another.
+
+    >>> [layer.stop for layer in build_layers(4, [16], 2, recurrent=False)]
+    [80, 114]
+    """
+    found: list[LayerLayout] = []
+    for number, (ins, outs) in enumerate(zip([inputs, *hidden], [*hidden, outputs], strict=True)):
+        is_hidden = number < len(hidden)
+        start = found[-1].stop if found else 0
+        found.append(LayerLayout(ins, outs, start, recurrent and is_hidden, is_hidden))
+    return found
+
+
+def count_parameters(layers: Sequence[LayerLayout]) -> int:
+    """How many parameters a member has."""
+    return layers[-1].stop
+
+
 _START, _MUTATION, _SIGMA = 1, 2, 3  # branches of keys
-SIGMA_CHANGE = 0.01
+
+SIGMA_RATE = 0.01
 
 
 class StaticNets:
@@ -61,23 +115,23 @@ class StaticNets:
         require(sigma >= 0, f"A sigma must not be negative, and was {sigma}.")
         self.inputs, self.outputs, self.hidden = inputs, outputs, tuple(hidden)
         self.sigma = sigma
-        self.layers: list[Layer] = layers_of(inputs, self.hidden, outputs, self.recurrent)
-        self.flat: AnyArray = np.zeros((num_nets, parameters_of(self.layers)), dtype=np.float32)
+        self.layers: list[LayerLayout] = build_layers(inputs, self.hidden, outputs, self.recurrent)
+        self.flat: AnyArray = np.zeros((num_nets, count_parameters(self.layers)), dtype=np.float32)
         self.views: Any = None  # of `flat`, for torch; kept by `batched`
         self.sigmas: AnyArray | None = None
         if self_adaptive:
             self.sigmas = np.full_like(self.flat, sigma)
         self.seed: int | None = None
         if not zero:
-            self.seed = new_seed() if key is None else key
+            self.seed = draw_seed() if key is None else key
             self._draw_weights(self.seed)
 
     def _draw_weights(self, key: int) -> None:
-        keys = _member_keys(fold(key, _START), len(self.flat))
+        keys = _member_keys(fold_in(key, _START), len(self.flat))
         drawn = np.empty(self.flat.shape, dtype=np.float64)
-        fill_normals(keys, 0, drawn)
+        fill_standard_normal(keys, 0, drawn)
         for layer in self.layers:
-            for at, fan_in in layer.weights():
+            for at, fan_in in layer.weight_blocks():
                 self.flat[:, at] = drawn[:, at] / np.sqrt(fan_in)
 
     @property
@@ -91,17 +145,17 @@ class StaticNets:
         if self.sigmas is not None:
             self.sigmas = self.sigmas[indices]
 
-    def mutate(self, key: int, spare: int = 0) -> None:
-        """Move every parameter of all but the first `spare` members by sigma N(0, 1)."""
-        changed = slice(spare, None)
+    def mutate(self, key: int, n_elites: int = 0) -> None:
+        """Move every parameter of all but the first `n_elites` members by sigma N(0, 1)."""
+        changed = slice(n_elites, None)
         noise = np.empty((self.num_nets, self.flat.shape[1]), dtype=np.float32)
         if self.sigmas is None:
             scale: Any = self.sigma
         else:
-            fill_normals(_member_keys(fold(key, _SIGMA), self.num_nets), 0, noise)
-            self.sigmas[changed] *= np.float32(1.0) + np.float32(SIGMA_CHANGE) * noise[changed]
+            fill_standard_normal(_member_keys(fold_in(key, _SIGMA), self.num_nets), 0, noise)
+            self.sigmas[changed] *= np.float32(1.0) + np.float32(SIGMA_RATE) * noise[changed]
             scale = self.sigmas[changed]
-        fill_normals(_member_keys(fold(key, _MUTATION), self.num_nets), 0, noise)
+        fill_standard_normal(_member_keys(fold_in(key, _MUTATION), self.num_nets), 0, noise)
         self.flat[changed] += (scale * noise[changed]).astype(np.float32)
 
     def get_params(self) -> AnyArray:
@@ -123,11 +177,11 @@ class StaticNets:
             raise SettingsError("Nets with sigmas of their own keep their number of members.")
         self.flat = np.ascontiguousarray(params, dtype=np.float32).copy()
 
-    def absorb(self, memories: Sequence[Any]) -> list[Any]:
+    def merge_copies(self, memories: Sequence[Any]) -> list[Any]:
         """Nothing is learned while they run: the memories as they are."""
         return list(memories)
 
-    def adapt(self, memory: Any) -> Any:
+    def adapt_memory(self, memory: Any) -> Any:
         """A memory fits before and after a mutation alike."""
         return memory
 
@@ -141,7 +195,7 @@ class StaticNets:
         self.set_params(arrays["flat"])
         self.sigmas = arrays["sigmas"].copy() if "sigmas" in arrays else None
 
-    def about(self) -> dict[str, Any]:
+    def config(self) -> dict[str, Any]:
         """Plain values that, with the arrays, make these nets again."""
         return {
             "kind": self.kind,
@@ -152,9 +206,9 @@ class StaticNets:
         }
 
     @classmethod
-    def from_arrays(cls, about: Mapping[str, Any], arrays: Arrays) -> StaticNets:
-        """The nets that `about` and `to_arrays` describe."""
-        shape = {name: about[name] for name in ("inputs", "outputs", "hidden", "sigma")}
+    def from_arrays(cls, config: Mapping[str, Any], arrays: Arrays) -> StaticNets:
+        """The nets that `config` and `to_arrays` describe."""
+        shape = {name: config[name] for name in ("inputs", "outputs", "hidden", "sigma")}
         nets = cls(len(arrays["flat"]), **shape, zero=True)
         nets.load_arrays(arrays)
         return nets
@@ -171,9 +225,9 @@ class FeedforwardStaticNets(StaticNets):
 
     def __call__(self, x: Any, memory: None = None) -> tuple[Tensor, None]:
         """`[nets, batch, inputs]` to `[nets, batch, outputs]`."""
-        from kinfolk.nets.batched import forward
+        from kinfolk.nets.forward_batched import forward_batched
 
-        return forward(self, x, memory)[0], None
+        return forward_batched(self, x, memory)[0], None
 
     def reset(self, memory: None, done: Bools | None = None) -> None:
         """Nothing to forget."""
@@ -193,9 +247,11 @@ class RecurrentStaticNets(StaticNets):
 
     def __call__(self, x: Any, memory: list[Tensor] | None = None) -> tuple[Tensor, list[Tensor]]:
         """`[nets, batch, inputs]` to `[nets, batch, outputs]`, and what is remembered."""
-        from kinfolk.nets.batched import forward
+        from kinfolk.nets.forward_batched import forward_batched
 
-        return forward(self, x, memory if memory is not None else self.initial_memory(x.shape[1]))
+        return forward_batched(
+            self, x, memory if memory is not None else self.initial_memory(x.shape[1])
+        )
 
     def reset(self, memory: list[Tensor], done: Bools | None = None) -> list[Tensor]:
         """Memory with the rows of `done`, `[nets, batch]`, forgotten; all of them if None."""
@@ -208,5 +264,5 @@ class RecurrentStaticNets(StaticNets):
 
 
 def _member_keys(key: int, members: int) -> Ints:
-    keys: Ints = fold(key, np.arange(members, dtype=np.int64))
+    keys: Ints = fold_in(key, np.arange(members, dtype=np.int64))
     return keys

@@ -1,12 +1,12 @@
-"""Who plays whom: slots, and the table from agents to slots.
+"""Policy slots: their settings, the assignment of agents to them, and the registry that loads their policies.
 
-One table of slots and one map from agents to slots serve playing, judging and training. The first
-example of the documents, two teachers and two students in a world of four:
+One set of slots and one map from agents to slots serve playing, evaluation and training. Two teachers
+and two students in a world of four:
 
 >>> slots = [PolicySlot(id="teacher", policy_uri="kin://noop", trainable=False),
 ...          PolicySlot(id="student", policy_uri="kin://random")]
 >>> agent_slot_map = ["teacher", "teacher", "student", "student"]
->>> [index_of(["teacher", "student"], name) for name in agent_slot_map]
+>>> [find_slot_index(["teacher", "student"], name) for name in agent_slot_map]
 [0, 0, 1, 1]
 """
 
@@ -20,18 +20,20 @@ import numpy as np
 from pydantic import Field, model_validator
 
 from kinfolk.core.arrays import Ints
-from kinfolk.core.errors import SettingsError, require, suggestion
-from kinfolk.core.settings import Settings, plain_value, read
+from kinfolk.core.errors import SettingsError, format_suggestion, require
+from kinfolk.core.settings import Settings, parse_value, validate_settings
 from kinfolk.core.spaces import WorldSpec
 from kinfolk.policies.base import Policy
-from kinfolk.policies.resolve import ResolvedPolicy, resolve, resolve_class
+from kinfolk.policies.resolve import ResolvedPolicy, build_policy, resolve, resolve_class
 
 SlotName: TypeAlias = str | int
+
 SlotMap: TypeAlias = Mapping[str, SlotName] | Sequence[SlotName]
-Isolate: TypeAlias = Literal["none", "slot", "agent"]
+
+IsolationMode: TypeAlias = Literal["none", "slot", "agent"]
 
 
-class Slot(NamedTuple):
+class LoadedSlot(NamedTuple):
     """A policy that plays, under the name its results go by."""
 
     id: str
@@ -48,13 +50,13 @@ class PolicySlot(Settings):
     trainable: bool = True
     loss_profile: str | None = None
     device: str = "cpu"
-    isolate: Isolate | None = None  # None: as the evaluation says
+    isolate: IsolationMode | None = None  # None: as the evaluation says
     train_every: int = Field(default=1, ge=1)
     train_for: int | None = Field(default=None, ge=1)
     learning_rate: float | None = Field(default=None, gt=0)
 
     @model_validator(mode="after")
-    def _names_one_policy(self) -> PolicySlot:
+    def _check_policy_source(self) -> PolicySlot:
         require(bool(self.id), "A slot needs an id that is not empty.")
         require(
             self.policy_uri is None or self.class_path is None,
@@ -68,84 +70,163 @@ class PolicySlot(Settings):
         )
         return self
 
-    def resolved(self, trusted: bool = True) -> ResolvedPolicy:
+    def resolve_policy(self, trusted: bool = True) -> ResolvedPolicy:
         """What the slot's name stands for now; weights are read here, code runs if `trusted`."""
         if self.class_path is not None:
             return resolve_class(self.class_path, self.policy_kwargs, trusted)
         return resolve(str(self.policy_uri), self.policy_kwargs, trusted)
 
 
-_OPTIONS = "|".join(name for name in PolicySlot.model_fields if name != "id")
-_COMMA = re.compile(rf",(?=(?:{_OPTIONS})=)")
+_OPTION_NAMES = "|".join(name for name in PolicySlot.model_fields if name != "id")
+
+_OPTION_SEPARATOR = re.compile(rf",(?=(?:{_OPTION_NAMES})=)")
 
 
-def read_slot(id: str, given: Any) -> PolicySlot:
+def parse_slot(slot_id: str, value: Any) -> PolicySlot:
     """A slot from `URI[,key=value,...]`, as on the command line, or from a table of settings.
 
-    >>> slot = read_slot("pack", "kin://roles?miner=4,trainable=false,isolate=agent")
+    >>> slot = parse_slot("pack", "kin://roles?miner=4,trainable=false,isolate=agent")
     >>> slot.policy_uri, slot.trainable, slot.isolate
     ('kin://roles?miner=4', False, 'agent')
-    >>> read_slot("mine", "class:my.Policy").class_path
+    >>> parse_slot("mine", "class:my.Policy").class_path
     'my.Policy'
     """
-    if isinstance(given, PolicySlot):
-        return given
-    if isinstance(given, Mapping):
-        return read(PolicySlot, {"id": id, **given})
-    require(isinstance(given, str), f"Slot '{id}' must be a URI or a table, not {given!r}.")
-    uri, *options = _COMMA.split(given)
-    named: dict[str, Any] = {"id": id}
+    if isinstance(value, PolicySlot):
+        return value
+    if isinstance(value, Mapping):
+        return validate_settings(PolicySlot, {"id": slot_id, **value})
+    require(isinstance(value, str), f"Slot '{slot_id}' must be a URI or a table, not {value!r}.")
+    uri, *options = _OPTION_SEPARATOR.split(value)
+    named: dict[str, Any] = {"id": slot_id}
     if uri.startswith("class:") and "?" not in uri:
         named["class_path"] = uri.removeprefix("class:")
     else:
         named["policy_uri"] = uri
     for option in options:
         key, _, text = option.partition("=")
-        named[key] = plain_value(text)
-    return read(PolicySlot, named)
+        named[key] = parse_value(text)
+    return validate_settings(PolicySlot, named)
 
 
-def slot_table(spec: WorldSpec, slots: Sequence[str], mapping: SlotMap | None = None) -> Ints:
+def build_slot_assignment(
+    spec: WorldSpec, slots: Sequence[str], agent_slot_map: SlotMap | None = None
+) -> Ints:
     """`[groups, rows]`: which slot plays a life of a group in a row.
 
-    `mapping` gives a slot, by name or index, per group (`{"grazer": "herd"}`) or per row; without
+    `agent_slot_map` gives a slot, by name or index, per group (`{"grazer": "herd"}`) or per row; without
     it the first slot plays everybody. Groups left out are played by the first slot.
 
     Raises:
         SettingsError: Two slots share a name, or the mapping names no slot or has a wrong length.
         UnknownNameError: The mapping names a group that the world does not have.
     """
-    refuse_twins(slots)
+    check_unique_ids(slots)
     table = np.zeros((len(spec.groups), spec.rows), dtype=np.int64)
-    if mapping is None:
+    if agent_slot_map is None:
         return table
-    if isinstance(mapping, Mapping):
-        for group, slot in mapping.items():
-            table[spec.group_index(group)] = index_of(slots, slot)
+    if isinstance(agent_slot_map, Mapping):
+        for group, slot in agent_slot_map.items():
+            table[spec.group_index(group)] = find_slot_index(slots, slot)
         return table
-    if len(mapping) != spec.rows:
+    if len(agent_slot_map) != spec.rows:
         raise SettingsError(
-            f"The slot map has {len(mapping)} entries; world {spec.world} has {spec.rows} rows."
+            f"The slot map has {len(agent_slot_map)} entries; world {spec.world} has {spec.rows} rows."
         )
-    table[:] = [index_of(slots, slot) for slot in mapping]
+    table[:] = [find_slot_index(slots, slot) for slot in agent_slot_map]
     return table
 
 
-def refuse_twins(slots: Sequence[str]) -> None:
+def check_unique_ids(slot_ids: Sequence[str]) -> None:
     """Every slot has a name of its own."""
-    for name in slots:
-        if list(slots).count(name) > 1:
+    for name in slot_ids:
+        if list(slot_ids).count(name) > 1:
             raise SettingsError(f"Two slots are called '{name}'. Give each a name of its own.")
 
 
-def index_of(slots: Sequence[str], name: SlotName) -> int:
+def find_slot_index(slot_ids: Sequence[str], name: SlotName) -> int:
     """The number of the slot that a map names, by its id or by that number."""
     if isinstance(name, int):
-        if not 0 <= name < len(slots):
+        if not 0 <= name < len(slot_ids):
             raise SettingsError(
-                f"The slot map names slot number {name}; there are 0 to {len(slots) - 1}."
+                f"The slot map names slot number {name}; there are 0 to {len(slot_ids) - 1}."
             )
         return name
-    if name not in slots:
-        raise SettingsError(f"The slot map names no known slot '{name}'.{suggestion(name, slots)}")
-    return list(slots).index(name)
+    if name not in slot_ids:
+        raise SettingsError(
+            f"The slot map names no known slot '{name}'.{format_suggestion(name, slot_ids)}"
+        )
+    return list(slot_ids).index(name)
+
+
+class SlotRegistry:
+    """Loads the policies of slots and keeps them, by content and not by the name of a slot.
+
+    Two slots with the same class, settings and weights share one policy; a file of weights that
+    has changed since is another. With `training`, a trainable slot has a policy of its own, because
+    what it learns must not reach a slot that began with the same weights.
+
+    Args:
+        training: Whether trainable slots will be changed.
+        batch_invariant: Refuse nets that are not, as `policies.resolve.build` does.
+        keep: How many policies are held; the one asked for longest ago goes first.
+    """
+
+    def __init__(
+        self, training: bool = False, max_policies: int | None = None, batch_invariant: bool = True
+    ) -> None:
+        self._training, self._max_policies = training, max_policies
+        self._batch_invariant = batch_invariant
+        self._loaded: dict[tuple[str, WorldSpec, str, str], Policy] = {}
+
+    def __len__(self) -> int:
+        return len(self._loaded)
+
+    def ensure_capacity(self, n_policies: int) -> None:
+        """Keep at least so many from now on: those that play together."""
+        if self._max_policies is not None:
+            self._max_policies = max(self._max_policies, n_policies)
+
+    def get(self, slot: PolicySlot, world_spec: WorldSpec, device: str | None = None) -> Policy:
+        """The policy of a slot, ready to play the world.
+
+        Raises:
+            UsageError: The slot names no policy, or one that cannot be made for this world.
+        """
+        owner = slot.id if self._training and slot.trainable else ""
+        return self.load(slot.resolve_policy(), world_spec, device or slot.device, owner)
+
+    def load(
+        self, resolved: ResolvedPolicy, world_spec: WorldSpec, device: str = "cpu", owner: str = ""
+    ) -> Policy:
+        """The policy with this content; `owner` keeps it apart from others."""
+        key = (resolved.sha256, world_spec, device, owner)
+        policy = self._loaded.pop(key, None)
+        if policy is None:
+            policy = build_policy(resolved, world_spec, self._batch_invariant)
+            _move(policy, resolved.class_path, device)
+        self._loaded[key] = policy
+        while self._max_policies is not None and len(self._loaded) > self._max_policies:
+            self._loaded.pop(next(iter(self._loaded))).close()
+        return policy
+
+    def discard(self, policy: Policy) -> None:
+        """Close a policy that is not to be trusted any more."""
+        for key in [key for key, held in self._loaded.items() if held is policy]:
+            del self._loaded[key]
+        policy.close()
+
+    def close(self) -> None:
+        """Close all."""
+        while self._loaded:
+            self._loaded.popitem()[1].close()
+
+
+def _move(policy: Policy, class_path: str, device: str) -> None:
+    if device == "cpu":
+        return
+    to = getattr(policy, "to", None)
+    if to is None:
+        raise SettingsError(
+            f"{class_path} runs on the cpu only, not on '{device}': it has no method to."
+        )
+    to(device)

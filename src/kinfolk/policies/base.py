@@ -17,27 +17,29 @@ from kinfolk.core.arrays import AnyArray, Bytes, Ints
 Memory: TypeAlias = Mapping[str, AnyArray]
 
 
-class Cell(NamedTuple):
+class MemoryField(NamedTuple):
     """The shape and type of one thing remembered per life."""
 
     shape: tuple[int, ...]
     dtype: str
 
 
-MemoryLayout: TypeAlias = Mapping[str, Cell]
+MemoryLayout: TypeAlias = Mapping[str, MemoryField]
 
 
-class Rows(NamedTuple):
+class AgentBatch(NamedTuple):
     """Who is asked: one entry per row of the batch."""
 
-    place: Ints  # index into memory
+    memory_index: Ints  # index into memory
     world: Ints
     row: Ints
     uid: Ints
     group: Ints
     member: Ints  # which member of the policy's population plays; 0 unless seated otherwise
     parents: Ints  # [n, 2] uids, -1 for none
-    parent_places: Ints  # [n, 2] where the parents' memory lies; -1: none, or another policy's
+    parent_memory_index: (
+        Ints  # [n, 2] where the parents' memory lies; -1: none, or another policy's
+    )
 
 
 class Policy(Protocol):
@@ -47,22 +49,22 @@ class Policy(Protocol):
     """
 
     @property
-    def memory(self) -> MemoryLayout:
+    def memory_layout(self) -> MemoryLayout:
         """What it remembers of each life. Empty for a policy that only reacts."""
         ...
 
-    def begin(self, rows: Rows, memory: Memory, keys: Ints) -> None:
+    def reset_agents(self, batch: AgentBatch, memory: Memory, keys: Ints) -> None:
         """Lives that start now. Their memory is zero; that of their parents is as they left it."""
         ...
 
-    def ask(self, observations: Bytes, rows: Rows, memory: Memory, keys: Ints) -> None:
+    def act_async(self, observations: Bytes, batch: AgentBatch, memory: Memory, keys: Ints) -> None:
         """Take a question; it may come back before the answer is there.
 
         The arrays are the caller's and hold until `answer` returns, no longer.
         """
         ...
 
-    def answer(self) -> Ints:
+    def act_wait(self) -> Ints:
         """The actions to the last question, `[n, heads]`."""
         ...
 
@@ -71,35 +73,35 @@ class Policy(Protocol):
         ...
 
 
-def allocate(layout: MemoryLayout, capacity: int) -> dict[str, AnyArray]:
+def allocate_memory(layout: MemoryLayout, capacity: int) -> dict[str, AnyArray]:
     """Zeroed memory for `capacity` places. Pages nobody touches cost nothing."""
     return {
         name: np.zeros((capacity, *cell.shape), dtype=cell.dtype) for name, cell in layout.items()
     }
 
 
-def prefixed(name: str, layout: MemoryLayout) -> dict[str, Cell]:
+def prefix_layout(policy_name: str, layout: MemoryLayout) -> dict[str, MemoryField]:
     """The layout of a policy within another, its names apart from those of others."""
-    return {f"{name}/{own}": cell for own, cell in layout.items()}
+    return {f"{policy_name}/{own}": cell for own, cell in layout.items()}
 
 
-def part(memory: Memory, name: str) -> dict[str, AnyArray]:
+def select_memory(memory: Memory, policy_name: str) -> dict[str, AnyArray]:
     """The memory of that policy: the same arrays, under the names it knows them by."""
-    prefix = f"{name}/"
+    prefix = f"{policy_name}/"
     return {n.removeprefix(prefix): a for n, a in memory.items() if n.startswith(prefix)}
 
 
-def no_rows() -> Rows:
+def empty_batch() -> AgentBatch:
     """A question about nobody, which compiles what a policy calls."""
     nobody, pairs = np.zeros(0, dtype=np.int64), np.zeros((0, 2), dtype=np.int64)
-    return Rows(nobody, nobody, nobody, nobody, nobody, nobody, pairs, pairs)
+    return AgentBatch(nobody, nobody, nobody, nobody, nobody, nobody, pairs, pairs)
 
 
-def founder_rows(uid: int, group: int, member: int = 0) -> Rows:
+def single_agent_batch(uid: int, group: int, member: int = 0) -> AgentBatch:
     """The one row of a life that plays by itself: place 0, no parents."""
 
     def one(value: int) -> Ints:
         return np.array([value], dtype=np.int64)
 
     nobody = np.full((1, 2), -1, dtype=np.int64)
-    return Rows(one(0), one(0), one(0), one(uid), one(group), one(member), nobody, nobody)
+    return AgentBatch(one(0), one(0), one(0), one(uid), one(group), one(member), nobody, nobody)

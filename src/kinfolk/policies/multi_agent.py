@@ -25,7 +25,7 @@ import numpy as np
 from kinfolk.core.arrays import Bytes, Ints
 from kinfolk.core.errors import ContractError
 from kinfolk.core.spaces import WorldSpec
-from kinfolk.policies.base import Memory, MemoryLayout, Rows
+from kinfolk.policies.base import AgentBatch, Memory, MemoryLayout
 from kinfolk.policies.resolve import ResolvedPolicy, resolve_class
 
 PolicyEnvInterface = WorldSpec  # what a policy may know before it plays
@@ -51,7 +51,7 @@ class PolicySpec:
     data_path: str | Path | None = None
     init_kwargs: dict[str, Any] = field(default_factory=dict)
 
-    def resolved(self) -> ResolvedPolicy:
+    def resolve(self) -> ResolvedPolicy:
         """The value that other processes get; the weights are read here."""
         weights = {} if self.data_path is None else {"weights": str(self.data_path)}
         return resolve_class(self.class_path, {**self.init_kwargs, **weights})
@@ -69,40 +69,42 @@ class MultiAgentPolicy:
     def __init__(self, policy_env_info: PolicyEnvInterface) -> None:
         self.policy_env_info = policy_env_info
         self._agents: dict[int, AgentPolicy] = {}
-        self._actions: Ints = np.zeros((0, policy_env_info.heads), dtype=np.int64)
+        self._actions: Ints = np.zeros((0, policy_env_info.n_heads), dtype=np.int64)
 
     def agent_policy(self, agent_id: int) -> AgentPolicy:
         """The agent that plays row `agent_id`."""
         raise NotImplementedError(f"{type(self).__name__} has no agent_policy yet.")
 
     @property
-    def memory(self) -> MemoryLayout:
+    def memory_layout(self) -> MemoryLayout:
         """Nothing that the loop could keep: agents remember by themselves."""
         return {}
 
-    def begin(self, rows: Rows, memory: Memory, keys: Ints) -> None:  # noqa: ARG002
+    def reset_agents(self, batch: AgentBatch, memory: Memory, keys: Ints) -> None:  # noqa: ARG002
         """Reset the agents whose lives start; make those that are not there yet."""
-        for place, row, uid, key in zip(rows.place, rows.row, rows.uid, keys, strict=True):
+        for place, row, uid, key in zip(
+            batch.memory_index, batch.row, batch.uid, keys, strict=True
+        ):
             at = int(place)
             if at not in self._agents:
                 self._agents[at] = self.agent_policy(int(row))
             self._agents[at].reset(seed=int(key), episode=0, uid=int(uid))
 
-    def ask(self, observations: Bytes, rows: Rows, memory: Memory, keys: Ints) -> None:  # noqa: ARG002
+    def act_async(self, observations: Bytes, batch: AgentBatch, memory: Memory, keys: Ints) -> None:  # noqa: ARG002
         """Step every agent."""
         answers = [
             np.asarray(self._agents[int(place)].step(seen)).reshape(-1)
-            for place, seen in zip(rows.place, observations, strict=True)
+            for place, seen in zip(batch.memory_index, observations, strict=True)
         ]
         for answer in answers:
-            if len(answer) != self.policy_env_info.heads or answer.dtype.kind not in "iu":
+            if len(answer) != self.policy_env_info.n_heads or answer.dtype.kind not in "iu":
                 raise ContractError(
                     f"{type(self).__name__} answered {answer.tolist()}; one whole number for each "
-                    f"of {self.policy_env_info.heads} heads was asked for."
+                    f"of {self.policy_env_info.n_heads} heads was asked for."
                 )
         self._actions = np.array(answers, dtype=np.int64)
 
-    def answer(self) -> Ints:
+    def act_wait(self) -> Ints:
         """What the agents chose."""
         return self._actions
 

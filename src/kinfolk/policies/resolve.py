@@ -23,58 +23,80 @@ from kinfolk.core.errors import (
     PolicyFailedError,
     SettingsError,
     UsageError,
-    suggestion,
+    format_suggestion,
 )
-from kinfolk.core.registry import Entry, Registry, load_path
-from kinfolk.core.settings import plain_value
+from kinfolk.core.registry import Registry, RegistryEntry, import_object
+from kinfolk.core.settings import parse_value
 from kinfolk.core.spaces import WorldSpec
-from kinfolk.core.tracebacks import explain
+from kinfolk.core.tracebacks import summarize_error
 from kinfolk.policies.base import Policy
-from kinfolk.policies.mistyped import policy_hint
+from kinfolk.policies.uri_hints import suggest_policy_uri
 from kinfolk.store.arrays import read_arrays
-from kinfolk.store.documents import read_text
+from kinfolk.store.json_files import read_text
 from kinfolk.store.policy_file import find_policy, read_policy
 
 _PROBE = "kinfolk.testing.probe.policies"
-_SAVANNA = "kinfolk.policies.savanna"
+_SAVANNA = "kinfolk.policies.scripted.savanna"
 _NEURAL = "kinfolk.policies.neural.policy"
-_LINEUPS = "kinfolk.policies.cogsguard.lineups"
+_LINEUPS = "kinfolk.policies.scripted.cogsguard.teams"
 
 POLICIES = Registry(
     "policy",
     "policies",
     {
-        "random": Entry("kinfolk.policies.simple:Random", "every action with equal chance"),
-        "noop": Entry("kinfolk.policies.simple:Noop", "does nothing"),
-        "hunter": Entry(
+        "random": RegistryEntry(
+            "kinfolk.policies.stateless:RandomPolicy", "every action with equal chance"
+        ),
+        "noop": RegistryEntry("kinfolk.policies.stateless:NoopPolicy", "does nothing"),
+        "hunter": RegistryEntry(
             f"{_SAVANNA}.hunter:Hunter", "hunts prey, alone or in teams, in the savanna"
         ),
-        "grazer": Entry(f"{_SAVANNA}.grazer:Grazer", "grazes and flees, in the savanna"),
-        "roles": Entry(
-            "kinfolk.policies.cogsguard.evolving:Roles",
+        "grazer": RegistryEntry(f"{_SAVANNA}.grazer:Grazer", "grazes and flees, in the savanna"),
+        "roles": RegistryEntry(
+            "kinfolk.policies.scripted.cogsguard.evolved_roles:RolePolicyFactory",
             "roles of CogsGuard by count: ?miner=4&scrambler=2; &evolution=1",
         ),
-        "smart": Entry(f"{_LINEUPS}:Smart", "changes among the seeded roles of CogsGuard"),
-        "role/NAME": Entry(f"{_LINEUPS}:OneRole", "one role for all, such as role/BaseMiner"),
-        "behavior/NAME": Entry(
-            f"{_LINEUPS}:OneBehavior", "one behaviour for all, such as behavior/explore"
+        "smart": RegistryEntry(
+            f"{_LINEUPS}:SmartPolicy", "changes among the seeded roles of CogsGuard"
         ),
-        "balance": Entry("kinfolk.policies.balance:Balance", "keeps CartPole's pole up"),
-        "mlp": Entry(f"{_NEURAL}:Mlp", "a net of dense layers, to be trained"),
-        "conv": Entry(f"{_NEURAL}:Conv", "a net of small filters over the window, to be trained"),
-        "gru": Entry(f"{_NEURAL}:Gru", "a net that remembers, to be trained"),
-        "net": Entry(f"{_NEURAL}:Custom", "a torch module of your own: ?module=package.Net"),
-        "probe-plain": Entry(f"{_PROBE}.plain:Plain", "a forager in plain Python, for the probe"),
-        "probe-reasoner": Entry(f"{_PROBE}.reasoner:Reasoner", "the forager, telling its reasons"),
-        "probe-hoard": Entry(f"{_PROBE}.hoard:Hoard", "100 KB of memory per agent, for the probe"),
-        "probe-gru": Entry(f"{_PROBE}.gru:Gru", "a small recurrent net, for the probe"),
-        "probe-members": Entry(f"{_PROBE}.members:Members", "a population of nets, for the probe"),
+        "role/NAME": RegistryEntry(
+            f"{_LINEUPS}:SingleRolePolicy", "one role for all, such as role/BaseMiner"
+        ),
+        "behavior/NAME": RegistryEntry(
+            f"{_LINEUPS}:SingleBehaviorPolicy", "one behaviour for all, such as behavior/explore"
+        ),
+        "cartpole": RegistryEntry(
+            "kinfolk.policies.scripted.cartpole:CartPoleHeuristic", "keeps CartPole's pole up"
+        ),
+        "mlp": RegistryEntry(f"{_NEURAL}:MlpPolicy", "a net of dense layers, to be trained"),
+        "conv": RegistryEntry(
+            f"{_NEURAL}:CnnPolicy", "a net of small filters over the window, to be trained"
+        ),
+        "gru": RegistryEntry(f"{_NEURAL}:GruPolicy", "a net that remembers, to be trained"),
+        "net": RegistryEntry(
+            f"{_NEURAL}:CustomNetPolicy", "a torch module of your own: ?module=package.Net"
+        ),
+        "probe-python": RegistryEntry(
+            f"{_PROBE}.python:PythonForager", "a forager in plain Python, for the probe"
+        ),
+        "probe-explaining": RegistryEntry(
+            f"{_PROBE}.explaining:ExplainingForager", "the forager, telling its reasons"
+        ),
+        "probe-large-memory": RegistryEntry(
+            f"{_PROBE}.large_memory:LargeMemoryPolicy", "100 KB of memory per agent, for the probe"
+        ),
+        "probe-gru": RegistryEntry(
+            f"{_PROBE}.gru:ProbeGruPolicy", "a small recurrent net, for the probe"
+        ),
+        "probe-population": RegistryEntry(
+            f"{_PROBE}.population:PopulationPolicy", "a population of nets, for the probe"
+        ),
     },
 )
 # Families of policies: `kin://role/BaseMiner` is the entry `role/NAME` with that name.
 _FAMILY = "{}/NAME"
 _ALIASES = {"metta://policy/role_py": "kin://roles"}  # how users of the earlier system write it
-_FORMS = (
+_URI_FORMS = (
     "kin://NAME or class:package.module.Class, each with ?key=value (weights=FILE), "
     "file:POLICY.safetensors or run:RUN[/SLOT][@best|@latest|@STEP]"
 )
@@ -107,7 +129,7 @@ def resolve(
         UsageError: It has no known form, names no known policy, or cannot be imported.
     """
     body, _, query = uri.partition("?")
-    asked = {key: plain_value(value) for key, value in parse_qsl(query, keep_blank_values=True)}
+    asked = {key: parse_value(value) for key, value in parse_qsl(query, keep_blank_values=True)}
     asked |= settings or {}
     body = _ALIASES.get(body, body)
     scheme, _, name = body.partition(":")
@@ -117,14 +139,16 @@ def resolve(
             family, asked = _FAMILY.format(family), {"name": member, **asked}
         elif slash:
             family = f"{family}/{member}"
-        return _with_weights(POLICIES.entry(family).path, asked)
+        return _read_files(POLICIES.get_entry(family).import_path, asked)
     if scheme == "class":
         return resolve_class(name, asked, trusted)
     if scheme in ("file", "run"):
         where = unquote(name)
         kept = read_policy(Path(where) if scheme == "file" else find_policy(where))
         return ResolvedPolicy(kept.class_path, {**kept.settings, **asked}, kept.arrays)
-    raise UsageError(f"'{uri}' is not a policy.{policy_hint(uri, POLICIES) or f' Write {_FORMS}.'}")
+    raise UsageError(
+        f"'{uri}' is not a policy.{suggest_policy_uri(uri, POLICIES) or f' Write {_URI_FORMS}.'}"
+    )
 
 
 def resolve_class(path: str, settings: Mapping[str, Any], trusted: bool = True) -> ResolvedPolicy:
@@ -133,18 +157,18 @@ def resolve_class(path: str, settings: Mapping[str, Any], trusted: bool = True) 
     if not module or not name or module.endswith(".py") or name == "py":
         file = path if ".py" in path else f"{path}.py"
         known = ".py" in path or Path(file).exists()
-        hint = policy_hint(file, ()) if known else " Write class:package.module.Class."
+        hint = suggest_policy_uri(file, ()) if known else " Write class:package.module.Class."
         raise UsageError(f"'class:{path}' is not an import path.{hint}")
     if trusted:
-        load_path(path)
+        import_object(path)
     else:
         package = path.partition(":")[0].partition(".")[0]
         if find_spec(package) is None:
             raise UsageError(f"'{path}' cannot be imported: there is no module {package}.")
-    return _with_weights(path, settings)
+    return _read_files(path, settings)
 
 
-def _with_weights(path: str, settings: Mapping[str, Any]) -> ResolvedPolicy:
+def _read_files(path: str, settings: Mapping[str, Any]) -> ResolvedPolicy:
     weights = settings.get("weights")
     others = {key: value for key, value in settings.items() if key != "weights"}
     if "history" in others:  # the text goes on, not the path: workers may not see the file
@@ -152,20 +176,20 @@ def _with_weights(path: str, settings: Mapping[str, Any]) -> ResolvedPolicy:
     return ResolvedPolicy(path, others, {} if weights is None else read_arrays(Path(str(weights))))
 
 
-def class_of(resolved: ResolvedPolicy) -> Callable[..., Policy]:
+def load_policy_class(resolved: ResolvedPolicy) -> Callable[..., Policy]:
     """The class of a policy, which is known to take the settings given.
 
     Raises:
         SettingsError: It does not take them.
     """
-    kind: Callable[..., Policy] = load_path(resolved.class_path)
+    kind: Callable[..., Policy] = import_object(resolved.class_path)
     taken = inspect.signature(kind)
     known = list(taken.parameters)[1:]  # the first is the world's spec
     takes_any = any(p.kind is p.VAR_KEYWORD for p in taken.parameters.values())
     for name in resolved.settings:
         if name not in known and not takes_any:
             owner = resolved.class_path.replace(":", ".").rpartition(".")[2]
-            raise SettingsError(f"{owner} has no setting '{name}'.{suggestion(name, known)}")
+            raise SettingsError(f"{owner} has no setting '{name}'.{format_suggestion(name, known)}")
     try:
         taken.bind(None, **resolved.settings)
     except TypeError as error:
@@ -173,7 +197,7 @@ def class_of(resolved: ResolvedPolicy) -> Callable[..., Policy]:
     return kind
 
 
-def build(resolved: ResolvedPolicy, spec: WorldSpec, batch_invariant: bool = True) -> Policy:
+def build_policy(resolved: ResolvedPolicy, spec: WorldSpec, batch_invariant: bool = True) -> Policy:
     """Make the policy: `Class(spec, **settings)`, then `load(arrays)` if it has weights.
 
     A policy with a method `initialize_to_environment` gets the spec there too, once, at the end.
@@ -189,25 +213,28 @@ def build(resolved: ResolvedPolicy, spec: WorldSpec, batch_invariant: bool = Tru
         ContractError: It is not batch invariant, and has to be.
         PolicyFailedError: The class raised something of its own.
     """
-    kind = class_of(resolved)
+    kind = load_policy_class(resolved)
     try:
-        policy = _made_of(kind, resolved, spec, batch_invariant)
+        policy = _instantiate(kind, resolved, spec, batch_invariant)
     except KinfolkError:
         raise
     except Exception as error:
-        what, where, _ = explain(error)
+        what, where, _ = summarize_error(error)
         raise PolicyFailedError(
             f"{resolved.class_path} could not be made: {what} ({where})."
         ) from error
-    _made[id(policy)] = resolved
-    finalize(policy, _made.pop, id(policy), None)
+    _built[id(policy)] = resolved
+    finalize(policy, _built.pop, id(policy), None)
     return policy
 
 
-def _made_of(
-    kind: Callable[..., Policy], resolved: ResolvedPolicy, spec: WorldSpec, batch_invariant: bool
+def _instantiate(
+    policy_class: Callable[..., Policy],
+    resolved: ResolvedPolicy,
+    spec: WorldSpec,
+    batch_invariant: bool,
 ) -> Policy:
-    policy = kind(spec, **resolved.settings)
+    policy = policy_class(spec, **resolved.settings)
     if resolved.arrays:
         load = getattr(policy, "load", None)
         if load is None:
@@ -222,15 +249,17 @@ def _made_of(
     return policy
 
 
-_made: dict[int, ResolvedPolicy] = {}  # by identity, as long as the policy lives
+_built: dict[int, ResolvedPolicy] = {}  # by identity, as long as the policy lives
 
 
-def resolved_of(policy: Policy) -> ResolvedPolicy | None:
+def find_resolved(policy: Policy) -> ResolvedPolicy | None:
     """What `build` made a policy from; None for one that was made otherwise."""
-    return _made.get(id(policy))
+    return _built.get(id(policy))
 
 
-def fitting(owner: str, spec: WorldSpec, arrays: Arrays, shapes: Mapping[str, Any]) -> Arrays:
+def check_weights(
+    policy_name: str, spec: WorldSpec, arrays: Arrays, shapes: Mapping[str, Any]
+) -> Arrays:
     """Weights that a policy can take, for its `load` to check with.
 
     Raises:
@@ -238,15 +267,17 @@ def fitting(owner: str, spec: WorldSpec, arrays: Arrays, shapes: Mapping[str, An
     """
     for name, shape in shapes.items():
         if name not in arrays:
-            raise SettingsError(f"The weights have no '{name}', which {owner} needs.")
+            raise SettingsError(f"The weights have no '{name}', which {policy_name} needs.")
         if tuple(arrays[name].shape) != tuple(shape):
             raise SettingsError(
                 f"The weights do not fit world {spec.world}: '{name}' has shape "
-                f"{tuple(arrays[name].shape)}, and {owner} needs {tuple(shape)} there."
+                f"{tuple(arrays[name].shape)}, and {policy_name} needs {tuple(shape)} there."
             )
     for name in arrays:
         if name not in shapes:
-            raise SettingsError(f"{owner} has no weight '{name}'.{suggestion(name, shapes)}")
+            raise SettingsError(
+                f"{policy_name} has no weight '{name}'.{format_suggestion(name, shapes)}"
+            )
     return arrays
 
 

@@ -1,12 +1,14 @@
-"""The catalogue: every behaviour that can be played, and every role that ever was."""
+"""The catalog of behaviors and roles, the default catalog, and the vibe that a role shows."""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
 
-from kinfolk.core.errors import SettingsError, UnknownNameError, suggestion
+from kinfolk.core.errors import SettingsError, UnknownNameError, format_suggestion
+from kinfolk.core.registry import Registry, RegistryEntry
 from kinfolk.roles.model import BehaviorDef, BehaviorSource, RoleDef, TierSelection
 
 Named = TypeVar("Named", BehaviorDef, RoleDef)
@@ -87,7 +89,7 @@ class RoleCatalog:
         Raises:
             UnknownNameError: There is none of this name.
         """
-        return _find(self.behaviors, "behaviour", name).id
+        return _find_by_name(self.behaviors, "behaviour", name).id
 
     def behavior_ids(self, names: Iterable[str]) -> tuple[int, ...]:
         """The ids of several behaviours, in the order asked."""
@@ -99,9 +101,9 @@ class RoleCatalog:
         Raises:
             UnknownNameError: There is none.
         """
-        return _find(self.roles[::-1], "role", name)
+        return _find_by_name(self.roles[::-1], "role", name)
 
-    def written(self, role: RoleDef) -> str:
+    def format_role(self, role: RoleDef) -> str:
         """A role as people write it: tiers between slashes; a tier in any order between bars."""
         parts = []
         for tier in role.tiers:
@@ -114,10 +116,48 @@ class RoleCatalog:
         return RoleCatalog(list(self.behaviors), list(self.roles), self.next_name_id)
 
 
-def _find(known: Sequence[Named], kind: str, name: str) -> Named:
+def _find_by_name(known: Sequence[Named], kind: str, name: str) -> Named:
     for one in known:
         if one.name == name:
             return one
     raise UnknownNameError(
-        f"No {kind} is named '{name}'.{suggestion(name, [one.name for one in known])}"
+        f"No {kind} is named '{name}'.{format_suggestion(name, [one.name for one in known])}"
     )
+
+
+ROLE_CATALOGS = Registry(
+    "catalogue of roles",
+    "role_catalogs",
+    {
+        "cogsguard": RegistryEntry(
+            "kinfolk.policies.scripted.cogsguard.catalog:cogs_catalog",
+            "thirteen behaviours, four roles",
+        )
+    },
+)
+
+
+def default_catalog() -> RoleCatalog:
+    """Return a new catalogue with CogsGuard's thirteen behaviours and four seeded roles."""
+    made: RoleCatalog = ROLE_CATALOGS.load("cogsguard")()
+    return made
+
+
+DEFAULT_VIBE = "default"
+
+
+def map_role_to_vibe(catalog: RoleCatalog, role: RoleDef) -> str:
+    """The craft most of its behaviours come from; of equals the one that comes first in the role.
+
+    A role of common behaviours alone shows `default`: every role has a vibe.
+    """
+    sources = [catalog.behaviors[i].source for i in role.behavior_ids]
+    crafts = [source for source in sources if source != BehaviorSource.COMMON]
+    # A Counter keeps the order of first sight, and `most_common` that of equals.
+    return str(Counter(crafts).most_common(1)[0][0]) if crafts else DEFAULT_VIBE
+
+
+def have_same_vibe(catalog: RoleCatalog, role_id: int, other_id: int) -> bool:
+    """Whether two roles, by their ids, show the same vibe."""
+    roles = catalog.roles
+    return map_role_to_vibe(catalog, roles[role_id]) == map_role_to_vibe(catalog, roles[other_id])

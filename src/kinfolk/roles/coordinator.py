@@ -6,22 +6,18 @@ from collections import deque
 from collections.abc import Sequence
 
 from kinfolk.core.errors import SettingsError
-from kinfolk.core.keys import fold, root
-from kinfolk.roles.breeding import cull, found_pool, next_generation
-from kinfolk.roles.catalog import RoleCatalog
+from kinfolk.core.random import fold_in, seed_key
+from kinfolk.roles.catalog import RoleCatalog, default_catalog, map_role_to_vibe
 from kinfolk.roles.config import EvolutionConfig
-from kinfolk.roles.default import default_catalog
-from kinfolk.roles.dice import Dice, Rng, number_from
-from kinfolk.roles.fitness import pick_role_id_weighted
-from kinfolk.roles.hybrids import hybrid_role
-from kinfolk.roles.materialise import materialize_role_behaviors
+from kinfolk.roles.fitness import AgentScore, pick_role_id_weighted, record_game
+from kinfolk.roles.generations import make_initial_pool, next_generation, select_survivors
+from kinfolk.roles.keyed_rng import KeyedRng, Rng, seed_from
 from kinfolk.roles.model import BehaviorDef, RoleDef
-from kinfolk.roles.operators import sample_role
-from kinfolk.roles.records import AgentRecord, enter_game
-from kinfolk.roles.vibes import map_role_to_vibe
+from kinfolk.roles.operators import make_hybrid, sample_role
+from kinfolk.roles.program import materialize_role_behaviors
 
 # Branches of the coordinator's key: what is drawn for one purpose never meets another's.
-_FOUND, _ASSIGN, _PROGRAM, _BREED, _HYBRID = range(5)
+_INITIAL_POOL, _ASSIGN, _PROGRAM, _BREED, _HYBRID = range(5)
 _EXPLORE, _SAMPLE, _PICK = range(3)  # branches of an assignment's key
 _SEED_BITS = 32  # of a seed that is drawn: it is written into histories, and read by browsers
 
@@ -63,14 +59,14 @@ class EvolutionaryRoleCoordinator:
             raise SettingsError("EvolutionaryRoleCoordinator takes seed or rng, not both.")
         self.num_agents = num_agents
         self.catalog = _checked_catalog(default_catalog() if catalog is None else catalog)
-        self.seed = number_from(rng if seed is None else seed, _SEED_BITS)
+        self.seed = seed_from(rng if seed is None else seed, _SEED_BITS)
         self.games_per_generation = games_per_generation
         self.config = EvolutionConfig() if config is None else config
-        self.generation = self.games = self.games_this_generation = self.wins = self.hybrids = 0
+        self.generation = self.games = self.games_this_generation = self.wins = self.n_hybrids = 0
         self.pending: deque[int] = deque()
         self.assignments: dict[int, int] = {}
-        self._records: list[AgentRecord] = []
-        self.pool = self._found() if pool is None else pool
+        self._records: list[AgentScore] = []
+        self.pool = self._make_initial_pool() if pool is None else pool
 
     def assign_role(self, agent_id: int, step: int = 0) -> RoleDef:
         """The role of an agent: the one it has, else a pending hybrid, a new one, or a fit one.
@@ -79,7 +75,7 @@ class EvolutionaryRoleCoordinator:
         """
         del step
         if agent_id not in self.assignments:
-            key = fold(fold(self._key(_ASSIGN), self.games), agent_id)
+            key = fold_in(fold_in(self._key(_ASSIGN), self.games), agent_id)
             self.assignments[agent_id] = self.draw_role(key)
         return self.catalog.roles[self.assignments[agent_id]]
 
@@ -89,20 +85,20 @@ class EvolutionaryRoleCoordinator:
 
     def get_role_behaviors(self, agent_id: int) -> list[BehaviorDef]:
         """What an agent runs in this game, in order of priority."""
-        key = fold(fold(self._key(_PROGRAM), self.games), agent_id)
+        key = fold_in(fold_in(self._key(_PROGRAM), self.games), agent_id)
         return materialize_role_behaviors(self.catalog, self.assign_role(agent_id), key)
 
     def queue_hybrid(self, left_id: int, right_id: int) -> RoleDef:
         """Breed the hybrid of two roles; the next agent without a role gets it."""
         roles = self.catalog.roles
-        key = fold(self._key(_HYBRID), self.hybrids)
-        self.hybrids += 1
-        made = hybrid_role(self.catalog, roles[left_id], roles[right_id], key, self.config)
-        hybrid = self.take_in(made)
+        key = fold_in(self._key(_HYBRID), self.n_hybrids)
+        self.n_hybrids += 1
+        made = make_hybrid(self.catalog, roles[left_id], roles[right_id], key, self.config)
+        hybrid = self.add_to_pool(made)
         self.pending.append(hybrid.id)
         return hybrid
 
-    def take_in(self, role: RoleDef) -> RoleDef:
+    def add_to_pool(self, role: RoleDef) -> RoleDef:
         """A new role enters the catalogue and the pool, in this generation."""
         made = self.catalog.add_role(role, self.generation)
         self.pool.append(made.id)
@@ -121,11 +117,11 @@ class EvolutionaryRoleCoordinator:
         """
         if agent_id not in self.assignments:
             raise SettingsError(f"Agent {agent_id} has no role yet; assign_role comes first.")
-        self._records.append(AgentRecord(self.assignments[agent_id], score, won))
+        self._records.append(AgentScore(self.assignments[agent_id], score, won))
 
-    def score_game(self, records: Sequence[AgentRecord] | None = None) -> None:
+    def score_game(self, records: Sequence[AgentScore] | None = None) -> None:
         """Enter what was recorded, or these: each role and each behaviour counts one game."""
-        enter_game(self.catalog, self._records if records is None else records, self.config)
+        record_game(self.catalog, self._records if records is None else records, self.config)
         self._records.clear()
 
     def end_game(self, won: bool = False) -> bool:
@@ -154,27 +150,27 @@ class EvolutionaryRoleCoordinator:
         self.generation += 1
         config, size = self.config, self.config.generated_role_count
         if breed:
-            key = fold(self._key(_BREED), self.generation)
+            key = fold_in(self._key(_BREED), self.generation)
             self.pool = next_generation(self.catalog, self.pool, self.generation, key, config)
         else:
-            self.pool = sorted(cull(self.catalog, self.pool, size, self.generation))
+            self.pool = sorted(select_survivors(self.catalog, self.pool, size, self.generation))
         self.games_this_generation = 0
         self.assignments.clear()
 
-    def _found(self) -> list[int]:
-        return found_pool(self.catalog, self._key(_FOUND), self.config)
+    def _make_initial_pool(self) -> list[int]:
+        return make_initial_pool(self.catalog, self._key(_INITIAL_POOL), self.config)
 
     def draw_role(self, key: int) -> int:
         """A role for somebody who has none: a pending hybrid, a new one, or a fit one of the pool."""
         if self.pending:
             return self.pending.popleft()
-        if Dice(fold(key, _EXPLORE)).chance(self.config.exploration_chance):
-            new = sample_role(self.catalog, fold(key, _SAMPLE), self.config, "explore")
-            return self.take_in(new).id
-        return pick_role_id_weighted(self.catalog, self.pool, fold(key, _PICK))
+        if KeyedRng(fold_in(key, _EXPLORE)).bernoulli(self.config.exploration_chance):
+            new = sample_role(self.catalog, fold_in(key, _SAMPLE), self.config, "explore")
+            return self.add_to_pool(new).id
+        return pick_role_id_weighted(self.catalog, self.pool, fold_in(key, _PICK))
 
     def _key(self, branch: int) -> int:
-        return int(fold(root(self.seed), branch))
+        return int(fold_in(seed_key(self.seed), branch))
 
 
 def _checked_catalog(catalog: RoleCatalog) -> RoleCatalog:

@@ -21,195 +21,216 @@ import numpy as np
 import numpy.typing as npt
 
 from kinfolk.core.arrays import Bools, Ints
-from kinfolk.core.hooks import PLAIN, call2
+from kinfolk.core.function_table import PYTHON_ADDRESS, call_address_2
 from kinfolk.core.jit import inline, kernel
-from kinfolk.roles.model import MOST_BEHAVIORS
+from kinfolk.roles.model import MAX_BEHAVIORS
 
 CAN_START, ACT, SHOULD_TERMINATE = range(3)  # columns of the table of hooks
 YES = 1  # the answer of `can_start`; anything else is no, below zero with a reason
 HOLD = 16  # added to an action: the behaviour must not be interrupted now
-_ACTION = HOLD - 1
+_ACTION_MASK = HOLD - 1
 
 # What an explanation says of each place of a program; a reason is `code % REASON`, as in -reason.
-NOT_ASKED, ACTED, ENDED = 0, 1, 2
-REASON = 1000
-COULD_NOT_START, COULD_NOT_ACT = REASON, 2 * REASON
+NOT_CONSIDERED, ACTED, ENDED = 0, 1, 2
+REASON_BASE = 1000
+COULD_NOT_START, COULD_NOT_ACT = REASON_BASE, 2 * REASON_BASE
 
-_HAS_ENDED, _HIGHER, _ACTIVE, _START, _TRY, _OVER = range(6)  # stages of a scan
-_STAGE, _AT, _FAILED, _PENDING = range(4)  # columns of a cursor
+_CHECK_ENDED, _CHECK_HIGHER, _RUN_ACTIVE, _CHECK_START, _RUN_STARTED, _DONE = range(
+    6
+)  # stages of a scan
+_STAGE, _POSITION, _FAILED, _PENDING = range(4)  # columns of a cursor
 CURSOR_COLUMNS = 4
 
-PlainHook = Callable[[int, int, int], int]  # behaviour, hook, row of the batch -> answer
+PythonHook = Callable[[int, int, int], int]  # behaviour, hook, row of the batch -> answer
 
 
-class Table(NamedTuple):
+class BehaviorTable(NamedTuple):
     """The behaviours by id: addresses of their three hooks, and whether they may be interrupted."""
 
     hooks: Ints  # [behaviours, 3]
     interruptible: Bools
 
 
-class Seats(NamedTuple):
+class ExecutionState(NamedTuple):
     """What the runner remembers of every place."""
 
     program: npt.NDArray[np.int16]  # [capacity, 12]
     active: npt.NDArray[np.int16]  # place in the program + 1, 0 for none
-    held: npt.NDArray[np.int8]  # 1 while the active one must not be interrupted
+    is_uninterruptible: npt.NDArray[np.int8]  # 1 while the active one must not be interrupted
 
 
-class Round(NamedTuple):
+class ExecutionStep(NamedTuple):
     """One question to all rows; `trace` has a row per row, or none at all when nobody asks why."""
 
-    place: Ints
+    agents: Ints
     cursor: Ints  # [n, CURSOR_COLUMNS]
     answer: Ints  # what Python said to the hook a row stopped at
     action: Ints
     trace: npt.NDArray[np.int16]  # [n or 0, 12]
 
 
-def new_round(place: Ints, explain: bool) -> Round:
-    """A fresh round over the rows at `place`."""
-    n = len(place)
-    return Round(
-        place,
+def new_step(agents: Ints, explain: bool) -> ExecutionStep:
+    """A fresh round over the rows at `agents`."""
+    n = len(agents)
+    return ExecutionStep(
+        agents,
         np.zeros((n, CURSOR_COLUMNS), dtype=np.int64),
         np.zeros(n, dtype=np.int64),
         np.zeros(n, dtype=np.int64),
-        np.zeros((n if explain else 0, MOST_BEHAVIORS), dtype=np.int16),
+        np.zeros((n if explain else 0, MAX_BEHAVIORS), dtype=np.int16),
     )
 
 
 @inline
-def _hook_of(stage: int) -> int:
+def _hook_of_stage(stage: int) -> int:
     """Which function a stage asks."""
-    if stage == _HAS_ENDED:
+    if stage == _CHECK_ENDED:
         return SHOULD_TERMINATE
-    return CAN_START if stage in (_HIGHER, _START) else ACT
+    return CAN_START if stage in (_CHECK_HIGHER, _CHECK_START) else ACT
 
 
 @inline
-def _explain(r: Round, i: int, k: int, code: int, answer: int) -> None:
+def _trace(step: ExecutionStep, i: int, position: int, code: int, answer: int) -> None:
     """Note why a place of the program was passed over."""
-    if r.trace.shape[0] > 0:
-        r.trace[i, k] = code + (-answer if -REASON < answer < 0 else 0)
+    if step.trace.shape[0] > 0:
+        step.trace[i, position] = code + (-answer if -REASON_BASE < answer < 0 else 0)
 
 
 @inline
-def _begin(seats: Seats, r: Round, i: int) -> None:
+def _begin_scan(execution: ExecutionState, step: ExecutionStep, i: int) -> None:
     """Where the scan of a row starts: with the active behaviour, or at the top."""
-    active = int(seats.active[r.place[i]])
-    r.cursor[i, _STAGE] = _START if active == 0 else _HAS_ENDED
-    r.cursor[i, _AT] = max(active - 1, 0)
-    r.cursor[i, _FAILED] = 0
+    active = int(execution.active[step.agents[i]])
+    step.cursor[i, _STAGE] = _CHECK_START if active == 0 else _CHECK_ENDED
+    step.cursor[i, _POSITION] = max(active - 1, 0)
+    step.cursor[i, _FAILED] = 0
 
 
 @inline
-def _rescan(seats: Seats, r: Round, i: int) -> None:
+def _restart_scan(execution: ExecutionState, step: ExecutionStep, i: int) -> None:
     """Scan the list from the top."""
-    seats.active[r.place[i]] = 0
-    seats.held[r.place[i]] = 0
-    r.cursor[i, _STAGE] = _START
-    r.cursor[i, _AT] = 0
+    execution.active[step.agents[i]] = 0
+    execution.is_uninterruptible[step.agents[i]] = 0
+    step.cursor[i, _STAGE] = _CHECK_START
+    step.cursor[i, _POSITION] = 0
 
 
 @inline
-def _act_on(seats: Seats, r: Round, i: int, k: int, answer: int) -> None:
-    """The behaviour at `k` acts."""
-    place = r.place[i]
-    seats.active[place] = k + 1
-    seats.held[place] = 1 if answer & HOLD != 0 else 0
-    r.action[i] = answer & _ACTION
-    r.cursor[i, _STAGE] = _OVER
-    _explain(r, i, k, ACTED, 0)
+def _accept_action(
+    execution: ExecutionState, step: ExecutionStep, i: int, position: int, answer: int
+) -> None:
+    """The behaviour at `position` acts."""
+    place = step.agents[i]
+    execution.active[place] = position + 1
+    execution.is_uninterruptible[place] = 1 if answer & HOLD != 0 else 0
+    step.action[i] = answer & _ACTION_MASK
+    step.cursor[i, _STAGE] = _DONE
+    _trace(step, i, position, ACTED, 0)
 
 
 @inline
-def _go_on(table: Table, seats: Seats, r: Round, i: int, answer: int) -> None:
+def _advance(
+    table: BehaviorTable, execution: ExecutionState, step: ExecutionStep, i: int, answer: int
+) -> None:
     """What follows from the answer to the hook that a row stands at."""
-    place, cursor = r.place[i], r.cursor
-    stage, k = cursor[i, _STAGE], cursor[i, _AT]
-    if stage == _HAS_ENDED:
+    place, cursor = step.agents[i], step.cursor
+    stage, k = cursor[i, _STAGE], cursor[i, _POSITION]
+    if stage == _CHECK_ENDED:
         if answer != 0:
-            _explain(r, i, k, ENDED, 0)
-            _rescan(seats, r, i)
+            _trace(step, i, k, ENDED, 0)
+            _restart_scan(execution, step, i)
             return
-        may = table.interruptible[seats.program[place, k]] and seats.held[place] == 0
-        cursor[i, _STAGE] = _HIGHER if may and k > 0 else _ACTIVE
-        cursor[i, _AT] = 0 if may and k > 0 else k
-    elif stage == _HIGHER:
+        may = (
+            table.interruptible[execution.program[place, k]]
+            and execution.is_uninterruptible[place] == 0
+        )
+        cursor[i, _STAGE] = _CHECK_HIGHER if may and k > 0 else _RUN_ACTIVE
+        cursor[i, _POSITION] = 0 if may and k > 0 else k
+    elif stage == _CHECK_HIGHER:
         if answer == YES:
-            cursor[i, _STAGE] = _ACTIVE
+            cursor[i, _STAGE] = _RUN_ACTIVE
             return
-        _explain(r, i, k, COULD_NOT_START, answer)
-        cursor[i, _AT] = k + 1
-        if k + 2 == seats.active[place]:
-            cursor[i, _STAGE] = _ACTIVE
-    elif stage == _START:
+        _trace(step, i, k, COULD_NOT_START, answer)
+        cursor[i, _POSITION] = k + 1
+        if k + 2 == execution.active[place]:
+            cursor[i, _STAGE] = _RUN_ACTIVE
+    elif stage == _CHECK_START:
         if answer == YES:
-            cursor[i, _STAGE] = _TRY
+            cursor[i, _STAGE] = _RUN_STARTED
             return
-        _explain(r, i, k, COULD_NOT_START, answer)
-        cursor[i, _AT] = k + 1
+        _trace(step, i, k, COULD_NOT_START, answer)
+        cursor[i, _POSITION] = k + 1
     elif answer >= 0:
-        _act_on(seats, r, i, k, answer)
+        _accept_action(execution, step, i, k, answer)
     else:
-        _explain(r, i, k, COULD_NOT_ACT, answer)
+        _trace(step, i, k, COULD_NOT_ACT, answer)
         cursor[i, _FAILED] |= 1 << k
-        cursor[i, _STAGE], cursor[i, _AT] = _START, k + 1
-        if stage == _ACTIVE:
-            _rescan(seats, r, i)
+        cursor[i, _STAGE], cursor[i, _POSITION] = _CHECK_START, k + 1
+        if stage == _RUN_ACTIVE:
+            _restart_scan(execution, step, i)
 
 
 @inline
-def _is_over(seats: Seats, r: Round, i: int) -> bool:
+def _is_done(execution: ExecutionState, step: ExecutionStep, i: int) -> bool:
     """Whether a row has its action; one that came to the end of its list does nothing.
 
     What could not act in this tick already is passed over.
     """
-    cursor, program = r.cursor, seats.program
-    if cursor[i, _STAGE] == _OVER:
+    cursor, program = step.cursor, execution.program
+    if cursor[i, _STAGE] == _DONE:
         return True
-    k = cursor[i, _AT]
-    while cursor[i, _STAGE] == _START and k < MOST_BEHAVIORS and cursor[i, _FAILED] >> k & 1 == 1:
+    k = cursor[i, _POSITION]
+    while (
+        cursor[i, _STAGE] == _CHECK_START and k < MAX_BEHAVIORS and cursor[i, _FAILED] >> k & 1 == 1
+    ):
         k += 1
-    cursor[i, _AT] = k
-    if k < MOST_BEHAVIORS and program[r.place[i], k] >= 0:
+    cursor[i, _POSITION] = k
+    if k < MAX_BEHAVIORS and program[step.agents[i], k] >= 0:
         return False
-    r.action[i] = 0
+    step.action[i] = 0
     return True
 
 
 @kernel
-def run_options(table: Table, seats: Seats, state: Any, r: Round, resume: bool) -> int:
+def run_compiled_hooks(
+    table: BehaviorTable, execution: ExecutionState, state: Any, step: ExecutionStep, resume: bool
+) -> int:
     """Find the action of every row; returns how many wait for an answer from Python."""
     waiting = 0
-    for i in range(r.place.shape[0]):
-        answered = resume and r.cursor[i, _PENDING] == 1
+    for i in range(step.agents.shape[0]):
+        answered = resume and step.cursor[i, _PENDING] == 1
         if resume and not answered:
             continue
         if not resume:
-            _begin(seats, r, i)
-        r.cursor[i, _PENDING] = 0
-        while not _is_over(seats, r, i):
-            behavior = seats.program[r.place[i], r.cursor[i, _AT]]
-            address = table.hooks[behavior, _hook_of(r.cursor[i, _STAGE])]
+            _begin_scan(execution, step, i)
+        step.cursor[i, _PENDING] = 0
+        while not _is_done(execution, step, i):
+            behavior = execution.program[step.agents[i], step.cursor[i, _POSITION]]
+            address = table.hooks[behavior, _hook_of_stage(step.cursor[i, _STAGE])]
             if answered:
-                answer, answered = r.answer[i], False
-            elif address == PLAIN:
-                r.cursor[i, _PENDING] = 1
+                answer, answered = step.answer[i], False
+            elif address == PYTHON_ADDRESS:
+                step.cursor[i, _PENDING] = 1
                 waiting += 1
                 break
             else:
-                answer = call2(address, state, r.place[i])
-            _go_on(table, seats, r, i, answer)
+                answer = call_address_2(address, state, step.agents[i])
+            _advance(table, execution, step, i, answer)
     return waiting
 
 
-def run(table: Table, seats: Seats, state: Any, r: Round, plain: PlainHook) -> None:
+def run_step(
+    table: BehaviorTable,
+    execution: ExecutionState,
+    state: Any,
+    step: ExecutionStep,
+    call_python_hook: PythonHook,
+) -> None:
     """Run a round to its end, answering for behaviours in plain Python as they come up."""
-    waiting = run_options(table, seats, state, r, False)
+    waiting = run_compiled_hooks(table, execution, state, step, False)
     while waiting:
-        for i in np.flatnonzero(r.cursor[:, _PENDING]).tolist():
-            behavior = int(seats.program[r.place[i], r.cursor[i, _AT]])
-            r.answer[i] = plain(behavior, _hook_of(int(r.cursor[i, _STAGE])), i)
-        waiting = run_options(table, seats, state, r, True)
+        for i in np.flatnonzero(step.cursor[:, _PENDING]).tolist():
+            behavior = int(execution.program[step.agents[i], step.cursor[i, _POSITION]])
+            step.answer[i] = call_python_hook(
+                behavior, _hook_of_stage(int(step.cursor[i, _STAGE])), i
+            )
+        waiting = run_compiled_hooks(table, execution, state, step, True)

@@ -10,12 +10,12 @@ from typing import Any
 from pydantic import ValidationError
 
 from kinfolk.core.errors import DamagedRunError, SettingsError
-from kinfolk.core.settings import read
+from kinfolk.core.settings import validate_settings
 from kinfolk.roles.catalog import RoleCatalog
-from kinfolk.roles.history import FORMAT, RoleEntry, RoleHistory, role_of
-from kinfolk.roles.lineups import Lineup
+from kinfolk.roles.history import FORMAT, RoleEntry, RoleHistory, role_from_entry
 from kinfolk.roles.model import BehaviorDef, RoleDef
-from kinfolk.store.documents import line_of, parse_document
+from kinfolk.roles.teams import TeamComposition
+from kinfolk.store.json_files import find_line, parse_json_object
 
 
 class HistoryWriter:
@@ -27,14 +27,14 @@ class HistoryWriter:
     def __init__(self) -> None:
         self._lines: list[tuple[RoleDef, str]] = []
 
-    def text(
+    def format(
         self,
         catalog: RoleCatalog,
         *,
         generation: int,
         seed: int,
         games: int,
-        lineups: Sequence[Lineup] = (),
+        teams: Sequence[TeamComposition] = (),
     ) -> str:
         """The file: an entry per line, so that `diff` tells which roles differ."""
         names = [behavior.name for behavior in catalog.behaviors]
@@ -44,24 +44,24 @@ class HistoryWriter:
         for at, role in enumerate(catalog.roles):
             if self._lines[at][0] is not role:
                 self._lines[at] = (role, _role_line(role, names))
-        return _table(
+        return _format_object(
             format=str(FORMAT),
             generation=str(generation),
             seed=str(seed),
             games=str(games),
             nextNameId=str(catalog.next_name_id),
-            behaviors=_list([_behavior_line(behavior) for behavior in catalog.behaviors]),
-            roles=_list([line for _, line in self._lines]),
-            lineups=_list([json.dumps(asdict(lineup)) for lineup in lineups]),
+            behaviors=_format_list([_behavior_line(behavior) for behavior in catalog.behaviors]),
+            populations_per_group=_format_list([line for _, line in self._lines]),
+            teams=_format_list([json.dumps(asdict(lineup)) for lineup in teams]),
         )
 
 
-def text_of(history: RoleHistory) -> str:
+def format_history(history: RoleHistory) -> str:
     """The same text of a history that is at hand as a value."""
     plain = history.model_dump(mode="json")
-    return _table(
+    return _format_object(
         **{
-            name: _list([json.dumps(row) for row in value])
+            name: _format_list([json.dumps(row) for row in value])
             if isinstance(value, list)
             else json.dumps(value)
             for name, value in plain.items()
@@ -101,21 +101,21 @@ def _behavior_line(one: BehaviorDef) -> str:
     )
 
 
-def _list(lines: Sequence[str]) -> str:
+def _format_list(lines: Sequence[str]) -> str:
     return "[\n  " + ",\n  ".join(lines) + "\n]" if lines else "[]"
 
 
-def _table(**entries: str) -> str:
+def _format_object(**entries: str) -> str:
     return "{\n" + ",\n".join(f'"{name}": {text}' for name, text in entries.items()) + "\n}\n"
 
 
-def from_text(text: str, source: str) -> RoleHistory:
+def parse_history(text: str, source: str) -> RoleHistory:
     """Read a history. `source` names the file in errors.
 
     Raises:
         DamagedRunError: It is cut short, damaged, or of another version; with line and reason.
     """
-    data = parse_document(text, source)
+    data = parse_json_object(text, source)
     found = data.get("format")
     if found != FORMAT:
         raise DamagedRunError(f"{source} has format {found}; this kinfolk reads {FORMAT}.")
@@ -123,33 +123,33 @@ def from_text(text: str, source: str) -> RoleHistory:
         history = RoleHistory.model_validate(data)
     except ValidationError as error:
         place = error.errors()[0]["loc"]
-        raise _damaged(source, text, place, _reason(data)) from None
+        raise _damage_error(source, text, place, _validation_message(data)) from None
     for at, role in enumerate(history.roles):
-        reason = _wrong_with(history, at, role)
+        reason = _find_inconsistency(history, at, role)
         if reason:
-            raise _damaged(source, text, ("roles", at), reason)
-    for at, lineup in enumerate(history.lineups):
+            raise _damage_error(source, text, ("roles", at), reason)
+    for at, lineup in enumerate(history.teams):
         if max(lineup.roles) >= len(history.roles):
-            reason = f"a line-up names role {max(lineup.roles)}, and there are {len(history.roles)}"
-            raise _damaged(source, text, ("lineups", at), reason + ".")
+            reason = f"a team names role {max(lineup.roles)}, and there are {len(history.roles)}"
+            raise _damage_error(source, text, ("teams", at), reason + ".")
     return history
 
 
-def _reason(data: Mapping[str, Any]) -> str:
+def _validation_message(data: Mapping[str, Any]) -> str:
     try:
-        read(RoleHistory, data)
+        validate_settings(RoleHistory, data)
     except SettingsError as error:
         return str(error)
     raise AssertionError("what was refused once is refused again")
 
 
-def _wrong_with(history: RoleHistory, at: int, role: RoleEntry) -> str:
+def _find_inconsistency(history: RoleHistory, index: int, role: RoleEntry) -> str:
     """What no single field can tell."""
     held = [name for tier in role.tiers for name in tier.behaviors]
     twice = [name for name in held if held.count(name) > 1]
-    if role.id != at:
-        return f"role '{role.name}' has the id {role.id}; in this place it must be {at}."
-    if any(not 0 <= parent < at for parent in role.parents):
+    if role.id != index:
+        return f"role '{role.name}' has the id {role.id}; in this place it must be {index}."
+    if any(not 0 <= parent < index for parent in role.parents):
         return f"role '{role.name}' has parents {list(role.parents)}; they must come before it."
     if twice:
         return f"role '{role.name}' holds '{twice[0]}' twice."
@@ -158,11 +158,13 @@ def _wrong_with(history: RoleHistory, at: int, role: RoleEntry) -> str:
     if role.retired is not None and role.retired > history.generation:
         return f"role '{role.name}' retired in generation {role.retired}, which is to come."
     try:
-        role_of(role, {name: i for i, name in enumerate(held)})
+        role_from_entry(role, {name: i for i, name in enumerate(held)})
     except SettingsError as error:
         return str(error)
     return ""
 
 
-def _damaged(source: str, text: str, place: tuple[int | str, ...], reason: str) -> DamagedRunError:
-    return DamagedRunError(f"{source} is damaged at line {line_of(text, place)}: {reason}")
+def _damage_error(
+    source: str, text: str, place: tuple[int | str, ...], reason: str
+) -> DamagedRunError:
+    return DamagedRunError(f"{source} is damaged at line {find_line(text, place)}: {reason}")

@@ -13,7 +13,7 @@ from typing import Any, ClassVar, Literal, TypeAlias
 
 from kinfolk.core.errors import require
 
-MOST_BEHAVIORS = 12  # in one role: the width of a program
+MAX_BEHAVIORS = 12  # in one role: the width of a program
 Origin: TypeAlias = Literal["manual", "sampled", "recombined", "mutated", "hybrid", "explore"]
 
 
@@ -117,8 +117,8 @@ class RoleDef:
         ids = self.behavior_ids
         require(len(ids) > 0, f"The role '{self.name}' must hold a behaviour; it has none.")
         require(
-            len(ids) <= MOST_BEHAVIORS,
-            f"The role '{self.name}' must hold at most {MOST_BEHAVIORS} behaviours, not {len(ids)}.",
+            len(ids) <= MAX_BEHAVIORS,
+            f"The role '{self.name}' must hold at most {MAX_BEHAVIORS} behaviours, not {len(ids)}.",
         )
 
     @property

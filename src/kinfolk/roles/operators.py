@@ -1,7 +1,7 @@
 """How new roles are made: sampled, recombined, mutated, injected.
 
 Each is a function of the catalogue, its arguments and chance, and changes nothing: the role it
-returns has no id yet. `rng` is a random key, or whatever else `dice.number_from` takes; jobs give
+returns has no id yet. `rng` is a random key, or whatever else `keyed_rng.seed_from` takes; jobs give
 keys, so that their results follow from their seed. Within a role no behaviour occurs twice, and the caps of the configuration
 hold for whatever comes out.
 """
@@ -12,13 +12,14 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from kinfolk.core.errors import SettingsError
+from kinfolk.core.random import fold_in
 from kinfolk.roles.catalog import RoleCatalog
-from kinfolk.roles.config import DEFAULTS, EvolutionConfig
-from kinfolk.roles.dice import Dice, Rng
+from kinfolk.roles.config import DEFAULT_CONFIG, EvolutionConfig
 from kinfolk.roles.fitness import behavior_weight
+from kinfolk.roles.keyed_rng import KeyedRng, Rng
 from kinfolk.roles.model import Origin, RoleDef, RoleTier, TierSelection
 
-_FLIPPED = {
+_FLIPPED_SELECTION = {
     TierSelection.FIXED: TierSelection.SHUFFLE,
     TierSelection.SHUFFLE: TierSelection.FIXED,
     TierSelection.WEIGHTED: TierSelection.WEIGHTED,
@@ -28,7 +29,7 @@ _FLIPPED = {
 def sample_role(
     catalog: RoleCatalog,
     rng: Rng = None,
-    config: EvolutionConfig = DEFAULTS,
+    config: EvolutionConfig = DEFAULT_CONFIG,
     origin: Origin = "sampled",
 ) -> RoleDef:
     """Make a role from nothing: tiers of behaviours drawn by fitness, none twice, FIXED or SHUFFLE.
@@ -44,24 +45,24 @@ def sample_role(
     """
     if not catalog.behaviors:
         raise SettingsError("A role is sampled from behaviours; the catalogue has none.")
-    dice, left, room = Dice(rng), list(catalog.behaviors), config.max_behaviors_per_role
+    dice, left, room = KeyedRng(rng), list(catalog.behaviors), config.max_behaviors_per_role
     tiers = []
-    for _ in range(config.min_tiers + dice.below(config.max_tiers - config.min_tiers + 1)):
-        size = config.min_tier_size + dice.below(config.max_tier_size - config.min_tier_size + 1)
+    for _ in range(config.min_tiers + dice.randint(config.max_tiers - config.min_tiers + 1)):
+        size = config.min_tier_size + dice.randint(config.max_tier_size - config.min_tier_size + 1)
         ids = []
         for _ in range(min(size, room, len(left))):
-            one = dice.weighted(left, [behavior_weight(b) for b in left])
+            one = dice.weighted_choice(left, [behavior_weight(b) for b in left])
             left.remove(one)
             ids.append(one.id)
         room -= len(ids)
-        mode = TierSelection.SHUFFLE if dice.chance(0.5) else TierSelection.FIXED
+        mode = TierSelection.SHUFFLE if dice.bernoulli(0.5) else TierSelection.FIXED
         if ids:
             tiers.append(RoleTier(tuple(ids), None, mode))
     return RoleDef(tuple(tiers), origin=origin)
 
 
 def recombine_roles(
-    left: RoleDef, right: RoleDef, rng: Rng = None, config: EvolutionConfig = DEFAULTS
+    left: RoleDef, right: RoleDef, rng: Rng = None, config: EvolutionConfig = DEFAULT_CONFIG
 ) -> RoleDef:
     """Join the first tiers of one parent and the last of another. The child has no games yet.
 
@@ -76,15 +77,15 @@ def recombine_roles(
     """
     if left.id == right.id and left.id >= 0:
         raise SettingsError(f"Two different parents are needed; both are '{left.name}'.")
-    dice = Dice(rng)
-    kept = 1 + dice.below(len(left.tiers))  # at least one tier
-    cut = dice.below(len(right.tiers) + 1)
-    tiers = within_caps([*left.tiers[:kept], *right.tiers[cut:]], config)
+    dice = KeyedRng(rng)
+    kept = 1 + dice.randint(len(left.tiers))  # at least one tier
+    cut = dice.randint(len(right.tiers) + 1)
+    tiers = enforce_caps([*left.tiers[:kept], *right.tiers[cut:]], config)
     parents = tuple(parent.id for parent in (left, right) if parent.id >= 0)
     return RoleDef(tiers, origin="recombined", parents=parents)
 
 
-def within_caps(tiers: Iterable[RoleTier], config: EvolutionConfig) -> tuple[RoleTier, ...]:
+def enforce_caps(tiers: Iterable[RoleTier], config: EvolutionConfig) -> tuple[RoleTier, ...]:
     """Tiers without repetitions: the first stays, empty tiers vanish, too many are cut at the end."""
     kept: list[RoleTier] = []
     seen: set[int] = set()
@@ -104,7 +105,7 @@ def within_caps(tiers: Iterable[RoleTier], config: EvolutionConfig) -> tuple[Rol
 
 
 def mutate_role(
-    catalog: RoleCatalog, role: RoleDef, rng: Rng = None, config: EvolutionConfig = DEFAULTS
+    catalog: RoleCatalog, role: RoleDef, rng: Rng = None, config: EvolutionConfig = DEFAULT_CONFIG
 ) -> RoleDef:
     """Make a copy in which tiers had a behaviour replaced, or their mode flipped, by chance.
 
@@ -117,18 +118,18 @@ def mutate_role(
         rng: Key, generator, or None for a new draw each time.
         config: `mutation_rate` per tier for a behaviour, half of it for the mode.
     """
-    dice, tiers = Dice(rng), list(role.tiers)
+    dice, tiers = KeyedRng(rng), list(role.tiers)
     for at, tier in enumerate(tiers):
-        if dice.chance(config.mutation_rate):
+        if dice.bernoulli(config.mutation_rate):
             held = {i for each in tiers for i in each.behavior_ids}
             lacking = [b.id for b in catalog.behaviors if b.id not in held]
-            place = dice.below(len(tier.behavior_ids))
+            place = dice.randint(len(tier.behavior_ids))
             if lacking:
-                tier = with_behavior(tier, place, dice.choice(lacking))
-        if dice.chance(config.mutation_rate / 2):
-            tier = replace(tier, selection=_FLIPPED[tier.selection])
+                tier = replace_behavior(tier, place, dice.choice(lacking))
+        if dice.bernoulli(config.mutation_rate / 2):
+            tier = replace(tier, selection=_FLIPPED_SELECTION[tier.selection])
         tiers[at] = tier
-    return as_mutation(catalog, role, within_caps(tiers, config))
+    return as_mutation(catalog, role, enforce_caps(tiers, config))
 
 
 def as_mutation(catalog: RoleCatalog, role: RoleDef, tiers: tuple[RoleTier, ...]) -> RoleDef:
@@ -136,7 +137,7 @@ def as_mutation(catalog: RoleCatalog, role: RoleDef, tiers: tuple[RoleTier, ...]
     return replace(
         role,
         id=-1,
-        name=next_name_of_line(catalog, role.name) if role.locked_name else "",
+        name=next_descendant_name(catalog, role.name) if role.locked_name else "",
         tiers=tiers,
         origin="mutated",
         parents=(role.id,) if role.id >= 0 else role.parents,
@@ -145,7 +146,7 @@ def as_mutation(catalog: RoleCatalog, role: RoleDef, tiers: tuple[RoleTier, ...]
 
 
 def inject_behavior(
-    catalog: RoleCatalog, role: RoleDef, rng: Rng = None, config: EvolutionConfig = DEFAULTS
+    catalog: RoleCatalog, role: RoleDef, rng: Rng = None, config: EvolutionConfig = DEFAULT_CONFIG
 ) -> RoleDef:
     """Return the role with one more behaviour in its first tier, in place of the last of a full one.
 
@@ -158,7 +159,7 @@ def inject_behavior(
     lacking = [b.id for b in catalog.behaviors if b.id not in role.behavior_ids]
     if not lacking:
         return role
-    new, first = Dice(rng).choice(lacking), role.tiers[0]
+    new, first = KeyedRng(rng).choice(lacking), role.tiers[0]
     has_room = (
         len(first.behavior_ids) < config.max_tier_size
         and len(role.behavior_ids) < config.max_behaviors_per_role
@@ -167,18 +168,47 @@ def inject_behavior(
         weights = None if first.weights is None else (*first.weights, 1.0)
         first = RoleTier((*first.behavior_ids, new), weights, first.selection)
     else:
-        first = with_behavior(first, len(first.behavior_ids) - 1, new)
+        first = replace_behavior(first, len(first.behavior_ids) - 1, new)
     return replace(role, tiers=(first, *role.tiers[1:]))
 
 
-def with_behavior(tier: RoleTier, place: int, behavior_id: int) -> RoleTier:
+def replace_behavior(tier: RoleTier, place: int, behavior_id: int) -> RoleTier:
     """The tier with another behaviour at one place."""
     ids = tier.behavior_ids
     return replace(tier, behavior_ids=(*ids[:place], behavior_id, *ids[place + 1 :]))
 
 
-def next_name_of_line(catalog: RoleCatalog, name: str) -> str:
+def next_descendant_name(catalog: RoleCatalog, name: str) -> str:
     """The next name of a line: `Mine-3`, then `Mine-3'2`, `Mine-3'3` and so on."""
     base = name.partition("'")[0]
     used = sum(role.name.partition("'")[0] == base for role in catalog.roles)
     return f"{base}'{max(used, 1) + 1}"
+
+
+_RECOMBINE, _OPERATORS, _MUTATE, _INJECT = range(4)  # branches of a hybrid's key
+
+
+def draw_hybrid_operators(key: int, config: EvolutionConfig) -> tuple[bool, bool]:
+    """Whether the hybrid of a key is mutated, and whether something is injected."""
+    dice = KeyedRng(fold_in(key, _OPERATORS))
+    return dice.bernoulli(config.role_mutation_chance), dice.bernoulli(config.injection_chance)
+
+
+def make_hybrid(
+    catalog: RoleCatalog, left: RoleDef, right: RoleDef, key: int, config: EvolutionConfig
+) -> RoleDef:
+    """The hybrid of two roles, after tribal-village's temple.
+
+    Parents of one role have nothing to recombine: their child begins as a copy of it.
+    """
+    mutated, injected = draw_hybrid_operators(key, config)
+    if left.tiers == right.tiers:
+        parents = tuple(dict.fromkeys(p.id for p in (left, right) if p.id >= 0))
+        child = RoleDef(left.tiers, parents=parents)
+    else:
+        child = recombine_roles(left, right, fold_in(key, _RECOMBINE), config)
+    if mutated:
+        child = mutate_role(catalog, child, fold_in(key, _MUTATE), config)
+    if injected:
+        child = inject_behavior(catalog, child, fold_in(key, _INJECT), config)
+    return replace(child, origin="hybrid")

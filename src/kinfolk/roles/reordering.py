@@ -7,9 +7,9 @@ from dataclasses import replace
 
 from kinfolk.roles.catalog import RoleCatalog
 from kinfolk.roles.config import EvolutionConfig
-from kinfolk.roles.dice import Dice
+from kinfolk.roles.keyed_rng import KeyedRng
 from kinfolk.roles.model import RoleDef, RoleTier, TierSelection
-from kinfolk.roles.operators import as_mutation, within_caps
+from kinfolk.roles.operators import as_mutation, enforce_caps
 
 
 def reorder_role(catalog: RoleCatalog, role: RoleDef, key: int, config: EvolutionConfig) -> RoleDef:
@@ -19,25 +19,25 @@ def reorder_role(catalog: RoleCatalog, role: RoleDef, key: int, config: Evolutio
     holds up or down. It counts as a mutation, with fitness, games and wins of the original. A role
     of one behaviour has no other order; its copy has the same tiers.
     """
-    orders = list(dict.fromkeys(_one_moved(role.tiers, config)))
-    tiers = Dice(key).choice(orders) if orders else role.tiers
-    return as_mutation(catalog, role, within_caps(tiers, config))
+    orders = list(dict.fromkeys(_single_moves(role.tiers, config)))
+    tiers = KeyedRng(key).choice(orders) if orders else role.tiers
+    return as_mutation(catalog, role, enforce_caps(tiers, config))
 
 
-def _one_moved(
+def _single_moves(
     tiers: tuple[RoleTier, ...], config: EvolutionConfig
 ) -> Iterator[tuple[RoleTier, ...]]:
     """Every other order that is one move away: within a tier, to another, or to one of its own."""
     for at, tier in enumerate(tiers):
         for place, behavior in enumerate(tier.behavior_ids):
-            left = _without(tier, place)
+            left = _remove_behavior(tier, place)
             others = [*tiers[:at], *([left] if left else []), *tiers[at + 1 :]]
-            for moved in _put_in(others, behavior, config):
+            for moved in _insertions(others, behavior, config):
                 if _priorities(moved) != _priorities(tiers):
                     yield moved
 
 
-def _put_in(
+def _insertions(
     tiers: Sequence[RoleTier], behavior: int, config: EvolutionConfig
 ) -> Iterator[tuple[RoleTier, ...]]:
     """The tiers with one behaviour more, wherever there is room for it."""
@@ -47,10 +47,10 @@ def _put_in(
     for at, tier in enumerate(tiers):
         if len(tier.behavior_ids) < config.max_tier_size:
             for place in range(len(tier.behavior_ids) + 1):
-                yield (*tiers[:at], _with(tier, place, behavior), *tiers[at + 1 :])
+                yield (*tiers[:at], _insert_behavior(tier, place, behavior), *tiers[at + 1 :])
 
 
-def _without(tier: RoleTier, place: int) -> RoleTier | None:
+def _remove_behavior(tier: RoleTier, place: int) -> RoleTier | None:
     """A tier less one of its behaviours; none if that was all."""
     ids, weights = list(tier.behavior_ids), tier.weights
     del ids[place]
@@ -59,7 +59,7 @@ def _without(tier: RoleTier, place: int) -> RoleTier | None:
     return replace(tier, behavior_ids=tuple(ids), weights=weights) if ids else None
 
 
-def _with(tier: RoleTier, place: int, behavior: int) -> RoleTier:
+def _insert_behavior(tier: RoleTier, place: int, behavior: int) -> RoleTier:
     """A tier with one more behaviour; of a weighted one it gets the weight 1."""
     ids, weights = tier.behavior_ids, tier.weights
     if weights is not None:

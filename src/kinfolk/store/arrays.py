@@ -16,12 +16,12 @@ from safetensors.numpy import load, save
 
 from kinfolk.core.arrays import AnyArray, Arrays
 from kinfolk.core.errors import UsageError
-from kinfolk.store.documents import parse_json
-from kinfolk.store.files import read_bytes, saying, write_atomic
+from kinfolk.store.files import as_store_error, read_bytes, write_atomic
+from kinfolk.store.json_files import parse_json
 
-_DAMAGE = (SafetensorError, zipfile.BadZipFile, zlib.error, ValueError, EOFError, KeyError,
+_DAMAGE_ERRORS = (SafetensorError, zipfile.BadZipFile, zlib.error, ValueError, EOFError, KeyError,
            TypeError, NotImplementedError)  # fmt: skip
-_MOST_RATIO = 1032  # of deflate: what unpacks to more is not what it says
+_MAX_RATIO = 1032  # of deflate: what unpacks to more is not what it says
 
 
 def read_arrays(path: Path) -> dict[str, AnyArray]:
@@ -36,22 +36,23 @@ def read_arrays(path: Path) -> dict[str, AnyArray]:
         if path.suffix == ".npz":
             if not path.exists():
                 raise UsageError(f"There is no file {path}.")
-            with saying(f"{path} could not be read"), zipfile.ZipFile(path) as archive:
+            with as_store_error(f"{path} could not be read"), zipfile.ZipFile(path) as archive:
                 return {
-                    i.filename.removesuffix(".npy"): _member(archive, i) for i in archive.filelist
+                    i.filename.removesuffix(".npy"): _read_npz_member(archive, i)
+                    for i in archive.filelist
                 }
-    except _DAMAGE as error:
+    except _DAMAGE_ERRORS as error:
         raise UsageError(f"{path} is cut short or damaged: {error}.") from None
     raise UsageError(f"Weights are read from .safetensors or .npz files, not from {path}.")
 
 
-def _member(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> AnyArray:
+def _read_npz_member(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> AnyArray:
     """One array of an npz file. Its header is checked before room is made for what it speaks of.
 
     Raises:
         ValueError: It is no array, or says that it is larger than it can be.
     """
-    if member.file_size > max(1, member.compress_size) * _MOST_RATIO:
+    if member.file_size > max(1, member.compress_size) * _MAX_RATIO:
         raise ValueError(f"{member.filename} cannot unpack to {member.file_size:,} bytes")
     with archive.open(member) as file:
         version = np.lib.format.read_magic(file)
@@ -69,29 +70,31 @@ def _member(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> AnyArray:
     return array.reshape(shape, order="F" if fortran else "C").copy()
 
 
-def write_described(path: Path, arrays: Arrays, about: Mapping[str, Any]) -> None:
+def write_arrays(path: Path, arrays: Arrays, metadata: Mapping[str, Any]) -> None:
     """Write arrays, with plain values about them in the header."""
-    write_atomic(path, described(arrays, about))
+    write_atomic(path, serialize_arrays(arrays, metadata))
 
 
-def described(arrays: Arrays, about: Mapping[str, Any]) -> bytes:
+def serialize_arrays(arrays: Arrays, metadata: Mapping[str, Any]) -> bytes:
     """The file that `write_described` writes, as bytes."""
     whole = {name: np.ascontiguousarray(array) for name, array in arrays.items()}
-    return save(whole, metadata={k: json.dumps(v) for k, v in about.items()})
+    return save(whole, metadata={k: json.dumps(v) for k, v in metadata.items()})
 
 
-def read_described(path: Path, about: str) -> tuple[dict[str, AnyArray], Any]:
-    """The arrays of a safetensors file, and what its header says under the name `about`.
+def read_arrays_and_metadata(path: Path, metadata_key: str) -> tuple[dict[str, AnyArray], Any]:
+    """The arrays of a safetensors file, and what its header says under the name `metadata_key`.
 
     Raises:
         UsageError: There is no such file, it is damaged, or its header says nothing of that.
     """
     arrays = read_arrays(path)
-    with saying(f"{path} could not be read"), safe_open(path, framework="numpy") as file:
+    with as_store_error(f"{path} could not be read"), safe_open(path, framework="numpy") as file:
         header = file.metadata() or {}
-    if about not in header:
-        raise UsageError(f"{path} is not a file of {about}: its header does not speak of any.")
+    if metadata_key not in header:
+        raise UsageError(
+            f"{path} is not a file of {metadata_key}: its header does not speak of any."
+        )
     try:
-        return arrays, parse_json(header[about])
+        return arrays, parse_json(header[metadata_key])
     except ValueError as error:
         raise UsageError(f"{path} is damaged: its header is not JSON ({error}).") from None

@@ -12,19 +12,19 @@ from safetensors.numpy import save
 
 from kinfolk.core.errors import DamagedRunError
 from kinfolk.core.events import Snapshot
-from kinfolk.store.documents import parse_json
-from kinfolk.store.files import saying, write_atomic
+from kinfolk.store.files import as_store_error, write_atomic
+from kinfolk.store.json_files import parse_json
 
-FORMAT = 1
-_COUNTS = ("step", "events", "event_bytes")  # of the header
+FORMAT_VERSION = 1
+_COUNT_FIELDS = ("step", "events", "event_bytes")  # of the header
 
 
-def save_snapshot(path: Path, snapshot: Snapshot, events: int, event_bytes: int) -> None:
+def save_snapshot(path: Path, snapshot: Snapshot, n_events: int, event_bytes: int) -> None:
     """Write a snapshot and how much of the event file came before it."""
     about = {
-        "format": FORMAT,
+        "format": FORMAT_VERSION,
         "step": snapshot.step,
-        "events": events,
+        "events": n_events,
         "event_bytes": event_bytes,
         "notes": dict(snapshot.notes),
     }
@@ -39,16 +39,19 @@ def load_snapshot(path: Path) -> tuple[Snapshot, dict[str, Any]]:
         DamagedRunError: It is cut short, damaged or of another version.
     """
     try:
-        with saying(f"{path} could not be read"), safe_open(path, framework="numpy") as file:
+        with (
+            as_store_error(f"{path} could not be read"),
+            safe_open(path, framework="numpy") as file,
+        ):
             about = dict(parse_json((file.metadata() or {})["kinfolk"]))
             arrays = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118, not a dict
     except (SafetensorError, KeyError, TypeError, ValueError) as error:
         raise DamagedRunError(f"The checkpoint {path} is cut short or damaged: {error}.") from None
-    if about.get("format") != FORMAT:
+    if about.get("format") != FORMAT_VERSION:
         raise DamagedRunError(
-            f"The checkpoint {path} has format {about.get('format')}; this kinfolk reads {FORMAT}."
+            f"The checkpoint {path} has format {about.get('format')}; this kinfolk reads {FORMAT_VERSION}."
         )
-    wrong = [name for name in _COUNTS if not _is_count(about.get(name))]
+    wrong = [name for name in _COUNT_FIELDS if not _is_count(about.get(name))]
     wrong += [] if isinstance(about.get("notes"), dict) else ["notes"]
     if wrong:
         raise DamagedRunError(f"The checkpoint {path} is damaged: its header lacks {wrong[0]}.")

@@ -11,13 +11,13 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from kinfolk.core.arrays import Arrays
-from kinfolk.core.errors import UsageError, suggestion
-from kinfolk.core.events import Artefact
-from kinfolk.store.arrays import described, read_described, write_described
+from kinfolk.core.errors import UsageError, format_suggestion
+from kinfolk.core.events import FileChunk
+from kinfolk.store.arrays import read_arrays_and_metadata, serialize_arrays, write_arrays
 
 _HEADER = "policy"
 BEST = "best"
-RUNS = Path("runs")
+RUNS_FOLDER = Path("runs")
 
 
 class PolicyFile(NamedTuple):
@@ -30,25 +30,25 @@ class PolicyFile(NamedTuple):
 
 def write_policy(path: Path, policy: PolicyFile) -> None:
     """Keep a policy in a file that `file:` names."""
-    write_described(path, policy.arrays, _about(policy))
+    write_arrays(path, policy.arrays, _policy_metadata(policy))
 
 
-def policy_artefacts(
-    slot: str, step: int, policy: PolicyFile, best: bool = False
-) -> Iterator[Artefact]:
+def iter_policy_chunks(
+    slot: str, step: int, policy: PolicyFile, is_best: bool = False
+) -> Iterator[FileChunk]:
     """A slot's policy of some step, for the run of a job that opens no file."""
-    yield policy_artefact(slot, f"{step:08d}", policy)
-    if best:
-        yield policy_artefact(slot, BEST, policy)
+    yield make_policy_chunk(slot, f"{step:08d}", policy)
+    if is_best:
+        yield make_policy_chunk(slot, BEST, policy)
 
 
-def policy_artefact(slot: str, moment: str, policy: PolicyFile) -> Artefact:
-    """One file of a run: `moment` is a step in eight digits, or BEST."""
-    data = described(policy.arrays, _about(policy))
-    return Artefact(name=f"policies/{slot}/{moment}.safetensors", data=data)
+def make_policy_chunk(slot: str, version: str, policy: PolicyFile) -> FileChunk:
+    """One file of a run: `version` is a step in eight digits, or BEST."""
+    data = serialize_arrays(policy.arrays, _policy_metadata(policy))
+    return FileChunk(path=f"policies/{slot}/{version}.safetensors", data=data)
 
 
-def _about(policy: PolicyFile) -> dict[str, Any]:
+def _policy_metadata(policy: PolicyFile) -> dict[str, Any]:
     return {_HEADER: {"class_path": policy.class_path, "settings": dict(policy.settings)}}
 
 
@@ -58,7 +58,7 @@ def read_policy(path: Path) -> PolicyFile:
     Raises:
         UsageError: There is no such file, it is damaged, or it holds weights without a policy.
     """
-    arrays, about = read_described(path, _HEADER)
+    arrays, about = read_arrays_and_metadata(path, _HEADER)
     found = about if isinstance(about, dict) else {}
     class_path, settings = found.get("class_path"), found.get("settings")
     if not isinstance(class_path, str) or not isinstance(settings, dict):
@@ -66,7 +66,7 @@ def read_policy(path: Path) -> PolicyFile:
     return PolicyFile(class_path, settings, arrays)
 
 
-def find_policy(text: str) -> Path:
+def find_policy(reference: str) -> Path:
     """The file that `RUN[/SLOT][@best|@latest|@STEP]` names.
 
     Without a moment it is the best one, or the latest of a run that judged none.
@@ -74,8 +74,8 @@ def find_policy(text: str) -> Path:
     Raises:
         UsageError: There is no such run, slot or step.
     """
-    name, _, moment = text.partition("@")
-    run, slot = _split(Path(name))
+    name, _, moment = reference.partition("@")
+    run, slot = _split_run_and_slot(Path(name))
     folder = run / "policies"
     slots = sorted(p.name for p in folder.iterdir()) if folder.is_dir() else []
     if not slots:
@@ -86,31 +86,35 @@ def find_policy(text: str) -> Path:
         )
     slot = slot or slots[0]
     if slot not in slots:
-        raise UsageError(f"The run {run} has no policy '{slot}'.{suggestion(slot, slots)}")
-    return _at(run, slot, moment)
+        raise UsageError(f"The run {run} has no policy '{slot}'.{format_suggestion(slot, slots)}")
+    return _find_version(run, slot, moment)
 
 
-def _at(run: Path, slot: str, moment: str) -> Path:
+def _find_version(run: Path, slot: str, version: str) -> Path:
     kept = {path.stem: path for path in (run / "policies" / slot).glob("*.safetensors")}
     steps = {int(stem): path for stem, path in kept.items() if stem.isdecimal()}
-    if moment in ("", BEST) and BEST in kept:
+    if version in ("", BEST) and BEST in kept:
         return kept[BEST]
-    if moment in ("", BEST, "latest") and steps:
+    if version in ("", BEST, "latest") and steps:
         return steps[max(steps)]
-    if not moment.isdecimal() or int(moment) not in steps:
+    if not version.isdecimal() or int(version) not in steps:
         known = ", ".join(f"@{step}" for step in sorted(steps))
         raise UsageError(
-            f"Policy '{slot}' of {run} has no moment '@{moment}'. It has: @best, @latest, {known}."
+            f"Policy '{slot}' of {run} has no moment '@{version}'. It has: @best, @latest, {known}."
         )
-    return steps[int(moment)]
+    return steps[int(version)]
 
 
-def _split(path: Path) -> tuple[Path, str | None]:
+def _split_run_and_slot(path: Path) -> tuple[Path, str | None]:
     """The run's folder, as given or under `runs`, and the slot behind it if one is named."""
-    for base in (path, RUNS / path):
+    for base in (path, RUNS_FOLDER / path):
         if (base / "settings.json").exists():
             return base, None
         if (base.parent / "settings.json").exists():
             return base.parent, base.name
-    known = sorted(p.parent.name for p in RUNS.glob("*/settings.json")) if RUNS.is_dir() else []
-    raise UsageError(f"There is no run {path}.{suggestion(path.name, known)}")
+    known = (
+        sorted(p.parent.name for p in RUNS_FOLDER.glob("*/settings.json"))
+        if RUNS_FOLDER.is_dir()
+        else []
+    )
+    raise UsageError(f"There is no run {path}.{format_suggestion(path.name, known)}")

@@ -17,28 +17,45 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import IO, Any, NamedTuple
 
-from kinfolk.core.errors import DamagedRunError, KinfolkError, StoreError, UsageError, suggestion
-from kinfolk.core.events import Artefact, Event, Measured, Snapshot
+from kinfolk.core.errors import (
+    DamagedRunError,
+    KinfolkError,
+    StoreError,
+    UsageError,
+    format_suggestion,
+)
+from kinfolk.core.events import Event, FileChunk, Snapshot, TimingEvent
 from kinfolk.store.checkpoint import load_snapshot, save_snapshot
-from kinfolk.store.documents import parse_json, write_kept
-from kinfolk.store.files import UNFINISHED, saying, write_atomic
-from kinfolk.store.journal import PACKED, PLAIN, read_events
-from kinfolk.store.timings import TIMINGS, Timings, read_timings
+from kinfolk.store.event_log import (
+    COMPRESSED_EVENTS_FILE,
+    EVENTS_FILE,
+    TIMINGS_FILE,
+    TimingLog,
+    read_events,
+    read_timings,
+)
+from kinfolk.store.files import PARTIAL_PREFIX, as_store_error, write_atomic
+from kinfolk.store.json_files import parse_json, write_with_backups
 
-FORMAT = 1
-KEPT_CHECKPOINTS = 3
-_SIGNS = ("settings.json", PLAIN, PACKED, "checkpoints")  # what tells a run from another folder
-LOCK_PATIENCE = 0.5  # seconds; whoever looks at `status` holds the lock for a moment
+FORMAT_VERSION = 1
+MAX_CHECKPOINTS = 3
+_RUN_FILES = (
+    "settings.json",
+    EVENTS_FILE,
+    COMPRESSED_EVENTS_FILE,
+    "checkpoints",
+)  # what tells a run from another folder
+LOCK_TIMEOUT = 0.5  # seconds; whoever looks at `status` holds the lock for a moment
 
 
 class Run:
     """One run folder. Made by `create` or `open_run`."""
 
-    def __init__(self, folder: Path, about: Mapping[str, Any]) -> None:
-        self.folder, self.about = folder, about
+    def __init__(self, folder: Path, config: Mapping[str, Any]) -> None:
+        self.folder, self.config = folder, config
         self._file: IO[bytes] | None = None
         self._lock: IO[bytes] | None = None
-        self._events = 0
+        self._n_events = 0
 
     @property
     def name(self) -> str:
@@ -48,13 +65,13 @@ class Run:
     @property
     def status(self) -> str:
         """`done`, `running` (somebody holds its lock) or `stopped` (it can be resumed)."""
-        if (self.folder / PACKED).exists():
+        if (self.folder / COMPRESSED_EVENTS_FILE).exists():
             return "done"
         path = self.folder / "lock"
         if not path.exists():
             return "stopped"
         mode = "r+b" if os.access(path, os.W_OK) else "rb"  # NFS locks only what can be written
-        with saying(f"{path} could not be read"), path.open(mode) as lock:
+        with as_store_error(f"{path} could not be read"), path.open(mode) as lock:
             try:
                 fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except BlockingIOError:
@@ -81,11 +98,11 @@ class Run:
                 break
             except DamagedRunError:
                 dropped.append(path.name)
-                with saying(f"{path} could not be removed"):
+                with as_store_error(f"{path} could not be removed"):
                     path.unlink()
         return dropped
 
-    def start(self) -> Snapshot | None:
+    def open_for_writing(self) -> Snapshot | None:
         """Lock the run for writing and cut it back to its last checkpoint.
 
         Returns:
@@ -95,15 +112,15 @@ class Run:
             StoreError: Another process is writing it.
             DamagedRunError: The checkpoint or the events before it are damaged.
         """
-        self._take_lock()
-        self._sweep()
+        self._acquire_lock()
+        self._remove_partial_files()
         found = self.checkpoints()
         snapshot, events, size = None, 0, 0
         if found:
             snapshot, beside = load_snapshot(found[-1])
             events, size = beside["events"], beside["event_bytes"]
-        path = self.folder / PLAIN
-        with saying(f"{path} could not be opened"):
+        path = self.folder / EVENTS_FILE
+        with as_store_error(f"{path} could not be opened"):
             self._file = path.open("ab")
             if path.stat().st_size < size:
                 raise DamagedRunError(
@@ -111,66 +128,70 @@ class Run:
                     f"and the checkpoint {found[-1].name} was written after {size}."
                 )
             self._file.truncate(size)
-        self._events = events
+        self._n_events = events
         return snapshot
 
     def append(self, event: Event) -> None:
         """Write an event; others can read it at once."""
-        with saying(f"{self.folder / PLAIN} could not be written", "The run can be resumed."):
-            self._writing().write(event.to_line().encode() + b"\n")
-            self._writing().flush()
-        self._events += 1
+        with as_store_error(
+            f"{self.folder / EVENTS_FILE} could not be written", "The run can be resumed."
+        ):
+            self._get_open_file().write(event.to_json_line().encode() + b"\n")
+            self._get_open_file().flush()
+        self._n_events += 1
 
-    def measure(self, event: Measured) -> None:
+    def append_timing(self, event: TimingEvent) -> None:
         """Write down how long something took, beside the events and never among them."""
-        with saying(f"{self.folder / TIMINGS} could not be written"):
-            self._writing()  # only who holds the run may
-            with (self.folder / TIMINGS).open("ab") as file:
-                file.write(event.to_line().encode() + b"\n")
+        with as_store_error(f"{self.folder / TIMINGS_FILE} could not be written"):
+            self._get_open_file()  # only who holds the run may
+            with (self.folder / TIMINGS_FILE).open("ab") as file:
+                file.write(event.to_json_line().encode() + b"\n")
 
-    def timings(self) -> Timings:
+    def timings(self) -> TimingLog:
         """What was measured, also before the run was last resumed."""
-        return read_timings(self.folder / TIMINGS)
+        return read_timings(self.folder / TIMINGS_FILE)
 
     def checkpoint(self, snapshot: Snapshot) -> None:
         """Write a snapshot; a run resumed from it repeats nothing and skips nothing."""
-        file = self._writing()
-        with saying(f"{self.folder / PLAIN} could not be written", "The run can be resumed."):
+        file = self._get_open_file()
+        with as_store_error(
+            f"{self.folder / EVENTS_FILE} could not be written", "The run can be resumed."
+        ):
             os.fsync(file.fileno())
             size = os.fstat(file.fileno()).st_size
         path = self.folder / "checkpoints" / f"{snapshot.step:08d}.safetensors"
-        save_snapshot(path, snapshot, self._events, size)
-        with saying(f"Old checkpoints of {self.folder} could not be removed"):
-            for old in self.checkpoints()[:-KEPT_CHECKPOINTS]:
+        save_snapshot(path, snapshot, self._n_events, size)
+        with as_store_error(f"Old checkpoints of {self.folder} could not be removed"):
+            for old in self.checkpoints()[:-MAX_CHECKPOINTS]:
                 old.unlink()
 
-    def keep_artefact(self, piece: Artefact) -> None:
+    def write_file_chunk(self, chunk: FileChunk) -> None:
         """Write a file of the run, or the next piece of one; others can read it at once."""
-        self._writing()
-        path = self.folder / piece.name
+        self._get_open_file()
+        path = self.folder / chunk.path
         if not path.resolve().is_relative_to(self.folder.resolve()):
-            raise StoreError(f"An artefact must lie in its run; '{piece.name}' does not.")
-        if not piece.more:
-            write_kept(path, piece.data, piece.kept)
+            raise StoreError(f"An artefact must lie in its run; '{chunk.path}' does not.")
+        if not chunk.append:
+            write_with_backups(path, chunk.data, chunk.n_backups)
             return
         with (
-            saying(f"{path} could not be written", "The run can be resumed."),
+            as_store_error(f"{path} could not be written", "The run can be resumed."),
             path.open("ab") as file,
         ):
-            file.write(piece.data)
+            file.write(chunk.data)
 
     def finish(self) -> None:
         """Pack the events: the run is done.
 
         It is let go of last: whoever looked in between would take it for one that was stopped.
         """
-        plain, packed = self.folder / PLAIN, self.folder / PACKED
+        plain, packed = self.folder / EVENTS_FILE, self.folder / COMPRESSED_EVENTS_FILE
         file, self._file = self._file, None
         try:
             if file is not None:
-                with saying(f"{plain} could not be written", "The run can be resumed."):
+                with as_store_error(f"{plain} could not be written", "The run can be resumed."):
                     file.close()
-            with saying(f"{plain} could not be packed"):
+            with as_store_error(f"{plain} could not be packed"):
                 write_atomic(packed, gzip.compress(plain.read_bytes(), mtime=0))
                 plain.unlink()
         finally:
@@ -191,15 +212,15 @@ class Run:
             if lock is not None:
                 lock.close()
 
-    def abandon(self) -> None:
+    def close_after_error(self) -> None:
         """Let go of the folder after an error, which is not hidden by one of closing."""
         with contextlib.suppress(OSError):
             self.close()
 
-    def _take_lock(self) -> None:
-        with saying(f"{self.folder} could not be locked"):
+    def _acquire_lock(self) -> None:
+        with as_store_error(f"{self.folder} could not be locked"):
             self._lock = (self.folder / "lock").open("ab")
-            until = time.monotonic() + LOCK_PATIENCE
+            until = time.monotonic() + LOCK_TIMEOUT
             while True:
                 try:
                     fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -208,33 +229,38 @@ class Run:
                     if time.monotonic() > until:
                         break
                 time.sleep(0.01)
-        self.abandon()
+        self.close_after_error()
         raise StoreError(f"The run {self.folder} is being written by another process.")
 
-    def _sweep(self) -> None:
+    def _remove_partial_files(self) -> None:
         """Remove what a writer that was killed left half-written. Only with the lock held."""
-        with saying(f"{self.folder} could not be swept"):
-            for left in self.folder.rglob(f"{UNFINISHED}*"):
+        with as_store_error(f"{self.folder} could not be swept"):
+            for left in self.folder.rglob(f"{PARTIAL_PREFIX}*"):
                 left.unlink()
 
-    def _writing(self) -> IO[bytes]:
+    def _get_open_file(self) -> IO[bytes]:
         if self._file is None:
             raise StoreError(f"The run {self.folder} was not started for writing.")
         return self._file
 
 
-def create(folder: Path, job: str, settings: Mapping[str, Any]) -> Run:
+def create_run(folder: Path, job: str, settings: Mapping[str, Any]) -> Run:
     """Make a run folder.
 
     Raises:
         UsageError: The folder exists already.
         StoreError: It cannot be looked at or written.
     """
-    with saying(f"{folder} could not be made"):
+    with as_store_error(f"{folder} could not be made"):
         exists = folder.exists()
     if exists:
         raise UsageError(f"{folder} exists already. Choose another --out, or go on with --resume.")
-    about = {"format": FORMAT, "job": job, "kinfolk": version("kinfolk"), "settings": settings}
+    about = {
+        "format": FORMAT_VERSION,
+        "job": job,
+        "kinfolk": version("kinfolk"),
+        "settings": settings,
+    }
     # In the order they were given: the order of slots is that of the columns of a checkpoint.
     text = json.dumps(about, indent=2) + "\n"
     write_atomic(folder / "settings.json", text.encode())
@@ -250,30 +276,30 @@ def open_run(folder: Path) -> Run:
     """
     path = folder / "settings.json"
     if not folder.is_dir():
-        raise UsageError(f"There is no run {folder}.{_other_runs(folder)}")
+        raise UsageError(f"There is no run {folder}.{_suggest_runs(folder)}")
     if not path.exists():
         raise DamagedRunError(f"{folder} is not a run: it has no settings.json.")
-    with saying(f"{path} could not be read"):
+    with as_store_error(f"{path} could not be read"):
         data = path.read_bytes()
     try:
         about = parse_json(data)
     except ValueError as error:
         raise DamagedRunError(f"{path} is damaged: {error}.") from None
-    if not isinstance(about, dict) or about.get("format") != FORMAT:
+    if not isinstance(about, dict) or about.get("format") != FORMAT_VERSION:
         found = about.get("format") if isinstance(about, dict) else None
-        raise DamagedRunError(f"{path} has format {found}; this kinfolk reads {FORMAT}.")
+        raise DamagedRunError(f"{path} has format {found}; this kinfolk reads {FORMAT_VERSION}.")
     if not isinstance(about.get("job"), str) or not isinstance(about.get("settings"), dict):
         raise DamagedRunError(f"{path} is damaged: it names no job with its settings.")
     return Run(folder, about)
 
 
-def _other_runs(folder: Path) -> str:
+def _suggest_runs(folder: Path) -> str:
     """The runs beside one that is not there; or, by its bare name, those in `runs`."""
     others = sorted(p.parent.name for p in folder.parent.glob("*/settings.json"))
     if others or len(folder.parts) != 1:
-        return suggestion(folder.name, others)
+        return format_suggestion(folder.name, others)
     kept = sorted(str(p.parent) for p in Path("runs").glob("*/settings.json"))
-    return suggestion(str("runs" / folder), kept)
+    return format_suggestion(str("runs" / folder), kept)
 
 
 class DamagedRun(NamedTuple):
@@ -293,9 +319,9 @@ def list_runs(root: Path) -> Iterator[Run | DamagedRun]:
 
     Folders that have nothing of a run are passed over.
     """
-    with saying(f"{root} could not be read"):
-        folders = {path.parent for name in _SIGNS for path in root.glob(f"*/{name}")}
-        found = sorted(folders, key=lambda p: (_made_at(p), p), reverse=True)
+    with as_store_error(f"{root} could not be read"):
+        folders = {path.parent for name in _RUN_FILES for path in root.glob(f"*/{name}")}
+        found = sorted(folders, key=lambda p: (_creation_time(p), p), reverse=True)
     for folder in found:
         try:
             folder.name.encode()
@@ -309,7 +335,7 @@ def list_runs(root: Path) -> Iterator[Run | DamagedRun]:
             yield run
 
 
-def _made_at(folder: Path) -> int:
+def _creation_time(folder: Path) -> int:
     """When a run was made, in nanoseconds; of one without settings, when it last changed."""
     path = folder / "settings.json"
     return (path if path.exists() else folder).stat().st_mtime_ns

@@ -17,59 +17,58 @@ from torch.nn import functional
 
 from kinfolk.core.errors import ContractError, require
 from kinfolk.core.settings import Settings
-from kinfolk.core.tracebacks import explain
-from kinfolk.training.settings import Cloning, Kickstart, Learning, LossSettings
+from kinfolk.core.tracebacks import summarize_error
+from kinfolk.training.settings import BehaviorCloning, Kickstart, LossSettings, PPOSettings
 
 Tensor: TypeAlias = torch.Tensor
 
 
-class Batch(NamedTuple):
+class Minibatch(NamedTuple):
     """Rows, as tensors. What a slot has no use for is None."""
 
     action: Tensor  # [n, heads]
-    log_chance: Tensor  # [n] when it was chosen
+    log_prob: Tensor  # [n] when it was chosen
     value: Tensor  # [n] when it was seen
     advantage: Tensor  # [n]
     teacher_action: Tensor | None = None  # [n, heads]
-    teacher_scores: Tensor | None = None  # [n, outputs]
+    teacher_logits: Tensor | None = None  # [n, outputs]
     teacher_value: Tensor | None = None  # [n] NaN where there is none
 
-    def pick(self, rows: Tensor) -> Batch:
+    def select(self, rows: Tensor) -> Minibatch:
         """Some of the rows."""
         found = [None if column is None else column[rows] for column in self]
-        return Batch(*found)  # type: ignore[arg-type]  # what was there stays there
+        return Minibatch(*found)  # type: ignore[arg-type]  # what was there stays there
 
 
-class Outputs(NamedTuple):
+class ActorCriticOutput(NamedTuple):
     """What the net says now."""
 
-    log_chances: tuple[Tensor, ...]  # per head, [n, choices]
+    log_probs: tuple[Tensor, ...]  # per head, [n, choices]
     value: Tensor  # [n]
 
-    def pick(self, rows: Tensor) -> Outputs:
+    def select(self, rows: Tensor) -> ActorCriticOutput:
         """Some of the rows."""
-        return Outputs(tuple(head[rows] for head in self.log_chances), self.value[rows])
+        return ActorCriticOutput(tuple(head[rows] for head in self.log_probs), self.value[rows])
 
-    def log_chance(self, action: Tensor) -> Tensor:
+    def log_prob(self, action: Tensor) -> Tensor:
         """`[n]`: of whole actions."""
         parts = [
-            head.gather(1, action[:, i : i + 1]).squeeze(1)
-            for i, head in enumerate(self.log_chances)
+            head.gather(1, action[:, i : i + 1]).squeeze(1) for i, head in enumerate(self.log_probs)
         ]
         return parts[0] if len(parts) == 1 else torch.stack(parts).sum(dim=0)
 
     def entropy(self) -> Tensor:
         """`[n]`: summed over the heads."""
-        parts = [-(head.exp() * head).sum(dim=1) for head in self.log_chances]
+        parts = [-(head.exp() * head).sum(dim=1) for head in self.log_probs]
         return parts[0] if len(parts) == 1 else torch.stack(parts).sum(dim=0)
 
 
-Stats: TypeAlias = dict[str, Tensor]
-Found: TypeAlias = tuple[Tensor, Stats]
+LossStats: TypeAlias = dict[str, Tensor]
+LossResult: TypeAlias = tuple[Tensor, LossStats]
 
 
-LossFunction: TypeAlias = Callable[[Batch, Outputs, Any], Found]
-F = TypeVar("F", bound=Callable[..., Found])
+LossFunction: TypeAlias = Callable[[Minibatch, ActorCriticOutput, Any], LossResult]
+F = TypeVar("F", bound=Callable[..., LossResult])
 
 
 @dataclass(frozen=True)
@@ -78,7 +77,7 @@ class Loss:
 
     name: str
     function: LossFunction
-    rows: Literal["trainable", "taught"]
+    rows: Literal["trainable", "teacher_labeled"]
     settings_type: type[Settings]
     weight: Callable[[Any, int], float]
     by_default: bool
@@ -90,15 +89,15 @@ LOSSES: dict[str, Loss] = {}  # in the order in which they are summed
 def _scheduled_weight(settings: Settings, steps: int) -> float:
     if not isinstance(settings, LossSettings):
         return 1.0
-    if settings.until is None:
+    if settings.decay_steps is None:
         return settings.weight
-    return settings.weight * max(0.0, 1.0 - steps / settings.until)
+    return settings.weight * max(0.0, 1.0 - steps / settings.decay_steps)
 
 
 def register_loss(
     name: str,
     *,
-    rows: Literal["trainable", "taught"] = "trainable",
+    rows: Literal["trainable", "teacher_labeled"] = "trainable",
     settings: type[Settings] = LossSettings,
     weight: Callable[[Any, int], float] = _scheduled_weight,
     by_default: bool = False,
@@ -108,7 +107,7 @@ def register_loss(
     Args:
         name: What it is called in `loss_profiles`, and in `[losses.NAME]` of a training file.
         rows: Which rows it may use: of slots that are `trainable`, or those for which a teacher
-            said what it would do (`taught`).
+            said what it would do (`teacher_labeled`).
         settings: What the function gets as its third argument. `Learning`, `Kickstart` and
             `Cloning` are the training's own tables; any other is read from `[losses.NAME]`.
         weight: From those settings and the steps done so far, how much the loss counts now. By
@@ -119,8 +118,8 @@ def register_loss(
         SettingsError: The name is no identifier, or another function's, or there are no such rows.
     """
     require(
-        rows in ("trainable", "taught"),
-        f"The rows of the loss '{name}' are 'trainable' or 'taught', not '{rows}'.",
+        rows in ("trainable", "teacher_labeled"),
+        f"The rows of the loss '{name}' are 'trainable' or 'teacher_labeled', not '{rows}'.",
     )
     require(
         name.isidentifier(),
@@ -139,13 +138,15 @@ def register_loss(
     return register
 
 
-def apply_loss(loss: Loss, rows: Batch, new: Outputs, settings: Settings) -> Found:
+def apply_loss(
+    loss: Loss, batch: Minibatch, output: ActorCriticOutput, settings: Settings
+) -> LossResult:
     """Return what a loss function gives for these rows, once it is known to be usable.
 
     Args:
         loss: The registered loss.
-        rows: The rows that it may use.
-        new: What the net says of them now.
+        batch: The rows that it may use.
+        output: What the net says of them now.
         settings: Those of the loss.
 
     Raises:
@@ -153,9 +154,9 @@ def apply_loss(loss: Loss, rows: Batch, new: Outputs, settings: Settings) -> Fou
     """
     name = f"The loss '{loss.name}'"
     try:
-        found: Any = loss.function(rows, new, settings)
+        found: Any = loss.function(batch, output, settings)
     except Exception as error:
-        what, where, _ = explain(error)
+        what, where, _ = summarize_error(error)
         raise ContractError(f"{name} failed: {what} ({where}).") from error
     if not (isinstance(found, tuple) and len(found) == 2 and isinstance(found[1], dict)):
         raise ContractError(f"{name} must return (loss, stats), not one {type(found).__name__}.")
@@ -195,84 +196,88 @@ def _origin(function: Any) -> str:
     return f"{function.__module__}.{function.__qualname__}"
 
 
-def normalised(advantage: Tensor) -> Tensor:
+def normalize_advantages(advantage: Tensor) -> Tensor:
     """Mean 0 and deviation 1, over the rows given; a single row is left as it is."""
     if len(advantage) < 2:
         return advantage
     return (advantage - advantage.mean()) / (advantage.std() + 1e-8)
 
 
-def _waiting_weight(settings: Learning, steps: int) -> float:
-    return float(steps >= settings.actor_from)
+def _delayed_weight(settings: PPOSettings, steps: int) -> float:
+    return float(steps >= settings.actor_start_step)
 
 
-@register_loss("ppo_actor", settings=Learning, weight=_waiting_weight, by_default=True)
-def ppo_actor(rows: Batch, new: Outputs, asked: Learning) -> Found:
+@register_loss("ppo_actor", settings=PPOSettings, weight=_delayed_weight, by_default=True)
+def ppo_actor(batch: Minibatch, output: ActorCriticOutput, settings: PPOSettings) -> LossResult:
     """The clipped surrogate of PPO (Schulman et al. 2017), less a bonus for entropy."""
-    change = new.log_chance(rows.action) - rows.log_chance
-    ratio, advantage = change.exp(), normalised(rows.advantage)
-    clipped = ratio.clamp(1.0 - asked.clip, 1.0 + asked.clip)
+    change = output.log_prob(batch.action) - batch.log_prob
+    ratio, advantage = change.exp(), normalize_advantages(batch.advantage)
+    clipped = ratio.clamp(1.0 - settings.clip_range, 1.0 + settings.clip_range)
     surrogate = torch.minimum(ratio * advantage, clipped * advantage).mean()
-    entropy = new.entropy().mean()
+    entropy = output.entropy().mean()
     with torch.no_grad():
         stats = {
             "entropy": entropy.detach(),
-            "kl": (ratio - 1.0 - change).mean(),  # Schulman's estimate that is never below zero
-            "clipped": ((ratio - 1.0).abs() > asked.clip).float().mean(),
+            "approx_kl": (
+                ratio - 1.0 - change
+            ).mean(),  # Schulman's estimate that is never below zero
+            "clip_fraction": ((ratio - 1.0).abs() > settings.clip_range).float().mean(),
         }
-    return -surrogate - asked.entropy * entropy, stats
+    return -surrogate - settings.ent_coef * entropy, stats
 
 
-@register_loss("ppo_critic", settings=Learning, by_default=True)
-def ppo_critic(rows: Batch, new: Outputs, asked: Learning) -> Found:
+@register_loss("ppo_critic", settings=PPOSettings, by_default=True)
+def ppo_critic(batch: Minibatch, output: ActorCriticOutput, settings: PPOSettings) -> LossResult:
     """Half the squared error of the value, clipped around the old one if asked for."""
-    target = rows.advantage + rows.value
-    error = (new.value - target).square()
-    if asked.value_clip is not None:
-        near = rows.value + (new.value - rows.value).clamp(-asked.value_clip, asked.value_clip)
+    target = batch.advantage + batch.value
+    error = (output.value - target).square()
+    if settings.clip_range_vf is not None:
+        near = batch.value + (output.value - batch.value).clamp(
+            -settings.clip_range_vf, settings.clip_range_vf
+        )
         error = torch.maximum(error, (near - target).square())
     loss = 0.5 * error.mean()
-    return asked.value_weight * loss, {"value_loss": loss.detach()}
+    return settings.vf_coef * loss, {"value_loss": loss.detach()}
 
 
-@register_loss("kickstarter", rows="taught", settings=Kickstart, by_default=True)
-def kickstarter(rows: Batch, new: Outputs, asked: Kickstart) -> Found:
+@register_loss("kickstarter", rows="teacher_labeled", settings=Kickstart, by_default=True)
+def kickstarter(batch: Minibatch, output: ActorCriticOutput, settings: Kickstart) -> LossResult:
     """The divergence from a teacher's choices to the net's, and the error to its values.
 
     A teacher without scores, a script, is sure of what it does: then the divergence is the
     cross-entropy to its action.
     """
-    assert rows.teacher_action is not None  # the mask lets only such rows in
-    if rows.teacher_scores is None:
-        divergence = -new.log_chance(rows.teacher_action).mean()
+    assert batch.teacher_action is not None  # the mask lets only such rows in
+    if batch.teacher_logits is None:
+        divergence = -output.log_prob(batch.teacher_action).mean()
     else:
-        divergence = _divergence(rows.teacher_scores, new, asked.temperature)
+        divergence = _kl_divergence(batch.teacher_logits, output, settings.temperature)
     loss = divergence
-    known = None if rows.teacher_value is None else torch.isfinite(rows.teacher_value)
+    known = None if batch.teacher_value is None else torch.isfinite(batch.teacher_value)
     if known is not None and bool(known.any()):
-        assert rows.teacher_value is not None
-        error = (new.value[known] - rows.teacher_value[known]).square().mean()
-        loss = loss + asked.value_weight * 0.5 * error
+        assert batch.teacher_value is not None
+        error = (output.value[known] - batch.teacher_value[known]).square().mean()
+        loss = loss + settings.vf_coef * 0.5 * error
     return loss, {"kickstarter": divergence.detach()}
 
 
-def _divergence(scores: Tensor, new: Outputs, temperature: float) -> Tensor:
-    sizes = [head.shape[1] for head in new.log_chances]
-    total = scores.new_zeros(())
-    for part, own in zip(torch.split(scores, sizes, dim=1), new.log_chances, strict=True):
+def _kl_divergence(teacher_logits: Tensor, output: ActorCriticOutput, temperature: float) -> Tensor:
+    sizes = [head.shape[1] for head in output.log_probs]
+    total = teacher_logits.new_zeros(())
+    for part, own in zip(torch.split(teacher_logits, sizes, dim=1), output.log_probs, strict=True):
         teacher = functional.log_softmax(part / temperature, dim=1)
         student = own if temperature == 1.0 else functional.log_softmax(own / temperature, dim=1)
         total = total + (teacher.exp() * (teacher - student)).sum(dim=1).mean()
     return total
 
 
-@register_loss("cloner", rows="taught", settings=Cloning, by_default=True)
-def cloner(rows: Batch, new: Outputs, asked: Cloning) -> Found:
+@register_loss("cloner", rows="teacher_labeled", settings=BehaviorCloning, by_default=True)
+def cloner(batch: Minibatch, output: ActorCriticOutput, settings: BehaviorCloning) -> LossResult:
     """The cross-entropy to the teacher's actions."""
-    del asked  # its weight is applied by the caller, as it falls with time
-    assert rows.teacher_action is not None  # the mask lets only such rows in
-    log_chance = new.log_chance(rows.teacher_action)
+    del settings  # its weight is applied by the caller, as it falls with time
+    assert batch.teacher_action is not None  # the mask lets only such rows in
+    log_chance = output.log_prob(batch.teacher_action)
     with torch.no_grad():
-        best = torch.stack([head.argmax(dim=1) for head in new.log_chances], dim=1)
-        alike = (best == rows.teacher_action).all(dim=1).float().mean()
+        best = torch.stack([head.argmax(dim=1) for head in output.log_probs], dim=1)
+        alike = (best == batch.teacher_action).all(dim=1).float().mean()
     return -log_chance.mean(), {"cloner": -log_chance.detach().mean(), "agreement": alike}

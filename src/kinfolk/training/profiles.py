@@ -7,13 +7,13 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from kinfolk.core.arrays import Bools
-from kinfolk.core.errors import SettingsError, suggestion
-from kinfolk.core.registry import load_path
-from kinfolk.training.experience import Rows
+from kinfolk.core.errors import SettingsError, format_suggestion
+from kinfolk.core.registry import import_object
+from kinfolk.training.buffer import RolloutColumns
 from kinfolk.training.losses import LOSSES, Loss
 
 # Names under which users of earlier systems know them: slices are made by the map of agents.
-ALIASES = {"sliced_kickstarter": "kickstarter", "sliced_scripted_cloner": "cloner"}
+LOSS_ALIASES = {"sliced_kickstarter": "kickstarter", "sliced_scripted_cloner": "cloner"}
 DEFAULT_PROFILE = "all"
 
 
@@ -29,11 +29,11 @@ class LossProfiles:
         UsageError: A profile lists a loss that there is not, or that cannot be imported.
     """
 
-    def __init__(self, given: Mapping[str, Sequence[str]]) -> None:
+    def __init__(self, profiles: Mapping[str, Sequence[str]]) -> None:
         default = [loss.name for loss in LOSSES.values() if loss.by_default]
         listed = {
             profile: [_find_loss(profile, name).name for name in names]
-            for profile, names in (given or {DEFAULT_PROFILE: default}).items()
+            for profile, names in (profiles or {DEFAULT_PROFILE: default}).items()
         }
         self.names = list(listed)
         self.losses = [name for name in LOSSES if any(name in names for names in listed.values())]
@@ -41,22 +41,22 @@ class LossProfiles:
             [[name in names for name in self.losses] for names in listed.values()], dtype=np.bool_
         )
 
-    def number(self, slot: str, profile: str | None) -> int:
+    def profile_id(self, slot: str, profile: str | None) -> int:
         """The number of a slot's profile; without one, the first."""
         if profile is None:
             return 0
         if profile not in self.names:
             raise SettingsError(
                 f"Slot '{slot}' has the unknown loss profile '{profile}'."
-                f"{suggestion(profile, self.names)}"
+                f"{format_suggestion(profile, self.names)}"
             )
         return self.names.index(profile)
 
-    def lists(self, profile: int, loss: str) -> bool:
+    def includes(self, profile: int, loss: str) -> bool:
         """Whether rows of a profile take part in a loss."""
         return loss in self.losses and bool(self._table[profile, self.losses.index(loss)])
 
-    def mask(self, loss: str, rows: Rows) -> Bools:
+    def mask(self, loss: str, rows: RolloutColumns) -> Bools:
         """`[n]`: which of all rows a loss may use; `loss` is one of `losses`."""
         allowed: Bools = self._table[:, self.losses.index(loss)][rows["loss_profile_id"]]
         allowed = allowed & rows["alive"]
@@ -70,16 +70,16 @@ class LossProfiles:
 
 def _find_loss(profile: str, name: str) -> Loss:
     """A registered loss by its name, or by the import path of its function."""
-    name = ALIASES.get(name, name)
+    name = LOSS_ALIASES.get(name, name)
     if name in LOSSES:
         return LOSSES[name]
     if "." not in name and ":" not in name:
         raise SettingsError(
             f"The loss profile '{profile}' lists an unknown loss '{name}'."
-            f"{suggestion(name, LOSSES)} A loss of your own is listed by its import path, such as "
+            f"{format_suggestion(name, LOSSES)} A loss of your own is listed by its import path, such as "
             f"mylosses.entropy_floor."
         )
-    function = load_path(name)
+    function = import_object(name)
     found = [loss for loss in LOSSES.values() if loss.function is function]
     if not found:
         raise SettingsError(

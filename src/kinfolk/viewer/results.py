@@ -9,14 +9,14 @@ from typing import Any
 import numpy as np
 
 from kinfolk.core.errors import DamagedRunError, UsageError
-from kinfolk.evaluation.sentences import interval_of, number, sentences
-from kinfolk.evaluation.summary import wins
+from kinfolk.evaluation.formatting import describe_comparison, format_interval, format_number
+from kinfolk.evaluation.statistics import win_shares
 
-_NONE = "-"  # where there is nothing to write
+_EMPTY_CELL = "-"  # where there is nothing to write
 _TIE = 0.5
 
 
-def results_of(
+def build_results(
     job: str, settings: Mapping[str, Any], events: Iterable[Mapping[str, Any]]
 ) -> dict[str, Any]:
     """The table and the verdict of a run, also of one that has not ended.
@@ -33,7 +33,7 @@ def results_of(
         UsageError: Runs of this job have no such table.
         DamagedRunError: An event has not the form that this job writes.
     """
-    makers = {"compare": _compared, "round_robin": _rated}
+    makers = {"compare": _build_comparison, "round_robin": _build_ratings}
     if job not in makers:
         raise UsageError(f"A run of {job} has no table of policies.")
     try:
@@ -46,12 +46,12 @@ def results_of(
     return {"title": title, "headings": headings, "rows": rows, "verdict": verdict}
 
 
-Table = tuple[list[str], list[list[str]], list[str]]
+ResultTable = tuple[list[str], list[list[str]], list[str]]
 
 
-def _compared(
+def _build_comparison(
     settings: Mapping[str, Any], policies: Sequence[str], events: Iterable[Mapping[str, Any]]
-) -> Table:
+) -> ResultTable:
     """Each policy's mean over the common episodes, and every pair."""
     values: list[dict[int, float]] = [{} for _ in policies]
     failures, last = [0 for _ in policies], None
@@ -61,7 +61,7 @@ def _compared(
             failures[event["policy"]] += event["failures"]
         elif event["kind"] == "compared":
             last = event
-    won = _wins(values)
+    won = _count_wins(values)
     rows = []
     for i, policy in enumerate(policies):
         found = list(values[i].values())
@@ -70,29 +70,29 @@ def _compared(
         mean = estimate[0]
         n = estimate[3] if len(estimate) > 3 else len(found)
         rows.append(
-            [policy, _NONE if mean is None else number(mean), interval_of(estimate) or _NONE,
+            [policy, _EMPTY_CELL if mean is None else format_number(mean), format_interval(estimate) or _EMPTY_CELL,
              str(n), f"{round(won[i], 2):g}", str(failures[i])]
         )  # fmt: skip
-    headings = ["policy", f"mean {settings.get('measure', 'return')}", "95 % confidence interval",
+    headings = ["policy", f"mean {settings.get('metric', 'return')}", "95 % confidence interval",
                 "n", "wins", "failures"]  # fmt: skip
     if last:
-        return headings, rows, [*sentences(last), *map(str, last.get("notes", []))]
+        return headings, rows, [*describe_comparison(last), *map(str, last.get("notes", []))]
     played, wanted = sum(map(len, values)), settings.get("episodes", 0) * len(policies)
     return headings, rows, [f"No verdict yet: {played} of {wanted} episodes are played."]
 
 
-def _wins(values: Sequence[Mapping[int, float]]) -> list[float]:
+def _count_wins(values: Sequence[Mapping[int, float]]) -> list[float]:
     """How many common episodes each policy won; a tie is shared."""
     common = sorted(set.intersection(*(set(played) for played in values)))
     if not common:
         return [0.0 for _ in values]
     table = {str(i): np.array([one[e] for e in common]) for i, one in enumerate(values)}
-    return [float(np.nansum(shares)) for shares in wins(table).values()]
+    return [float(np.nansum(shares)) for shares in win_shares(table).values()]
 
 
-def _rated(
+def _build_ratings(
     settings: Mapping[str, Any], policies: Sequence[str], events: Iterable[Mapping[str, Any]]
-) -> Table:
+) -> ResultTable:
     """Each policy's rating, best first."""
     games, won, last = [0 for _ in policies], [0.0 for _ in policies], None
     for event in events:
@@ -109,7 +109,9 @@ def _rated(
     if last is None:
         pairs = len(policies) * (len(policies) - 1) // 2
         wanted = settings.get("episodes", 0) * pairs
-        rows = [[policies[i], _NONE, _NONE, str(games[i]), f"{won[i]:g}"] for i in order]
+        rows = [
+            [policies[i], _EMPTY_CELL, _EMPTY_CELL, str(games[i]), f"{won[i]:g}"] for i in order
+        ]
         return headings, rows, [f"No ratings yet: {sum(games) // 2} of {wanted} games are played."]
     ratings = last["ratings"]
     order.sort(key=lambda i: -ratings[i][2])

@@ -18,7 +18,7 @@ from kinfolk.core.jit import kernel
 from kinfolk.core.spaces import WorldSpec
 
 
-class Columns(NamedTuple):
+class AgentColumns(NamedTuple):
     """What is known of every place after a reset or a step: read-only views, `[W * N]`.
 
     A life that ends in a step keeps its row, uid and reward until the next step begins; its row
@@ -36,7 +36,7 @@ class Columns(NamedTuple):
     parent_rows: Ints  # [W * N, 2] rows of its parents when it was born, -1 where it has none
 
 
-class Happening(NamedTuple):
+class WorldEvent(NamedTuple):
     """Something that took place in the last step, for those who watch."""
 
     world: int
@@ -61,12 +61,12 @@ class World(Protocol):
         ...
 
     @property
-    def worlds(self) -> int:
+    def n_worlds(self) -> int:
         """How many run side by side."""
         ...
 
     @property
-    def columns(self) -> Columns:
+    def columns(self) -> AgentColumns:
         """Read-only views of the places; they stay valid and change with every step."""
         ...
 
@@ -104,15 +104,15 @@ class World(Protocol):
         """`[W]` copies of what was counted since the reset, by name."""
         ...
 
-    def watch(self, on: bool) -> None:
+    def record_events(self, on: bool) -> None:
         """Keep happenings from now on, or stop; free when off."""
         ...
 
-    def happenings(self) -> list[Happening]:
+    def events(self) -> list[WorldEvent]:
         """What took place in the last step, in order; empty unless watched."""
         ...
 
-    def picture(self, world: int) -> str:
+    def render_text(self, world: int) -> str:
         """One world drawn as text, for a terminal."""
         ...
 
@@ -130,15 +130,15 @@ class World(Protocol):
         ...
 
 
-T = TypeVar("T", bound=tuple[Any, ...])
+StateT = TypeVar("StateT", bound=tuple[Any, ...])
 
 
-def take_snapshot(state: T) -> dict[str, Any]:
+def take_snapshot(state: StateT) -> dict[str, Any]:
     """Copy every array of a state."""
     return {name: array.copy() for name, array in state._asdict().items()}  # type: ignore[attr-defined]
 
 
-def put_snapshot(state: T, snapshot: Arrays, source: Ints | None) -> None:
+def load_snapshot(state: StateT, snapshot: Arrays, source: Ints | None) -> None:
     """Write the worlds `source` of a snapshot into the arrays of `state`, in place.
 
     Raises:
@@ -156,7 +156,7 @@ def put_snapshot(state: T, snapshot: Arrays, source: Ints | None) -> None:
 
 
 @kernel
-def _first_bad_action(
+def _find_invalid_action(
     actions: Ints, uid: Ints, alive: Bools, group: Ints, done: Bools, choices: Ints, rows: int
 ) -> int:
     for place in range(uid.shape[0]):
@@ -171,16 +171,16 @@ def _first_bad_action(
 def check_actions(world: World, actions: Ints) -> None:
     """Refuse actions of a wrong shape or type, or out of range, naming the first such agent."""
     spec = world.spec
-    shape = (world.worlds * spec.rows, spec.heads)
+    shape = (world.n_worlds * spec.rows, spec.n_heads)
     if actions.shape != shape or actions.dtype != np.int64 or not actions.flags.c_contiguous:
         raise ContractError(
             f"Actions must be int64 of shape {shape}, contiguous; "
             f"they were {actions.dtype} of shape {actions.shape}."
         )
     uid, alive, _, _, _, group, _, _ = world.columns
-    bad = _first_bad_action(actions, uid, alive, group, world.done, spec.choices, spec.rows)
+    bad = _find_invalid_action(actions, uid, alive, group, world.done, spec.n_choices, spec.rows)
     if bad >= 0:
-        place, head = divmod(bad, spec.heads)
+        place, head = divmod(bad, spec.n_heads)
         owner = spec.groups[int(group[place])]
         raise ContractError(
             f"Agent {int(uid[place])} of world {place // spec.rows} chose {int(actions[place, head])} "

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from kinfolk.core.errors import UsageError
-from kinfolk.worlds.adapters import make_central, make_fixed_slots, make_parallel, make_rllib
+from kinfolk.worlds.adapters import make_fixed_agents, make_gymnasium, make_parallel, make_rllib
 
 SAVANNA = {"max_steps": 40, "max_rows": 40}
 
@@ -20,7 +20,7 @@ def has(module):
 def test_supersuit_stacks_copies_of_the_fixed_slots():
     import supersuit
 
-    env = supersuit.pettingzoo_env_to_vec_env_v1(make_fixed_slots("savanna", **SAVANNA))
+    env = supersuit.pettingzoo_env_to_vec_env_v1(make_fixed_agents("savanna", **SAVANNA))
     both = supersuit.concat_vec_envs_v1(env, 2, num_cpus=0)
     seen, _ = both.reset(seed=1)
     assert seen.shape == (2 * 80, 5, 9, 9)
@@ -38,7 +38,7 @@ def test_torchrl_rolls_out_the_fixed_slots(name, settings):
     from torchrl.envs import PettingZooWrapper
     from torchrl.envs.utils import check_env_specs
 
-    slots = make_fixed_slots(name, **settings)
+    slots = make_fixed_agents(name, **settings)
     env = PettingZooWrapper(slots, use_mask=False, seed=1)
     groups = [group.name for group in slots.world.spec.groups]
     assert list(env.group_map) == groups
@@ -56,8 +56,8 @@ def test_torchrl_rolls_out_the_fixed_slots(name, settings):
     [
         (make_rllib, "ray.rllib", r"pip install 'kinfolk\[ray\]' 'ray\[rllib\]'"),
         (make_parallel, "pettingzoo", "pip install pettingzoo gymnasium"),
-        (make_fixed_slots, "pettingzoo", "pip install pettingzoo gymnasium"),
-        (make_central, "gymnasium", "pip install gymnasium"),
+        (make_fixed_agents, "pettingzoo", "pip install pettingzoo gymnasium"),
+        (make_gymnasium, "gymnasium", "pip install gymnasium"),
     ],
 )
 def test_without_its_library_a_face_says_how_to_install_it(monkeypatch, make, module, command):
@@ -118,11 +118,11 @@ def test_rllib_samples_whole_episodes_with_its_own_runner_and_nets():
     from ray.rllib.core.rl_module.default_model_config import DefaultModelConfig
     from ray.rllib.env.multi_agent_env_runner import MultiAgentEnvRunner
 
-    from kinfolk.worlds.adapters.rllib import RLlibWorld
+    from kinfolk.worlds.adapters.rllib import RLlibEnvAdapter
 
     config = (
         PPOConfig()
-        .environment(RLlibWorld, env_config={"world": "savanna", "max_steps": 10, "ids": 50})
+        .environment(RLlibEnvAdapter, env_config={"world": "savanna", "max_steps": 10, "ids": 50})
         .env_runners(num_env_runners=0, num_envs_per_env_runner=2)
         .multi_agent(
             policies={"type_1_predator", "type_1_prey"},
@@ -148,12 +148,12 @@ def test_rllib_samples_whole_episodes_with_its_own_runner_and_nets():
 def test_environments_of_rllib_get_different_chance():
     from ray.rllib.env.env_context import EnvContext
 
-    from kinfolk.worlds.adapters.rllib import RLlibWorld
+    from kinfolk.worlds.adapters.rllib import RLlibEnvAdapter
 
     starts = []
     for worker in (0, 1):
         context = EnvContext({"world": "savanna", "seed": 4}, worker_index=worker)
-        starts += [RLlibWorld(context).reset()[0]["type_1_prey_0"] for _ in range(2)]
+        starts += [RLlibEnvAdapter(context).reset()[0]["type_1_prey_0"] for _ in range(2)]
     assert len({start.tobytes() for start in starts}) == 4
     plain = make_rllib("savanna", seed=4).reset()[0]["type_1_prey_0"]
     assert np.array_equal(plain, starts[0])
@@ -174,7 +174,7 @@ def test_an_episode_is_cut_when_rllib_has_no_id_for_a_newborn():
 
 @needs_rllib
 def test_rllib_needs_the_name_of_a_world():
-    from kinfolk.worlds.adapters.rllib import RLlibWorld
+    from kinfolk.worlds.adapters.rllib import RLlibEnvAdapter
 
-    with pytest.raises(UsageError, match=r"^RLlibWorld needs the name of a world"):
-        RLlibWorld({})
+    with pytest.raises(UsageError, match=r"^RLlibEnvAdapter needs the name of a world"):
+        RLlibEnvAdapter({})

@@ -2,10 +2,10 @@
 
 import numpy as np
 
-from kinfolk.core.settings import read
-from kinfolk.worlds.cogsguard.codes import BODY, CELL, GEARS, WHERE, WHOSE
+from kinfolk.core.settings import validate_settings
+from kinfolk.worlds.cogsguard.codes import BODY_COLUMNS, CELL, GEARS, JUNCTION_CELL, JUNCTION_OWNER
+from kinfolk.worlds.cogsguard.map.layout import PAD_SYMBOLS
 from kinfolk.worlds.cogsguard.settings import Cogsguard
-from kinfolk.worlds.cogsguard.sites import PADS
 from kinfolk.worlds.cogsguard.world import CogsguardWorld
 
 NOOP, NORTH, SOUTH, WEST, EAST = range(5)
@@ -16,8 +16,8 @@ QUIET = {"clips": "off", "area_radius": 0, "junction_strength": 0, "hub_strength
 def scene(text, key=7, **more):
     """A world on a drawn map; every team has as many agents as pads."""
     teams = max(1, text.count("H"))
-    chosen = {"map_text": text, "teams": teams, "agents": text.count(PADS[0])} | QUIET | more
-    world = CogsguardWorld(read(Cogsguard, chosen), 1)
+    chosen = {"map_text": text, "teams": teams, "agents": text.count(PAD_SYMBOLS[0])} | QUIET | more
+    world = CogsguardWorld(validate_settings(Cogsguard, chosen), 1)
     world.reset(np.array([key]))
     return world
 
@@ -35,15 +35,15 @@ def give(world, row=0, gear=None, **amounts):
     """Put things into an agent's hands, limits or not."""
     body = world._arrays.body[0, row]
     if gear is not None:
-        body[BODY.index("gear")] = GEARS.index(gear)
+        body[BODY_COLUMNS.index("gear")] = GEARS.index(gear)
     for name, amount in amounts.items():
-        body[BODY.index(name)] = amount
+        body[BODY_COLUMNS.index(name)] = amount
     return world
 
 
 def has(world, *names, row=0):
     """What an agent holds, by name; one value for one name."""
-    found = [int(world._arrays.body[0, row, BODY.index(name)]) for name in names]
+    found = [int(world._arrays.body[0, row, BODY_COLUMNS.index(name)]) for name in names]
     return found[0] if len(found) == 1 else found
 
 
@@ -67,12 +67,12 @@ def put_at(world, y, x, row=0):
     """Move an agent to another free cell."""
     s, team = world._arrays, row // world._rules.rows_per_team
     old, new = int(s.body[0, row, CELL]), cell_of(world, y, x)
-    for each in range(s.shown.shape[1]):
-        word = int(s.shown[0, each, old])
-        s.shown[0, each, new] = (int(s.shown[0, each, new]) & 0x3000) | (word & 0xFFF)
-        s.shown[0, each, old] = word & 0x3000
-    s.detail[0, new], s.detail[0, old], s.body[0, row, CELL] = row, -1, new
-    assert team < s.shown.shape[1]
+    for each in range(s.team_view.shape[1]):
+        word = int(s.team_view[0, each, old])
+        s.team_view[0, each, new] = (int(s.team_view[0, each, new]) & 0x3000) | (word & 0xFFF)
+        s.team_view[0, each, old] = word & 0x3000
+    s.cell_detail[0, new], s.cell_detail[0, old], s.body[0, row, CELL] = row, -1, new
+    assert team < s.team_view.shape[1]
     return world
 
 
@@ -89,7 +89,7 @@ def set_store(world, *amounts, team=0):
 def owners(world):
     """Who holds each junction, in reading order: -1 nobody, then teams, then the clips."""
     junction = world._arrays.junction[0]
-    return junction[junction[:, WHERE] > 0, WHOSE].tolist()
+    return junction[junction[:, JUNCTION_CELL] > 0, JUNCTION_OWNER].tolist()
 
 
 def counter(world, name):
@@ -98,10 +98,10 @@ def counter(world, name):
 
 def kinds(world):
     """What happened in the last tick, by name."""
-    return [h.kind for h in world.happenings()]
+    return [h.kind for h in world.events()]
 
 
 def areas(world, y, x, team=0):
     """Whether a cell is in a friendly and in an enemy area."""
-    word = int(world._arrays.shown[0, team, cell_of(world, y, x)])
+    word = int(world._arrays.team_view[0, team, cell_of(world, y, x)])
     return bool(word >> 12 & 1), bool(word >> 13 & 1)

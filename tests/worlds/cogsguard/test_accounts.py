@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from kinfolk.core.settings import read
-from kinfolk.testing.world_contract import random_actions
-from kinfolk.worlds.cogsguard.codes import CARGO, ELEMENTS, EXTRACTOR, HEARTS, HUB, KIND_MASK
+from kinfolk.core.settings import validate_settings
+from kinfolk.testing.contracts.world import random_actions
+from kinfolk.worlds.cogsguard.codes import ELEMENTS, EXTRACTOR, FIRST_CARGO, HEARTS, HUB, KIND_MASK
 from kinfolk.worlds.cogsguard.settings import Cogsguard
 from kinfolk.worlds.cogsguard.world import CogsguardWorld
 
@@ -31,9 +31,10 @@ PRICE_OF_GEAR = 1
 def stock(world):
     """What is left in the extractors, by element, `[W, 4]`."""
     s = world._arrays
-    kind = s.shown[:, 0] & KIND_MASK
+    kind = s.team_view[:, 0] & KIND_MASK
     found = [
-        np.where(kind == EXTRACTOR + e, s.detail, 0).sum(axis=1) for e in range(HUB - EXTRACTOR)
+        np.where(kind == EXTRACTOR + e, s.cell_detail, 0).sum(axis=1)
+        for e in range(HUB - EXTRACTOR)
     ]
     return np.stack(found, axis=1)
 
@@ -41,7 +42,7 @@ def stock(world):
 @pytest.mark.parametrize("edition", ["F", "A"])
 def test_elements_and_hearts_are_accounted_for(edition):
     rules = RULES | {"edition": edition, "temple": True}
-    world = CogsguardWorld(read(Cogsguard, rules), 4)
+    world = CogsguardWorld(validate_settings(Cogsguard, rules), 4)
     world.reset(np.arange(4) + 5)
     s, start = world._arrays, stock(world)
     for _ in range(400):
@@ -49,7 +50,7 @@ def test_elements_and_hearts_are_accounted_for(edition):
     c = world.counters()
     mined = np.stack([c[f"{element}_mined"] for element in ELEMENTS], axis=1)
     assert (start - stock(world) == mined).all()
-    carried = s.body[:, :, CARGO : CARGO + 4].sum(axis=(1, 2))
+    carried = s.body[:, :, FIRST_CARGO : FIRST_CARGO + 4].sum(axis=(1, 2))
     assert (mined.sum(axis=1) == carried + c["deposited"]).all()
     paid = 4 * (2 * c["hearts_made"] + PRICE_OF_GEAR * c["gear_changes"])
     assert (s.store[:, 0, :4].sum(axis=1) == 4 * 60 + c["deposited"] - paid).all()

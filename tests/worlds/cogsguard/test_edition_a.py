@@ -17,7 +17,7 @@ from cogs_scenes import (
     store,
 )
 
-from kinfolk.core.settings import read
+from kinfolk.core.settings import validate_settings
 from kinfolk.worlds.cogsguard.settings import Cogsguard
 from kinfolk.worlds.cogsguard.world import CogsguardWorld
 
@@ -37,12 +37,12 @@ def row(length, **things):
 
 
 def test_its_numbers_differ_from_those_of_edition_f():
-    a = read(Cogsguard, {"edition": "A", "agents": 6})
+    a = validate_settings(Cogsguard, {"edition": "A", "agents": 6})
     assert (a.extractor_stock, a.heart_price, a.store_elements, a.store_hearts) == (200, 7, 18, 5)
     assert (a.influence_aligner, a.align_influence) == (0, 0)
-    f = read(Cogsguard, {})
+    f = validate_settings(Cogsguard, {})
     assert (f.extractor_stock, f.heart_price, f.store_elements, f.store_hearts) == (100, 10, 10, 5)
-    assert read(Cogsguard, {"edition": "A", "heart_price": 9}).heart_price == 9
+    assert validate_settings(Cogsguard, {"edition": "A", "heart_price": 9}).heart_price == 9
 
 
 def test_a_hub_owns_what_is_nearer_than_20_and_a_junction_what_is_nearer_than_10():
@@ -120,7 +120,7 @@ def test_junctions_cut_off_from_their_hub_fall_to_nobody():
     text = row(90, c0="H", c20="0", c40="0", c60="0", c89="@")
     text += "\n" + row(90, c89="H", c19="%")
     world = give(scene(text, **SIZES), row=1, gear="scrambler", hearts=1)
-    world.watch(True)
+    world.record_events(True)
     act(world, 0, EAST)  # beneath the junction at 20; without it 40 and 60 have no way home
     act(world, 0, NORTH)
     assert kinds(world) == ["scramble", "cut_off", "cut_off"]
@@ -137,7 +137,7 @@ def test_a_network_that_still_has_a_way_home_stands():
 
 def clips_after(text, ticks, **more):
     world = played(text, **(more | {"clips": "normal"}))
-    world.watch(True)
+    world.record_events(True)
     found = {}
     for _ in range(ticks):
         act(world)
@@ -170,8 +170,8 @@ def test_ships_reach_15_cells():
 
 
 def test_generated_maps_have_ships_in_the_corners_and_no_chest():
-    world = CogsguardWorld(read(Cogsguard, {"edition": "A", "map": "tutorial"}), 1)
+    world = CogsguardWorld(validate_settings(Cogsguard, {"edition": "A", "map": "tutorial"}), 1)
     world.reset(np.array([3]))
-    lines = world.picture(0).splitlines()
+    lines = world.render_text(0).splitlines()
     assert [lines[y][x] for y in (2, -3) for x in (2, -3)] == ["X"] * 4
-    assert "C" not in world.picture(0)
+    assert "C" not in world.render_text(0)

@@ -9,8 +9,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from kinfolk.core.settings import read
-from kinfolk.testing.world_contract import WorldContract, random_actions
+from kinfolk.core.settings import validate_settings
+from kinfolk.testing.contracts.world import WorldContract, random_actions
 from kinfolk.worlds.cogsguard.settings import Cogsguard
 from kinfolk.worlds.cogsguard.world import CogsguardWorld
 
@@ -58,13 +58,15 @@ YARD = """
 class TestOtherKinds(WorldContract):
     @pytest.fixture(params=list(KINDS))
     def make(self, request):
-        return lambda worlds: CogsguardWorld(read(Cogsguard, KINDS[request.param]), worlds)
+        return lambda worlds: CogsguardWorld(
+            validate_settings(Cogsguard, KINDS[request.param]), worlds
+        )
 
 
 def play(rules, keys, ticks, threads=1):
     """A digest of everything after every tick, per world; actions follow from lives and ticks."""
-    world = CogsguardWorld(read(Cogsguard, rules), len(keys), threads=threads)
-    world.watch(True)
+    world = CogsguardWorld(validate_settings(Cogsguard, rules), len(keys), threads=threads)
+    world.record_events(True)
     world.reset(np.array(keys))
     rows = world.spec.rows
     out = np.zeros((len(keys) * rows, world.spec.row_bytes), dtype=np.uint8)
@@ -72,7 +74,7 @@ def play(rules, keys, ticks, threads=1):
     for _ in range(ticks):
         world.step(random_actions(world, 5))
         world.observe(out)
-        told |= {h.kind for h in world.happenings()}
+        told |= {h.kind for h in world.events()}
         state = world.snapshot()
         for w in range(len(keys)):
             parts = [np.ascontiguousarray(a[w]).tobytes() for _, a in sorted(state.items())]
@@ -117,7 +119,9 @@ def test_compiled_equals_uncompiled():
 
 
 def test_counters_add_up_over_teams_and_agents():
-    world = CogsguardWorld(read(Cogsguard, {"teams": 2, "max_steps": 60, "agents": 4}), 3)
+    world = CogsguardWorld(
+        validate_settings(Cogsguard, {"teams": 2, "max_steps": 60, "agents": 4}), 3
+    )
     world.reset(np.array([1, 2, 3]))
     for _ in range(60):
         world.step(random_actions(world, 1))
@@ -129,7 +133,9 @@ def test_counters_add_up_over_teams_and_agents():
 
 
 def test_areas_and_what_is_held_agree_with_counting_them_anew():
-    world = CogsguardWorld(read(Cogsguard, LIVELY | {"temple": False, "start_hp": 100}), 2)
+    world = CogsguardWorld(
+        validate_settings(Cogsguard, LIVELY | {"temple": False, "start_hp": 100}), 2
+    )
     world.reset(np.array([1, 2]))
     s, r = world._arrays, world._rules
     for _ in range(60):
@@ -146,9 +152,9 @@ def test_areas_and_what_is_held_agree_with_counting_them_anew():
                     for at, owner, *_ in s.junction[w].tolist()
                     if at > 0 and owner >= 0
                 ]
-                hub = int(s.home[w, 0])
+                hub = int(s.home_cell[w, 0])
                 home = (hub // r.stride - y - r.pad) ** 2 + (hub % r.stride - x - r.pad) ** 2
-                word = int(s.shown[w, 0, cell])
+                word = int(s.team_view[w, 0, cell])
                 friendly = home <= 16 or any(o == 0 and d <= 16 for o, d in near)
                 assert bool(word >> 12 & 1) == friendly
                 assert bool(word >> 13 & 1) == any(o == 1 and d <= 16 for o, d in near)
@@ -157,12 +163,12 @@ def test_areas_and_what_is_held_agree_with_counting_them_anew():
 
 
 def test_measures_name_junctions_held_and_leave_out_short_games():
-    world = CogsguardWorld(read(Cogsguard, {"map": "tutorial", "max_steps": 20}), 2)
+    world = CogsguardWorld(validate_settings(Cogsguard, {"map": "tutorial", "max_steps": 20}), 2)
     world.reset(np.array([1, 2]))
     for _ in range(20):
         world.step(random_actions(world, 2))
     values = {name: np.asarray(value) for name, value in world.counters().items()}
-    found = CogsguardWorld.measures(np.array([True, False]), values)
-    assert found["junction-ticks held"].tolist()[0] == values["junction_ticks_team_0"][0]
-    assert np.isnan(found["junction-ticks held"][1])
-    assert found["junction-ticks held by the clips"][0] == 11.0  # seeded at tick 10
+    found = CogsguardWorld.compute_metrics(np.array([True, False]), values)
+    assert found["junction_ticks_held"].tolist()[0] == values["junction_ticks_team_0"][0]
+    assert np.isnan(found["junction_ticks_held"][1])
+    assert found["junction_ticks_held_clips"][0] == 11.0  # seeded at tick 10

@@ -3,7 +3,7 @@
 import numpy as np
 from cogs_scenes import EAST, WEST, act, give, place, put_at, scene
 
-from kinfolk.worlds.cogsguard import layout
+from kinfolk.worlds.cogsguard import spec
 from kinfolk.worlds.cogsguard.codes import GEARS, KINDS, OWNERS, VIBES
 
 YARD = """
@@ -21,8 +21,8 @@ def seen(world, row=0):
     out = np.full((world.spec.rows, world.spec.row_bytes), 9, dtype=np.uint8)
     world.observe(out)
     group = world.spec.groups[int(world.columns.group[row])]
-    codes = layout.decode(group.read(out, "window")[row])
-    facts = dict(zip(layout.FACTS, group.read(out, "facts")[row].tolist(), strict=True))
+    codes = spec.decode_window(group.read(out, "window")[row])
+    facts = dict(zip(spec.FACTS, group.read(out, "facts")[row].tolist(), strict=True))
     return codes, facts
 
 
@@ -122,7 +122,7 @@ def test_facts_tell_ones_own_and_the_teams_state():
         "south": 0.0,
         "east": 1.0,
         "last_action_succeeded": 1.0,
-        "share_of_episode_gone": float(np.float32(1 / 200)),
+        "episode_fraction_elapsed": float(np.float32(1 / 200)),
     }
 
 
@@ -131,13 +131,13 @@ def test_facts_and_words_expand_for_nets():
     out = np.zeros((1, world.spec.row_bytes), dtype=np.uint8)
     world.observe(out)
     group = world.spec.groups[0]
-    planes = layout.planes(group.read(out, "window"))
+    planes = spec.window_to_planes(group.read(out, "window"))
     assert planes.shape == (1, 14 + 3 + 4 + 6 + 2, 13, 13)
     assert planes[0, 1].sum() == 1  # one agent
-    features = layout.features(group.read(out, "facts"))
+    features = spec.facts_to_features(group.read(out, "facts"))
     assert features.shape == (1, 17 + 5 + 7)
     assert np.abs(features).max() <= 1.0
-    assert len(layout.SCALES) == layout.FACTS_COUNT
+    assert len(spec.FACT_SCALES) == spec.N_FACTS
 
 
 def test_explored_counts_cells_that_were_ever_in_the_window():
@@ -154,5 +154,5 @@ def test_explored_counts_cells_that_were_ever_in_the_window():
 
 
 def test_a_picture_has_the_symbols_of_drawn_maps():
-    assert scene(YARD).picture(0) == YARD.strip()
-    assert act(scene(YARD), EAST).picture(0) == YARD.strip().replace("..@...J", "...@..J")
+    assert scene(YARD).render_text(0) == YARD.strip()
+    assert act(scene(YARD), EAST).render_text(0) == YARD.strip().replace("..@...J", "...@..J")

@@ -4,14 +4,13 @@ import numpy as np
 import pytest
 
 from kinfolk.core.errors import SettingsError
-from kinfolk.core.settings import read
-from kinfolk.worlds.cogsguard.editions import MAPS
-from kinfolk.worlds.cogsguard.legend import KNOWN
-from kinfolk.worlds.cogsguard.presets import DESCRIPTIONS, PRESETS
+from kinfolk.core.settings import validate_settings
+from kinfolk.worlds.cogsguard.map.text import KNOWN_SYMBOLS
+from kinfolk.worlds.cogsguard.presets import DESCRIPTIONS, MAP_DEFAULTS, PRESETS
 from kinfolk.worlds.cogsguard.settings import Cogsguard
 from kinfolk.worlds.cogsguard.world import CogsguardWorld
 
-LEGEND = " ".join(KNOWN)
+LEGEND = " ".join(KNOWN_SYMBOLS)
 
 
 @pytest.mark.parametrize(
@@ -71,17 +70,19 @@ LEGEND = " ".join(KNOWN)
 )
 def test_a_wrong_setting_is_refused_in_a_sentence(given, why):
     with pytest.raises(SettingsError) as refusal:
-        read(Cogsguard, given)
+        validate_settings(Cogsguard, given)
     assert str(refusal.value) == why
 
 
 def test_an_unknown_setting_is_refused_with_a_hint():
     with pytest.raises(SettingsError, match=r"has no setting 'clip'\. Did you mean 'clips'\?"):
-        read(Cogsguard, {"clip": "off"})
+        validate_settings(Cogsguard, {"clip": "off"})
 
 
 def test_a_map_that_asks_for_too_much_is_refused_when_it_is_drawn():
-    world = CogsguardWorld(read(Cogsguard, {"map": "tutorial", "junctions": [300, 300]}), 1)
+    world = CogsguardWorld(
+        validate_settings(Cogsguard, {"map": "tutorial", "junctions": [300, 300]}), 1
+    )
     with pytest.raises(SettingsError) as refusal:
         world.reset(np.array([1]))
     assert str(refusal.value) == (
@@ -94,7 +95,7 @@ def test_a_map_that_asks_for_too_much_is_refused_when_it_is_drawn():
 @pytest.mark.parametrize("name", PRESETS)
 def test_every_preset_is_described_and_plays(name):
     assert DESCRIPTIONS[name]
-    world = CogsguardWorld(read(Cogsguard, CogsguardWorld.presets[name]), 1)
+    world = CogsguardWorld(validate_settings(Cogsguard, CogsguardWorld.presets[name]), 1)
     world.reset(np.array([3]))
     given = world.settings
     assert int(world.columns.alive.sum()) == given.teams * given.agents
@@ -102,18 +103,20 @@ def test_every_preset_is_described_and_plays(name):
 
 
 def test_a_map_brings_its_size_and_length_and_both_can_be_changed():
-    for name, expected in MAPS.items():
-        given = read(Cogsguard, {"map": name})
+    for name, expected in MAP_DEFAULTS.items():
+        given = validate_settings(Cogsguard, {"map": name})
         assert (given.height, given.width, given.max_steps) == (
             expected["height"],
             expected["width"],
             expected["max_steps"],
         )
-    assert read(Cogsguard, {"map": "machina_1", "max_steps": 9}).max_steps == 9
+    assert validate_settings(Cogsguard, {"map": "machina_1", "max_steps": 9}).max_steps == 9
 
 
 def test_groups_are_named_for_teams():
-    one, two = (CogsguardWorld(read(Cogsguard, {"teams": teams}), 1).spec for teams in (1, 2))
+    one, two = (
+        CogsguardWorld(validate_settings(Cogsguard, {"teams": teams}), 1).spec for teams in (1, 2)
+    )
     assert [group.name for group in one.groups] == ["cogs"]
     assert [group.name for group in two.groups] == ["cogs_0", "cogs_1"]
     assert [(head.name, len(head.choices)) for head in one.groups[0].heads] == [

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from kinfolk.core.settings import read
+from kinfolk.core.settings import validate_settings
 from kinfolk.worlds.savanna.settings import Savanna
 from kinfolk.worlds.savanna.world import SavannaWorld
 
@@ -30,7 +30,7 @@ def scene(predators=(), prey=(), grass=(), rules=STILL, **more):
         "n_initial_active_type_1_prey": len(prey),
         "initial_num_grass": len(grass),
     }
-    world = SavannaWorld(read(Savanna, chosen), 1)
+    world = SavannaWorld(validate_settings(Savanna, chosen), 1)
     size = world.settings.grid_size
     everybody = [*predators, *prey]
     cells = np.array([[p[0] * size + p[1] for p in (*everybody, *grass)]], dtype=np.int64)
@@ -38,13 +38,13 @@ def scene(predators=(), prey=(), grass=(), rules=STILL, **more):
     s = world._arrays
     for row, (x, y, energy) in enumerate(everybody):
         s.energy[0, row] = energy
-        s.shown[0, 0 if row < len(predators) else 1, x * size + y] = energy
+        s.visible_energy[0, 0 if row < len(predators) else 1, x * size + y] = energy
     return world
 
 
 def act(world, **moves):
     """One step in which everybody stays, but rows named `r0=...` do as they are told."""
-    actions = np.full((world.worlds * world.spec.rows, 1), STAY, dtype=np.int64)
+    actions = np.full((world.n_worlds * world.spec.rows, 1), STAY, dtype=np.int64)
     for row, action in moves.items():
         actions[int(row[1:]), 0] = action
     world.step(actions)

@@ -11,7 +11,7 @@ import pytest
 from savanna_scenes import random_actions
 
 from kinfolk.core.errors import ContractError
-from kinfolk.core.settings import read
+from kinfolk.core.settings import validate_settings
 from kinfolk.worlds.savanna.settings import Savanna
 from kinfolk.worlds.savanna.world import SavannaWorld
 
@@ -52,7 +52,7 @@ def digest(world, out):
 
 def play(rules, keys, steps=40, threads=1, seed=5):
     """Digests of every world after every step; actions follow from the world's key and tick."""
-    world = SavannaWorld(read(Savanna, rules), len(keys), threads=threads)
+    world = SavannaWorld(validate_settings(Savanna, rules), len(keys), threads=threads)
     world.reset(np.array(keys))
     rows = world.spec.rows
     out = np.zeros((len(keys) * rows, world.spec.row_bytes), dtype=np.uint8)
@@ -61,7 +61,7 @@ def play(rules, keys, steps=40, threads=1, seed=5):
         actions = np.zeros((len(keys) * rows, 1), dtype=np.int64)
         for w, key in enumerate(keys):
             draws = np.random.default_rng([seed, key, tick]).integers(0, 1 << 30, rows)
-            choices = world.spec.choices[:, 0][world.columns.group[w * rows : (w + 1) * rows]]
+            choices = world.spec.n_choices[:, 0][world.columns.group[w * rows : (w + 1) * rows]]
             actions[w * rows : (w + 1) * rows, 0] = draws % choices
         world.step(actions)
         world.observe(out)
@@ -71,7 +71,7 @@ def play(rules, keys, steps=40, threads=1, seed=5):
                 hashlib.sha256(
                     b"".join(c[w].tobytes() for c in columns)
                     + world._arrays.energy[w].tobytes()
-                    + world._arrays.grass[w].tobytes()
+                    + world._arrays.grass_energy[w].tobytes()
                     + out[w * rows : (w + 1) * rows].tobytes()
                 ).hexdigest()
                 for w in range(len(keys))
@@ -96,7 +96,7 @@ def test_the_same_key_gives_the_same_episode_and_another_key_another():
 
 
 def test_a_restored_world_goes_on_as_if_nothing_had_been():
-    world = SavannaWorld(read(Savanna, LIVELY), 2)
+    world = SavannaWorld(validate_settings(Savanna, LIVELY), 2)
     world.reset(np.array([1, 2]))
     out = np.zeros((2 * world.spec.rows, world.spec.row_bytes), dtype=np.uint8)
     rng = np.random.default_rng(0)
@@ -118,7 +118,7 @@ def test_a_restored_world_goes_on_as_if_nothing_had_been():
 
 def test_more_lives_than_there_was_room_for_are_kept_and_can_be_restored():
     rules = LIVELY | {"max_rows": 600, "prey_creation_energy_threshold": 3.5, "max_steps": 200}
-    world = SavannaWorld(read(Savanna, rules), 1)
+    world = SavannaWorld(validate_settings(Savanna, rules), 1)
     world.reset(np.array([1]))
     saved = world.snapshot()
     first_room = world._arrays.parent.shape[1]
@@ -130,20 +130,20 @@ def test_more_lives_than_there_was_room_for_are_kept_and_can_be_restored():
     late = world.snapshot()
     world.restore(saved)
     assert world.tick[0] == 0
-    fresh = SavannaWorld(read(Savanna, rules), 1)
+    fresh = SavannaWorld(validate_settings(Savanna, rules), 1)
     fresh.restore(late)
     assert (fresh.columns.uid == late["uid"].reshape(-1)).all()
 
 
 def test_a_snapshot_of_another_world_is_refused():
-    world = SavannaWorld(read(Savanna, LIVELY), 1)
-    other = SavannaWorld(read(Savanna, LIVELY | {"grid_size": 20}), 1)
+    world = SavannaWorld(validate_settings(Savanna, LIVELY), 1)
+    other = SavannaWorld(validate_settings(Savanna, LIVELY | {"grid_size": 20}), 1)
     with pytest.raises(ContractError, match="has shape"):
         world.restore(other.snapshot())
 
 
 def test_a_done_world_stands_still_until_it_is_reset():
-    world = SavannaWorld(read(Savanna, LIVELY | {"max_steps": 2}), 1)
+    world = SavannaWorld(validate_settings(Savanna, LIVELY | {"max_steps": 2}), 1)
     world.reset(np.array([1]))
     out = np.zeros((world.spec.rows, world.spec.row_bytes), dtype=np.uint8)
     rng = np.random.default_rng(0)

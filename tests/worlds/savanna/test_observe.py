@@ -3,14 +3,14 @@
 import numpy as np
 from savanna_scenes import act, random_actions, scene
 
-from kinfolk.core.settings import read
-from kinfolk.worlds.savanna.layout import expand
+from kinfolk.core.settings import validate_settings
 from kinfolk.worlds.savanna.settings import Savanna
+from kinfolk.worlds.savanna.spec import expand_words
 from kinfolk.worlds.savanna.world import SavannaWorld
 
 
 def look(world, row):
-    out = np.full((world.worlds * world.spec.rows, world.spec.row_bytes), 77, dtype=np.uint8)
+    out = np.full((world.n_worlds * world.spec.rows, world.spec.row_bytes), 77, dtype=np.uint8)
     world.observe(out)
     group = world.spec.groups[int(world.columns.group[row])]
     return group.read(out[row : row + 1], "window")[0]
@@ -85,7 +85,7 @@ def test_compact_words_stand_for_the_planes_to_their_quantisation():
         {"mask_observation_with_visibility": False},
     ):
         worlds = [
-            SavannaWorld(read(Savanna, rules | more | {"observation": form}), 2)
+            SavannaWorld(validate_settings(Savanna, rules | more | {"observation": form}), 2)
             for form in ("float32", "compact")
         ]
         buffers = [np.zeros((2 * w.spec.rows, w.spec.row_bytes), dtype=np.uint8) for w in worlds]
@@ -100,9 +100,9 @@ def test_compact_words_stand_for_the_planes_to_their_quantisation():
         columns = worlds[0].columns
         for k, group in enumerate(worlds[0].spec.groups):
             rows = np.flatnonzero((columns.uid >= 0) & (columns.group == k))
-            planes = group.read(buffers[0][rows], "window")
-            words = worlds[1].spec.groups[k].read(buffers[1][rows], "window")
-            expanded = expand(words, worlds[1].settings)
+            planes = group.read_field(buffers[0][rows], "window")
+            words = worlds[1].spec.groups[k].read_field(buffers[1][rows], "window")
+            expanded = expand_words(words, worlds[1].settings)
             assert (expanded[:, [0, 4]] == planes[:, [0, 4]]).all()
             excess = expanded[:, 1:4] - planes[:, 1:4]
             assert excess.min() > -1e-5

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from savanna_scenes import act, scene
 
-from kinfolk.core.settings import read
-from kinfolk.worlds.savanna.lives import Lives
+from kinfolk.core.settings import validate_settings
+from kinfolk.worlds.savanna.agent_log import SavannaAgentLog
 from kinfolk.worlds.savanna.presets import LINEAGE_DOCUMENTED, SHARED_PREY_R1
 from kinfolk.worlds.savanna.settings import Savanna
 from kinfolk.worlds.savanna.state import ATE
@@ -22,10 +22,10 @@ LINEAGE = dict(LINEAGE_DOCUMENTED) | TINY | {"initial_num_grass": 4}
 
 
 def begun(rules, seed):
-    world = SavannaWorld(read(Savanna, rules), 1)
+    world = SavannaWorld(validate_settings(Savanna, rules), 1)
     world.reset_published([seed])
-    lives = Lives(world)
-    lives.begin()
+    lives = SavannaAgentLog(world)
+    lives.start()
     return world, lives
 
 
@@ -39,14 +39,14 @@ def test_1_reset_shows_something_to_every_agent_and_to_nobody_else():
     out = np.zeros((world.spec.rows, world.spec.row_bytes), dtype=np.uint8)
     world.observe(out)
     assert (out.any(axis=1) == world.columns.alive).all()
-    assert world.happenings() == []
+    assert world.events() == []
 
 
 def test_2_a_predator_on_the_cell_of_a_prey_captures_it():
     world = act(onto_the_prey(SHARED))
     assert world.columns.terminated[1]
     assert world.counters()["active_num_prey"][0] == 0
-    assert world._arrays.just[0, 0] == ATE
+    assert world._arrays.step_event[0, 0] == ATE
     assert world.columns.reward[0] == 0.0
 
 
@@ -74,13 +74,13 @@ def test_4_an_agent_at_its_age_limit_is_terminated_and_logged():
 
 def test_5_a_juvenile_predator_is_blocked_from_live_prey():
     world = onto_the_prey(LINEAGE)
-    lives = Lives(world)
-    lives.begin()
+    lives = SavannaAgentLog(world)
+    lives.start()
     world._arrays.age[0, 0] = 0
     act(world)
     lives.update()
     assert world.columns.reward[0] == 0.0
-    assert world._arrays.just[0, 0] != ATE
+    assert world._arrays.step_event[0, 0] != ATE
     assert not world._arrays.carcass[0, 1]
     assert lives.by_id["type_1_predator_0"].carcass_only_blocks == 1
     assert lives.by_id["type_1_predator_0"].diet_events[0]["prey_id"] == "type_1_prey_0"
@@ -88,12 +88,12 @@ def test_5_a_juvenile_predator_is_blocked_from_live_prey():
 
 def test_6_after_the_window_it_can_eat_live_prey():
     world = onto_the_prey(LINEAGE | {"carcass_only_predator_age": 2})
-    lives = Lives(world)
-    lives.begin()
+    lives = SavannaAgentLog(world)
+    lives.start()
     world._arrays.age[0, 0] = 5
     act(world)
     lives.update()
-    assert world._arrays.just[0, 0] == ATE
+    assert world._arrays.step_event[0, 0] == ATE
     assert lives.by_id["type_1_predator_0"].times_ate == 1
     assert world._arrays.carcass[0, 1]
 

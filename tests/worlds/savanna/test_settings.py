@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 
 from kinfolk.core.errors import SettingsError
-from kinfolk.core.settings import read
+from kinfolk.core.settings import validate_settings
 from kinfolk.worlds.savanna.presets import DESCRIPTIONS, PRESETS
-from kinfolk.worlds.savanna.rules import rules_of
-from kinfolk.worlds.savanna.settings import WALLS, Savanna
+from kinfolk.worlds.savanna.rules import make_rules
+from kinfolk.worlds.savanna.settings import DEFAULT_WALLS, Savanna
 from kinfolk.worlds.savanna.world import SavannaWorld
 
 
@@ -31,26 +31,28 @@ from kinfolk.worlds.savanna.world import SavannaWorld
 )
 def test_a_wrong_setting_is_refused_in_a_sentence(given, why):
     with pytest.raises(SettingsError) as refusal:
-        read(Savanna, given)
+        validate_settings(Savanna, given)
     assert why in str(refusal.value)
 
 
 @pytest.mark.parametrize("name", PRESETS)
 def test_every_preset_is_described_and_plays(name):
     assert DESCRIPTIONS[name]
-    world = SavannaWorld(read(Savanna, SavannaWorld.presets[name]), 1)
+    world = SavannaWorld(validate_settings(Savanna, SavannaWorld.presets[name]), 1)
     world.reset(np.array([3]))
-    assert int(world.columns.alive.sum()) == sum(world.settings.founders)
+    assert int(world.columns.alive.sum()) == sum(world.settings.founder_counts)
 
 
 def test_only_presets_switch_quirks_on():
-    assert not any(read(Savanna, {}).quirks.model_dump().values())
-    assert all(any(read(Savanna, p).quirks.model_dump().values()) for p in PRESETS.values())
+    assert not any(validate_settings(Savanna, {}).quirks.model_dump().values())
+    assert all(
+        any(validate_settings(Savanna, p).quirks.model_dump().values()) for p in PRESETS.values()
+    )
 
 
 def test_the_published_map_has_36_wall_cells_and_those_off_the_grid_are_left_out():
-    assert len(set(WALLS)) == 36
-    small = read(
+    assert len(set(DEFAULT_WALLS)) == 36
+    small = validate_settings(
         Savanna,
         {
             "grid_size": 5,
@@ -59,19 +61,24 @@ def test_the_published_map_has_36_wall_cells_and_those_off_the_grid_are_left_out
             "n_initial_active_type_1_prey": 1,
         },
     )
-    assert small.walls == []
+    assert small.wall_cells == []
 
 
 def test_there_are_four_rows_per_founder_and_at_least_256():
-    assert read(Savanna, {}).rows == 256
-    assert read(Savanna, {"n_initial_active_type_1_prey": 85}).rows == 400
+    assert validate_settings(Savanna, {}).rows == 256
+    assert validate_settings(Savanna, {"n_initial_active_type_1_prey": 85}).rows == 400
 
 
 def test_a_preset_reads_none_as_the_silent_age_caps_and_the_default_does_not():
-    assert rules_of(read(Savanna, PRESETS["lineage_shipped"])).oldest.tolist() == [120, -1, 100, -1]
-    assert rules_of(read(Savanna, {})).oldest.tolist() == [-1, -1, -1, -1]
+    assert make_rules(validate_settings(Savanna, PRESETS["lineage_shipped"])).max_age.tolist() == [
+        120,
+        -1,
+        100,
+        -1,
+    ]
+    assert make_rules(validate_settings(Savanna, {})).max_age.tolist() == [-1, -1, -1, -1]
 
 
 def test_a_plain_number_stands_for_every_type():
-    ages = read(Savanna, {"max_agent_age": 7}).max_agent_age
+    ages = validate_settings(Savanna, {"max_agent_age": 7}).max_agent_age
     assert (ages.type_1_predator, ages.type_2_prey) == (7, 7)

@@ -19,14 +19,14 @@ import torch
 from torch import nn
 
 from kinfolk.core.errors import SettingsError
-from kinfolk.policies.neural.reader import NetShape
+from kinfolk.policies.neural.encoding.feature_encoder import NetShape
 
-Critic = Literal["shared", "separate"]
+CriticMode = Literal["shared", "separate"]
 _ACTIVATIONS: dict[str, type[nn.Module]] = {"relu": nn.ReLU, "tanh": nn.Tanh}
 _GAIN = 2.0**0.5
 
 
-def _initialise(net: nn.Module) -> None:
+def _init_weights(net: nn.Module) -> None:
     """Orthogonal weights, zero biases; a layer with `gain` says how large its weights are."""
     for layer in net.modules():
         gain = float(getattr(layer, "gain", _GAIN))
@@ -37,31 +37,33 @@ def _initialise(net: nn.Module) -> None:
                 nn.init.zeros_(weight)
 
 
-class Perceptron(nn.Module):
+class MlpNet(nn.Module):
     """Dense layers."""
 
     def __init__(
         self,
         shape: NetShape,
         hidden: Sequence[int] = (64, 64),
-        critic: Critic = "shared",
+        critic: CriticMode = "shared",
         activation: str = "relu",
     ) -> None:
         super().__init__()
-        self.body = _dense(shape.inputs, hidden, activation)
-        self.own_body = _dense(shape.inputs, hidden, activation) if critic == "separate" else None
-        self.heads = _Heads(_last(hidden, shape.inputs), shape.outputs)
-        _initialise(self)
+        self.body = _mlp_layers(shape.inputs, hidden, activation)
+        self.critic_body = (
+            _mlp_layers(shape.inputs, hidden, activation) if critic == "separate" else None
+        )
+        self.heads = _Heads(_output_width(hidden, shape.inputs), shape.outputs)
+        _init_weights(self)
 
     def forward(self, x: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
         """Scores and values."""
         seen = self.body(x)
-        valued = seen if self.own_body is None else self.own_body(x)
+        valued = seen if self.critic_body is None else self.critic_body(x)
         scores, value = self.heads(seen, valued)
         return scores, value
 
 
-class Convolution(nn.Module):
+class ConvNet(nn.Module):
     """Filters over the window, its channels as channels; then dense layers with the other facts."""
 
     def __init__(
@@ -69,47 +71,47 @@ class Convolution(nn.Module):
         shape: NetShape,
         channels: Sequence[int] = (16, 16),
         hidden: Sequence[int] = (64,),
-        critic: Critic = "shared",
+        critic: CriticMode = "shared",
         activation: str = "relu",
     ) -> None:
         super().__init__()
-        self.body = _Filters(shape, channels, hidden, activation)
+        self.body = _ConvBody(shape, channels, hidden, activation)
         separate = critic == "separate"
-        self.own_body = _Filters(shape, channels, hidden, activation) if separate else None
-        self.heads = _Heads(_last(hidden, 0), shape.outputs)
-        _initialise(self)
+        self.critic_body = _ConvBody(shape, channels, hidden, activation) if separate else None
+        self.heads = _Heads(_output_width(hidden, 0), shape.outputs)
+        _init_weights(self)
 
     def forward(self, x: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
         """Scores and values."""
         seen = self.body(x)
-        valued = seen if self.own_body is None else self.own_body(x)
+        valued = seen if self.critic_body is None else self.critic_body(x)
         scores, value = self.heads(seen, valued)
         return scores, value
 
 
-class Recurrent(nn.Module):
+class GruNet(nn.Module):
     """A body (dense, or filters if `channels` are given), a GRU cell, and the two heads."""
 
     def __init__(
         self,
         shape: NetShape,
-        memory: int = 64,
+        state_size: int = 64,
         hidden: Sequence[int] = (64,),
         channels: Sequence[int] = (),
-        critic: Critic = "shared",
+        critic: CriticMode = "shared",
         activation: str = "relu",
     ) -> None:
         super().__init__()
         if channels:
-            self.body: nn.Module = _Filters(shape, channels, hidden, activation)
+            self.body: nn.Module = _ConvBody(shape, channels, hidden, activation)
         else:
-            self.body = _dense(shape.inputs, hidden, activation)
-        width = _last(hidden, shape.inputs)
-        self.memory_size = memory
-        self.cell = nn.GRUCell(width, memory)
-        self.own = nn.Linear(width, memory) if critic == "separate" else None
-        self.heads = _Heads(memory, shape.outputs)
-        _initialise(self)
+            self.body = _mlp_layers(shape.inputs, hidden, activation)
+        width = _output_width(hidden, shape.inputs)
+        self.memory_size = state_size
+        self.cell = nn.GRUCell(width, state_size)
+        self.critic_body = nn.Linear(width, state_size) if critic == "separate" else None
+        self.heads = _Heads(state_size, shape.outputs)
+        _init_weights(self)
 
     def forward(
         self, x: torch.Tensor, memory: torch.Tensor
@@ -117,7 +119,11 @@ class Recurrent(nn.Module):
         """Scores, values and what is remembered."""
         seen = self.body(x)
         memory = self.cell(seen, memory)
-        valued = memory if self.own is None else torch.relu(self.own(seen)) + memory.detach()
+        valued = (
+            memory
+            if self.critic_body is None
+            else torch.relu(self.critic_body(seen)) + memory.detach()
+        )
         scores, value = self.heads(memory, valued)
         return scores, value, memory
 
@@ -135,12 +141,12 @@ class _Heads(nn.Module):
         self.actor.gain, self.critic.gain = 0.01, 1.0  # type: ignore[assignment]
 
     def forward(
-        self, seen: torch.Tensor, valued: torch.Tensor
+        self, actor_features: torch.Tensor, critic_features: torch.Tensor
     ) -> tuple[torch.Tensor, torch.Tensor]:
-        return self.actor(seen), self.critic(valued)[:, 0]
+        return self.actor(actor_features), self.critic(critic_features)[:, 0]
 
 
-class _Filters(nn.Module):
+class _ConvBody(nn.Module):
     def __init__(
         self, shape: NetShape, channels: Sequence[int], hidden: Sequence[int], activation: str
     ) -> None:
@@ -167,7 +173,7 @@ class _Filters(nn.Module):
         window = shape.planes[0] * shape.planes[1] * shape.planes[2]
         flat = depth * height * width + shape.inputs - window
         self._window = window
-        self.dense = _dense(flat, hidden, activation)
+        self.dense = _mlp_layers(flat, hidden, activation)
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         seen = self.filters(x[:, : self._window].reshape(len(x), *self._planes))
@@ -175,7 +181,7 @@ class _Filters(nn.Module):
         return out
 
 
-def _dense(inputs: int, hidden: Sequence[int], activation: str) -> nn.Sequential:
+def _mlp_layers(inputs: int, hidden: Sequence[int], activation: str) -> nn.Sequential:
     if activation not in _ACTIVATIONS:
         raise SettingsError(
             f"The activation is one of {', '.join(_ACTIVATIONS)}, not {activation}."
@@ -187,5 +193,5 @@ def _dense(inputs: int, hidden: Sequence[int], activation: str) -> nn.Sequential
     return nn.Sequential(*layers)
 
 
-def _last(hidden: Sequence[int], otherwise: int) -> int:
-    return hidden[-1] if hidden else otherwise
+def _output_width(hidden: Sequence[int], default: int) -> int:
+    return hidden[-1] if hidden else default

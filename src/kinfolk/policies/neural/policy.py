@@ -11,35 +11,37 @@ from torch import nn
 
 from kinfolk.core.arrays import AnyArray, Arrays, Bytes, Ints
 from kinfolk.core.errors import ContractError, SettingsError, require
-from kinfolk.core.keys import fold, root
-from kinfolk.core.registry import load_path
+from kinfolk.core.random import fold_in, seed_key
+from kinfolk.core.registry import import_object
 from kinfolk.core.spaces import WorldSpec
-from kinfolk.policies.base import Cell, Memory, MemoryLayout, Rows, part, prefixed
-from kinfolk.policies.neural.modules import (
-    Convolution,
-    Critic,
-    Perceptron,
-    Recurrent,
+from kinfolk.policies.base import (
+    AgentBatch,
+    Memory,
+    MemoryField,
+    MemoryLayout,
+    prefix_layout,
+    select_memory,
 )
-from kinfolk.policies.neural.reader import NetShape, Reader
-from kinfolk.policies.neural.sampling import sample
-from kinfolk.policies.neural.sight import WINDOW, make_sight
-from kinfolk.policies.neural.unpacking import Numbers32
-from kinfolk.policies.torch_rows import find_batching, require_invariant, run_batched
+from kinfolk.policies.neural.batch_invariance import find_batching, require_invariant, run_batched
+from kinfolk.policies.neural.encoding.feature_encoder import FeatureEncoder, NetShape
+from kinfolk.policies.neural.encoding.unpack import Float32Array
+from kinfolk.policies.neural.modules import ConvNet, CriticMode, GruNet, MlpNet
+from kinfolk.policies.neural.sampling import sample_actions
+from kinfolk.policies.neural.transforms import IDENTITY, make_transform
 
-_SIGHT = "sight"  # under this name lies what a sight remembers
-_INITIAL = 3  # the branch of a seed's key from which weights are drawn
+_TRANSFORM = "transform"  # under this name lies what a sight remembers
+_INIT_BRANCH = 3  # the branch of a seed's key from which weights are drawn
 
 
-class Said(NamedTuple):
+class PolicyOutput(NamedTuple):
     """What a net said of the rows it was asked last."""
 
-    scores: Numbers32  # [n, outputs]
-    value: Numbers32  # [n]
-    log_chance: Numbers32  # [n] of the actions that were chosen
+    logits: Float32Array  # [n, outputs]
+    value: Float32Array  # [n]
+    log_prob: Float32Array  # [n] of the actions that were chosen
 
 
-class Neural:
+class NeuralPolicy:
     """Base of policies by net; a subclass names the net and its settings.
 
     Args:
@@ -53,31 +55,35 @@ class Neural:
     def __init__(
         self,
         spec: WorldSpec,
-        net: Any,
+        make_module: Any,
         seed: int = 0,
         greedy: bool = False,
-        sight: str = WINDOW,
+        transform: str = IDENTITY,
     ) -> None:
         torch.set_num_threads(1)
-        self._sight = make_sight(sight, spec)
-        self.shown = spec if self._sight is None else self._sight.spec
-        self.spec, self.reader, self.greedy = spec, Reader(self.shown), greedy
-        most = spec.choices.max(axis=0)
-        self.starts: Ints = np.concatenate([[0], np.cumsum(most)[:-1]]).astype(np.int64)
-        self.limits: Ints = np.ascontiguousarray(spec.choices)
+        self._transform = make_transform(transform, spec)
+        self.input_spec = spec if self._transform is None else self._transform.spec
+        self.spec, self.encoder, self.greedy = spec, FeatureEncoder(self.input_spec), greedy
+        most = spec.n_choices.max(axis=0)
+        self.head_offsets: Ints = np.concatenate([[0], np.cumsum(most)[:-1]]).astype(np.int64)
+        self.n_choices: Ints = np.ascontiguousarray(spec.n_choices)
         with torch.random.fork_rng(devices=[]):
-            torch.manual_seed(int(fold(root(seed), _INITIAL)))
-            self.module: nn.Module = net(self.reader.shape)
+            torch.manual_seed(int(fold_in(seed_key(seed), _INIT_BRANCH)))
+            self.module: nn.Module = make_module(self.encoder.shape)
         self.module.eval()  # dropout and batch statistics are for learning
         self.memory_size = int(getattr(self.module, "memory_size", 0))
-        shapes = [(self.reader.shape.inputs,)] + [(self.memory_size,)] * bool(self.memory_size)
+        shapes = [(self.encoder.shape.inputs,)] + [(self.memory_size,)] * bool(self.memory_size)
         self._batching = find_batching(self.forward, *shapes, module=self.module)
 
     @property
-    def memory(self) -> MemoryLayout:
+    def memory_layout(self) -> MemoryLayout:
         """The state of recurrent layers, zero when a life begins; and what the sight remembers."""
-        own = {"state": Cell((self.memory_size,), "float32")} if self.memory_size else {}
-        return own if self._sight is None else own | prefixed(_SIGHT, self._sight.memory)
+        own = {"state": MemoryField((self.memory_size,), "float32")} if self.memory_size else {}
+        return (
+            own
+            if self._transform is None
+            else own | prefix_layout(_TRANSFORM, self._transform.memory_layout)
+        )
 
     def require_batch_invariant(self) -> None:
         """Refuse to play if the results of a row depend on the rest of its batch.
@@ -88,9 +94,9 @@ class Neural:
         require_invariant(type(self.module).__name__, self._batching)
 
     @property
-    def must_watch(self) -> bool:
+    def needs_sequence(self) -> bool:
         """Whether it has to be asked in rows that another plays, to learn from them later."""
-        return self.memory_size > 0 or self._sight is not None
+        return self.memory_size > 0 or self._transform is not None
 
     @torch.no_grad()
     def forward(self, *inputs: torch.Tensor) -> tuple[torch.Tensor, ...]:
@@ -98,50 +104,55 @@ class Neural:
         found: tuple[torch.Tensor, ...] = self.module(*inputs)
         return found
 
-    def begin(self, rows: Rows, memory: Memory, keys: Ints) -> None:
+    def reset_agents(self, batch: AgentBatch, memory: Memory, keys: Ints) -> None:
         """State is zero already; a sight may begin with more."""
-        if self._sight is not None:
-            self._sight.begin(rows, part(memory, _SIGHT), keys)
+        if self._transform is not None:
+            self._transform.reset_agents(batch, select_memory(memory, _TRANSFORM), keys)
 
-    def ask(self, observations: Bytes, rows: Rows, memory: Memory, keys: Ints) -> None:
+    def act_async(self, observations: Bytes, batch: AgentBatch, memory: Memory, keys: Ints) -> None:
         """One forward for all rows; what is remembered goes back in place."""
-        self.seen = observations
-        if self._sight is not None:
-            self.seen = self._sight.see(observations, rows, part(memory, _SIGHT), keys)
-        state = memory["state"][rows.place] if self.memory_size else None
-        scores, value, state = self.look(self.seen, rows.group, state)
+        self.last_inputs = observations
+        if self._transform is not None:
+            self.last_inputs = self._transform.transform(
+                observations, batch, select_memory(memory, _TRANSFORM), keys
+            )
+        state = memory["state"][batch.memory_index] if self.memory_size else None
+        scores, value, state = self.evaluate(self.last_inputs, batch.group, state)
         if state is not None:
-            memory["state"][rows.place] = state
-        self._actions = np.empty((len(keys), len(self.starts)), dtype=np.int64)
+            memory["state"][batch.memory_index] = state
+        self._actions = np.empty((len(keys), len(self.head_offsets)), dtype=np.int64)
         log_chance = np.empty(len(keys), dtype=np.float32)
-        sample(
-            scores, self.starts, self.limits, rows.group, keys, self.greedy,
+        sample_actions(
+            scores, self.head_offsets, self.n_choices, batch.group, keys, self.greedy,
             self._actions, log_chance,
         )  # fmt: skip
-        self.said = Said(scores, value, log_chance)
+        self.last_output = PolicyOutput(scores, value, log_chance)
 
-    def foresee(self, observations: Bytes, rows: Rows, memory: Memory) -> Bytes:
+    def observe_next(self, observations: Bytes, batch: AgentBatch, memory: Memory) -> Bytes:
         """What would be seen of these observations; nothing is remembered."""
-        if self._sight is None:
+        if self._transform is None:
             return observations
-        places = np.arange(len(rows.place), dtype=np.int64)
-        copied = {name: array[rows.place] for name, array in part(memory, _SIGHT).items()}
-        return self._sight.see(
-            observations, rows._replace(place=places), copied, np.zeros_like(places)
+        places = np.arange(len(batch.memory_index), dtype=np.int64)
+        copied = {
+            name: array[batch.memory_index]
+            for name, array in select_memory(memory, _TRANSFORM).items()
+        }
+        return self._transform.transform(
+            observations, batch._replace(memory_index=places), copied, np.zeros_like(places)
         )
 
-    def look(
-        self, seen: Bytes, group: Ints, state: Numbers32 | None
-    ) -> tuple[Numbers32, Numbers32, Numbers32 | None]:
+    def evaluate(
+        self, observations: Bytes, group: Ints, state: Float32Array | None
+    ) -> tuple[Float32Array, Float32Array, Float32Array | None]:
         """Scores, values and the next state of rows, without choosing."""
-        inputs = [self.reader.read(seen, group)]
+        inputs = [self.encoder.encode(observations, group)]
         if state is not None:
             inputs.append(torch.from_numpy(state))
         scores, value, *after = run_batched(self._batching, self.forward, *inputs)
         found = np.ascontiguousarray(scores.numpy()), np.ascontiguousarray(value.numpy())
         return *found, after[0].numpy() if after else None
 
-    def answer(self) -> Ints:
+    def act_wait(self) -> Ints:
         """The choices."""
         return self._actions
 
@@ -174,33 +185,33 @@ class Neural:
             tensor.copy_(torch.from_numpy(np.ascontiguousarray(arrays[key])).reshape(tensor.shape))
 
     _actions: Ints
-    seen: Bytes  # what it was shown last
-    said: Said
+    last_inputs: Bytes  # what it was shown last
+    last_output: PolicyOutput
 
 
-class Mlp(Neural):
+class MlpPolicy(NeuralPolicy):
     """Dense layers: `kin://mlp?hidden=[64,64]&critic=separate`."""
 
     def __init__(
         self,
         spec: WorldSpec,
         hidden: Sequence[int] = (64, 64),
-        critic: Critic = "shared",
+        critic: CriticMode = "shared",
         activation: str = "relu",
         seed: int = 0,
         greedy: bool = False,
-        sight: str = WINDOW,
+        transform: str = IDENTITY,
     ) -> None:
         _check_critic(critic)
         _check_sizes("hidden", hidden)
 
         def net(shape: NetShape) -> nn.Module:
-            return Perceptron(shape, hidden, critic, activation)
+            return MlpNet(shape, hidden, critic, activation)
 
-        super().__init__(spec, net, seed, greedy, sight)
+        super().__init__(spec, net, seed, greedy, transform)
 
 
-class Conv(Neural):
+class CnnPolicy(NeuralPolicy):
     """Small filters over the window: `kin://conv?channels=[16,16]&hidden=[64]`."""
 
     def __init__(
@@ -208,48 +219,48 @@ class Conv(Neural):
         spec: WorldSpec,
         channels: Sequence[int] = (16, 16),
         hidden: Sequence[int] = (64,),
-        critic: Critic = "shared",
+        critic: CriticMode = "shared",
         activation: str = "relu",
         seed: int = 0,
         greedy: bool = False,
-        sight: str = WINDOW,
+        transform: str = IDENTITY,
     ) -> None:
         _check_critic(critic)
         _check_sizes("channels", channels)
         _check_sizes("hidden", hidden)
 
         def net(shape: NetShape) -> nn.Module:
-            return Convolution(shape, channels, hidden, critic, activation)
+            return ConvNet(shape, channels, hidden, critic, activation)
 
-        super().__init__(spec, net, seed, greedy, sight)
+        super().__init__(spec, net, seed, greedy, transform)
 
 
-class Gru(Neural):
-    """Remembers: `kin://gru?state=64&channels=[16,16]`; without channels its body is dense."""
+class GruPolicy(NeuralPolicy):
+    """Remembers: `kin://gru?state_size=64&channels=[16,16]`; without channels its body is dense."""
 
     def __init__(
         self,
         spec: WorldSpec,
-        state: int = 64,
+        state_size: int = 64,
         hidden: Sequence[int] = (64,),
         channels: Sequence[int] = (),
-        critic: Critic = "shared",
+        critic: CriticMode = "shared",
         activation: str = "relu",
         seed: int = 0,
         greedy: bool = False,
-        sight: str = WINDOW,
+        transform: str = IDENTITY,
     ) -> None:
         _check_critic(critic)
         _check_sizes("channels", channels)
         _check_sizes("hidden", hidden)
 
         def net(shape: NetShape) -> nn.Module:
-            return Recurrent(shape, state, hidden, channels, critic, activation)
+            return GruNet(shape, state_size, hidden, channels, critic, activation)
 
-        super().__init__(spec, net, seed, greedy, sight)
+        super().__init__(spec, net, seed, greedy, transform)
 
 
-class Custom(Neural):
+class CustomNetPolicy(NeuralPolicy):
     """A net of your own, by class path: `kin://net?module=mine.Net`; see `modules.py`."""
 
     def __init__(
@@ -259,9 +270,9 @@ class Custom(Neural):
         settings: dict[str, Any] | None = None,
         seed: int = 0,
         greedy: bool = False,
-        sight: str = WINDOW,
+        transform: str = IDENTITY,
     ) -> None:
-        kind = load_path(module)
+        kind = import_object(module)
         if not (isinstance(kind, type) and issubclass(kind, nn.Module)):
             raise SettingsError(f"{module} is not a torch.nn.Module.")
 
@@ -270,7 +281,7 @@ class Custom(Neural):
             _check_outputs(module, made, shape)
             return made
 
-        super().__init__(spec, net, seed, greedy, sight)
+        super().__init__(spec, net, seed, greedy, transform)
 
 
 def _check_critic(critic: str) -> None:

@@ -9,16 +9,16 @@ from typing import Any, ClassVar
 
 from kinfolk.core.events import Event, Snapshot
 from kinfolk.core.settings import Settings
-from kinfolk.play.episode import Play
-from kinfolk.play.slots import Slot, slot_table
-from kinfolk.policies.resolve import build, resolve
-from kinfolk.worlds import build as build_world
+from kinfolk.play.loop import EpisodeLoop
+from kinfolk.play.slots import LoadedSlot, build_slot_assignment
+from kinfolk.policies.resolve import build_policy, resolve
+from kinfolk.worlds import build_world as build_world
 
 
 class ProbeJob(Settings):
     """What to play, and how often to say so."""
 
-    uri: str = "kin://probe-plain"
+    uri: str = "kin://probe-python"
     worlds: int = 2
     episodes: int = 4
     seed: int = 0
@@ -39,14 +39,14 @@ def probe_job(
     """Yield an event each tick and a snapshot every few."""
     del engine  # it plays here
     world = build_world("probe", {}, settings.worlds)
-    slots = [Slot("all", build(resolve(settings.uri), world.spec))]
-    table = slot_table(world.spec, ["all"])
-    play = Play(world, slots, table, settings.seed, range(settings.episodes))
+    slots = [LoadedSlot("all", build_policy(resolve(settings.uri), world.spec))]
+    table = build_slot_assignment(world.spec, ["all"])
+    play = EpisodeLoop(world, slots, table, settings.seed, range(settings.episodes))
     tick = 0
     if resume is not None:
         play.restore(resume.arrays)
         tick = resume.step
-    while not play.over:
+    while not play.is_done:
         play.tick()
         tick += 1
         digest = hashlib.sha256(play.observations.tobytes() + play.actions.tobytes())

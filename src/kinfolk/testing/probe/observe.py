@@ -7,21 +7,23 @@ import numpy.typing as npt
 
 from kinfolk.core.arrays import Bytes, Ints
 from kinfolk.core.jit import kernel
-from kinfolk.core.spaces import Field, Group, Head, WorldSpec
-from kinfolk.testing.probe.settings import Probe
-from kinfolk.testing.probe.state import GRAZER, State
+from kinfolk.core.spaces import ActionHead, AgentGroup, ObservationField, WorldSpec
+from kinfolk.testing.probe.state import GRAZER, Probe, ProbeState
 
 RADIUS = (2, 1)  # grazers see further than hunters
-BODY = 4  # energy, age, callers in sight, share of the episode gone
+BODY_SIZE = 4  # energy, age, callers in sight, share of the episode gone
 
 
-def spec_of(rules: Probe) -> WorldSpec:
+def build_spec(rules: Probe) -> WorldSpec:
     """The face of a probe world."""
-    heads = (Head("move", ("left", "stay", "right")), Head("voice", ("quiet", "call")))
+    heads = (ActionHead("move", ("left", "stay", "right")), ActionHead("voice", ("quiet", "call")))
     groups = tuple(
-        Group(
+        AgentGroup(
             name,
-            (Field("window", (2 * radius + 1, 3), "uint8"), Field("body", (BODY,), "float32")),
+            (
+                ObservationField("window", (2 * radius + 1, 3), "uint8"),
+                ObservationField("body", (BODY_SIZE,), "float32"),
+            ),
             heads,
         )
         for name, radius in zip(("grazer", "hunter"), RADIUS, strict=True)
@@ -31,7 +33,7 @@ def spec_of(rules: Probe) -> WorldSpec:
 
 @kernel
 def observe(
-    s: State,
+    s: ProbeState,
     worlds: Ints,
     body_at: Ints,
     max_ticks: int,

@@ -6,11 +6,11 @@ from typing import NamedTuple
 
 from kinfolk.core.arrays import Ints
 from kinfolk.core.jit import inline, kernel
-from kinfolk.core.keys import below, fold, uniform
-from kinfolk.testing.probe.state import BIRTH, BITE, DEATH, GRAZER, HUNTER, MEAL, State
+from kinfolk.core.random import fold_in, randint, uniform
+from kinfolk.testing.probe.state import BIRTH, BITE, DEATH, GRAZER, HUNTER, MEAL, ProbeState
 
 
-class Numbers(NamedTuple):
+class ProbeParams(NamedTuple):
     """The settings that kernels read."""
 
     grazers: int
@@ -26,7 +26,7 @@ class Numbers(NamedTuple):
 
 
 @inline
-def note(s: State, w: int, kind: int, uid: int, other: int, value: int) -> None:
+def log_event(s: ProbeState, w: int, kind: int, uid: int, other: int, value: int) -> None:
     """Keep a happening."""
     at = s.logged[w]
     s.log[w, at, 0] = kind
@@ -37,7 +37,7 @@ def note(s: State, w: int, kind: int, uid: int, other: int, value: int) -> None:
 
 
 @inline
-def settle(s: State, w: int, row: int, group: int, cell: int, energy: int) -> None:
+def spawn(s: ProbeState, w: int, row: int, group: int, cell: int, energy: int) -> None:
     """Begin a life in `row`, without parents."""
     s.uid[w, row] = s.next_uid[w]
     s.next_uid[w] += 1
@@ -58,7 +58,7 @@ def settle(s: State, w: int, row: int, group: int, cell: int, energy: int) -> No
 
 
 @inline
-def clear(s: State, w: int) -> None:
+def clear(s: ProbeState, w: int) -> None:
     """Empty world `w`: nobody lives, nothing grows, nothing is counted."""
     s.tick[w] = 0
     s.next_uid[w] = 0
@@ -81,7 +81,7 @@ def clear(s: State, w: int) -> None:
 
 
 @kernel
-def reset(s: State, rules: Numbers, worlds: Ints, keys: Ints) -> None:
+def reset(s: ProbeState, rules: ProbeParams, worlds: Ints, keys: Ints) -> None:
     """Begin episodes: founders on cells drawn from the key."""
     for i in range(worlds.shape[0]):
         w = worlds[i]
@@ -90,12 +90,12 @@ def reset(s: State, rules: Numbers, worlds: Ints, keys: Ints) -> None:
         s.done[w] = False
         for founder in range(rules.grazers + rules.hunters):
             group = GRAZER if founder < rules.grazers else HUNTER
-            cell = below(keys[i], founder, s.food.shape[1])
-            settle(s, w, founder, group, cell, rules.start_energy)
+            cell = randint(keys[i], founder, s.food.shape[1])
+            spawn(s, w, founder, group, cell, rules.start_energy)
 
 
 @inline
-def release(s: State, w: int) -> None:
+def free_dead_rows(s: ProbeState, w: int) -> None:
     """Give away the rows of those that died in the step before; pay starts at nothing."""
     for row in range(s.uid.shape[1]):
         s.reward[w, row] = 0.0
@@ -105,7 +105,7 @@ def release(s: State, w: int) -> None:
 
 
 @inline
-def move(s: State, w: int, actions: Ints) -> None:
+def move(s: ProbeState, w: int, actions: Ints) -> None:
     """Left, stay or right on the ring; a step costs 1. Whoever calls is heard this tick."""
     rows, cells = s.uid.shape[1], s.food.shape[1]
     for i in range(s.living[w]):
@@ -120,7 +120,7 @@ def move(s: State, w: int, actions: Ints) -> None:
 
 
 @inline
-def eat(s: State, w: int, rules: Numbers, watching: bool) -> None:
+def eat(s: ProbeState, w: int, rules: ProbeParams, watching: bool) -> None:
     """A grazer takes the meal under it; a hunter taps the first grazer on its cell."""
     for i in range(s.living[w]):
         row = s.order[w, i]
@@ -131,7 +131,7 @@ def eat(s: State, w: int, rules: Numbers, watching: bool) -> None:
                 s.energy[w, row] += rules.meal
                 s.reward[w, row] += rules.meal
                 if watching:
-                    note(s, w, MEAL, s.uid[w, row], cell, rules.meal)
+                    log_event(s, w, MEAL, s.uid[w, row], cell, rules.meal)
         else:
             for j in range(s.living[w]):
                 prey = s.order[w, j]
@@ -141,12 +141,12 @@ def eat(s: State, w: int, rules: Numbers, watching: bool) -> None:
                     s.energy[w, row] += taken
                     s.reward[w, row] += taken
                     if watching:
-                        note(s, w, BITE, s.uid[w, row], s.uid[w, prey], taken)
+                        log_event(s, w, BITE, s.uid[w, row], s.uid[w, prey], taken)
                     break
 
 
 @inline
-def free_row(s: State, w: int) -> int:
+def free_row(s: ProbeState, w: int) -> int:
     """The lowest empty row, -1 if all are taken."""
     for row in range(s.uid.shape[1]):
         if s.uid[w, row] < 0:
@@ -155,7 +155,7 @@ def free_row(s: State, w: int) -> int:
 
 
 @inline
-def breed(s: State, w: int, rules: Numbers, watching: bool) -> None:
+def breed(s: ProbeState, w: int, rules: ProbeParams, watching: bool) -> None:
     """Two of a group that call on one cell and can pay have a child there; each pays half.
 
     Nobody breeds twice in a tick, and nobody in the tick of its birth.
@@ -180,7 +180,7 @@ def breed(s: State, w: int, rules: Numbers, watching: bool) -> None:
                     continue
                 s.energy[w, a] -= rules.birth_cost
                 s.energy[w, b] -= rules.birth_cost
-                settle(s, w, child, s.group[w, a], s.cell[w, a], 2 * rules.birth_cost)
+                spawn(s, w, child, s.group[w, a], s.cell[w, a], 2 * rules.birth_cost)
                 s.parents[w, child, 0] = s.uid[w, a]
                 s.parents[w, child, 1] = s.uid[w, b]
                 s.parent_rows[w, child, 0] = a
@@ -189,11 +189,11 @@ def breed(s: State, w: int, rules: Numbers, watching: bool) -> None:
                 s.reward[w, b] += 1.0
                 s.births[w] += 1
                 if watching:
-                    note(s, w, BIRTH, s.uid[w, child], s.uid[w, a], s.uid[w, b])
+                    log_event(s, w, BIRTH, s.uid[w, child], s.uid[w, a], s.uid[w, b])
 
 
 @inline
-def die(s: State, w: int, rules: Numbers, watching: bool) -> None:
+def die(s: ProbeState, w: int, rules: ProbeParams, watching: bool) -> None:
     """Those out of energy, or too old, end. Their rows stay theirs until the next step."""
     kept = 0
     for i in range(s.living[w]):
@@ -204,7 +204,7 @@ def die(s: State, w: int, rules: Numbers, watching: bool) -> None:
             s.deaths[w] += 1
             s.lost[w] += s.energy[w, row]
             if watching:
-                note(s, w, DEATH, s.uid[w, row], -1, s.age[w, row])
+                log_event(s, w, DEATH, s.uid[w, row], -1, s.age[w, row])
         else:
             s.order[w, kept] = row
             kept += 1
@@ -212,9 +212,9 @@ def die(s: State, w: int, rules: Numbers, watching: bool) -> None:
 
 
 @inline
-def grow(s: State, w: int, rules: Numbers) -> None:
+def grow(s: ProbeState, w: int, rules: ProbeParams) -> None:
     """Each empty cell may grow a meal."""
-    chance = fold(s.key[w], s.tick[w])
+    chance = fold_in(s.key[w], s.tick[w])
     for cell in range(s.food.shape[1]):
         if s.food[w, cell] == 0 and uniform(chance, cell) < rules.growth:
             s.food[w, cell] = 1
@@ -222,7 +222,7 @@ def grow(s: State, w: int, rules: Numbers) -> None:
 
 
 @inline
-def finish(s: State, w: int, rules: Numbers) -> None:
+def finish(s: ProbeState, w: int, rules: ProbeParams) -> None:
     """The clock goes on; the episode ends when nobody is left or time is up."""
     s.tick[w] += 1
     if s.tick[w] >= rules.max_ticks:
@@ -234,13 +234,13 @@ def finish(s: State, w: int, rules: Numbers) -> None:
 
 
 @kernel
-def step(s: State, rules: Numbers, actions: Ints, watching: bool) -> None:
+def step(s: ProbeState, rules: ProbeParams, actions: Ints, watching: bool) -> None:
     """Release, move, eat, breed, die, grow, finish: in that order, once each."""
     for w in range(s.uid.shape[0]):
         if s.done[w]:
             continue
         s.logged[w] = 0
-        release(s, w)
+        free_dead_rows(s, w)
         move(s, w, actions)
         eat(s, w, rules, watching)
         breed(s, w, rules, watching)

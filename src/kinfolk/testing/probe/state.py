@@ -1,21 +1,46 @@
-"""The arrays of the probe world; the first axis is the world."""
+"""The settings and the state arrays of the probe world; the first axis is the world."""
 
 from __future__ import annotations
 
 from typing import NamedTuple
 
 import numpy as np
+from pydantic import Field
 
 from kinfolk.core.arrays import Bools, Floats, Ints
-from kinfolk.testing.probe.settings import Probe
+from kinfolk.core.settings import Settings
+
+
+class Probe(Settings):
+    """A ring of cells with food, grazers that eat it and hunters that tap grazers.
+
+    Energies are whole numbers, so that every account balances exactly.
+    """
+
+    cells: int = Field(default=12, ge=3)
+    rows: int = Field(default=16, ge=2)
+    grazers: int = Field(default=5, ge=0)
+    hunters: int = Field(default=3, ge=0)
+    max_ticks: int = Field(default=60, ge=1)
+    start_energy: int = Field(default=12, ge=1)
+    meal: int = Field(default=4, ge=1)
+    bite: int = Field(default=3, ge=1)
+    birth_energy: int = Field(default=10, ge=2)
+    birth_cost: int = Field(default=4, ge=1)
+    max_age: int = Field(default=40, ge=1)
+    growth: float = Field(default=0.3, ge=0.0, le=1.0)
+
 
 GRAZER, HUNTER = 0, 1
+
 LOG_FIELDS = 4  # kind, uid, other, value
+
 BIRTH, DEATH, MEAL, BITE = 0, 1, 2, 3
-HAPPENINGS = ("birth", "death", "meal", "bite")
+
+EVENT_KINDS = ("birth", "death", "meal", "bite")
 
 
-class State(NamedTuple):
+class ProbeState(NamedTuple):
     """Everything a probe world is. Kernels get these arrays; nobody else does."""
 
     key: Ints
@@ -47,7 +72,7 @@ class State(NamedTuple):
     logged: Ints
 
 
-def empty_state(rules: Probe, worlds: int) -> State:
+def empty_state(rules: Probe, worlds: int) -> ProbeState:
     """All arrays, zeroed, for `worlds` worlds that wait for a reset."""
     w, n = worlds, rules.rows
 
@@ -57,7 +82,7 @@ def empty_state(rules: Probe, worlds: int) -> State:
     def bools(*shape: int) -> Bools:
         return np.zeros(shape, dtype=np.bool_)
 
-    return State(
+    return ProbeState(
         key=ints(w),
         tick=ints(w),
         done=np.ones(w, dtype=np.bool_),

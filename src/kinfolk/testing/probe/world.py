@@ -10,32 +10,33 @@ import numpy as np
 from kinfolk.core.arrays import Arrays, Bytes, Floats, Ints
 from kinfolk.core.errors import require
 from kinfolk.testing.probe import observe, rules
-from kinfolk.testing.probe.settings import Probe
-from kinfolk.testing.probe.state import GRAZER, HAPPENINGS, HUNTER, empty_state
-from kinfolk.worlds.base import Happening, check_actions, put_snapshot, take_snapshot
-from kinfolk.worlds.batch import Batch, check_batch
-from kinfolk.worlds.scene import Layer, Scene, Shown, Trait
+from kinfolk.testing.probe.state import EVENT_KINDS, GRAZER, HUNTER, Probe, empty_state
+from kinfolk.worlds.base import WorldEvent, check_actions, load_snapshot, take_snapshot
+from kinfolk.worlds.batched import BatchedWorld, check_batch_size
+from kinfolk.worlds.render import AgentAttribute, CellLayer, RenderFrame, RenderSpec
 
 COUNTERS = ("births", "deaths", "blocked", "grown", "spent", "lost")
-MOST_SHOWN = 15  # meals on a cell that can be told apart when looking
+MAX_FOOD_SHOWN = 15  # meals on a cell that can be told apart when looking
 
 
-class ProbeWorld(Batch):
+class ProbeWorld(BatchedWorld):
     """A batch of probe worlds. They are done, and wait for a reset, until they get one."""
 
     settings_type = Probe
 
-    def __init__(self, settings: Probe, worlds: int = 1) -> None:
+    def __init__(self, settings: Probe, n_worlds: int = 1) -> None:
         founders = settings.grazers + settings.hunters
-        check_batch(worlds)
+        check_batch_size(n_worlds)
         require(
             founders <= settings.rows,
             f"Probe.rows must hold all {founders} founders, not {settings.rows}.",
         )
         self.settings = settings
-        self._state = empty_state(settings, worlds)
-        self._numbers = rules.Numbers(**{k: getattr(settings, k) for k in rules.Numbers._fields})
-        super().__init__(observe.spec_of(settings), self._state)
+        self._state = empty_state(settings, n_worlds)
+        self._numbers = rules.ProbeParams(
+            **{k: getattr(settings, k) for k in rules.ProbeParams._fields}
+        )
+        super().__init__(observe.build_spec(settings), self._state)
         self._body_at = np.array(
             [g.offsets["body"] // 4 for g in self._spec.groups], dtype=np.int64
         )
@@ -48,11 +49,13 @@ class ProbeWorld(Batch):
     def compile(self, part: int) -> None:
         """Call them on a batch of no worlds: they compile, and nothing happens."""
         if part == 0:
-            self.reset(self._all[:0], self._all[:0])
+            self.reset(self._all_worlds[:0], self._all_worlds[:0])
 
     def reset(self, keys: Ints, worlds: Ints | None = None) -> None:
         """Begin episodes."""
-        rules.reset(self._state, self._numbers, self._all if worlds is None else worlds, keys)
+        rules.reset(
+            self._state, self._numbers, self._all_worlds if worlds is None else worlds, keys
+        )
 
     def step(self, actions: Ints) -> None:
         """Advance every world that is not done by one tick."""
@@ -61,7 +64,7 @@ class ProbeWorld(Batch):
 
     def observe(self, out: Bytes, worlds: Ints | None = None) -> None:
         """Write observations, one row of bytes per place."""
-        which = self._all if worlds is None else worlds
+        which = self._all_worlds if worlds is None else worlds
         words = out.view(np.float32)
         observe.observe(self._state, which, self._body_at, self.settings.max_ticks, out, words)
 
@@ -69,28 +72,28 @@ class ProbeWorld(Batch):
         """Births, deaths and the energy accounts."""
         return {name: getattr(self._state, name).copy() for name in COUNTERS}
 
-    def energy(self) -> Ints:
+    def total_energy(self) -> Ints:
         """`[W]`: energy in all living bodies and meals."""
         s = self._state
         held: Ints = (s.energy * s.alive).sum(axis=1) + s.food.sum(axis=1) * self.settings.meal
         return held
 
-    def watch(self, on: bool) -> None:
+    def record_events(self, on: bool) -> None:
         """Keep happenings, or stop."""
         self._watching = on
         if not on:
             self._state.logged[:] = 0
 
-    def happenings(self) -> list[Happening]:
+    def events(self) -> list[WorldEvent]:
         """What took place in the last step."""
         s = self._state
         return [
-            Happening(w, int(s.tick[w]), HAPPENINGS[kind], int(uid), int(other), float(value))
+            WorldEvent(w, int(s.tick[w]), EVENT_KINDS[kind], int(uid), int(other), float(value))
             for w in np.flatnonzero(s.logged).tolist()
             for kind, uid, other, value in s.log[w, : s.logged[w]]
         ]
 
-    def picture(self, world: int) -> str:
+    def render_text(self, world: int) -> str:
         """The ring unrolled: hunters above, grazers below, food beneath."""
         s = self._state
         lines = []
@@ -102,27 +105,30 @@ class ProbeWorld(Batch):
         return "\n".join(lines)
 
     @property
-    def scene(self) -> Scene:
+    def render_spec(self) -> RenderSpec:
         """The ring unrolled into one line."""
-        return Scene(
+        return RenderSpec(
             height=1,
             width=self.settings.cells,
             layers=(
-                Layer("kind", "code", ("ground", "grass")),
-                Layer("amount", "amount", most=MOST_SHOWN),
+                CellLayer("kind", "code", ("ground", "grass")),
+                CellLayer("amount", "amount", max_value=MAX_FOOD_SHOWN),
             ),
-            traits=(Trait("energy", most=self.settings.birth_energy), Trait("age")),
-            sight=observe.RADIUS,
+            attributes=(
+                AgentAttribute("energy", max_value=self.settings.birth_energy),
+                AgentAttribute("age"),
+            ),
+            view_radius=observe.RADIUS,
             series=("meals/food",),
         )
 
-    def show(self, world: int) -> Shown:
+    def render_frame(self, world: int) -> RenderFrame:
         """One ring as it is now."""
         s = self._state
-        food = np.minimum(s.food[world], MOST_SHOWN)
+        food = np.minimum(s.food[world], MAX_FOOD_SHOWN)
         cells = np.stack([food > 0, food]).astype(np.uint8)
         traits = np.stack([s.energy[world], s.age[world]])
-        return Shown(cells, s.cell[world].copy(), traits, np.array([float(food.sum())]))
+        return RenderFrame(cells, s.cell[world].copy(), traits, np.array([float(food.sum())]))
 
     def snapshot(self) -> dict[str, Any]:
         """The whole state, copied."""
@@ -132,6 +138,6 @@ class ProbeWorld(Batch):
         self, snapshot: Arrays, source: Ints | None = None, keys: Ints | None = None
     ) -> None:
         """Go back, or branch: world `i` becomes the snapshot's world `source[i]`."""
-        put_snapshot(self._state, snapshot, source)
+        load_snapshot(self._state, snapshot, source)
         if keys is not None:
             self._state.key[:] = keys

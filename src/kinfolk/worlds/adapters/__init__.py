@@ -11,12 +11,12 @@ Nothing of those libraries is imported before a face is made.
 
 from __future__ import annotations
 
-from kinfolk.worlds.adapters.making import (
-    make_central,
-    make_fixed_slots,
+from kinfolk.worlds.adapters.factory import (
+    make_fixed_agents,
+    make_gymnasium,
     make_parallel,
     make_rllib,
+    register,
 )
-from kinfolk.worlds.adapters.registration import register
 
-__all__ = ["make_central", "make_fixed_slots", "make_parallel", "make_rllib", "register"]
+__all__ = ["make_fixed_agents", "make_gymnasium", "make_parallel", "make_rllib", "register"]

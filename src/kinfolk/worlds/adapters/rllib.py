@@ -14,9 +14,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from kinfolk.core.errors import UsageError
-from kinfolk.worlds.adapters.making import RLLIB, make_parallel
-from kinfolk.worlds.adapters.one_world import Observation
-from kinfolk.worlds.adapters.pettingzoo import Step
+from kinfolk.worlds.adapters.factory import RLLIB_PACKAGES, make_parallel
+from kinfolk.worlds.adapters.pettingzoo import ParallelStep
+from kinfolk.worlds.adapters.single_world import Observation
 from kinfolk.worlds.base import World
 
 try:
@@ -25,12 +25,12 @@ except ImportError:  # said when somebody makes one: this module can be read wit
     MultiAgentEnv = None
 
 # Apart by more than any number of environments that one worker runs side by side.
-_WORKERS_APART = 1 << 20
+_ENVS_PER_WORKER = 1 << 20
 # As many as the published settings name of their largest group.
-_IDS = 1200
+_IDS_PER_GROUP = 1200
 
 
-def _place_of(context: Any) -> int:
+def _env_index(context: Any) -> int:
     """A number of its own for every environment that RLlib makes; 0 without RLlib.
 
     All environments of a worker get one and the same context, so they are counted on it. Without
@@ -40,10 +40,10 @@ def _place_of(context: Any) -> int:
         return 0
     made: int = getattr(context, "kinfolk_made", 0)
     context.kinfolk_made = made + 1
-    return int(context.worker_index or 0) * _WORKERS_APART + made
+    return int(context.worker_index or 0) * _ENVS_PER_WORKER + made
 
 
-class RLlibWorld(MultiAgentEnv or object):  # type: ignore[misc]
+class RLlibEnvAdapter(MultiAgentEnv or object):  # type: ignore[misc]
     """One world for RLlib's samplers.
 
     The dead are terminated, each with its last observation and reward. When the episode ends
@@ -61,27 +61,33 @@ class RLlibWorld(MultiAgentEnv or object):  # type: ignore[misc]
 
     def __init__(self, config: Mapping[str, Any]) -> None:
         if MultiAgentEnv is None:
-            raise UsageError(f"RLlibWorld needs Ray's RLlib. Install it: pip install {RLLIB}.")
+            raise UsageError(
+                f"RLlibEnvAdapter needs Ray's RLlib. Install it: pip install {RLLIB_PACKAGES}."
+            )
         given = dict(config)
         if "world" not in given:
-            raise UsageError("RLlibWorld needs the name of a world: {'world': 'savanna'}.")
-        self._place = _place_of(config)
-        seed = int(given.pop("seed", 0)) + self._place
-        ids = int(given.pop("ids", _IDS))
-        self._face = make_parallel(given.pop("world"), seed=seed, **given)
+            raise UsageError("RLlibEnvAdapter needs the name of a world: {'world': 'savanna'}.")
+        self._env_index = _env_index(config)
+        seed = int(given.pop("seed", 0)) + self._env_index
+        ids = int(given.pop("ids", _IDS_PER_GROUP))
+        self._env = make_parallel(given.pop("world"), seed=seed, **given)
         self.render_mode = None
-        name, groups = self._face.teller.name, enumerate(self._face.world.spec.groups)
+        name, groups = self._env.info_provider.make_name, enumerate(self._env.world.spec.groups)
         group_of = {name(group.name, i, i): at for at, group in groups for i in range(ids)}
         self.possible_agents: list[str] = list(group_of)
         self.agents: list[str] = list(group_of)  # until a reset says who is there
-        self.observation_spaces = {agent: self._face.sees[at] for agent, at in group_of.items()}
-        self.action_spaces = {agent: self._face.does[at] for agent, at in group_of.items()}
+        self.observation_spaces = {
+            agent: self._env.group_observation_spaces[at] for agent, at in group_of.items()
+        }
+        self.action_spaces = {
+            agent: self._env.group_action_spaces[at] for agent, at in group_of.items()
+        }
         super().__init__()
 
     @property
     def world(self) -> World:
         """The world behind this face. Step it only through the face."""
-        return self._face.world
+        return self._env.world
 
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
@@ -90,16 +96,16 @@ class RLlibWorld(MultiAgentEnv or object):  # type: ignore[misc]
 
         RLlib's check seeds every environment with 42, so here too each adds its own number.
         """
-        seen, _ = self._face.reset(None if seed is None else seed + self._place, options)
+        seen, _ = self._env.reset(None if seed is None else seed + self._env_index, options)
         unlisted = [agent for agent in seen if agent not in self.action_spaces]
         if unlisted:
             raise UsageError(f"'ids' is too small: the founder {unlisted[0]} is not listed.")
         self.agents = list(seen)
         return seen, {}
 
-    def step(self, action_dict: Mapping[str, Any]) -> Step:
+    def step(self, action_dict: Mapping[str, Any]) -> ParallelStep:
         """Let all agents act at once. `agents` are then all that were told something."""
-        seen, rewards, terminateds, truncateds, infos = self._face.step(action_dict)
+        seen, rewards, terminateds, truncateds, infos = self._env.step(action_dict)
         self.agents = list(seen)
         unlisted = not all(agent in self.action_spaces for agent in seen)
         over = bool(self.world.done[0]) or unlisted

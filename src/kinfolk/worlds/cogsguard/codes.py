@@ -32,7 +32,7 @@ FRIENDLY_AREA, ENEMY_AREA = 1 << 12, 1 << 13
 AREA_MASK = FRIENDLY_AREA | ENEMY_AREA
 
 # Columns of `State.body`; those before SUCCEEDED are shown to the agent as they are.
-BODY = (
+BODY_COLUMNS = (
     "hp",
     "energy",
     *ELEMENTS,
@@ -44,8 +44,8 @@ BODY = (
     "cell",
     "spawn",
 )
-HP, ENERGY, CARGO = 0, 1, 2
-HEARTS, INFLUENCE, GEAR, VIBE, SUCCEEDED, CELL, SPAWN = range(6, len(BODY))
+HP, ENERGY, FIRST_CARGO = 0, 1, 2
+HEARTS, INFLUENCE, GEAR, VIBE, ACTION_SUCCEEDED, CELL, SPAWN_CELL = range(6, len(BODY_COLUMNS))
 STORE_HEARTS = 4  # column of `State.store`, after the elements
 
 # Rows of the table of limits.
@@ -69,7 +69,7 @@ STATISTICS = (
     "ticks_at_hp_0",
     "held_ticks",  # of junctions it aligned, as long as they stay with its team
 )
-ALIGNED, SCRAMBLED, MINED = 0, 1, 2
+ALIGNED, SCRAMBLED, FIRST_MINED = 0, 1, 2
 (
     DEPOSITED,
     HEARTS_MADE,
@@ -77,10 +77,10 @@ ALIGNED, SCRAMBLED, MINED = 0, 1, 2
     HEARTS_SPENT,
     GEAR_CHANGES,
     EXPLORED,
-    MOVED,
+    MOVES_MADE,
     BUMPS_FAILED,
-    WITHOUT_ENERGY,
-    MOTIONLESS,
+    ACTIONS_WITHOUT_ENERGY,
+    MOTIONLESS_TICKS,
     EXHAUSTED_TICKS,
     HELD_TICKS,
 ) = range(6, len(STATISTICS))
@@ -89,10 +89,19 @@ ALIGNED, SCRAMBLED, MINED = 0, 1, 2
 # counted since the reset; HELD are its junctions now, AGENTS the rows it uses, from its first on,
 # FERTILE the first tick at which it can have a birth, BROKEN whether its network lost a junction.
 TEAM_STATISTICS = ("junction_ticks", "junctions_won", "junctions_lost", "births")
-JUNCTION_TICKS, WON, LOST, BIRTHS, HELD, AGENTS, FERTILE, BROKEN = range(8)
+(
+    JUNCTION_TICKS,
+    JUNCTIONS_WON,
+    JUNCTIONS_LOST,
+    BIRTHS,
+    JUNCTIONS_HELD,
+    N_AGENTS,
+    NEXT_BIRTH_TICK,
+    NETWORK_BROKEN,
+) = range(8)
 TEAM_COLUMNS = 8
 
 # Columns of `State.junction`: its cell (0: there is none), its owner (-1: nobody), scratch, and the
 # row of the agent that aligned it (-1: none).
-WHERE, WHOSE, LINKED, BY = range(4)
+JUNCTION_CELL, JUNCTION_OWNER, JUNCTION_LINKED, JUNCTION_ALIGNED_BY = range(4)
 JUNCTION_COLUMNS = 4

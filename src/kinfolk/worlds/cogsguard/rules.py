@@ -12,13 +12,15 @@ from kinfolk.worlds.cogsguard.settings import Cogsguard
 
 # Cover of a hub in edition F: more than any number of junctions, so that both can be told apart.
 HUB_COVER = 1 << 20
-FINE = 1024  # edition A: steps of strength per cell of distance, so that sums are whole
-_MOST_HELD = 65_535  # of anything
-FROM_JUNCTION, FROM_HUB = 0, 1  # sources of area
-HEART = 0  # row of the prices, where gear would be none
+STRENGTH_PER_CELL = (
+    1024  # edition A: steps of strength per cell of distance, so that sums are whole
+)
+_MAX_HELD = 65_535  # of anything
+JUNCTION_SOURCE, HUB_SOURCE = 0, 1  # sources of area
+HEART_PRICE_ROW = 0  # row of the prices, where gear would be none
 
 
-class Rules(NamedTuple):
+class CogsguardRules(NamedTuple):
     """Cells are numbered over the map and `pad` cells of wall around it, `stride` to a line."""
 
     height: int
@@ -69,87 +71,89 @@ class Rules(NamedTuple):
     temple_cooldown: int
 
 
-def limit(base: int, *modifiers: int) -> int:
+def combine_limits(base: int, *modifiers: int) -> int:
     """An inventory limit: gear replaces the base, it does not add to it."""
-    return min(_MOST_HELD, max(base, sum(modifiers)))
+    return min(_MAX_HELD, max(base, sum(modifiers)))
 
 
-def rules_of(given: Cogsguard) -> Rules:
+def make_rules(settings: Cogsguard) -> CogsguardRules:
     """Lay out settings for the kernels."""
-    height, width = given.shape
-    pad = given.window_radius
-    reach, strength = _areas(given)
+    height, width = settings.map_shape
+    pad = settings.window_radius
+    reach, strength = _make_areas(settings)
     reaches = ("clips_reach", "ships_reach", "align_reach", "align_hub_reach", "network_reach")
     worked_out = {
-        **{name: getattr(given, name) ** 2 for name in reaches},
+        **{name: getattr(settings, name) ** 2 for name in reaches},
         "height": height,
         "width": width,
         "pad": pad,
         "stride": width + 2 * pad,
-        "territory": given.edition == "A",
-        "limits": _limits(given),
-        "move_cost": 0 if given.free_moves else given.move_cost,
-        "junction_area": reach[FROM_JUNCTION],
-        "hub_area": reach[FROM_HUB],
+        "territory": settings.edition == "A",
+        "limits": _make_limits(settings),
+        "move_cost": 0 if settings.free_moves else settings.move_cost,
+        "junction_area": reach[JUNCTION_SOURCE],
+        "hub_area": reach[HUB_SOURCE],
         "strength": strength,
-        "prices": _prices(given),
-        "clips": given.clips != "off",
-        "timers": _timers(given),
+        "prices": _make_prices(settings),
+        "clips": settings.clips != "off",
+        "timers": _make_timers(settings),
     }
-    same = {name: getattr(given, name) for name in Rules._fields if name not in worked_out}
-    return Rules(**worked_out, **same)
+    same = {
+        name: getattr(settings, name) for name in CogsguardRules._fields if name not in worked_out
+    }
+    return CogsguardRules(**worked_out, **same)
 
 
-def _timers(given: Cogsguard) -> Ints:
+def _make_timers(settings: Cogsguard) -> Ints:
     timers = [
-        (given.clips_seed_at, given.clips_seed_every),
-        (given.clips_align_from, given.clips_align_every),
-        (given.clips_scramble_from, given.clips_scramble_every),
-        (given.ships_from, given.ships_every),
+        (settings.clips_seed_at, settings.clips_seed_every),
+        (settings.clips_align_from, settings.clips_align_every),
+        (settings.clips_scramble_from, settings.clips_scramble_every),
+        (settings.ships_from, settings.ships_every),
     ]
     table = np.array(timers, dtype=np.int64)
-    if given.clips == "aggressive":
+    if settings.clips == "aggressive":
         table[:, 1] = np.maximum(1, table[:, 1] // 2)
     return table
 
 
-def _limits(given: Cogsguard) -> Ints:
+def _make_limits(settings: Cogsguard) -> Ints:
     """By what is limited and by gear, in the order of `codes`."""
     modifiers: tuple[tuple[int, dict[int, int]], ...] = (
-        (given.hp_limit, {SCOUT: given.hp_scout, SCRAMBLER: given.hp_scrambler}),
-        (given.energy_limit, {SCOUT: given.energy_scout}),
-        (given.cargo_limit, {MINER: given.cargo_miner}),
-        (given.hearts_limit, {}),
-        (given.influence_limit, {ALIGNER: given.influence_aligner}),
+        (settings.hp_limit, {SCOUT: settings.hp_scout, SCRAMBLER: settings.hp_scrambler}),
+        (settings.energy_limit, {SCOUT: settings.energy_scout}),
+        (settings.cargo_limit, {MINER: settings.cargo_miner}),
+        (settings.hearts_limit, {}),
+        (settings.influence_limit, {ALIGNER: settings.influence_aligner}),
     )
     table = [
-        [limit(base, by_gear.get(gear, 0)) for gear in range(len(GEARS))]
+        [combine_limits(base, by_gear.get(gear, 0)) for gear in range(len(GEARS))]
         for base, by_gear in modifiers
     ]
     return np.array(table, dtype=np.int64)
 
 
-def _prices(given: Cogsguard) -> Ints:
+def _make_prices(settings: Cogsguard) -> Ints:
     """Aligners cost most carbon, scramblers oxygen, miners germanium, scouts silicon."""
-    table = np.full((len(GEARS), len(ELEMENTS)), given.gear_price_other, dtype=np.int64)
+    table = np.full((len(GEARS), len(ELEMENTS)), settings.gear_price_other, dtype=np.int64)
     for element in range(len(ELEMENTS)):
-        table[element + 1, element] = given.gear_price_main
-    table[HEART] = given.heart_price
+        table[element + 1, element] = settings.gear_price_main
+    table[HEART_PRICE_ROW] = settings.heart_price
     return table
 
 
-def _areas(given: Cogsguard) -> tuple[tuple[int, int], Ints]:
+def _make_areas(settings: Cogsguard) -> tuple[tuple[int, int], Ints]:
     """How far areas reach and how strong they are, for junctions and hubs."""
-    if given.edition == "A":
-        reach = (given.junction_strength, given.hub_strength)
+    if settings.edition == "A":
+        reach = (settings.junction_strength, settings.hub_strength)
     else:
-        reach = (given.area_radius, given.area_radius)
+        reach = (settings.area_radius, settings.area_radius)
     table = np.zeros((2, 2 * max(reach) ** 2 + 1), dtype=np.int64)
-    for source in (FROM_JUNCTION, FROM_HUB):
+    for source in (JUNCTION_SOURCE, HUB_SOURCE):
         for squared in range(reach[source] ** 2 + 1):
-            if given.edition == "A":
-                far = int(np.floor(np.sqrt(squared) * FINE + 0.5))
-                table[source, squared] = max(0, reach[source] * FINE - far)
+            if settings.edition == "A":
+                far = int(np.floor(np.sqrt(squared) * STRENGTH_PER_CELL + 0.5))
+                table[source, squared] = max(0, reach[source] * STRENGTH_PER_CELL - far)
             else:
-                table[source, squared] = HUB_COVER if source == FROM_HUB else 1
+                table[source, squared] = HUB_COVER if source == HUB_SOURCE else 1
     return reach, table

@@ -9,33 +9,35 @@ import numpy.typing as npt
 
 from kinfolk.core.arrays import Bools, Floats, Ints
 from kinfolk.worlds.cogsguard.codes import (
-    BODY,
+    BODY_COLUMNS,
     JUNCTION,
     JUNCTION_COLUMNS,
     SHIP,
     STATISTICS,
     TEAM_COLUMNS,
 )
-from kinfolk.worlds.cogsguard.rules import Rules
+from kinfolk.worlds.cogsguard.rules import CogsguardRules
 from kinfolk.worlds.cogsguard.settings import Cogsguard
 
-Words = npt.NDArray[np.uint16]
-Numbers = npt.NDArray[np.int32]
-Bits = npt.NDArray[np.uint32]
-SHIPS = 4
+CellWords = npt.NDArray[np.uint16]
+Int32Array = npt.NDArray[np.int32]
+SeenBits = npt.NDArray[np.uint32]
+N_SHIPS = 4
 
 
-class State(NamedTuple):
+class CogsguardState(NamedTuple):
     """Everything a game is. Kernels get these arrays; nobody else does."""
 
     key: Ints
     tick: Ints
     done: Bools
-    shown: Words  # [W, T, cells] what each team sees: see `layout`
-    detail: Numbers  # [W, cells] an agent's row, a junction's number, stock, or whose it is
-    cover: Numbers  # [W, T + 1, cells] how much of an area each team and the clips have there
+    team_view: CellWords  # [W, T, cells] what each team sees: see `layout`
+    cell_detail: Int32Array  # [W, cells] an agent's row, a junction's number, stock, or whose it is
+    area_cover: (
+        Int32Array  # [W, T + 1, cells] how much of an area each team and the clips have there
+    )
     junction: Ints  # [W, J, JUNCTION_COLUMNS] see `codes`
-    home: Ints  # [W, T + ships] cells of the hubs, then of the ships; 0: there is none
+    home_cell: Ints  # [W, T + ships] cells of the hubs, then of the ships; 0: there is none
     teams: Ints  # [W, T + 1, TEAM_COLUMNS]
     store: Ints  # [W, T, elements and hearts]
     uid: Ints
@@ -47,49 +49,49 @@ class State(NamedTuple):
     parents: Ints
     parent_rows: Ints
     body: Ints  # [W, N, BODY]
-    seen: Bits  # [W, N, height, words] a bit per cell that was ever in an agent's window
+    seen: SeenBits  # [W, N, height, words] a bit per cell that was ever in an agent's window
     stats: Ints  # [W, N, STATISTICS]
 
 
-class Sizes(NamedTuple):
+class MapSizes(NamedTuple):
     """How much room a map needs."""
 
-    cells: int
-    junctions: int
-    ships: int
+    n_cells: int
+    n_junctions: int
+    n_ships: int
 
 
-def sizes_of(given: Cogsguard, rules: Rules) -> Sizes:
+def compute_map_sizes(settings: Cogsguard, rules: CogsguardRules) -> MapSizes:
     """Room for the drawn map, or for the fullest that chance can draw."""
     cells = rules.stride * (rules.height + 2 * rules.pad)
-    drawing = given.drawing
+    drawing = settings.parsed_map
     if drawing is None:
-        return Sizes(cells, given.junctions[1], SHIPS if given.edition == "A" else 0)
+        return MapSizes(cells, settings.junctions[1], N_SHIPS if settings.edition == "A" else 0)
     junctions, ships = (int((drawing.kind == kind).sum()) for kind in (JUNCTION, SHIP))
-    return Sizes(cells, junctions, ships)
+    return MapSizes(cells, junctions, ships)
 
 
-def empty_state(given: Cogsguard, rules: Rules, worlds: int) -> State:
-    """All arrays, for `worlds` worlds that wait for a reset."""
-    w, t, n = worlds, rules.teams, rules.teams * rules.rows_per_team
-    sizes = sizes_of(given, rules)
+def allocate_state(settings: Cogsguard, rules: CogsguardRules, n_worlds: int) -> CogsguardState:
+    """All arrays, for `n_worlds` worlds that wait for a reset."""
+    w, t, n = n_worlds, rules.teams, rules.teams * rules.rows_per_team
+    sizes = compute_map_sizes(settings, rules)
 
     def ints(*shape: int, fill: int = 0) -> Ints:
         return np.full(shape, fill, dtype=np.int64)
 
-    def numbers(*shape: int) -> Numbers:
+    def numbers(*shape: int) -> Int32Array:
         return np.zeros(shape, dtype=np.int32)
 
     arrays: dict[str, Any] = {name: ints(w) for name in ("key", "tick")}
     arrays |= {name: np.zeros((w, n), dtype=np.bool_) for name in ("alive", "terminated")}
-    return State(
+    return CogsguardState(
         **arrays,
         done=np.ones(w, dtype=np.bool_),
-        shown=np.zeros((w, t, sizes.cells), dtype=np.uint16),
-        detail=numbers(w, sizes.cells),
-        cover=numbers(w, t + 1, sizes.cells),
-        junction=ints(w, sizes.junctions, JUNCTION_COLUMNS),
-        home=ints(w, t + sizes.ships),
+        team_view=np.zeros((w, t, sizes.n_cells), dtype=np.uint16),
+        cell_detail=numbers(w, sizes.n_cells),
+        area_cover=numbers(w, t + 1, sizes.n_cells),
+        junction=ints(w, sizes.n_junctions, JUNCTION_COLUMNS),
+        home_cell=ints(w, t + sizes.n_ships),
         teams=ints(w, t + 1, TEAM_COLUMNS),
         store=ints(w, t, 5),
         uid=ints(w, n, fill=-1),
@@ -98,7 +100,7 @@ def empty_state(given: Cogsguard, rules: Rules, worlds: int) -> State:
         group=np.tile(np.repeat(np.arange(t), rules.rows_per_team), (w, 1)),
         parents=ints(w, n, 2, fill=-1),
         parent_rows=ints(w, n, 2, fill=-1),
-        body=ints(w, n, len(BODY)),
+        body=ints(w, n, len(BODY_COLUMNS)),
         seen=np.zeros((w, n, rules.height, -(-rules.width // 32)), dtype=np.uint32),
         stats=ints(w, n, len(STATISTICS)),
     )

@@ -13,132 +13,139 @@ import numpy as np
 import numpy.typing as npt
 
 from kinfolk.core.arrays import Bools, Ints
-from kinfolk.core.jit import inline, lean_kernel
-from kinfolk.worlds.savanna.layout import (
-    ENERGY_STEPS,
+from kinfolk.core.jit import allocation_free_kernel, inline
+from kinfolk.worlds.savanna.spec import (
+    CODES_PER_ENERGY,
     GRASS_SHIFT,
-    MOST_CODE,
+    MAX_CODE,
     PREDATOR_SHIFT,
     PREY_SHIFT,
-    Windows,
+    ObservationTables,
 )
-from kinfolk.worlds.savanna.state import GRASS, PREDATOR, PREY, Rows, State
+from kinfolk.worlds.savanna.state import GRASS, PREDATOR, PREY, RowIndices, SavannaState
 
 Words = npt.NDArray[np.uint32]
 Plane = npt.NDArray[np.float32]
 
 
-class Scene(NamedTuple):
+class VisibleArrays(NamedTuple):
     """The part of the state that can be seen, and by whom."""
 
     uid: Ints
     group: Ints
     x: Ints
     y: Ints
-    length: Ints
-    herd: Rows
-    ended: Rows
-    ended_count: Ints
-    shown: Plane
+    n_alive: Ints
+    alive_rows: RowIndices
+    ended_rows: RowIndices
+    n_ended: Ints
+    visible_energy: Plane
     patch_cell: Ints
 
 
-def scene_of(s: State) -> Scene:
+def get_visible_arrays(state: SavannaState) -> VisibleArrays:
     """The scene of a state: views of its arrays."""
-    return Scene(*(getattr(s, name) for name in Scene._fields))
+    return VisibleArrays(*(getattr(state, name) for name in VisibleArrays._fields))
 
 
-class Written(NamedTuple):
+class WrittenRows(NamedTuple):
     """Which rows of the caller's buffer hold something."""
 
-    known: Bools  # [W] False: the world's part of the buffer may hold anything
+    is_known: Bools  # [W] False: the world's part of the buffer may hold anything
     rows: Ints  # [W, N]
-    length: Ints  # [W]
+    n_rows: Ints  # [W]
 
 
 @inline
-def blank(words: Words, place: int, first: int) -> None:
-    """Clear a row from the word `first` on: smaller windows leave some over."""
-    for i in range(first, words.shape[1]):
+def clear_row(words: Words, place: int, first_word: int) -> None:
+    """Clear a row from the word `first_word` on: smaller windows leave some over."""
+    for i in range(first_word, words.shape[1]):
         words[place, i] = 0
 
 
 @inline
-def tidy(uid: Ints, written: Written, w: int, words: Words) -> None:
+def clear_stale_rows(uid: Ints, written: WrittenRows, w: int, words: Words) -> None:
     """Clear the rows that were written before and are empty now."""
     rows = uid.shape[1]
-    if not written.known[w]:
+    if not written.is_known[w]:
         for row in range(rows):
-            blank(words, w * rows + row, 0)
-        written.known[w] = True
+            clear_row(words, w * rows + row, 0)
+        written.is_known[w] = True
     else:
-        for i in range(written.length[w]):
+        for i in range(written.n_rows[w]):
             row = written.rows[w, i]
             if uid[w, row] < 0:
-                blank(words, w * rows + row, 0)
-    written.length[w] = 0
+                clear_row(words, w * rows + row, 0)
+    written.n_rows[w] = 0
 
 
 @inline
-def claim(written: Written, w: int, row: int) -> None:
+def mark_written(written: WrittenRows, w: int, row: int) -> None:
     """Remember that a row is written."""
-    written.rows[w, written.length[w]] = row
-    written.length[w] += 1
+    written.rows[w, written.n_rows[w]] = row
+    written.n_rows[w] += 1
 
 
 @inline
-def code(value: float, steps: float) -> int:
+def quantize_energy(value: float, codes_per_energy: float) -> int:
     """A quantised energy, rounded up."""
-    return min(ceil(value * steps), MOST_CODE)
+    return min(ceil(value * codes_per_energy), MAX_CODE)
 
 
 @inline
-def planes(
-    shown: Plane, v: Windows, k: int, x: int, y: int, world: int, out: Plane, start: int
+def write_planes(
+    shown: Plane,
+    tables: ObservationTables,
+    species: int,
+    x: int,
+    y: int,
+    world_offset: int,
+    out: Plane,
+    out_start: int,
 ) -> int:
     """Write the published planes of one agent; returns how many numbers those are.
 
     `shown` and `out` are flat, and indices are cast to uint64: those cannot count from the end,
     so the compiler copies many numbers at a time.
     """
-    reach, size = v.reach[k], v.size
+    reach, size = tables.radius[species], tables.size
     side = 2 * reach + 1
     area = side * side
-    seen = v.seen[k, v.pattern_of[k, x * size + y]]
+    seen = tables.visible[species, tables.pattern_of[species, x * size + y]]
     x, y = x - reach, y - reach
     low, high = max(0, -y), min(side, size - y)
     if x < 0 or y < 0 or x + side > size or y + side > size:
-        edge = np.float32(1.0) if v.draw_border else np.float32(0.0)
-        for j in range(start, start + area):
+        edge = np.float32(1.0) if tables.draw_border else np.float32(0.0)
+        for j in range(out_start, out_start + area):
             out[np.uint64(j)] = edge
-        for j in range(start + area, start + 4 * area):
+        for j in range(out_start + area, out_start + 4 * area):
             out[np.uint64(j)] = np.float32(0.0)
     for i in range(max(0, -x), min(side, size - x)):
         at = i * side
         cell = (x + i) * size + y
         for j in range(low, high):
-            out[np.uint64(start + at + j)] = v.walls[np.uint64(cell + j)]
+            out[np.uint64(out_start + at + j)] = tables.walls[np.uint64(cell + j)]
         for plane in range(3):
-            to = start + (plane + 1) * area + at
-            source = world + plane * size * size + cell
-            if v.mask:
+            to = out_start + (plane + 1) * area + at
+            source = world_offset + plane * size * size + cell
+            if tables.masks_hidden_cells:
                 for j in range(low, high):
                     out[np.uint64(to + j)] = shown[np.uint64(source + j)] * seen[np.uint64(at + j)]
             else:
                 for j in range(low, high):
                     out[np.uint64(to + j)] = shown[np.uint64(source + j)]
-    if v.channel:
+    if tables.has_visibility_channel:
         for j in range(area):
-            out[np.uint64(start + 4 * area + j)] = seen[np.uint64(j)]
+            out[np.uint64(out_start + 4 * area + j)] = seen[np.uint64(j)]
         return int(5 * area)
     return int(4 * area)
 
 
-@lean_kernel
+@allocation_free_kernel
 def observe_planes(
-    s: Scene,
-    v: Windows,
-    written: Written,
+    visible: VisibleArrays,
+    tables: ObservationTables,
+    written: WrittenRows,
     worlds: Ints,
     first: int,
     last: int,
@@ -146,82 +153,104 @@ def observe_planes(
     floats: Plane,
 ) -> None:
     """Write float32 planes for the worlds `worlds[first:last]`; `words` is the same buffer."""
-    rows, width = s.uid.shape[1], words.shape[1]
-    length, herd, ended, xs, ys = s.length, s.herd, s.ended, s.x, s.y
-    shown = s.shown.reshape(-1)
+    rows, width = visible.uid.shape[1], words.shape[1]
+    length, herd, ended, xs, ys = (
+        visible.n_alive,
+        visible.alive_rows,
+        visible.ended_rows,
+        visible.x,
+        visible.y,
+    )
+    shown = visible.visible_energy.reshape(-1)
     for at in range(first, last):
         w = worlds[at]
-        tidy(s.uid, written, w, words)
-        world = w * 3 * v.size * v.size
+        clear_stale_rows(visible.uid, written, w, words)
+        world = w * 3 * tables.size * tables.size
         for k in range(2):
             for i in range(length[w, k]):
                 row = herd[w, k, i]
                 place = w * rows + row
-                claim(written, w, row)
-                used = planes(shown, v, k, xs[w, row], ys[w, row], world, floats, place * width)
-                blank(words, place, used)
-        for i in range(s.ended_count[w]):
+                mark_written(written, w, row)
+                used = write_planes(
+                    shown, tables, k, xs[w, row], ys[w, row], world, floats, place * width
+                )
+                clear_row(words, place, used)
+        for i in range(visible.n_ended[w]):
             row = ended[w, i]
             place = w * rows + row
-            claim(written, w, row)
+            mark_written(written, w, row)
             used = 0
-            if not v.zero_terminal:
-                k = PREDATOR if s.group[w, row] < v.types else PREY
-                used = planes(shown, v, k, xs[w, row], ys[w, row], world, floats, place * width)
-            blank(words, place, used)
+            if not tables.zero_terminal:
+                k = PREDATOR if visible.group[w, row] < tables.n_types else PREY
+                used = write_planes(
+                    shown, tables, k, xs[w, row], ys[w, row], world, floats, place * width
+                )
+            clear_row(words, place, used)
 
 
 @inline
-def paint(s: Scene, v: Windows, w: int, work: Words) -> None:
+def write_world_words(
+    visible: VisibleArrays, tables: ObservationTables, w: int, work: Words
+) -> None:
     """Lay the words of a world into `work`."""
-    shown, place, patch_cell = s.shown, v.place, s.patch_cell
-    if v.dense:
+    shown, place, patch_cell = visible.visible_energy, tables.padded_index, visible.patch_cell
+    if tables.dense:
         for cell in range(place.shape[0]):
             at = place[cell]
             work[at] = (
-                np.int64(v.base[at])
-                | code(shown[w, PREDATOR, cell], ENERGY_STEPS) << PREDATOR_SHIFT
-                | code(shown[w, PREY, cell], ENERGY_STEPS) << PREY_SHIFT
-                | code(shown[w, GRASS, cell], v.grass_steps) << GRASS_SHIFT
+                np.int64(tables.empty_words[at])
+                | quantize_energy(shown[w, PREDATOR, cell], CODES_PER_ENERGY) << PREDATOR_SHIFT
+                | quantize_energy(shown[w, PREY, cell], CODES_PER_ENERGY) << PREY_SHIFT
+                | quantize_energy(shown[w, GRASS, cell], tables.grass_codes_per_energy)
+                << GRASS_SHIFT
             )
         return
     for patch in range(patch_cell.shape[1]):
         cell = patch_cell[w, patch]
         at = place[cell]
-        work[at] = np.int64(work[at]) | code(shown[w, GRASS, cell], v.grass_steps) << GRASS_SHIFT
+        work[at] = (
+            np.int64(work[at])
+            | quantize_energy(shown[w, GRASS, cell], tables.grass_codes_per_energy) << GRASS_SHIFT
+        )
     for k in range(2):
         shift = PREDATOR_SHIFT if k == PREDATOR else PREY_SHIFT
-        for i in range(s.length[w, k]):
-            row = s.herd[w, k, i]
-            cell = s.x[w, row] * v.size + s.y[w, row]
+        for i in range(visible.n_alive[w, k]):
+            row = visible.alive_rows[w, k, i]
+            cell = visible.x[w, row] * tables.size + visible.y[w, row]
             at = place[cell]
-            work[at] = np.int64(work[at]) | code(shown[w, k, cell], ENERGY_STEPS) << shift
+            work[at] = (
+                np.int64(work[at]) | quantize_energy(shown[w, k, cell], CODES_PER_ENERGY) << shift
+            )
 
 
 @inline
-def wipe(s: Scene, v: Windows, w: int, work: Words) -> None:
+def restore_empty_words(
+    visible: VisibleArrays, tables: ObservationTables, w: int, work: Words
+) -> None:
     """Undo `paint`."""
-    if v.dense:
+    if tables.dense:
         return  # the next world writes every cell anyway
-    base, place, patch_cell = v.base, v.place, s.patch_cell
+    base, place, patch_cell = tables.empty_words, tables.padded_index, visible.patch_cell
     for patch in range(patch_cell.shape[1]):
         at = place[patch_cell[w, patch]]
         work[at] = base[at]
     for k in range(2):
-        for i in range(s.length[w, k]):
-            row = s.herd[w, k, i]
-            at = place[s.x[w, row] * v.size + s.y[w, row]]
+        for i in range(visible.n_alive[w, k]):
+            row = visible.alive_rows[w, k, i]
+            at = place[visible.x[w, row] * tables.size + visible.y[w, row]]
             work[at] = base[at]
 
 
 @inline
-def window(v: Windows, k: int, x: int, y: int, work: Words, out: Words, place: int) -> int:
+def write_window(
+    tables: ObservationTables, species: int, x: int, y: int, work: Words, out: Words, place: int
+) -> int:
     """Copy the words around one agent; returns how many. For the casts, see `planes`."""
-    reach = v.reach[k]
+    reach = tables.radius[species]
     side = 2 * reach + 1
-    wide = v.size + 2 * v.border
-    keep = v.keep[k, v.pattern_of[k, x * v.size + y]]
-    corner = (x + v.border - reach) * wide + y + v.border - reach
+    wide = tables.size + 2 * tables.border
+    keep = tables.visible_bits[species, tables.pattern_of[species, x * tables.size + y]]
+    corner = (x + tables.border - reach) * wide + y + tables.border - reach
     for i in range(side):
         source, at = corner + i * wide, i * side
         for j in range(side):
@@ -229,11 +258,11 @@ def window(v: Windows, k: int, x: int, y: int, work: Words, out: Words, place: i
     return int(side * side)
 
 
-@lean_kernel
+@allocation_free_kernel
 def observe_words(
-    s: Scene,
-    v: Windows,
-    written: Written,
+    visible: VisibleArrays,
+    tables: ObservationTables,
+    written: WrittenRows,
     worlds: Ints,
     first: int,
     last: int,
@@ -241,27 +270,33 @@ def observe_words(
     thread: int,
 ) -> None:
     """Write compact words for the worlds `worlds[first:last]`."""
-    rows = s.uid.shape[1]
-    length, herd, ended, xs, ys = s.length, s.herd, s.ended, s.x, s.y
-    work = v.work[thread]
+    rows = visible.uid.shape[1]
+    length, herd, ended, xs, ys = (
+        visible.n_alive,
+        visible.alive_rows,
+        visible.ended_rows,
+        visible.x,
+        visible.y,
+    )
+    work = tables.work_words[thread]
     for at in range(first, last):
         w = worlds[at]
-        tidy(s.uid, written, w, words)
-        paint(s, v, w, work)
+        clear_stale_rows(visible.uid, written, w, words)
+        write_world_words(visible, tables, w, work)
         for k in range(2):
             for i in range(length[w, k]):
                 row = herd[w, k, i]
                 place = w * rows + row
-                claim(written, w, row)
-                used = window(v, k, xs[w, row], ys[w, row], work, words, place)
-                blank(words, place, used)
-        for i in range(s.ended_count[w]):
+                mark_written(written, w, row)
+                used = write_window(tables, k, xs[w, row], ys[w, row], work, words, place)
+                clear_row(words, place, used)
+        for i in range(visible.n_ended[w]):
             row = ended[w, i]
             place = w * rows + row
-            claim(written, w, row)
+            mark_written(written, w, row)
             used = 0
-            if not v.zero_terminal:
-                k = PREDATOR if s.group[w, row] < v.types else PREY
-                used = window(v, k, xs[w, row], ys[w, row], work, words, place)
-            blank(words, place, used)
-        wipe(s, v, w, work)
+            if not tables.zero_terminal:
+                k = PREDATOR if visible.group[w, row] < tables.n_types else PREY
+                used = write_window(tables, k, xs[w, row], ys[w, row], work, words, place)
+            clear_row(words, place, used)
+        restore_empty_words(visible, tables, w, work)

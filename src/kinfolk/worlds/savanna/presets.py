@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-_QUIRKS_OF_ALL = {
+_COMMON_QUIRKS = {
     "published_placement": True,
     "cell_erasure": True,
     "zero_terminal": True,
     "fixed_visibility": True,
 }
-_COMMON: dict[str, Any] = {"draw_border": False, "quirks": _QUIRKS_OF_ALL}
+_COMMON: dict[str, Any] = {"draw_border": False, "quirks": _COMMON_QUIRKS}
 _SMALL: dict[str, Any] = _COMMON | {
     "grid_size": 25,
     "predator_obs_range": 7,
@@ -19,17 +19,17 @@ _SMALL: dict[str, Any] = _COMMON | {
     "n_initial_active_type_1_prey": 10,
     "initial_energy_prey": 3.0,
 }
-_BITES: dict[str, Any] = _SMALL | {
+_SOLO_PREDATION: dict[str, Any] = _SMALL | {
     "team_capture_enabled": False,
     "prey_creation_energy_threshold": 8.0,
     "lineage_reward_mode": "symmetric",
-    "quirks": _QUIRKS_OF_ALL | {"dead_prey_bitten": True},
+    "quirks": _COMMON_QUIRKS | {"dead_prey_bitten": True},
 }
 
 SHARED_PREY_R1 = _SMALL | {
     "energy_loss_per_step_predator": 0.15,
     "prey_creation_energy_threshold": 6.0,
-    "quirks": _QUIRKS_OF_ALL | {"mean_catch_reward": True},
+    "quirks": _COMMON_QUIRKS | {"mean_catch_reward": True},
 }
 SHARED_PREY_R2 = _COMMON | {
     "team_capture_tie": "fails",
@@ -40,7 +40,7 @@ SHARED_PREY_TRAINED = _COMMON | {
     "prey_creation_energy_threshold": 5.5,
     "team_capture_equal_split": False,
 }
-LINEAGE_DOCUMENTED = _BITES | {
+LINEAGE_DOCUMENTED = _SOLO_PREDATION | {
     "energy_loss_per_step_predator": 0.15,
     "max_energy_gain_per_grass": 1.5,
     "max_energy_gain_per_prey": 2.5,
@@ -49,18 +49,18 @@ LINEAGE_DOCUMENTED = _BITES | {
     "max_agent_age": {"type_1_predator": 220, "type_1_prey": 180},
     "carcass_only_predator_age": {"type_1_predator": 10},
 }
-LINEAGE_SHIPPED = _BITES | {
+LINEAGE_SHIPPED = _SOLO_PREDATION | {
     "energy_gain_per_step_grass": 0.08,
-    "quirks": _QUIRKS_OF_ALL | {"dead_prey_bitten": True, "default_age_caps": True},
+    "quirks": _COMMON_QUIRKS | {"dead_prey_bitten": True, "default_age_caps": True},
 }
-KICK_BACK = _BITES | {
+KICK_BACK = _SOLO_PREDATION | {
     "energy_loss_per_step_predator": 0.15,
     "max_energy_gain_per_grass": 1.5,
     "max_energy_gain_per_prey": 2.5,
     "kin_kick_back_reward_predator": {"type_1_predator": 4.0},
     "kin_kick_back_reward_prey": {"type_1_prey": 4.0},
 }
-LIMITED_INTAKE = _BITES | {
+LIMITED_INTAKE = _SOLO_PREDATION | {
     "energy_loss_per_step_predator": 0.15,
     "max_energy_gain_per_grass": 1.5,
     "max_energy_gain_per_prey": 2.5,

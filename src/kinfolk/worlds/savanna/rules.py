@@ -9,117 +9,129 @@ import numpy as np
 from kinfolk.core.arrays import Bools, Floats, Ints
 from kinfolk.worlds.savanna.settings import Savanna
 
-TYPES = ("type_1_predator", "type_2_predator", "type_1_prey", "type_2_prey")
+AGENT_TYPES = ("type_1_predator", "type_2_predator", "type_1_prey", "type_2_prey")
 _DEFAULT_AGE_CAPS = {"type_1_predator": 120, "type_1_prey": 100}
 
 
-class Rules(NamedTuple):
+class SavannaRules(NamedTuple):
     """Tables are by kind, `2 * species + type`; `[2]` means predators, prey."""
 
     size: int
-    types: int  # 1 if there is no type 2: groups count only the types there are
+    n_types: int  # 1 if there is no type 2: groups count only the types there are
     max_steps: int
     wall: Bools  # [cells]
     moves: Ints  # [2 types, actions, 2] steps in x and y
-    los_moves: bool
-    loss: Floats  # [2]
-    start: Floats  # [2]
-    most: Floats  # [2] most energy a body holds
-    threshold: Floats  # [2]
+    line_of_sight_moves: bool
+    energy_loss: Floats  # [2]
+    initial_energy: Floats  # [2]
+    max_energy: Floats  # [2] most energy a body holds
+    birth_threshold: Floats  # [2]
     move_cost: float
-    grass_start: float
+    initial_grass: float
     grass_gain: float
-    grass_most: float
-    grass_bite: float
-    prey_bite: float
-    transfer: float
-    birth_transfer: float
-    cooldown: int
-    chance: Floats  # [4] of a birth
-    mutation: Floats  # [2]
-    margin: float
+    max_grass: float
+    max_grass_bite: float
+    max_prey_bite: float
+    transfer_efficiency: float
+    birth_efficiency: float
+    birth_cooldown: int
+    birth_probability: Floats  # [4] of a birth
+    mutation_rate: Floats  # [2]
+    capture_margin: float
     tie_succeeds: bool
     equal_split: bool
     failure_cost: float
-    mean_catch: bool
+    mean_catch_reward: bool
     birth_reward: Floats  # [4] and the tables below as well
     meal_reward: Floats  # catching prey, eating grass
     step_reward: Floats
     caught_reward: Floats
-    kin: Floats
-    kick_back: Floats
-    symmetric: bool
-    fertility: Ints  # -1: no limit
-    oldest: Ints
-    juvenile: Ints
-    bite_dead: bool
-    erase: bool
+    lineage_coeff: Floats
+    kick_back_reward: Floats
+    symmetric_lineage: bool
+    max_fertility_age: Ints  # -1: no limit
+    max_age: Ints
+    juvenile_age: Ints
+    dead_prey_bitten: bool
+    cell_erasure: bool
     zero_terminal: bool
 
 
-def rules_of(given: Savanna) -> Rules:
+def make_rules(settings: Savanna) -> SavannaRules:
     """Lay out settings for the kernels."""
-    wall = np.zeros(given.grid_size**2, dtype=np.bool_)
-    wall[given.walls] = True
-    quirks = given.quirks
-    return Rules(
-        size=given.grid_size,
-        types=2 if given.type_2_action_range else 1,
-        max_steps=given.max_steps,
+    wall = np.zeros(settings.grid_size**2, dtype=np.bool_)
+    wall[settings.wall_cells] = True
+    quirks = settings.quirks
+    return SavannaRules(
+        size=settings.grid_size,
+        n_types=2 if settings.type_2_action_range else 1,
+        max_steps=settings.max_steps,
         wall=wall,
-        moves=_moves(given.type_1_action_range, given.type_2_action_range),
-        los_moves=given.respect_los_for_movement,
-        loss=_pair(given.energy_loss_per_step_predator, given.energy_loss_per_step_prey),
-        start=_pair(given.initial_energy_predator, given.initial_energy_prey),
-        most=_pair(given.max_energy_predator, given.max_energy_prey),
-        threshold=_pair(
-            given.predator_creation_energy_threshold, given.prey_creation_energy_threshold
+        moves=_move_table(settings.type_1_action_range, settings.type_2_action_range),
+        line_of_sight_moves=settings.respect_los_for_movement,
+        energy_loss=_by_species(
+            settings.energy_loss_per_step_predator, settings.energy_loss_per_step_prey
         ),
-        move_cost=given.move_energy_cost_factor,
-        grass_start=given.initial_energy_grass,
-        grass_gain=given.energy_gain_per_step_grass,
-        grass_most=given.max_energy_grass,
-        grass_bite=given.max_energy_gain_per_grass,
-        prey_bite=given.max_energy_gain_per_prey,
-        transfer=given.energy_transfer_efficiency,
-        birth_transfer=given.reproduction_energy_efficiency,
-        cooldown=given.reproduction_cooldown_steps,
-        chance=_table(given.reproduction_chance_predator, given.reproduction_chance_prey),
-        mutation=_pair(given.mutation_rate_predator, given.mutation_rate_prey),
-        margin=given.team_capture_margin,
-        tie_succeeds=given.team_capture_tie == "succeeds",
-        equal_split=given.team_capture_equal_split,
-        failure_cost=given.energy_percentage_loss_per_failed_attacked_prey,
-        mean_catch=quirks.mean_catch_reward,
-        birth_reward=_table(given.reproduction_reward_predator, given.reproduction_reward_prey),
-        meal_reward=_table(given.reward_predator_catch_prey, given.reward_prey_eat_grass),
-        step_reward=_table(given.reward_predator_step, given.reward_prey_step),
-        caught_reward=_table(given.penalty_prey_caught),
-        kin=_table(given.lineage_reward_coeff),
-        kick_back=_table(given.kin_kick_back_reward_predator, given.kin_kick_back_reward_prey),
-        symmetric=given.lineage_reward_mode == "symmetric",
-        fertility=_ages(given.max_fertility_age, {}),
-        oldest=_ages(given.max_agent_age, _DEFAULT_AGE_CAPS if quirks.default_age_caps else {}),
-        juvenile=_ages(given.carcass_only_predator_age, {}),
-        bite_dead=quirks.dead_prey_bitten,
-        erase=quirks.cell_erasure,
+        initial_energy=_by_species(settings.initial_energy_predator, settings.initial_energy_prey),
+        max_energy=_by_species(settings.max_energy_predator, settings.max_energy_prey),
+        birth_threshold=_by_species(
+            settings.predator_creation_energy_threshold, settings.prey_creation_energy_threshold
+        ),
+        move_cost=settings.move_energy_cost_factor,
+        initial_grass=settings.initial_energy_grass,
+        grass_gain=settings.energy_gain_per_step_grass,
+        max_grass=settings.max_energy_grass,
+        max_grass_bite=settings.max_energy_gain_per_grass,
+        max_prey_bite=settings.max_energy_gain_per_prey,
+        transfer_efficiency=settings.energy_transfer_efficiency,
+        birth_efficiency=settings.reproduction_energy_efficiency,
+        birth_cooldown=settings.reproduction_cooldown_steps,
+        birth_probability=_by_type(
+            settings.reproduction_chance_predator, settings.reproduction_chance_prey
+        ),
+        mutation_rate=_by_species(settings.mutation_rate_predator, settings.mutation_rate_prey),
+        capture_margin=settings.team_capture_margin,
+        tie_succeeds=settings.team_capture_tie == "succeeds",
+        equal_split=settings.team_capture_equal_split,
+        failure_cost=settings.energy_percentage_loss_per_failed_attacked_prey,
+        mean_catch_reward=quirks.mean_catch_reward,
+        birth_reward=_by_type(
+            settings.reproduction_reward_predator, settings.reproduction_reward_prey
+        ),
+        meal_reward=_by_type(settings.reward_predator_catch_prey, settings.reward_prey_eat_grass),
+        step_reward=_by_type(settings.reward_predator_step, settings.reward_prey_step),
+        caught_reward=_by_type(settings.penalty_prey_caught),
+        lineage_coeff=_by_type(settings.lineage_reward_coeff),
+        kick_back_reward=_by_type(
+            settings.kin_kick_back_reward_predator, settings.kin_kick_back_reward_prey
+        ),
+        symmetric_lineage=settings.lineage_reward_mode == "symmetric",
+        max_fertility_age=_age_limits(settings.max_fertility_age, {}),
+        max_age=_age_limits(
+            settings.max_agent_age, _DEFAULT_AGE_CAPS if quirks.default_age_caps else {}
+        ),
+        juvenile_age=_age_limits(settings.carcass_only_predator_age, {}),
+        dead_prey_bitten=quirks.dead_prey_bitten,
+        cell_erasure=quirks.cell_erasure,
         zero_terminal=quirks.zero_terminal,
     )
 
 
-def _pair(predator: float, prey: float) -> Floats:
+def _by_species(predator: float, prey: float) -> Floats:
     return np.array([predator, prey], dtype=np.float64)
 
 
-def _table(*parts: object) -> Floats:
+def _by_type(*parts: object) -> Floats:
     """The value of every kind; a kind that no part names has 0."""
-    values = [next((getattr(p, name) for p in parts if hasattr(p, name)), 0.0) for name in TYPES]
+    values = [
+        next((getattr(p, name) for p in parts if hasattr(p, name)), 0.0) for name in AGENT_TYPES
+    ]
     return np.array(values, dtype=np.float64)
 
 
-def _ages(limits: object, instead_of_none: dict[str, int]) -> Ints:
+def _age_limits(limits: object, instead_of_none: dict[str, int]) -> Ints:
     found = []
-    for name in TYPES:
+    for name in AGENT_TYPES:
         limit = getattr(limits, name, None)
         if limit is None:
             limit = instead_of_none.get(name)
@@ -127,7 +139,7 @@ def _ages(limits: object, instead_of_none: dict[str, int]) -> Ints:
     return np.array(found, dtype=np.int64)
 
 
-def _moves(*ranges: int) -> Ints:
+def _move_table(*ranges: int) -> Ints:
     """Action k of range r goes (k // r - (r - 1) / 2, k % r - (r - 1) / 2)."""
     table = np.zeros((2, max(ranges) ** 2, 2), dtype=np.int64)
     for kind, reach in enumerate(ranges):

@@ -1,34 +1,92 @@
-"""The rules of the savanna as numbers, under the names their authors published.
+"""Settings of the savanna, under the names their authors published.
 
 Without a preset: the grid, windows and energies of shared_prey as it is run today, capture at a
-tie, an equal split, no cost of failure, no caps, no lineage pay, and true visibility.
+tie, an equal split, no cost of failure, no caps, no lineage reward, and true visibility. Settings
+that differ by type of agent are given as `{"type_1_predator": 10.0, ...}` or as one number.
 """
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Any, Literal
 
 from pydantic import Field, model_validator
 
 from kinfolk.core.settings import Settings
-from kinfolk.worlds.savanna.per_type import (
-    Ages,
-    PredatorAges,
-    PredatorChances,
-    PredatorValues,
-    PreyChances,
-    PreyValues,
-    Values,
-)
+
+
+class _PerType(Settings):
+    """A plain number stands for the same value in every type."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _spread(cls, value: Any) -> Any:
+        if isinstance(value, int | float) and not isinstance(value, bool):
+            return dict.fromkeys(cls.model_fields, value)
+        return value
+
+
+class PredatorValues(_PerType):
+    """A number per type of predator."""
+
+    type_1_predator: float = 0.0
+    type_2_predator: float = 0.0
+
+
+class PreyValues(_PerType):
+    """A number per type of prey."""
+
+    type_1_prey: float = 0.0
+    type_2_prey: float = 0.0
+
+
+class PerTypeValues(_PerType):
+    """A number per type of agent."""
+
+    type_1_predator: float = 0.0
+    type_2_predator: float = 0.0
+    type_1_prey: float = 0.0
+    type_2_prey: float = 0.0
+
+
+class PredatorProbabilities(_PerType):
+    """A chance per type of predator."""
+
+    type_1_predator: float = Field(default=1.0, ge=0.0, le=1.0)
+    type_2_predator: float = Field(default=1.0, ge=0.0, le=1.0)
+
+
+class PreyProbabilities(_PerType):
+    """A chance per type of prey."""
+
+    type_1_prey: float = Field(default=1.0, ge=0.0, le=1.0)
+    type_2_prey: float = Field(default=1.0, ge=0.0, le=1.0)
+
+
+class PredatorAges(_PerType):
+    """An age in steps per type of predator; None or a negative number means no limit."""
+
+    type_1_predator: int | None = None
+    type_2_predator: int | None = None
+
+
+class PerTypeAges(_PerType):
+    """An age in steps per type of agent; None or a negative number means no limit."""
+
+    type_1_predator: int | None = None
+    type_2_predator: int | None = None
+    type_1_prey: int | None = None
+    type_2_prey: int | None = None
+
 
 # Two broken walls and their sides: the published map, made for a grid of 25.
-WALLS: tuple[tuple[int, int], ...] = (
+DEFAULT_WALLS: tuple[tuple[int, int], ...] = (
     *((x, 6) for x in range(6, 18) if x not in (9, 14)),
     *((x, 17) for x in range(6, 18) if x not in (11, 16)),
     *((6, y) for y in range(7, 17) if y not in (10, 15)),
     *((17, y) for y in range(7, 17) if y not in (12, 16)),
 )
-INFINITE = float("inf")
+
+UNLIMITED = float("inf")
 
 
 class Quirks(Settings):
@@ -55,7 +113,9 @@ class Savanna(Settings):
     observation: Literal["float32", "compact"] = "float32"
 
     grid_size: int = Field(default=30, ge=1)
-    manual_wall_positions: tuple[tuple[int, int], ...] = WALLS  # those off the grid are left out
+    manual_wall_positions: tuple[tuple[int, int], ...] = (
+        DEFAULT_WALLS  # those off the grid are left out
+    )
     predator_obs_range: int = Field(default=9, ge=1)
     prey_obs_range: int = Field(default=9, ge=1)
     mask_observation_with_visibility: bool = True
@@ -77,21 +137,21 @@ class Savanna(Settings):
 
     initial_energy_predator: float = Field(default=5.0, gt=0.0)
     initial_energy_prey: float = Field(default=3.5, gt=0.0)
-    max_energy_predator: float = Field(default=INFINITE, gt=0.0)
-    max_energy_prey: float = Field(default=INFINITE, gt=0.0)
+    max_energy_predator: float = Field(default=UNLIMITED, gt=0.0)
+    max_energy_prey: float = Field(default=UNLIMITED, gt=0.0)
     energy_loss_per_step_predator: float = Field(default=0.2, ge=0.0)
     energy_loss_per_step_prey: float = Field(default=0.05, ge=0.0)
     move_energy_cost_factor: float = Field(default=0.0, ge=0.0)  # per cell and unit of energy
-    max_energy_gain_per_grass: float = Field(default=INFINITE, ge=0.0)
-    max_energy_gain_per_prey: float = Field(default=INFINITE, ge=0.0)
+    max_energy_gain_per_grass: float = Field(default=UNLIMITED, ge=0.0)
+    max_energy_gain_per_prey: float = Field(default=UNLIMITED, ge=0.0)
     energy_transfer_efficiency: float = Field(default=1.0, ge=0.0, le=1.0)
 
     predator_creation_energy_threshold: float = Field(default=12.0, ge=0.0)
     prey_creation_energy_threshold: float = Field(default=6.5, ge=0.0)
     reproduction_energy_efficiency: float = Field(default=1.0, ge=0.0, le=1.0)
     reproduction_cooldown_steps: int = Field(default=0, ge=0)
-    reproduction_chance_predator: PredatorChances = PredatorChances()
-    reproduction_chance_prey: PreyChances = PreyChances()
+    reproduction_chance_predator: PredatorProbabilities = PredatorProbabilities()
+    reproduction_chance_prey: PreyProbabilities = PreyProbabilities()
     mutation_rate_predator: float = Field(default=0.0, ge=0.0, le=1.0)
     mutation_rate_prey: float = Field(default=0.0, ge=0.0, le=1.0)
 
@@ -108,19 +168,19 @@ class Savanna(Settings):
     reward_predator_step: PredatorValues = PredatorValues()
     reward_prey_step: PreyValues = PreyValues()
     penalty_prey_caught: PreyValues = PreyValues()  # as paid: a penalty is a negative number
-    lineage_reward_coeff: Values = Values()
+    lineage_reward_coeff: PerTypeValues = PerTypeValues()
     lineage_reward_mode: Literal["positive", "symmetric"] = "positive"
     kin_kick_back_reward_predator: PredatorValues = PredatorValues()
     kin_kick_back_reward_prey: PreyValues = PreyValues()
 
-    max_fertility_age: Ages = Ages()
-    max_agent_age: Ages = Ages()
+    max_fertility_age: PerTypeAges = PerTypeAges()
+    max_agent_age: PerTypeAges = PerTypeAges()
     carcass_only_predator_age: PredatorAges = PredatorAges()
 
     quirks: Quirks = Quirks()
 
     @property
-    def founders(self) -> tuple[int, int, int, int]:
+    def founder_counts(self) -> tuple[int, int, int, int]:
         """How many begin: predators of type 1 and 2, prey of type 1 and 2."""
         return (
             self.n_initial_active_type_1_predator,
@@ -134,10 +194,10 @@ class Savanna(Settings):
         """How many agents have a place at once."""
         if self.max_rows is not None:
             return self.max_rows
-        return max(256, 4 * sum(self.founders))
+        return max(256, 4 * sum(self.founder_counts))
 
     @property
-    def walls(self) -> list[int]:
+    def wall_cells(self) -> list[int]:
         """The wall cells on the grid, as numbers x * grid_size + y."""
         size = self.grid_size
         on_grid = {
@@ -146,9 +206,9 @@ class Savanna(Settings):
         return sorted(x * size + y for x, y in on_grid)
 
     @model_validator(mode="after")
-    def _fits(self) -> Savanna:
-        founders = sum(self.founders)
-        free = self.grid_size**2 - len(self.walls)
+    def _check_fit(self) -> Savanna:
+        founders = sum(self.founder_counts)
+        free = self.grid_size**2 - len(self.wall_cells)
         needed = founders + self.initial_num_grass
         if needed > free:
             raise ValueError(
@@ -166,7 +226,7 @@ class Savanna(Settings):
         if second and second % 2 == 0:
             raise ValueError(f"Savanna.type_2_action_range must be 0 or odd, not {second}.")
         mutates = self.mutation_rate_predator > 0 or self.mutation_rate_prey > 0
-        if second == 0 and (mutates or self.founders[1] or self.founders[3]):
+        if second == 0 and (mutates or self.founder_counts[1] or self.founder_counts[3]):
             raise ValueError(
                 "Savanna.type_2_action_range is 0, so there can be no founders of type 2 and no mutation."
             )

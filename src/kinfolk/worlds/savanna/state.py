@@ -11,13 +11,13 @@ from kinfolk.core.arrays import AnyArray, Bools, Floats, Ints
 from kinfolk.worlds.savanna.settings import Savanna
 
 # Lists of rows hold no sign: kernels need not ask whether an index counts from the end.
-Rows = npt.NDArray[np.uint32]
+RowIndices = npt.NDArray[np.uint32]
 
 PREDATOR, PREY, GRASS = 0, 1, 2  # species, and planes of `shown`
 NO_CAUSE, STARVED, EATEN, MAX_AGE = 0, 1, 2, 3
-CAUSES = ("none", "starved", "eaten", "max_age")
-_LINE = 64  # bytes of a cache line
-LIVES = 512  # uids there is room for at first; doubled when a world comes near
+DEATH_CAUSES = ("none", "starved", "eaten", "max_age")
+_CACHE_LINE_BYTES = 64  # bytes of a cache line
+INITIAL_UID_CAPACITY = 512  # uids there is room for at first; doubled when a world comes near
 
 # Counted since the reset; the names are the published ones where there are such.
 COUNTERS = (
@@ -77,12 +77,12 @@ COUNTERS = (
     GRASS_BITES,
     CARCASSES,
     KICKBACKS,
-    RANDOM_PLACES,
+    RANDOM_PLACEMENTS,
     MUTATIONS,
 ) = range(len(COUNTERS))
 
 # Where energy came from and went: bodies + grass = start + grown - all the others.
-ACCOUNTS = (
+ENERGY_ACCOUNTS = (
     "energy_grown",
     "energy_decayed",
     "energy_moved",
@@ -90,24 +90,24 @@ ACCOUNTS = (
     "energy_wasted",
     "energy_lost_with_the_dead",
 )
-GROWN, DECAYED, MOVED, FAILED, WASTED, LOST = range(len(ACCOUNTS))
+GROWN, DECAYED, MOVE_COST, FAILED_ATTACKS, WASTED, LOST_WITH_DEAD = range(len(ENERGY_ACCOUNTS))
 
 
-class State(NamedTuple):
+class SavannaState(NamedTuple):
     """Everything a savanna is. Kernels get these arrays; nobody else does."""
 
     key: Ints
     tick: Ints
     done: Bools
     next_uid: Ints
-    numbers: Ints  # [W, 4] how many of each species and type were ever born: the next id
+    next_number: Ints  # [W, 4] how many of each species and type were ever born: the next id
     active: Ints  # [W, 2] predators and prey alive, as counted
-    length: Ints  # [W, 2] of the herds
-    herd: Rows  # [W, 2, N] rows of the living of each species, in uid order
-    ended: Rows  # [W, N] rows whose life ended in this step
-    ended_count: Ints
-    free: Rows  # [W, N] a stack of empty rows
-    free_count: Ints
+    n_alive: Ints  # [W, 2] of the herds
+    alive_rows: RowIndices  # [W, 2, N] rows of the living of each species, in uid order
+    ended_rows: RowIndices  # [W, N] rows whose life ended in this step
+    n_ended: Ints
+    free_rows: RowIndices  # [W, N] a stack of empty rows
+    n_free: Ints
     uid: Ints
     alive: Bools
     reward: Floats
@@ -122,31 +122,31 @@ class State(NamedTuple):
     energy: Floats
     age: Ints
     carcass: Bools
-    just: Ints  # what it did in this step: NOTHING, ATE or DIET_BLOCKED
-    cause: Ints
-    bred: Ints  # the tick of its last birth, far in the past if none
+    step_event: Ints  # what it did in this step: NOTHING, ATE or DIET_BLOCKED
+    death_cause: Ints
+    last_birth_tick: Ints  # the tick of its last birth, far in the past if none
     kickbacks: Ints
-    below: npt.NDArray[np.int32]  # the next row of the same species on the same cell, -1
-    top: npt.NDArray[np.int32]  # [W, 2, cells] first row on a cell, -1
-    shown: npt.NDArray[np.float32]  # [W, 3, cells] energies as agents see and meet them
-    patch: npt.NDArray[np.int32]  # [W, cells] the grass patch on a cell, -1
+    next_in_cell: npt.NDArray[np.int32]  # the next row of the same species on the same cell, -1
+    first_in_cell: npt.NDArray[np.int32]  # [W, 2, cells] first row on a cell, -1
+    visible_energy: npt.NDArray[np.float32]  # [W, 3, cells] energies as agents see and meet them
+    patch_in_cell: npt.NDArray[np.int32]  # [W, cells] the grass patch on a cell, -1
     patch_cell: Ints  # [W, patches]
-    grass: Floats  # [W, patches]
+    grass_energy: Floats  # [W, patches]
     parent: Ints  # [W, lives] and so on: see kinfolk.lineage.kernels
     living: Bools
     live_descendants: Ints
     prev_live_descendants: Ints
-    tally: Ints  # [W, COUNTERS]
-    accounts: Floats  # [W, ACCOUNTS]
+    counters: Ints  # [W, COUNTERS]
+    energy_accounts: Floats  # [W, ACCOUNTS]
 
 
-NOTHING, ATE, DIET_BLOCKED = 0, 1, 2
-BY_LIFE = ("parent", "living", "live_descendants", "prev_live_descendants")
+NO_EVENT, ATE, DIET_BLOCKED = 0, 1, 2
+PER_UID_FIELDS = ("parent", "living", "live_descendants", "prev_live_descendants")
 
 
-def empty_state(rules: Savanna, worlds: int) -> State:
-    """All arrays, for `worlds` worlds that wait for a reset."""
-    w, n, cells = worlds, rules.rows, rules.grid_size**2
+def allocate_state(settings: Savanna, n_worlds: int) -> SavannaState:
+    """All arrays, for `n_worlds` worlds that wait for a reset."""
+    w, n, cells = n_worlds, settings.rows, settings.grid_size**2
 
     def ints(*shape: int, fill: int = 0) -> Ints:
         return np.full(shape, fill, dtype=np.int64)
@@ -158,63 +158,73 @@ def empty_state(rules: Savanna, worlds: int) -> State:
         return np.full(shape, -1, dtype=np.int32)
 
     arrays: dict[str, Any] = {}
-    rows_of_ints = ("number", "x", "y", "age", "just", "cause", "bred", "kickbacks", "group")
-    arrays |= {name: ints(w) for name in ("key", "tick", "next_uid", "ended_count", "free_count")}
+    rows_of_ints = (
+        "number",
+        "x",
+        "y",
+        "age",
+        "step_event",
+        "death_cause",
+        "last_birth_tick",
+        "kickbacks",
+        "group",
+    )
+    arrays |= {name: ints(w) for name in ("key", "tick", "next_uid", "n_ended", "n_free")}
     arrays |= {name: ints(w, n) for name in rows_of_ints}
-    arrays |= {name: np.zeros((w, n), dtype=np.uint32) for name in ("ended", "free")}
+    arrays |= {name: np.zeros((w, n), dtype=np.uint32) for name in ("ended_rows", "free_rows")}
     arrays |= {name: bools(w, n) for name in ("alive", "terminated", "truncated", "carcass")}
     arrays |= {name: np.zeros((w, n)) for name in ("reward", "energy")}
-    state = State(
+    state = SavannaState(
         **arrays,
         done=np.ones(w, dtype=np.bool_),
-        numbers=ints(w, 4),
+        next_number=ints(w, 4),
         active=ints(w, 2),
-        length=ints(w, 2),
-        herd=np.zeros((w, 2, n), dtype=np.uint32),
+        n_alive=ints(w, 2),
+        alive_rows=np.zeros((w, 2, n), dtype=np.uint32),
         uid=ints(w, n, fill=-1),
         parents=ints(w, n, 2, fill=-1),
         parent_rows=ints(w, n, 2, fill=-1),
-        below=links(w, n),
-        top=links(w, 2, cells),
-        shown=np.zeros((w, 3, cells), dtype=np.float32),
-        patch=links(w, cells),
-        patch_cell=ints(w, rules.initial_num_grass),
-        grass=np.zeros((w, rules.initial_num_grass)),
-        parent=ints(w, LIVES, fill=-1),
-        living=bools(w, LIVES),
-        live_descendants=ints(w, LIVES),
-        prev_live_descendants=ints(w, LIVES),
-        tally=ints(w, len(COUNTERS)),
-        accounts=np.zeros((w, len(ACCOUNTS))),
+        next_in_cell=links(w, n),
+        first_in_cell=links(w, 2, cells),
+        visible_energy=np.zeros((w, 3, cells), dtype=np.float32),
+        patch_in_cell=links(w, cells),
+        patch_cell=ints(w, settings.initial_num_grass),
+        grass_energy=np.zeros((w, settings.initial_num_grass)),
+        parent=ints(w, INITIAL_UID_CAPACITY, fill=-1),
+        living=bools(w, INITIAL_UID_CAPACITY),
+        live_descendants=ints(w, INITIAL_UID_CAPACITY),
+        prev_live_descendants=ints(w, INITIAL_UID_CAPACITY),
+        counters=ints(w, len(COUNTERS)),
+        energy_accounts=np.zeros((w, len(ENERGY_ACCOUNTS))),
     )
-    return _in_one_block(state)
+    return _pack_contiguously(state)
 
 
-def _in_one_block(state: State) -> State:
+def _pack_contiguously(state: SavannaState) -> SavannaState:
     """The same arrays side by side in one block of memory.
 
     A world is spread over forty arrays. Large blocks get large pages, and then finding a world's
     parts costs less than reading them.
     """
     arrays: list[AnyArray] = list(state)
-    sizes = [-(-array.nbytes // _LINE) * _LINE for array in arrays]
-    block = np.zeros(sum(sizes) + _LINE, dtype=np.uint8)
-    at = -block.ctypes.data % _LINE
+    sizes = [-(-array.nbytes // _CACHE_LINE_BYTES) * _CACHE_LINE_BYTES for array in arrays]
+    block = np.zeros(sum(sizes) + _CACHE_LINE_BYTES, dtype=np.uint8)
+    at = -block.ctypes.data % _CACHE_LINE_BYTES
     moved = []
     for array, size in zip(arrays, sizes, strict=True):
         place = block[at : at + array.nbytes].view(array.dtype).reshape(array.shape)
         place[...] = array
         moved.append(place)
         at += size
-    return State(*moved)
+    return SavannaState(*moved)
 
 
-def with_room(state: State, lives: int) -> State:
-    """The same state with room for `lives` uids per world; the other arrays are shared."""
+def grow_uid_capacity(state: SavannaState, capacity: int) -> SavannaState:
+    """The same state with room for `capacity` uids per world; the other arrays are shared."""
     grown = {}
-    for name in BY_LIFE:
+    for name in PER_UID_FIELDS:
         old = getattr(state, name)
-        new = np.zeros((old.shape[0], lives), dtype=old.dtype)
+        new = np.zeros((old.shape[0], capacity), dtype=old.dtype)
         new[:, : old.shape[1]] = old
         grown[name] = new
     return state._replace(**grown)

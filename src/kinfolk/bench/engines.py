@@ -1,0 +1,121 @@
+"""How much the loop and the engines cost by themselves."""
+
+from __future__ import annotations
+
+import statistics
+import time
+from collections.abc import Callable
+from typing import Any
+
+from kinfolk.core.random import threefry_2x32
+from kinfolk.engines.base import Engine
+from kinfolk.engines.local import LocalEngine
+from kinfolk.engines.processes import ProcessEngine
+from kinfolk.play.loop import EpisodeLoop
+from kinfolk.play.slots import LoadedSlot, build_slot_assignment
+from kinfolk.policies.resolve import build_policy, resolve
+from kinfolk.worlds import build_world as build_world
+
+LOOP_WORLD_COUNTS = (1, 64, 4096)
+TASK_SECONDS = 0.05
+TASKS = 24
+_ENDLESS = {"max_ticks": 1_000_000, "max_age": 1_000_000}
+
+
+def bench_engines(jobs: int = 2) -> dict[str, Any]:
+    """The loop at three sizes of batch, and processes against local."""
+    return {
+        "loop": [_time_loop(worlds) for worlds in LOOP_WORLD_COUNTS],
+        "tasks": _time_tasks(jobs),
+    }
+
+
+class _Clock:
+    """Adds up the time spent in what it wraps."""
+
+    def __init__(self) -> None:
+        self.seconds = 0.0
+
+    def wrap(self, function: Callable[..., Any]) -> Callable[..., Any]:
+        def call(*arguments: Any) -> Any:
+            start = time.perf_counter()
+            try:
+                return function(*arguments)
+            finally:
+                self.seconds += time.perf_counter() - start
+
+        return call
+
+
+def _time_loop(worlds: int) -> dict[str, float]:
+    """Time whole ticks, and within them what world and policy take; the rest is the loop's."""
+    world = build_world("probe", _ENDLESS, worlds)
+    policy = build_policy(resolve("kin://noop"), world.spec)
+    loop = EpisodeLoop(
+        world,
+        [LoadedSlot("all", policy)],
+        build_slot_assignment(world.spec, ["all"]),
+        0,
+        range(worlds),
+    )
+    loop.tick()
+    clock = _Clock()
+    for thing, names in (
+        (world, ("step", "observe")),
+        (policy, ("reset_agents", "act_async", "act_wait")),
+    ):
+        for name in names:
+            setattr(thing, name, clock.wrap(getattr(thing, name)))
+    own, whole = [], []
+    for _ in range(max(20, 4000 // worlds)):
+        clock.seconds, start = 0.0, time.perf_counter()
+        loop.tick()
+        whole.append(time.perf_counter() - start)
+        own.append(whole[-1] - clock.seconds)
+    rows = int(loop.slot_rows.n_rows.sum())
+    # The median: a shared machine gives outliers, never gifts.
+    tick, loop_only = statistics.median(whole), statistics.median(own)
+    return {
+        "worlds": worlds,
+        "rows": rows,
+        "whole_us_per_tick": 1e6 * tick,
+        "loop_us_per_tick": 1e6 * loop_only,
+        "loop_ns_per_row": 1e9 * loop_only / rows,
+    }
+
+
+def hash_rounds(rounds: int) -> int:
+    """A counted amount of work: the same everywhere, and of no use."""
+    word = 1
+    for i in range(rounds):
+        word = threefry_2x32(word, i, 0, 0)[0]
+    return word
+
+
+def _seconds(engine: Engine, rounds: int) -> float:
+    start = time.perf_counter()
+    for _ in engine.map(hash_rounds, [rounds] * TASKS):
+        pass
+    return time.perf_counter() - start
+
+
+def _time_tasks(jobs: int) -> dict[str, float]:
+    """The same tasks here and in worker processes, which are started before the clock is."""
+    start = time.perf_counter()
+    hash_rounds(2000)
+    rounds = int(2000 * TASK_SECONDS / (time.perf_counter() - start))
+    processes = ProcessEngine(jobs)
+    try:
+        list(processes.map(hash_rounds, [10] * 4 * jobs))
+        pairs = [(_seconds(LocalEngine(), rounds), _seconds(processes, rounds)) for _ in range(3)]
+    finally:
+        processes.close()
+    ratio, local, remote = sorted((a / b, a, b) for a, b in pairs)[1]
+    return {
+        "jobs": jobs,
+        "tasks": TASKS,
+        "task_ms": 1000 * local / TASKS,
+        "local_s": local,
+        "processes_s": remote,
+        "ratio": ratio,
+    }

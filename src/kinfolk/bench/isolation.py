@@ -1,0 +1,232 @@
+"""What it costs to keep agents in processes of their own, beside queues and pickles."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import statistics
+import time
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from kinfolk.core.arrays import AnyArray
+from kinfolk.core.spaces import WorldSpec
+from kinfolk.engines.parent_death import exit_with_parent
+from kinfolk.isolation.proxy import IsolatedPolicy
+from kinfolk.isolation.settings import IsolationSettings
+from kinfolk.isolation.worker_main import private_memory_mb
+from kinfolk.isolation.worker_pool import WorkerPool
+from kinfolk.policies.base import AgentBatch, allocate_memory
+from kinfolk.policies.resolve import ResolvedPolicy, build_policy
+from kinfolk.worlds import build_world as build_world
+
+AGENT_COUNTS = (1, 4, 8, 16)
+PARALLEL_AGENTS = 8
+_STEPS, _ROUNDS = 300, 12
+_QUEUE_STEPS = 60
+_LOAD_STEPS, _LOAD_ROUNDS = 60, 5
+_LOAD_MS = 1.0
+_NOOP = ResolvedPolicy("kinfolk.policies.stateless:NoopPolicy")
+_COMPUTE_LOAD = "kinfolk.bench.compute_load:ComputeLoadPolicy"
+
+
+def bench_isolation() -> dict[str, Any]:
+    """Microseconds per agent-step of ours and of queues, start and memory, and real parallelism."""
+    by_agents = [_time_step(agents) for agents in AGENT_COUNTS]
+    return {
+        "by_agents": by_agents,
+        "life": _time_lifecycle(max(AGENT_COUNTS)),
+        "busy": _time_parallelism(PARALLEL_AGENTS),
+    }
+
+
+def _spec(agents: int) -> WorldSpec:
+    """What agents of CogsGuard see: an observation of a size that people have."""
+    spec: WorldSpec = build_world("cogsguard", {"agents": agents}, 1, "arena").spec
+    return spec
+
+
+def _rows(agents: int) -> AgentBatch:
+    numbers = np.arange(agents, dtype=np.int64)
+    zero, nobody = np.zeros(agents, dtype=np.int64), np.full((agents, 2), -1, dtype=np.int64)
+    return AgentBatch(numbers, zero, numbers, numbers, zero, zero, nobody, nobody)
+
+
+class _IsolatedAgents:
+    """Agents in our processes."""
+
+    def __init__(self, agents: int, resolved: ResolvedPolicy = _NOOP) -> None:
+        self.pool = WorkerPool(IsolationSettings(step_timeout=30.0))
+        spec = _spec(agents)
+        self.slot = IsolatedPolicy(
+            "bench", resolved, spec, self.pool, IsolationSettings(step_timeout=30.0), lambda: 0, agents,
+            per_agent=True, single_episode=True,
+        )  # fmt: skip
+        self.rows, self.keys = _rows(agents), np.arange(agents, dtype=np.int64)
+        self.seen = np.zeros((agents, spec.row_bytes), dtype=np.uint8)
+        self.slot.reset_agents(self.rows, {}, self.keys)
+
+    def step(self) -> None:
+        self.slot.act_async(self.seen, self.rows, {}, self.keys)
+        self.slot.act_wait()
+
+    def close(self) -> None:
+        self.slot.close()
+        self.pool.close()
+
+
+class _QueueAgents:
+    """The reference: a process per agent, two queues each, which pickle what crosses."""
+
+    def __init__(self, agents: int, batched: bool) -> None:
+        context = multiprocessing.get_context("spawn")
+        self.batched = batched
+        self.requests = [context.Queue() for _ in range(agents)]
+        self.replies = [context.Queue() for _ in range(agents)]
+        self.processes = [
+            context.Process(target=_queue_worker, args=pair, daemon=True)
+            for pair in zip(self.requests, self.replies, strict=True)
+        ]
+        for process in self.processes:
+            process.start()
+        self.seen = np.zeros((agents, _spec(agents).row_bytes), dtype=np.uint8)
+        self.number = 0
+        self.step()
+
+    def step(self) -> None:
+        self.number += 1
+        if self.batched:
+            for queue, seen in zip(self.requests, self.seen, strict=True):
+                queue.put((self.number, seen))
+        for queue, answers, seen in zip(self.requests, self.replies, self.seen, strict=True):
+            if not self.batched:
+                queue.put((self.number, seen))
+            answers.get()
+
+    def close(self) -> None:
+        for process in self.processes:
+            process.kill()
+            process.join()
+
+
+def _queue_worker(asked: Any, answered: Any) -> None:
+    """The far end of the reference."""
+    exit_with_parent(use_death_signal=True)
+    policy, rows = build_policy(_NOOP, _spec(1)), _rows(1)
+    key = np.zeros(1, dtype=np.int64)
+    while True:
+        number, seen = asked.get()
+        policy.act_async(seen[None], rows, {}, key)
+        answered.put((number, policy.act_wait()[0]))
+
+
+def _us_per_step(step: Callable[[], None], agents: int, steps: int) -> float:
+    """Microseconds per agent and step."""
+    start = time.perf_counter()
+    for _ in range(steps):
+        step()
+    return 1e6 * (time.perf_counter() - start) / steps / agents
+
+
+def _time_step(agents: int) -> dict[str, float]:
+    """Ours and the queues in turn, again and again, so that all meet the same moments.
+
+    The best round of each counts: other programs on the machine only add to it.
+    """
+    started: dict[str, tuple[_IsolatedAgents | _QueueAgents, int]] = {}
+    best: dict[str, float] = {}
+    try:
+        started["gathered_us"] = _IsolatedAgents(agents), _STEPS
+        started["queue_one_by_one_us"] = _QueueAgents(agents, batched=False), _QUEUE_STEPS
+        started["queue_gathered_us"] = _QueueAgents(agents, batched=True), _QUEUE_STEPS
+        for _ in range(_ROUNDS):
+            for name, (players, steps) in started.items():
+                players.step()  # back into the cache
+                took = _us_per_step(players.step, agents, steps)
+                best[name] = min(took, best.get(name, took))
+    finally:
+        for players, _ in started.values():
+            players.close()
+    return {
+        "agents": agents,
+        **best,
+        "times_one_by_one": best["queue_one_by_one_us"] / best["gathered_us"],
+        "times_gathered": best["queue_gathered_us"] / best["gathered_us"],
+    }
+
+
+def _time_lifecycle(agents: int) -> dict[str, float]:
+    """What a process costs before, while and after it plays."""
+    start = time.perf_counter()
+    first = _IsolatedAgents(1)
+    opened = time.perf_counter()
+    first.close()
+    whole = _IsolatedAgents(1)
+    pids = []
+    try:
+        begun = time.perf_counter()
+        for _ in range(agents):
+            guest, _ = whole.pool.acquire(_NOOP, _spec(1), 1, inherits_memory=False)
+            pids.append(guest)
+        forked = time.perf_counter()
+        for guest in pids:
+            while guest.poll() != "":
+                pass
+        ready = time.perf_counter()
+        memory = [private_memory_mb(guest.pid) for guest in pids]
+        closing = time.perf_counter()
+        for guest in pids:
+            whole.pool.release(guest, reusable=False)
+        closed = time.perf_counter()
+    finally:
+        whole.close()
+    return {
+        "first_ms": 1e3 * (opened - start),  # with the process that starts the others
+        "start_ms": 1e3 * (forked - begun) / agents,
+        "initialise_ms": 1e3 * (ready - forked) / agents,
+        "clean_up_ms": 1e3 * (closed - closing) / agents,
+        "own_megabytes": statistics.median(memory),
+    }
+
+
+def _time_parallelism(agents: int) -> dict[str, float]:
+    """A policy that counts for about a millisecond per agent and step: in turn, and side by side."""
+    rounds = _rounds_per_ms()
+    resolved = ResolvedPolicy(_COMPUTE_LOAD, {"n_hashes": int(rounds * _LOAD_MS)})
+    spec = _spec(agents)
+    policy, memory = build_policy(resolved, spec), allocate_memory({}, agents)
+    rows, keys = _rows(agents), np.arange(agents, dtype=np.int64)
+    seen: AnyArray = np.zeros((agents, spec.row_bytes), dtype=np.uint8)
+
+    def in_turn() -> None:
+        policy.act_async(seen, rows, memory, keys)
+        policy.act_wait()
+
+    apart = _IsolatedAgents(agents, resolved)
+    try:
+        pairs = []
+        for _ in range(3):
+            here = min(_us_per_step(in_turn, agents, _LOAD_STEPS) for _ in range(_LOAD_ROUNDS))
+            there = min(_us_per_step(apart.step, agents, _LOAD_STEPS) for _ in range(_LOAD_ROUNDS))
+            pairs.append((here / there, here, there))
+    finally:
+        apart.close()
+    ratio, here, there = sorted(pairs)[1]
+    return {
+        "agents": agents,
+        "cores": len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else 1,
+        "in_process_us": here,
+        "apart_us": there,
+        "times_faster": ratio,
+    }
+
+
+def _rounds_per_ms() -> float:
+    from kinfolk.bench.compute_load import hash_chain
+
+    hash_chain(1, 1000)
+    start = time.perf_counter()
+    hash_chain(1, 200_000)
+    return 200_000 / (1e3 * (time.perf_counter() - start))

@@ -1,0 +1,211 @@
+"""How fast populations of nets run, beside a loop of modules and a plain torch form in the same run."""
+
+from __future__ import annotations
+
+import statistics
+import time
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from kinfolk.core.events import Event
+from kinfolk.core.random import seed_key
+from kinfolk.core.settings import validate_settings
+from kinfolk.engines.local import LocalEngine
+from kinfolk.jobs.evolve_nets.job import evolve_nets
+from kinfolk.jobs.evolve_nets.settings import EvolveNets
+from kinfolk.nets.dynamic.nets import DynamicNets
+from kinfolk.nets.registry import make_nets
+
+POPULATIONS, BATCHES = (64, 256, 1024), (1, 16)
+KINDS = ("feedforward", "recurrent", "dynamic")
+INPUTS, HIDDEN, OUTPUTS = 32, 32, 8
+MUTATION_POPULATION = 256
+_GROWTH_MUTATIONS = 60  # mutations before dynamic nets are measured
+_CARTPOLE = {
+    "population": 256,
+    "generations": 12,
+    "held_out_episodes": 0,
+    "hidden": (16,),
+    "chunk_size": 256,
+}
+
+
+def bench_nets() -> dict[str, Any]:
+    """Forward passes of every kind, mutation, and generations on CartPole."""
+    import torch
+
+    torch.set_num_threads(1)
+    forward = [_forward(kind, p, b) for kind in KINDS for p in POPULATIONS for b in BATCHES]
+    return {"forward": forward, "mutation": _mutation(), "cartpole": _cartpole()}
+
+
+def _median_us(call: Callable[[], Any], seconds: float = 0.4) -> float:
+    """Microseconds of a call: the median, as others only add noise."""
+    call()
+    taken: list[float] = []
+    until = time.perf_counter() + seconds
+    while len(taken) < 5 or time.perf_counter() < until:
+        start = time.perf_counter()
+        call()
+        taken.append(time.perf_counter() - start)
+    return 1e6 * statistics.median(taken)
+
+
+def _forward(kind: str, population: int, batch: int) -> dict[str, Any]:
+    import torch
+
+    nets = grow_nets(population) if kind == "dynamic" else _make_static(kind, population)
+    x = torch.randn(population, batch, INPUTS, generator=torch.Generator().manual_seed(0))
+    _, memory = nets(x)
+    ours = _median_us(lambda: nets(x, memory))
+    found: dict[str, Any] = {"kind": kind, "population": population, "batch": batch, "us": ours}
+    if kind == "dynamic":
+        found["reference"] = "torch gather"
+        found["reference_us"] = _median_us(TorchGather(nets, batch).make_step(x))
+        found["nodes"] = float(nets.node_counts.mean())
+    else:
+        found["reference"] = "loop of modules"
+        found["reference_us"] = _median_us(_module_loop(kind, x))
+    found["ratio"] = found["reference_us"] / ours
+    return found
+
+
+def _make_static(kind: str, population: int) -> Any:
+    return make_nets(kind, population, INPUTS, OUTPUTS, (HIDDEN,), key=seed_key(1))
+
+
+def grow_nets(population: int) -> DynamicNets:
+    """Nets after some mutations."""
+    nets = DynamicNets(population, INPUTS, OUTPUTS, key=seed_key(0))
+    for step in range(_GROWTH_MUTATIONS):
+        nets.mutate(seed_key(step + 1))
+    return nets
+
+
+def _module_loop(kind: str, x: Any) -> Callable[[], Any]:
+    """One module per member, called one after another."""
+    import torch
+    from torch import nn
+
+    class Elman(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.cell, self.out = nn.RNNCell(INPUTS, HIDDEN), nn.Linear(HIDDEN, OUTPUTS)
+
+        def forward(self, given: Any, state: Any) -> Any:
+            state = self.cell(given, state)
+            return self.out(state), state
+
+    def feedforward() -> nn.Module:
+        return nn.Sequential(nn.Linear(INPUTS, HIDDEN), nn.Tanh(), nn.Linear(HIDDEN, OUTPUTS))
+
+    is_recurrent = kind == "recurrent"
+    members = [Elman() if is_recurrent else feedforward() for _ in range(len(x))]
+    state = torch.zeros(x.shape[1], HIDDEN)
+
+    @torch.no_grad()
+    def call() -> Any:
+        if is_recurrent:
+            return torch.stack([m(given, state)[0] for m, given in zip(members, x, strict=True)])
+        return torch.stack([m(given) for m, given in zip(members, x, strict=True)])
+
+    return call
+
+
+class TorchGather:
+    """Dynamic nets in plain torch: gather the sources' values, weigh, add up, standardise.
+
+    All nets run as many passes as the one with the most, as forms without a kernel do.
+    """
+
+    def __init__(self, nets: DynamicNets, batch: int) -> None:
+        import torch
+
+        g = nets.graph
+        self._source = torch.from_numpy(np.maximum(g.source, 0))[:, None].expand(-1, batch, -1, -1)
+        self._weight = torch.from_numpy(np.where(g.source >= 0, g.weight, 0.0))[:, None].float()
+        self._passes, self._inputs, self._outputs = int(g.passes.max()), nets.inputs, nets.outputs
+        self._active = torch.from_numpy(np.arange(nets.capacity) >= nets.inputs)
+        self.state = [torch.zeros(nets.num_nets, batch, nets.capacity) for _ in range(5)]
+
+    def _standardise(self, value: Any, active: Any) -> None:
+        import torch
+
+        x, z, n, mean, m2 = self.state
+        new = active & (value != 0) & (value != x)
+        count = torch.where(new, n + 1, n)
+        away = value - mean
+        middle = torch.where(new, mean + away / count.clamp(min=1), mean)
+        squares = torch.where(new, m2 + away * (value - middle), m2)
+        deviation = torch.sqrt(squares / (count - 1).clamp(min=1)).clamp(min=1e-8)
+        said = torch.where(count >= 2, (value - middle) / deviation, torch.zeros(()))
+        said = torch.where(value == 0, torch.zeros(()), said)
+        self.state = [
+            torch.where(new, value, x),
+            torch.where(active, said, z),
+            count,
+            middle,
+            squares,
+        ]
+
+    def make_step(self, x: Any) -> Callable[[], Any]:
+        """A call that runs a step."""
+        import torch
+
+        @torch.no_grad()
+        def call() -> Any:
+            shown = torch.nn.functional.pad(x, (0, self.state[0].shape[2] - self._inputs))
+            self._standardise(shown, ~self._active)
+            for _ in range(self._passes):
+                said = self.state[1][..., None].expand(-1, -1, -1, 3)
+                sources = torch.gather(said, 2, self._source)
+                self._standardise((sources * self._weight).sum(dim=3), self._active)
+            return self.state[1][..., self._inputs : self._inputs + self._outputs]
+
+        return call
+
+
+def _mutation() -> dict[str, Any]:
+    """Milliseconds to clone and mutate a population."""
+    nets = grow_nets(MUTATION_POPULATION)
+    order = np.arange(MUTATION_POPULATION) // 2
+    step = [0]
+
+    def call() -> None:
+        step[0] += 1
+        nets.take(order)
+        nets.mutate(seed_key(step[0]))
+
+    dynamic = _median_us(call, 0.3) / 1000
+    static = _make_static("feedforward", MUTATION_POPULATION)
+
+    def static_call() -> None:
+        static.take(order)
+        static.mutate(seed_key(1))
+
+    return {
+        "population": MUTATION_POPULATION,
+        "dynamic_ms": dynamic,
+        "nodes": float(nets.node_counts.mean()),
+        "static_ms": _median_us(static_call, 0.3) / 1000,
+        "parameters": int(static.flat.shape[1]),
+    }
+
+
+def _cartpole() -> dict[str, Any]:
+    """Generations per second: selection, mutation and episodes together."""
+    settings = validate_settings(EvolveNets, _CARTPOLE)
+    list(evolve_nets(settings.model_copy(update={"generations": 1}), LocalEngine()))
+    start = time.perf_counter()
+    items = list(evolve_nets(settings, LocalEngine()))
+    seconds = time.perf_counter() - start
+    ticks = next(item for item in items if isinstance(item, Event) and item.kind == "nets_evolved")
+    steps = int(ticks.to_dict()["steps"])
+    return {
+        "population": settings.population,
+        "generations_per_second": settings.generations / seconds,
+        "ticks_per_second": steps / seconds,
+        "ticks_per_member": steps / settings.generations / settings.population,
+    }

@@ -1,0 +1,218 @@
+"""Measure scripted roles and role evolution: throughput, scaling by engine, and how well team ranks hold."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, closing
+from importlib.util import find_spec
+from itertools import pairwise
+from statistics import median
+from typing import Any
+
+import numpy as np
+
+from kinfolk.bench.worlds import run_uncompiled
+from kinfolk.core.arrays import Floats
+from kinfolk.core.events import Event
+from kinfolk.engines import make_engine
+from kinfolk.engines.base import Engine
+from kinfolk.jobs.evolve_roles.champion import evaluate_teams
+from kinfolk.jobs.evolve_roles.job import evolve_roles, prepare
+from kinfolk.jobs.evolve_roles.settings import EvolveRoles
+from kinfolk.play.loop import EpisodeLoop
+from kinfolk.play.slots import LoadedSlot, build_slot_assignment
+from kinfolk.policies.resolve import build_policy, resolve
+from kinfolk.worlds import build_world as build_world
+
+TEAM_URI = "kin://roles?miner=3&scout=1&aligner=2&scrambler=2"
+
+SMART_URI = "kin://smart"
+
+PARTS = 5  # a game is timed in so many parts
+
+WORLD_COUNTS = (1, 8, 32, 128)
+
+AGENT_COUNTS = (1, 8, 24)
+
+# Agent-steps per second of the retired original's scripted roles, from its note.
+ORIGINAL_RATE = (50, 90)
+
+
+def measure_roles(
+    preset: str, worlds: int, uri: str = TEAM_URI, ticks: int | None = None, **settings: Any
+) -> dict[str, Any]:
+    """Play `worlds` games side by side to their end, or for so many ticks."""
+    game = build_world("cogsguard", settings, worlds, preset)
+    policy = build_policy(resolve(uri), game.spec)
+    play = EpisodeLoop(
+        game,
+        [LoadedSlot("cogs", policy)],
+        build_slot_assignment(game.spec, ["cogs"]),
+        7,
+        range(worlds),
+    )
+    play.tick()  # reads maps and kernels in
+    total = (ticks or game.spec.max_ticks) - 1
+    stamps, held = [time.perf_counter()], 0.0
+    for part in range(PARTS):
+        for _ in range(total * part // PARTS, total * (part + 1) // PARTS):
+            for result in play.tick():
+                held += result.counters["junction_ticks_team_0"] / worlds
+        stamps.append(time.perf_counter())
+    steps = total * worlds * game.spec.rows
+    spent = [b - a for a, b in pairwise(stamps)]
+    return {
+        "worlds": worlds,
+        "agents": game.spec.rows,
+        "ticks": total + 1,
+        "agent_steps_per_s": steps / sum(spent),
+        "by_part": [steps / PARTS / seconds for seconds in spent],
+        "junction_ticks": held,
+    }
+
+
+def roles_reference() -> dict[str, Any]:
+    """A few ticks of one small game; run un-compiled for the reference."""
+    return measure_roles("arena", 1, rollout_length=21)
+
+
+def bench_roles() -> dict[str, Any]:
+    """Whole games on both maps, the ratio to un-compiled code, and how the cost grows."""
+    plain = run_uncompiled("kinfolk.bench.roles", "roles_reference")
+    arena, machina = measure_roles("arena", 32), measure_roles("machina_1", 8)
+    fast = arena["agent_steps_per_s"]
+    return {
+        "lineup": TEAM_URI,
+        "arena": arena,
+        "machina_1": machina,
+        "smart": measure_roles("arena", 32, SMART_URI),
+        "edition_a": measure_roles("edition_a", 32),
+        "uncompiled": plain["agent_steps_per_s"],
+        "ratio": fast / plain["agent_steps_per_s"],
+        "original": ORIGINAL_RATE,
+        "by_worlds": [measure_roles("arena", n, SMART_URI) for n in WORLD_COUNTS],
+        "by_agents": [measure_roles("arena", 16, SMART_URI, agents=n) for n in AGENT_COUNTS],
+        "by_map": [
+            {"map": name, **measure_roles(name, 16, SMART_URI, rollout_length=500)}
+            for name in ("tutorial", "arena", "machina_1")
+        ],
+    }
+
+
+# The size of the original's generations, and how many of them make a run of a thousand.
+SMALL_GAMES = 10
+
+_TIMED_GENERATIONS = 8  # generations, after a first one that starts workers and reads kernels in
+
+
+def bench_role_evolution() -> dict[str, Any]:
+    """The default job on one and on two workers, and generations of ten games."""
+    kinds = [("local", 1), ("processes", 1), ("processes", 2)]
+    if find_spec("ray") is not None:
+        kinds.append(("ray", 2))
+    # Nothing is recorded: a showcase comes every ten generations, too seldom for so short a run.
+    usual = EvolveRoles(generations=_TIMED_GENERATIONS + 1, replay_every=0)
+    few = {"games_per_generation": SMALL_GAMES, "chunk_size": SMALL_GAMES // 2}
+    small = usual.model_copy(update={"generations": 4 * _TIMED_GENERATIONS + 1, **few})
+    seconds = time_engines(kinds, usual)
+    [small_seconds] = time_engines([("processes", 2)], small)
+    return {
+        "engines": [
+            _engine_row(*kind, usual, took) for kind, took in zip(kinds, seconds, strict=True)
+        ],
+        "scaling": median(one / two for one, two in zip(seconds[1], seconds[2], strict=True)),
+        "small": _engine_row("processes", 2, small, small_seconds),
+    }
+
+
+def time_engines(kinds: Sequence[tuple[str, int]], settings: EvolveRoles) -> list[list[float]]:
+    """What each generation but the first takes, by engine and number of workers.
+
+    The engines take turns, generation by generation, and play the same games: what else the machine
+    does falls on all of them, and their ratio stays.
+    """
+    with ExitStack() as stack:
+        engines = [stack.enter_context(closing(make_engine(*kind))) for kind in kinds]
+        runs = [_generations(settings, engine) for engine in engines]
+        for run in runs:
+            next(run)
+        rounds = [[_time_generation(run) for run in runs] for _ in range(settings.generations - 1)]
+    return [list(took) for took in zip(*rounds, strict=True)]
+
+
+def _generations(settings: EvolveRoles, engine: Engine) -> Iterator[None]:
+    """Stops after each generation; what is bred and written after it belongs to the next."""
+    for item in evolve_roles(settings, engine):
+        if isinstance(item, Event):
+            yield
+
+
+def _time_generation(run: Iterator[None]) -> float:
+    begun = time.perf_counter()
+    next(run)
+    return time.perf_counter() - begun
+
+
+def _engine_row(
+    name: str, jobs: int, settings: EvolveRoles, seconds: Sequence[float]
+) -> dict[str, Any]:
+    lineups, episodes = settings.generation_size
+    games, typical = (lineups + 1) * episodes, median(seconds)
+    return {
+        "engine": name,
+        "jobs": jobs,
+        "games_per_generation": games,
+        "games_per_s": games / typical,
+        "generations_per_minute": 60 / typical,
+    }
+
+
+N_TEAMS = 20
+
+_RANKED_EPISODES, _FRESH_EPISODES = range(16), range(100, 148)  # episodes
+
+_GAME_COUNTS = (1, 2, 4, 8, 16)
+
+
+def bench_team_ranks(history: str | None = None, jobs: int = 2) -> dict[str, Any]:
+    """Line-ups of a first generation, or of a history's next one."""
+    settings = EvolveRoles(history=history)
+    state, _ = prepare(settings, None)
+    state.evolve_teams(N_TEAMS, min(len(state.teams), N_TEAMS // 3), breed=True)
+    lineups = [lineup.roles for lineup in state.teams]
+    engine = make_engine("processes", jobs)
+    try:
+        ranked, _ = evaluate_teams(settings, engine, state, lineups, _RANKED_EPISODES)
+        fresh, _ = evaluate_teams(settings, engine, state, lineups, _FRESH_EPISODES)
+    finally:
+        engine.close()
+    return {
+        "lineups": N_TEAMS,
+        "fresh_games": len(_FRESH_EPISODES),
+        "correlation": {str(n): rank_stability(ranked, fresh, n) for n in _GAME_COUNTS},
+        "spread_between": float(fresh.mean(axis=0).std(ddof=1)),
+        "spread_of_a_game": float((fresh - fresh.mean(axis=0)).std()),
+    }
+
+
+def rank_stability(ranked: Floats, fresh: Floats, games: int) -> Mapping[str, float]:
+    """Ranked by each so many games: the correlation with fresh ranks, and what the winner is worth.
+
+    `winner` is the place of the first among all on fresh games, 1 for the best, 0 for the worst;
+    `flattery` is how much better it looked than it is.
+    """
+    from scipy.stats import rankdata, spearmanr
+
+    truth, found, places, flattery = fresh.mean(axis=0), [], [], []
+    for first in range(0, len(ranked) - games + 1, games):
+        seen = ranked[first : first + games].mean(axis=0)
+        winner = int(seen.argmax())
+        found.append(float(spearmanr(seen, truth).statistic))
+        places.append(float((rankdata(truth)[winner] - 1) / (len(truth) - 1)))
+        flattery.append(float(seen[winner] - truth[winner]))
+    return {
+        "spearman": float(np.mean(found)),
+        "winner": float(np.mean(places)),
+        "flattery": float(np.mean(flattery)),
+    }

@@ -1,0 +1,270 @@
+"""How fast training is, end to end, beside the most that its matrix products allow.
+
+The ceiling is the time of nothing but the products: one forward to act, and a forward and a
+backward per epoch to learn. The plain loop is what one would write for a single policy and a
+world that does nothing.
+
+All rates are per second of processor time: each is one thread's work, and on a machine that others
+use too the clock on the wall would measure them.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from importlib.util import find_spec
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import torch
+from torch import nn
+
+from kinfolk.bench.worlds import savanna_settings
+from kinfolk.core.settings import validate_settings
+from kinfolk.engines.local import LocalEngine
+from kinfolk.jobs.train.events import UpdateDone
+from kinfolk.jobs.train.job import train
+from kinfolk.jobs.train.settings import Train
+from kinfolk.worlds.adapters import make_fixed_agents
+
+_SB3_ROLLOUT_LENGTH = 32  # of a rollout; two are learnt from, the first to warm up
+
+
+def measure_sb3(hidden: tuple[int, ...], minibatch_size: int) -> float | None:
+    """Agent-steps of the living per second of processor time, one epoch; None if not installed.
+
+    Every slot is an environment to it, empty ones too, as whoever uses the fixed slots has them.
+    """
+    if find_spec("stable_baselines3") is None:
+        return None
+    from stable_baselines3 import PPO
+    from stable_baselines3.common.vec_env import VecEnv
+
+    class Slots(VecEnv):  # type: ignore[misc]
+        """The slots of one savanna, side by side."""
+
+        def __init__(self) -> None:
+            self.env = make_fixed_agents("savanna", observation="compact", **savanna_settings())
+            names = self.env.possible_agents
+            self.lived = 0
+            super().__init__(
+                len(names), self.env.observation_space(names[0]), self.env.action_space(names[0])
+            )
+
+        def reset(self) -> Any:
+            seen, _ = self.env.reset()
+            return self._stacked(seen)
+
+        def step_async(self, actions: Any) -> None:
+            self._actions = dict(zip(self.env.possible_agents, actions, strict=True))
+
+        def step_wait(self) -> Any:
+            self.lived += int(self.env.world.columns.alive.sum())
+            seen, rewards, _, over, _ = self.env.step(self._actions)
+            done = np.fromiter(over.values(), dtype=bool)
+            infos: list[dict[str, Any]] = [{} for _ in over]
+            if done.all():
+                seen, _ = self.env.reset()
+            earned = np.fromiter(rewards.values(), dtype=np.float32)
+            return self._stacked(seen), earned, done, infos
+
+        def _stacked(self, seen: Any) -> Any:
+            return np.stack([seen[name] for name in self.env.possible_agents])
+
+        def close(self) -> None:
+            self.env.close()
+
+        def get_attr(self, *_: Any, **__: Any) -> list[Any]:
+            return [None] * self.num_envs
+
+        def set_attr(self, *_: Any, **__: Any) -> None:
+            raise NotImplementedError
+
+        def env_method(self, *_: Any, **__: Any) -> Any:
+            raise NotImplementedError
+
+        def env_is_wrapped(self, *_: Any, **__: Any) -> list[bool]:
+            return [False] * self.num_envs
+
+    slots = Slots()
+    learner = PPO(
+        "MlpPolicy", slots, n_steps=_SB3_ROLLOUT_LENGTH, batch_size=minibatch_size, n_epochs=1, device="cpu",
+        policy_kwargs={"net_arch": list(hidden)},
+    )  # fmt: skip
+    learner.learn(_SB3_ROLLOUT_LENGTH * slots.num_envs)
+    slots.lived, start = 0, time.process_time()
+    learner.learn(_SB3_ROLLOUT_LENGTH * slots.num_envs)
+    return slots.lived / (time.process_time() - start)
+
+
+HIDDEN = (64, 64)
+
+MINIBATCH_SIZE = 4096
+
+_WORLDS, _TICKS = 64, 16
+
+_ROUNDS = 4
+
+_WARM_UP = 2  # updates
+
+_NET = "kin://mlp?hidden=[64,64]"
+
+_ACTIONS = 9
+
+
+def bench_training(rounds: int = _ROUNDS) -> dict[str, Any]:
+    """Rates in agent-steps/s, the best of some rounds in which all take turns."""
+    torch.set_num_threads(1)
+    asked = {
+        "two slots, 1 epoch": _settings(1, 2),
+        "two slots, 4 epochs": _settings(4, 2),
+        "one slot, 1 epoch": _settings(1, 1),
+        "two slots, prey frozen, 1 epoch": _settings(1, 2, frozen=True),
+    }
+    runs = {name: _rates(settings) for name, settings in asked.items()}
+    inputs = _count_inputs(asked["one slot, 1 epoch"])
+    others: dict[str, Callable[[], float]] = {
+        "ceiling, 1 epoch": lambda: _ceiling(inputs, 1),
+        "ceiling, 4 epochs": lambda: _ceiling(inputs, 4),
+        "plain loop, 1 epoch": lambda: _reference_loop(inputs, 1),
+        "plain loop, 4 epochs": lambda: _reference_loop(inputs, 4),
+    }
+    best = dict.fromkeys([*runs, *others], 0.0)
+    for _ in range(rounds):
+        for name, rates in runs.items():
+            best[name] = max(best[name], next(rates))
+        for name, measure in others.items():
+            best[name] = max(best[name], measure())
+    theirs = measure_sb3(HIDDEN, MINIBATCH_SIZE)
+    if theirs is not None:
+        best["Stable-Baselines3 on the fixed slots, 1 epoch"] = theirs
+    two = best["two slots, 1 epoch"]
+    return {
+        "net": {"inputs": inputs, "hidden": list(HIDDEN), "outputs": _ACTIONS},
+        "worlds": _WORLDS,
+        "ticks": _TICKS,
+        "agent_steps_per_second": best,
+        "share_of_ceiling": {
+            "1 epoch": two / best["ceiling, 1 epoch"],
+            "4 epochs": best["two slots, 4 epochs"] / best["ceiling, 4 epochs"],
+        },
+        "two_slots_cost": best["one slot, 1 epoch"] / two,
+        "frozen_gain": best["two slots, prey frozen, 1 epoch"] / two,
+    }
+
+
+def _settings(epochs: int, slots: int, frozen: bool = False) -> Train:
+    """A savanna on which a population lives on, seen in compact windows of 9 x 9."""
+    prey: dict[str, Any] = {"policy_uri": _NET, "trainable": not frozen}
+    two = {
+        "slots": {"predators": _NET, "prey": prey},
+        "agent_slot_map": {"type_1_predator": "predators", "type_1_prey": "prey"},
+    }
+    return validate_settings(
+        Train,
+        {
+            "world": "savanna",
+            "world_settings": {**savanna_settings(), "observation": "compact"},
+            "worlds": _WORLDS,
+            "rollout_length": _TICKS,
+            "steps": 10**12,
+            "checkpoint_every": 10**6,
+            "ppo": {"n_epochs": epochs, "minibatch_size": MINIBATCH_SIZE},
+            **(two if slots == 2 else {"slots": {"main": _NET}}),
+        },
+    )
+
+
+def _rates(settings: Train) -> Iterator[float]:
+    """The rate of one update after another; the first few warm up."""
+    start = time.process_time()
+    for item in train(settings, LocalEngine()):
+        if not isinstance(item, UpdateDone):
+            continue
+        rows = sum(slot["rows"] for slot in item.slots.values())
+        if item.update > _WARM_UP:
+            yield rows / (time.process_time() - start)
+        start = time.process_time()
+
+
+def _count_inputs(settings: Train) -> int:
+    from kinfolk.policies.neural.encoding.feature_encoder import FeatureEncoder
+    from kinfolk.worlds import build_world
+
+    return FeatureEncoder(build_world(settings.world, settings.world_settings, 1).spec).shape.inputs
+
+
+def _ceiling(inputs: int, epochs: int) -> float:
+    """Rows per second if there were nothing but products of matrices."""
+    sizes = [inputs, *HIDDEN, _ACTIONS + 2]
+    x = [torch.randn(MINIBATCH_SIZE, size) for size in sizes]
+    weights = [torch.randn(a, b) for a, b in pairwise(sizes)]
+
+    def forward() -> None:
+        for value, weight in zip(x, weights, strict=False):
+            torch.mm(value, weight)
+
+    def backward() -> None:
+        for layer, weight in enumerate(weights):
+            torch.mm(x[layer].t(), x[layer + 1])
+            if layer:
+                torch.mm(x[layer + 1], weight.t())
+
+    repeats = 8
+    start = time.process_time()
+    for _ in range(repeats):
+        forward()
+        for _ in range(epochs):
+            forward()
+            backward()
+    return repeats * MINIBATCH_SIZE / (time.process_time() - start)
+
+
+def _reference_loop(inputs: int, epochs: int) -> float:
+    """PPO as in a textbook: one net, a world of noise, no slots, no lives."""
+    agents, ticks = MINIBATCH_SIZE, 8
+    net = nn.Sequential(
+        nn.Linear(inputs, HIDDEN[0]), nn.ReLU(), nn.Linear(*HIDDEN), nn.ReLU(),
+        nn.Linear(HIDDEN[1], _ACTIONS + 1),
+    )  # fmt: skip
+    optimiser = torch.optim.Adam(net.parameters(), lr=3e-4)
+    noise = torch.from_numpy(np.random.default_rng(0).integers(0, 8, (agents, inputs), np.uint8))
+    start = time.process_time()
+    seen, actions, chances, values = [], [], [], []
+    for _ in range(ticks):
+        with torch.no_grad():
+            x = noise.float()
+            out = net(x)
+            choice: Any = torch.distributions.Categorical(logits=out[:, :_ACTIONS])
+            action = choice.sample()
+        seen.append(noise)
+        actions.append(action)
+        chances.append(choice.log_prob(action))
+        values.append(out[:, _ACTIONS])
+    reward = torch.zeros(agents)
+    advantages, later = [], torch.zeros(agents)
+    for value, after in zip(values[::-1], [values[-1], *values[:0:-1]], strict=True):
+        later = reward + 0.99 * after - value + 0.99 * 0.95 * later
+        advantages.append(later)
+    columns = [torch.cat(c) for c in (seen, actions, chances, values, advantages[::-1])]
+    for _ in range(epochs):
+        order = torch.randperm(agents * ticks)
+        for at in order.split(MINIBATCH_SIZE):  # type: ignore[no-untyped-call]
+            _reference_step(net, optimiser, [column[at] for column in columns])
+    return agents * ticks / (time.process_time() - start)
+
+
+def _reference_step(net: nn.Module, optimiser: Any, columns: list[torch.Tensor]) -> None:
+    seen, action, chance, value, advantage = columns
+    out = net(seen.float())
+    choice: Any = torch.distributions.Categorical(logits=out[:, :_ACTIONS])
+    ratio = (choice.log_prob(action) - chance).exp()
+    unit = (advantage - advantage.mean()) / (advantage.std() + 1e-8)
+    surrogate = torch.minimum(ratio * unit, ratio.clamp(0.8, 1.2) * unit).mean()
+    error = (out[:, _ACTIONS] - advantage - value).square().mean()
+    loss = -surrogate + 0.5 * error - 0.01 * choice.entropy().mean()
+    optimiser.zero_grad()
+    loss.backward()
+    nn.utils.clip_grad_norm_(net.parameters(), 0.5)
+    optimiser.step()

@@ -1,0 +1,207 @@
+"""What results say: means with confidence intervals, wins, and differences between slots."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from itertools import combinations
+from typing import NamedTuple, TypeAlias
+
+import numpy as np
+
+from kinfolk.core.arrays import AnyArray
+from kinfolk.evaluation.results import EpisodeReport, extract_column
+
+CONFIDENCE_LEVEL = 0.95
+MetricFunction: TypeAlias = Callable[[AnyArray, Mapping[str, AnyArray]], Mapping[str, AnyArray]]
+
+
+class Estimate(NamedTuple):
+    """The mean of `n` values and its 95 % confidence interval, which one value does not have."""
+
+    mean: float
+    low: float | None
+    high: float | None
+    n: int
+
+
+class EvaluationSummary(NamedTuple):
+    """Over all episodes. Names are those of slots, groups, measures or pairs of slots.
+
+    None stands for a value that applied to no episode.
+    """
+
+    episodes: int
+    ticks: Estimate
+    returns: dict[str, Estimate]
+    lives: dict[str, Estimate]
+    reward_per_tick: dict[str, Estimate]
+    metrics: dict[str, Estimate | None]
+    return_per_life: dict[str, Estimate | None]
+    group_returns: dict[str, Estimate]
+    win_rate: dict[
+        str, Estimate | None
+    ]  # episodes in which a slot earned most per life; ties are halves
+    differences: dict[
+        str, Estimate | None
+    ]  # "a - b": how much more a earned per life, paired by episode
+    failures: int
+    invalid_actions: int
+
+
+def mean_interval(
+    values: AnyArray, level: float = CONFIDENCE_LEVEL
+) -> tuple[AnyArray, AnyArray, AnyArray]:
+    """Return the mean over the last axis and the ends of its confidence interval, by Student's t.
+
+    For n independent values the interval is `mean +- t * s / sqrt(n)`, with the standard deviation
+    `s` and the quantile `t` of n - 1 degrees of freedom. For normal values it is exact for every n.
+
+    Args:
+        values: `[..., n]` with n of at least 2.
+        level: Confidence level, between 0 and 1.
+
+    Returns:
+        Mean, low and high, `[...]` each, float64.
+    """
+    from scipy.special import stdtrit  # scipy takes half a second to import, and is needed last
+
+    numbers = np.asarray(values, dtype=np.float64)
+    n = numbers.shape[-1]
+    equal = numbers.min(axis=-1) == numbers.max(axis=-1)
+    # Rounding must not give equal values a spread of 1e-17.
+    mean = np.where(equal, numbers[..., 0], numbers.mean(axis=-1))
+    spread = np.where(equal, 0.0, numbers.std(axis=-1, ddof=1))
+    half = stdtrit(n - 1, 0.5 + 0.5 * level) * spread / np.sqrt(n)
+    return mean, mean - half, mean + half
+
+
+def estimate_mean(values: AnyArray) -> Estimate:
+    """Return the mean of independent values with its 95 % interval by Student's t.
+
+    The values are what was drawn independently: episodes of one policy, or, where several runs
+    are compared, one value per run (seed), because episodes of one run share its luck.
+
+    Args:
+        values: `[n]` with n of at least 1. Of paired data, the differences.
+
+    Returns:
+        The estimate; a single value has no interval. Equal values have one of width zero.
+    """
+    numbers = np.asarray(values, dtype=np.float64)
+    if len(numbers) < 2:
+        return Estimate(float(numbers.mean()), None, None, len(numbers))
+    mean, low, high = mean_interval(numbers)
+    return Estimate(float(mean), float(low), float(high), len(numbers))
+
+
+def estimate_proportion(values: AnyArray) -> Estimate:
+    """Return a share, such as a win rate, with its 95 % interval by Clopper and Pearson (1934).
+
+    Student's t would say that ten wins of ten leave no doubt. This interval covers the true share
+    at least 95 times in 100, for every share and every n; ties that count as a part of a win only
+    make it more careful.
+
+    Args:
+        values: `[n]` between 0 and 1: 1 for a win, 0 for none, a half for a tie of two.
+
+    Returns:
+        The estimate; a single value has no interval.
+    """
+    numbers = np.asarray(values, dtype=np.float64)
+    n, won = len(numbers), float(numbers.sum())
+    mean = float(numbers.mean())
+    if n < 2:
+        return Estimate(mean, None, None, n)
+    from scipy.special import betaincinv
+
+    tail = 0.5 * (1.0 - CONFIDENCE_LEVEL)
+    low = 0.0 if won <= 0 else float(betaincinv(won, n - won + 1, tail))
+    high = 1.0 if won >= n else float(betaincinv(won + 1, n - won, 1.0 - tail))
+    return Estimate(mean, low, high, n)
+
+
+def summarize_episodes(
+    reports: Sequence[EpisodeReport], slots: Sequence[str], metric_function: MetricFunction
+) -> EvaluationSummary:
+    """Compute means over episodes, leaving out those to which a value does not apply (NaN).
+
+    Args:
+        reports: The episodes, at least one.
+        slots: Names of the slots, in order.
+        metric_function: The world's own metrics: `(full_length, columns)` to columns by name. A column
+            of booleans is a share of episodes, others are means.
+
+    Returns:
+        The summary; None for a value that applies to no episode.
+    """
+    returns = {slot: extract_column(reports, "returns", slot) for slot in slots}
+    lived = {slot: extract_column(reports, "ticks_lived", slot) for slot in slots}
+    lives = {slot: extract_column(reports, "lives", slot) for slot in slots}
+    per_life = {s: returns[s] / np.where(lives[s] > 0, lives[s], np.nan) for s in slots}
+    groups = list(reports[0].group_returns)
+    return EvaluationSummary(
+        episodes=len(reports),
+        ticks=estimate_mean(np.array([result.ticks for result in reports])),
+        returns=_estimate_columns(returns),
+        lives=_estimate_columns(lives),
+        reward_per_tick=_estimate_columns(
+            {s: returns[s] / np.maximum(lived[s], 1.0) for s in slots}
+        ),
+        metrics=_estimate_finite(metric_function(*_as_columns(reports))),
+        return_per_life=_estimate_finite(per_life),
+        group_returns=_estimate_columns(
+            {g: extract_column(reports, "group_returns", g) for g in groups}
+        ),
+        win_rate=_estimate_finite(win_shares(per_life), estimate_proportion)
+        if len(slots) > 1
+        else {},
+        differences=_estimate_finite(
+            {f"{a} - {b}": per_life[a] - per_life[b] for a, b in combinations(slots, 2)}
+        ),
+        failures=sum(len(result.failures) for result in reports),
+        invalid_actions=sum(
+            sum(f.values()) for result in reports for f in result.invalid_actions.values()
+        ),
+    )
+
+
+def win_shares(values: Mapping[str, AnyArray]) -> dict[str, AnyArray]:
+    """For each name, its share of the win of every episode; NaN where nobody has a value.
+
+    >>> win_shares({"a": np.array([1.0, 2.0, 3.0]), "b": np.array([0.0, 2.0, 4.0])})["a"].tolist()
+    [1.0, 0.5, 0.0]
+    """
+    table = np.array(list(values.values()))
+    known = np.isfinite(table).any(axis=0)
+    best = np.where(known, np.max(np.where(np.isfinite(table), table, -np.inf), axis=0), np.nan)
+    won = table == best
+    shares = np.where(known, won / np.maximum(won.sum(axis=0), 1), np.nan)
+    return dict(zip(values, shares, strict=True))
+
+
+def _estimate_columns(columns: Mapping[str, AnyArray]) -> dict[str, Estimate]:
+    return {name: estimate_mean(values) for name, values in columns.items()}
+
+
+def _estimate_finite(
+    columns: Mapping[str, AnyArray], of_floats: Callable[[AnyArray], Estimate] = estimate_mean
+) -> dict[str, Estimate | None]:
+    """An estimate of what is known in each column; None where that is nothing."""
+    found: dict[str, Estimate | None] = {}
+    for name, values in columns.items():
+        known = values[np.isfinite(values)]
+        of = estimate_proportion if values.dtype == np.bool_ else of_floats
+        found[name] = of(known) if len(known) else None
+    return found
+
+
+def _as_columns(played: Sequence[EpisodeReport]) -> tuple[AnyArray, dict[str, AnyArray]]:
+    """Who came to full length, and every group and counter value by name, an entry per episode."""
+    found: dict[str, AnyArray] = {}
+    for table in ("group_lives", "mean_alive", "counters"):
+        prefix = "" if table == "counters" else f"{table}/"
+        found |= {
+            f"{prefix}{name}": extract_column(played, table, name)
+            for name in getattr(played[0], table)
+        }
+    return np.array([result.full_length for result in played]), found

@@ -1,0 +1,1 @@
+"""Policies in worker processes of their own, behind the policy contract."""

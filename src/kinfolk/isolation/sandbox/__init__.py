@@ -1,0 +1,1 @@
+"""Operating-system limits of a worker: seccomp filter, Landlock rules, resource limits."""

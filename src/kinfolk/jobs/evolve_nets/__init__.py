@@ -1,0 +1,1 @@
+"""The job that evolves networks: settings, state, search, reports."""

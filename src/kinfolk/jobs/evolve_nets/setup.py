@@ -1,0 +1,164 @@
+"""From settings to the arena, the populations and the evaluator of an evolution of nets."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from kinfolk.core.errors import SettingsError
+from kinfolk.core.random import fold_in, seed_key
+from kinfolk.core.spaces import WorldSpec
+from kinfolk.evolution.populations import BasePop, GAConfig, GeneratorDiscriminatorPop, GeneratorPop
+from kinfolk.fitness.imitation import AdversarialFitness, ImitationFitness
+from kinfolk.fitness.match_setup import (
+    MatchSetup,
+    build_slot_map,
+    check_fitness_kind,
+    net_sizes,
+    population_groups,
+    world_spec,
+)
+from kinfolk.fitness.trajectories import Trajectories, read_trajectories, record_demonstrations
+from kinfolk.fitness.world import HELD_OUT_START, WorldFitness
+from kinfolk.jobs.evolve_nets.settings import EvolveNets
+from kinfolk.nets.registry import make_nets
+from kinfolk.policies.resolve import ResolvedPolicy, resolve
+from kinfolk.worlds import GYM_PREFIX, build_world
+
+TARGET_EPISODES_START = HELD_OUT_START << 1  # where the policy that is imitated plays
+_NETS_BRANCH = 1  # branch of keys
+_UID_STRIDE = 1_000_000_000  # members of each population are numbered from a multiple of this
+TRAJECTORY_SUFFIXES = (".npz", ".safetensors")
+
+
+def build_setup(settings: EvolveNets) -> tuple[MatchSetup, WorldSpec]:
+    """Where the populations play, and its face.
+
+    Raises:
+        UsageError: Something is unknown or does not fit; said before anything is played.
+    """
+    check_env_copyable(settings)
+    spec = world_spec(settings.task, settings.world_settings, settings.preset)
+    groups = population_groups(spec, list(settings.fixed), settings.populations_per_group)
+    counters = list(
+        build_world(settings.task, settings.world_settings, 1, settings.preset).counters()
+    )
+    for name, kind in settings.fitness.items():
+        if name not in groups:
+            raise SettingsError(
+                f"There is no population '{name}' to score. There are: {', '.join(groups)}."
+            )
+        check_fitness_kind(kind, counters)
+    blind = 0
+    if settings.adversarial:
+        blind = int(spec.n_choices[spec.group_index(next(iter(groups.values()))[0])].sum())
+    return MatchSetup(
+        world=settings.task,
+        world_settings=settings.world_settings,
+        preset=settings.preset,
+        groups=groups,
+        fixed_policies={group: resolve(uri) for group, uri in settings.fixed.items()},
+        slot_map=build_slot_map(spec, groups, list(settings.fixed)),
+        fitness_kinds={name: settings.fitness.get(name, "return") for name in groups},
+        seed=settings.seed,
+        matches=settings.matches,
+        steps=settings.steps,
+        head=settings.head,
+        n_zero_inputs=blind,
+        measure_names=[axis.name for axis in settings.archive],
+    ), spec
+
+
+def check_env_copyable(settings: EvolveNets) -> None:
+    """Refuse to inherit worlds that cannot be copied, before they are made."""
+    if "env" in settings.inherit and settings.task.startswith(GYM_PREFIX):
+        from kinfolk.worlds.gymnasium_task.state import check_copyable
+
+        check_copyable(settings.task[len(GYM_PREFIX) :])
+
+
+def build_populations(
+    settings: EvolveNets, setup: MatchSetup, spec: WorldSpec
+) -> dict[str, BasePop]:
+    """New populations, one for each name in the arena.
+
+    Raises:
+        SettingsError: More than one population for what only one can do.
+    """
+    if len(setup.groups) > 1:
+        names = ", ".join(setup.groups)
+        for what, asked in (
+            ("Worlds are inherited in", "env" in settings.inherit),
+            ("Imitation is of", bool(settings.imitate or settings.adversarial)),
+            ("A map of behaviours is of", bool(settings.archive)),
+        ):
+            if asked:
+                raise SettingsError(
+                    f"{what} one population; here are {names}. "
+                    f"Give the other groups a policy that does not evolve, with fixed."
+                )
+    inherits = GAConfig(**{f"inherit_{name}": True for name in settings.inherit})
+    found: dict[str, BasePop] = {}
+    for number, (name, groups) in enumerate(setup.groups.items()):
+        inputs, outputs = net_sizes(spec, groups, settings.head)
+        acting = outputs
+        nets = make_nets(
+            settings.net, settings.population, inputs + setup.n_zero_inputs,
+            outputs + (1 if settings.adversarial else 0), settings.hidden,
+            key=int(fold_in(fold_in(seed_key(settings.seed), _NETS_BRANCH), number)), sigma=settings.step_size,
+            self_adaptive=settings.self_adaptive, zero=settings.zero_init,
+        )  # fmt: skip
+        first = number * _UID_STRIDE
+        if settings.adversarial:
+            found[name] = GeneratorDiscriminatorPop(nets, acting, 1, inherits, first)
+        else:
+            found[name] = GeneratorPop(nets, inherits, first)
+    return found
+
+
+def build_fitness(settings: EvolveNets, setup: MatchSetup, spec: WorldSpec) -> Any:
+    """What gives members their fitness."""
+    if not (settings.imitate or settings.adversarial):
+        inherit = settings.inherit
+        return WorldFitness(setup, settings.chunk_size, "env" in inherit, "mem" in inherit)
+    name, (group,) = next(iter(setup.groups.items()))
+    choices = spec.n_choices[spec.group_index(group)].tolist()
+    if settings.imitate:
+        target = _load_target(settings, settings.imitate, setup, spec, group)
+        return ImitationFitness(name, target, settings.head, choices, settings.chunk_size)
+    if spec.rows != 1 or settings.head not in ("argmax", "softmax_sample"):
+        raise SettingsError(
+            f"Adversarial imitation needs a world of one agent that chooses, such as "
+            f"gym:CartPole-v1; {settings.task} has {spec.rows} rows and the head is {settings.head}."
+        )
+    target = _load_target(settings, str(settings.adversarial), setup, spec, group)
+    return AdversarialFitness(setup, name, target, choices, settings.chunk_size)
+
+
+def _load_target(
+    settings: EvolveNets, source: str, arena: MatchSetup, spec: WorldSpec, group: str
+) -> Trajectories:
+    if source.endswith(TRAJECTORY_SUFFIXES):
+        inputs, _ = net_sizes(spec, [group], settings.head)
+        return read_trajectories(Path(source), inputs, spec.n_heads)
+    episodes = range(TARGET_EPISODES_START, TARGET_EPISODES_START + settings.target_episodes)
+    return record_demonstrations(
+        settings.task, settings.world_settings, settings.preset, group, resolve(source),
+        settings.seed, episodes, arena.fixed_policies,
+    )  # fmt: skip
+
+
+def resolve_held_out_opponents(
+    settings: EvolveNets, setup: MatchSetup
+) -> dict[str, ResolvedPolicy]:
+    """Who plays the other populations' parts when one is held out: chance, if nothing is said."""
+    unknown = [name for name in settings.held_out_opponents if name not in setup.groups]
+    if unknown:
+        raise SettingsError(
+            f"There is no population '{unknown[0]}' to stand in for. "
+            f"There are: {', '.join(setup.groups)}."
+        )
+    return {
+        name: resolve(settings.held_out_opponents.get(name, "kin://random"))
+        for name in setup.groups
+    }

@@ -1,0 +1,1 @@
+"""The job that evolves roles: settings, state, games, reports."""

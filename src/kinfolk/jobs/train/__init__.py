@@ -1,0 +1,1 @@
+"""The training job: settings, plan, state, evaluation while training."""

@@ -1,0 +1,88 @@
+"""From settings to what a gathering needs: policies resolved, rows labelled, lessons arranged."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from kinfolk.core.errors import SettingsError
+from kinfolk.jobs.train.settings import Train
+from kinfolk.play.slots import PolicySlot
+from kinfolk.policies.neural.policy import NeuralPolicy
+from kinfolk.policies.resolve import ResolvedPolicy, load_policy_class
+from kinfolk.training.buffer import NO_SLOT
+from kinfolk.training.collect import RolloutPlan, SlotPlan
+from kinfolk.training.opponents import OpponentPoolPlan
+from kinfolk.training.profiles import LossProfiles
+from kinfolk.training.recorder import RowLabels
+
+
+def build_plan(settings: Train) -> RolloutPlan:
+    """What stays the same through a training.
+
+    Raises:
+        UsageError: A policy is not there, or cannot be trained though it should.
+    """
+    resolved = {slot.id: _resolved(slot, settings) for slot in settings.slots}
+    if settings.opponent_pool is not None:  # its copies are of the slot that learns
+        resolved[settings.opponent_pool.slot] = resolved[settings.opponent_pool.source_slot]
+    return RolloutPlan(
+        world=settings.world,
+        world_settings=settings.world_settings,
+        preset=settings.preset,
+        n_worlds=settings.worlds // settings.n_chunks,
+        rollout_length=settings.rollout_length,
+        seed=settings.seed,
+        slots=tuple(_slot_plan(i, settings, resolved) for i in range(len(settings.slots))),
+        slot_map=settings.slot_map_for(settings.world),
+        inherit_slot=settings.inherit_slot,
+        bootstrap_early_ends=settings.ppo.bootstrap_early_ends,
+        opponent_pool=None
+        if settings.opponent_pool is None
+        else OpponentPoolPlan(settings.opponent_pool.slot),
+        batch_invariant=settings.batch_invariant or settings.evaluation.every > 0,
+    )
+
+
+def _resolved(slot: PolicySlot, settings: Train) -> ResolvedPolicy:
+    """A slot's policy; nets that begin to learn draw their first weights from the seed."""
+    found = slot.resolve_policy()
+    if not slot.trainable:
+        return found
+    kind = load_policy_class(found)
+    if not (isinstance(kind, type) and issubclass(kind, NeuralPolicy)):
+        raise SettingsError(
+            f"Slot '{slot.id}' is trainable, and {slot.policy_uri or slot.class_path} is not a net "
+            f"that can be trained. Use kin://mlp, kin://conv, kin://gru or kin://net, or set "
+            f"trainable = false."
+        )
+    if found.arrays or "seed" in found.settings:
+        return found
+    return replace(found, settings={**found.settings, "seed": settings.seed}, sha256="")
+
+
+def _slot_plan(index: int, settings: Train, resolved: dict[str, ResolvedPolicy]) -> SlotPlan:
+    slot, names = settings.slots[index], settings.slot_ids
+    lesson = settings.teachers.get(slot.id)
+    teacher = resolved[lesson.teacher] if lesson is not None and lesson.student_led else None
+    students = [
+        student
+        for student, other in settings.teachers.items()
+        if other.teacher == slot.id and other.teacher_led
+    ]
+    if len(students) > 1:
+        raise SettingsError(
+            f"Slot '{slot.id}' leads the lessons of {' and '.join(students)}; it can lead one's. "
+            f"Set teacher_led = false for the others."
+        )
+    profiles = LossProfiles(settings.loss_profiles)
+    learner = index if slot.trainable else names.index(students[0]) if students else NO_SLOT
+    return SlotPlan(
+        id=slot.id,
+        policy=resolved[slot.id],
+        labels=RowLabels(
+            index, learner, profiles.profile_id(slot.id, slot.loss_profile), slot.trainable
+        ),
+        teacher=teacher,
+        student=students[0] if students and not slot.trainable else None,
+        is_demonstration=bool(students),
+    )

@@ -1,0 +1,136 @@
+"""Where a training stands: learners, worlds, pool, recent episodes; and how that is laid down."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+import numpy as np
+
+from kinfolk.core.arrays import AnyArray, Arrays
+from kinfolk.core.errors import SettingsError
+from kinfolk.core.events import Snapshot
+from kinfolk.jobs.train.settings import Train
+from kinfolk.play.loop import EpisodeResult
+from kinfolk.play.slots import SlotRegistry
+from kinfolk.policies.neural.policy import NeuralPolicy
+from kinfolk.policies.resolve import ResolvedPolicy
+from kinfolk.training.collect import RolloutPlan
+from kinfolk.training.learner import Learner
+from kinfolk.training.opponents import OpponentPool
+from kinfolk.worlds import build_world as build_world
+
+
+@dataclass
+class TrainingState:
+    """All that the rest of a training follows from."""
+
+    learners: dict[str, Learner]
+    rollout_states: list[Arrays | None]
+    opponent_pool: OpponentPool | None = None
+    update: int = 0
+    steps: int = 0
+    episodes: int = 0
+    recent_episodes: list[EpisodeResult] = field(default_factory=list)
+    best: float | None = None
+    best_step: int | None = None
+    evals_since_best: int = 0  # judgings since the last best
+    baselines: dict[str, dict[str, Any]] = field(default_factory=dict)
+
+    def weights(self) -> dict[str, dict[str, AnyArray]]:
+        """Of all that learn."""
+        return {name: learner.policy.arrays() for name, learner in self.learners.items()}
+
+    def policies(self, plan: RolloutPlan) -> dict[str, ResolvedPolicy]:
+        """Every slot's policy as it is now."""
+        found = {}
+        for slot in plan.slots:
+            now = slot.policy
+            if slot.id in self.learners:
+                arrays = self.learners[slot.id].policy.arrays()
+                now = ResolvedPolicy(now.class_path, now.settings, arrays)
+            found[slot.id] = now
+        return found
+
+    def snapshot(self) -> Snapshot:
+        """All of it, as arrays and notes."""
+        arrays: dict[str, AnyArray] = {}
+        for name, learner in self.learners.items():
+            arrays |= {f"slot/{name}/{path}": a for path, a in learner.state_dict().items()}
+        for number, standing in enumerate(self.rollout_states):
+            arrays |= {f"chunk/{number}/{path}": a for path, a in (standing or {}).items()}
+        notes: dict[str, Any] = {
+            name: getattr(self, name)
+            for name in (
+                "update",
+                "steps",
+                "episodes",
+                "best",
+                "best_step",
+                "evals_since_best",
+                "baselines",
+            )
+        }
+        notes["recent"] = [asdict(result) for result in self.recent_episodes]
+        if self.opponent_pool is not None:
+            arrays |= self.opponent_pool.arrays()
+            notes["opponent_pool"] = self.opponent_pool.notes()
+        return Snapshot(step=self.update, arrays=arrays, notes=notes)
+
+    def restore(self, snapshot: Snapshot) -> None:
+        """Stand where a snapshot was taken.
+
+        Raises:
+            SettingsError: It is of another training.
+        """
+        for name, learner in self.learners.items():
+            learner.load_state_dict(_strip_prefix(snapshot.arrays, f"slot/{name}/"))
+        for number in range(len(self.rollout_states)):
+            self.rollout_states[number] = _strip_prefix(snapshot.arrays, f"chunk/{number}/")
+            if not self.rollout_states[number]:
+                raise SettingsError(f"The checkpoint has no worlds for chunk {number}.")
+        notes = snapshot.notes
+        for name in ("update", "steps", "episodes", "best", "best_step", "evals_since_best"):
+            setattr(self, name, notes[name])
+        self.baselines = dict(notes["baselines"])
+        self.recent_episodes = [EpisodeResult(**facts) for facts in notes["recent"]]
+        if self.opponent_pool is not None:
+            self.opponent_pool = OpponentPool.from_snapshot(snapshot.arrays, notes["opponent_pool"])
+
+
+def _strip_prefix(arrays: Arrays, prefix: str) -> dict[str, AnyArray]:
+    return {n.removeprefix(prefix): a for n, a in arrays.items() if n.startswith(prefix)}
+
+
+def initial_state(settings: Train, plan: RolloutPlan) -> TrainingState:
+    """A training that has not begun.
+
+    Raises:
+        UsageError: A policy cannot be made for this world.
+    """
+    spec = build_world(settings.world, settings.world_settings, 1, settings.preset).spec
+    settings.build_assignment(spec)
+    learners = {}
+    registry = SlotRegistry(training=True, batch_invariant=plan.batch_invariant)
+    for slot, planned in zip(settings.slots, plan.slots, strict=True):
+        owner = slot.id if slot.trainable else ""
+        policy = registry.load(planned.policy, spec, slot.device, owner)
+        if slot.trainable:
+            assert isinstance(policy, NeuralPolicy)  # the plan has seen to it
+            learners[slot.id] = Learner(policy, settings.ppo, settings.loss_settings())
+    pool = None
+    if settings.opponent_pool is not None:
+        empty = OpponentPool({}, (), ())
+        pool = empty.with_snapshot(
+            0, learners[settings.opponent_pool.source_slot].policy.arrays(), settings.opponent_pool
+        )
+    return TrainingState(learners, [None] * settings.n_chunks, pool)
+
+
+def mean_columns(episodes: list[EpisodeResult], table: str) -> dict[str, float]:
+    """Means over episodes of a table of values by name."""
+    if not episodes:
+        return {}
+    names: Mapping[str, float] = getattr(episodes[-1], table)
+    return {n: float(np.mean([getattr(r, table)[n] for r in episodes])) for n in names}

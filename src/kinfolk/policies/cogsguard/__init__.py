@@ -1,1 +1,0 @@
-"""What cogs know and do: memory, perception, paths, behaviours, and the roles made of them."""

@@ -1,0 +1,219 @@
+"""Run torch nets so that a row's bits do not depend on the rest of its batch.
+
+Matrix libraries add up a row's products in another order when the batch has few rows, or when the
+row does not begin at a multiple of 16 bytes, as every second row of 50 float32 does not. So the same
+row gives other last bits in another batch, or at another place of the same one. Three ways to run a
+net avoid that; `find_batching` takes the first that gives equal bits on this machine:
+
+1. Batches of any size, padded up to 32 rows.
+2. The same, with the inputs of linear and recurrent layers laid out so that every row is aligned.
+3. Batches of exactly 64 rows of which every second, fourth, ... or only the first is used, the
+   others being zero. It suits every net whose rows are independent, and is slow in large batches
+   (measured in `docs/training.md`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any, NamedTuple, TypeAlias
+
+import torch
+from torch import nn
+from torch.nn import functional
+
+from kinfolk.core.errors import ContractError
+
+PADDED_ROWS = 32
+# The fastest of 32, 64, 128 and 256 for 32 rows; 256 takes about half the time for 4096 rows, and
+# twice the time for one.
+FIXED_ROWS = 64
+_ALIGNMENT = 8  # numbers; 32 bytes of float32
+_TRIED_SIZES = (1, 2, *range(31, 48), 64, 100, 257)  # rows; some leave a rest in any blocks
+_NOISE = 0.1  # added to weights while a net is tried: a layer that begins at zero hides the others
+_LAYERS = (nn.Linear, nn.RNNCell, nn.GRUCell, nn.LSTMCell)
+Forward: TypeAlias = Callable[..., tuple[torch.Tensor, ...]]
+
+
+class Batching(NamedTuple):
+    """How a net has to be run.
+
+    Attributes:
+        spacing: 0 for batches of any size; else the distance between the rows that are used in
+            batches of exactly `FIXED_ROWS`.
+        problem: Why no way of running it gives equal bits; empty if one does. Such a net is run as
+            it is.
+    """
+
+    spacing: int = 0
+    problem: str = ""
+
+
+def find_batching(
+    forward: Forward, *shapes: tuple[int, ...], module: nn.Module | None = None
+) -> Batching:
+    """Try a net on random rows, and return how it has to be run.
+
+    Args:
+        forward: The net: tensors with the row as first axis to a tuple of such tensors.
+        shapes: The shape of one row of each input.
+        module: What `forward` runs, if its layers may be made to align their inputs; this is done
+            only where it is needed.
+    """
+    generator = torch.Generator().manual_seed(0)
+    inputs = [torch.randn((max(_TRIED_SIZES), *shape), generator=generator) for shape in shapes]
+    with _noisy_weights(module, generator):
+        if _is_size_invariant(forward, inputs):
+            return Batching()
+        if module is not None:
+            hooks = [
+                layer.register_forward_pre_hook(_align_inputs)
+                for layer in module.modules()
+                if isinstance(layer, _LAYERS)
+            ]
+            if _is_size_invariant(forward, inputs):
+                return Batching()
+            for hook in hooks:
+                hook.remove()
+        return _find_fixed_size(forward, inputs)
+
+
+def require_invariant(name: str, batching: Batching) -> None:
+    """Refuse a net for which no way of running it gives equal bits.
+
+    Raises:
+        ContractError: It is such a net; the message says why.
+    """
+    if batching.problem:
+        raise ContractError(f"{name} {batching.problem}")
+
+
+def run_batched(
+    batching: Batching, forward: Forward, *inputs: torch.Tensor
+) -> tuple[torch.Tensor, ...]:
+    """Call `forward` in the batches that `find_batching` found, and return the rows asked for.
+
+    Args:
+        batching: What `find_batching` returned for this net.
+        forward: The net.
+        inputs: `[rows, ...]` each; there may be no rows.
+    """
+    rows = len(inputs[0])
+    if batching.problem:
+        return _run_padded(forward, inputs, 1)
+    if not batching.spacing:
+        return _run_padded(forward, inputs, PADDED_ROWS)
+    spacing = batching.spacing
+    used = FIXED_ROWS // spacing
+    calls = max(1, -(-rows // used))
+    spread = []
+    for x in inputs:
+        room = x.new_zeros((calls * used, spacing, *x.shape[1:]))
+        room[:rows, 0] = x
+        spread.append(torch.split(room.flatten(0, 1), FIXED_ROWS))
+    parts = [forward(*some) for some in zip(*spread, strict=True)]
+    return tuple(
+        torch.cat([out[::spacing] for out in outs])[:rows] for outs in zip(*parts, strict=True)
+    )
+
+
+def _run_padded(
+    forward: Forward, inputs: tuple[torch.Tensor, ...], min_rows: int
+) -> tuple[torch.Tensor, ...]:
+    rows = len(inputs[0])
+    if rows >= min_rows:
+        return forward(*inputs)
+    filled = [torch.cat([x, x.new_zeros(min_rows - rows, *x.shape[1:])]) for x in inputs]
+    return tuple(out[:rows] for out in forward(*filled))
+
+
+def _is_size_invariant(forward: Forward, inputs: list[torch.Tensor]) -> bool:
+    """Whether rows give the same bits in batches of other sizes and at other places."""
+    whole = run_batched(Batching(), forward, *inputs)
+    return all(
+        _equal_bits(
+            run_batched(Batching(), forward, *(x[-rows:] for x in inputs)),
+            whole,
+            slice(-rows, None),
+        )
+        for rows in _TRIED_SIZES
+    )
+
+
+def _find_fixed_size(forward: Forward, inputs: list[torch.Tensor]) -> Batching:
+    """The least distance between rows at which they give the same bits wherever they stand."""
+    rows = [x[:FIXED_ROWS].clone() for x in inputs]
+    others = [x[FIXED_ROWS : 2 * FIXED_ROWS] for x in inputs]
+    base = forward(*rows)
+    if not _equal_bits(forward(*rows), base):
+        return Batching(
+            problem="gives the same rows other results when it is called again: it draws random "
+            "numbers or keeps state of its own. Let it do neither in eval mode; what a row "
+            "remembers belongs in its memory (memory_size)."
+        )
+    for place in range(FIXED_ROWS):
+        mixed = [torch.cat([y[:place], x[[place]], y[place + 1 :]])
+                 for x, y in zip(rows, others, strict=True)]  # fmt: skip
+        here = slice(place, place + 1)
+        if not _equal_bits([out[here] for out in forward(*mixed)], base, here):
+            return Batching(
+                problem="gives a row other results when the other rows of its batch change: its "
+                "rows depend on each other, and which agents share a batch is no part of a game. "
+                "Normalise over features (LayerNorm), not over the batch, and mix no rows."
+            )
+    spacing = 1
+    while spacing < FIXED_ROWS and not _is_position_invariant(forward, rows, base, spacing):
+        spacing *= 2
+    return Batching(spacing)
+
+
+def _is_position_invariant(
+    forward: Forward, rows: list[torch.Tensor], base: tuple[torch.Tensor, ...], spacing: int
+) -> bool:
+    used = slice(None, None, spacing)
+    for shift in range(spacing, FIXED_ROWS, spacing):
+        moved = forward(*(x.roll(shift, 0) for x in rows))
+        if not _equal_bits([out.roll(-shift, 0)[used] for out in moved], base, used):
+            return False
+    return True
+
+
+def _equal_bits(outputs: Any, expected: Any, rows: slice = slice(None)) -> bool:
+    """Whether tensors equal the part `rows` of others, bit by bit but for the sign of zero."""
+    return all(
+        torch.equal(a.nan_to_num(), b[rows].nan_to_num())
+        for a, b in zip(outputs, expected, strict=True)
+    )
+
+
+def _align_inputs(layer: nn.Module, inputs: tuple[Any, ...]) -> tuple[Any, ...]:
+    """Lay the inputs of a layer out so that every row begins at a multiple of 32 bytes.
+
+    Not while gradients are wanted: a learner's minibatches promise nothing of single rows.
+    """
+    del layer
+    if torch.is_grad_enabled():
+        return inputs
+    return tuple(_aligned(x) if isinstance(x, torch.Tensor) else x for x in inputs)
+
+
+def _aligned(x: torch.Tensor) -> torch.Tensor:
+    missing = -x.shape[-1] % _ALIGNMENT
+    return functional.pad(x, (0, missing))[..., : x.shape[-1]] if missing else x
+
+
+@contextmanager
+def _noisy_weights(module: nn.Module | None, generator: torch.Generator) -> Iterator[None]:
+    """Add some noise to all weights, and take it away again."""
+    weights = [] if module is None else [p for p in module.parameters() if p.is_floating_point()]
+    kept = [weight.detach().clone() for weight in weights]
+    try:
+        with torch.no_grad():
+            for weight in weights:
+                noise = torch.randn(weight.shape, generator=generator, dtype=weight.dtype)
+                weight.add_(_NOISE * noise)
+        yield
+    finally:
+        with torch.no_grad():
+            for weight, before in zip(weights, kept, strict=True):
+                weight.copy_(before)

@@ -1,0 +1,1 @@
+"""Encoders that turn observation bytes into network input."""

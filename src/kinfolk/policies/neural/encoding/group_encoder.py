@@ -1,0 +1,88 @@
+"""From what an agent is shown to the numbers a net takes in.
+
+Floats are taken as they are and whole numbers as numbers. Words of cells are taken apart into planes,
+as each world's `layout` describes them, and scaled so that most lie within -1 and 1.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TypeAlias
+
+import numpy as np
+
+from kinfolk.core.arrays import AnyArray, Bytes
+from kinfolk.core.spaces import AgentGroup, ObservationField, WorldSpec
+
+FieldEncoder: TypeAlias = Callable[[AnyArray], AnyArray]
+_ENERGY_SCALE = 0.1  # savanna: energies go up to about ten
+
+
+@dataclass(frozen=True)
+class GroupEncoder:
+    """How a group's observations become rows of float32."""
+
+    group: AgentGroup
+    field_encoders: tuple[tuple[str, FieldEncoder], ...]
+    n_features: int
+
+    def __call__(self, observations: Bytes) -> AnyArray:
+        """`[rows, size]`."""
+        parts = [
+            np.asarray(expand(self.group.read_field(observations, name)), dtype=np.float32)
+            for name, expand in self.field_encoders
+        ]
+        flat = [part.reshape(len(observations), -1) for part in parts]
+        return flat[0] if len(flat) == 1 else np.concatenate(flat, axis=1)
+
+
+def make_group_encoder(spec: WorldSpec, group: int) -> GroupEncoder:
+    """How the observations of a group of a world are read."""
+    owner = spec.groups[group]
+    expand = tuple((field.name, _field_encoder(spec.world, field)) for field in owner.fields)
+    blank = GroupEncoder(owner, expand, 0)
+    size = blank(np.zeros((1, spec.row_bytes), dtype=np.uint8)).shape[1]
+    return GroupEncoder(owner, expand, size)
+
+
+def _field_encoder(world: str, field: ObservationField) -> FieldEncoder:
+    if world == "savanna":
+        return _unpack_savanna_words if field.dtype == "uint32" else _scale_savanna_planes
+    if world == "cogsguard":
+        from kinfolk.worlds.cogsguard.spec import facts_to_features, window_to_planes
+
+        return window_to_planes if field.name == "window" else facts_to_features
+    return _identity
+
+
+def _identity(values: AnyArray) -> AnyArray:
+    return values
+
+
+def _scale_savanna_planes(values: AnyArray) -> AnyArray:
+    scaled: AnyArray = values * np.float32(_ENERGY_SCALE)
+    scaled[:, 0] = values[:, 0]  # walls
+    scaled[:, 4:] = values[:, 4:]  # sight, where there is such a plane
+    return scaled
+
+
+def _unpack_savanna_words(words: AnyArray) -> AnyArray:
+    from kinfolk.worlds.savanna.spec import (
+        CODES_PER_ENERGY,
+        GRASS_SHIFT,
+        MAX_CODE,
+        PREDATOR_SHIFT,
+        PREY_SHIFT,
+        VISIBLE_BIT,
+        WALL_BIT,
+    )
+
+    bits = words.astype(np.int64)
+    wall = (bits & WALL_BIT) > 0
+    predator, prey = (
+        (bits >> shift & MAX_CODE) * (_ENERGY_SCALE / CODES_PER_ENERGY)
+        for shift in (PREDATOR_SHIFT, PREY_SHIFT)
+    )
+    grass = (bits >> GRASS_SHIFT & MAX_CODE) / MAX_CODE
+    return np.stack([wall, predator, prey, grass, (bits & VISIBLE_BIT) > 0], axis=1)

@@ -1,1 +1,0 @@
-"""What an agent of the savanna does, reading only what its world shows it."""

@@ -1,0 +1,1 @@
+"""Scripted policies, a folder per world."""

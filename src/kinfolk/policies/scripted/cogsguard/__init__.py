@@ -1,0 +1,1 @@
+"""Scripted CogsGuard policies: memory, perception, pathfinding, behaviors and the roles made of them."""

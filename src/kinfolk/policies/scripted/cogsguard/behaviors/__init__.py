@@ -1,0 +1,1 @@
+"""kinfolk/policies/scripted/cogsguard/behaviors."""

@@ -1,0 +1,72 @@
+"""The columns of an atlas: what a net is told of its agent, and of each thing its map shows."""
+
+from __future__ import annotations
+
+from kinfolk.policies.scripted.cogsguard.exploration import SECTORS
+from kinfolk.worlds.cogsguard.codes import ELEMENTS, GEARS, MOVES, OWNERS
+from kinfolk.worlds.cogsguard.spec import FACTS
+
+# Things, in the order in which the columns tell of them.
+LANDMARKS = (
+    "hub",
+    "chest",
+    *(f"{gear}_station" for gear in GEARS[1:]),
+    *(f"{element}_extractor" for element in ELEMENTS),
+    *(f"junction_of_{owner}" for owner in OWNERS),
+    "friendly_area",
+    "frontier",
+    "extractor_to_mine",  # the aims that scripted roles would choose, from here on
+    "junction_to_align",
+    "junction_to_scramble",
+    "depot",
+)
+HUB_LANDMARK, CHEST_LANDMARK, STATION_LANDMARK, EXTRACTOR_LANDMARK, JUNCTION_LANDMARK = (
+    0,
+    1,
+    2,
+    6,
+    10,
+)
+FRIENDLY_LANDMARK, FRONTIER_LANDMARK, TARGET_LANDMARKS = 14, 15, 16
+LANDMARK_COLUMNS = (
+    "reachable",
+    "proximity",
+    "adjacent",
+    *MOVES[1:],
+)  # the moves: all that begin a shortest way
+REACHABLE, PROXIMITY, ADJACENT, FIRST_MOVE = range(4)
+MAX_DISTANCE = 40.0  # steps: what is farther is as far
+MAX_SPARE = 20.0  # of hp or influence: more is as much
+
+COLUMN_NAMES = (
+    *FACTS,  # scaled
+    *(f"wears_{gear}" for gear in GEARS),
+    *(f"store_pays_{gear}" for gear in GEARS[1:]),
+    "store_pays_heart",
+    "cargo_full",
+    "hp_share",  # of what it can have with its gear
+    "energy_share",
+    "can_move",
+    "spare_hp",  # beyond what the way home takes
+    "spare_influence",  # beyond what the way to the junction takes
+    "hour",
+    "is_day",
+    *(f"likes_{element}" for element in ELEMENTS),  # habits, as scripted roles have
+    *(f"searches_sector_{sector}" for sector in range(SECTORS)),
+    *(f"{move}_is_free" for move in MOVES[1:]),
+    *(f"{move}_is_taken" for move in MOVES[1:]),
+    *(f"{thing}_{column}" for thing in LANDMARKS for column in LANDMARK_COLUMNS),
+)
+COLUMNS = -(-len(COLUMN_NAMES) // 8) * 8  # a multiple of 8; the last are zero
+WEARS = COLUMN_NAMES.index("wears_none")
+STORE_PAYS = COLUMN_NAMES.index("store_pays_aligner")
+CARGO_FULL = COLUMN_NAMES.index("cargo_full")
+HP_SHARE = COLUMN_NAMES.index("hp_share")
+SPARE_HP = COLUMN_NAMES.index("spare_hp")
+HOUR = COLUMN_NAMES.index("hour")
+LIKES = COLUMN_NAMES.index("likes_carbon")
+SEARCHES = COLUMN_NAMES.index("searches_sector_0")
+FREE = COLUMN_NAMES.index("north_is_free")
+TAKEN = COLUMN_NAMES.index("north_is_taken")
+LANDMARKS_OFFSET = COLUMN_NAMES.index("hub_reachable")
+COLUMNS_PER_LANDMARK = len(LANDMARK_COLUMNS)

@@ -1,0 +1,1 @@
+"""Scripted savanna policies: they read only what the world shows an agent."""

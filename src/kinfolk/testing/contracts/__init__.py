@@ -1,0 +1,1 @@
+"""Contract tests as classes, for kinfolk and for packages that extend it."""

@@ -1,0 +1,1 @@
+"""Maps of CogsGuard: drawn as text, generated, laid out."""

@@ -1,0 +1,1 @@
+"""The phases of a CogsGuard tick, one kernel file per phase."""

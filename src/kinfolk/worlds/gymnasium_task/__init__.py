@@ -1,0 +1,1 @@
+"""Gymnasium tasks as worlds of one agent."""

@@ -1,0 +1,1 @@
+"""Files of the published savanna: golden traces, event logs, configurations."""

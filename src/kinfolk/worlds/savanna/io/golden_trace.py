@@ -1,0 +1,297 @@
+"""Replay of golden traces: recordings of the published code, step by step.
+
+A trace fixes the seed, the actions in acting order, and everything that followed. Replaying one
+on our rules compares all of it and stops at the first difference.
+
+`n_pred` and `n_prey` are upstream's running counters, not head counts: a prey that dies of age or
+hunger and is bitten in the same step is taken off twice. With that quirk on, ours do the same.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from kinfolk.core.arrays import Bytes, Ints
+from kinfolk.worlds.savanna.agent_log import SavannaAgentLog, SavannaAgentRecord
+from kinfolk.worlds.savanna.io.trace_format import check_trace, parse_trace
+from kinfolk.worlds.savanna.io.upstream_config import TraceError, convert_config, find_rule_set
+from kinfolk.worlds.savanna.state import FAILURES, SUCCESSES
+from kinfolk.worlds.savanna.world import SavannaWorld
+
+__all__ = ["TraceDifference", "TraceError", "TraceReplay", "parse_trace", "replay_golden_trace"]
+
+TOLERANCE = 1e-9
+ALL_AGENTS = "__all__"
+
+
+@dataclass(frozen=True)
+class TraceDifference:
+    """Where our rules and a trace part ways; step -1 is the reset."""
+
+    step: int
+    agent: str
+    field: str
+    expected: Any
+    got: Any
+
+    def __str__(self) -> str:
+        """One sentence."""
+        return (
+            f"Step {self.step}, {self.agent}: {self.field} should be {self.expected!r} "
+            f"and is {self.got!r}."
+        )
+
+
+@dataclass(frozen=True)
+class TraceReplay:
+    """How a replay went.
+
+    `fallbacks` counts newborns without a free neighbour cell: upstream places those by CPython's
+    set order, so their cells are taken from the trace.
+    """
+
+    steps: int
+    n_values: int
+    n_random_placements: int
+    difference: TraceDifference | None
+
+    @property
+    def matches(self) -> bool:
+        """Whether nothing differed."""
+        return self.difference is None
+
+
+def replay_golden_trace(trace: Mapping[str, Any]) -> TraceReplay:
+    """Replay a trace on our rules and compare everything it recorded.
+
+    Raises:
+        TraceError: It is not a trace of rules we know.
+    """
+    check_trace(trace)
+    run = _TraceReplayer(trace)
+    steps = 0
+    difference = next(run.compare_reset(), None)
+    for t, step in enumerate(trace["steps"]):
+        if difference is None:
+            run.advance(step)
+            difference = next(run.compare_step(t, step), None)
+            steps += difference is None
+    if difference is None:
+        difference = next(run.compare_agent_logs(len(trace["steps"]) - 1), None)
+    fallbacks = int(run.world.counters()["newborns_placed_at_random"][0])
+    return TraceReplay(steps, run.n_values, fallbacks, difference)
+
+
+class _TraceReplayer:
+    """One world that follows a trace."""
+
+    def __init__(self, trace: Mapping[str, Any]) -> None:
+        self.trace = trace
+        self.rules = find_rule_set(str(trace["upstream"]["module"]), str(trace["upstream"]["rev"]))
+        rows = len(trace["initial"]["pos"])
+        for step in trace["steps"]:  # the dead keep their rows until the step after
+            rows = max(rows, len(step["state"]["pos"]) + len(step["terminated"]))
+        self.world = SavannaWorld(convert_config(trace["config"], self.rules, rows), 1)
+        self.world.reset_published([trace["seed"]])
+        self.agent_log = SavannaAgentLog(self.world)
+        self.agent_log.start()
+        self.n_values = 0
+        places, width = self.world.spec.rows, self.world.spec.row_bytes
+        self._observations: Bytes = np.zeros((places, width), dtype=np.uint8)
+        self._known_agents = set(trace["initial"]["pos"])
+        self._rows = self._rows_by_id()
+
+    def _rows_by_id(self) -> dict[str, int]:
+        """Rows of the living and the just ended, by published id, in table order."""
+        s = self.world._arrays
+        rows = np.flatnonzero(s.uid[0] >= 0)
+        ordered = [int(row) for row in rows[np.argsort(s.uid[0, rows])]]
+        return {self.agent_log.by_uid[int(s.uid[0, row])].agent_id: row for row in ordered}
+
+    def advance(self, step: Mapping[str, Any]) -> None:
+        """Feed the actions of one step, in the order they were taken."""
+        s = self.world._arrays
+        rows = self.world.spec.rows
+        actions = np.zeros((rows, 1), dtype=np.int64)
+        acting = np.zeros((1, 2, rows), dtype=np.uint32)
+        count = np.zeros((1, 2), dtype=np.int64)
+        for agent, action in step["actions"]:
+            row = self._rows.get(agent)
+            if row is None or not s.alive[0, row]:
+                continue  # strict output keeps the ended in the list for one step more
+            k = 0 if "predator" in agent else 1
+            actions[row, 0] = action
+            acting[0, k, count[0, k]] = row
+            count[0, k] += 1
+        self.world._step(actions, acting, count, self._newborn_cells(step))
+        self.agent_log.update()
+        self._rows = self._rows_by_id()
+
+    def _newborn_cells(self, step: Mapping[str, Any]) -> Ints:
+        size = self.world.settings.grid_size
+        born = [
+            place
+            for agent, place in step["state"]["pos"].items()
+            if agent not in self._known_agents
+        ]
+        self._known_agents |= set(step["state"]["pos"])
+        return np.array([[x * size + y for x, y in born]], dtype=np.int64).reshape(1, -1)
+
+    def compare_reset(self) -> Iterator[TraceDifference]:
+        """The seeded placement, the walls and the first observations."""
+        s, size = self.world._arrays, self.world.settings.grid_size
+        walls = [list(divmod(cell, size)) for cell in self.world.settings.wall_cells]
+        yield from self._compare_equal(-1, "walls", "positions", sorted(self.trace["walls"]), walls)
+        for patch, place in self.trace["grass_pos"].items():
+            got = self._find_patch(patch, s.patch_cell[0])
+            at = None if got is None else list(divmod(int(got), size))
+            yield from self._compare_equal(-1, patch, "position", list(place), at)
+        yield from self._compare_state(-1, self.trace["initial"])
+        yield from self._compare_observations(-1, self.trace.get("initial_obs_sha1", {}))
+
+    @staticmethod
+    def _find_patch(name: str, values: Any) -> Any:
+        number = name.rpartition("_")[2]
+        return values[int(number)] if number.isdigit() and int(number) < len(values) else None
+
+    def compare_step(self, t: int, step: Mapping[str, Any]) -> Iterator[TraceDifference]:
+        """All that was recorded after a step."""
+        s = self.world._arrays
+        yield from self._compare_state(t, step["state"])
+        for agent, reward in step["rewards"].items():
+            row = self._rows.get(agent)
+            got = None if row is None else float(s.reward[0, row])
+            yield from self._compare_close(t, agent, "reward", reward, got)
+        timed_out = bool(s.tick[0] >= self.world.settings.max_steps)
+        extinct = bool(s.done[0]) and not timed_out
+        for name, flags, everybody in (
+            ("terminated", s.terminated[0], extinct),
+            ("truncated", s.truncated[0], timed_out),
+        ):
+            ours = {agent for agent, row in self._rows.items() if flags[row]}
+            ours |= {ALL_AGENTS} if everybody else set()
+            for agent in sorted(ours ^ set(step[name])):
+                yield TraceDifference(t, agent, name, agent in step[name], agent in ours)
+        yield from self._compare_equal(
+            t, "predators", "n_pred", step["n_pred"], int(s.active[0, 0])
+        )
+        yield from self._compare_equal(t, "prey", "n_prey", step["n_prey"], int(s.active[0, 1]))
+        for name, expected, index in zip(
+            ("successes", "failures"), step.get("captures", ()), (SUCCESSES, FAILURES), strict=False
+        ):
+            if expected is not None:
+                yield from self._compare_equal(
+                    t, "captures", name, expected, int(s.counters[0, index])
+                )
+        yield from self._compare_observations(t, step["obs_sha1"])
+
+    def _compare_state(self, t: int, state: Mapping[str, Any]) -> Iterator[TraceDifference]:
+        s = self.world._arrays
+        ours = [agent for agent, row in self._rows.items() if s.alive[0, row]]
+        theirs = list(state["pos"])
+        for agent in sorted(set(ours) ^ set(theirs)):
+            yield TraceDifference(t, agent, "alive", agent in theirs, agent in ours)
+        yield from self._compare_equal(t, ALL_AGENTS, "order of the living", theirs, ours)
+        for agent in theirs:
+            row = self._rows[agent]
+            place = [int(s.x[0, row]), int(s.y[0, row])]
+            yield from self._compare_equal(t, agent, "position", list(state["pos"][agent]), place)
+            yield from self._compare_close(
+                t, agent, "energy", state["energy"].get(agent), float(s.energy[0, row])
+            )
+            yield from self._compare_equal(
+                t, agent, "age", state["age"].get(agent), int(s.age[0, row])
+            )
+        for patch, energy in state["grass"].items():
+            got = self._find_patch(patch, s.grass_energy[0])
+            yield from self._compare_close(
+                t, patch, "energy", energy, None if got is None else float(got)
+            )
+
+    def _compare_observations(self, t: int, hashes: Mapping[str, str]) -> Iterator[TraceDifference]:
+        if not hashes:
+            return
+        self.world.observe(self._observations)
+        s, groups = self.world._arrays, self.world.spec.groups
+        for agent, expected in hashes.items():
+            row = self._rows.get(agent)
+            got = None
+            if row is not None:
+                size = groups[int(s.group[0, row])].fields[0].n_bytes
+                got = hashlib.sha1(self._observations[row, :size].tobytes()).hexdigest()[
+                    : len(expected)
+                ]
+            yield from self._compare_equal(t, agent, "observation", expected, got)
+
+    def compare_agent_logs(self, t: int) -> Iterator[TraceDifference]:
+        """The event log and the statistics of every life."""
+        lives = self.agent_log.by_id
+        for name in ("event_log", "stats"):
+            for agent in sorted(set(self.trace[name]) ^ set(lives)):
+                yield TraceDifference(t, agent, name, agent in self.trace[name], agent in lives)
+        for agent, log in self.trace["event_log"].items():
+            yield from self._compare_log(t, lives[agent], log)
+        for agent, stats in self.trace["stats"].items():
+            life = lives[agent]
+            row = self._rows.get(agent)
+            # Published: what is earned in the step of the time limit is counted twice.
+            twice = life.death_cause == "time_limit" and row is not None
+            extra = float(self.world._arrays.reward[0, row]) if twice else 0.0
+            for field, got in (
+                ("cumulative_reward", life.cumulative_reward + extra),
+                ("offspring", len(life.offspring_ids)),
+                ("energy_gained", life.energy_gained),
+                ("times_ate", life.times_ate),
+                ("dist", life.distance_traveled),
+                ("lineage", life.lineage_reward_total),
+                ("blocked", life.fertility_blocked_attempts),
+                ("carc", life.carcass_only_blocks),
+            ):
+                if stats.get(field) is not None:
+                    yield from self._compare_close(t, agent, f"stats.{field}", stats[field], got)
+
+    def _compare_log(
+        self, t: int, record: SavannaAgentRecord, log: Mapping[str, Any]
+    ) -> Iterator[TraceDifference]:
+        agent = record.agent_id
+        ended = record.death_cause is not None  # a carcass at the end has no cause yet
+        for field, got in (
+            ("birth", record.birth_step),
+            ("death", record.death_step if ended else None),
+            ("cause", record.death_cause),
+            ("n_eat", len(record.eating_events)),
+            ("n_fail", record.failed_attacks if self.rules == "r2" else 0),  # logged since R2
+            ("kids", record.offspring_ids),
+        ):
+            if field in log:
+                yield from self._compare_equal(t, agent, f"event_log.{field}", log[field], got)
+        kin = self.rules == "lineage"  # shared_prey has no lineage term, not even one of 0
+        earned = [event for event in record.reward_events if kin or "lineage_reward" not in event]
+        events = log.get("reward_events", [])
+        yield from self._compare_equal(
+            t, agent, "event_log.reward_events", len(events), len(earned)
+        )
+        for i, (theirs, ours) in enumerate(zip(events, earned, strict=True)):
+            for field, value in theirs.items():
+                name = f"event_log.reward_events[{i}].{field}"
+                yield from self._compare_close(t, agent, name, value, ours.get(field, 0.0))
+
+    def _compare_equal(
+        self, t: int, agent: str, field: str, expected: Any, got: Any
+    ) -> Iterator[TraceDifference]:
+        self.n_values += 1
+        if expected != got:
+            yield TraceDifference(t, agent, field, expected, got)
+
+    def _compare_close(
+        self, t: int, agent: str, field: str, expected: Any, got: Any
+    ) -> Iterator[TraceDifference]:
+        self.n_values += 1
+        number = isinstance(expected, int | float) and got is not None
+        if not number or not abs(expected - got) <= TOLERANCE:
+            yield TraceDifference(t, agent, field, expected, got)

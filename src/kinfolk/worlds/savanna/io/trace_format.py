@@ -1,0 +1,99 @@
+"""The form of a golden trace: how its bytes are read, and what must be in it."""
+
+from __future__ import annotations
+
+import gzip
+import zlib
+from collections.abc import Mapping
+from typing import Any
+
+from kinfolk.core.errors import DamagedRunError
+from kinfolk.store.compression import decompress_gzip
+from kinfolk.store.json_files import parse_json
+from kinfolk.worlds.savanna.io.upstream_config import TraceError
+
+_KEYS = (
+    "upstream",
+    "seed",
+    "config",
+    "grass_pos",
+    "walls",
+    "initial",
+    "steps",
+    "event_log",
+    "stats",
+)
+_STEP_KEYS = (
+    "actions",
+    "state",
+    "rewards",
+    "terminated",
+    "truncated",
+    "obs_sha1",
+    "n_pred",
+    "n_prey",
+)
+_STATE_KEYS = ("pos", "energy", "age", "grass")
+
+
+def parse_trace(data: bytes, name: str = "The trace") -> dict[str, Any]:
+    """The trace in the bytes of a gzip file.
+
+    Raises:
+        TraceError: It is not gzip, is cut short, or holds something else.
+    """
+    if not data:
+        raise TraceError(f"{name} is empty.")
+    try:
+        found = parse_json(decompress_gzip(data, name))
+    except EOFError:
+        raise TraceError(f"{name} is cut short.") from None
+    except (gzip.BadGzipFile, zlib.error):
+        raise TraceError(f"{name} is not a gzip file, or it is damaged.") from None
+    except DamagedRunError as error:
+        raise TraceError(str(error)) from None
+    except ValueError:
+        raise TraceError(f"{name} does not hold JSON, or not all of it.") from None
+    if not isinstance(found, dict):
+        raise TraceError(f"{name} holds no table, so it is not a trace.")
+    return found
+
+
+def check_trace(trace: Mapping[str, Any]) -> None:
+    """Refuse what has not the form of a trace."""
+    for key in _KEYS:
+        if key not in trace:
+            raise TraceError(
+                f"The trace has no '{key}': it is not a savanna trace, or not a whole one."
+            )
+    for key in ("module", "rev"):
+        if not isinstance(trace["upstream"], Mapping) or key not in trace["upstream"]:
+            raise TraceError(f"The trace's 'upstream' has no '{key}'.")
+    if not isinstance(trace["seed"], int) or trace["seed"] < 0:
+        raise TraceError(f"The trace's seed must be a whole number, not {trace['seed']!r}.")
+    if not isinstance(trace["config"], Mapping):
+        raise TraceError("The trace's 'config' is not a table.")
+    if not isinstance(trace["steps"], list) or not trace["steps"]:
+        raise TraceError("The trace has no steps.")
+    _check_state(trace["initial"], "initial state")
+    for t, step in enumerate(trace["steps"]):
+        for key in _STEP_KEYS:
+            if not isinstance(step, Mapping) or key not in step:
+                raise TraceError(f"Step {t} of the trace has no '{key}'.")
+        if not all(_is_pair(one, str, int) for one in step["actions"]):
+            raise TraceError(f"Step {t} of the trace has actions that are not [agent, action].")
+        _check_state(step["state"], f"state after step {t}")
+
+
+def _is_pair(value: Any, first: type, second: type) -> bool:
+    pair = isinstance(value, list | tuple) and len(value) == 2
+    return pair and isinstance(value[0], first) and isinstance(value[1], second)
+
+
+def _check_state(state: Any, name: str) -> None:
+    for key in _STATE_KEYS:
+        if not isinstance(state, Mapping) or not isinstance(state.get(key), Mapping):
+            raise TraceError(f"The trace's {name} has no '{key}'.")
+    for agent, place in state["pos"].items():
+        if not _is_pair(place, int, int):
+            raise TraceError(f"The trace's {name} gives no cell for {agent}, but {place!r}.")

@@ -1,0 +1,54 @@
+"""The savanna as it is looked at: walls, grass, and bodies with their energy."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from kinfolk.worlds.render import AgentAttribute, CellLayer, RenderFrame, RenderSpec
+from kinfolk.worlds.savanna.rules import SavannaRules
+from kinfolk.worlds.savanna.settings import Savanna
+from kinfolk.worlds.savanna.state import SavannaState
+
+GRASS_LEVELS = 15
+_ENERGY_SCALE = 100.0
+_WALL, _GRASS = 1, 2
+
+
+def make_render_spec(settings: Savanna, groups: tuple[str, ...]) -> RenderSpec:
+    """What is shown of a savanna with these rules."""
+    sights = [
+        settings.predator_obs_range if "predator" in g else settings.prey_obs_range for g in groups
+    ]
+    return RenderSpec(
+        height=settings.grid_size,
+        width=settings.grid_size,
+        layers=(
+            CellLayer("kind", "code", ("ground", "wall", "grass")),
+            CellLayer("amount", "amount", max_value=GRASS_LEVELS),
+        ),
+        attributes=(
+            AgentAttribute(
+                "energy", _ENERGY_SCALE, max_value=settings.predator_creation_energy_threshold
+            ),
+            AgentAttribute("number"),
+            AgentAttribute("body", labels=("living", "carcass")),
+        ),
+        view_radius=tuple((window - 1) // 2 for window in sights),
+        series=("grass energy/grass",),
+    )
+
+
+def render_frame(state: SavannaState, rules: SavannaRules, world: int) -> RenderFrame:
+    """One world as it is now. Grass is shown in steps, so that little changes per tick."""
+    kind = np.where(rules.wall, np.uint8(_WALL), np.uint8(0))
+    amount = np.zeros(len(kind), dtype=np.uint8)
+    grass, at = state.grass_energy[world], state.patch_cell[world]
+    holds = max(rules.max_grass, rules.initial_grass)
+    kind[at] = _GRASS
+    amount[at] = np.ceil(grass * (GRASS_LEVELS / holds)) if holds > 0.0 else 0
+    traits = np.stack(
+        [np.rint(state.energy[world] * _ENERGY_SCALE).astype(np.int64), state.number[world],
+         state.carcass[world].astype(np.int64)]
+    )  # fmt: skip
+    cell = state.x[world] * rules.size + state.y[world]
+    return RenderFrame(np.stack([kind, amount]), cell, traits, np.array([grass.sum()]))

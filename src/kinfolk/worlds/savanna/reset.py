@@ -1,0 +1,104 @@
+"""How an episode begins: founders and grass on free cells.
+
+Plain numpy: it runs once per episode, for all worlds that begin together.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from kinfolk.core.arrays import Ints
+from kinfolk.core.jit import allocation_free_kernel
+from kinfolk.core.random import randint
+from kinfolk.worlds.savanna.rules import SavannaRules
+from kinfolk.worlds.savanna.state import GRASS, NO_CAUSE, NO_EVENT, PREDATOR, SavannaState
+from kinfolk.worlds.savanna.step.births import NO_BIRTH_TICK
+
+ZEROED_FIELDS = (
+    *("tick", "next_uid", "next_number", "active", "n_alive", "n_ended"),
+    *("alive", "terminated", "truncated", "carcass", "reward", "energy", "age"),
+    *("visible_energy", "counters", "energy_accounts", "kickbacks", "group", "x", "y", "number"),
+)
+MINUS_ONE_FIELDS = (
+    "uid",
+    "parents",
+    "parent_rows",
+    "first_in_cell",
+    "next_in_cell",
+    "patch_in_cell",
+)
+
+
+@allocation_free_kernel
+def draw_cells(free: Ints, deck: Ints, keys: Ints, cells: Ints) -> None:
+    """Distinct free cells for founders and grass, by chance: `cells` is `[keys, needed]`."""
+    for i in range(keys.shape[0]):
+        for j in range(free.shape[0]):
+            deck[j] = free[j]
+        for j in range(cells.shape[1]):
+            other = j + randint(keys[i], j, deck.shape[0] - j)
+            chosen = deck[other]
+            deck[other] = deck[j]
+            deck[j] = chosen
+            cells[i, j] = chosen
+
+
+def clear_worlds(state: SavannaState, worlds: Ints) -> None:
+    """Empty these worlds: nobody lives, nothing grows, nothing is counted."""
+    rows = state.uid.shape[1]
+    for name in ZEROED_FIELDS:
+        getattr(state, name)[worlds] = 0
+    for name in MINUS_ONE_FIELDS:
+        getattr(state, name)[worlds] = -1
+    state.step_event[worlds] = NO_EVENT
+    state.death_cause[worlds] = NO_CAUSE
+    state.last_birth_tick[worlds] = NO_BIRTH_TICK
+    state.done[worlds] = False
+    state.n_free[worlds] = rows
+    state.free_rows[worlds] = np.arange(rows)[::-1]  # a stack: the lowest row is taken first
+
+
+def reset_worlds(
+    state: SavannaState,
+    rules: SavannaRules,
+    founder_counts: Ints,
+    worlds: Ints,
+    keys: Ints,
+    cells: Ints,
+) -> None:
+    """Begin episodes: predators of type 1 and 2, prey of type 1 and 2, then grass, on `cells`."""
+    clear_worlds(state, worlds)
+    state.key[worlds] = keys
+    column = worlds[:, None]
+    first = 0
+    for kind in range(4):
+        k, number = kind // 2, int(founder_counts[kind])
+        rows = np.arange(first, first + number)
+        where = cells[:, first : first + number]
+        state.uid[column, rows] = rows
+        state.number[column, rows] = np.arange(number)
+        state.alive[column, rows] = True
+        state.group[column, rows] = k * rules.n_types + kind % 2
+        state.x[column, rows] = where // rules.size
+        state.y[column, rows] = where % rules.size
+        state.energy[column, rows] = rules.initial_energy[k]
+        if k == PREDATOR and rules.juvenile_age[kind] >= 0:
+            state.age[column, rows] = rules.juvenile_age[kind]
+        state.first_in_cell[column, k, where] = rows
+        state.visible_energy[column, k, where] = rules.initial_energy[k]
+        state.alive_rows[column, k, state.n_alive[column, k] + np.arange(number)] = rows
+        state.n_alive[worlds, k] += number
+        state.next_number[worlds, kind] = number
+        first += number
+    state.active[worlds] = state.n_alive[worlds]
+    state.next_uid[worlds] = first
+    state.n_free[worlds] -= first
+    state.parent[column, np.arange(first)] = -1
+    state.living[column, np.arange(first)] = True
+    state.live_descendants[column, np.arange(first)] = 0
+    state.prev_live_descendants[column, np.arange(first)] = 0
+    grass = cells[:, first:]
+    state.patch_in_cell[column, grass] = np.arange(grass.shape[1])
+    state.patch_cell[worlds] = grass
+    state.grass_energy[worlds] = rules.initial_grass
+    state.visible_energy[column, GRASS, grass] = rules.initial_grass

@@ -1,0 +1,147 @@
+"""The face of a savanna: what its groups see and do.
+
+float32: the published planes `[4 or 5, R, R]`: walls, predator energy, prey energy, grass energy
+and, if asked for, visibility.
+
+compact: one word of 32 bits per cell, `[R, R]`:
+
+| bits  | meaning |
+|-------|---------|
+| 0     | the cell is in sight (always 0 without `include_visibility_channel`) |
+| 1     | wall |
+| 2-11  | predator energy in steps of 1/32, rounded up, at most 1023 |
+| 12-21 | prey energy, likewise |
+| 22-31 | grass energy in steps of a 1023rd of the most a patch can hold, rounded up |
+
+Rounding up means that a code of 0 is an empty cell. Energies of 32 and more look alike.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from kinfolk.core.arrays import AnyArray, Ints
+from kinfolk.core.spaces import ActionHead, AgentGroup, ObservationField, WorldSpec
+from kinfolk.worlds.savanna.line_of_sight import compute_visibility
+from kinfolk.worlds.savanna.rules import AGENT_TYPES, SavannaRules
+from kinfolk.worlds.savanna.settings import Savanna
+
+CODES_PER_ENERGY = 32.0  # codes per unit of energy
+MAX_CODE = 1023
+VISIBLE_BIT, WALL_BIT = 1, 2
+PREDATOR_SHIFT, PREY_SHIFT, GRASS_SHIFT = 2, 12, 22
+
+
+class ObservationTables(NamedTuple):
+    """What the observation kernels read; lists are by species."""
+
+    size: int
+    n_types: int
+    zero_terminal: bool
+    radius: Ints  # [2] cells to each side
+    walls: npt.NDArray[np.float32]  # [cells]
+    padded_index: Ints  # [cells] where a cell lies in `base` and `work`
+    border: int  # cells around the grid in `base` and `work`
+    pattern_of: Ints  # [2, cells]
+    visible: npt.NDArray[np.float32]  # [2, patterns, R * R] 1 where in sight
+    visible_bits: npt.NDArray[np.uint32]  # [2, patterns, R * R] bits that stay
+    empty_words: npt.NDArray[np.uint32]  # [(size + 2 border)**2] words of an empty world
+    work_words: npt.NDArray[np.uint32]  # [threads, (size + 2 border)**2]
+    masks_hidden_cells: bool
+    has_visibility_channel: bool
+    draw_border: bool
+    grass_codes_per_energy: float
+    dense: bool  # the published grid may show what nobody stands for
+
+
+def get_group_names(settings: Savanna) -> tuple[str, ...]:
+    """The names of the groups, in order: types that are switched off have none."""
+    return AGENT_TYPES if settings.type_2_action_range else (AGENT_TYPES[0], AGENT_TYPES[2])
+
+
+def make_spec(settings: Savanna) -> WorldSpec:
+    """What the groups see and do."""
+    groups = []
+    for name in get_group_names(settings):
+        window = settings.predator_obs_range if "predator" in name else settings.prey_obs_range
+        reach = settings.type_1_action_range if "type_1" in name else settings.type_2_action_range
+        planes = 5 if settings.include_visibility_channel else 4
+        if settings.observation == "float32":
+            field = ObservationField("window", (planes, window, window), "float32")
+        else:
+            field = ObservationField("window", (window, window), "uint32")
+        half = (reach - 1) // 2
+        steps = range(-half, half + 1)
+        choices = tuple(f"{dx:+d}{dy:+d}" if dx or dy else "stay" for dx in steps for dy in steps)
+        groups.append(AgentGroup(name, (field,), (ActionHead("move", choices),)))
+    return WorldSpec("savanna", settings.rows, tuple(groups), settings.max_steps)
+
+
+def make_observation_tables(
+    settings: Savanna, rules: SavannaRules, threads: int
+) -> ObservationTables:
+    """Tables for observing, worked out from the wall map."""
+    ranges = (settings.predator_obs_range, settings.prey_obs_range)
+    sights = [compute_visibility(settings, rules.wall, window) for window in ranges]
+    most = max(len(sight.patterns) for sight in sights)
+    widest = max(ranges)
+    seen = np.ones((2, most, widest * widest), dtype=np.float32)
+    keep = np.full((2, most, widest * widest), 0xFFFFFFFF, dtype=np.uint32)
+    hidden = WALL_BIT if settings.mask_observation_with_visibility else 0xFFFFFFFF - VISIBLE_BIT
+    for k, (sight, window) in enumerate(zip(sights, ranges, strict=True)):
+        shape = (slice(len(sight.patterns)), slice(window * window))
+        seen[k][shape] = sight.patterns
+        keep[k][shape] = np.where(sight.patterns, 0xFFFFFFFF, hidden)
+    border = (widest - 1) // 2
+    base = _make_empty_words(settings, rules, border)
+    holds = max(settings.max_energy_grass, settings.initial_energy_grass)
+    size = settings.grid_size
+    across = np.arange(size) + border
+    return ObservationTables(
+        size=size,
+        n_types=rules.n_types,
+        zero_terminal=rules.zero_terminal,
+        walls=rules.wall.astype(np.float32),
+        padded_index=(across[:, None] * (size + 2 * border) + across).reshape(-1),
+        radius=np.array([(window - 1) // 2 for window in ranges], dtype=np.int64),
+        border=border,
+        pattern_of=np.stack([sight.pattern_of for sight in sights]),
+        visible=seen,
+        visible_bits=keep,
+        empty_words=base,
+        work_words=np.tile(base, (threads, 1)),
+        masks_hidden_cells=settings.mask_observation_with_visibility,
+        has_visibility_channel=settings.include_visibility_channel,
+        draw_border=settings.draw_border,
+        grass_codes_per_energy=MAX_CODE / holds if holds > 0.0 else 0.0,
+        dense=settings.quirks.dead_prey_bitten or settings.quirks.cell_erasure,
+    )
+
+
+def _make_empty_words(
+    settings: Savanna, rules: SavannaRules, border: int
+) -> npt.NDArray[np.uint32]:
+    size = settings.grid_size
+    sight = VISIBLE_BIT if settings.include_visibility_channel else 0
+    outside = sight | (WALL_BIT if settings.draw_border else 0)
+    words = np.full((size + 2 * border, size + 2 * border), outside, dtype=np.uint32)
+    walls = rules.wall.reshape(size, size)
+    words[border : border + size, border : border + size] = np.where(walls, sight | WALL_BIT, sight)
+    return np.ascontiguousarray(words.reshape(-1))
+
+
+def expand_words(words: npt.NDArray[np.uint32], settings: Savanna) -> AnyArray:
+    """Compact words `[..., R, R]` as planes `[..., 4 or 5, R, R]`, to their quantisation."""
+    holds = max(settings.max_energy_grass, settings.initial_energy_grass)
+    planes = [
+        (words >> 1) & 1,
+        ((words >> PREDATOR_SHIFT) & MAX_CODE) / CODES_PER_ENERGY,
+        ((words >> PREY_SHIFT) & MAX_CODE) / CODES_PER_ENERGY,
+        ((words >> GRASS_SHIFT) & MAX_CODE) * (holds / MAX_CODE),
+    ]
+    if settings.include_visibility_channel:
+        planes.append(words & 1)
+    return np.stack(planes, axis=-3).astype(np.float32)

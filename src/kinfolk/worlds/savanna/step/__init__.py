@@ -1,0 +1,1 @@
+"""The phases of a savanna step, one kernel file per phase."""

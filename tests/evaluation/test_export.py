@@ -1,0 +1,102 @@
+import io
+import json
+
+import jsonschema
+import pytest
+from pyarrow import parquet
+
+from kinfolk.core.settings import validate_settings
+from kinfolk.engines.local import LocalEngine
+from kinfolk.evaluation.export import build_table, to_csv, to_parquet
+from kinfolk.evaluation.rollout import RolloutTask
+from kinfolk.evaluation.savanna import build_event_log, format_reward_summary, replay_savanna_agents
+from kinfolk.evaluation.schema import RESULT_SCHEMA
+from kinfolk.jobs.evaluate import Evaluate, evaluate
+from kinfolk.policies.resolve import resolve
+
+SLOTS, GROUPS = ["g", "h"], ["grazer", "hunter"]
+
+
+@pytest.fixture(scope="module")
+def events():
+    settings = {"slots": {"g": "kin://probe-python", "h": "kin://random"},
+                "agent_slot_map": {"hunter": "h"}, "episodes": 3}  # fmt: skip
+    items = evaluate(validate_settings(Evaluate, settings), LocalEngine())
+    return [json.loads(item.to_json_line()) for item in items if hasattr(item, "kind")]
+
+
+def test_a_row_per_episode_has_every_slot_group_and_counter(events):
+    table = build_table("episodes", events, SLOTS, GROUPS)
+    assert table["episode"] == [0, 1, 2]
+    assert table["returns.g"] == [
+        event["returns"]["g"] for event in events if "returns" in event and "seed" in event
+    ]
+    assert {"ticks", "seed", "failures", "group_returns.hunter", "counters.births"} <= set(table)
+
+
+def test_a_row_per_agent_adds_up_to_its_slot(events):
+    table = build_table("agents", events, SLOTS, GROUPS)
+    first = next(event for event in events if event["kind"] == "episode_played")
+    mine = [earned for episode, slot, earned in zip(table["episode"], table["slot"], table["return"], strict=True)
+            if (episode, slot) == (0, "g")]  # fmt: skip
+    assert sum(mine) == pytest.approx(first["returns"]["g"])
+    assert len(mine) == first["lives"]["g"]
+    assert sum(first["group_returns"].values()) == pytest.approx(sum(first["returns"].values()))
+
+
+def test_csv_and_parquet_hold_the_same(events):
+    table = build_table("agents", events, SLOTS, GROUPS)
+    text = to_csv(table).decode().splitlines()
+    assert text[0] == "episode,uid,group,slot,born,ticks,return"
+    assert len(text) == 1 + len(table["uid"])
+    loaded = parquet.read_table(io.BytesIO(to_parquet(table))).to_pydict()
+    assert loaded == table
+
+
+def test_no_failures_are_an_empty_table(events):
+    assert build_table("failures", events, SLOTS, GROUPS) == {}
+
+
+def test_the_schema_is_one():
+    jsonschema.Draft202012Validator.check_schema(RESULT_SCHEMA)
+
+
+SMALL = {
+    "grid_size": 10, "initial_num_grass": 30, "n_initial_active_type_1_predator": 2,
+    "n_initial_active_type_1_prey": 6, "prey_creation_energy_threshold": 4.5,
+    "manual_wall_positions": [], "max_rows": 32, "max_steps": 60,
+}  # fmt: skip
+
+
+def test_the_savannas_own_files_tell_every_life():
+    slots = {"pack": resolve("kin://hunter"), "herd": resolve("kin://grazer")}
+    slot_map = {"type_1_predator": "pack", "type_1_prey": "herd"}
+    match = RolloutTask("savanna", SMALL, slots, 2, 0, 1, "lineage_documented", slot_map)
+    report, lives = replay_savanna_agents(match, 0)
+    log = build_event_log(lives)
+    born = {name: told for name, told in log.items() if told["parent_id"]}
+    assert len(log) >= sum(report.lives.values())
+    assert len(born) == report.counters["spawned_prey"] + report.counters["spawned_predators"] > 0
+    for name, told in born.items():
+        parent = log[told["parent_id"]]
+        assert {"t": told["birth_step"], "child_id": name} in parent["reproduction_events"]
+    total = sum(told["cumulative_reward"] for told in log.values())
+    assert total == pytest.approx(sum(report.returns.values()))
+    text = format_reward_summary(lives, report.ticks).splitlines()
+    assert text[0].split() == [
+        "group",
+        "lives",
+        "R",
+        "Life",
+        "Off",
+        "Off/100",
+        "Lineage",
+        "FertCap",
+        "FertExp",
+        "FBlk",
+    ]
+    [prey] = [line.split() for line in text if line.startswith("type_1_prey ")]
+    herd = [told for name, told in log.items() if name.startswith("type_1_prey")]
+    assert int(prey[1]) == len(herd)
+    mean = sum(told["cumulative_reward"] for told in herd) / len(herd)
+    assert float(prey[2]) == pytest.approx(mean, abs=0.005)

@@ -1,0 +1,159 @@
+"""Whichever agents fail, at whatever tick: a result that names exactly those, with their ticks.
+
+The games are compared with ones in which the same agents stand still without failing, so that the
+actions of the others are known to have reached the right agents.
+"""
+
+from itertools import combinations
+
+import pytest
+
+from kinfolk.core.errors import PolicyFailedError
+from kinfolk.evaluation.rollout import RolloutTask, play_task
+from kinfolk.isolation.settings import IsolationSettings
+from kinfolk.policies.resolve import resolve
+
+TICKS = 10
+SAVANNA = {
+    "world": "savanna",
+    "preset": "shared_prey_r2",
+    "world_settings": {
+        "grid_size": 40, "manual_wall_positions": [[4, 4]], "initial_num_grass": 1000,
+        "n_initial_active_type_1_predator": 2, "n_initial_active_type_1_prey": 2,
+        "max_rows": 4, "prey_creation_energy_threshold": 99.0, "max_steps": TICKS,
+    },
+}  # fmt: skip
+COGSGUARD = {
+    "world": "cogsguard",
+    "preset": "tutorial",
+    "world_settings": {"max_steps": TICKS},
+}
+TEAMS = {"type_1_predator": "pack", "type_1_prey": "herd"}
+# Four agents each, who live through all ticks; their uids are 0 to 3.
+SCENES = {
+    "savanna": (SAVANNA, ("all",) * 4, None),
+    "savanna in two slots": (SAVANNA, ("pack", "pack", "herd", "herd"), TEAMS),
+    "cogsguard": (COGSGUARD, ("all",) * 4, None),
+}
+AGENTS = range(4)
+SINGLES = [(agent,) for agent in AGENTS]
+PAIRS = list(combinations(AGENTS, 2))
+RESTARTS = 1
+NEVER = TICKS + 1
+CAUSES = {
+    "raise": ("raised", "{} raised ZeroDivisionError: boom"),
+    "hang": ("timeout", "no answer to {} in {} s"),
+    "exit": ("exited", "its process died in {} with exit code 3"),
+    "segfault": ("exited", "its process died in {} with exit code -11"),
+}
+
+
+def match(scene, policy, settings, isolate, **care):
+    game, slot_of, slot_map = SCENES[scene]
+    resolved = resolve(f"class:bad_policies.{policy}", settings, trusted=isolate == "none")
+    slots = dict.fromkeys(slot_of, resolved)
+    limits = IsolationSettings(**{"step_timeout": 20.0, "max_restarts": RESTARTS, **care})
+    return RolloutTask(
+        game["world"], game["world_settings"], slots, 3, 0, 1, game["preset"], slot_map, isolate,
+        limits,
+    )  # fmt: skip
+
+
+def fails_at(scene, agents, tick, how, isolate, **care):
+    return match(
+        scene, "FailsAt", {"agents": list(agents), "tick": tick, "how": how}, isolate, **care
+    )
+
+
+def ticks_of_failures(tick, on_failure):
+    """A policy that was restarted has lost its count, and fails as late in its second life."""
+    if on_failure != "restart":
+        return [tick]
+    return [t for t in (tick, 2 * tick + 1) if t < TICKS]
+
+
+def check(scene, agents, tick, on_failure, isolate, how="raise", **care):
+    game = fails_at(scene, agents, tick, how, isolate, on_failure=on_failure, **care)
+    slot_of, (cause, what) = SCENES[scene][1], CAUSES[how]
+    timeout = game.care.start_timeout if tick == 0 else game.care.step_timeout
+    told = what.format("act_async", f"{timeout:g}")
+    if on_failure == "abort":
+        with pytest.raises(PolicyFailedError) as failed:
+            play_task(game)
+        who = f"Slot '{slot_of[agents[0]]}'"
+        who += f", agent {agents[0]}" if isolate == "agent" else ""
+        told += " (bad_policies.py:53 in misbehave)" if how == "raise" else ""
+        assert str(failed.value) == f"{who}, tick {tick}: {told}."
+        return
+    [report] = play_task(game)
+    ticks = ticks_of_failures(tick, on_failure)
+    failed_slots = {slot_of[a] for a in agents}
+    if isolate == "agent":
+        expected = {(slot_of[a], a, t, cause) for a in agents for t in ticks}
+        still = list(agents)
+    else:
+        expected = {(slot, -1, t, cause) for slot in failed_slots for t in ticks}
+        still = [a for a in AGENTS if slot_of[a] in failed_slots]
+    found = [(f.slot, f.agent, f.tick, f.cause) for f in report.failures]
+    assert len(found) == len(expected)
+    assert set(found) == expected
+    for failure in report.failures:
+        last = on_failure == "noop" or failure.tick != tick
+        assert failure.restarted == (not last)
+        assert failure.message.endswith(f", tick {failure.tick}: {told}.") or how == "hang"
+    ever_after = ticks[-1] if on_failure == "noop" or len(ticks) > RESTARTS else NEVER
+    sound = play_still(scene, still, ticks, ever_after)
+    silent = {s for s in slot_of if all(a in still for a in AGENTS if slot_of[a] == s)}
+    assert set(report.never_acted) == (silent if tick == 0 else set())
+    assert vars(report) | {"failures": (), "never_acted": ()} == vars(sound)
+
+
+def play_still(scene, agents, ticks, ever_after):
+    settings = {"agents": agents, "ticks": ticks, "ever_after": ever_after}
+    [report] = play_task(match(scene, "StandsStill", settings, "none"))
+    assert report.agents["uid"] == list(AGENTS), "nobody is born"
+    assert report.agents["ticks"] == [TICKS] * len(AGENTS), "nobody dies"
+    return report
+
+
+@pytest.mark.parametrize("scene", list(SCENES))
+def test_standing_still_can_be_seen_in_the_results(zoo, scene):
+    results = [vars(play_still(scene, [agent], [], 1)) for agent in AGENTS]
+    assert vars(play_still(scene, [], [], NEVER)) not in results
+
+
+@pytest.mark.parametrize("agents", [(1,), (2,), (1, 2)])
+@pytest.mark.parametrize("scene", list(SCENES))
+def test_agents_in_the_middle_of_a_batch_may_fail(zoo, scene, agents):
+    check(scene, agents, 1, "noop", "agent")
+
+
+@pytest.mark.more
+@pytest.mark.parametrize("tick", [0, 1, 7])
+@pytest.mark.parametrize("on_failure", ["noop", "restart", "abort"])
+@pytest.mark.parametrize("isolate", ["agent", "slot"])
+@pytest.mark.parametrize("scene", list(SCENES))
+def test_every_agent_and_every_pair_may_raise(zoo, scene, isolate, on_failure, tick):
+    for agents in SINGLES + PAIRS:
+        check(scene, agents, tick, on_failure, isolate)
+
+
+@pytest.mark.more
+@pytest.mark.parametrize("on_failure", ["noop", "restart", "abort"])
+@pytest.mark.parametrize("isolate", ["agent", "slot"])
+@pytest.mark.parametrize("how", ["exit", "segfault"])
+@pytest.mark.parametrize("scene", list(SCENES))
+def test_processes_of_any_agents_may_die(zoo, scene, how, isolate, on_failure):
+    for agents, tick in [((0,), 0), ((1,), 1), ((3,), 7), ((1, 2), 1), ((0, 3), 7)]:
+        check(scene, agents, tick, on_failure, isolate, how)
+
+
+@pytest.mark.more
+@pytest.mark.parametrize("on_failure", ["noop", "restart", "abort"])
+@pytest.mark.parametrize("isolate", ["agent", "slot"])
+@pytest.mark.parametrize("scene", list(SCENES))
+def test_any_agents_may_hang(zoo, scene, isolate, on_failure):
+    for agents, tick in [((1,), 1), ((2,), 7), ((1, 2), 1)]:
+        check(scene, agents, tick, on_failure, isolate, "hang", step_timeout=0.5)
+    if on_failure == "noop":  # the first answer has the timeout of the start
+        check(scene, (2,), 0, on_failure, isolate, "hang", step_timeout=0.5, start_timeout=3.0)

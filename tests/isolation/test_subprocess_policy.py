@@ -1,0 +1,168 @@
+"""The names users of mettagrid know, as faces of the same pieces."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import numpy as np
+import pytest
+from safetensors.numpy import save
+
+import kinfolk as kf
+from kinfolk.core.errors import ContractError, PolicyFailedError, SettingsError
+from kinfolk.play.loop import EpisodeLoop, run_episodes
+from kinfolk.play.slots import LoadedSlot, build_slot_assignment
+from kinfolk.policies.base import single_agent_batch
+from kinfolk.policies.resolve import build_policy, resolve
+from kinfolk.policies.single_agent import single_agent_policy
+from kinfolk.testing.probe.policies.gru import ProbeGruPolicy
+from kinfolk.testing.probe.state import Probe
+from kinfolk.testing.probe.world import ProbeWorld
+from kinfolk.testing.processes import children_of, wait_for_exit
+
+SPEC = ProbeWorld(Probe()).spec
+
+
+def observations(count=6):
+    drawn = np.random.default_rng(3).integers(0, 255, (count, SPEC.row_bytes))
+    return drawn.astype(np.uint8)
+
+
+def test_one_agent_in_a_process_steps_as_one_in_here(tmp_path):
+    weights = {name: w.detach().numpy() * 2 for name, w in ProbeGruPolicy(SPEC)._weights.items()}
+    (tmp_path / "w.safetensors").write_bytes(save(weights))
+    spec = kf.PolicySpec(
+        "kinfolk.testing.probe.policies.gru:ProbeGruPolicy", tmp_path / "w.safetensors", {"seed": 3}
+    )
+    here = single_agent_policy(build_policy(spec.resolved(), SPEC))
+    with kf.wrap_agent_policy_in_subprocess(
+        build_policy(spec.resolved(), SPEC), SPEC, step_timeout=30.0
+    ) as there:
+        for episode in (0, 1):
+            here.reset(5, episode, 7)
+            there.reset(5, episode, 7)
+            for seen in observations():
+                assert there.step(seen).tolist() == here.step(seen).tolist()
+    plain = single_agent_policy(build_policy(resolve("kin://probe-gru?seed=3"), SPEC))
+    plain.reset(5, 0, 7)
+    here.reset(5, 0, 7)
+    both = [(plain.step(seen).tolist(), here.step(seen).tolist()) for seen in observations(20)]
+    assert any(a != b for a, b in both), "weights and arguments reached the process"
+
+
+def test_after_shutdown_its_process_is_gone():
+    agent = kf.PerAgentSubprocessPolicy(resolve("kin://noop"), SPEC)
+    nursery = agent._subprocess_policy._pool.forkserver._process.pid
+    guests = children_of(nursery)
+    assert len(guests) == 1
+    agent.shutdown()
+    agent.shutdown()
+    assert wait_for_exit(5, [nursery, *guests])
+
+
+def test_a_failure_is_raised_by_name(zoo):
+    spec = kf.PolicySpec("bad_policies.Raises", None, {"after": 1})
+    with (
+        kf.PerAgentSubprocessPolicy(spec, SPEC) as agent,
+        pytest.raises(PolicyFailedError) as failed,
+    ):
+        agent.step(observations(1)[0])
+    assert str(failed.value) == (
+        "Slot 'bad_policies.Raises', tick 1: act_async raised ZeroDivisionError: boom "
+        "(bad_policies.py:53 in misbehave)."
+    )
+
+
+def test_a_policy_made_otherwise_cannot_be_wrapped():
+    with pytest.raises(SettingsError) as refused:
+        kf.wrap_agent_policy_in_subprocess(ProbeGruPolicy(SPEC), SPEC)
+    assert str(refused.value) == (
+        "It is not known what Gru was made from. Give a PolicySpec with its class path, weights and "
+        "arguments instead."
+    )
+
+
+class Walker:
+    """Counts its steps and walks to the right on every third."""
+
+    def reset(self, seed=0, episode=0, uid=0):
+        self.steps, self.luck = 0, seed % 3
+
+    def step(self, observation):
+        self.steps += 1
+        return [2 if self.steps % 3 == self.luck else 1, 0]
+
+
+class Walkers(kf.MultiAgentPolicy):
+    def agent_policy(self, agent_id):
+        return Walker()
+
+
+class Wrong(kf.MultiAgentPolicy):
+    def agent_policy(self, agent_id):
+        class Agent(Walker):
+            def step(self, observation):
+                return [0.5]
+
+        return Agent()
+
+
+def play(kind, worlds):
+    world = ProbeWorld(Probe(), worlds)
+    policy = kind(world.spec)
+    loop = EpisodeLoop(
+        world, [LoadedSlot("all", policy)], build_slot_assignment(world.spec, ["all"]), 0, range(4)
+    )
+    return list(run_episodes(loop))
+
+
+def test_a_policy_written_per_agent_plays_like_any_other():
+    assert play(Walkers, 1) == play(Walkers, 4)
+
+
+def test_an_agent_that_answers_nonsense_is_named():
+    with pytest.raises(ContractError) as refused:
+        play(Wrong, 1)
+    assert str(refused.value) == (
+        "Wrong answered [0.5]; one whole number for each of 2 heads was asked for."
+    )
+    with pytest.raises(NotImplementedError, match=r"^MultiAgentPolicy has no agent_policy yet\.$"):
+        kf.MultiAgentPolicy(SPEC).reset_agents(
+            single_agent_batch(0, 0), {}, np.zeros(1, dtype=np.int64)
+        )
+
+
+def test_the_known_names_are_there():
+    for name in kf.__all__:
+        assert getattr(kf, name) is not None
+    assert kf.PolicyEnvInterface is type(SPEC)
+
+
+def test_killed_without_a_word_an_evaluation_leaves_no_process(tmp_path, zoo):
+    folder = zoo and os.path.join(os.path.dirname(__file__), "zoo")
+    words = [
+        sys.executable, "-m", "kinfolk", "eval", "--slot", "g=kin://probe-python",
+        "--slot", "h=class:bad_policies.Hangs", "--map", "hunter=h", "--episodes", "50",
+        "--engine", "processes", "--isolate", "agent", "--step-timeout", "60", "--out", "mine",
+    ]  # fmt: skip
+    env = {**os.environ, "PYTHONPATH": os.pathsep.join([folder, os.environ.get("PYTHONPATH", "")])}
+    main = subprocess.Popen(
+        words, cwd=tmp_path, env=env, stderr=subprocess.DEVNULL, stdout=subprocess.DEVNULL
+    )
+    end, family = time.monotonic() + 60, set()
+    while time.monotonic() < end and len(family) < 15:  # workers, nurseries, guests that hang
+        family = descendants(main.pid)
+        time.sleep(0.1)
+    assert len(family) >= 15
+    os.kill(main.pid, signal.SIGKILL)
+    main.wait()
+    assert wait_for_exit(5, family)
+
+
+def descendants(pid):
+    found = set()
+    for child in children_of(pid):
+        found |= {child} | descendants(child)
+    return found

@@ -1,0 +1,213 @@
+import gzip
+import json
+
+import numpy as np
+import pytest
+
+from kinfolk.core.errors import ContractError, SettingsError, UsageError
+from kinfolk.core.events import Event, Snapshot
+from kinfolk.core.settings import validate_settings
+from kinfolk.engines.local import LocalEngine
+from kinfolk.engines.processes import ProcessEngine
+from kinfolk.jobs.evaluate import Evaluate, evaluate
+from kinfolk.jobs.evolve_nets.job import evolve_nets
+from kinfolk.jobs.evolve_nets.lineage import family_from_events
+from kinfolk.jobs.evolve_nets.settings import EvolveNets
+from kinfolk.lineage.export import to_csv, to_newick
+from kinfolk.policies.resolve import resolve
+from kinfolk.store.run import create_run
+from kinfolk.store.run_job import run_and_store
+from kinfolk.testing.contracts.job import JobContract, event_lines
+from kinfolk.testing.episode_digest import episode_digests
+
+SMALL = {
+    "population": 6, "generations": 4, "hidden": (4,), "held_out_episodes": 3, "held_out_every": 2,
+    "checkpoint_every": 1, "chunk_size": 4,
+}  # fmt: skip
+CASES = {
+    "recurrent nets that inherit all": {
+        "net": "recurrent", "inherit": ("env", "mem", "fit"), "steps": 6, "self_adaptive": True,
+    },
+    "dynamic nets that inherit all": {
+        "net": "dynamic", "inherit": ("env", "mem", "fit"), "steps": 6, "elites": 1, "matches": 2,
+    },
+    "a tournament in a world of two populations": {
+        "task": "probe", "selection": "tournament", "steps": 20, "fitness": {"hunter": "life"},
+    },
+    "cma": {"algorithm": "cma"},
+    "openai-es": {"algorithm": "openai-es", "population": 5},
+    "a map of behaviours": {"archive": [{"name": "mean:0", "low": -1, "high": 1, "cells": 6},
+                                        {"name": "ticks", "low": 0, "high": 60, "cells": 5}]},
+    "imitation": {"imitate": "kin://cartpole", "target_episodes": 2, "world_settings": {"max_steps": 20}},
+    "adversarial imitation by dynamic nets": {
+        "adversarial": "kin://cartpole", "matches": 2, "target_episodes": 3, "net": "dynamic",
+        "world_settings": {"max_steps": 20},
+    },
+}  # fmt: skip
+
+
+def job(case, engine=None, resume=None, **changed):
+    settings = validate_settings(EvolveNets, SMALL | CASES.get(case, {}) | changed)
+    return evolve_nets(settings, engine or LocalEngine(), resume)
+
+
+def events(items, kind):
+    return [item for item in items if isinstance(item, Event) and item.kind == kind]
+
+
+class TestEvolveNets(JobContract):
+    @pytest.fixture(params=list(CASES))
+    def start(self, request):
+        return lambda resume: job(request.param, resume=resume)
+
+
+@pytest.fixture(scope="module")
+def two():
+    engine = ProcessEngine(2)
+    yield engine
+    engine.close()
+
+
+@pytest.mark.parametrize("case", list(CASES))
+def test_the_engine_and_the_chunk_have_no_effect(case, two):
+    assert event_lines(list(job(case, two, chunk_size=2))) == event_lines(list(job(case)))
+
+
+def test_fitness_that_is_inherited_adds_up():
+    items = list(job("", inherit=("env", "fit"), steps=3, generations=3, zero_init=True))
+    totals = [event.best_total for event in events(items, "generation_scored")]
+    assert totals == [3.0, 6.0, 9.0]
+
+
+def test_elites_live_on_and_everybody_else_is_new():
+    first, second = events(job("", elites=2, generations=2), "generation_scored")
+    assert first.elite_uid in second.uid[:2]
+    assert set(second.uid[2:]).isdisjoint(first.uid)
+    assert set(second.parents[2:]) <= set(first.uid)
+
+
+def test_a_goal_stops_the_run_and_says_so():
+    reached = list(job("", goal=1.0, goal_of="mean", generations=50))
+    assert events(reached, "nets_evolved")[0].goal_reached is True
+    assert len(events(reached, "generation_scored")) == 1
+    missed = events(job("", goal=1e9, goal_of="mean", generations=2), "nets_evolved")[0]
+    assert (missed.goal_reached, missed.generations) == (False, 2)
+
+
+def test_it_stops_after_so_many_evaluations():
+    ended = events(job("", max_evaluations=13, generations=50), "nets_evolved")[0]
+    assert (ended.generations, ended.evaluations) == (3, 18)
+
+
+def test_dropped_calibration_is_gone_at_every_selection():
+    kept, dropped = (
+        [
+            i
+            for i in job("", net="dynamic", keep_running_stats=keep, held_out_episodes=0)
+            if isinstance(i, Snapshot)
+        ]
+        for keep in (True, False)
+    )
+    assert kept[-1].arrays["pops/agent/nets/n"].any()
+    assert not dropped[-1].arrays["pops/agent/nets/n"].any()
+
+
+def test_a_fitness_of_nan_names_the_member(monkeypatch):
+    from kinfolk.fitness import world
+
+    monkeypatch.setattr(
+        world, "match_fitness", lambda kind, played, slot: played.returns[slot] * np.nan
+    )
+    with pytest.raises(ContractError) as caught:
+        list(job(""))
+    assert str(caught.value) == (
+        "Member 0 (uid 0) of population 'agent' has the fitness nan. "
+        "A fitness must be a finite number."
+    )
+
+
+@pytest.mark.parametrize("case", ["cma", "a tournament in a world of two populations",
+                                  "a map of behaviours"])  # fmt: skip
+def test_the_family_tells_whose_child_everybody_was(case):
+    told = [event.to_dict() for event in job(case) if isinstance(event, Event)]
+    family = family_from_events(told)
+    scored = [event for event in told if event["kind"] == "generation_scored"]
+    lives = {uid for event in scored for uid in event["uid"]}
+    centres = {event["center_uid"] for event in scored} - {None}
+    assert set(family.members) == lives | centres
+    assert len(family.founders()) == (
+        1 if case == "cma" else 6 * len({e["population"] for e in scored})
+    )
+    assert to_csv(family).count("\n") == len(family) + 1
+    assert to_newick(family, 4).count(";\n") == len(family.founders())
+
+
+def keep_run(folder, case, **changed):
+    settings = validate_settings(EvolveNets, SMALL | CASES.get(case, {}) | changed)
+    run = create_run(folder, "evolve_nets", settings.model_dump())
+    for _ in run_and_store(run, lambda snapshot: evolve_nets(settings, LocalEngine(), snapshot)):
+        pass
+    return run
+
+
+def test_evolved_nets_play_everywhere_by_the_name_of_their_run(tmp_path):
+    run = keep_run(tmp_path / "pair", "a tournament in a world of two populations")
+    slots = {"g": f"run:{run.folder}/grazer", "h": f"run:{run.folder}/hunter@latest"}
+    asked = validate_settings(
+        Evaluate, {"slots": slots, "agent_slot_map": {"grazer": "g", "hunter": "h"}, "episodes": 4}
+    )
+    summary = list(evaluate(asked, LocalEngine()))[-1]
+    assert set(summary.returns) == {"g", "h"}
+    with pytest.raises(UsageError) as caught:
+        resolve(f"run:{run.folder}")
+    assert str(caught.value) == (
+        f"The run {run.folder} has several policies: grazer, hunter. Write run:{run.folder}/NAME."
+    )
+    with pytest.raises(UsageError) as caught:
+        resolve(f"run:{run.folder}/grazr")
+    assert str(caught.value) == (
+        f"The run {run.folder} has no policy 'grazr'. Did you mean 'grazer'? Known: grazer, hunter."
+    )
+    with pytest.raises(UsageError) as caught:
+        resolve(f"run:{run.folder}/grazer@9")
+    assert str(caught.value) == (
+        f"Policy 'grazer' of {run.folder} has no moment '@9'. "
+        "It has: @best, @latest, @1, @2, @3, @4."
+    )
+    assert (
+        resolve(f"run:{run.folder}/grazer@3").class_path
+        == "kinfolk.policies.neural.evolved:EvolvedPolicy"
+    )
+    with pytest.raises(SettingsError) as caught:
+        episode_digests("probe", {"all": slots["g"]})
+    assert str(caught.value) == (
+        "These nets play grazer, not hunter. Map that group to another slot."
+    )
+
+
+def test_the_held_out_score_is_that_of_the_policy_played_alone(tmp_path):
+    run = keep_run(
+        tmp_path / "one", "dynamic nets that inherit all", held_out_episodes=5, held_out_every=None
+    )
+    held = [event for event in run.events() if event["kind"] == "held_out"][-1]
+    from kinfolk.fitness.world import HELD_OUT_START
+
+    settings = validate_settings(Evaluate, {"world": "gym:CartPole-v1", "slots": {"all": f"run:{run.folder}@latest"},
+                               "episodes": HELD_OUT_START + 5})  # fmt: skip
+    from kinfolk.evaluation.rollout import play_task
+    from kinfolk.jobs.evaluate import rollout_tasks
+
+    match = next(rollout_tasks(settings.model_copy(update={"chunk_size": 5}), HELD_OUT_START))
+    returns = [result.returns["all"] for result in play_task(match)]
+    assert np.mean(returns) == held["score"][0]
+
+
+def test_a_map_is_plotted(tmp_path):
+    run = keep_run(tmp_path / "map", "a map of behaviours")
+    text = (run.folder / "map.svg").read_text()
+    filled = [event["num_elites"] for event in run.events() if event["kind"] == "archive_updated"]
+    assert filled == sorted(filled)
+    assert text.count("<rect") == 1 + 6 * 5 + 5
+    assert text.count('fill="#eeeeee"') == 30 - filled[-1]
+    assert gzip.decompress((run.folder / "events.jsonl.gz").read_bytes()).count(b"\n") > 8
+    assert json.loads((run.folder / "settings.json").read_text())["job"] == "evolve_nets"

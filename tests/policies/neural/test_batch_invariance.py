@@ -1,0 +1,210 @@
+"""A row's results do not depend on its batch: any net, any width, any place, any neighbours."""
+
+import importlib.util
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from torch import nn
+
+from kinfolk.core.errors import ContractError
+from kinfolk.policies.neural.batch_invariance import (
+    FIXED_ROWS,
+    Batching,
+    find_batching,
+    require_invariant,
+    run_batched,
+)
+from kinfolk.policies.neural.encoding.feature_encoder import NetShape
+from kinfolk.policies.neural.modules import ConvNet, GruNet, MlpNet
+from kinfolk.policies.neural.policy import CustomNetPolicy, MlpPolicy
+from kinfolk.policies.resolve import build_policy, resolve
+from kinfolk.testing.contracts.policy import PolicyContract
+from kinfolk.worlds import build_world as build_world
+
+OWN = Path(__file__).parent / "own_nets"
+_spec = importlib.util.spec_from_file_location("own_nets", OWN / "own_nets.py")
+own = importlib.util.module_from_spec(_spec)
+_spec.loader.exec_module(own)
+SHAPE = NetShape(inputs=24, outputs=5, planes=(1, 4, 4))
+SOUND = ["Odd", "Double", "Remembering", "Attentive", "Filters", "Normed", "ZeroHead"]
+
+
+@pytest.fixture
+def own_nets(monkeypatch):
+    """Nets in a module of their own, as a user's would be."""
+    monkeypatch.syspath_prepend(str(OWN))
+    return "kin://net?module=own_nets."
+
+
+@pytest.fixture(autouse=True)
+def one_thread():
+    torch.set_num_threads(1)
+
+
+def assert_invariant(net, shape=SHAPE):
+    """Rows give the same bits alone, in other batches, elsewhere and with other neighbours."""
+    net.eval()
+    memory = getattr(net, "memory_size", 0)
+    sizes = [(shape.inputs,)] + [(memory,)] * bool(memory)
+    forward = torch.no_grad()(net)
+    batching = find_batching(forward, *sizes, module=net)
+    require_invariant("The net", batching)
+    draws = torch.Generator().manual_seed(3)
+    rows = [torch.randn((150, *size), generator=draws) for size in sizes]
+    whole = run_batched(batching, forward, *rows)
+    others = [torch.randn((150, *size), generator=draws) for size in sizes]
+    mixed = [torch.where(torch.arange(150)[:, None] % 7 == 0, x, y)
+             for x, y in zip(rows, others, strict=True)]  # fmt: skip
+    for out, other in zip(whole, run_batched(batching, forward, *mixed), strict=True):
+        assert torch.equal(out[::7], other[::7]), "neighbours"
+    for first, count in ((0, 1), (77, 1), (149, 1), (5, 2), (11, 33), (1, 149), (64, 64)):
+        part = run_batched(batching, forward, *(x[first : first + count] for x in rows))
+        for some, out in zip(part, whole, strict=True):
+            assert torch.equal(some, out[first : first + count]), (first, count)
+    assert all(len(out) == 0 for out in run_batched(batching, forward, *(x[:0] for x in rows)))
+
+
+@pytest.mark.more
+@pytest.mark.parametrize("first", range(1, 71, 10))
+def test_dense_nets_of_any_width(first):
+    for width in range(first, first + 10):
+        net = MlpNet(SHAPE, (width, 71 - width), "separate", "tanh")
+        assert_invariant(net)
+
+
+@pytest.mark.parametrize("width", [1, 3, 7, 13, 30, 50, 70])
+def test_recurrent_and_convolutional_nets_of_any_width(width):
+    assert_invariant(GruNet(SHAPE, width, (width + 2,)))
+    assert_invariant(ConvNet(SHAPE, (width,), (width,)))
+
+
+@pytest.mark.parametrize("name", SOUND)
+def test_nets_of_ones_own(name):
+    torch.manual_seed(0)
+    net = getattr(own, name)(SHAPE)
+    assert_invariant(net)
+    for weight in net.parameters():  # as after learning
+        nn.init.normal_(weight.data, 1.0, 0.3)
+    assert_invariant(net)
+
+
+def test_trying_a_net_leaves_its_weights_alone():
+    net = own.ZeroHead(SHAPE)
+    before = {name: tensor.clone() for name, tensor in net.state_dict().items()}
+    find_batching(torch.no_grad()(net), (24,), module=net)
+    assert all(torch.equal(tensor, before[name]) for name, tensor in net.state_dict().items())
+
+
+@pytest.mark.parametrize("hidden", [(16,), (64, 64), (48, 8)])
+def test_nets_that_were_invariant_before_run_as_they_did(hidden):
+    net = MlpNet(SHAPE, hidden)
+    assert find_batching(torch.no_grad()(net), (24,), module=net) == Batching()
+    assert not any(layer._forward_pre_hooks for layer in net.modules())
+    x = torch.randn(40, 24)
+    with torch.no_grad():
+        assert torch.equal(run_batched(Batching(), net, x)[0], net(x)[0])
+
+
+def test_learning_sees_the_net_as_it_is():
+    net, plain = (MlpNet(SHAPE, (50,)) for _ in range(2))
+    plain.load_state_dict(net.state_dict())
+    find_batching(torch.no_grad()(net), (24,), module=net)
+    x = torch.randn(10, 24)
+    for one in (net, plain):
+        one(x)[0].square().sum().backward()
+    for a, b in zip(net.parameters(), plain.parameters(), strict=True):
+        assert a.grad is b.grad is None or torch.equal(a.grad, b.grad)
+
+
+@pytest.mark.parametrize("spacing", [1, 4, FIXED_ROWS])
+@pytest.mark.parametrize("rows", [0, 1, 16, 17, 150])
+def test_fixed_batches_have_one_size_and_zeros_between_the_rows(spacing, rows):
+    sizes, stray = [], []
+
+    def forward(x, memory):
+        sizes.append((len(x), len(memory)))
+        between = torch.arange(len(x)) % spacing != 0
+        stray.append(bool(x[between].any() or memory[between].any()))
+        return x + memory, 2 * x[:, 0]
+
+    x, memory = torch.randn(rows, 3), torch.randn(rows, 3)
+    both, first = run_batched(Batching(spacing), forward, x, memory)
+    assert torch.equal(both, x + memory)
+    assert torch.equal(first, 2 * x[:, 0])
+    assert set(sizes) == {(FIXED_ROWS, FIXED_ROWS)}
+    assert len(sizes) == max(1, -(-rows * spacing // FIXED_ROWS))
+    assert not any(stray)
+
+
+MIXES = (
+    "Mixing gives a row other results when the other rows of its batch change: its rows depend on "
+    "each other, and which agents share a batch is no part of a game. Normalise over features "
+    "(LayerNorm), not over the batch, and mix no rows."
+)
+DRAWS = (
+    "Chancy gives the same rows other results when it is called again: it draws random numbers or "
+    "keeps state of its own. Let it do neither in eval mode; what a row remembers belongs in its "
+    "memory (memory_size)."
+)
+
+
+@pytest.mark.parametrize(("name", "sentence"), [("Mixing", MIXES), ("Chancy", DRAWS)])
+def test_nets_that_cannot_be_invariant_are_found_out(own_nets, name, sentence):
+    spec = build_world("probe", {}, 1).spec
+    with pytest.raises(ContractError) as caught:
+        build_policy(resolve(own_nets + name), spec)
+    assert str(caught.value) == sentence
+    assert isinstance(
+        build_policy(resolve(own_nets + name), spec, batch_invariant=False), CustomNetPolicy
+    )
+
+
+def test_a_net_that_need_not_be_invariant_is_run_as_it_is():
+    net = own.Mixing(SHAPE)
+    forward = torch.no_grad()(net)
+    batching = find_batching(forward, (24,), module=net)
+    x = torch.randn(9, 24)
+    assert torch.equal(run_batched(batching, forward, x)[0], forward(x)[0])
+    assert len(run_batched(batching, forward, x[:0])[0]) == 0
+
+
+def test_weights_without_axes_come_back_from_a_file(own_nets, tmp_path):
+    from kinfolk.store.arrays import read_arrays, write_arrays
+
+    spec = build_world("probe", {}, 1).spec
+    one, other = (build_policy(resolve(f"{own_nets}Normed&seed={seed}"), spec) for seed in (1, 2))
+    with torch.no_grad():
+        one.module.scale.fill_(3.0)
+    write_arrays(tmp_path / "w.safetensors", one.arrays(), {})
+    other.load(read_arrays(tmp_path / "w.safetensors"))
+    for name, array in one.arrays().items():
+        assert np.array_equal(other.arrays()[name], array), name
+
+
+def test_an_odd_net_plays_with_the_weights_it_was_given():
+    spec = build_world("probe", {}, 1).spec
+    one, other = MlpPolicy(spec, hidden=[50], seed=1), MlpPolicy(spec, hidden=[50], seed=2)
+    other.load(one.arrays())
+    seen, group = np.full((3, spec.row_bytes), 9, np.uint8), np.zeros(3, np.int64)
+    assert np.array_equal(one.evaluate(seen, group, None)[0], other.evaluate(seen, group, None)[0])
+
+
+@pytest.mark.more
+class TestOddWidths(PolicyContract):
+    @pytest.fixture(
+        params=[
+            "kin://mlp?hidden=[50]",
+            pytest.param("kin://gru?hidden=[7]&state_size=13", marks=pytest.mark.more),
+        ]
+    )
+    def uri(self, request):
+        return request.param
+
+
+@pytest.mark.more
+class TestOwnNet(PolicyContract):
+    @pytest.fixture(params=["Odd", "Remembering", "Attentive"])
+    def uri(self, request, own_nets):
+        return own_nets + request.param

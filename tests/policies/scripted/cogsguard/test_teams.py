@@ -1,0 +1,211 @@
+"""Line-ups by URI: who plays what, and what is refused."""
+
+import numpy as np
+import pytest
+
+from kinfolk.core.errors import KinfolkError
+from kinfolk.core.settings import validate_settings
+from kinfolk.policies.base import AgentBatch, allocate_memory
+from kinfolk.policies.resolve import build_policy, resolve
+from kinfolk.policies.scripted.cogsguard.adaptive_baseline import SMART
+from kinfolk.policies.scripted.cogsguard.behaviors.explanations import explain_step, make_schema
+from kinfolk.policies.scripted.cogsguard.catalog import cogs_catalog
+from kinfolk.policies.scripted.cogsguard.role_policy import RolePolicy
+from kinfolk.policies.scripted.cogsguard.teams import RoleCountPolicy
+from kinfolk.roles.model import RoleDef, RoleTier, TierSelection
+from kinfolk.roles.program import role_tables
+from kinfolk.testing.probe.state import Probe
+from kinfolk.testing.probe.world import ProbeWorld
+from kinfolk.worlds.cogsguard.codes import VIBES
+from kinfolk.worlds.cogsguard.settings import Cogsguard
+from kinfolk.worlds.cogsguard.spec import make_spec
+
+SPEC = make_spec(validate_settings(Cogsguard, {"agents": 6, "teams": 2}))
+
+
+def begun(policy, uids, keys=None, members=None, parents=None, memory=None):
+    """The memory after these lives began, each in the place of its uid."""
+    uid = np.array(uids, dtype=np.int64)
+    nobody = np.full((len(uid), 2), -1, dtype=np.int64)
+    places = nobody if parents is None else np.array(parents, dtype=np.int64)
+    member = uid * 0 if members is None else np.array(members)
+    rows = AgentBatch(uid, uid * 0, uid, uid, uid // 6, member, nobody, places)
+    memory = allocate_memory(policy.memory_layout, 40) if memory is None else memory
+    policy.reset_agents(rows, memory, uid if keys is None else np.array(keys))
+    return memory
+
+
+def names(policy, memory, place):
+    program = memory["program"][place]
+    return [policy.catalog.behaviors[i].name for i in program.tolist() if i >= 0]
+
+
+def test_counts_fill_every_team_in_the_order_asked_and_the_rest_is_smart():
+    policy = build_policy(resolve("kin://roles?miner=2&aligner=1"), SPEC)
+    memory = begun(policy, range(12))
+    assert memory["role"][:12].tolist() == [0, 0, 2, SMART, SMART, SMART] * 2
+    assert names(policy, memory, 2) == ["get_hearts", "get_influence", "align_junction", "explore"]
+    shown = [VIBES[v] for v in memory["vibe"][:4]]
+    assert shown == ["miner", "miner", "aligner", "default"]
+
+
+def test_roles_of_loaded_tables_are_called_what_they_are():
+    """Four loaded roles once got the names of the four seeded ones, in their order."""
+    policy = build_policy(resolve("kin://roles?miner=1"), SPEC)
+    known = policy.catalog
+    hearts, explore = known.behavior_ids(["get_hearts", "explore"])
+    shuffled = RoleTier((hearts, explore), None, TierSelection.SHUFFLE)
+    seldom = RoleDef((shuffled, RoleTier(known.behavior_ids(["recharge"]))))
+    tables = role_tables(
+        [
+            known.role("BaseAligner"),
+            seldom,
+            RoleDef((RoleTier((explore,)),)),
+            known.role("BaseScout"),
+        ]
+    )
+    assert policy.explanation_schema.facts["role"][:4] == (
+        "BaseMiner",
+        "BaseScout",
+        "BaseAligner",
+        "BaseScrambler",
+    )
+    policy.load(tables._asdict())
+    assert policy.explanation_schema.facts["role"] == (
+        "BaseAligner",
+        "get_hearts | explore / recharge",
+        "explore",
+        "BaseScout",
+        "explored",
+        "hybrid",
+        "smart",
+    )
+
+
+def test_a_row_of_the_tables_without_behaviours_is_called_idle():
+    policy = build_policy(resolve("kin://roles?miner=1"), SPEC)
+    tables = role_tables([policy.catalog.role("BaseScout")])
+    nothing = role_tables([policy.catalog.role("BaseMiner")])
+    nothing.behaviors[:] = -1
+    both = {n: np.concatenate([a, nothing._asdict()[n]]) for n, a in tables._asdict().items()}
+    policy.load(both)
+    assert policy.explanation_schema.facts["role"][:2] == ("BaseScout", "idle")
+
+
+def test_what_is_no_role_of_the_tables_is_told_apart():
+    trace, program = np.zeros((4, 12)), np.full((4, 12), -1)
+    why = explain_step(trace, program, np.array([1, -1, -2, -3]), np.arange(4), n_roles=2)
+    names = make_schema(["explore"], ["BaseMiner", "BaseScout"]).facts["role"]
+    found = [names[i] for i in why.facts["role"].tolist()]
+    assert found == ["BaseScout", "smart", "hybrid", "explored"]
+
+
+def test_the_earlier_systems_uri_means_the_same():
+    assert resolve("metta://policy/role_py?miner=4") == resolve("kin://roles?miner=4")
+
+
+def test_one_role_and_one_behaviour_for_all():
+    policy = build_policy(resolve("kin://role/BaseScout"), SPEC)
+    assert names(policy, begun(policy, [3]), 3)[0] == "discover_stations"
+    policy = build_policy(resolve("kin://behavior/recharge"), SPEC)
+    assert names(policy, begun(policy, [3]), 3) == ["recharge"]
+
+
+def test_a_newborn_takes_the_role_of_one_of_its_parents():
+    policy = build_policy(resolve("kin://roles?miner=1&aligner=1"), SPEC)
+    memory = begun(policy, range(6))
+    got = set()
+    for key in range(20):
+        begun(policy, [30], keys=[key], parents=[[0, 1]], memory=memory)
+        got.add(int(memory["role"][30]))
+    assert got == {0, 2}
+
+
+def test_shuffled_tiers_are_drawn_per_life_from_its_key():
+    catalog = cogs_catalog()
+    ids = catalog.behavior_ids(["explore", "recharge", "mine_resource", "get_hearts"])
+    catalog.add_role(RoleDef((RoleTier(ids, selection=TierSelection.SHUFFLE),), name="Any"))
+    policy = RoleCountPolicy(SPEC, catalog, Any=6)
+    memory = begun(policy, range(6), keys=[11, 12, 13, 14, 15, 11])
+    drawn = [tuple(names(policy, memory, place)) for place in range(6)]
+    assert drawn[0] == drawn[5]
+    assert len(set(drawn)) > 2
+    assert all(set(one) == set(drawn[0]) for one in drawn)
+
+
+def test_loaded_tables_are_played_by_member():
+    policy = RolePolicy(SPEC)
+    catalog = cogs_catalog()
+    roles = [RoleDef((RoleTier((i,)),)) for i in range(13)]
+    policy.load(role_tables(roles)._asdict())
+    memory = begun(policy, range(6), members=[12, 0, 3, 3, 1, 5])
+    assert names(policy, memory, 0) == ["find_enemy_junction"]
+    assert names(policy, memory, 4) == ["recharge"]
+    assert len(catalog.roles) == 4
+
+
+@pytest.mark.parametrize(
+    ("uri", "sentence"),
+    [
+        (
+            "kin://roles?miner=5&scout=2",
+            "The line-up has 7 agents; a team has 6. Ask for fewer, or set agents.",
+        ),
+        ("kin://roles?minner=5", "No role is named 'minner'. Did you mean 'miner'?"),
+        (
+            "kin://roles?miner=-1",
+            "A line-up says how many play a role, from 0 on; miner was -1.",
+        ),
+        ("kin://role/BaseMinor", "No role is named 'BaseMinor'. Did you mean 'BaseMiner'?"),
+        ("kin://behavior/exploar", "No behaviour is named 'exploar'. Did you mean 'explore'?"),
+        ("kin://roles?home_margin=-2", "BehaviorParams.home_margin must be at least 0, not -2."),
+        ("kin://rolles", "No policy is named 'rolles'. Did you mean 'roles'?"),
+        (
+            "kin://roles?catalog=kinfolk.core.random.root_of",
+            "The module kinfolk.core.random has no root_of.",
+        ),
+        (
+            "kin://roles?catalog=kinfolk.policies.scripted.cogsguard.catalog.cogs_catlog",
+            "The module kinfolk.policies.scripted.cogsguard.catalog has no cogs_catlog. "
+            "Did you mean 'cogs_catalog'?",
+        ),
+    ],
+)
+def test_what_is_wrong_with_a_line_up_is_said_in_a_sentence(uri, sentence):
+    with pytest.raises(KinfolkError) as caught:
+        build_policy(resolve(uri), SPEC)
+    assert str(caught.value).startswith(sentence)
+
+
+def test_roles_play_no_other_world():
+    spec = ProbeWorld(Probe(), 1).spec
+    with pytest.raises(
+        KinfolkError, match=r"This policy plays cogsguard; probe shows other things."
+    ):
+        build_policy(resolve("kin://smart"), spec)
+
+
+@pytest.mark.parametrize(
+    ("change", "sentence"),
+    [
+        (lambda t: t.pop("mode"), "Role tables need the array 'mode', which is not there."),
+        (
+            lambda t: t.update(tier=t["tier"][:, :3]),
+            r"The array 'tier' of role tables must be \(4, 12\), not \(4, 3\).",
+        ),
+        (
+            lambda t: t["behaviors"].__setitem__((0, 0), 13),
+            "Role tables name behaviour 13; there are 13.",
+        ),
+    ],
+)
+def test_damaged_tables_are_refused(change, sentence):
+    tables = {k: v.copy() for k, v in role_tables(cogs_catalog().roles)._asdict().items()}
+    change(tables)
+    with pytest.raises(KinfolkError, match=sentence):
+        RolePolicy(SPEC).load(tables)
+
+
+def test_a_member_without_a_role_is_refused():
+    with pytest.raises(KinfolkError, match=r"Member 9 was seated; the tables have 4 roles."):
+        begun(RolePolicy(SPEC), [0], members=[9])

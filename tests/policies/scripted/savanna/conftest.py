@@ -1,0 +1,94 @@
+"""Hand-drawn windows, the published weights, and games between savanna policies."""
+
+import numpy as np
+import pytest
+
+from kinfolk.core.random import fold_in, seed_key
+from kinfolk.core.settings import validate_settings
+from kinfolk.play.loop import EpisodeLoop, run_episodes
+from kinfolk.play.slots import LoadedSlot, build_slot_assignment
+from kinfolk.policies.base import AgentBatch, allocate_memory
+from kinfolk.policies.resolve import build_policy
+from kinfolk.worlds.savanna.settings import Savanna
+from kinfolk.worlds.savanna.spec import make_spec
+from kinfolk.worlds.savanna.world import SavannaWorld
+
+WALL, PREDATOR, PREY, GRASS, SEEN = range(5)
+ACTOR = "kinfolk.policies.scripted.savanna.published_actor.PublishedActor"
+
+
+class Scene:
+    """What one agent sees; cells are given as steps away from it."""
+
+    def __init__(self, form="float32", window=9, reach=3, species="prey", type_=1):
+        self.settings = validate_settings(
+            Savanna,
+            {"observation": form, "predator_obs_range": window, "prey_obs_range": window,
+             "type_1_action_range": reach if type_ == 1 else 3,
+             "type_2_action_range": reach if type_ == 2 else 0},
+        )  # fmt: skip
+        self.spec = make_spec(self.settings)
+        self.group = self.spec.group_index(f"type_{type_}_{species}")
+        self.half = window // 2
+        self.planes = np.zeros((5, window, window), dtype=np.float32)
+        self.planes[SEEN] = 1.0
+
+    def put(self, plane, *cells, energy=1.0):
+        for dx, dy in cells:
+            self.planes[plane, self.half + dx, self.half + dy] = energy
+        return self
+
+    @property
+    def row(self):
+        """The observation, quantised by hand in the compact form."""
+        seen = self.planes
+        if self.settings.observation == "compact":
+            code = np.ceil(seen.astype(np.float64) * 32).astype(np.uint32)
+            grass = np.ceil(seen[GRASS].astype(np.float64) * 1023 / 2).astype(np.uint32)
+            walls = seen[WALL].astype(np.uint32)
+            seen = 1 | walls << 1 | code[PREDATOR] << 2 | code[PREY] << 12 | grass << 22
+        flat = np.zeros(self.spec.row_bytes, dtype=np.uint8)
+        flat[: seen.nbytes] = np.ascontiguousarray(seen).reshape(-1).view(np.uint8)
+        return flat
+
+    def act(self, kind, ticks=1, seed=0, **settings):
+        """The moves, by name, in so many ticks in which nothing changes."""
+        policy = kind(self.spec, **settings)
+        memory = allocate_memory(policy.memory_layout, 1)
+        one = np.zeros(1, dtype=np.int64)
+        nobody = np.full((1, 2), -1, dtype=np.int64)
+        rows = AgentBatch(one, one, one, one, one + self.group, one, nobody, nobody)
+        policy.reset_agents(rows, memory, one)
+        names = self.spec.groups[self.group].heads[0].choices
+        moves = []
+        for tick in range(ticks):
+            key = np.array([fold_in(seed_key(seed), tick)], dtype=np.int64)
+            policy.act_async(self.row.reshape(1, -1), rows, memory, key)
+            moves.append(names[int(policy.act_wait()[0, 0])])
+        return moves[0] if ticks == 1 else moves
+
+
+@pytest.fixture(params=["float32", "compact"])
+def draw(request):
+    """Makes scenes in each form of observation in turn."""
+    return lambda **given: Scene(form=request.param, **given)
+
+
+@pytest.fixture
+def scene():
+    return Scene
+
+
+def _play(settings, predator, prey, episodes, seed=0):
+    world = SavannaWorld(validate_settings(Savanna, settings), episodes)
+    made = [
+        LoadedSlot(n, build_policy(r, world.spec))
+        for n, r in (("predator", predator), ("prey", prey))
+    ]
+    table = build_slot_assignment(world.spec, ["predator", "prey"], {"type_1_prey": "prey"})
+    return list(run_episodes(EpisodeLoop(world, made, table, seed, range(episodes))))
+
+
+@pytest.fixture
+def play():
+    return _play

@@ -1,0 +1,145 @@
+import numpy as np
+import pytest
+
+import kinfolk
+from kinfolk.core.errors import ContractError, SettingsError
+from kinfolk.core.settings import validate_settings
+from kinfolk.policies.scripted.savanna.published_actor import WEIGHT_SHAPES, PublishedActor
+from kinfolk.worlds.savanna.settings import Savanna
+from kinfolk.worlds.savanna.spec import make_spec
+
+
+def drawn_weights():
+    rng = np.random.default_rng(5)
+    return {
+        name: (rng.standard_normal(shape) / np.sqrt(np.prod(shape[1:]))).astype(np.float32)
+        for name, shape in WEIGHT_SHAPES.items()
+    }
+
+
+def scores_by_hand(weights, planes):
+    """The net as the text describes it, cell by cell in float64; planes `[5, 9, 9]`."""
+    image = planes.astype(np.float64)  # height 5, width 9, nine colours
+    for layer in ("cnn.1", "cnn.4", "cnn.7", "cnn.10"):
+        kernel, bias = weights[f"{layer}.weight"], weights[f"{layer}.bias"]
+        padded = np.pad(image, ((1, 1), (1, 1), (0, 0)))
+        out = np.zeros((5, 9, len(kernel)))
+        for h in range(5):
+            for w in range(9):
+                patch = padded[h : h + 3, w : w + 3]  # [3, 3, colours]
+                out[h, w] = np.einsum("hwc,fchw->f", patch, kernel) + bias
+        image = np.maximum(out, 0.0)
+    return weights["pi.net.mlp.0.weight"] @ image.reshape(-1) + weights["pi.net.mlp.0.bias"]
+
+
+@pytest.fixture
+def actor():
+    made = PublishedActor(make_spec(validate_settings(Savanna, {})))
+    made.load(drawn_weights())
+    return made
+
+
+def test_its_net_is_the_one_described(actor, scene):
+    import torch
+
+    rng = np.random.default_rng(1)
+    planes = rng.uniform(0.0, 3.0, (40, 5, 9, 9)).astype(np.float32)
+    (scores,) = actor._forward(torch.from_numpy(planes))
+    by_hand = np.array([scores_by_hand(drawn_weights(), one) for one in planes])
+    assert np.abs(scores.numpy() - by_hand).max() < 1e-5
+
+
+def test_it_takes_the_action_with_the_highest_score(scene):
+    def loaded(spec):
+        made = PublishedActor(spec)
+        made.load(drawn_weights())
+        return made
+
+    seen = scene(species="prey").put(2, (0, 0), energy=3.0).put(3, (1, 2), (-3, 0), energy=2.0)
+    best = int(scores_by_hand(drawn_weights(), seen.planes).argmax())
+    assert seen.act(loaded) == seen.spec.groups[seen.group].heads[0].choices[best]
+
+
+def test_without_weights_it_does_not_play(scene):
+    with pytest.raises(ContractError, match="plays only with weights"):
+        scene().act(PublishedActor)
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"observation": "compact"},
+        {"predator_obs_range": 7, "prey_obs_range": 7},
+        {"type_1_action_range": 5},
+        {"include_visibility_channel": False},
+    ],
+)
+def test_a_savanna_it_cannot_see_is_refused(settings):
+    with pytest.raises(SettingsError, match=r"sees float32 planes \(5, 9, 9\) and has 9 moves"):
+        PublishedActor(make_spec(validate_settings(Savanna, settings)))
+
+
+def test_a_group_it_cannot_see_is_refused(scene):
+    def loaded(spec):
+        made = PublishedActor(spec)
+        made.load(drawn_weights())
+        return made
+
+    with pytest.raises(ContractError, match="cannot play type_2_prey"):
+        scene(species="prey", type_=2, reach=5).act(loaded)
+
+
+@pytest.mark.parametrize("name", ["cnn.4.bias", "pi.net.mlp.0.weight"])
+def test_weights_that_do_not_fit_are_refused(name):
+    actor, weights = PublishedActor(make_spec(validate_settings(Savanna, {}))), drawn_weights()
+    with pytest.raises(SettingsError, match=f"'{name}' must have shape"):
+        actor.load(weights | {name: np.zeros((2, 2), dtype=np.float32)})
+    del weights[name]
+    with pytest.raises(SettingsError, match=f"lack '{name}'"):
+        actor.load(weights)
+
+
+def play_published(golden, episodes):
+    """The command of docs/savanna.md, as a function."""
+    actor = "class:kinfolk.policies.scripted.savanna.published_actor.PublishedActor"
+    return kinfolk.evaluate(
+        engine="processes",
+        jobs=2,
+        world="savanna",
+        preset="shared_prey_trained",
+        slots={
+            kind: f"{actor}?weights={golden}/weights_ppo_{kind}.npz"
+            for kind in ("predator", "prey")
+        },
+        agent_slot_map={"type_1_predator": "predator", "type_1_prey": "prey"},
+        episodes=episodes,
+        chunk_size=episodes // 2,
+    )
+
+
+def test_the_published_actors_live_together(golden):
+    summary = play_published(golden, 2)
+    assert summary["ticks"][0] > 300
+    assert 0.5 < summary["metrics"]["capture_success_rate_all_episodes"][0] < 0.8
+    assert 5 < summary["metrics"]["mean_predator_alive"][0] < 20
+    assert 15 < summary["metrics"]["mean_prey_alive"][0] < 50
+
+
+ACCEPTED = {
+    "capture_success_rate_full_length_episodes": (0.60, 0.70),
+    "cooperative_meal_fraction_full_length_episodes": (0.10, 0.17),
+    "total_predator_full_length_episodes": (165, 215),
+    "total_prey_full_length_episodes": (660, 810),
+    "mean_predator_alive": (9, 13),
+    "mean_prey_alive": (23, 36),
+}
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(900)
+def test_over_30_seeds_the_published_actors_land_in_the_published_ranges(golden):
+    summary = play_published(golden, 30)
+    assert 650 <= summary["ticks"][0] <= 900
+    found = {name: summary["metrics"][name][0] for name in ACCEPTED}
+    outside = {n: v for n, v in found.items() if not ACCEPTED[n][0] <= v <= ACCEPTED[n][1]}
+    assert outside == {}

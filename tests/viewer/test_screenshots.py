@@ -1,0 +1,112 @@
+"""Pictures and films, drawn by the page itself."""
+
+import io
+import shutil
+import subprocess
+import sys
+
+import pytest
+
+from kinfolk.cli.app import main
+from kinfolk.core.errors import UsageError
+from kinfolk.viewer import browser
+from kinfolk.viewer.screenshots import Screenshot, capture, encode_gif, encode_mp4, open_page
+
+pytestmark = [pytest.mark.xdist_group("viewer"), pytest.mark.more]
+BLUE, VERMILLION = (0, 114, 178), (213, 94, 0)
+
+
+@pytest.fixture(scope="module")
+def frames(browser, runs):
+    """Three pictures of a savanna; `browser` skips where there is none."""
+    picture = Screenshot(part="stage", width=500, height=520)
+    with open_page([(runs / "savanna", None)], picture) as page:
+        return [capture(page, picture, tick) for tick in (0, 60, 120)]
+
+
+def test_pictures_show_the_agents_and_differ_from_tick_to_tick(frames):
+    from PIL import Image
+
+    pictures = [Image.open(io.BytesIO(frame)).convert("RGB") for frame in frames]
+    assert {picture.size for picture in pictures} == {(500, 520)}
+    for picture in pictures:
+        colours = {colour for _, colour in picture.getcolors(1 << 20)}
+        assert {BLUE, VERMILLION} <= colours
+    assert len(set(frames)) == 3
+
+
+def test_a_gif_has_all_frames_at_their_pace(frames):
+    from PIL import Image
+
+    film = Image.open(io.BytesIO(encode_gif(frames, 10)))
+    assert (film.n_frames, film.size, film.info["duration"]) == (3, (500, 520), 100)
+
+
+def test_an_mp4_is_one_that_players_take(frames, tmp_path):
+    if shutil.which("ffprobe") is None:
+        pytest.skip("ffmpeg is not installed; as root on Debian, ./kin test installs it.")
+    path = tmp_path / "film.mp4"
+    path.write_bytes(encode_mp4(frames, 10))
+    asked = "ffprobe -v error -count_frames -select_streams v -of csv=p=0 -show_entries"
+    done = subprocess.run(
+        [*asked.split(), "stream=codec_name,width,height,pix_fmt,nb_read_frames", str(path)],
+        capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    assert done.stdout.strip() == "h264,500,520,yuv420p,3"
+
+
+def test_the_command_writes_a_picture_of_the_charts(browser, runs, tmp_path):
+    from PIL import Image
+
+    out = tmp_path / "charts.png"
+    words = ["export", "png", str(runs / "cogs"), "--part", "charts", "--theme", "dark"]
+    done = subprocess.run(
+        [sys.executable, "-m", "kinfolk", *words, "--size", "600x900", "--out", str(out)],
+        capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    assert done.stdout == ""
+    assert done.stderr.startswith(f"{out}: ")
+    picture = Image.open(out).convert("RGB")
+    assert picture.width > 500
+    assert picture.getpixel((2, 2)) == (0x1B, 0x1F, 0x24), "the dark card"
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        (["gif", "{run}", "--from", "900"],
+         "A film has 1 to 2000 pictures, not 0; choose --from, --to and --every "
+         "(the game has the ticks 0 to 300)."),
+        (["png", "{run}", "--size", "big"],
+         "--size is written WIDTHxHEIGHT, such as 1280x720, not 'big'."),
+        (["png", "{run}", "--part", "sky"],
+         "Screenshot.part must be one of stage, charts, page, family, not 'sky'."),
+        (["png", "{run}", "--size", "20x20"], "Screenshot.width must be at least 200, not '20'."),
+        (["png", "{run}", "--replay", "none"],
+         "The run {run} has no replay 'none'. Known: game-00000."),
+    ],
+)  # fmt: skip
+def test_wrong_use_is_a_sentence(runs, words, sentence, capsys):
+    filled = [word.format(run=runs / "savanna") for word in words]
+    with pytest.raises(SystemExit) as left:
+        main(["export", *filled])
+    assert left.value.code == 2
+    assert capsys.readouterr().err.strip() == sentence.format(run=runs / "savanna")
+
+
+def test_without_a_browser_that_is_said(monkeypatch):
+    monkeypatch.setattr(browser.shutil, "which", lambda name: None)
+    with pytest.raises(UsageError) as caught:
+        browser.find_chromium()
+    assert str(caught.value) == (
+        "Pictures are drawn by Chromium, which is not installed. Install it, or write a page "
+        "instead: kinfolk view RUN --export FILE.html"
+    )
+
+
+def test_without_ffmpeg_that_is_said(monkeypatch):
+    monkeypatch.setattr("shutil.which", lambda name: None)
+    with pytest.raises(
+        UsageError, match=r"^An mp4 needs ffmpeg, which is not installed; a gif does not\.$"
+    ):
+        encode_mp4([b""], 10)

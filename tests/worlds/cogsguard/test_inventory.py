@@ -1,0 +1,250 @@
+"""What agents have, what limits it, what every tick and every move costs."""
+
+import numpy as np
+import pytest
+from cogs_scenes import (
+    EAST,
+    NOOP,
+    NORTH,
+    SOUTH,
+    WEST,
+    act,
+    areas,
+    counter,
+    gear,
+    give,
+    has,
+    kinds,
+    place,
+    put_at,
+    scene,
+)
+
+from kinfolk.core.settings import validate_settings
+from kinfolk.worlds.cogsguard.rules import combine_limits, make_rules
+from kinfolk.worlds.cogsguard.settings import Cogsguard
+
+OPEN = """
+#######
+#H....#
+#...@.#
+#.....#
+#######
+"""
+
+
+def test_an_agent_starts_with_50_hp_full_energy_and_no_gear():
+    world = scene(OPEN)
+    assert has(world, "hp", "energy", "hearts", "influence") == [50, 20, 0, 0]
+    assert gear(world) == "none"
+
+
+@pytest.mark.parametrize(
+    ("worn", "limits"),
+    [
+        ("none", [100, 20, 4, 10, 0]),
+        ("aligner", [100, 20, 4, 10, 20]),
+        ("scrambler", [200, 20, 4, 10, 0]),
+        ("miner", [100, 20, 40, 10, 0]),
+        ("scout", [400, 100, 4, 10, 0]),
+    ],
+)
+def test_gear_sets_the_limits_of_hp_energy_cargo_hearts_and_influence(worn, limits):
+    column = ("none", "aligner", "scrambler", "miner", "scout").index(worn)
+    assert make_rules(validate_settings(Cogsguard, {})).limits[:, column].tolist() == limits
+
+
+def test_gear_replaces_the_base_of_a_limit_and_does_not_add_to_it():
+    assert combine_limits(4, 40) == 40
+    assert combine_limits(4, 3) == 4
+    assert combine_limits(4) == 4
+    assert combine_limits(4, 70_000) == 65_535
+
+
+@pytest.mark.parametrize(("tick", "solar"), [(1, 3), (100, 3), (101, 1), (200, 1), (201, 3)])
+def test_the_sun_gives_3_in_the_first_100_ticks_of_200_and_1_in_the_others(tick, solar):
+    world = give(scene(OPEN), energy=5)
+    world._arrays.tick[0] = tick - 1
+    assert has(act(world), "energy") == 5 + solar
+
+
+def test_every_tick_takes_a_hp_and_an_influence():
+    world = act(give(scene(OPEN), gear="aligner", influence=8))
+    assert has(world, "hp", "influence") == [49, 7]
+
+
+def test_a_move_costs_4_energy():
+    world = give(scene(OPEN), energy=10)
+    act(world, WEST)
+    assert place(world) == (2, 3)
+    assert has(world, "energy") == 10 - 4 + 3
+    assert counter(world, "moves") == 1
+
+
+def test_with_too_little_energy_a_move_fails_and_changes_nothing():
+    world = act(give(scene(OPEN), energy=3), WEST)
+    assert place(world) == (2, 4)
+    assert has(world, "energy", "last_action_succeeded") == [6, 0]
+    assert counter(world, "actions_without_energy") == 1
+    assert counter(world, "ticks_without_motion") == 1
+
+
+def test_free_moves_cost_nothing():
+    world = act(give(scene(OPEN, free_moves=True), energy=0), WEST)
+    assert place(world) == (2, 3)
+    assert has(world, "energy") == 3
+
+
+def test_a_bump_into_a_wall_fails_and_costs_nothing():
+    world = put_at(give(scene(OPEN), energy=10), 3, 5)
+    act(world, EAST)
+    assert place(world) == (3, 5)
+    assert has(world, "energy", "last_action_succeeded") == [13, 0]
+    assert counter(world, "bumps_failed") == 1
+
+
+def test_doing_nothing_succeeds():
+    assert has(act(scene(OPEN), NOOP), "last_action_succeeded") == 1
+
+
+def test_north_south_west_and_east_are_where_they_should_be():
+    world = scene(OPEN, free_moves=True)
+    trail = [place(act(world, way)) for way in (NORTH, WEST, SOUTH, EAST)]
+    assert trail == [(1, 4), (1, 3), (2, 3), (2, 4)]
+
+
+CORRIDOR = """
+#######
+#.@.@.#
+###H###
+#######
+"""
+
+
+def test_agents_block_each_other():
+    world = scene(CORRIDOR)
+    put_at(world, 1, 3, row=0 if place(world, 0) == (1, 2) else 1)
+    left = 0 if place(world, 0) == (1, 3) else 1
+    moves = [NOOP, NOOP]
+    moves[left] = EAST
+    act(world, *moves)
+    assert place(world, left) == (1, 3)
+    assert has(world, "last_action_succeeded", row=left) == 0
+
+
+def test_who_goes_first_is_drawn_from_the_key():
+    firsts = []
+    for key in range(24):
+        world = scene(CORRIDOR, key=key)
+        left, right = (0, 1) if place(world, 0) == (1, 2) else (1, 0)
+        moves = [NOOP, NOOP]
+        moves[left], moves[right] = EAST, WEST
+        act(world, *moves)
+        assert (place(world, left) == (1, 3)) != (place(world, right) == (1, 3))
+        firsts.append(place(world, left) == (1, 3))
+    assert 4 <= sum(firsts) <= 20
+    again = scene(CORRIDOR, key=3)
+    left = 0 if place(again, 0) == (1, 2) else 1
+    moves = [WEST, WEST]
+    moves[left] = EAST
+    assert (place(act(again, *moves), left) == (1, 3)) == firsts[3]
+
+
+def test_at_hp_0_gear_and_hearts_are_lost_and_cargo_stays_as_far_as_it_can_be_carried():
+    world = give(scene(OPEN), gear="miner", hp=1, hearts=3, carbon=3, oxygen=20, silicon=9)
+    world.record_events(True)
+    act(world)
+    assert has(world, "hp", "hearts") == [0, 0]
+    assert gear(world) == "none"
+    assert has(world, "carbon", "oxygen", "germanium", "silicon") == [3, 1, 0, 0]
+    assert kinds(world) == ["exhausted"]
+    assert world.columns.alive.all()
+    act(world)
+    assert counter(world, "ticks_at_hp_0") == 2
+    assert kinds(world) == []
+
+
+def test_losing_scout_gear_cuts_energy_to_what_can_be_held():
+    world = act(give(scene(OPEN), gear="scout", hp=1, energy=90))
+    assert has(world, "hp", "energy") == [0, 20]
+
+
+def test_hp_that_an_area_gives_back_in_the_same_tick_saves_the_gear():
+    world = act(give(scene(OPEN, area_radius=10), gear="miner", hp=1))
+    assert gear(world) == "miner"
+    assert has(world, "hp") == 100
+
+
+FIELD = "\n".join(
+    ["." * 30] * 5 + ["." * 2 + "H" + "." * 27] + ["." * 26 + "!" + "." * 3] + ["@" + "." * 29] * 1
+)
+
+
+def test_the_hub_has_an_area_of_10_cells_around_it_by_euclid():
+    world = scene(FIELD, area_radius=10)
+    assert areas(world, 5, 12) == (True, False)
+    assert areas(world, 5, 13) == (False, False)
+    assert areas(world, 6, 12) == (False, False)  # 10 * 10 + 1 * 1
+    assert areas(world, 0, 10) == (True, False)  # 5 * 5 + 8 * 8
+
+
+def test_a_junction_of_the_clips_has_an_enemy_area_of_10():
+    world = scene(FIELD, area_radius=10)
+    assert areas(world, 6, 16) == (False, True)
+    assert areas(world, 6, 15) == (False, False)
+
+
+def test_a_friendly_area_gives_10_influence_100_energy_and_100_hp_per_tick():
+    world = act(give(scene(FIELD, area_radius=10), gear="aligner", hp=10, energy=0, influence=1))
+    assert has(world, "hp", "energy", "influence") == [100, 20, 10]
+
+
+def test_an_enemy_area_takes_a_hp_and_100_influence_per_tick():
+    world = put_at(scene(FIELD, area_radius=10), 6, 25)
+    act(give(world, gear="aligner", hp=10, energy=0, influence=15))
+    assert has(world, "hp", "energy", "influence") == [8, 3, 0]
+
+
+def test_areas_are_netted_before_limits_cut():
+    both = "." * 8 + "!" + "." * 2 + "\nH" + "." * 9 + "@"
+    world = scene(both, area_radius=10)
+    assert areas(world, 1, 10) == (True, True)
+    act(give(world, gear="aligner", hp=3, energy=0, influence=9))
+    assert has(world, "hp", "influence") == [100, 0]  # 2 + 100 - 1, cut; 8 + 10 - 100, cut
+    act(give(world, hp=1))
+    assert has(world, "hp") == 99  # 0 + 100 - 1
+
+
+def test_another_teams_hub_is_no_enemy_area_but_its_junctions_are():
+    world = scene("H@.........\n%.........H\n1..........", area_radius=2)
+    assert areas(world, 1, 9, team=0) == (False, False)
+    assert areas(world, 1, 9, team=1) == (True, False)
+    assert areas(world, 1, 1, team=0) == (True, True)
+    assert areas(world, 1, 1, team=1) == (True, False)
+
+
+def test_every_agent_earns_the_share_of_its_teams_junctions():
+    world = scene("H@0\n%H1\n..1", max_steps=100)
+    act(world)
+    assert world.columns.reward.tolist() == [0.01, 0.02]
+    act(world)
+    assert counter(world, "junction_ticks_team_0") == 2
+    assert counter(world, "junction_ticks_team_1") == 4
+
+
+def test_the_episode_ends_at_max_steps():
+    world = scene(OPEN, max_steps=3)
+    for _ in range(3):
+        assert not world.done[0]
+        act(world)
+    assert world.done[0]
+    assert world.columns.truncated.all()
+    assert not world.columns.terminated.any()
+
+
+def test_vibes_change_nothing_but_what_others_see():
+    world = scene(OPEN)
+    before = np.array(has(world, "hp", "energy"))
+    act(world, vibes=[3])
+    assert has(world, "vibe") == 3
+    assert (np.array(has(world, "hp", "energy")) - before).tolist() == [-1, 0]
