@@ -181,5 +181,6 @@ class GuardedPolicy:
             orphan = life._replace(parent_memory_index=life.parent_memory_index * 0 - 1)
             if self._policy is not None:
                 self._call_policy(
-                    "reset_agents", lambda policy: policy.reset_agents(orphan, memory, key)
-                )  # noqa: B023
+                    "reset_agents",
+                    lambda policy: policy.reset_agents(orphan, memory, key),  # noqa: B023
+                )

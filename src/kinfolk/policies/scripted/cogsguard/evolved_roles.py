@@ -224,7 +224,7 @@ class OnlineRolePolicy(SampledRolePolicy):
             self.pool,
         )
 
-    def assign_roles(self, batch: AgentBatch, memory: Memory, keys: Ints) -> Ints:  # noqa: ARG002
+    def assign_roles(self, batch: AgentBatch, memory: Memory, keys: Ints) -> Ints:
         """The coordinator assigns: to a newborn the hybrid that was queued for it."""
         require(
             len(set(batch.world.tolist())) == 1,

@@ -202,7 +202,7 @@ _MAX_BLOCKED = 3  # moves that led nowhere before stepping aside
 @inline
 def is_occupied(memory: AgentMemory, agent: int, cell: int) -> bool:
     """Whether an agent stands on a cell now."""
-    for i in range(1, memory.nearby[agent, 0] + 1):  # noqa: SIM110, kernels have no generators
+    for i in range(1, memory.nearby[agent, 0] + 1):
         if memory.nearby[agent, i] >> NEARBY_CELL == cell:
             return True
     return False
