@@ -1,11 +1,14 @@
+import json
 import os
 import shutil
 import subprocess
 import sys
 
 import numpy as np
+import pytest
 
 from kinfolk.core import jit
+from kinfolk.core.kernel_cache import reached_code
 
 SCRIPT = """
 import numpy as np
@@ -14,40 +17,117 @@ world = ProbeWorld(Probe())
 world.reset(np.array([5]))
 print(world._state.cell.tolist())
 """
+HASHES = """
+import importlib, json, pkgutil, kinfolk.worlds.savanna, kinfolk.worlds.cogsguard
+from kinfolk.core.kernel_cache import KernelCache
+hashes = {}
+for package in (kinfolk.worlds.savanna, kinfolk.worlds.cogsguard):
+    for found in pkgutil.iter_modules(package.__path__, package.__name__ + "."):
+        for value in vars(importlib.import_module(found.name)).values():
+            cache = getattr(value, "_cache", None)
+            if isinstance(cache, KernelCache):
+                hashes[cache.name] = cache._code_hash
+print(json.dumps(hashes))
+"""
+SCALE = 3
 
 
-def run(package, cache):
+@jit.inline
+def scaled(x):
+    return SCALE * x
+
+
+@jit.kernel
+def sum_of_scaled(values):
+    total = 0
+    for i in range(values.shape[0]):
+        total += scaled(values[i])
+    return total
+
+
+def run(package, cache, script=SCRIPT):
     env = {**os.environ, "PYTHONPATH": str(package), "KINFOLK_CACHE": str(cache)}
     done = subprocess.run(
-        [sys.executable, "-c", SCRIPT], env=env, capture_output=True, text=True, check=True
+        [sys.executable, "-c", script], env=env, capture_output=True, text=True, check=True
     )
     return done.stdout.strip()
 
 
-def test_editing_a_callee_in_another_file_is_noticed_at_the_next_start(tmp_path, root):
-    package, cache = tmp_path / "src", tmp_path / "cache"
-    shutil.copytree(root / "src" / "kinfolk", package / "kinfolk")
+@pytest.fixture
+def package(tmp_path, root):
+    shutil.copytree(root / "src" / "kinfolk", tmp_path / "src" / "kinfolk")
+    return tmp_path / "src"
+
+
+def replace(path, old, new):
+    text = path.read_text()
+    assert text.count(old) == 1
+    path.write_text(text.replace(old, new))
+
+
+def test_editing_a_callee_in_another_file_is_noticed_at_the_next_start(tmp_path, package):
+    cache = tmp_path / "cache"
     first = run(package, cache)
     assert run(package, cache) == first
     # `reset` in rules.py calls `randint` in core/random.py; numba alone would not look there.
     callee = package / "kinfolk" / "core" / "random.py"
-    text = callee.read_text()
-    assert text.count("return (bits(key, index) * high) >> 32") == 1
-    callee.write_text(
-        text.replace("return (bits(key, index) * high) >> 32", "return bits(key, index + 1) % high")
-    )
+    old, new = "return (bits(key, index) * high) >> 32", "return bits(key, index + 1) % high"
+    replace(callee, old, new)
     second = run(package, cache)
     assert second != first
-    callee.write_text(text)
+    replace(callee, new, old)
     assert run(package, cache) == first
 
 
-def test_the_cache_is_named_by_kernel_sources_and_what_they_import(root):
-    sources = jit.find_kernel_sources(root / "src" / "kinfolk", "kinfolk")
-    names = {str(path.relative_to(root / "src" / "kinfolk")) for path in sources}
-    assert {"core/jit.py", "core/random.py", "play/assignment.py", "policies/base.py"} <= names
-    assert "testing/probe/state.py" in names, "constants that kernels freeze count too"
-    assert not any(name.startswith(("cli/", "jobs/", "store/", "engines/")) for name in names)
+def test_a_second_checkout_with_the_same_code_compiles_nothing(tmp_path, package):
+    cache = tmp_path / "cache"
+    first = run(package, cache)
+    files = {path: path.stat().st_mtime_ns for path in cache.rglob("*.kernel")}
+    assert len(files) >= 1
+    shutil.copytree(package, tmp_path / "second")
+    assert run(tmp_path / "second", cache) == first
+    assert {path: path.stat().st_mtime_ns for path in cache.rglob("*.kernel")} == files
+
+
+def test_an_edit_of_movement_recompiles_the_kernels_that_move_and_no_others(tmp_path, package):
+    before = json.loads(run(package, tmp_path, HASHES))
+    moves = package / "kinfolk" / "worlds" / "savanna" / "moves.py"
+    replace(moves, "far * price * g.energy[w, row]", "2.0 * far * price * g.energy[w, row]")
+    after = json.loads(run(package, tmp_path, HASHES))
+    changed = {name for name in before if after[name] != before[name]}
+    assert changed == {
+        "kinfolk.worlds.savanna.step.phases.step_with_solo_predation",
+        "kinfolk.worlds.savanna.step.phases.step_with_team_capture",
+    }
+    savanna = [name for name in before if ".savanna." in name]
+    assert len(changed) * 3 <= len(savanna)
+    assert len(before) > len(savanna) >= 8
+
+
+def test_comments_and_line_numbers_recompile_nothing(tmp_path, package):
+    before = run(package, tmp_path, HASHES)
+    moves = package / "kinfolk" / "worlds" / "savanna" / "moves.py"
+    moves.write_text("# one line more\n" + moves.read_text())
+    assert run(package, tmp_path, HASHES) == before
+
+
+def test_a_kernel_depends_on_constants_of_what_it_calls(monkeypatch):
+    function = getattr(sum_of_scaled, "py_func", sum_of_scaled)
+    before = reached_code(function)
+    assert reached_code(function) == before
+    monkeypatch.setitem(globals(), "SCALE", 4)
+    assert reached_code(function) != before
+
+
+def test_a_kernel_that_refers_to_what_has_no_hash_is_refused(monkeypatch):
+    function = getattr(sum_of_scaled, "py_func", sum_of_scaled)
+    monkeypatch.setitem(globals(), "SCALE", {1: 2})
+    with pytest.raises(TypeError) as failure:
+        reached_code(function)
+    assert str(failure.value) == (
+        "A kernel refers to {1: 2}, a dict, of which the cache cannot tell whether it changed. "
+        "Kernels may refer to numbers, text, arrays, tuples, functions and modules."
+    )
 
 
 def test_a_kernel_divides_by_zero_as_numpy_does():

@@ -16,6 +16,7 @@ from typer.exceptions import TyperException
 
 from kinfolk.cli.bench import bench
 from kinfolk.cli.compare import compare
+from kinfolk.cli.compile import compile_command
 from kinfolk.cli.doctor import doctor
 from kinfolk.cli.evaluate import eval_command
 from kinfolk.cli.evolve import evolve
@@ -30,7 +31,6 @@ from kinfolk.cli.signals import Received, signals_interrupt
 from kinfolk.cli.trace import replay_trace
 from kinfolk.cli.train import train_command
 from kinfolk.cli.view import view
-from kinfolk.cli.warm import warm_command
 from kinfolk.core.errors import KinfolkError
 from kinfolk.core.optional_dependencies import get_install_command, make_missing_library_error
 from kinfolk.core.tracebacks import escape_lines
@@ -56,7 +56,7 @@ app.command("runs")(runs)
 app.command("bench")(bench)
 app.command("doctor")(doctor)
 app.command("presets")(presets)
-app.command("warm")(warm_command)
+app.command("compile")(compile_command)
 app.command("replay-trace")(replay_trace)
 app.command("view")(view)
 for picture in (png, gif, mp4, html):

@@ -14,8 +14,8 @@ from kinfolk.cli.bench_nets import measure_nets, show_nets
 from kinfolk.cli.bench_role_job import measure_ranks, show_ranks, show_role_job
 from kinfolk.cli.bench_savanna import show_savanna
 from kinfolk.cli.bench_train import measure_train, show_train
+from kinfolk.cli.compile import compile_kernels
 from kinfolk.cli.show import JsonOption, note, print_json
-from kinfolk.cli.warm import warm
 from kinfolk.core.errors import UnknownNameError, format_suggestion
 
 
@@ -46,8 +46,8 @@ def bench(
 def _measure_worlds() -> dict[str, Any]:
     from kinfolk.bench.worlds import bench_cogsguard, bench_savanna
 
-    warm("savanna", {}, None, {})
-    warm("cogsguard", {}, None, {})
+    compile_kernels("savanna", {}, None, {})
+    compile_kernels("cogsguard", {}, None, {})
     return {**bench_savanna(), "cogsguard": bench_cogsguard()}
 
 
@@ -60,7 +60,7 @@ def _measure_roles() -> dict[str, Any]:
     from kinfolk.bench.roles import SMART_URI, TEAM_URI, bench_role_evolution, bench_roles
 
     for preset in ("arena", "machina_1", "edition_a", "tutorial"):
-        warm("cogsguard", {}, preset, {"lineup": TEAM_URI, "smart": SMART_URI})
+        compile_kernels("cogsguard", {}, preset, {"lineup": TEAM_URI, "smart": SMART_URI})
     return {**bench_roles(), "job": bench_role_evolution()}
 
 

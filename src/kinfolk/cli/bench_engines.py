@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from typing import Any
 
+from kinfolk.cli.compile import compile_kernels
 from kinfolk.cli.show import print_table
-from kinfolk.cli.warm import warm
 
 
 def measure_engines() -> dict[str, Any]:
     """Measure, with kernels compiled before."""
     from kinfolk.bench.engines import bench_engines
 
-    warm("probe", {}, None, {})
+    compile_kernels("probe", {}, None, {})
     return bench_engines()
 
 

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from typing import Any
 
+from kinfolk.cli.compile import compile_kernels
 from kinfolk.cli.show import print_table
-from kinfolk.cli.warm import warm
 
 
 def measure_train() -> dict[str, Any]:
     """Compile, then measure."""
     from kinfolk.bench.training import bench_training
 
-    warm("savanna", {"observation": "compact"}, None, {})
+    compile_kernels("savanna", {"observation": "compact"}, None, {})
     return bench_training()
 
 

@@ -49,7 +49,8 @@ def doctor(json: JsonOption = False) -> None:
 
 def examine() -> dict[str, Any]:
     """Facts by name; None is something that is not there or does not work."""
-    from kinfolk.core.jit import BOUNDSCHECK, COMPILED, cache_folder, count_cached_kernels
+    from kinfolk.core.jit import COMPILED
+    from kinfolk.core.kernel_cache import BOUNDSCHECK, cache_root, kernels_cached
     from kinfolk.isolation.sandbox import landlock
 
     facts: dict[str, Any] = {
@@ -62,8 +63,8 @@ def examine() -> dict[str, Any]:
     facts |= {
         "kernels": "compiled" if COMPILED else "plain Python (NUMBA_DISABLE_JIT)",
         "bounds checked": BOUNDSCHECK,
-        "kernel cache": str(cache_folder("kinfolk")),
-        "kernels cached": count_cached_kernels(),
+        "kernel cache": str(cache_root()),
+        "kernels cached": kernels_cached(),
         "landlock": max(0, landlock.abi_version()),  # of its interface; 0 is none
         "seccomp": _seccomp_works(),
         "bubblewrap": _bubblewrap(),

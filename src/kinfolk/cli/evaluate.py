@@ -8,6 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from kinfolk.cli.begin import ConfigOption, OutOption, ResumeOption, begin, given, going
+from kinfolk.cli.compile import compile_kernels
 from kinfolk.cli.completion import complete_engine, complete_preset, complete_world
 from kinfolk.cli.show import (
     JsonOption,
@@ -19,7 +20,6 @@ from kinfolk.cli.show import (
     stdout_for_document,
 )
 from kinfolk.cli.slots import MapOption, SetOption, SlotOption, pairs, slot_map, warn_of_idle_slots
-from kinfolk.cli.warm import warm
 from kinfolk.core.errors import DamagedRunError, UsageError
 
 
@@ -138,7 +138,7 @@ def try_out(settings: Any) -> None:
     trusted = [slot for slot in settings.slots if settings.is_trusted(slot)]
     ours = [s for s in settings.slots if s in trusted or str(s.policy_uri).startswith("kin://")]
     uris = {slot.id: slot.policy_uri for slot in ours if slot.policy_uri is not None}
-    warm(settings.world, settings.world_settings, settings.preset, uris)
+    compile_kernels(settings.world, settings.world_settings, settings.preset, uris)
     spec = build_world(settings.world, settings.world_settings, 1, settings.preset).spec
     warn_of_idle_slots(settings.slot_ids, settings.build_assignment(spec))
     for slot in settings.slots:

@@ -7,11 +7,11 @@ from typing import Annotated, Any
 import typer
 
 from kinfolk.cli.begin import ConfigOption, OutOption, ResumeOption, as_uris, begin, given, going
+from kinfolk.cli.compile import compile_kernels
 from kinfolk.cli.completion import complete_engine, complete_preset, complete_world
 from kinfolk.cli.evolve_nets_show import print_map, print_progress, print_result
 from kinfolk.cli.show import JsonOption, print_json, progress
 from kinfolk.cli.slots import SetOption, pairs
-from kinfolk.cli.warm import warm
 from kinfolk.core.errors import SettingsError
 
 
@@ -133,7 +133,7 @@ def _try_out(settings: Any) -> None:
     from kinfolk.jobs.evolve_nets.state import initial_state
 
     initial_state(settings)
-    warm(settings.task, settings.world_settings, settings.preset, settings.fixed)
+    compile_kernels(settings.task, settings.world_settings, settings.preset, settings.fixed)
 
 
 def _evolve(run: Any, settings: Any, workers: Any) -> None:

@@ -8,11 +8,11 @@ from typing import Annotated, Any
 import typer
 
 from kinfolk.cli.begin import ConfigOption, OutOption, ResumeOption, begin, given, going
+from kinfolk.cli.compile import compile_kernels
 from kinfolk.cli.completion import complete_engine, complete_preset, complete_world
 from kinfolk.cli.role_report import print_report
 from kinfolk.cli.show import JsonOption, print_json, progress
 from kinfolk.cli.slots import SetOption
-from kinfolk.cli.warm import warm
 
 
 def roles(
@@ -115,7 +115,7 @@ def _try_out(settings: Any) -> None:
     prepare(settings, None)
     ground = settings.environment
     policies = {"roles": f"class:{ground.policy_path}"}
-    warm(ground.world, ground.world_settings, ground.preset, policies)
+    compile_kernels(ground.world, ground.world_settings, ground.preset, policies)
 
 
 def _drain(run: Any, settings: Any, workers: Any) -> None:

@@ -7,10 +7,10 @@ from typing import Annotated, Any
 
 import typer
 
+from kinfolk.cli.compile import compile_kernels
 from kinfolk.cli.completion import complete_preset, complete_world
 from kinfolk.cli.show import JsonOption, print_json, print_table, stdout_for_document
 from kinfolk.cli.slots import MapOption, SetOption, SlotOption, pairs, slot_map
-from kinfolk.cli.warm import warm
 from kinfolk.core.errors import UsageError
 
 _WORLD, _POLICY = "cogsguard", "kin://smart"  # what is explained unless another is asked for
@@ -47,7 +47,7 @@ def explain(
             f"policy for {world} that tells its reasons: --slot all=URI"
         )
     lineup = pairs("--slot", slot or [f"cogs={_POLICY}"])
-    warm(world, parse_overrides(rule), preset, lineup)
+    compile_kernels(world, parse_overrides(rule), preset, lineup)
     policies = {name: resolve(uri) for name, uri in lineup.items()}
     match = RolloutTask(
         world, parse_overrides(rule), policies, seed, 0, 1, preset, slot_map(mapping)

@@ -11,11 +11,11 @@ from typing import Annotated, Any
 
 import typer
 
+from kinfolk.cli.compile import compile_kernels
 from kinfolk.cli.completion import complete_preset, complete_world
 from kinfolk.cli.folders import fresh_folder
 from kinfolk.cli.show import JsonOption, command, hint, print_json, print_table, stdout_for_document
 from kinfolk.cli.slots import MapOption, SetOption, SlotOption, pairs, slot_map, warn_of_idle_slots
-from kinfolk.cli.warm import warm
 
 
 def play(
@@ -44,7 +44,7 @@ def play(
     from kinfolk.worlds import build_world as build_world
 
     lineup = pairs("--slot", slot)
-    warm(world, parse_overrides(rule), preset, lineup)
+    compile_kernels(world, parse_overrides(rule), preset, lineup)
     game = build_world(world, parse_overrides(rule), 1, preset)
     table = build_slot_assignment(game.spec, list(lineup), slot_map(mapping))
     warn_of_idle_slots(list(lineup), table)

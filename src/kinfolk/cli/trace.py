@@ -8,8 +8,8 @@ from typing import Annotated, Any
 
 import typer
 
+from kinfolk.cli.compile import compile_kernels
 from kinfolk.cli.show import JsonOption, print_json, print_table
-from kinfolk.cli.warm import warm
 from kinfolk.core.errors import KinfolkError, UsageError
 
 
@@ -24,7 +24,7 @@ def replay_trace(
     for path in files:
         if not path.exists():  # a mistyped name is said before minutes are spent on the others
             raise UsageError(f"There is no file {path}.")
-    warm("savanna", {}, None, {})
+    compile_kernels("savanna", {}, None, {})
     rows = []
     for path in files:
         row = _replayed(path)

@@ -9,11 +9,11 @@ from typing import Annotated, Any
 import typer
 
 from kinfolk.cli.begin import OutOption, ResumeOption, as_uris, begin, given, going
+from kinfolk.cli.compile import compile_kernels
 from kinfolk.cli.completion import complete_engine, complete_preset, complete_world
 from kinfolk.cli.hints import refuse_as_config
 from kinfolk.cli.show import JsonOption, note, print_json, print_table, progress
 from kinfolk.cli.slots import MapOption, SetOption, SlotOption, pairs, slot_map, warn_of_idle_slots
-from kinfolk.cli.warm import warm
 from kinfolk.core.errors import DamagedRunError
 from kinfolk.core.optional_dependencies import import_libraries
 from kinfolk.evaluation.formatting import format_estimate, format_estimate_1dp, format_sample_size
@@ -108,7 +108,7 @@ def _try_out(settings: Any) -> None:
     idle = [name for name in settings.slot_ids if name not in taught]
     warn_of_idle_slots(idle, _renumbered(playing, settings.slot_ids, idle))
     uris = {slot.id: slot.policy_uri for slot in settings.slots if slot.policy_uri is not None}
-    warm(settings.world, settings.world_settings, settings.preset, uris)
+    compile_kernels(settings.world, settings.world_settings, settings.preset, uris)
 
 
 def _renumbered(table: Any, names: list[str], some: list[str]) -> Any:

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from kinfolk.core.arrays import Bools, Floats, Ints
-from kinfolk.core.jit import inline, kernel
+from kinfolk.core.jit import allocation_free_kernel, inline
 from kinfolk.core.random import POLICY_STREAM, fold_in
 from kinfolk.policies.base import AgentBatch
 from kinfolk.worlds.base import AgentColumns
@@ -114,7 +114,7 @@ def _start_agent(
     row_state.total_reward[memory_index] = 0.0
 
 
-@kernel
+@allocation_free_kernel
 def assign_rows(
     row_state: RowState,
     slot_rows: SlotRows,
@@ -128,8 +128,9 @@ def assign_rows(
 ) -> None:
     """Seat new lives and list the living of each slot, in place order; count their ticks."""
     rows = assignment.shape[1]
-    slot_rows.n_rows[:] = 0
-    slot_rows.n_new[:] = 0
+    for slot in range(slot_rows.n_rows.shape[0]):
+        slot_rows.n_rows[slot] = 0
+        slot_rows.n_new[slot] = 0
     for world in range(idle.shape[0]):
         if idle[world]:
             continue
@@ -176,7 +177,7 @@ def assign_rows(
                     slot_rows.parent_memory_index[slot, at, side] = place - row + parent
 
 
-@kernel
+@allocation_free_kernel
 def accumulate_rewards(
     n_rows: Ints,
     memory_index: Ints,
@@ -195,7 +196,7 @@ def accumulate_rewards(
             returns[world[slot, i], slot] += reward[memory_index[slot, i]]
 
 
-@kernel
+@allocation_free_kernel
 def gather_observations(words: ObservationWords, memory_index: Ints, out: ObservationWords) -> None:
     """Copy the observations of some places, word by word."""
     for i in range(memory_index.shape[0]):
@@ -203,7 +204,7 @@ def gather_observations(words: ObservationWords, memory_index: Ints, out: Observ
             out[i, word] = words[memory_index[i], word]
 
 
-@kernel
+@allocation_free_kernel
 def scatter_actions(actions: Ints, memory_index: Ints, slot_actions: Ints) -> None:
     """Put the answers of a slot where its rows are."""
     for i in range(memory_index.shape[0]):

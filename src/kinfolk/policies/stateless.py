@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from kinfolk.core.arrays import Bytes, Ints
-from kinfolk.core.jit import kernel
+from kinfolk.core.jit import allocation_free_kernel
 from kinfolk.core.random import randint
 from kinfolk.core.spaces import WorldSpec
 from kinfolk.policies.base import AgentBatch, Memory, MemoryLayout
@@ -71,7 +71,7 @@ class RandomPolicy(StatelessPolicy):
         _sample_uniform(keys, batch.group, self._n_choices, self._actions)
 
 
-@kernel
+@allocation_free_kernel
 def _sample_uniform(keys: Ints, group: Ints, choices: Ints, out: Ints) -> None:
     for i in range(keys.shape[0]):
         for head in range(choices.shape[1]):

@@ -27,9 +27,9 @@ def enter_sandbox(writable_folder: Path) -> None:
         landlock.restrict_writes_to(writable_folder)
     if seccomp.is_supported():
         seccomp.install_filter()
-    from kinfolk.core.jit import make_cache_read_only
+    from kinfolk.core.kernel_cache import cache_read_only
 
-    make_cache_read_only()
+    cache_read_only()
 
 
 def list_enforced() -> list[str]:

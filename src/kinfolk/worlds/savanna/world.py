@@ -170,10 +170,10 @@ class SavannaWorld(BatchedWorld):
         if part == 0:
             nothing = np.zeros((self.n_worlds * self.settings.rows, 1), dtype=np.int64)
             self._act(nothing, s.alive_rows, s.n_alive, 0, 0, 0)
-            rows = np.zeros((self.n_worlds * self.settings.rows, self._spec.row_bytes), np.uint8)
-            self.observe(rows, self._all_worlds[:0])
         else:
             phases.step_births_and_end(s, self._rules, self._event_buffer, self._no_cells, 0, 0)
+            rows = np.zeros((self.n_worlds * self.settings.rows, self._spec.row_bytes), np.uint8)
+            self.observe(rows, self._all_worlds[:0])
 
     def observe(self, out: Bytes, worlds: Ints | None = None) -> None:
         """Write observations, one row of bytes per place."""

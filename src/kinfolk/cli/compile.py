@@ -1,0 +1,202 @@
+"""Compile the kernels that a command needs, once, before anything waits for them."""
+
+from __future__ import annotations
+
+import multiprocessing
+import signal
+import sys
+import threading
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from typing import Annotated, Any
+
+import typer
+
+from kinfolk.cli.completion import complete_world
+from kinfolk.cli.show import note, progress
+from kinfolk.core.errors import KinfolkError
+
+_PROCESSES = 2
+_SECONDS_PER_SIZE = 150e-6  # of a kernel's code, on one core of 2024
+_SECONDS_BETWEEN_LOOKS = 0.5
+_Kernels = list[Callable[..., Any]]
+
+
+def compile_kernels(
+    world: str, settings: Mapping[str, Any], preset: str | None, uris: Mapping[str, str]
+) -> None:
+    """Compile the kernels of this world and these policies that were never compiled here.
+
+    Another process compiles half of them, so that two cores are used; and workers that start
+    later find all in the cache, instead of each compiling the same.
+
+    Args:
+        world: Name of the world.
+        settings: Its settings, where they differ from the defaults.
+        preset: Name of a preset of the world, or None.
+        uris: The policy of each slot.
+    """
+    from kinfolk.core.jit import missing_kernels
+    from kinfolk.worlds import build_world
+
+    game = build_world(world, settings, 1, preset)  # what is wrong with a line-up is said first
+    kernels = [*_world_kernels(game), *_policy_kernels(uris.values())]
+    missing = missing_kernels(kernels)
+    if not missing:
+        return
+    given = (world, dict(settings), preset)
+    other = None
+    if len(missing) > 1:
+        other = _context().Process(target=_compile_beside, args=(*given, 1, list(uris.values())))
+        other.start()
+    with _shown_progress(kernels):
+        _compile(*given, 0, [] if other else uris.values())
+        for uri in uris.values():
+            _prepare(uri, game.spec)
+        if other is None:
+            _compile(*given, 1, [])
+        else:
+            other.join()
+        _try_out(game)
+
+
+def _compile_beside(*given: Any) -> None:
+    """Compile in a process that ends without a word when the command is stopped."""
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, signal.SIG_DFL)  # a fork has the handlers of the command
+    _compile(*given)
+
+
+def _context() -> Any:
+    """A fork shares what is imported, a second and a half of work; with threads it is not safe."""
+    can_fork = sys.platform == "linux" and threading.active_count() == 1
+    if not can_fork:
+        return multiprocessing.get_context("spawn")
+    from numba.core.registry import cpu_target
+
+    cpu_target.target_context.refresh()  # numba's tables are filled before they are shared
+    return multiprocessing.get_context("fork")
+
+
+def compile_command(
+    world: Annotated[
+        list[str] | None,
+        typer.Option(help="Only this world; may be given again.", autocompletion=complete_world),
+    ] = None,
+) -> None:
+    """Compile all kernels now, so that nothing has to wait for them later."""
+    from kinfolk.core.kernel_cache import kernels_cached
+    from kinfolk.policies.resolve import POLICIES
+    from kinfolk.worlds import WORLDS, build_world, get_presets
+
+    worlds = world or list(WORLDS)
+    kernels = _policy_kernels(f"kin://{name}" for name in POLICIES)
+    for name in worlds:
+        for preset in (None, *get_presets(name)):
+            kernels += _world_kernels(build_world(name, {}, 1, preset))
+    with _shown_progress(kernels), multiprocessing.get_context("spawn").Pool(_PROCESSES) as pool:
+        pool.map(_compile_world, worlds, chunksize=1)
+    print(f"{kernels_cached()} kernels are compiled.")
+
+
+@contextmanager
+def _shown_progress(kernels: _Kernels) -> Iterator[None]:
+    """Say how long the missing ones of these take, and count them while they are compiled."""
+    from kinfolk.core.jit import missing_kernels
+
+    missing = missing_kernels(kernels)
+    if not missing:
+        yield
+        return
+    # The largest is compiled by one process, whatever the others do.
+    sizes = missing.values()
+    seconds = _SECONDS_PER_SIZE * max(max(sizes), sum(sizes) / _PROCESSES)
+    note(f"Compiling kernels, once: {len(missing)} take about {max(1, round(seconds))} s.")
+    finished = threading.Event()
+
+    def count(tell: Callable[..., None]) -> None:
+        while not finished.wait(_SECONDS_BETWEEN_LOOKS):
+            tell(len(missing) - len(missing_kernels(kernels)))
+
+    with progress("Kernels", len(missing)) as tell:
+        counter = threading.Thread(target=count, args=(tell,), daemon=True)
+        counter.start()
+        try:
+            yield
+        finally:
+            finished.set()
+            counter.join()
+        tell(len(missing) - len(missing_kernels(kernels)))
+
+
+def _world_kernels(game: Any) -> _Kernels:
+    from kinfolk.worlds.batched import BatchedWorld
+
+    return [*game.kernels()] if isinstance(game, BatchedWorld) else []
+
+
+def _policy_kernels(uris: Iterable[str]) -> _Kernels:
+    from kinfolk.policies.resolve import load_policy_class, resolve
+
+    return [
+        kernel
+        for uri in uris
+        for kernel in getattr(load_policy_class(resolve(uri)), "kernels", list)()
+    ]
+
+
+def _compile_world(world: str) -> None:
+    """All that a world needs with any of its presets, the compiled policies that play it, and sights."""
+    from kinfolk.policies.neural.transforms import TRANSFORMS, make_transform
+    from kinfolk.policies.resolve import POLICIES
+    from kinfolk.worlds import build_world, get_presets
+
+    uris = [f"kin://{n}" for n in POLICIES if hasattr(POLICIES.load(n), "kernels")]
+    for preset in (None, *get_presets(world)):
+        _compile(world, {}, preset, 0, [])
+        _compile(world, {}, preset, 1, uris)
+        game = build_world(world, {}, 1, preset)
+        _try_out(game)
+        for sight in TRANSFORMS:
+            with suppress(KinfolkError):  # it is for another world
+                make_transform(sight, game.spec)
+
+
+def _compile(
+    world: str, settings: dict[str, Any], preset: str | None, part: int, uris: Iterable[str]
+) -> None:
+    """One part of the world, and policies: those with kernels compile when made."""
+    from kinfolk.policies.resolve import build_policy, resolve
+    from kinfolk.worlds import build_world as build_world
+    from kinfolk.worlds.batched import BatchedWorld
+
+    game = build_world(world, settings, 1, preset)
+    if isinstance(game, BatchedWorld):
+        game.compile(part)
+    for uri in uris:
+        try:
+            build_policy(resolve(uri), game.spec).close()
+        except KinfolkError:
+            continue  # it plays another world; or the caller will meet it too, and say it
+
+
+def _prepare(uri: str, spec: Any) -> None:
+    """The part of a policy that it leaves for last, if it says that there is one."""
+    from kinfolk.policies.resolve import load_policy_class, resolve
+
+    prepare = getattr(load_policy_class(resolve(uri)), "prepare", None)
+    if prepare is not None:
+        with suppress(KinfolkError):  # it plays another world: whoever makes it will say so
+            prepare(spec)
+
+
+def _try_out(game: Any) -> None:
+    """Two ticks, for the loop's own kernels and whatever else is small."""
+    from kinfolk.play.loop import EpisodeLoop
+    from kinfolk.play.slots import LoadedSlot, build_slot_assignment
+    from kinfolk.policies.stateless import NoopPolicy
+
+    slots = [LoadedSlot("still", NoopPolicy(game.spec))]
+    play = EpisodeLoop(game, slots, build_slot_assignment(game.spec, ["still"]), 0, range(1))
+    for _ in range(2):
+        play.tick()

@@ -1,0 +1,254 @@
+"""The cache of compiled kernels: one file per kernel and signature, named by what it is made of.
+
+Numba's own cache looks only at the file of the function: edit a callee or a constant in another
+file and the old machine code is run on. Here the name holds a hash of all code and constants that a
+kernel reaches, taken from the functions themselves. So an edit recompiles the kernels that reach
+it and no others, comments and line numbers do not count, and two checkouts with the same code
+share their kernels.
+"""
+
+from __future__ import annotations
+
+import enum
+import functools
+import hashlib
+import os
+import pickle
+import sys
+import tempfile
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from types import BuiltinFunctionType, CodeType, FunctionType, ModuleType
+from typing import Any
+
+import numba
+import numpy as np
+from numba.core.caching import _Cache
+from numba.core.compiler import CompileResult
+from numba.core.dispatcher import Dispatcher
+from numba.core.extending import _Intrinsic
+from numba.core.serialize import dumps
+from numba.core.types import Type
+
+BOUNDSCHECK = os.environ.get("KINFOLK_BOUNDSCHECK", "0") == "1"
+_SUFFIX = ".kernel"
+_NumbaCache: Any = _Cache  # numba is untyped
+_CompileResult: Any = CompileResult
+_dumps: Any = dumps
+_PLAIN = (
+    int,
+    float,
+    complex,
+    str,
+    bytes,
+    type(None),
+    type(...),
+    np.generic,
+    np.dtype,
+    enum.Enum,
+    Type,
+)
+
+
+class KernelCache(_NumbaCache):  # type: ignore[misc]
+    """Loads and saves the machine code of one kernel, for numba's dispatcher.
+
+    What the kernel reaches is looked up at its first call: while it is decorated, functions that
+    stand below it do not exist yet.
+    """
+
+    read_only = False  # of all kernels of this process; see `cache_read_only`
+
+    def __init__(self, function: Callable[..., Any], options: str) -> None:
+        self._function: Any = function
+        self._options = options
+
+    @property
+    def name(self) -> str:
+        """The module and name of the kernel."""
+        return f"{self._function.__module__}.{self._function.__qualname__}"
+
+    @property
+    def cache_path(self) -> str:
+        """The folder of this kernel."""
+        return str(cache_root() / self.name)
+
+    @functools.cached_property
+    def _code(self) -> list[str]:
+        return reached_code(self._function, self._options)
+
+    @functools.cached_property
+    def _code_hash(self) -> str:
+        return _hash(self._code)
+
+    @property
+    def code_size(self) -> int:
+        """How much code the kernel reaches; the time to compile it grows with that."""
+        return sum(map(len, self._code))
+
+    def is_empty(self) -> bool:
+        """Return whether no signature of this kernel was ever compiled here."""
+        return not any(Path(self.cache_path).glob(f"{self._code_hash}-*{_SUFFIX}"))
+
+    def load_overload(self, sig: Any, target_context: Any) -> Any:
+        """Return the compiled code for a signature, None where there is none."""
+        target_context.refresh()
+        try:
+            data = self._file(sig, target_context.codegen()).read_bytes()
+        except OSError:
+            return None
+        return _CompileResult._rebuild(target_context, *pickle.loads(data))
+
+    def save_overload(self, sig: Any, data: Any) -> None:
+        """Write the compiled code of a signature, unless this process may only read."""
+        if self.read_only or data.library.has_dynamic_globals:
+            return
+        path = self._file(sig, data.codegen)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        draft = path.with_suffix(f".{os.getpid()}")
+        draft.write_bytes(_dumps(data._reduce()))
+        draft.replace(path)
+
+    def enable(self) -> None:
+        """Do nothing: the cache is always on."""
+
+    def disable(self) -> None:
+        """Do nothing: the cache is always on."""
+
+    def flush(self) -> None:
+        """Do nothing: what is outdated is never looked at again."""
+
+    def _file(self, sig: Any, codegen: Any) -> Path:
+        parts = [*_types(sig), repr(codegen.magic_tuple())]
+        return Path(self.cache_path) / f"{self._code_hash}-{_hash(parts)}{_SUFFIX}"
+
+
+def reached_code(function: Callable[..., Any], options: str = "") -> list[str]:
+    """Describe the code and constants that `function` reaches, and what compiles them."""
+    versions = f"{numba.__version__} {np.__version__} {sys.version_info} {BOUNDSCHECK} {options}"
+    return [versions, _compiler_hash(), *_reached(function, {})]
+
+
+@functools.cache
+def _compiler_hash() -> str:
+    """Hash how kernels are compiled and cached: every kernel depends on that."""
+    names = ("jit.py", "kernel_cache.py", "kernel_pipeline.py")
+    return _hash([Path(__file__).with_name(name).read_text(encoding="utf-8") for name in names])
+
+
+def _hash(parts: list[str]) -> str:
+    return hashlib.sha256("\0".join(parts).encode()).hexdigest()[:16]
+
+
+def _types(sig: Any) -> Iterator[str]:
+    """Numba's types, and where tuples have names, which: code of `x.name` is code of a place."""
+    for kind in sig if isinstance(sig, tuple) else (sig,):
+        yield repr(kind)
+        named = getattr(kind, "instance_class", None)
+        if named is not None:
+            yield f"{named.__module__}.{named.__qualname__} {named._fields}"
+        yield from _types(tuple(getattr(kind, "types", ())))
+
+
+def _reached(value: Any, seen: dict[int, int]) -> Iterator[str]:
+    """Describe a function or constant, and all that it refers to, in a fixed order."""
+    if isinstance(value, _PLAIN):
+        yield f"{type(value).__qualname__} {value!r}"
+    elif isinstance(value, np.ndarray):
+        yield f"{value.dtype} {value.shape} {value.tobytes()!r}"
+    elif isinstance(value, tuple | list):
+        yield f"{type(value).__qualname__} {getattr(value, '_fields', '')} {len(value)}"
+        for item in value:
+            yield from _reached(item, seen)
+    elif isinstance(value, frozenset):
+        yield f"frozenset {sorted(map(repr, value))}"
+    elif isinstance(value, CodeType):
+        yield from _code(value, seen)
+    elif isinstance(value, FunctionType):
+        yield from _function(value, seen)
+    elif isinstance(value, Dispatcher):
+        yield repr(sorted(value.targetoptions.items(), key=repr))
+        yield from _reached(value.py_func, seen)
+    elif isinstance(value, _Intrinsic):
+        yield from _reached(value._defn, seen)
+    elif isinstance(value, enum.EnumMeta):
+        yield f"{value.__qualname__} {[*value]!r}"
+    elif isinstance(value, type | ModuleType | BuiltinFunctionType | np.ufunc):
+        yield f"{getattr(value, '__module__', '')} {value.__name__} {getattr(value, '_fields', '')}"
+    else:
+        raise TypeError(
+            f"A kernel refers to {value!r}, a {type(value).__qualname__}, of which the cache cannot "
+            "tell whether it changed. Kernels may refer to numbers, text, arrays, tuples, functions "
+            "and modules."
+        )
+
+
+def _function(function: FunctionType, seen: dict[int, int]) -> Iterator[str]:
+    if id(function) in seen:
+        yield f"again {seen[id(function)]}"
+        return
+    seen[id(function)] = len(seen)
+    yield f"{function.__module__}.{function.__qualname__} {getattr(function, 'jit_options', '')}"
+    if _is_library(function.__module__):
+        return
+    yield from _code(function.__code__, seen)
+    yield from _reached(function.__defaults__ or (), seen)
+    yield from _reached(tuple(cell.cell_contents for cell in function.__closure__ or ()), seen)
+    names = sorted(set(_names(function.__code__)))
+    for name in names:
+        if name in function.__globals__:
+            value = function.__globals__[name]
+            yield name
+            yield from _reached(value, seen)
+            if isinstance(value, ModuleType) and not _is_library(value.__name__):
+                for member in names:  # names of attributes stand among the others
+                    if member in vars(value):
+                        yield member
+                        yield from _reached(vars(value)[member], seen)
+
+
+def _is_library(module: str) -> bool:
+    """Return whether code of this module changes only with a version that is in the hash."""
+    package = module.partition(".")[0]
+    return package in ("numba", "numpy", "llvmlite") or package in sys.stdlib_module_names
+
+
+def _code(code: CodeType, seen: dict[int, int]) -> Iterator[str]:
+    yield f"{code.co_code!r} {code.co_names} {code.co_varnames} {code.co_freevars} {code.co_flags}"
+    for constant in code.co_consts:
+        yield from _reached(constant, seen)
+
+
+def _names(code: CodeType) -> Iterator[str]:
+    yield from code.co_names
+    for constant in code.co_consts:
+        if isinstance(constant, CodeType):
+            yield from _names(constant)
+
+
+def cache_read_only() -> None:
+    """Use what is cached and write nothing there, for a process that may not.
+
+    A stranger's policy must never write it: what it left there would run in the next host.
+    """
+    KernelCache.read_only = True
+
+
+def kernels_cached() -> int:
+    """Return how many kernels are compiled, once for every signature."""
+    return sum(1 for _ in cache_root().rglob(f"*{_SUFFIX}"))
+
+
+@functools.cache
+def cache_root() -> Path:
+    """Return KINFOLK_CACHE, or the user's cache folder, or a temporary one where that is read-only."""
+    chosen = os.environ.get("KINFOLK_CACHE")
+    home = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+    root = Path(chosen) if chosen else Path(home) / "kinfolk" / "kernels"
+    try:
+        root.mkdir(parents=True, exist_ok=True)
+    except OSError:
+        root = Path(tempfile.gettempdir()) / "kinfolk-kernels"
+    if not os.access(root, os.W_OK) and root.exists():
+        root = Path(tempfile.gettempdir()) / f"kinfolk-kernels-{os.getuid()}"
+    return root
