@@ -1,6 +1,8 @@
 """Shared by all tests: where things are, and how hypothesis looks for counter-examples."""
 
 import os
+import sys
+from importlib.util import find_spec
 from pathlib import Path
 
 import hypothesis
@@ -11,6 +13,53 @@ os.environ.setdefault("COLUMNS", "100")
 # The same examples every time, and no clock: the machine is shared and the first call compiles.
 hypothesis.settings.register_profile("kinfolk", deadline=None, derandomize=True, database=None)
 hypothesis.settings.load_profile("kinfolk")
+
+# Without torch, which is an extra and not to be had for every Python, tests that need it are skipped.
+WITHOUT_TORCH = find_spec("torch") is None and not os.environ.get("KINFOLK_NEED_TORCH")
+REASON = "needs torch: pip install 'kinfolk[train]'"
+
+
+def needs_torch(error: BaseException | None) -> bool:
+    """Whether it was raised because torch is not installed."""
+    if isinstance(error, ModuleNotFoundError) and (error.name or "").partition(".")[0] == "torch":
+        return WITHOUT_TORCH
+    return error is not None and needs_torch(error.__cause__)
+
+
+class SkipsWithoutTorch:
+    """A plugin: hooks of a conftest would not see the doctests in src."""
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_make_collect_report(self, collector):
+        """Skip a module, of tests or with doctests, that cannot be imported without torch."""
+        report = yield
+        if report.failed and needs_torch(report.send_command.excinfo.value):
+            report.outcome, report.longrepr = (
+                "skipped",
+                (str(collector.path), 0, f"Skipped: {REASON}"),
+            )
+            for name, module in list(sys.modules.items()):  # pytest leaves it there half imported
+                if getattr(module, "__file__", None) == str(collector.path):
+                    del sys.modules[name]
+        return report
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtest_makereport(self, item, call):
+        """Skip a test that has met what needs torch in this process."""
+        report = yield
+        if call.excinfo is not None and needs_torch(call.excinfo.value):
+            path, line, _ = item.location
+            report.outcome, report.longrepr = "skipped", (path, line or 0, f"Skipped: {REASON}")
+        return report
+
+    def pytest_runtest_setup(self, item):
+        """Skip a test marked `train`: it meets what needs torch in another process."""
+        if WITHOUT_TORCH and item.get_closest_marker("train"):
+            pytest.skip(REASON)
+
+
+def pytest_configure(config):
+    config.pluginmanager.register(SkipsWithoutTorch())
 
 
 @pytest.fixture

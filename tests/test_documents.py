@@ -12,10 +12,12 @@ BLOCK = re.compile(r"```python\n(.*?)```", re.S)
 @pytest.mark.parametrize(
     "page", ["README.md", "CONTRIBUTING.md", "docs/roles.md", "docs/neuroevolution.md"]
 )
-def test_python_in_the_page_runs(page, tmp_path, monkeypatch, registered_losses):
+def test_python_in_the_page_runs(page, tmp_path, monkeypatch, request):
     monkeypatch.chdir(tmp_path)
     blocks = BLOCK.findall((ROOT / page).read_text())
     assert blocks, f"{page} has no example"
+    if any("register_loss" in block for block in blocks):
+        request.getfixturevalue("registered_losses")
     for block in blocks:
         exec(compile(block, page, "exec"), {"__name__": "example"})
 

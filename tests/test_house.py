@@ -1,6 +1,7 @@
 """Rules of the house that no linter knows, checked over the sources."""
 
 import ast
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -88,3 +89,10 @@ def test_the_repository_names_no_path_of_a_machine():
         text = path.read_text()
         for word in ("/" + "root/", "/" + "home/", "/" + "work/"):
             assert word not in text, f"{path} names {word}"
+
+
+def test_the_citation_names_the_version_that_is_released():
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    citation = (ROOT / "CITATION.cff").read_text()
+    assert f"\nversion: {project['version']}\n" in citation
+    assert f'  - name: "{project["authors"][0]["name"]}"\n' in citation

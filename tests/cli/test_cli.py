@@ -96,7 +96,7 @@ SENTENCES = [
     (["eval", "thing"], 2, "kinfolk eval takes no argument 'thing'. Its options: kinfolk eval --help"),
     (["train", "savanna"], 2,
      "There is no file savanna; kinfolk train takes a file of settings. Did you mean: kinfolk train --world savanna"),
-    (["train", "none.toml"], 2, "There is no file none.toml."),
+    pytest.param(["train", "none.toml"], 2, "There is no file none.toml.", marks=pytest.mark.train),
     (["evolve", "--generations", "5"], 2,
      "kinfolk evolve needs a command behind it: roles or nets. Did you mean: "
      "kinfolk evolve roles --generations 5, or kinfolk evolve nets --generations 5"),
@@ -219,6 +219,7 @@ def test_a_file_in_place_of_a_policy_is_read_and_its_classes_named(
     assert capsys.readouterr().err == f"{sentence}\n"
 
 
+@pytest.mark.train
 def test_a_mistyped_file_or_run_is_corrected_by_what_is_there(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "lesson.toml").write_text("")
@@ -519,6 +520,7 @@ def test_a_comparison_cannot_be_gone_on_with_and_that_is_said(here):
     assert (code, err) == (2, "met is a run of round_robin; start it again.\n")
 
 
+@pytest.mark.train
 def test_a_run_of_another_kind_is_not_gone_on_with(tmp_path):
     kept = kinfolk("eval", "--episodes", "1", "--out", "judged", cwd=tmp_path)
     assert kept.returncode == 0

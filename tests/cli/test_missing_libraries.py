@@ -1,4 +1,7 @@
-"""A library that is not installed: a sentence with the command that installs it, and exit code 2."""
+"""A library that is not installed: a sentence with the command that installs it, and exit code 2.
+
+What the base promises works without any of them.
+"""
 
 import json
 import subprocess
@@ -9,22 +12,35 @@ import pytest
 # Commands, and the library without which each cannot do its work. They run one after the other in
 # one process in which none of these libraries can be imported.
 COMMANDS = {
-    "train --world probe --steps 64": ("kinfolk train needs", "torch", "pip install torch"),
+    "train --world probe --steps 64": ("Training needs", "torch", "pip install 'kinfolk[train]'"),
     "train --wandb mine": ("--wandb needs", "wandb", "pip install wandb"),
     "train --tensorboard": ("--tensorboard needs", "tensorboard", "pip install tensorboard"),
-    "bench train": ("kinfolk bench needs", "torch", "pip install torch"),
+    "bench train": ("Training needs", "torch", "pip install 'kinfolk[train]'"),
     "eval --engine ray": ("The engine ray needs", "ray", "pip install 'kinfolk[ray]'"),
     "compare kin://noop kin://noop --map grazer=candidate --map hunter=candidate --engine ray":
         ("The engine ray needs", "ray", "pip install 'kinfolk[ray]'"),
     "view --root .": ("The viewer needs", "starlette", "pip install 'kinfolk[viewer]'"),
-    "export gif kept": ("A gif needs", "PIL", "pip install 'kinfolk[pictures]'"),
+    "export gif kept": ("A gif needs", "PIL", "pip install 'kinfolk[plots]'"),
     "export metrics kept --format parquet --out x.parquet":
         ("Parquet needs", "pyarrow", "pip install 'kinfolk[parquet]'"),
-    "eval --world gym:CartPole-v1":
-        ("'kinfolk.worlds.gymnasium_task.world:GymWorld' needs", "gymnasium", "pip install gymnasium"),
     "eval --slot all=kin://mlp":
-        ("'kinfolk.policies.neural.policy:MlpPolicy' needs", "torch", "pip install torch"),
+        ("A neural policy needs", "torch", "pip install 'kinfolk[train]'"),
+    "-q evolve nets --imitate kin://cartpole --generations 1 --population 4":
+        ("Imitation by feedforward or recurrent nets needs", "torch", "pip install 'kinfolk[train]'"),
+    "-q evolve nets --algorithm openai-es":
+        ("The strategy openai-es needs", "ribs", "pip install 'kinfolk[qd]'"),
+    "-q evolve nets --archive steps=0..500":
+        ("A map of behaviours needs", "ribs", "pip install 'kinfolk[qd]'"),
 }  # fmt: skip
+BASE = (
+    "eval --slot all=kin://random --episodes 2",
+    "compare kin://noop kin://random --map grazer=candidate --map hunter=candidate --episodes 2",
+    "evolve nets --generations 2 --population 4 --held-out 2",
+    "evolve nets --generations 2 --population 4 --held-out 2 --net recurrent --inherit env,mem,fit --steps 50",
+    "evolve nets --generations 2 --population 4 --held-out 2 --net dynamic",
+    "evolve nets --generations 2 --population 4 --held-out 2 --algorithm sep-cma",
+    "doctor",
+)
 SCRIPT = """
 import contextlib, io, json, sys
 
@@ -53,9 +69,9 @@ print(json.dumps({command: run(command.split()) for command in commands}))
 
 @pytest.fixture(scope="module")
 def answers(tmp_path_factory):
-    libraries = sorted({library for _, library, _ in COMMANDS.values()})
+    libraries = sorted({library for _, library, _ in COMMANDS.values()} | {"pandas", "sklearn"})
     done = subprocess.run(
-        [sys.executable, "-c", SCRIPT, json.dumps(list(COMMANDS)), json.dumps(libraries)],
+        [sys.executable, "-c", SCRIPT, json.dumps([*COMMANDS, *BASE]), json.dumps(libraries)],
         cwd=tmp_path_factory.mktemp("absent"), capture_output=True, text=True,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
@@ -72,3 +88,9 @@ def test_a_missing_library_is_named_with_the_command_that_installs_it(answers, c
         err.removeprefix("Measuring train; this takes a minute or two.\n")
         == f"{who} the library {library}, which is not installed: {install}\n"
     )
+
+
+@pytest.mark.parametrize("command", BASE)
+def test_the_base_needs_none_of_them(answers, command):
+    code, out, err = answers[command]
+    assert (code, bool(out)) == (0, True), err

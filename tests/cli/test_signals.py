@@ -118,6 +118,7 @@ def test_an_evaluation_that_is_told_to_end_leaves_nothing(tmp_path, scratch, eng
 
 
 @pytest.mark.more
+@pytest.mark.train
 @pytest.mark.parametrize("name", list(CODES))
 def test_values_shared_with_workers_go_too(tmp_path, scratch, name):
     words = ["train", "--world", "probe", "--engine", "processes", "--jobs", "2"]

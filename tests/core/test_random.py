@@ -1,5 +1,4 @@
 import numpy as np
-import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -27,25 +26,31 @@ def _compiled(key, number, index, size, out):
         out[i, 3] = np.int64(random.uniform(key[i], index) * 16777216.0)
 
 
+def row(key, number, index):
+    scaled = random.uniform(key, index) * 16777216.0
+    numbers = [
+        random.fold_in(key, number),
+        random.bits(key, index),
+        random.randint(key, index, 1000),
+        scaled,
+    ]
+    return np.stack([np.asarray(x).astype(np.int64) for x in numbers], axis=-1)
+
+
 @given(st.lists(st.tuples(NUMBERS, NUMBERS), min_size=1, max_size=40), st.integers(0, 2**31 - 1))
-def test_kernels_numpy_torch_and_python_draw_the_same_numbers(pairs, index):
+def test_kernels_arrays_and_python_draw_the_same_numbers(pairs, index):
     key, number = (np.array(column, dtype=np.int64) for column in zip(*pairs, strict=True))
     compiled = np.zeros((len(pairs), 4), dtype=np.int64)
     _compiled(key, number, index, 1000, compiled)
+    assert np.array_equal(compiled, row(key, number, index))
+    assert np.array_equal(compiled, np.stack([row(k, n, index) for k, n in pairs]))
 
-    def row(k, n):
-        scaled = random.uniform(k, index) * 16777216.0
-        numbers = [
-            random.fold_in(k, n),
-            random.bits(k, index),
-            random.randint(k, index, 1000),
-            scaled,
-        ]
-        return np.stack([np.asarray(x).astype(np.int64) for x in numbers], axis=-1)
 
-    assert np.array_equal(compiled, row(key, number))
-    assert np.array_equal(compiled, row(torch.tensor(key), torch.tensor(number)))
-    assert np.array_equal(compiled, np.stack([row(k, n) for k, n in pairs]))
+def test_tensors_draw_the_same_numbers():
+    import torch
+
+    key, number = np.random.default_rng(0).integers(0, 2**63 - 1, (2, 200))
+    assert np.array_equal(row(key, number, 7), row(torch.tensor(key), torch.tensor(number), 7))
 
 
 @given(NUMBERS, NUMBERS)

@@ -1,6 +1,5 @@
 import numpy as np
 import pytest
-import torch
 
 from kinfolk.core.errors import ContractError, SettingsError
 from kinfolk.core.random import seed_key
@@ -23,7 +22,7 @@ def nets_of(kind, members=4, outputs=3):
 
 
 def steps(count, members=4, batch=2, seed=0):
-    return torch.randn(count, members, batch, 4, generator=torch.Generator().manual_seed(seed))
+    return np.random.default_rng(seed).standard_normal((count, members, batch, 4))
 
 
 def played(pop, count=6):
@@ -161,8 +160,8 @@ def test_interleaved_roles_equal_separate_ones(kind):
     for (act, verdict), alone_act, alone_verdict in zip(together, acts, verdicts, strict=True):
         assert act.shape == (4, 2, 2)
         assert verdict.shape == (4, 2, 1)
-        assert torch.equal(act, alone_act)
-        assert torch.equal(verdict, alone_verdict)
+        assert np.array_equal(act, alone_act)
+        assert np.array_equal(verdict, alone_verdict)
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -195,7 +194,7 @@ def test_saved_memory_is_a_copy():
     assert all(np.array_equal(a, b) for a, b in zip(saved, expected, strict=True))
     again = pop.generate(steps(1)[0])
     pop.restore_memory(saved)
-    assert not torch.equal(pop.generate(steps(1)[0]), again)
+    assert not np.array_equal(pop.generate(steps(1)[0]), again)
 
 
 def test_a_memory_of_an_unknown_type_is_named():
@@ -221,8 +220,8 @@ def test_ended_rows_forget():
     pop.on_done(done, "gen")
     after = pop.save_memory()
     assert not after["gen"][0][1, 0].any()
-    assert torch.equal(after["gen"][0][1, 1], before["gen"][0][1, 1])
-    assert torch.equal(after["disc"][0], before["disc"][0])
+    assert np.array_equal(after["gen"][0][1, 1], before["gen"][0][1, 1])
+    assert np.array_equal(after["disc"][0], before["disc"][0])
 
 
 # The rest.
@@ -305,9 +304,25 @@ def test_a_population_round_trips_with_all_it_carries(kind):
     for one in (pop, other):
         one.get_total_fitness(np.array([4.0, 3.0, 2.0, 1.0]))
     x = steps(1, seed=9)[0]
-    assert torch.equal(pop.generate(x), other.generate(x))
-    assert torch.equal(pop.discriminate(x), other.discriminate(x))
+    assert np.array_equal(pop.generate(x), other.generate(x))
+    assert np.array_equal(pop.discriminate(x), other.discriminate(x))
     for one in (pop, other):
         one.apply_selection([0, 2, 2, 1])
     for name, array in pop.to_arrays().items():
         assert np.array_equal(other.to_arrays()[name], array), name
+
+
+@pytest.mark.parametrize(
+    ("kind", "shown"),
+    [
+        ("feedforward", "FeedforwardStaticNets(num_nets=4, inputs=4, outputs=3, hidden=(6,), sigma=0.01)"),
+        ("recurrent", "RecurrentStaticNets(num_nets=4, inputs=4, outputs=3, hidden=(6,), sigma=0.01)"),
+        ("dynamic", "DynamicNets(num_nets=4, inputs=4, outputs=3; 10 to 12 nodes)"),
+    ],
+)  # fmt: skip
+def test_a_population_shows_what_it_is_made_of(kind, shown):
+    assert repr(GeneratorPop(nets_of(kind))) == f"GeneratorPop({shown})"
+    inherited = GAConfig(inherit_env=True, inherit_fit=True)
+    assert repr(GeneratorPop(nets_of(kind), inherited)) == (
+        f"GeneratorPop({shown}, inherit_env, inherit_fit)"
+    )

@@ -17,7 +17,7 @@ def fitness_of(pop, envs, seed):
     alive, lengths = np.ones(MEMBERS, dtype=bool), np.zeros(MEMBERS)
     while alive.any():
         out = pop.generate((seen * alive[:, None]).reshape(MEMBERS, 1, 4))
-        seen, _, terminated, truncated, _ = envs.step(out.numpy().argmax(axis=-1).reshape(-1))
+        seen, _, terminated, truncated, _ = envs.step(out.argmax(axis=-1).reshape(-1))
         lengths += alive
         alive &= ~(terminated | truncated)
     pop.reset_memory()

@@ -54,7 +54,7 @@ def test_closeness_is_the_mean_chance_of_the_targets_action(kind):
     pop = GeneratorPop(nets)
     total, count = np.zeros(3), 0
     for tick in range(4):
-        out = pop.generate(np.broadcast_to(target.x[:, tick], (3, 3, 4))).numpy().astype(float)
+        out = pop.generate(np.broadcast_to(target.x[:, tick], (3, 3, 4))).astype(float)
         chance = np.exp(out) / np.exp(out).sum(axis=2, keepdims=True)
         for life in np.flatnonzero(target.valid[:, tick]):
             total += chance[:, life, target.actions[life, tick, 0]]

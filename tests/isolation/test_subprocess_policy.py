@@ -17,7 +17,7 @@ from kinfolk.play.slots import LoadedSlot, build_slot_assignment
 from kinfolk.policies.base import single_agent_batch
 from kinfolk.policies.resolve import build_policy, resolve
 from kinfolk.policies.single_agent import single_agent_policy
-from kinfolk.testing.probe.policies.gru import ProbeGruPolicy
+from kinfolk.policies.stateless import NoopPolicy
 from kinfolk.testing.probe.state import Probe
 from kinfolk.testing.probe.world import ProbeWorld
 from kinfolk.testing.processes import children_of, wait_for_exit
@@ -31,6 +31,8 @@ def observations(count=6):
 
 
 def test_one_agent_in_a_process_steps_as_one_in_here(tmp_path):
+    from kinfolk.testing.probe.policies.gru import ProbeGruPolicy
+
     weights = {name: w.detach().numpy() * 2 for name, w in ProbeGruPolicy(SPEC)._weights.items()}
     (tmp_path / "w.safetensors").write_bytes(save(weights))
     spec = kf.PolicySpec(
@@ -77,9 +79,9 @@ def test_a_failure_is_raised_by_name(zoo):
 
 def test_a_policy_made_otherwise_cannot_be_wrapped():
     with pytest.raises(SettingsError) as refused:
-        kf.wrap_agent_policy_in_subprocess(ProbeGruPolicy(SPEC), SPEC)
+        kf.wrap_agent_policy_in_subprocess(NoopPolicy(SPEC), SPEC)
     assert str(refused.value) == (
-        "It is not known what Gru was made from. Give a PolicySpec with its class path, weights and "
+        "It is not known what Noop was made from. Give a PolicySpec with its class path, weights and "
         "arguments instead."
     )
 

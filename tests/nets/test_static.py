@@ -1,6 +1,5 @@
 import numpy as np
 import pytest
-import torch
 
 from kinfolk.core.errors import SettingsError
 from kinfolk.core.random import fold_in, seed_key
@@ -9,79 +8,9 @@ from kinfolk.nets.gaussian import fill_standard_normal
 from kinfolk.nets.static import FeedforwardStaticNets, RecurrentStaticNets
 from kinfolk.nets.tanh import tanh_inplace
 
-torch.set_num_threads(1)
-
-
-def modules_of(nets, member):
-    """The same member as a list of torch modules."""
-    found = []
-    for layer in nets.layers:
-        row = torch.from_numpy(nets.flat[member])
-        kind = torch.nn.RNNCell if layer.recurrent else torch.nn.Linear
-        module = kind(layer.in_features, layer.out_features)
-        weight = row[layer.start : layer.own].reshape(layer.in_features, layer.out_features).T
-        bias = row[layer.bias : layer.stop]
-        with torch.no_grad():
-            if layer.recurrent:
-                module.weight_ih.copy_(weight)
-                own = row[layer.own : layer.bias].reshape(layer.out_features, layer.out_features).T
-                module.weight_hh.copy_(own)
-                module.bias_ih.copy_(bias)
-                module.bias_hh.zero_()
-            else:
-                module.weight.copy_(weight)
-                module.bias.copy_(bias)
-        found.append(module)
-    return found
-
-
-@torch.no_grad()
-def loop(nets, x, memory=None):
-    """What a loop of torch modules gives for `[nets, batch, inputs]`."""
-    out, states = [], []
-    for member in range(nets.num_nets):
-        value, mine = x[member], []
-        for number, (layer, module) in enumerate(
-            zip(nets.layers, modules_of(nets, member), strict=True)
-        ):
-            if layer.recurrent:
-                before = None if memory is None else memory[number][member]
-                value = module(value, before)
-                mine.append(value)
-            else:
-                value = torch.tanh(module(value)) if layer.hidden else module(value)
-        out.append(value)
-        states.append(mine)
-    return torch.stack(out), [torch.stack(layer) for layer in zip(*states, strict=True)]
-
-
-@pytest.mark.parametrize("batch", [1, 16])
-@pytest.mark.parametrize(
-    ("inputs", "hidden", "outputs"), [(32, (32,), 8), (1, (), 1), (5, (7, 3), 2)]
-)
-def test_batched_feedforward_equals_a_loop_of_modules(inputs, hidden, outputs, batch):
-    nets = FeedforwardStaticNets(9, inputs, outputs, hidden, key=seed_key(1))
-    nets.mutate(seed_key(5))  # biases too
-    x = torch.randn(9, batch, inputs, generator=torch.Generator().manual_seed(0))
-    out, memory = nets(x)
-    assert memory is None
-    assert torch.allclose(out, loop(nets, x)[0], atol=1e-5)
-
-
-def test_batched_recurrent_equals_a_loop_of_modules_over_time():
-    nets = RecurrentStaticNets(5, 4, 2, (12, 6), key=seed_key(1))
-    nets.mutate(seed_key(5))
-    steps = torch.randn(20, 5, 3, 4, generator=torch.Generator().manual_seed(0))
-    memory, states = None, None
-    for x in steps:
-        out, memory = nets(x, memory)
-        expected, states = loop(nets, x, states)
-        assert torch.allclose(out, expected, atol=1e-5)
-        assert all(torch.allclose(a, b, atol=1e-5) for a, b in zip(memory, states, strict=True))
-
 
 @pytest.mark.parametrize("kind", [FeedforwardStaticNets, RecurrentStaticNets])
-def test_rows_equal_the_batched_pass_whatever_the_batch(kind):
+def test_a_member_computes_the_same_bits_in_every_batch(kind):
     nets = kind(6, 10, 3, (8,), key=seed_key(3))
     nets.mutate(seed_key(4))
     x = np.random.default_rng(0).standard_normal((40, 10)).astype(np.float32)
@@ -94,10 +23,10 @@ def test_rows_equal_the_batched_pass_whatever_the_batch(kind):
             nets.flat, nets.layers, member[i : i + 1], x[i : i + 1], [states[0][i : i + 1]]
         )
         assert np.array_equal(one[0], whole[i])
-        given = torch.from_numpy(x[i]).expand(6, 1, 10)
-        memory = [torch.from_numpy(states[0][i]).expand(6, 1, 8)]
+        given = np.broadcast_to(x[i], (6, 1, 10))
+        memory = [np.broadcast_to(states[0][i], (6, 1, 8))]
         out, _ = nets(given, memory) if kind is RecurrentStaticNets else nets(given)
-        assert np.allclose(out[member[i], 0].numpy(), whole[i], atol=1e-5)
+        assert np.array_equal(out[member[i], 0], whole[i])
     assert len(after) == (1 if kind is RecurrentStaticNets else 0)
 
 
@@ -156,8 +85,8 @@ def test_parameters_go_out_and_in():
     assert params.shape == (4, 3 * 5 + 5 * 5 + 5 + 5 * 2 + 2)
     other = RecurrentStaticNets(4, 3, 2, (5,), zero=True)
     other.set_params(params)
-    x = torch.randn(4, 2, 3)
-    assert torch.equal(other(x)[0], nets(x)[0])
+    x = np.random.default_rng(0).standard_normal((4, 2, 3))
+    assert np.array_equal(other(x)[0], nets(x)[0])
     with pytest.raises(SettingsError) as caught:
         other.set_params(params[:, 1:])
     assert str(caught.value) == (
@@ -167,17 +96,18 @@ def test_parameters_go_out_and_in():
 
 def test_inputs_of_a_wrong_shape_are_refused():
     with pytest.raises(SettingsError) as caught:
-        FeedforwardStaticNets(4, 3, 2)(torch.zeros(4, 1, 5))
+        FeedforwardStaticNets(4, 3, 2)(np.zeros((4, 1, 5)))
     assert str(caught.value) == "Inputs have shape [4, batch, 3] here, not [4, 1, 5]."
 
 
 def test_ended_rows_forget_and_others_do_not():
     nets = RecurrentStaticNets(2, 3, 2, (5,), key=seed_key(1))
-    _, memory = nets(torch.ones(2, 3, 3))
+    _, memory = nets(np.ones((2, 3, 3)))
     done = np.array([[True, False, False], [False, False, True]])
     after = nets.reset(memory, done)[0]
-    assert not after[torch.from_numpy(done)].any()
-    assert torch.equal(after[torch.from_numpy(~done)], memory[0][torch.from_numpy(~done)])
+    assert not after[done].any()
+    assert np.array_equal(after[~done], memory[0][~done])
+    assert not nets.reset(memory)[0].any()
 
 
 def test_squash_is_the_hyperbolic_tangent():

@@ -17,7 +17,6 @@ from kinfolk.play.slots import (
     parse_slot,
 )
 from kinfolk.policies.stateless import NoopPolicy
-from kinfolk.testing.probe.policies.gru import ProbeGruPolicy
 from kinfolk.testing.probe.state import Probe
 from kinfolk.testing.probe.world import ProbeWorld
 
@@ -155,14 +154,10 @@ def test_policies_are_cached_by_content_and_not_by_the_name_of_a_slot(tmp_path):
     assert registry.get(slot("a", "kin://probe-gru?seed=4"), SPEC) is not first
     assert registry.get(slot("a", "kin://probe-gru?seed=3"), SMALLER) is not first, "another world"
     path = tmp_path / "w.safetensors"
-    path.write_bytes(
-        save({n: w.detach().numpy() for n, w in ProbeGruPolicy(SPEC)._weights.items()})
-    )
+    path.write_bytes(save(gru_weights()))
     loaded = registry.get(slot("a", f"kin://probe-gru?weights={path}"), SPEC)
     assert registry.get(slot("a", f"kin://probe-gru?weights={path}"), SPEC) is loaded
-    path.write_bytes(
-        save({n: w.detach().numpy() * 2 for n, w in ProbeGruPolicy(SPEC)._weights.items()})
-    )
+    path.write_bytes(save(gru_weights(2)))
     assert registry.get(slot("a", f"kin://probe-gru?weights={path}"), SPEC) is not loaded
 
 
@@ -227,7 +222,10 @@ def test_one_policy_may_play_two_slots_of_a_game():
     assert results(shared=True) == results(shared=False)
 
 
-WEIGHTS = {name: weight.detach().numpy() for name, weight in ProbeGruPolicy(SPEC)._weights.items()}
+def gru_weights(factor=1):
+    from kinfolk.testing.probe.policies.gru import ProbeGruPolicy
+
+    return {name: w.detach().numpy() * factor for name, w in ProbeGruPolicy(SPEC)._weights.items()}
 
 
 @pytest.mark.parametrize(
@@ -242,7 +240,7 @@ WEIGHTS = {name: weight.detach().numpy() for name, weight in ProbeGruPolicy(SPEC
     ],
 )  # fmt: skip
 def test_weights_that_do_not_fit_are_refused(tmp_path, change, sentence):
-    weights = {n: w for n, w in {**WEIGHTS, **change}.items() if w is not None}
+    weights = {n: w for n, w in {**gru_weights(), **change}.items() if w is not None}
     (tmp_path / "w.safetensors").write_bytes(save(weights))
     with pytest.raises(UsageError) as refused:
         SlotRegistry().get(slot("a", f"kin://probe-gru?weights={tmp_path}/w.safetensors"), SPEC)

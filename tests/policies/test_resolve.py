@@ -4,7 +4,6 @@ from safetensors.numpy import save
 
 from kinfolk.core.errors import SettingsError, UsageError
 from kinfolk.policies.resolve import ResolvedPolicy, build_policy, resolve
-from kinfolk.testing.probe.policies.gru import ProbeGruPolicy
 from kinfolk.testing.probe.state import Probe
 from kinfolk.testing.probe.world import ProbeWorld
 
@@ -23,6 +22,8 @@ def test_a_uri_becomes_a_class_path_and_plain_settings():
 
 
 def test_weights_named_by_a_uri_are_read_once_and_travel_as_arrays(tmp_path):
+    from kinfolk.testing.probe.policies.gru import ProbeGruPolicy
+
     weights = {name: w.detach().numpy() * 2 for name, w in ProbeGruPolicy(SPEC)._weights.items()}
     path = tmp_path / "twice.safetensors"
     path.write_bytes(save(weights))

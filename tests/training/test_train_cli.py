@@ -6,6 +6,7 @@ import pytest
 
 from kinfolk.cli.app import main
 
+pytestmark = pytest.mark.train
 TINY = ["--world", "probe", "--worlds", "2", "--ticks", "8", "--slot", "main=kin://mlp?hidden=[16]",
         "--with", "checkpoint_every=1", "--with", "ppo.minibatch_size=64"]  # fmt: skip
 

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from kinfolk.core.events import Event
+from kinfolk.core.optional_dependencies import import_libraries
 from kinfolk.core.random import seed_key
 from kinfolk.core.settings import validate_settings
 from kinfolk.engines.local import LocalEngine
@@ -34,6 +35,7 @@ _CARTPOLE = {
 
 def bench_nets() -> dict[str, Any]:
     """Forward passes of every kind, mutation, and generations on CartPole."""
+    import_libraries("The benchmark of nets", "torch")
     import torch
 
     torch.set_num_threads(1)

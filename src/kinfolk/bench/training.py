@@ -17,10 +17,9 @@ from itertools import pairwise
 from typing import Any
 
 import numpy as np
-import torch
-from torch import nn
 
 from kinfolk.bench.worlds import savanna_settings
+from kinfolk.core.optional_dependencies import optional_import
 from kinfolk.core.settings import validate_settings
 from kinfolk.engines.local import LocalEngine
 from kinfolk.jobs.train.events import UpdateDone
@@ -97,6 +96,10 @@ def measure_sb3(hidden: tuple[int, ...], minibatch_size: int) -> float | None:
     learner.learn(_SB3_ROLLOUT_LENGTH * slots.num_envs)
     return slots.lived / (time.process_time() - start)
 
+
+with optional_import("The benchmark of training"):
+    import torch
+    from torch import nn
 
 HIDDEN = (64, 64)
 

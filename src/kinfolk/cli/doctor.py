@@ -12,12 +12,13 @@ from typing import Any
 from kinfolk.cli.show import JsonOption, print_json, print_list
 from kinfolk.core.optional_dependencies import get_install_command
 
-_PACKAGES = ("numpy", "numba", "torch", "ray", "pyarrow", "starlette", "pillow")
+_PACKAGES = ("numpy", "numba", "torch", "ribs", "ray", "pyarrow", "starlette", "pillow")
 _BROWSERS = ("chromium", "chromium-browser", "google-chrome", "chrome")
 _TRY_SECONDS = 10.0
 # What one does without, and what helps; of libraries, `pip install` is added.
 _LOST = {
-    "torch": "not installed: no training, no nets with memory or of one's own",
+    "torch": "not installed: no training, no neural policies, no imitation by static nets",
+    "ribs": "not installed: no map of behaviours, no strategies openai-es and lm-ma",
     "ray": "not installed: no --engine ray",
     "pyarrow": "not installed: no export to parquet (csv and json work)",
     "starlette": "not installed: no viewer",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping
 from typing import Any, TypeAlias
 
@@ -14,6 +15,16 @@ Bools: TypeAlias = npt.NDArray[np.bool_]
 Bytes: TypeAlias = npt.NDArray[np.uint8]
 AnyArray: TypeAlias = npt.NDArray[Any]
 Arrays: TypeAlias = Mapping[str, AnyArray]
+
+
+def is_tensor(value: object) -> bool:
+    """Tell whether a value is a torch tensor, without importing torch for the question.
+
+    >>> is_tensor(np.zeros(3))
+    False
+    """
+    torch = sys.modules.get("torch")
+    return torch is not None and isinstance(value, torch.Tensor)
 
 
 def read_only(array: npt.NDArray[Any]) -> npt.NDArray[Any]:

@@ -3,31 +3,21 @@
 from __future__ import annotations
 
 import importlib
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 from kinfolk.core.errors import UsageError
 
-# By the name they are imported by. What is not listed is no library of kinfolk's.
-_EXTRAS = {
-    "ray": "kinfolk[ray]",
-    "starlette": "kinfolk[viewer]",
-    "uvicorn": "kinfolk[viewer]",
-    "websockets": "kinfolk[viewer]",
-    "PIL": "kinfolk[pictures]",
-    "pyarrow": "kinfolk[parquet]",
-}
-_PIP_NAMES = {
-    "torch": "torch",
-    "numba": "numba",
-    "numpy": "numpy",
-    "scipy": "scipy",
-    "pydantic": "pydantic",
-    "rich": "rich",
-    "safetensors": "safetensors",
-    "gymnasium": "gymnasium",
-    "pettingzoo": "pettingzoo",
-    "openskill": "openskill",
-    "cmaes": "cmaes",
-    "ribs": "ribs",
+# What pip installs for a library, by the name it is imported by. Those of the base are not listed.
+_INSTALLED_BY = {
+    "torch": "'kinfolk[train]'",
+    "ribs": "'kinfolk[qd]'",
+    "ray": "'kinfolk[ray]'",
+    "starlette": "'kinfolk[viewer]'",
+    "uvicorn": "'kinfolk[viewer]'",
+    "websockets": "'kinfolk[viewer]'",
+    "PIL": "'kinfolk[plots]'",
+    "pyarrow": "'kinfolk[parquet]'",
     "tensorboard": "tensorboard",
     "tensordict": "tensordict",
     "wandb": "wandb",
@@ -35,20 +25,21 @@ _PIP_NAMES = {
 }
 
 
-class MissingLibraryError(UsageError):
-    """A library that is needed is not installed: exit code 2, like any wrong use."""
+class MissingLibraryError(UsageError, ModuleNotFoundError):
+    """A library that is needed is not installed: exit code 2, like any wrong use.
+
+    It is an ImportError too, for code that asks whether a part of kinfolk can be imported.
+    """
 
 
 def get_install_command(module: str) -> str | None:
     """The command that installs a library; None if it is none that kinfolk knows.
 
     >>> [get_install_command(name) for name in ("torch.nn", "PIL", "my_package")]
-    ['pip install torch', "pip install 'kinfolk[pictures]'", None]
+    ("pip install 'kinfolk[train]'", "pip install 'kinfolk[plots]'", None)
     """
-    name = module.partition(".")[0]
-    if name in _EXTRAS:
-        return f"pip install '{_EXTRAS[name]}'"
-    return f"pip install {_PIP_NAMES[name]}" if name in _PIP_NAMES else None
+    installed_by = _INSTALLED_BY.get(module.partition(".")[0])
+    return None if installed_by is None else f"pip install {installed_by}"
 
 
 def make_missing_library_error(feature: str, module: str) -> MissingLibraryError:
@@ -60,8 +51,29 @@ def make_missing_library_error(feature: str, module: str) -> MissingLibraryError
     """
     name = module.partition(".")[0]
     return MissingLibraryError(
-        f"{feature} needs the library {name}, which is not installed: {get_install_command(name)}"
+        f"{feature} needs the library {name}, which is not installed: {get_install_command(name)}",
+        name=name,
     )
+
+
+@contextmanager
+def optional_import(user: str) -> Iterator[None]:
+    """Import libraries of an extra within this context, or say how to install them.
+
+    Args:
+        user: What needs them, as the beginning of a sentence.
+
+    Raises:
+        MissingLibraryError: One that kinfolk knows is not installed.
+    """
+    try:
+        yield
+    except MissingLibraryError:
+        raise
+    except ModuleNotFoundError as error:
+        if error.name is None or get_install_command(error.name) is None:
+            raise
+        raise make_missing_library_error(user, error.name) from None
 
 
 def import_libraries(feature: str, *modules: str) -> None:
@@ -75,7 +87,5 @@ def import_libraries(feature: str, *modules: str) -> None:
         MissingLibraryError: One is not installed.
     """
     for module in modules:
-        try:
+        with optional_import(feature):
             importlib.import_module(module)
-        except ModuleNotFoundError:
-            raise make_missing_library_error(feature, module) from None

@@ -9,7 +9,7 @@ from importlib.metadata import entry_points
 from typing import Any
 
 from kinfolk.core.errors import UnknownNameError, UsageError, format_suggestion
-from kinfolk.core.optional_dependencies import get_install_command, make_missing_library_error
+from kinfolk.core.optional_dependencies import MissingLibraryError, optional_import
 from kinfolk.core.tracebacks import summarize_error
 
 
@@ -77,10 +77,11 @@ def import_object(path: str) -> Any:
     if not module_name or not attribute:
         raise UsageError(f"'{path}' is not an import path. Write package.module.Class.")
     try:
-        module = importlib.import_module(module_name)
+        with optional_import(f"'{path}'"):
+            module = importlib.import_module(module_name)
+    except MissingLibraryError:
+        raise
     except ModuleNotFoundError as error:
-        if error.name and get_install_command(error.name) is not None:
-            raise make_missing_library_error(f"'{path}'", error.name) from error
         raise UsageError(
             f"'{path}' cannot be imported: there is no module {error.name}."
         ) from error

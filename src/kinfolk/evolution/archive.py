@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from kinfolk.core.arrays import AnyArray, Arrays, Floats, Ints
+from kinfolk.core.optional_dependencies import optional_import
 from kinfolk.core.random import randint
 from kinfolk.evolution.selection import check_fitness
 
@@ -28,7 +29,8 @@ class MapElitesArchive:
     """
 
     def __init__(self, solution_dim: int, dims: Sequence[int], ranges: Sequence[AxisRange]) -> None:
-        from ribs.archives import GridArchive
+        with optional_import("A map of behaviours"):
+            from ribs.archives import GridArchive
 
         self._archive: Any = GridArchive(
             solution_dim=solution_dim, dims=list(dims), ranges=list(ranges),

@@ -46,6 +46,11 @@ class BasePop(ABC):
         self._inherited: Floats = np.zeros(members)
         self._total: Floats | None = None
 
+    def __repr__(self) -> str:
+        inherits = [name for name, on in vars(self.ga_config).items() if on]
+        shown = f"{type(self).__name__}({self.nets!r}"
+        return f"{shown}, {', '.join(inherits)})" if inherits else f"{shown})"
+
     @property
     def num_nets(self) -> int:
         """How many members."""

@@ -1,6 +1,6 @@
 """Evolution strategies behind one ask and tell. None is written by hand.
 
-`cma` and `sep-cma` are of the package cmaes, `openai-es` and `lm-ma` of pyribs. Each gives, with
+`cma` and `sep-cma` are of the package cmaes, `openai-es` and `lm-ma` of pyribs (extra `qd`). Each gives, with
 the same seed, exactly the populations of the library called directly.
 """
 
@@ -13,6 +13,7 @@ import numpy as np
 
 from kinfolk.core.arrays import AnyArray, Floats
 from kinfolk.core.errors import ContractError, UnknownNameError, format_suggestion, require
+from kinfolk.core.optional_dependencies import optional_import
 from kinfolk.evolution.optimizer_state import OptimizerState, extract_state, restore_state
 from kinfolk.evolution.selection import check_fitness, rank_descending
 
@@ -151,7 +152,8 @@ def _sep_cma(start: Floats, members: int, sigma: float, seed: int, _: float) -> 
 def _openai_es(
     start: Floats, members: int, sigma: float, seed: int, rate: float
 ) -> EvolutionStrategy:
-    from ribs.emitters.opt import OpenAIEvolutionStrategy
+    with optional_import("The strategy openai-es"):
+        from ribs.emitters.opt import OpenAIEvolutionStrategy
 
     optimiser = OpenAIEvolutionStrategy(
         sigma, len(start), members, seed=seed, mirror_sampling=members % 2 == 0, lr=rate
@@ -161,7 +163,8 @@ def _openai_es(
 
 
 def _lm_ma(start: Floats, members: int, sigma: float, seed: int, _: float) -> EvolutionStrategy:
-    from ribs.emitters.opt import LMMAEvolutionStrategy
+    with optional_import("The strategy lm-ma"):
+        from ribs.emitters.opt import LMMAEvolutionStrategy
 
     require(
         members <= len(start),

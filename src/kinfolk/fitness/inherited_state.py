@@ -94,9 +94,7 @@ def memory_to_population(nets: Any, arrays: Arrays, order: Ints, matches: int) -
         batch = shaped["x"].shape[1]
         return nets.initial_memory(batch)._replace(x=shaped["x"], z=shaped["z"])
     if isinstance(nets, RecurrentStaticNets):
-        import torch
-
-        return [torch.from_numpy(array) for array in shaped.values()]
+        return list(shaped.values())
     return None
 
 

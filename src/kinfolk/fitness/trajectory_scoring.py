@@ -5,13 +5,14 @@ Tasks for an engine: some members at a time, all of whose inputs come with them.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from kinfolk.core.arrays import AnyArray, Arrays, Floats
+from kinfolk.core.optional_dependencies import optional_import
 from kinfolk.evolution.populations import GeneratorDiscriminatorPop, GeneratorPop
 from kinfolk.fitness.trajectories import Trajectories
 from kinfolk.nets.heads import softmax, tanh
@@ -92,17 +93,22 @@ def score_discrimination(task: DiscriminationTask) -> TrajectoryScores:
 
 
 def _run(step: Any, x: AnyArray, kind: str) -> AnyArray:
-    """`[members, lives, ticks, inputs]` through `step`, tick by tick; all at once if it can."""
-    import torch
+    """Run `[members, lives, ticks, inputs]` through `step`, tick by tick or, if it can, at once.
 
-    torch.set_num_threads(1)
+    Static nets run in torch: the last bits of published results are those of its matrix products.
+    """
+    given: Callable[[AnyArray], Any] = np.asarray
+    if kind != "dynamic":
+        with optional_import("Imitation by feedforward or recurrent nets"):
+            import torch
+
+        torch.set_num_threads(1)
+        given = torch.tensor
     members, lives, ticks = x.shape[:3]
     if kind == "feedforward":
-        flat = np.ascontiguousarray(x).reshape(members, lives * ticks, -1)
-        out = step(flat).numpy()
-        return np.asarray(out).reshape(members, lives, ticks, -1)
-    parts = [step(np.ascontiguousarray(x[:, :, t])).numpy() for t in range(ticks)]
-    return np.stack(parts, axis=2)
+        flat = x.reshape(members, lives * ticks, -1)
+        return np.asarray(step(given(flat))).reshape(members, lives, ticks, -1)
+    return np.stack([np.asarray(step(given(x[:, :, t]))) for t in range(ticks)], axis=2)
 
 
 def _running_stats(state: Any) -> RunningStats | None:

@@ -5,12 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, NamedTuple, Protocol
 
-import numpy as np
 import torch
 from torch import Tensor
 
 from kinfolk.core.arrays import AnyArray
-from kinfolk.core.errors import SettingsError
 from kinfolk.nets.static import LayerLayout
 from kinfolk.nets.tanh import tanh_inplace
 
@@ -28,32 +26,29 @@ class StaticParameters(Protocol):
 
     flat: AnyArray
     layers: list[LayerLayout]
-    inputs: int
     views: Any
 
 
 @torch.no_grad()
 def forward_batched(
-    nets: StaticParameters, x: Any, memory: Sequence[Tensor] | None
+    nets: StaticParameters, x: Tensor, memory: Sequence[Any]
 ) -> tuple[Tensor, list[Tensor]]:
-    """`[nets, batch, inputs]` to outputs and the new hidden states of recurrent layers.
+    """Run inputs of every member through its net.
 
-    Raises:
-        SettingsError: `x` has another shape.
+    Args:
+        nets: Where the parameters are.
+        x: `[nets, batch, inputs]`.
+        memory: The hidden states of recurrent layers, arrays or tensors.
+
+    Returns:
+        `[nets, batch, outputs]`, and the new hidden states.
     """
-    if isinstance(x, np.ndarray):  # torch takes no array that cannot be written
-        x = np.require(x, dtype=np.float32, requirements=["C", "W"])
-    value = torch.as_tensor(x, dtype=torch.float32)
-    members = len(nets.flat)
-    if value.ndim != 3 or value.shape[0] != members or value.shape[2] != nets.inputs:
-        raise SettingsError(
-            f"Inputs have shape [{members}, batch, {nets.inputs}] here, not {list(value.shape)}."
-        )
+    value = x.to(torch.float32)
     states: list[Tensor] = []
     for number, (layer, block) in enumerate(zip(nets.layers, _layer_views(nets), strict=True)):
         value = _affine(block.bias, value, block.weights)
-        if layer.recurrent and memory is not None:
-            value.baddbmm_(memory[number], block.recurrent_weights)
+        if layer.recurrent:
+            value.baddbmm_(torch.as_tensor(memory[number]), block.recurrent_weights)
         if layer.hidden:
             # Of a tensor that is turned around, the numbers as they lie.
             plain = value if value.is_contiguous() else value.transpose(1, 2)

@@ -7,17 +7,15 @@ hidden layer also sees what it was a step ago (Elman 1990).
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from kinfolk.core.arrays import AnyArray, Arrays, Bools, Ints
+from kinfolk.core.arrays import AnyArray, Arrays, Bools, Ints, is_tensor
 from kinfolk.core.errors import SettingsError, require
 from kinfolk.core.random import fold_in
+from kinfolk.nets.forward_rows import forward_rows
 from kinfolk.nets.gaussian import draw_seed, fill_standard_normal
-
-if TYPE_CHECKING:
-    from torch import Tensor
 
 
 class LayerLayout(NamedTuple):
@@ -126,6 +124,12 @@ class StaticNets:
             self.seed = draw_seed() if key is None else key
             self._draw_weights(self.seed)
 
+    def __repr__(self) -> str:
+        return (
+            f"{type(self).__name__}(num_nets={self.num_nets}, inputs={self.inputs}, "
+            f"outputs={self.outputs}, hidden={self.hidden}, sigma={self.sigma:g})"
+        )
+
     def _draw_weights(self, key: int) -> None:
         keys = _member_keys(fold_in(key, _START), len(self.flat))
         drawn = np.empty(self.flat.shape, dtype=np.float64)
@@ -177,6 +181,38 @@ class StaticNets:
             raise SettingsError("Nets with sigmas of their own keep their number of members.")
         self.flat = np.ascontiguousarray(params, dtype=np.float32).copy()
 
+    def _zero_states(self, batch: int) -> list[Any]:
+        """Return hidden states of zero, `[nets, batch, size]` for every recurrent layer."""
+        sizes = [layer.out_features for layer in self.layers if layer.recurrent]
+        return [np.zeros((self.num_nets, batch, size), dtype=np.float32) for size in sizes]
+
+    def _forward(self, x: Any, memory: Sequence[Any] | None) -> tuple[Any, list[Any]]:
+        """Return outputs and new hidden states: tensors if `x` is one, arrays otherwise.
+
+        Arrays go through the kernels of play, so that a member computes the same bits here and in
+        a world, in every batch. Tensors go through torch, whose last bits depend on the batch.
+
+        Raises:
+            SettingsError: `x` has another shape.
+        """
+        value = x if is_tensor(x) else np.asarray(x, dtype=np.float32)
+        if value.ndim != 3 or value.shape[0] != self.num_nets or value.shape[2] != self.inputs:
+            raise SettingsError(
+                f"Inputs have shape [{self.num_nets}, batch, {self.inputs}] here, "
+                f"not {list(value.shape)}."
+            )
+        nets, batch = value.shape[:2]
+        before = self._zero_states(batch) if memory is None else memory
+        if is_tensor(x):
+            from kinfolk.nets.forward_batched import forward_batched
+
+            return forward_batched(self, x, before)
+        states = [np.asarray(state, dtype=np.float32).reshape(nets * batch, -1) for state in before]
+        member = np.repeat(np.arange(nets, dtype=np.int64), batch)
+        rows = value.reshape(nets * batch, -1)
+        out, after = forward_rows(self.flat, self.layers, member, rows, states)
+        return out.reshape(nets, batch, -1), [state.reshape(nets, batch, -1) for state in after]
+
     def merge_copies(self, memories: Sequence[Any]) -> list[Any]:
         """Nothing is learned while they run: the memories as they are."""
         return list(memories)
@@ -223,11 +259,9 @@ class FeedforwardStaticNets(StaticNets):
         """None: there is nothing to remember."""
         del batch
 
-    def __call__(self, x: Any, memory: None = None) -> tuple[Tensor, None]:
-        """`[nets, batch, inputs]` to `[nets, batch, outputs]`."""
-        from kinfolk.nets.forward_batched import forward_batched
-
-        return forward_batched(self, x, memory)[0], None
+    def __call__(self, x: Any, memory: None = None) -> tuple[Any, None]:
+        """Run `[nets, batch, inputs]` through the nets: `[nets, batch, outputs]`, and no memory."""
+        return self._forward(x, memory)[0], None
 
     def reset(self, memory: None, done: Bools | None = None) -> None:
         """Nothing to forget."""
@@ -239,28 +273,26 @@ class RecurrentStaticNets(StaticNets):
     kind = "recurrent"
     recurrent = True
 
-    def initial_memory(self, batch: int) -> list[Tensor]:
-        """Zeros, `[nets, batch, size]` for every hidden layer."""
-        import torch
+    def initial_memory(self, batch: int) -> list[Any]:
+        """Return zeros, `[nets, batch, size]` for every hidden layer."""
+        return self._zero_states(batch)
 
-        return [torch.zeros(self.num_nets, batch, size) for size in self.hidden]
+    def __call__(self, x: Any, memory: Sequence[Any] | None = None) -> tuple[Any, list[Any]]:
+        """Run `[nets, batch, inputs]` through the nets: outputs, and what is remembered.
 
-    def __call__(self, x: Any, memory: list[Tensor] | None = None) -> tuple[Tensor, list[Tensor]]:
-        """`[nets, batch, inputs]` to `[nets, batch, outputs]`, and what is remembered."""
-        from kinfolk.nets.forward_batched import forward_batched
+        Both are tensors if `x` is one; `memory` may be of arrays or of tensors.
+        """
+        return self._forward(x, memory)
 
-        return forward_batched(
-            self, x, memory if memory is not None else self.initial_memory(x.shape[1])
-        )
-
-    def reset(self, memory: list[Tensor], done: Bools | None = None) -> list[Tensor]:
-        """Memory with the rows of `done`, `[nets, batch]`, forgotten; all of them if None."""
-        import torch
-
+    def reset(self, memory: list[Any], done: Bools | None = None) -> list[Any]:
+        """Return memory with the rows of `done`, `[nets, batch]`, forgotten; all if None."""
         if done is None:
-            return [torch.zeros_like(state) for state in memory]
-        keep = torch.as_tensor(~np.asarray(done))[..., None]
-        return [state * keep for state in memory]
+            return [
+                state.new_zeros(state.shape) if is_tensor(state) else np.zeros_like(state)
+                for state in memory
+            ]
+        keep = ~np.asarray(done)[..., None]
+        return [state * (state.new_tensor(keep) if is_tensor(state) else keep) for state in memory]
 
 
 def _member_keys(key: int, members: int) -> Ints:

@@ -7,13 +7,10 @@ from contextlib import contextmanager
 from typing import NamedTuple
 
 import numpy as np
-import torch
-from torch import nn
-from torch.nn import functional
-from torch.nn.utils import clip_grad_norm_
 
 from kinfolk.core.arrays import AnyArray, Arrays, Bools, Ints
 from kinfolk.core.errors import ContractError, SettingsError
+from kinfolk.core.optional_dependencies import optional_import
 from kinfolk.core.random import fold_in
 from kinfolk.core.settings import Settings
 from kinfolk.policies.neural.policy import NeuralPolicy
@@ -28,6 +25,12 @@ from kinfolk.training.buffer import (
 from kinfolk.training.losses import LOSSES, ActorCriticOutput, Minibatch, apply_loss
 from kinfolk.training.profiles import LossProfiles
 from kinfolk.training.settings import PPOSettings
+
+with optional_import("Training"):
+    import torch
+    from torch import nn
+    from torch.nn import functional
+    from torch.nn.utils import clip_grad_norm_
 
 _DROPOUT = 1 << 32  # branch of the key of an update; epochs are those below
 _MASKED_LOGIT = -1e9  # the score of a choice that a group does not have

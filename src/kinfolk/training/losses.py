@@ -12,13 +12,15 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple, TypeAlias, TypeVar
 
-import torch
-from torch.nn import functional
-
 from kinfolk.core.errors import ContractError, require
+from kinfolk.core.optional_dependencies import optional_import
 from kinfolk.core.settings import Settings
 from kinfolk.core.tracebacks import summarize_error
 from kinfolk.training.settings import BehaviorCloning, Kickstart, LossSettings, PPOSettings
+
+with optional_import("Training"):
+    import torch
+    from torch.nn import functional
 
 Tensor: TypeAlias = torch.Tensor
 

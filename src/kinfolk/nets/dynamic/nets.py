@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
-from kinfolk.core.arrays import AnyArray, Arrays, Bools, Ints
+from kinfolk.core.arrays import AnyArray, Arrays, Bools, Ints, is_tensor
 from kinfolk.core.errors import SettingsError, require
 from kinfolk.core.random import fold_in
 from kinfolk.nets.dynamic.forward import NodeState, run_passes
@@ -23,9 +23,6 @@ from kinfolk.nets.dynamic.graph import (
 from kinfolk.nets.dynamic.mutation import allocate_scratch, mutate_graphs
 from kinfolk.nets.gaussian import draw_seed
 from kinfolk.nets.running_stats import RunningStats, merge_running_stats
-
-if TYPE_CHECKING:
-    from torch import Tensor
 
 _NO_PARAMETERS = (
     "Dynamic nets have no fixed set of parameters, which evolution strategies need. "
@@ -67,6 +64,13 @@ class DynamicNets:
             self.seed = draw_seed() if key is None else key
             self.mutate(self.seed)
 
+    def __repr__(self) -> str:
+        low, high = int(self.node_counts.min()), int(self.node_counts.max())
+        return (
+            f"DynamicNets(num_nets={self.num_nets}, inputs={self.inputs}, "
+            f"outputs={self.outputs}; {low} to {high} nodes)"
+        )
+
     @property
     def num_nets(self) -> int:
         """How many members."""
@@ -106,10 +110,11 @@ class DynamicNets:
         )
         return NodeState(zeros, zeros.copy(), *copies)
 
-    def __call__(self, x: Any, memory: NodeState | None = None) -> tuple[Tensor, NodeState]:
-        """`[nets, batch, inputs]` to `[nets, batch, outputs]`, and the state after it."""
-        import torch
+    def __call__(self, x: Any, memory: NodeState | None = None) -> tuple[Any, NodeState]:
+        """Run `[nets, batch, inputs]` through the nets: outputs, and the state after it.
 
+        The outputs are a tensor if `x` is one; the state is of arrays either way.
+        """
         given = np.asarray(x, dtype=np.float64)
         if given.ndim != 3 or given.shape[::2] != (self.num_nets, self.inputs):
             raise SettingsError(
@@ -123,7 +128,12 @@ class DynamicNets:
         rows = np.arange(nets * batch, dtype=np.int64)
         self.run_rows(rows // batch, rows, given.reshape(nets * batch, -1), after, True, out)
         shaped = NodeState(*(part.reshape(nets, batch, -1) for part in after))
-        return torch.from_numpy(out).reshape(nets, batch, self.outputs), shaped
+        result = out.reshape(nets, batch, self.outputs)
+        if not is_tensor(x):
+            return result, shaped
+        import torch
+
+        return torch.from_numpy(result), shaped
 
     def run_rows(
         self,

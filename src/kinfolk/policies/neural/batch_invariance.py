@@ -18,11 +18,13 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any, NamedTuple, TypeAlias
 
-import torch
-from torch import nn
-from torch.nn import functional
-
 from kinfolk.core.errors import ContractError
+from kinfolk.core.optional_dependencies import optional_import
+
+with optional_import("A neural policy"):
+    import torch
+    from torch import nn
+    from torch.nn import functional
 
 PADDED_ROWS = 32
 # The fastest of 32, 64, 128 and 256 for 32 rows; 256 takes about half the time for 4096 rows, and

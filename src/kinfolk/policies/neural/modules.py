@@ -15,11 +15,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Literal
 
-import torch
-from torch import nn
-
 from kinfolk.core.errors import SettingsError
+from kinfolk.core.optional_dependencies import optional_import
 from kinfolk.policies.neural.encoding.feature_encoder import NetShape
+
+with optional_import("A neural policy"):
+    import torch
+    from torch import nn
 
 CriticMode = Literal["shared", "separate"]
 _ACTIVATIONS: dict[str, type[nn.Module]] = {"relu": nn.ReLU, "tanh": nn.Tanh}

@@ -6,11 +6,10 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
-import torch
-from torch import nn
 
 from kinfolk.core.arrays import AnyArray, Arrays, Bytes, Ints
 from kinfolk.core.errors import ContractError, SettingsError, require
+from kinfolk.core.optional_dependencies import optional_import
 from kinfolk.core.random import fold_in, seed_key
 from kinfolk.core.registry import import_object
 from kinfolk.core.spaces import WorldSpec
@@ -28,6 +27,10 @@ from kinfolk.policies.neural.encoding.unpack import Float32Array
 from kinfolk.policies.neural.modules import ConvNet, CriticMode, GruNet, MlpNet
 from kinfolk.policies.neural.sampling import sample_actions
 from kinfolk.policies.neural.transforms import IDENTITY, make_transform
+
+with optional_import("A neural policy"):
+    import torch
+    from torch import nn
 
 _TRANSFORM = "transform"  # under this name lies what a sight remembers
 _INIT_BRANCH = 3  # the branch of a seed's key from which weights are drawn

@@ -117,7 +117,10 @@ def test_the_name_of_a_slot_changes_nothing():
     assert play({"others": LINEUP}) == play({"cogs": LINEUP})
 
 
-@pytest.mark.parametrize("uri", [LINEUP, "kin://mlp?transform=map_features&hidden=[16]"])
+@pytest.mark.parametrize(
+    "uri",
+    [LINEUP, pytest.param("kin://mlp?transform=map_features&hidden=[16]", marks=pytest.mark.train)],
+)
 def test_compiled_equals_uncompiled(uri):
     code = (
         "import json; from kinfolk.testing.episode_digest import episode_digests; "

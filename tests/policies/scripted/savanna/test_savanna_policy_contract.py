@@ -3,7 +3,6 @@
 import numpy as np
 import pytest
 
-from kinfolk.policies.scripted.savanna.published_actor import WEIGHT_SHAPES
 from kinfolk.testing.contracts.policy import PolicyContract
 
 ACTOR = "class:kinfolk.policies.scripted.savanna.published_actor.PublishedActor"
@@ -48,6 +47,8 @@ class TestThePublishedActor(PolicyContract):
 
     @pytest.fixture
     def uri(self, tmp_path):
+        from kinfolk.policies.scripted.savanna.published_actor import WEIGHT_SHAPES
+
         rng = np.random.default_rng(2)
         drawn = {
             name: (rng.standard_normal(shape) / np.sqrt(np.prod(shape[1:]))).astype(np.float32)

@@ -11,9 +11,9 @@ from math import prod
 from typing import NamedTuple
 
 import numpy as np
-import torch
 
 from kinfolk.core.arrays import Bytes, Ints
+from kinfolk.core.optional_dependencies import optional_import
 from kinfolk.core.spaces import AgentGroup, ObservationField, WorldSpec
 from kinfolk.policies.neural.encoding.unpack import (
     ONE_HOT,
@@ -106,6 +106,9 @@ def plane_shape(world: str, field: ObservationField) -> tuple[int, int, int] | N
         return (field.shape[0], field.shape[1], field.shape[2])
     return None
 
+
+with optional_import("A neural policy"):
+    import torch
 
 _MULTIPLE = 8  # numbers; so that every row of the input is aligned (see torch_rows)
 

@@ -9,11 +9,10 @@ the rows x. With x and y exchanged the same weights last 53 steps instead of 700
 from __future__ import annotations
 
 import numpy as np
-import torch
-from torch.nn import functional
 
 from kinfolk.core.arrays import Arrays, Bytes, Ints
 from kinfolk.core.errors import ContractError, SettingsError, require
+from kinfolk.core.optional_dependencies import optional_import
 from kinfolk.core.spaces import AgentGroup, WorldSpec
 from kinfolk.policies.base import AgentBatch, Memory
 from kinfolk.policies.neural.batch_invariance import (
@@ -23,6 +22,10 @@ from kinfolk.policies.neural.batch_invariance import (
     run_batched,
 )
 from kinfolk.policies.stateless import StatelessPolicy
+
+with optional_import("A neural policy"):
+    import torch
+    from torch.nn import functional
 
 WINDOW_SHAPE = (5, 9, 9)
 N_ACTIONS = 9

@@ -5,14 +5,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-import torch
 
 from kinfolk.core.arrays import Arrays, Bytes, Ints
+from kinfolk.core.optional_dependencies import optional_import
 from kinfolk.core.random import POLICY_STREAM, fold_in, seed_key, uniform
 from kinfolk.core.spaces import WorldSpec
 from kinfolk.policies.base import AgentBatch, Memory, MemoryField, MemoryLayout
 from kinfolk.policies.neural.batch_invariance import find_batching, require_invariant, run_batched
 from kinfolk.policies.resolve import check_weights
+
+with optional_import("A neural policy"):
+    import torch
 
 HIDDEN = 32
 

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import numpy as np
-import torch
 
 from kinfolk.core.arrays import Bytes, Ints
+from kinfolk.core.optional_dependencies import optional_import
 from kinfolk.core.spaces import WorldSpec
 from kinfolk.policies.base import AgentBatch, Memory, MemoryField, MemoryLayout
 from kinfolk.policies.neural.batch_invariance import find_batching, require_invariant, run_batched
 from kinfolk.testing.probe.policies.gru import argmax_heads, draw_weights
+
+with optional_import("A neural policy"):
+    import torch
 
 
 class PopulationPolicy:

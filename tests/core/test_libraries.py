@@ -1,0 +1,53 @@
+"""Extras: the commands that messages name install what they say."""
+
+import re
+import tomllib
+from pathlib import Path
+
+import pytest
+
+from kinfolk.core import optional_dependencies
+from kinfolk.core.errors import UsageError
+from kinfolk.core.optional_dependencies import (
+    MissingLibraryError,
+    import_libraries,
+    optional_import,
+)
+
+PROJECT = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text())["project"]
+EXTRAS = {
+    extra: [re.match(r"[\w-]+", text).group() for text in needed]
+    for extra, needed in PROJECT["optional-dependencies"].items()
+}
+IMPORTED_AS = {"pillow": "PIL"}
+
+
+@pytest.mark.parametrize("extra", [name for name in EXTRAS if name != "dev"])
+def test_libraries_of_an_extra_are_installed_by_it(extra):
+    for package in EXTRAS[extra]:
+        command = optional_dependencies.get_install_command(IMPORTED_AS.get(package, package))
+        assert command == f"pip install 'kinfolk[{extra}]'"
+
+
+def test_libraries_of_the_base_are_in_no_extra():
+    base = {re.match(r"[\w-]+", text).group() for text in PROJECT["dependencies"]}
+    assert not base & {"torch", "ribs", *(name for names in EXTRAS.values() for name in names)}
+
+
+def test_a_missing_library_is_named_with_its_user_and_its_command(monkeypatch):
+    monkeypatch.setitem(optional_dependencies._INSTALLED_BY, "no_such_library", "'kinfolk[train]'")
+    with pytest.raises(MissingLibraryError) as caught:
+        import_libraries("Training", "numpy", "no_such_library.part")
+    assert str(caught.value) == (
+        "Training needs the library no_such_library, which is not installed: "
+        "pip install 'kinfolk[train]'"
+    )
+    assert isinstance(caught.value, ImportError)
+    assert isinstance(caught.value, UsageError)
+    assert caught.value.name == "no_such_library"
+
+
+def test_a_module_that_kinfolk_does_not_know_is_missing_as_ever():
+    with pytest.raises(ModuleNotFoundError) as caught, optional_import("Training"):
+        import mine_that_is_not_there  # noqa: F401
+    assert not isinstance(caught.value, MissingLibraryError)
