@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 import kinfolk as kf
-from kinfolk.cli.show import print_table
+from kinfolk.cli.formatting import print_table
 from kinfolk.core.settings import validate_settings
 from kinfolk.evaluation.formatting import format_estimate
 from kinfolk.evaluation.rollout import RolloutTask
@@ -73,7 +73,7 @@ def run_trial(trial: Trial) -> dict[str, float]:
     )
     if run.status != "done":
         engine = kf.make_engine("local")
-        for _ in run_and_store(run, lambda snapshot: kf.jobs.job(settings, engine, snapshot)):
+        for _ in run_and_store(run, lambda snapshot: kf.jobs.train(settings, engine, snapshot)):
             pass
     policies = {name: resolve(f"run:{folder}/{name}@latest") for name in ("predators", "prey")}
     match = RolloutTask(

@@ -73,7 +73,7 @@ SENTENCES = [
      "--round-robin takes no --measure: its policies play all seats in turn and are rated by return "
      "per life. Leave out either."),
     (["compare", "kin://noop", "kin://random", "--round-robin", "--map", "grazer=a", "--slot", "a=kin://noop"], 2,
-     "--round-robin takes no --map and no --slot: its policies play all seats in turn and are rated by "
+     "--round-robin takes no --slot and no --map: its policies play all seats in turn and are rated by "
      "return per life. Leave out either."),
     (["compare", "kin://noop", "kin://random", "--map", "grazer=candidate"], 2,
      "World probe has the group hunter too, and no --map says who plays it. Give --map "
@@ -128,7 +128,7 @@ SENTENCES = [
      "--parallel-policy is short for --isolate agent; it does not go with --isolate slot."),
     (["eval", "--isolate", "cell"], 2, "Evaluate.isolate must be 'none', 'slot' or 'agent', not 'cell'."),
     (["eval", "--sandbox"], 2, "--sandbox shuts processes in; give --isolate slot or agent with it."),
-    (["eval", "--step-timeout", "0"], 2, "Evaluate.step_timeout must be greater than 0.0, not 0.0."),
+    (["eval", "--step-timeout", "0"], 2, "Evaluate.step_timeout must be greater than 0.0, not 0."),
     (["eval", "--on-failure", "weep"], 2,
      "Evaluate.on_failure must be 'noop', 'restart' or 'abort', not 'weep'."),
     (["eval", "--max-processes", "0"], 2, "Evaluate.max_processes must be at least 1, not 0."),

@@ -58,8 +58,8 @@ def test_a_goal_that_is_missed_leaves_with_1_and_bad_words_with_2(tmp_path):
     assert missed.returncode == 1
     assert "The goal, mean of 1e+09, was not reached." in missed.stdout
     for words, sentence in (
-        (["--archive", "mean:0=1"], "--archive is written NAME=LOW..HIGH[xCELLS], not 'mean:0=1'.\n"),
-        (["--hidden", "big"], "--hidden is written 16, or 32,32, or none, not 'big'.\n"),
+        (["--archive", "mean:0=1"], "An archive is written NAME=LOW..HIGH[xCELLS][,...], not 'mean:0=1'.\n"),
+        (["--hidden", "big"], "EvolveNets.hidden.0 must be a whole number, not 'big'.\n"),
         (["--net", "dynamic", "--algorithm", "cma"],
          "Dynamic nets have no fixed set of parameters, which cma needs. "
          "Use the algorithm ga, or feedforward or recurrent nets.\n"),

@@ -128,7 +128,7 @@ def test_the_document_and_python_say_the_same(capsys, mine):
     }
     rules = {"grazers": 1, "hunters": 0, "max_ticks": 4, "rows": 2}
     found = kf.evaluate(slots={"all": f"class:{mine}.Broken"}, episodes=3, world_settings=rules)
-    assert found["failed_slots"]["all"]["never_acted"] == 3
+    assert found.failed_slots["all"]["never_acted"] == 3
 
 
 @pytest.mark.parametrize("engine", ["local", "processes"])

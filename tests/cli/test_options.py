@@ -7,8 +7,8 @@ from importlib.metadata import version
 
 import pytest
 
-from kinfolk.cli import doctor as doctor_module
 from kinfolk.cli.app import main
+from kinfolk.cli.commands import doctor as doctor_module
 
 
 def test_the_version_is_told_without_loading_anything_heavy():

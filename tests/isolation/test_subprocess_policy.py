@@ -38,9 +38,9 @@ def test_one_agent_in_a_process_steps_as_one_in_here(tmp_path):
     spec = kf.PolicySpec(
         "kinfolk.testing.probe.policies.gru:ProbeGruPolicy", tmp_path / "w.safetensors", {"seed": 3}
     )
-    here = single_agent_policy(build_policy(spec.resolved(), SPEC))
+    here = single_agent_policy(build_policy(spec.resolve(), SPEC))
     with kf.wrap_agent_policy_in_subprocess(
-        build_policy(spec.resolved(), SPEC), SPEC, step_timeout=30.0
+        build_policy(spec.resolve(), SPEC), SPEC, step_timeout=30.0
     ) as there:
         for episode in (0, 1):
             here.reset(5, episode, 7)

@@ -51,6 +51,6 @@ def test_the_summary_is_of_the_episodes():
 
 
 def test_a_forager_earns_more_than_chance():
-    forager = kinfolk.evaluate(slots={"main": "kin://probe-python"}, episodes=40)["returns"]["main"]
-    chance = kinfolk.evaluate(slots={"main": "kin://random"}, episodes=40)["returns"]["main"]
+    forager = kinfolk.evaluate(slots={"main": "kin://probe-python"}, episodes=40).returns["main"]
+    chance = kinfolk.evaluate(slots={"main": "kin://random"}, episodes=40).returns["main"]
     assert forager[1] > chance[2], "the intervals are apart"

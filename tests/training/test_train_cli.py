@@ -8,7 +8,7 @@ from kinfolk.cli.app import main
 
 pytestmark = pytest.mark.train
 TINY = ["--world", "probe", "--worlds", "2", "--ticks", "8", "--slot", "main=kin://mlp?hidden=[16]",
-        "--with", "checkpoint_every=1", "--with", "ppo.minibatch_size=64"]  # fmt: skip
+        "--checkpoint-every", "1", "--learning.minibatch", "64"]  # fmt: skip
 
 
 @pytest.fixture

@@ -306,7 +306,7 @@ def test_wrong_use_is_a_sentence(runs, words, sentence):
 
 
 def test_without_its_libraries_the_viewer_says_what_to_install(monkeypatch):
-    from kinfolk.cli.view import need_viewer
+    from kinfolk.cli.commands.view import need_viewer
 
     monkeypatch.setitem(sys.modules, "uvicorn", None)
     with pytest.raises(UsageError) as caught:

@@ -14,23 +14,25 @@ from typing import NoReturn
 import typer
 from typer.exceptions import TyperException
 
-from kinfolk.cli.bench import bench
-from kinfolk.cli.compare import compare
+from kinfolk.cli.commands.bench.command import bench
+from kinfolk.cli.commands.compare import compare
+from kinfolk.cli.commands.doctor import doctor
+from kinfolk.cli.commands.evaluate import eval_command
+from kinfolk.cli.commands.evolve_nets import nets
+from kinfolk.cli.commands.evolve_roles import roles
+from kinfolk.cli.commands.explain import explain
+from kinfolk.cli.commands.export.group import export
+from kinfolk.cli.commands.list_commands import behaviors, policies, presets, runs, worlds
+from kinfolk.cli.commands.play import play
+from kinfolk.cli.commands.replay_trace import replay_trace
+from kinfolk.cli.commands.settings import settings
+from kinfolk.cli.commands.train import train_command
+from kinfolk.cli.commands.view import view
 from kinfolk.cli.compile import compile_command
-from kinfolk.cli.doctor import doctor
-from kinfolk.cli.evaluate import eval_command
-from kinfolk.cli.evolve import evolve
-from kinfolk.cli.explain import explain
-from kinfolk.cli.export import export
-from kinfolk.cli.export_picture import gif, html, mp4, png
+from kinfolk.cli.flags import settings_command
+from kinfolk.cli.formatting import set_quiet
 from kinfolk.cli.hints import command_of, explain_usage
-from kinfolk.cli.lists import behaviors, policies, presets, runs, worlds
-from kinfolk.cli.play import play
-from kinfolk.cli.show import set_quiet
 from kinfolk.cli.signals import Received, signals_interrupt
-from kinfolk.cli.trace import replay_trace
-from kinfolk.cli.train import train_command
-from kinfolk.cli.view import view
 from kinfolk.core.errors import KinfolkError
 from kinfolk.core.optional_dependencies import get_install_command, make_missing_library_error
 from kinfolk.core.tracebacks import escape_lines
@@ -44,24 +46,27 @@ app = typer.Typer(
     rich_markup_mode=None,
     no_args_is_help=False,
 )
-app.command("play")(play)
-app.command("eval")(eval_command)
-app.command("compare")(compare)
-app.command("train")(train_command)
+app.command("play", cls=settings_command("play", "config", "out", "json"))(play)
+app.command("eval", cls=settings_command("eval"))(eval_command)
+_BEGUN_ANEW = ("engine", "jobs", "address", "config", "out", "json")  # no --resume
+app.command("compare", cls=settings_command("compare", *_BEGUN_ANEW))(compare)
+app.command("train", cls=settings_command("train"))(train_command)
 app.command("worlds")(worlds)
 app.command("policies")(policies)
 app.command("behaviors")(behaviors)
-app.command("explain")(explain)
+app.command("explain", cls=settings_command("explain", "config", "json"))(explain)
 app.command("runs")(runs)
+app.command("settings")(settings)
 app.command("bench")(bench)
 app.command("doctor")(doctor)
 app.command("presets")(presets)
 app.command("compile")(compile_command)
 app.command("replay-trace")(replay_trace)
 app.command("view")(view)
-for picture in (png, gif, mp4, html):
-    export.command(picture.__name__)(picture)
 app.add_typer(export, name="export")
+evolve = typer.Typer(help="Evolve roles or networks.", rich_markup_mode=None)
+evolve.command("roles", cls=settings_command("evolve-roles", engine="processes"))(roles)
+evolve.command("nets", cls=settings_command("evolve-nets"))(nets)
 app.add_typer(evolve, name="evolve")
 
 _RUBBISH = 50_000  # new objects between two looks for cycles; Python's own number is 700

@@ -13,7 +13,7 @@ from typing import Annotated, Any
 import typer
 
 from kinfolk.cli.completion import complete_world
-from kinfolk.cli.show import note, progress
+from kinfolk.cli.formatting import note, progress
 from kinfolk.core.errors import KinfolkError
 
 _PROCESSES = 2

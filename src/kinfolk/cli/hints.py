@@ -8,6 +8,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+import typer
+
 from kinfolk.core.errors import UsageError, format_suggestion
 
 _EXTRA = re.compile(r"^Got unexpected extra argument(?:\(s\)|s)? \((.*)\)$")
@@ -126,4 +128,5 @@ def refuse_as_config(config: Path | None) -> None:
 
 
 def _options(command: Any) -> set[str]:
-    return {name for one in command.params for name in (*one.opts, *one.secondary_opts)}
+    parameters = command.get_params(typer.Context(command))
+    return {name for one in parameters for name in (*one.opts, *one.secondary_opts)}

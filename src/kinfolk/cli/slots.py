@@ -3,27 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Annotated, Any
+from typing import Any
 
-import typer
-
-from kinfolk.cli.completion import complete_slot
-from kinfolk.cli.show import note
+from kinfolk.cli.formatting import note
 from kinfolk.core.errors import UsageError
-
-SlotOption = Annotated[
-    list[str],
-    typer.Option(
-        "--slot", help="ID=URI: a policy that plays, under a name.", autocompletion=complete_slot
-    ),
-]
-MapOption = Annotated[
-    list[str],
-    typer.Option("--map", help="GROUP=ID: which slot plays which group; or ID,ID,...: by agent."),
-]
-SetOption = Annotated[
-    list[str], typer.Option("--set", help="KEY=VALUE: a rule of the world to change.")
-]
 
 
 def warn_of_idle_slots(slots: Sequence[str], table: Any) -> None:
@@ -63,12 +46,12 @@ def _meant(option: str, word: str) -> str:
     return f" Did you mean: --slot all={word}" if is_policy else ""
 
 
-def slot_map(words: Sequence[str]) -> dict[str, str] | list[str] | None:
-    """`--map`: a slot per group, or one word with a slot for each agent; None if there is none.
+def slot_map(words: Sequence[str], option: str = "--map") -> dict[str, str] | list[str]:
+    """Parse a slot per group, or one word with a slot for each agent.
 
     >>> slot_map(["type_1_prey=herd"]), slot_map(["miner,miner,scout"])
     ({'type_1_prey': 'herd'}, ['miner', 'miner', 'scout'])
     """
     if len(words) == 1 and "=" not in words[0]:
         return words[0].split(",")
-    return pairs("--map", words) or None
+    return pairs(option, words)

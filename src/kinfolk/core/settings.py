@@ -14,9 +14,10 @@ from __future__ import annotations
 import json
 import tomllib
 from collections.abc import Iterable, Mapping
-from typing import Any, TypeVar
+from dataclasses import dataclass
+from typing import Any, Literal, TypeVar
 
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from kinfolk.core.errors import SettingsError, format_suggestion
 
@@ -47,12 +48,40 @@ _BOUND_TEXTS = {
 }
 
 
+@dataclass(frozen=True)
+class Flag:
+    """How a setting is written on the command line, as metadata of its annotation.
+
+    Args:
+        name: Of the flag; by default the setting's own name with dashes.
+        metavar: Syntax of the value; by default from the setting's type.
+        completes: What a shell completes: world, preset, policy or slot.
+        repeats: Whether the flag is given once per entry, as NAME=VALUE.
+    """
+
+    name: str | None = None
+    metavar: str | None = None
+    completes: Literal["world", "preset", "policy", "slot"] | None = None
+    repeats: bool = False
+
+
 class Settings(BaseModel):
     """Base of every settings object: values only, frozen, no unknown keys."""
 
     model_config = ConfigDict(
         frozen=True, extra="forbid", allow_inf_nan=True, validate_default=True, strict=False
     )
+
+
+def setting(default: Any, description: str, **bounds: float) -> Any:
+    """Declare a field of a settings model.
+
+    Args:
+        default: Value if none is given.
+        description: What it means, in a line; flags, tables and documents show it.
+        bounds: Limits as pydantic has them: ge, gt, le, lt, min_length.
+    """
+    return Field(default=default, description=description, **bounds)  # type: ignore[call-overload]
 
 
 def validate_settings(settings_class: type[S], data: Mapping[str, Any]) -> S:

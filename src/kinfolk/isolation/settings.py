@@ -4,20 +4,26 @@ from __future__ import annotations
 
 from typing import Literal
 
-from pydantic import Field
-
-from kinfolk.core.settings import Settings
+from kinfolk.core.settings import Settings, setting
 
 
 class IsolationSettings(Settings):
     """Limits and rules for policies that may misbehave. None of them changes a sound result."""
 
-    step_timeout: float = Field(default=1.0, gt=0)  # seconds per answer
-    start_timeout: float = Field(default=60.0, gt=0)  # starting is our cost, not the policy's
-    on_failure: Literal["noop", "restart", "abort"] = "noop"
-    max_restarts: int = Field(default=3, ge=0)  # per process and episode
-    max_processes: int = Field(default=64, ge=1)  # of policies, for each job
-    memory_limit: int | None = Field(default=None, ge=1)  # MB per process
-    cpu_limit: float | None = Field(default=None, gt=0)  # seconds per process
-    strict: bool = False  # refuse where less than asked can be had, instead of warning
-    sandbox: bool = False
+    step_timeout: float = setting(
+        1.0, "Seconds that an isolated policy has for the actions of one step.", gt=0
+    )
+    start_timeout: float = setting(
+        60.0, "Seconds that a worker process has to start; not charged to the policy.", gt=0
+    )
+    on_failure: Literal["noop", "restart", "abort"] = setting(
+        "noop", "After a failure of a policy: act as noop, restart its process, or abort the job."
+    )
+    max_restarts: int = setting(3, "Restarts of a worker process per episode.", ge=0)
+    max_processes: int = setting(64, "Worker processes of policies per job.", ge=1)
+    memory_limit: int | None = setting(None, "Memory limit of a worker process in MB.", ge=1)
+    cpu_limit: float | None = setting(None, "CPU time limit of a worker process in seconds.", gt=0)
+    strict: bool = setting(
+        False, "Refuse to run if a limit or sandbox cannot be enforced, instead of warning."
+    )
+    sandbox: bool = setting(False, "Give worker processes no network and no write access to files.")

@@ -1,9 +1,10 @@
-"""What kinfolk does, one job a file: settings in, a stream of events out. Start reading here.
+"""What kinfolk does: each job takes settings and yields a stream of events. Start reading here.
 
-By name it is the job itself that is found here, and its settings:
+Jobs and their settings by name, imported when they are used:
 
 >>> import kinfolk as kf
->>> settings = kf.jobs.Evaluate(slots={"all": "kin://noop"}, episodes=4)
+>>> slots = (kf.PolicySlot(id="all", policy_uri="kin://noop"),)
+>>> settings = kf.jobs.Evaluate(slots=slots, episodes=4)
 >>> stream = list(kf.jobs.evaluate(settings, kf.make_engine("local")))
 >>> stream[-1].kind, stream[-1].episodes
 ('evaluated', 4)
@@ -11,42 +12,59 @@ By name it is the job itself that is found here, and its settings:
 
 from __future__ import annotations
 
-import sys
-from importlib import import_module
-from types import ModuleType
-from typing import Any
+from typing import TYPE_CHECKING
 
-# A job or the settings of one, and the file that it is in. Nothing is imported before it is used.
-_JOBS = {
-    "evaluate": "evaluate",
-    "Evaluate": "evaluate",
-    "compare_policies": "compare",
-    "Compare": "compare",
-    "round_robin": "round_robin",
-    "RoundRobin": "round_robin",
-    "evolve_roles": "evolve_roles.job",
-    "EvolveRoles": "evolve_roles.settings",
-    "evolve_nets": "evolve_nets.job",
-    "EvolveNets": "evolve_nets.settings",
-    "train": "train.job",
-    "Train": "train.settings",
-}
+from kinfolk.core.lazy import export_lazily
+from kinfolk.core.registry import Registry, RegistryEntry
 
+if TYPE_CHECKING:
+    from kinfolk.jobs.compare import Compare, compare_policies
+    from kinfolk.jobs.evaluate import Evaluate, evaluate
+    from kinfolk.jobs.evolve_nets.job import evolve_nets
+    from kinfolk.jobs.evolve_nets.settings import EvolveNets
+    from kinfolk.jobs.evolve_roles.job import evolve_roles
+    from kinfolk.jobs.evolve_roles.settings import EvolveRoles
+    from kinfolk.jobs.round_robin import RoundRobin, round_robin
+    from kinfolk.jobs.train.job import train
+    from kinfolk.jobs.train.settings import Train
 
-class _Jobs(ModuleType):
-    """A package in which `evolve_roles` is the job, not the file of the same name.
+__all__ = [
+    "JOB_SETTINGS",
+    "Compare",
+    "Evaluate",
+    "EvolveNets",
+    "EvolveRoles",
+    "RoundRobin",
+    "Train",
+    "compare_policies",
+    "evaluate",
+    "evolve_nets",
+    "evolve_roles",
+    "round_robin",
+    "train",
+]
 
-    The import system puts a file into its package under its own name, so a plain `__getattr__`
-    would be asked only as long as nobody has imported the file.
-    """
+# The settings of each command that has some, by the command's name.
+JOB_SETTINGS = Registry(
+    "job",
+    "jobs",
+    {
+        "play": RegistryEntry(
+            "kinfolk.play.episode_settings:EpisodeSettings", "one game in the terminal"
+        ),
+        "explain": RegistryEntry(
+            "kinfolk.evaluation.explain_settings:Explain", "why agents acted so"
+        ),
+        "eval": RegistryEntry("kinfolk.jobs.evaluate:Evaluate", "episodes of a team of policies"),
+        "compare": RegistryEntry("kinfolk.jobs.compare:Compare", "policies on the same episodes"),
+        "train": RegistryEntry("kinfolk.jobs.train.settings:Train", "training of nets by PPO"),
+        "evolve-roles": RegistryEntry(
+            "kinfolk.jobs.evolve_roles.settings:EvolveRoles", "evolution of roles"
+        ),
+        "evolve-nets": RegistryEntry(
+            "kinfolk.jobs.evolve_nets.settings:EvolveNets", "neuroevolution"
+        ),
+    },
+)
 
-    def __getattribute__(self, name: str) -> Any:
-        if name in _JOBS:
-            return getattr(import_module(f"{__name__}.{_JOBS[name]}"), name)
-        return super().__getattribute__(name)
-
-    def __dir__(self) -> list[str]:
-        return sorted({*super().__dir__(), *_JOBS})
-
-
-sys.modules[__name__].__class__ = _Jobs
+export_lazily(__name__)

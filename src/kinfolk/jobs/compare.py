@@ -6,13 +6,14 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
-from typing import Any, ClassVar
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 from pydantic import Field
 
 from kinfolk.core.errors import UnknownNameError, format_suggestion, require
 from kinfolk.core.events import Event, Snapshot
+from kinfolk.core.settings import Flag, setting
 from kinfolk.engines.base import Engine
 from kinfolk.evaluation.comparison import (
     MIN_EPISODES,
@@ -41,8 +42,14 @@ class Compare(Evaluate):
     says otherwise; a world with several needs a map. `measure` may also be a counter of the world.
     """
 
-    policies: tuple[str, ...] = Field(min_length=2)
-    metric: str = "return"
+    policies: Annotated[tuple[str, ...], Flag(completes="policy")] = Field(
+        min_length=2,
+        description="Two or more candidates: a policy URI each, or a team of slots as 'a=URI;b=URI'.",
+    )
+    metric: str = setting(
+        "return",
+        "Metric that is compared: return, return_per_life, reward_per_tick, ticks or a counter.",
+    )
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass, field
-from typing import Any, ClassVar
-
-from pydantic import Field
+from typing import Annotated, Any, ClassVar
 
 from kinfolk.core.events import Event, FileChunk, Snapshot, TimingEvent
-from kinfolk.core.settings import validate_settings
+from kinfolk.core.settings import Flag, setting, validate_settings
 from kinfolk.engines.base import Engine
 from kinfolk.evaluation.record import record_episode
 from kinfolk.evaluation.results import (
@@ -23,23 +21,22 @@ from kinfolk.evaluation.rollout import RolloutTask, run_task
 from kinfolk.evaluation.statistics import Estimate, EvaluationSummary, summarize_episodes
 from kinfolk.isolation.settings import IsolationSettings
 from kinfolk.isolation.worker_pool import closing_pools
-from kinfolk.play.slot_config import SlotConfig
+from kinfolk.play.episode_settings import EpisodeSettings
 from kinfolk.play.slots import IsolationMode, PolicySlot
 from kinfolk.worlds import compute_world_metrics
 
 
-class Evaluate(SlotConfig, IsolationSettings):
+class Evaluate(IsolationSettings, EpisodeSettings):
     """What to play. The results follow from these and nothing else."""
 
-    world: str = "probe"
-    preset: str | None = None
-    world_settings: dict[str, Any] = Field(default={})
-    episodes: int = Field(default=100, ge=1)
-    seed: int = Field(default=0, ge=0)
-    # How many episodes make a task. Not the number of workers, so that it changes nothing.
-    chunk_size: int = Field(default=10, ge=1)
-    replays: int = Field(default=0, ge=0)  # so many of the first episodes are recorded
-    isolate: IsolationMode = "none"
+    episodes: int = setting(100, "Number of episodes to play.", ge=1)
+    chunk_size: int = setting(10, "Episodes per task; changes no result.", ge=1)
+    replays: Annotated[int, Flag("--replay")] = setting(
+        0, "Number of first episodes that are recorded for the viewer.", ge=0
+    )
+    isolate: IsolationMode = setting(
+        "none", "Processes for policies: none, one per slot, or one per agent."
+    )
 
     def is_trusted(self, slot: PolicySlot) -> bool:
         """Whether a slot's policy may run in the processes of the evaluation itself."""

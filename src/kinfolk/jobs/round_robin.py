@@ -28,7 +28,9 @@ _POLICY_SLOT = "policy"  # it plays in one slot or the other; failures are count
 class RoundRobin(Evaluate):
     """Who meets, and where; `episodes` is the number of games of each pair from each side."""
 
-    policies: tuple[str, ...] = Field(min_length=2)
+    policies: tuple[str, ...] = Field(
+        min_length=2, description="Two or more policies that meet each other in one game."
+    )
 
 
 @dataclass(frozen=True, kw_only=True)

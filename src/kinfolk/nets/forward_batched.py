@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from kinfolk.core.arrays import AnyArray
-from kinfolk.nets.static import LayerLayout
+from kinfolk.nets.layers import LayerLayout
 from kinfolk.nets.tanh import tanh_inplace
 
 

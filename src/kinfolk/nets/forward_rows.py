@@ -14,7 +14,7 @@ import numpy as np
 
 from kinfolk.core.arrays import AnyArray, Ints
 from kinfolk.core.jit import allocation_free_kernel
-from kinfolk.nets.static import LayerLayout
+from kinfolk.nets.layers import LayerLayout
 
 
 def forward_rows(

@@ -6,8 +6,8 @@ hidden layer also sees what it was a step ago (Elman 1990).
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, ClassVar, NamedTuple
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -16,64 +16,9 @@ from kinfolk.core.errors import SettingsError, require
 from kinfolk.core.random import fold_in
 from kinfolk.nets.forward_rows import forward_rows
 from kinfolk.nets.gaussian import draw_seed, fill_standard_normal
-
-
-class LayerLayout(NamedTuple):
-    """Places in a row: weights `[ins, outs]`, then those from the layer itself, then biases."""
-
-    in_features: int
-    out_features: int
-    start: int
-    recurrent: bool  # it also sees itself a step ago
-    hidden: bool  # tanh follows
-
-    @property
-    def recurrent_start(self) -> int:
-        """Where weights `[outs, outs]` from the layer to itself begin."""
-        return self.start + self.in_features * self.out_features
-
-    @property
-    def bias_start(self) -> int:
-        """Where biases begin."""
-        return self.recurrent_start + (
-            self.out_features * self.out_features if self.recurrent else 0
-        )
-
-    @property
-    def stop(self) -> int:
-        """Where the next layer begins."""
-        return self.bias_start + self.out_features
-
-    def weight_blocks(self) -> Iterator[tuple[slice, int]]:
-        """Blocks of weights and how many numbers each adds up."""
-        yield slice(self.start, self.recurrent_start), self.in_features
-        if self.recurrent:
-            yield slice(self.recurrent_start, self.bias_start), self.out_features
-
-
-def build_layers(
-    inputs: int, hidden: Sequence[int], outputs: int, recurrent: bool
-) -> list[LayerLayout]:
-    """The layers of a net, one after another.
-
-    >>> [layer.stop for layer in build_layers(4, [16], 2, recurrent=False)]
-    [80, 114]
-    """
-    found: list[LayerLayout] = []
-    for number, (ins, outs) in enumerate(zip([inputs, *hidden], [*hidden, outputs], strict=True)):
-        is_hidden = number < len(hidden)
-        start = found[-1].stop if found else 0
-        found.append(LayerLayout(ins, outs, start, recurrent and is_hidden, is_hidden))
-    return found
-
-
-def count_parameters(layers: Sequence[LayerLayout]) -> int:
-    """How many parameters a member has."""
-    return layers[-1].stop
-
+from kinfolk.nets.layers import LayerLayout, build_layers, count_parameters
 
 _START, _MUTATION, _SIGMA = 1, 2, 3  # branches of keys
-
 SIGMA_RATE = 0.01
 
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Annotated, Any
 
-from pydantic import Field, field_serializer, field_validator, model_validator
+from pydantic import field_serializer, field_validator, model_validator
 
 from kinfolk.core.arrays import Ints
 from kinfolk.core.errors import SettingsError, require
-from kinfolk.core.settings import Settings
+from kinfolk.core.settings import Flag, Settings, setting
 from kinfolk.core.spaces import WorldSpec
 from kinfolk.play.slots import (
     PolicySlot,
@@ -32,12 +32,22 @@ class SlotConfig(Settings):
     `inherit_slot` that of its first parent.
     """
 
-    slots: tuple[PolicySlot, ...] = Field(
-        default=(PolicySlot(id=DEFAULT_SLOT_ID, policy_uri=DEFAULT_URI),), min_length=1
+    slots: Annotated[tuple[PolicySlot, ...], Flag("--slot", "ID=URI", "slot", repeats=True)] = (
+        setting(
+            (PolicySlot(id=DEFAULT_SLOT_ID, policy_uri=DEFAULT_URI),),
+            "Policies that play: a slot id and a policy URI each, with options behind commas.",
+            min_length=1,
+        )
     )
-    agent_slot_map: dict[str, Any] | tuple[Any, ...] | None = None
-    world_slot_maps: dict[str, Any] = Field(default={})
-    inherit_slot: bool = False
+    agent_slot_map: Annotated[
+        dict[str, Any] | tuple[Any, ...] | None, Flag("--map", "GROUP=ID")
+    ] = setting(None, "Which slot plays which group, or a list with the slot of each agent.")
+    world_slot_maps: dict[str, Any] = setting(
+        {}, "Slot maps of single worlds by name, instead of the general one."
+    )
+    inherit_slot: bool = setting(
+        False, "A newborn takes the slot of its first parent instead of that of its group."
+    )
 
     @model_validator(mode="before")
     @classmethod
@@ -92,6 +102,11 @@ class SlotConfig(Settings):
     def slot_ids(self) -> list[str]:
         """The names of the slots, in order."""
         return [slot.id for slot in self.slots]
+
+    @property
+    def policy_uris(self) -> dict[str, str]:
+        """The policies that slots name by URI."""
+        return {s.id: s.policy_uri for s in self.slots if s.policy_uri is not None}
 
     def slot_map_for(self, world: str) -> SlotMap | None:
         """The map that holds in a world; None is everybody to the first slot."""

@@ -21,7 +21,7 @@ from pydantic import Field, model_validator
 
 from kinfolk.core.arrays import Ints
 from kinfolk.core.errors import SettingsError, format_suggestion, require
-from kinfolk.core.settings import Settings, parse_value, validate_settings
+from kinfolk.core.settings import Settings, parse_value, setting, validate_settings
 from kinfolk.core.spaces import WorldSpec
 from kinfolk.policies.base import Policy
 from kinfolk.policies.resolve import ResolvedPolicy, build_policy, resolve, resolve_class
@@ -43,17 +43,27 @@ class LoadedSlot(NamedTuple):
 class PolicySlot(Settings):
     """A policy by name, and how it takes part."""
 
-    id: str
-    policy_uri: str | None = None
-    class_path: str | None = None
-    policy_kwargs: dict[str, Any] = Field(default={})
-    trainable: bool = True
-    loss_profile: str | None = None
-    device: str = "cpu"
-    isolate: IsolationMode | None = None  # None: as the evaluation says
-    train_every: int = Field(default=1, ge=1)
-    train_for: int | None = Field(default=None, ge=1)
-    learning_rate: float | None = Field(default=None, gt=0)
+    id: str = Field(description="Name of the slot in maps and results.")
+    policy_uri: str | None = setting(None, "Policy of the slot as a URI; see `kinfolk policies`.")
+    class_path: str | None = setting(
+        None, "Policy of the slot as the import path of a class, instead of a URI."
+    )
+    policy_kwargs: dict[str, Any] = setting({}, "Keyword arguments of the policy.")
+    trainable: bool = setting(True, "Whether training updates the slot's policy.")
+    loss_profile: str | None = setting(
+        None, "Loss profile of the slot's rows; by default the first one."
+    )
+    device: str = setting("cpu", "Torch device of the slot's net.")
+    isolate: IsolationMode | None = setting(
+        None, "Processes of the slot's policy; by default as the evaluation says."
+    )
+    train_every: int = setting(1, "Length in updates of the slot's training cycle.", ge=1)
+    train_for: int | None = setting(
+        None, "Updates of each cycle in which the slot trains; by default all of them.", ge=1
+    )
+    learning_rate: float | None = setting(
+        None, "Learning rate of the slot; by default that of the training.", gt=0
+    )
 
     @model_validator(mode="after")
     def _check_policy_source(self) -> PolicySlot:
@@ -76,6 +86,11 @@ class PolicySlot(Settings):
             return resolve_class(self.class_path, self.policy_kwargs, trusted)
         return resolve(str(self.policy_uri), self.policy_kwargs, trusted)
 
+
+# How slots may be written: a table of URIs or of tables, or a list of slots.
+SlotsLike: TypeAlias = (
+    Mapping[str, str | Mapping[str, Any] | PolicySlot] | Sequence[PolicySlot | Mapping[str, Any]]
+)
 
 _OPTION_NAMES = "|".join(name for name in PolicySlot.model_fields if name != "id")
 

@@ -6,38 +6,47 @@ from typing import Any
 
 from pydantic import Field, model_validator
 
-from kinfolk.core.settings import Settings
+from kinfolk.core.settings import Settings, setting
 from kinfolk.roles.model import MAX_BEHAVIORS
 
 
-def probability(default: float) -> Any:
-    """A setting that is a chance: 0 to 1."""
-    return Field(default=default, ge=0.0, le=1.0)
+def probability(default: float, description: str) -> Any:
+    """Declare a setting that is a probability."""
+    return Field(default=default, ge=0.0, le=1.0, description=description)
 
 
 class EvolutionConfig(Settings):
     """How roles are sampled, bred, scored and named. `min_tiers` binds sampling only."""
 
-    min_tiers: int = Field(default=2, ge=1, le=MAX_BEHAVIORS)
-    max_tiers: int = Field(default=4, ge=1, le=MAX_BEHAVIORS)
-    min_tier_size: int = Field(default=1, ge=1, le=MAX_BEHAVIORS)
-    max_tier_size: int = Field(default=3, ge=1, le=MAX_BEHAVIORS)
-    max_behaviors_per_role: int = Field(default=MAX_BEHAVIORS, ge=1, le=MAX_BEHAVIORS)
+    min_tiers: int = setting(2, "Fewest tiers of a sampled role.", ge=1, le=MAX_BEHAVIORS)
+    max_tiers: int = setting(4, "Most tiers of a role.", ge=1, le=MAX_BEHAVIORS)
+    min_tier_size: int = setting(1, "Fewest behaviors of a sampled tier.", ge=1, le=MAX_BEHAVIORS)
+    max_tier_size: int = setting(3, "Most behaviors of a tier.", ge=1, le=MAX_BEHAVIORS)
+    max_behaviors_per_role: int = setting(
+        MAX_BEHAVIORS, "Most behaviors of a role.", ge=1, le=MAX_BEHAVIORS
+    )
     mutation_rate: float = probability(
-        0.15
-    )  # per tier: a behaviour replaced; half of it: a mode flipped
+        0.15,
+        "Probability per tier that a behavior is replaced; half of it that its selection mode flips.",
+    )
     sampling_chance: float = probability(
-        0.10
-    )  # per generation: the last child is a new role instead
-    exploration_chance: float = probability(0.08)  # per assignment: a new role
-    role_mutation_chance: float = probability(0.25)  # per hybrid
-    injection_chance: float = probability(0.35)  # per hybrid
-    generated_role_count: int = Field(default=16, ge=2, le=10_000)  # roles in the pool
-    fitness_alpha: float = Field(default=0.2, gt=0.0, le=1.0)
-    lock_fitness_threshold: float = probability(0.7)
+        0.10, "Probability per generation that a new role is sampled instead of the last offspring."
+    )
+    exploration_chance: float = probability(
+        0.08, "Probability per assignment that an agent gets a new role."
+    )
+    role_mutation_chance: float = probability(0.25, "Probability that a hybrid is mutated.")
+    injection_chance: float = probability(
+        0.35, "Probability that a behavior is injected into a hybrid."
+    )
+    generated_role_count: int = setting(16, "Roles in the pool.", ge=2, le=10_000)
+    fitness_alpha: float = setting(
+        0.2, "Weight of the newest score in the moving average of a role's fitness.", gt=0.0, le=1.0
+    )
+    lock_fitness_threshold: float = probability(0.7, "Fitness from which a role keeps its name.")
     team_weight: float = probability(
-        0.5
-    )  # of a score: the team's share; the rest is the agent's own
+        0.5, "Share of the team's score in a role's score; the rest is the agent's own."
+    )
 
     @model_validator(mode="after")
     def _in_order(self) -> EvolutionConfig:

@@ -12,7 +12,7 @@ from pydantic import Field
 from kinfolk.core.arrays import AnyArray, Arrays, Bytes, Ints
 from kinfolk.core.errors import SettingsError
 from kinfolk.core.random import episode_key, fold_in, randint
-from kinfolk.core.settings import Settings
+from kinfolk.core.settings import Settings, setting
 from kinfolk.core.spaces import WorldSpec
 from kinfolk.policies.base import AgentBatch, Memory, MemoryLayout, Policy
 from kinfolk.policies.neural.policy import NeuralPolicy
@@ -30,11 +30,14 @@ class OpponentPoolSettings(Settings):
     often the more it wins (`win_rate`).
     """
 
-    slot: str
-    source_slot: str
-    add_every: int = Field(default=10, ge=1)
-    max_size: int = Field(default=8, ge=1)
-    sampling: OpponentSampling = "uniform"
+    slot: str = Field(description="Slot that earlier copies play.")
+    source_slot: str = Field(description="Trainable slot that is copied.")
+    add_every: int = setting(10, "Updates between two copies.", ge=1)
+    max_size: int = setting(8, "Most copies; the oldest leaves.", ge=1)
+    sampling: OpponentSampling = setting(
+        "uniform",
+        "How opponents are drawn: uniformly, the recent more often, or those that win more often.",
+    )
 
 
 @dataclass(frozen=True)

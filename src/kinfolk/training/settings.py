@@ -4,51 +4,64 @@ from __future__ import annotations
 
 from pydantic import Field
 
-from kinfolk.core.settings import Settings
+from kinfolk.core.settings import Settings, setting
 
 
 class PPOSettings(Settings):
     """Proximal policy optimisation; each slot may have a learning rate of its own."""
 
-    gamma: float = Field(default=0.99, ge=0.0, le=1.0)
-    gae_lambda: float = Field(default=0.95, ge=0.0, le=1.0)  # lambda of GAE
-    # Where an episode is cut, survivors expect what they would have earned. If a cut before the
-    # limit of time is a loss, such as the end of a species, set this to false.
-    bootstrap_early_ends: bool = True
-    reward_scale: float = Field(default=1.0, gt=0.0)
-    actor_start_step: int = Field(
-        default=0, ge=0
-    )  # steps before which ppo_actor waits: lessons first
-    clip_range: float = Field(default=0.2, gt=0.0)
-    clip_range_vf: float | None = Field(default=None, gt=0.0)
-    vf_coef: float = Field(default=0.5, ge=0.0)
-    ent_coef: float = Field(default=0.01, ge=0.0)
-    target_kl: float | None = Field(default=None, gt=0.0)  # beyond it no more epochs are learnt
-    vtrace: bool = False  # weigh rows by how likely the learner is to have acted so
-    # None: chosen from the rows of the update, see `sequences.minibatch_schedule`.
-    n_epochs: int | None = Field(default=None, ge=1)
-    minibatch_size: int | None = Field(default=None, ge=1)  # rows
-    min_minibatches: int = Field(default=1, ge=1)  # per epoch, for slots with few rows
-    sequence_length: int = Field(
-        default=16, ge=1
-    )  # rows of a life in a row, for nets that remember
-    learning_rate: float = Field(default=3e-4, gt=0.0)
-    anneal_lr: bool = False  # let learning rates fall to zero towards the end
-    max_grad_norm: float = Field(default=0.5, gt=0.0)
+    gamma: float = setting(0.99, "Discount per step.", ge=0.0, le=1.0)
+    gae_lambda: float = setting(0.95, "Lambda of generalised advantage estimation.", ge=0.0, le=1.0)
+    bootstrap_early_ends: bool = setting(
+        True, "Bootstrap where an episode is truncated early; false if such an end is a loss."
+    )
+    reward_scale: float = setting(1.0, "Factor of all rewards.", gt=0.0)
+    actor_start_step: int = setting(
+        0, "Steps before which ppo_actor is not applied, so that imitation comes first.", ge=0
+    )
+    clip_range: float = setting(0.2, "Clip range of PPO's probability ratio.", gt=0.0)
+    clip_range_vf: float | None = setting(
+        None, "Clip range of value updates; by default none.", gt=0.0
+    )
+    vf_coef: float = setting(0.5, "Coefficient of the value loss.", ge=0.0)
+    ent_coef: float = setting(0.01, "Coefficient of the entropy bonus.", ge=0.0)
+    target_kl: float | None = setting(
+        None, "KL divergence after which an update runs no more epochs.", gt=0.0
+    )
+    vtrace: bool = setting(False, "Correct off-policy rows by V-trace importance weights.")
+    n_epochs: int | None = setting(
+        None,
+        "Epochs per update; by default chosen from the number of rows (`sequences.minibatch_schedule`).",
+        ge=1,
+    )
+    minibatch_size: int | None = setting(
+        None,
+        "Rows per minibatch; by default chosen from the number of rows (`sequences.minibatch_schedule`).",
+        ge=1,
+    )
+    min_minibatches: int = setting(
+        1, "Fewest minibatches per epoch, for slots with few rows.", ge=1
+    )
+    sequence_length: int = setting(16, "Length of training sequences of recurrent nets.", ge=1)
+    learning_rate: float = setting(3e-4, "Learning rate of Adam.", gt=0.0)
+    anneal_lr: bool = setting(False, "Anneal learning rates to zero towards the end.")
+    max_grad_norm: float = setting(0.5, "Maximum norm of the gradient.", gt=0.0)
 
 
 class LossSettings(Settings):
     """How much a loss counts. The weight falls to zero at `until` steps; None: it stays."""
 
-    weight: float = Field(default=1.0, ge=0.0)
-    decay_steps: int | None = Field(default=None, ge=1)
+    weight: float = setting(1.0, "Coefficient of the loss at the start.", ge=0.0)
+    decay_steps: int | None = setting(
+        None, "Step at which the coefficient reaches zero; by default it stays.", ge=1
+    )
 
 
 class Kickstart(LossSettings):
     """Nearness to a teacher's choices: `kickstarter`."""
 
-    vf_coef: float = Field(default=0.5, ge=0.0)
-    temperature: float = Field(default=1.0, gt=0.0)
+    vf_coef: float = setting(0.5, "Coefficient of the distance to the teacher's values.", ge=0.0)
+    temperature: float = setting(1.0, "Temperature of the teacher's action distribution.", gt=0.0)
 
 
 class BehaviorCloning(LossSettings):
@@ -62,6 +75,6 @@ class TeacherSettings(Settings):
     it would do in the rows that the student plays.
     """
 
-    teacher: str
-    teacher_led: bool = True
-    student_led: bool = True
+    teacher: str = Field(description="Slot that teaches.")
+    teacher_led: bool = setting(True, "The student learns from rows that the teacher plays.")
+    student_led: bool = setting(True, "The teacher labels the rows that the student plays.")

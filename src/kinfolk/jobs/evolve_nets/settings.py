@@ -2,21 +2,26 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import Field, field_validator, model_validator
 
-from kinfolk.core.settings import Settings
+from kinfolk.core.errors import SettingsError
+from kinfolk.core.settings import Flag, Settings, setting
 from kinfolk.nets.heads import HEADS
+
+AXES_SYNTAX = "NAME=LOW..HIGH[xCELLS][,...]"
 
 
 class ArchiveAxis(Settings):
     """One side of a map of behaviours."""
 
-    name: str  # a measure: `ticks`, a counter of the world, or `mean:N` of what is shown
-    low: float
-    high: float
-    cells: int = Field(default=20, ge=1)
+    name: str = Field(
+        description="Measure: ticks, a counter of the world, or mean:N of observation value N."
+    )
+    low: float = Field(description="Lower end.")
+    high: float = Field(description="Upper end.")
+    cells: int = setting(20, "Number of cells.", ge=1)
 
     @model_validator(mode="after")
     def _ordered(self) -> ArchiveAxis:
@@ -27,52 +32,112 @@ class ArchiveAxis(Settings):
         return self
 
 
+def read_axes(text: str) -> list[dict[str, Any]]:
+    """Parse the axes of an archive as they are written on a command line.
+
+    >>> read_axes("ticks=0..500x20")
+    [{'name': 'ticks', 'low': 0.0, 'high': 500.0, 'cells': 20}]
+    """
+    axes = []
+    for part in text.split(","):
+        name, _, rest = part.partition("=")
+        ends, _, cells = rest.partition("x")
+        low, dots, high = ends.partition("..")
+        try:
+            axis: dict[str, Any] = {"name": name, "low": float(low), "high": float(high)}
+            axes.append(axis | ({"cells": int(cells)} if cells else {}))
+        except ValueError:
+            dots = ""
+        if not dots:
+            raise SettingsError(f"An archive is written {AXES_SYNTAX}, not '{part}'.")
+    return axes
+
+
 class EvolveNets(Settings):
     """A task, nets, and how they evolve. The results follow from these and nothing else."""
 
-    task: str = "gym:CartPole-v1"
-    preset: str | None = None
-    world_settings: dict[str, Any] = Field(default={})
-    fixed: dict[str, str] = Field(default={})  # groups that do not evolve, and who plays them
-    held_out_opponents: dict[str, str] = Field(
-        default={}
-    )  # who plays the other groups when one is held out
-    populations_per_group: int = Field(
-        default=1, ge=1
-    )  # populations dealt among the agents of the only group
-    fitness: dict[str, str] = Field(default={})  # by population; else `return`
+    task: Annotated[str, Flag(completes="world")] = setting(
+        "gym:CartPole-v1", "World, or Gymnasium task as gym:ID or gym:MODULE:ID."
+    )
+    preset: Annotated[str | None, Flag(completes="preset")] = setting(
+        None, "Named set of rules of the world; see `kinfolk presets`."
+    )
+    world_settings: Annotated[dict[str, Any], Flag("--set")] = setting(
+        {}, "Rules of the world to change; see `kinfolk settings WORLD`."
+    )
+    fixed: dict[str, str] = setting(
+        {}, "Groups that do not evolve, with the policy that plays each."
+    )
+    held_out_opponents: Annotated[dict[str, str], Flag("--rival")] = setting(
+        {}, "Policies that play the other groups in held-out episodes; by default random."
+    )
+    populations_per_group: int = setting(
+        1, "Populations among which the agents of the only group are dealt.", ge=1
+    )
+    fitness: dict[str, str] = setting(
+        {}, "Fitness per population: return, per_life, life or counter:NAME; by default return."
+    )
 
-    net: Literal["feedforward", "recurrent", "dynamic"] = "feedforward"
-    hidden: tuple[int, ...] = (16,)
-    head: str = "argmax"
-    zero_init: bool = False
-    algorithm: Literal["ga", "cma", "sep-cma", "openai-es", "lm-ma"] = "ga"
-    population: int = Field(default=64, ge=2)
-    generations: int = Field(default=100, ge=1)
-    max_evaluations: int | None = Field(default=None, ge=1)  # stop when so many members were tried
-    sigma: float | None = Field(default=None, ge=0.0)  # None: 0.01 for ga, 0.5 for strategies
-    self_adaptive: bool = False
-    learning_rate: float = Field(default=0.5, gt=0.0)  # of openai-es
-    selection: Literal["truncation", "tournament"] = "truncation"
-    tournament_size: int = Field(default=3, ge=1)
-    elites: int = Field(default=0, ge=0)
-    keep_running_stats: bool = True  # False only to show that it matters
+    net: Literal["feedforward", "recurrent", "dynamic"] = setting("feedforward", "Kind of network.")
+    hidden: tuple[int, ...] = setting((16,), "Sizes of hidden layers.")
+    head: str = setting(
+        "argmax", "How outputs become actions: argmax, softmax_sample, tanh or raw."
+    )
+    zero_init: bool = setting(False, "Start with all weights zero.")
+    algorithm: Literal["ga", "cma", "sep-cma", "openai-es", "lm-ma"] = setting(
+        "ga", "Evolutionary algorithm."
+    )
+    population: int = setting(64, "Members of a population.", ge=2)
+    generations: int = setting(100, "Most generations.", ge=1)
+    max_evaluations: int | None = setting(
+        None, "Stop after this number of evaluated members.", ge=1
+    )
+    sigma: float | None = setting(
+        None,
+        "Standard deviation of mutations; by default 0.01 for ga and 0.5 for strategies.",
+        ge=0.0,
+    )
+    self_adaptive: bool = setting(False, "Evolve a sigma per weight.")
+    learning_rate: float = setting(0.5, "Learning rate of openai-es.", gt=0.0)
+    selection: Literal["truncation", "tournament"] = setting(
+        "truncation", "How parents are selected."
+    )
+    tournament_size: int = setting(3, "Contestants of a tournament.", ge=1)
+    elites: int = setting(0, "Best members that survive unchanged.", ge=0)
+    keep_running_stats: bool = setting(
+        True, "Dynamic nets keep the running statistics of their inputs; switch off to compare."
+    )
 
-    inherit: tuple[Literal["env", "mem", "fit"], ...] = ()
-    matches: int = Field(default=1, ge=1)
-    steps: int | None = Field(default=None, ge=1)  # ticks of a match; None: whole episodes
-    imitate: str | None = None  # a policy, or a file of what somebody saw and did
-    adversarial: str | None = None  # a policy to be told apart from
-    target_episodes: int = Field(default=8, ge=1)  # of the policy that is imitated
-    archive: tuple[ArchiveAxis, ...] = ()
+    inherit: tuple[Literal["env", "mem", "fit"], ...] = setting(
+        (), "What offspring take over from their parents: state of the world, memory, fitness."
+    )
+    matches: int = setting(1, "Episodes per member and generation.", ge=1)
+    steps: int | None = setting(None, "Ticks per match; by default whole episodes.", ge=1)
+    imitate: str | None = setting(None, "Policy URI, or file with x and actions, to imitate.")
+    adversarial: str | None = setting(
+        None, "Policy URI to be mistaken for by discriminators that evolve too."
+    )
+    target_episodes: int = setting(8, "Episodes recorded of the imitated policy.", ge=1)
+    archive: Annotated[tuple[ArchiveAxis, ...], Flag(metavar=AXES_SYNTAX)] = setting(
+        (), "MAP-Elites archive with one or two measures as axes."
+    )
 
-    held_out_episodes: int = Field(default=100, ge=0)  # episodes; 0: none
-    held_out_every: int | None = Field(default=None, ge=1)  # None: at the end only
-    goal: float | None = None  # stop when reached
-    goal_of: Literal["mean", "elite", "center"] = "elite"
-    seed: int = Field(default=0, ge=0)
-    chunk_size: int = Field(default=32, ge=1)  # members of a task; changes nothing
-    checkpoint_every: int = Field(default=10, ge=1)
+    held_out_episodes: int = setting(
+        100, "Held-out episodes that evaluate the best net; 0 for none.", ge=0
+    )
+    held_out_every: int | None = setting(
+        None, "Generations between held-out evaluations; by default at the end only.", ge=1
+    )
+    goal: float | None = setting(None, "Score at which to stop; exit code 1 if it is missed.")
+    goal_of: Literal["mean", "elite", "center"] = setting("elite", "Whose score the goal is of.")
+    seed: int = setting(0, "Random seed.", ge=0)
+    chunk_size: int = setting(32, "Members per task; changes no result.", ge=1)
+    checkpoint_every: int = setting(10, "Generations between two checkpoints.", ge=1)
+
+    @field_validator("archive", mode="before")
+    @classmethod
+    def _read_axes(cls, given: Any) -> Any:
+        return read_axes(given) if isinstance(given, str) else given
 
     @field_validator("head")
     @classmethod

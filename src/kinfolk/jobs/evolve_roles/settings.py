@@ -2,45 +2,57 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
-from pydantic import Field
-
-from kinfolk.core.settings import Settings, merge_settings
+from kinfolk.core.settings import Flag, merge_settings, setting
 from kinfolk.jobs.evolve_roles.games import RoleEnvironment
+from kinfolk.play.episode_settings import WorldSelection
 from kinfolk.roles.config import EvolutionConfig
 
 
-class EvolveRoles(Settings):
+class EvolveRoles(WorldSelection):
     """What to evolve. The history follows from these and nothing else."""
 
-    world: str = "cogsguard"
-    preset: str | None = None
-    world_settings: dict[str, Any] = Field(default={})
-    policy_settings: dict[str, Any] = Field(default={})
-    catalog: str | None = None  # import path of a function that makes a catalogue of one's own
-    generations: int = Field(default=30, ge=1)
-    # Of all line-ups together, the seeded one among them; docs/roles.md says how it was chosen.
-    games_per_generation: int = Field(default=100, ge=2)
-    population: int = Field(default=16, ge=2)  # roles
-    n_teams: int = Field(default=24, ge=1)
-    survivors: int = Field(default=6, ge=1)  # line-ups that stay for another generation
-    # held: in a line-up a role gives way only to one of its vibe, so that as many ply each craft as
-    # before and whatever is gained is the roles'. free: how many ply which craft evolves too.
-    role_counts: Literal["fixed", "free"] = "fixed"
-    trigger: Literal["cadence", "temple"] = "cadence"
-    evolution: EvolutionConfig = EvolutionConfig(fitness_alpha=0.05)
-    score_step: int | None = Field(default=None, ge=1)
-    seed: int = Field(default=0, ge=0)
-    history: str | None = None  # the text of a role_history.json to start from
-    # Of the line-ups that stayed, those that are judged again at the end.
-    finalists: int = Field(default=6, ge=1)
-    finalist_games: int = Field(default=32, ge=1)  # by which the champion is chosen among them
-    eval_games: int = Field(default=100, ge=2)  # by which it is compared; nobody saw these
-    # shuffled: line-ups get the results of others, and nothing must be gained.
-    control: Literal["none", "shuffled"] = "none"
-    replay_every: int = Field(default=10, ge=0)  # generations; 0 records no games
-    chunk_size: int = Field(default=64, ge=1)  # games of a task; changes no result
+    world: Annotated[str, Flag(completes="world")] = setting(
+        "cogsguard", "World to play in; it needs a catalog of roles."
+    )
+    policy_settings: dict[str, Any] = setting({}, "Settings of the policy that runs the roles.")
+    catalog: str | None = setting(
+        None, "Import path of a function that makes a role catalog of your own."
+    )
+    generations: int = setting(30, "Number of generations.", ge=1)
+    games_per_generation: int = setting(
+        100, "Games per generation over all teams, the seeded one included.", ge=2
+    )
+    population: int = setting(16, "Roles in the pool.", ge=2)
+    n_teams: int = setting(24, "Teams that compete in a generation.", ge=1)
+    survivors: int = setting(6, "Teams that survive into the next generation.", ge=1)
+    role_counts: Literal["fixed", "free"] = setting(
+        "fixed", "held: the number of agents per role type stays as seeded; free: it evolves too."
+    )
+    trigger: Literal["cadence", "temple"] = setting(
+        "cadence", "When roles evolve: between games (cadence), or at births in the temple."
+    )
+    evolution: EvolutionConfig = setting(
+        EvolutionConfig(fitness_alpha=0.05), "How roles are sampled, varied, scored and named."
+    )
+    score_step: int | None = setting(
+        None, "Tick at which a game is scored in addition to its end.", ge=1
+    )
+    history: str | None = setting(None, "Text of a role_history.json to start from.")
+    finalists: int = setting(
+        6, "Surviving teams that are evaluated again to choose the champion.", ge=1
+    )
+    finalist_games: int = setting(32, "Games per finalist to choose the champion.", ge=1)
+    eval_games: int = setting(
+        100, "Held-out games that compare the champion with the baselines.", ge=2
+    )
+    control: Literal["none", "shuffled"] = setting(
+        "none",
+        "Control experiment; shuffled: teams get the scores of others, so nothing can improve.",
+    )
+    replay_every: int = setting(10, "Generations between two recorded games; 0 records none.", ge=0)
+    chunk_size: int = setting(64, "Games per task; changes no result.", ge=1)
 
     @property
     def environment(self) -> RoleEnvironment:

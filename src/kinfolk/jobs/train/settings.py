@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
-from pydantic import Field, model_validator
+from pydantic import model_validator
 
 from kinfolk.core.errors import format_suggestion, require
-from kinfolk.core.settings import Settings, validate_settings
-from kinfolk.play.slot_config import SlotConfig
+from kinfolk.core.settings import Flag, Settings, setting, validate_settings
+from kinfolk.play.episode_settings import EpisodeSettings
 from kinfolk.play.slots import PolicySlot
 from kinfolk.training.losses import LOSSES
 from kinfolk.training.opponents import OpponentPoolSettings
@@ -35,16 +35,20 @@ class EvalSettings(Settings):
     played on the same episodes.
     """
 
-    every: int = Field(default=0, ge=0)
-    episodes: int = Field(default=20, ge=1)
-    seed: int = Field(default=1_000_003, ge=0)
-    greedy: bool = False  # nets take their best choice instead of drawing
-    slots: dict[str, str] = Field(default={})
-    agent_slot_map: dict[str, Any] | tuple[Any, ...] | None = None
-    baselines: dict[str, dict[str, str]] = Field(default={})
+    every: int = setting(0, "Updates between two evaluations; 0 for none.", ge=0)
+    episodes: int = setting(20, "Episodes per evaluation.", ge=1)
+    seed: int = setting(1_000_003, "Random seed of the evaluation episodes.", ge=0)
+    greedy: bool = setting(False, "Nets take their most likely action instead of sampling.")
+    slots: dict[str, str] = setting({}, "Policies of slots that differ from those in training.")
+    agent_slot_map: dict[str, Any] | tuple[Any, ...] | None = setting(
+        None, "Slot map that differs from that of training."
+    )
+    baselines: dict[str, dict[str, str]] = setting(
+        {}, "Teams to compare with on the same episodes: a table of slots each."
+    )
 
 
-class Train(SlotConfig):
+class Train(EpisodeSettings):
     """Slots, a map, and how they learn. The results follow from these and nothing else.
 
     Without slots one net, `main`, plays and learns everybody. `steps` counts rows of slots that
@@ -52,35 +56,44 @@ class Train(SlotConfig):
     updates.
     """
 
-    slots: tuple[PolicySlot, ...] = Field(
-        default=(PolicySlot(id="main", policy_uri=DEFAULT_NET),), min_length=1
+    slots: Annotated[tuple[PolicySlot, ...], Flag("--slot", "ID=URI", "slot", repeats=True)] = (
+        setting(
+            (PolicySlot(id="main", policy_uri=DEFAULT_NET),),
+            "Policies that play, with training options each; by default one net for all.",
+            min_length=1,
+        )
     )
-    world: str = "probe"
-    preset: str | None = None
-    world_settings: dict[str, Any] = Field(default={})
-    seed: int = Field(default=0, ge=0)
-    steps: int = Field(default=100_000, ge=1)
-    worlds: int = Field(default=16, ge=1)
-    n_chunks: int = Field(default=1, ge=1)
-    rollout_length: int = Field(default=64, ge=1)
-    # Refuse nets whose results for an agent depend on the others of its batch, as every evaluation
-    # does; so does judging.
-    batch_invariant: bool = False
-    ppo: PPOSettings = PPOSettings()
-    loss_profiles: dict[str, tuple[str, ...]] = Field(default={})
-    kickstarter: Kickstart = Kickstart()
-    cloner: BehaviorCloning = BehaviorCloning()
-    losses: dict[str, dict[str, Any]] = Field(default={})  # settings of losses of one's own
-    teachers: dict[str, TeacherSettings] = Field(default={})
-    opponent_pool: OpponentPoolSettings | None = None
-    evaluation: EvalSettings = EvalSettings()
-    score: ScoreKind = "return"  # what is called best: return per life of trained slots, or length
-    stats_window: int = Field(default=100, ge=1)  # episodes that means are over
-    target_score: float | None = (
-        None  # stop when the score of the last `window` episodes is as high
+    steps: int = setting(100_000, "Rows of trainable slots to learn from.", ge=1)
+    worlds: int = setting(16, "Worlds that run side by side.", ge=1)
+    n_chunks: int = setting(1, "Tasks into which the worlds are split.", ge=1)
+    rollout_length: int = setting(64, "Ticks between two updates.", ge=1)
+    batch_invariant: bool = setting(
+        False, "Refuse nets whose output for an agent depends on the rest of its batch."
     )
-    patience: int | None = Field(default=None, ge=1)  # judgings without a new best, then stop
-    checkpoint_every: int = Field(default=10, ge=1)  # updates
+    ppo: PPOSettings = setting(PPOSettings(), "PPO settings of all slots.")
+    loss_profiles: dict[str, tuple[str, ...]] = setting({}, "Losses per profile, which slots name.")
+    kickstarter: Kickstart = setting(Kickstart(), "Settings of the loss kickstarter.")
+    cloner: BehaviorCloning = setting(BehaviorCloning(), "Settings of the loss cloner.")
+    losses: dict[str, dict[str, Any]] = setting({}, "Settings of losses of your own, by name.")
+    teachers: dict[str, TeacherSettings] = setting({}, "Teachers by the slot that they teach.")
+    opponent_pool: OpponentPoolSettings | None = setting(
+        None, "Self-play against earlier copies of a net."
+    )
+    evaluation: EvalSettings = setting(
+        EvalSettings(), "Evaluation on held-out seeds during training."
+    )
+    score: ScoreKind = setting(
+        "return",
+        "Metric of the best checkpoint: return per life of trained slots, or episode length.",
+    )
+    stats_window: int = setting(100, "Episodes over which running means are taken.", ge=1)
+    target_score: float | None = setting(
+        None, "Stop when the mean score of the last episodes reaches this."
+    )
+    patience: int | None = setting(
+        None, "Evaluations without a new best after which training stops.", ge=1
+    )
+    checkpoint_every: int = setting(10, "Updates between two checkpoints.", ge=1)
 
     @model_validator(mode="after")
     def _fits_together(self) -> Train:

@@ -6,7 +6,7 @@ from typing import Any, Literal
 
 from pydantic import Field, model_validator
 
-from kinfolk.core.settings import Settings
+from kinfolk.core.settings import Settings, setting
 from kinfolk.worlds.cogsguard.map.layout import PAD_SYMBOLS, count_compounds_that_fit
 from kinfolk.worlds.cogsguard.map.text import ParsedMap, parse_map
 from kinfolk.worlds.cogsguard.presets import add_defaults
@@ -14,9 +14,16 @@ from kinfolk.worlds.cogsguard.presets import add_defaults
 MAX_TEAMS, MAX_AGENTS = 4, 24
 
 
-def int_setting(default: int, minimum: int = 0, maximum: int = 1_000_000) -> Any:
-    """A setting that is a whole number."""
-    return Field(default=default, ge=minimum, le=maximum)
+def int_setting(description: str, default: int, minimum: int = 0, maximum: int = 1_000_000) -> Any:
+    """Declare a setting that is an integer between two bounds.
+
+    Args:
+        description: What it means, in a line.
+        default: Value if none is given.
+        minimum: Lower bound.
+        maximum: Upper bound.
+    """
+    return Field(default=default, ge=minimum, le=maximum, description=description)
 
 
 class Cogsguard(Settings):
@@ -25,84 +32,98 @@ class Cogsguard(Settings):
     What is not given follows from `map` and `edition` where these differ: see `editions`.
     """
 
-    map: Literal["arena", "machina_1", "tutorial"] = "arena"
-    map_text: str | None = None  # a map drawn with the symbols of `legend`, instead of `map`
-    edition: Literal["F", "A"] = "F"
-    teams: int = int_setting(1, 1, MAX_TEAMS)
-    agents: int = int_setting(8, 1, MAX_AGENTS)  # per team
-    clips: Literal["off", "normal", "aggressive"] = "normal"  # aggressive: periods are halved
-    max_steps: int = int_setting(1000, 1, 1_000_000_000)
-    free_moves: bool = False
-    window_radius: int = int_setting(6, 1, 15)
+    map: Literal["arena", "machina_1", "tutorial"] = setting("arena", "Map generator.")
+    map_text: str | None = setting(
+        None, "Map drawn as text, instead of a generated one; see docs/cogsguard.md."
+    )
+    edition: Literal["F", "A"] = setting("F", "Edition of the rules.")
+    teams: int = int_setting("Number of teams.", 1, 1, MAX_TEAMS)
+    agents: int = int_setting("Agents per team.", 8, 1, MAX_AGENTS)
+    clips: Literal["off", "normal", "aggressive"] = setting(
+        "normal", "Activity of clips; aggressive halves their periods."
+    )
+    max_steps: int = int_setting("Length of an episode in ticks.", 1000, 1, 1_000_000_000)
+    free_moves: bool = setting(False, "Moves cost no energy.")
+    window_radius: int = int_setting("Radius of the observation window in cells.", 6, 1, 15)
 
-    height: int = int_setting(50, 19, 500)
-    width: int = int_setting(50, 19, 500)
-    junctions: tuple[int, int] = (27, 33)  # fewest and most
-    extractors: tuple[int, int] = (16, 28)  # of each element
-    junction_gap: int = int_setting(5, 2, 100)  # least distance between two
-    extractor_gap: int = int_setting(4, 2, 100)  # between two of the same element
-    wall_patches: int = int_setting(16, 0, 1000)  # per thousand cells
+    height: int = int_setting("Height of the map in cells.", 50, 19, 500)
+    width: int = int_setting("Width of the map in cells.", 50, 19, 500)
+    junctions: tuple[int, int] = setting((27, 33), "Fewest and most junctions.")
+    extractors: tuple[int, int] = setting((16, 28), "Fewest and most extractors of each element.")
+    junction_gap: int = int_setting("Least distance between two junctions.", 5, 2, 100)
+    extractor_gap: int = int_setting(
+        "Least distance between two extractors of an element.", 4, 2, 100
+    )
+    wall_patches: int = int_setting("Wall patches per thousand cells.", 16, 0, 1000)
 
-    start_hp: int = int_setting(50)
-    hp_limit: int = int_setting(100)
-    hp_scout: int = int_setting(400)
-    hp_scrambler: int = int_setting(200)
-    energy_limit: int = int_setting(20)
-    energy_scout: int = int_setting(100)
-    cargo_limit: int = int_setting(4)
-    cargo_miner: int = int_setting(40)
-    hearts_limit: int = int_setting(10)
-    influence_limit: int = int_setting(0)
-    influence_aligner: int = int_setting(20)
+    start_hp: int = int_setting("Hit points at the start.", 50)
+    hp_limit: int = int_setting("Most hit points without gear.", 100)
+    hp_scout: int = int_setting("Additional hit points of a scout.", 400)
+    hp_scrambler: int = int_setting("Additional hit points of a scrambler.", 200)
+    energy_limit: int = int_setting("Most energy without gear.", 20)
+    energy_scout: int = int_setting("Additional energy of a scout.", 100)
+    cargo_limit: int = int_setting("Most cargo without gear.", 4)
+    cargo_miner: int = int_setting("Additional cargo of a miner.", 40)
+    hearts_limit: int = int_setting("Most hearts that an agent carries.", 10)
+    influence_limit: int = int_setting("Most influence without gear.", 0)
+    influence_aligner: int = int_setting("Additional influence of an aligner.", 20)
 
-    hp_upkeep: int = int_setting(1)
-    influence_upkeep: int = int_setting(1)
-    move_cost: int = int_setting(4)
-    day_period: int = int_setting(200, 1)
-    day_length: int = int_setting(100)
-    solar_day: int = int_setting(3)
-    solar_night: int = int_setting(1)
+    hp_upkeep: int = int_setting("Hit points lost per tick.", 1)
+    influence_upkeep: int = int_setting("Influence lost per tick.", 1)
+    move_cost: int = int_setting("Energy of a move.", 4)
+    day_period: int = int_setting("Length of a day and night in ticks.", 200, 1)
+    day_length: int = int_setting("Ticks of daylight in a day and night.", 100)
+    solar_day: int = int_setting("Energy gained per tick by day.", 3)
+    solar_night: int = int_setting("Energy gained per tick by night.", 1)
 
-    area_radius: int = int_setting(10, 0, 60)
-    hp_friendly_area: int = int_setting(100)
-    energy_friendly_area: int = int_setting(100)
-    influence_friendly_area: int = int_setting(10)
-    hp_enemy_area: int = int_setting(1)  # what is lost
-    influence_enemy_area: int = int_setting(100)
-    junction_strength: int = int_setting(10, 0, 60)  # edition A: territory of a junction or ship
-    hub_strength: int = int_setting(20, 0, 60)
+    area_radius: int = int_setting("Radius of the area around hubs and junctions.", 10, 0, 60)
+    hp_friendly_area: int = int_setting("Hit points gained per tick in a friendly area.", 100)
+    energy_friendly_area: int = int_setting("Energy gained per tick in a friendly area.", 100)
+    influence_friendly_area: int = int_setting("Influence gained per tick in a friendly area.", 10)
+    hp_enemy_area: int = int_setting("Hit points lost per tick in an enemy area.", 1)
+    influence_enemy_area: int = int_setting("Influence lost per tick in an enemy area.", 100)
+    junction_strength: int = int_setting(
+        "Edition A: strength of the territory of a junction or ship.", 10, 0, 60
+    )
+    hub_strength: int = int_setting("Edition A: strength of the territory of a hub.", 20, 0, 60)
 
-    extractor_stock: int = int_setting(100, 1)
-    mine_amount: int = int_setting(1, 1)
-    mine_amount_miner: int = int_setting(10, 1)
-    store_elements: int = int_setting(10)  # of each, at the start
-    store_hearts: int = int_setting(5)
-    store_cap: int = int_setting(10_000)
-    deposit_most: int = int_setting(100, 1)  # of each element per bump
-    heart_price: int = int_setting(10)  # of each element
-    gear_price_main: int = int_setting(3)
-    gear_price_other: int = int_setting(1)
-    align_hearts: int = int_setting(1)
-    align_influence: int = int_setting(1)
-    scramble_hearts: int = int_setting(1)
+    extractor_stock: int = int_setting("Stock of an extractor at the start.", 100, 1)
+    mine_amount: int = int_setting("Elements mined per bump.", 1, 1)
+    mine_amount_miner: int = int_setting("Elements mined per bump by a miner.", 10, 1)
+    store_elements: int = int_setting("Stock of each element in a hub at the start.", 10)
+    store_hearts: int = int_setting("Hearts in a hub at the start.", 5)
+    store_cap: int = int_setting("Most of each element that a hub holds.", 10_000)
+    deposit_most: int = int_setting("Most of each element deposited per bump.", 100, 1)
+    heart_price: int = int_setting("Price of a heart in each element.", 10)
+    gear_price_main: int = int_setting("Price of gear in its main element.", 3)
+    gear_price_other: int = int_setting("Price of gear in each other element.", 1)
+    align_hearts: int = int_setting("Hearts to align a junction.", 1)
+    align_influence: int = int_setting("Influence to align a junction.", 1)
+    scramble_hearts: int = int_setting("Hearts to scramble a junction.", 1)
 
-    clips_seed_at: int = int_setting(10)
-    clips_seed_every: int = int_setting(200, 1)
-    clips_align_from: int = int_setting(100)
-    clips_align_every: int = int_setting(100, 1)
-    clips_scramble_from: int = int_setting(50)
-    clips_scramble_every: int = int_setting(100, 1)
-    clips_reach: int = int_setting(25)
-    ships_from: int = int_setting(100)  # edition A, and the settings below
-    ships_every: int = int_setting(200, 1)
-    ships_reach: int = int_setting(15)
-    align_reach: int = int_setting(15)
-    align_hub_reach: int = int_setting(25)
-    network_reach: int = int_setting(25)
+    clips_seed_at: int = int_setting("Tick of the clips' first junction.", 10)
+    clips_seed_every: int = int_setting(
+        "Ticks between junctions that clips seed while they hold none.", 200, 1
+    )
+    clips_align_from: int = int_setting("Tick from which clips align junctions.", 100)
+    clips_align_every: int = int_setting("Ticks between junctions that clips align.", 100, 1)
+    clips_scramble_from: int = int_setting("Tick from which clips scramble junctions.", 50)
+    clips_scramble_every: int = int_setting("Ticks between junctions that clips scramble.", 100, 1)
+    clips_reach: int = int_setting("Distance in cells within which clips spread.", 25)
+    ships_from: int = int_setting("Edition A: tick from which the clips' ships act.", 100)
+    ships_every: int = int_setting("Edition A: ticks between two acts of a ship.", 200, 1)
+    ships_reach: int = int_setting("Edition A: reach of ships in cells.", 15)
+    align_reach: int = int_setting(
+        "Edition A: distance in cells from a team's junction within which it may align.", 15
+    )
+    align_hub_reach: int = int_setting(
+        "Edition A: distance in cells from its hub within which a team may align.", 25
+    )
+    network_reach: int = int_setting("Edition A: reach of links between junctions in cells.", 25)
 
-    temple: bool = False  # births
-    temple_cap: int = int_setting(24, 1, MAX_AGENTS)
-    temple_cooldown: int = int_setting(25)
+    temple: bool = setting(False, "Whether agents are born in the temple.")
+    temple_cap: int = int_setting("Most agents of a team with births.", 24, 1, MAX_AGENTS)
+    temple_cooldown: int = int_setting("Ticks between two births.", 25)
 
     @property
     def rows_per_team(self) -> int:

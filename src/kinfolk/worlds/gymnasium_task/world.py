@@ -13,11 +13,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from gymnasium.spaces import Box, Discrete, MultiDiscrete
 from gymnasium.spaces.utils import flatdim
-from pydantic import Field as Setting
 
 from kinfolk.core.arrays import AnyArray, Arrays, Bools, Bytes, Floats, Ints
 from kinfolk.core.errors import ContractError, SettingsError
-from kinfolk.core.settings import Settings
+from kinfolk.core.settings import Settings, setting
 from kinfolk.core.spaces import ActionHead, AgentGroup, ObservationField, WorldSpec
 from kinfolk.worlds.base import WorldEvent, check_actions, load_snapshot, take_snapshot
 from kinfolk.worlds.batched import BatchedWorld, check_batch_size
@@ -28,10 +27,10 @@ from kinfolk.worlds.gymnasium_task.vector import make_vector_tasks
 class GymTask(Settings):
     """Which task, and how it is played."""
 
-    task: str = "CartPole-v1"  # or MODULE:ID
-    env_kwargs: dict[str, Any] = Setting(default={})  # keywords for gymnasium.make
-    bins: int = Setting(default=11, ge=2)  # steps of a number to act with
-    max_steps: int | None = Setting(default=None, ge=1)  # None: the task's own limit, else 1000
+    task: str = setting("CartPole-v1", "Gymnasium id, or MODULE:ID.")
+    env_kwargs: dict[str, Any] = setting({}, "Keyword arguments of gymnasium.make.")
+    bins: int = setting(11, "Discrete actions per continuous action.", ge=2)
+    max_steps: int | None = setting(None, "Step limit; by default the task's own, else 1000.", ge=1)
 
 
 class GymState(NamedTuple):

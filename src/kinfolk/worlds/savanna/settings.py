@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from typing import Any, Literal
 
-from pydantic import Field, model_validator
+from pydantic import model_validator
 
-from kinfolk.core.settings import Settings
+from kinfolk.core.settings import Settings, setting
 
 
 class _PerType(Settings):
@@ -28,54 +28,54 @@ class _PerType(Settings):
 class PredatorValues(_PerType):
     """A number per type of predator."""
 
-    type_1_predator: float = 0.0
-    type_2_predator: float = 0.0
+    type_1_predator: float = setting(0.0, "Value of predators of type 1.")
+    type_2_predator: float = setting(0.0, "Value of predators of type 2.")
 
 
 class PreyValues(_PerType):
     """A number per type of prey."""
 
-    type_1_prey: float = 0.0
-    type_2_prey: float = 0.0
+    type_1_prey: float = setting(0.0, "Value of prey of type 1.")
+    type_2_prey: float = setting(0.0, "Value of prey of type 2.")
 
 
 class PerTypeValues(_PerType):
     """A number per type of agent."""
 
-    type_1_predator: float = 0.0
-    type_2_predator: float = 0.0
-    type_1_prey: float = 0.0
-    type_2_prey: float = 0.0
+    type_1_predator: float = setting(0.0, "Value of predators of type 1.")
+    type_2_predator: float = setting(0.0, "Value of predators of type 2.")
+    type_1_prey: float = setting(0.0, "Value of prey of type 1.")
+    type_2_prey: float = setting(0.0, "Value of prey of type 2.")
 
 
 class PredatorProbabilities(_PerType):
     """A chance per type of predator."""
 
-    type_1_predator: float = Field(default=1.0, ge=0.0, le=1.0)
-    type_2_predator: float = Field(default=1.0, ge=0.0, le=1.0)
+    type_1_predator: float = setting(1.0, "Probability of predators of type 1.", ge=0.0, le=1.0)
+    type_2_predator: float = setting(1.0, "Probability of predators of type 2.", ge=0.0, le=1.0)
 
 
 class PreyProbabilities(_PerType):
     """A chance per type of prey."""
 
-    type_1_prey: float = Field(default=1.0, ge=0.0, le=1.0)
-    type_2_prey: float = Field(default=1.0, ge=0.0, le=1.0)
+    type_1_prey: float = setting(1.0, "Probability of prey of type 1.", ge=0.0, le=1.0)
+    type_2_prey: float = setting(1.0, "Probability of prey of type 2.", ge=0.0, le=1.0)
 
 
 class PredatorAges(_PerType):
     """An age in steps per type of predator; None or a negative number means no limit."""
 
-    type_1_predator: int | None = None
-    type_2_predator: int | None = None
+    type_1_predator: int | None = setting(None, "Age in steps of predators of type 1.")
+    type_2_predator: int | None = setting(None, "Age in steps of predators of type 2.")
 
 
 class PerTypeAges(_PerType):
     """An age in steps per type of agent; None or a negative number means no limit."""
 
-    type_1_predator: int | None = None
-    type_2_predator: int | None = None
-    type_1_prey: int | None = None
-    type_2_prey: int | None = None
+    type_1_predator: int | None = setting(None, "Age in steps of predators of type 1.")
+    type_2_predator: int | None = setting(None, "Age in steps of predators of type 2.")
+    type_1_prey: int | None = setting(None, "Age in steps of prey of type 1.")
+    type_2_prey: int | None = setting(None, "Age in steps of prey of type 2.")
 
 
 # Two broken walls and their sides: the published map, made for a grid of 25.
@@ -92,14 +92,26 @@ UNLIMITED = float("inf")
 class Quirks(Settings):
     """What the published code does and its text does not say; only presets switch these on."""
 
-    published_placement: bool = False  # founders drawn by numpy's default_rng(seed)
-    dead_prey_bitten: bool = False  # prey dead by age or hunger can be bitten in that step
-    cell_erasure: bool = False  # who leaves or dies blanks its cell, whoever else stands there
-    zero_terminal: bool = False  # the last reward and observation of a life are zeros
-    fixed_visibility: bool = False  # one all-ones mask instead of lines of sight
-    stale_visibility: bool = False  # the fixed mask of every reset but the first
-    default_age_caps: bool = False  # max_agent_age None means 120 (predator) and 100 (prey)
-    mean_catch_reward: bool = False  # every helper gets the mean catch reward, not its share
+    published_placement: bool = setting(
+        False, "Draw initial positions by numpy's default_rng(seed)."
+    )
+    dead_prey_bitten: bool = setting(
+        False, "Prey that died of age or hunger can be bitten in the same step."
+    )
+    cell_erasure: bool = setting(
+        False, "An agent that leaves or dies blanks its cell even if another stands there."
+    )
+    zero_terminal: bool = setting(False, "The last reward and observation of a life are zeros.")
+    fixed_visibility: bool = setting(
+        False, "Use one all-ones visibility mask instead of lines of sight."
+    )
+    stale_visibility: bool = setting(False, "Use the visibility mask of resets after the first.")
+    default_age_caps: bool = setting(
+        False, "Unset maximum ages mean 120 (predators) and 100 (prey)."
+    )
+    mean_catch_reward: bool = setting(
+        False, "Every helper gets the mean catch reward instead of its share."
+    )
 
 
 class Savanna(Settings):
@@ -108,76 +120,148 @@ class Savanna(Settings):
     Energies are plain numbers; ages and periods count steps.
     """
 
-    max_steps: int = Field(default=1000, ge=1)
-    max_rows: int | None = Field(default=None, ge=1)  # None: 4 x founders, at least 256
-    observation: Literal["float32", "compact"] = "float32"
-
-    grid_size: int = Field(default=30, ge=1)
-    manual_wall_positions: tuple[tuple[int, int], ...] = (
-        DEFAULT_WALLS  # those off the grid are left out
+    max_steps: int = setting(1000, "Length of an episode in steps.", ge=1)
+    max_rows: int | None = setting(
+        None, "Most agents alive at once; by default 4 x the initial number, at least 256.", ge=1
     )
-    predator_obs_range: int = Field(default=9, ge=1)
-    prey_obs_range: int = Field(default=9, ge=1)
-    mask_observation_with_visibility: bool = True
-    include_visibility_channel: bool = True
-    respect_los_for_movement: bool = True
-    draw_border: bool = True
+    observation: Literal["float32", "compact"] = setting(
+        "float32", "Observations as float32 windows, or as compact bytes."
+    )
 
-    type_1_action_range: int = Field(default=3, ge=1)
-    type_2_action_range: int = Field(default=0, ge=0)  # 0: there is no type 2
-    n_initial_active_type_1_predator: int = Field(default=15, ge=0)
-    n_initial_active_type_2_predator: int = Field(default=0, ge=0)
-    n_initial_active_type_1_prey: int = Field(default=15, ge=0)
-    n_initial_active_type_2_prey: int = Field(default=0, ge=0)
+    grid_size: int = setting(30, "Cells per side of the grid.", ge=1)
+    manual_wall_positions: tuple[tuple[int, int], ...] = setting(
+        DEFAULT_WALLS, "Wall cells as (x, y); those off the grid are left out."
+    )
+    predator_obs_range: int = setting(
+        9, "Side of the predators' square observation window; odd.", ge=1
+    )
+    prey_obs_range: int = setting(9, "Side of the prey's square observation window; odd.", ge=1)
+    mask_observation_with_visibility: bool = setting(True, "Hide what walls conceal.")
+    include_visibility_channel: bool = setting(True, "Add a channel with the visibility mask.")
+    respect_los_for_movement: bool = setting(
+        True, "Refuse moves to cells without a free line of sight."
+    )
+    draw_border: bool = setting(True, "Show the edge of the grid as walls.")
 
-    initial_num_grass: int = Field(default=100, ge=0)
-    initial_energy_grass: float = Field(default=2.0, ge=0.0)
-    max_energy_grass: float = Field(default=2.0, ge=0.0)
-    energy_gain_per_step_grass: float = Field(default=0.04, ge=0.0)
+    type_1_action_range: int = setting(3, "Side of the square of moves of type 1; odd.", ge=1)
+    type_2_action_range: int = setting(
+        0, "Side of the square of moves of type 2; odd, or 0 for no type 2.", ge=0
+    )
+    n_initial_active_type_1_predator: int = setting(15, "Predators of type 1 at the start.", ge=0)
+    n_initial_active_type_2_predator: int = setting(0, "Predators of type 2 at the start.", ge=0)
+    n_initial_active_type_1_prey: int = setting(15, "Prey of type 1 at the start.", ge=0)
+    n_initial_active_type_2_prey: int = setting(0, "Prey of type 2 at the start.", ge=0)
 
-    initial_energy_predator: float = Field(default=5.0, gt=0.0)
-    initial_energy_prey: float = Field(default=3.5, gt=0.0)
-    max_energy_predator: float = Field(default=UNLIMITED, gt=0.0)
-    max_energy_prey: float = Field(default=UNLIMITED, gt=0.0)
-    energy_loss_per_step_predator: float = Field(default=0.2, ge=0.0)
-    energy_loss_per_step_prey: float = Field(default=0.05, ge=0.0)
-    move_energy_cost_factor: float = Field(default=0.0, ge=0.0)  # per cell and unit of energy
-    max_energy_gain_per_grass: float = Field(default=UNLIMITED, ge=0.0)
-    max_energy_gain_per_prey: float = Field(default=UNLIMITED, ge=0.0)
-    energy_transfer_efficiency: float = Field(default=1.0, ge=0.0, le=1.0)
+    initial_num_grass: int = setting(100, "Grass patches.", ge=0)
+    initial_energy_grass: float = setting(2.0, "Energy of a grass patch at the start.", ge=0.0)
+    max_energy_grass: float = setting(2.0, "Most energy of a grass patch.", ge=0.0)
+    energy_gain_per_step_grass: float = setting(
+        0.04, "Energy that a grass patch gains per step.", ge=0.0
+    )
 
-    predator_creation_energy_threshold: float = Field(default=12.0, ge=0.0)
-    prey_creation_energy_threshold: float = Field(default=6.5, ge=0.0)
-    reproduction_energy_efficiency: float = Field(default=1.0, ge=0.0, le=1.0)
-    reproduction_cooldown_steps: int = Field(default=0, ge=0)
-    reproduction_chance_predator: PredatorProbabilities = PredatorProbabilities()
-    reproduction_chance_prey: PreyProbabilities = PreyProbabilities()
-    mutation_rate_predator: float = Field(default=0.0, ge=0.0, le=1.0)
-    mutation_rate_prey: float = Field(default=0.0, ge=0.0, le=1.0)
+    initial_energy_predator: float = setting(5.0, "Energy of a predator at the start.", gt=0.0)
+    initial_energy_prey: float = setting(3.5, "Energy of prey at the start.", gt=0.0)
+    max_energy_predator: float = setting(UNLIMITED, "Most energy of a predator.", gt=0.0)
+    max_energy_prey: float = setting(UNLIMITED, "Most energy of prey.", gt=0.0)
+    energy_loss_per_step_predator: float = setting(
+        0.2, "Energy that a predator loses per step.", ge=0.0
+    )
+    energy_loss_per_step_prey: float = setting(0.05, "Energy that prey lose per step.", ge=0.0)
+    move_energy_cost_factor: float = setting(
+        0.0, "Cost of a move per cell and unit of energy.", ge=0.0
+    )
+    max_energy_gain_per_grass: float = setting(
+        UNLIMITED, "Most energy gained from a grass patch in one step.", ge=0.0
+    )
+    max_energy_gain_per_prey: float = setting(
+        UNLIMITED, "Most energy gained from one prey.", ge=0.0
+    )
+    energy_transfer_efficiency: float = setting(
+        1.0, "Share of eaten energy that arrives.", ge=0.0, le=1.0
+    )
 
-    team_capture_enabled: bool = True  # False: bites on one's own cell
-    team_capture_margin: float = 0.0
-    team_capture_tie: Literal["succeeds", "fails"] = "succeeds"
-    team_capture_equal_split: bool = True  # False: in proportion to the helpers' energies
-    energy_percentage_loss_per_failed_attacked_prey: float = Field(default=0.0, ge=0.0)
+    predator_creation_energy_threshold: float = setting(
+        12.0, "Energy from which a predator reproduces.", ge=0.0
+    )
+    prey_creation_energy_threshold: float = setting(
+        6.5, "Energy from which prey reproduce.", ge=0.0
+    )
+    reproduction_energy_efficiency: float = setting(
+        1.0, "Share of the parent's investment that the offspring gets.", ge=0.0, le=1.0
+    )
+    reproduction_cooldown_steps: int = setting(0, "Steps between two births of a parent.", ge=0)
+    reproduction_chance_predator: PredatorProbabilities = setting(
+        PredatorProbabilities(), "Probability that a predator with enough energy reproduces."
+    )
+    reproduction_chance_prey: PreyProbabilities = setting(
+        PreyProbabilities(), "Probability that prey with enough energy reproduce."
+    )
+    mutation_rate_predator: float = setting(
+        0.0, "Probability that a predator's offspring is of the other type.", ge=0.0, le=1.0
+    )
+    mutation_rate_prey: float = setting(
+        0.0, "Probability that the offspring of prey is of the other type.", ge=0.0, le=1.0
+    )
 
-    reproduction_reward_predator: PredatorValues = PredatorValues(type_1_predator=10.0)
-    reproduction_reward_prey: PreyValues = PreyValues(type_1_prey=10.0)
-    reward_predator_catch_prey: PredatorValues = PredatorValues()
-    reward_prey_eat_grass: PreyValues = PreyValues()
-    reward_predator_step: PredatorValues = PredatorValues()
-    reward_prey_step: PreyValues = PreyValues()
-    penalty_prey_caught: PreyValues = PreyValues()  # as paid: a penalty is a negative number
-    lineage_reward_coeff: PerTypeValues = PerTypeValues()
-    lineage_reward_mode: Literal["positive", "symmetric"] = "positive"
-    kin_kick_back_reward_predator: PredatorValues = PredatorValues()
-    kin_kick_back_reward_prey: PreyValues = PreyValues()
+    team_capture_enabled: bool = setting(
+        True, "Predators around a prey capture it together; false: bites on the own cell."
+    )
+    team_capture_margin: float = setting(0.0, "Energy by which the helpers must exceed the prey.")
+    team_capture_tie: Literal["succeeds", "fails"] = setting(
+        "succeeds", "What happens when the helpers' energy just equals the prey's plus the margin."
+    )
+    team_capture_equal_split: bool = setting(
+        True, "Split captured energy equally; false: in proportion to the helpers' energies."
+    )
+    energy_percentage_loss_per_failed_attacked_prey: float = setting(
+        0.0, "Share of energy that a helper loses in a failed capture.", ge=0.0
+    )
 
-    max_fertility_age: PerTypeAges = PerTypeAges()
-    max_agent_age: PerTypeAges = PerTypeAges()
-    carcass_only_predator_age: PredatorAges = PredatorAges()
+    reproduction_reward_predator: PredatorValues = setting(
+        PredatorValues(type_1_predator=10.0), "Reward of a predator for a birth."
+    )
+    reproduction_reward_prey: PreyValues = setting(
+        PreyValues(type_1_prey=10.0), "Reward of prey for a birth."
+    )
+    reward_predator_catch_prey: PredatorValues = setting(
+        PredatorValues(), "Reward of a predator for a capture."
+    )
+    reward_prey_eat_grass: PreyValues = setting(PreyValues(), "Reward of prey for eating grass.")
+    reward_predator_step: PredatorValues = setting(
+        PredatorValues(), "Reward of a predator per step."
+    )
+    reward_prey_step: PreyValues = setting(PreyValues(), "Reward of prey per step.")
+    penalty_prey_caught: PreyValues = setting(
+        PreyValues(), "Reward of prey for being caught; a penalty is a negative number."
+    )
+    lineage_reward_coeff: PerTypeValues = setting(
+        PerTypeValues(), "Coefficient of the reward for changes in the number of live descendants."
+    )
+    lineage_reward_mode: Literal["positive", "symmetric"] = setting(
+        "positive", "Reward gains of descendants only (positive), or losses too (symmetric)."
+    )
+    kin_kick_back_reward_predator: PredatorValues = setting(
+        PredatorValues(), "Reward of a predator when its offspring gives birth."
+    )
+    kin_kick_back_reward_prey: PreyValues = setting(
+        PreyValues(), "Reward of prey when their offspring gives birth."
+    )
 
-    quirks: Quirks = Quirks()
+    max_fertility_age: PerTypeAges = setting(
+        PerTypeAges(),
+        "Age in steps after which an agent has no offspring; none or negative: no limit.",
+    )
+    max_agent_age: PerTypeAges = setting(
+        PerTypeAges(), "Age in steps at which an agent dies; none or negative: no limit."
+    )
+    carcass_only_predator_age: PredatorAges = setting(
+        PredatorAges(),
+        "Age in steps until which predators eat carcasses only; none or negative: never.",
+    )
+
+    quirks: Quirks = setting(
+        Quirks(), "Differences of the published code from its text; set by presets."
+    )
 
     @property
     def founder_counts(self) -> tuple[int, int, int, int]:

@@ -119,10 +119,10 @@ def play_published(golden, episodes):
 
 def test_the_published_actors_live_together(golden):
     summary = play_published(golden, 2)
-    assert summary["ticks"][0] > 300
-    assert 0.5 < summary["metrics"]["capture_success_rate_all_episodes"][0] < 0.8
-    assert 5 < summary["metrics"]["mean_predator_alive"][0] < 20
-    assert 15 < summary["metrics"]["mean_prey_alive"][0] < 50
+    assert summary.ticks.mean > 300
+    assert 0.5 < summary.measures["capture_success_rate_all_episodes"][0] < 0.8
+    assert 5 < summary.measures["mean_predator_alive"][0] < 20
+    assert 15 < summary.measures["mean_prey_alive"][0] < 50
 
 
 ACCEPTED = {
@@ -139,7 +139,7 @@ ACCEPTED = {
 @pytest.mark.timeout(900)
 def test_over_30_seeds_the_published_actors_land_in_the_published_ranges(golden):
     summary = play_published(golden, 30)
-    assert 650 <= summary["ticks"][0] <= 900
-    found = {name: summary["metrics"][name][0] for name in ACCEPTED}
+    assert 650 <= summary.ticks.mean <= 900
+    found = {name: summary.measures[name][0] for name in ACCEPTED}
     outside = {n: v for n, v in found.items() if not ACCEPTED[n][0] <= v <= ACCEPTED[n][1]}
     assert outside == {}

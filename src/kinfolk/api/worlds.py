@@ -1,0 +1,143 @@
+"""`kf.make` and `kf.pettingzoo`: worlds by name, with the rules of each as typed arguments."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, Literal, Unpack, overload
+
+import numpy as np
+
+from kinfolk.core.random import WORLD_STREAM, episode_key, fold_in
+from kinfolk.worlds import build_world
+from kinfolk.worlds.adapters import make_parallel
+
+if TYPE_CHECKING:
+    from kinfolk.api.world_arguments import CogsguardArguments, ProbeArguments, SavannaArguments
+    from kinfolk.worlds.adapters.pettingzoo import ParallelEnvAdapter
+    from kinfolk.worlds.base import World
+
+
+@overload
+def make(
+    name: Literal["savanna"],
+    *,
+    worlds: int = 1,
+    preset: str | None = None,
+    seed: int = 0,
+    **rules: Unpack[SavannaArguments],
+) -> World: ...
+@overload
+def make(
+    name: Literal["cogsguard"],
+    *,
+    worlds: int = 1,
+    preset: str | None = None,
+    seed: int = 0,
+    **rules: Unpack[CogsguardArguments],
+) -> World: ...
+@overload
+def make(
+    name: Literal["probe"],
+    *,
+    worlds: int = 1,
+    preset: str | None = None,
+    seed: int = 0,
+    **rules: Unpack[ProbeArguments],
+) -> World: ...
+@overload
+def make(
+    name: str,
+    *,
+    worlds: int = 1,
+    preset: str | None = None,
+    seed: int = 0,
+    settings: Mapping[str, Any] | None = None,
+) -> World: ...
+def make(
+    name: str,
+    *,
+    worlds: int = 1,
+    preset: str | None = None,
+    seed: int = 0,
+    settings: Mapping[str, Any] | None = None,
+    **rules: Any,
+) -> World:
+    """Make a batch of worlds and reset it: world `i` plays episode `i` of `seed`.
+
+    Args:
+        name: One of `kinfolk worlds`.
+        worlds: Worlds that run side by side.
+        preset: One of `kinfolk presets`, if the world has any.
+        seed: Random seed.
+        settings: Rules to change, as a table; for worlds whose name is not known beforehand.
+        rules: Rules to change, by name; see `kinfolk settings WORLD`.
+
+    Returns:
+        The batch, ready for its first step.
+    """
+    batch: World = build_world(name, {**(settings or {}), **rules}, worlds, preset)
+    keys = [fold_in(episode_key(seed, episode), WORLD_STREAM) for episode in range(worlds)]
+    batch.reset(np.array(keys, dtype=np.int64))
+    return batch
+
+
+@overload
+def pettingzoo(
+    name: Literal["savanna"],
+    *,
+    preset: str | None = None,
+    seed: int = 0,
+    render_mode: str | None = None,
+    **rules: Unpack[SavannaArguments],
+) -> ParallelEnvAdapter: ...
+@overload
+def pettingzoo(
+    name: Literal["cogsguard"],
+    *,
+    preset: str | None = None,
+    seed: int = 0,
+    render_mode: str | None = None,
+    **rules: Unpack[CogsguardArguments],
+) -> ParallelEnvAdapter: ...
+@overload
+def pettingzoo(
+    name: Literal["probe"],
+    *,
+    preset: str | None = None,
+    seed: int = 0,
+    render_mode: str | None = None,
+    **rules: Unpack[ProbeArguments],
+) -> ParallelEnvAdapter: ...
+@overload
+def pettingzoo(
+    name: str,
+    *,
+    preset: str | None = None,
+    seed: int = 0,
+    render_mode: str | None = None,
+    settings: Mapping[str, Any] | None = None,
+) -> ParallelEnvAdapter: ...
+def pettingzoo(
+    name: str,
+    *,
+    preset: str | None = None,
+    seed: int = 0,
+    render_mode: str | None = None,
+    settings: Mapping[str, Any] | None = None,
+    **rules: Any,
+) -> ParallelEnvAdapter:
+    """Make one world as a PettingZoo parallel environment, with true births and deaths.
+
+    For libraries that need a fixed set of agents there is
+    `kinfolk.worlds.adapters.make_fixed_agents`.
+
+    Args:
+        name: One of `kinfolk worlds`.
+        preset: One of `kinfolk presets`, if the world has any.
+        seed: Random seed.
+        render_mode: None or "ansi".
+        settings: Rules to change, as a table; for worlds whose name is not known beforehand.
+        rules: Rules to change, by name; see `kinfolk settings WORLD`.
+    """
+    changed = {**(settings or {}), **rules}
+    return make_parallel(name, preset=preset, seed=seed, render_mode=render_mode, **changed)

@@ -1,0 +1,1 @@
+"""Commands of the `kinfolk` program, one file each."""

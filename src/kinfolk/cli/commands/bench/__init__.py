@@ -1,0 +1,1 @@
+"""The `kinfolk bench` command and how its measurements are shown."""

@@ -1,0 +1,190 @@
+"""`kinfolk compare`: is A better than B, and how sure is that."""
+
+from __future__ import annotations
+
+import shlex
+import sys
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from kinfolk.cli.commands.evaluate import check_policies
+from kinfolk.cli.completion import complete_policy
+from kinfolk.cli.flags import flag_name, job_call
+from kinfolk.cli.formatting import print_json, print_table, progress, stdout_for_document
+from kinfolk.cli.reports.evaluate_report import report_failures
+from kinfolk.cli.run_lifecycle import JobCall
+from kinfolk.core.errors import UsageError
+from kinfolk.evaluation.formatting import describe_comparison, format_estimate, format_sample_size
+
+SCHEMA, VERSION = "kinfolk.comparison", 2
+
+
+def compare(
+    context: typer.Context,
+    policies: Annotated[
+        list[str] | None,
+        typer.Argument(
+            help="Two or more: a URI each, or a team of slots as 'a=URI;b=URI'.",
+            autocompletion=complete_policy,
+        ),
+    ] = None,
+    round_robin: Annotated[
+        bool, typer.Option("--round-robin", help="Let them meet in one game, and rate them.")
+    ] = False,
+) -> None:
+    """Test whether one policy is better than another, with a p-value.
+
+    Each plays the same episodes in the same slots: those of --map GROUP=candidate, or all in a
+    world with one group. Other slots are played by --slot policies, the same for each.
+    """
+    from kinfolk.jobs.compare import Compare, compare_policies
+    from kinfolk.jobs.round_robin import RoundRobin
+    from kinfolk.jobs.round_robin import round_robin as meet
+    from kinfolk.store.run_folder import new_run_folder
+
+    call = job_call(context)
+    workers = call.make_engine()
+    if policies:
+        call.flags["policies"] = policies
+    settings: Any
+    job: Any
+    if round_robin:
+        settings = _read_round_robin(RoundRobin, call)
+        rivals = len(settings.policies) - 1
+        job, name, each = meet, "round_robin", 2 * settings.episodes * rivals
+        total = settings.episodes * len(settings.policies) * rivals // 2
+    else:
+        settings = call.read_settings(Compare)
+        with stdout_for_document(call.json):
+            _check_candidates(settings)
+        job, name, each = compare_policies, "compare", settings.episodes
+        total = each * len(settings.policies)
+    folder = call.out or new_run_folder(name)
+    with stdout_for_document(call.json):
+        last = _run_and_store(job, settings, workers, folder, name, total)
+    document = {"schema": SCHEMA, "version": VERSION, "run": str(folder), **last}
+    in_vain = _report_failures(last, call.json, each)
+    if call.json:
+        print_json(document)
+    elif round_robin:
+        _print_ratings(settings.world, last)
+    else:
+        _print_verdicts(settings.world, settings.seed, last)
+    if in_vain:
+        raise typer.Exit(1)
+
+
+def _read_round_robin(model: Any, call: JobCall) -> Any:
+    """Read the settings of a round robin; refuse flags that it would not look at."""
+    from kinfolk.core.setting_fields import fields_of
+    from kinfolk.jobs.compare import Compare
+    from kinfolk.play.slot_config import SlotConfig
+
+    unused = {*Compare.model_fields} - {*model.model_fields} | {*SlotConfig.model_fields}
+    given = [flag_name(f) for f in fields_of(Compare) if f.name in unused and f.name in call.flags]
+    if given:
+        raise UsageError(
+            f"--round-robin takes no {' and no '.join(given)}: its policies play all seats in turn and "
+            f"are rated by return per life. Leave out either."
+        )
+    return call.read_settings(model)
+
+
+def _check_candidates(settings: Any) -> None:
+    """Find what is wrong with the candidates before a folder is made for them."""
+    from kinfolk.jobs.compare import candidate_settings, parse_team, unmapped_groups
+    from kinfolk.play.slots import parse_slot
+
+    for policy in settings.policies:  # a mistyped policy is said before anything else
+        for name, uri in parse_team(policy).items():
+            parse_slot(name, uri).resolve_policy(trusted=False)
+    _ask_for_map(settings, unmapped_groups(settings))
+    for candidate in candidate_settings(settings):
+        check_policies(candidate)
+
+
+def _report_failures(last: dict[str, Any], json: bool, episodes: int) -> bool:
+    """Name policies that failed, with their URI, above the table; whether one never acted."""
+    in_vain = False
+    for uri, failed in zip(last["policies"], last["failed_slots"], strict=True):
+        if failed:
+            print(f"{uri}:", file=sys.stderr if json else sys.stdout)
+        in_vain |= report_failures(failed, episodes, to_stderr=json)
+    return in_vain
+
+
+def _ask_for_map(settings: Any, groups: list[str]) -> None:
+    """Refuse to let every policy play predators and prey alike."""
+    from kinfolk.jobs.compare import example_map, parse_team
+
+    if not groups:
+        return
+    if settings.slot_map_for(settings.world) is not None:
+        first = next(iter(parse_team(settings.policies[0])))
+        raise UsageError(
+            f"World {settings.world} has the group {groups[0]} too, and no --map says who plays it. "
+            f"Give --map {groups[0]}={first}, or for somebody else --slot others=kin://random "
+            f"--map {groups[0]}=others."
+        )
+    teams = [list(parse_team(policy)) for policy in settings.policies]
+    words = ["kinfolk", "compare", *settings.policies, "--world", settings.world]
+    words += ["--preset", settings.preset] if settings.preset else []
+    if len(teams[0]) > 1:  # a team has a slot for each group already
+        named = {group: teams[0][i % len(teams[0])] for i, group in enumerate(groups)}
+    else:
+        words += ["--slot", "others=kin://random"]
+        named = {
+            g: who if who == "others" else teams[0][0] for g, who in example_map(groups).items()
+        }
+    for group, slot in named.items():
+        words += ["--map", f"{group}={slot}"]
+    raise UsageError(
+        f"World {settings.world} has the groups {', '.join(groups)}, and without --map every policy "
+        f"would play all of them. Say which it plays, and who plays the others: {shlex.join(words)}"
+    )
+
+
+def _run_and_store(
+    job: Any, settings: Any, workers: Any, folder: Path, name: str, total: int
+) -> dict[str, Any]:
+    """Run a job into a folder with progress; its last event."""
+    from kinfolk.store.run import create_run
+    from kinfolk.store.run_job import run_and_store
+
+    run = create_run(folder, name, settings.model_dump())
+    last: dict[str, Any] = {}
+    failures = done = 0
+    try:
+        with progress("Episodes", total) as tell:
+            for event in run_and_store(run, lambda snapshot: job(settings, workers, snapshot)):
+                last = event.to_dict()
+                if "failures" in last and isinstance(last["failures"], int):
+                    done, failures = done + 1, failures + last["failures"]
+                    note = f"failures of policies so far: {failures}" if failures else ""
+                    tell(done, note)
+    finally:
+        workers.close()
+    return last
+
+
+def _print_verdicts(world: str, seed: int, last: dict[str, Any]) -> None:
+    rows = [
+        (uri, format_estimate(mean), format_sample_size(mean), failed)
+        for uri, mean, failed in zip(last["policies"], last["means"], last["failures"], strict=True)
+    ]
+    title = f"{world}, seed {seed}: {last['measure']} per episode"
+    print_table(title, ("policy", "mean (95 %)", "n", "failures"), rows)
+    for sentence in (*describe_comparison(last), *last["notes"]):
+        print(sentence)
+
+
+def _print_ratings(world: str, last: dict[str, Any]) -> None:
+    ranked = sorted(zip(last["policies"], last["ratings"], strict=True), key=lambda one: -one[1][2])
+    rows = [
+        (uri, f"{strength:.1f}", f"{doubt:.1f}", games, format_estimate(won))
+        for uri, (strength, doubt, _, games, *won) in ranked
+    ]
+    headings = ("policy", "rating", "+-", "games", "won (95 %)")
+    print_table(f"{world}: every policy against every other, from both sides", headings, rows)

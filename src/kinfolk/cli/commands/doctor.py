@@ -1,0 +1,162 @@
+"""`kinfolk doctor`: what this machine can do."""
+
+from __future__ import annotations
+
+import os
+import platform
+import shutil
+import sys
+from importlib.metadata import PackageNotFoundError, version
+from typing import Any
+
+from kinfolk.cli.formatting import JsonOption, print_json, print_list
+from kinfolk.core.optional_dependencies import get_install_command
+
+_PACKAGES = ("numpy", "numba", "torch", "ribs", "ray", "pyarrow", "starlette", "pillow")
+_BROWSERS = ("chromium", "chromium-browser", "google-chrome", "chrome")
+_TRY_SECONDS = 10.0
+# What one does without, and what helps; of libraries, `pip install` is added.
+_LOST = {
+    "torch": "not installed: no training, no neural policies, no imitation by static nets",
+    "ribs": "not installed: no map of behaviours, no strategies openai-es and lm-ma",
+    "ray": "not installed: no --engine ray",
+    "pyarrow": "not installed: no export to parquet (csv and json work)",
+    "starlette": "not installed: no viewer",
+    "pillow": "not installed: no gif films",
+    "network namespace": "not for this user: nothing of kinfolk's needs it",
+    "browser": "not installed: no pictures or films of runs. Debian: apt install chromium",
+    "ffmpeg": "not installed: no mp4 films (gif works). Debian: apt install ffmpeg",
+    "landlock": "not in this kernel: --sandbox cannot keep a policy from writing files. "
+    "Linux 5.13 or newer has it",
+    "seccomp": "does not work here: --sandbox cannot keep a policy from the network. "
+    "It needs Linux on x86_64 or aarch64, outside a container that forbids filters",
+}
+_BWRAP_USE = (
+    "kinfolk cannot be run in a container of its own without root; --sandbox does not need it"
+)
+_IMPORTED_AS = {"pillow": "PIL"}
+
+
+def doctor(json: JsonOption = False) -> None:
+    """Say what this machine can do, and what is missing."""
+    facts = examine()
+    missing = {name: _loss(name) for name, value in facts.items() if _is_missing(name, value)}
+    if json:
+        print_json({**facts, "missing": missing})
+    else:
+        rows = [(name, missing.get(name) or _shown(value)) for name, value in facts.items()]
+        print_list("This machine", rows)
+
+
+def examine() -> dict[str, Any]:
+    """Facts by name; None is something that is not there or does not work."""
+    from kinfolk.core.jit import COMPILED
+    from kinfolk.core.kernel_cache import BOUNDSCHECK, cache_root, kernels_cached
+    from kinfolk.isolation.sandbox import landlock
+
+    facts: dict[str, Any] = {
+        "kinfolk": _version("kinfolk"),
+        "python": platform.python_version(),
+        "system": f"{platform.system()} {platform.machine()}",
+        "cores": _cores(),
+    }
+    facts |= {name: _version(name) for name in _PACKAGES}
+    facts |= {
+        "kernels": "compiled" if COMPILED else "plain Python (NUMBA_DISABLE_JIT)",
+        "bounds checked": BOUNDSCHECK,
+        "kernel cache": str(cache_root()),
+        "kernels cached": kernels_cached(),
+        "landlock": max(0, landlock.abi_version()),  # of its interface; 0 is none
+        "seccomp": _seccomp_works(),
+        "bubblewrap": _bubblewrap(),
+        "network namespace": _can_unshare(),
+        "browser": next((path for name in _BROWSERS if (path := shutil.which(name))), None),
+        "ffmpeg": shutil.which("ffmpeg"),
+    }
+    return facts
+
+
+def _cores() -> int:
+    """Cores this process may use, which may be fewer than the machine has."""
+    if sys.platform == "linux":
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+def _version(package: str) -> str | None:
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return None
+
+
+def _bubblewrap() -> str | None:
+    """Where bubblewrap is, if it works for this user; many systems forbid user namespaces."""
+    import subprocess
+
+    path = shutil.which("bwrap")
+    if path is None:
+        return None
+    words = [path, "--ro-bind", "/", "/", "true"]
+    try:
+        done = subprocess.run(words, capture_output=True, timeout=_TRY_SECONDS)
+    except (OSError, subprocess.TimeoutExpired):
+        return None
+    return path if done.returncode == 0 else None
+
+
+def _seccomp_works() -> bool:
+    """Whether a filter really refuses the network: tried in a child that ends at once."""
+    import socket
+
+    from kinfolk.isolation.sandbox import seccomp
+
+    if not seccomp.is_supported():
+        return False
+    child = os.fork()
+    if child == 0:
+        refused = False
+        try:
+            seccomp.install_filter()
+            socket.socket().close()
+        except PermissionError:
+            refused = True
+        finally:
+            os._exit(0 if refused else 1)
+    return os.waitpid(child, 0)[1] == 0
+
+
+def _can_unshare() -> bool:
+    """Whether a policy can be cut off from the network: tried in a child that ends at once."""
+    if sys.platform != "linux":
+        return False
+    import ctypes
+
+    new_user, new_network = 0x10000000, 0x40000000
+    child = os.fork()
+    if child == 0:
+        os._exit(0 if ctypes.CDLL(None).unshare(new_user | new_network) == 0 else 1)
+    return os.waitpid(child, 0)[1] == 0
+
+
+def _is_missing(name: str, value: Any) -> bool:
+    """What nobody needs to get is not missing: a switch that is off, or a cache that is empty."""
+    return not value and (name in _LOST or name == "bubblewrap" or value is None)
+
+
+def _loss(name: str) -> str:
+    """What one does without, and what helps."""
+    if name == "bubblewrap":
+        if shutil.which("bwrap") is None:
+            return f"not installed: {_BWRAP_USE}. Debian: apt install bubblewrap"
+        return (
+            f"does not work for this user: {_BWRAP_USE}. "
+            f"Try `bwrap --ro-bind / / true`; the system must allow user namespaces"
+        )
+    lost = _LOST.get(name, "not installed")
+    command = get_install_command(_IMPORTED_AS.get(name, name))
+    return f"{lost}. {command}" if command else lost
+
+
+def _shown(value: Any) -> str:
+    return ("yes" if value else "no") if isinstance(value, bool) else str(value)

@@ -1,0 +1,71 @@
+"""`kinfolk explain`: which behaviour acted, and why the others did not."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import Any
+
+import typer
+
+from kinfolk.cli.compile import compile_kernels
+from kinfolk.cli.flags import job_call
+from kinfolk.cli.formatting import print_json, print_table, stdout_for_document
+from kinfolk.core.errors import UsageError
+
+
+def explain(context: typer.Context) -> None:
+    """Play a game to a tick and explain why every agent acted as it did."""
+    from kinfolk.evaluation.explain import explain_tick, find_explanation
+    from kinfolk.evaluation.explain_settings import Explain
+    from kinfolk.evaluation.rollout import RolloutTask
+    from kinfolk.worlds import build_world
+
+    call = job_call(context)
+    settings = call.read_settings(Explain)
+    world, tick, agent = settings.world, settings.tick, settings.agent
+    build_world(
+        world, settings.world_settings, 1, settings.preset
+    )  # a mistyped world is said first
+    default = Explain()
+    if settings.slots == default.slots and world != default.world:
+        raise UsageError(
+            f"Without --slot kinfolk explain plays {default.slots[0].policy_uri}, which plays "
+            f"{default.world}, not {world}. Name a policy for {world} that tells its reasons: "
+            f"--slot all=URI"
+        )
+    compile_kernels(world, settings.world_settings, settings.preset, settings.policy_uris)
+    match = RolloutTask(
+        world,
+        settings.world_settings,
+        {slot.id: slot.resolve_policy() for slot in settings.slots},
+        settings.seed,
+        0,
+        1,
+        settings.preset,
+        settings.slot_map_for(world),
+        inherit_slot=settings.inherit_slot,
+    )
+    with stdout_for_document(call.json):
+        found = explain_tick(match, tick)
+    if agent is not None:
+        found = [find_explanation(found, agent)]
+    if call.json:
+        print_json([asdict(one) for one in found])
+    elif agent is not None:
+        _print_one(found[0], tick)
+    else:
+        rows = [
+            (one.uid, *_words(one), one.behavior or "nothing", one.action["move"]) for one in found
+        ]
+        print_table(f"{world}, tick {tick}", ("agent", "role", "behaviour", "move"), rows)
+
+
+def _words(one: Any) -> tuple[str, ...]:
+    return tuple(one.facts.values()) or ("",)
+
+
+def _print_one(one: Any, tick: int) -> None:
+    print(f"Agent {one.uid} in tick {tick}, {', '.join(f'{k} {v}' for k, v in one.facts.items())}:")
+    print(f"  {one.acted or 'nothing'} acts: {', '.join(one.action.values())}")
+    for behavior, verdict in one.rejected:
+        print(f"  {behavior}: {verdict}")

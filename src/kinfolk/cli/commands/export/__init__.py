@@ -1,0 +1,1 @@
+"""The `kinfolk export` group of commands."""

@@ -1,0 +1,74 @@
+"""`kinfolk replay-trace`: our savanna against recordings of the published one."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from kinfolk.cli.compile import compile_kernels
+from kinfolk.cli.formatting import JsonOption, print_json, print_table
+from kinfolk.core.errors import KinfolkError, UsageError
+
+
+def replay_trace(
+    files: Annotated[list[Path], typer.Argument(help="Traces, *.json.gz.")],
+    json: JsonOption = False,
+) -> None:
+    """Replay recorded savanna traces and compare every step.
+
+    All files are gone through; if one differs or cannot be read, the exit code is 1.
+    """
+    for path in files:
+        if not path.exists():  # a mistyped name is said before minutes are spent on the others
+            raise UsageError(f"There is no file {path}.")
+    compile_kernels("savanna", {}, None, {})
+    rows = []
+    for path in files:
+        row = _replayed(path)
+        rows.append(row)
+        if not json and not row["matches"]:
+            typer.echo(f"{path}: {row['error'] or row['sentence']}", err=True)
+    if json:
+        print_json([{k: v for k, v in row.items() if k != "sentence"} for row in rows])
+    else:
+        print_table(
+            "Traces",
+            ("file", "steps", "values compared", "cells from the trace", "result"),
+            [
+                (Path(r["file"]).name, r["steps"], f"{r['values']:,}", r["fallbacks"], _result(r))
+                for r in rows
+            ],
+        )
+    if not all(row["matches"] for row in rows):
+        raise typer.Exit(1)
+
+
+def _replayed(path: Path) -> dict[str, Any]:
+    """How the replay of one file went; what is wrong with the file itself is its `error`."""
+    from kinfolk.store.files import read_bytes
+    from kinfolk.worlds.savanna.io.golden_trace import TraceReplay, parse_trace, replay_golden_trace
+
+    found, error = TraceReplay(0, 0, 0, None), None
+    try:
+        found = replay_golden_trace(parse_trace(read_bytes(path), str(path)))
+    except KinfolkError as refused:
+        error = str(refused).removeprefix(f"{path} ")
+    except (LookupError, TypeError, ValueError, AttributeError) as wrong:
+        # It has the keys of a trace, and values of another kind behind them.
+        error = f"cannot be replayed, with {type(wrong).__name__}: {wrong}."
+    return {
+        "file": str(path),
+        **asdict(found),
+        "matches": found.matches and error is None,
+        "sentence": str(found.difference),
+        "error": error,
+    }
+
+
+def _result(row: dict[str, Any]) -> str:
+    if row["error"] is not None:
+        return "error"
+    return "matches" if row["matches"] else "differs"

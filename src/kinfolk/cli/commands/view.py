@@ -1,0 +1,131 @@
+"""`kinfolk view`: look at runs in a browser."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from kinfolk.cli.completion import complete_run
+from kinfolk.cli.formatting import note
+from kinfolk.core.errors import UsageError
+from kinfolk.core.optional_dependencies import import_libraries
+
+PORT = 8713
+_KEYS = (("run", "replay"), ("with", "withReplay"))  # in the address of the page
+
+
+def view(
+    run: Annotated[
+        Path | None,
+        typer.Argument(help="A run; without it, all of --root.", autocompletion=complete_run),
+    ] = None,
+    root: Annotated[Path, typer.Option(help="Folder that holds runs.")] = Path("runs"),
+    episode: Annotated[
+        int | None, typer.Option(min=0, help="Record this episode of the run first.")
+    ] = None,
+    compare: Annotated[
+        Path | None,
+        typer.Option("--with", help="A second run beside it.", autocompletion=complete_run),
+    ] = None,
+    replay: Annotated[str | None, typer.Option(help="Which replay of the run.")] = None,
+    compare_replay: Annotated[
+        str | None, typer.Option("--with-replay", help="Which replay of the second run.")
+    ] = None,
+    export: Annotated[
+        Path | None, typer.Option(help="Write one page that opens from disk, instead.")
+    ] = None,
+    host: Annotated[str, typer.Option(help="Where to listen; others need a token.")] = "127.0.0.1",
+    port: Annotated[int, typer.Option(min=0, max=65535, help="0 takes any.")] = PORT,
+    browser: Annotated[bool, typer.Option(help="Open the page in a browser.")] = True,
+) -> None:
+    """Look at a run, live or later: the world, its numbers, families, roles and reasons."""
+    from kinfolk.store.run import open_run
+
+    if run is None and (export or episode is not None or compare or replay):
+        raise UsageError("Say which run: kinfolk view RUN.")
+    if compare is None and compare_replay is not None:
+        compare = run  # two games of one run
+    for one in (run, compare):
+        if one is not None:
+            open_run(one)
+    if run is not None and episode is not None:
+        replay = record_again(run, episode)
+    if export is not None:
+        _export([(run, replay), (compare, compare_replay)], export)
+        return
+    if run is not None:
+        root = run.resolve().parent
+    elif not root.is_dir():
+        raise UsageError(f"There is no folder {root}. Name another with --root.")
+    if compare is not None and compare.resolve().parent != root:
+        raise UsageError(f"{compare} must lie beside {run}, in one folder of runs.")
+    _serve(root, host, port, _words([(run, replay), (compare, compare_replay)]), browser)
+
+
+def _serve(root: Path, host: str, port: int, words: str, browser: bool) -> None:
+    need_viewer()
+    from kinfolk.viewer.run_server import serve
+
+    def ready(address: str) -> None:
+        print(f"Looking at {root}. Open {address}{words}", flush=True)
+        note("Ctrl-C ends it.")
+        if browser and sys.stdout.isatty():
+            import webbrowser
+
+            webbrowser.open(address + words)
+
+    serve(root, host, port, ready)
+
+
+def need_viewer() -> None:
+    """Say what is missing, if the viewer's libraries are not installed."""
+    import_libraries("The viewer", "starlette", "uvicorn", "websockets")
+
+
+def _words(shown: list[tuple[Path | None, str | None]]) -> str:
+    """The part of the address that says what is shown."""
+    from urllib.parse import urlencode
+
+    found: dict[str, str] = {}
+    for (run, replay), (name, game) in zip(shown, _KEYS, strict=True):
+        if run is not None:
+            found |= {name: run.resolve().name, game: replay or ""}
+    words = urlencode({name: value for name, value in found.items() if value})
+    return f"#{words}" if words else ""
+
+
+def record_again(run: Path, episode: int) -> str:
+    """Play an episode of a run once more, which gives the same, and keep its replay there."""
+    from kinfolk.core.settings import validate_settings
+    from kinfolk.evaluation.record import iter_replay, replay_name
+    from kinfolk.jobs.evaluate import Evaluate, rollout_tasks
+    from kinfolk.replay.reader import REPLAY_FOLDER, REPLAY_SUFFIX
+    from kinfolk.store.files import write_atomic
+    from kinfolk.store.run import open_run
+
+    kept = open_run(run)
+    if kept.config["job"] != "evaluate":
+        raise UsageError(
+            f"{run} is a run of {kept.config['job']}; episodes are recorded again for `kinfolk eval`."
+        )
+    settings = validate_settings(Evaluate, kept.config["settings"])
+    if episode >= settings.episodes:
+        raise UsageError(f"{run} has the episodes 0 to {settings.episodes - 1}, not {episode}.")
+    path = run / REPLAY_FOLDER / f"{replay_name(episode)}{REPLAY_SUFFIX}"
+    if not path.exists():
+        note(f"Recording episode {episode} of {run}.")
+        write_atomic(path, b"".join(iter_replay(next(rollout_tasks(settings, 0)), episode)))
+    return replay_name(episode)
+
+
+def _export(shown: list[tuple[Path | None, str | None]], file: Path) -> None:
+    need_viewer()
+    from kinfolk.store.files import write_atomic
+    from kinfolk.viewer.export import export_page
+
+    page = export_page([(run, replay) for run, replay in shown if run is not None])
+    write_atomic(file, page)
+    note(f"{file} has {len(page) / 2**20:.1f} MB and opens from disk.")

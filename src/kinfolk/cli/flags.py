@@ -1,0 +1,195 @@
+"""Command-line flags made from settings models: a setting is named, typed and described once."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Sequence
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal, get_args, get_origin
+
+import typer
+from typer.core import TyperCommand
+
+from kinfolk.cli.completion import complete_policy, complete_preset, complete_slot, complete_world
+from kinfolk.cli.run_lifecycle import JobCall, job_options
+from kinfolk.cli.slots import pairs, slot_map
+from kinfolk.jobs import JOB_SETTINGS
+
+if TYPE_CHECKING:
+    from kinfolk.core.setting_fields import SettingField
+
+_CALL = "kinfolk.job_call"  # where a context keeps what its flags say
+_COMPLETIONS: dict[str, Callable[..., Any]] = {
+    "world": complete_world,
+    "preset": complete_preset,
+    "policy": complete_policy,
+    "slot": complete_slot,
+}
+_METAVARS = {int: "INTEGER", float: "NUMBER", str: "TEXT", dict: "KEY=VALUE", tuple: "A,B,..."}
+
+
+def settings_command(job: str, *options: str, engine: str = "local") -> type[TyperCommand]:
+    """Return a class of commands that have a flag for every setting of a job.
+
+    The settings model is loaded when the command runs, completes or shows its own help. A setting
+    for which the command's function has a parameter of the same name gets no flag.
+
+    Args:
+        job: Name of the job in `JOB_SETTINGS`.
+        options: Names of those of `job_options` that the command has; by default all.
+        engine: Engine that runs the job's tasks if no other is asked for.
+    """
+    signature = inspect.signature(job_options, eval_str=True).parameters
+    shared = {name: signature[name] for name in options or signature}
+    if "engine" in shared:
+        shared["engine"] = shared["engine"].replace(default=engine)
+
+    class SettingsCommand(TyperCommand):
+        _flags: dict[str, SettingField] | None = None  # by the name of the parameter
+
+        def get_params(self, ctx: Any) -> list[Any]:
+            if self._flags is None:
+                taken = {str(parameter.name) for parameter in self.params}
+                self._flags = {
+                    "__".join(field.path): field
+                    for field in _flag_fields(job)
+                    if field.name not in taken
+                }
+                made = _make_options(self._flags, shared)
+                first = [p for p in self.params if p.param_type_name == "argument"]
+                last = [p for p in self.params if p.param_type_name != "argument"]
+                self.params = [*first, *made[: len(self._flags)], *last, *made[len(self._flags) :]]
+            return super().get_params(ctx)
+
+        def invoke(self, ctx: Any) -> Any:
+            given: dict[str, Any] = {}
+            for name, field in (self._flags or {}).items():
+                value = ctx.params.pop(name)
+                if value not in (None, [], ()):
+                    _put(given, field.path, parse_flag(field, value))
+            said = {name: ctx.params.pop(name) for name in shared}
+            paths = ("config", "out", "resume")
+            said |= {name: Path(said[name]) for name in paths if said.get(name) is not None}
+            ctx.meta[_CALL] = JobCall(given, **said)
+            return super().invoke(ctx)
+
+    return SettingsCommand
+
+
+def job_call(context: typer.Context) -> JobCall:
+    """Return what the command line says about the job."""
+    call: JobCall = context.meta[_CALL]
+    return call
+
+
+def flag_name(field: SettingField) -> str:
+    """Return the flag of a setting, such as `--learning.learning-rate`."""
+    return field.flag.name or f"--{field.name.replace('_', '-')}"
+
+
+def parse_flag(field: SettingField, value: Any) -> Any:
+    """Turn what was given on the command line into a plain value; its model checks it.
+
+    Args:
+        field: The setting.
+        value: A text, a list of texts for flags that may be repeated, or a boolean.
+
+    Raises:
+        UsageError: A repeated flag is not written NAME=VALUE, or names something twice.
+    """
+    from kinfolk.core.settings import parse_overrides, parse_value
+
+    kind = field.annotation
+    if isinstance(value, bool):
+        return value
+    if isinstance(value, Sequence) and not isinstance(value, str):
+        if get_origin(kind) not in (dict, tuple):
+            return slot_map(value, flag_name(field))
+        texts = field.flag.repeats or get_args(kind)[1] is str
+        return pairs(flag_name(field), value) if texts else parse_overrides(value)
+    if field.optional and value == "none":
+        return None
+    if get_origin(kind) is tuple and field.flag.metavar is None:
+        words = [] if value == "none" else value.split(",")
+        return [word if get_args(kind)[0] is str else parse_value(word) for word in words]
+    return parse_value(value) if kind in (int, float) else value
+
+
+def _flag_fields(job: str) -> list[SettingField]:
+    from kinfolk.core.setting_fields import fields_of
+
+    # Not by `load`: what is missing is a library that the command needs, not a class of a user's.
+    module, _, model = JOB_SETTINGS.get_entry(job).import_path.partition(":")
+    fields = fields_of(getattr(import_module(module), model))
+    return [field for field in fields if field.table is None]
+
+
+def _make_options(
+    flags: dict[str, SettingField], shared: dict[str, inspect.Parameter]
+) -> list[Any]:
+    """Let typer make options, from the signature of a function that would take them."""
+
+    def takes_options() -> None: ...
+
+    own = [
+        inspect.Parameter(
+            name,
+            inspect.Parameter.KEYWORD_ONLY,
+            default=[] if _repeats(field) else None,
+            annotation=_annotation(field),
+        )
+        for name, field in flags.items()
+    ]
+    rest = [parameter.replace(kind=parameter.KEYWORD_ONLY) for parameter in shared.values()]
+    takes_options.__signature__ = inspect.Signature([*own, *rest])  # type: ignore[attr-defined]
+    app = typer.Typer(add_completion=False, rich_markup_mode=None)
+    app.command()(takes_options)
+    return list(typer.main.get_command(app).params)
+
+
+def _annotation(field: SettingField) -> Any:
+    name = flag_name(field)
+    if field.annotation is bool:
+        option = typer.Option(f"{name}/{name.replace('--', '--no-', 1)}", help=_help(field))
+        return Annotated[bool | None, option]
+    option = typer.Option(
+        name, help=_help(field), metavar=_metavar(field), autocompletion=_completion(field)
+    )
+    return Annotated[list[str] if _repeats(field) else str | None, option]
+
+
+def _repeats(field: SettingField) -> bool:
+    """Whether a flag is given once per entry: tables, and lists or tables alike."""
+    origin = get_origin(field.annotation)
+    return field.flag.repeats or origin not in (None, tuple, Literal)
+
+
+def _help(field: SettingField) -> str:
+    """Describe a setting in a line: its meaning, its default and its bounds."""
+    default = "" if field.default in (None, {}, (), "") else field.default_text
+    facts = "; ".join(fact for fact in (default, field.bounds) if fact)
+    return f"{field.description} [{facts}]" if facts else field.description
+
+
+def _metavar(field: SettingField) -> str:
+    if field.flag.metavar is not None:
+        return field.flag.metavar
+    if field.choices:
+        return "|".join(field.choices)
+    return _METAVARS.get(get_origin(field.annotation) or field.annotation, "KEY=VALUE")
+
+
+def _completion(field: SettingField) -> Callable[..., Any] | None:
+    if field.flag.completes is not None:
+        return _COMPLETIONS[field.flag.completes]
+    if not field.choices:
+        return None
+    return lambda incomplete: [one for one in field.choices if one.startswith(incomplete)]
+
+
+def _put(table: dict[str, Any], path: tuple[str, ...], value: Any) -> None:
+    *tables, last = path
+    for name in tables:
+        table = table.setdefault(name, {})
+    table[last] = value

@@ -1,0 +1,1 @@
+"""How results of commands are shown as text and as JSON documents."""

@@ -1,0 +1,153 @@
+"""How every command with a run opens it, closes it and is interrupted."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any, TypeVar
+
+import typer
+
+from kinfolk.cli.completion import complete_engine, complete_run
+from kinfolk.cli.formatting import JsonOption, note
+from kinfolk.cli.formatting import command as shell_command
+from kinfolk.core.errors import UsageError
+
+_NOT_RESUMED = ("compare", "round_robin")  # their command has no --resume
+
+S = TypeVar("S", bound=Any)
+
+
+def job_options(
+    engine: Annotated[
+        str, typer.Option(help="local, processes or ray.", autocompletion=complete_engine)
+    ] = "local",
+    jobs: Annotated[int, typer.Option(help="Tasks that run at once.")] = 2,
+    address: Annotated[str | None, typer.Option(help="Address of a Ray cluster to join.")] = None,
+    config: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Settings from a .toml or .json; flags override it."),
+    ] = None,
+    out: Annotated[Path | None, typer.Option(help="Folder for the run.")] = None,
+    resume: Annotated[
+        Path | None, typer.Option(help="Run to resume.", autocompletion=complete_run)
+    ] = None,
+    json: JsonOption = False,
+) -> None:
+    """Declare the options that commands of jobs share; `JobCall` holds what they say."""
+
+
+@dataclass(frozen=True)
+class JobCall:
+    """What a command line says about a job.
+
+    Args:
+        flags: Settings that flags were given for.
+        config: File of settings, .toml or .json, which flags override.
+        out: Folder of a new run; by default one in `runs`.
+        resume: Folder of a run to resume.
+        json: Whether one JSON document is all that goes to stdout.
+        engine: Name of the engine that runs the tasks.
+        jobs: Tasks that run at once.
+        address: Address of a Ray cluster to join.
+    """
+
+    flags: dict[str, Any]
+    config: Path | None = None
+    out: Path | None = None
+    resume: Path | None = None
+    json: bool = False
+    engine: str = "local"
+    jobs: int = 2
+    address: str | None = None
+
+    def make_engine(self) -> Any:
+        """Return the engine that was asked for."""
+        from kinfolk.engines import make_engine
+
+        return make_engine(self.engine, self.jobs, self.address)
+
+    def read_settings(self, model: type[S]) -> S:
+        """Read settings from the file, if there is one, and from flags, which override it.
+
+        Raises:
+            SettingsError: A setting is wrong, in the file or on the command line.
+        """
+        from kinfolk.core.settings import merge_settings, validate_settings
+        from kinfolk.store.files import read_settings_file
+
+        base = read_settings_file(self.config) if self.config else {}
+        settings: S = validate_settings(model, merge_settings(base, self.flags))
+        return settings
+
+    def open_run(self, job: str, model: type[S], check: Callable[[S], None]) -> tuple[Any, S]:
+        """Create a run for new settings, or open one to resume.
+
+        Args:
+            job: Name of the job in the run's folder.
+            model: Class of its settings.
+            check: Finds what is wrong with new settings before a folder is made for them.
+
+        Returns:
+            The run and its settings.
+
+        Raises:
+            UsageError: Settings were given together with `resume`, or it is a run of another job.
+        """
+        from kinfolk.core.settings import validate_settings
+        from kinfolk.store.run import create_run, open_run
+        from kinfolk.store.run_folder import new_run_folder
+
+        if self.resume is None:
+            settings = self.read_settings(model)
+            check(settings)
+            return create_run(self.out or new_run_folder(job), job, settings.model_dump()), settings
+        if self.flags or self.config or self.out:
+            raise UsageError(
+                "--resume goes on with the run's own settings; give no others with it."
+            )
+        run = open_run(self.resume)
+        other = run.config["job"]
+        if other != job:
+            rest = "start it again" if other in _NOT_RESUMED else "its own command goes on with it"
+            raise UsageError(f"{self.resume} is a run of {other}; {rest}.")
+        return run, validate_settings(model, run.config["settings"])
+
+
+def as_uris(run: Any, names: Sequence[str], moment: str = "") -> str:
+    """Return the URIs by which policies of a run play, quoted for a shell.
+
+    Args:
+        run: The run.
+        names: Its slots or populations; a single one needs no name in its URI.
+        moment: Which of its policies, such as `@best`.
+    """
+    folder = str(run.folder).replace("%", "%25").replace("?", "%3F")  # what ends the path of a URI
+    uris = [f"run:{folder}/{name}{moment}" for name in names]
+    return ", ".join(map(shlex.quote, [f"run:{folder}{moment}"] if len(names) == 1 else uris))
+
+
+@contextmanager
+def interruptible(command: str, run: Any, *opened: Any) -> Iterator[None]:
+    """Close what a job has opened when it ends; if it is interrupted, say how to resume it.
+
+    Args:
+        command: Words of the command that resumes the run.
+        run: The run.
+        opened: What is closed in the end: engines, loggers.
+    """
+    try:
+        yield
+    except BaseException as error:
+        if isinstance(error, KeyboardInterrupt):
+            again = shell_command(*command.split(), "--resume", run.folder)
+            note(f"Stopped; go on with: {again}")
+        for each in opened:
+            with suppress(Exception):  # the error that came first is the one to tell
+                each.close()
+        raise
+    for each in opened:
+        each.close()

@@ -1,0 +1,27 @@
+"""Settings of everything that plays episodes: the world, its rules, the seed and who plays."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from kinfolk.core.settings import Flag, Settings, setting
+from kinfolk.play.slot_config import SlotConfig
+
+
+class WorldSelection(Settings):
+    """A world with its rules, and the seed from which its episodes follow."""
+
+    world: Annotated[str, Flag(completes="world")] = setting(
+        "probe", "World to play in; see `kinfolk worlds`."
+    )
+    preset: Annotated[str | None, Flag(completes="preset")] = setting(
+        None, "Named set of rules of the world; see `kinfolk presets`."
+    )
+    world_settings: Annotated[dict[str, Any], Flag("--set")] = setting(
+        {}, "Rules of the world to change; see `kinfolk settings WORLD`."
+    )
+    seed: int = setting(0, "Random seed.", ge=0)
+
+
+class EpisodeSettings(SlotConfig, WorldSelection):
+    """A world, and the policies that play it."""
