@@ -17,9 +17,10 @@ import kinfolk as kf
 from kinfolk.cli.formatting import print_table
 from kinfolk.core.settings import validate_settings
 from kinfolk.evaluation.formatting import format_estimate
-from kinfolk.evaluation.rollout import RolloutTask
+from kinfolk.evaluation.rollout import evaluation_task
 from kinfolk.evaluation.savanna import kin_metrics
 from kinfolk.evaluation.statistics import estimate_mean
+from kinfolk.play.task import WorldRef
 from kinfolk.policies.resolve import resolve
 from kinfolk.store.run import create_run, open_run
 from kinfolk.store.run_job import run_and_store
@@ -76,10 +77,9 @@ def run_trial(trial: Trial) -> dict[str, float]:
         for _ in run_and_store(run, lambda snapshot: kf.jobs.train(settings, engine, snapshot)):
             pass
     policies = {name: resolve(f"run:{folder}/{name}@latest") for name in ("predators", "prey")}
-    match = RolloutTask(
-        "savanna", rules(trial.paid), policies, UNSEEN, 0, trial.episodes, PRESET, SLOT_MAP
-    )
-    seen = [kin_metrics(match, episode) for episode in range(trial.episodes)]
+    world = WorldRef("savanna", PRESET, rules(trial.paid))
+    task = evaluation_task(world, policies, UNSEEN, range(trial.episodes), SLOT_MAP)
+    seen = [kin_metrics(task, episode) for episode in range(trial.episodes)]
     known = {name: [one[name] for one in seen if not np.isnan(one[name])] for name in seen[0]}
     return {name: float(np.mean(v)) if v else np.nan for name, v in known.items()}
 

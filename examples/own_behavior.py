@@ -78,7 +78,8 @@ def plain_catalog():
 
 def play(maker, role, episodes=4, ticks=300):
     """Ticks at hp 0 and elements mined, on average over some games of eight such agents."""
-    from kinfolk.evaluation.rollout import RolloutTask, play_task
+    from kinfolk.evaluation.rollout import evaluation_task, run_evaluation
+    from kinfolk.play.task import WorldRef
     from kinfolk.policies.resolve import ResolvedPolicy
 
     settings = {
@@ -87,10 +88,9 @@ def play(maker, role, episodes=4, ticks=300):
     policy = ResolvedPolicy(
         "kinfolk.policies.scripted.cogsguard.teams:RoleCountPolicy", {**settings, role: 8}
     )
-    match = RolloutTask(
-        "cogsguard", {"max_steps": ticks}, {"cogs": policy}, 1, 0, episodes, "arena"
-    )
-    results = play_task(match)
+    world = WorldRef("cogsguard", "arena", {"max_steps": ticks})
+    task = evaluation_task(world, {"cogs": policy}, seed=1, episodes=range(episodes))
+    results = run_evaluation(task).episodes
     names = ("ticks_at_hp_0", "deposited")
     return {n: sum(r.counters[n] for r in results) / episodes for n in names}
 

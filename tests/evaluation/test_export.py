@@ -8,10 +8,11 @@ from pyarrow import parquet
 from kinfolk.core.settings import validate_settings
 from kinfolk.engines.local import LocalEngine
 from kinfolk.evaluation.export import build_table, to_csv, to_parquet
-from kinfolk.evaluation.rollout import RolloutTask
+from kinfolk.evaluation.rollout import evaluation_task
 from kinfolk.evaluation.savanna import build_event_log, format_reward_summary, replay_savanna_agents
 from kinfolk.evaluation.schema import RESULT_SCHEMA
 from kinfolk.jobs.evaluate import Evaluate, evaluate
+from kinfolk.play.task import WorldRef
 from kinfolk.policies.resolve import resolve
 
 SLOTS, GROUPS = ["g", "h"], ["grazer", "hunter"]
@@ -71,8 +72,8 @@ SMALL = {
 def test_the_savannas_own_files_tell_every_life():
     slots = {"pack": resolve("kin://hunter"), "herd": resolve("kin://grazer")}
     slot_map = {"type_1_predator": "pack", "type_1_prey": "herd"}
-    match = RolloutTask("savanna", SMALL, slots, 2, 0, 1, "lineage_documented", slot_map)
-    report, lives = replay_savanna_agents(match, 0)
+    ref = WorldRef("savanna", "lineage_documented", SMALL)
+    report, lives = replay_savanna_agents(evaluation_task(ref, slots, 2, range(1), slot_map), 0)
     log = build_event_log(lives)
     born = {name: told for name, told in log.items() if told["parent_id"]}
     assert len(log) >= sum(report.lives.values())

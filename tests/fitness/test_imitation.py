@@ -17,6 +17,7 @@ from kinfolk.fitness.trajectory_scoring import (
 from kinfolk.jobs.evolve_nets.settings import EvolveNets
 from kinfolk.jobs.evolve_nets.setup import build_fitness, build_populations, build_setup
 from kinfolk.nets.registry import make_nets
+from kinfolk.play.task import WorldRef
 from kinfolk.policies.resolve import resolve
 from kinfolk.store.arrays import write_arrays
 
@@ -29,7 +30,7 @@ def lives(count=3, ticks=4, inputs=4, heads=1, choices=2):
 
 
 def test_what_the_target_saw_and_did_is_kept_life_by_life():
-    target = record_demonstrations("gym:CartPole-v1", {"max_steps": 30}, None, "agent",
+    target = record_demonstrations(WorldRef("gym:CartPole-v1", settings={"max_steps": 30}), "agent",
                            resolve("kin://cartpole"), 0, range(3), {})  # fmt: skip
     assert target.x.shape == (3, 30, 4)
     assert target.length.tolist() == [30, 30, 30]
@@ -38,7 +39,7 @@ def test_what_the_target_saw_and_did_is_kept_life_by_life():
 
 
 def test_lives_of_many_agents_are_told_apart():
-    target = record_demonstrations("probe", {}, None, "grazer", resolve("kin://probe-python"), 0, range(2),
+    target = record_demonstrations(WorldRef("probe"), "grazer", resolve("kin://probe-python"), 0, range(2),
                            {"hunter": resolve("kin://random")})  # fmt: skip
     assert len(target.x) > 8
     assert target.length.min() < target.length.max()

@@ -122,11 +122,19 @@ def test_dynamic_nets_keep_what_they_saw_in_all_matches():
                                                 ("counter:births", 7.0)])  # fmt: skip
 def test_ways_to_score(kind, expected):
     from kinfolk.fitness.match_setup import match_fitness
-    from kinfolk.fitness.match_task import MatchResults
+    from kinfolk.play.results import EpisodeColumns
+    from kinfolk.play.task import RolloutResult
 
-    one = {"a": np.array([40.0])}, {"a": np.array([4.0])}, {"a": np.array([100.0])}
-    played = MatchResults(*one, np.array([30]), {"births": np.array([7.0])}, {}, {}, {}, {})
-    assert match_fitness(kind, played, "a").tolist() == [expected]
+    totals = {"returns": 40.0, "lives": 4.0, "ticks_lived": 100.0}
+    result = RolloutResult(
+        EpisodeColumns.of(()),
+        np.array([30]),
+        {name: {"a": np.array([value])} for name, value in totals.items()},
+        {"births": np.array([7.0])},
+        {},
+        None,
+    )
+    assert match_fitness(kind, result, "a").tolist() == [expected]
 
 
 @pytest.mark.parametrize(("given", "error", "sentence"), [

@@ -7,10 +7,11 @@ import pytest
 
 from kinfolk.core import temporary_folder
 from kinfolk.core.errors import PolicyFailedError
-from kinfolk.evaluation.rollout import RolloutTask, play_task, run_task
+from kinfolk.evaluation.rollout import Isolation, evaluation_task, run_evaluation
 from kinfolk.isolation.settings import IsolationSettings
 from kinfolk.isolation.shared_buffers import create_anonymous_memory
 from kinfolk.isolation.worker_pool import _pools, close_pools
+from kinfolk.play.task import WorldRef
 from kinfolk.policies.resolve import resolve
 from kinfolk.testing.processes import children_of, wait_for_exit
 
@@ -20,23 +21,18 @@ MAP = {"grazer": "good", "hunter": "bad"}
 QUICK = {"step_timeout": 0.3, "start_timeout": 5.0}
 
 
-def match(zoo, kind, isolate="agent", episodes=1, settings=None, **care):
+def task(zoo, kind, isolate="agent", episodes=1, settings=None, **care):
     slots = {
         "good": resolve("kin://probe-python"),
         "bad": resolve(f"{zoo}{kind}", settings or {}, trusted=isolate == "none"),
     }
-    return RolloutTask(
-        "probe",
-        RULES,
-        slots,
-        5,
-        0,
-        episodes,
-        None,
-        MAP,
-        isolate,
-        IsolationSettings(**{**QUICK, **care}),
-    )
+    isolation = Isolation(isolate, IsolationSettings(**{**QUICK, **care}))
+    ref = WorldRef("probe", settings=RULES)
+    return evaluation_task(ref, slots, 5, range(episodes), MAP, isolation)
+
+
+def play(asked):
+    return run_evaluation(asked).episodes
 
 
 # What is told of agent 3; a start is told of tick 0, the third step is taken at tick 2.
@@ -58,13 +54,13 @@ FAILURES = [
 
 @pytest.mark.parametrize(("kind", "care", "tick", "cause", "what"), FAILURES)
 def test_a_failure_names_policy_agent_tick_and_cause(zoo, kind, care, tick, cause, what):
-    [report] = play_task(match(zoo, kind, **care))
+    [report] = play(task(zoo, kind, **care))
     assert [(f.agent, f.tick, f.cause) for f in report.failures] == [
         (3, tick, cause),
         (4, tick, cause),
     ]
     first = report.failures[0]
-    assert first.message == f"Slot 'bad', agent 3, tick {tick}: {what}."
+    assert first.sentence == f"Slot 'bad', agent 3, tick {tick}: {what}."
     assert first.policy == f"bad_policies.{kind}"
     if cause == "raised" and kind != "EatsMemory":
         assert "bad_policies.py:" in first.traceback
@@ -85,35 +81,32 @@ FAULTS = [
 @pytest.mark.parametrize(("kind", "counted"), FAULTS)
 @pytest.mark.parametrize("isolate", ["none", "slot", "agent"])
 def test_an_answer_that_is_no_action_is_counted_and_nothing_is_done(zoo, kind, counted, isolate):
-    [report] = play_task(match(zoo, kind, isolate))
+    [report] = play(task(zoo, kind, isolate))
     if isolate != "agent" and kind != "OutOfRange":  # one answer of the slot for both of its agents
         counted = dict.fromkeys(counted, 1)
     assert report.invalid_actions == {"bad": counted}
     assert report.failures == ()
-    assert report == play_task(match(zoo, "Bad", isolate))[0].__class__(
-        **{
-            **vars(play_task(match(zoo, "Bad", isolate))[0]),
-            "invalid_actions": report.invalid_actions,
-        }
+    assert report == play(task(zoo, "Bad", isolate))[0].__class__(
+        **{**vars(play(task(zoo, "Bad", isolate))[0]), "invalid_actions": report.invalid_actions}
     ), "they stood still in that step, as the others always do"
 
 
 def test_a_flood_of_words_is_counted_and_stops_nobody(zoo):
-    played = run_task(match(zoo, "Floods"))
-    assert played.reports[0].failures == ()
-    assert played.timing.slots["bad"].printed_chars == 2 * 100 * 10_000
+    played = run_evaluation(task(zoo, "Floods"))
+    assert played.episodes[0].failures == ()
+    assert played.observed.slots["bad"].printed_chars == 2 * 100 * 10_000
 
 
 def test_a_late_answer_is_dropped_and_counted_and_the_right_one_is_taken(zoo):
-    played = run_task(match(zoo, "AnswersLate"))
-    [sound] = play_task(match(zoo, "Bad"))
-    assert played.timing.slots["bad"].stale_replies == 2 * 5
-    assert played.reports == [sound]
+    played = run_evaluation(task(zoo, "AnswersLate"))
+    [sound] = play(task(zoo, "Bad"))
+    assert played.observed.slots["bad"].stale_replies == 2 * 5
+    assert list(played.episodes) == [sound]
 
 
 def test_who_takes_its_answer_back_harms_itself_at_most(zoo):
-    [report] = play_task(match(zoo, "TakesBack"))
-    [sound] = play_task(match(zoo, "Bad"))
+    [report] = play(task(zoo, "TakesBack"))
+    [sound] = play(task(zoo, "Bad"))
     assert report.ticks == 8
     assert {failure.agent for failure in report.failures} <= {3, 4}
     assert report.agents["ticks"] == sound.agents["ticks"]
@@ -121,7 +114,7 @@ def test_who_takes_its_answer_back_harms_itself_at_most(zoo):
 
 def test_what_a_policy_forked_ends_with_it(zoo, tmp_path):
     where = tmp_path / "children"
-    play_task(match(zoo, "Forks", settings={"where": str(where)}, step_timeout=5.0))
+    play(task(zoo, "Forks", settings={"where": str(where)}, step_timeout=5.0))
     forked = [int(line) for line in where.read_text().split()]
     assert len(forked) == 4
     close_pools()
@@ -129,45 +122,45 @@ def test_what_a_policy_forked_ends_with_it(zoo, tmp_path):
 
 
 def test_one_slot_in_one_process_fails_as_a_whole(zoo):
-    [report] = play_task(match(zoo, "Raises", "slot"))
+    [report] = play(task(zoo, "Raises", "slot"))
     [failure] = report.failures
-    assert failure.message == "Slot 'bad', tick 2: act_async raised ZeroDivisionError: boom."
+    assert failure.sentence == "Slot 'bad', tick 2: act_async raised ZeroDivisionError: boom."
     assert failure.agent == -1
 
 
 def test_in_this_process_a_policy_that_raises_fails_in_the_same_words(zoo):
-    inside, apart = (play_task(match(zoo, "Raises", how))[0] for how in ("none", "slot"))
+    inside, apart = (play(task(zoo, "Raises", how))[0] for how in ("none", "slot"))
     assert inside == apart
 
 
 @pytest.mark.parametrize("isolate", ["none", "slot"])
 @pytest.mark.parametrize("kind", ["Raises", "OutOfRange"])
 def test_what_fails_in_one_episode_reaches_no_other(zoo, isolate, kind):
-    together = play_task(match(zoo, kind, isolate, episodes=3))
+    together = play(task(zoo, kind, isolate, episodes=3))
     alone = [
         report
-        for first in range(3)
-        for report in play_task(replace(match(zoo, kind, isolate), first=first, last=first + 1))
+        for number in range(3)
+        for report in play(replace(task(zoo, kind, isolate), episodes=(number,)))
     ]
-    assert together == alone
+    assert list(together) == alone
     assert all(report.failures or report.invalid_actions for report in together)
 
 
 def test_restarting_loses_the_state_and_says_so(zoo):
-    apart = match(zoo, "Raises", on_failure="restart", max_restarts=1)
-    [report] = play_task(apart)
+    apart = task(zoo, "Raises", on_failure="restart", max_restarts=1)
+    [report] = play(apart)
     told = [(f.agent, f.tick, f.restarted) for f in report.failures]
     # Asked thrice again after the restart, it fails again, and that was its last chance.
     assert told == [(3, 2, True), (4, 2, True), (3, 5, False), (4, 5, False)]
-    assert run_task(apart).timing.slots["bad"].restarts == 2
-    inside = play_task(match(zoo, "Raises", "none", on_failure="restart", max_restarts=1))[0]
+    assert run_evaluation(apart).observed.slots["bad"].restarts == 2
+    inside = play(task(zoo, "Raises", "none", on_failure="restart", max_restarts=1))[0]
     assert [(f.tick, f.restarted) for f in inside.failures] == [(2, True), (5, False)]
 
 
 @pytest.mark.parametrize("isolate", ["none", "agent"])
 def test_told_to_abort_it_stops_at_the_first_failure(zoo, isolate):
     with pytest.raises(PolicyFailedError) as failed:
-        play_task(match(zoo, "Raises", isolate, on_failure="abort"))
+        play(task(zoo, "Raises", isolate, on_failure="abort"))
     who = "Slot 'bad', agent 3" if isolate == "agent" else "Slot 'bad'"
     assert str(failed.value).startswith(
         f"{who}, tick 2: act_async raised ZeroDivisionError: boom (bad_policies.py:"
@@ -187,8 +180,8 @@ def test_in_a_sandbox_the_system_refuses(zoo, tmp_path, kind, what):
     mine = tmp_path / "mine.txt"
     mine.write_text("precious")
     settings = {"where": str(mine)}
-    [report] = play_task(match(zoo, kind, settings=settings, sandbox=True))
-    told = report.failures[0].message
+    [report] = play(task(zoo, kind, settings=settings, sandbox=True))
+    told = report.failures[0].sentence
     assert told == f"Slot 'bad', agent 3, tick 2: {what.format(mine)}."
     assert mine.read_text() == "precious"
 
@@ -196,14 +189,14 @@ def test_in_a_sandbox_the_system_refuses(zoo, tmp_path, kind, what):
 def test_without_a_sandbox_files_are_not_safe(zoo, tmp_path):
     mine = tmp_path / "mine.txt"
     mine.write_text("precious")
-    play_task(match(zoo, "Deletes", settings={"where": str(mine)}))
+    play(task(zoo, "Deletes", settings={"where": str(mine)}))
     assert not mine.exists()
 
 
 def test_processes_are_reused_and_in_the_end_nothing_is_left(zoo):
     close_pools()
-    sound = match(zoo, "Bad", episodes=4)
-    play_task(sound)
+    sound = task(zoo, "Bad", episodes=4)
+    play(sound)
     [pool] = _pools.values()
     assert pool.n_started == 5, "five agents, four episodes, five processes"
     nursery = pool.forkserver._process.pid
@@ -222,14 +215,14 @@ def test_the_scratch_folder_of_a_sandbox_goes_with_its_process(zoo, tmp_path, mo
     monkeypatch.setattr(
         temporary_folder, "_process_folder", temporary_folder._ProcessFolder()
     )  # an earlier test's may still be in use
-    play_task(match(zoo, "Bad", sandbox=True))
+    play(task(zoo, "Bad", sandbox=True))
     assert len(list(tmp_path.glob("kin-*/guest-*"))) == 5
     close_pools()
     assert list(tmp_path.iterdir()) == []
 
 
 def mixed(zoo, episodes):
-    reports = play_task(match(zoo, "Mix", episodes=episodes, step_timeout=0.1))
+    reports = play(task(zoo, "Mix", episodes=episodes, step_timeout=0.1))
     assert [report.episode for report in reports] == list(range(episodes))
     assert all(report.ticks == 8 and len(report.agents["uid"]) == 5 for report in reports)
     return reports

@@ -9,8 +9,9 @@ from itertools import combinations
 import pytest
 
 from kinfolk.core.errors import PolicyFailedError
-from kinfolk.evaluation.rollout import RolloutTask, play_task
+from kinfolk.evaluation.rollout import Isolation, evaluation_task, run_evaluation
 from kinfolk.isolation.settings import IsolationSettings
+from kinfolk.play.task import WorldRef
 from kinfolk.policies.resolve import resolve
 
 TICKS = 10
@@ -48,19 +49,17 @@ CAUSES = {
 }
 
 
-def match(scene, policy, settings, isolate, **care):
+def task(scene, policy, settings, isolate, **care):
     game, slot_of, slot_map = SCENES[scene]
     resolved = resolve(f"class:bad_policies.{policy}", settings, trusted=isolate == "none")
     slots = dict.fromkeys(slot_of, resolved)
     limits = IsolationSettings(**{"step_timeout": 20.0, "max_restarts": RESTARTS, **care})
-    return RolloutTask(
-        game["world"], game["world_settings"], slots, 3, 0, 1, game["preset"], slot_map, isolate,
-        limits,
-    )  # fmt: skip
+    ref = WorldRef(game["world"], game["preset"], game["world_settings"])
+    return evaluation_task(ref, slots, 3, range(1), slot_map, Isolation(isolate, limits))
 
 
 def fails_at(scene, agents, tick, how, isolate, **care):
-    return match(
+    return task(
         scene, "FailsAt", {"agents": list(agents), "tick": tick, "how": how}, isolate, **care
     )
 
@@ -79,13 +78,13 @@ def check(scene, agents, tick, on_failure, isolate, how="raise", **care):
     told = what.format("act_async", f"{timeout:g}")
     if on_failure == "abort":
         with pytest.raises(PolicyFailedError) as failed:
-            play_task(game)
+            run_evaluation(game)
         who = f"Slot '{slot_of[agents[0]]}'"
         who += f", agent {agents[0]}" if isolate == "agent" else ""
         told += " (bad_policies.py:53 in misbehave)" if how == "raise" else ""
         assert str(failed.value) == f"{who}, tick {tick}: {told}."
         return
-    [report] = play_task(game)
+    [report] = run_evaluation(game).episodes
     ticks = ticks_of_failures(tick, on_failure)
     failed_slots = {slot_of[a] for a in agents}
     if isolate == "agent":
@@ -100,7 +99,7 @@ def check(scene, agents, tick, on_failure, isolate, how="raise", **care):
     for failure in report.failures:
         last = on_failure == "noop" or failure.tick != tick
         assert failure.restarted == (not last)
-        assert failure.message.endswith(f", tick {failure.tick}: {told}.") or how == "hang"
+        assert failure.sentence.endswith(f", tick {failure.tick}: {told}.") or how == "hang"
     ever_after = ticks[-1] if on_failure == "noop" or len(ticks) > RESTARTS else NEVER
     sound = play_still(scene, still, ticks, ever_after)
     silent = {s for s in slot_of if all(a in still for a in AGENTS if slot_of[a] == s)}
@@ -110,7 +109,7 @@ def check(scene, agents, tick, on_failure, isolate, how="raise", **care):
 
 def play_still(scene, agents, ticks, ever_after):
     settings = {"agents": agents, "ticks": ticks, "ever_after": ever_after}
-    [report] = play_task(match(scene, "StandsStill", settings, "none"))
+    [report] = run_evaluation(task(scene, "StandsStill", settings, "none")).episodes
     assert report.agents["uid"] == list(AGENTS), "nobody is born"
     assert report.agents["ticks"] == [TICKS] * len(AGENTS), "nobody dies"
     return report

@@ -7,44 +7,35 @@ import sys
 import pytest
 
 from kinfolk.core.errors import EngineError
-from kinfolk.evaluation.rollout import RolloutTask, run_task
+from kinfolk.evaluation.rollout import Isolation, evaluation_task, run_evaluation
 from kinfolk.isolation.forkserver import ForkServerClient, ProcessLimitError
 from kinfolk.isolation.sandbox import restrictions
 from kinfolk.isolation.settings import IsolationSettings
 from kinfolk.isolation.worker_pool import close_pools
+from kinfolk.play.task import WorldRef
 from kinfolk.policies.resolve import resolve
 
 RULES = {"grazers": 3, "hunters": 2, "rows": 5, "max_ticks": 8, "max_age": 99, "start_energy": 99}
 
 
-def match(isolate, **care):
-    slots = {"main": resolve("kin://probe-python")}
-    return RolloutTask(
-        "probe",
-        RULES,
-        slots,
-        5,
-        0,
-        2,
-        None,
-        None,
-        isolate,
-        IsolationSettings(step_timeout=20.0, **care),
-    )
+def task(isolate, **care):
+    ref, slots = WorldRef("probe", settings=RULES), {"main": resolve("kin://probe-python")}
+    isolation = Isolation(isolate, IsolationSettings(step_timeout=20.0, **care))
+    return evaluation_task(ref, slots, 5, range(2), isolation=isolation)
 
 
 @pytest.fixture(scope="module")
 def plain():
-    return run_task(match("none")).reports
+    return run_evaluation(task("none")).episodes
 
 
 def test_agents_for_which_there_are_no_processes_share_one(plain):
-    played = run_task(match("agent", max_processes=3))
-    assert played.reports == plain
-    assert played.timing.warnings == (
+    played = run_evaluation(task("agent", max_processes=3))
+    assert played.episodes == plain
+    assert played.observed.warnings == (
         "All 3 processes of --max-processes are in use. Slot 'main' gets one process for the slot.",
     )
-    assert played.timing.slots["main"].processes == 1
+    assert played.observed.slots["main"].processes == 1
 
 
 def test_where_the_system_makes_no_process_policies_play_here(plain, monkeypatch):
@@ -54,14 +45,14 @@ def test_where_the_system_makes_no_process_policies_play_here(plain, monkeypatch
         raise ProcessLimitError("No process could be made for policies: no room.")
 
     monkeypatch.setattr(ForkServerClient, "_start", refuse)
-    played = run_task(match("slot"))
-    assert played.reports == plain
-    assert played.timing.warnings == (
+    played = run_evaluation(task("slot"))
+    assert played.episodes == plain
+    assert played.observed.warnings == (
         "No process could be made for policies: no room. Slot 'main' gets no process of its own.",
     )
     for care in ({"strict": True}, {"sandbox": True}):
         with pytest.raises(EngineError) as refused:
-            run_task(match("slot", **care))
+            run_evaluation(task("slot", **care))
         assert str(refused.value) == (
             "No process could be made for policies: no room. Nothing less is done under --strict or "
             "--sandbox."
@@ -97,13 +88,13 @@ def test_a_host_with_more_than_a_thousand_open_files_has_processes_too(plain):
     close_pools()
     opened = [os.open(os.devnull, os.O_RDONLY) for _ in range(1100)]
     try:
-        played = run_task(match("slot"))
+        played = run_evaluation(task("slot"))
     finally:
         for handle in opened:
             os.close(handle)
         close_pools()
-    assert played.reports == plain
-    assert played.timing.slots["main"].processes == 1
+    assert played.episodes == plain
+    assert played.observed.slots["main"].processes == 1
 
 
 def test_what_a_machine_cannot_enforce_is_named(monkeypatch):

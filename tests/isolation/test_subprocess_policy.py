@@ -12,12 +12,13 @@ from safetensors.numpy import save
 
 import kinfolk as kf
 from kinfolk.core.errors import ContractError, PolicyFailedError, SettingsError
-from kinfolk.play.loop import EpisodeLoop, run_episodes
+from kinfolk.play.loop import EpisodeLoop
 from kinfolk.play.slots import LoadedSlot, build_slot_assignment
 from kinfolk.policies.base import single_agent_batch
 from kinfolk.policies.resolve import build_policy, resolve
 from kinfolk.policies.single_agent import single_agent_policy
 from kinfolk.policies.stateless import NoopPolicy
+from kinfolk.testing.episode_digest import play_to_end
 from kinfolk.testing.probe.state import Probe
 from kinfolk.testing.probe.world import ProbeWorld
 from kinfolk.testing.processes import children_of, wait_for_exit
@@ -117,7 +118,7 @@ def play(kind, worlds):
     loop = EpisodeLoop(
         world, [LoadedSlot("all", policy)], build_slot_assignment(world.spec, ["all"]), 0, range(4)
     )
-    return list(run_episodes(loop))
+    return play_to_end(loop)
 
 
 def test_a_policy_written_per_agent_plays_like_any_other():

@@ -10,10 +10,11 @@ import pytest
 
 from kinfolk.engines.local import LocalEngine
 from kinfolk.engines.processes import ProcessEngine
-from kinfolk.evaluation.rollout import RolloutTask, play_task
+from kinfolk.evaluation.rollout import evaluation_task, run_evaluation
 from kinfolk.isolation.subprocess_policy import SubprocessPolicy
 from kinfolk.play.loop import EpisodeLoop
 from kinfolk.play.slots import LoadedSlot, build_slot_assignment
+from kinfolk.play.task import WorldRef
 from kinfolk.policies.resolve import build_policy, resolve
 from kinfolk.testing.episode_digest import digest_loop, episode_digests
 from kinfolk.worlds import build_world as build_world
@@ -85,15 +86,15 @@ def test_isolated_equals_plain(uri):
 
 
 def test_local_equals_processes():
-    matches = [
-        RolloutTask("probe", {}, {"all": resolve(uri)}, 9, first, first + 5)
+    tasks = [
+        evaluation_task(WorldRef("probe"), {"all": resolve(uri)}, 9, range(first, first + 5))
         for uri in FOUR
         for first in (0, 5)
     ]
-    here = list(LocalEngine().map(play_task, matches))
+    here = [result.episodes for result in LocalEngine().map(run_evaluation, tasks)]
     engine = ProcessEngine(2)
     try:
-        assert list(engine.map(play_task, matches)) == here
+        assert [result.episodes for result in engine.map(run_evaluation, tasks)] == here
     finally:
         engine.close()
 

@@ -9,8 +9,9 @@ import pytest
 
 from kinfolk.engines.local import LocalEngine
 from kinfolk.engines.processes import ProcessEngine
-from kinfolk.evaluation.rollout import RolloutTask, play_task
+from kinfolk.evaluation.rollout import Isolation, evaluation_task, run_evaluation
 from kinfolk.isolation.settings import IsolationSettings
+from kinfolk.play.task import WorldRef
 from kinfolk.policies.resolve import resolve
 from kinfolk.testing.episode_digest import episode_digests
 
@@ -61,7 +62,11 @@ def test_one_world_alone_equals_that_world_among_a_thousand():
 def test_the_form_of_observation_changes_nothing_but_what_is_seen():
     chance = {"all": resolve("kin://random")}  # draws from keys, whatever it sees
     played = [
-        play_task(RolloutTask("savanna", SMALL | {"observation": form}, chance, 5, 0, 4))
+        run_evaluation(
+            evaluation_task(
+                WorldRef("savanna", settings=SMALL | {"observation": form}), chance, 5, range(4)
+            )
+        ).episodes
         for form in ("float32", "compact")
     ]
     assert played[0] == played[1]
@@ -71,27 +76,24 @@ def test_the_form_of_observation_changes_nothing_but_what_is_seen():
 def test_local_equals_processes_and_isolated_equals_plain(isolate):
     policies = {name: resolve(uri) for name, uri in SLOTS.items()}
 
-    def matches(isolation):
+    def tasks(isolation):
         return [
-            RolloutTask(
-                "savanna",
-                SMALL,
+            evaluation_task(
+                WorldRef("savanna", "shared_prey_r2", SMALL),
                 policies,
                 9,
-                first,
-                first + 3,
-                "shared_prey_r2",
+                range(first, first + 3),
                 MAP,
-                isolation,
-                IsolationSettings(step_timeout=30.0),
+                Isolation(isolation, IsolationSettings(step_timeout=30.0)),
             )
             for first in (0, 3)
         ]
 
-    here = list(LocalEngine().map(play_task, matches("none")))
+    here = [result.episodes for result in LocalEngine().map(run_evaluation, tasks("none"))]
     engine = ProcessEngine(2)
     try:
-        assert list(engine.map(play_task, matches(isolate))) == here
+        there = [result.episodes for result in engine.map(run_evaluation, tasks(isolate))]
+        assert there == here
     finally:
         engine.close()
     assert sum(result.counters["spawned_prey"] for part in here for result in part) > 5

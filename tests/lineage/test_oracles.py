@@ -7,17 +7,18 @@ from importlib.util import find_spec
 
 import pytest
 
-from kinfolk.evaluation.rollout import RolloutTask
+from kinfolk.evaluation.rollout import evaluation_task
 from kinfolk.evaluation.trajectory import trace_episode
 from kinfolk.lineage.export import to_csv, to_newick
 from kinfolk.lineage.metrics import depths, max_depth
+from kinfolk.play.task import WorldRef
 from kinfolk.policies.resolve import resolve
 
 
 @pytest.fixture(scope="module")
 def watched():
-    match = RolloutTask("savanna", {"max_steps": 60}, {"all": resolve("kin://random")}, 1, 0, 1)
-    return trace_episode(match, 0)
+    ref = WorldRef("savanna", settings={"max_steps": 60})
+    return trace_episode(evaluation_task(ref, {"all": resolve("kin://random")}, 1, range(1)), 0)
 
 
 # In a process of its own: importing phylotrackpy changes what Python's own `sum` is.
@@ -57,14 +58,14 @@ def test_phylotrackpy_reads_the_table_and_agrees(watched, tmp_path):
 
 def test_dendropy_reads_the_trees_and_agrees(watched):
     dendropy = pytest.importorskip("dendropy", reason="dendropy is not installed")
-    text = to_newick(watched.family, watched.make_report.ticks)
+    text = to_newick(watched.family, watched.report.ticks)
     trees = dendropy.TreeList.get(data=text, schema="newick", suppress_internal_node_taxa=True)
     assert len(trees) == len(watched.family.founders())
     # Every life is a leaf: by itself, or as the `_end` below its children.
     assert sum(len(tree.leaf_nodes()) for tree in trees) == len(watched.family)
     farthest = max(max(leaf.distance_from_root() for leaf in tree.leaf_nodes()) for tree in trees)
     ends = [
-        watched.make_report.ticks if m.destruction_time is None else m.destruction_time
+        watched.report.ticks if m.destruction_time is None else m.destruction_time
         for m in watched.family
     ]
     parents = {parent for member in watched.family for parent in member.parents}

@@ -2,10 +2,11 @@ import numpy as np
 import pytest
 
 from kinfolk.core.errors import ContractError, PolicyFailedError, SettingsError, UnknownNameError
-from kinfolk.play.loop import EpisodeLoop, run_episodes
+from kinfolk.play.loop import EpisodeLoop
 from kinfolk.play.slots import LoadedSlot, build_slot_assignment
 from kinfolk.policies.base import MemoryField
 from kinfolk.policies.stateless import NoopPolicy, RandomPolicy, StatelessPolicy
+from kinfolk.testing.episode_digest import play_to_end
 from kinfolk.testing.probe.policies.python import PythonForager
 from kinfolk.testing.probe.state import Probe
 from kinfolk.testing.probe.world import ProbeWorld
@@ -97,14 +98,9 @@ def test_all_slots_are_asked_before_the_first_answer_is_taken():
     assert log == [("act_async", "a"), ("act_async", "b"), ("act_wait", "a"), ("act_wait", "b")]
 
 
-def test_episodes_come_in_order_whatever_world_played_them():
-    results = list(run_episodes(make({"all": RandomPolicy}, worlds=3, episodes=10)))
-    assert [result.episode for result in results] == list(range(10))
-
-
 def test_more_worlds_than_episodes_leaves_some_idle():
-    results = list(run_episodes(make({"all": RandomPolicy}, worlds=8, episodes=3)))
-    assert results == list(run_episodes(make({"all": RandomPolicy}, worlds=1, episodes=3)))
+    results = play_to_end(make({"all": RandomPolicy}, worlds=8, episodes=3))
+    assert results == play_to_end(make({"all": RandomPolicy}, worlds=1, episodes=3))
 
 
 def test_returns_add_up_to_what_the_world_paid():
@@ -148,7 +144,7 @@ def test_a_newborn_may_inherit_its_parents_slot():
 
     def lives(inherit):
         play = make({"a": Breeder, "b": Breeder}, 1, 1, mapping, rules, inherit_slot=inherit)
-        [result] = run_episodes(play)
+        [result] = play_to_end(play)
         return result.lives
 
     assert lives(False)["a"] == 6
@@ -189,10 +185,10 @@ def test_a_snapshot_restores_the_loop_with_all_memory():
     for _ in range(25):
         play.tick()
     saved = play.snapshot()
-    went_on = list(run_episodes(play))
+    went_on = play_to_end(play)
     other = make({"all": PythonForager}, worlds=3, episodes=6)
     other.restore(saved)
-    assert list(run_episodes(other)) == went_on
+    assert play_to_end(other) == went_on
 
 
 def test_a_snapshot_of_another_line_up_is_refused():

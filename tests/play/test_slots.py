@@ -7,7 +7,7 @@ from safetensors.numpy import save
 from kinfolk.core.errors import SettingsError, UnknownNameError, UsageError
 from kinfolk.core.settings import validate_settings
 from kinfolk.jobs.evaluate import Evaluate
-from kinfolk.play.loop import EpisodeLoop, run_episodes
+from kinfolk.play.loop import EpisodeLoop
 from kinfolk.play.slot_config import SlotConfig
 from kinfolk.play.slots import (
     LoadedSlot,
@@ -17,6 +17,7 @@ from kinfolk.play.slots import (
     parse_slot,
 )
 from kinfolk.policies.stateless import NoopPolicy
+from kinfolk.testing.episode_digest import play_to_end
 from kinfolk.testing.probe.state import Probe
 from kinfolk.testing.probe.world import ProbeWorld
 
@@ -217,7 +218,7 @@ def test_one_policy_may_play_two_slots_of_a_game():
         ]
         assert (slots[0].policy is slots[1].policy) == shared
         table = build_slot_assignment(world.spec, ["a", "b"], {"hunter": "b"})
-        return list(run_episodes(EpisodeLoop(world, slots, table, 3, range(3))))
+        return play_to_end(EpisodeLoop(world, slots, table, 3, range(3)))
 
     assert results(shared=True) == results(shared=False)
 

@@ -5,9 +5,10 @@ from training_scenes import TINY, settings_of
 
 from kinfolk.core.settings import validate_settings
 from kinfolk.engines.local import LocalEngine
-from kinfolk.evaluation.rollout import RolloutTask, play_task
+from kinfolk.evaluation.rollout import evaluation_task, run_evaluation
 from kinfolk.jobs.train.job import train
 from kinfolk.jobs.train.settings import Train
+from kinfolk.play.task import WorldRef
 from kinfolk.policies.resolve import resolve
 from kinfolk.store.run import create_run
 from kinfolk.store.run_job import run_and_store
@@ -74,8 +75,9 @@ def scores_of(seed, folder):
     trained = list(run_and_store(run, lambda snapshot: train(settings, LocalEngine(), snapshot)))[
         -1
     ]
-    match = RolloutTask(CARTPOLE["world"], {}, {"all": resolve(f"run:{run.folder}")}, 0, 0, 100)
-    episodes = play_task(match)
+    policies = {"all": resolve(f"run:{run.folder}")}
+    task = evaluation_task(WorldRef(CARTPOLE["world"]), policies, 0, range(100))
+    episodes = run_evaluation(task).episodes
     return trained.score, sum(report.ticks for report in episodes) / len(episodes)
 
 

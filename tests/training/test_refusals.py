@@ -164,7 +164,7 @@ CASES = {
 
 def start(given):
     settings = validate_settings(Train, given)
-    initial_state(settings, build_plan(settings))
+    initial_state(settings, build_plan(settings).resolved)
 
 
 @pytest.mark.parametrize("name", CASES)
@@ -189,7 +189,7 @@ def test_a_checkpoint_whose_shapes_do_not_fit_the_world(tmp_path):
     uri = f"file:{tmp_path}/net.safetensors"
     settings = validate_settings(Train, {**TINY, "world": "gym:CartPole-v1", "slots": {"a": uri}})
     with pytest.raises(UsageError) as error:
-        initial_state(settings, build_plan(settings))
+        initial_state(settings, build_plan(settings).resolved)
     assert str(error.value) == (
         "The weights 'body.0.weight' have shape (16, 24); Mlp in world gym:CartPole-v1 needs (16, 8)."
     )

@@ -234,7 +234,7 @@ def test_a_frozen_net_has_the_same_hash_after(tmp_path):
     frozen = {"pack": {"policy_uri": "kin://mlp?hidden=[16]&seed=0", "trainable": False}}
     settings = settings_of(merge_settings(TWO, {"slots": frozen}), steps=600)
     last = list(train(settings, LocalEngine()))[-1]
-    hashes = {slot.id: slot.policy.sha256 for slot in build_plan(settings).slots}
+    hashes = {slot: policy.sha256 for slot, policy in build_plan(settings).resolved.items()}
     assert last.weights["pack"] == hashes["pack"]
     assert last.weights["herd"] != hashes["herd"]
 

@@ -16,10 +16,11 @@ from kinfolk.core.events import FileChunk, Snapshot, TimingEvent
 from kinfolk.core.settings import merge_settings, validate_settings
 from kinfolk.engines import make_engine
 from kinfolk.engines.local import LocalEngine
-from kinfolk.evaluation.rollout import RolloutTask, play_task
+from kinfolk.evaluation.rollout import evaluation_task, run_evaluation
 from kinfolk.jobs.train.job import is_update_due, train
 from kinfolk.jobs.train.settings import DEFAULT_NET, Train
 from kinfolk.play.slots import parse_slot
+from kinfolk.play.task import WorldRef
 from kinfolk.policies.resolve import resolve
 from kinfolk.store.run import create_run, open_run
 from kinfolk.store.run_job import run_and_store
@@ -170,10 +171,9 @@ def test_a_trained_policy_is_played_by_the_name_of_its_run(tmp_path):
     assert latest.sha256 == trained.weights["herd"]
     best = resolve(f"run:{run.folder}@best")
     policies = {"herd": best, "pack": resolve("kin://probe-python")}
-    match = RolloutTask(
-        "probe", {}, policies, 3, 0, 2, slot_map={"grazer": "herd", "hunter": "pack"}
-    )
-    assert len(play_task(match)) == 2
+    mapping = {"grazer": "herd", "hunter": "pack"}
+    task = evaluation_task(WorldRef("probe"), policies, 3, range(2), mapping)
+    assert len(run_evaluation(task).episodes) == 2
 
 
 def test_slots_take_turns():

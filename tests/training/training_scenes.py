@@ -1,5 +1,7 @@
 """Small trainings for tests: a probe world with grazers and hunters, two slots, few ticks."""
 
+from dataclasses import replace
+
 import numpy as np
 
 from kinfolk.core.settings import merge_settings, validate_settings
@@ -8,7 +10,8 @@ from kinfolk.jobs.train.job import _blocks
 from kinfolk.jobs.train.plan import build_plan
 from kinfolk.jobs.train.settings import Train
 from kinfolk.jobs.train.state import initial_state
-from kinfolk.training.collect import TrainingRolloutTask, collect_rollout
+from kinfolk.play.task import run_task
+from kinfolk.training.collect import collection_task
 
 TINY = {
     "world": "probe",
@@ -33,14 +36,11 @@ def settings_of(base, **changes):
 def gathered(settings):
     """Blocks of one gathering, by slot, with the state they were gathered by."""
     plan, engine = build_plan(settings), LocalEngine()
-    state = initial_state(settings, plan)
-    shared = engine.share(plan)
-    tasks = [
-        TrainingRolloutTask(shared, c, state.weights(), None, state.opponent_pool)
-        for c in range(settings.n_chunks)
-    ]
-    found = list(engine.map(collect_rollout, tasks))
-    blocks = _blocks(found, plan)
+    state = initial_state(settings, plan.resolved)
+    shared = replace(plan, policies=engine.share(plan.resolved))
+    weights, chunks = state.weights(), range(settings.n_chunks)
+    tasks = [collection_task(shared, chunk, weights, None, state.opponent_pool) for chunk in chunks]
+    blocks = _blocks([result.observed for result in engine.map(run_task, tasks)])
     return state, dict(zip(settings.slot_ids, blocks, strict=True))
 
 

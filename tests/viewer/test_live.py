@@ -8,8 +8,8 @@ from urllib.parse import urlsplit
 import pytest
 
 from kinfolk.core.events import Event, FileChunk
-from kinfolk.evaluation.record import iter_replay
-from kinfolk.jobs.evaluate import Evaluate, rollout_tasks
+from kinfolk.jobs.evaluate import Evaluate, evaluation_tasks
+from kinfolk.replay.record import replay_of
 from kinfolk.store.run import create_run
 
 pytestmark = pytest.mark.xdist_group("viewer")
@@ -22,7 +22,7 @@ NAME = "replays/game-00000.replay"
 def live(tmp_path):
     """A run held open, and the pieces of its game that are still to be written."""
     settings = Evaluate(world_settings=LONG, slots={"all": "kin://probe-python"})
-    pieces = list(iter_replay(next(rollout_tasks(settings, 0)), 0))
+    pieces = list(replay_of(next(evaluation_tasks(settings)), 0))
     run = create_run(tmp_path / "runs" / "live", "evaluate", settings.model_dump())
     run.open_for_writing()
     run.write_file_chunk(FileChunk(path=NAME, data=pieces[0] + pieces[1]))
@@ -84,7 +84,7 @@ def test_a_new_game_of_the_run_can_be_chosen_when_it_begins(live, serve, open_sc
     with serve(tmp_path / "runs") as address, open_screen(address) as screen:
         screen.open("#run=live")
         frames(screen, 128)
-        whole = b"".join(iter_replay(next(rollout_tasks(Evaluate(), 0)), 1))
+        whole = b"".join(replay_of(next(evaluation_tasks(Evaluate())), 1))
         run.write_file_chunk(FileChunk(path="replays/showcase-00010.replay", data=whole))
         screen.page.wait_for_selector("select[aria-label=Replay]")
         listed = screen.page.locator("select[aria-label=Replay] option").all_inner_texts()

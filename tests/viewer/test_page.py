@@ -3,7 +3,6 @@
 import json
 import math
 import re
-from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -300,13 +299,11 @@ def test_the_why_panel_reads_what_the_role_decided(screen, runs):
     """A game of roles, against another way to ask: the tick played again and explained."""
     from kinfolk.core.settings import validate_settings
     from kinfolk.evaluation.explain import explain_tick
-    from kinfolk.jobs.evaluate import Evaluate, rollout_tasks
+    from kinfolk.jobs.evaluate import Evaluate, evaluation_tasks
     from kinfolk.store.run import open_run
 
     asked = validate_settings(Evaluate, open_run(runs / "cogs").config["settings"])
-    found = explain_tick(
-        replace(next(rollout_tasks(asked, 0)), first_episode=0, end_episode=1), 150
-    )
+    found = explain_tick(next(evaluation_tasks(asked)), 150)
     told = {one.uid: one for one in found if one.slot == "smart"}
     assert len(told) == 8
     assert len({one.behavior for one in told.values()}) > 1

@@ -12,9 +12,9 @@ import pytest
 from hypothesis import given
 
 from kinfolk.core.errors import DamagedRunError, UsageError
-from kinfolk.evaluation.record import iter_replay, record_episode
-from kinfolk.evaluation.rollout import RolloutTask, build_loop, play_task
+from kinfolk.evaluation.rollout import evaluation_task, run_evaluation
 from kinfolk.evaluation.trajectory import trace_episode
+from kinfolk.play.task import EpisodeRunner, WorldRef
 from kinfolk.policies.resolve import resolve
 from kinfolk.replay.format import (
     FRAMES,
@@ -28,21 +28,23 @@ from kinfolk.replay.format import (
     encode_cell_changes,
 )
 from kinfolk.replay.reader import Replay, find_replay
+from kinfolk.replay.record import record_episode, replay_of
 from kinfolk.replay.recorder import ALIVE, ENDED, ReplayOptions, ReplayRecorder
 
-MATCH = RolloutTask("probe", {}, {"all": resolve("kin://probe-explaining")}, 3, 0, 1)
+TASK = evaluation_task(WorldRef("probe"), {"all": resolve("kin://probe-explaining")}, 3, range(1))
 
 
 @pytest.fixture(scope="module")
 def recorded(tmp_path_factory):
     path = tmp_path_factory.mktemp("replay") / "game.replay"
-    path.write_bytes(b"".join(iter_replay(MATCH, 2)))
+    path.write_bytes(b"".join(replay_of(TASK, 2)))
     return Replay(path)
 
 
 def test_every_frame_is_the_world_as_it_was(recorded):
     columns = recorded.columns(0)
-    with build_loop(replace(MATCH, first_episode=2, end_episode=3)) as play:
+    with EpisodeRunner(replace(TASK, episodes=(2,))) as runner:
+        play = runner.loop
         play.start_episodes()
         for frame in range(recorded.frames):
             shown, now = play.world.render_frame(0), play.world.columns
@@ -67,14 +69,14 @@ def test_every_frame_is_the_world_as_it_was(recorded):
 
 
 def test_recording_does_not_change_the_game(recorded):
-    [played] = play_task(replace(MATCH, first_episode=2, end_episode=3))
+    [played] = run_evaluation(replace(TASK, episodes=(2,))).episodes
     ended = recorded.result()["result"]
     assert (ended["ticks"], ended["returns"]) == (played.ticks, played.returns)
     assert ended["counters"] == played.counters
 
 
 def test_lives_and_populations_are_those_that_were_watched(recorded):
-    watched = trace_episode(MATCH, 2)
+    watched = trace_episode(TASK, 2)
     numbers, notes = recorded.series(0)
     assert numbers["ticks"].tolist() == list(range(watched.report.ticks + 1))
     assert numbers["series"][:2].T.tolist() == watched.populations.tolist()
@@ -105,7 +107,7 @@ def test_reasons_are_those_of_the_frame_that_was_seen(recorded):
 def test_a_thinned_replay_keeps_each_nth_tick_all_events_and_the_end(recorded, tmp_path):
     path = tmp_path / "thin.replay"
     path.write_bytes(
-        b"".join(iter_replay(MATCH, 2, ReplayOptions(record_every=7, with_explanations=False)))
+        b"".join(replay_of(TASK, 2, ReplayOptions(record_every=7, with_explanations=False)))
     )
     thin = Replay(path)
     ticks = recorded.result()["result"]["ticks"]
@@ -119,7 +121,8 @@ def test_a_thinned_replay_keeps_each_nth_tick_all_events_and_the_end(recorded, t
 
 
 def test_events_are_those_of_the_world(recorded):
-    with build_loop(replace(MATCH, first_episode=2, end_episode=3)) as play:
+    with EpisodeRunner(replace(TASK, episodes=(2,))) as runner:
+        play = runner.loop
         play.world.record_events(True)
         heard = []
         while not play.is_done:
@@ -131,10 +134,9 @@ def test_events_are_those_of_the_world(recorded):
 
 def test_long_games_are_cut_into_chunks_that_meet(tmp_path):
     path = tmp_path / "long.replay"
-    match = replace(
-        MATCH, world_settings={"max_ticks": 400, "growth": 1.0, "max_age": 1000, "hunters": 0}
-    )
-    path.write_bytes(b"".join(iter_replay(match, 0)))
+    rules = {"max_ticks": 400, "growth": 1.0, "max_age": 1000, "hunters": 0}
+    task = replace(TASK, world=WorldRef("probe", settings=rules))
+    path.write_bytes(b"".join(replay_of(task, 0)))
     replay = Replay(path)
     firsts = [part.header.first for part in replay.records[FRAMES]]
     assert firsts == [0, 128, 256, 384]
@@ -147,10 +149,9 @@ def test_long_games_are_cut_into_chunks_that_meet(tmp_path):
 
 def test_it_can_be_read_while_it_is_written(tmp_path):
     path = tmp_path / "live.replay"
-    match = replace(
-        MATCH, world_settings={"max_ticks": 300, "growth": 1.0, "max_age": 1000, "hunters": 0}
-    )
-    pieces = list(iter_replay(match, 0))
+    rules = {"max_ticks": 300, "growth": 1.0, "max_age": 1000, "hunters": 0}
+    task = replace(TASK, world=WorldRef("probe", settings=rules))
+    pieces = list(replay_of(task, 0))
     path.write_bytes(pieces[0])
     replay = Replay(path)
     assert (replay.frames, replay.is_complete, replay.head()["world"]) == (0, False, "probe")
@@ -168,10 +169,10 @@ def test_it_can_be_read_while_it_is_written(tmp_path):
 
 
 def test_pieces_for_a_job_are_the_file():
-    pieces = list(record_episode(MATCH, 2, "showcase-00001"))
+    pieces = list(record_episode(TASK, 2, "showcase-00001"))
     assert {piece.path for piece in pieces} == {"replays/showcase-00001.replay"}
     assert [piece.append for piece in pieces] == [False] + [True] * (len(pieces) - 1)
-    assert b"".join(piece.data for piece in pieces) == b"".join(iter_replay(MATCH, 2))
+    assert b"".join(piece.data for piece in pieces) == b"".join(replay_of(TASK, 2))
 
 
 @pytest.mark.parametrize(

@@ -17,9 +17,9 @@ import websockets
 
 from kinfolk.core.errors import UsageError
 from kinfolk.core.events import Event, FileChunk
-from kinfolk.evaluation.record import iter_replay
-from kinfolk.jobs.evaluate import Evaluate, rollout_tasks
+from kinfolk.jobs.evaluate import Evaluate, evaluation_tasks
 from kinfolk.replay.reader import Replay
+from kinfolk.replay.record import replay_of
 from kinfolk.store.run import create_run
 from kinfolk.viewer.run_server import open_socket
 
@@ -244,7 +244,7 @@ def test_a_live_run_is_told_as_it_grows(tmp_path, serve):
     settings = Evaluate(
         world_settings={"max_ticks": 300, "growth": 1.0, "max_age": 1000, "hunters": 0}
     )
-    pieces = list(iter_replay(next(rollout_tasks(settings, 0)), 0))
+    pieces = list(replay_of(next(evaluation_tasks(settings)), 0))
     run = create_run(tmp_path / "runs" / "live", "evaluate", settings.model_dump())
     run.open_for_writing()
     name = "replays/game-00000.replay"

@@ -11,10 +11,8 @@ from kinfolk.core.random import threefry_2x32
 from kinfolk.engines.base import Engine
 from kinfolk.engines.local import LocalEngine
 from kinfolk.engines.processes import ProcessEngine
-from kinfolk.play.loop import EpisodeLoop
-from kinfolk.play.slots import LoadedSlot, build_slot_assignment
-from kinfolk.policies.resolve import build_policy, resolve
-from kinfolk.worlds import build_world as build_world
+from kinfolk.play.task import EpisodeRunner, RolloutTask, WorldRef
+from kinfolk.policies.resolve import resolve
 
 LOOP_WORLD_COUNTS = (1, 64, 4096)
 TASK_SECONDS = 0.05
@@ -49,15 +47,10 @@ class _Clock:
 
 def _time_loop(worlds: int) -> dict[str, float]:
     """Time whole ticks, and within them what world and policy take; the rest is the loop's."""
-    world = build_world("probe", _ENDLESS, worlds)
-    policy = build_policy(resolve("kin://noop"), world.spec)
-    loop = EpisodeLoop(
-        world,
-        [LoadedSlot("all", policy)],
-        build_slot_assignment(world.spec, ["all"]),
-        0,
-        range(worlds),
-    )
+    ref = WorldRef("probe", settings=_ENDLESS)
+    task = RolloutTask[None](ref, {"all": resolve("kin://noop")}, 0, range(worlds))
+    loop = EpisodeRunner(task).loop
+    world, policy = loop.world, loop.slots[0].policy
     loop.tick()
     clock = _Clock()
     for thing, names in (

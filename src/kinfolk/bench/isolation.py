@@ -18,9 +18,9 @@ from kinfolk.isolation.proxy import IsolatedPolicy
 from kinfolk.isolation.settings import IsolationSettings
 from kinfolk.isolation.worker_main import private_memory_mb
 from kinfolk.isolation.worker_pool import WorkerPool
+from kinfolk.play.task import WorldRef
 from kinfolk.policies.base import AgentBatch, allocate_memory
 from kinfolk.policies.resolve import ResolvedPolicy, build_policy
-from kinfolk.worlds import build_world as build_world
 
 AGENT_COUNTS = (1, 4, 8, 16)
 PARALLEL_AGENTS = 8
@@ -44,7 +44,7 @@ def bench_isolation() -> dict[str, Any]:
 
 def _spec(agents: int) -> WorldSpec:
     """What agents of CogsGuard see: an observation of a size that people have."""
-    spec: WorldSpec = build_world("cogsguard", {"agents": agents}, 1, "arena").spec
+    spec = WorldRef("cogsguard", "arena", {"agents": agents}).spec
     return spec
 
 

@@ -20,10 +20,8 @@ from kinfolk.engines.base import Engine
 from kinfolk.jobs.evolve_roles.champion import evaluate_teams
 from kinfolk.jobs.evolve_roles.job import evolve_roles, prepare
 from kinfolk.jobs.evolve_roles.settings import EvolveRoles
-from kinfolk.play.loop import EpisodeLoop
-from kinfolk.play.slots import LoadedSlot, build_slot_assignment
-from kinfolk.policies.resolve import build_policy, resolve
-from kinfolk.worlds import build_world as build_world
+from kinfolk.play.task import EpisodeRunner, RolloutTask, WorldRef
+from kinfolk.policies.resolve import resolve
 
 TEAM_URI = "kin://roles?miner=3&scout=1&aligner=2&scrambler=2"
 
@@ -43,15 +41,9 @@ def measure_roles(
     preset: str, worlds: int, uri: str = TEAM_URI, ticks: int | None = None, **settings: Any
 ) -> dict[str, Any]:
     """Play `worlds` games side by side to their end, or for so many ticks."""
-    game = build_world("cogsguard", settings, worlds, preset)
-    policy = build_policy(resolve(uri), game.spec)
-    play = EpisodeLoop(
-        game,
-        [LoadedSlot("cogs", policy)],
-        build_slot_assignment(game.spec, ["cogs"]),
-        7,
-        range(worlds),
-    )
+    ref = WorldRef("cogsguard", preset, settings)
+    play = EpisodeRunner(RolloutTask[None](ref, {"cogs": resolve(uri)}, 7, range(worlds))).loop
+    game = play.world
     play.tick()  # reads maps and kernels in
     total = (ticks or game.spec.max_ticks) - 1
     stamps, held = [time.perf_counter()], 0.0

@@ -192,11 +192,11 @@ def _prepare(uri: str, spec: Any) -> None:
 
 def _try_out(game: Any) -> None:
     """Two ticks, for the loop's own kernels and whatever else is small."""
-    from kinfolk.play.loop import EpisodeLoop
-    from kinfolk.play.slots import LoadedSlot, build_slot_assignment
-    from kinfolk.policies.stateless import NoopPolicy
+    from kinfolk.play.task import EpisodeRunner, RolloutTask, WorldRef
+    from kinfolk.policies.resolve import resolve
 
-    slots = [LoadedSlot("still", NoopPolicy(game.spec))]
-    play = EpisodeLoop(game, slots, build_slot_assignment(game.spec, ["still"]), 0, range(1))
+    policies = {"noop": resolve("kin://noop")}
+    task = RolloutTask[None](WorldRef(game.spec.world), policies, 0, (0,))
+    runner = EpisodeRunner(task, game)
     for _ in range(2):
-        play.tick()
+        runner.tick()

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
 from kinfolk.core.errors import UsageError
-from kinfolk.evaluation.rollout import RolloutTask, build_loop
+from kinfolk.evaluation.rollout import Isolation
 from kinfolk.isolation.settings import IsolationSettings
 from kinfolk.play.loop import EpisodeLoop
+from kinfolk.play.task import EpisodeRunner, RolloutTask
 from kinfolk.policies.explain import ACTED, find_explainable
 
 
@@ -25,15 +27,18 @@ class ActionExplanation:
     rejected: tuple[tuple[str, str], ...]  # behaviour, what kept it
 
 
-def explain_tick(task: RolloutTask, tick: int) -> list[ActionExplanation]:
-    """Play the first episode of a match to `tick` and explain what everybody did in it.
+def explain_tick(task: RolloutTask[Any], tick: int) -> list[ActionExplanation]:
+    """Play the first episode of a task to `tick` and explain what everybody did in it.
 
     Raises:
         UsageError: The game ends before, or nobody in it can tell.
         PolicyFailedError: A policy failed, at this tick or before.
     """
-    with build_loop(replace(task, isolation=IsolationSettings(on_failure="abort"))) as play:
-        tellers = [one for slot in play.slots if (one := find_explainable(slot.policy)) is not None]
+    strict = Isolation(care=IsolationSettings(on_failure="abort"))
+    one = replace(task, episodes=task.episodes[:1], observer=strict)
+    with EpisodeRunner(one) as runner:
+        play = runner.loop
+        tellers = [t for slot in play.slots if (t := find_explainable(slot.policy)) is not None]
         if not tellers:
             raise UsageError(
                 "No policy here can tell why it acts. Role policies can, as kin://smart."

@@ -9,20 +9,12 @@ from dataclasses import fields
 from typing import Any
 
 from kinfolk.core.optional_dependencies import make_missing_library_error
-from kinfolk.evaluation.results import AGENT_COLUMNS
-from kinfolk.isolation.failures import Failure
+from kinfolk.play.agent_log import AgentRecord
+from kinfolk.play.results import SCALARS, Failure
+from kinfolk.play.results import TABLES as VALUES_BY_NAME
 
 TABLE_NAMES = ("episodes", "agents", "failures")
 ColumnTable = Mapping[str, list[Any]]  # column by column
-_TABLE_FIELDS = (
-    "returns",
-    "lives",
-    "ticks_lived",
-    "group_returns",
-    "group_lives",
-    "mean_alive",
-    "counters",
-)
 
 
 def build_table(
@@ -53,33 +45,23 @@ def build_table(
 
 
 def _episode_row(event: Mapping[str, Any]) -> dict[str, Any]:
-    row = {
-        "episode": event["step"],
-        "seed": event["seed"],
-        "ticks": event["ticks"],
-        "full_length": event["full_length"],
-        "failures": len(event["failures"]),
-        "invalid_actions": sum(sum(n.values()) for n in event["invalid_actions"].values()),
-    }
+    row = {"episode": event["step"]} | {n: event[n] for n in SCALARS if n != "episode"}
+    row["failures"] = len(event["failures"])
+    row["faults"] = sum(sum(faults.values()) for faults in event["faults"].values())
     return row | {
-        f"{table}.{name}": event[table][name] for table in _TABLE_FIELDS for name in event[table]
+        f"{table}.{name}": value for table in VALUES_BY_NAME for name, value in event[table].items()
     }
 
 
 def _agent_rows(
     event: Mapping[str, Any], slots: Sequence[str], groups: Sequence[str]
 ) -> Iterable[dict[str, Any]]:
-    columns = [event["agents"][name] for name in AGENT_COLUMNS]
-    for uid, group, slot, born, ticks, earned in zip(*columns, strict=True):
-        yield {
-            "episode": event["step"],
-            "uid": uid,
-            "group": groups[group],
-            "slot": slots[slot],
-            "birth_tick": born,
-            "ticks": ticks,
-            "return": earned,
-        }
+    columns = [event["agents"].get(name, ()) for name in AgentRecord._fields]
+    for values in zip(*columns, strict=True):
+        row = {"episode": event["step"], **AgentRecord(*values)._asdict()}
+        row |= {"group": groups[row["group"]], "slot": slots[row["slot"]]}
+        row["return"] = row.pop("earned")
+        yield row
 
 
 def to_csv(table: ColumnTable) -> bytes:

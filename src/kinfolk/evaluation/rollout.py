@@ -1,208 +1,196 @@
-"""A match: some episodes of one line-up, as a task for an engine."""
+"""Tasks of an evaluation: policies may fail, and may be kept in processes of their own."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, TypeAlias
 
 from kinfolk.core.errors import EngineError
-from kinfolk.core.random import episode_key
-from kinfolk.evaluation.results import AGENT_COLUMNS, EpisodeReport
-from kinfolk.evaluation.timing import RolloutTiming, SlotTiming, build_timing
+from kinfolk.evaluation.timing import RolloutTiming, SlotTiming
 from kinfolk.isolation.forkserver import ProcessLimitError
 from kinfolk.isolation.inprocess import GuardedPolicy, RetrySerially
 from kinfolk.isolation.proxy import IsolatedPolicy
 from kinfolk.isolation.settings import IsolationSettings
 from kinfolk.isolation.worker_pool import get_pool
-from kinfolk.play.agent_log import AgentLog
-from kinfolk.play.loop import EpisodeLoop, EpisodeResult, run_episodes
-from kinfolk.play.slots import LoadedSlot, SlotMap, SlotRegistry, build_slot_assignment
+from kinfolk.play.observer import Observer
+from kinfolk.play.results import EpisodeResult, joined_columns
+from kinfolk.play.slots import LoadedSlot, SlotMap, SlotRegistry
+from kinfolk.play.task import EpisodeRunner, RolloutResult, RolloutTask, WorldRef, reusable_world
 from kinfolk.policies.resolve import ResolvedPolicy
-from kinfolk.worlds import build_world as build_world
 from kinfolk.worlds.base import World
 
 _MAX_POLICIES = 16
-_registry = SlotRegistry(max_policies=_MAX_POLICIES)  # of this process; a worker plays many matches
+_registry = SlotRegistry(max_policies=_MAX_POLICIES)  # of this process; a worker runs many tasks
 _WEAKER_ISOLATION = {"agent": "slot", "slot": "none"}
 _ISOLATION_TEXTS = {"slot": "one process for the slot", "none": "no process of its own"}
+SlotTimings: TypeAlias = dict[str, SlotTiming]
+
+
+class GuardedSlots(Observer[SlotTimings]):
+    """Plays each slot as `Isolation` says; failures of policies become part of the results."""
+
+    def build_slots(self) -> Sequence[LoadedSlot]:
+        """Return the slots; policies in this process come from its registry."""
+        isolation, world, policies = _isolation_of(self.task), self.world, self.task.resolved
+        care, modes, alone = isolation.care, isolation.modes(policies), world.n_worlds == 1
+        places = world.n_worlds * world.spec.rows
+
+        def tick() -> int:
+            return int(world.tick[0])
+
+        _registry.ensure_capacity(len(policies))
+        self._guards: list[GuardedPolicy | IsolatedPolicy] = []
+        with ExitStack() as stack:  # closes those that were opened if one cannot be
+            for name, resolved in policies.items():
+                guard: GuardedPolicy | IsolatedPolicy
+                if modes[name] == "none":
+                    twins = sum(resolved == other for other in policies.values())
+                    owner = name if twins > 1 else ""
+                    guard = GuardedPolicy(
+                        name, resolved, world.spec, _registry, care, tick, alone, owner
+                    )
+                else:
+                    by_agent = modes[name] == "agent"
+                    guard = IsolatedPolicy(
+                        name, resolved, world.spec, get_pool(care), care, tick, places, by_agent,
+                        alone,
+                    )  # fmt: skip
+                stack.callback(guard.close)
+                self._guards.append(guard)
+            stack.pop_all()
+        return [LoadedSlot(guard.failure_log.slot, guard) for guard in self._guards]
+
+    def start(self) -> None:
+        """Begin an episode: policies that failed in the last one are made anew."""
+        for guard in self._guards:
+            guard.start_episode()
+
+    def after_step(self, ended: list[EpisodeResult]) -> list[EpisodeResult]:
+        """Add the failures; there are none where several episodes are played side by side."""
+        ledgers = [guard.failure_log for guard in self._guards]
+        return [
+            replace(
+                result,
+                failures=tuple(failure for one in ledgers for failure in one.failures),
+                never_acted=tuple(one.slot for one in ledgers if one.never_acted),
+                invalid_actions={
+                    one.slot: dict(sorted(one.invalid_actions.items()))
+                    for one in ledgers
+                    if one.invalid_actions
+                },
+            )
+            for result in ended
+        ]
+
+    def finish(self) -> SlotTimings:
+        """Return what each slot has taken so far."""
+        return {guard.failure_log.slot: SlotTiming.from_slot(guard) for guard in self._guards}
 
 
 @dataclass(frozen=True)
-class RolloutTask:
-    """Everything that the results of some episodes follow from, and how policies are kept."""
+class Isolation:
+    """How policies are kept apart from the evaluation, and from each other.
 
-    world: str
-    world_settings: Mapping[str, Any]
-    slots: Mapping[str, ResolvedPolicy]
-    seed: int
-    first_episode: int
-    end_episode: int
-    preset: str | None = None
-    slot_map: SlotMap | None = None
+    Args:
+        isolate: `none`, `slot` or `agent`: what has a process of its own.
+        care: Timeouts, limits, and what to do when a policy fails.
+        isolate_slots: By slot, where one differs from `isolate`.
+    """
+
     isolate: str = "none"
-    isolation: IsolationSettings = field(default_factory=IsolationSettings)
-    isolate_slots: Mapping[str, str] = field(default_factory=dict)  # where a slot says otherwise
-    inherit_slot: bool = False
+    care: IsolationSettings = field(default_factory=IsolationSettings)
+    isolate_slots: Mapping[str, str] = field(default_factory=dict)
 
-    @property
-    def isolation_modes(self) -> dict[str, str]:
-        """How each slot is kept: none, slot or agent."""
-        return {name: self.isolate_slots.get(name, self.isolate) for name in self.slots}
+    def modes(self, slots: Mapping[str, object]) -> dict[str, str]:
+        """Return how each slot is kept: none, slot or agent."""
+        return {name: self.isolate_slots.get(name, self.isolate) for name in slots}
 
-
-@dataclass(frozen=True)
-class RolloutResult:
-    """What came of a match, and what it took."""
-
-    reports: list[EpisodeReport]
-    timing: RolloutTiming
+    def __call__(self, task: RolloutTask[Any], world: World) -> GuardedSlots:
+        """Return the observer that keeps the policies so."""
+        return GuardedSlots(task, world)
 
 
-def play_task(task: RolloutTask) -> list[EpisodeReport]:
-    """Play the episodes `first` to `last - 1`."""
-    return run_task(task).reports
+def evaluation_task(
+    world: WorldRef,
+    policies: Mapping[str, ResolvedPolicy],
+    seed: int,
+    episodes: Sequence[int],
+    slot_map: SlotMap | None = None,
+    isolation: Isolation | None = None,
+    inherit_slot: bool = False,
+) -> RolloutTask[SlotTimings]:
+    """Return the task of evaluating policies on some episodes, for `run_evaluation`.
+
+    Args:
+        world: Where.
+        policies: By slot.
+        seed: The seed of all randomness.
+        episodes: Their numbers.
+        slot_map: Which slot plays whom; None: the first slot plays everybody.
+        isolation: How policies are kept apart; None: they play in the process of the task.
+        inherit_slot: A newborn is played by its first parent's slot.
+    """
+    return RolloutTask(
+        world, policies, seed, episodes, slot_map,
+        inherit_slot=inherit_slot, log_agents=True, observer=isolation or Isolation(),
+    )  # fmt: skip
 
 
-def run_task(task: RolloutTask) -> RolloutResult:
-    """Play a match, with less isolation than asked for where the system has no processes for it.
+def run_evaluation(task: RolloutTask[SlotTimings]) -> RolloutResult[RolloutTiming]:
+    """Play a task, with less isolation than asked for where the system has no processes for it.
 
     Raises:
-        EngineError: There are no processes, and the match is strict or wants a sandbox.
+        EngineError: There are no processes, and the task is strict or wants a sandbox.
     """
     start, warnings, wanted = time.perf_counter(), [], task
+    care = _isolation_of(task).care
     while True:
         try:
-            reports, slots = _run_batched_or_serially(wanted)
+            result = _run(wanted)
             break
         except ProcessLimitError as error:
-            if task.isolation.strict or task.isolation.sandbox:
+            if care.strict or care.sandbox:
                 raise EngineError(
                     f"{error} Nothing less is done under --strict or --sandbox."
                 ) from None
-            slot, mode = next(
-                (s, m) for s, m in wanted.isolation_modes.items() if m in _WEAKER_ISOLATION
-            )
-            modes = {**wanted.isolation_modes, slot: _WEAKER_ISOLATION[mode]}
-            wanted = replace(wanted, isolate_slots=modes)
+            isolation = _isolation_of(wanted)
+            modes = isolation.modes(task.resolved)
+            slot, mode = next((s, m) for s, m in modes.items() if m in _WEAKER_ISOLATION)
+            fewer = replace(isolation, isolate_slots={**modes, slot: _WEAKER_ISOLATION[mode]})
+            wanted = replace(wanted, observer=fewer)
             warnings.append(
                 f"{error} Slot '{slot}' gets {_ISOLATION_TEXTS[_WEAKER_ISOLATION[mode]]}."
             )
+    timing = RolloutTiming(
+        episodes=len(result.episodes),
+        ticks=int(result.episodes.arrays["ticks"].sum()),
+        seconds=time.perf_counter() - start,
+        slots=result.observed,
+        warnings=tuple(warnings),
+    )
     return RolloutResult(
-        reports,
-        build_timing(task.first_episode, reports, time.perf_counter() - start, slots, warnings),
+        result.episodes, result.ticks, result.totals, result.counters, result.snapshot, timing
     )
 
 
-def _run_batched_or_serially(
-    task: RolloutTask,
-) -> tuple[list[EpisodeReport], dict[str, SlotTiming]]:
+def _run(task: RolloutTask[SlotTimings]) -> RolloutResult[SlotTimings]:
     """Side by side while all goes well; one by one where agents are apart or something failed."""
-    if "agent" not in task.isolation_modes.values():
+    if "agent" not in _isolation_of(task).modes(task.resolved).values():
         try:
-            with build_runner(task, task.end_episode - task.first_episode) as game:
-                return game.run(range(task.first_episode, task.end_episode)), game.slot_timings()
+            with EpisodeRunner(task, reusable_world(task.world, task.batch)) as runner:
+                return runner.run()
         except RetrySerially:
             pass
-    with build_runner(task, 1) as game:
-        reports = []
-        for episode in range(task.first_episode, task.end_episode):
-            reports += game.run(range(episode, episode + 1))
-        return reports, game.slot_timings()
+    alone = replace(task, worlds=1)
+    with EpisodeRunner(alone) as runner:
+        parts = [runner.run(replace(alone, episodes=(number,))) for number in task.episodes]
+    return replace(parts[-1], episodes=joined_columns(part.episodes for part in parts))
 
 
-@dataclass
-class EpisodeRunner:
-    """A world with its line-up, ready to be played."""
-
-    task: RolloutTask
-    world: World
-    policies: Sequence[GuardedPolicy | IsolatedPolicy]
-    agent_log: AgentLog = field(default_factory=AgentLog)
-
-    def make_loop(self, episodes: range) -> EpisodeLoop:
-        """The loop over some episodes."""
-        slots = [
-            LoadedSlot(name, one) for name, one in zip(self.task.slots, self.policies, strict=True)
-        ]
-        table = build_slot_assignment(self.world.spec, list(self.task.slots), self.task.slot_map)
-        for one in self.policies:
-            one.start_episode()
-        return EpisodeLoop(
-            self.world, slots, table, self.task.seed, episodes,
-            inherit_slot=self.task.inherit_slot, agent_log=self.agent_log,
-        )  # fmt: skip
-
-    def run(self, episodes: range) -> list[EpisodeReport]:
-        """Play them to their end."""
-        return [self.make_report(result) for result in run_episodes(self.make_loop(episodes))]
-
-    def make_report(self, result: EpisodeResult) -> EpisodeReport:
-        """All that is known of an episode that has just ended."""
-        lives = self.agent_log.pop_episode(result.episode)
-        groups = [group.name for group in self.world.spec.groups]
-        earned = dict.fromkeys(groups, 0.0)
-        for life in lives:
-            earned[groups[life.group]] += life.total_reward
-        return EpisodeReport(
-            **vars(result),
-            seed=episode_key(self.task.seed, result.episode),
-            group_returns=earned,
-            agents={name: [getattr(life, name) for life in lives] for name in AGENT_COLUMNS},
-            failures=tuple(
-                failure for one in self.policies for failure in one.failure_log.failures
-            ),
-            never_acted=tuple(
-                one.failure_log.slot for one in self.policies if one.failure_log.never_acted
-            ),
-            invalid_actions={
-                one.failure_log.slot: dict(sorted(one.failure_log.invalid_actions.items()))
-                for one in self.policies
-                if one.failure_log.invalid_actions
-            },
-        )
-
-    def slot_timings(self) -> dict[str, SlotTiming]:
-        """What the slots took."""
-        return {one.failure_log.slot: SlotTiming.from_slot(one) for one in self.policies}
-
-
-@contextmanager
-def build_runner(task: RolloutTask, n_worlds: int) -> Iterator[EpisodeRunner]:
-    """A match's world and policies. Policies are let go of at the end."""
-    world = build_world(task.world, task.world_settings, n_worlds, task.preset)
-    alone, places, spec = n_worlds == 1, n_worlds * world.spec.rows, world.spec
-
-    def tick() -> int:
-        return int(world.tick[0])
-
-    _registry.ensure_capacity(len(task.slots))
-    with ExitStack() as stack:
-        kept: list[GuardedPolicy | IsolatedPolicy] = []
-        for name, resolved in task.slots.items():
-            mode = task.isolation_modes[name]
-            one: GuardedPolicy | IsolatedPolicy
-            if mode == "none":
-                twins = sum(resolved == other for other in task.slots.values())
-                owner = name if twins > 1 else ""
-                one = GuardedPolicy(
-                    name, resolved, spec, _registry, task.isolation, tick, alone, owner
-                )
-            else:
-                pool = get_pool(task.isolation)
-                by_agent = mode == "agent"
-                one = IsolatedPolicy(
-                    name, resolved, spec, pool, task.isolation, tick, places, by_agent, alone
-                )
-            stack.callback(one.close)
-            kept.append(one)
-        yield EpisodeRunner(task, world, kept)
-
-
-@contextmanager
-def build_loop(task: RolloutTask) -> Iterator[EpisodeLoop]:
-    """The loop of a match, to be driven tick by tick; all its episodes side by side."""
-    with build_runner(task, task.end_episode - task.first_episode) as game:
-        yield game.make_loop(range(task.first_episode, task.end_episode))
+def _isolation_of(task: RolloutTask[Any]) -> Isolation:
+    """Return how a task of `evaluation_task` keeps its policies."""
+    assert isinstance(task.observer, Isolation)
+    return task.observer

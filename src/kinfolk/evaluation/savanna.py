@@ -8,10 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from kinfolk.evaluation.results import EpisodeReport
-from kinfolk.evaluation.rollout import RolloutTask, build_runner
 from kinfolk.lineage.metrics import lineage_survival
-from kinfolk.play.loop import EpisodeResult
+from kinfolk.play.results import EpisodeResult
+from kinfolk.play.task import EpisodeRunner, RolloutTask
 from kinfolk.worlds.savanna.agent_log import SavannaAgentLog, SavannaAgentRecord
 from kinfolk.worlds.savanna.kin_metrics import (
     energy_transferred_to_kin,
@@ -26,26 +25,29 @@ _SUMMARY_COLUMNS = ("R", "Life", "Off", "Off/100", "Lineage", "FertCap", "FertEx
 
 
 def replay_savanna_agents(
-    task: RolloutTask,
+    task: RolloutTask[Any],
     episode: int,
     on_step: Callable[[SavannaWorld, SavannaAgentLog], None] | None = None,
-) -> tuple[EpisodeReport, SavannaAgentLog]:
-    """Play one episode of a match again and write every life down. It is the same as it was.
+) -> tuple[EpisodeResult, SavannaAgentLog]:
+    """Play one episode of a task again and write every life down. It is the same as it was.
 
-    `on_step` is called after each step.
+    Args:
+        task: A task in the savanna; its own range of episodes is not looked at.
+        episode: Which episode of its seed.
+        on_step: Called after each step.
     """
-    with build_runner(replace(task, first_episode=episode, end_episode=episode + 1), 1) as game:
-        play = game.make_loop(range(episode, episode + 1))
-        play.start_episodes()
-        lives = SavannaAgentLog(game.world)  # type: ignore[arg-type]  # the caller asks for a savanna
+    with EpisodeRunner(replace(task, episodes=(episode,))) as runner:
+        runner.loop.start_episodes()
+        world: Any = runner.world  # the caller asks for a savanna
+        lives = SavannaAgentLog(world)
         lives.start()
         ended: list[EpisodeResult] = []
         while not ended:
-            ended = play.tick()
+            ended = runner.tick()
             lives.update()
             if on_step is not None:
-                on_step(game.world, lives)  # type: ignore[arg-type]
-        return game.make_report(ended[0]), lives
+                on_step(world, lives)
+        return ended[0], lives
 
 
 def build_event_log(population: SavannaAgentLog) -> dict[str, dict[str, Any]]:
@@ -151,11 +153,11 @@ def _format_fertility_cap(cap: Any, group: str) -> str:
 _SAMPLE_EVERY = 10  # ticks between two looks at who stands near whom
 
 
-def kin_metrics(task: RolloutTask, episode: int, late_age: int = 50) -> dict[str, float]:
+def kin_metrics(task: RolloutTask[Any], episode: int, late_age: int = 50) -> dict[str, float]:
     """Kin measures of one episode, by name; not a number where nothing of the kind happened.
 
     Args:
-        task: Whose episode it is.
+        task: A task in the savanna.
         episode: Which one.
         late_age: The age from which on a parent's births count as late.
     """

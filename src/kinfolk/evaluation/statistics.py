@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import combinations
 from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
 from kinfolk.core.arrays import AnyArray
-from kinfolk.evaluation.results import EpisodeReport, extract_column
+from kinfolk.play.results import EpisodeColumns
 
 CONFIDENCE_LEVEL = 0.95
 MetricFunction: TypeAlias = Callable[[AnyArray, Mapping[str, AnyArray]], Mapping[str, AnyArray]]
@@ -24,7 +25,8 @@ class Estimate(NamedTuple):
     n: int
 
 
-class EvaluationSummary(NamedTuple):
+@dataclass(frozen=True, kw_only=True)
+class EvaluationSummary:
     """Over all episodes. Names are those of slots, groups, measures or pairs of slots.
 
     None stands for a value that applied to no episode.
@@ -121,7 +123,7 @@ def estimate_proportion(values: AnyArray) -> Estimate:
 
 
 def summarize_episodes(
-    reports: Sequence[EpisodeReport], slots: Sequence[str], metric_function: MetricFunction
+    reports: EpisodeColumns, slots: Sequence[str], metric_function: MetricFunction
 ) -> EvaluationSummary:
     """Compute means over episodes, leaving out those to which a value does not apply (NaN).
 
@@ -134,14 +136,14 @@ def summarize_episodes(
     Returns:
         The summary; None for a value that applies to no episode.
     """
-    returns = {slot: extract_column(reports, "returns", slot) for slot in slots}
-    lived = {slot: extract_column(reports, "ticks_lived", slot) for slot in slots}
-    lives = {slot: extract_column(reports, "lives", slot) for slot in slots}
+    returns = {slot: reports.column("returns", slot) for slot in slots}
+    lived = {slot: reports.column("ticks_lived", slot) for slot in slots}
+    lives = {slot: reports.column("lives", slot) for slot in slots}
     per_life = {s: returns[s] / np.where(lives[s] > 0, lives[s], np.nan) for s in slots}
-    groups = list(reports[0].group_returns)
+    groups = reports.notes["group_returns"]
     return EvaluationSummary(
         episodes=len(reports),
-        ticks=estimate_mean(np.array([result.ticks for result in reports])),
+        ticks=estimate_mean(reports.arrays["ticks"]),
         returns=_estimate_columns(returns),
         lives=_estimate_columns(lives),
         reward_per_tick=_estimate_columns(
@@ -149,18 +151,18 @@ def summarize_episodes(
         ),
         metrics=_estimate_finite(metric_function(*_as_columns(reports))),
         return_per_life=_estimate_finite(per_life),
-        group_returns=_estimate_columns(
-            {g: extract_column(reports, "group_returns", g) for g in groups}
-        ),
+        group_returns=_estimate_columns({g: reports.column("group_returns", g) for g in groups}),
         win_rate=_estimate_finite(win_shares(per_life), estimate_proportion)
         if len(slots) > 1
         else {},
         differences=_estimate_finite(
             {f"{a} - {b}": per_life[a] - per_life[b] for a, b in combinations(slots, 2)}
         ),
-        failures=sum(len(result.failures) for result in reports),
+        failures=sum(len(failures) for failures in reports.notes["failures"].values()),
         invalid_actions=sum(
-            sum(f.values()) for result in reports for f in result.invalid_actions.values()
+            sum(counts.values())
+            for by_slot in reports.notes["faults"].values()
+            for counts in by_slot.values()
         ),
     )
 
@@ -195,13 +197,10 @@ def _estimate_finite(
     return found
 
 
-def _as_columns(played: Sequence[EpisodeReport]) -> tuple[AnyArray, dict[str, AnyArray]]:
+def _as_columns(played: EpisodeColumns) -> tuple[AnyArray, dict[str, AnyArray]]:
     """Who came to full length, and every group and counter value by name, an entry per episode."""
     found: dict[str, AnyArray] = {}
     for table in ("group_lives", "mean_alive", "counters"):
         prefix = "" if table == "counters" else f"{table}/"
-        found |= {
-            f"{prefix}{name}": extract_column(played, table, name)
-            for name in getattr(played[0], table)
-        }
-    return np.array([result.full_length for result in played]), found
+        found |= {f"{prefix}{name}": played.column(table, name) for name in played.notes[table]}
+    return played.arrays["full_length"], found

@@ -10,7 +10,6 @@ import numpy as np
 
 from kinfolk.isolation.inprocess import GuardedPolicy
 from kinfolk.isolation.proxy import IsolatedPolicy
-from kinfolk.play.loop import EpisodeResult
 
 
 @dataclass(frozen=True)
@@ -45,28 +44,15 @@ class SlotTiming:
         )
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class RolloutTiming:
-    """What a match took."""
+    """What a task of some episodes took."""
 
-    first: int
     episodes: int
     ticks: int
     seconds: float
     slots: dict[str, SlotTiming] = field(default_factory=dict)
     warnings: tuple[str, ...] = ()
-
-
-def build_timing(
-    first: int,
-    results: Sequence[EpisodeResult],
-    seconds: float,
-    slots: dict[str, SlotTiming],
-    warnings: Sequence[str],
-) -> RolloutTiming:
-    """A match's timing."""
-    ticks = sum(result.ticks for result in results)
-    return RolloutTiming(first, len(results), ticks, seconds, slots, tuple(warnings))
 
 
 def filter_valid(lines: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from kinfolk.core.arrays import Ints
-from kinfolk.evaluation.results import EpisodeReport
-from kinfolk.evaluation.rollout import RolloutTask, build_runner
 from kinfolk.lineage.family import Family, FamilyMember
-from kinfolk.play.loop import EpisodeLoop, EpisodeResult
+from kinfolk.play.agent_log import BirthDeathLog
+from kinfolk.play.results import EpisodeResult
+from kinfolk.play.task import EpisodeRunner, RolloutTask
 from kinfolk.worlds.base import World
 
 
@@ -19,34 +20,29 @@ from kinfolk.worlds.base import World
 class EpisodeTrace:
     """What was seen of one episode."""
 
-    report: EpisodeReport
+    report: EpisodeResult
     groups: tuple[str, ...]
     populations: Ints  # [ticks + 1, groups], from the founders on
     family: Family
 
 
-def trace_episode(task: RolloutTask, episode: int) -> EpisodeTrace:
-    """Play one episode of a match again and look closely. It is the same as it was then."""
-    alone = replace(task, first_episode=episode, end_episode=episode + 1)
-    with build_runner(alone, 1) as game:
-        game.world.record_events(True)
-        play = game.make_loop(range(episode, episode + 1))
-        members: dict[int, FamilyMember] = {}
-        populations: list[Any] = []
-        results: list[EpisodeResult] = []
-        play.start_episodes()
-        _record_births(members, play, 0)
-        populations.append(_count_population(play.world))
+def trace_episode(task: RolloutTask[Any], episode: int) -> EpisodeTrace:
+    """Play one episode of a task again and look closely. It is the same as it was then."""
+    log, populations = BirthDeathLog(), []
+    results: list[EpisodeResult] = []
+    with EpisodeRunner(replace(task, episodes=(episode,))) as runner:
+        world = runner.world
+        world.record_events(True)
+        runner.loop.start_episodes()
+        log.add_births(world)
+        populations.append(_count_population(world))
         while not results:
-            results = play.tick()
-            now = int(play.world.tick[0])
-            _record_births(members, play, now)
-            _record_deaths(members, play.world, now)
-            populations.append(_count_population(play.world))
-        groups = tuple(group.name for group in play.world.spec.groups)
-        report = game.make_report(results[0])
-    family = Family.from_members(members.values())
-    return EpisodeTrace(report, groups, np.array(populations), family)
+            results = runner.tick()
+            log.add_births(world)
+            log.add_deaths(world, world.events())
+            populations.append(_count_population(world))
+    groups = tuple(group.name for group in world.spec.groups)
+    return EpisodeTrace(results[0], groups, np.array(populations), _family(log, groups))
 
 
 def _count_population(world: World) -> list[int]:
@@ -55,18 +51,13 @@ def _count_population(world: World) -> list[int]:
     return counts
 
 
-def _record_births(members: dict[int, FamilyMember], loop: EpisodeLoop, tick: int) -> None:
-    columns, groups = loop.world.columns, loop.world.spec.groups
-    for place in np.flatnonzero(columns.uid >= 0):
-        uid = int(columns.uid[place])
-        if uid not in members:
-            parents = tuple(int(parent) for parent in columns.parents[place] if parent >= 0)
-            members[uid] = FamilyMember(uid, parents, groups[int(columns.group[place])].name, tick)
-
-
-def _record_deaths(members: dict[int, FamilyMember], world: World, tick: int) -> None:
-    causes = {h.uid: h.note for h in world.events() if h.kind == "death"}
-    for uid in world.columns.uid[world.columns.terminated].tolist():
-        members[uid] = replace(
-            members[uid], destruction_time=tick, cause=causes.get(uid) or "ended"
-        )
+def _family(log: BirthDeathLog, groups: Sequence[str]) -> Family:
+    deaths = {death.uid: death for death in log.deaths}
+    members = []
+    for birth in log.births:
+        parents = tuple(parent for parent in birth.parents if parent >= 0)
+        member = FamilyMember(birth.uid, parents, groups[birth.group], birth.tick)
+        if (death := deaths.get(birth.uid)) is not None:
+            member = replace(member, destruction_time=death.tick, cause=death.cause)
+        members.append(member)
+    return Family.from_members(members)

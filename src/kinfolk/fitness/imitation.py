@@ -18,7 +18,7 @@ from kinfolk.engines.base import Engine
 from kinfolk.evolution.populations import BasePop
 from kinfolk.fitness.inherited_state import take_rows
 from kinfolk.fitness.match_setup import MatchSetup
-from kinfolk.fitness.match_task import MatchResults, play_matches
+from kinfolk.fitness.match_task import MatchMeasures, MatchObservers
 from kinfolk.fitness.trajectories import Trajectories, concat_trajectories
 from kinfolk.fitness.trajectory_scoring import (
     DiscriminationTask,
@@ -27,8 +27,9 @@ from kinfolk.fitness.trajectory_scoring import (
     score_discrimination,
     score_imitation,
 )
-from kinfolk.fitness.world import PopulationScores, make_matches, make_side, random_permutation
+from kinfolk.fitness.world import PopulationScores, make_side, matches_task, random_permutation
 from kinfolk.nets.running_stats import RunningStats, merge_running_stats
+from kinfolk.play.task import RolloutTask, run_task
 
 
 class ImitationFitness:
@@ -88,10 +89,9 @@ class AdversarialFitness:
         """Act, then judge."""
         pop, matches = pops[self._name], self.setup.matches
         nets: Any = pop.nets
-        acted = list(engine.map(play_matches, self._acting_tasks(pop, generation)))
-        lives = concat_trajectories(
-            [part.trajectories for part in acted if part.trajectories is not None]
-        )
+        tasks = self._acting_tasks(pop, generation)
+        acted = [result.observed for result in engine.map(run_task, tasks)]
+        lives = concat_trajectories([part.record for part in acted if part.record is not None])
         partner = draw_partners(pop.num_nets, matches, key)
         judged = list(
             engine.map(
@@ -103,14 +103,13 @@ class AdversarialFitness:
         fitness = adversarial_fitness(belief[:, :matches], belief[:, matches:], partner)
         return PopulationScores({self._name: fitness}, int(lives.length.sum()))
 
-    def _acting_tasks(self, pop: BasePop, generation: int) -> Iterator[Any]:
+    def _acting_tasks(self, pop: BasePop, generation: int) -> Iterator[RolloutTask[MatchMeasures]]:
         matches = self.setup.matches
         for here in split_members(pop.num_nets, self._chunk):
             side = make_side(self.setup, self._name, pop, np.repeat(here, matches), {})
             numbers = [generation * matches + m for _ in here for m in range(matches)]
-            yield make_matches(
-                self.setup, {self._name: side}, numbers, steps=self.setup.steps, record=self._name
-            )
+            wanted = MatchObservers({self._name: side}, record=self._name)
+            yield matches_task(self.setup, wanted, numbers, self.setup.steps)
 
     def _discrimination_tasks(
         self, nets: Any, lives: Trajectories, partner: Ints, generation: int
@@ -188,8 +187,8 @@ def merge_stats_into(nets: Any, copies: Sequence[RunningStats | None]) -> None:
         nets.set_running_stats(merge_running_stats(base, RunningStats(*together)))
 
 
-def _acting_copies(parts: Sequence[MatchResults], name: str, matches: int) -> RunningStats | None:
-    found = [part.running_stats[name] for part in parts if name in part.running_stats]
+def _acting_copies(parts: Sequence[MatchMeasures], name: str, matches: int) -> RunningStats | None:
+    found = [part.calibration[name] for part in parts if name in part.calibration]
     if not found:
         return None
     whole = (np.concatenate(part) for part in zip(*found, strict=True))

@@ -11,11 +11,10 @@ import numpy as np
 from kinfolk.core.arrays import Floats
 from kinfolk.core.errors import SettingsError, UnknownNameError, format_suggestion
 from kinfolk.core.spaces import WorldSpec
-from kinfolk.fitness.match_task import MatchResults
 from kinfolk.nets.heads import count_outputs
+from kinfolk.play.task import RolloutResult, WorldRef
 from kinfolk.policies.neural.encoding.group_encoder import make_group_encoder
 from kinfolk.policies.resolve import ResolvedPolicy
-from kinfolk.worlds import build_world as build_world
 
 COUNTER_PREFIX = "counter:"
 FITNESS_KINDS = ("return", "per_life", "life")
@@ -25,9 +24,8 @@ FITNESS_KINDS = ("return", "per_life", "life")
 class MatchSetup:
     """Where populations play. Slots are called as the populations and the fixed groups are."""
 
-    world: str
-    world_settings: Mapping[str, Any]
-    preset: str | None
+    world: WorldRef
+    rows: int  # of a world
     groups: Mapping[str, tuple[str, ...]]  # what each population plays
     fixed_policies: Mapping[str, ResolvedPolicy]
     slot_map: Mapping[str, str] | Sequence[str]
@@ -38,12 +36,6 @@ class MatchSetup:
     head: str = "argmax"
     n_zero_inputs: int = 0
     measure_names: Sequence[str] = field(default=())
-
-
-def world_spec(world: str, settings: Mapping[str, Any], preset: str | None) -> WorldSpec:
-    """The face of the world."""
-    spec: WorldSpec = build_world(world, settings, 1, preset).spec
-    return spec
 
 
 def population_groups(
@@ -113,13 +105,19 @@ def check_fitness_kind(kind: str, counters: Sequence[str]) -> None:
         raise UnknownNameError(f"No fitness is named '{kind}'.{format_suggestion(kind, known)}")
 
 
-def match_fitness(kind: str, result: MatchResults, slot: str) -> Floats:
-    """`[matches]`: `return` of all lives together, `per_life`, ticks of a `life`, or a counter."""
-    lives = np.maximum(result.lives[slot], 1.0)
+def match_fitness(kind: str, result: RolloutResult[Any], slot: str) -> Floats:
+    """Return how a slot scored in each match, `[matches]`.
+
+    Args:
+        kind: `return` of all lives together, `per_life`, ticks of a `life`, or a counter.
+        result: Of a task with a world for each match.
+        slot: Whose score.
+    """
+    returns, lives = result.totals["returns"][slot], np.maximum(result.totals["lives"][slot], 1.0)
     if kind == "return":
-        return result.returns[slot]
+        return returns
     if kind == "per_life":
-        return result.returns[slot] / lives
+        return returns / lives
     if kind == "life":
-        return result.ticks_lived[slot] / lives
+        return result.totals["ticks_lived"][slot] / lives
     return result.counters[kind[len(COUNTER_PREFIX) :]]

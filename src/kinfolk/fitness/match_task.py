@@ -1,4 +1,4 @@
-"""Games of populations in a world, as a task for an engine.
+"""Matches of populations in a world, as tasks.
 
 A match is one world: a member of each population, policies that do not evolve, and an episode. What
 comes of it follows from these alone, so a generation can be cut into any chunks.
@@ -6,15 +6,13 @@ comes of it follows from these alone, so a generation can be cut into any chunks
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import lru_cache
 from typing import Any
 
 import numpy as np
 
-from kinfolk.core.arrays import Arrays, Floats, Ints
+from kinfolk.core.arrays import AnyArray, Arrays, Ints
 from kinfolk.fitness.inherited_state import (
     read_memory,
     restore_env,
@@ -24,11 +22,13 @@ from kinfolk.fitness.inherited_state import (
 from kinfolk.fitness.measures import MeasureTracker
 from kinfolk.fitness.trajectories import Trajectories, TrajectoryRecorder
 from kinfolk.nets.running_stats import RunningStats, merge_running_stats
-from kinfolk.play.loop import EpisodeLoop
-from kinfolk.play.slots import LoadedSlot, build_slot_assignment
+from kinfolk.play.observer import Observer
+from kinfolk.play.results import EpisodeResult
+from kinfolk.play.slots import LoadedSlot
+from kinfolk.play.task import RolloutTask
 from kinfolk.policies.neural.evolved import EvolvedPolicy
 from kinfolk.policies.resolve import ResolvedPolicy, build_policy
-from kinfolk.worlds import build_world as build_world
+from kinfolk.worlds.base import World
 
 
 @dataclass(frozen=True)
@@ -45,119 +45,111 @@ class PopulationSide:
 
 
 @dataclass(frozen=True)
-class PopulationMatches:
-    """Some matches, and what is wanted of them."""
+class MatchMeasures:
+    """What is observed of matches beside their results; arrays have the match as first axis."""
 
-    world: str
-    world_settings: Mapping[str, Any]
-    preset: str | None
-    sides: Mapping[str, PopulationSide]  # by slot
-    fixed_policies: Mapping[str, ResolvedPolicy]  # by slot
-    slot_map: Mapping[str, str] | Sequence[str]
-    seed: int
-    episodes: Sequence[int]  # one per match
-    steps: int | None = None  # ticks at most; None: whole episodes
-    learn: bool = True  # dynamic nets calibrate themselves
-    env: Arrays = field(default_factory=dict)  # worlds to go on with, by match
-    keep_env: bool = False
-    keep_memory: bool = False
-    watch: Sequence[str] = ()  # what to measure of each match besides
-    record: str | None = None  # a side whose agents' sights and deeds are wanted
+    watched: Arrays
+    calibration: Mapping[str, RunningStats]  # of each side's member, rows merged
+    memory: Mapping[str, Arrays]
+    record: Trajectories | None = None
 
 
 @dataclass(frozen=True)
-class MatchResults:
-    """What came of some matches; arrays have the match as first axis."""
+class MatchObservers:
+    """What is wanted of matches, beside their results.
 
-    returns: Mapping[str, Floats]  # by slot
-    lives: Mapping[str, Floats]
-    ticks_lived: Mapping[str, Floats]
-    ticks: Ints
-    counters: Mapping[str, Floats]
-    measures: Arrays
-    running_stats: Mapping[str, RunningStats]  # of each side's member, rows merged
-    env: Arrays
-    memory: Mapping[str, Arrays]
-    trajectories: Trajectories | None = None
+    Args:
+        sides: The populations that play, by slot.
+        learn: Whether dynamic nets calibrate themselves.
+        keep_memory: Whether the memory of the sides is returned.
+        watch: Measures of each match, as `Watch` knows them.
+        record: A side whose agents' observations and actions are wanted.
+    """
 
+    sides: Mapping[str, PopulationSide]
+    learn: bool = True
+    keep_memory: bool = False
+    watch: Sequence[str] = ()
+    record: str | None = None
 
-def play_matches(matches: PopulationMatches) -> MatchResults:
-    """Play all matches side by side."""
-    count = len(matches.episodes)
-    world = _cached_world(
-        matches.world, json.dumps(dict(matches.world_settings)), matches.preset, count
-    )
-    policies: dict[str, Any] = {
-        name: build_policy(side_policy(side), world.spec) for name, side in matches.sides.items()
-    }
-    places = count * world.spec.rows
-    for name, side in matches.sides.items():
-        if matches.learn:
-            policies[name].running_stats = copy_stats(side, world.spec.rows)
-        policies[name].initial_memory = {
-            n: a.reshape(places, *a.shape[2:]) for n, a in side.memory.items()
-        }
-    policies |= {
-        name: build_policy(resolved, world.spec)
-        for name, resolved in matches.fixed_policies.items()
-    }
-    if matches.record is not None:
-        group = matches.sides[matches.record].groups[0]
-        policies[matches.record] = TrajectoryRecorder(policies[matches.record], world.spec, group)
-    slots = [LoadedSlot(name, policy) for name, policy in policies.items()]
-    table = build_slot_assignment(world.spec, list(policies), matches.slot_map)
-    numbers = np.repeat(np.arange(count, dtype=np.int64)[:, None], world.spec.rows, axis=1)
-    due = matches.episodes
-    if matches.env:  # worlds that are in the middle of an episode need no new one
-        due = [number for number, rests in zip(due, matches.env["idle"], strict=True) if rests]
-    play = EpisodeLoop(world, slots, table, matches.seed, due, numbers)
-    try:
-        return _collect_results(matches, play, policies)
-    finally:
-        for policy in policies.values():
-            policy.close()
+    def __call__(self, task: RolloutTask[Any], world: World) -> MatchObserver:
+        """Return the observer of some matches."""
+        return MatchObserver(self, task, world)
 
 
-def _collect_results(
-    games: PopulationMatches, play: EpisodeLoop, policies: Mapping[str, Any]
-) -> MatchResults:
-    if games.env:
-        restore_env(play, games.env)
-        write_inherited_memory(play, {name: side.memory for name, side in games.sides.items()})
-    begun = play.idle.copy()
-    before = {name: array.copy() for name, array in play.totals._asdict().items()}
-    watch = MeasureTracker(play, games.watch)
-    ticks = 0
-    while not play.is_done and (games.steps is None or ticks < games.steps):
-        play.start_episodes()
-        playing = ~play.idle
-        play.tick()
-        watch.update(playing)
-        ticks += 1
+class MatchObserver(Observer[MatchMeasures]):
+    """Builds the policies of populations, and measures the matches they play.
 
-    def gained(name: str) -> dict[str, Floats]:
-        """What came in this generation; an episode that began in it counts from zero."""
-        after = getattr(play.totals, name).astype(np.float64)
-        total = np.where(begun[:, None], after, after - before[name])
-        return {slot.id: total[:, i] for i, slot in enumerate(play.slots)}
+    Args:
+        wanted: The sides, and what is wanted of them.
+        task: The matches.
+        world: A world for each.
+    """
 
-    learning = {n: _merge_rows(s, policies[n]) for n, s in games.sides.items() if games.learn}
-    return MatchResults(
-        returns=gained("returns"),
-        lives=gained("lives"),
-        ticks_lived=gained("ticks_lived"),
-        ticks=watch.ticks,
-        counters={n: np.asarray(v, dtype=np.float64) for n, v in play.world.counters().items()},
-        measures=watch.measures(),
-        running_stats={n: learned for n, learned in learning.items() if learned is not None},
-        env=save_env(play) if games.keep_env else {},
-        memory={n: read_memory(play, n) for n in games.sides} if games.keep_memory else {},
-        trajectories=policies[games.record].trajectories() if games.record else None,
-    )
+    def __init__(self, wanted: MatchObservers, task: RolloutTask[Any], world: World) -> None:
+        self._wanted = wanted
+        self._evolved: dict[str, Any] = {}  # policies of the sides
+        self._recording: TrajectoryRecorder | None = None
+        super().__init__(task, world)
+
+    def build_slots(self) -> Sequence[LoadedSlot]:
+        """Return the slots; sides begin with the memory that their members inherited."""
+        spec, places = self.world.spec, self.world.n_worlds * self.world.spec.rows
+        slots = []
+        for name, resolved in self.task.resolved.items():
+            policy: Any = build_policy(resolved, spec)
+            side = self._wanted.sides.get(name)
+            if side is not None:
+                self._evolved[name] = policy
+                if self._wanted.learn:
+                    policy.running_stats = copy_stats(side, spec.rows)
+                policy.initial_memory = {
+                    n: a.reshape(places, *a.shape[2:]) for n, a in side.memory.items()
+                }
+            if side is not None and name == self._wanted.record:
+                policy = self._recording = TrajectoryRecorder(policy, spec, side.groups[0])
+            slots.append(LoadedSlot(name, policy))
+        return slots
+
+    def restore(self, snapshot: Arrays) -> None:
+        """Go on with inherited worlds, and lives in them with inherited memory."""
+        restore_env(self.loop, snapshot)
+        write_inherited_memory(
+            self.loop, {name: side.memory for name, side in self._wanted.sides.items()}
+        )
+
+    def snapshot(self) -> dict[str, AnyArray]:
+        """Return the worlds, by match."""
+        return save_env(self.loop)
+
+    def start(self) -> None:
+        """Begin to measure."""
+        self._watch = MeasureTracker(self.loop, self._wanted.watch)
+
+    def before_step(self) -> None:
+        """Note which worlds play this step."""
+        self._playing = ~self.loop.idle
+
+    def after_step(self, ended: list[EpisodeResult]) -> list[EpisodeResult]:
+        """Measure the step."""
+        self._watch.update(self._playing)
+        return ended
+
+    def finish(self) -> MatchMeasures:
+        """Return the measures, and what nets have learned and remember."""
+        sides = self._wanted.sides if self._wanted.learn else {}
+        learning = {name: _merge_rows(side, self._evolved[name]) for name, side in sides.items()}
+        kept = self._wanted.sides if self._wanted.keep_memory else {}
+        return MatchMeasures(
+            watched=self._watch.measures(),
+            calibration={n: learned for n, learned in learning.items() if learned is not None},
+            memory={name: read_memory(self.loop, name) for name in kept},
+            record=self._recording.trajectories() if self._recording else None,
+        )
 
 
 def side_policy(side: PopulationSide) -> ResolvedPolicy:
-    """A side as a policy."""
+    """Return a side as a policy."""
     settings = {
         "nets": dict(side.nets), "head": side.head, "groups": list(side.groups), "n_zero_inputs": side.n_zero_inputs,
     }  # fmt: skip
@@ -171,7 +163,7 @@ def side_policy(side: PopulationSide) -> ResolvedPolicy:
 
 
 def copy_stats(side: PopulationSide, rows: int) -> RunningStats | None:
-    """A calibration of its own for every place; None for nets that have none."""
+    """Return a calibration of its own for every place; None for nets that have none."""
     if side.nets["kind"] != "dynamic":
         return None
     parts = (
@@ -181,18 +173,11 @@ def copy_stats(side: PopulationSide, rows: int) -> RunningStats | None:
 
 
 def _merge_rows(side: PopulationSide, policy: Any) -> RunningStats | None:
-    """What the rows of each match have learned, merged in their order; None if nothing can be."""
-    copies = getattr(policy, "policy", policy).running_stats  # a recording holds its policy
-    if copies is None:
+    """Return what the rows of each match have learned, merged in order; None if nothing can be."""
+    if policy.running_stats is None:
         return None
     count = len(side.members)
     base = RunningStats(*(side.arrays[name][side.members] for name in RunningStats._fields))
     return merge_running_stats(
-        base, RunningStats(*(a.reshape(count, -1, a.shape[1]) for a in copies))
+        base, RunningStats(*(a.reshape(count, -1, a.shape[1]) for a in policy.running_stats))
     )
-
-
-@lru_cache(maxsize=2)
-def _cached_world(name: str, settings: str, preset: str | None, count: int) -> Any:
-    """Worlds are used again: a reset leaves nothing of what was before."""
-    return build_world(name, json.loads(settings), count, preset)

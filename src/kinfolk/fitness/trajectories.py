@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -11,13 +12,14 @@ import numpy as np
 from kinfolk.core.arrays import AnyArray, Bytes, Ints
 from kinfolk.core.errors import SettingsError
 from kinfolk.core.spaces import WorldSpec
-from kinfolk.play.loop import EpisodeLoop
-from kinfolk.play.slots import LoadedSlot, build_slot_assignment
+from kinfolk.play.observer import Observer
+from kinfolk.play.slots import LoadedSlot
+from kinfolk.play.task import RolloutTask, WorldRef, run_task
 from kinfolk.policies.base import AgentBatch, Memory, MemoryLayout, Policy
 from kinfolk.policies.neural.encoding.group_encoder import make_group_encoder
-from kinfolk.policies.resolve import ResolvedPolicy, build_policy
+from kinfolk.policies.resolve import ResolvedPolicy
 from kinfolk.store.arrays import read_arrays
-from kinfolk.worlds import build_world as build_world
+from kinfolk.worlds.base import World
 
 
 class Trajectories(NamedTuple):
@@ -98,29 +100,58 @@ def concat_trajectories(parts: Sequence[Trajectories]) -> Trajectories:
     )
 
 
+@dataclass(frozen=True)
+class TargetRecorders:
+    """Records what the agents of one group saw and did, who are played by the first slot."""
+
+    group: str
+
+    def __call__(self, task: RolloutTask[Any], world: World) -> TargetRecorder:
+        """Return the observer that records them."""
+        return TargetRecorder(self.group, task, world)
+
+
+class TargetRecorder(Observer[Trajectories]):
+    """Records the agents of `group`, who are played by the first slot of the task."""
+
+    def __init__(self, group: str, task: RolloutTask[Any], world: World) -> None:
+        self._group = group
+        super().__init__(task, world)
+
+    def build_slots(self) -> Sequence[LoadedSlot]:
+        """Return the slots; the first one's policy is recorded."""
+        (name, policy), *others = super().build_slots()
+        self._recording = TrajectoryRecorder(policy, self.world.spec, self._group)
+        return [LoadedSlot(name, self._recording), *others]
+
+    def finish(self) -> Trajectories:
+        """Return what was recorded."""
+        return self._recording.trajectories()
+
+
 def record_demonstrations(
-    world: str,
-    settings: Mapping[str, Any],
-    preset: str | None,
+    world: WorldRef,
     group: str,
     target: ResolvedPolicy,
     seed: int,
     episodes: range,
     others: Mapping[str, ResolvedPolicy],
 ) -> Trajectories:
-    """Let a policy play a group through some episodes; `others` play the groups they name."""
-    batch = build_world(world, settings, len(episodes), preset)
-    recording = TrajectoryRecorder(build_policy(target, batch.spec), batch.spec, group)
-    slots = [LoadedSlot("target", recording)]
-    slots += [LoadedSlot(name, build_policy(policy, batch.spec)) for name, policy in others.items()]
-    mapping = {one.name: "target" for one in batch.spec.groups} | {name: name for name in others}
-    table = build_slot_assignment(batch.spec, [slot.id for slot in slots], mapping)
-    play = EpisodeLoop(batch, slots, table, seed, episodes)
-    while not play.is_done:
-        play.tick()
-    for slot in slots:
-        slot.policy.close()
-    return recording.trajectories()
+    """Let a policy play a group through some episodes, and record it.
+
+    Args:
+        world: Where.
+        group: Whose observations and actions are recorded.
+        target: Plays every group that nobody else plays.
+        seed: Of the episodes.
+        episodes: Their numbers.
+        others: Policies that play the groups they are named after.
+    """
+    mapping = {one.name: "target" for one in world.spec.groups} | {name: name for name in others}
+    policies = {"target": target, **others}
+    recorders = TargetRecorders(group)
+    task = RolloutTask(world, policies, seed, episodes, mapping, observer=recorders)
+    return run_task(task).observed
 
 
 def read_trajectories(path: Path, inputs: int, heads: int) -> Trajectories:

@@ -19,8 +19,9 @@ from kinfolk.fitness.inherited_state import (
     take_rows,
 )
 from kinfolk.fitness.match_setup import MatchSetup, match_fitness
-from kinfolk.fitness.match_task import MatchResults, PopulationMatches, PopulationSide, play_matches
+from kinfolk.fitness.match_task import MatchMeasures, MatchObservers, PopulationSide, side_policy
 from kinfolk.nets.running_stats import RunningStats, merge_running_stats
+from kinfolk.play.task import RolloutResult, RolloutTask, run_task
 from kinfolk.policies.resolve import ResolvedPolicy
 
 HELD_OUT_START = 1 << 40  # episodes from here on are never evolved on
@@ -73,9 +74,9 @@ class WorldFitness:
         """Play a generation. Nets keep what they learned, populations what they remember."""
         members = next(iter(pops.values())).num_nets
         who = pairings(list(pops), members, self.setup.matches, key)
-        parts = list(engine.map(play_matches, self._tasks(pops, who, generation)))
+        parts = list(engine.map(run_task, self._tasks(pops, who, generation)))
         if self._inherit_env:
-            self.env = concat_chunks([part.env for part in parts])
+            self.env = concat_chunks([part.snapshot for part in parts])
         fitness = {}
         for name, pop in pops.items():
             order = np.argsort(who[name], kind="stable")
@@ -84,13 +85,13 @@ class WorldFitness:
             )
             fitness[name] = score[order].reshape(members, -1).mean(axis=1)
             self._store_learned(name, pop, order, parts)
-        watched = concat_chunks([part.measures for part in parts])
+        watched = concat_chunks([part.observed.watched for part in parts])
         means = {name: array.reshape(members, -1).mean(axis=1) for name, array in watched.items()}
         return PopulationScores(fitness, int(sum(part.ticks.sum() for part in parts)), means)
 
     def _tasks(
         self, pops: Mapping[str, BasePop], who: Mapping[str, Ints], generation: int
-    ) -> Iterator[PopulationMatches]:
+    ) -> Iterator[RolloutTask[MatchMeasures]]:
         arena, matches = self.setup, self.setup.matches
         total = len(next(iter(who.values())))
         memory: dict[str, Any] = {name: {} for name in pops}
@@ -105,23 +106,31 @@ class WorldFitness:
                 for name, pop in pops.items()
             }
             numbers = [generation * matches + match for match in (here % matches).tolist()]
-            yield make_matches(
-                arena, sides, numbers, steps=arena.steps, env=take_rows(self.env, here),
-                keep_env=self._inherit_env, keep_memory=self._inherit_mem, watch=arena.measure_names,
-            )  # fmt: skip
+            wanted = MatchObservers(sides, keep_memory=self._inherit_mem, watch=arena.measure_names)
+            task = matches_task(arena, wanted, numbers, max_ticks=arena.steps)
+            if self.env:  # worlds that are in the middle of an episode need no new one
+                env = take_rows(self.env, here)
+                due = [n for n, rests in zip(numbers, env["idle"], strict=True) if rests]
+                task = replace(task, episodes=due, snapshot=env)
+            yield replace(task, keep_snapshot=self._inherit_env)
 
     def _store_learned(
-        self, name: str, pop: BasePop, order: Ints, parts: list[MatchResults]
+        self,
+        name: str,
+        pop: BasePop,
+        order: Ints,
+        parts: Sequence[RolloutResult[MatchMeasures]],
     ) -> None:
         nets: Any = pop.nets
-        if name in parts[0].running_stats:
+        measures = [part.observed for part in parts]
+        if name in measures[0].calibration:
             shape = (nets.num_nets, self.setup.matches, nets.capacity)
-            copies = zip(*(part.running_stats[name] for part in parts), strict=True)
+            copies = zip(*(part.calibration[name] for part in measures), strict=True)
             learned = (np.concatenate(list(copy))[order].reshape(shape) for copy in copies)
             base = RunningStats(*(nets.to_arrays()[field] for field in RunningStats._fields))
             nets.set_running_stats(merge_running_stats(base, RunningStats(*learned)))
         if self._inherit_mem:
-            remembered = concat_chunks([part.memory[name] for part in parts])
+            remembered = concat_chunks([part.memory[name] for part in measures])
             state = memory_to_population(nets, remembered, order, self.setup.matches)
             pop.set_memory("gen", state)
 
@@ -151,13 +160,29 @@ def make_side(
     )
 
 
-def make_matches(
-    setup: MatchSetup, sides: Mapping[str, PopulationSide], episodes: Sequence[int], **options: Any
-) -> PopulationMatches:
-    """Matches in an arena."""
-    return PopulationMatches(
-        setup.world, setup.world_settings, setup.preset, sides, setup.fixed_policies, setup.slot_map,
-        setup.seed, episodes, **options,
+def matches_task(
+    arena: MatchSetup,
+    wanted: MatchObservers,
+    episodes: Sequence[int],
+    max_ticks: int | None = None,
+    others: Mapping[str, ResolvedPolicy] | None = None,
+) -> RolloutTask[MatchMeasures]:
+    """Return the task of some matches in an arena.
+
+    Args:
+        arena: Where, and who does not evolve.
+        wanted: The sides, and what is wanted of them.
+        episodes: One for each match.
+        max_ticks: Of a match at most; None: whole episodes.
+        others: Policies for slots of the arena that nobody else plays.
+    """
+    sides = {name: side_policy(side) for name, side in wanted.sides.items()}
+    rest = {name: policy for name, policy in (others or {}).items() if name not in sides}
+    count, rows = len(episodes), arena.rows
+    members = np.repeat(np.arange(count, dtype=np.int64)[:, None], rows, axis=1)
+    return RolloutTask(
+        arena.world, {**sides, **arena.fixed_policies, **rest}, arena.seed, episodes, arena.slot_map,
+        worlds=count, members=members, max_ticks=max_ticks, observer=wanted,
     )  # fmt: skip
 
 
@@ -175,7 +200,7 @@ def evaluate_held_out(
     episode. Other populations' parts are played by `opponents`.
     """
 
-    def tasks() -> Iterator[PopulationMatches]:
+    def tasks() -> Iterator[RolloutTask[MatchMeasures]]:
         for start in range(0, episodes, _HELD_OUT_CHUNK_SIZE):
             count = min(_HELD_OUT_CHUNK_SIZE, episodes - start)
             side = PopulationSide(
@@ -183,15 +208,8 @@ def evaluate_held_out(
                 setup.groups[name], setup.head, setup.n_zero_inputs,
             )  # fmt: skip
             numbers = [HELD_OUT_START + start + i for i in range(count)]
-            task = make_matches(setup, {name: side}, numbers, learn=False)
-            yield _with_opponents(task, opponents)
+            wanted = MatchObservers({name: side}, learn=False)
+            yield matches_task(setup, wanted, numbers, others=opponents)
 
-    parts = engine.map(play_matches, tasks())
+    parts = engine.map(run_task, tasks())
     return np.concatenate([match_fitness(setup.fitness_kinds[name], part, name) for part in parts])
-
-
-def _with_opponents(
-    games: PopulationMatches, rivals: Mapping[str, ResolvedPolicy]
-) -> PopulationMatches:
-    others = {slot: policy for slot, policy in rivals.items() if slot not in games.sides}
-    return replace(games, fixed_policies={**games.fixed_policies, **others})

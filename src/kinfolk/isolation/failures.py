@@ -11,6 +11,7 @@ from kinfolk.core.arrays import AnyArray, Bools, Ints
 from kinfolk.core.errors import PolicyFailedError
 from kinfolk.core.spaces import WorldSpec
 from kinfolk.core.tracebacks import ErrorSummary, escape_lines, escape_text, summarize_error
+from kinfolk.play.results import Failure
 from kinfolk.policies.base import AgentBatch
 from kinfolk.policies.stateless import NoopPolicy
 
@@ -24,21 +25,6 @@ INVALID_ACTION_REASONS = (
     "wrong shape",
     UNKNOWN_REASON,
 )
-
-
-@dataclass(frozen=True)
-class Failure:
-    """A policy failed. From this tick on its agents did nothing, unless it was restarted."""
-
-    slot: str
-    policy: str  # its class path
-    agent: int  # uid; WHOLE_SLOT if the slot's agents were kept together
-    tick: int
-    cause: str  # raised, timeout or exited
-    message: str
-    traceback: str = ""
-    restarted: bool = False  # its state was lost then
-    location: str = ""  # file, line and function of the author's code; "" if it is not known
 
 
 def summarize_policy_error(error: BaseException) -> ErrorSummary:
@@ -146,7 +132,7 @@ class FailureLog:
 
 def make_abort_error(failure: Failure) -> PolicyFailedError:
     """The error that ends an evaluation which was told to stop at the first failure."""
-    return PolicyFailedError(format_failure(failure.message, failure.location))
+    return PolicyFailedError(format_failure(failure.sentence, failure.where))
 
 
 def format_failure(message: str, location: str) -> str:

@@ -21,13 +21,13 @@ from kinfolk.evaluation.comparison import (
     compare_paired,
     describe_low_power,
 )
-from kinfolk.evaluation.results import EpisodeReport, count_failures
-from kinfolk.evaluation.rollout import RolloutTask, play_task
+from kinfolk.evaluation.results import count_failures
+from kinfolk.evaluation.rollout import run_evaluation
 from kinfolk.evaluation.statistics import Estimate, estimate_mean
 from kinfolk.isolation.worker_pool import closing_pools
-from kinfolk.jobs.evaluate import Evaluate, rollout_tasks
+from kinfolk.jobs.evaluate import Evaluate, evaluation_tasks
+from kinfolk.play.results import EpisodeColumns, EpisodeResult
 from kinfolk.play.slots import parse_slot
-from kinfolk.worlds import build_world as build_world
 
 CANDIDATE_SLOT = "candidate"
 _TEAM_MEMBER = re.compile(r"\w+=.")  # of a team; a URI has another sign behind its first word
@@ -86,8 +86,7 @@ def unmapped_groups(settings: Compare) -> list[str]:
     slot_map = settings.slot_map_for(settings.world)
     if slot_map is not None and not isinstance(slot_map, Mapping):
         return []  # it goes by agent
-    spec = build_world(settings.world, settings.world_settings, 1, settings.preset).spec
-    groups = [group.name for group in spec.groups]
+    groups = [group.name for group in settings.world_ref.spec.groups]
     mapped = slot_map or {}
     if len(groups) == 1 or not set(mapped) <= set(groups):
         return []  # a group that does not exist is named by whoever reads the map
@@ -156,14 +155,12 @@ def compare_policies(
     if resume is not None:
         values, failures = resume.arrays["values"], resume.arrays["failures"].copy()
         failed_slots = list(resume.notes.get("failed_slots", failed_slots))
-    tasks = zip(
-        *(rollout_tasks(one, len(values)) for one in candidate_settings(settings)), strict=True
-    )
+    tasks = [evaluation_tasks(one, len(values)) for one in candidate_settings(settings)]
     with closing_pools():
-        turns: Iterator[RolloutTask] = (match for chunk in tasks for match in chunk)
-        found: list[list[EpisodeReport]] = []
-        for reports in engine.map(play_task, turns):
-            found.append(reports)
+        turns = (task for chunk in zip(*tasks, strict=True) for task in chunk)
+        found: list[EpisodeColumns] = []
+        for result in engine.map(run_evaluation, turns):
+            found.append(result.episodes)
             if len(found) < len(settings.policies):
                 continue
             for policy, played in enumerate(found):
@@ -210,7 +207,7 @@ def _comparison_done(
     )
 
 
-def metric_value(metric: str, report: EpisodeReport, team: Sequence[str]) -> float:
+def metric_value(metric: str, report: EpisodeResult, team: Sequence[str]) -> float:
     """What a candidate is judged by, of one episode.
 
     Raises:

@@ -3,26 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass
 from typing import Annotated, Any, ClassVar
 
 from kinfolk.core.events import Event, FileChunk, Snapshot, TimingEvent
 from kinfolk.core.settings import Flag, setting, validate_settings
 from kinfolk.engines.base import Engine
-from kinfolk.evaluation.record import record_episode
-from kinfolk.evaluation.results import (
-    EpisodeReport,
-    concatenate_results,
-    count_failures,
-    from_arrays,
-    to_arrays,
-)
-from kinfolk.evaluation.rollout import RolloutTask, run_task
-from kinfolk.evaluation.statistics import Estimate, EvaluationSummary, summarize_episodes
+from kinfolk.evaluation.results import count_failures
+from kinfolk.evaluation.rollout import Isolation, SlotTimings, evaluation_task, run_evaluation
+from kinfolk.evaluation.statistics import EvaluationSummary, summarize_episodes
+from kinfolk.evaluation.timing import RolloutTiming
 from kinfolk.isolation.settings import IsolationSettings
 from kinfolk.isolation.worker_pool import closing_pools
 from kinfolk.play.episode_settings import EpisodeSettings
+from kinfolk.play.results import EpisodeColumns, EpisodeResult
 from kinfolk.play.slots import IsolationMode, PolicySlot
+from kinfolk.play.task import RolloutTask
+from kinfolk.replay.record import record_episode
 from kinfolk.worlds import compute_world_metrics
 
 
@@ -52,79 +49,53 @@ class Evaluate(IsolationSettings, EpisodeSettings):
 
 
 @dataclass(frozen=True, kw_only=True)
-class EpisodePlayed(Event):
-    """An episode has ended; `step` is its number, the rest is its `EpisodeReport`."""
+class EpisodePlayed(Event, EpisodeResult):
+    """An episode has ended; `step` is its number."""
 
     kind: ClassVar[str] = "episode_played"
-    ticks: int
-    full_length: bool
-    returns: dict[str, float]
-    lives: dict[str, int]
-    ticks_lived: dict[str, int]
-    group_lives: dict[str, int]
-    mean_alive: dict[str, float]
-    counters: dict[str, float]
-    seed: int
-    group_returns: dict[str, float]
-    agents: dict[str, list[Any]]
-    failures: tuple[dict[str, Any], ...]
-    never_acted: tuple[str, ...]
-    invalid_actions: dict[str, dict[str, int]]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the event as plain values; its number is the step."""
+        plain = super().to_dict()
+        del plain["episode"]
+        return plain | {"failures": [asdict(failure) for failure in self.failures]}
 
 
 @dataclass(frozen=True, kw_only=True)
-class RolloutTimed(TimingEvent):
+class RolloutTimed(TimingEvent, RolloutTiming):
     """What a task of some episodes took; `step` is the first of them."""
 
     kind: ClassVar[str] = "rollout_timed"
-    episodes: int
-    ticks: int
-    seconds: float
-    slots: dict[str, dict[str, float]]
-    warnings: list[str] = field(default_factory=list)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the event as plain values."""
+        slots = {name: asdict(timing) for name, timing in self.slots.items()}
+        return super().to_dict() | {"slots": slots}
 
 
 @dataclass(frozen=True, kw_only=True)
-class Evaluated(Event):
+class Evaluated(Event, EvaluationSummary):
     """All episodes are played: means over episodes, each with a 95 % confidence interval.
 
-    `measures` are the world's own, over those episodes to which each applies; None where there
-    are none. `failed_slots` are the slots whose policies failed, each with a `SlotFailures`.
+    `failed_slots` are the slots whose policies failed, each with a `SlotFailures`.
     """
 
     kind: ClassVar[str] = "evaluated"
-    episodes: int
-    ticks: Estimate
-    returns: dict[str, Estimate]
-    lives: dict[str, Estimate]
-    reward_per_tick: dict[str, Estimate]
-    metrics: dict[str, Estimate | None]
-    return_per_life: dict[str, Estimate | None]
-    group_returns: dict[str, Estimate]
-    win_rate: dict[str, Estimate | None]
-    differences: dict[str, Estimate | None]
-    failures: int
-    invalid_actions: int
     failed_slots: dict[str, dict[str, Any]]
 
 
-def rollout_tasks(settings: Evaluate, first: int) -> Iterator[RolloutTask]:
-    """The tasks, from episode `first` on. Policies are resolved here, once."""
+def evaluation_tasks(settings: Evaluate, first: int = 0) -> Iterator[RolloutTask[SlotTimings]]:
+    """Yield the tasks, from episode `first` on. Policies are resolved here, once."""
     policies = {slot.id: slot.resolve_policy(settings.is_trusted(slot)) for slot in settings.slots}
     isolate = {slot.id: slot.isolate for slot in settings.slots if slot.isolate is not None}
     for start in range(first, settings.episodes, settings.chunk_size):
-        yield RolloutTask(
-            settings.world,
-            settings.world_settings,
+        yield evaluation_task(
+            settings.world_ref,
             policies,
             settings.seed,
-            start,
-            min(start + settings.chunk_size, settings.episodes),
-            settings.preset,
+            range(start, min(start + settings.chunk_size, settings.episodes)),
             settings.slot_map_for(settings.world),
-            settings.isolate,
-            settings.isolation_settings,
-            isolate,
+            Isolation(settings.isolate, settings.isolation_settings, isolate),
             settings.inherit_slot,
         )
 
@@ -136,31 +107,26 @@ def evaluate(
 
     Replays come first, so that there is something to watch while the rest is played.
     """
-    played = None if resume is None else (resume.arrays, resume.notes)
+    played = EpisodeColumns.of(())
+    if resume is not None:
+        played = EpisodeColumns(resume.arrays, resume.notes)
     with closing_pools():
         for episode in range(min(settings.replays, settings.episodes) if resume is None else 0):
-            yield from record_episode(next(rollout_tasks(settings, 0)), episode)
-        for found in engine.map(run_task, rollout_tasks(settings, resume.step if resume else 0)):
-            for report in found.reports:
-                facts = report.to_dict()
-                yield EpisodePlayed(step=facts.pop("episode"), **facts)
-            timing = asdict(found.timing)
-            yield RolloutTimed(step=timing.pop("first"), **timing)
-            # Kept as arrays: a thousand episodes as objects would take a hundred times the room.
-            arrays, notes = played = concatenate_results(played, to_arrays(found.reports))
-            yield Snapshot(step=len(arrays["episode"]), arrays=arrays, notes=notes)
-    assert played is not None  # there is at least one episode
-    reports = from_arrays(*played)
-    failed = count_failures({}, reports)
-    yield Evaluated(
-        step=settings.episodes,
-        **summarize_evaluation(settings, reports)._asdict(),
-        failed_slots=failed,
-    )
+            yield from record_episode(next(evaluation_tasks(settings)), episode)
+        for result in engine.map(run_evaluation, evaluation_tasks(settings, len(played))):
+            for episode_result in result.episodes:
+                yield EpisodePlayed(step=episode_result.episode, **vars(episode_result))
+            yield RolloutTimed(step=len(played), **vars(result.observed))
+            # Kept as columns: a thousand episodes as objects would take a hundred times the room.
+            played = played.joined(result.episodes)
+            yield Snapshot(step=len(played), arrays=played.arrays, notes=played.notes)
+    summary = summarize_evaluation(settings, played)
+    failed = count_failures({}, played)
+    yield Evaluated(step=settings.episodes, **vars(summary), failed_slots=failed)
 
 
-def summarize_evaluation(settings: Evaluate, reports: list[EpisodeReport]) -> EvaluationSummary:
-    """What the episodes say together."""
+def summarize_evaluation(settings: Evaluate, reports: EpisodeColumns) -> EvaluationSummary:
+    """Return what the episodes say together."""
     return summarize_episodes(
         reports, settings.slot_ids, lambda *columns: compute_world_metrics(settings.world, *columns)
     )

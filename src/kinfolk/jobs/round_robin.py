@@ -14,12 +14,13 @@ from kinfolk.core.events import Event, Snapshot
 from kinfolk.core.spaces import WorldSpec
 from kinfolk.engines.base import Engine
 from kinfolk.evaluation.ratings import PairResult, Rating, rate_players
-from kinfolk.evaluation.results import EpisodeReport, count_failures, merge_failure_counts
-from kinfolk.evaluation.rollout import RolloutTask, play_task
+from kinfolk.evaluation.results import count_failures, merge_failure_counts
+from kinfolk.evaluation.rollout import SlotTimings, run_evaluation
 from kinfolk.isolation.worker_pool import closing_pools
-from kinfolk.jobs.evaluate import Evaluate, rollout_tasks
+from kinfolk.jobs.evaluate import Evaluate, evaluation_tasks
+from kinfolk.play.results import EpisodeResult
 from kinfolk.play.slots import parse_slot
-from kinfolk.worlds import build_world as build_world
+from kinfolk.play.task import RolloutTask
 
 _SIDES = ("first", "second")
 _POLICY_SLOT = "policy"  # it plays in one slot or the other; failures are counted in both
@@ -58,8 +59,8 @@ class RatingsComputed(Event):
 class _Meeting(NamedTuple):
     first: int
     second: int
-    match: RolloutTask
-    mirrored: RolloutTask
+    task: RolloutTask[SlotTimings]
+    mirrored: RolloutTask[SlotTimings]
 
 
 def assign_sides(spec: WorldSpec) -> tuple[dict[str, str] | list[str], dict[str, str] | list[str]]:
@@ -82,17 +83,16 @@ def assign_sides(spec: WorldSpec) -> tuple[dict[str, str] | list[str], dict[str,
 
 def _meetings(settings: RoundRobin, done: int) -> Iterator[_Meeting]:
     """Pairs, chunk by chunk; the first `done` of them are left out."""
-    spec = build_world(settings.world, settings.world_settings, 1, settings.preset).spec
-    map_, mirror = assign_sides(spec)
+    map_, mirror = assign_sides(settings.world_ref.spec)
     given = {name: getattr(settings, name) for name in Evaluate.model_fields}
     number = 0
     for first, second in combinations(range(len(settings.policies)), 2):
         uris = settings.policies[first], settings.policies[second]
         slots = tuple(parse_slot(side, uri) for side, uri in zip(_SIDES, uris, strict=True))
         pair = Evaluate(**{**given, "slots": slots, "agent_slot_map": map_, "replays": 0})
-        for match in rollout_tasks(pair, 0):
+        for task in evaluation_tasks(pair):
             if number >= done:
-                yield _Meeting(first, second, match, replace(match, slot_map=mirror))
+                yield _Meeting(first, second, task, replace(task, slot_map=mirror))
             number += 1
 
 
@@ -109,10 +109,10 @@ def round_robin(
         games = [PairResult(int(a), int(b), x, y) for a, b, x, y in resume.arrays["games"].tolist()]
     with closing_pools():
         meetings = list(_meetings(settings, done))
-        tasks = (match for meeting in meetings for match in (meeting.match, meeting.mirrored))
-        results = engine.map(play_task, tasks)
+        tasks = (task for meeting in meetings for task in (meeting.task, meeting.mirrored))
+        results = engine.map(run_evaluation, tasks)
         for meeting in meetings:
-            pair = [next(results), next(results)]
+            pair = [next(results).episodes, next(results).episodes]
             _count_failures(failed, meeting, [report for reports in pair for report in reports])
             for here, there in zip(*pair, strict=True):
                 game = _score(meeting, here, there)
@@ -135,7 +135,7 @@ def round_robin(
 
 
 def _count_failures(
-    failed: list[dict[str, Any]], meeting: _Meeting, reports: Sequence[EpisodeReport]
+    failed: list[dict[str, Any]], meeting: _Meeting, reports: Sequence[EpisodeResult]
 ) -> None:
     """Count the failures of both policies of a meeting."""
     found = count_failures({}, reports)
@@ -144,10 +144,10 @@ def _count_failures(
             failed[policy] = merge_failure_counts(failed[policy], {_POLICY_SLOT: found[side]})
 
 
-def _score(meeting: _Meeting, here: EpisodeReport, there: EpisodeReport) -> PairResult:
+def _score(meeting: _Meeting, here: EpisodeResult, there: EpisodeResult) -> PairResult:
     """One game from both sides: sides may differ, so only both together are fair."""
 
-    def per_life(report: EpisodeReport, side: str) -> float:
+    def per_life(report: EpisodeResult, side: str) -> float:
         return report.returns[side] / max(1, report.lives[side])
 
     first, second = (0.5 * (per_life(here, side) + per_life(there, side)) for side in _SIDES)

@@ -6,6 +6,7 @@ from typing import Annotated, Any
 
 from kinfolk.core.settings import Flag, Settings, setting
 from kinfolk.play.slot_config import SlotConfig
+from kinfolk.play.task import WorldRef
 
 
 class WorldSelection(Settings):
@@ -21,6 +22,11 @@ class WorldSelection(Settings):
         {}, "Rules of the world to change; see `kinfolk settings WORLD`."
     )
     seed: int = setting(0, "Random seed.", ge=0)
+
+    @property
+    def world_ref(self) -> WorldRef:
+        """The world with its rules, as tasks name it."""
+        return WorldRef(self.world, self.preset, self.world_settings)
 
 
 class EpisodeSettings(SlotConfig, WorldSelection):

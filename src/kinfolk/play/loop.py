@@ -7,10 +7,8 @@ two ticks the last observations of ended lives and episodes can still be read.
 
 from __future__ import annotations
 
-from collections import deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -19,7 +17,7 @@ from kinfolk.core.arrays import AnyArray, Arrays, Bools, Bytes, Ints
 from kinfolk.core.errors import ContractError, KinfolkError, PolicyFailedError
 from kinfolk.core.random import WORLD_STREAM, episode_key, fold_in
 from kinfolk.core.tracebacks import summarize_error
-from kinfolk.play.agent_log import AgentLog
+from kinfolk.play.agent_log import AGENT_COLUMNS, AgentLog
 from kinfolk.play.assignment import (
     accumulate_rewards,
     assign_rows,
@@ -30,25 +28,11 @@ from kinfolk.play.assignment import (
     get_slot_batch,
     scatter_actions,
 )
+from kinfolk.play.results import EpisodeResult
 from kinfolk.play.slots import LoadedSlot
 from kinfolk.play.sparse_snapshot import pack_sparse, unpack_sparse
 from kinfolk.policies.base import AgentBatch, allocate_memory
 from kinfolk.worlds.base import World
-
-
-@dataclass(frozen=True)
-class EpisodeResult:
-    """What came of one episode. It follows from the seed and its number alone."""
-
-    episode: int
-    ticks: int
-    full_length: bool  # it came to the world's limit of time
-    returns: dict[str, float]  # per slot, summed over its lives
-    lives: dict[str, int]  # per slot
-    ticks_lived: dict[str, int]  # per slot, summed over its lives
-    group_lives: dict[str, int]  # per group, ever alive
-    mean_alive: dict[str, float]  # per group, over the episode's ticks
-    counters: dict[str, float]
 
 
 class EpisodeLoop:
@@ -65,7 +49,7 @@ class EpisodeLoop:
             number may stand twice, such as for two line-ups on the same map.
         members: `[worlds, rows]`, which member of its policy's population plays a row.
         inherit_slot: A newborn is played by its first parent's slot, not by its group's.
-        lives: Where every life is written down when it ends, if anybody wants to know.
+        agents: Where every agent is recorded when its life ends; None: nowhere.
     """
 
     def __init__(
@@ -77,7 +61,7 @@ class EpisodeLoop:
         episodes: Sequence[int],
         members: Ints | None = None,
         inherit_slot: bool = False,
-        agent_log: AgentLog | None = None,
+        agents: AgentLog | None = None,
     ) -> None:
         places = world.n_worlds * world.spec.rows
         self.world, self.slots, self.seed = world, tuple(slots), seed
@@ -94,7 +78,7 @@ class EpisodeLoop:
         shape = (world.n_worlds, world.spec.rows)
         self._members = np.zeros(shape, np.int64) if members is None else members.astype(np.int64)
         self._inherit_slot = inherit_slot
-        self._agent_log = agent_log
+        self._agent_log = agents
         self.row_state = empty_row_state(places)
         self.slot_rows = empty_slot_rows(len(slots), places)
         self.totals = empty_totals(world.n_worlds, len(slots), len(world.spec.groups))
@@ -132,6 +116,10 @@ class EpisodeLoop:
     def tick(self) -> list[EpisodeResult]:
         """Play one tick in every world; return the episodes that ended in it."""
         self.start_episodes()
+        return self.step()
+
+    def step(self) -> list[EpisodeResult]:
+        """Play one tick in the worlds that have an episode; return the episodes that ended."""
         assign_rows(
             self.row_state, self.slot_rows, self.totals, self.world.columns, self._idle,
             self._episode_key, self._assignment, self._members, self._inherit_slot,
@@ -158,7 +146,7 @@ class EpisodeLoop:
         reward = self.world.columns.reward
         accumulate_rewards(lists.n_rows, lists.memory_index, lists.world, earned, returns, reward)
         if self._agent_log is not None:
-            self._agent_log.record_ended(self.world, self.row_state, self._episode, ~self._idle)
+            self._agent_log.update(self.world, self.row_state, ~self._idle)
         return self._finish_episodes()
 
     def start_episodes(self) -> None:
@@ -224,28 +212,38 @@ class EpisodeLoop:
             return []
         self._idle[ended] = True
         counters = self.world.counters()
+        return [self._result(world, counters) for world in ended.tolist()]
+
+    def _result(self, world: int, counters: Mapping[str, AnyArray]) -> EpisodeResult:
+        """Return what came of the episode that has just ended in a world."""
         slots = [slot.id for slot in self.slots]
         groups = [group.name for group in self.world.spec.groups]
-        tally, ticks = self.totals, self.world.tick
-        alive = tally.group_ticks / np.maximum(ticks, 1)[:, None]
+        tally, ticks, number = self.totals, int(self.world.tick[world]), int(self._episode[world])
 
-        def named(names: list[str], total: AnyArray, world: int) -> dict[str, Any]:
-            return dict(zip(names, total[world].tolist(), strict=True))
+        def named(names: list[str], totals: AnyArray) -> dict[str, Any]:
+            return dict(zip(names, totals.tolist(), strict=True))
 
-        return [
-            EpisodeResult(
-                int(self._episode[world]),
-                int(ticks[world]),
-                bool(ticks[world] >= self.world.spec.max_ticks),
-                returns=named(slots, tally.returns, world),
-                lives=named(slots, tally.lives, world),
-                ticks_lived=named(slots, tally.ticks_lived, world),
-                group_lives=named(groups, tally.group_lives, world),
-                mean_alive=named(groups, alive, world),
-                counters={name: value[world].item() for name, value in counters.items()},
-            )
-            for world in ended.tolist()
-        ]
+        logged: dict[str, Any] = {}
+        if self._agent_log is not None:
+            records = self._agent_log.take(world)
+            earned = dict.fromkeys(groups, 0.0)
+            for record in records:
+                earned[groups[record.group]] += record.earned
+            columns = {n: [getattr(record, n) for record in records] for n in AGENT_COLUMNS}
+            logged = {"group_returns": earned, "agents": columns if records else {}}
+        return EpisodeResult(
+            episode=number,
+            ticks=ticks,
+            full_length=ticks >= self.world.spec.max_ticks,
+            returns=named(slots, tally.returns[world]),
+            lives=named(slots, tally.lives[world]),
+            ticks_lived=named(slots, tally.ticks_lived[world]),
+            group_lives=named(groups, tally.group_lives[world]),
+            mean_alive=named(groups, tally.group_ticks[world] / max(ticks, 1)),
+            counters={name: value[world].item() for name, value in counters.items()},
+            seed=int(self._episode_key[world]),
+            **logged,
+        )
 
     def snapshot(self) -> dict[str, AnyArray]:
         """Everything that the next tick depends on, copied; names are paths."""
@@ -281,13 +279,3 @@ class EpisodeLoop:
         for slot, memory in zip(self.slots, self.memory, strict=True):
             own |= {f"memory/{slot.id}/{name}": array for name, array in memory.items()}
         return own
-
-
-def run_episodes(loop: EpisodeLoop) -> Iterator[EpisodeResult]:
-    """Play to the end, yielding results in the order in which the episodes were given."""
-    waiting: dict[int, EpisodeResult] = {}
-    due = deque(loop._episode_numbers[int(loop._episode_cursor[0]) :])
-    while not loop.is_done:
-        waiting |= {result.episode: result for result in loop.tick()}
-        while due and due[0] in waiting:
-            yield waiting.pop(due.popleft())

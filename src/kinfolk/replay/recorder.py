@@ -7,7 +7,7 @@ touches the disk, and playing is the same whether it is recorded or not.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import asdict
 from importlib.metadata import version
 from typing import Any
@@ -17,9 +17,9 @@ from pydantic import Field
 
 from kinfolk.core.arrays import AnyArray, Ints
 from kinfolk.core.errors import UsageError
-from kinfolk.core.events import FileChunk
 from kinfolk.core.settings import Settings
-from kinfolk.play.loop import EpisodeLoop, EpisodeResult
+from kinfolk.play.loop import EpisodeLoop
+from kinfolk.play.results import EpisodeResult
 from kinfolk.policies.explain import ExplanationBatch, find_explainable
 from kinfolk.replay.format import (
     DONE,
@@ -36,7 +36,6 @@ from kinfolk.replay.format import (
     encode_json_record,
     encode_record,
 )
-from kinfolk.replay.reader import REPLAY_FOLDER, REPLAY_SUFFIX
 from kinfolk.replay.series import ReplaySeries
 from kinfolk.worlds.render import Renderable, RenderFrame
 
@@ -52,30 +51,6 @@ class ReplayOptions(Settings):
 
     record_every: int = Field(default=1, ge=1)  # keep each n-th tick, and the last
     with_explanations: bool = True  # and why agents act as they do
-
-
-def record_loop(
-    loop: EpisodeLoop, metadata: Mapping[str, Any], options: ReplayOptions | None = None
-) -> Iterator[bytes]:
-    """Play one episode to its end and yield its replay piece by piece, as it goes.
-
-    Args:
-        loop: A loop over one world, with an episode left to play. It plays as without recording.
-        metadata: What else the replay should say of itself: plain values.
-        options: How much is kept.
-    """
-    recorder = ReplayRecorder(loop, metadata, options)
-    yield recorder.start()
-    while not (results := loop.tick()):
-        if piece := recorder.record_tick():
-            yield piece
-    yield recorder.record_tick(is_last=True) + recorder.finish(results[0])
-
-
-def iter_file_chunks(name: str, chunks: Iterable[bytes]) -> Iterator[FileChunk]:
-    """The pieces of a replay as what a job yields; `name` is that of the replay."""
-    for number, data in enumerate(chunks):
-        yield FileChunk(path=f"{REPLAY_FOLDER}/{name}{REPLAY_SUFFIX}", data=data, append=number > 0)
 
 
 class ReplayRecorder:

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from kinfolk.core.arrays import AnyArray
+from kinfolk.play.agent_log import BirthDeathLog
 from kinfolk.play.loop import EpisodeLoop
 from kinfolk.worlds.base import WorldEvent
 from kinfolk.worlds.render import Renderable, RenderFrame
@@ -30,16 +31,14 @@ class ReplaySeries:
             *(f"return/{name}" for name in slots),
         ]
         self.awaits_actions = False  # a frame was kept whose choices are not known yet
-        self._known_uids = np.zeros(1024, dtype=np.bool_)  # by uid
+        self._agents = BirthDeathLog()
         self._clear()
 
     def _clear(self) -> None:
         self._ticks: list[int] = []
         self._series: list[list[float]] = []
         self._events: list[tuple[int, WorldEvent]] = []  # with the frame that shows it
-        self._births: list[list[int]] = []
-        self._deaths: list[list[int]] = []
-        self._causes: dict[str, int] = {}
+        self._agents.clear()
 
     def add_frame(self, frame: RenderFrame) -> None:
         """A frame was kept."""
@@ -56,31 +55,15 @@ class ReplaySeries:
         found += self._loop.totals.returns[0].tolist()
         self._ticks.append(int(self._world.tick[0]))
         self._series.append(found)
-        self._record_births()
+        self._agents.add_births(self._world)
         self.awaits_actions = True
 
     def add_events(self, events: Iterable[WorldEvent]) -> None:
         """What took place in the tick before the next frame; deaths of lives nobody saw count."""
-        self._record_births()
+        self._agents.add_births(self._world)
         heard = list(events)
-        causes = {h.uid: h.note for h in heard if h.kind == "death"}
-        columns, tick = self._world.columns, int(self._world.tick[0])
-        for uid in columns.uid[columns.terminated].tolist():
-            cause = self._causes.setdefault(causes.get(uid) or "ended", len(self._causes))
-            self._deaths.append([uid, tick, cause])
+        self._agents.add_deaths(self._world, heard)
         self._events += [(len(self._ticks), one) for one in heard]
-
-    def _record_births(self) -> None:
-        columns, tick = self._world.columns, int(self._world.tick[0])
-        highest = int(columns.uid.max(initial=0))
-        if highest >= len(self._known_uids):
-            self._known_uids = np.concatenate(
-                [self._known_uids, np.zeros(2 * highest, dtype=np.bool_)]
-            )
-        for place in np.flatnonzero((columns.uid >= 0) & ~self._known_uids[columns.uid]).tolist():
-            uid = int(columns.uid[place])
-            self._known_uids[uid] = True
-            self._births.append([uid, tick, int(columns.group[place]), *columns.parents[place]])
 
     def take_chunk(
         self,
@@ -95,15 +78,18 @@ class ReplaySeries:
         kinds = list(dict.fromkeys(one.kind for _, one in now))
         notes = list(dict.fromkeys(one.note for _, one in now))
         marks = sorted({(frame, kinds.index(one.kind)) for frame, one in now})
+        born = [[b.uid, b.tick, b.group, *b.parents] for b in self._agents.births]
+        causes = list(dict.fromkeys(death.cause for death in self._agents.deaths))
+        died = [[d.uid, d.tick, causes.index(d.cause)] for d in self._agents.deaths]
         numbers: dict[str, AnyArray] = {
             "ticks": np.array(self._ticks, dtype=np.int32),
             "series": np.array(self._series, dtype=np.float32).T,
             "mark_frame": np.array([frame for frame, _ in marks], dtype=np.uint16),
             "mark_kind": np.array([kind for _, kind in marks], dtype=np.uint8),
-            "born": np.array(self._births, dtype=np.int32).reshape(-1, 5),
-            "died": np.array(self._deaths, dtype=np.int32).reshape(-1, 3),
+            "born": np.array(born, dtype=np.int32).reshape(-1, 5),
+            "died": np.array(died, dtype=np.int32).reshape(-1, 3),
         }
-        number_notes = {"kinds": kinds, "causes": list(self._causes)}
+        number_notes = {"kinds": kinds, "causes": causes}
         events: dict[str, AnyArray] = {
             "event_frame": np.array([frame for frame, _ in now], dtype=np.uint16),
             "event_tick": np.array([one.tick for _, one in now], dtype=np.int32),

@@ -10,9 +10,9 @@ import numpy as np
 
 from kinfolk.core.arrays import Ints
 from kinfolk.play.loop import EpisodeLoop
-from kinfolk.play.slots import LoadedSlot, build_slot_assignment
-from kinfolk.policies.resolve import build_policy, resolve
-from kinfolk.worlds import build_world as build_world
+from kinfolk.play.results import EpisodeResult
+from kinfolk.play.task import EpisodeRunner, RolloutTask, WorldRef
+from kinfolk.policies.resolve import resolve
 
 
 def digest_loop(play: EpisodeLoop) -> dict[int, str]:
@@ -39,6 +39,14 @@ def digest_loop(play: EpisodeLoop) -> dict[int, str]:
     return {episode: digest.hexdigest() for episode, digest in sorted(digests.items())}
 
 
+def play_to_end(play: EpisodeLoop) -> list[EpisodeResult]:
+    """Play to the end; return the results in the order of the episodes' numbers."""
+    results: list[EpisodeResult] = []
+    while not play.is_done:
+        results += play.tick()
+    return sorted(results, key=lambda result: result.episode)
+
+
 def episode_digests(
     world: str,
     slots: Mapping[str, str],
@@ -54,10 +62,15 @@ def episode_digests(
 
     Row `r` is seated with member `r % 4`, for policies that are populations.
     """
-    game = build_world(world, settings, batch, preset)
-    seated = [
-        LoadedSlot(name, build_policy(resolve(uri), game.spec)) for name, uri in slots.items()
-    ]
-    table = build_slot_assignment(game.spec, list(slots), slot_map)
-    members = np.tile(np.arange(game.spec.rows, dtype=np.int64) % 4, (batch, 1))
-    return digest_loop(EpisodeLoop(game, seated, table, seed, episodes, members))
+    ref = WorldRef(world, preset, settings)
+    game = ref.build(batch)
+    task = RolloutTask[None](
+        ref,
+        {name: resolve(uri) for name, uri in slots.items()},
+        seed,
+        episodes,
+        slot_map,
+        worlds=batch,
+        members=np.tile(np.arange(game.spec.rows, dtype=np.int64) % 4, (batch, 1)),
+    )
+    return digest_loop(EpisodeRunner(task, game).loop)

@@ -1,4 +1,4 @@
-"""Gathering experience: a chunk of worlds is played on for some ticks, as a task for an engine.
+"""Collection of experience: a chunk of worlds is played on for some ticks, as a task for an engine.
 
 A task carries all it follows from (where its worlds stood, the weights, the pool), so any worker
 may run it, and run it again. How worlds are split into chunks is a setting: the number of workers
@@ -7,229 +7,209 @@ has no effect.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from copy import copy
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
-from kinfolk.core.arrays import AnyArray, Arrays
-from kinfolk.core.spaces import WorldSpec
-from kinfolk.engines.base import ObjectRef
-from kinfolk.play.loop import EpisodeLoop, EpisodeResult
-from kinfolk.play.slots import LoadedSlot, SlotMap, build_slot_assignment
+from kinfolk.core.arrays import AnyArray, Arrays, Ints
+from kinfolk.play.observer import Observer
+from kinfolk.play.results import EpisodeResult
+from kinfolk.play.slots import LoadedSlot
+from kinfolk.play.task import RolloutTask
 from kinfolk.policies.base import Policy
 from kinfolk.policies.neural.policy import NeuralPolicy
-from kinfolk.policies.resolve import ResolvedPolicy, build_policy
+from kinfolk.policies.resolve import build_policy
 from kinfolk.training.buffer import RolloutColumns
-from kinfolk.training.opponents import (
-    OpponentPolicy,
-    OpponentPool,
-    OpponentPoolPlan,
-    assign_opponents,
-)
+from kinfolk.training.opponents import OpponentPolicy, OpponentPool, assign_opponents
 from kinfolk.training.recorder import RolloutRecorder, RowLabels
-from kinfolk.worlds import build_world as build_world
 from kinfolk.worlds.base import World
 
 _EPISODES_PER_CHUNK = (
     1 << 40
 )  # episodes of a chunk are numbered from here, so that no two chunks share one
+_OWN = "worker/"  # begins the names of what is ours in a snapshot
 
 
 @dataclass(frozen=True)
 class SlotPlan:
-    """A slot as the gathering needs it."""
+    """How the rows of a slot are recorded; other slots are named by their ids."""
 
-    id: str
-    policy: ResolvedPolicy
     labels: RowLabels
-    teacher: ResolvedPolicy | None = None  # asked beside the actor
+    teacher: str | None = None  # its policy is asked beside the actor
     student: str | None = None  # a slot that watches; it remembers, so it must see every row
     is_demonstration: bool = False  # what this slot does is a lesson
 
 
 @dataclass(frozen=True)
-class RolloutPlan:
-    """What stays the same through a whole training."""
+class Collection:
+    """What is recorded while a chunk is played, and by which weights.
 
-    world: str
-    world_settings: Mapping[str, Any]
-    preset: str | None
-    n_worlds: int  # of one chunk
-    rollout_length: int  # of one gathering
-    seed: int
-    slots: tuple[SlotPlan, ...]
-    slot_map: SlotMap | None
-    inherit_slot: bool = False
-    bootstrap_early_ends: bool = True
-    opponent_pool: OpponentPoolPlan | None = None
-    batch_invariant: bool = True  # refuse nets that are not
+    Args:
+        slots: How each slot is recorded.
+        early_ends_bootstrap: Whether something is expected after an episode that ended early.
+        pool_slot: The slot that is played by earlier copies; None: there is no pool.
+        batch_invariant: Whether nets are refused that are not.
+        chunk: Which chunk of the worlds.
+        weights: By slot, of all that learn.
+        pool: The copies.
+    """
 
+    slots: Mapping[str, SlotPlan]
+    early_ends_bootstrap: bool = True
+    pool_slot: str | None = None
+    batch_invariant: bool = True
+    chunk: int = 0
+    weights: Mapping[str, Arrays] = field(default_factory=dict)
+    pool: OpponentPool | None = None
 
-@dataclass(frozen=True)
-class TrainingRolloutTask:
-    """One chunk, to be played on."""
-
-    plan: ObjectRef[RolloutPlan]
-    chunk: int
-    weights: Mapping[str, Arrays]  # by slot, of all that learn
-    state: Arrays | None  # where the worlds stand; None: at the beginning
-    opponent_pool: OpponentPool | None = None
+    def __call__(self, task: RolloutTask[Any], world: World) -> Collector:
+        """Return the observer that records."""
+        return Collector(self, task, world)
 
 
 @dataclass(frozen=True)
-class TrainingRolloutResult:
-    """What came of a task."""
+class Experience:
+    """The rows of a chunk, and who played for the pool."""
 
     blocks: list[RolloutColumns]  # one per slot
-    episodes: list[EpisodeResult]
-    opponents: list[int]  # of each episode, which member of the pool played
-    state: dict[str, AnyArray]
+    rivals: list[int]  # of each episode that ended, which copy of the pool played
 
 
-@dataclass
-class RolloutWorker:
-    """Worlds and policies of a plan, kept by a process from one task to the next."""
+def collection_task(
+    plan: RolloutTask[Experience],
+    chunk: int,
+    weights: Mapping[str, Arrays],
+    snapshot: Arrays | None,
+    pool: OpponentPool | None = None,
+) -> RolloutTask[Experience]:
+    """Return the task of playing a chunk on.
 
-    plan: RolloutPlan
-    world: World
-    recorders: list[RolloutRecorder]
-    policies: dict[str, Policy]
-    opponent: OpponentPolicy | None = None
-    loops: dict[int, EpisodeLoop] = field(
-        default_factory=dict
-    )  # by chunk: each has episodes of its own
-    loop: EpisodeLoop = field(init=False)  # of the chunk that is placed
-    episodes: AnyArray = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
-
-    @staticmethod
-    def from_plan(plan: RolloutPlan) -> RolloutWorker:
-        """Build all."""
-        world = build_world(plan.world, plan.world_settings, plan.n_worlds, plan.preset)
-        policies = {
-            slot.id: build_policy(slot.policy, world.spec, plan.batch_invariant)
-            for slot in plan.slots
-        }
-        pooled = None
-        if plan.opponent_pool is not None:
-            pooled = OpponentPolicy(policies[plan.opponent_pool.slot], world.spec)
-            policies[plan.opponent_pool.slot] = pooled
-        capacity = plan.rollout_length * plan.n_worlds * world.spec.rows
-        recorders = [
-            _build_recorder(plan, slot, policies, world.spec, capacity) for slot in plan.slots
-        ]
-        return RolloutWorker(plan, world, recorders, policies, pooled)
-
-    def restore(self, chunk: int, state: Arrays | None) -> None:
-        """Put the worlds where a chunk stood."""
-        if state is None or chunk not in self.loops:
-            self.loops[chunk] = _build_loop(self.plan, self.world, self.recorders, chunk)
-        self.loop = self.loops[chunk]
-        if state is None:
-            self.episodes = np.full(self.plan.n_worlds, -1, dtype=np.int64)
-            return
-        self.loop.restore({n: a for n, a in state.items() if not n.startswith("worker/")})
-        self.loop.members[...] = state["worker/members"]
-        self.episodes = state["worker/episodes"].copy()
-
-    def state(self) -> dict[str, AnyArray]:
-        """Where the worlds stand now."""
-        own = {"worker/members": self.loop.members.copy(), "worker/episodes": self.episodes.copy()}
-        return self.loop.sparse_snapshot() | own
-
-
-def _build_recorder(
-    plan: RolloutPlan,
-    slot: SlotPlan,
-    policies: Mapping[str, Policy],
-    spec: WorldSpec,
-    capacity: int,
-) -> RolloutRecorder:
-    teacher = None
-    if slot.teacher is not None:
-        teacher = build_policy(slot.teacher, spec, plan.batch_invariant)
-    watching = None if slot.student is None else _observing_student(policies[slot.student])
-    return RolloutRecorder(
-        policies[slot.id], slot.labels, spec, capacity, teacher, watching, slot.is_demonstration
+    Args:
+        plan: What stays the same through a whole training: a task with a `Collection` whose
+            policies are shared by the engine.
+        chunk: Which chunk of the worlds.
+        weights: By slot, of all that learn.
+        snapshot: Where the chunk stands; None: at its beginning.
+        pool: The copies to play against.
+    """
+    assert isinstance(plan.observer, Collection)
+    return replace(
+        plan,
+        episodes=range(chunk * _EPISODES_PER_CHUNK, (chunk + 1) * _EPISODES_PER_CHUNK),
+        snapshot=snapshot,
+        observer=replace(plan.observer, chunk=chunk, weights=weights, pool=pool),
     )
 
 
+class Collector(Observer[Experience]):
+    """Records the rows of every slot; kept by a process from one task to the next.
+
+    Args:
+        plan: What stays the same through a whole training.
+        task: The first task.
+        world: The worlds of a chunk.
+    """
+
+    def __init__(self, plan: Collection, task: RolloutTask[Any], world: World) -> None:
+        self._plan = self._now = plan
+        self._pooled: OpponentPolicy | None = None
+        self._episodes: Ints = np.zeros(0, dtype=np.int64)  # of each world, when rivals were drawn
+        super().__init__(task, world)
+
+    def build_slots(self) -> Sequence[LoadedSlot]:
+        """Return the slots, each recorded."""
+        plan, spec, resolved = self._plan, self.world.spec, self.task.resolved
+
+        def built(slot: str) -> Policy:
+            return build_policy(resolved[slot], spec, plan.batch_invariant)
+
+        self._policies = {slot: built(slot) for slot in resolved}
+        if plan.pool_slot is not None:
+            self._pooled = OpponentPolicy(self._policies[plan.pool_slot], spec)
+            self._policies[plan.pool_slot] = self._pooled
+        assert self.task.max_ticks is not None  # a collection is of so many ticks
+        capacity = self.task.max_ticks * self.world.n_worlds * spec.rows
+        self._recorders = []
+        for name, slot in plan.slots.items():
+            teacher = None if slot.teacher is None else built(slot.teacher)
+            student = (
+                None if slot.student is None else _observing_student(self._policies[slot.student])
+            )
+            actor = self._policies[name]
+            self._recorders.append(
+                RolloutRecorder(
+                    actor, slot.labels, spec, capacity, teacher, student, slot.is_demonstration
+                )
+            )
+        return [
+            LoadedSlot(n, recorder) for n, recorder in zip(plan.slots, self._recorders, strict=True)
+        ]
+
+    def restore(self, snapshot: Arrays) -> None:
+        """Put the worlds where the chunk stood."""
+        self.loop.restore({n: a for n, a in snapshot.items() if not n.startswith(_OWN)})
+        self.loop.members[...] = snapshot[f"{_OWN}members"]
+        self._episodes = snapshot[f"{_OWN}episodes"].copy()
+
+    def snapshot(self) -> dict[str, AnyArray]:
+        """Return where the worlds of the chunk stand now."""
+        members, episodes = self.loop.members.copy(), self._episodes.copy()
+        return self.loop.sparse_snapshot() | {
+            f"{_OWN}members": members,
+            f"{_OWN}episodes": episodes,
+        }
+
+    def start(self) -> None:
+        """Load the weights of a task and begin to record."""
+        assert isinstance(self.task.observer, Collection)
+        self._now = self.task.observer
+        for name, arrays in self._now.weights.items():
+            policy = self._policies[name]
+            assert isinstance(policy, NeuralPolicy)  # only nets learn
+            policy.load(arrays)
+        if self._pooled is not None and self._now.pool is not None:
+            self._pooled.load_pool(self._now.pool)
+        if self.task.snapshot is None:
+            self._episodes = np.full(self.world.n_worlds, -1, dtype=np.int64)
+        for recorder in self._recorders:
+            recorder.start_chunk(self._now.chunk)
+        self._left = self.task.max_ticks or 0
+        self._rivals: list[int] = []
+
+    def before_step(self) -> None:
+        """Draw rivals where an episode begins, and nowhere else."""
+        loop = self.loop
+        if self._pooled is not None and self._now.pool is not None:
+            fresh = np.flatnonzero(loop.episode != self._episodes)
+            assign_opponents(loop.members, fresh, loop.episode, self._now.pool, loop.seed)
+            self._episodes = loop.episode.copy()
+
+    def after_step(self, ended: list[EpisodeResult]) -> list[EpisodeResult]:
+        """Record what the rows of this tick earned, and how they go on."""
+        self._left -= 1
+        world, loop = self.world, self.loop
+        rows, lost = world.spec.rows, np.zeros(world.n_worlds, dtype=np.bool_)
+        if not self._plan.early_ends_bootstrap:
+            lost = world.done & (world.tick < world.spec.max_ticks)
+        done, lost = np.repeat(world.done, rows), np.repeat(lost, rows)
+        for recorder in self._recorders:
+            recorder.finish_step(world.columns, done, lost, loop.observations, self._left == 0)
+        if ended:
+            by_number = dict(zip(loop.episode.tolist(), loop.members[:, 0].tolist(), strict=True))
+            self._rivals += [by_number[result.episode] for result in ended]
+        return ended
+
+    def finish(self) -> Experience:
+        """Return the rows of every slot."""
+        return Experience([recorder.columns() for recorder in self._recorders], self._rivals)
+
+
 def _observing_student(student: Policy) -> NeuralPolicy | None:
-    """A student that remembers, as one who watches: the same weights, asked by itself."""
+    """Return a student that remembers as one who watches: the same weights, asked by itself."""
     if not isinstance(student, NeuralPolicy) or not student.needs_sequence:
         return None
     watching = copy(student)  # the module is shared, what it said last is not
     return watching
-
-
-def _build_loop(
-    plan: RolloutPlan, world: Any, recorders: list[RolloutRecorder], chunk: int
-) -> EpisodeLoop:
-    slots = [
-        LoadedSlot(slot.id, recorder) for slot, recorder in zip(plan.slots, recorders, strict=True)
-    ]
-    table = build_slot_assignment(world.spec, [slot.id for slot in plan.slots], plan.slot_map)
-    episodes = range(chunk * _EPISODES_PER_CHUNK, (chunk + 1) * _EPISODES_PER_CHUNK)
-    return EpisodeLoop(world, slots, table, plan.seed, episodes, inherit_slot=plan.inherit_slot)
-
-
-_MAX_WORKERS = 8  # stages of different plans that a process holds
-_workers: dict[
-    int, tuple[RolloutPlan, RolloutWorker]
-] = {}  # of this process, by the identity of the plan
-
-
-def get_worker(plan: RolloutPlan) -> RolloutWorker:
-    """The stage of a plan, built once per process."""
-    known = _workers.get(id(plan))
-    if known is None or known[0] is not plan:
-        while len(_workers) >= _MAX_WORKERS:
-            _workers.pop(next(iter(_workers)))
-        _workers[id(plan)] = known = (plan, RolloutWorker.from_plan(plan))
-    return known[1]
-
-
-def collect_rollout(task: TrainingRolloutTask) -> TrainingRolloutResult:
-    """Play a chunk on for the plan's ticks."""
-    plan = task.plan.get()
-    stage = get_worker(plan)
-    for name, arrays in task.weights.items():
-        policy = stage.policies[name]
-        assert isinstance(policy, NeuralPolicy)  # only nets learn
-        policy.load(arrays)
-    if stage.opponent is not None and task.opponent_pool is not None:
-        stage.opponent.load_pool(task.opponent_pool)
-    stage.restore(task.chunk, task.state)
-    for recorder in stage.recorders:
-        recorder.start_chunk(task.chunk)
-    episodes: list[EpisodeResult] = []
-    rivals: list[int] = []
-    for tick in range(plan.rollout_length):
-        ended = _tick(stage, task.opponent_pool, last=tick == plan.rollout_length - 1)
-        by_number = dict(zip(stage.loop.episode.tolist(), stage.loop.members[:, 0], strict=True))
-        episodes += ended
-        rivals += [int(by_number[result.episode]) for result in ended]
-    return TrainingRolloutResult(
-        [r.columns() for r in stage.recorders], episodes, rivals, stage.state()
-    )
-
-
-def _tick(stage: RolloutWorker, pool: OpponentPool | None, last: bool) -> list[EpisodeResult]:
-    """One tick of all worlds; rivals are drawn where an episode begins, and nowhere else."""
-    play = stage.loop
-    if stage.plan.opponent_pool is not None and pool is not None:
-        play.start_episodes()
-        fresh = np.flatnonzero(play.episode != stage.episodes)
-        assign_opponents(play.members, fresh, play.episode, pool, play.seed)
-        stage.episodes = play.episode.copy()
-    ended = play.tick()
-    world = play.world
-    rows, lost = world.spec.rows, np.zeros(world.n_worlds, dtype=np.bool_)
-    if not stage.plan.bootstrap_early_ends:
-        lost = world.done & (world.tick < world.spec.max_ticks)
-    done, lost = np.repeat(world.done, rows), np.repeat(lost, rows)
-    for recorder in stage.recorders:
-        recorder.finish_step(world.columns, done, lost, play.observations, last)
-    return ended

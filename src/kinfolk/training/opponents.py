@@ -41,13 +41,6 @@ class OpponentPoolSettings(Settings):
 
 
 @dataclass(frozen=True)
-class OpponentPoolPlan:
-    """Who plays for the pool."""
-
-    slot: str
-
-
-@dataclass(frozen=True)
 class OpponentPool:
     """The copies, by number; those that left but are still in play stay until their episode ends."""
 

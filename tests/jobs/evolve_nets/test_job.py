@@ -194,11 +194,11 @@ def test_the_held_out_score_is_that_of_the_policy_played_alone(tmp_path):
 
     settings = validate_settings(Evaluate, {"world": "gym:CartPole-v1", "slots": {"all": f"run:{run.folder}@latest"},
                                "episodes": HELD_OUT_START + 5})  # fmt: skip
-    from kinfolk.evaluation.rollout import play_task
-    from kinfolk.jobs.evaluate import rollout_tasks
+    from kinfolk.evaluation.rollout import run_evaluation
+    from kinfolk.jobs.evaluate import evaluation_tasks
 
-    match = next(rollout_tasks(settings.model_copy(update={"chunk_size": 5}), HELD_OUT_START))
-    returns = [result.returns["all"] for result in play_task(match)]
+    task = next(evaluation_tasks(settings.model_copy(update={"chunk_size": 5}), HELD_OUT_START))
+    returns = [result.returns["all"] for result in run_evaluation(task).episodes]
     assert np.mean(returns) == held["score"][0]
 
 

@@ -64,13 +64,12 @@ def _check(settings: Any) -> None:
 def check_policies(settings: Any) -> None:
     """Find what is wrong with a line-up before a folder is made for it."""
     from kinfolk.policies.resolve import build_policy
-    from kinfolk.worlds import build_world as build_world
 
     trusted = [slot for slot in settings.slots if settings.is_trusted(slot)]
     ours = [s for s in settings.slots if s in trusted or str(s.policy_uri).startswith("kin://")]
     uris = {slot.id: slot.policy_uri for slot in ours if slot.policy_uri is not None}
     compile_kernels(settings.world, settings.world_settings, settings.preset, uris)
-    spec = build_world(settings.world, settings.world_settings, 1, settings.preset).spec
+    spec = settings.world_ref.spec
     warn_of_idle_slots(settings.slot_ids, settings.build_assignment(spec))
     for slot in settings.slots:
         resolved = slot.resolve_policy(slot in trusted)

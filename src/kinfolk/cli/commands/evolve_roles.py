@@ -53,7 +53,7 @@ def _check(settings: Any) -> None:
     prepare(settings, None)
     ground = settings.environment
     policies = {"roles": f"class:{ground.policy}"}
-    compile_kernels(ground.world, ground.world_settings, ground.preset, policies)
+    compile_kernels(ground.world.name, ground.world.settings, ground.world.preset, policies)
 
 
 def _evolve(run: Any, settings: Any, workers: Any) -> None:

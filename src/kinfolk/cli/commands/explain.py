@@ -17,15 +17,12 @@ def explain(context: typer.Context) -> None:
     """Play a game to a tick and explain why every agent acted as it did."""
     from kinfolk.evaluation.explain import explain_tick, find_explanation
     from kinfolk.evaluation.explain_settings import Explain
-    from kinfolk.evaluation.rollout import RolloutTask
-    from kinfolk.worlds import build_world
+    from kinfolk.evaluation.rollout import evaluation_task
 
     call = job_call(context)
     settings = call.read_settings(Explain)
     world, tick, agent = settings.world, settings.tick, settings.agent
-    build_world(
-        world, settings.world_settings, 1, settings.preset
-    )  # a mistyped world is said first
+    settings.world_ref.build()  # reports a mistyped world first
     default = Explain()
     if settings.slots == default.slots and world != default.world:
         raise UsageError(
@@ -34,19 +31,16 @@ def explain(context: typer.Context) -> None:
             f"--slot all=URI"
         )
     compile_kernels(world, settings.world_settings, settings.preset, settings.policy_uris)
-    match = RolloutTask(
-        world,
-        settings.world_settings,
+    task = evaluation_task(
+        settings.world_ref,
         {slot.id: slot.resolve_policy() for slot in settings.slots},
         settings.seed,
-        0,
-        1,
-        settings.preset,
+        range(1),
         settings.slot_map_for(world),
         inherit_slot=settings.inherit_slot,
     )
     with stdout_for_document(call.json):
-        found = explain_tick(match, tick)
+        found = explain_tick(task, tick)
     if agent is not None:
         found = [find_explanation(found, agent)]
     if call.json:

@@ -26,46 +26,49 @@ def play(
 ) -> None:
     """Play one game and watch it."""
     from kinfolk.play.episode_settings import EpisodeSettings
-    from kinfolk.play.loop import EpisodeLoop
-    from kinfolk.play.slots import LoadedSlot
-    from kinfolk.policies.resolve import build_policy
+    from kinfolk.play.task import EpisodeRunner, RolloutTask
+    from kinfolk.replay.record import recorded_ticks
     from kinfolk.store.run_folder import new_run_folder
-    from kinfolk.worlds import build_world as build_world
 
     call = job_call(context)
     settings = call.read_settings(EpisodeSettings)
     world, seed = settings.world, settings.seed
     compile_kernels(world, settings.world_settings, settings.preset, settings.policy_uris)
-    game = build_world(world, settings.world_settings, 1, settings.preset)
-    table = settings.build_assignment(game.spec)
-    warn_of_idle_slots(settings.slot_ids, table)
+    game = settings.world_ref.build()
+    warn_of_idle_slots(settings.slot_ids, settings.build_assignment(game.spec))
     with stdout_for_document(call.json):
-        slots = [
-            LoadedSlot(slot.id, build_policy(slot.resolve_policy(), game.spec))
-            for slot in settings.slots
-        ]
+        policies = {slot.id: slot.resolve_policy() for slot in settings.slots}
+        task = RolloutTask[None](
+            settings.world_ref,
+            policies,
+            seed,
+            range(1),
+            settings.slot_map_for(world),
+            inherit_slot=settings.inherit_slot,
+        )
+        runner = EpisodeRunner(task, game)
     game.record_events(True)
-    loop = EpisodeLoop(game, slots, table, seed, range(1), inherit_slot=settings.inherit_slot)
-    kept = (
-        Recording(call.out or new_run_folder("play"), loop, settings.model_dump())
-        if record
-        else None
-    )
-    happenings, results = [], []
-    watched = sys.stdout.isatty() and not call.json
-    while not loop.is_done:
+    document = settings.model_dump()
+    recording = Recording(call.out or new_run_folder("play"), document) if record else None
+    ticks = recorded_ticks(runner, {**document, "episode": 0}) if recording else None
+    events: list[Any] = []
+    results: list[Any] = []
+    on_screen = sys.stdout.isatty() and not call.json
+    if ticks and recording:
+        recording.write(next(ticks)[1])
+    while not results:
         with stdout_for_document(call.json):
-            results += loop.tick()
-        happenings += game.events()
-        if kept:
-            kept.see(results)
-        if watched:
+            results, chunk = next(ticks) if ticks else (runner.tick(), b"")
+        events += game.events()
+        if recording and chunk:
+            recording.write(chunk)
+        if on_screen:
             print(f"\x1b[2J\x1b[Htick {int(game.tick[0])}\n{game.render_text(0)}", flush=True)
             time.sleep(1.0 / speed)
+    if recording:
+        recording.finish()
     if call.json:
-        print_json(
-            {"result": asdict(results[0]), "happenings": [event._asdict() for event in happenings]}
-        )
+        print_json({"result": asdict(results[0]), "events": [event._asdict() for event in events]})
         return
     [result] = results
     print_table(
@@ -75,38 +78,30 @@ def play(
     )
     counted = [f"{name} {value:g}" for name, value in result.counters.items() if value]
     print(textwrap.fill(", ".join(counted), 100))
-    if kept:
-        hint(f"Watch it again: {command('view', kept.folder)}")
+    if recording:
+        hint(f"Watch it again: {command('view', recording.folder)}")
 
 
 class Recording:
     """A game that is kept as a run while it is played."""
 
-    def __init__(self, folder: Path, loop: Any, asked: dict[str, Any]) -> None:
-        from kinfolk.evaluation.record import replay_name
-        from kinfolk.replay.recorder import ReplayRecorder
+    def __init__(self, folder: Path, settings: dict[str, Any]) -> None:
+        from kinfolk.replay.reader import REPLAY_FOLDER, REPLAY_SUFFIX
+        from kinfolk.replay.record import episode_name
         from kinfolk.store.run import create_run
 
-        self.folder = folder
-        self._run = create_run(folder, "play", asked)
+        self.folder, self._name = folder, f"{REPLAY_FOLDER}/{episode_name(0)}{REPLAY_SUFFIX}"
+        self._run = create_run(folder, "play", settings)
         self._run.open_for_writing()
-        self._recorder = ReplayRecorder(loop, {**asked, "episode": 0})
-        self._name = replay_name(0)
-        self._write(self._recorder.start(), more=False)
+        self._begun = False
 
-    def see(self, results: list[Any]) -> None:
-        """Keep a tick; with the result, the end."""
-        data = self._recorder.record_tick(is_last=bool(results))
-        if results:
-            data += self._recorder.finish(results[0])
-        if data:
-            self._write(data, more=True)
-        if results:
-            self._run.finish()
-
-    def _write(self, data: bytes, more: bool) -> None:
+    def write(self, data: bytes) -> None:
+        """Append the next bytes of the replay."""
         from kinfolk.core.events import FileChunk
-        from kinfolk.replay.reader import REPLAY_FOLDER, REPLAY_SUFFIX
 
-        name = f"{REPLAY_FOLDER}/{self._name}{REPLAY_SUFFIX}"
-        self._run.write_file_chunk(FileChunk(path=name, data=data, append=more))
+        self._run.write_file_chunk(FileChunk(path=self._name, data=data, append=self._begun))
+        self._begun = True
+
+    def finish(self) -> None:
+        """End the run."""
+        self._run.finish()

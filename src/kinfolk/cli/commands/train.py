@@ -69,10 +69,9 @@ def _check(settings: Any) -> None:
     """Find what is wrong before a folder is made, and compile before workers wait for it."""
     from kinfolk.jobs.train.plan import build_plan
     from kinfolk.jobs.train.state import initial_state
-    from kinfolk.worlds import build_world as build_world
 
-    initial_state(settings, build_plan(settings))
-    spec = build_world(settings.world, settings.world_settings, 1, settings.preset).spec
+    initial_state(settings, build_plan(settings).resolved)
+    spec = settings.world_ref.spec
     taught = {lesson.teacher for lesson in settings.teachers.values()}
     playing = settings.build_assignment(spec)
     idle = [name for name in settings.slot_ids if name not in taught]

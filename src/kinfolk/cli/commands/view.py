@@ -100,9 +100,9 @@ def _words(shown: list[tuple[Path | None, str | None]]) -> str:
 def record_again(run: Path, episode: int) -> str:
     """Play an episode of a run once more, which gives the same, and keep its replay there."""
     from kinfolk.core.settings import validate_settings
-    from kinfolk.evaluation.record import iter_replay, replay_name
-    from kinfolk.jobs.evaluate import Evaluate, rollout_tasks
+    from kinfolk.jobs.evaluate import Evaluate, evaluation_tasks
     from kinfolk.replay.reader import REPLAY_FOLDER, REPLAY_SUFFIX
+    from kinfolk.replay.record import episode_name, replay_of
     from kinfolk.store.files import write_atomic
     from kinfolk.store.run import open_run
 
@@ -114,11 +114,11 @@ def record_again(run: Path, episode: int) -> str:
     settings = validate_settings(Evaluate, kept.config["settings"])
     if episode >= settings.episodes:
         raise UsageError(f"{run} has the episodes 0 to {settings.episodes - 1}, not {episode}.")
-    path = run / REPLAY_FOLDER / f"{replay_name(episode)}{REPLAY_SUFFIX}"
+    path = run / REPLAY_FOLDER / f"{episode_name(episode)}{REPLAY_SUFFIX}"
     if not path.exists():
         note(f"Recording episode {episode} of {run}.")
-        write_atomic(path, b"".join(iter_replay(next(rollout_tasks(settings, 0)), episode)))
-    return replay_name(episode)
+        write_atomic(path, b"".join(replay_of(next(evaluation_tasks(settings)), episode)))
+    return episode_name(episode)
 
 
 def _export(shown: list[tuple[Path | None, str | None]], file: Path) -> None:

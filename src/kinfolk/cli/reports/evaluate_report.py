@@ -123,8 +123,8 @@ def plot_populations(settings: Any) -> None:
     """Play the first episode once more, which gives the same, and plot who lived when."""
     from kinfolk.cli.plot import print_plot
     from kinfolk.evaluation.trajectory import trace_episode
-    from kinfolk.jobs.evaluate import rollout_tasks
+    from kinfolk.jobs.evaluate import evaluation_tasks
 
-    watched = trace_episode(next(rollout_tasks(settings, 0)), 0)
+    watched = trace_episode(next(evaluation_tasks(settings)), 0)
     for name, series in zip(watched.groups, watched.populations.T.tolist(), strict=True):
         print_plot(f"{name} alive, over the {watched.report.ticks} ticks of episode 0", series)

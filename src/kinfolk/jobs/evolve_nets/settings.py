@@ -9,6 +9,7 @@ from pydantic import Field, field_validator, model_validator
 from kinfolk.core.errors import SettingsError
 from kinfolk.core.settings import Flag, Settings, setting
 from kinfolk.nets.heads import HEADS
+from kinfolk.play.task import WorldRef
 
 AXES_SYNTAX = "NAME=LOW..HIGH[xCELLS][,...]"
 
@@ -188,6 +189,11 @@ class EvolveNets(Settings):
                 "Only strategies have a search centre: take the goal of elite or mean."
             )
         return self
+
+    @property
+    def world_ref(self) -> WorldRef:
+        """The world with its rules."""
+        return WorldRef(self.task, self.preset, self.world_settings)
 
     @property
     def step_size(self) -> float:

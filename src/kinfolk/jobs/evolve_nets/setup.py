@@ -16,14 +16,13 @@ from kinfolk.fitness.match_setup import (
     check_fitness_kind,
     net_sizes,
     population_groups,
-    world_spec,
 )
 from kinfolk.fitness.trajectories import Trajectories, read_trajectories, record_demonstrations
 from kinfolk.fitness.world import HELD_OUT_START, WorldFitness
 from kinfolk.jobs.evolve_nets.settings import EvolveNets
 from kinfolk.nets.registry import make_nets
 from kinfolk.policies.resolve import ResolvedPolicy, resolve
-from kinfolk.worlds import GYM_PREFIX, build_world
+from kinfolk.worlds import GYM_PREFIX
 
 TARGET_EPISODES_START = HELD_OUT_START << 1  # where the policy that is imitated plays
 _NETS_BRANCH = 1  # branch of keys
@@ -38,11 +37,10 @@ def build_setup(settings: EvolveNets) -> tuple[MatchSetup, WorldSpec]:
         UsageError: Something is unknown or does not fit; said before anything is played.
     """
     check_env_copyable(settings)
-    spec = world_spec(settings.task, settings.world_settings, settings.preset)
+    world = settings.world_ref.build()
+    spec = world.spec
     groups = population_groups(spec, list(settings.fixed), settings.populations_per_group)
-    counters = list(
-        build_world(settings.task, settings.world_settings, 1, settings.preset).counters()
-    )
+    counters = list(world.counters())
     for name, kind in settings.fitness.items():
         if name not in groups:
             raise SettingsError(
@@ -53,9 +51,8 @@ def build_setup(settings: EvolveNets) -> tuple[MatchSetup, WorldSpec]:
     if settings.adversarial:
         blind = int(spec.n_choices[spec.group_index(next(iter(groups.values()))[0])].sum())
     return MatchSetup(
-        world=settings.task,
-        world_settings=settings.world_settings,
-        preset=settings.preset,
+        world=settings.world_ref,
+        rows=spec.rows,
         groups=groups,
         fixed_policies={group: resolve(uri) for group, uri in settings.fixed.items()},
         slot_map=build_slot_map(spec, groups, list(settings.fixed)),
@@ -143,9 +140,8 @@ def _load_target(
         return read_trajectories(Path(source), inputs, spec.n_heads)
     episodes = range(TARGET_EPISODES_START, TARGET_EPISODES_START + settings.target_episodes)
     return record_demonstrations(
-        settings.task, settings.world_settings, settings.preset, group, resolve(source),
-        settings.seed, episodes, arena.fixed_policies,
-    )  # fmt: skip
+        arena.world, group, resolve(source), settings.seed, episodes, arena.fixed_policies
+    )
 
 
 def resolve_held_out_opponents(

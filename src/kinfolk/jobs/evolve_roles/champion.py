@@ -11,16 +11,14 @@ import numpy as np
 from kinfolk.core.arrays import Floats
 from kinfolk.core.events import Event, FileChunk
 from kinfolk.engines.base import Engine
-from kinfolk.evaluation.record import record_episode
-from kinfolk.evaluation.rollout import RolloutTask
+from kinfolk.evaluation.rollout import evaluation_task
 from kinfolk.evaluation.statistics import Estimate, estimate_mean, estimate_proportion
 from kinfolk.jobs.evolve_roles.controls import reduce_to_vibes
 from kinfolk.jobs.evolve_roles.games import (
     BASELINE_ROLE,
     IDLE_ROLE,
     RoleGame,
-    build_loop,
-    make_batch,
+    games_task,
     play_role_games,
     used_role_ids,
 )
@@ -28,7 +26,7 @@ from kinfolk.jobs.evolve_roles.report import count_roles
 from kinfolk.jobs.evolve_roles.scores import score_margin
 from kinfolk.jobs.evolve_roles.settings import EvolveRoles
 from kinfolk.jobs.evolve_roles.state import RoleEvolutionState, team_policy
-from kinfolk.replay.recorder import iter_file_chunks, record_loop
+from kinfolk.replay.record import artefacts, record_episode, replay_of
 from kinfolk.roles.fitness import find_winners
 from kinfolk.roles.teams import rank_teams
 
@@ -134,7 +132,7 @@ def evaluate_teams(
 ) -> tuple[Floats, Floats]:
     """`[episodes, line-ups]`: what each held, and whether it won; others play the seeded roles."""
     ground = settings.environment
-    teams = len(ground.domain.team_rows(ground.build(1)))
+    teams = ground.teams
     others = (state.seeded_roles,) * (teams - 1)
     games = [RoleGame(episode, (lineup, *others)) for episode in episodes for lineup in team_roles]
     seed = settings.seed + HELD_OUT_SEED_OFFSET
@@ -153,21 +151,11 @@ def record_game(
 
     The name of every role stands in the head, by its row of the tables that are played.
     """
-    batch = make_batch(settings.environment, state.catalog, settings.seed, [game])
+    task = games_task(settings.environment, state.catalog, settings.seed, [game])
     names = [state.catalog.roles[i].name for i in used_role_ids([game])]
-    about = {
-        "preset": settings.preset,
-        "world_settings": dict(settings.environment.world_settings),
-        "seed": settings.seed,
-        "episode": game.episode,
-        "generation": generation,
-        "names": {"role": [*names, "nobody"]},
-    }
-    play = build_loop(batch)
-    try:
-        yield from iter_file_chunks(f"generation-{generation:05d}", record_loop(play, about))
-    finally:
-        play.slots[0].policy.close()
+    roles = {"role": [*names, "nobody"]}
+    pieces = replay_of(task, game.episode, names=roles, generation=generation)
+    yield from artefacts(f"generation-{generation:05d}", pieces)
 
 
 def record_champion(settings: EvolveRoles, state: RoleEvolutionState) -> Iterator[FileChunk]:
@@ -175,8 +163,9 @@ def record_champion(settings: EvolveRoles, state: RoleEvolutionState) -> Iterato
     ground = settings.environment
     for name, roles in (("champion", state.champion), ("seeded", state.seeded_roles)):
         policy = team_policy(ground.domain, state.catalog, roles, settings.policy_kwargs)
-        seed, slots = settings.seed + HELD_OUT_SEED_OFFSET, {name: policy}
-        match = RolloutTask(ground.world, ground.world_settings, slots, seed, 0, 1, ground.preset)
+        task = evaluation_task(
+            ground.world, {name: policy}, settings.seed + HELD_OUT_SEED_OFFSET, range(1)
+        )
         used = dict.fromkeys(roles)  # as the tables of `lineup_policy` have them
         names = {"role": [state.catalog.roles[role].name for role in used]}
-        yield from record_episode(match, 0, name, fact_names=names)
+        yield from record_episode(task, 0, name, names=names)

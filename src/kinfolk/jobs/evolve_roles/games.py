@@ -1,4 +1,4 @@
-"""Games of line-ups as tasks for an engine: a batch of worlds, each with roles of its own."""
+"""Games of teams of roles as tasks: a batch of worlds, each with roles of its own."""
 
 from __future__ import annotations
 
@@ -8,28 +8,28 @@ from typing import Any
 
 import numpy as np
 
-from kinfolk.core.arrays import AnyArray, Arrays, Ints
+from kinfolk.core.arrays import AnyArray, Ints
 from kinfolk.engines.base import Engine
-from kinfolk.play.loop import EpisodeLoop
-from kinfolk.play.slots import LoadedSlot, build_slot_assignment
-from kinfolk.policies.resolve import ResolvedPolicy, build_policy
+from kinfolk.play.observer import Observer
+from kinfolk.play.results import EpisodeResult
+from kinfolk.play.task import RolloutTask, WorldRef, run_task
+from kinfolk.policies.resolve import ResolvedPolicy
 from kinfolk.policies.role_domain import ROLE_DOMAINS, RoleDomain, role_tables_in_memory
 from kinfolk.roles.catalog import RoleCatalog
 from kinfolk.roles.model import RoleTier
 from kinfolk.roles.program import RoleTables, role_from_tables, role_tables, tables_from_arrays
-from kinfolk.worlds import build_world as build_world
+from kinfolk.worlds.base import World
 
 # Instead of a role id: an agent that does nothing, and one of the world's baseline.
 IDLE_ROLE, BASELINE_ROLE = -1, -2
+SLOT = "roles"  # the only one
 
 
 @dataclass(frozen=True)
 class RoleEnvironment:
-    """Where games are played. The same for all games of a run."""
+    """Where games are played and how they are scored. The same for all games of a run."""
 
-    world: str
-    preset: str | None = None
-    world_settings: Mapping[str, Any] = field(default_factory=dict)
+    world: WorldRef
     policy_settings: Mapping[str, Any] = field(default_factory=dict)
     score_step: int | None = None  # a further moment at which scores are taken
     temple: bool = False  # newborns get hybrids
@@ -37,7 +37,7 @@ class RoleEnvironment:
     @property
     def domain(self) -> RoleDomain:
         """What is known of the world's roles."""
-        kit: RoleDomain = ROLE_DOMAINS.load(self.world)
+        kit: RoleDomain = ROLE_DOMAINS.load(self.world.name)
         return kit
 
     @property
@@ -45,9 +45,14 @@ class RoleEnvironment:
         """The class that plays."""
         return self.domain.hybrid_policy_class if self.temple else self.domain.policy_class
 
-    def build(self, worlds: int) -> Any:
-        """A batch of worlds."""
-        return build_world(self.world, self.world_settings, worlds, self.preset)
+    @property
+    def teams(self) -> int:
+        """How many teams play in a world."""
+        return len(self.domain.team_rows(self.world.build()))
+
+    def __call__(self, task: RolloutTask[Any], world: World) -> RoleScorer:
+        """Return the observer that scores games."""
+        return RoleScorer(self, task, world)
 
 
 @dataclass(frozen=True)
@@ -56,17 +61,6 @@ class RoleGame:
 
     episode: int
     teams: tuple[tuple[int, ...], ...]
-
-
-@dataclass(frozen=True)
-class RoleGameBatch:
-    """Some games side by side; rows of `tables` stand for roles."""
-
-    environment: RoleEnvironment
-    tables: Arrays
-    members: Ints  # [games, teams, founders]
-    seed: int
-    episodes: tuple[int, ...]
 
 
 @dataclass(frozen=True)
@@ -87,85 +81,79 @@ class RoleGameResult:
     newborns: tuple[Newborn, ...] = ()
 
 
-def build_loop(batch: RoleGameBatch) -> EpisodeLoop:
-    """The loop of a batch; its one policy is to be closed after it."""
-    ground, games = batch.environment, len(batch.episodes)
-    kit, world = ground.domain, ground.build(games)
-    resolved = ResolvedPolicy(ground.policy_path, ground.policy_settings, batch.tables)
-    policy = build_policy(resolved, world.spec)
-    members = np.zeros((games, world.spec.rows), dtype=np.int64)
-    founders = kit.team_rows(world)[:, : kit.initial_team_size(world)]
-    members[:, founders.ravel()] = batch.members.reshape(games, -1)
-    table = build_slot_assignment(world.spec, ["roles"])
-    return EpisodeLoop(
-        world, [LoadedSlot("roles", policy)], table, batch.seed, batch.episodes, members
-    )
+class RoleScorer(Observer[list[RoleGameResult]]):
+    """Reads what each game's teams held and its agents did, at the moments of scoring.
 
+    Args:
+        ground: The moments, and what is known of the world's roles.
+        task: The first task.
+        world: The batch of worlds.
+    """
 
-def play_role_batch(batch: RoleGameBatch) -> list[RoleGameResult]:
-    """Play a batch to its end."""
-    ground, games = batch.environment, len(batch.episodes)
-    play = build_loop(batch)
-    kit, world = ground.domain, play.world
-    rows = kit.team_rows(world)
-    moments, tick = [], 0
-    while not play.is_done:
-        play.tick()
-        tick += 1
-        if tick == ground.score_step:
-            moments.append(_read_scores(kit, world, rows[0]))
-    moments.append(_read_scores(kit, world, rows[0]))
-    newborns = _newborns(kit, play, rows[0]) if ground.temple else [()] * games
-    play.slots[0].policy.close()
-    return [_game_result(moments, newborns[game], game) for game in range(games)]
+    def __init__(self, ground: RoleEnvironment, task: RolloutTask[Any], world: World) -> None:
+        self._ground, self._kit = ground, ground.domain
+        self._rows = self._kit.team_rows(world)[0]
+        super().__init__(task, world)
 
+    def start(self) -> None:
+        """Begin with no moment read."""
+        self._moments: list[tuple[AnyArray, dict[str, AnyArray]]] = []
+        self._ticks = 0
 
-def read_results(domain: RoleDomain, world: Any, rows: Ints) -> list[RoleGameResult]:
-    """The games of a batch as they stand."""
-    return [
-        _game_result([_read_scores(domain, world, rows)], (), game)
-        for game in range(world.n_worlds)
-    ]
+    def after_step(self, ended: list[EpisodeResult]) -> list[EpisodeResult]:
+        """Read the scores where it is the moment."""
+        self._ticks += 1
+        if self._ticks == self._ground.score_step:
+            self._moments.append(self._read())
+        return ended
 
+    def finish(self) -> list[RoleGameResult]:
+        """Return the result of each game."""
+        moments = [*self._moments, self._read()]
+        games = range(self.world.n_worlds)
+        newborns = self._newborns() if self._ground.temple else [() for _ in games]
+        held = np.stack([sides for sides, _ in moments], axis=1)
+        deeds = {
+            n: np.stack([each[n] for _, each in moments], axis=1)
+            for n in self._kit.contribution_weights
+        }
+        return [
+            RoleGameResult(held[game], {name: a[game] for name, a in deeds.items()}, newborns[game])
+            for game in games
+        ]
 
-def _read_scores(kit: RoleDomain, world: Any, rows: Ints) -> tuple[AnyArray, dict[str, AnyArray]]:
-    deeds = kit.agent_counters(world)
-    return kit.side_scores(world), {name: deeds[name][:, rows] for name in kit.contribution_weights}
+    def _read(self) -> tuple[AnyArray, dict[str, AnyArray]]:
+        deeds = self._kit.agent_counters(self.world)
+        return self._kit.side_scores(self.world), {
+            n: deeds[n][:, self._rows] for n in self._kit.contribution_weights
+        }
 
-
-def _game_result(
-    moments: Sequence[tuple[AnyArray, dict[str, AnyArray]]], born: tuple[Newborn, ...], game: int
-) -> RoleGameResult:
-    deeds = {name: np.stack([each[name][game] for _, each in moments]) for name in moments[0][1]}
-    return RoleGameResult(np.stack([held[game] for held, _ in moments]), deeds, born)
-
-
-def _newborns(kit: RoleDomain, play: EpisodeLoop, rows: Ints) -> list[tuple[Newborn, ...]]:
-    """Who was born into the first team of each game, the eldest first."""
-    world, columns = play.world, play.world.columns
-    roles = role_tables_in_memory(play.memory[0])
-    agent_of = {int(row): agent for agent, row in enumerate(rows)}
-    found = []
-    for game in range(world.n_worlds):
-        places = game * world.spec.rows + rows[kit.initial_team_size(world) :]
-        # Who was born in the last tick was never asked, and has no role yet.
-        living = [p for p in places.tolist() if columns.uid[p] >= 0 <= roles.behaviors[p, 0]]
-        living = [p for p in living if play.row_state.uid[p] == columns.uid[p]]
-        living.sort(key=lambda place: int(columns.uid[place]))
-        found.append(
-            tuple(
-                Newborn(
-                    agent_of[place % world.spec.rows],
-                    (
-                        agent_of[int(columns.parent_rows[place, 0])],
-                        agent_of[int(columns.parent_rows[place, 1])],
-                    ),
-                    role_from_tables(roles, place).tiers,
+    def _newborns(self) -> list[tuple[Newborn, ...]]:
+        """Return who was born into the first team of each game, the eldest first."""
+        world, columns, rows = self.world, self.world.columns, self._rows
+        roles, seats = role_tables_in_memory(self.loop.memory[0]), self.loop.row_state
+        agent_of = {int(row): agent for agent, row in enumerate(rows)}
+        found = []
+        for game in range(world.n_worlds):
+            places = game * world.spec.rows + rows[self._kit.initial_team_size(world) :]
+            # Who was born in the last tick was never asked, and has no role yet.
+            living = [p for p in places.tolist() if columns.uid[p] >= 0 <= roles.behaviors[p, 0]]
+            living = [p for p in living if seats.uid[p] == columns.uid[p]]
+            living.sort(key=lambda place: int(columns.uid[place]))
+            found.append(
+                tuple(
+                    Newborn(
+                        agent_of[place % world.spec.rows],
+                        (
+                            agent_of[int(columns.parent_rows[place, 0])],
+                            agent_of[int(columns.parent_rows[place, 1])],
+                        ),
+                        role_from_tables(roles, place).tiers,
+                    )
+                    for place in living
                 )
-                for place in living
             )
-        )
-    return found
+        return found
 
 
 def play_role_games(
@@ -176,11 +164,19 @@ def play_role_games(
     games: Sequence[RoleGame],
     chunk_size: int,
 ) -> list[RoleGameResult]:
-    """Play games on an engine; results come in the order of the games, whatever the chunk."""
+    """Play games on an engine; results come in the order of the games, whatever the chunk.
+
+    Args:
+        engine: Where tasks run.
+        environment: Where games are played.
+        catalog: The roles.
+        seed: Of all games.
+        games: Their episodes and line-ups.
+        chunk_size: The most games of a task.
+    """
     parts = split_batches(games, chunk_size, engine.jobs)
-    played = list(
-        engine.map(play_role_batch, (make_batch(environment, catalog, seed, p) for p in parts))
-    )
+    tasks = (games_task(environment, catalog, seed, part) for part in parts)
+    played = [result.observed for result in engine.map(run_task, tasks)]
     return [played[at % len(parts)][at // len(parts)] for at in range(len(games))]
 
 
@@ -201,18 +197,34 @@ def split_batches(
     return [games[part::parts] for part in range(parts)]
 
 
-def make_batch(
-    environment: RoleEnvironment, catalog: RoleCatalog, seed: int, games: Sequence[RoleGame]
-) -> RoleGameBatch:
-    """Games as a value that a worker can play without a catalogue."""
+def games_task(
+    ground: RoleEnvironment, catalog: RoleCatalog, seed: int, games: Sequence[RoleGame]
+) -> RolloutTask[list[RoleGameResult]]:
+    """Return the task of some games, which a worker can play without a catalogue.
+
+    Args:
+        ground: Where games are played.
+        catalog: The roles.
+        seed: Of all games.
+        games: Their episodes and line-ups.
+    """
+    kit, world = ground.domain, ground.world.build()
     teams = np.array([game.teams for game in games], dtype=np.int64)
     used = used_role_ids(games)
     rows = {role_id: row for row, role_id in enumerate([*used, IDLE_ROLE])}
-    rows[BASELINE_ROLE] = environment.domain.baseline_member
-    members = np.array([rows[int(i)] for i in teams.ravel()], dtype=np.int64).reshape(teams.shape)
+    rows[BASELINE_ROLE] = kit.baseline_member
+    members: Ints = np.zeros((len(games), world.spec.rows), dtype=np.int64)
+    founders = kit.team_rows(world)[:, : kit.initial_team_size(world)].ravel()
+    members[:, founders] = [[rows[int(i)] for i in game] for game in teams.reshape(len(games), -1)]
     tables = _add_idle_role(role_tables([catalog.roles[i] for i in used]))
-    episodes = tuple(game.episode for game in games)
-    return RoleGameBatch(environment, tables._asdict(), members, seed, episodes)
+    return RolloutTask(
+        ground.world,
+        {SLOT: ResolvedPolicy(ground.policy_path, ground.policy_settings, tables._asdict())},
+        seed,
+        [game.episode for game in games],
+        members=members,
+        observer=ground,
+    )
 
 
 def used_role_ids(games: Sequence[RoleGame]) -> list[int]:

@@ -75,7 +75,7 @@ def prepare(
 ) -> tuple[RoleEvolutionState, PreviousGeneration]:
     """Where to begin. What is wrong with the settings or the history is said here."""
     ground = settings.environment
-    kit, world = ground.domain, ground.build(1)
+    kit, world = ground.domain, ground.world.build()
     agents, catalog = kit.initial_team_size(world), kit.make_catalog(settings.catalog)
     if settings.score_step is not None and settings.score_step >= world.spec.max_ticks:
         raise SettingsError(
@@ -106,7 +106,7 @@ def _generation(
 ) -> tuple[RoleGenerationScored, PreviousGeneration]:
     """Play, score, breed; returns what to say of it."""
     ground, (_, episodes) = settings.environment, settings.generation_size
-    teams = len(ground.domain.team_rows(ground.build(1)))
+    teams = ground.teams
     playing = [state.seeded_roles, *(lineup.roles for lineup in state.teams)]
     games = [
         RoleGame(episode, (roles, *frozen_opponents(state, teams, episode)))
@@ -134,7 +134,7 @@ def _generation(
 def _replay_game(settings: EvolveRoles, state: RoleEvolutionState, number: int) -> RoleGame:
     """The first game that the best line-up of a generation played in it."""
     ground, (_, episodes) = settings.environment, settings.generation_size
-    teams, episode = len(ground.domain.team_rows(ground.build(1))), number * episodes
+    teams, episode = ground.teams, number * episodes
     return RoleGame(episode, (state.champion, *frozen_opponents(state, teams, episode)))
 
 

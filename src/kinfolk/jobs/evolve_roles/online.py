@@ -8,16 +8,15 @@ driven from a notebook.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 from kinfolk.core.errors import SettingsError
 from kinfolk.core.events import Event
-from kinfolk.jobs.evolve_roles.games import RoleEnvironment, read_results
+from kinfolk.jobs.evolve_roles.games import SLOT, RoleEnvironment
 from kinfolk.jobs.evolve_roles.scores import score_game
-from kinfolk.play.loop import EpisodeLoop
-from kinfolk.play.slots import LoadedSlot, build_slot_assignment
-from kinfolk.policies.resolve import build_policy, resolve
+from kinfolk.play.task import EpisodeRunner, RolloutTask, WorldRef
+from kinfolk.policies.resolve import resolve
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -41,22 +40,22 @@ def evolve_online(
     world_settings: Mapping[str, Any] | None = None,
 ) -> Iterator[OnlineGamePlayed]:
     """Play so many games in this process; after each, what was learnt is in the next."""
-    ground = RoleEnvironment(world, preset, world_settings or {})
-    kit, batch = ground.domain, ground.build(1)
-    rows = kit.team_rows(batch)
-    if len(rows) > 1:
-        raise SettingsError(f"A live coordinator plays for one team; this world has {len(rows)}.")
-    policy: Any = build_policy(resolve(uri), batch.spec)
+    ground = RoleEnvironment(WorldRef(world, preset, world_settings or {}))
+    kit, batch = ground.domain, ground.world.build()
+    teams = kit.team_rows(batch)
+    if len(teams) > 1:
+        raise SettingsError(f"A live coordinator plays for one team; this world has {len(teams)}.")
+    task = RolloutTask(
+        ground.world, {SLOT: resolve(uri)}, seed, range(n_games), worlds=1, observer=ground
+    )
+    runner = EpisodeRunner(task, batch)
+    policy: Any = runner.observer.slots[0].policy
     if not hasattr(policy, "finish_game"):
         raise SettingsError(f"'{uri}' does not learn. Write kin://roles?evolution=1&learn=1.")
-    table = build_slot_assignment(batch.spec, ["roles"])
     for episode in range(n_games):
-        play = EpisodeLoop(batch, [LoadedSlot("roles", policy)], table, seed, [episode])
-        while not play.is_done:
-            play.tick()
-        [result] = read_results(kit, batch, rows[0])
+        [result] = runner.run(replace(task, episodes=(episode,))).observed
         found = score_game(kit, result, policy.evolution.team_weight)
-        agents = [a for a in range(len(rows[0])) if a in policy.coordinator.assignments]
+        agents = [a for a in range(len(teams[0])) if a in policy.coordinator.assignments]
         scores = {agent: float(found.scores[-1, agent]) for agent in agents}
         names = {str(agent): policy.coordinator.assign_role(agent).name for agent in agents}
         policy.finish_game(scores, found.won[-1])

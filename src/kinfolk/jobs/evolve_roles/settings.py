@@ -28,7 +28,7 @@ class EvolveRoles(WorldSelection):
     n_teams: int = setting(24, "Teams that compete in a generation.", ge=1)
     survivors: int = setting(6, "Teams that survive into the next generation.", ge=1)
     role_counts: Literal["fixed", "free"] = setting(
-        "fixed", "held: the number of agents per role type stays as seeded; free: it evolves too."
+        "fixed", "fixed: the number of agents per role type stays as seeded; free: it evolves too."
     )
     trigger: Literal["cadence", "temple"] = setting(
         "cadence", "When roles evolve: between games (cadence), or at births in the temple."
@@ -64,7 +64,9 @@ class EvolveRoles(WorldSelection):
         policy = self.policy_kwargs
         if temple:
             policy["evolution"] = self.config.model_dump()
-        return RoleEnvironment(self.world, self.preset, rules, policy, self.score_step, temple)
+        return RoleEnvironment(
+            WorldRef(self.world, self.preset, rules), policy, self.score_step, temple
+        )
 
     def records_replay_after(self, generation: int) -> bool:
         """Whether a game is recorded after so many generations: the first, each n-th, the last."""

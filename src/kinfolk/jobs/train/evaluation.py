@@ -8,16 +8,15 @@ from typing import Any
 import numpy as np
 
 from kinfolk.engines.base import Engine
-from kinfolk.evaluation.results import EpisodeReport
-from kinfolk.evaluation.rollout import RolloutTask, play_task
+from kinfolk.evaluation.rollout import evaluation_task, run_evaluation
 from kinfolk.evaluation.statistics import EvaluationSummary, summarize_episodes, win_shares
 from kinfolk.jobs.train.events import EvaluationDone
 from kinfolk.jobs.train.settings import Train
 from kinfolk.jobs.train.state import TrainingState
-from kinfolk.play.loop import EpisodeResult
+from kinfolk.play.results import EpisodeResult, joined_columns
+from kinfolk.play.task import Policies
 from kinfolk.policies.neural.policy import NeuralPolicy
 from kinfolk.policies.resolve import ResolvedPolicy, load_policy_class, resolve
-from kinfolk.training.collect import RolloutPlan
 from kinfolk.worlds import compute_world_metrics
 
 _CHUNK_SIZE = 5  # episodes of a task; not the number of workers, so that it changes nothing
@@ -58,11 +57,18 @@ def slot_statistics(recent: list[EpisodeResult], settings: Train) -> dict[str, d
 
 
 def evaluate_policies(
-    settings: Train, plan: RolloutPlan, state: TrainingState, engine: Engine
+    settings: Train, first: Policies, state: TrainingState, engine: Engine
 ) -> EvaluationDone:
-    """Play the games, and the baselines' if they were not played yet; note a new best."""
+    """Play the games, and the baselines' if they were not played yet; note a new best.
+
+    Args:
+        settings: Of the training.
+        first: The policies that it began with.
+        state: Where it stands.
+        engine: Where the games are played.
+    """
     asked = settings.evaluation
-    policies = state.policies(plan) | {name: resolve(uri) for name, uri in asked.slots.items()}
+    policies = state.policies(first) | {name: resolve(uri) for name, uri in asked.slots.items()}
     found = _play(settings, policies, engine)
     for name, slots in asked.baselines.items():
         if name not in state.baselines:
@@ -107,14 +113,14 @@ def _play(
     asked = settings.evaluation
     chosen = {n: _greedy(p) if asked.greedy else p for n, p in policies.items()}
     tasks = [
-        RolloutTask(
-            settings.world, settings.world_settings, chosen, asked.seed,
-            first, min(first + _CHUNK_SIZE, asked.episodes), settings.preset,
+        evaluation_task(
+            settings.world_ref, chosen, asked.seed,
+            range(first, min(first + _CHUNK_SIZE, asked.episodes)),
             asked.agent_slot_map or settings.slot_map_for(settings.world), inherit_slot=settings.inherit_slot,
         )
         for first in range(0, asked.episodes, _CHUNK_SIZE)
     ]  # fmt: skip
-    played: list[EpisodeReport] = [r for found in engine.map(play_task, tasks) for r in found]
+    played = joined_columns(result.episodes for result in engine.map(run_evaluation, tasks))
     return summarize_episodes(
         played, list(policies), lambda *columns: compute_world_metrics(settings.world, *columns)
     )

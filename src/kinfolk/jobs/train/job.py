@@ -4,28 +4,24 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
+from dataclasses import replace
 
 import numpy as np
 
 from kinfolk.core.events import Event, FileChunk, Snapshot
 from kinfolk.core.random import fold_in, seed_key
-from kinfolk.engines.base import Engine, ObjectRef
+from kinfolk.engines.base import Engine
 from kinfolk.evaluation.statistics import win_shares
 from kinfolk.jobs.train.evaluation import episode_score, evaluate_policies, slot_statistics
 from kinfolk.jobs.train.events import TrainingDone, UpdateDone, UpdateTimed
 from kinfolk.jobs.train.plan import build_plan
 from kinfolk.jobs.train.settings import Train
 from kinfolk.jobs.train.state import TrainingState, initial_state, mean_columns
-from kinfolk.play.loop import EpisodeResult
 from kinfolk.play.slots import PolicySlot
+from kinfolk.play.task import Policies, RolloutResult, RolloutTask, run_task
 from kinfolk.store.policy_file import PolicyFile, iter_policy_chunks
 from kinfolk.training.buffer import RolloutColumns, concat_blocks
-from kinfolk.training.collect import (
-    RolloutPlan,
-    TrainingRolloutResult,
-    TrainingRolloutTask,
-    collect_rollout,
-)
+from kinfolk.training.collect import Experience, collection_task
 from kinfolk.training.learner import LossWeights
 from kinfolk.training.losses import LOSSES
 from kinfolk.training.profiles import LossProfiles
@@ -38,42 +34,43 @@ def train(
 ) -> Iterator[Event | Snapshot | FileChunk]:
     """Yield every update, judgings, policies worth keeping, snapshots, and the end."""
     plan = build_plan(settings)
-    state = initial_state(settings, plan)
+    policies = plan.resolved
+    state = initial_state(settings, policies)
     if resume is not None:
         state.restore(resume)
-    shared = engine.share(plan)
+    shared = replace(plan, policies=engine.share(policies))
     reason = _reason_to_stop(settings, state)
     while reason is None:
         yield from _update(settings, shared, state, engine)
         asked = settings.evaluation.every
         judged = asked and state.update % asked == 0
         if judged:
-            yield evaluate_policies(settings, plan, state, engine)
+            yield evaluate_policies(settings, policies, state, engine)
         reason = _reason_to_stop(settings, state)
         if reason is not None or state.update % settings.checkpoint_every == 0:
             if not asked:
                 _record_best(settings, state)
-            yield from _policy_files(plan, state)
+            yield from _policy_files(policies, state)
             yield state.snapshot()
         elif judged:
-            yield from _policy_files(plan, state)
-    yield _training_done(settings, plan, state, reason)
+            yield from _policy_files(policies, state)
+    yield _training_done(settings, policies, state, reason)
 
 
 def _update(
-    settings: Train, plan: ObjectRef[RolloutPlan], state: TrainingState, engine: Engine
+    settings: Train, plan: RolloutTask[Experience], state: TrainingState, engine: Engine
 ) -> Iterator[Event]:
     """Gather and learn once."""
     start = time.perf_counter()
     weights = state.weights()
     tasks = [
-        TrainingRolloutTask(plan, chunk, weights, standing, state.opponent_pool)
+        collection_task(plan, chunk, weights, standing, state.opponent_pool)
         for chunk, standing in enumerate(state.rollout_states)
     ]
-    gathered = list(engine.map(collect_rollout, tasks))
-    state.rollout_states = [found.state for found in gathered]
+    gathered = list(engine.map(run_task, tasks))
+    state.rollout_states = [result.snapshot for result in gathered]
     between = time.perf_counter()
-    blocks = _blocks(gathered, plan.get())
+    blocks = _blocks([result.observed for result in gathered])
     rows = sum(int(block["is_trainable_agent"].sum()) for block in blocks)
     learnt = _learn(settings, state, blocks)
     state.update += 1
@@ -86,14 +83,13 @@ def _update(
     )
 
 
-def _blocks(gathered: list[TrainingRolloutResult], plan: RolloutPlan) -> list[RolloutColumns]:
+def _blocks(parts: list[Experience]) -> list[RolloutColumns]:
+    """Join the rows of all chunks, slot by slot."""
     places = 1 + max(
-        int(block["memory_index"].max(initial=0)) for found in gathered for block in found.blocks
+        int(block["memory_index"].max(initial=0)) for part in parts for block in part.blocks
     )
-    return [
-        concat_blocks([found.blocks[index] for found in gathered], places)
-        for index in range(len(plan.slots))
-    ]
+    slots = zip(*(part.blocks for part in parts), strict=True)
+    return [concat_blocks(list(blocks), places) for blocks in slots]
 
 
 def _learn(
@@ -154,24 +150,24 @@ def _loss_weights(settings: Train, slot: PolicySlot, steps: int) -> LossWeights:
 
 
 def _record_episodes(
-    settings: Train, state: TrainingState, gathered: list[TrainingRolloutResult]
+    settings: Train, state: TrainingState, gathered: list[RolloutResult[Experience]]
 ) -> None:
     """Remember the last episodes, and let the pool know who won and who joins."""
-    ended: list[EpisodeResult] = [r for found in gathered for r in found.episodes]
+    ended = [episode for result in gathered for episode in result.episodes]
     state.episodes += len(ended)
     state.recent_episodes = [*state.recent_episodes, *ended][-settings.stats_window :]
     pool, asked = state.opponent_pool, settings.opponent_pool
     if pool is None or asked is None:
         return
-    for found in gathered:
-        for result, rival in zip(found.episodes, found.opponents, strict=True):
-            earned = {s: np.array([result.returns[s]]) for s in (asked.slot, asked.source_slot)}
-            pool = pool.with_result(rival, float(win_shares(earned)[asked.slot][0]), asked)
+    rivals = [rival for result in gathered for rival in result.observed.rivals]
+    for episode, rival in zip(ended, rivals, strict=True):
+        earned = {s: np.array([episode.returns[s]]) for s in (asked.slot, asked.source_slot)}
+        pool = pool.with_result(rival, float(win_shares(earned)[asked.slot][0]), asked)
     if state.update % asked.add_every == 0:
         pool = pool.with_snapshot(
             state.update, state.learners[asked.source_slot].policy.arrays(), asked
         )
-    playing = [found.state["worker/members"][:, 0].tolist() for found in gathered]
+    playing = [result.snapshot["worker/members"][:, 0].tolist() for result in gathered]
     state.opponent_pool = pool.without_unused([number for numbers in playing for number in numbers])
 
 
@@ -224,9 +220,9 @@ def _record_best(settings: Train, state: TrainingState) -> None:
         state.best, state.best_step = score, state.steps
 
 
-def _policy_files(plan: RolloutPlan, state: TrainingState) -> Iterator[FileChunk]:
+def _policy_files(first: Policies, state: TrainingState) -> Iterator[FileChunk]:
     """The trained policies as files of the run."""
-    now = state.policies(plan)
+    now = state.policies(first)
     for name in state.learners:
         policy = PolicyFile(now[name].class_path, now[name].settings, now[name].arrays)
         best = state.best_step == state.steps
@@ -234,7 +230,7 @@ def _policy_files(plan: RolloutPlan, state: TrainingState) -> Iterator[FileChunk
 
 
 def _training_done(
-    settings: Train, plan: RolloutPlan, state: TrainingState, reason: str
+    settings: Train, first: Policies, state: TrainingState, reason: str
 ) -> TrainingDone:
     recent = state.recent_episodes
     return TrainingDone(
@@ -246,5 +242,5 @@ def _training_done(
         length=float(np.mean([r.ticks for r in recent])) if recent else None,
         best=state.best,
         best_step=state.best_step,
-        weights={name: policy.sha256 for name, policy in state.policies(plan).items()},
+        weights={name: policy.sha256 for name, policy in state.policies(first).items()},
     )

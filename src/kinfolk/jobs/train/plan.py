@@ -7,17 +7,17 @@ from dataclasses import replace
 from kinfolk.core.errors import SettingsError
 from kinfolk.jobs.train.settings import Train
 from kinfolk.play.slots import PolicySlot
+from kinfolk.play.task import RolloutTask
 from kinfolk.policies.neural.policy import NeuralPolicy
 from kinfolk.policies.resolve import ResolvedPolicy, load_policy_class
 from kinfolk.training.buffer import NO_SLOT
-from kinfolk.training.collect import RolloutPlan, SlotPlan
-from kinfolk.training.opponents import OpponentPoolPlan
+from kinfolk.training.collect import Collection, Experience, SlotPlan
 from kinfolk.training.profiles import LossProfiles
 from kinfolk.training.recorder import RowLabels
 
 
-def build_plan(settings: Train) -> RolloutPlan:
-    """What stays the same through a training.
+def build_plan(settings: Train) -> RolloutTask[Experience]:
+    """Return what stays the same through a training: the task of a chunk, with no episodes yet.
 
     Raises:
         UsageError: A policy is not there, or cannot be trained though it should.
@@ -25,22 +25,28 @@ def build_plan(settings: Train) -> RolloutPlan:
     resolved = {slot.id: _resolved(slot, settings) for slot in settings.slots}
     if settings.opponent_pool is not None:  # its copies are of the slot that learns
         resolved[settings.opponent_pool.slot] = resolved[settings.opponent_pool.source_slot]
-    return RolloutPlan(
-        world=settings.world,
-        world_settings=settings.world_settings,
-        preset=settings.preset,
-        n_worlds=settings.worlds // settings.n_chunks,
-        rollout_length=settings.rollout_length,
-        seed=settings.seed,
-        slots=tuple(_slot_plan(i, settings, resolved) for i in range(len(settings.slots))),
-        slot_map=settings.slot_map_for(settings.world),
+    return RolloutTask(
+        settings.world_ref,
+        resolved,
+        settings.seed,
+        (),
+        settings.slot_map_for(settings.world),
+        worlds=settings.worlds // settings.n_chunks,
         inherit_slot=settings.inherit_slot,
-        bootstrap_early_ends=settings.ppo.bootstrap_early_ends,
-        opponent_pool=None
-        if settings.opponent_pool is None
-        else OpponentPoolPlan(settings.opponent_pool.slot),
-        batch_invariant=settings.batch_invariant or settings.evaluation.every > 0,
+        max_ticks=settings.rollout_length,
+        keep_snapshot=True,
+        observer=Collection(
+            {slot.id: _slot_plan(i, settings) for i, slot in enumerate(settings.slots)},
+            early_ends_bootstrap=settings.ppo.bootstrap_early_ends,
+            pool_slot=None if settings.opponent_pool is None else settings.opponent_pool.slot,
+            batch_invariant=is_batch_invariant(settings),
+        ),
     )
+
+
+def is_batch_invariant(settings: Train) -> bool:
+    """Return whether nets are refused whose rows depend on each other."""
+    return settings.batch_invariant or settings.evaluation.every > 0
 
 
 def _resolved(slot: PolicySlot, settings: Train) -> ResolvedPolicy:
@@ -60,10 +66,10 @@ def _resolved(slot: PolicySlot, settings: Train) -> ResolvedPolicy:
     return replace(found, settings={**found.settings, "seed": settings.seed}, sha256="")
 
 
-def _slot_plan(index: int, settings: Train, resolved: dict[str, ResolvedPolicy]) -> SlotPlan:
+def _slot_plan(index: int, settings: Train) -> SlotPlan:
     slot, names = settings.slots[index], settings.slot_ids
     lesson = settings.teachers.get(slot.id)
-    teacher = resolved[lesson.teacher] if lesson is not None and lesson.student_led else None
+    teacher = lesson.teacher if lesson is not None and lesson.student_led else None
     students = [
         student
         for student, other in settings.teachers.items()
@@ -77,8 +83,6 @@ def _slot_plan(index: int, settings: Train, resolved: dict[str, ResolvedPolicy])
     profiles = LossProfiles(settings.loss_profiles)
     learner = index if slot.trainable else names.index(students[0]) if students else NO_SLOT
     return SlotPlan(
-        id=slot.id,
-        policy=resolved[slot.id],
         labels=RowLabels(
             index, learner, profiles.profile_id(slot.id, slot.loss_profile), slot.trainable
         ),

@@ -11,15 +11,15 @@ import numpy as np
 from kinfolk.core.arrays import AnyArray, Arrays
 from kinfolk.core.errors import SettingsError
 from kinfolk.core.events import Snapshot
+from kinfolk.jobs.train.plan import is_batch_invariant
 from kinfolk.jobs.train.settings import Train
-from kinfolk.play.loop import EpisodeResult
+from kinfolk.play.results import EpisodeResult
 from kinfolk.play.slots import SlotRegistry
+from kinfolk.play.task import Policies
 from kinfolk.policies.neural.policy import NeuralPolicy
 from kinfolk.policies.resolve import ResolvedPolicy
-from kinfolk.training.collect import RolloutPlan
 from kinfolk.training.learner import Learner
 from kinfolk.training.opponents import OpponentPool
-from kinfolk.worlds import build_world as build_world
 
 
 @dataclass
@@ -42,15 +42,13 @@ class TrainingState:
         """Of all that learn."""
         return {name: learner.policy.arrays() for name, learner in self.learners.items()}
 
-    def policies(self, plan: RolloutPlan) -> dict[str, ResolvedPolicy]:
-        """Every slot's policy as it is now."""
-        found = {}
-        for slot in plan.slots:
-            now = slot.policy
-            if slot.id in self.learners:
-                arrays = self.learners[slot.id].policy.arrays()
-                now = ResolvedPolicy(now.class_path, now.settings, arrays)
-            found[slot.id] = now
+    def policies(self, first: Policies) -> dict[str, ResolvedPolicy]:
+        """Return every slot's policy as it is now; `first` are those the training began with."""
+        found = dict(first)
+        for name, learner in self.learners.items():
+            found[name] = ResolvedPolicy(
+                first[name].class_path, first[name].settings, learner.policy.arrays()
+            )
         return found
 
     def snapshot(self) -> Snapshot:
@@ -103,19 +101,19 @@ def _strip_prefix(arrays: Arrays, prefix: str) -> dict[str, AnyArray]:
     return {n.removeprefix(prefix): a for n, a in arrays.items() if n.startswith(prefix)}
 
 
-def initial_state(settings: Train, plan: RolloutPlan) -> TrainingState:
-    """A training that has not begun.
+def initial_state(settings: Train, policies: Policies) -> TrainingState:
+    """Return a training that has not begun; `policies` are those of its slots.
 
     Raises:
         UsageError: A policy cannot be made for this world.
     """
-    spec = build_world(settings.world, settings.world_settings, 1, settings.preset).spec
+    spec = settings.world_ref.spec
     settings.build_assignment(spec)
     learners = {}
-    registry = SlotRegistry(training=True, batch_invariant=plan.batch_invariant)
-    for slot, planned in zip(settings.slots, plan.slots, strict=True):
+    registry = SlotRegistry(training=True, batch_invariant=is_batch_invariant(settings))
+    for slot in settings.slots:
         owner = slot.id if slot.trainable else ""
-        policy = registry.load(planned.policy, spec, slot.device, owner)
+        policy = registry.load(policies[slot.id], spec, slot.device, owner)
         if slot.trainable:
             assert isinstance(policy, NeuralPolicy)  # the plan has seen to it
             learners[slot.id] = Learner(policy, settings.ppo, settings.loss_settings())

@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
 import numpy as np
@@ -14,12 +14,13 @@ import pytest
 from kinfolk.core.arrays import Bytes, Ints
 from kinfolk.core.random import fold_in
 from kinfolk.play.loop import EpisodeLoop
-from kinfolk.play.slots import LoadedSlot, build_slot_assignment
+from kinfolk.play.observer import PlainObserver
+from kinfolk.play.slots import LoadedSlot
+from kinfolk.play.task import EpisodeRunner, RolloutTask, WorldRef
 from kinfolk.policies.base import AgentBatch, Memory, MemoryLayout, Policy
 from kinfolk.policies.resolve import build_policy, resolve
 from kinfolk.policies.single_agent import single_agent_policy
 from kinfolk.testing.episode_digest import episode_digests
-from kinfolk.worlds import build_world as build_world
 
 
 class RecordingPolicy:
@@ -62,6 +63,15 @@ class RecordingPolicy:
         self._policy.close()
 
 
+class RecordedSlot(PlainObserver):
+    """Records the policy of the only slot."""
+
+    def build_slots(self) -> Sequence[LoadedSlot]:
+        """Return the slot with its policy recorded."""
+        [slot] = super().build_slots()
+        return [LoadedSlot(slot.id, RecordingPolicy(slot.policy))]
+
+
 class PolicyContract:
     """The promises of `kinfolk.policies.base.Policy`."""
 
@@ -74,12 +84,12 @@ class PolicyContract:
         raise NotImplementedError
 
     def _play(self, uri: str, worlds: int) -> tuple[EpisodeLoop, RecordingPolicy]:
-        game = build_world(self.world, self.world_settings, worlds)
-        policy = RecordingPolicy(build_policy(resolve(uri), game.spec))
-        slots = [LoadedSlot("all", policy)]
-        return EpisodeLoop(
-            game, slots, build_slot_assignment(game.spec, ["all"]), 5, range(worlds)
-        ), policy
+        ref = WorldRef(self.world, settings=self.world_settings)
+        task = RolloutTask(ref, {"all": resolve(uri)}, 5, range(worlds), observer=RecordedSlot)
+        runner = EpisodeRunner(task)
+        policy = runner.observer.slots[0].policy
+        assert isinstance(policy, RecordingPolicy)
+        return runner.loop, policy
 
     @pytest.mark.parametrize("batch", [1, 2, 31])
     def test_the_size_of_the_batch_has_no_effect(self, uri: str, batch: int) -> None:

@@ -9,10 +9,8 @@ from typing import Any, ClassVar
 
 from kinfolk.core.events import Event, Snapshot
 from kinfolk.core.settings import Settings
-from kinfolk.play.loop import EpisodeLoop
-from kinfolk.play.slots import LoadedSlot, build_slot_assignment
-from kinfolk.policies.resolve import build_policy, resolve
-from kinfolk.worlds import build_world as build_world
+from kinfolk.play.task import EpisodeRunner, RolloutTask, WorldRef
+from kinfolk.policies.resolve import resolve
 
 
 class ProbeJob(Settings):
@@ -38,14 +36,16 @@ def probe_job(
 ) -> Iterator[Event | Snapshot]:
     """Yield an event each tick and a snapshot every few."""
     del engine  # it plays here
-    world = build_world("probe", {}, settings.worlds)
-    slots = [LoadedSlot("all", build_policy(resolve(settings.uri), world.spec))]
-    table = build_slot_assignment(world.spec, ["all"])
-    play = EpisodeLoop(world, slots, table, settings.seed, range(settings.episodes))
-    tick = 0
-    if resume is not None:
-        play.restore(resume.arrays)
-        tick = resume.step
+    task = RolloutTask[None](
+        WorldRef("probe"),
+        {"all": resolve(settings.uri)},
+        settings.seed,
+        range(settings.episodes),
+        worlds=settings.worlds,
+        snapshot=None if resume is None else resume.arrays,
+    )
+    play = EpisodeRunner(task).loop
+    tick = 0 if resume is None else resume.step
     while not play.is_done:
         play.tick()
         tick += 1

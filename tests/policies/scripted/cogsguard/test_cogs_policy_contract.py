@@ -9,10 +9,11 @@ import pytest
 
 from kinfolk.engines.local import LocalEngine
 from kinfolk.engines.processes import ProcessEngine
-from kinfolk.evaluation.rollout import RolloutTask, play_task
+from kinfolk.evaluation.rollout import Isolation, evaluation_task, run_evaluation
 from kinfolk.isolation.settings import IsolationSettings
 from kinfolk.play.loop import EpisodeLoop
 from kinfolk.play.slots import LoadedSlot, build_slot_assignment
+from kinfolk.play.task import WorldRef
 from kinfolk.policies.resolve import build_policy, resolve
 from kinfolk.testing.contracts.policy import PolicyContract
 from kinfolk.testing.episode_digest import digest_loop, episode_digests
@@ -78,22 +79,22 @@ def test_one_world_alone_equals_that_world_among_two_hundred():
         assert alone[episode] == among[episode]
 
 
-def _match(**more):
-    slots = {"cogs": resolve(LINEUP)}
-    return RolloutTask("cogsguard", SMALL, slots, 3, 0, 4, **more)
+def _task(isolation=None):
+    ref, slots = WorldRef("cogsguard", settings=SMALL), {"cogs": resolve(LINEUP)}
+    return evaluation_task(ref, slots, 3, range(4), isolation=isolation)
 
 
 def test_isolated_equals_plain():
-    assert play_task(
-        _match(isolate="slot", isolation_settings=IsolationSettings(step_timeout=60.0))
-    ) == play_task(_match())
+    apart = _task(Isolation("slot", IsolationSettings(step_timeout=60.0)))
+    assert run_evaluation(apart).episodes == run_evaluation(_task()).episodes
 
 
 def test_local_equals_processes():
-    tasks = [_match()] * 2
+    tasks = [_task()] * 2
     here, there = LocalEngine(), ProcessEngine(2)
     try:
-        assert list(here.map(play_task, tasks)) == list(there.map(play_task, tasks))
+        played = [[r.episodes for r in e.map(run_evaluation, tasks)] for e in (here, there)]
+        assert played[0] == played[1]
     finally:
         there.close()
 

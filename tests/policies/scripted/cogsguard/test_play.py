@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from kinfolk.evaluation.rollout import RolloutTask, play_task
+from kinfolk.evaluation.rollout import evaluation_task, run_evaluation
+from kinfolk.play.task import WorldRef
 from kinfolk.policies.resolve import ResolvedPolicy, resolve
 from kinfolk.policies.scripted.cogsguard.catalog import cogs_catalog
 from kinfolk.roles.model import RoleDef, RoleTier
@@ -18,7 +19,8 @@ def mean_counters(uri, preset="arena", episodes=EPISODES, **settings):
     key = (str(uri), preset, episodes, str(settings))
     if key not in _PLAYED:
         slots = {"cogs": resolve(uri) if isinstance(uri, str) else uri}
-        results = play_task(RolloutTask("cogsguard", settings, slots, 7, 0, episodes, preset))
+        ref = WorldRef("cogsguard", preset, settings)
+        results = run_evaluation(evaluation_task(ref, slots, 7, range(episodes))).episodes
         names = results[0].counters
         _PLAYED[key] = {n: float(np.mean([r.counters[n] for r in results])) for n in names}
     return _PLAYED[key]

@@ -5,10 +5,11 @@ import pytest
 
 from kinfolk.core.random import fold_in, seed_key
 from kinfolk.core.settings import validate_settings
-from kinfolk.play.loop import EpisodeLoop, run_episodes
+from kinfolk.play.loop import EpisodeLoop
 from kinfolk.play.slots import LoadedSlot, build_slot_assignment
 from kinfolk.policies.base import AgentBatch, allocate_memory
 from kinfolk.policies.resolve import build_policy
+from kinfolk.testing.episode_digest import play_to_end
 from kinfolk.worlds.savanna.settings import Savanna
 from kinfolk.worlds.savanna.spec import make_spec
 from kinfolk.worlds.savanna.world import SavannaWorld
@@ -86,7 +87,7 @@ def _play(settings, predator, prey, episodes, seed=0):
         for n, r in (("predator", predator), ("prey", prey))
     ]
     table = build_slot_assignment(world.spec, ["predator", "prey"], {"type_1_prey": "prey"})
-    return list(run_episodes(EpisodeLoop(world, made, table, seed, range(episodes))))
+    return play_to_end(EpisodeLoop(world, made, table, seed, range(episodes)))
 
 
 @pytest.fixture

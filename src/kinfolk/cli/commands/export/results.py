@@ -70,14 +70,14 @@ def events(
         format_reward_summary,
         replay_savanna_agents,
     )
-    from kinfolk.jobs.evaluate import rollout_tasks
+    from kinfolk.jobs.evaluate import evaluation_tasks
     from kinfolk.store.files import write_atomic
 
     kept, settings = evaluation(run)
     if settings.world != "savanna":
         raise UsageError(f"{run} is of {settings.world}; these files are of the savanna.")
     _played(kept, episode)
-    report, lives = replay_savanna_agents(next(iter(rollout_tasks(settings, 0))), episode)
+    report, lives = replay_savanna_agents(next(evaluation_tasks(settings)), episode)
     _refuse_changed(kept, episode, report)
     log = build_event_log(lives)
     files = {
@@ -113,10 +113,10 @@ def watched_again(kept: Any, settings: Any, episode: int) -> Any:
         DamagedRunError: It does not end as it did then: a policy has changed since.
     """
     from kinfolk.evaluation.trajectory import trace_episode
-    from kinfolk.jobs.evaluate import rollout_tasks
+    from kinfolk.jobs.evaluate import evaluation_tasks
 
     _played(kept, episode)
-    watched = trace_episode(next(iter(rollout_tasks(settings, 0))), episode)
+    watched = trace_episode(next(evaluation_tasks(settings)), episode)
     _refuse_changed(kept, episode, watched.report)
     return watched
 
@@ -139,6 +139,4 @@ def _refuse_changed(kept: Any, episode: int, report: Any) -> None:
 
 
 def _spec_of(settings: Any) -> Any:
-    from kinfolk.worlds import build_world
-
-    return build_world(settings.world, settings.world_settings, 1, settings.preset).spec
+    return settings.world_ref.spec
