@@ -71,7 +71,7 @@ def function_pointer_call(function: F) -> F:
         ir = importlib.import_module("llvmlite.ir")
         takes = [context.get_value_type(kind) for kind in signature.args[1:]]
         kind = ir.FunctionType(context.get_value_type(whole), takes)
-        return builder.send_command(builder.inttoptr(args[0], kind.as_pointer()), args[1:])
+        return builder.call(builder.inttoptr(args[0], kind.as_pointer()), args[1:])
 
     if numbers == 1:
 

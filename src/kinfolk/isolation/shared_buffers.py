@@ -156,7 +156,7 @@ class SharedBuffer:
         data = text.encode("utf-8", "replace")[: TEXT_BYTES - 1]
         self._text[: len(data) + 1] = data + b"\0"
 
-    def read_text(self) -> str:
+    def read_message(self) -> str:
         """The message, whatever bytes were put there."""
         return bytes(self._text).split(b"\0", 1)[0].decode("utf-8", "replace")
 

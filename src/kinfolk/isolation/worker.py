@@ -238,11 +238,11 @@ class Worker:
         self.pending = False
         outcome = header[STATUS]
         if outcome == STATUS_RAISED:
-            what, where, trace = (*self.buffer.read_text().split("\n", 2), "", "")[:3]
+            what, where, trace = (*self.buffer.read_message().split("\n", 2), "", "")[:3]
             return WorkerError("raised", what, ErrorSummary(what, where, trace))
         if outcome != STATUS_INVALID_ACTION:
             return ""
-        said = self.buffer.read_text()
+        said = self.buffer.read_message()
         return said if said in INVALID_ACTION_REASONS else UNNAMED_FAULT
 
     @property

@@ -84,7 +84,7 @@ class BrowserPage:
         )
         x, y, width, height = box
         clip = {"x": x, "y": y, "width": width, "height": height, "scale": 1}
-        taken = self.send_command("Page.captureScreenshot", format="png", clip_range=clip)
+        taken = self.send_command("Page.captureScreenshot", format="png", clip=clip)
         return b64decode(taken["data"])
 
 

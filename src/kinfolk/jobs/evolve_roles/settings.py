@@ -7,6 +7,7 @@ from typing import Annotated, Any, Literal
 from kinfolk.core.settings import Flag, merge_settings, setting
 from kinfolk.jobs.evolve_roles.games import RoleEnvironment
 from kinfolk.play.episode_settings import WorldSelection
+from kinfolk.play.task import WorldRef
 from kinfolk.roles.config import EvolutionConfig
 
 
