@@ -163,7 +163,7 @@ def evaluations() -> Iterator[tuple[str, Callable[[], dict[str, str]]]]:
     for name, world in (("savanna", SAVANNA), ("cogsguard", COGSGUARD)):
         for engine in ("local", "processes", "ray"):
             for isolate in ("none", "slot", "agent"):
-                values = {**world, "episodes": 4, "chunk": 2, "isolate": isolate, "seed": 11,
+                values = {**world, "episodes": 4, "chunk_size": 2, "isolate": isolate, "seed": 11,
                           "step_timeout": 30.0, "replays": int(engine == "local")}  # fmt: skip
                 yield (
                     f"eval {name} {engine} {isolate}",
@@ -188,7 +188,7 @@ def cases() -> Iterator[tuple[str, Callable[[], dict[str, str]]]]:
     }
     for name, values in kinds.items():
         yield f"nets {name}", lambda v={**NETS, **values}: run(evolve_nets, EvolveNets, v)
-    rows = 3 * PREDATION["worlds"] * PREDATION["ticks"]
+    rows = 3 * PREDATION["worlds"] * PREDATION["rollout_length"]
     teacher = {"slots": {"predators": "kin://mlp",
                          "prey": {"policy_uri": "kin://grazer", "trainable": False}},
                "teaching": {"predators": {"teacher": "hunters", "teacher_led": False}},

@@ -133,7 +133,7 @@ SENTENCES = [
      "Evaluate.on_failure must be 'noop', 'restart' or 'abort', not 'weep'."),
     (["eval", "--max-processes", "0"], 2, "Evaluate.max_processes must be at least 1, not 0."),
     (["eval", "--engine", "local", "--address", "1.2.3.4:5"], 2,
-     "The engine local runs here and takes no address; ray does."),
+     "The engine local runs on this machine and takes no address; ray does."),
     (["eval", "--isolate", "slot", "--slot", "a=class:no_such.Policy"], 2,
      "'no_such.Policy' cannot be imported: there is no module no_such."),
     (["compare", "kin://noop"], 2, "Compare.policies needs at least 2 entries; it has 1."),

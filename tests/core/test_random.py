@@ -8,7 +8,7 @@ from kinfolk.core.jit import kernel
 NUMBERS = st.integers(0, 2**63 - 1)
 
 
-def test_the_hash_gives_the_known_answers_of_its_authors():
+def test_threefry_reproduces_the_test_vectors_of_its_authors():
     # Random123, kat_vectors: threefry2x32 with 13 rounds; counter words, key words, result.
     assert random.threefry_2x32(0, 0, 0, 0) == (0x9D1C5EC6, 0x8BD50731)
     ones = 0xFFFFFFFF
@@ -54,11 +54,11 @@ def test_tensors_draw_the_same_numbers():
 
 
 @given(NUMBERS, NUMBERS)
-def test_a_key_is_a_whole_number_of_63_bits(key, number):
+def test_a_key_is_an_integer_of_63_bits(key, number):
     assert 0 <= random.fold_in(key, number) < 2**63
 
 
-def test_draws_are_spread_evenly():
+def test_draws_are_uniformly_distributed():
     draws = random.randint(random.seed_key(1), np.arange(60_000, dtype=np.int64), 6)
     counts = np.bincount(draws, minlength=6)
     # chi-squared with 5 degrees of freedom stays below 20.5 with 99.9 %
@@ -73,7 +73,7 @@ def test_uniforms_lie_in_0_to_1_and_are_exact_in_32_bits():
     assert abs(draws.mean() - 0.5) < 0.01
 
 
-def test_episodes_lives_and_branches_have_chance_of_their_own():
-    made = {random.episode_key(seed, episode) for seed in range(50) for episode in range(50)}
-    made |= {random.fold_in(key, branch) for key in set(made) for branch in (1, 2)}
-    assert len(made) == 3 * 2500
+def test_keys_of_episodes_and_streams_do_not_collide():
+    keys = {random.episode_key(seed, episode) for seed in range(50) for episode in range(50)}
+    keys |= {random.fold_in(key, stream) for key in set(keys) for stream in (1, 2)}
+    assert len(keys) == 3 * 2500

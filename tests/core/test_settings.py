@@ -24,7 +24,7 @@ class Lake(Settings):
         return value
 
 
-SENTENCES = [
+INVALID_SETTINGS = [
     (
         {"sise": 3},
         "Lake has no setting 'sise'. Did you mean 'size'? Known: size, name, deep, food, kind.",
@@ -41,16 +41,16 @@ SENTENCES = [
     ({"food": {"growth": "much"}}, "Lake.food.growth must be a number, not 'much'."),
     ({"food": 3}, "Lake.food must be a table, not 3."),
     ({"deep": "very"}, "Lake.deep must be true or false, not 'very'."),
-    ({"name": 7}, "Lake.name must be a text, not 7."),
+    ({"name": 7}, "Lake.name must be a string, not 7."),
     ({"kind": "square"}, "Lake.kind must be 'round' or 'long', not 'square'."),
 ]
 
 
-@pytest.mark.parametrize(("data", "sentence"), SENTENCES, ids=lambda x: str(x)[:30])
-def test_nonsense_is_refused_in_a_sentence(data, sentence):
+@pytest.mark.parametrize(("data", "message"), INVALID_SETTINGS, ids=lambda x: str(x)[:30])
+def test_invalid_settings_raise_an_error_that_names_the_setting_and_its_value(data, message):
     with pytest.raises(SettingsError) as refused:
         validate_settings(Lake, data)
-    assert str(refused.value) == sentence
+    assert str(refused.value) == message
 
 
 def test_settings_are_frozen():
@@ -58,7 +58,7 @@ def test_settings_are_frozen():
         Lake().size = 3
 
 
-def test_flags_toml_and_json_give_the_same_settings():
+def test_overrides_toml_and_json_give_the_same_settings():
     by_flags = parse_overrides(["size=9", "food.growth=0.5", "name=north", "deep=true"])
     by_toml = parse_settings(
         'size = 9\nname = "north"\ndeep = true\n[food]\ngrowth = 0.5', "toml", "a.toml"
@@ -75,7 +75,7 @@ def test_flags_toml_and_json_give_the_same_settings():
 
 
 @pytest.mark.parametrize(
-    ("text", "form", "sentence"),
+    ("text", "file_format", "message"),
     [
         ("size = ", "toml", "a.toml is not valid TOML: Invalid value (at end of document)."),
         ("{", "json", "a.json is not valid JSON: Expecting property name enclosed in double quotes: "
@@ -83,20 +83,20 @@ def test_flags_toml_and_json_give_the_same_settings():
         ("[1]", "json", "a.json must hold a table of settings, not [1]."),
     ],
 )  # fmt: skip
-def test_files_that_are_not_settings_are_refused(text, form, sentence):
+def test_a_settings_file_that_cannot_be_parsed_raises_an_error(text, file_format, message):
     with pytest.raises(SettingsError) as refused:
-        parse_settings(text, form, f"a.{form}")
-    assert str(refused.value) == sentence
+        parse_settings(text, file_format, f"a.{file_format}")
+    assert str(refused.value) == message
 
 
 @pytest.mark.parametrize(
-    ("flags", "sentence"),
+    ("overrides", "message"),
     [
         (["size"], "A setting is given as key=value, not 'size'."),
-        (["a=1", "a.b=2"], "'a.b=2' asks for a table where a is a value already."),
+        (["a=1", "a.b=2"], "'a.b=2' needs a table at a, which is a value already."),
     ],
 )
-def test_flags_that_say_nothing_are_refused(flags, sentence):
+def test_overrides_that_cannot_be_parsed_raise_an_error(overrides, message):
     with pytest.raises(SettingsError) as refused:
-        parse_overrides(flags)
-    assert str(refused.value) == sentence
+        parse_overrides(overrides)
+    assert str(refused.value) == message

@@ -1,3 +1,5 @@
+import json
+
 import numpy as np
 import pytest
 
@@ -15,12 +17,12 @@ GROUP = AgentGroup(
 )
 
 
-def test_fields_are_laid_one_after_another_each_at_a_multiple_of_8():
+def test_fields_are_aligned_to_multiples_of_8_bytes():
     assert GROUP.offsets == {"window": 0, "body": 16, "id": 24}
     assert GROUP.row_bytes == 32
 
 
-def test_reading_a_field_gives_a_view_of_the_bytes():
+def test_reading_a_field_returns_a_view_of_the_observations():
     rows = np.zeros((4, 40), dtype=np.uint8)
     GROUP.read_field(rows, "body")[2] = [1.5, -2.0]
     assert rows[2, 16:24].view(np.float32).tolist() == [1.5, -2.0]
@@ -28,7 +30,7 @@ def test_reading_a_field_gives_a_view_of_the_bytes():
     assert GROUP.read_field(rows, "id").shape == (4,)
 
 
-def test_an_unknown_field_or_group_is_named_with_the_known_ones():
+def test_an_unknown_field_or_group_raises_an_error_that_lists_the_known_ones():
     with pytest.raises(UnknownNameError) as refused:
         GROUP.read_field(np.zeros((1, 32), dtype=np.uint8), "windw")
     assert str(refused.value) == (
@@ -39,9 +41,7 @@ def test_an_unknown_field_or_group_is_named_with_the_known_ones():
     assert str(refused.value) == "World w has no group 'cgo'. Did you mean 'cog'? Known: cog."
 
 
-def test_a_spec_survives_json():
-    import json
-
+def test_a_spec_can_be_restored_from_json():
     spec = WorldSpec("w", 2, (GROUP,), 10)
     assert WorldSpec.from_dict(json.loads(json.dumps(spec.to_dict()))) == spec
     assert spec.row_bytes == 32

@@ -1,4 +1,4 @@
-"""Scratch folders: gone whatever was put into them, and after a kill at the next start."""
+"""Temporary folders are removed whatever they contain, and after a kill at the next start."""
 
 import os
 import subprocess
@@ -10,13 +10,13 @@ import pytest
 
 from kinfolk.core.temporary_folder import TemporaryFolder, remove_stale_folders, remove_tree
 
-DEEPEN = """
+NEST_FOLDERS = """
 import os, sys
 for _ in range(int(sys.argv[1])):
     os.mkdir("d" * 100)
     os.chdir("d" * 100)
 """
-SHUT = """
+REMOVE_WITHOUT_PERMISSIONS = """
 import os, tempfile
 from pathlib import Path
 from kinfolk.core.temporary_folder import remove_tree
@@ -31,28 +31,28 @@ print(remove_tree(folder), folder.exists())
 """
 
 
-def deepen(folder, depth):
-    """Folders within folders, deeper than any path may be long."""
-    subprocess.run([sys.executable, "-c", DEEPEN, str(depth)], cwd=folder, check=True)
+def nest_folders(folder, depth):
+    """Create nested folders whose path exceeds the maximum length."""
+    subprocess.run([sys.executable, "-c", NEST_FOLDERS, str(depth)], cwd=folder, check=True)
 
 
 @pytest.fixture
-def here(tmp_path, monkeypatch):
-    """Where temporary folders are made."""
+def temp_root(tmp_path, monkeypatch):
+    """A folder in which all temporary folders are created."""
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     return tmp_path
 
 
 @pytest.mark.parametrize("depth", [1100, pytest.param(3000, marks=pytest.mark.more)])
-def test_thousands_of_folders_within_folders_are_removed(here, depth):
-    scratch = TemporaryFolder("guest-")
-    deepen(scratch.folder, depth)
-    scratch.remove()
-    scratch.remove()
-    assert list(here.iterdir()) == []
+def test_thousands_of_nested_folders_are_removed(temp_root, depth):
+    temporary = TemporaryFolder("worker-")
+    nest_folders(temporary.folder, depth)
+    temporary.remove()
+    temporary.remove()
+    assert list(temp_root.iterdir()) == []
 
 
-def test_links_are_removed_and_what_they_lead_to_is_kept(tmp_path):
+def test_links_are_removed_and_their_targets_are_kept(tmp_path):
     precious = tmp_path / "precious"
     precious.mkdir()
     (precious / "file").write_text("x")
@@ -70,7 +70,7 @@ def test_links_are_removed_and_what_they_lead_to_is_kept(tmp_path):
     assert sorted(path.name for path in tmp_path.rglob("*")) == ["file", "link", "precious"]
 
 
-def test_longest_names_and_names_that_are_no_text_are_removed(tmp_path):
+def test_files_with_the_longest_names_and_names_that_are_not_text_are_removed(tmp_path):
     folder = tmp_path / "folder"
     folder.mkdir()
     for name in (b"n" * 255, b"\xff\xfe", b"new\nline", "ü".encode()):
@@ -83,11 +83,13 @@ def test_longest_names_and_names_that_are_no_text_are_removed(tmp_path):
 
 @pytest.mark.skipif(os.getuid() != 0, reason="only root can become nobody")
 def test_folders_without_permissions_are_removed():
-    done = subprocess.run([sys.executable, "-c", SHUT], capture_output=True, text=True)
+    done = subprocess.run(
+        [sys.executable, "-c", REMOVE_WITHOUT_PERMISSIONS], capture_output=True, text=True
+    )
     assert done.stdout == "True False\n", done.stderr
 
 
-def test_files_that_appear_meanwhile_are_removed_or_left_in_bounded_time(tmp_path):
+def test_removal_ends_in_time_while_another_thread_creates_files(tmp_path):
     folder = tmp_path / "folder"
     (folder / "inner").mkdir(parents=True)
     stop = threading.Event()
@@ -107,30 +109,30 @@ def test_files_that_appear_meanwhile_are_removed_or_left_in_bounded_time(tmp_pat
     stop.set()
     writer.join()
     assert remove_tree(folder)
-    assert remove_tree(folder), "what is not there is gone"
+    assert remove_tree(folder), "a missing folder counts as removed"
 
 
-def test_what_a_killed_process_left_goes_at_the_next_start(here):
+def test_folders_of_a_killed_process_are_removed_at_the_next_start(temp_root):
     script = (
         "import tempfile, time; from kinfolk.core.temporary_folder import TemporaryFolder\n"
-        f"tempfile.tempdir = {str(here)!r}\n"
-        "print(TemporaryFolder('guest-').folder, flush=True); time.sleep(60)"
+        f"tempfile.tempdir = {str(temp_root)!r}\n"
+        "print(TemporaryFolder('worker-').folder, flush=True); time.sleep(60)"
     )
     other = subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE, text=True)
     folder = other.stdout.readline().strip()
-    [home] = here.iterdir()
-    os.utime(home, (0, 0))
+    [process_folder] = temp_root.iterdir()
+    os.utime(process_folder, (0, 0))
     remove_stale_folders()
-    assert os.path.isdir(folder), "its process lives"
+    assert os.path.isdir(folder), "its process is alive"
     other.kill()
     other.wait()
     other.stdout.close()
-    os.utime(home, (time.time(), time.time()))
+    os.utime(process_folder, (time.time(), time.time()))
     remove_stale_folders()
-    assert os.path.isdir(folder), "it may be that of a process that is just starting"
-    os.utime(home, (0, 0))
-    (here / "kin-mine.txt").write_text("a file of somebody's")
-    scratch = TemporaryFolder("guest-")
-    assert not home.exists()
-    scratch.remove()
-    assert [path.name for path in here.iterdir()] == ["kin-mine.txt"]
+    assert os.path.isdir(folder), "its process may not have locked it yet"
+    os.utime(process_folder, (0, 0))
+    (temp_root / "kin-mine.txt").write_text("a file of another program")
+    temporary = TemporaryFolder("worker-")
+    assert not process_folder.exists()
+    temporary.remove()
+    assert [path.name for path in temp_root.iterdir()] == ["kin-mine.txt"]

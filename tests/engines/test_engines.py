@@ -26,14 +26,16 @@ class TestEveryEngine(EngineContract):
         engine.close()
 
 
-def test_no_engine_is_left_out():
+def test_every_registered_engine_is_tested():
     assert set(ENGINES) == {"local", "processes", "ray"}
 
 
-def test_an_engine_that_runs_here_takes_no_address():
+def test_an_engine_that_runs_on_this_machine_takes_no_address():
     with pytest.raises(UsageError) as refused:
         make_engine("processes", 2, "10.0.0.1:6379")
-    assert str(refused.value) == "The engine processes runs here and takes no address; ray does."
+    assert str(refused.value) == (
+        "The engine processes runs on this machine and takes no address; ray does."
+    )
 
 
 @pytest.fixture
@@ -43,7 +45,7 @@ def processes():
     engine.close()
 
 
-def test_a_lost_worker_means_its_tasks_run_again(processes, tmp_path):
+def test_tasks_of_a_lost_worker_run_again(processes, tmp_path):
     items = [(number, str(tmp_path / "lost")) for number in range(10)]
     assert list(processes.map(kill_worker_once, items)) == list(range(10))
     assert (tmp_path / "lost").exists(), "no worker was lost, so nothing was shown"
@@ -54,7 +56,7 @@ def test_a_task_that_always_loses_its_worker_is_given_up(processes):
         list(processes.map(kill_worker_always, [7]))
     assert (
         str(failed.value)
-        == "lose_worker_always lost its worker 3 times and was given up; its item was 7."
+        == "kill_worker_always lost its worker 3 times and was given up; its item was 7."
     )
     assert list(processes.map(square, [3])) == [9]
 

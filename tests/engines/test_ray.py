@@ -1,4 +1,4 @@
-"""The engine ray, on a cluster of two nodes."""
+"""The Ray engine, on a cluster of two nodes."""
 
 import os
 import subprocess
@@ -33,7 +33,7 @@ class TestRay(EngineContract):
         engine.close()
 
 
-def test_a_lost_worker_means_its_tasks_run_again(two_nodes, tmp_path):
+def test_tasks_of_a_lost_worker_run_again(two_nodes, tmp_path):
     items = [(number, str(tmp_path / "lost")) for number in range(10)]
     assert list(RayEngine(2).map(kill_worker_once, items)) == list(range(10))
     assert (tmp_path / "lost").exists(), "no worker was lost, so nothing was shown"
@@ -45,19 +45,19 @@ def test_a_task_that_always_loses_its_worker_is_given_up(two_nodes):
         list(engine.map(kill_worker_always, [7]))
     assert (
         str(failed.value)
-        == "lose_worker_always lost its worker 3 times and was given up; its item was 7."
+        == "kill_worker_always lost its worker 3 times and was given up; its item was 7."
     )
     assert list(engine.map(square, [3])) == [9]
 
 
-def test_small_tasks_go_in_batches(two_nodes):
+def test_small_tasks_are_sent_in_batches(two_nodes):
     engine = RayEngine(2)
-    assert engine._batch_size() == 1, "nothing is known of the tasks yet"
+    assert engine._batch_size() == 1, "the duration of a task is unknown yet"
     assert list(engine.map(square, range(300))) == [n * n for n in range(300)]
     assert engine._batch_size() == 64
 
 
-def test_a_batch_gives_what_came_before_an_error():
+def test_a_batch_returns_the_results_before_an_error():
     results, error, seconds = run_batch(raise_for_three, [1, 2, 3, 4])
     assert results == [1, 2]
     assert isinstance(error, SettingsError)
@@ -73,17 +73,17 @@ SETTINGS = {
 }
 
 
-def test_a_node_killed_in_mid_run_changes_no_result(two_nodes):
+def test_killing_a_node_during_a_run_changes_no_result(two_nodes):
     settings = validate_settings(Evaluate, SETTINGS)
-    here = event_lines(list(evaluate(settings, LocalEngine())))
+    expected = event_lines(list(evaluate(settings, LocalEngine())))
     node = two_nodes.worker_nodes.copy().pop()
-    there, engine = [], RayEngine(2)
+    items, engine = [], RayEngine(2)
     for item in evaluate(settings, engine):
-        there.append(item)
+        items.append(item)
         if isinstance(item, EpisodePlayed) and item.step == 3:
             two_nodes.remove_node(node, allow_graceful=False)
     two_nodes.add_node(num_cpus=1, object_store_memory=2**27)
-    assert event_lines(there) == here
+    assert event_lines(items) == expected
 
 
 ALONE = """
@@ -101,7 +101,7 @@ if __name__ == "__main__":
 
 
 @pytest.mark.slow
-def test_a_cluster_started_here_is_cleared_away(tmp_path):
+def test_closing_removes_a_cluster_that_was_started_here(tmp_path):
     script = tmp_path / "alone.py"
     script.write_text(ALONE)
     env = {name: value for name, value in os.environ.items() if name != "RAY_ADDRESS"}
@@ -121,7 +121,7 @@ def test_a_cluster_started_here_is_cleared_away(tmp_path):
 
 
 @pytest.mark.slow
-def test_a_cluster_started_here_does_not_outlive_a_host_that_is_killed(tmp_path):
+def test_a_cluster_started_here_ends_when_its_driver_is_killed(tmp_path):
     script = tmp_path / "alone.py"
     script.write_text(ALONE.replace("engine.close()", "").replace('"closed"', "''"))
     main = subprocess.Popen([sys.executable, str(script)], stdout=subprocess.PIPE, text=True)
@@ -134,7 +134,7 @@ def test_a_cluster_started_here_does_not_outlive_a_host_that_is_killed(tmp_path)
 
 
 @pytest.mark.parametrize("address", ["127.0.0.1:1", "ray://127.0.0.1:1"])
-def test_a_cluster_that_is_not_there_is_named(address):
+def test_a_missing_cluster_raises_an_error_with_its_address(address):
     with pytest.raises(EngineError) as failed:
         ping(address)
     assert str(failed.value) == f"There is no Ray cluster at {address}: connection refused."

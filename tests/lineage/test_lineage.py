@@ -1,4 +1,4 @@
-"""Family trees: kernels against brute force, measures and exports against hand-made numbers."""
+"""Lineages: kernels against brute force, metrics and exports against hand-made numbers."""
 
 import csv
 import io
@@ -28,20 +28,20 @@ from kinfolk.lineage.metrics import (
 )
 
 
-class Tree:
+class Lineage:
     """The arrays of one world."""
 
-    def __init__(self, room=64):
-        self.parent = np.full((1, room), -1, dtype=np.int64)
-        self.living = np.zeros((1, room), dtype=np.bool_)
-        self.live = np.zeros((1, room), dtype=np.int64)
-        self.prev = np.zeros((1, room), dtype=np.int64)
-        self.lives = 0
+    def __init__(self, max_uids=64):
+        self.parent = np.full((1, max_uids), -1, dtype=np.int64)
+        self.living = np.zeros((1, max_uids), dtype=np.bool_)
+        self.live = np.zeros((1, max_uids), dtype=np.int64)
+        self.prev = np.zeros((1, max_uids), dtype=np.int64)
+        self.n_uids = 0
 
     def birth(self, parent=-1):
-        record_birth(self.parent, self.living, self.live, self.prev, 0, self.lives, parent)
-        self.lives += 1
-        return self.lives - 1
+        record_birth(self.parent, self.living, self.live, self.prev, 0, self.n_uids, parent)
+        self.n_uids += 1
+        return self.n_uids - 1
 
     def death(self, uid):
         record_death(self.parent, self.living, self.live, 0, uid)
@@ -63,21 +63,21 @@ def small_family():
     )
 
 
-def test_a_birth_counts_for_every_ancestor_and_a_death_takes_it_back():
-    tree = Tree()
+def test_a_birth_counts_for_every_ancestor_and_a_death_is_subtracted():
+    tree = Lineage()
     founder = tree.birth()
     child = tree.birth(founder)
     grandchild = tree.birth(child)
     assert tree.live[0, :3].tolist() == [2, 1, 0]
     tree.death(child)
     assert tree.live[0, :3].tolist() == [1, 1, 0]
-    tree.death(child)  # twice is once
+    tree.death(child)  # a second death changes nothing
     tree.death(grandchild)
     assert tree.live[0, :3].tolist() == [0, 0, 0]
 
 
-def test_a_change_is_told_once():
-    tree = Tree()
+def test_a_change_in_descendants_is_returned_once():
+    tree = Lineage()
     founder = tree.birth()
     tree.birth(founder)
     tree.birth(founder)
@@ -86,7 +86,7 @@ def test_a_change_is_told_once():
     assert tree.change(founder) == -1
 
 
-def test_losses_cost_only_where_pay_is_symmetric():
+def test_lost_descendants_are_penalised_only_where_the_reward_is_symmetric():
     assert compute_lineage_reward(0.35, 2, False) == 0.7
     assert compute_lineage_reward(0.35, -1, False) == 0.0
     assert compute_lineage_reward(0.35, -1, True) == -0.35
@@ -95,10 +95,10 @@ def test_losses_cost_only_where_pay_is_symmetric():
 @given(st.lists(st.tuples(st.booleans(), st.integers(0, 10**6)), max_size=60))
 @settings(max_examples=60, deadline=None)
 def test_live_descendants_equal_a_count_by_brute_force(history):
-    tree = Tree()
+    tree = Lineage()
     members = {tree.birth(): [(), None] for _ in range(3)}
     for is_birth, number in history:
-        uid = number % tree.lives
+        uid = number % tree.n_uids
         if is_birth:
             members[tree.birth(uid)] = [(uid,), None]
         else:
@@ -108,7 +108,7 @@ def test_live_descendants_equal_a_count_by_brute_force(history):
         FamilyMember(u, p, "x", 0, died) for u, (p, died) in members.items()
     )
     expected = live_descendants(family)
-    assert tree.live[0, : tree.lives].tolist() == [expected[u] for u in range(tree.lives)]
+    assert tree.live[0, : tree.n_uids].tolist() == [expected[u] for u in range(tree.n_uids)]
     by_walk = dict.fromkeys(members, 0)
     for parents, died in members.values():
         while parents and died is None:
@@ -117,7 +117,7 @@ def test_live_descendants_equal_a_count_by_brute_force(history):
     assert expected == by_walk
 
 
-def test_measures_of_a_small_family():
+def test_metrics_of_a_small_family():
     family = small_family()
     assert depths(family) == {0: 0, 1: 0, 2: 1, 3: 2, 4: 2}
     assert live_descendants(family) == {0: 2, 1: 0, 2: 1, 3: 0, 4: 0}
@@ -139,7 +139,7 @@ def test_relatedness_is_a_half_for_siblings_and_children_of_two_parents():
     assert relatedness(small_family(), 0, 4) == 1.0
 
 
-def test_somebody_related_twice_counts_once():
+def test_a_descendant_by_two_paths_counts_once():
     pair = [
         FamilyMember(0, (), "x", 0),
         FamilyMember(1, (0,), "x", 0),
@@ -170,21 +170,21 @@ def test_a_deep_tree_needs_no_recursion():
     assert max_depth(line) == 4999
 
 
-def test_newick_refuses_two_parents_in_a_sentence():
+def test_newick_raises_an_error_for_two_parents():
     family = Family.from_members(
         [FamilyMember(0, (), "x", 0), FamilyMember(1, (), "x", 0), FamilyMember(2, (0, 1), "x", 1)]
     )
-    with pytest.raises(ContractError, match="Life 2 has two parents"):
+    with pytest.raises(ContractError, match="Member 2 has two parents"):
         to_newick(family, end_time=3)
 
 
 @pytest.mark.parametrize(
-    ("members", "why"),
+    ("members", "message"),
     [
-        ([FamilyMember(0, (), "x", 0), FamilyMember(0, (), "x", 0)], "Two lives have the uid 0"),
+        ([FamilyMember(0, (), "x", 0), FamilyMember(0, (), "x", 0)], "Two members have the uid 0"),
         ([FamilyMember(0, (7,), "x", 0)], "has the parent 7"),
     ],
 )
-def test_an_impossible_family_is_refused_in_a_sentence(members, why):
-    with pytest.raises(ContractError, match=why):
+def test_an_impossible_family_raises_an_error(members, message):
+    with pytest.raises(ContractError, match=message):
         Family.from_members(members)

@@ -36,9 +36,7 @@ def test_weights_alone_are_no_policy(tmp_path):
     path.write_bytes(save(weights(5)))
     with pytest.raises(UsageError) as refused:
         resolve(f"file:{path}")
-    assert str(refused.value) == (
-        f"{path} is not a file of policy: its header does not speak of any."
-    )
+    assert str(refused.value) == (f"{path} is not a file of policy: its header has no such entry.")
 
 
 def keep(folder, slot, step, best=False):
@@ -71,7 +69,7 @@ def test_a_run_keeps_policies_by_slot_and_step(run, uri, seed):
         ("run:other", "There is no run other. Known: mine."),
         ("run:mine/hred", "The run runs/mine has no policy 'hred'. Did you mean 'herd'? Known: herd."),
         ("run:mine@15",
-         "Policy 'herd' of runs/mine has no moment '@15'. It has: @best, @latest, @10, @20, @30."),
+         "Policy 'herd' of runs/mine has no version '@15'. It has: @best, @latest, @10, @20, @30."),
     ],
 )  # fmt: skip
 def test_what_a_run_does_not_keep_is_named(run, uri, sentence):

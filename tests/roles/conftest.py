@@ -4,16 +4,16 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).parent))
 
 import pytest
-from role_scenes import make_catalog, written
+from role_helpers import make_catalog, parse_role
 
 
 @pytest.fixture
 def catalog():
-    """The thirteen behaviours and the four seeded roles, without a world behind them."""
+    """CogsGuard's thirteen behaviors and four seeded roles, without a world."""
     return make_catalog()
 
 
 @pytest.fixture
-def write(catalog):
-    """Roles of the catalogue, as text."""
-    return lambda text, **fields: written(catalog, text, **fields)
+def role_of(catalog):
+    """Parses a role of the catalog from text."""
+    return lambda text, **fields: parse_role(catalog, text, **fields)

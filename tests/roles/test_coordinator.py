@@ -1,7 +1,7 @@
 from collections import Counter
 
 import pytest
-from role_scenes import evolve, play_game
+from role_helpers import evolve, play_game
 
 from kinfolk.core.errors import SettingsError
 from kinfolk.roles.config import EvolutionConfig
@@ -10,7 +10,7 @@ from kinfolk.roles.coordinator import EvolutionaryRoleCoordinator
 NEVER = EvolutionConfig(exploration_chance=0.0)
 
 
-def test_the_pool_begins_with_the_seeded_roles_and_sampled_ones(catalog):
+def test_the_initial_pool_has_the_seeded_roles_and_sampled_ones(catalog):
     coordinator = EvolutionaryRoleCoordinator(8, catalog, seed=0)
     assert len(coordinator.pool) == 16
     origins = Counter(catalog.roles[i].origin for i in coordinator.pool)
@@ -26,7 +26,7 @@ def test_an_agent_keeps_its_role_until_the_generation_ends(catalog):
     assert (coordinator.games, coordinator.wins) == (3, 3)
 
 
-def test_what_an_agent_runs_is_its_role_in_order(catalog):
+def test_the_behaviors_of_an_agent_are_those_of_its_role(catalog):
     coordinator = EvolutionaryRoleCoordinator(2, catalog, config=NEVER, seed=0)
     for agent in range(2):
         role = coordinator.assign_role(agent)
@@ -36,7 +36,7 @@ def test_what_an_agent_runs_is_its_role_in_order(catalog):
         assert isinstance(coordinator.choose_vibe(agent), str)
 
 
-def test_exploration_fires_at_8_percent(catalog):
+def test_exploration_happens_in_8_percent_of_assignments(catalog):
     coordinator = EvolutionaryRoleCoordinator(3000, catalog, seed=0)
     for agent in range(3000):
         coordinator.assign_role(agent)
@@ -59,20 +59,20 @@ def test_a_pending_hybrid_is_assigned_first(catalog):
     assert set(coordinator.assignments) == {0}, "newborns' roles end with the game"
 
 
-def test_the_top_half_stays_and_the_rest_is_retired_not_deleted(catalog):
+def test_the_best_half_survives_and_the_rest_is_retired_not_deleted(catalog):
     coordinator = EvolutionaryRoleCoordinator(8, catalog, 1, NEVER, seed=0)
     pool = list(coordinator.pool)
     play_game(coordinator)
     order = sorted(pool, key=lambda i: (-catalog.roles[i].fitness, -catalog.roles[i].games, i))
     assert set(order[:8]) <= set(coordinator.pool)
     assert len(coordinator.pool) == 16
-    culled = set(pool) - set(coordinator.pool)
-    assert culled == set(order[8:])
-    assert all(catalog.roles[i].retired == 1 for i in culled)
+    retired = set(pool) - set(coordinator.pool)
+    assert retired == set(order[8:])
+    assert all(catalog.roles[i].retired == 1 for i in retired)
     assert [role.id for role in catalog.roles] == list(range(len(catalog.roles)))
 
 
-def test_scores_are_entered_when_the_game_is_scored(catalog):
+def test_scores_are_applied_when_the_game_is_scored(catalog):
     coordinator = EvolutionaryRoleCoordinator(1, catalog, config=NEVER, seed=0)
     role = coordinator.assign_role(0)
     coordinator.record_agent_performance(0, 0.4, False)
@@ -85,24 +85,22 @@ def test_scores_are_entered_when_the_game_is_scored(catalog):
     assert (coordinator.games, catalog.roles[role.id].games) == (1, 2)
 
 
-def test_roles_that_score_take_over_and_names_get_locked(catalog):
+def test_roles_with_high_scores_spread_and_their_names_are_locked(catalog):
     coordinator = evolve(catalog, seed=1, generations=15)
     pool = [catalog.roles[i] for i in coordinator.pool]
     mine = catalog.behavior_id("mine_resource")
     assert sum(mine in role.behavior_ids for role in pool) >= 12
     assert any(role.locked_name for role in pool)
     weights = [b.fitness for b in catalog.behaviors]
-    assert max(weights) - min(weights) > 0.1, "behaviours are told apart"
+    assert max(weights) - min(weights) > 0.1, "behaviors differ in fitness"
 
 
-def test_bad_calls_are_told_in_a_sentence(catalog):
+def test_invalid_arguments_raise_settings_errors(catalog):
     with pytest.raises(
         SettingsError,
         match=r"^EvolutionaryRoleCoordinator.games_per_generation must be at least 1, not 0\.$",
     ):
         EvolutionaryRoleCoordinator(8, catalog, games_per_generation=0, seed=0)
     coordinator = EvolutionaryRoleCoordinator(8, catalog, seed=0)
-    with pytest.raises(
-        SettingsError, match=r"^Agent 3 has no role yet; assign_role comes first\.$"
-    ):
+    with pytest.raises(SettingsError, match=r"^Agent 3 has no role yet; call assign_role first\.$"):
         coordinator.record_agent_performance(3, 0.5, True)

@@ -1,4 +1,4 @@
-"""What the design note on role evolution shows, typed as its reader would type it."""
+"""The interface of the design note on role evolution, used as the note shows it."""
 
 import random
 
@@ -66,7 +66,7 @@ def test_a_coordinator_needs_only_the_number_of_agents():
 
 
 def play(coordinator, games):
-    """The game loop of the note; returns the vibes of the first game."""
+    """Run the game loop of the note; return the vibes of the first game."""
     vibes = []
     for game in range(games):
         for agent_id in range(coordinator.num_agents):
@@ -107,7 +107,7 @@ def test_an_equal_rng_gives_an_equal_history(make):
     assert histories[0] == histories[1]
 
 
-def test_a_whole_number_is_the_seed_itself_and_without_one_a_seed_is_drawn():
+def test_an_integer_is_the_seed_itself_and_without_one_a_seed_is_drawn():
     assert EvolutionaryRoleCoordinator(8, rng=5).seed == 5
     assert EvolutionaryRoleCoordinator(8, seed=5).seed == 5
     by_rng, by_seed = EvolutionaryRoleCoordinator(8, rng=5), EvolutionaryRoleCoordinator(8, seed=5)
@@ -121,7 +121,7 @@ def test_a_whole_number_is_the_seed_itself_and_without_one_a_seed_is_drawn():
 
 
 @pytest.mark.parametrize(
-    ("given", "said"),
+    ("arguments", "message"),
     [
         (
             {"rng": "seven"},
@@ -136,13 +136,13 @@ def test_a_whole_number_is_the_seed_itself_and_without_one_a_seed_is_drawn():
         ({"num_agents": 0}, "EvolutionaryRoleCoordinator.num_agents must be at least 1, not 0."),
     ],
 )
-def test_what_a_coordinator_cannot_take_is_told_in_a_sentence(given, said):
+def test_invalid_arguments_of_a_coordinator_raise_settings_errors(arguments, message):
     with pytest.raises(SettingsError) as error:
-        EvolutionaryRoleCoordinator(**{"num_agents": 8, **given})
-    assert str(error.value) == said
+        EvolutionaryRoleCoordinator(**{"num_agents": 8, **arguments})
+    assert str(error.value) == message
 
 
-def test_fitness_moves_and_names_lock_as_the_note_says():
+def test_fitness_and_locked_names_follow_the_note():
     coordinator = EvolutionaryRoleCoordinator(1, rng=3)
     role = coordinator.assign_role(0)
     seen = []
@@ -159,7 +159,7 @@ def test_fitness_moves_and_names_lock_as_the_note_says():
     ]
 
 
-def test_a_new_behavior_is_registered_as_in_section_7_and_taken_up():
+def test_a_new_behavior_is_registered_as_in_section_7_and_sampled():
     coordinator = EvolutionaryRoleCoordinator(8, rng=0)
     before = coordinator.catalog.next_role_id
     new = coordinator.catalog.add_behavior(
@@ -177,7 +177,7 @@ def test_a_new_behavior_is_registered_as_in_section_7_and_taken_up():
     assert coordinator.catalog.next_role_id == before, "sampling registers nothing"
 
 
-def test_the_operators_take_a_generator_or_nothing():
+def test_the_operators_accept_a_generator_or_none():
     coordinator = EvolutionaryRoleCoordinator(8, rng=0)
     catalog, (miner, scout, *_) = coordinator.catalog, coordinator.catalog.roles
 
@@ -209,7 +209,7 @@ def test_the_operators_take_a_generator_or_nothing():
     assert kf.lock_role_name_if_fit(locked) == locked
 
 
-def test_the_data_model_is_written_as_in_section_1():
+def test_the_data_model_is_constructed_as_in_section_1():
     catalog = RoleCatalog()
     for name in ("mine_resource", "explore"):
         catalog.add_behavior(
@@ -239,7 +239,7 @@ def test_the_configuration_has_the_defaults_of_the_note():
     assert (config.max_behaviors_per_role, config.fitness_alpha) == (12, 0.2)
 
 
-def test_every_name_of_the_note_is_found_in_kinfolk():
+def test_every_name_of_the_note_is_exported_by_kinfolk():
     assert set(kf.__all__) >= {
         "BehaviorDef", "BehaviorSource", "EvolutionConfig", "EvolutionaryRoleCoordinator",
         "RoleCatalog", "RoleDef", "RoleTier", "TierSelection", "inject_behavior",

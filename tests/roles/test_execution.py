@@ -1,8 +1,8 @@
-"""Programs at work: preemption, fall-through and endings, on made-up behaviours without a world.
+"""Execution of programs: preemption, fall-through and termination, on artificial behaviors.
 
-The state is two tables: for every place, behaviour and hook the number that it gives, and how
-often it was asked. It is a plain tuple: a kernel compiled for a class of this file would leave the
-class in the cache, where other processes could not read it.
+The state is two arrays: for every agent, behavior and hook its return value, and how often it was
+called. It is a plain tuple: a kernel compiled for a class of this file would store the class in the
+kernel cache, where other processes could not load it.
 """
 
 import numpy as np
@@ -36,81 +36,81 @@ CANNOT = -7
 
 def _hook(behavior, hook):
     source = (
-        f"def hook(state, at):\n"
-        f"    state[1][at, {behavior}, {hook}] += 1\n"
-        f"    return state[0][at, {behavior}, {hook}]\n"
+        f"def hook(state, agent):\n"
+        f"    state[1][agent, {behavior}, {hook}] += 1\n"
+        f"    return state[0][agent, {behavior}, {hook}]\n"
     )
-    made = {"__name__": __name__}
-    exec(source, made)
-    return made["hook"]
+    namespace = {"__name__": __name__}
+    exec(source, namespace)
+    return namespace["hook"]
 
 
 HOOKS = [[_hook(b, h) for h in range(3)] for b in range(BEHAVIORS)]
 
 
 class Runner:
-    """Places with one program; `plain` behaviours are answered by Python."""
+    """Agents with one program; the hooks of `python` behaviors are called by Python."""
 
-    def __init__(self, places=1, program=(0, 1, 2, 3), interruptible=(True,) * 4, plain=()):
-        shape = (places, BEHAVIORS, 3)
-        self.answers, self.asked = np.zeros(shape, np.int64), np.zeros(shape, np.int64)
-        self.state = (self.answers, self.asked)
+    def __init__(self, agents=1, program=(0, 1, 2, 3), interruptible=(True,) * 4, python=()):
+        shape = (agents, BEHAVIORS, 3)
+        self.answers, self.calls = np.zeros(shape, np.int64), np.zeros(shape, np.int64)
+        self.state = (self.answers, self.calls)
         self.answers[:, :, ACT] = CANNOT
-        self.seats = ExecutionState(
-            np.full((places, MAX_BEHAVIORS), -1, np.int16),
-            np.zeros(places, np.int16),
-            np.zeros(places, np.int8),
+        self.execution = ExecutionState(
+            np.full((agents, MAX_BEHAVIORS), -1, np.int16),
+            np.zeros(agents, np.int16),
+            np.zeros(agents, np.int8),
         )
-        self.seats.program[:, : len(program)] = program
+        self.execution.program[:, : len(program)] = program
         hooks = [
             [
-                PYTHON_ADDRESS if b in plain else get_function_address(HOOKS[b][h], self.state, 0)
+                PYTHON_ADDRESS if b in python else get_function_address(HOOKS[b][h], self.state, 0)
                 for h in range(3)
             ]
             for b in range(BEHAVIORS)
         ]
         self.table = BehaviorTable(np.array(hooks), np.array(interruptible))
-        self.place = np.arange(places)
+        self.agents = np.arange(agents)
 
-    def set(self, behavior, start=None, act=None, ends=None, place=0):
+    def set(self, behavior, start=None, act=None, ends=None, agent=0):
         for hook, value in ((CAN_START, start), (ACT, act), (SHOULD_TERMINATE, ends)):
             if value is not None:
-                self.answers[place, behavior, hook] = value
+                self.answers[agent, behavior, hook] = value
         return self
 
     def tick(self):
-        """One round with explanations; returns the first place's action and what was said."""
-        self.round = new_step(self.place, True)
+        """Run one step with a trace; return the first agent's action and trace."""
+        self.step = new_step(self.agents, True)
 
-        def plain(behavior, hook, i):
-            return int(HOOKS[behavior][hook](self.state, int(self.place[i])))
+        def call_python_hook(behavior, hook, i):
+            return int(HOOKS[behavior][hook](self.state, int(self.agents[i])))
 
-        run_step(self.table, self.seats, self.state, self.round, plain)
-        return int(self.round.action[0]), self.round.trace[0, :4].tolist()
+        run_step(self.table, self.execution, self.state, self.step, call_python_hook)
+        return int(self.step.action[0]), self.step.trace[0, :4].tolist()
 
     @property
     def active(self):
-        return int(self.seats.active[0]) - 1
+        return int(self.execution.active[0]) - 1
 
 
-@pytest.fixture(params=[(), (0, 1, 2, 3), (1, 2)], ids=["compiled", "plain", "mixed"])
-def plain(request):
+@pytest.fixture(params=[(), (0, 1, 2, 3), (1, 2)], ids=["compiled", "python", "mixed"])
+def python(request):
     return request.param
 
 
-def test_the_first_that_can_start_and_acts_wins(plain):
-    r = Runner(plain=plain).set(1, start=YES, act=3).set(2, start=YES, act=4)
+def test_the_first_behavior_that_can_start_and_act_is_chosen(python):
+    r = Runner(python=python).set(1, start=YES, act=3).set(2, start=YES, act=4)
     assert r.tick() == (3, [COULD_NOT_START, ACTED, NOT_CONSIDERED, NOT_CONSIDERED])
     assert r.active == 1
 
 
-def test_one_that_can_start_but_not_act_is_passed_over(plain):
-    r = Runner(plain=plain).set(0, start=YES).set(2, start=YES, act=4)
+def test_a_behavior_that_can_start_but_not_act_is_skipped(python):
+    r = Runner(python=python).set(0, start=YES).set(2, start=YES, act=4)
     assert r.tick() == (4, [COULD_NOT_ACT + 7, COULD_NOT_START, ACTED, NOT_CONSIDERED])
 
 
-def test_with_none_nothing_is_done(plain):
-    r = Runner(plain=plain).set(0, start=-5).set(3, start=YES)
+def test_an_agent_does_nothing_if_no_behavior_acts(python):
+    r = Runner(python=python).set(0, start=-5).set(3, start=YES)
     assert r.tick() == (
         0,
         [COULD_NOT_START + 5, COULD_NOT_START, COULD_NOT_START, COULD_NOT_ACT + 7],
@@ -118,15 +118,15 @@ def test_with_none_nothing_is_done(plain):
     assert r.active == -1
 
 
-def test_an_active_one_goes_on_though_it_could_not_start_again(plain):
-    r = Runner(plain=plain).set(2, start=YES, act=4)
+def test_an_active_behavior_continues_though_it_could_not_start_again(python):
+    r = Runner(python=python).set(2, start=YES, act=4)
     r.tick()
     r.set(2, start=0, act=2)
     assert r.tick() == (2, [COULD_NOT_START, COULD_NOT_START, ACTED, NOT_CONSIDERED])
 
 
-def test_it_yields_to_a_higher_one_that_can_start(plain):
-    r = Runner(plain=plain).set(2, start=YES, act=4)
+def test_an_active_behavior_yields_to_one_of_higher_priority_that_can_start(python):
+    r = Runner(python=python).set(2, start=YES, act=4)
     r.tick()
     r.set(1, start=YES, act=1).set(3, start=YES, act=2)
     assert r.tick() == (1, [COULD_NOT_START, ACTED, NOT_CONSIDERED, NOT_CONSIDERED])
@@ -135,8 +135,8 @@ def test_it_yields_to_a_higher_one_that_can_start(plain):
     assert r.active == 2
 
 
-def test_it_does_not_yield_while_it_may_not_be_interrupted(plain):
-    r = Runner(plain=plain, interruptible=(True, True, False, True)).set(2, start=YES, act=4)
+def test_an_uninterruptible_behavior_does_not_yield(python):
+    r = Runner(python=python, interruptible=(True, True, False, True)).set(2, start=YES, act=4)
     r.tick()
     r.set(0, start=YES, act=1)
     assert r.tick() == (4, [NOT_CONSIDERED, NOT_CONSIDERED, ACTED, NOT_CONSIDERED])
@@ -144,8 +144,8 @@ def test_it_does_not_yield_while_it_may_not_be_interrupted(plain):
     assert r.tick() == (1, [ACTED, NOT_CONSIDERED, ENDED, NOT_CONSIDERED])
 
 
-def test_it_does_not_yield_while_it_holds(plain):
-    r = Runner(plain=plain).set(2, start=YES, act=4 + HOLD)
+def test_a_behavior_does_not_yield_while_it_holds(python):
+    r = Runner(python=python).set(2, start=YES, act=4 + HOLD)
     assert r.tick()[0] == 4
     r.set(0, start=YES, act=1)
     assert r.tick()[0] == 4
@@ -154,8 +154,8 @@ def test_it_does_not_yield_while_it_holds(plain):
     assert r.tick()[0] == 1
 
 
-def test_one_that_has_ended_may_start_again_in_its_turn(plain):
-    r = Runner(plain=plain).set(2, start=YES, act=4)
+def test_a_behavior_that_has_terminated_may_start_again_in_its_turn(python):
+    r = Runner(python=python).set(2, start=YES, act=4)
     r.tick()
     r.set(2, ends=1)
     assert r.tick()[0] == 4
@@ -163,25 +163,25 @@ def test_one_that_has_ended_may_start_again_in_its_turn(plain):
     assert r.tick()[0] == 3
 
 
-def test_one_that_cannot_act_is_not_asked_twice_in_a_tick():
+def test_a_behavior_that_cannot_act_is_not_called_twice_in_a_tick():
     r = Runner().set(1, start=YES, act=4)
     r.tick()
     r.set(1, act=CANNOT)
-    r.asked[:] = 0
+    r.calls[:] = 0
     assert r.tick() == (0, [COULD_NOT_START, COULD_NOT_ACT + 7, COULD_NOT_START, COULD_NOT_START])
-    assert r.asked[0, 1].tolist() == [0, 1, 1]
+    assert r.calls[0, 1].tolist() == [0, 1, 1]
 
 
-def test_explanations_cost_no_room_when_off():
+def test_no_trace_is_allocated_without_explanations():
     r = Runner().set(0, start=YES, act=2)
-    quiet = new_step(r.place, False)
-    run_step(r.table, r.row_state, r.state, quiet, lambda b, h, i: 0)
-    assert quiet.trace.shape == (0, MAX_BEHAVIORS)
-    assert quiet.action.tolist() == [2]
+    step = new_step(r.agents, False)
+    run_step(r.table, r.execution, r.state, step, lambda b, h, i: 0)
+    assert step.trace.shape == (0, MAX_BEHAVIORS)
+    assert step.action.tolist() == [2]
 
 
 def oracle(table, program, interruptible, active, held):
-    """The rule in plain words: returns action, active place or -1, and whether it holds."""
+    """Apply the rule in plain Python; return the action, the active position or -1, and HOLD."""
     failed = set()
 
     def act(k):
@@ -196,14 +196,14 @@ def oracle(table, program, interruptible, active, held):
         if interruptible[program[active]] and not held:
             higher = [k for k in range(active) if table[program[k]][CAN_START] == YES]
             chosen = higher[0] if higher else active
-        found = act(chosen)
-        if found:
-            return found
+        result = act(chosen)
+        if result:
+            return result
     for k in range(len(program)):
         if k not in failed and table[program[k]][CAN_START] == YES:
-            found = act(k)
-            if found:
-                return found
+            result = act(k)
+            if result:
+                return result
     return 0, -1, False
 
 
@@ -214,7 +214,7 @@ answers = st.tuples(
 )
 
 
-@pytest.mark.skipif(not COMPILED, reason="many rounds")
+@pytest.mark.skipif(not COMPILED, reason="many steps")
 @settings(max_examples=150, deadline=None)
 @given(
     st.permutations(range(BEHAVIORS)),
@@ -222,23 +222,27 @@ answers = st.tuples(
     st.lists(st.lists(answers, min_size=4, max_size=4), min_size=1, max_size=6),
     st.sets(st.integers(0, 3)),
 )
-def test_rounds_follow_the_rule(program, interruptible, ticks, plain):
-    r = Runner(program=program, interruptible=interruptible, plain=plain)
+def test_steps_follow_the_rule(program, interruptible, ticks, python):
+    r = Runner(program=program, interruptible=interruptible, python=python)
     active, held = -1, False
     for table in ticks:
         r.answers[0] = table
         action, _ = r.tick()
         expected, active, held = oracle(table, program, interruptible, active, held)
-        assert (action, r.active, bool(r.seats.is_uninterruptible[0])) == (expected, active, held)
+        assert (action, r.active, bool(r.execution.is_uninterruptible[0])) == (
+            expected,
+            active,
+            held,
+        )
 
 
-def test_rows_do_not_feel_each_other():
+def test_rows_are_independent_of_each_other():
     rng = np.random.default_rng(0)
-    r = Runner(places=50, plain=(2,))
+    r = Runner(agents=50, python=(2,))
     r.answers[:, :, CAN_START] = rng.integers(0, 2, (50, 4))
     r.answers[:, :, ACT] = rng.integers(-1, 5, (50, 4))
     r.tick()
-    for place in range(50):
+    for agent in range(50):
         alone = Runner()
-        alone.answers[0] = r.answers[place]
-        assert alone.tick()[0] == r.round.action[place]
+        alone.answers[0] = r.answers[agent]
+        assert alone.tick()[0] == r.step.action[agent]

@@ -31,7 +31,7 @@ def test_the_first_game_sets_the_fitness_and_later_ones_move_it_by_a_fifth(catal
     assert (behavior.fitness, behavior.games, behavior.uses) == (pytest.approx(0.6), 2, 2)
 
 
-def test_weights_are_as_specified(catalog):
+def test_weights_follow_the_specification(catalog):
     role, behavior = catalog.roles[0], catalog.behaviors[0]
     assert (role_weight(role), behavior_weight(behavior)) == (0.1, 1.0)
     assert role_weight(replace(role, games=1, fitness=0.05)) == 0.1
@@ -70,9 +70,9 @@ def test_a_name_is_locked_at_the_threshold_and_never_unlocked(catalog):
     assert not lock_role_name_if_fit(catalog.roles[2], 0.0).locked_name, "it has not played"
 
 
-def test_the_line_of_a_locked_role_keeps_its_name_with_a_running_number(catalog, write):
+def test_mutations_of_a_locked_role_keep_its_name_with_a_running_number(catalog, role_of):
     always = EvolutionConfig(mutation_rate=1.0)
-    first = catalog.add_role(write("mine_resource / explore"))
+    first = catalog.add_role(role_of("mine_resource / explore"))
     assert first.name == "Mine_resource-1"
     unlocked = catalog.add_role(mutate_role(catalog, first, seed_key(1), always))
     assert unlocked.name.endswith("-2")
@@ -87,7 +87,7 @@ def test_the_line_of_a_locked_role_keeps_its_name_with_a_running_number(catalog,
     assert again.name == "Mine_resource-1'4"
 
 
-def test_a_game_counts_once_for_a_role_and_a_behaviour_however_many_agents_played_it(catalog):
+def test_a_game_counts_once_for_a_role_and_a_behavior_however_many_agents_played_it(catalog):
     miner, scout = 0, 1
     records = [AgentScore(miner, 0.2, True), AgentScore(scout, 0.9, True)]
     record_game(catalog, [*records, AgentScore(miner, 0.4, True)], CONFIG)
@@ -110,9 +110,9 @@ def test_the_order_of_agents_has_no_effect(catalog):
     assert catalog == other
 
 
-def test_every_role_has_a_vibe(catalog, write):
+def test_every_role_has_a_vibe(catalog, role_of):
     vibes = [map_role_to_vibe(catalog, role) for role in catalog.roles]
     assert vibes == ["miner", "scout", "aligner", "scrambler"]
-    assert map_role_to_vibe(catalog, write("explore / recharge")) == "default"
-    tie = write("scramble_junction / mine_resource / explore")
+    assert map_role_to_vibe(catalog, role_of("explore / recharge")) == "default"
+    tie = role_of("scramble_junction / mine_resource / explore")
     assert map_role_to_vibe(catalog, tie) == "scrambler", "of equals the first"

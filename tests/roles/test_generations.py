@@ -1,13 +1,13 @@
-"""Twenty seeds, a hundred generations each: what must hold of every role ever made."""
+"""Invariants of every role created in a hundred generations of twenty seeds."""
 
 import pytest
-from role_scenes import evolve, make_catalog
+from role_helpers import evolve, make_catalog
 
 from kinfolk.roles.config import EvolutionConfig
 from kinfolk.roles.generations import next_generation
 from kinfolk.roles.history_text import HistoryWriter
 
-# In one worker, or each would make the generations.
+# On one worker, or each would evolve the generations again.
 pytestmark = pytest.mark.xdist_group("role generations")
 SEEDS, GENERATIONS = 20, 100
 CONFIG = EvolutionConfig()
@@ -15,7 +15,7 @@ CONFIG = EvolutionConfig()
 
 @pytest.fixture(scope="module")
 def coordinators():
-    # Two games a generation: the operators and the pool are what is looked at here.
+    # Two games per generation suffice to test the operators and the pool.
     return [evolve(make_catalog(), seed, GENERATIONS, games=2) for seed in range(SEEDS)]
 
 
@@ -23,7 +23,7 @@ def every_role(coordinators):
     return [role for c in coordinators for role in c.catalog.roles]
 
 
-def test_the_caps_hold_for_every_role(coordinators):
+def test_every_role_keeps_the_limits(coordinators):
     roles = every_role(coordinators)
     assert len(roles) > SEEDS * GENERATIONS * 8
     assert not [r for r in roles if len(r.tiers) > CONFIG.max_tiers]
@@ -33,33 +33,33 @@ def test_the_caps_hold_for_every_role(coordinators):
     ]
 
 
-def test_no_role_holds_a_behaviour_twice(coordinators):
+def test_no_role_contains_a_behavior_twice(coordinators):
     assert not [
         r for r in every_role(coordinators) if len(set(r.behavior_ids)) < len(r.behavior_ids)
     ]
 
 
-def test_the_injection_of_a_sampled_role_fires_at_10_percent(coordinators):
+def test_a_role_is_sampled_in_10_percent_of_generations(coordinators):
     made = [r for r in every_role(coordinators) if r.origin == "sampled" and r.generation > 0]
     share = len(made) / (SEEDS * GENERATIONS)
     assert 0.08 <= share <= 0.12, f"{share}; three deviations are 0.02"
 
 
-def test_the_population_stays_at_its_size(coordinators):
+def test_the_pool_keeps_its_size(coordinators):
     for coordinator in coordinators:
-        # Explorers of the generation under way come on top.
-        born = [coordinator.catalog.roles[i].generation for i in coordinator.pool]
-        assert len(born) == CONFIG.generated_role_count
-        assert max(born) == GENERATIONS
+        # Roles explored in the current generation would be added.
+        generations = [coordinator.catalog.roles[i].generation for i in coordinator.pool]
+        assert len(generations) == CONFIG.generated_role_count
+        assert max(generations) == GENERATIONS
 
 
-def test_the_fitness_of_behaviours_moves(coordinators):
+def test_the_fitness_of_every_behavior_is_updated(coordinators):
     for coordinator in coordinators:
         assert all(b.games > 0 and b.uses == b.games for b in coordinator.catalog.behaviors)
         assert len({b.fitness for b in coordinator.catalog.behaviors}) > 6
 
 
-def test_every_operator_is_at_work(coordinators):
+def test_every_operator_creates_roles(coordinators):
     origins = {role.origin for role in every_role(coordinators)}
     assert origins == {"manual", "sampled", "recombined", "mutated", "explore"}
 
@@ -83,7 +83,7 @@ def test_the_same_seed_gives_the_same_history_byte_for_byte(coordinators):
         assert one == other
 
 
-def test_a_generation_is_a_function_of_catalogue_pool_and_key():
+def test_a_generation_is_a_function_of_catalog_pool_and_key():
     made = []
     for _ in range(2):
         catalog = make_catalog()

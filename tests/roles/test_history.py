@@ -2,7 +2,7 @@ import json
 import re
 
 import pytest
-from role_scenes import evolve, make_catalog
+from role_helpers import evolve, make_catalog
 
 from kinfolk.core.errors import DamagedRunError, UnknownNameError
 from kinfolk.core.events import FileChunk
@@ -32,20 +32,20 @@ def evolved():
 
 @pytest.fixture
 def text(evolved):
-    return written_out(evolved, [TeamComposition((0, 0, 5), 0.25, 8.0, 8.0)])
+    return history_text(evolved, [TeamComposition((0, 0, 5), 0.25, 8.0, 8.0)])
 
 
-def written_out(coordinator, lineups=()):
+def history_text(coordinator, teams=()):
     return HistoryWriter().format(
         coordinator.catalog,
         generation=coordinator.generation,
         seed=coordinator.seed,
         games=coordinator.games,
-        teams=lineups,
+        teams=teams,
     )
 
 
-def test_a_history_comes_back_as_it_was(evolved, text):
+def test_a_history_is_restored_as_it_was_written(evolved, text):
     history = parse_history(text, "h.json")
     fresh = make_catalog()
     pool = restore_history(history, fresh, "h.json")
@@ -55,10 +55,12 @@ def test_a_history_comes_back_as_it_was(evolved, text):
     assert [TeamComposition(**dict(entry)) for entry in history.teams] == [
         TeamComposition((0, 0, 5), 0.25, 8.0, 8.0)
     ]
-    assert written_out(evolved, [TeamComposition(**dict(entry)) for entry in history.teams]) == text
+    assert (
+        history_text(evolved, [TeamComposition(**dict(entry)) for entry in history.teams]) == text
+    )
 
 
-def test_a_writer_that_has_seen_earlier_generations_writes_the_same(evolved):
+def test_a_writer_with_cached_lines_writes_the_same_text(evolved):
     writer, facts = HistoryWriter(), {"generation": 0, "seed": 3, "games": 0}
     writer.format(make_catalog(), **facts)
     assert writer.format(evolved.catalog, **facts) == HistoryWriter().format(
@@ -66,7 +68,7 @@ def test_a_writer_that_has_seen_earlier_generations_writes_the_same(evolved):
     )
 
 
-def test_the_file_names_what_people_look_for_and_a_line_holds_a_role(evolved, text):
+def test_each_role_is_one_line_of_the_file(evolved, text):
     lines = text.splitlines()
     [miner] = [line for line in lines if '"BaseMiner"' in line]
     entry = json.loads(miner.strip().rstrip(","))
@@ -81,7 +83,7 @@ def test_the_file_names_what_people_look_for_and_a_line_holds_a_role(evolved, te
     assert len(lines) < len(evolved.catalog.roles) + 13 + 20
 
 
-def test_behaviours_are_matched_by_name_whatever_their_order(text, evolved):
+def test_behaviors_are_matched_by_name_whatever_their_order(text, evolved):
     turned = RoleCatalog()
     for behavior in make_catalog().behaviors[::-1]:
         turned.add_behavior(
@@ -94,7 +96,7 @@ def test_behaviours_are_matched_by_name_whatever_their_order(text, evolved):
     assert turned.behaviors[0].games == evolved.catalog.behaviors[12].games
 
 
-def test_unknown_behaviours_are_named_and_nothing_is_entered(text):
+def test_unknown_behaviors_raise_an_error_and_change_nothing(text):
     small = RoleCatalog()
     for behavior in make_catalog().behaviors[2:]:
         small.add_behavior(
@@ -102,7 +104,7 @@ def test_unknown_behaviours_are_named_and_nothing_is_entered(text):
         )
     with pytest.raises(
         UnknownNameError,
-        match=r"^h\.json names behaviours that are not registered: 'explore', 'recharge'\. Known: ",
+        match=r"^h\.json names behaviors that are not registered: 'explore', 'recharge'\. Known: ",
     ):
         restore_history(parse_history(text, "h.json"), small, "h.json")
     assert small.roles == []
@@ -116,31 +118,31 @@ def test_unknown_behaviours_are_named_and_nothing_is_entered(text):
         (r'"wins": \d+', '"wins": 900', "role 'BaseMiner' has 900 wins in "),
         (r'"games": \d+', '"games": "x"', "RoleHistory.roles.0.games must be a whole number, "),
         (r'"fitness": [\d.]+', '"fitness": 7', "RoleHistory.roles.0.fitness must be at most 1.0"),
-        (r'\["mine_resource"\]', '["explore"]', "role 'BaseMiner' holds 'explore' twice."),
+        (r'\["mine_resource"\]', '["explore"]', "role 'BaseMiner' contains 'explore' twice."),
         (
             r'\["mine_resource"\]',
             "[]",
             "RoleHistory.roles.0.tiers.1.behaviors needs at least 1 entries; ",
         ),
         (r'"parents": \[\]', '"parents": [4]', "role 'BaseMiner' has parents [4]; they must come"),
-        (r'"id": 0', '"id": 1', "role 'BaseMiner' has the id 1; in this place it must be 0."),
-        (r'"retired": \w+', '"retired": 99', "role 'BaseMiner' retired in generation 99, which"),
+        (r'"id": 0', '"id": 1', "role 'BaseMiner' has the id 1; at this position it must be 0."),
+        (r'"retired": \w+', '"retired": 99', "role 'BaseMiner' retired in generation 99, after"),
         (r'"locked": \w+, ', "", "RoleHistory.roles.0.locked is missing and has no default."),
-        (r'"weights": null', '"weights": [1, 2]', "A tier of 1 behaviours must have as many"),
+        (r'"weights": null', '"weights": [1, 2]', "A tier of 1 behaviors must have as many"),
     ],
 )
-def test_hand_made_damage_is_told_with_its_line(text, old, new, reason):
+def test_a_damaged_entry_raises_an_error_with_its_line(text, old, new, reason):
     lines = text.splitlines()
-    [at] = [i for i, line in enumerate(lines) if '"BaseMiner"' in line]
-    lines[at], changes = re.subn(old, new, lines[at], count=1)
+    [number] = [i for i, line in enumerate(lines) if '"BaseMiner"' in line]
+    lines[number], changes = re.subn(old, new, lines[number], count=1)
     assert changes == 1
     with pytest.raises(DamagedRunError) as error:
         parse_history("\n".join(lines), "h.json")
-    assert str(error.value).startswith(f"h.json is damaged at line {at + 1}: {reason}")
+    assert str(error.value).startswith(f"h.json is damaged at line {number + 1}: {reason}")
 
 
 @pytest.mark.parametrize("share", [0.05, 0.3, 0.7, 0.99])
-def test_a_history_that_was_cut_short_is_refused_with_the_line(text, share):
+def test_a_truncated_history_raises_an_error_with_the_last_line(text, share):
     cut = text[: int(len(text) * share)]
     with pytest.raises(DamagedRunError, match=r"^h\.json is damaged at line \d+: ") as error:
         parse_history(cut, "h.json")
@@ -148,7 +150,7 @@ def test_a_history_that_was_cut_short_is_refused_with_the_line(text, share):
     assert f"at line {lines}:" in str(error.value)
 
 
-def test_other_versions_and_other_files_are_refused():
+def test_other_format_versions_and_other_files_raise_errors():
     with pytest.raises(DamagedRunError, match=r"^h has format 2; this kinfolk reads 1\.$"):
         parse_history('{"format": 2}', "h")
     with pytest.raises(DamagedRunError, match=r"^h is damaged at line 1: it must hold a table\.$"):
@@ -157,7 +159,7 @@ def test_other_versions_and_other_files_are_refused():
         parse_history('{"format":\n NaN}', "h")
 
 
-def test_the_last_versions_are_kept(tmp_path):
+def test_the_last_versions_of_a_file_are_kept_as_backups(tmp_path):
     path = tmp_path / "role_history.json"
     for number in range(6):
         write_with_backups(path, f"version {number}\n".encode(), n_backups=3)
@@ -172,7 +174,7 @@ def test_the_last_versions_are_kept(tmp_path):
     assert (tmp_path / "role_history.1.json").read_text() == "version 4\n", "nothing new"
 
 
-def test_a_run_keeps_earlier_versions_of_an_artefact(tmp_path):
+def test_a_run_keeps_earlier_versions_of_a_file(tmp_path):
     run = create_run(tmp_path / "run", "evolve_roles", {})
     run.open_for_writing()
     for text in (b"one", b"two"):
@@ -182,7 +184,7 @@ def test_a_run_keeps_earlier_versions_of_an_artefact(tmp_path):
     assert (tmp_path / "run" / "role_history.1.json").read_bytes() == b"one"
 
 
-def test_the_family_tree_leads_from_the_seeded_roles_to_todays(evolved, text):
+def test_the_family_tree_has_all_roles_with_their_parents(evolved, text):
     history = parse_history(text, "h.json")
     family, operators = role_family(history), origins_of(history)
     assert len(family) == len(evolved.catalog.roles)
@@ -200,17 +202,19 @@ def test_the_family_tree_leads_from_the_seeded_roles_to_todays(evolved, text):
     assert table[1] == f"0,[NONE],0,{ended},BaseMiner,{cause},manual"
 
 
-def test_roles_taken_out_of_a_history_make_one_of_their_own(text):
+def test_extracted_roles_form_a_history(text):
     history = parse_history(text, "h.json")
-    taken = extract_roles(history, role_ids_by_name(history, [history.roles[5].name, "BaseMiner"]))
-    again = parse_history(format_history(taken), "taken")
+    extracted = extract_roles(
+        history, role_ids_by_name(history, [history.roles[5].name, "BaseMiner"])
+    )
+    again = parse_history(format_history(extracted), "extracted")
     assert [role.name for role in again.roles] == [history.roles[5].name, "BaseMiner"]
-    assert [lineup.roles for lineup in again.teams] == [(0, 1, 1)]
+    assert [team.roles for team in again.teams] == [(0, 1, 1)]
     assert again.roles[1].tiers == history.roles[0].tiers
-    assert restore_history(again, make_catalog(), "taken") == [0, 1]
+    assert restore_history(again, make_catalog(), "extracted") == [0, 1]
     with pytest.raises(UnknownNameError, match=r"^No role is named 'BaseMinor'\. Did you mean"):
         role_ids_by_name(history, ["BaseMinor"])
 
 
-def test_both_ways_of_writing_give_the_same_text(text):
+def test_both_writers_give_the_same_text(text):
     assert format_history(parse_history(text, "h.json")) == text

@@ -36,7 +36,7 @@ def assert_in_caps(role, config):
     assert len(set(role.behavior_ids)) == len(role.behavior_ids)
 
 
-def test_a_sampled_role_has_two_to_four_tiers_of_one_to_three_behaviours(catalog):
+def test_a_sampled_role_has_two_to_four_tiers_of_one_to_three_behaviors(catalog):
     roles = [sample_role(catalog, seed_key(seed), CONFIG) for seed in range(600)]
     tiers = Counter(len(role.tiers) for role in roles)
     assert set(tiers) == {2, 3, 4}
@@ -49,7 +49,7 @@ def test_a_sampled_role_has_two_to_four_tiers_of_one_to_three_behaviours(catalog
     assert {role.origin for role in roles} == {"sampled"}
 
 
-def test_fit_behaviours_are_sampled_more_often(catalog):
+def test_fit_behaviors_are_sampled_more_often(catalog):
     for behavior in range(13):
         score = 1.0 if behavior == 4 else 0.0
         record_behavior_score(catalog, behavior, score, CONFIG)
@@ -77,20 +77,20 @@ def test_a_child_has_the_first_tiers_of_one_parent_and_the_last_of_the_other(cat
     ) in seen
 
 
-def test_of_a_behaviour_that_occurs_twice_the_first_stays_and_empty_tiers_vanish():
+def test_repeated_behaviors_and_empty_tiers_are_removed():
     tiers = [RoleTier((1, 2)), RoleTier((2,)), RoleTier((3, 1, 4), (1.0, 2.0, 3.0), 2)]
     kept = enforce_caps(tiers, CONFIG)
     assert kept == (RoleTier((1, 2)), RoleTier((3, 4), (1.0, 3.0), TierSelection.WEIGHTED))
 
 
-def test_two_parents_must_differ(catalog):
+def test_recombining_a_role_with_itself_raises_an_error(catalog):
     with pytest.raises(
         SettingsError, match=r"^Two different parents are needed; both are 'BaseMiner'\.$"
     ):
         recombine_roles(catalog.roles[0], catalog.roles[0], seed_key(0), CONFIG)
 
 
-def test_a_mutation_replaces_one_behaviour_per_tier_by_one_the_role_lacks(catalog):
+def test_a_mutation_replaces_one_behavior_per_tier_by_an_unused_one(catalog):
     miner = catalog.roles[0]
     for seed in range(50):
         child = mutate_role(catalog, miner, seed_key(seed), ALWAYS)
@@ -111,7 +111,7 @@ def test_mutations_happen_at_their_rates(catalog):
     assert 0.063 <= flipped / 6000 <= 0.087  # half of it
 
 
-def test_a_mutation_keeps_fitness_games_and_wins_and_leaves_its_parent_alone(catalog):
+def test_a_mutation_keeps_fitness_games_and_wins_and_does_not_change_its_parent(catalog):
     parent = catalog.add_role(
         RoleDef(catalog.roles[0].tiers, fitness=0.4, games=9, wins=3), generation=2
     )
@@ -122,7 +122,7 @@ def test_a_mutation_keeps_fitness_games_and_wins_and_leaves_its_parent_alone(cat
     assert catalog.roles[4].tiers == before != child.tiers
 
 
-def test_a_role_that_holds_everything_cannot_have_one_replaced():
+def test_a_role_with_all_behaviors_is_not_changed_by_mutation_or_injection():
     small = RoleCatalog()
     for name in "ab":
         small.add_behavior(name=name, source="x", can_start=len, act=len, should_terminate=len)
@@ -131,11 +131,11 @@ def test_a_role_that_holds_everything_cannot_have_one_replaced():
     assert inject_behavior(small, role, seed_key(0), CONFIG) == role
 
 
-def test_injection_adds_to_the_first_tier_or_replaces_its_last(catalog, write):
-    role = inject_behavior(catalog, write("explore / recharge"), seed_key(3), CONFIG)
+def test_injection_adds_to_the_first_tier_or_replaces_its_last(catalog, role_of):
+    role = inject_behavior(catalog, role_of("explore / recharge"), seed_key(3), CONFIG)
     assert len(role.tiers[0].behavior_ids) == 2
     assert role.tiers[0].behavior_ids[0] == catalog.behavior_id("explore")
-    full = write("explore + recharge + get_hearts / mine_resource")
+    full = role_of("explore + recharge + get_hearts / mine_resource")
     changed = inject_behavior(catalog, full, seed_key(3), CONFIG)
     assert changed.tiers[0].behavior_ids[:2] == full.tiers[0].behavior_ids[:2]
     assert changed.tiers[0].behavior_ids[2] not in full.behavior_ids
@@ -154,14 +154,14 @@ def test_hybrids_are_mutated_a_quarter_and_injected_a_third_of_the_time(catalog)
         assert_in_caps(hybrid, CONFIG)
 
 
-def test_the_hybrid_of_two_agents_of_one_role_begins_as_a_copy(catalog):
+def test_the_hybrid_of_a_role_with_itself_starts_as_a_copy(catalog):
     never = EvolutionConfig(role_mutation_chance=0.0, injection_chance=0.0)
     miner = catalog.roles[0]
     child = make_hybrid(catalog, miner, miner, seed_key(1), never)
     assert (child.tiers, child.parents, child.origin) == (miner.tiers, (0,), "hybrid")
 
 
-def test_one_behaviour_moves_and_the_rest_stays_in_order(catalog):
+def test_reordering_moves_one_behavior_and_keeps_the_order_of_the_others(catalog):
     hearts, influence, align = ids = catalog.behavior_ids(
         ["get_hearts", "get_influence", "align_junction"]
     )
@@ -175,7 +175,7 @@ def test_one_behaviour_moves_and_the_rest_stays_in_order(catalog):
     assert role.behavior_ids == ids
 
 
-def test_an_order_that_would_play_alike_is_not_one(catalog):
+def test_reordering_never_gives_an_equivalent_role(catalog):
     drawn = RoleDef((RoleTier((1, 2), selection=TierSelection.SHUFFLE),))
     made = [reorder_role(catalog, drawn, seed_key(seed), CONFIG) for seed in range(100)]
     assert {(child.behavior_ids, len(child.tiers)) for child in made} == {((1, 2), 2), ((2, 1), 2)}
@@ -183,7 +183,7 @@ def test_an_order_that_would_play_alike_is_not_one(catalog):
     assert reorder_role(catalog, alone, seed_key(1), CONFIG).tiers == alone.tiers
 
 
-def test_weights_move_with_their_behaviours_and_a_newcomer_weighs_one(catalog):
+def test_reordering_moves_weights_with_their_behaviors_and_gives_new_ones_weight_1(catalog):
     weighted = RoleTier((1, 2), (3.0, 5.0), TierSelection.WEIGHTED)
     role = RoleDef((weighted, RoleTier((7,))))
     seen = {reorder_role(catalog, role, seed_key(seed), CONFIG).tiers for seed in range(300)}
@@ -192,7 +192,7 @@ def test_weights_move_with_their_behaviours_and_a_newcomer_weighs_one(catalog):
     assert (RoleTier((2,), (5.0,), TierSelection.WEIGHTED), RoleTier((1, 7))) in seen
 
 
-def test_another_order_is_a_mutation_with_the_record_of_its_parent(catalog):
+def test_a_reordered_role_is_a_mutation_with_the_record_of_its_parent(catalog):
     role = catalog.add_role(
         replace(catalog.roles[0], name="Mine-3", locked_name=True, fitness=0.8, games=9, wins=4)
     )
@@ -203,7 +203,7 @@ def test_another_order_is_a_mutation_with_the_record_of_its_parent(catalog):
     assert child.tiers != role.tiers
 
 
-def test_half_of_the_roles_bred_for_a_place_are_their_parent_in_another_order(catalog):
+def test_half_of_the_distinct_offspring_are_reordered_parents(catalog):
     aligner, miner = catalog.role("BaseAligner"), catalog.role("BaseMiner")
     made = [
         make_distinct_offspring(catalog, aligner, miner, seed_key(seed), CONFIG)
@@ -229,7 +229,7 @@ caps = st.builds(
 
 @settings(max_examples=60, deadline=None)
 @given(config=caps, seeds=st.lists(st.integers(0, 2**31), min_size=4, max_size=12))
-def test_whatever_the_caps_are_they_hold_through_any_chain_of_operators(config, seeds):
+def test_any_limits_hold_through_any_sequence_of_operators(config, seeds):
     catalog = RoleCatalog()
     for i in range(7):
         catalog.add_behavior(name=f"d{i}", source="x", can_start=len, act=len, should_terminate=len)
@@ -249,7 +249,7 @@ def test_whatever_the_caps_are_they_hold_through_any_chain_of_operators(config, 
         pool.append(catalog.add_role(made[at % 5]))
 
 
-def test_caps_that_contradict_each_other_are_refused():
+def test_contradicting_limits_raise_an_error():
     with pytest.raises(
         SettingsError,
         match=r"^EvolutionConfig.min_tiers must be at most max_tiers, which is 2; it is 3\.$",

@@ -38,7 +38,7 @@ MIXED = RoleDef(
 )
 
 
-def test_tiers_come_in_order_and_each_keeps_its_own_behaviours(catalog):
+def test_tiers_keep_their_order_and_their_behaviors(catalog):
     for seed in range(50):
         names = [b.name for b in materialize_role_behaviors(catalog, MIXED, seed_key(seed))]
         assert names[:2] == ["deed_3", "deed_1"]
@@ -53,7 +53,7 @@ def test_a_shuffled_tier_takes_each_of_its_orders_equally_often():
     assert all(420 <= n <= 580 for n in counts.values())  # 500 expected, four deviations
 
 
-def test_a_weighted_tier_begins_with_the_heavy_one_as_often_as_its_weight_says():
+def test_a_weighted_tier_starts_with_each_behavior_in_proportion_to_its_weight():
     tier = RoleTier((0, 1, 2), (1.0, 1.0, 8.0), TierSelection.WEIGHTED)
     first = Counter(resolve_tier_order(tier, seed_key(seed))[0] for seed in range(2000))
     assert 1520 <= first[2] <= 1680  # 80 %
@@ -79,7 +79,7 @@ def test_the_kernel_writes_the_same_programs_as_the_function_for_one_role(catalo
         assert out[i].tolist() == [b.id for b in single] + [-1] * (12 - len(single))
 
 
-def test_the_catalogue_gives_ids_and_names_that_are_never_used_again(catalog):
+def test_the_catalog_assigns_unique_ids_and_names(catalog):
     one = catalog.add_role(RoleDef((RoleTier((5, 2)),)))
     other = catalog.add_role(RoleDef((RoleTier((5,)),)))
     assert (one.id, one.name) == (0, "Deed_5-1")
@@ -88,20 +88,20 @@ def test_the_catalogue_gives_ids_and_names_that_are_never_used_again(catalog):
     assert catalog.role("Deed_5-2") is other
 
 
-def test_a_copy_of_a_catalogue_does_not_change_with_it(catalog):
+def test_a_copy_of_a_catalog_is_independent_of_it(catalog):
     kept = catalog.copy()
     catalog.add_role(MIXED)
     assert (len(kept.roles), kept.next_name_id) == (0, 1)
 
 
-def test_what_is_wrong_with_a_role_is_said_in_a_sentence(catalog):
-    with pytest.raises(UnknownNameError, match=r"^No behaviour is named 'deed_x'\. Did you mean"):
+def test_invalid_roles_raise_errors(catalog):
+    with pytest.raises(UnknownNameError, match=r"^No behavior is named 'deed_x'\. Did you mean"):
         catalog.behavior_id("deed_x")
-    with pytest.raises(SettingsError, match=r"^A role names behaviour 13; the catalogue has 13\.$"):
+    with pytest.raises(SettingsError, match=r"^A role contains behavior 13; the catalog has 13\.$"):
         catalog.add_role(RoleDef((RoleTier((13,)),)))
-    with pytest.raises(SettingsError, match="at most 12 behaviours, not 13"):
+    with pytest.raises(SettingsError, match="at most 12 behaviors, not 13"):
         RoleDef((RoleTier(range(13)),))
-    with pytest.raises(SettingsError, match="at least one behaviour"):
+    with pytest.raises(SettingsError, match="at least one behavior"):
         RoleTier(())
     with pytest.raises(SettingsError, match="as many weights, not 1"):
         RoleTier((1, 2), (1.0,))

@@ -20,7 +20,7 @@ def as_npz(arrays):
 @pytest.mark.parametrize(
     ("name", "data"), [("a.safetensors", save(ARRAYS)), ("a.npz", as_npz(ARRAYS))]
 )
-def test_both_forms_are_read(tmp_path, name, data):
+def test_safetensors_and_npz_are_read(tmp_path, name, data):
     (tmp_path / name).write_bytes(data)
     found = read_arrays(tmp_path / name)
     assert set(found) == {"w", "b"}
@@ -33,7 +33,7 @@ class Bomb:
 
 
 @pytest.mark.parametrize(
-    ("name", "data", "sentence"),
+    ("name", "data", "message"),
     [
         ("a.safetensors", save(ARRAYS)[:-4], "is cut short or damaged"),
         ("a.npz", as_npz(ARRAYS)[:40], "is cut short or damaged"),
@@ -43,10 +43,10 @@ class Bomb:
         ("a.safetensors", None, "There is no file"),
     ],
 )
-def test_what_cannot_be_read_is_refused_and_nothing_is_unpickled(tmp_path, name, data, sentence):
+def test_unreadable_files_raise_errors_and_nothing_is_unpickled(tmp_path, name, data, message):
     if data is not None:
         (tmp_path / name).write_bytes(data)
     with pytest.raises(UsageError) as refused:
         read_arrays(tmp_path / name)
-    assert sentence in str(refused.value)
+    assert message in str(refused.value)
     assert str(tmp_path / name) in str(refused.value)

@@ -1,4 +1,4 @@
-"""Damaged files ask for no memory they do not need, and a full disk says that it is full."""
+"""Damaged files allocate no memory they do not need, and a full disk is reported as such."""
 
 import io
 import json
@@ -31,16 +31,16 @@ from kinfolk.store.compression import decompress_zlib
 from kinfolk.store.run import create_run
 
 
-def replay_of(tmp_path, numbers, frames, count=2):
+def write_replay(tmp_path, series, frames, count=2):
     path = tmp_path / "one.replay"
     path.write_bytes(
-        MAGIC + encode_json_record(HEADER, {}) + encode_record(SERIES, numbers, 0, count)
+        MAGIC + encode_json_record(HEADER, {}) + encode_record(SERIES, series, 0, count)
         + encode_record(FRAMES, frames, 0, count) + encode_json_record(DONE, {})
     )  # fmt: skip
     return path
 
 
-def frames_block(frames=2, places=4, rows=3):
+def encode_frames(frames=2, places=4, rows=3):
     return encode_arrays(
         {
             "cells": np.zeros(places, np.uint8), "changed_when": np.zeros(0, np.uint16),
@@ -51,12 +51,14 @@ def frames_block(frames=2, places=4, rows=3):
     )  # fmt: skip
 
 
-NUMBERS_BLOCK = encode_arrays({"ticks": np.arange(2, dtype=np.int32)}, {})
+SERIES_PAYLOAD = encode_arrays({"ticks": np.arange(2, dtype=np.int32)}, {})
 
 
 @pytest.mark.parametrize(("field", "value"), [(3, 7), (4, 0), (4, 2**32 - 1), (4, 129)])
-def test_frames_of_a_prefix_are_checked_before_room_is_made_for_them(tmp_path, field, value):
-    path = replay_of(tmp_path, NUMBERS_BLOCK, frames_block())
+def test_frame_counts_of_a_record_header_are_checked_before_memory_is_allocated(
+    tmp_path, field, value
+):
+    path = write_replay(tmp_path, SERIES_PAYLOAD, encode_frames())
     part = Replay(path).records[FRAMES][0]
     data = bytearray(path.read_bytes())
     at = part.offset - RECORD_HEADER.size
@@ -69,8 +71,8 @@ def test_frames_of_a_prefix_are_checked_before_room_is_made_for_them(tmp_path, f
     assert str(refused.value) == f"{path} is damaged at byte {at}."
 
 
-def test_a_record_that_unpacks_to_too_much_is_refused(tmp_path):
-    path = replay_of(tmp_path, bytes(MAX_PAYLOAD_BYTES + 1), frames_block())
+def test_a_record_that_decompresses_to_too_much_raises_an_error(tmp_path):
+    path = write_replay(tmp_path, bytes(MAX_PAYLOAD_BYTES + 1), encode_frames())
     assert path.stat().st_size < 10**5
     with pytest.raises(DamagedRunError) as refused:
         _ = Replay(path).ticks
@@ -79,8 +81,8 @@ def test_a_record_that_unpacks_to_too_much_is_refused(tmp_path):
     )
 
 
-def test_cells_that_grow_too_large_by_their_frames_are_refused(tmp_path):
-    path = replay_of(tmp_path, NUMBERS_BLOCK, frames_block(frames=128, places=2**20), 128)
+def test_too_many_frames_of_a_large_map_raise_an_error(tmp_path):
+    path = write_replay(tmp_path, SERIES_PAYLOAD, encode_frames(frames=128, places=2**20), 128)
     with pytest.raises(DamagedRunError) as refused:
         Replay(path).columns(0)
     assert str(refused.value) == (
@@ -104,16 +106,16 @@ def test_cells_that_grow_too_large_by_their_frames_are_refused(tmp_path):
         [],
     ],
 )
-def test_a_table_of_contents_that_lies_is_refused(tmp_path, table):
+def test_a_wrong_table_of_arrays_raises_an_error(tmp_path, table):
     text = json.dumps(table).encode()
-    path = replay_of(tmp_path, struct.pack("<I", len(text)) + text + bytes(8), frames_block())
+    path = write_replay(tmp_path, struct.pack("<I", len(text)) + text + bytes(8), encode_frames())
     with pytest.raises(DamagedRunError) as refused:
         _ = Replay(path).ticks
-    said = f"{path} is damaged: the NUMB record of frame 0 cannot be read ("
-    assert str(refused.value).startswith(said)
+    message = f"{path} is damaged: the NUMB record of frame 0 cannot be read ("
+    assert str(refused.value).startswith(message)
 
 
-def test_a_stream_is_unpacked_up_to_its_bound():
+def test_a_zlib_stream_is_decompressed_up_to_its_limit():
     packed = zlib.compress(bytes(1000))
     assert decompress_zlib(packed, 1000) == bytes(1000)
     for wrong, most in ((packed, 999), (packed[:-1], 1000), (packed + b"x", 1000), (b"", 1000)):
@@ -130,13 +132,13 @@ def npz_with(tmp_path, header, data=b"", method=zipfile.ZIP_DEFLATED):
     return path
 
 
-def test_an_npz_that_asks_for_all_memory_is_refused(tmp_path):
+def test_an_npz_whose_header_claims_too_many_bytes_raises_an_error(tmp_path):
     header = {"shape": (2**40,), "fortran_order": False, "descr": "<f8"}
     path = npz_with(tmp_path, header)
     with pytest.raises(UsageError) as refused:
         read_arrays(path)
     assert str(refused.value) == (
-        f"{path} is cut short or damaged: x.npy says that it has 8,796,093,022,208 bytes."
+        f"{path} is cut short or damaged: the header of x.npy claims 8,796,093,022,208 bytes."
     )
 
 
@@ -151,13 +153,13 @@ def test_an_npz_is_read_as_it_was_written(tmp_path, array, write):
 
 
 @pytest.mark.parametrize("line", ['{"ticks": 1', "nonsense", "[]", "\x00\x01", "[" * 99_999])
-def test_a_damaged_line_of_timings_is_left_out(tmp_path, line):
+def test_a_damaged_line_of_timings_is_skipped(tmp_path, line):
     run = create_run(tmp_path / "one", "count", {})
     (run.folder / "timings.jsonl").write_text(f'{{"ticks": 1}}\n{line}\n{{"ticks": 2}}\n{{"cut')
     assert run.timings() == ([{"ticks": 1}, {"ticks": 2}], 1)
 
 
-FULL = """
+RUN_UNTIL_THE_DISK_IS_FULL = """
 import resource, signal, sys
 from pathlib import Path
 from kinfolk.core.events import Event
@@ -177,29 +179,29 @@ print(run._file, run._lock)
 """
 
 
-def test_a_full_disk_is_not_hidden_by_closing_the_file(tmp_path):
-    words = [sys.executable, "-c", FULL, str(tmp_path), "limit"]
-    said = subprocess.run(words, capture_output=True, text=True)
-    assert said.stdout.splitlines() == [
+def test_an_error_of_writing_is_not_hidden_by_closing_the_file(tmp_path):
+    command = [sys.executable, "-c", RUN_UNTIL_THE_DISK_IS_FULL, str(tmp_path), "limit"]
+    process = subprocess.run(command, capture_output=True, text=True)
+    assert process.stdout.splitlines() == [
         f"StoreError {tmp_path}/run/events.jsonl could not be written: file too large. "
         "The run can be resumed.",
         "None None",
-    ], said.stderr
+    ], process.stderr
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root mounts a small disk")
-def test_a_small_disk_that_is_full_says_so(tmp_path):
+def test_a_full_disk_is_reported_as_such(tmp_path):
     disk = tmp_path / "disk"
     disk.mkdir()
     if subprocess.run(["mount", "-t", "tmpfs", "-o", "size=64k", "none", str(disk)]).returncode:
         pytest.skip("This machine mounts nothing.")
     try:
-        words = [sys.executable, "-c", FULL, str(disk)]
-        said = subprocess.run(words, capture_output=True, text=True)
+        command = [sys.executable, "-c", RUN_UNTIL_THE_DISK_IS_FULL, str(disk)]
+        process = subprocess.run(command, capture_output=True, text=True)
     finally:
         subprocess.run(["umount", str(disk)], check=True)
-    assert said.stdout.splitlines() == [
+    assert process.stdout.splitlines() == [
         f"StoreError {disk}/run/events.jsonl could not be written: the disk is full. "
         "The run can be resumed.",
         "None None",
-    ], said.stderr
+    ], process.stderr

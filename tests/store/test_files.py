@@ -26,7 +26,7 @@ def fails_with(code):
     ("code", "reason"),
     [(errno.ENOSPC, "the disk is full"), (errno.EIO, "input/output error")],
 )
-def test_a_disk_that_fails_leaves_what_was_there(tmp_path, monkeypatch, code, reason):
+def test_a_failed_write_leaves_the_old_file(tmp_path, monkeypatch, code, reason):
     path = tmp_path / "a.txt"
     write_atomic(path, b"one")
     monkeypatch.setattr(os, "fsync", fails_with(code))
@@ -40,7 +40,7 @@ def test_a_disk_that_fails_leaves_what_was_there(tmp_path, monkeypatch, code, re
     assert [p.name for p in tmp_path.iterdir()] == ["a.txt"], "no temporary file is left"
 
 
-def test_a_failure_between_writing_and_renaming_leaves_no_trace(tmp_path, monkeypatch):
+def test_a_failed_rename_leaves_no_temporary_file(tmp_path, monkeypatch):
     monkeypatch.setattr(os, "replace", fails_with(errno.ENOSPC))
     with pytest.raises(StoreError, match="the disk is full"):
         write_atomic(tmp_path / "a.txt", b"one")
@@ -48,7 +48,7 @@ def test_a_failure_between_writing_and_renaming_leaves_no_trace(tmp_path, monkey
 
 
 @pytest.mark.parametrize(
-    ("name", "data", "sentence"),
+    ("name", "data", "message"),
     [
         ("a.yaml", b"a: 1", "Settings are read from .toml or .json files, not from {path}."),
         ("a.toml", b"\xff\xfe", "{path} is not a text file."),
@@ -56,10 +56,10 @@ def test_a_failure_between_writing_and_renaming_leaves_no_trace(tmp_path, monkey
         ("a.json", b"{}x", "{path} is not valid JSON: Extra data: line 1 column 3 (char 2)."),
     ],
 )
-def test_settings_files_that_cannot_be_read(tmp_path, name, data, sentence):
+def test_an_unreadable_settings_file_raises_an_error(tmp_path, name, data, message):
     path = tmp_path / name
     if data is not None:
         path.write_bytes(data)
     with pytest.raises(UsageError) as refused:
         read_settings_file(path)
-    assert str(refused.value) == sentence.format(path=path)
+    assert str(refused.value) == message.format(path=path)

@@ -1,7 +1,6 @@
 import errno
 import gzip
 import os
-import threading
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -10,9 +9,9 @@ import pytest
 
 from kinfolk.core.errors import DamagedRunError, StoreError, UsageError
 from kinfolk.core.events import Event, Snapshot
-from kinfolk.store.event_log import follow_events
-from kinfolk.store.run import create_run, list_runs, open_run
+from kinfolk.store.run import create_run, open_run
 from kinfolk.store.run_job import run_and_store
+from kinfolk.store.run_list import list_runs
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -43,7 +42,7 @@ def run(tmp_path):
     return create_run(tmp_path / "runs" / "one", "count", {"stop": 10})
 
 
-def test_a_job_is_drained_into_a_folder_that_can_be_read_again(run):
+def test_everything_a_job_yields_is_stored_in_its_run(run):
     passed_on = list(run_and_store(run, counting(10)))
     again = open_run(run.folder)
     assert (
@@ -64,7 +63,7 @@ def test_only_the_last_three_checkpoints_are_kept(run):
 
 
 @pytest.mark.parametrize("fail_at", [0, 1, 3, 5, 8, 9])
-def test_a_run_that_failed_resumes_to_the_same_bytes(tmp_path, run, fail_at):
+def test_a_resumed_run_gives_the_same_bytes_as_an_uninterrupted_one(tmp_path, run, fail_at):
     whole = create_run(tmp_path / "whole", "count", {})
     list(run_and_store(whole, counting(10)))
     with pytest.raises(RuntimeError):
@@ -76,24 +75,6 @@ def test_a_run_that_failed_resumes_to_the_same_bytes(tmp_path, run, fail_at):
     ).read_bytes()
 
 
-def test_events_can_be_followed_while_they_are_written(run):
-    seen, gate = [], threading.Event()
-
-    def job(resume):
-        for item in counting(6)(resume):
-            yield item
-            gate.wait(0.02)
-
-    writer = threading.Thread(target=lambda: list(run_and_store(run, job)))
-    writer.start()
-    for event in follow_events(
-        run.folder, is_over=lambda: not writer.is_alive(), poll_seconds=0.005
-    ):
-        seen.append(event["value"])
-    writer.join()
-    assert seen == [0, 1, 4, 9, 16, 25]
-
-
 def test_a_line_that_is_being_written_is_not_read_yet(run):
     run.open_for_writing()
     run.append(Counted(step=0, value=1))
@@ -103,7 +84,7 @@ def test_a_line_that_is_being_written_is_not_read_yet(run):
     run.close()
 
 
-def test_two_writers_never_meet(run):
+def test_a_run_has_only_one_writer(run):
     run.open_for_writing()
     other = open_run(run.folder)
     assert other.status == "running"
@@ -135,7 +116,7 @@ def damage(run, name, data):
 
 
 @pytest.mark.parametrize(
-    ("name", "data", "sentence"),
+    ("name", "data", "message"),
     [
         ("settings.json", b"{", "{folder}/settings.json is damaged: Expecting property name enclosed in "
          "double quotes: line 1 column 2 (char 1)."),
@@ -143,11 +124,11 @@ def damage(run, name, data):
         ("settings.json", b"[]", "{folder}/settings.json has format None; this kinfolk reads 1."),
     ],
 )  # fmt: skip
-def test_a_damaged_run_is_refused(run, name, data, sentence):
+def test_damaged_settings_of_a_run_raise_an_error(run, name, data, message):
     damage(run, name, data)
     with pytest.raises(DamagedRunError) as refused:
         open_run(run.folder)
-    assert str(refused.value) == sentence.format(folder=run.folder)
+    assert str(refused.value) == message.format(folder=run.folder)
 
 
 def test_a_damaged_event_is_named_by_its_line(run):
@@ -157,13 +138,13 @@ def test_a_damaged_event_is_named_by_its_line(run):
     assert str(refused.value) == f"{run.folder}/events.jsonl is damaged: line 2 is not an event."
 
 
-def test_packed_events_that_are_cut_short_are_refused(run):
+def test_truncated_compressed_events_raise_an_error(run):
     damage(run, "events.jsonl.gz", gzip.compress(b'{"kind": "a"}\n' * 50)[:-20])
     with pytest.raises(DamagedRunError, match=r"events\.jsonl\.gz is cut short or damaged"):
         list(run.events())
 
 
-def test_a_cut_checkpoint_is_refused_and_nothing_is_changed(run):
+def test_a_truncated_checkpoint_raises_an_error_and_changes_nothing(run):
     with pytest.raises(RuntimeError):
         list(run_and_store(run, counting(10, fail_at=8)))
     newest = run.checkpoints()[-1]
@@ -176,7 +157,7 @@ def test_a_cut_checkpoint_is_refused_and_nothing_is_changed(run):
     assert (run.folder / "events.jsonl").read_bytes() == before
 
 
-def test_events_shorter_than_the_checkpoint_says_are_refused(run):
+def test_events_shorter_than_at_the_checkpoint_raise_an_error(run):
     with pytest.raises(RuntimeError):
         list(run_and_store(run, counting(10, fail_at=8)))
     damage(run, "events.jsonl", b"")
@@ -192,26 +173,26 @@ def test_events_shorter_than_the_checkpoint_says_are_refused(run):
 @pytest.mark.parametrize(
     "line", [b'{"kind": "a"}', b'{"kind": [], "step": 1}', b'{"step": 1}', b"[" * 99_999]
 )
-def test_a_line_without_kind_or_step_is_no_event(run, line):
+def test_a_line_without_kind_or_step_raises_an_error(run, line):
     damage(run, "events.jsonl", line + b"\n")
     with pytest.raises(DamagedRunError) as refused:
         list(run.events())
     assert str(refused.value) == f"{run.folder}/events.jsonl is damaged: line 1 is not an event."
 
 
-def test_runs_are_listed_newest_first_and_strangers_are_passed_over(tmp_path):
+def test_runs_are_listed_newest_first_and_other_folders_are_skipped(tmp_path):
     for number, name in enumerate(("old", "new")):
         made = create_run(tmp_path / name, "count", {})
         os.utime(made.folder / "settings.json", (number, number))
-    (tmp_path / "stranger").mkdir()
+    (tmp_path / "other").mkdir()
     (tmp_path / "broken").mkdir()
     (tmp_path / "broken" / "settings.json").write_text("{")
-    found = list(list_runs(tmp_path))
-    assert [one.name for one in found] == ["broken", "new", "old"]
-    assert found[0].problem.startswith(f"{tmp_path}/broken/settings.json is damaged: Expecting ")
+    runs = list(list_runs(tmp_path))
+    assert [run.name for run in runs] == ["broken", "new", "old"]
+    assert runs[0].problem.startswith(f"{tmp_path}/broken/settings.json is damaged: Expecting ")
 
 
-def test_a_run_that_is_not_there_suggests_the_nearest(run):
+def test_a_missing_run_suggests_the_most_similar_name(run):
     with pytest.raises(UsageError) as refused:
         open_run(run.folder.parent / "onne")
     assert (
@@ -223,22 +204,22 @@ def test_a_run_that_is_not_there_suggests_the_nearest(run):
     assert str(refused.value) == f"{run.folder.parent} is not a run: it has no settings.json."
 
 
-def test_a_folder_that_cannot_be_looked_at_is_told_in_a_sentence(tmp_path):
+def test_a_folder_that_cannot_be_accessed_raises_an_error(tmp_path):
     folder = tmp_path / ("a" * 300)
     with pytest.raises(StoreError) as refused:
         create_run(folder, "count", {})
     assert str(refused.value) == f"{folder} could not be made: file name too long."
 
 
-def test_a_run_is_not_made_twice(run):
+def test_creating_an_existing_run_raises_an_error(run):
     with pytest.raises(UsageError) as refused:
         create_run(run.folder, "count", {})
     assert str(refused.value) == (
-        f"{run.folder} exists already. Choose another --out, or go on with --resume."
+        f"{run.folder} exists already. Choose another --out, or continue it with --resume."
     )
 
 
-def test_a_run_is_never_taken_for_stopped_while_it_is_finished(tmp_path, monkeypatch):
+def test_a_run_counts_as_running_until_it_is_finished(tmp_path, monkeypatch):
     from kinfolk.store import run as store_run
 
     run = create_run(tmp_path / "one", "probe", {})

@@ -7,7 +7,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from kinfolk.store.run import DamagedRun, Run, list_runs, open_run
+from kinfolk.store.run import Run, open_run
+from kinfolk.store.run_list import DamagedRun, list_runs
 
 
 class StoredRun(Run):

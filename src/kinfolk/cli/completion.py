@@ -72,7 +72,7 @@ def complete_run(incomplete: str) -> Completions:
 
 
 def _runs() -> list[tuple[str, str]]:
-    from kinfolk.store.run import DamagedRun, list_runs
+    from kinfolk.store.run_list import DamagedRun, list_runs
 
     return [
         (str(run.folder), "damaged" if isinstance(run, DamagedRun) else str(run.config["job"]))

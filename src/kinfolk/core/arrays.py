@@ -1,4 +1,4 @@
-"""Names for the array types that cross contracts."""
+"""Type aliases of the arrays that cross module boundaries, and read-only views of them."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def is_tensor(value: object) -> bool:
 
 
 def read_only(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
-    """A view of `array` that cannot be written through."""
+    """Return a view of `array` that cannot be written through."""
     view = array.view()
     view.flags.writeable = False
     return view

@@ -1,4 +1,4 @@
-"""The error tree. A message is one or two sentences: what was wrong, what it was, what is right."""
+"""Exceptions of kinfolk. A message says what was wrong, what it was and what would be right."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ from collections.abc import Iterable
 
 
 class KinfolkError(Exception):
-    """Anything kinfolk says is wrong. The command line prints it and leaves with `exit_code`."""
+    """Base of all errors with a message for users; the command line exits with `exit_code`."""
 
     exit_code = 1
 
 
 class UsageError(KinfolkError):
-    """The caller asked for something that cannot be: exit code 2."""
+    """Raised for wrong use, such as an unknown name or a missing file: exit code 2."""
 
     exit_code = 2
 
@@ -23,15 +23,15 @@ class SettingsError(UsageError):
 
 
 class UnknownNameError(UsageError, LookupError):
-    """A registry has no such name. Not a KeyError: that prints its message in quotes."""
+    """A name is not registered. Not a KeyError, which prints its message in quotes."""
 
 
 class ContractError(KinfolkError):
-    """A world, a policy or a task broke the contract it promised to keep."""
+    """A world, a policy or a task violated the protocol that it implements."""
 
 
 class PolicyFailedError(KinfolkError):
-    """A policy raised, hung, died or lied."""
+    """A policy raised, timed out, lost its process or returned invalid actions."""
 
 
 class EngineError(KinfolkError):
@@ -39,11 +39,11 @@ class EngineError(KinfolkError):
 
 
 class StoreError(KinfolkError):
-    """Something could not be read from or written to the disk."""
+    """A file or folder could not be read or written."""
 
 
 class DamagedRunError(StoreError):
-    """A run folder, or a file in it, is not what kinfolk wrote."""
+    """A run folder, or a file in it, is incomplete, corrupt or of another format version."""
 
 
 def require(condition: bool, message: str) -> None:
@@ -53,7 +53,7 @@ def require(condition: bool, message: str) -> None:
 
 
 def format_suggestion(name: str, known: Iterable[str]) -> str:
-    """A hint for a mistyped name, ready to be appended to a sentence.
+    """Return a hint for a mistyped name, to be appended to an error message.
 
     >>> format_suggestion("forrage", ["forage", "ecology"])
     " Did you mean 'forage'? Known: forage, ecology."

@@ -1,4 +1,4 @@
-"""What jobs yield: events (small typed facts) and snapshots (all that is needed to go on)."""
+"""What jobs yield: typed events, snapshots to resume from, and chunks of files."""
 
 from __future__ import annotations
 
@@ -12,33 +12,43 @@ from kinfolk.core.arrays import Arrays
 
 @dataclass(frozen=True, kw_only=True)
 class Event:
-    """A fact about a run. Subclasses name their `kind` and add fields of plain values.
+    """One line of a run's event log. Subclasses set `kind` and add fields of JSON values.
 
-    Events hold no clock and no path: the same run gives the same bytes.
+    Events contain no wall-clock time and no file path, so that the same run gives the same bytes.
+
+    Attributes:
+        kind: Name of the event type in the log.
+        step: Position in the job (episode, generation or update) at which it happened.
     """
 
     kind: ClassVar[str] = "event"
     step: int
 
     def to_dict(self) -> dict[str, Any]:
-        """The event as plain values, with its kind."""
+        """Return the event as JSON values, with its kind."""
         return {"kind": self.kind} | {f.name: getattr(self, f.name) for f in fields(self)}
 
     def to_json_line(self) -> str:
-        """One line of JSON with sorted keys; numbers keep every digit."""
+        """Return one line of JSON with sorted keys; floats keep every digit."""
         return json.dumps(self.to_dict(), sort_keys=True, allow_nan=False)
 
 
 @dataclass(frozen=True, kw_only=True)
 class TimingEvent(Event):
-    """A fact that does hold a clock: how long something took. Kept apart from all other events."""
+    """A measurement of wall-clock time, which the store writes to a log of its own."""
 
     kind: ClassVar[str] = "timing"
 
 
 @dataclass(frozen=True, kw_only=True)
 class Snapshot:
-    """A moment a run can be resumed from: arrays, and notes of plain values."""
+    """The complete state of a job, from which it can be resumed.
+
+    Attributes:
+        step: Position in the job; it names the checkpoint file.
+        arrays: State that is stored as arrays, by name.
+        notes: The rest of the state, as JSON values.
+    """
 
     step: int
     arrays: Arrays
@@ -47,12 +57,15 @@ class Snapshot:
 
 @dataclass(frozen=True, kw_only=True)
 class FileChunk:
-    """A file that a run keeps beside its events, or the next piece of it.
+    """A file that a job wants in its run folder, or the next part of one.
 
-    `name` is a path within the run, such as `replays/game-00000.replay`. The first piece replaces
-    what was there; those with `more` go on where the last one ended, and can be read at once.
-    What is replaced is kept as `NAME.1.SUFFIX` and so on, up to `kept` of them. Written before a
-    snapshot, it is there whenever a run goes on from that snapshot.
+    A chunk that is yielded before a snapshot is on disk whenever the run resumes from it.
+
+    Attributes:
+        path: Where it lies in the run folder, such as `replays/game-00000.replay`.
+        data: The bytes to write.
+        append: Whether they go to the end of the file; otherwise they replace what it held.
+        n_backups: How many replaced versions are kept, as `NAME.1.SUFFIX`, `NAME.2.SUFFIX`, ...
     """
 
     path: str
@@ -62,13 +75,19 @@ class FileChunk:
 
 
 class Job(Protocol):
-    """A job prints nothing and opens no file: it yields what happened.
+    """A generator function that does the work of a command, without printing or opening files.
 
-    Resumed with the last snapshot it yielded, it yields exactly what would have come next.
+    Resumed from the last snapshot it yielded, it yields exactly what would have come next.
     """
 
     def __call__(
         self, settings: Any, engine: Any, resume: Snapshot | None = None
     ) -> Iterator[Event | Snapshot | FileChunk]:
-        """Run."""
+        """Run the job from its start, or from a snapshot.
+
+        Args:
+            settings: The job's own settings model.
+            engine: Where its tasks run (`kinfolk.engines.base.Engine`).
+            resume: A snapshot that the job yielded earlier, with the same settings.
+        """
         ...

@@ -1,10 +1,10 @@
-"""Keys of chance: every random number follows from a key, and a key from where it is used.
+"""Counter-based random numbers: every draw is a function of a key and an index, as in JAX.
 
-A key is a whole number of 63 bits. `fold` makes a key from a key and a number; `bits`, `uniform`
-and `below` draw from one. The hash is Threefry-2x32 with 13 rounds (Salmon et al. 2011), the
-fewest its authors found to pass every test. All of it is adding, rotating and xor-ing of 32-bit
-words held in 64-bit integers, so one text serves kernels, numpy arrays and torch tensors alike
-and gives the same numbers in each.
+A key is an integer of 63 bits. `fold_in` derives a key from a key and a number; `bits`, `uniform`
+and `randint` draw from a key. The hash is Threefry-2x32 with 13 rounds (Salmon et al. 2011), the
+fewest that its authors found to pass every test. It consists of additions, rotations and xors of
+32-bit words held in 64-bit integers, so the same source serves kernels, numpy arrays and torch
+tensors, element by element, and gives the same numbers in each.
 
 >>> key = fold_in(seed_key(7), 3)
 >>> [randint(key, i, 6) for i in range(4)]
@@ -18,7 +18,7 @@ from typing import Any
 from kinfolk.core.jit import inline
 
 WORD_MASK = 0xFFFFFFFF
-# Branches of an episode's key: what the world draws never meets what a policy draws.
+# Folded into an episode's key, so that draws of the world and of policies are independent.
 WORLD_STREAM = 1
 POLICY_STREAM = 2
 _DRAW_COUNTER = 0xFFFFFFFF  # second counter word of draws; folds stay below 2**31 there
@@ -26,6 +26,7 @@ _DRAW_COUNTER = 0xFFFFFFFF  # second counter word of draws; folds stay below 2**
 
 @inline
 def _mix_words(x0: Any, x1: Any, rotation: int) -> Any:
+    """Apply one Threefry round, with its rotation in bits, to two words."""
     x0 = (x0 + x1) & WORD_MASK
     x1 = ((x1 << rotation) | (x1 >> (32 - rotation))) & WORD_MASK
     return x0, x1 ^ x0
@@ -33,7 +34,17 @@ def _mix_words(x0: Any, x1: Any, rotation: int) -> Any:
 
 @inline
 def threefry_2x32(k0: Any, k1: Any, c0: Any, c1: Any) -> Any:
-    """Two words from two key words and two counter words (Threefry-2x32, 13 rounds)."""
+    """Hash a key and a counter to 64 random bits (Threefry-2x32, 13 rounds).
+
+    Args:
+        k0: First word of the key, 32 bits.
+        k1: Second word of the key.
+        c0: First word of the counter.
+        c1: Second word of the counter.
+
+    Returns:
+        Two words of 32 random bits.
+    """
     k2 = k0 ^ k1 ^ 0x1BD11BDA
     x0, x1 = (c0 + k0) & WORD_MASK, (c1 + k1) & WORD_MASK
     x0, x1 = _mix_words(x0, x1, 13)
@@ -56,7 +67,7 @@ def threefry_2x32(k0: Any, k1: Any, c0: Any, c1: Any) -> Any:
 
 @inline
 def fold_in(key: Any, data: Any) -> Any:
-    """The key that belongs to `data` (0 to 2**63 - 1) under `key`."""
+    """Derive from `key` the key that belongs to `data` (0 to 2**63 - 1)."""
     x0, x1 = threefry_2x32(
         (key >> 32) & WORD_MASK, key & WORD_MASK, data & WORD_MASK, (data >> 32) & 0x7FFFFFFF
     )
@@ -65,7 +76,7 @@ def fold_in(key: Any, data: Any) -> Any:
 
 @inline
 def bits(key: Any, index: Any) -> Any:
-    """The draw number `index` of `key`: 32 random bits."""
+    """Return draw number `index` of `key`: 32 random bits."""
     x0, _ = threefry_2x32(
         (key >> 32) & WORD_MASK, key & WORD_MASK, index & WORD_MASK, _DRAW_COUNTER
     )
@@ -74,21 +85,27 @@ def bits(key: Any, index: Any) -> Any:
 
 @inline
 def uniform(key: Any, index: Any) -> Any:
-    """A number in [0, 1) with 24 random bits: exact in float32 and float64 alike."""
+    """Draw from [0, 1) with 24 random bits, which float32 and float64 both hold exactly."""
     return (bits(key, index) >> 8) * (1.0 / 16777216.0)
 
 
 @inline
 def randint(key: Any, index: Any, high: Any) -> Any:
-    """A whole number from 0 to `high` - 1; `high` stays under 2**31."""
+    """Draw an integer from 0 to `high` - 1.
+
+    Args:
+        key: Random key.
+        index: Number of the draw; equal indices of a key give equal draws.
+        high: Upper bound, exclusive, below 2**31.
+    """
     return (bits(key, index) * high) >> 32
 
 
 def seed_key(seed: int) -> int:
-    """The key that a seed given by a person stands for."""
+    """Return the random key of a seed given by a user."""
     return int(fold_in(0, seed & 0x7FFFFFFFFFFFFFFF))
 
 
 def episode_key(seed: int, episode: int) -> int:
-    """The key from which all of one episode follows."""
+    """Return the key that determines every draw of one episode."""
     return int(fold_in(seed_key(seed), episode))

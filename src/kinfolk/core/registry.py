@@ -1,4 +1,4 @@
-"""Tables of names. Nothing is imported until it is asked for, so listing them costs nothing."""
+"""Registries of names and import paths. Entries are imported only when they are loaded."""
 
 from __future__ import annotations
 
@@ -15,7 +15,12 @@ from kinfolk.core.tracebacks import summarize_error
 
 @dataclass(frozen=True)
 class RegistryEntry:
-    """One row of a registry: where the thing lives and what it is, in a line."""
+    """What a registry knows of one name.
+
+    Attributes:
+        import_path: `module:attribute` of the registered object.
+        description: What it is, in one line.
+    """
 
     import_path: str
     description: str
@@ -23,9 +28,14 @@ class RegistryEntry:
 
 @dataclass
 class Registry:
-    """Names of one kind of thing, each with the import path `module:attribute` behind it.
+    """Maps names of one kind of object, such as worlds, to import paths.
 
-    Other packages add theirs through the entry-point group `kinfolk.<plural>`.
+    Other packages add entries through the entry-point group `kinfolk.<entry_point_group>`.
+
+    Args:
+        kind: What is registered, in the singular, for error messages.
+        entry_point_group: Last part of the name of the entry-point group.
+        entries: Those that come with kinfolk; they take precedence over plugins.
     """
 
     kind: str
@@ -41,10 +51,10 @@ class Registry:
         return name in self.entries or name in self._load_plugins()
 
     def get_entry(self, name: str) -> RegistryEntry:
-        """The row named `name`.
+        """Return the entry named `name`.
 
         Raises:
-            UnknownNameError: There is none; the message suggests the nearest.
+            UnknownNameError: There is none; the message suggests the most similar name.
         """
         if name in self.entries:
             return self.entries[name]
@@ -53,7 +63,7 @@ class Registry:
         raise UnknownNameError(f"No {self.kind} is named '{name}'.{format_suggestion(name, self)}")
 
     def load(self, name: str) -> Any:
-        """Import and return the thing named `name`."""
+        """Import and return the object named `name`."""
         return import_object(self.get_entry(name).import_path)
 
     def _load_plugins(self) -> dict[str, RegistryEntry]:
@@ -68,10 +78,10 @@ class Registry:
 
 
 def import_object(path: str) -> Any:
-    """Import `module:attribute` (or `module.attribute`).
+    """Import and return the object at `module:attribute` or `module.attribute`.
 
     Raises:
-        UsageError: The module or the attribute is not there, or importing it raised something.
+        UsageError: The module or the attribute does not exist, or importing it raised an error.
     """
     module_name, _, attribute = path.partition(":") if ":" in path else path.rpartition(".")
     if not module_name or not attribute:
@@ -85,22 +95,21 @@ def import_object(path: str) -> Any:
         raise UsageError(
             f"'{path}' cannot be imported: there is no module {error.name}."
         ) from error
-    except Exception as error:  # whatever the module does when it is imported
-        what, where, _ = summarize_error(error)
-        raise UsageError(f"'{path}' cannot be imported: {what} ({where}).") from error
+    except Exception as error:  # a user's module may raise anything when it is imported
+        message, location, _ = summarize_error(error)
+        raise UsageError(f"'{path}' cannot be imported: {message} ({location}).") from error
     try:
         return getattr(module, attribute)
     except AttributeError:
-        raise UsageError(
-            f"The module {module_name} has no {attribute}.{format_suggestion(attribute, _list_names(module))}"
-        ) from None
+        hint = format_suggestion(attribute, _list_names(module))
+        raise UsageError(f"The module {module_name} has no {attribute}.{hint}") from None
 
 
 def _list_names(module: Any) -> list[str]:
-    """Names that a module may be asked for: its own classes and functions, and classes it imports."""
+    """List what a user may mean: the module's classes and functions, and classes it imports."""
     return [
         name
-        for name, thing in vars(module).items()
+        for name, value in vars(module).items()
         if name[0].isupper()
-        or (name[0] != "_" and getattr(thing, "__module__", "") == module.__name__)
+        or (name[0] != "_" and getattr(value, "__module__", "") == module.__name__)
     ]

@@ -1,4 +1,4 @@
-"""Settings: frozen, checked at the edge, refused in a sentence.
+"""Settings models: frozen, validated where they enter, with readable error messages.
 
 >>> class Forage(Settings):
 ...     growth: float = 0.02
@@ -23,7 +23,7 @@ from kinfolk.core.errors import SettingsError, format_suggestion
 
 S = TypeVar("S", bound="Settings")
 
-# What pydantic calls it -> how the sentence goes on after "must be".
+# Pydantic's error type -> what follows "must be" in the error message.
 _TYPE_TEXTS = {
     "int_type": "a whole number",
     "int_parsing": "a whole number",
@@ -33,7 +33,7 @@ _TYPE_TEXTS = {
     "finite_number": "a finite number",
     "bool_type": "true or false",
     "bool_parsing": "true or false",
-    "string_type": "a text",
+    "string_type": "a string",
     "list_type": "a list",
     "tuple_type": "a list",
     "dict_type": "a table",
@@ -66,7 +66,7 @@ class Flag:
 
 
 class Settings(BaseModel):
-    """Base of every settings object: values only, frozen, no unknown keys."""
+    """Base of all settings models: frozen, and unknown keys are an error."""
 
     model_config = ConfigDict(
         frozen=True, extra="forbid", allow_inf_nan=True, validate_default=True, strict=False
@@ -85,10 +85,14 @@ def setting(default: Any, description: str, **bounds: float) -> Any:
 
 
 def validate_settings(settings_class: type[S], data: Mapping[str, Any]) -> S:
-    """Make settings from plain values.
+    """Build a settings model from JSON values.
+
+    Args:
+        settings_class: The model.
+        data: Values by name; nested models as nested mappings.
 
     Raises:
-        SettingsError: The first thing wrong with `data`, in a sentence.
+        SettingsError: `data` is invalid; the message describes the first error.
     """
     try:
         return settings_class.model_validate(dict(data))
@@ -97,7 +101,16 @@ def validate_settings(settings_class: type[S], data: Mapping[str, Any]) -> S:
 
 
 def parse_settings(text: str, file_format: str, source: str) -> dict[str, Any]:
-    """Read the text of a settings file; `file_format` is 'toml' or 'json'."""
+    """Parse the text of a settings file.
+
+    Args:
+        text: Content of the file.
+        file_format: `toml` or `json`.
+        source: Name of the file, for error messages.
+
+    Raises:
+        SettingsError: The text is not valid, or does not hold a table.
+    """
     try:
         if file_format == "toml":
             return tomllib.loads(text)
@@ -110,43 +123,49 @@ def parse_settings(text: str, file_format: str, source: str) -> dict[str, Any]:
 
 
 def parse_overrides(overrides: Iterable[str]) -> dict[str, Any]:
-    """Settings given as `key=value`; dots make tables, values are read as JSON where they can be.
+    """Parse settings given as `key=value`, where dots in a key make nested tables.
+
+    Args:
+        overrides: Texts such as `food.growth=0.1`; a value that is not JSON is taken as a string.
+
+    Raises:
+        SettingsError: A text is not `key=value`, or two of them contradict each other.
 
     >>> parse_overrides(["size=8", "food.growth=0.1", "name=lake"])
     {'size': 8, 'food': {'growth': 0.1}, 'name': 'lake'}
     """
-    found: dict[str, Any] = {}
+    settings: dict[str, Any] = {}
     for flag in overrides:
         path, equals, text = flag.partition("=")
         if not equals or not path:
             raise SettingsError(f"A setting is given as key=value, not '{flag}'.")
         *tables, last = path.split(".")
-        place = found
+        target = settings
         for table in tables:
-            place = place.setdefault(table, {})
-            if not isinstance(place, dict):
-                raise SettingsError(f"'{flag}' asks for a table where {table} is a value already.")
-        place[last] = parse_value(text)
-    return found
+            target = target.setdefault(table, {})
+            if not isinstance(target, dict):
+                raise SettingsError(f"'{flag}' needs a table at {table}, which is a value already.")
+        target[last] = parse_value(text)
+    return settings
 
 
 def merge_settings(base: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:
-    """`base` with what `changes` says otherwise, table by table.
+    """Return `base` updated by `changes`, merging nested tables key by key.
 
     >>> merge_settings({"a": 1, "food": {"growth": 1, "size": 2}}, {"food": {"size": 3}})
     {'a': 1, 'food': {'growth': 1, 'size': 3}}
     """
-    both = dict(base)
+    merged = dict(base)
     for name, value in changes.items():
-        inner = both.get(name)
+        inner = merged.get(name)
         if isinstance(inner, Mapping) and isinstance(value, Mapping):
             value = merge_settings(inner, value)
-        both[name] = value
-    return both
+        merged[name] = value
+    return merged
 
 
 def parse_value(text: str) -> Any:
-    """A value written on a command line or in a URI: JSON if it parses, else the text itself."""
+    """Parse a value of a command line or URI as JSON; other text is returned unchanged."""
     try:
         return json.loads(text)
     except json.JSONDecodeError:
@@ -154,31 +173,34 @@ def parse_value(text: str) -> Any:
 
 
 def _error_message(settings_class: type[Settings], error: Any) -> str:
-    where = [str(part) for part in error["loc"]]
-    place = ".".join([settings_class.__name__, *where])
-    reason, given = error["type"], _shorten_repr(error["input"])
+    """Describe one error of pydantic, such as "Lake.size must be at least 1, not 0."."""
+    path = [str(part) for part in error["loc"]]
+    setting = ".".join([settings_class.__name__, *path])
+    reason, value = error["type"], _shorten_repr(error["input"])
     if reason == "extra_forbidden":
-        owner = _model_at(settings_class, where[:-1])
-        name = ".".join([settings_class.__name__, *where[:-1]])
-        return f"{name} has no setting '{where[-1]}'.{format_suggestion(where[-1], owner.model_fields)}"
+        *parents, unknown = path
+        known = _model_at(settings_class, parents).model_fields
+        model = ".".join([settings_class.__name__, *parents])
+        return f"{model} has no setting '{unknown}'.{format_suggestion(unknown, known)}"
     if reason == "missing":
-        return f"{place} is missing and has no default."
+        return f"{setting} is missing and has no default."
     if reason in _TYPE_TEXTS:
-        return f"{place} must be {_TYPE_TEXTS[reason]}, not {given}."
+        return f"{setting} must be {_TYPE_TEXTS[reason]}, not {value}."
     if reason in _BOUND_TEXTS:
         words, bound = _BOUND_TEXTS[reason]
-        return f"{place} must be {words} {error['ctx'][bound]}, not {given}."
+        return f"{setting} must be {words} {error['ctx'][bound]}, not {value}."
     if reason == "too_short":
-        least, most = error["ctx"]["min_length"], error["ctx"]["actual_length"]
-        return f"{place} needs at least {least} entries; it has {most}."
+        minimum, actual = error["ctx"]["min_length"], error["ctx"]["actual_length"]
+        return f"{setting} needs at least {minimum} entries; it has {actual}."
     if reason in ("literal_error", "enum"):
-        return f"{place} must be {error['ctx']['expected']}, not {given}."
+        return f"{setting} must be {error['ctx']['expected']}, not {value}."
     if reason == "value_error":
         return str(error["ctx"]["error"])
-    return f"{place} is wrong: {error['msg']}; it was {given}."
+    return f"{setting} is wrong: {error['msg']}; it was {value}."
 
 
 def _model_at(settings_class: type[Settings], path: list[str]) -> type[Settings]:
+    """Return the nested settings model at `path`, or the innermost model on the way there."""
     for part in path:
         inner = (
             settings_class.model_fields[part].annotation

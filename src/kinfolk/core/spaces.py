@@ -1,7 +1,8 @@
-"""What a world shows and what it takes: the layout of observations and actions.
+"""Observation and action spaces of a world: the layout of what agents see and choose.
 
-Every agent's observation is one flat row of bytes. A group (a species, a team) says which named
-fields lie where in it; windows may differ by group. Actions are whole numbers, one per head.
+Every agent's observation is one flat row of bytes. A group (a species, a team) defines the named
+fields in it, so that observation windows may differ between groups. An action is one integer per
+head.
 """
 
 from __future__ import annotations
@@ -16,12 +17,18 @@ import numpy as np
 from kinfolk.core.arrays import AnyArray, Bytes
 from kinfolk.core.errors import UnknownNameError, format_suggestion
 
-_ALIGNMENT = 8
+_ALIGNMENT = 8  # bytes; fields start at multiples of it, so that views of any dtype are aligned
 
 
 @dataclass(frozen=True)
 class ObservationField:
-    """A named block of an observation, such as a window of cells or a vector of facts."""
+    """A named block of an observation, such as a window of cells or a feature vector.
+
+    Attributes:
+        name: Unique within its group.
+        shape: Shape for one agent.
+        dtype: Name of a numpy dtype.
+    """
 
     name: str
     shape: tuple[int, ...]
@@ -29,13 +36,18 @@ class ObservationField:
 
     @property
     def n_bytes(self) -> int:
-        """Bytes it takes."""
+        """Size of the field for one agent, without padding."""
         return prod(self.shape) * np.dtype(self.dtype).itemsize
 
 
 @dataclass(frozen=True)
 class ActionHead:
-    """One part of an action: an index into `choices`."""
+    """One component of an action, an index into `choices`.
+
+    Attributes:
+        name: Unique within its group.
+        choices: What each index means.
+    """
 
     name: str
     choices: tuple[str, ...]
@@ -43,7 +55,15 @@ class ActionHead:
 
 @dataclass(frozen=True)
 class AgentGroup:
-    """Agents of one kind. All groups of a world have the same heads by name, in one order."""
+    """Observation and action space of one kind of agents.
+
+    All groups of a world have heads of the same names, in the same order.
+
+    Attributes:
+        name: Unique within the world.
+        fields: Fields of an observation, in the order in which they lie in a row.
+        heads: Components of an action.
+    """
 
     name: str
     fields: tuple[ObservationField, ...]
@@ -51,20 +71,31 @@ class AgentGroup:
 
     @cached_property
     def offsets(self) -> dict[str, int]:
-        """Where each field starts in a row."""
-        starts, at = {}, 0
+        """First byte of each field in a row, by the name of the field."""
+        offsets, end = {}, 0
         for field in self.fields:
-            starts[field.name] = at
-            at += -(-field.n_bytes // _ALIGNMENT) * _ALIGNMENT
-        return starts
+            offsets[field.name] = end
+            end += -(-field.n_bytes // _ALIGNMENT) * _ALIGNMENT
+        return offsets
 
     @property
     def row_bytes(self) -> int:
-        """Bytes of one observation of this group."""
+        """Size of one observation of this group, with padding."""
         return sum(-(-field.n_bytes // _ALIGNMENT) * _ALIGNMENT for field in self.fields)
 
     def read_field(self, observations: Bytes, name: str) -> AnyArray:
-        """The field `name` of every row: a view, shaped `[rows, *shape]`."""
+        """Return one field of a batch of observations, as a view.
+
+        Args:
+            observations: `[rows, bytes]`, observations of agents of this group.
+            name: Name of the field.
+
+        Returns:
+            `[rows, *shape]` of the field's dtype.
+
+        Raises:
+            UnknownNameError: The group has no such field.
+        """
         field = next((f for f in self.fields if f.name == name), None)
         if field is None:
             known = [f.name for f in self.fields]
@@ -78,10 +109,14 @@ class AgentGroup:
 
 @dataclass(frozen=True)
 class WorldSpec:
-    """The face of a world: all that a policy may know before it plays.
+    """Everything that a policy may know of a world before an episode starts.
 
-    `rows` is how many agents have a place at once; `max_ticks` when an episode is cut; `rules` are
-    the numbers of its rules that players may know, such as prices and the size of the map.
+    Attributes:
+        world: Name of the world.
+        rows: How many agents can be alive at once.
+        groups: Observation and action space of each kind of agents.
+        max_ticks: Length at which an episode is truncated.
+        rules: Names and values of the rules that policies may know, such as prices.
     """
 
     world: str
@@ -92,21 +127,25 @@ class WorldSpec:
 
     @cached_property
     def row_bytes(self) -> int:
-        """Bytes of one observation: enough for the largest group."""
+        """Size of an observation row that fits every group."""
         return max(group.row_bytes for group in self.groups)
 
     @property
     def n_heads(self) -> int:
-        """How many numbers make an action."""
+        """Number of integers that make up an action."""
         return len(self.groups[0].heads)
 
     @cached_property
     def n_choices(self) -> AnyArray:
-        """`[groups, heads]`: how many choices each head has for each group."""
+        """`[groups, heads]`, number of choices of each head in each group."""
         return np.array([[len(h.choices) for h in g.heads] for g in self.groups], dtype=np.int64)
 
     def group_index(self, name: str) -> int:
-        """The number of the group called `name`."""
+        """Return the index of the group named `name`.
+
+        Raises:
+            UnknownNameError: The world has no such group.
+        """
         names = [group.name for group in self.groups]
         if name not in names:
             raise UnknownNameError(
@@ -115,12 +154,12 @@ class WorldSpec:
         return names.index(name)
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain values, for another process."""
+        """Return the spec as JSON values, to be sent to another process."""
         return asdict(self)
 
     @staticmethod
     def from_dict(data: dict[str, Any]) -> WorldSpec:
-        """The spec that `to_dict` described."""
+        """Restore a spec from the result of `to_dict`."""
         return WorldSpec(
             world=data["world"],
             rows=data["rows"],

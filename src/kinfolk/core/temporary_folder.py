@@ -1,7 +1,8 @@
-"""Folders for what nobody keeps.
+"""Temporary folders that are removed even if their process is killed.
 
-All of them lie in one folder per run, which is locked as long as its process lives. So whatever a
-killed worker leaves goes with the run, and what a killed run leaves goes when the next one starts.
+All of them lie in one folder per main process, which stays locked as long as that process lives. So
+what a killed worker leaves is removed with the folder of its main process, and what a killed main
+process leaves is removed when the next one starts.
 """
 
 from __future__ import annotations
@@ -12,12 +13,11 @@ import fcntl
 import os
 import tempfile
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-_TIMEOUT = 20.0
+_TIMEOUT = 20.0  # seconds
 
 _OPEN_DIRECTORY_FLAGS = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW
 
@@ -25,22 +25,26 @@ _OWNER_ALL = 0o700
 
 
 def remove_tree(folder: Path, timeout: float = _TIMEOUT) -> bool:
-    """Remove a folder with all that is in it.
+    """Remove a folder and everything in it, however deeply nested.
 
-    Only one folder is open at a time, and names are looked up in it: no depth needs recursion, a
-    long path or many open files. Links are never followed. The way up is compared with the way
-    down, so nothing outside is touched even if somebody moves folders meanwhile.
+    Only one folder is open at a time and entries are removed relative to it, so that no depth needs
+    recursion, a long path or many file descriptors. Symbolic links are never followed. On the way
+    up the identity of each folder is compared with that seen on the way down, so that nothing
+    outside is removed even if another process moves folders at the same time.
 
     Args:
-        folder: May be missing.
-        timeout: When to give up.
+        folder: What to remove; it need not exist.
+        timeout: Seconds after which to give up.
 
     Returns:
-        Whether it is gone. Nothing is raised.
+        Whether the folder no longer exists. No error is raised.
     """
     try:
-        with _opened(os.fspath(folder), None) as top:
-            _TreeRemover(top, time.monotonic() + timeout).run()
+        handle = _open_folder(os.fspath(folder), None)
+        try:
+            _TreeRemover(handle, time.monotonic() + timeout).run()
+        finally:
+            os.close(handle)
         os.rmdir(folder)
     except OSError as error:
         return error.errno == errno.ENOENT
@@ -49,52 +53,54 @@ def remove_tree(folder: Path, timeout: float = _TIMEOUT) -> bool:
 
 @dataclass
 class _Level:
+    """A folder on the path from the top of the tree to the folder that is open."""
+
     identity: tuple[int, int]
-    folders: list[str]  # that are left in it; the last of them is being emptied
+    folders: list[str]  # not removed yet; the last of them is being emptied
 
 
 class _TreeRemover:
-    def __init__(self, top: int, end: float) -> None:
-        self._top, self._deadline, self._removed = top, end, True
+    def __init__(self, top: int, deadline: float) -> None:
+        self._top, self._deadline, self._removed = top, deadline, True
 
     def run(self) -> None:
-        """Go over the tree until nothing more can be removed or the time is over."""
+        """Traverse the tree until nothing more can be removed or the time is up."""
         while self._removed and not self._is_late():
             self._removed = False
-            with suppress(OSError):  # somebody else changes the tree: from the top again
+            with suppress(OSError):  # another process changed the tree: start again at the top
                 self._remove_once()
 
     def _remove_once(self) -> None:
-        here = os.dup(self._top)
+        current = os.dup(self._top)
         try:
-            levels = [self._remove_files(here)]
+            levels = [self._remove_files(current)]
             while not self._is_late():
                 if levels[-1].folders:
                     try:
-                        inner = _open_folder(levels[-1].folders[-1], here)
-                    except OSError:  # not ours, or gone
+                        inner = _open_folder(levels[-1].folders[-1], current)
+                    except OSError:  # owned by another user, or removed meanwhile
                         levels[-1].folders.pop()
                         continue
-                    os.close(here)
-                    here = inner
-                    levels.append(self._remove_files(here))
+                    os.close(current)
+                    current = inner
+                    levels.append(self._remove_files(current))
                     continue
                 levels.pop()
                 if not levels:
                     return
-                above = os.open("..", _OPEN_DIRECTORY_FLAGS, dir_fd=here)
-                os.close(here)
-                here = above
-                if _identity(here) != levels[-1].identity:
+                parent = os.open("..", _OPEN_DIRECTORY_FLAGS, dir_fd=current)
+                os.close(current)
+                current = parent
+                if _identity(current) != levels[-1].identity:
                     return
                 with suppress(OSError):
-                    os.rmdir(levels[-1].folders.pop(), dir_fd=here)
+                    os.rmdir(levels[-1].folders.pop(), dir_fd=current)
                     self._removed = True
         finally:
-            os.close(here)
+            os.close(current)
 
     def _remove_files(self, handle: int) -> _Level:
-        """Remove all but the folders of an open folder."""
+        """Remove the files of an open folder and list its subfolders."""
         folders = []
         with os.scandir(handle) as entries:
             for entry in entries:
@@ -113,38 +119,29 @@ class _TreeRemover:
 
 
 def _identity(handle: int) -> tuple[int, int]:
-    about = os.fstat(handle)
-    return about.st_dev, about.st_ino
+    status = os.fstat(handle)
+    return status.st_dev, status.st_ino
 
 
-@contextmanager
-def _opened(name: str, within: int | None) -> Iterator[int]:
-    handle = _open_folder(name, within)
+def _open_folder(name: str, parent: int | None) -> int:
+    """Open a folder, granting its owner access first where that is missing."""
     try:
-        yield handle
-    finally:
-        os.close(handle)
-
-
-def _open_folder(name: str, within: int | None) -> int:
-    """A handle on a folder, which is made readable and writable first if it is not."""
-    try:
-        handle = os.open(name, _OPEN_DIRECTORY_FLAGS, dir_fd=within)
+        handle = os.open(name, _OPEN_DIRECTORY_FLAGS, dir_fd=parent)
     except PermissionError:
-        _make_accessible(name, within)
-        handle = os.open(name, _OPEN_DIRECTORY_FLAGS, dir_fd=within)
+        _make_accessible(name, parent)
+        handle = os.open(name, _OPEN_DIRECTORY_FLAGS, dir_fd=parent)
     if os.fstat(handle).st_mode & _OWNER_ALL != _OWNER_ALL:
-        with suppress(OSError):  # not ours: what cannot be removed is left
+        with suppress(OSError):  # owned by another user: what cannot be removed stays
             os.fchmod(handle, _OWNER_ALL)
     return handle
 
 
-def _make_accessible(name: str, within: int | None) -> None:
+def _make_accessible(name: str, parent: int | None) -> None:
     if not hasattr(os, "O_PATH"):
-        os.chmod(name, _OWNER_ALL, dir_fd=within, follow_symlinks=False)
+        os.chmod(name, _OWNER_ALL, dir_fd=parent, follow_symlinks=False)
         return
-    # Linux changes no modes by name without following links, but through a handle on the folder.
-    handle = os.open(name, os.O_PATH | os.O_NOFOLLOW | os.O_DIRECTORY, dir_fd=within)
+    # Linux cannot chmod by name without following links; it can through an O_PATH handle.
+    handle = os.open(name, os.O_PATH | os.O_NOFOLLOW | os.O_DIRECTORY, dir_fd=parent)
     try:
         os.chmod(f"/proc/self/fd/{handle}", _OWNER_ALL)
     finally:
@@ -153,23 +150,23 @@ def _make_accessible(name: str, within: int | None) -> None:
 
 _PREFIX = "kin-"
 
-_MIN_STALE_SECONDS = 60.0  # a folder so young may belong to a process that has not locked it yet
+_MIN_STALE_SECONDS = 60.0  # a younger folder may belong to a process that has not locked it yet
 
 
 class TemporaryFolder:
-    """A fresh folder with a short path, until it is removed.
+    """A new folder with a short path, which exists until `remove` or the end of the process.
 
     Args:
-        prefix: What its name begins with.
+        prefix: Start of the folder's name.
     """
 
     def __init__(self, prefix: str) -> None:
-        # Sockets lie in some of them, and their paths may not be longer than 107 bytes.
+        # Some of them hold Unix sockets, whose paths may not be longer than 107 bytes.
         self.folder = Path(tempfile.mkdtemp(prefix=prefix, dir=_process_folder.acquire()))
         self._open = True
 
     def remove(self) -> None:
-        """Take it away with all that is in it. May be called twice; never raises."""
+        """Remove the folder and everything in it. May be called twice; never raises."""
         remove_tree(self.folder)
         if self._open:
             self._open = False
@@ -177,39 +174,39 @@ class TemporaryFolder:
 
 
 class _ProcessFolder:
-    """The folder in which those of this process lie."""
+    """The folder that contains all temporary folders of this process."""
 
     def __init__(self) -> None:
         self._reset()
 
     def _reset(self) -> None:
         self._folder: Path | None = None
-        self._lock = -1  # a handle; -1 if the folder is another process's
+        self._lock = -1  # a file descriptor; -1 if the folder belongs to another process
         self._pid, self._n_open = os.getpid(), 0
 
     def acquire(self) -> Path:
-        """The folder, made at the first use."""
-        if self._pid != os.getpid():  # forked: the folder is our parent's
+        """Return the folder for one more user of it, and create it at the first use."""
+        if self._pid != os.getpid():  # forked: the folder belongs to the parent process
             self._reset()
         if self._folder is None or not self._folder.is_dir():
             self._create()
         self._n_open += 1
-        assert self._folder is not None  # `_make` has seen to it
+        assert self._folder is not None  # set by `_create`
         return self._folder
 
     def release(self) -> None:
-        """One of those in it has been removed; with the last of them the folder itself goes."""
+        """Give up one use of the folder; after the last one it is removed."""
         self._n_open -= 1
         if self._n_open <= 0:
             self.remove()
 
     def use_existing(self, folder: Path) -> None:
-        """Use a folder that another process made and will remove."""
+        """Use a folder that another process created and will remove."""
         if self._lock < 0 and folder.is_dir():
             self._folder, self._pid = folder, os.getpid()
 
     def remove(self) -> None:
-        """Take it away, if it is ours."""
+        """Remove the folder if this process created it."""
         if self._lock >= 0 and self._pid == os.getpid() and self._folder is not None:
             remove_tree(self._folder)
             os.close(self._lock)
@@ -217,7 +214,7 @@ class _ProcessFolder:
 
     def _create(self) -> None:
         remove_stale_folders()
-        if self._lock >= 0:  # somebody else has taken the folder away
+        if self._lock >= 0:  # another process has removed the folder
             os.close(self._lock)
         else:
             atexit.register(self.remove)
@@ -230,17 +227,17 @@ _process_folder = _ProcessFolder()
 
 
 def use_parent_folder(folder: str) -> None:
-    """In a worker: make folders within this one, which its engine removes, if it is there."""
+    """Create this worker's temporary folders in one that its engine will remove, if it exists."""
     if folder:
         _process_folder.use_existing(Path(folder))
 
 
 def remove_stale_folders() -> None:
-    """Take away what runs have left that were killed: their folders are locked by nobody."""
+    """Remove folders of processes that were killed, which are those that nobody has locked."""
     for folder in Path(tempfile.gettempdir()).glob(f"{_PREFIX}*"):
         with suppress(OSError):
-            about = folder.lstat()
-            if about.st_uid != os.getuid() or time.time() - about.st_mtime < _MIN_STALE_SECONDS:
+            status = folder.lstat()
+            if status.st_uid != os.getuid() or time.time() - status.st_mtime < _MIN_STALE_SECONDS:
                 continue
             handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
             try:

@@ -1,4 +1,4 @@
-"""Errors raised in users' code: what was raised and where in their files, escaped for a terminal."""
+"""Summaries of errors raised in users' code: message, file and line, escaped for a terminal."""
 
 from __future__ import annotations
 
@@ -10,20 +10,20 @@ from typing import NamedTuple
 
 MAX_LINE_CHARS = 1000
 
-MAX_LINES = 40  # lines
+MAX_LINES = 40
 
 _ELLIPSIS = "..."
 
 
 def escape_text(text: str, max_chars: int = MAX_LINE_CHARS) -> str:
-    r"""One line in which every control, format and bidirectional character is escaped.
+    r"""Return one line in which every control, format and bidirectional character is escaped.
 
     Escape codes could repaint the terminal, and U+202E could make a name read as another. Applying
     it twice changes nothing.
 
     Args:
-        text: Anything.
-        max_chars: Characters that are kept; a longer text ends in `...`.
+        text: Text from an untrusted source.
+        max_chars: Maximum length; a longer text is cut and ends in `...`.
 
     >>> escape_text("\x1b[31mred\x1b[0m, \u202eright to left\nsecond line")
     '\\x1b[31mred\\x1b[0m, \\u202eright to left\\nsecond line'
@@ -35,11 +35,11 @@ def escape_text(text: str, max_chars: int = MAX_LINE_CHARS) -> str:
 
 
 def escape_lines(text: str, max_lines: int = MAX_LINES) -> str:
-    """The same for a text whose line breaks are kept, with at most so many lines.
+    """Escape every line of a text as `escape_text` does, and cut the middle of a long text.
 
     Args:
-        text: Anything.
-        max_lines: Lines that are kept: half of them from the start and half from the end.
+        text: Text from an untrusted source.
+        max_lines: Maximum number of lines: half from the start, half from the end.
     """
     lines = text.split("\n")
     if len(lines) > max_lines:
@@ -53,49 +53,48 @@ _LIBRARY_PATHS = tuple({sysconfig.get_path(name) for name in ("stdlib", "purelib
 
 
 class ErrorSummary(NamedTuple):
-    """An error without the paths of a machine."""
+    """Message and location of an error, without absolute paths."""
 
-    message: str  # class and message, one line
-    location: str  # file, line and function of the author's code, such as "mine.py:14 in step"
-    traceback: str  # all frames, a line each, the outermost first
+    message: str  # class and message in one line
+    location: str  # last frame in the user's code, such as "mine.py:14 in step"
+    traceback: str  # all frames, one per line, outermost first
 
 
 NO_ERROR = ErrorSummary("", "", "")
 
 
 def summarize_error(error: BaseException, skip_modules: str = "") -> ErrorSummary:
-    """Say what was raised and where.
+    """Return the message of an error and where in the user's code it was raised.
 
     Args:
-        error: As it was caught.
-        skip_modules: Modules whose frames are of no interest, by the start of their names.
+        error: The error that was caught.
+        skip_modules: Prefix of the names of modules whose frames are left out.
     """
-    # Where an error was raised from another one by us, the other one began in the author's code.
+    # kinfolk may have raised this error from another one, whose traceback leads to the user's code.
     chain = [error, *([error.__cause__] if error.__cause__ is not None else [])]
-    frames = [
+    tracebacks = [
         [
-            (frame, _format_frame(frame, line))
-            for frame, line in traceback.walk_tb(one.__traceback__)
+            (_format_frame(frame, line), _is_user_code(frame))
+            for frame, line in traceback.walk_tb(link.__traceback__)
             if not skip_modules or not _module_name(frame).startswith(skip_modules)
         ]
-        for one in chain
+        for link in chain
     ]
-    every = [place for raised in frames for _, place in raised]
-    written = [[place for frame, place in raised if _is_user_code(frame)] for raised in frames]
-    where = next((found[-1] for found in written if found), every[-1] if every else "")
-    if isinstance(error, SyntaxError) and error.filename:  # the file that could not be read
-        where = f"{PurePath(error.filename).name}:{error.lineno}"
+    lines = [line for frames in tracebacks for line, _ in frames]
+    user_lines = [[line for line, is_user in frames if is_user] for frames in tracebacks]
+    location = next((frames[-1] for frames in user_lines if frames), lines[-1] if lines else "")
+    if isinstance(error, SyntaxError) and error.filename:  # the file that could not be parsed
+        location = f"{PurePath(error.filename).name}:{error.lineno}"
     try:
-        message = str(error)
-    except Exception:  # a class of their own may fail in this as well
-        message = ""
-    what = f"{type(error).__name__}{': ' if message else ''}{message}"
-    trace = "\n".join(every)
-    return ErrorSummary(escape_text(what), escape_text(where), escape_lines(trace))
+        text = str(error)
+    except Exception:  # __str__ of a user's own exception class may fail as well
+        text = ""
+    message = f"{type(error).__name__}{': ' if text else ''}{text}"
+    return ErrorSummary(escape_text(message), escape_text(location), escape_lines("\n".join(lines)))
 
 
 def _is_user_code(frame: FrameType) -> bool:
-    """Whether it is neither kinfolk nor a library that is installed."""
+    """Return whether a frame belongs neither to kinfolk nor to an installed library."""
     if _module_name(frame).partition(".")[0] == _PACKAGE:
         return False
     file = frame.f_code.co_filename

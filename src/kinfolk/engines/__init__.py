@@ -1,4 +1,4 @@
-"""Where tasks run: here, in processes, or on a Ray cluster."""
+"""Engines run tasks: in this process, in worker processes or on a Ray cluster."""
 
 from __future__ import annotations
 
@@ -26,17 +26,21 @@ ENGINES = Registry(
 
 
 def make_engine(name: str, jobs: int = 1, address: str | None = None) -> Engine:
-    """The engine called `name`, with `jobs` tasks at once where it can.
+    """Create an engine by its registered name.
+
+    Args:
+        name: A name in `ENGINES`.
+        jobs: How many tasks may run at once; the engine `local` always runs one.
+        address: Address of the cluster to join, for engines that take one.
 
     Raises:
-        UsageError: An address was given, and the engine runs on this machine only.
-        SettingsError: There are fewer than one at once.
+        UnknownNameError: No engine has this name.
+        UsageError: An address was given for an engine that runs on this machine only.
+        SettingsError: `jobs` is less than 1.
     """
-    kind = ENGINES.load(name)
-    if address is None:
-        engine: Engine = kind(jobs)
-        return engine
-    if "address" not in signature(kind).parameters:
-        raise UsageError(f"The engine {name} runs here and takes no address; ray does.")
-    engine = kind(jobs, address=address)
+    engine_class = ENGINES.load(name)
+    if address is not None and "address" not in signature(engine_class).parameters:
+        raise UsageError(f"The engine {name} runs on this machine and takes no address; ray does.")
+    options = {} if address is None else {"address": address}
+    engine: Engine = engine_class(jobs, **options)
     return engine

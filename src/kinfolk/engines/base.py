@@ -1,4 +1,4 @@
-"""The contract of an engine: where tasks run."""
+"""The protocol that every engine implements: run tasks, share values with workers, close."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ Shared = TypeVar("Shared", covariant=True)
 
 
 class ObjectRef(Protocol[Shared]):
-    """A value that was sent to every worker once; small to pass on."""
+    """A reference to a shared value, small enough to be sent with every task."""
 
     def get(self) -> Shared:
-        """The value."""
+        """Return the value, in whichever process this is called."""
         ...
 
 
 def validate_jobs(jobs: int) -> int:
-    """A number of tasks at once, for any engine.
+    """Return the number of parallel tasks if it is valid for an engine.
 
     Raises:
-        SettingsError: It is less than one.
+        SettingsError: It is less than 1.
     """
     if jobs < 1:
         raise SettingsError(f"The number of jobs must be at least 1, not {jobs}.")
@@ -33,25 +33,34 @@ def validate_jobs(jobs: int) -> int:
 
 
 class Engine(Protocol):
-    """Runs tasks.
+    """Runs tasks, possibly in parallel and on other machines.
 
-    Tasks are top-level functions and items are values: a task that is run again, here or
-    elsewhere, gives the same result, so a lost worker costs time and nothing else.
+    Tasks are importable functions without side effects and items are picklable values: a task that
+    is run again, on any machine, gives the same result, so that a lost worker costs only time.
     """
 
     @property
     def jobs(self) -> int:
-        """How many tasks run at once."""
+        """Number of tasks that run at the same time."""
         ...
 
     def map(self, task: Callable[[Item], Result], items: Iterable[Item]) -> Iterator[Result]:
-        """Results in the order of the items, as they come. What a task raises is raised here."""
+        """Run a task on every item and yield the results in the order of the items.
+
+        Args:
+            task: A function that workers can import.
+            items: Its arguments; they are consumed lazily.
+
+        Raises:
+            EngineError: A task repeatedly lost its worker. An error raised by a task itself is
+                raised again here.
+        """
         ...
 
     def share(self, value: Value) -> ObjectRef[Value]:
-        """Send `value` to all workers; it must not be changed afterwards."""
+        """Make `value` available to all workers; it must not be modified afterwards."""
         ...
 
     def close(self) -> None:
-        """Stop, and leave nothing behind. May be called twice."""
+        """Stop all workers and remove temporary files. May be called twice."""
         ...

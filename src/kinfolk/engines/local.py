@@ -1,4 +1,4 @@
-"""Tasks run here, one after another."""
+"""Run tasks in the calling process, one after another."""
 
 from __future__ import annotations
 
@@ -11,33 +11,37 @@ from kinfolk.engines.base import Item, ObjectRef, Result, Value, validate_jobs
 
 @dataclass(frozen=True)
 class LocalRef(Generic[Value]):
-    """A shared value that never left."""
+    """A shared value that stays in this process."""
 
     value: Value
 
     def get(self) -> Value:
-        """The value."""
+        """Return the value itself, not a copy."""
         return self.value
 
 
 class LocalEngine:
-    """The simplest engine, and the reference for the others."""
+    """Runs tasks in this process: the reference for the other engines.
+
+    Args:
+        jobs: Accepted so that all engines are constructed alike; one task runs at a time.
+    """
 
     def __init__(self, jobs: int = 1) -> None:
-        validate_jobs(jobs)  # taken so that all are made alike; here there is only one at a time
+        validate_jobs(jobs)
 
     @property
     def jobs(self) -> int:
-        """One."""
+        """Number of tasks that run at once: always 1."""
         return 1
 
     def map(self, task: Callable[[Item], Result], items: Iterable[Item]) -> Iterator[Result]:
-        """Run each task when its result is asked for."""
+        """Run each task when its result is consumed."""
         return (task(item) for item in items)
 
     def share(self, value: Value) -> ObjectRef[Value]:
-        """Keep it."""
+        """Wrap the value without copying it."""
         return LocalRef(value)
 
     def close(self) -> None:
-        """Nothing to stop."""
+        """Do nothing: there is no worker to stop."""

@@ -1,4 +1,4 @@
-"""Children that do not outlive their parent, even when it is killed without a word."""
+"""Let worker processes end with their parent, even when the parent is killed by SIGKILL."""
 
 from __future__ import annotations
 
@@ -14,11 +14,14 @@ _PR_SET_PDEATHSIG = 1
 
 
 def exit_with_parent(use_death_signal: bool) -> None:
-    """End this process when its parent ends, and leave Ctrl-C to the parent.
+    """Exit this process when its parent exits, and leave Ctrl-C to the parent.
 
-    A thread waits for the parent's end. `use_death_signal` also asks the Linux kernel for a kill signal,
-    which reaches a process that holds the interpreter lock for ever; it fires when the *thread*
-    that started this process ends, so it is only for parents that start us from a lasting thread.
+    A thread waits for the parent's exit.
+
+    Args:
+        use_death_signal: Whether to also ask the Linux kernel for a kill signal, which ends even a
+            process that never releases the interpreter lock. It fires when the *thread* that
+            started this process ends, so use it only if that thread lives as long as the parent.
     """
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     parent = multiprocessing.parent_process()
@@ -27,7 +30,7 @@ def exit_with_parent(use_death_signal: bool) -> None:
     threading.Thread(target=_exit_when_parent_ends, args=(parent.sentinel,), daemon=True).start()
     if use_death_signal and sys.platform == "linux":
         ctypes.CDLL(None, use_errno=True).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
-        if os.getppid() != parent.pid:  # it ended before the request was made
+        if os.getppid() != parent.pid:  # the parent exited before the request was made
             os._exit(1)
 
 

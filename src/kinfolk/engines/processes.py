@@ -1,4 +1,4 @@
-"""Tasks run in worker processes of this machine."""
+"""Run tasks in a pool of worker processes on this machine."""
 
 from __future__ import annotations
 
@@ -19,18 +19,18 @@ from kinfolk.engines.parent_death import exit_with_parent
 from kinfolk.engines.shared_memory import SharedMemoryStore
 
 _MAX_ATTEMPTS = 3
-_TASKS_PER_WORKER = 3  # tasks handed out per worker, so that none waits for the next
+_TASKS_PER_WORKER = 3  # tasks submitted ahead, so that no worker waits for its next one
 
 
 @dataclass
 class _PendingTask:
     item: Any
-    future: Future[Any] | None = None
-    n_lost_workers: int = 0
+    future: Future[Any] | None = None  # None until it is submitted
+    n_lost_workers: int = 0  # while it ran alone
 
     @property
     def is_settled(self) -> bool:
-        """Whether the task has come to a result or an error of its own."""
+        """Whether the task has returned a result or raised an error itself."""
         future = self.future
         if future is None or not future.done() or future.cancelled():
             return False
@@ -38,7 +38,7 @@ class _PendingTask:
 
 
 def _start_worker(temporary_folder: str) -> None:
-    # One thread each: two busy threads per core are three times slower (numpy, torch).
+    # One thread per worker: with two busy threads per core, numpy and torch are three times slower.
     for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
         os.environ[name] = "1"
     use_parent_folder(temporary_folder)
@@ -46,28 +46,31 @@ def _start_worker(temporary_folder: str) -> None:
 
 
 class ProcessEngine:
-    """A pool that is started at the first task and reused until closed.
+    """Runs tasks in worker processes, which are started at the first task and reused.
 
-    Workers are spawned, never forked. When one is lost the pool is made anew, and the tasks that
-    were under way run again one at a time, so that it shows whose fault it was: a task that
-    loses three workers by itself is given up.
+    Workers are spawned, never forked. When one is lost the pool is restarted and the unfinished
+    tasks run again one at a time, so that the task which kills its workers is identified: after
+    three workers lost while running alone, a task is given up.
+
+    Args:
+        jobs: Number of worker processes.
     """
 
     def __init__(self, jobs: int = 2) -> None:
         self._jobs, self._shared_memory = validate_jobs(jobs), SharedMemoryStore()
         self._pool: ProcessPoolExecutor | None = None
-        self._temporary_folder: TemporaryFolder | None = None  # in which workers make their folders
+        self._temporary_folder: TemporaryFolder | None = None  # parent of the workers' own ones
 
     @property
     def jobs(self) -> int:
-        """Worker processes."""
+        """Number of worker processes, and so of tasks at once."""
         return self._jobs
 
     def map(self, task: Callable[[Item], Result], items: Iterable[Item]) -> Iterator[Result]:
-        """Run tasks side by side; only a few more than there are workers are in memory."""
+        """Run tasks in parallel; only a few more than there are workers are in memory."""
         source = iter(items)
         pending: deque[_PendingTask] = deque()
-        suspects = 0  # tasks at the head of the queue that run alone
+        suspects = 0  # tasks at the head of the queue that run alone, after a worker was lost
         try:
             while True:
                 pending.extend(
@@ -75,10 +78,10 @@ class ProcessEngine:
                 )
                 if not pending:
                     return
-                for one in islice(pending, 1 if suspects else None):
-                    one.future = one.future or self._submit(task, one.item)
+                for entry in islice(pending, 1 if suspects else None):
+                    entry.future = entry.future or self._submit(task, entry.item)
                 head = pending[0]
-                assert head.future is not None  # the line above has seen to it
+                assert head.future is not None  # submitted above
                 try:
                     result = head.future.result()
                 except (BrokenProcessPool, CancelledError):
@@ -87,23 +90,23 @@ class ProcessEngine:
                         self._raise_if_exhausted(task, head)
                     suspects = suspects or len(pending)
                     self._stop()
-                    for one in pending:
-                        one.future = one.future if one.is_settled else None
+                    for entry in pending:
+                        entry.future = entry.future if entry.is_settled else None
                     continue
                 pending.popleft()
                 suspects = max(0, suspects - 1)
                 yield result
         finally:
-            for one in pending:
-                if one.future is not None:
-                    one.future.cancel()
+            for entry in pending:
+                if entry.future is not None:
+                    entry.future.cancel()
 
     def share(self, value: Value) -> ObjectRef[Value]:
-        """Put it in shared memory."""
+        """Copy the value into shared memory."""
         return self._shared_memory.put(value)
 
     def close(self) -> None:
-        """End the workers now; what they were doing is dropped."""
+        """Kill the workers; tasks that are running are dropped."""
         self._stop()
         self._shared_memory.clear()
 
@@ -123,23 +126,23 @@ class ProcessEngine:
                 self._stop()
                 if attempt == _MAX_ATTEMPTS - 1:
                     raise EngineError(
-                        f"Workers die as soon as they start; tried {_MAX_ATTEMPTS} times."
+                        f"Workers exit as soon as they start; tried {_MAX_ATTEMPTS} times."
                     ) from None
         raise AssertionError  # the loop returns or raises
 
     @staticmethod
-    def _raise_if_exhausted(task: Callable[[Any], Any], one: _PendingTask) -> None:
-        if one.n_lost_workers == _MAX_ATTEMPTS:
+    def _raise_if_exhausted(task: Callable[[Any], Any], pending: _PendingTask) -> None:
+        if pending.n_lost_workers == _MAX_ATTEMPTS:
             raise EngineError(
                 f"{getattr(task, '__name__', task)} lost its worker {_MAX_ATTEMPTS} times "
-                f"and was given up; its item was {str(one.item)[:80]}."
+                f"and was given up; its item was {str(pending.item)[:80]}."
             )
 
     def _stop(self) -> None:
         pool, self._pool = self._pool, None
         if pool is None:
             return
-        # The executor has no public way to end a worker that is busy (Python < 3.14).
+        # The executor has no public way to kill a busy worker (Python < 3.14).
         workers = list((pool._processes or {}).values())
         for worker in workers:
             worker.kill()

@@ -1,4 +1,4 @@
-"""Tasks run on a Ray cluster: one that is there, or one that is started here."""
+"""Run tasks on a Ray cluster, which is joined if one exists and started here otherwise."""
 
 from __future__ import annotations
 
@@ -18,42 +18,46 @@ from kinfolk.core.optional_dependencies import make_missing_library_error
 from kinfolk.core.temporary_folder import TemporaryFolder, use_parent_folder
 from kinfolk.engines.base import Item, ObjectRef, Result, Value, validate_jobs
 
-ADDRESS_VARIABLE = "RAY_ADDRESS"  # the variable in which Ray itself looks for a cluster
+ADDRESS_VARIABLE = "RAY_ADDRESS"  # the environment variable that Ray itself reads
 _MAX_ATTEMPTS = 3
-_PING_TIMEOUT = 5.0
-_BATCHES_PER_JOB = 2  # batches handed out per job, so that no worker waits for the next
-_BATCH_SECONDS = 0.2  # a call costs 1 to 6 ms, so this keeps it below a few per cent
+_PING_TIMEOUT = 5.0  # seconds
+_BATCHES_PER_JOB = 2  # batches submitted ahead, so that no worker waits for its next one
+_BATCH_SECONDS = 0.2  # a remote call costs 1 to 6 ms, so its overhead stays at a few per cent
 _MAX_BATCH = 64
 _STORE_BYTES = 512 * 2**20
 
 
 @dataclass(frozen=True)
 class RayRef(Generic[Value]):
-    """A value in the cluster's object store."""
+    """A reference to a value in the cluster's object store."""
 
     reference: Any
 
     def get(self) -> Value:
-        """Fetch it; a node fetches it once."""
+        """Fetch the value; Ray transfers it to each node once."""
         import ray
 
-        found: Value = ray.get(self.reference)
-        return found
+        value: Value = ray.get(self.reference)
+        return value
 
 
 @dataclass
 class _TaskBatch:
     items: list[Any]
-    reference: Any = None
+    reference: Any = None  # Ray's reference to the result; None until it is submitted
 
 
 class RayEngine:
-    """Runs tasks on Ray.
+    """Runs tasks on a Ray cluster.
 
-    It uses the cluster that this process is connected to already, else joins the one at `address`
-    (or `RAY_ADDRESS`), else starts one on this machine with `jobs` workers, which `close` ends and
-    clears away. Small tasks are sent in batches. Tasks of a lost worker or node run again; one that
-    loses three workers by itself is given up.
+    It uses the cluster that this process is already connected to, else joins the one at `address`,
+    else starts one on this machine with `jobs` workers, which `close` shuts down and removes. Small
+    tasks are sent in batches. Tasks of a lost worker or node run again; after three workers lost
+    while running alone, a task is given up.
+
+    Args:
+        jobs: How many batches run at once; also the number of workers of a cluster started here.
+        address: Address of a cluster; by default the value of `RAY_ADDRESS`, if it is set.
     """
 
     def __init__(self, jobs: int = 2, address: str | None = None) -> None:
@@ -62,18 +66,16 @@ class RayEngine:
         self._remote_run_batch: Any = None
         self._connected_here = False
         self._cluster_folder: TemporaryFolder | None = None  # of a cluster that was started here
-        self._worker_folder: TemporaryFolder | None = (
-            None  # in which workers here make their folders
-        )
-        self._seconds_per_task = _BATCH_SECONDS  # what a task takes; at first taken for long
+        self._worker_folder: TemporaryFolder | None = None  # parent of local workers' own ones
+        self._seconds_per_task = _BATCH_SECONDS  # estimate; at first one task fills a batch
 
     @property
     def jobs(self) -> int:
-        """Batches under way at once; the cluster decides where."""
+        """Number of batches that run at once; the cluster decides where."""
         return self._jobs
 
     def map(self, task: Callable[[Item], Result], items: Iterable[Item]) -> Iterator[Result]:
-        """Run tasks on the cluster; only a few batches more than jobs are in memory."""
+        """Run tasks on the cluster; only a few more batches than jobs are in memory."""
         self._connect()
         source = iter(items)
         pending: deque[_TaskBatch] = deque()
@@ -86,31 +88,31 @@ class RayEngine:
                     pending.append(batch)
                 if not pending:
                     return
-                for one in pending:
-                    one.reference = one.reference or self._remote_run_batch.remote(
-                        task, one.items, self._shared_folder
+                for batch in pending:
+                    batch.reference = batch.reference or self._remote_run_batch.remote(
+                        task, batch.items, self._shared_folder
                     )
                 head = pending.popleft()
-                found = self._fetch(task, head)
-                if found is None:  # lost thrice as a batch: whose fault it was shows one by one
+                fetched = self._fetch(task, head)
+                if fetched is None:  # lost three times: run its tasks one by one to find the cause
                     pending.extendleft(_TaskBatch([item]) for item in reversed(head.items))
                     continue
-                results, error = found
+                results, error = fetched
                 yield from results
                 if error is not None:
                     raise error
         finally:
-            for one in pending:
-                if one.reference is not None:
-                    self._ray.cancel(one.reference, force=True)
+            for batch in pending:
+                if batch.reference is not None:
+                    self._ray.cancel(batch.reference, force=True)
 
     def share(self, value: Value) -> ObjectRef[Value]:
-        """Put it into the cluster's object store."""
+        """Put the value into the cluster's object store."""
         self._connect()
         return RayRef(self._ray.put(value))
 
     def close(self) -> None:
-        """Leave the cluster; one that was started here ends, and its files go."""
+        """Disconnect from the cluster; one that was started here is shut down and removed."""
         if self._connected_here:
             self._ray.shutdown()
             self._connected_here = False
@@ -130,15 +132,22 @@ class RayEngine:
     def _fetch(
         self, task: Callable[[Any], Any], batch: _TaskBatch
     ) -> tuple[list[Any], BaseException | None] | None:
-        """What a batch came to: its results, and what was raised behind them."""
+        """Wait for a batch and return its results and the error that ended it, if any.
+
+        Returns:
+            None if a batch of several tasks lost its workers.
+
+        Raises:
+            EngineError: A batch of one task lost its workers.
+        """
         try:
             results, error, seconds = self._ray.get(batch.reference)
         except self._ray.exceptions.RayError as lost:
             if len(batch.items) > 1:
                 return None
             raise EngineError(
-                f"{getattr(task, '__name__', task)} lost its worker {_MAX_ATTEMPTS} times and was given "
-                f"up; its item was {str(batch.items[0])[:80]}."
+                f"{getattr(task, '__name__', task)} lost its worker {_MAX_ATTEMPTS} times "
+                f"and was given up; its item was {str(batch.items[0])[:80]}."
             ) from lost
         if results:
             self._seconds_per_task = 0.5 * self._seconds_per_task + 0.5 * seconds / len(results)
@@ -153,13 +162,13 @@ class RayEngine:
             try:
                 ray.init(**self._init_arguments())
                 if threading.current_thread() is threading.main_thread():
-                    signal.signal(signal.SIGTERM, handler)  # Ray's own ends us without closing
+                    signal.signal(signal.SIGTERM, handler)  # Ray's handler exits without `close`
             except EngineError:
                 raise
             except Exception as error:
                 self.close()
-                place = f"join the cluster at {self._address}" if self._address else "start here"
-                raise EngineError(f"Ray could not {place}: {error}") from error
+                action = f"join the cluster at {self._address}" if self._address else "start here"
+                raise EngineError(f"Ray could not {action}: {error}") from error
             self._connected_here = True
         self._ray, self._worker_folder = ray, TemporaryFolder("jobs-")
         self._remote_run_batch = ray.remote(num_cpus=1, max_retries=_MAX_ATTEMPTS - 1)(run_batch)
@@ -183,15 +192,16 @@ class RayEngine:
 def run_batch(
     task: Callable[[Any], Any], items: list[Any], temporary_folder: str = ""
 ) -> tuple[list[Any], BaseException | None, float]:
-    """Run the tasks of a batch, in a worker.
+    """Run a task on every item of a batch, in a worker, until one raises.
 
     Args:
-        task: What is to be done.
-        items: With each of these.
-        temporary_folder: Where folders are made, if this machine has it; on others a worker makes its own.
+        task: The function to call.
+        items: Its arguments.
+        temporary_folder: Parent of the worker's temporary folders, used if it exists on this
+            machine; elsewhere the worker creates its own.
 
     Returns:
-        Results as far as they go, what was raised then, and how long it took.
+        The results before the first error, that error or None, and the seconds it took.
     """
     use_parent_folder(temporary_folder)
     start = time.perf_counter()
@@ -206,23 +216,27 @@ def run_batch(
 
 
 def ping(address: str) -> None:
-    """See that somebody is there: Ray itself ends the whole process where nobody is.
+    """Check that something listens at an address: Ray ends the whole process if nothing does.
 
     Raises:
-        EngineError: Nobody is.
+        EngineError: The connection failed.
     """
     host, colon, port = address.removeprefix("ray://").rpartition(":")
     if not colon:
-        return  # a word that Ray knows, such as "auto"
+        return  # a keyword of Ray, such as "auto"
     try:
         socket.create_connection((host, int(port)), timeout=_PING_TIMEOUT).close()
     except (OSError, ValueError) as error:
-        why = getattr(error, "strerror", None) or str(error)
-        raise EngineError(f"There is no Ray cluster at {address}: {why.lower()}.") from None
+        reason = getattr(error, "strerror", None) or str(error)
+        raise EngineError(f"There is no Ray cluster at {address}: {reason.lower()}.") from None
 
 
 def import_ray() -> Any:
-    """The library, or how to get it."""
+    """Import and return the library Ray.
+
+    Raises:
+        MissingLibraryError: It is not installed; the message has the command to install it.
+    """
     try:
         import ray
     except ImportError:

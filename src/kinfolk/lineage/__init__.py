@@ -1,1 +1,1 @@
-"""Family trees: kept by kernels while a world runs, measured and exported afterwards."""
+"""Lineages: live descendants counted by kernels during an episode, family trees after it."""

@@ -1,4 +1,4 @@
-"""A family as text: the ALife data standard for phylogenies, and Newick.
+"""Export a family tree to the ALife phylogeny standard (CSV) and to Newick.
 
 Standard: https://alife-data-standards.github.io/alife-data-standards/phylogeny
 """
@@ -10,59 +10,61 @@ import io
 from collections.abc import Mapping
 
 from kinfolk.core.errors import ContractError
-from kinfolk.lineage.family import Family, FamilyMember
+from kinfolk.lineage.family import Family
 
 COLUMNS = ("id", "ancestor_list", "origin_time", "destruction_time", "taxon_label", "cause")
 
 
 def to_csv(family: Family, extra_columns: Mapping[str, Mapping[int, str]] | None = None) -> str:
-    """The ALife standard's CSV: `[NONE]` is the ancestor of founders, `inf` the end of the living.
+    """Format a family as a CSV table of the ALife data standard for phylogenies.
 
-    `extra_columns` are further columns by name, each with a text per uid; the standard allows any.
+    Founders have the ancestor `[NONE]`, members that are alive the destruction time `inf`.
+
+    Args:
+        family: The family, one row per member.
+        extra_columns: Further columns by name, each with a text by uid; the standard allows any.
     """
-    text, further = io.StringIO(), extra_columns or {}
+    text, extra = io.StringIO(), extra_columns or {}
     writer = csv.writer(text, lineterminator="\n")
-    writer.writerow([*COLUMNS, *further])
-    for one in family:
-        ancestors = ",".join(str(parent) for parent in one.parents) or "NONE"
-        ended = "inf" if one.destruction_time is None else str(one.destruction_time)
-        facts = [one.uid, f"[{ancestors}]", one.origin_time, ended, one.group, one.cause or ""]
-        writer.writerow([*facts, *(column.get(one.uid, "") for column in further.values())])
+    writer.writerow([*COLUMNS, *extra])
+    for member in family:
+        ancestors = ",".join(str(parent) for parent in member.parents) or "NONE"
+        end = "inf" if member.destruction_time is None else str(member.destruction_time)
+        row = [member.uid, f"[{ancestors}]", member.origin_time, end, member.group]
+        values = [column.get(member.uid, "") for column in extra.values()]
+        writer.writerow([*row, member.cause or "", *values])
     return text.getvalue()
 
 
 def to_newick(family: Family, end_time: int) -> str:
-    """One Newick tree per founder, a line each; the living end at `end_time`.
+    """Format a family as Newick trees, one line per founder.
 
-    Inner nodes are lives too: a name is group and uid. A parent's length is the time from its own
-    parent's birth to its birth, and a leaf `_end` hangs below it at its death; whoever has no
-    children is a leaf at its own death. So no life and no lifetime is lost.
+    Every member is a node named `GROUP_UID`. The branch of a member with children ends at its
+    birth, and a leaf `GROUP_UID_end` below it marks its death; a member without children is a leaf
+    at its death. So every lifetime can be read from the tree.
+
+    Args:
+        family: The family.
+        end_time: Time of death given to members that are alive.
 
     Raises:
-        ContractError: Somebody has two parents; Newick knows trees only.
+        ContractError: A member has two parents, which a tree cannot represent.
     """
     children = family.children()
-    stops = {
-        one.uid: end_time if one.destruction_time is None else one.destruction_time
-        for one in family
+    deaths = {
+        member.uid: end_time if member.destruction_time is None else member.destruction_time
+        for member in family
     }
-    for one in family:
-        if len(one.parents) > 1:
-            raise ContractError(f"Life {one.uid} has two parents, and Newick can tell of one only.")
-    text: dict[int, str] = {}
-    for one in reversed(list(family)):  # children before parents: deep trees need no recursion
-        inside = []
-        for child in children[one.uid]:
-            at = family.members[child].origin_time if children[child] else stops[child]
-            inside.append(f"{text.pop(child)}:{at - one.origin_time}")
-        name = _node_name(one)
-        if inside:
-            inside.append(f"{name}_end:{stops[one.uid] - one.origin_time}")
-            text[one.uid] = f"({','.join(inside)}){name}"
-        else:
-            text[one.uid] = name
-    return "".join(f"{text[founder.uid]};\n" for founder in family.founders())
-
-
-def _node_name(member: FamilyMember) -> str:
-    return f"{member.group}_{member.uid}"
+    subtrees: dict[int, str] = {}
+    for member in reversed(list(family)):  # children before parents: deep trees need no recursion
+        if len(member.parents) > 1:
+            raise ContractError(f"Member {member.uid} has two parents; Newick allows only one.")
+        name, nodes = f"{member.group}_{member.uid}", []
+        for child in children[member.uid]:
+            end = family.members[child].origin_time if children[child] else deaths[child]
+            nodes.append(f"{subtrees.pop(child)}:{end - member.origin_time}")
+        if nodes:
+            nodes.append(f"{name}_end:{deaths[member.uid] - member.origin_time}")
+            name = f"({','.join(nodes)}){name}"
+        subtrees[member.uid] = name
+    return "".join(f"{subtrees[founder.uid]};\n" for founder in family.founders())

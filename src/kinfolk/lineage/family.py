@@ -1,4 +1,4 @@
-"""A family: everybody who ever lived in one world, and whose child each was."""
+"""A family: all agents that ever lived in one world, with their parents."""
 
 from __future__ import annotations
 
@@ -10,40 +10,42 @@ from kinfolk.core.errors import ContractError
 
 @dataclass(frozen=True)
 class FamilyMember:
-    """One life. `died` and `cause` are None while it goes on."""
+    """One agent (or one role) and its lifetime. Times are ticks of the world, or generations."""
 
     uid: int
-    parents: tuple[int, ...]  # none for founders, one or two otherwise
+    parents: tuple[int, ...]  # uids; empty for founders, one or two otherwise
     group: str
     origin_time: int
-    destruction_time: int | None = None
-    cause: str | None = None
+    destruction_time: int | None = None  # None while it is alive
+    cause: str | None = None  # of death; None while it is alive
 
 
 @dataclass(frozen=True)
 class Family:
-    """All lives of a world by uid; parents come before their children."""
+    """All members by uid, parents before their children."""
 
     members: Mapping[int, FamilyMember]
 
     @staticmethod
     def from_members(members: Iterable[FamilyMember]) -> Family:
-        """A family of these members.
+        """Build a family from its members, in any order.
 
         Raises:
-            ContractError: Two have one uid, or a parent is unknown or not older than its child.
+            ContractError: Two members have the same uid, or a parent is missing or has a higher uid
+                than its child.
         """
-        found: dict[int, FamilyMember] = {}
-        for member in sorted(members, key=lambda one: one.uid):
-            if member.uid in found:
-                raise ContractError(f"Two lives have the uid {member.uid}.")
+        by_uid: dict[int, FamilyMember] = {}
+        for member in sorted(members, key=lambda member: member.uid):
+            if member.uid in by_uid:
+                raise ContractError(f"Two members have the uid {member.uid}.")
             for parent in member.parents:
-                if parent not in found:
+                if parent not in by_uid:
                     raise ContractError(
-                        f"Life {member.uid} has the parent {parent}, who is not among those before it."
+                        f"Member {member.uid} has the parent {parent}, "
+                        f"which is missing or has a higher uid."
                     )
-            found[member.uid] = member
-        return Family(found)
+            by_uid[member.uid] = member
+        return Family(by_uid)
 
     def __iter__(self) -> Iterator[FamilyMember]:
         return iter(self.members.values())
@@ -52,13 +54,13 @@ class Family:
         return len(self.members)
 
     def founders(self) -> list[FamilyMember]:
-        """Those without parents."""
+        """Return the members that have no parents."""
         return [member for member in self if not member.parents]
 
     def children(self) -> dict[int, list[int]]:
-        """The uids of everybody's children, in order of birth."""
-        found: dict[int, list[int]] = {uid: [] for uid in self.members}
+        """Return the uids of each member's children, in order of birth."""
+        children: dict[int, list[int]] = {uid: [] for uid in self.members}
         for member in self:
             for parent in dict.fromkeys(member.parents):
-                found[parent].append(member.uid)
-        return found
+                children[parent].append(member.uid)
+        return children

@@ -1,7 +1,7 @@
-"""Live descendants, kept exact in O(depth) per birth and per death.
+"""Count live descendants exactly, in O(depth) per birth and per death.
 
-Arrays are `[worlds, lives]`, indexed by uid. A life has one line of descent here: that of its
-first parent. Where both parents count, `kinfolk.lineage.metrics` walks the whole tree instead.
+Arrays are `[worlds, max uids]`, indexed by world and uid. An agent has one line of descent here,
+that of its first parent. Where both parents count, use `kinfolk.lineage.metrics` instead.
 """
 
 from __future__ import annotations
@@ -20,7 +20,17 @@ def record_birth(
     uid: int,
     first_parent: int,
 ) -> None:
-    """Enter the life `uid`; every ancestor, dead or alive, gains a live descendant."""
+    """Register a newborn; every ancestor, dead or alive, gains a live descendant.
+
+    Args:
+        parent: Written: first parent of each uid, -1 for founders.
+        living: Written: whether each uid is alive.
+        live_descendants: Written: number of live descendants of each uid.
+        prev_live_descendants: Written: that number at the last `update_descendant_change`.
+        w: Index of the world.
+        uid: Uid of the newborn.
+        first_parent: Uid of its first parent, or -1 for a founder.
+    """
     parent[w, uid] = first_parent
     living[w, uid] = True
     live_descendants[w, uid] = 0
@@ -33,7 +43,15 @@ def record_birth(
 
 @inline
 def record_death(parent: Ints, living: Bools, live_descendants: Ints, w: int, uid: int) -> None:
-    """Mark the life `uid` as over; every ancestor loses a live descendant. Twice is once."""
+    """Mark an agent as dead; every ancestor loses a live descendant. A second call does nothing.
+
+    Args:
+        parent: Read: first parent of each uid, -1 for founders.
+        living: Written: whether each uid is alive.
+        live_descendants: Written: number of live descendants of each uid.
+        w: Index of the world.
+        uid: Uid of the agent that died.
+    """
     if living[w, uid]:
         living[w, uid] = False
         ancestor = parent[w, uid]
@@ -46,7 +64,14 @@ def record_death(parent: Ints, living: Bools, live_descendants: Ints, w: int, ui
 def update_descendant_change(
     live_descendants: Ints, prev_live_descendants: Ints, w: int, uid: int
 ) -> int:
-    """How many live descendants `uid` gained (or lost, if negative) since it was last asked."""
+    """Return how many live descendants an agent has gained, or lost, since the last call.
+
+    Args:
+        live_descendants: Read: number of live descendants of each uid.
+        prev_live_descendants: Written: that number now, for the next call.
+        w: Index of the world.
+        uid: Uid of the agent.
+    """
     change: int = live_descendants[w, uid] - prev_live_descendants[w, uid]
     prev_live_descendants[w, uid] = live_descendants[w, uid]
     return change
@@ -54,7 +79,13 @@ def update_descendant_change(
 
 @inline
 def compute_lineage_reward(coefficient: float, change: int, symmetric: bool) -> float:
-    """What a change in live descendants pays; losses cost only when `symmetric`."""
+    """Return the reward for a change in the number of live descendants.
+
+    Args:
+        coefficient: Reward per descendant.
+        change: Descendants gained, negative if lost.
+        symmetric: Whether losses give a negative reward; otherwise they give 0.
+    """
     if change > 0 or symmetric:
         return coefficient * change
     return 0.0

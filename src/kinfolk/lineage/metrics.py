@@ -1,4 +1,4 @@
-"""Measures of a family: depth, live descendants, which founders' lines survive."""
+"""Metrics of a family tree: depth, live descendants, surviving founders, relatedness."""
 
 from __future__ import annotations
 
@@ -8,78 +8,83 @@ from kinfolk.lineage.family import Family
 
 
 def depths(family: Family) -> dict[int, int]:
-    """Generations since the founders, by uid: founders have 0; of two parents the deeper counts."""
-    found: dict[int, int] = {}
+    """Return the generation of each uid: 0 for founders, else one more than the deeper parent."""
+    depth: dict[int, int] = {}
     for member in family:
-        found[member.uid] = 1 + max((found[p] for p in member.parents), default=-1)
-    return found
+        depth[member.uid] = 1 + max((depth[p] for p in member.parents), default=-1)
+    return depth
 
 
 def live_descendants(family: Family) -> dict[int, int]:
-    """How many descendants of each life are alive. Somebody related twice counts once."""
+    """Count the live descendants of each uid; one related by two paths counts once."""
     ancestors: dict[int, frozenset[int]] = {}
-    found = dict.fromkeys(family.members, 0)
+    counts = dict.fromkeys(family.members, 0)
     for member in family:
-        mine = frozenset(member.parents).union(*(ancestors[p] for p in member.parents))
-        ancestors[member.uid] = mine
+        parents = member.parents
+        ancestors[member.uid] = frozenset(parents).union(*(ancestors[p] for p in parents))
         if member.destruction_time is None:
-            for ancestor in mine:
-                found[ancestor] += 1
-    return found
+            for ancestor in ancestors[member.uid]:
+                counts[ancestor] += 1
+    return counts
 
 
 def surviving_founders(family: Family) -> list[int]:
-    """Founders that are alive or have a live descendant."""
+    """Return the uids of founders that are alive or have a live descendant."""
     live = live_descendants(family)
     return [f.uid for f in family.founders() if f.destruction_time is None or live[f.uid] > 0]
 
 
 def lineage_survival(family: Family) -> float:
-    """The share of founders whose line goes on; 0 if there are none."""
+    """Return the fraction of founders whose line survives; 0 without founders."""
     founders = family.founders()
     return len(surviving_founders(family)) / len(founders) if founders else 0.0
 
 
 def mean_depth(family: Family) -> float:
-    """The mean depth of the living; 0 if nobody is."""
+    """Return the mean depth of the members that are alive; 0 if none is."""
     depth = depths(family)
     living = [depth[member.uid] for member in family if member.destruction_time is None]
     return sum(living) / len(living) if living else 0.0
 
 
 def max_depth(family: Family) -> int:
-    """The deepest generation ever reached; 0 for an empty family."""
+    """Return the largest depth of any member, dead or alive; 0 for an empty family."""
     return max(depths(family).values(), default=0)
 
 
 def relatedness(family: Family, first_uid: int, second_uid: int) -> float:
-    """Wright's coefficient of relationship, not counting inbreeding: 1/2 for parent and child.
+    """Return Wright's coefficient of relationship, without inbreeding: 1/2 for parent and child.
 
-    With a single parent a child carries all of it, and so has a relatedness of 1 to it.
+    A child of a single parent inherits everything from it, so that their relatedness is 1.
+
+    Args:
+        family: The family.
+        first_uid: Uid of one member.
+        second_uid: Uid of another.
     """
-    shares = [_ancestor_fractions(family, uid) for uid in (first_uid, second_uid)]
-    common = shares[0].keys() & shares[1].keys()
-    # Only the nearest common ancestors: what they have from theirs is in their share already.
+    first, second = (_ancestor_fractions(family, uid) for uid in (first_uid, second_uid))
+    common = first.keys() & second.keys()
+    # Only nearest common ancestors: more distant ones are part of their fractions already.
     covered = {a for c in common for a in _ancestor_fractions(family, c) if a != c}
-    return sum(shares[0][a] * shares[1][a] for a in common - covered)
+    return sum(first[a] * second[a] for a in common - covered)
 
 
 def _ancestor_fractions(family: Family, uid: int) -> dict[int, float]:
-    """How much of `uid` each ancestor gave, itself included."""
-    found = {uid: 1.0}
+    """Return the fraction of a member's genome that comes from each ancestor, itself included."""
+    fractions = {uid: 1.0}
     for ancestor in _list_ancestors(family, uid):
         parents = family.members[ancestor].parents
         for parent in parents:
-            found[parent] = found.get(parent, 0.0) + found[ancestor] / len(parents)
-    return found
+            fractions[parent] = fractions.get(parent, 0.0) + fractions[ancestor] / len(parents)
+    return fractions
 
 
 def _list_ancestors(family: Family, uid: int) -> Iterable[int]:
-    """`uid` and its ancestors, children before parents."""
-    found, queue = set(), [uid]
-    while queue:
-        one = queue.pop()
-        if one not in found:
-            found.add(one)
-            queue.extend(family.members[one].parents)
-    return sorted(found, reverse=True)
+    """Return a member's uid and those of all its ancestors, children before parents."""
+    ancestors, stack = set(), [uid]
+    while stack:
+        current = stack.pop()
+        if current not in ancestors:
+            ancestors.add(current)
+            stack.extend(family.members[current].parents)
+    return sorted(ancestors, reverse=True)

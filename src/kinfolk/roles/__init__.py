@@ -1,1 +1,1 @@
-"""Roles: ordered tiers of behaviours that are played, scored, bred and remembered. Knows no world."""
+"""Roles: ordered tiers of behaviors, their evolution, and their execution. World-independent."""

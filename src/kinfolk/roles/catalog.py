@@ -1,4 +1,4 @@
-"""The catalog of behaviors and roles, the default catalog, and the vibe that a role shows."""
+"""The catalog of behaviors and roles, the default catalog, and the vibe of a role."""
 
 from __future__ import annotations
 
@@ -16,9 +16,14 @@ Named = TypeVar("Named", BehaviorDef, RoleDef)
 
 @dataclass
 class RoleCatalog:
-    """Behaviours and roles by id, which is their place in the list. Ids are never used again.
+    """All behaviors and roles, by id; an id is an index into its list and never reused.
 
-    The entries are values; whoever changes one puts another in its place.
+    Entries are immutable: to change one, put a modified copy in its place.
+
+    Attributes:
+        behaviors: Behaviors by id.
+        roles: Roles by id, including retired ones.
+        next_name_id: Number in the next generated name.
     """
 
     behaviors: list[BehaviorDef] = field(default_factory=list)
@@ -27,7 +32,7 @@ class RoleCatalog:
 
     @property
     def next_role_id(self) -> int:
-        """The id of the role that is added next."""
+        """Id of the role that will be added next."""
         return len(self.roles)
 
     def add_behavior(
@@ -40,63 +45,71 @@ class RoleCatalog:
         should_terminate: Callable[..., Any],
         interruptible: bool = True,
     ) -> int:
-        """Register a behaviour; from then on it turns up in sampled roles and mutations.
+        """Register a behavior, which sampling and mutation may use from then on.
+
+        Args:
+            name: Unique name.
+            source: Role type that it comes from, such as `miner`.
+            can_start: Hook: whether an agent can start it.
+            act: Hook: the action of an agent that runs it.
+            should_terminate: Hook: whether an agent that runs it must stop.
+            interruptible: Whether a behavior of higher priority may interrupt it.
 
         Returns:
             Its id.
 
         Raises:
-            SettingsError: Another behaviour has this name.
+            SettingsError: Another behavior has this name.
         """
-        if any(one.name == name for one in self.behaviors):
-            raise SettingsError(f"There is a behaviour '{name}' already. Choose another name.")
-        made = BehaviorDef(
-            len(self.behaviors),
-            name,
-            BehaviorSource(source),
-            can_start,
-            act,
-            should_terminate,
-            interruptible,
-        )
-        self.behaviors.append(made)
-        return made.id
+        if any(behavior.name == name for behavior in self.behaviors):
+            raise SettingsError(f"There is a behavior '{name}' already. Choose another name.")
+        behavior_id, role_type = len(self.behaviors), BehaviorSource(source)
+        hooks = (can_start, act, should_terminate)
+        self.behaviors.append(BehaviorDef(behavior_id, name, role_type, *hooks, interruptible))
+        return behavior_id
 
     def add_role(self, role: RoleDef, generation: int | None = None) -> RoleDef:
-        """Take a role in: it gets its id, the generation if one is given, and a name if it has none.
+        """Register a role under a new id.
+
+        Args:
+            role: The role; without a name, it gets one from its first behavior and a number.
+            generation: Generation in which it was created; by default the role's own.
+
+        Returns:
+            The role with its id and name.
 
         Raises:
-            SettingsError: It names a behaviour that is not here.
+            SettingsError: It contains a behavior id that is not in the catalog.
         """
         for i in role.behavior_ids:
             if not 0 <= i < len(self.behaviors):
                 raise SettingsError(
-                    f"A role names behaviour {i}; the catalogue has {len(self.behaviors)}."
+                    f"A role contains behavior {i}; the catalog has {len(self.behaviors)}."
                 )
         name = role.name
         if not name:
             first = self.behaviors[role.tiers[0].behavior_ids[0]].name
             name = f"{first.capitalize()}-{self.next_name_id}"
             self.next_name_id += 1
-        born = role.generation if generation is None else generation
-        made = replace(role, id=self.next_role_id, name=name, generation=born)
-        self.roles.append(made)
-        return made
+        generation = role.generation if generation is None else generation
+        registered = replace(role, id=self.next_role_id, name=name, generation=generation)
+        self.roles.append(registered)
+        return registered
 
     def behavior_id(self, name: str) -> int:
-        """The id of a behaviour.
+        """Return the id of the behavior with this name.
 
         Raises:
-            UnknownNameError: There is none of this name.
+            UnknownNameError: There is none.
         """
-        return _find_by_name(self.behaviors, "behaviour", name).id
+        return _find_by_name(self.behaviors, "behavior", name).id
 
     def behavior_ids(self, names: Iterable[str]) -> tuple[int, ...]:
-        """The ids of several behaviours, in the order asked."""
+        """Return the ids of several behaviors, in the order of their names."""
         return tuple(self.behavior_id(name) for name in names)
 
     def role(self, name: str) -> RoleDef:
-        """The newest role of this name.
+        """Return the newest role with this name.
 
         Raises:
             UnknownNameError: There is none.
@@ -104,60 +117,70 @@ class RoleCatalog:
         return _find_by_name(self.roles[::-1], "role", name)
 
     def format_role(self, role: RoleDef) -> str:
-        """A role as people write it: tiers between slashes; a tier in any order between bars."""
-        parts = []
+        """Format a role as text such as `a + b / c | d`: `|` marks any order."""
+        tiers = []
         for tier in role.tiers:
-            mark = " + " if tier.selection == TierSelection.FIXED else " | "
-            parts.append(mark.join(self.behaviors[i].name for i in tier.behavior_ids))
-        return " / ".join(parts)
+            separator = " + " if tier.selection == TierSelection.FIXED else " | "
+            tiers.append(separator.join(self.behaviors[i].name for i in tier.behavior_ids))
+        return " / ".join(tiers)
 
     def copy(self) -> RoleCatalog:
-        """Another catalogue of the same entries."""
+        """Return a catalog with the same entries that can be changed independently."""
         return RoleCatalog(list(self.behaviors), list(self.roles), self.next_name_id)
 
 
 def _find_by_name(known: Sequence[Named], kind: str, name: str) -> Named:
-    for one in known:
-        if one.name == name:
-            return one
-    raise UnknownNameError(
-        f"No {kind} is named '{name}'.{format_suggestion(name, [one.name for one in known])}"
-    )
+    """Return the first entry with a name, or raise an `UnknownNameError` with a suggestion."""
+    for entry in known:
+        if entry.name == name:
+            return entry
+    names = [entry.name for entry in known]
+    raise UnknownNameError(f"No {kind} is named '{name}'.{format_suggestion(name, names)}")
 
 
 ROLE_CATALOGS = Registry(
-    "catalogue of roles",
+    "role catalog",
     "role_catalogs",
     {
         "cogsguard": RegistryEntry(
             "kinfolk.policies.scripted.cogsguard.catalog:cogs_catalog",
-            "thirteen behaviours, four roles",
+            "thirteen behaviors, four roles",
         )
     },
 )
 
 
 def default_catalog() -> RoleCatalog:
-    """Return a new catalogue with CogsGuard's thirteen behaviours and four seeded roles."""
-    made: RoleCatalog = ROLE_CATALOGS.load("cogsguard")()
-    return made
+    """Return a new catalog with CogsGuard's thirteen behaviors and four seeded roles."""
+    catalog: RoleCatalog = ROLE_CATALOGS.load("cogsguard")()
+    return catalog
 
 
 DEFAULT_VIBE = "default"
 
 
 def map_role_to_vibe(catalog: RoleCatalog, role: RoleDef) -> str:
-    """The craft most of its behaviours come from; of equals the one that comes first in the role.
+    """Return the source of most behaviors of a role; among equals, the one that comes first.
 
-    A role of common behaviours alone shows `default`: every role has a vibe.
+    Common behaviors do not count; a role that has no others has the vibe `default`.
+
+    Args:
+        catalog: Catalog with the role's behaviors.
+        role: The role.
     """
     sources = [catalog.behaviors[i].source for i in role.behavior_ids]
-    crafts = [source for source in sources if source != BehaviorSource.COMMON]
-    # A Counter keeps the order of first sight, and `most_common` that of equals.
-    return str(Counter(crafts).most_common(1)[0][0]) if crafts else DEFAULT_VIBE
+    counted = [source for source in sources if source != BehaviorSource.COMMON]
+    # Counter keeps insertion order, and `most_common` keeps the order of equal counts.
+    return str(Counter(counted).most_common(1)[0][0]) if counted else DEFAULT_VIBE
 
 
 def have_same_vibe(catalog: RoleCatalog, role_id: int, other_id: int) -> bool:
-    """Whether two roles, by their ids, show the same vibe."""
+    """Return whether two roles have the same vibe.
+
+    Args:
+        catalog: Catalog with both roles.
+        role_id: Id of one role.
+        other_id: Id of the other.
+    """
     roles = catalog.roles
     return map_role_to_vibe(catalog, roles[role_id]) == map_role_to_vibe(catalog, roles[other_id])

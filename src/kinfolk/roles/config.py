@@ -1,4 +1,4 @@
-"""The numbers that role evolution goes by."""
+"""Hyperparameters of role evolution."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def probability(default: float, description: str) -> Any:
 
 
 class EvolutionConfig(Settings):
-    """How roles are sampled, bred, scored and named. `min_tiers` binds sampling only."""
+    """How roles are sampled, bred, scored and named."""
 
     min_tiers: int = setting(2, "Fewest tiers of a sampled role.", ge=1, le=MAX_BEHAVIORS)
     max_tiers: int = setting(4, "Most tiers of a role.", ge=1, le=MAX_BEHAVIORS)
@@ -49,12 +49,13 @@ class EvolutionConfig(Settings):
     )
 
     @model_validator(mode="after")
-    def _in_order(self) -> EvolutionConfig:
+    def _check_bounds(self) -> EvolutionConfig:
         for low, high in (("min_tiers", "max_tiers"), ("min_tier_size", "max_tier_size")):
-            least, most = getattr(self, low), getattr(self, high)
-            if least > most:
+            minimum, maximum = getattr(self, low), getattr(self, high)
+            if minimum > maximum:
                 raise ValueError(
-                    f"EvolutionConfig.{low} must be at most {high}, which is {most}; it is {least}."
+                    f"EvolutionConfig.{low} must be at most {high}, which is {maximum}; "
+                    f"it is {minimum}."
                 )
         return self
 

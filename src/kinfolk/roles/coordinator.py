@@ -1,4 +1,4 @@
-"""Who plays what, how it went, and when the next generation comes."""
+"""Assign roles to agents, collect their scores, and breed the next generation."""
 
 from __future__ import annotations
 
@@ -16,30 +16,30 @@ from kinfolk.roles.model import BehaviorDef, RoleDef
 from kinfolk.roles.operators import make_hybrid, sample_role
 from kinfolk.roles.program import materialize_role_behaviors
 
-# Branches of the coordinator's key: what is drawn for one purpose never meets another's.
+# Folded into the coordinator's key, so that draws for different purposes are independent.
 _INITIAL_POOL, _ASSIGN, _PROGRAM, _BREED, _HYBRID = range(5)
-_EXPLORE, _SAMPLE, _PICK = range(3)  # branches of an assignment's key
-_SEED_BITS = 32  # of a seed that is drawn: it is written into histories, and read by browsers
+_EXPLORE, _SAMPLE, _PICK = range(3)  # folded into the key of an assignment
+_SEED_BITS = 32  # size of a drawn seed: browsers read it in histories, exactly up to 53 bits
 
 
 class EvolutionaryRoleCoordinator:
-    """Assigns roles from a pool, takes scores, and breeds a generation every so many games.
+    """Assigns roles from a pool, collects scores, and breeds a generation every so many games.
 
-    The catalogue is the caller's and grows here. All chance follows from the seed and from how
-    many games, generations and hybrids there were, so that the same calls give the same history.
+    New roles are added to the given catalog. All draws follow from the seed and the number of
+    games, generations and hybrids so far, so that the same calls give the same history.
 
     Args:
         num_agents: Agents of a team at the start of a game; higher ids are newborns.
-        catalog: Behaviours, and the roles to begin with; if not given, those of CogsGuard.
-        games_per_generation: Games before the next generation; 10 is the original's, and noisy.
-        config: The numbers that evolution goes by.
-        seed: The whole number that all chance follows from.
-        pool: Ids of the roles in play; made from the catalogue and sampled ones if not given.
-        rng: A `random.Random`, a numpy `Generator` or a whole number that gives the seed. Without
-            it and without `seed`, a seed is drawn; `coordinator.seed` tells it.
+        catalog: Behaviors and initial roles; by default those of CogsGuard.
+        games_per_generation: Games before the next generation; 10 as in the original, and noisy.
+        config: Hyperparameters of evolution; the defaults if None.
+        seed: Seed of all draws.
+        pool: Ids of the active roles; by default those of the catalog and sampled ones.
+        rng: A `random.Random`, a numpy `Generator` or an integer that gives the seed. Without it
+            and without `seed`, a seed is drawn, and can be read from `coordinator.seed`.
 
     Raises:
-        SettingsError: A number is too small, `rng` or `catalog` is something else, or both `seed`
+        SettingsError: A number is too small, `rng` or `catalog` has another type, or both `seed`
             and `rng` are given.
     """
 
@@ -53,25 +53,28 @@ class EvolutionaryRoleCoordinator:
         pool: list[int] | None = None,
         rng: Rng = None,
     ) -> None:
-        _at_least_one("num_agents", num_agents)
-        _at_least_one("games_per_generation", games_per_generation)
+        _validate_positive("num_agents", num_agents)
+        _validate_positive("games_per_generation", games_per_generation)
         if seed is not None and rng is not None:
             raise SettingsError("EvolutionaryRoleCoordinator takes seed or rng, not both.")
         self.num_agents = num_agents
-        self.catalog = _checked_catalog(default_catalog() if catalog is None else catalog)
+        self.catalog = _validate_catalog(default_catalog() if catalog is None else catalog)
         self.seed = seed_from(rng if seed is None else seed, _SEED_BITS)
         self.games_per_generation = games_per_generation
         self.config = EvolutionConfig() if config is None else config
         self.generation = self.games = self.games_this_generation = self.wins = self.n_hybrids = 0
         self.pending: deque[int] = deque()
         self.assignments: dict[int, int] = {}
-        self._records: list[AgentScore] = []
+        self._scores: list[AgentScore] = []
         self.pool = self._make_initial_pool() if pool is None else pool
 
     def assign_role(self, agent_id: int, step: int = 0) -> RoleDef:
-        """The role of an agent: the one it has, else a pending hybrid, a new one, or a fit one.
+        """Return the role of an agent, and draw one with `draw_role` if it has none.
 
-        `step` is taken for users of the earlier system; a role is kept until the generation ends.
+        Args:
+            agent_id: Id of the agent.
+            step: Ignored: an agent keeps its role until the generation ends. Accepted for
+                compatibility with the design note.
         """
         del step
         if agent_id not in self.assignments:
@@ -80,57 +83,68 @@ class EvolutionaryRoleCoordinator:
         return self.catalog.roles[self.assignments[agent_id]]
 
     def choose_vibe(self, agent_id: int, step: int = 0) -> str:
-        """The vibe that an agent shows with its role."""
+        """Return the vibe of an agent's role; `step` is ignored as in `assign_role`."""
         return map_role_to_vibe(self.catalog, self.assign_role(agent_id, step))
 
     def get_role_behaviors(self, agent_id: int) -> list[BehaviorDef]:
-        """What an agent runs in this game, in order of priority."""
+        """Return the behaviors that an agent runs in this game, highest priority first."""
         key = fold_in(fold_in(self._key(_PROGRAM), self.games), agent_id)
         return materialize_role_behaviors(self.catalog, self.assign_role(agent_id), key)
 
     def queue_hybrid(self, left_id: int, right_id: int) -> RoleDef:
-        """Breed the hybrid of two roles; the next agent without a role gets it."""
-        roles = self.catalog.roles
+        """Create the hybrid of two roles; the next agent without a role gets it.
+
+        Args:
+            left_id: Id of the role that gives the first tiers.
+            right_id: Id of the role that gives the last tiers.
+        """
+        left, right = self.catalog.roles[left_id], self.catalog.roles[right_id]
         key = fold_in(self._key(_HYBRID), self.n_hybrids)
         self.n_hybrids += 1
-        made = make_hybrid(self.catalog, roles[left_id], roles[right_id], key, self.config)
-        hybrid = self.add_to_pool(made)
+        hybrid = self.add_to_pool(make_hybrid(self.catalog, left, right, key, self.config))
         self.pending.append(hybrid.id)
         return hybrid
 
     def add_to_pool(self, role: RoleDef) -> RoleDef:
-        """A new role enters the catalogue and the pool, in this generation."""
-        made = self.catalog.add_role(role, self.generation)
-        self.pool.append(made.id)
-        return made
+        """Register a new role in the catalog, in this generation, and make it active."""
+        registered = self.catalog.add_role(role, self.generation)
+        self.pool.append(registered.id)
+        return registered
 
     def record_agent_performance(self, agent_id: int, score: float, won: bool = False) -> None:
-        """Note how an agent's role did; `score_game` or `end_game` enters it in the catalogue.
+        """Record the score of an agent, to be applied by `score_game` or `end_game`.
 
         Args:
-            agent_id: An agent that `assign_role` gave a role.
-            score: How well it did, from 0 to 1.
+            agent_id: An agent that has a role.
+            score: Score of its game, from 0 to 1.
             won: Whether its team won.
 
         Raises:
-            SettingsError: The agent has no role, or the score does not lie in 0..1.
+            SettingsError: The agent has no role, or the score is not in [0, 1].
         """
         if agent_id not in self.assignments:
-            raise SettingsError(f"Agent {agent_id} has no role yet; assign_role comes first.")
-        self._records.append(AgentScore(self.assignments[agent_id], score, won))
+            raise SettingsError(f"Agent {agent_id} has no role yet; call assign_role first.")
+        self._scores.append(AgentScore(self.assignments[agent_id], score, won))
 
-    def score_game(self, records: Sequence[AgentScore] | None = None) -> None:
-        """Enter what was recorded, or these: each role and each behaviour counts one game."""
-        record_game(self.catalog, self._records if records is None else records, self.config)
-        self._records.clear()
+    def score_game(self, scores: Sequence[AgentScore] | None = None) -> None:
+        """Update the fitness of all roles and behaviors that took part in a game.
+
+        Args:
+            scores: Scores of its agents; by default those recorded since the last call.
+        """
+        record_game(self.catalog, self._scores if scores is None else scores, self.config)
+        self._scores.clear()
 
     def end_game(self, won: bool = False) -> bool:
-        """A game is over: enter its scores, and breed if the generation is.
+        """Apply the recorded scores, and breed if this was the last game of a generation.
 
-        Newborns' roles end with the game; founders keep theirs through the generation.
+        Newborns lose their roles with the game; founders keep theirs through the generation.
+
+        Args:
+            won: Whether the team won, for the count of wins.
 
         Returns:
-            Whether a new generation began.
+            Whether a new generation has begun.
         """
         self.score_game()
         self.games += 1
@@ -143,9 +157,11 @@ class EvolutionaryRoleCoordinator:
         return True
 
     def evolve_generation(self, breed: bool = True) -> None:
-        """Cull, and breed, now; everybody draws a new role next.
+        """Select survivors and breed now; every agent draws a new role next.
 
-        Without breeding, as many as the pool shall hold stay: children come from the temple.
+        Args:
+            breed: Whether to breed. If not, survivors fill the pool, and new roles come only as
+                hybrids from `queue_hybrid`.
         """
         self.generation += 1
         config, size = self.config, self.config.generated_role_count
@@ -161,19 +177,19 @@ class EvolutionaryRoleCoordinator:
         return make_initial_pool(self.catalog, self._key(_INITIAL_POOL), self.config)
 
     def draw_role(self, key: int) -> int:
-        """A role for somebody who has none: a pending hybrid, a new one, or a fit one of the pool."""
+        """Draw the id of a role: a pending hybrid, a newly sampled role, or one of the pool."""
         if self.pending:
             return self.pending.popleft()
         if KeyedRng(fold_in(key, _EXPLORE)).bernoulli(self.config.exploration_chance):
-            new = sample_role(self.catalog, fold_in(key, _SAMPLE), self.config, "explore")
-            return self.add_to_pool(new).id
+            role = sample_role(self.catalog, fold_in(key, _SAMPLE), self.config, "explore")
+            return self.add_to_pool(role).id
         return pick_role_id_weighted(self.catalog, self.pool, fold_in(key, _PICK))
 
-    def _key(self, branch: int) -> int:
-        return int(fold_in(seed_key(self.seed), branch))
+    def _key(self, purpose: int) -> int:
+        return int(fold_in(seed_key(self.seed), purpose))
 
 
-def _checked_catalog(catalog: RoleCatalog) -> RoleCatalog:
+def _validate_catalog(catalog: RoleCatalog) -> RoleCatalog:
     if not isinstance(catalog, RoleCatalog):
         raise SettingsError(
             f"EvolutionaryRoleCoordinator.catalog must be a RoleCatalog, not {catalog!r}. "
@@ -182,6 +198,6 @@ def _checked_catalog(catalog: RoleCatalog) -> RoleCatalog:
     return catalog
 
 
-def _at_least_one(name: str, value: int) -> None:
+def _validate_positive(name: str, value: int) -> None:
     if value < 1:
         raise SettingsError(f"EvolutionaryRoleCoordinator.{name} must be at least 1, not {value}.")

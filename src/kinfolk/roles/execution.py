@@ -1,15 +1,16 @@
-"""Running programs: which behaviour of its list each agent acts by, this tick.
+"""Execute role programs: choose the behavior that each agent acts by in this tick.
 
-It knows no world: only ids, programs, a table of functions and an opaque state. The rule: an
-active behaviour that has not ended and may be interrupted yields to a higher one that can start;
-then it acts. If it has ended or cannot act, the list is scanned from the top, and the first that
-can start and acts wins. If none does, the agent does nothing.
+It is independent of the world: it knows ids, programs, a table of functions and an opaque state.
+The rule: an active behavior that has not terminated and may be interrupted yields to one of higher
+priority that can start; then it acts. If it has terminated or cannot act, the program is scanned
+from the top, and the first behavior that can start and acts is chosen. If none does, the agent does
+nothing.
 
-Behaviours in plain Python take part: the scan of a row stops where one is asked, Python answers,
-and the scan goes on from there.
+Behaviors may also be plain Python: the scan of a row is suspended at each of their hooks, Python
+calls the hook, and the scan resumes with its return value.
 
-The state is whatever the hooks take: a plain tuple, or a NamedTuple of an installed module, for its
-type is written into the cache of kernels and read again by every process.
+The state is whatever the hooks take: a plain tuple, or a NamedTuple of an installed module, because
+its type is stored in the kernel cache and loaded by other processes.
 """
 
 from __future__ import annotations
@@ -25,52 +26,56 @@ from kinfolk.core.function_table import PYTHON_ADDRESS, call_address_2
 from kinfolk.core.jit import inline, kernel
 from kinfolk.roles.model import MAX_BEHAVIORS
 
-CAN_START, ACT, SHOULD_TERMINATE = range(3)  # columns of the table of hooks
-YES = 1  # the answer of `can_start`; anything else is no, below zero with a reason
-HOLD = 16  # added to an action: the behaviour must not be interrupted now
+CAN_START, ACT, SHOULD_TERMINATE = range(3)  # columns of `BehaviorTable.hooks`
+YES = 1  # returned by `can_start`; anything else is no, a negative number being -reason
+HOLD = 16  # added to an action: the behavior must not be interrupted in the next tick
 _ACTION_MASK = HOLD - 1
 
-# What an explanation says of each place of a program; a reason is `code % REASON`, as in -reason.
+# Codes of `ExecutionStep.trace`; the reason that a hook returned is `code % REASON_BASE`.
 NOT_CONSIDERED, ACTED, ENDED = 0, 1, 2
 REASON_BASE = 1000
 COULD_NOT_START, COULD_NOT_ACT = REASON_BASE, 2 * REASON_BASE
 
-_CHECK_ENDED, _CHECK_HIGHER, _RUN_ACTIVE, _CHECK_START, _RUN_STARTED, _DONE = range(
-    6
-)  # stages of a scan
-_STAGE, _POSITION, _FAILED, _PENDING = range(4)  # columns of a cursor
+# Stages of a scan.
+_CHECK_ENDED, _CHECK_HIGHER, _RUN_ACTIVE, _CHECK_START, _RUN_STARTED, _DONE = range(6)
+_STAGE, _POSITION, _FAILED, _PENDING = range(4)  # columns of `ExecutionStep.cursor`
 CURSOR_COLUMNS = 4
 
-PythonHook = Callable[[int, int, int], int]  # behaviour, hook, row of the batch -> answer
+PythonHook = Callable[[int, int, int], int]  # behavior, hook, row of the batch -> return value
 
 
 class BehaviorTable(NamedTuple):
-    """The behaviours by id: addresses of their three hooks, and whether they may be interrupted."""
+    """Hooks and flags of all behaviors, by id."""
 
-    hooks: Ints  # [behaviours, 3]
-    interruptible: Bools
+    hooks: Ints  # [behaviors, 3], addresses of the hooks, or PYTHON_ADDRESS
+    interruptible: Bools  # [behaviors]
 
 
 class ExecutionState(NamedTuple):
-    """What the runner remembers of every place."""
+    """What is remembered of every agent from tick to tick."""
 
-    program: npt.NDArray[np.int16]  # [capacity, 12]
-    active: npt.NDArray[np.int16]  # place in the program + 1, 0 for none
-    is_uninterruptible: npt.NDArray[np.int8]  # 1 while the active one must not be interrupted
+    program: npt.NDArray[np.int16]  # [agents, 12], behavior ids by priority, -1 after the last
+    active: npt.NDArray[np.int16]  # [agents], 1 + position in the program, 0 for none
+    is_uninterruptible: npt.NDArray[np.int8]  # [agents], 1 while the active one holds
 
 
 class ExecutionStep(NamedTuple):
-    """One question to all rows; `trace` has a row per row, or none at all when nobody asks why."""
+    """One tick of a batch of agents."""
 
-    agents: Ints
-    cursor: Ints  # [n, CURSOR_COLUMNS]
-    answer: Ints  # what Python said to the hook a row stopped at
-    action: Ints
-    trace: npt.NDArray[np.int16]  # [n or 0, 12]
+    agents: Ints  # [rows], index of each row's agent in `ExecutionState`
+    cursor: Ints  # [rows, CURSOR_COLUMNS], where the scan of each row stands
+    answer: Ints  # [rows], return value of the Python hook that a row is suspended at
+    action: Ints  # [rows], the result
+    trace: npt.NDArray[np.int16]  # [rows, 12], codes for explanations; [0, 12] without them
 
 
 def new_step(agents: Ints, explain: bool) -> ExecutionStep:
-    """A fresh round over the rows at `agents`."""
+    """Allocate the arrays of one tick.
+
+    Args:
+        agents: `[rows]`, indices into `ExecutionState`.
+        explain: Whether to record a trace.
+    """
     n = len(agents)
     return ExecutionStep(
         agents,
@@ -83,7 +88,7 @@ def new_step(agents: Ints, explain: bool) -> ExecutionStep:
 
 @inline
 def _hook_of_stage(stage: int) -> int:
-    """Which function a stage asks."""
+    """Return which hook is called at a stage."""
     if stage == _CHECK_ENDED:
         return SHOULD_TERMINATE
     return CAN_START if stage in (_CHECK_HIGHER, _CHECK_START) else ACT
@@ -91,14 +96,28 @@ def _hook_of_stage(stage: int) -> int:
 
 @inline
 def _trace(step: ExecutionStep, i: int, position: int, code: int, answer: int) -> None:
-    """Note why a place of the program was passed over."""
+    """Record what happened at a position of a row's program, if traces are on.
+
+    Args:
+        step: `trace` is written.
+        i: Row of the batch.
+        position: Position in the program.
+        code: What happened, such as `COULD_NOT_START`.
+        answer: Return value of the hook; a negative one is added as the reason.
+    """
     if step.trace.shape[0] > 0:
         step.trace[i, position] = code + (-answer if -REASON_BASE < answer < 0 else 0)
 
 
 @inline
 def _begin_scan(execution: ExecutionState, step: ExecutionStep, i: int) -> None:
-    """Where the scan of a row starts: with the active behaviour, or at the top."""
+    """Set the cursor of a row to its active behavior, or to the top of its program.
+
+    Args:
+        execution: `active` is read.
+        step: `cursor` is written.
+        i: Row of the batch.
+    """
     active = int(execution.active[step.agents[i]])
     step.cursor[i, _STAGE] = _CHECK_START if active == 0 else _CHECK_ENDED
     step.cursor[i, _POSITION] = max(active - 1, 0)
@@ -107,7 +126,13 @@ def _begin_scan(execution: ExecutionState, step: ExecutionStep, i: int) -> None:
 
 @inline
 def _restart_scan(execution: ExecutionState, step: ExecutionStep, i: int) -> None:
-    """Scan the list from the top."""
+    """Deactivate the behavior of a row and set its cursor to the top of the program.
+
+    Args:
+        execution: `active` and `is_uninterruptible` are written.
+        step: `cursor` is written.
+        i: Row of the batch.
+    """
     execution.active[step.agents[i]] = 0
     execution.is_uninterruptible[step.agents[i]] = 0
     step.cursor[i, _STAGE] = _CHECK_START
@@ -118,10 +143,18 @@ def _restart_scan(execution: ExecutionState, step: ExecutionStep, i: int) -> Non
 def _accept_action(
     execution: ExecutionState, step: ExecutionStep, i: int, position: int, answer: int
 ) -> None:
-    """The behaviour at `position` acts."""
-    place = step.agents[i]
-    execution.active[place] = position + 1
-    execution.is_uninterruptible[place] = 1 if answer & HOLD != 0 else 0
+    """Finish a row with the action of the behavior at `position`, which becomes active.
+
+    Args:
+        execution: `active` and `is_uninterruptible` are written.
+        step: `action`, `cursor` and `trace` are written.
+        i: Row of the batch.
+        position: Position in the program.
+        answer: Return value of `act`: an action, plus `HOLD` if it must not be interrupted.
+    """
+    agent = step.agents[i]
+    execution.active[agent] = position + 1
+    execution.is_uninterruptible[agent] = 1 if answer & HOLD != 0 else 0
     step.action[i] = answer & _ACTION_MASK
     step.cursor[i, _STAGE] = _DONE
     _trace(step, i, position, ACTED, 0)
@@ -131,27 +164,35 @@ def _accept_action(
 def _advance(
     table: BehaviorTable, execution: ExecutionState, step: ExecutionStep, i: int, answer: int
 ) -> None:
-    """What follows from the answer to the hook that a row stands at."""
-    place, cursor = step.agents[i], step.cursor
+    """Move the cursor of a row according to the return value of the hook it stands at.
+
+    Args:
+        table: `interruptible` is read.
+        execution: All arrays are read, `active` and `is_uninterruptible` written.
+        step: `cursor`, `action` and `trace` are written.
+        i: Row of the batch.
+        answer: Return value of the hook.
+    """
+    agent, cursor = step.agents[i], step.cursor
     stage, k = cursor[i, _STAGE], cursor[i, _POSITION]
     if stage == _CHECK_ENDED:
         if answer != 0:
             _trace(step, i, k, ENDED, 0)
             _restart_scan(execution, step, i)
             return
-        may = (
-            table.interruptible[execution.program[place, k]]
-            and execution.is_uninterruptible[place] == 0
+        may_yield = (
+            table.interruptible[execution.program[agent, k]]
+            and execution.is_uninterruptible[agent] == 0
         )
-        cursor[i, _STAGE] = _CHECK_HIGHER if may and k > 0 else _RUN_ACTIVE
-        cursor[i, _POSITION] = 0 if may and k > 0 else k
+        cursor[i, _STAGE] = _CHECK_HIGHER if may_yield and k > 0 else _RUN_ACTIVE
+        cursor[i, _POSITION] = 0 if may_yield and k > 0 else k
     elif stage == _CHECK_HIGHER:
         if answer == YES:
             cursor[i, _STAGE] = _RUN_ACTIVE
             return
         _trace(step, i, k, COULD_NOT_START, answer)
         cursor[i, _POSITION] = k + 1
-        if k + 2 == execution.active[place]:
+        if k + 2 == execution.active[agent]:
             cursor[i, _STAGE] = _RUN_ACTIVE
     elif stage == _CHECK_START:
         if answer == YES:
@@ -171,9 +212,14 @@ def _advance(
 
 @inline
 def _is_done(execution: ExecutionState, step: ExecutionStep, i: int) -> bool:
-    """Whether a row has its action; one that came to the end of its list does nothing.
+    """Return whether a row has its action; at the end of its program the action is 0.
 
-    What could not act in this tick already is passed over.
+    Behaviors that could not act in this tick are skipped.
+
+    Args:
+        execution: `program` is read.
+        step: `cursor` and `action` are written.
+        i: Row of the batch.
     """
     cursor, program = step.cursor, execution.program
     if cursor[i, _STAGE] == _DONE:
@@ -194,7 +240,19 @@ def _is_done(execution: ExecutionState, step: ExecutionStep, i: int) -> bool:
 def run_compiled_hooks(
     table: BehaviorTable, execution: ExecutionState, state: Any, step: ExecutionStep, resume: bool
 ) -> int:
-    """Find the action of every row; returns how many wait for an answer from Python."""
+    """Scan the programs of all rows as far as compiled hooks allow.
+
+    Args:
+        table: Hooks of all behaviors.
+        execution: Updated for rows that get their action.
+        state: First argument of every hook; the second is the index of the agent.
+        step: `cursor`, `action` and `trace` are written; `answer` is read when resuming.
+        resume: Whether to resume rows that are suspended at a Python hook, with `step.answer`;
+            otherwise all rows start a new scan.
+
+    Returns:
+        How many rows are suspended at a Python hook.
+    """
     waiting = 0
     for i in range(step.agents.shape[0]):
         answered = resume and step.cursor[i, _PENDING] == 1
@@ -225,7 +283,15 @@ def run_step(
     step: ExecutionStep,
     call_python_hook: PythonHook,
 ) -> None:
-    """Run a round to its end, answering for behaviours in plain Python as they come up."""
+    """Find the actions of a batch of agents, calling Python hooks as they come up.
+
+    Args:
+        table: Hooks of all behaviors.
+        execution: State of all agents; updated.
+        state: First argument of every compiled hook.
+        step: The batch; `step.action` holds the result.
+        call_python_hook: Calls a hook of a behavior in plain Python for a row of the batch.
+    """
     waiting = run_compiled_hooks(table, execution, state, step, False)
     while waiting:
         for i in np.flatnonzero(step.cursor[:, _PENDING]).tolist():

@@ -17,18 +17,25 @@ from kinfolk.roles.model import BehaviorDef, RoleDef
 
 
 def team_shares(side_scores: AnyArray) -> Floats:
-    """`[games, sides]`: each side's share of all that any side held; equal where nobody held any.
+    """Return each side's share of the sum of all sides' scores.
 
-    A share of all that *could* be held would lie below the floor of weights, and select nothing.
+    A share of the largest *possible* score would mostly lie below the minimum weight of a role, so
+    that nothing would be selected.
+
+    Args:
+        side_scores: `[games, sides]`, such as the junctions held over a game.
+
+    Returns:
+        `[games, sides]` from 0 to 1; equal shares where all scores are 0.
     """
     total = side_scores.sum(axis=1, keepdims=True)
-    even = np.full(side_scores.shape, 1.0 / side_scores.shape[1])
-    shares: Floats = np.where(total > 0, side_scores / np.maximum(total, 1), even)
+    equal = np.full(side_scores.shape, 1.0 / side_scores.shape[1])
+    shares: Floats = np.where(total > 0, side_scores / np.maximum(total, 1), equal)
     return shares
 
 
 def find_winners(side_scores: AnyArray) -> Bools:
-    """`[games, sides]`: whether a side held more than every other one."""
+    """Return `[games, sides]`, True for a side that scored more than every other side."""
     best = side_scores.max(axis=1, keepdims=True)
     won: Bools = (side_scores == best) & ((side_scores == best).sum(axis=1, keepdims=True) == 1)
     return won
@@ -37,20 +44,34 @@ def find_winners(side_scores: AnyArray) -> Bools:
 def relative_contributions(
     counters: Mapping[str, AnyArray], weights: Mapping[str, float]
 ) -> Floats:
-    """`[games, agents]`: what each agent did, against the most useful of its team.
+    """Return what each agent contributed, relative to the best agent of its team.
 
-    `counters` count what each agent of one team did, `weights` says what one of each is worth. Where
-    nobody did anything everybody gets 0. With the worth of a chain spread along it, a miner that
-    feeds the team is not worth nothing.
+    Weights spread the value of a result over the whole chain that leads to it, so that an agent
+    who supplies the others gets its share.
+
+    Args:
+        counters: `[games, agents]` each: how often the agents of one team did something, by name.
+        weights: Value of doing it once, by name.
+
+    Returns:
+        `[games, agents]` from 0 to 1; 0 where no agent contributed anything.
     """
-    value: Floats = np.sum([counters[name] * each for name, each in weights.items()], axis=0)
-    most = value.max(axis=1, keepdims=True)
-    found: Floats = np.where(most > 0, value / np.where(most > 0, most, 1.0), 0.0)
-    return found
+    value: Floats = np.sum([counters[name] * weight for name, weight in weights.items()], axis=0)
+    best = value.max(axis=1, keepdims=True)
+    relative: Floats = np.where(best > 0, value / np.where(best > 0, best, 1.0), 0.0)
+    return relative
 
 
 def blend_scores(team_scores: AnyArray, agent_scores: AnyArray, team_weight: float) -> Floats:
-    """`[games, agents]` scores: the team's result (`[games]`) and the agent's own contribution.
+    """Return the weighted mean of the team's result and each agent's own contribution.
+
+    Args:
+        team_scores: `[games]`, from 0 to 1.
+        agent_scores: `[games, agents]`, from 0 to 1.
+        team_weight: Weight of the team's result, from 0 to 1.
+
+    Returns:
+        `[games, agents]` from 0 to 1.
 
     >>> blend_scores(np.array([0.5]), np.array([[1.0, 0.0]]), 0.6).tolist()
     [[0.7, 0.3]]
@@ -59,11 +80,17 @@ def blend_scores(team_scores: AnyArray, agent_scores: AnyArray, team_weight: flo
     return scores.clip(0.0, 1.0)
 
 
-_MIN_WEIGHT = 0.1  # of a weight: whoever has failed so far still gets a chance now and then
+_MIN_WEIGHT = 0.1  # selection weight of a role or behavior that has failed so far
 
 
 def exponential_average(average: float, n_games: int, score: float, alpha: float) -> float:
-    """The moving average after a further game; the first game sets it.
+    """Update an exponential moving average, which starts at the first score.
+
+    Args:
+        average: Average so far; ignored if there were no games.
+        n_games: Number of games so far.
+        score: Score of the new game.
+        alpha: Weight of the new game.
 
     >>> exponential_average(0.0, 0, 0.5, 0.2), exponential_average(0.5, 1, 1.0, 0.5)
     (0.5, 0.75)
@@ -72,10 +99,10 @@ def exponential_average(average: float, n_games: int, score: float, alpha: float
 
 
 def validate_score(score: float) -> float:
-    """The score, if it is one.
+    """Return the score as a float if it is valid.
 
     Raises:
-        SettingsError: It does not lie in 0..1.
+        SettingsError: It is not in [0, 1].
     """
     if not 0.0 <= score <= 1.0:  # also false for NaN
         raise SettingsError(f"A score must lie between 0 and 1, not {score}.")
@@ -83,25 +110,25 @@ def validate_score(score: float) -> float:
 
 
 def behavior_weight(behavior: BehaviorDef) -> float:
-    """How likely a behaviour is drawn; one that was never played counts as a full success."""
+    """Return the weight with which a behavior is sampled; 1 if it was never played."""
     return 1.0 if behavior.games == 0 else max(_MIN_WEIGHT, behavior.fitness)
 
 
 def role_weight(role: RoleDef) -> float:
-    """How likely a role is played and bred."""
+    """Return the weight with which a role is assigned and bred."""
     return _MIN_WEIGHT if role.games == 0 else max(_MIN_WEIGHT, role.fitness)
 
 
 def pick_role_id_weighted(catalog: RoleCatalog, role_ids: Sequence[int], rng: Rng = None) -> int:
-    """Draw one of these roles by weight, and return its id.
+    """Draw one of several roles by weight and return its id.
 
     Args:
-        catalog: Where the roles, and so their weights, are found.
-        role_ids: Which of them may be drawn.
-        rng: Key, generator, or None for a new draw each time.
+        catalog: Catalog with the roles.
+        role_ids: Ids of the candidates.
+        rng: Random key or generator; None draws differently each time.
 
     Raises:
-        SettingsError: There is none to pick from.
+        SettingsError: There are no candidates.
     """
     if not role_ids:
         raise SettingsError("A role must be picked from at least one; the list is empty.")
@@ -112,9 +139,14 @@ def pick_role_id_weighted(catalog: RoleCatalog, role_ids: Sequence[int], rng: Rn
 def lock_role_name_if_fit(
     role: RoleDef, threshold: float = DEFAULT_CONFIG.lock_fitness_threshold
 ) -> RoleDef:
-    """The role, with its name locked if it is fit enough. A lock is never taken off again."""
-    fit = role.games > 0 and role.fitness >= threshold
-    return replace(role, locked_name=True) if fit else role
+    """Return the role with its name locked if it is fit enough. A locked name stays locked.
+
+    Args:
+        role: The role.
+        threshold: Fitness that locks the name of a role that has played.
+    """
+    is_fit = role.games > 0 and role.fitness >= threshold
+    return replace(role, locked_name=True) if is_fit else role
 
 
 def record_role_score(
@@ -124,52 +156,60 @@ def record_role_score(
     won: bool = False,
     config: EvolutionConfig = DEFAULT_CONFIG,
 ) -> RoleDef:
-    """Enter one game of a role in the catalogue: fitness, games, wins, and maybe its name.
+    """Update fitness, games and wins of a role after a game, and lock its name if it is fit.
 
     Args:
         catalog: Its entry for the role is replaced.
-        role_id: Which role was played.
-        score: How well, from 0 to 1.
+        role_id: Id of the role.
+        score: Score of the game, from 0 to 1.
         won: Whether the game was won.
-        config: `fitness_alpha` of the moving average, and the fitness that locks a name.
+        config: `fitness_alpha` and `lock_fitness_threshold` are used.
 
     Returns:
-        The role as it is now.
+        The updated role.
 
     Raises:
-        SettingsError: The score does not lie in 0..1.
+        SettingsError: The score is not in [0, 1].
     """
     role = catalog.roles[role_id]
     fitness = exponential_average(
         role.fitness, role.games, validate_score(score), config.fitness_alpha
     )
-    made = replace(role, fitness=fitness, games=role.games + 1, wins=role.wins + int(won))
-    catalog.roles[role_id] = lock_role_name_if_fit(made, config.lock_fitness_threshold)
+    updated = replace(role, fitness=fitness, games=role.games + 1, wins=role.wins + int(won))
+    catalog.roles[role_id] = lock_role_name_if_fit(updated, config.lock_fitness_threshold)
     return catalog.roles[role_id]
 
 
 def record_behavior_score(
     catalog: RoleCatalog, behavior_id: int, score: float, config: EvolutionConfig
 ) -> None:
-    """Enter one game in which a role that holds this behaviour was played."""
-    one = catalog.behaviors[behavior_id]
+    """Update fitness, games and uses of a behavior after a game.
+
+    Args:
+        catalog: Its entry for the behavior is replaced.
+        behavior_id: Id of a behavior that was part of a role in the game.
+        score: Mean score of the agents whose role contains it, from 0 to 1.
+        config: `fitness_alpha` is used.
+
+    Raises:
+        SettingsError: The score is not in [0, 1].
+    """
+    old = catalog.behaviors[behavior_id]
+    fitness = exponential_average(
+        old.fitness, old.games, validate_score(score), config.fitness_alpha
+    )
     catalog.behaviors[behavior_id] = replace(
-        one,
-        fitness=exponential_average(
-            one.fitness, one.games, validate_score(score), config.fitness_alpha
-        ),
-        games=one.games + 1,
-        uses=one.uses + 1,
+        old, fitness=fitness, games=old.games + 1, uses=old.uses + 1
     )
 
 
 @dataclass(frozen=True)
 class AgentScore:
-    """One agent's game: which role it played, how well, and whether its team won."""
+    """Result of one agent in one game."""
 
     role_id: int
-    score: float
-    won: bool
+    score: float  # from 0 to 1
+    won: bool  # whether its team won
 
     def __post_init__(self) -> None:
         validate_score(self.score)
@@ -178,20 +218,25 @@ class AgentScore:
 def record_game(
     catalog: RoleCatalog, scores: Iterable[AgentScore], config: EvolutionConfig
 ) -> None:
-    """Enter one game: a role played by three agents, or a behaviour held by them, counts once.
+    """Update all roles and behaviors that took part in a game.
 
-    Its score is the mean over its agents.
+    Each counts one game, however many agents played it; its score is the mean over those agents.
+
+    Args:
+        catalog: Its entries are replaced.
+        scores: Results of all agents.
+        config: Hyperparameters of the update.
     """
     by_role: dict[int, list[AgentScore]] = {}
     by_behavior: dict[int, list[float]] = {}
-    for record in scores:
-        by_role.setdefault(record.role_id, []).append(record)
-        for behavior_id in catalog.roles[record.role_id].behavior_ids:
-            by_behavior.setdefault(behavior_id, []).append(record.score)
+    for agent in scores:
+        by_role.setdefault(agent.role_id, []).append(agent)
+        for behavior_id in catalog.roles[agent.role_id].behavior_ids:
+            by_behavior.setdefault(behavior_id, []).append(agent.score)
     for role_id in sorted(by_role):
-        played = by_role[role_id]
-        won = any(record.won for record in played)
-        record_role_score(catalog, role_id, _mean([r.score for r in played]), won, config)
+        agents = by_role[role_id]
+        won = any(agent.won for agent in agents)
+        record_role_score(catalog, role_id, _mean([a.score for a in agents]), won, config)
     for behavior_id in sorted(by_behavior):
         record_behavior_score(catalog, behavior_id, _mean(by_behavior[behavior_id]), config)
 

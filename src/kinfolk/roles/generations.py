@@ -1,4 +1,4 @@
-"""One generation of role evolution: initial pool, survivor selection, offspring; and the pool's diversity."""
+"""One generation of role evolution: initial pool, survivor selection, offspring, diversity."""
 
 from __future__ import annotations
 
@@ -16,18 +16,21 @@ from kinfolk.roles.model import RoleDef
 from kinfolk.roles.operators import mutate_role, recombine_roles, sample_role
 from kinfolk.roles.reordering import reorder_role
 
-_MIN_SURVIVORS = 2  # a child needs two different parents
-
-_TRIES = 8  # to breed something that the pool does not hold yet
-
-_PARENTS, _RECOMBINE, _MUTATE, _SAMPLE, _OPERATOR, _REORDER = range(6)  # branches of a child's key
+_MIN_SURVIVORS = 2  # recombination needs two different parents
+_MAX_TRIES = 8  # to breed a role that is not in the pool yet
+_PARENTS, _RECOMBINE, _MUTATE, _SAMPLE, _OPERATOR, _REORDER = range(6)  # folded into a child's key
 
 
 def make_initial_pool(catalog: RoleCatalog, key: int, config: EvolutionConfig) -> list[int]:
-    """The first pool: every role of the catalogue, topped up with sampled ones.
+    """Return the ids of the initial pool: all roles of the catalog, topped up with sampled ones.
+
+    Args:
+        catalog: Sampled roles are added to it.
+        key: Random key.
+        config: `generated_role_count` is the size of the pool.
 
     Raises:
-        SettingsError: Too few behaviours to sample a pool from.
+        SettingsError: The pool would have fewer than two roles.
     """
     pool = [role.id for role in catalog.roles if role.retired is None]
     for number in range(config.generated_role_count - len(pool)):
@@ -38,7 +41,7 @@ def make_initial_pool(catalog: RoleCatalog, key: int, config: EvolutionConfig) -
 
 
 def rank_pool(catalog: RoleCatalog, pool: Sequence[int]) -> list[int]:
-    """The pool, fittest first; of equals the one with more games, then the older."""
+    """Sort role ids by fitness, best first; ties by more games, then by lower id."""
     roles = [catalog.roles[i] for i in pool]
     return [role.id for role in sorted(roles, key=lambda r: (-r.fitness, -r.games, r.id))]
 
@@ -46,33 +49,45 @@ def rank_pool(catalog: RoleCatalog, pool: Sequence[int]) -> list[int]:
 def select_survivors(
     catalog: RoleCatalog, pool: Sequence[int], size: int, generation: int
 ) -> list[int]:
-    """The fittest of the pool, best first, two at least; the others are retired."""
-    order = rank_pool(catalog, pool)
+    """Return the fittest roles of a pool, best first, and retire the others.
+
+    Args:
+        catalog: Its entries of the retired roles are replaced.
+        pool: Ids of the active roles.
+        size: How many survive, at least two.
+        generation: Generation in which the others are retired.
+    """
+    ranked = rank_pool(catalog, pool)
     size = max(_MIN_SURVIVORS, size)
-    for culled in order[size:]:
-        catalog.roles[culled] = replace(catalog.roles[culled], retired=generation)
-    return order[:size]
+    for retired in ranked[size:]:
+        catalog.roles[retired] = replace(catalog.roles[retired], retired=generation)
+    return ranked[:size]
 
 
 def next_generation(
     catalog: RoleCatalog, pool: Sequence[int], generation: int, key: int, config: EvolutionConfig
 ) -> list[int]:
-    """Cull, breed, and return the ids of the new pool, lowest first.
+    """Select survivors, breed children, and return the ids of the new pool in ascending order.
 
-    Children enter the catalogue; the culled stay there, marked as retired.
+    Args:
+        catalog: Children are added to it; roles that do not survive are marked as retired.
+        pool: Ids of the active roles.
+        generation: Number of the new generation.
+        key: Random key.
+        config: `generated_role_count` is the size of the new pool, half of which survives.
     """
     size = config.generated_role_count
     survivors = select_survivors(catalog, pool, size // 2, generation)
-    fresh = KeyedRng(fold_in(key, size)).bernoulli(config.sampling_chance)
-    grown = list(survivors)
+    samples_last = KeyedRng(fold_in(key, size)).bernoulli(config.sampling_chance)
+    new_pool = list(survivors)
     for number in range(size - len(survivors)):
-        own, is_last = fold_in(key, number), number == size - len(survivors) - 1
-        if fresh and is_last:
-            child = sample_role(catalog, fold_in(own, _SAMPLE), config)
+        child_key, is_last = fold_in(key, number), number == size - len(survivors) - 1
+        if samples_last and is_last:
+            child = sample_role(catalog, fold_in(child_key, _SAMPLE), config)
         else:
-            child = _breed_unlike_pool(catalog, survivors, grown, own, config)
-        grown.append(catalog.add_role(child, generation).id)
-    return sorted(grown)
+            child = _breed_unlike_pool(catalog, survivors, new_pool, child_key, config)
+        new_pool.append(catalog.add_role(child, generation).id)
+    return sorted(new_pool)
 
 
 def _breed_unlike_pool(
@@ -82,9 +97,17 @@ def _breed_unlike_pool(
     key: int,
     config: EvolutionConfig,
 ) -> RoleDef:
-    """A child unlike all in the pool, if a few tries give one: equals would play the same games."""
+    """Breed a child that no role of the pool equals, if a few tries give one.
+
+    Args:
+        catalog: Catalog with all roles.
+        survivors: Ids of possible parents.
+        pool: Ids of the roles that the child must differ from.
+        key: Random key.
+        config: Hyperparameters of the operators.
+    """
     known = {catalog.roles[i].tiers for i in pool}
-    for attempt in range(_TRIES):
+    for attempt in range(_MAX_TRIES):
         child = breed_from_survivors(catalog, survivors, fold_in(key, attempt), config)
         if child.tiers not in known:
             break
@@ -94,12 +117,20 @@ def _breed_unlike_pool(
 def breed_from_survivors(
     catalog: RoleCatalog, survivors: Sequence[int], key: int, config: EvolutionConfig
 ) -> RoleDef:
-    """A child of two different survivors, drawn by weight, or of one of them."""
-    dice, left = KeyedRng(fold_in(key, _PARENTS)), list(survivors)
+    """Breed a child of two different survivors, drawn by weight, or a mutation of the first.
+
+    Args:
+        catalog: Catalog with all roles.
+        survivors: Ids of possible parents, at least two.
+        key: Random key.
+        config: Hyperparameters of the operators.
+    """
+    rng, candidates = KeyedRng(fold_in(key, _PARENTS)), list(survivors)
     parents = []
     for _ in range(2):
-        chosen = dice.weighted_choice(left, [role_weight(catalog.roles[i]) for i in left])
-        left.remove(chosen)
+        weights = [role_weight(catalog.roles[i]) for i in candidates]
+        chosen = rng.weighted_choice(candidates, weights)
+        candidates.remove(chosen)
         parents.append(catalog.roles[chosen])
     return mutate_or_recombine(catalog, parents[0], parents[1], key, config)
 
@@ -107,16 +138,23 @@ def breed_from_survivors(
 def make_distinct_offspring(
     catalog: RoleCatalog, role: RoleDef, mate: RoleDef, key: int, config: EvolutionConfig
 ) -> RoleDef:
-    """A child of a role that differs from it, if a few tries give one.
+    """Breed a child whose tiers differ from its parent's, if a few tries give one.
 
-    Half the time what the role holds comes in another order; else it is mutated or recombined.
+    Half of the time the parent's behaviors are reordered, otherwise it is mutated or recombined.
+
+    Args:
+        catalog: Catalog with all roles.
+        role: The parent.
+        mate: The other parent, for recombination.
+        key: Random key.
+        config: Hyperparameters of the operators.
     """
-    for attempt in range(_TRIES):
-        own = fold_in(key, attempt)
-        if KeyedRng(fold_in(own, _REORDER)).bernoulli(0.5):
-            child = reorder_role(catalog, role, fold_in(own, _MUTATE), config)
+    for attempt in range(_MAX_TRIES):
+        try_key = fold_in(key, attempt)
+        if KeyedRng(fold_in(try_key, _REORDER)).bernoulli(0.5):
+            child = reorder_role(catalog, role, fold_in(try_key, _MUTATE), config)
         else:
-            child = mutate_or_recombine(catalog, role, mate, own, config)
+            child = mutate_or_recombine(catalog, role, mate, try_key, config)
         if child.tiers != role.tiers:
             break
     return child
@@ -125,29 +163,40 @@ def make_distinct_offspring(
 def mutate_or_recombine(
     catalog: RoleCatalog, role: RoleDef, mate: RoleDef, key: int, config: EvolutionConfig
 ) -> RoleDef:
-    """The mutation of a role, or its child with another: half and half."""
+    """Mutate a role, or recombine it with another and mutate the child, with equal probability.
+
+    Args:
+        catalog: Catalog with all behaviors.
+        role: The parent.
+        mate: The other parent, for recombination.
+        key: Random key.
+        config: Hyperparameters of the operators.
+    """
     if KeyedRng(fold_in(key, _OPERATOR)).bernoulli(0.5):
         return mutate_role(catalog, role, fold_in(key, _MUTATE), config)
     child = recombine_roles(role, mate, fold_in(key, _RECOMBINE), config)
-    changed = mutate_role(catalog, child, fold_in(key, _MUTATE), config)
-    return child if changed.tiers == child.tiers else changed
+    mutated = mutate_role(catalog, child, fold_in(key, _MUTATE), config)
+    return child if mutated.tiers == child.tiers else mutated
 
 
 def role_traits(role: RoleDef) -> frozenset[tuple[int, int]]:
-    """What a role holds, as (a, a), and which of its behaviours stands in an earlier tier."""
-    found = {(i, i) for i in role.behavior_ids}
+    """Return the features that roles are compared by, as pairs of behavior ids.
+
+    `(a, a)` says that the role contains `a`, and `(a, b)` that `a` is in an earlier tier than `b`.
+    """
+    traits = {(i, i) for i in role.behavior_ids}
     for upper, lower in combinations(role.tiers, 2):
-        found |= {(a, b) for a in upper.behavior_ids for b in lower.behavior_ids}
-    return frozenset(found)
+        traits |= {(a, b) for a in upper.behavior_ids for b in lower.behavior_ids}
+    return frozenset(traits)
 
 
 def role_distance(role: RoleDef, other: RoleDef) -> float:
-    """0 for roles alike, 1 for roles with nothing in common (Jaccard's distance of traits)."""
+    """Return the Jaccard distance of two roles' traits: 0 if equal, 1 with nothing in common."""
     a, b = role_traits(role), role_traits(other)
     return 1.0 - len(a & b) / len(a | b)
 
 
 def pool_diversity(roles: Sequence[RoleDef]) -> float:
-    """The mean distance of two roles of a pool; 0 for fewer than two."""
+    """Return the mean distance over all pairs of roles; 0 for fewer than two roles."""
     pairs = [role_distance(a, b) for a, b in combinations(roles, 2)]
     return sum(pairs) / len(pairs) if pairs else 0.0

@@ -1,7 +1,7 @@
-"""`role_history.json`: what evolution remembers, as plain data that people can read and compare.
+"""The schema of `role_history.json`: all roles of an evolution with their fitness and parents.
 
-Behaviours are named, never numbered, so that a history outlives a change of the catalogue. A line
-holds one behaviour or one role: two histories differ in the lines of the roles that differ.
+Behaviors are identified by name, so that a history stays valid when the catalog changes. Each line
+of the file holds one behavior or one role, so that `diff` shows which roles differ.
 """
 
 from __future__ import annotations
@@ -24,15 +24,15 @@ SelectionName: TypeAlias = Literal["fixed", "shuffle", "weighted"]
 
 
 class TierEntry(Settings):
-    """A tier, by names."""
+    """A tier of a role, with behaviors by name."""
 
     behaviors: tuple[str, ...] = Field(min_length=1)
     selection: SelectionName
-    weights: tuple[float, ...] | None = None
+    weights: tuple[float, ...] | None = None  # per behavior, for `weighted`
 
 
 class RoleEntry(Settings):
-    """A role and how it did."""
+    """A role, its origin and its record; the fields are those of `RoleDef`."""
 
     id: int = Field(ge=0)
     name: str = Field(min_length=1)
@@ -48,7 +48,7 @@ class RoleEntry(Settings):
 
 
 class BehaviorEntry(Settings):
-    """A behaviour and how it did."""
+    """A behavior and its record; the fields are those of `BehaviorDef`."""
 
     name: str
     fitness: float = Field(ge=0.0, le=1.0)
@@ -57,7 +57,7 @@ class BehaviorEntry(Settings):
 
 
 class TeamEntry(Settings):
-    """A mix of roles, by their ids, and how it did."""
+    """A team composition and its record; the fields are those of `TeamComposition`."""
 
     roles: tuple[int, ...] = Field(min_length=1)
     prior: float
@@ -66,34 +66,50 @@ class TeamEntry(Settings):
 
 
 class RoleHistory(Settings):
-    """All of it. `roles` stand in order of their ids."""
+    """The whole content of `role_history.json`.
+
+    Attributes:
+        format: Version of the file format.
+        generation: Number of the last generation.
+        seed: Seed of the evolution.
+        games: Number of games played.
+        nextNameId: Number in the next generated name.
+        behaviors: All behaviors of the catalog.
+        roles: All roles ever created, in order of their ids.
+        teams: Team compositions of the last generation.
+    """
 
     format: Literal[1]
     generation: int = Field(ge=0)
     seed: int = Field(ge=0)
     games: int = Field(ge=0)
-    nextNameId: int = Field(ge=1)  # noqa: N815, the name its earlier readers know
+    nextNameId: int = Field(ge=1)  # noqa: N815, as in files of the original
     behaviors: tuple[BehaviorEntry, ...]
     roles: tuple[RoleEntry, ...]
     teams: tuple[TeamEntry, ...] = ()
 
 
 def restore_history(history: RoleHistory, catalog: RoleCatalog, source: str) -> list[int]:
-    """Enter a history in a catalogue of behaviours; its roles take the place of those there.
+    """Load a history into a catalog, whose roles it replaces.
+
+    Args:
+        history: The history.
+        catalog: A catalog with all behaviors of the history; it is not changed on errors.
+        source: Name of the file, for error messages.
 
     Returns:
         The pool: ids of the roles that are not retired.
 
     Raises:
-        UnknownNameError: The history names behaviours that the catalogue does not have.
+        UnknownNameError: The history names behaviors that the catalog does not have.
     """
     ids = {behavior.name: behavior.id for behavior in catalog.behaviors}
-    named = {name for role in history.roles for tier in role.tiers for name in tier.behaviors}
-    unknown = sorted((named | {b.name for b in history.behaviors}) - ids.keys())
+    used = {name for role in history.roles for tier in role.tiers for name in tier.behaviors}
+    unknown = sorted((used | {b.name for b in history.behaviors}) - ids.keys())
     if unknown:
-        which = ", ".join(f"'{name}'" for name in unknown)
+        names = ", ".join(f"'{name}'" for name in unknown)
         raise UnknownNameError(
-            f"{source} names behaviours that are not registered: {which}."
+            f"{source} names behaviors that are not registered: {names}."
             f"{format_suggestion(unknown[0], ids)}"
         )
     for entry in history.behaviors:
@@ -107,7 +123,15 @@ def restore_history(history: RoleHistory, catalog: RoleCatalog, source: str) -> 
 
 
 def role_from_entry(entry: RoleEntry, ids: Mapping[str, int]) -> RoleDef:
-    """The role that an entry tells of."""
+    """Convert an entry of a history to a role.
+
+    Args:
+        entry: The entry.
+        ids: Ids of behaviors by name.
+
+    Raises:
+        SettingsError: The entry is not a valid role.
+    """
     tiers = tuple(
         RoleTier(
             tuple(ids[name] for name in tier.behaviors),
@@ -132,10 +156,10 @@ def role_from_entry(entry: RoleEntry, ids: Mapping[str, int]) -> RoleDef:
 
 
 def role_ids_by_name(history: RoleHistory, names: Sequence[str]) -> list[int]:
-    """The newest role of each name.
+    """Return the id of the newest role with each name.
 
     Raises:
-        UnknownNameError: There is none of a name.
+        UnknownNameError: No role has one of the names.
     """
     newest = {role.name: role.id for role in history.roles}
     for name in names:
@@ -145,31 +169,37 @@ def role_ids_by_name(history: RoleHistory, names: Sequence[str]) -> list[int]:
 
 
 def extract_roles(history: RoleHistory, role_ids: Sequence[int]) -> RoleHistory:
-    """Only these roles, without their past, and the line-ups that are made of them alone."""
-    places = {role_id: at for at, role_id in enumerate(dict.fromkeys(role_ids))}
-    chosen = [history.roles[role_id] for role_id in places]
-    held = {name for role in chosen for tier in role.tiers for name in tier.behaviors}
-    lineups = [one for one in history.teams if set(one.roles) <= places.keys()]
+    """Return a history with only some of the roles, and the teams that consist of them.
+
+    The roles get new ids, in the given order, and no parents.
+
+    Args:
+        history: The history.
+        role_ids: Ids of the roles.
+    """
+    new_ids = {role_id: number for number, role_id in enumerate(dict.fromkeys(role_ids))}
+    roles = [history.roles[role_id] for role_id in new_ids]
+    used = {name for role in roles for tier in role.tiers for name in tier.behaviors}
+    teams = [team for team in history.teams if set(team.roles) <= new_ids.keys()]
     return history.model_copy(
         update={
             "generation": 0,
             "games": 0,
-            "behaviors": tuple(b for b in history.behaviors if b.name in held),
+            "behaviors": tuple(b for b in history.behaviors if b.name in used),
             "roles": tuple(
-                role.model_copy(update={"id": at, "parents": (), "generation": 0, "retired": None})
-                for at, role in enumerate(chosen)
+                role.model_copy(update={"id": i, "parents": (), "generation": 0, "retired": None})
+                for i, role in enumerate(roles)
             ),
-            "teams": tuple(_renumber_roles(one, places) for one in lineups),
+            "teams": tuple(
+                team.model_copy(update={"roles": tuple(sorted(new_ids[i] for i in team.roles))})
+                for team in teams
+            ),
         }
     )
 
 
-def _renumber_roles(team: TeamEntry, new_ids: dict[int, int]) -> TeamEntry:
-    return team.model_copy(update={"roles": tuple(sorted(new_ids[i] for i in team.roles))})
-
-
 def role_family(history: RoleHistory) -> Family:
-    """Every role that ever was; time counts generations, the group is the role's name."""
+    """Return the family tree of all roles; times are generations, the group is the role's name."""
     return Family.from_members(
         FamilyMember(
             role.id,
@@ -184,5 +214,5 @@ def role_family(history: RoleHistory) -> Family:
 
 
 def origins_of(history: RoleHistory) -> dict[int, str]:
-    """By which operator each role was made."""
+    """Return the operator that created each role, by id."""
     return {role.id: role.origin for role in history.roles}

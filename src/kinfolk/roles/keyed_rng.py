@@ -1,4 +1,4 @@
-"""Draws from one key, one after the other: for operators, whose draws follow from each other."""
+"""A sequential random generator on top of a random key, for operators on roles."""
 
 from __future__ import annotations
 
@@ -13,22 +13,22 @@ from kinfolk.core.errors import SettingsError
 from kinfolk.core.random import randint, uniform
 
 T = TypeVar("T")
-# What users give where chance is needed: a generator of theirs, a whole number, or nothing.
+# What users may pass as a source of randomness.
 Rng: TypeAlias = random.Random | np.random.Generator | int | None
 _KEY_BITS = 63
-_WEIGHT_UNIT = 10_000  # weights are compared as whole numbers: their sums are exact everywhere
+_WEIGHT_UNIT = 10_000  # weights become integers, whose sums are exact on every machine
 
 
 def seed_from(rng: Rng, bits: int = _KEY_BITS) -> int:
-    """Return the whole number that decides all further draws.
+    """Return an integer seed from any source of randomness.
 
     Args:
-        rng: A whole number, which is returned as it is; a `random.Random` or a numpy `Generator`,
-            from which one number is drawn; or None, and the operating system draws one.
+        rng: An integer, which is returned unchanged; a `random.Random` or a numpy `Generator`, from
+            which one number is drawn; or None, for a number from the operating system.
         bits: Size of a number that is drawn.
 
     Raises:
-        SettingsError: `rng` is something else.
+        SettingsError: `rng` has another type.
 
     >>> seed_from(7), seed_from(random.Random(7), 16)
     (7, 21222)
@@ -47,10 +47,10 @@ def seed_from(rng: Rng, bits: int = _KEY_BITS) -> int:
 
 
 class KeyedRng:
-    """Chance for one use of an operator. The same key gives the same throws.
+    """Draws one number after another from a random key; the same key gives the same numbers.
 
     Args:
-        rng: A key, or whatever else `seed_from` takes.
+        rng: A random key, or any other source that `seed_from` takes.
 
     >>> rng = KeyedRng(7)
     >>> [rng.randint(6) for _ in range(5)]
@@ -61,25 +61,30 @@ class KeyedRng:
         self._key, self._n_draws = seed_from(rng), 0
 
     def randint(self, upper: int) -> int:
-        """A whole number from 0 to `upper` - 1."""
+        """Draw an integer from 0 to `upper` - 1."""
         self._n_draws += 1
         return int(randint(self._key, self._n_draws, upper))
 
     def bernoulli(self, probability: float) -> bool:
-        """Whether something of this probability happens."""
+        """Return True with the given probability."""
         self._n_draws += 1
         return bool(uniform(self._key, self._n_draws) < probability)
 
     def choice(self, items: Sequence[T]) -> T:
-        """Any of them with equal chance."""
+        """Draw one of the items with equal probability."""
         return items[self.randint(len(items))]
 
     def weighted_choice(self, items: Sequence[T], weights: Sequence[float]) -> T:
-        """One of them, by weight."""
-        whole = [max(1, round(weight * _WEIGHT_UNIT)) for weight in weights]
-        left = self.randint(sum(whole))
-        for thing, weight in zip(items, whole, strict=True):
-            left -= weight
-            if left < 0:
-                return thing
-        raise AssertionError("a draw below the sum lies within it")
+        """Draw one of the items with probability proportional to its weight.
+
+        Args:
+            items: The candidates.
+            weights: One per item; each counts at least 1/10,000.
+        """
+        units = [max(1, round(weight * _WEIGHT_UNIT)) for weight in weights]
+        remaining = self.randint(sum(units))
+        for item, weight in zip(items, units, strict=True):
+            remaining -= weight
+            if remaining < 0:
+                return item
+        raise AssertionError("the draw was not below the sum of the weights")

@@ -1,9 +1,9 @@
-"""How new roles are made: sampled, recombined, mutated, injected.
+"""Operators that create roles: sampling, recombination, mutation, injection, hybrids.
 
-Each is a function of the catalogue, its arguments and chance, and changes nothing: the role it
-returns has no id yet. `rng` is a random key, or whatever else `keyed_rng.seed_from` takes; jobs give
-keys, so that their results follow from their seed. Within a role no behaviour occurs twice, and the caps of the configuration
-hold for whatever comes out.
+They are pure functions: the role they return has no id until it is added to a catalog. `rng` is a
+random key, or any other source that `keyed_rng.seed_from` takes; jobs pass keys, so that their
+results follow from their seed. The roles contain no behavior twice and keep the limits of the
+configuration.
 """
 
 from __future__ import annotations
@@ -32,108 +32,120 @@ def sample_role(
     config: EvolutionConfig = DEFAULT_CONFIG,
     origin: Origin = "sampled",
 ) -> RoleDef:
-    """Make a role from nothing: tiers of behaviours drawn by fitness, none twice, FIXED or SHUFFLE.
+    """Sample a role: tiers of distinct behaviors drawn by fitness, each FIXED or SHUFFLE.
 
     Args:
-        catalog: Where the behaviours come from.
-        rng: Key, generator, or None for a new draw each time.
-        config: Bounds of tiers and sizes.
-        origin: What the role says of where it comes from.
+        catalog: Catalog with the behaviors.
+        rng: Random key or generator; None draws differently each time.
+        config: Limits of the number and size of tiers.
+        origin: Recorded as the origin of the role.
 
     Raises:
-        SettingsError: The catalogue has no behaviour.
+        SettingsError: The catalog has no behaviors.
     """
     if not catalog.behaviors:
-        raise SettingsError("A role is sampled from behaviours; the catalogue has none.")
-    dice, left, room = KeyedRng(rng), list(catalog.behaviors), config.max_behaviors_per_role
-    tiers = []
-    for _ in range(config.min_tiers + dice.randint(config.max_tiers - config.min_tiers + 1)):
-        size = config.min_tier_size + dice.randint(config.max_tier_size - config.min_tier_size + 1)
+        raise SettingsError("A role is sampled from behaviors; the catalog has none.")
+    draws, candidates = KeyedRng(rng), list(catalog.behaviors)
+    capacity, tiers = config.max_behaviors_per_role, []
+    for _ in range(config.min_tiers + draws.randint(config.max_tiers - config.min_tiers + 1)):
+        size = config.min_tier_size + draws.randint(config.max_tier_size - config.min_tier_size + 1)
         ids = []
-        for _ in range(min(size, room, len(left))):
-            one = dice.weighted_choice(left, [behavior_weight(b) for b in left])
-            left.remove(one)
-            ids.append(one.id)
-        room -= len(ids)
-        mode = TierSelection.SHUFFLE if dice.bernoulli(0.5) else TierSelection.FIXED
+        for _ in range(min(size, capacity, len(candidates))):
+            behavior = draws.weighted_choice(candidates, [behavior_weight(b) for b in candidates])
+            candidates.remove(behavior)
+            ids.append(behavior.id)
+        capacity -= len(ids)
+        selection = TierSelection.SHUFFLE if draws.bernoulli(0.5) else TierSelection.FIXED
         if ids:
-            tiers.append(RoleTier(tuple(ids), None, mode))
+            tiers.append(RoleTier(tuple(ids), None, selection))
     return RoleDef(tuple(tiers), origin=origin)
 
 
 def recombine_roles(
     left: RoleDef, right: RoleDef, rng: Rng = None, config: EvolutionConfig = DEFAULT_CONFIG
 ) -> RoleDef:
-    """Join the first tiers of one parent and the last of another. The child has no games yet.
+    """Return a child with the first tiers of one parent and the last tiers of another.
 
     Args:
-        left: The parent that gives the first tiers, one at least.
-        right: The parent that gives the last ones.
-        rng: Key, generator, or None for a new draw each time.
-        config: Bounds that the child keeps.
+        left: The parent that gives the first tiers, at least one.
+        right: The parent that gives the last tiers, possibly none.
+        rng: Random key or generator; None draws differently each time.
+        config: Limits of the number and size of tiers.
 
     Raises:
         SettingsError: Both parents are the same role.
     """
     if left.id == right.id and left.id >= 0:
         raise SettingsError(f"Two different parents are needed; both are '{left.name}'.")
-    dice = KeyedRng(rng)
-    kept = 1 + dice.randint(len(left.tiers))  # at least one tier
-    cut = dice.randint(len(right.tiers) + 1)
-    tiers = enforce_caps([*left.tiers[:kept], *right.tiers[cut:]], config)
+    draws = KeyedRng(rng)
+    left_end = 1 + draws.randint(len(left.tiers))
+    right_start = draws.randint(len(right.tiers) + 1)
+    tiers = enforce_caps([*left.tiers[:left_end], *right.tiers[right_start:]], config)
     parents = tuple(parent.id for parent in (left, right) if parent.id >= 0)
     return RoleDef(tiers, origin="recombined", parents=parents)
 
 
 def enforce_caps(tiers: Iterable[RoleTier], config: EvolutionConfig) -> tuple[RoleTier, ...]:
-    """Tiers without repetitions: the first stays, empty tiers vanish, too many are cut at the end."""
-    kept: list[RoleTier] = []
+    """Remove repeated behaviors and empty tiers, and cut what exceeds the limits at the end.
+
+    Args:
+        tiers: Tiers in order of priority; of a repeated behavior the first one stays.
+        config: Limits of the number and size of tiers.
+    """
+    result: list[RoleTier] = []
     seen: set[int] = set()
-    widest = min(config.max_tier_size, config.max_behaviors_per_role)
+    max_size = min(config.max_tier_size, config.max_behaviors_per_role)
     for tier in tiers:
-        fresh = [i for i, b in enumerate(tier.behavior_ids) if b not in seen][:widest]
-        if not fresh:
+        positions = [i for i, b in enumerate(tier.behavior_ids) if b not in seen][:max_size]
+        if not positions:
             continue
-        over = len(seen) + len(fresh) > config.max_behaviors_per_role
-        if over or len(kept) == config.max_tiers:
+        is_over = len(seen) + len(positions) > config.max_behaviors_per_role
+        if is_over or len(result) == config.max_tiers:
             break
-        ids = tuple(tier.behavior_ids[i] for i in fresh)
-        weights = None if tier.weights is None else tuple(tier.weights[i] for i in fresh)
+        ids = tuple(tier.behavior_ids[i] for i in positions)
+        weights = None if tier.weights is None else tuple(tier.weights[i] for i in positions)
         seen.update(ids)
-        kept.append(RoleTier(ids, weights, tier.selection))
-    return tuple(kept)
+        result.append(RoleTier(ids, weights, tier.selection))
+    return tuple(result)
 
 
 def mutate_role(
     catalog: RoleCatalog, role: RoleDef, rng: Rng = None, config: EvolutionConfig = DEFAULT_CONFIG
 ) -> RoleDef:
-    """Make a copy in which tiers had a behaviour replaced, or their mode flipped, by chance.
+    """Return a copy of a role with random replacements of behaviors and flips of selection modes.
 
     It keeps fitness, games and wins. The copy of a role whose name is locked keeps the name, with
-    a running number; any other gets a name of its own.
+    a running number; any other gets a new name.
 
     Args:
-        catalog: Where new behaviours, and the names in use, come from.
-        role: What is copied.
-        rng: Key, generator, or None for a new draw each time.
-        config: `mutation_rate` per tier for a behaviour, half of it for the mode.
+        catalog: Catalog with the behaviors and the names in use.
+        role: The role to mutate.
+        rng: Random key or generator; None draws differently each time.
+        config: `mutation_rate` is the probability per tier that a behavior is replaced, half of it
+            that the selection mode is flipped.
     """
-    dice, tiers = KeyedRng(rng), list(role.tiers)
-    for at, tier in enumerate(tiers):
-        if dice.bernoulli(config.mutation_rate):
-            held = {i for each in tiers for i in each.behavior_ids}
-            lacking = [b.id for b in catalog.behaviors if b.id not in held]
-            place = dice.randint(len(tier.behavior_ids))
-            if lacking:
-                tier = replace_behavior(tier, place, dice.choice(lacking))
-        if dice.bernoulli(config.mutation_rate / 2):
+    draws, tiers = KeyedRng(rng), list(role.tiers)
+    for i, tier in enumerate(tiers):
+        if draws.bernoulli(config.mutation_rate):
+            used = {b for each in tiers for b in each.behavior_ids}
+            unused = [b.id for b in catalog.behaviors if b.id not in used]
+            position = draws.randint(len(tier.behavior_ids))
+            if unused:
+                tier = replace_behavior(tier, position, draws.choice(unused))
+        if draws.bernoulli(config.mutation_rate / 2):
             tier = replace(tier, selection=_FLIPPED_SELECTION[tier.selection])
-        tiers[at] = tier
+        tiers[i] = tier
     return as_mutation(catalog, role, enforce_caps(tiers, config))
 
 
 def as_mutation(catalog: RoleCatalog, role: RoleDef, tiers: tuple[RoleTier, ...]) -> RoleDef:
-    """A role with other tiers, as its mutation: with its record, and its name if that is locked."""
+    """Return a mutation of a role: other tiers, the same record, and its name if that is locked.
+
+    Args:
+        catalog: Catalog with the names in use.
+        role: The parent.
+        tiers: Tiers of the mutation.
+    """
     return replace(
         role,
         id=-1,
@@ -148,23 +160,25 @@ def as_mutation(catalog: RoleCatalog, role: RoleDef, tiers: tuple[RoleTier, ...]
 def inject_behavior(
     catalog: RoleCatalog, role: RoleDef, rng: Rng = None, config: EvolutionConfig = DEFAULT_CONFIG
 ) -> RoleDef:
-    """Return the role with one more behaviour in its first tier, in place of the last of a full one.
+    """Return the role with a random new behavior in its first tier.
+
+    It is appended, or replaces the last behavior if the tier or the role is full.
 
     Args:
-        catalog: Where the behaviour, one that the role lacks, comes from.
-        role: What it is added to; a role that lacks none is returned as it is.
-        rng: Key, generator, or None for a new draw each time.
-        config: How many behaviours a tier and a role may hold.
+        catalog: Catalog with the behaviors.
+        role: The role; if it contains all behaviors, it is returned unchanged.
+        rng: Random key or generator; None draws differently each time.
+        config: `max_tier_size` and `max_behaviors_per_role` are used.
     """
-    lacking = [b.id for b in catalog.behaviors if b.id not in role.behavior_ids]
-    if not lacking:
+    unused = [b.id for b in catalog.behaviors if b.id not in role.behavior_ids]
+    if not unused:
         return role
-    new, first = KeyedRng(rng).choice(lacking), role.tiers[0]
-    has_room = (
-        len(first.behavior_ids) < config.max_tier_size
-        and len(role.behavior_ids) < config.max_behaviors_per_role
+    new, first = KeyedRng(rng).choice(unused), role.tiers[0]
+    is_full = (
+        len(first.behavior_ids) >= config.max_tier_size
+        or len(role.behavior_ids) >= config.max_behaviors_per_role
     )
-    if has_room:
+    if not is_full:
         weights = None if first.weights is None else (*first.weights, 1.0)
         first = RoleTier((*first.behavior_ids, new), weights, first.selection)
     else:
@@ -172,34 +186,47 @@ def inject_behavior(
     return replace(role, tiers=(first, *role.tiers[1:]))
 
 
-def replace_behavior(tier: RoleTier, place: int, behavior_id: int) -> RoleTier:
-    """The tier with another behaviour at one place."""
+def replace_behavior(tier: RoleTier, position: int, behavior_id: int) -> RoleTier:
+    """Return a tier with another behavior at one position, which keeps its weight.
+
+    Args:
+        tier: The tier.
+        position: Position in the tier.
+        behavior_id: Id of the new behavior.
+    """
     ids = tier.behavior_ids
-    return replace(tier, behavior_ids=(*ids[:place], behavior_id, *ids[place + 1 :]))
+    return replace(tier, behavior_ids=(*ids[:position], behavior_id, *ids[position + 1 :]))
 
 
 def next_descendant_name(catalog: RoleCatalog, name: str) -> str:
-    """The next name of a line: `Mine-3`, then `Mine-3'2`, `Mine-3'3` and so on."""
+    """Return the next name in a line of descent: after `Mine-3` come `Mine-3'2`, `Mine-3'3`, ..."""
     base = name.partition("'")[0]
     used = sum(role.name.partition("'")[0] == base for role in catalog.roles)
     return f"{base}'{max(used, 1) + 1}"
 
 
-_RECOMBINE, _OPERATORS, _MUTATE, _INJECT = range(4)  # branches of a hybrid's key
+_RECOMBINE, _OPERATORS, _MUTATE, _INJECT = range(4)  # folded into a hybrid's key
 
 
 def draw_hybrid_operators(key: int, config: EvolutionConfig) -> tuple[bool, bool]:
-    """Whether the hybrid of a key is mutated, and whether something is injected."""
-    dice = KeyedRng(fold_in(key, _OPERATORS))
-    return dice.bernoulli(config.role_mutation_chance), dice.bernoulli(config.injection_chance)
+    """Draw whether the hybrid of a key is mutated, and whether a behavior is injected into it."""
+    draws = KeyedRng(fold_in(key, _OPERATORS))
+    return draws.bernoulli(config.role_mutation_chance), draws.bernoulli(config.injection_chance)
 
 
 def make_hybrid(
     catalog: RoleCatalog, left: RoleDef, right: RoleDef, key: int, config: EvolutionConfig
 ) -> RoleDef:
-    """The hybrid of two roles, after tribal-village's temple.
+    """Return the hybrid of two roles: recombined, then possibly mutated and injected.
 
-    Parents of one role have nothing to recombine: their child begins as a copy of it.
+    After the temple of tribal-village. Of parents with equal tiers, the child starts as a copy.
+
+    Args:
+        catalog: Catalog with all behaviors.
+        left: The parent that gives the first tiers.
+        right: The parent that gives the last tiers.
+        key: Random key.
+        config: Probabilities of mutation and injection, and limits of tiers.
     """
     mutated, injected = draw_hybrid_operators(key, config)
     if left.tiers == right.tiers:

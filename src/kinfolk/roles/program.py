@@ -1,7 +1,7 @@
-"""From a role to the list of behaviours that an agent runs: the program.
+"""Turn a role into a program: the list of behaviors that an agent runs, by priority.
 
-Roles lie in flat tables, a row each, so that kernels can take one on in the middle of a game. A
-program is twelve behaviour ids, padded with -1. Tier `t` draws from `fold(key, t)`.
+Roles are stored in tables with a row each, so that kernels can assign one during a game. A program
+is twelve behavior ids, padded with -1. Tier `t` draws its order from `fold_in(key, t)`.
 """
 
 from __future__ import annotations
@@ -21,20 +21,20 @@ from kinfolk.roles.model import MAX_BEHAVIORS, BehaviorDef, RoleDef, RoleTier, T
 
 Programs: TypeAlias = npt.NDArray[np.int16]
 _FIXED, _WEIGHTED = int(TierSelection.FIXED), int(TierSelection.WEIGHTED)
-_WEIGHT_UNIT = 1000  # weights are whole thousandths: sums of whole numbers are exact everywhere
+_WEIGHT_UNIT = 1000  # weights are integers (thousandths), whose sums are exact on every machine
 
 
 class RoleTables(NamedTuple):
-    """Roles as arrays `[roles, 12]`, a place per behaviour in order of the tiers."""
+    """Roles as arrays `[roles, 12]`, one column per behavior, tier by tier."""
 
-    behaviors: Programs  # ids; -1 behind the last
-    tier: npt.NDArray[np.int16]  # which tier the place belongs to
-    weight: npt.NDArray[np.int32]  # thousandths; counts with WEIGHTED only
-    mode: npt.NDArray[np.int16]  # the selection of the place's tier
+    behaviors: Programs  # behavior ids, -1 after the last
+    tier: npt.NDArray[np.int16]  # index of the behavior's tier
+    weight: npt.NDArray[np.int32]  # thousandths; used with WEIGHTED only
+    mode: npt.NDArray[np.int16]  # `TierSelection` of the behavior's tier
 
 
 def role_tables(roles: Sequence[RoleDef]) -> RoleTables:
-    """Tables with a row per role, in the order given."""
+    """Convert roles to tables, with one row per role in the given order."""
     shape = (len(roles), MAX_BEHAVIORS)
     tables = RoleTables(
         np.full(shape, -1, np.int16),
@@ -43,28 +43,35 @@ def role_tables(roles: Sequence[RoleDef]) -> RoleTables:
         np.zeros(shape, np.int16),
     )
     for row, role in enumerate(roles):
-        at = 0
+        start = 0
         for number, tier in enumerate(role.tiers):
-            end = at + len(tier.behavior_ids)
-            tables.behaviors[row, at:end] = tier.behavior_ids
-            tables.tier[row, at:end] = number
-            tables.mode[row, at:end] = tier.selection
+            end = start + len(tier.behavior_ids)
+            tables.behaviors[row, start:end] = tier.behavior_ids
+            tables.tier[row, start:end] = number
+            tables.mode[row, start:end] = tier.selection
             if tier.weights is not None:
-                tables.weight[row, at:end] = [round(w * _WEIGHT_UNIT) for w in tier.weights]
+                tables.weight[row, start:end] = [round(w * _WEIGHT_UNIT) for w in tier.weights]
             elif tier.selection == TierSelection.WEIGHTED:
-                tables.weight[row, at:end] = _WEIGHT_UNIT
-            at = end
+                tables.weight[row, start:end] = _WEIGHT_UNIT
+            start = end
     return tables
 
 
 def tables_from_arrays(arrays: Arrays) -> RoleTables:
-    """Tables of arrays by their names."""
+    """Build tables from arrays by name, as they are stored in snapshots and policy files."""
     return RoleTables(arrays["behaviors"], arrays["tier"], arrays["weight"], arrays["mode"])
 
 
 @inline
 def write_program(tables: RoleTables, role: int, key: Any, out: Any) -> None:
-    """Write the program of one role: its tiers in order, each put in order by its mode."""
+    """Write the program of one role: its tiers in order, each ordered by its selection mode.
+
+    Args:
+        tables: Roles; only read.
+        role: Row of the role in the tables.
+        key: Random key of the assignment.
+        out: `[12]`, written: behavior ids by priority, padded with -1.
+    """
     behaviors, tier = tables.behaviors[role], tables.tier[role]
     weight, mode = tables.weight[role], tables.mode[role]
     first = 0
@@ -74,53 +81,83 @@ def write_program(tables: RoleTables, role: int, key: Any, out: Any) -> None:
             last += 1
         order_tier(behaviors, weight, mode[first], first, last, fold_in(key, int(tier[first])), out)
         first = last
-    for place in range(first, MAX_BEHAVIORS):
-        out[place] = -1
+    for position in range(first, MAX_BEHAVIORS):
+        out[position] = -1
 
 
 @inline
 def order_tier(
     behaviors: Any, weight: Any, mode: int, first: int, last: int, key: Any, out: Any
 ) -> None:
-    """Write the places `first` to `last - 1`, which are one tier, in the order of its mode."""
-    taken = 0  # a bit per place of the tier
-    for place in range(first, last):
-        pick = place
+    """Write the behaviors of one tier in an order drawn by its selection mode.
+
+    Args:
+        behaviors: `[12]`, behavior ids of the role; only read.
+        weight: `[12]`, their weights in thousandths; only read.
+        mode: `TierSelection` of the tier.
+        first: First position of the tier.
+        last: Position after the last one of the tier.
+        key: Random key of the tier.
+        out: Positions `first` to `last - 1` are written.
+    """
+    taken = 0  # a bit per position of the tier
+    for position in range(first, last):
+        pick = position
         if mode != _FIXED:
-            pick = draw_position(weight, mode == _WEIGHTED, first, last, taken, key, place)
+            pick = draw_position(weight, mode == _WEIGHTED, first, last, taken, key, position)
         taken |= 1 << (pick - first)
-        out[place] = behaviors[pick]
+        out[position] = behaviors[pick]
 
 
 @inline
 def draw_position(
     weight: Any, weighted: bool, first: int, last: int, taken: int, key: Any, position: int
 ) -> int:
-    """One of the places not taken yet, by weight or with equal chance."""
+    """Draw one of the positions of a tier that are not taken yet.
+
+    Args:
+        weight: `[12]`, weights in thousandths.
+        weighted: Whether to draw by weight, or with equal probability.
+        first: First position of the tier.
+        last: Position after the last one of the tier.
+        taken: A bit per position of the tier.
+        key: Random key of the tier.
+        position: Position that is filled; its offset is the index of the draw.
+    """
     total = 0
     for i in range(first, last):
         if not taken >> (i - first) & 1:
             total += int(weight[i]) if weighted else 1
-    left = randint(key, position - first, total)
+    remaining = randint(key, position - first, total)
     for i in range(first, last):
         if not taken >> (i - first) & 1:
-            left -= int(weight[i]) if weighted else 1
-            if left < 0:
+            remaining -= int(weight[i]) if weighted else 1
+            if remaining < 0:
                 return i
-    return -1  # not reached: the draw lies below the total
+    return -1  # not reached: the draw is below the total
 
 
 @kernel
 def write_programs(tables: RoleTables, roles: Ints, keys: Ints, out: Programs) -> None:
-    """The programs of many agents: row `i` takes on `roles[i]` with `keys[i]`."""
+    """Write the programs of many agents.
+
+    Args:
+        tables: Roles; only read.
+        roles: `[agents]`, row of each agent's role in the tables.
+        keys: `[agents]`, random key of each assignment.
+        out: `[agents, 12]`, written: behavior ids by priority, padded with -1.
+    """
     for i in range(roles.shape[0]):
         write_program(tables, roles[i], keys[i], out[i])
 
 
 def resolve_tier_order(tier: RoleTier, rng: Rng = None) -> tuple[int, ...]:
-    """The behaviours of one tier in the order that a key, a generator or a new draw gives.
+    """Return the behavior ids of one tier in the order in which they run.
 
-    Tier `t` of a role taken on with a key runs in the order of `fold(key, t)`.
+    Args:
+        tier: The tier.
+        rng: Random key or generator; None draws differently each time. In the program of a role
+            with a key, tier `t` has the order of `fold_in(key, t)`.
 
     >>> resolve_tier_order(RoleTier((4, 2, 7)))
     (4, 2, 7)
@@ -135,12 +172,12 @@ def resolve_tier_order(tier: RoleTier, rng: Rng = None) -> tuple[int, ...]:
 def materialize_role_behaviors(
     catalog: RoleCatalog, role: RoleDef, rng: Rng = None
 ) -> list[BehaviorDef]:
-    """Return the behaviours of a role in the order in which they are run.
+    """Return the behaviors of a role by priority, with the order within tiers drawn.
 
     Args:
-        catalog: Where they are found.
-        role: Its tiers keep their order; within a tier its selection decides.
-        rng: Key, generator, or None for a new draw each time.
+        catalog: Catalog with the behaviors.
+        role: The role; its tiers keep their order.
+        rng: Random key or generator; None draws differently each time.
     """
     out = np.empty(MAX_BEHAVIORS, dtype=np.int16)
     write_program(role_tables([role]), 0, seed_from(rng), out)
@@ -148,21 +185,21 @@ def materialize_role_behaviors(
 
 
 def role_from_tables(tables: RoleTables, row: int) -> RoleDef:
-    """The tiers that a row of tables holds, as a role without a past.
+    """Convert a row of tables to a role without name and record.
 
-    Weights come back where they count; rounded, as they were laid down.
+    Weights are restored, rounded to thousandths, for WEIGHTED tiers only.
+
+    Args:
+        tables: The tables.
+        row: Row of the role.
     """
     size = int((tables.behaviors[row] >= 0).sum())
     tiers = []
     for number in dict.fromkeys(tables.tier[row, :size].tolist()):
-        places = [i for i in range(size) if tables.tier[row, i] == number]
-        mode = TierSelection(int(tables.mode[row, places[0]]))
-        weights = tuple(int(tables.weight[row, i]) / _WEIGHT_UNIT for i in places)
-        tiers.append(
-            RoleTier(
-                tuple(int(tables.behaviors[row, i]) for i in places),
-                weights if mode == TierSelection.WEIGHTED else None,
-                mode,
-            )
-        )
+        columns = [i for i in range(size) if tables.tier[row, i] == number]
+        ids = tuple(int(tables.behaviors[row, i]) for i in columns)
+        selection = TierSelection(int(tables.mode[row, columns[0]]))
+        weights = tuple(int(tables.weight[row, i]) / _WEIGHT_UNIT for i in columns)
+        is_weighted = selection == TierSelection.WEIGHTED
+        tiers.append(RoleTier(ids, weights if is_weighted else None, selection))
     return RoleDef(tuple(tiers))

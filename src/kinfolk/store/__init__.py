@@ -1,1 +1,1 @@
-"""Runs on disk. The only layer that touches it."""
+"""Run folders and files: the only package that reads and writes the disk."""

@@ -1,4 +1,4 @@
-"""Files of arrays: safetensors and npz. Neither is unpickled."""
+"""Read and write arrays as safetensors, and read npz. Nothing is unpickled."""
 
 from __future__ import annotations
 
@@ -19,16 +19,17 @@ from kinfolk.core.errors import UsageError
 from kinfolk.store.files import as_store_error, read_bytes, write_atomic
 from kinfolk.store.json_files import parse_json
 
+# What the libraries raise for a file that is cut short or damaged.
 _DAMAGE_ERRORS = (SafetensorError, zipfile.BadZipFile, zlib.error, ValueError, EOFError, KeyError,
-           TypeError, NotImplementedError)  # fmt: skip
-_MAX_RATIO = 1032  # of deflate: what unpacks to more is not what it says
+                  TypeError, NotImplementedError)  # fmt: skip
+_MAX_RATIO = 1032  # deflate compresses no better than this
 
 
 def read_arrays(path: Path) -> dict[str, AnyArray]:
-    """The arrays of a file, by name.
+    """Read all arrays of a `.safetensors` or `.npz` file, by name.
 
     Raises:
-        UsageError: There is no such file, it has another form, or it is damaged.
+        UsageError: There is no such file, it has another format, or it is damaged.
     """
     try:
         if path.suffix == ".safetensors":
@@ -38,8 +39,8 @@ def read_arrays(path: Path) -> dict[str, AnyArray]:
                 raise UsageError(f"There is no file {path}.")
             with as_store_error(f"{path} could not be read"), zipfile.ZipFile(path) as archive:
                 return {
-                    i.filename.removesuffix(".npy"): _read_npz_member(archive, i)
-                    for i in archive.filelist
+                    member.filename.removesuffix(".npy"): _read_npz_member(archive, member)
+                    for member in archive.filelist
                 }
     except _DAMAGE_ERRORS as error:
         raise UsageError(f"{path} is cut short or damaged: {error}.") from None
@@ -47,10 +48,10 @@ def read_arrays(path: Path) -> dict[str, AnyArray]:
 
 
 def _read_npz_member(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> AnyArray:
-    """One array of an npz file. Its header is checked before room is made for what it speaks of.
+    """Read one array of an npz file, checking its header before memory is allocated.
 
     Raises:
-        ValueError: It is no array, or says that it is larger than it can be.
+        ValueError: It is not an array, or its header claims a size that it cannot have.
     """
     if member.file_size > max(1, member.compress_size) * _MAX_RATIO:
         raise ValueError(f"{member.filename} cannot unpack to {member.file_size:,} bytes")
@@ -59,41 +60,55 @@ def _read_npz_member(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> AnyAr
         readers = {(1, 0): np.lib.format.read_array_header_1_0,
                    (2, 0): np.lib.format.read_array_header_2_0}  # fmt: skip
         if version not in readers:
-            raise ValueError(f"{member.filename} has version {version}")
+            raise ValueError(f"{member.filename} has the unknown npy version {version}")
         shape, fortran, dtype = readers[version](file)
         if dtype.hasobject:
             raise ValueError(f"{member.filename} holds Python objects, which are not unpickled")
         size = math.prod(shape) * dtype.itemsize
         if size != member.file_size - file.tell():
-            raise ValueError(f"{member.filename} says that it has {size:,} bytes")
+            raise ValueError(f"the header of {member.filename} claims {size:,} bytes")
         array = np.frombuffer(file.read(), dtype)
     return array.reshape(shape, order="F" if fortran else "C").copy()
 
 
 def write_arrays(path: Path, arrays: Arrays, metadata: Mapping[str, Any]) -> None:
-    """Write arrays, with plain values about them in the header."""
+    """Write arrays to a safetensors file.
+
+    Args:
+        path: The file; it is replaced as a whole.
+        arrays: Arrays by name.
+        metadata: JSON values by name, for the header.
+
+    Raises:
+        StoreError: The file could not be written.
+    """
     write_atomic(path, serialize_arrays(arrays, metadata))
 
 
 def serialize_arrays(arrays: Arrays, metadata: Mapping[str, Any]) -> bytes:
-    """The file that `write_described` writes, as bytes."""
-    whole = {name: np.ascontiguousarray(array) for name, array in arrays.items()}
-    return save(whole, metadata={k: json.dumps(v) for k, v in metadata.items()})
+    """Return the bytes that `write_arrays` writes."""
+    contiguous = {name: np.ascontiguousarray(array) for name, array in arrays.items()}
+    return save(contiguous, metadata={k: json.dumps(v) for k, v in metadata.items()})
 
 
 def read_arrays_and_metadata(path: Path, metadata_key: str) -> tuple[dict[str, AnyArray], Any]:
-    """The arrays of a safetensors file, and what its header says under the name `metadata_key`.
+    """Read the arrays of a safetensors file and one entry of its metadata.
+
+    Args:
+        path: The file.
+        metadata_key: Name of the entry.
+
+    Returns:
+        Arrays by name, and the JSON value of the entry.
 
     Raises:
-        UsageError: There is no such file, it is damaged, or its header says nothing of that.
+        UsageError: There is no such file, it is damaged, or it has no such entry.
     """
     arrays = read_arrays(path)
     with as_store_error(f"{path} could not be read"), safe_open(path, framework="numpy") as file:
         header = file.metadata() or {}
     if metadata_key not in header:
-        raise UsageError(
-            f"{path} is not a file of {metadata_key}: its header does not speak of any."
-        )
+        raise UsageError(f"{path} is not a file of {metadata_key}: its header has no such entry.")
     try:
         return arrays, parse_json(header[metadata_key])
     except ValueError as error:

@@ -1,4 +1,4 @@
-"""Snapshots on disk: safetensors, with notes as JSON in its header. Nothing is unpickled."""
+"""Checkpoint files: safetensors with JSON notes in the header. Nothing is unpickled."""
 
 from __future__ import annotations
 
@@ -16,12 +16,22 @@ from kinfolk.store.files import as_store_error, write_atomic
 from kinfolk.store.json_files import parse_json
 
 FORMAT_VERSION = 1
-_COUNT_FIELDS = ("step", "events", "event_bytes")  # of the header
+_COUNT_FIELDS = ("step", "events", "event_bytes")  # header fields that are integers >= 0
 
 
 def save_snapshot(path: Path, snapshot: Snapshot, n_events: int, event_bytes: int) -> None:
-    """Write a snapshot and how much of the event file came before it."""
-    about = {
+    """Write a snapshot to a checkpoint file.
+
+    Args:
+        path: The file.
+        snapshot: State of the job.
+        n_events: How many events were logged before the snapshot.
+        event_bytes: Size of the event log at that moment; resuming truncates the log to it.
+
+    Raises:
+        StoreError: The file could not be written.
+    """
+    header = {
         "format": FORMAT_VERSION,
         "step": snapshot.step,
         "events": n_events,
@@ -29,33 +39,37 @@ def save_snapshot(path: Path, snapshot: Snapshot, n_events: int, event_bytes: in
         "notes": dict(snapshot.notes),
     }
     arrays = {name: np.ascontiguousarray(array) for name, array in snapshot.arrays.items()}
-    write_atomic(path, save(arrays, metadata={"kinfolk": json.dumps(about, sort_keys=True)}))
+    write_atomic(path, save(arrays, metadata={"kinfolk": json.dumps(header, sort_keys=True)}))
 
 
 def load_snapshot(path: Path) -> tuple[Snapshot, dict[str, Any]]:
-    """Read a snapshot and what was written beside it.
+    """Read a snapshot from a checkpoint file.
+
+    Returns:
+        The snapshot, and the header of the file with `events` and `event_bytes`.
 
     Raises:
-        DamagedRunError: It is cut short, damaged or of another version.
+        DamagedRunError: It is cut short, damaged or of another format version.
     """
     try:
         with (
             as_store_error(f"{path} could not be read"),
             safe_open(path, framework="numpy") as file,
         ):
-            about = dict(parse_json((file.metadata() or {})["kinfolk"]))
+            header = dict(parse_json((file.metadata() or {})["kinfolk"]))
             arrays = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118, not a dict
     except (SafetensorError, KeyError, TypeError, ValueError) as error:
         raise DamagedRunError(f"The checkpoint {path} is cut short or damaged: {error}.") from None
-    if about.get("format") != FORMAT_VERSION:
+    if header.get("format") != FORMAT_VERSION:
         raise DamagedRunError(
-            f"The checkpoint {path} has format {about.get('format')}; this kinfolk reads {FORMAT_VERSION}."
+            f"The checkpoint {path} has format {header.get('format')}; "
+            f"this kinfolk reads {FORMAT_VERSION}."
         )
-    wrong = [name for name in _COUNT_FIELDS if not _is_count(about.get(name))]
-    wrong += [] if isinstance(about.get("notes"), dict) else ["notes"]
-    if wrong:
-        raise DamagedRunError(f"The checkpoint {path} is damaged: its header lacks {wrong[0]}.")
-    return Snapshot(step=about["step"], arrays=arrays, notes=about["notes"]), about
+    invalid = [name for name in _COUNT_FIELDS if not _is_count(header.get(name))]
+    invalid += [] if isinstance(header.get("notes"), dict) else ["notes"]
+    if invalid:
+        raise DamagedRunError(f"The checkpoint {path} is damaged: its header lacks {invalid[0]}.")
+    return Snapshot(step=header["step"], arrays=arrays, notes=header["notes"]), header
 
 
 def _is_count(value: Any) -> bool:

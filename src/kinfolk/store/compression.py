@@ -1,4 +1,4 @@
-"""Packed bytes, unpacked within bounds: a damaged or hostile file cannot ask for all memory."""
+"""Decompress within bounds, so that a damaged or hostile file cannot exhaust the memory."""
 
 from __future__ import annotations
 
@@ -11,20 +11,24 @@ from pathlib import Path
 from kinfolk.core.errors import DamagedRunError
 from kinfolk.store.files import as_store_error
 
-MAX_RATIO = 200  # unpacked to packed; events and traces have 5 to 40, a bomb of zeros 1,030
-MIN_SIZE_LIMIT = 64 * 2**20  # bytes that may come of a file of any size
+MAX_RATIO = 200  # decompressed to compressed; events and traces have 5 to 40, a zip bomb 1,030
+MIN_SIZE_LIMIT = 64 * 2**20  # bytes that even the smallest file may decompress to
 _CHUNK_BYTES = 2**20
 
 
 def decompress_zlib(compressed: bytes, max_bytes: int) -> bytes:
-    """Unpack a zlib stream of at most `max_bytes` bytes.
+    """Decompress a zlib stream of limited size.
+
+    Args:
+        compressed: Exactly one stream.
+        max_bytes: Maximum size of the result.
 
     Raises:
-        zlib.error: It is damaged, cut short, followed by something else, or unpacks to more.
+        zlib.error: The stream is damaged, cut short, followed by other bytes, or too large.
     """
     stream = zlib.decompressobj()
     data = stream.decompress(compressed, max_bytes)
-    if not stream.eof:  # the end of a stream of exactly `most` bytes is seen only now
+    if not stream.eof:  # the end of a stream of exactly `max_bytes` is read only now
         data += stream.decompress(stream.unconsumed_tail, 1)
     if not stream.eof or stream.unused_data or len(data) > max_bytes:
         raise zlib.error(f"it is not a whole stream of at most {max_bytes} bytes")
@@ -32,10 +36,14 @@ def decompress_zlib(compressed: bytes, max_bytes: int) -> bytes:
 
 
 def decompress_gzip(compressed: bytes, source: str) -> bytes:
-    """Unpack the bytes of a gzip file.
+    """Decompress the content of a gzip file.
+
+    Args:
+        compressed: Content of the file.
+        source: Name of the file, for error messages.
 
     Raises:
-        DamagedRunError: It unpacks to more than a file of this size can hold.
+        DamagedRunError: It decompresses to more than a file of this size may.
         EOFError: It is cut short.
         gzip.BadGzipFile: It is not a gzip file, or its checksum is wrong.
         zlib.error: It is damaged.
@@ -45,11 +53,11 @@ def decompress_gzip(compressed: bytes, source: str) -> bytes:
 
 
 def verify_gzip(path: Path) -> None:
-    """Read a gzip file to its end, keeping nothing.
+    """Check that a gzip file can be decompressed to its end, in constant memory.
 
     Raises:
-        DamagedRunError: It is cut short or damaged, or unpacks to more than a file of its size can
-            hold.
+        DamagedRunError: It is cut short or damaged, or decompresses to more than a file of its
+            size may.
     """
     with as_store_error(f"{path} could not be read"), path.open("rb") as raw:
         size = path.stat().st_size
@@ -64,11 +72,21 @@ def verify_gzip(path: Path) -> None:
 
 
 def _iter_chunks(file: gzip.GzipFile, compressed_size: int, source: str) -> Iterator[bytes]:
-    most, unpacked = max(MIN_SIZE_LIMIT, MAX_RATIO * compressed_size), 0
-    while piece := file.read(_CHUNK_BYTES):
-        unpacked += len(piece)
-        if unpacked > most:
+    """Yield the decompressed content of a gzip file chunk by chunk, up to a size limit.
+
+    Args:
+        file: The open file.
+        compressed_size: Its size on disk, from which the limit follows.
+        source: Name of the file, for error messages.
+
+    Raises:
+        DamagedRunError: The limit is exceeded.
+    """
+    limit, n_bytes = max(MIN_SIZE_LIMIT, MAX_RATIO * compressed_size), 0
+    while chunk := file.read(_CHUNK_BYTES):
+        n_bytes += len(chunk)
+        if n_bytes > limit:
             raise DamagedRunError(
-                f"{source} is damaged: its {compressed_size:,} bytes unpack to more than {most:,}."
+                f"{source} is damaged: its {compressed_size:,} bytes unpack to more than {limit:,}."
             )
-        yield piece
+        yield chunk

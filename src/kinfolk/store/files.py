@@ -1,4 +1,4 @@
-"""Files, written whole or not at all."""
+"""Atomic writes, reads with readable errors, and paths that stay inside a folder."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from typing import Any
 from kinfolk.core.errors import StoreError, UsageError, format_suggestion
 from kinfolk.core.settings import parse_settings
 
-PARTIAL_PREFIX = ".unfinished-"  # begins the names of files that are still being written
-_MAX_NAME_BYTES = 255  # bytes, on every file system in use
-_MAX_SHOWN_CHARS = 100  # characters of a name in a message
+PARTIAL_PREFIX = ".unfinished-"  # prefix of the names of files that are still being written
+_MAX_NAME_BYTES = 255  # limit of all common file systems
+_MAX_SHOWN_CHARS = 100  # of a name in an error message
 _REASONS = {
     errno.ENOSPC: "the disk is full",
     errno.EDQUOT: "the disk quota is used up",
@@ -27,10 +27,10 @@ _REASONS = {
 
 
 def write_atomic(path: Path, data: bytes) -> None:
-    """Write a file so that others see all of it or what was there before.
+    """Replace a file atomically: readers see its old or its new content, never a part of it.
 
     Raises:
-        StoreError: It could not be written; what was there before still is.
+        StoreError: It could not be written; the old content is untouched.
     """
     with as_store_error(f"{path} was not written", "What was there before is untouched."):
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -50,7 +50,7 @@ def write_atomic(path: Path, data: bytes) -> None:
 
 
 def read_bytes(path: Path) -> bytes:
-    """All of a file.
+    """Return the content of a file.
 
     Raises:
         UsageError: There is no such file.
@@ -63,23 +63,33 @@ def read_bytes(path: Path) -> bytes:
 
 
 def read_settings_file(path: Path) -> dict[str, Any]:
-    """The table in a TOML or JSON file."""
-    form = path.suffix.removeprefix(".").lower()
-    if form not in ("toml", "json"):
+    """Read the settings in a TOML or JSON file.
+
+    Raises:
+        UsageError: There is no such file, it has another format, or it is not valid.
+        StoreError: It cannot be read.
+    """
+    file_format = path.suffix.removeprefix(".").lower()
+    if file_format not in ("toml", "json"):
         raise UsageError(f"Settings are read from .toml or .json files, not from {path}.")
     if not path.exists():
         others = [p.name for p in sorted(path.parent.glob("*")) if p.suffix in (".toml", ".json")]
         hint = format_suggestion(path.name, others) if others else ""
         raise UsageError(f"There is no file {path}.{hint}")
     try:
-        return parse_settings(read_bytes(path).decode(), form, str(path))
+        return parse_settings(read_bytes(path).decode(), file_format, str(path))
     except UnicodeDecodeError:
         raise UsageError(f"{path} is not a text file.") from None
 
 
 @contextlib.contextmanager
 def as_store_error(message: str, hint: str = "") -> Iterator[None]:
-    """Turn an error of the system into a sentence that begins with `message`."""
+    """Turn any `OSError` within the block into a `StoreError`.
+
+    Args:
+        message: What failed, as the beginning of the error message.
+        hint: A further sentence for the end of the message.
+    """
     try:
         yield
     except OSError as error:
@@ -88,7 +98,7 @@ def as_store_error(message: str, hint: str = "") -> Iterator[None]:
 
 
 def _sync_folder(folder: Path) -> None:
-    """Make a rename last through a power cut, where the system can."""
+    """Make a rename survive a power failure, where the file system supports it."""
     with contextlib.suppress(OSError):
         handle = os.open(folder, os.O_RDONLY)
         try:
@@ -98,31 +108,35 @@ def _sync_folder(folder: Path) -> None:
 
 
 def resolve_inside(folder: Path, *names: str) -> Path:
-    """The path of something in a folder; names come from outside and may not lead out of it.
+    """Return the path of an entry of a folder, given by untrusted names.
+
+    Args:
+        folder: The folder that the path must not leave.
+        names: Components of the path below it.
 
     Raises:
-        UsageError: A name is no plain name, or leads elsewhere through a link.
+        UsageError: A name is not a plain file name, or leads elsewhere through a link.
     """
     path = folder.joinpath(*names)
     if not all(map(_is_plain_name, names)) or path.resolve() != folder.resolve().joinpath(*names):
-        raise UsageError(f"There is no {_shortened('/'.join(names))!r} here.")
+        raise UsageError(f"There is no {_shorten('/'.join(names))!r} here.")
     return path
 
 
 def _is_plain_name(name: str) -> bool:
     try:
         size = len(os.fsencode(name))
-    except UnicodeEncodeError:  # no file can have it
+    except UnicodeEncodeError:  # no file can have such a name
         return False
     return name not in ("", ".", "..") and not set(name) & set("/\\\0") and size <= _MAX_NAME_BYTES
 
 
-def _shortened(name: str) -> str:
+def _shorten(name: str) -> str:
     return name if len(name) <= _MAX_SHOWN_CHARS else f"{name[:_MAX_SHOWN_CHARS]}..."
 
 
 @contextlib.contextmanager
 def temporary_directory() -> Iterator[Path]:
-    """A folder for a helper program, which is gone afterwards with all that is in it."""
+    """Create a folder for an external program and remove it afterwards."""
     with tempfile.TemporaryDirectory(prefix="kinfolk-", ignore_cleanup_errors=True) as name:
         yield Path(name)

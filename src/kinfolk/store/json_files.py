@@ -1,4 +1,4 @@
-"""Documents that people read: JSON with the line in every complaint, and earlier ones kept."""
+"""JSON files with line numbers in error messages, and files with backups of earlier versions."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _BLANKS = " \t\r\n"
 
 
 def parse_json(data: bytes | str) -> Any:
-    """Parse JSON that may be damaged.
+    """Parse JSON from a file that may be damaged.
 
     Raises:
         ValueError: It is not JSON, or is nested too deeply to be read.
@@ -26,21 +26,25 @@ def parse_json(data: bytes | str) -> Any:
 
 
 def parse_json_object(text: str, source: str) -> dict[str, Any]:
-    """The table that a JSON text holds.
+    """Parse a text that must hold a JSON object.
+
+    Args:
+        text: The text.
+        source: Name of the file, for error messages.
 
     Raises:
-        DamagedRunError: It holds none; with the line and the reason.
+        DamagedRunError: It does not; the message has the line and the reason.
     """
 
-    def refuse(word: str) -> Any:
-        line = text[: text.find(word)].count("\n") + 1
-        raise DamagedRunError(f"{source} is damaged at line {line}: {word} is not a number.")
+    def refuse_constant(name: str) -> Any:
+        line = text[: text.find(name)].count("\n") + 1
+        raise DamagedRunError(f"{source} is damaged at line {line}: {name} is not a number.")
 
     try:
-        data = json.loads(text, parse_constant=refuse)
+        data = json.loads(text, parse_constant=refuse_constant)
     except json.JSONDecodeError as error:
-        cut = error.pos >= len(text.rstrip()) - 1
-        reason = "the file ends too early" if cut else error.msg[0].lower() + error.msg[1:]
+        is_cut = error.pos >= len(text.rstrip()) - 1
+        reason = "the file ends too early" if is_cut else error.msg[0].lower() + error.msg[1:]
         raise DamagedRunError(f"{source} is damaged at line {error.lineno}: {reason}.") from None
     except RecursionError:
         raise DamagedRunError(f"{source} is damaged: it is nested too deeply.") from None
@@ -50,29 +54,41 @@ def parse_json_object(text: str, source: str) -> dict[str, Any]:
 
 
 def find_line(text: str, path: Sequence[int | str]) -> int:
-    r"""The line on which the value at `path` of a valid JSON text begins.
+    r"""Return the line on which a value of a valid JSON text begins.
+
+    Args:
+        text: The text.
+        path: Keys and indices that lead to the value; where it is missing, the line of the
+            innermost value on the way there is returned.
 
     >>> find_line('{"a": 1,\n "b": [5,\n 6]}', ("b", 1))
     3
     """
-    decoder, at = json.JSONDecoder(), _skip_blanks(text, 0)
-    for step in path:
-        found = _find_entry(decoder, text, at, step)
-        if found < 0:  # a missing entry is told by the line of what lacks it
+    decoder, offset = json.JSONDecoder(), _skip_blanks(text, 0)
+    for key in path:
+        entry_offset = _find_entry(decoder, text, offset, key)
+        if entry_offset < 0:
             break
-        at = found
-    return text[:at].count("\n") + 1
+        offset = entry_offset
+    return text[:offset].count("\n") + 1
 
 
 def _find_entry(decoder: json.JSONDecoder, text: str, offset: int, key: int | str) -> int:
-    """Where the entry `key` of the table or list at `offset` begins; -1 if there is none."""
+    """Return the offset of an entry of a JSON object or array, or -1 if there is none.
+
+    Args:
+        decoder: Skips values.
+        text: A valid JSON text.
+        offset: Where the object or array begins.
+        key: Key of an object, or index of an array.
+    """
     if text[offset] not in "{[":
         return -1
-    is_table, number = text[offset] == "{", 0
+    is_object, number = text[offset] == "{", 0
     offset = _skip_blanks(text, offset + 1)
     while text[offset] not in "}]":
         name: int | str = number
-        if is_table:
+        if is_object:
             name, offset = decoder.raw_decode(text, offset)
             offset = _skip_blanks(text, _skip_blanks(text, offset) + 1)  # the colon
         if name == key:
@@ -90,10 +106,11 @@ def _skip_blanks(text: str, offset: int) -> int:
 
 
 def read_text(path: Path) -> str:
-    """All of a text file.
+    """Return the content of a text file.
 
     Raises:
-        DamagedRunError: It is not text.
+        UsageError: There is no such file.
+        DamagedRunError: It is not UTF-8.
     """
     try:
         return read_bytes(path).decode()
@@ -103,9 +120,15 @@ def read_text(path: Path) -> str:
 
 
 def write_with_backups(path: Path, data: bytes, n_backups: int) -> None:
-    """Write a file; what it replaces is kept as `NAME.1.SUFFIX`, up to `n_backups` of them.
+    """Replace a file atomically and keep earlier versions as `NAME.1.SUFFIX`, `NAME.2.SUFFIX`, ...
 
-    Whenever this is interrupted, the file is whole: the old one or the new one.
+    Args:
+        path: The file.
+        data: Its new content; if it is equal to the old one, nothing is written.
+        n_backups: How many earlier versions are kept; with 0 the file is always written.
+
+    Raises:
+        StoreError: Something could not be written; the file has its old or its new content.
     """
     if path.exists() and n_backups > 0:
         earlier = read_bytes(path)

@@ -1,4 +1,4 @@
-"""Figures of a run sent elsewhere too: TensorBoard and Weights & Biases, where they are wanted."""
+"""Send the metrics of a run to TensorBoard and Weights & Biases."""
 
 from __future__ import annotations
 
@@ -11,42 +11,51 @@ from kinfolk.core.optional_dependencies import make_missing_library_error
 
 
 class MetricLogger(Protocol):
-    """Takes figures as they come."""
+    """A destination of metrics, such as TensorBoard."""
 
     def log_metrics(self, step: int, metrics: Mapping[str, float]) -> None:
-        """Figures by name, at a step."""
+        """Log the values of metrics, by name, at a step."""
         ...
 
     def close(self) -> None:
-        """Write what is left."""
+        """Write what is buffered and close the connection."""
         ...
 
 
 class MetricLoggers:
-    """All that are open; none costs nothing."""
+    """Sends the metrics of events to several loggers.
+
+    Args:
+        loggers: The destinations; may be empty.
+    """
 
     def __init__(self, loggers: list[MetricLogger]) -> None:
         self._loggers = loggers
 
     def log_event(self, event: Event) -> None:
-        """Send the figures of an event."""
+        """Send every number in the fields of an event to all loggers."""
         if self._loggers:
-            told = event.to_dict()
-            found = dict(flatten_metrics(told, told.pop("kind")))
-            for sink in self._loggers:
-                sink.log_metrics(event.step, found)
+            fields = event.to_dict()
+            metrics = dict(flatten_metrics(fields, fields.pop("kind")))
+            for logger in self._loggers:
+                logger.log_metrics(event.step, metrics)
 
     def close(self) -> None:
-        """Close all."""
+        """Close all loggers. May be called twice."""
         while self._loggers:
             self._loggers.pop().close()
 
 
 def flatten_metrics(table: Mapping[str, Any], path: str) -> Iterator[tuple[str, float]]:
-    """The numbers in nested tables, by path; of an estimate, its mean.
+    """Yield every number in nested mappings with its path.
 
-    >>> dict(flatten_metrics({"slots": {"main": {"approx_kl": 0.1}}, "length": (5.0, 4.0, 6.0)}, "update_done"))
-    {'update_done/slots/main/approx_kl': 0.1, 'update_done/length': 5.0}
+    Args:
+        table: JSON values; of a list of floats, such as an estimate with its interval, the first
+            one counts.
+        path: Prefix of all paths.
+
+    >>> dict(flatten_metrics({"main": {"approx_kl": 0.1}, "length": (5.0, 4.0, 6.0)}, "update"))
+    {'update/main/approx_kl': 0.1, 'update/length': 5.0}
     """
     for name, value in table.items():
         if isinstance(value, Mapping):
@@ -92,14 +101,21 @@ class _WandbLogger:
 def open_loggers(
     folder: Path, run: str, settings: Mapping[str, Any], tensorboard: bool, wandb: str | None
 ) -> MetricLoggers:
-    """The sinks that are asked for.
+    """Open the loggers that were requested.
+
+    Args:
+        folder: The run folder; TensorBoard's files go into `tensorboard` below it.
+        run: Name of the run, for Weights & Biases.
+        settings: Settings of the run, for Weights & Biases.
+        tensorboard: Whether to log to TensorBoard.
+        wandb: Project of Weights & Biases to log to, or None.
 
     Raises:
-        MissingLibraryError: The library for one is not installed.
+        MissingLibraryError: A library that is needed is not installed.
     """
-    found: list[MetricLogger] = []
+    loggers: list[MetricLogger] = []
     if tensorboard:
-        found.append(_TensorBoardLogger(folder))
+        loggers.append(_TensorBoardLogger(folder))
     if wandb is not None:
-        found.append(_WandbLogger(wandb, run, settings))
-    return MetricLoggers(found)
+        loggers.append(_WandbLogger(wandb, run, settings))
+    return MetricLoggers(loggers)

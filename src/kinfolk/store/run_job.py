@@ -1,4 +1,4 @@
-"""Drain a job into a run."""
+"""Run a job and store everything it yields in a run folder."""
 
 from __future__ import annotations
 
@@ -12,19 +12,24 @@ JobStream = Iterator[Event | Snapshot | FileChunk]
 
 
 def run_and_store(run: Run, job: Callable[[Snapshot | None], JobStream]) -> Iterator[Event]:
-    """Run `job` from where `run` stopped, write all it yields, and pass the events on.
+    """Run a job from the last checkpoint of its run, store what it yields, and yield its events.
 
     The run is done when the job is. Whatever stops it earlier (an error, Ctrl-C, a kill) leaves
     a folder that can be resumed.
 
+    Args:
+        run: The run folder to write.
+        job: Takes the snapshot to resume from, or None, and returns the job's items.
+
     Raises:
-        DamagedRunError: The checkpoint cannot be read, or the job failed after it was resumed from
-            it in a way that a damaged checkpoint explains.
+        StoreError: Another process writes the run, or something could not be written.
+        DamagedRunError: The checkpoint cannot be read, or the resumed job failed in a way that a
+            damaged checkpoint explains.
     """
     try:
         snapshot = run.open_for_writing()
         stream = job(snapshot)
-        for item in stream if snapshot is None else _naming_checkpoint(run, snapshot, stream):
+        for item in stream if snapshot is None else _with_checkpoint_errors(run, snapshot, stream):
             if isinstance(item, Snapshot):
                 run.checkpoint(item)
             elif isinstance(item, FileChunk):
@@ -37,14 +42,19 @@ def run_and_store(run: Run, job: Callable[[Snapshot | None], JobStream]) -> Iter
                 yield item
         run.finish()
     except BaseException:
-        run.close_after_error()  # a full disk must not be hidden by what it does to closing
+        run.close_after_error()  # an error such as a full disk may make closing fail as well
         raise
 
 
-def _naming_checkpoint(run: Run, snapshot: Snapshot, stream: JobStream) -> JobStream:
-    """A job that goes on; what it cannot make of its snapshot is said as such.
+def _with_checkpoint_errors(run: Run, snapshot: Snapshot, stream: JobStream) -> JobStream:
+    """Yield the items of a resumed job, and name its checkpoint when it fails unexpectedly.
 
-    A snapshot has no checksum yet, so that a damaged one may be noticed only by the job, and late.
+    Checkpoints have no checksum, so that only the job may notice a damaged one, and late.
+
+    Args:
+        run: The run that was resumed.
+        snapshot: Where it was resumed from.
+        stream: Items of the job.
     """
     try:
         yield from stream

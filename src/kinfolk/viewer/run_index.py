@@ -12,7 +12,8 @@ from kinfolk.core.errors import KinfolkError, UsageError
 from kinfolk.replay.reader import REPLAY_FOLDER, REPLAY_SUFFIX, Replay, list_replays
 from kinfolk.store.files import as_store_error, resolve_inside
 from kinfolk.store.json_files import parse_json_object, read_text
-from kinfolk.store.run import DamagedRun, Run, list_runs, open_run
+from kinfolk.store.run import Run, open_run
+from kinfolk.store.run_list import DamagedRun, list_runs
 from kinfolk.viewer.metrics import collect_metrics
 from kinfolk.viewer.results import build_results
 

@@ -171,7 +171,7 @@ def test_evolved_nets_play_everywhere_by_the_name_of_their_run(tmp_path):
     with pytest.raises(UsageError) as caught:
         resolve(f"run:{run.folder}/grazer@9")
     assert str(caught.value) == (
-        f"Policy 'grazer' of {run.folder} has no moment '@9'. "
+        f"Policy 'grazer' of {run.folder} has no version '@9'. "
         "It has: @best, @latest, @1, @2, @3, @4."
     )
     assert (

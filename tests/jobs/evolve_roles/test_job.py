@@ -188,7 +188,7 @@ def test_what_only_the_world_can_tell_is_refused_before_anything_is_played(playe
         prepare(small(history=text[: len(text) // 2]), None)
     strange = text.replace('"recharge"', '"dance"')
     with pytest.raises(
-        UnknownNameError, match=r"^The history names behaviours that are not registered: 'dance'\."
+        UnknownNameError, match=r"^The history names behaviors that are not registered: 'dance'\."
     ):
         prepare(small(history=strange), None)
 

@@ -72,7 +72,7 @@ def test_a_run_without_policies_says_so(tmp_path):
     run = create_run(tmp_path / "run", "evaluate", {})
     with pytest.raises(UsageError) as caught:
         resolve(f"run:{run.folder}")
-    assert str(caught.value) == f"The run {run.folder} keeps no policies."
+    assert str(caught.value) == f"The run {run.folder} has no policies."
 
 
 def test_both_forms_of_the_savanna_give_nets_nearly_the_same():

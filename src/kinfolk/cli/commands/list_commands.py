@@ -86,7 +86,7 @@ def runs(
     json: JsonOption = False,
 ) -> None:
     """List runs, newest first."""
-    from kinfolk.store.run import DamagedRun, list_runs
+    from kinfolk.store.run_list import DamagedRun, list_runs
 
     found = list(list_runs(root))
     damaged = [run for run in found if isinstance(run, DamagedRun)]

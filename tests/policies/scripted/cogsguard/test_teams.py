@@ -157,7 +157,7 @@ def test_loaded_tables_are_played_by_member():
             "A line-up says how many play a role, from 0 on; miner was -1.",
         ),
         ("kin://role/BaseMinor", "No role is named 'BaseMinor'. Did you mean 'BaseMiner'?"),
-        ("kin://behavior/exploar", "No behaviour is named 'exploar'. Did you mean 'explore'?"),
+        ("kin://behavior/exploar", "No behavior is named 'exploar'. Did you mean 'explore'?"),
         ("kin://roles?home_margin=-2", "BehaviorParams.home_margin must be at least 0, not -2."),
         ("kin://rolles", "No policy is named 'rolles'. Did you mean 'roles'?"),
         (

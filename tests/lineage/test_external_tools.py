@@ -1,4 +1,4 @@
-"""Other people's tools read our exports and agree with our measures. Skipped where not installed."""
+"""phylotrackpy and dendropy read the exports and agree with the metrics. Skipped if missing."""
 
 import json
 import subprocess
@@ -16,12 +16,12 @@ from kinfolk.policies.resolve import resolve
 
 
 @pytest.fixture(scope="module")
-def watched():
+def trace():
     ref = WorldRef("savanna", settings={"max_steps": 60})
     return trace_episode(evaluation_task(ref, {"all": resolve("kin://random")}, 1, range(1)), 0)
 
 
-# In a process of its own: importing phylotrackpy changes what Python's own `sum` is.
+# In a separate process: importing phylotrackpy replaces the builtin `sum`.
 TRACKED = """
 import json, sys
 from phylotrackpy import systematics
@@ -40,13 +40,13 @@ print(json.dumps({
 
 
 @pytest.mark.skipif(not find_spec("phylotrackpy"), reason="phylotrackpy is not installed")
-def test_phylotrackpy_reads_the_table_and_agrees(watched, tmp_path):
+def test_phylotrackpy_reads_the_csv_and_agrees_on_depths(trace, tmp_path):
     path = tmp_path / "family.csv"
-    path.write_text(to_csv(watched.family))
+    path.write_text(to_csv(trace.family))
     done = subprocess.run(
         [sys.executable, "-c", TRACKED, str(path)], capture_output=True, text=True, check=True
     )
-    family, tracked = watched.family, json.loads(done.stdout)
+    family, tracked = trace.family, json.loads(done.stdout)
     ours = depths(family)
     assert tracked["taxa"] == len(family)
     assert tracked["roots"] == len(family.founders())
@@ -56,19 +56,19 @@ def test_phylotrackpy_reads_the_table_and_agrees(watched, tmp_path):
     }
 
 
-def test_dendropy_reads_the_trees_and_agrees(watched):
+def test_dendropy_reads_the_trees_and_agrees_on_branch_lengths(trace):
     dendropy = pytest.importorskip("dendropy", reason="dendropy is not installed")
-    text = to_newick(watched.family, watched.report.ticks)
+    text = to_newick(trace.family, trace.report.ticks)
     trees = dendropy.TreeList.get(data=text, schema="newick", suppress_internal_node_taxa=True)
-    assert len(trees) == len(watched.family.founders())
-    # Every life is a leaf: by itself, or as the `_end` below its children.
-    assert sum(len(tree.leaf_nodes()) for tree in trees) == len(watched.family)
+    assert len(trees) == len(trace.family.founders())
+    # Every member is a leaf: by itself, or as the `_end` below its children.
+    assert sum(len(tree.leaf_nodes()) for tree in trees) == len(trace.family)
     farthest = max(max(leaf.distance_from_root() for leaf in tree.leaf_nodes()) for tree in trees)
     ends = [
-        watched.report.ticks if m.destruction_time is None else m.destruction_time
-        for m in watched.family
+        trace.report.ticks if m.destruction_time is None else m.destruction_time
+        for m in trace.family
     ]
-    parents = {parent for member in watched.family for parent in member.parents}
-    roots_alone = {m.uid for m in watched.family.founders()} - parents
-    reach = [end for m, end in zip(watched.family, ends, strict=True) if m.uid not in roots_alone]
+    parents = {parent for member in trace.family for parent in member.parents}
+    roots_alone = {m.uid for m in trace.family.founders()} - parents
+    reach = [end for m, end in zip(trace.family, ends, strict=True) if m.uid not in roots_alone]
     assert farthest == max(reach)

@@ -1,4 +1,4 @@
-"""A catalogue without a world behind it, and generations of it: scores favour early mining."""
+"""A catalog without a world, and its evolution with scores that favor early mining."""
 
 from kinfolk.roles.catalog import RoleCatalog
 from kinfolk.roles.coordinator import EvolutionaryRoleCoordinator
@@ -31,8 +31,8 @@ def idle(state):
     return False
 
 
-def written(catalog, text, **fields):
-    """A role as the specification writes it: tiers between slashes, behaviours between pluses."""
+def parse_role(catalog, text, **fields):
+    """Parse a role: tiers between slashes, behaviors between pluses."""
     tiers = [RoleTier(catalog.behavior_ids(part.split(" + "))) for part in text.split(" / ")]
     return RoleDef(tuple(tiers), **fields)
 
@@ -44,19 +44,19 @@ def make_catalog():
             name=name, source=source, can_start=idle, act=idle, should_terminate=idle
         )
     for name, text in SEEDED.items():
-        catalog.add_role(written(catalog, text, name=name))
+        catalog.add_role(parse_role(catalog, text, name=name))
     return catalog
 
 
-def usefulness(catalog, role):
-    """1 for a role that begins with mining, less the later it comes, 0 without."""
+def mining_score(catalog, role):
+    """1 for a role that begins with mining, less the later it comes, 0 without it."""
     mine = catalog.behavior_id("mine_resource")
     ids = role.behavior_ids
     return 1.0 - ids.index(mine) / 12 if mine in ids else 0.0
 
 
-def play_game(coordinator, score_of=usefulness):
-    """One game of eight agents; returns whether a new generation began."""
+def play_game(coordinator, score_of=mining_score):
+    """Play one game of all agents; return whether a new generation has begun."""
     for agent in range(coordinator.num_agents):
         role = coordinator.assign_role(agent)
         score = score_of(coordinator.catalog, role)
@@ -65,7 +65,7 @@ def play_game(coordinator, score_of=usefulness):
 
 
 def evolve(catalog, seed, generations, games=10, **settings):
-    """A coordinator after so many generations."""
+    """Return a coordinator after a number of generations."""
     coordinator = EvolutionaryRoleCoordinator(8, catalog, games, seed=seed, **settings)
     while coordinator.generation < generations:
         play_game(coordinator)
