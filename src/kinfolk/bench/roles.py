@@ -66,7 +66,7 @@ def measure_roles(
 
 def roles_reference() -> dict[str, Any]:
     """A few ticks of one small game; run un-compiled for the reference."""
-    return measure_roles("arena", 1, rollout_length=21)
+    return measure_roles("arena", 1, ticks=21)
 
 
 def bench_roles() -> dict[str, Any]:
@@ -86,7 +86,7 @@ def bench_roles() -> dict[str, Any]:
         "by_worlds": [measure_roles("arena", n, SMART_URI) for n in WORLD_COUNTS],
         "by_agents": [measure_roles("arena", 16, SMART_URI, agents=n) for n in AGENT_COUNTS],
         "by_map": [
-            {"map": name, **measure_roles(name, 16, SMART_URI, rollout_length=500)}
+            {"map": name, **measure_roles(name, 16, SMART_URI, ticks=500)}
             for name in ("tutorial", "arena", "machina_1")
         ],
     }

@@ -110,7 +110,7 @@ class KernelCompiler(CalleeCompiler):
 
 
 def _same_flags(self: Any, other: object) -> Any:
-    if isinstance(other, _Flags) and self._read_json == other._read_json:
+    if isinstance(other, _Flags) and self._values == other._values:
         return True
     return _equal_in_full(self, other)
 

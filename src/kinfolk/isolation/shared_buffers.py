@@ -93,7 +93,7 @@ def create_anonymous_memory(n_bytes: int) -> int:
         os.ftruncate(handle, max(1, n_bytes))
         fcntl.fcntl(handle, _F_ADD_SEALS, _F_SEAL_SHRINK | _F_SEAL_GROW | _F_SEAL_SEAL)
         return handle
-    segment: Any = SharedMemory(create=True, max_size=max(1, n_bytes))
+    segment: Any = SharedMemory(create=True, size=max(1, n_bytes))
     handle = os.dup(segment._fd)
     segment.unlink()
     segment.close()
