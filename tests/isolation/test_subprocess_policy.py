@@ -16,7 +16,7 @@ from kinfolk.play.loop import EpisodeLoop
 from kinfolk.play.slots import LoadedSlot, build_slot_assignment
 from kinfolk.policies.base import single_agent_batch
 from kinfolk.policies.resolve import build_policy, resolve
-from kinfolk.policies.single_agent import single_agent_policy
+from kinfolk.policies.single_agent import SingleAgentPolicy
 from kinfolk.policies.stateless import NoopPolicy
 from kinfolk.testing.episode_digest import play_to_end
 from kinfolk.testing.probe.state import Probe
@@ -39,7 +39,7 @@ def test_one_agent_in_a_process_steps_as_one_in_here(tmp_path):
     spec = kf.PolicySpec(
         "kinfolk.testing.probe.policies.gru:ProbeGruPolicy", tmp_path / "w.safetensors", {"seed": 3}
     )
-    here = single_agent_policy(build_policy(spec.resolve(), SPEC))
+    here = SingleAgentPolicy(build_policy(spec.resolve(), SPEC))
     with kf.wrap_agent_policy_in_subprocess(
         build_policy(spec.resolve(), SPEC), SPEC, step_timeout=30.0
     ) as there:
@@ -48,7 +48,7 @@ def test_one_agent_in_a_process_steps_as_one_in_here(tmp_path):
             there.reset(5, episode, 7)
             for seen in observations():
                 assert there.step(seen).tolist() == here.step(seen).tolist()
-    plain = single_agent_policy(build_policy(resolve("kin://probe-gru?seed=3"), SPEC))
+    plain = SingleAgentPolicy(build_policy(resolve("kin://probe-gru?seed=3"), SPEC))
     plain.reset(5, 0, 7)
     here.reset(5, 0, 7)
     both = [(plain.step(seen).tolist(), here.step(seen).tolist()) for seen in observations(20)]
@@ -129,7 +129,7 @@ def test_an_agent_that_answers_nonsense_is_named():
     with pytest.raises(ContractError) as refused:
         play(Wrong, 1)
     assert str(refused.value) == (
-        "Wrong answered [0.5]; one whole number for each of 2 heads was asked for."
+        "Wrong returned [0.5]; an action is one integer for each of 2 heads."
     )
     with pytest.raises(NotImplementedError, match=r"^MultiAgentPolicy has no agent_policy yet\.$"):
         kf.MultiAgentPolicy(SPEC).reset_agents(

@@ -233,7 +233,7 @@ def gru_weights(factor=1):
     ("change", "sentence"),
     [
         ({"out.bias": np.zeros(7, np.float32)},
-         "The weights do not fit world probe: 'out.bias' has shape (7,), and probe-gru needs (5,) there."),
+         "The weights 'out.bias' have shape (7,); probe-gru in world probe needs (5,)."),
         ({"out.bias": None}, "The weights have no 'out.bias', which probe-gru needs."),
         ({"out.bais": np.zeros(5, np.float32)},
          "probe-gru has no weight 'out.bais'. Did you mean 'out.bias'? Known: cell.weight_ih, "

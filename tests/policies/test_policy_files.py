@@ -1,4 +1,4 @@
-"""Policies in files and in runs, by URI."""
+"""Resolve policies that are stored in files and runs."""
 
 import numpy as np
 import pytest
@@ -22,16 +22,16 @@ def weights(seed):
     }
 
 
-def test_a_policy_in_a_file_comes_back_with_its_settings_and_weights(tmp_path):
+def test_a_policy_file_restores_settings_and_weights(tmp_path):
     path = tmp_path / "mine.safetensors"
     write_policy(path, PolicyFile(PATH, {"seed": 1}, weights(5)))
-    found = resolve(f"file:{path}")
-    assert (found.class_path, found.settings) == (PATH, {"seed": 1})
-    policy = build_policy(found, SPEC)
+    resolved = resolve(f"file:{path}")
+    assert (resolved.class_path, resolved.settings) == (PATH, {"seed": 1})
+    policy = build_policy(resolved, SPEC)
     assert np.array_equal(policy._weights["out.bias"].detach().numpy(), weights(5)["out.bias"])
 
 
-def test_weights_alone_are_no_policy(tmp_path):
+def test_a_file_of_weights_is_not_a_policy_file(tmp_path):
     path = tmp_path / "w.safetensors"
     path.write_bytes(save(weights(5)))
     with pytest.raises(UsageError) as refused:
@@ -39,11 +39,11 @@ def test_weights_alone_are_no_policy(tmp_path):
     assert str(refused.value) == (f"{path} is not a file of policy: its header has no such entry.")
 
 
-def keep(folder, slot, step, best=False):
-    for artefact in iter_policy_chunks(slot, step, PolicyFile(PATH, {}, weights(step)), best):
-        path = folder / artefact.path
+def write_run_policy(folder, slot, step, best=False):
+    for chunk in iter_policy_chunks(slot, step, PolicyFile(PATH, {}, weights(step)), best):
+        path = folder / chunk.path
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_bytes(artefact.data)
+        path.write_bytes(chunk.data)
 
 
 @pytest.fixture
@@ -51,7 +51,7 @@ def run(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     folder = create_run(tmp_path / "runs" / "mine", "train", {}).folder
     for step, best in ((10, False), (20, True), (30, False)):
-        keep(folder, "herd", step, best)
+        write_run_policy(folder, "herd", step, best)
     return folder
 
 
@@ -59,12 +59,12 @@ def run(tmp_path, monkeypatch):
     ("uri", "seed"),
     [("run:mine", 20), ("run:mine/herd@latest", 30), ("run:mine@best", 20), ("run:runs/mine/herd@10", 10)],
 )  # fmt: skip
-def test_a_run_keeps_policies_by_slot_and_step(run, uri, seed):
+def test_a_run_uri_finds_a_policy_by_slot_and_step(run, uri, seed):
     assert np.array_equal(resolve(uri).arrays["out.bias"], weights(seed)["out.bias"])
 
 
 @pytest.mark.parametrize(
-    ("uri", "sentence"),
+    ("uri", "message"),
     [
         ("run:other", "There is no run other. Known: mine."),
         ("run:mine/hred", "The run runs/mine has no policy 'hred'. Did you mean 'herd'? Known: herd."),
@@ -72,14 +72,14 @@ def test_a_run_keeps_policies_by_slot_and_step(run, uri, seed):
          "Policy 'herd' of runs/mine has no version '@15'. It has: @best, @latest, @10, @20, @30."),
     ],
 )  # fmt: skip
-def test_what_a_run_does_not_keep_is_named(run, uri, sentence):
+def test_a_run_uri_without_a_policy_lists_those_there_are(run, uri, message):
     with pytest.raises(UsageError) as refused:
         resolve(uri)
-    assert str(refused.value) == sentence
+    assert str(refused.value) == message
 
 
-def test_of_several_slots_one_has_to_be_named(run):
-    keep(run, "pack", 5)
+def test_a_run_with_several_slots_needs_the_name_of_one(run):
+    write_run_policy(run, "pack", 5)
     with pytest.raises(UsageError) as refused:
         resolve("run:mine")
     assert str(refused.value) == (
@@ -87,7 +87,7 @@ def test_of_several_slots_one_has_to_be_named(run):
     )
 
 
-def test_a_class_that_is_not_trusted_is_not_imported(tmp_path, monkeypatch):
+def test_an_untrusted_class_is_not_imported(tmp_path, monkeypatch):
     (tmp_path / "stranger.py").write_text("raise SystemExit('code of a stranger ran')\n")
     monkeypatch.syspath_prepend(str(tmp_path))
     assert resolve("class:stranger.Policy", trusted=False).class_path == "stranger.Policy"

@@ -10,33 +10,35 @@ from kinfolk.testing.probe.world import ProbeWorld
 SPEC = ProbeWorld(Probe()).spec
 
 
-def test_a_uri_becomes_a_class_path_and_plain_settings():
-    found = resolve("kin://probe-gru?seed=3")
-    assert found == ResolvedPolicy("kinfolk.testing.probe.policies.gru:ProbeGruPolicy", {"seed": 3})
-    assert found.sha256 == resolve("kin://probe-gru?seed=3").sha256
-    assert found.sha256 != resolve("kin://probe-gru?seed=4").sha256
+def test_a_uri_resolves_to_a_class_path_and_plain_settings():
+    resolved = resolve("kin://probe-gru?seed=3")
+    assert resolved == ResolvedPolicy(
+        "kinfolk.testing.probe.policies.gru:ProbeGruPolicy", {"seed": 3}
+    )
+    assert resolved.sha256 == resolve("kin://probe-gru?seed=3").sha256
+    assert resolved.sha256 != resolve("kin://probe-gru?seed=4").sha256
     assert (
         resolve("class:kinfolk.policies.stateless.NoopPolicy").class_path
         == "kinfolk.policies.stateless.NoopPolicy"
     )
 
 
-def test_weights_named_by_a_uri_are_read_once_and_travel_as_arrays(tmp_path):
+def test_weights_of_a_uri_are_read_when_it_is_resolved(tmp_path):
     from kinfolk.testing.probe.policies.gru import ProbeGruPolicy
 
     weights = {name: w.detach().numpy() * 2 for name, w in ProbeGruPolicy(SPEC)._weights.items()}
     path = tmp_path / "twice.safetensors"
     path.write_bytes(save(weights))
-    found = resolve(f"kin://probe-gru?weights={path}")
+    resolved = resolve(f"kin://probe-gru?weights={path}")
     path.unlink()
-    policy = build_policy(found, SPEC)
+    policy = build_policy(resolved, SPEC)
     for name, weight in policy._weights.items():
         assert np.array_equal(weight.detach().numpy(), weights[name])
-    assert found.settings == {}
-    assert found.sha256 != resolve("kin://probe-gru").sha256
+    assert resolved.settings == {}
+    assert resolved.sha256 != resolve("kin://probe-gru").sha256
 
 
-def test_a_policy_without_weights_takes_none(tmp_path):
+def test_a_policy_without_load_refuses_weights(tmp_path):
     (tmp_path / "w.safetensors").write_bytes(save({"w": np.zeros(3)}))
     with pytest.raises(SettingsError) as refused:
         build_policy(resolve(f"kin://noop?weights={tmp_path / 'w.safetensors'}"), SPEC)
@@ -46,7 +48,7 @@ def test_a_policy_without_weights_takes_none(tmp_path):
 
 
 @pytest.mark.parametrize("uri", ["by chance", "http://somewhere", "", "kin:noop"])
-def test_what_is_no_policy_is_refused(uri):
+def test_a_text_that_is_no_policy_uri_is_refused(uri):
     with pytest.raises(UsageError) as refused:
         resolve(uri)
     assert str(refused.value) == (
@@ -56,7 +58,7 @@ def test_what_is_no_policy_is_refused(uri):
     )
 
 
-def test_a_mistyped_setting_of_a_policy_is_named_with_those_there_are():
+def test_an_unknown_setting_is_refused_with_the_known_ones():
     with pytest.raises(SettingsError) as refused:
         build_policy(resolve("kin://mlp?hiden=[5]"), SPEC)
     assert str(refused.value) == (

@@ -121,7 +121,7 @@ CASES = {
     ),
     "a device that the net cannot use": (
         {"slots": {"a": {"policy_uri": "kin://mlp", "device": "cuda"}}},
-        "kinfolk.policies.neural.policy:MlpPolicy runs on the cpu only, not on 'cuda': "
+        "kinfolk.policies.neural.architectures:MlpPolicy runs on the cpu only, not on 'cuda': "
         "it has no method to.",
     ),
     "chunks that do not divide": (
@@ -191,5 +191,5 @@ def test_a_checkpoint_whose_shapes_do_not_fit_the_world(tmp_path):
     with pytest.raises(UsageError) as error:
         initial_state(settings, build_plan(settings).resolved)
     assert str(error.value) == (
-        "The weights 'body.0.weight' have shape (16, 24); Mlp in world gym:CartPole-v1 needs (16, 8)."
+        "The weights 'body.0.weight' have shape (16, 24); MlpPolicy in world gym:CartPole-v1 needs (16, 8)."
     )

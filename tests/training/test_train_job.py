@@ -296,7 +296,7 @@ def test_a_checkpoint_of_other_shapes_is_a_sentence():
     with pytest.raises(SettingsError) as error:
         next(train(wide, LocalEngine(), snapshot))
     assert str(error.value) == (
-        "The weights 'body.0.weight' have shape (64, 24); Mlp in world probe needs (32, 24)."
+        "The weights 'body.0.weight' have shape (64, 24); MlpPolicy in world probe needs (32, 24)."
     )
 
 

@@ -1,1 +1,1 @@
-"""What agents do: scripted, evolved and trained policies, and how they are named."""
+"""Scripted, evolved and trained policies, their common contract, and their URIs."""

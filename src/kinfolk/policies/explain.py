@@ -1,7 +1,8 @@
-"""Why agents act as they do, told by policies that can: plain numbers and what they stand for.
+"""Let policies explain their last decision, as indices and a schema that names them.
 
-A policy that can tell has `reasons`, which names what it tells of, and `why()`, which gives it for
-the rows of the last question, in their order. Whoever does not ask pays nothing.
+An explainable policy has `explanation_schema`, which names behaviors and outcomes, and
+`last_explanation()`, which gives them for the agents of the last `act_async`, in the same order.
+Explanations cost nothing while they are disabled.
 """
 
 from __future__ import annotations
@@ -15,54 +16,63 @@ from kinfolk.core.arrays import AnyArray
 
 @dataclass(frozen=True)
 class ExplanationSchema:
-    """What the numbers of `why()` stand for.
+    """Names for the indices in an `ExplanationBatch`.
 
-    `behaviours` and `verdicts` name what was considered and what came of it; `ACTED` is the
-    verdict of the one that acts. `facts` are further columns by name, each with its own names
-    (such as the role an agent plays), or with none if its numbers are plain.
+    Attributes:
+        behaviors: Names of the behaviors that can be considered.
+        outcomes: Names of what can come of one; the outcome of the behavior that acts is `ACTED`.
+        facts: Further columns by name (such as the role an agent plays), each with the names of its
+            values, or with none if its values are plain numbers.
+        depth: The most behaviors that are listed per agent.
     """
 
     behaviors: tuple[str, ...]
     outcomes: tuple[str, ...]
     facts: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    depth: int = 8  # at most so many behaviours are told of
+    depth: int = 8
 
 
 @dataclass(frozen=True)
 class ExplanationBatch:
-    """For each row: what was considered, in order, and what came of each. -1: nothing further."""
+    """Which behaviors each agent considered, in order, and the outcome of each.
 
-    considered: AnyArray  # [n, depth] indices into Reasons.behaviours
-    outcome: AnyArray  # [n, depth] indices into Reasons.verdicts
-    facts: Mapping[str, AnyArray] = field(default_factory=dict)  # [n]
+    Attributes:
+        considered: `[n, depth]`, indices into `ExplanationSchema.behaviors`; -1 ends the list.
+        outcome: `[n, depth]`, indices into `ExplanationSchema.outcomes`; -1 ends the list.
+        facts: `[n]` each, by the names of `ExplanationSchema.facts`.
+    """
+
+    considered: AnyArray
+    outcome: AnyArray
+    facts: Mapping[str, AnyArray] = field(default_factory=dict)
 
 
-ACTED = "acts"  # the verdict of the behaviour that acts
+ACTED = "acts"  # the outcome of the behavior that acts
 
 
 @runtime_checkable
 class Explainable(Protocol):
-    """A policy that can tell why."""
+    """A policy that can explain its decisions."""
 
     @property
     def explanation_schema(self) -> ExplanationSchema:
-        """What it tells of."""
+        """Name the behaviors, outcomes and facts of its explanations."""
         ...
 
     def enable_explanations(self, enabled: bool) -> None:
-        """Keep what `why` tells from now on, or stop."""
+        """Start or stop to record an explanation with every `act_async`."""
         ...
 
     def last_explanation(self) -> ExplanationBatch:
-        """Why the rows of the last question act as they do."""
+        """Return the explanation for the agents of the last `act_async`."""
         ...
 
 
 def find_explainable(policy: object) -> Explainable | None:
-    """Whoever can tell why a policy acts as it does: the policy, or the one it keeps inside.
+    """Return the policy, or the policy inside its failure guard, if it can explain itself.
 
-    A policy that is judged lies behind a face that catches what it does wrong; the face has it as
-    `inner`, which may change when it is begun anew.
+    In an evaluation a policy is wrapped by a guard that handles its failures; the guard has it as
+    `unwrapped`, which changes when the policy is restarted.
     """
-    inner = getattr(policy, "unwrapped", policy)
-    return inner if isinstance(inner, Explainable) else None
+    unwrapped = getattr(policy, "unwrapped", policy)
+    return unwrapped if isinstance(unwrapped, Explainable) else None

@@ -1,7 +1,7 @@
-"""Policies written one agent at a time, in the shape that users of mettagrid know.
+"""Write policies one agent at a time, with the interface that users of mettagrid know.
 
-Write a class that makes an agent, and an agent that has `reset` and `step`; kinfolk plays it like
-any other policy:
+Write a class that makes agents, and an agent that has `reset` and `step`; kinfolk plays it like any
+other policy:
 
     class Forager(MultiAgentPolicy):
         def agent_policy(self, agent_id):
@@ -28,42 +28,51 @@ from kinfolk.core.spaces import WorldSpec
 from kinfolk.policies.base import AgentBatch, Memory, MemoryLayout
 from kinfolk.policies.resolve import ResolvedPolicy, resolve_class
 
-PolicyEnvInterface = WorldSpec  # what a policy may know before it plays
+PolicyEnvInterface = WorldSpec  # what a policy may know of the world before it plays
 
 
 class AgentPolicy(Protocol):
-    """Plays one agent."""
+    """Plays one agent of a `MultiAgentPolicy`."""
 
     def reset(self, seed: int = 0, episode: int = 0, uid: int = 0) -> None:
-        """A life begins. The same three numbers give the same life."""
+        """Prepare for a new life; equal arguments must lead to equal actions.
+
+        Args:
+            seed: Random key of the life.
+            episode: Number of the episode.
+            uid: The agent's uid in the episode.
+        """
         ...
 
     def step(self, observation: Bytes) -> Any:
-        """The action, one whole number per head, for one row of bytes."""
+        """Return the action, one integer per action head, for one encoded observation."""
         ...
 
 
 @dataclass(frozen=True)
 class PolicySpec:
-    """A policy by class path, file of weights and keyword arguments."""
+    """A policy named by class path, weights file and keyword arguments."""
 
-    class_path: str
-    data_path: str | Path | None = None
+    class_path: str  # package.module.Class or package.module:Class
+    data_path: str | Path | None = None  # file of weights, passed to `load`
     init_kwargs: dict[str, Any] = field(default_factory=dict)
 
     def resolve(self) -> ResolvedPolicy:
-        """The value that other processes get; the weights are read here."""
+        """Read the weights and return the value from which any process can build the policy."""
         weights = {} if self.data_path is None else {"weights": str(self.data_path)}
         return resolve_class(self.class_path, {**self.init_kwargs, **weights})
 
 
 class MultiAgentPolicy:
-    """Base of policies that are written per agent: override `agent_policy`.
+    """Base class of policies that are written per agent: override `agent_policy`.
 
-    An agent keeps its own state, in itself, so what is not covered is a snapshot in the middle of
-    an episode: use `memory` (see `kinfolk.policies.base`) where that is needed. In `reset` it gets
-    as `seed` the key of the life that begins, which follows from the seed of the run, the episode
-    and the uid; agents that draw from it alone give the same game each time.
+    An agent keeps its state in itself, so a snapshot in the middle of an episode is not supported: use
+    `memory` (see `kinfolk.policies.base`) where that is needed. `reset` gets as `seed` the random key
+    of the life that begins, which follows from the seed of the run, the episode and the uid; agents
+    that draw from it alone play the same episode each time.
+
+    Args:
+        policy_env_info: Observations, actions and public rules of the world.
     """
 
     def __init__(self, policy_env_info: PolicyEnvInterface) -> None:
@@ -72,45 +81,44 @@ class MultiAgentPolicy:
         self._actions: Ints = np.zeros((0, policy_env_info.n_heads), dtype=np.int64)
 
     def agent_policy(self, agent_id: int) -> AgentPolicy:
-        """The agent that plays row `agent_id`."""
-        raise NotImplementedError(f"{type(self).__name__} has no agent_policy yet.")
+        """Return the agent that plays row `agent_id` of a world."""
+        raise NotImplementedError(f"{type(self).__name__} must define agent_policy(agent_id).")
 
     @property
     def memory_layout(self) -> MemoryLayout:
-        """Nothing that the loop could keep: agents remember by themselves."""
+        """Return an empty layout: agents keep their state themselves."""
         return {}
 
     def reset_agents(self, batch: AgentBatch, memory: Memory, keys: Ints) -> None:  # noqa: ARG002
-        """Reset the agents whose lives start; make those that are not there yet."""
-        for place, row, uid, key in zip(
-            batch.memory_index, batch.row, batch.uid, keys, strict=True
+        """Reset the agents whose lives start, and make those that do not exist yet."""
+        for index, row, uid, key in zip(
+            batch.memory_index.tolist(), batch.row, batch.uid, keys, strict=True
         ):
-            at = int(place)
-            if at not in self._agents:
-                self._agents[at] = self.agent_policy(int(row))
-            self._agents[at].reset(seed=int(key), episode=0, uid=int(uid))
+            if index not in self._agents:
+                self._agents[index] = self.agent_policy(int(row))
+            self._agents[index].reset(seed=int(key), episode=0, uid=int(uid))
 
     def act_async(self, observations: Bytes, batch: AgentBatch, memory: Memory, keys: Ints) -> None:  # noqa: ARG002
-        """Step every agent."""
-        answers = [
-            np.asarray(self._agents[int(place)].step(seen)).reshape(-1)
-            for place, seen in zip(batch.memory_index, observations, strict=True)
+        """Call `step` of every agent in the batch."""
+        actions = [
+            np.asarray(self._agents[int(index)].step(observation)).reshape(-1)
+            for index, observation in zip(batch.memory_index, observations, strict=True)
         ]
-        for answer in answers:
-            if len(answer) != self.policy_env_info.n_heads or answer.dtype.kind not in "iu":
+        for action in actions:
+            if len(action) != self.policy_env_info.n_heads or action.dtype.kind not in "iu":
                 raise ContractError(
-                    f"{type(self).__name__} answered {answer.tolist()}; one whole number for each "
-                    f"of {self.policy_env_info.n_heads} heads was asked for."
+                    f"{type(self).__name__} returned {action.tolist()}; an action is one integer "
+                    f"for each of {self.policy_env_info.n_heads} heads."
                 )
-        self._actions = np.array(answers, dtype=np.int64)
+        self._actions = np.array(actions, dtype=np.int64)
 
     def act_wait(self) -> Ints:
-        """What the agents chose."""
+        """Return the actions that the agents chose."""
         return self._actions
 
     def shutdown(self) -> None:
-        """Let go of what is held outside this process; `close` calls it."""
+        """Release resources outside this process; `close` calls it."""
 
     def close(self) -> None:
-        """End."""
+        """Call `shutdown`, the hook for subclasses."""
         self.shutdown()

@@ -1,7 +1,7 @@
-"""Policies by URI: resolved once into a plain value, built from it wherever it is needed.
+"""Resolve policy URIs into plain values, and build policies from them in any process.
 
-Workers, cluster nodes and sandboxes get a `ResolvedPolicy` and nothing else: no path, no code
-and no pickle, only the name of a class, its settings and its weights.
+Workers, cluster nodes and sandboxes get a `ResolvedPolicy` and nothing else: no path, no code and no
+pickle, only the name of a class, its settings and its weights.
 """
 
 from __future__ import annotations
@@ -37,15 +37,15 @@ from kinfolk.store.policy_file import find_policy, read_policy
 
 _PROBE = "kinfolk.testing.probe.policies"
 _SAVANNA = "kinfolk.policies.scripted.savanna"
-_NEURAL = "kinfolk.policies.neural.policy"
-_LINEUPS = "kinfolk.policies.scripted.cogsguard.teams"
+_NEURAL = "kinfolk.policies.neural.architectures"
+_TEAMS = "kinfolk.policies.scripted.cogsguard.teams"
 
 POLICIES = Registry(
     "policy",
     "policies",
     {
         "random": RegistryEntry(
-            "kinfolk.policies.stateless:RandomPolicy", "every action with equal chance"
+            "kinfolk.policies.stateless:RandomPolicy", "draws every action uniformly"
         ),
         "noop": RegistryEntry("kinfolk.policies.stateless:NoopPolicy", "does nothing"),
         "hunter": RegistryEntry(
@@ -57,22 +57,22 @@ POLICIES = Registry(
             "roles of CogsGuard by count: ?miner=4&scrambler=2; &evolution=1",
         ),
         "smart": RegistryEntry(
-            f"{_LINEUPS}:SmartPolicy", "changes among the seeded roles of CogsGuard"
+            f"{_TEAMS}:SmartPolicy", "switches among the seeded roles of CogsGuard"
         ),
         "role/NAME": RegistryEntry(
-            f"{_LINEUPS}:SingleRolePolicy", "one role for all, such as role/BaseMiner"
+            f"{_TEAMS}:SingleRolePolicy", "one role for all, such as role/BaseMiner"
         ),
         "behavior/NAME": RegistryEntry(
-            f"{_LINEUPS}:SingleBehaviorPolicy", "one behaviour for all, such as behavior/explore"
+            f"{_TEAMS}:SingleBehaviorPolicy", "one behavior for all, such as behavior/explore"
         ),
         "cartpole": RegistryEntry(
             "kinfolk.policies.scripted.cartpole:CartPoleHeuristic", "keeps CartPole's pole up"
         ),
-        "mlp": RegistryEntry(f"{_NEURAL}:MlpPolicy", "a net of dense layers, to be trained"),
+        "mlp": RegistryEntry(f"{_NEURAL}:MlpPolicy", "a multilayer perceptron, to be trained"),
         "conv": RegistryEntry(
-            f"{_NEURAL}:CnnPolicy", "a net of small filters over the window, to be trained"
+            f"{_NEURAL}:CnnPolicy", "a convolutional net over the window, to be trained"
         ),
-        "gru": RegistryEntry(f"{_NEURAL}:GruPolicy", "a net that remembers, to be trained"),
+        "gru": RegistryEntry(f"{_NEURAL}:GruPolicy", "a recurrent net (GRU), to be trained"),
         "net": RegistryEntry(
             f"{_NEURAL}:CustomNetPolicy", "a torch module of your own: ?module=package.Net"
         ),
@@ -80,7 +80,7 @@ POLICIES = Registry(
             f"{_PROBE}.python:PythonForager", "a forager in plain Python, for the probe"
         ),
         "probe-explaining": RegistryEntry(
-            f"{_PROBE}.explaining:ExplainingForager", "the forager, telling its reasons"
+            f"{_PROBE}.explaining:ExplainingForager", "the forager, explaining its actions"
         ),
         "probe-large-memory": RegistryEntry(
             f"{_PROBE}.large_memory:LargeMemoryPolicy", "100 KB of memory per agent, for the probe"
@@ -104,7 +104,14 @@ _URI_FORMS = (
 
 @dataclass(frozen=True)
 class ResolvedPolicy:
-    """All that makes a policy: a class path, plain settings and arrays; equal by content."""
+    """All that is needed to build a policy; equal by content.
+
+    Attributes:
+        class_path: Import path of the policy's class.
+        settings: Keyword arguments of its constructor, plain JSON values.
+        arrays: Weights for its `load`; empty if it has none.
+        sha256: Digest of the above, computed if empty.
+    """
 
     class_path: str
     settings: Mapping[str, Any] = field(default_factory=dict)
@@ -119,40 +126,54 @@ class ResolvedPolicy:
 def resolve(
     uri: str, settings: Mapping[str, Any] | None = None, trusted: bool = True
 ) -> ResolvedPolicy:
-    """Read a URI; `settings` are added to its own.
+    """Resolve a policy URI, reading the files that it names.
 
-    `weights=FILE` among them names arrays, which are read here and now; so is the text of
-    `history=FILE`. A class that is not `trusted` is not imported here, only looked for: importing
-    it runs its code.
+    Args:
+        uri: The URI. `weights=FILE` and `history=FILE` in its query are read here.
+        settings: Further settings, which override those of the query.
+        trusted: Whether a `class:` URI may be imported now, which runs its code; otherwise only its
+            package is looked up.
+
+    Returns:
+        The class path, settings and weights of the policy.
 
     Raises:
-        UsageError: It has no known form, names no known policy, or cannot be imported.
+        UsageError: The URI has no known form, names no known policy, or cannot be imported.
     """
     body, _, query = uri.partition("?")
-    asked = {key: parse_value(value) for key, value in parse_qsl(query, keep_blank_values=True)}
-    asked |= settings or {}
+    kwargs = {key: parse_value(value) for key, value in parse_qsl(query, keep_blank_values=True)}
+    kwargs |= settings or {}
     body = _ALIASES.get(body, body)
     scheme, _, name = body.partition(":")
     if body.startswith("kin://"):
         family, slash, member = unquote(body[len("kin://") :]).partition("/")
         if slash and _FAMILY.format(family) in POLICIES:
-            family, asked = _FAMILY.format(family), {"name": member, **asked}
+            family, kwargs = _FAMILY.format(family), {"name": member, **kwargs}
         elif slash:
             family = f"{family}/{member}"
-        return _read_files(POLICIES.get_entry(family).import_path, asked)
+        return _read_files(POLICIES.get_entry(family).import_path, kwargs)
     if scheme == "class":
-        return resolve_class(name, asked, trusted)
+        return resolve_class(name, kwargs, trusted)
     if scheme in ("file", "run"):
-        where = unquote(name)
-        kept = read_policy(Path(where) if scheme == "file" else find_policy(where))
-        return ResolvedPolicy(kept.class_path, {**kept.settings, **asked}, kept.arrays)
+        name = unquote(name)
+        saved = read_policy(Path(name) if scheme == "file" else find_policy(name))
+        return ResolvedPolicy(saved.class_path, {**saved.settings, **kwargs}, saved.arrays)
     raise UsageError(
         f"'{uri}' is not a policy.{suggest_policy_uri(uri, POLICIES) or f' Write {_URI_FORMS}.'}"
     )
 
 
 def resolve_class(path: str, settings: Mapping[str, Any], trusted: bool = True) -> ResolvedPolicy:
-    """A class of anybody's, by its import path."""
+    """Resolve a policy class of the user's own by its import path.
+
+    Args:
+        path: `package.module.Class` or `package.module:Class`.
+        settings: Keyword arguments of the class; `weights` and `history` name files to read.
+        trusted: Whether to import the class now, which runs its code.
+
+    Raises:
+        UsageError: The path has another form, or cannot be imported.
+    """
     module, _, name = path.partition(":") if ":" in path else path.rpartition(".")
     if not module or not name or module.endswith(".py") or name == "py":
         file = path if ".py" in path else f"{path}.py"
@@ -169,59 +190,62 @@ def resolve_class(path: str, settings: Mapping[str, Any], trusted: bool = True) 
 
 
 def _read_files(path: str, settings: Mapping[str, Any]) -> ResolvedPolicy:
+    """Replace the file names in `settings` by what the files hold."""
     weights = settings.get("weights")
     others = {key: value for key, value in settings.items() if key != "weights"}
-    if "history" in others:  # the text goes on, not the path: workers may not see the file
+    if "history" in others:  # the text is passed on, not the path: workers may not see the file
         others["history"] = read_text(Path(str(others["history"])))
     return ResolvedPolicy(path, others, {} if weights is None else read_arrays(Path(str(weights))))
 
 
 def load_policy_class(resolved: ResolvedPolicy) -> Callable[..., Policy]:
-    """The class of a policy, which is known to take the settings given.
+    """Import the class of a policy and check that it accepts the settings.
 
     Raises:
-        SettingsError: It does not take them.
+        SettingsError: A setting is unknown, or a required one is missing.
     """
-    kind: Callable[..., Policy] = import_object(resolved.class_path)
-    taken = inspect.signature(kind)
-    known = list(taken.parameters)[1:]  # the first is the world's spec
-    takes_any = any(p.kind is p.VAR_KEYWORD for p in taken.parameters.values())
+    policy_class: Callable[..., Policy] = import_object(resolved.class_path)
+    signature = inspect.signature(policy_class)
+    known = list(signature.parameters)[1:]  # the first is the world's spec
+    takes_any = any(p.kind is p.VAR_KEYWORD for p in signature.parameters.values())
     for name in resolved.settings:
         if name not in known and not takes_any:
             owner = resolved.class_path.replace(":", ".").rpartition(".")[2]
             raise SettingsError(f"{owner} has no setting '{name}'.{format_suggestion(name, known)}")
     try:
-        taken.bind(None, **resolved.settings)
+        signature.bind(None, **resolved.settings)
     except TypeError as error:
-        raise SettingsError(f"{resolved.class_path} cannot be made so: {error}.") from None
-    return kind
+        raise SettingsError(
+            f"{resolved.class_path} cannot be built with these settings: {error}."
+        ) from None
+    return policy_class
 
 
 def build_policy(resolved: ResolvedPolicy, spec: WorldSpec, batch_invariant: bool = True) -> Policy:
-    """Make the policy: `Class(spec, **settings)`, then `load(arrays)` if it has weights.
+    """Build a policy: `Class(spec, **settings)`, then `load(arrays)` if there are weights.
 
     A policy with a method `initialize_to_environment` gets the spec there too, once, at the end.
 
     Args:
         resolved: The policy's class, settings and weights.
-        spec: Of the world it plays.
-        batch_invariant: Refuse a net whose results for an agent depend on which other agents are
-            asked in the same call. All but training needs that.
+        spec: Spec of the world to play.
+        batch_invariant: Refuse a net whose outputs for an agent depend on the other agents of its
+            batch. Everything but training needs that.
 
     Raises:
-        SettingsError: The class does not take these settings, or no weights.
-        ContractError: It is not batch invariant, and has to be.
-        PolicyFailedError: The class raised something of its own.
+        SettingsError: The class does not accept these settings, or no weights.
+        ContractError: The net is not batch invariant, and has to be.
+        PolicyFailedError: The class raised an exception of its own.
     """
-    kind = load_policy_class(resolved)
+    policy_class = load_policy_class(resolved)
     try:
-        policy = _instantiate(kind, resolved, spec, batch_invariant)
+        policy = _instantiate(policy_class, resolved, spec, batch_invariant)
     except KinfolkError:
         raise
     except Exception as error:
-        what, where, _ = summarize_error(error)
+        message, source, _ = summarize_error(error)
         raise PolicyFailedError(
-            f"{resolved.class_path} could not be made: {what} ({where})."
+            f"{resolved.class_path} could not be made: {message} ({source})."
         ) from error
     _built[id(policy)] = resolved
     finalize(policy, _built.pop, id(policy), None)
@@ -234,6 +258,14 @@ def _instantiate(
     spec: WorldSpec,
     batch_invariant: bool,
 ) -> Policy:
+    """Call the class and the optional hooks of a new policy.
+
+    Args:
+        policy_class: The imported class.
+        resolved: Its settings and weights.
+        spec: Spec of the world to play.
+        batch_invariant: Whether to call `require_batch_invariant`, if the policy has it.
+    """
     policy = policy_class(spec, **resolved.settings)
     if resolved.arrays:
         load = getattr(policy, "load", None)
@@ -249,18 +281,27 @@ def _instantiate(
     return policy
 
 
-_built: dict[int, ResolvedPolicy] = {}  # by identity, as long as the policy lives
+_built: dict[int, ResolvedPolicy] = {}  # by the policy's id, as long as it is alive
 
 
 def find_resolved(policy: Policy) -> ResolvedPolicy | None:
-    """What `build` made a policy from; None for one that was made otherwise."""
+    """Return what `build_policy` built a policy from; None if it was built otherwise."""
     return _built.get(id(policy))
 
 
 def check_weights(
     policy_name: str, spec: WorldSpec, arrays: Arrays, shapes: Mapping[str, Any]
 ) -> Arrays:
-    """Weights that a policy can take, for its `load` to check with.
+    """Check the names and shapes of weights, for the `load` of a policy.
+
+    Args:
+        policy_name: Name of the policy for error messages.
+        spec: Spec of the world that the policy plays.
+        arrays: The weights that were given.
+        shapes: Shape that the policy needs, by weight name.
+
+    Returns:
+        `arrays` itself.
 
     Raises:
         SettingsError: A weight is missing, unknown or of another shape than this world needs.
@@ -268,10 +309,11 @@ def check_weights(
     for name, shape in shapes.items():
         if name not in arrays:
             raise SettingsError(f"The weights have no '{name}', which {policy_name} needs.")
-        if tuple(arrays[name].shape) != tuple(shape):
+        actual, needed = tuple(arrays[name].shape), tuple(shape)
+        if actual != needed and not (actual == (1,) and needed == ()):  # files have no scalars
             raise SettingsError(
-                f"The weights do not fit world {spec.world}: '{name}' has shape "
-                f"{tuple(arrays[name].shape)}, and {policy_name} needs {tuple(shape)} there."
+                f"The weights '{name}' have shape {actual}; {policy_name} in world {spec.world} "
+                f"needs {needed}."
             )
     for name in arrays:
         if name not in shapes:
@@ -282,6 +324,7 @@ def check_weights(
 
 
 def _digest(resolved: ResolvedPolicy) -> str:
+    """Return the SHA-256 of class path, settings and weights."""
     digest = hashlib.sha256(
         json.dumps([resolved.class_path, dict(resolved.settings)], sort_keys=True).encode()
     )

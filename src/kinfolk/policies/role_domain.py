@@ -1,6 +1,7 @@
-"""What the role job needs to know of a world, as a value per world.
+"""Describe a world to role evolution: its catalog, policies, scores and counters.
 
-Another package adds one for its own world by an entry point in the group `kinfolk.role_domains`.
+Another package adds a description of its own world by an entry point in the group
+`kinfolk.role_domains`.
 """
 
 from __future__ import annotations
@@ -15,14 +16,14 @@ from kinfolk.policies.base import Memory
 from kinfolk.roles.catalog import RoleCatalog
 from kinfolk.roles.program import RoleTables, tables_from_arrays
 
-ROLE_PREFIX = "own_"  # begins the names of arrays in memory that hold the role itself
+ROLE_PREFIX = "own_"  # of the memory arrays that hold an agent's role itself
 ROLE_DOMAINS = Registry(
     "world with roles",
     "role_domains",
     {
         "cogsguard": RegistryEntry(
             "kinfolk.policies.scripted.cogsguard.role_domain:COGSGUARD_ROLES",
-            "thirteen behaviours, four roles",
+            "thirteen behaviors, four roles",
         )
     },
 )
@@ -30,26 +31,41 @@ ROLE_DOMAINS = Registry(
 
 @dataclass(frozen=True)
 class RoleDomain:
-    """How a world's roles are made, seated and scored."""
+    """How the roles of a world are made, assigned to agents and scored.
 
-    # Behaviours in a fixed order, then the seeded roles; or what a function at a path makes.
+    Attributes:
+        make_catalog: Returns the world's behaviors in a fixed order and its seeded roles; with an
+            import path, what the function at that path returns.
+        policy_class: Class path; `load` takes role tables, and `batch.member` names a row of them.
+        hybrid_policy_class: Class path of one that also gives hybrids to newborns and keeps every
+            agent's role in memory (see `role_tables_in_memory`).
+        team_policy_class: Class path of one whose `roles` lists the rows of the tables a team plays.
+        seeded_roles: Roles that the agents of a seeded team play, in the order of their rows.
+        baseline_uri: URI of the policy to compare with.
+        baseline_member: Member number that stands for the baseline.
+        score_name: Name of what `side_scores` counts.
+        contribution_weights: Weight of each agent counter in an agent's contribution.
+        team_rows: From a world, `[teams, most agents]` row numbers, initial agents first.
+        initial_team_size: From a world, the number of agents of a team at the start.
+        side_scores: From a world, `[worlds, sides]` scores, teams first, then other sides.
+        agent_counters: From a world, `[worlds, rows]` counters by name.
+    """
+
     make_catalog: Callable[[str | None], RoleCatalog]
-    policy_class: str  # class path: `load` takes role tables, `rows.member` names a row of them
-    hybrid_policy_class: (
-        str  # class path: also, newborns get hybrids, and memory holds `own_tables`
-    )
-    team_policy_class: str  # class path: `roles` lists the rows of loaded tables that a team plays
-    seeded_roles: tuple[str, ...]  # roles that agents of a seeded team play, one after another
-    baseline_uri: str  # the policy to compare with, in words
-    baseline_member: int  # the member that stands for it
-    score_name: str  # what `held` counts, in words
-    contribution_weights: Mapping[str, float]  # what each deed of an agent is worth
-    team_rows: Callable[[Any], Ints]  # a world -> [teams, most agents], founders first
-    initial_team_size: Callable[[Any], int]  # a world -> agents of a team at the start
-    side_scores: Callable[[Any], AnyArray]  # a world -> [worlds, sides], teams first, then others
-    agent_counters: Callable[[Any], Mapping[str, AnyArray]]  # a world -> [worlds, rows] by name
+    policy_class: str
+    hybrid_policy_class: str
+    team_policy_class: str
+    seeded_roles: tuple[str, ...]
+    baseline_uri: str
+    baseline_member: int
+    score_name: str
+    contribution_weights: Mapping[str, float]
+    team_rows: Callable[[Any], Ints]
+    initial_team_size: Callable[[Any], int]
+    side_scores: Callable[[Any], AnyArray]
+    agent_counters: Callable[[Any], Mapping[str, AnyArray]]
 
 
 def role_tables_in_memory(memory: Memory) -> RoleTables:
-    """The role of every place as its policy keeps it in memory: views, a row per place."""
+    """Return the roles that a hybrid policy keeps in memory: views, one row per agent slot."""
     return tables_from_arrays({name: memory[f"{ROLE_PREFIX}{name}"] for name in RoleTables._fields})

@@ -1,4 +1,4 @@
-"""Policies that any world can be played with: do nothing, or anything."""
+"""Stateless policies, and two that play any world: no-op and uniformly random."""
 
 from __future__ import annotations
 
@@ -14,28 +14,32 @@ _NOOP_CHOICES = ("noop", "stay", "quiet", "none", "default")
 
 
 class StatelessPolicy:
-    """Base of policies that remember nothing and answer at once."""
+    """Base class of policies without memory that compute their actions in `act_async`."""
 
     @property
     def memory_layout(self) -> MemoryLayout:
-        """Nothing."""
+        """Return an empty layout: nothing is remembered."""
         return {}
 
     def reset_agents(self, batch: AgentBatch, memory: Memory, keys: Ints) -> None:
-        """Nothing to prepare."""
+        """Do nothing: there is no memory to prepare."""
 
     def act_wait(self) -> Ints:
-        """What `ask` worked out."""
+        """Return the actions that `act_async` computed."""
         return self._actions
 
     def close(self) -> None:
-        """Nothing is held."""
+        """Do nothing: no resources are held."""
 
     _actions: Ints
 
 
 class NoopPolicy(StatelessPolicy):
-    """Chooses `noop`, `stay` or the like in every head; the first choice where there is none."""
+    """Chooses `noop`, `stay` or the like in every head; the first choice where there is none.
+
+    Args:
+        spec: Spec of the world to play.
+    """
 
     def __init__(self, spec: WorldSpec) -> None:
         self._noop_choice = np.array(
@@ -50,29 +54,41 @@ class NoopPolicy(StatelessPolicy):
         )
 
     def act_async(self, observations: Bytes, batch: AgentBatch, memory: Memory, keys: Ints) -> None:
-        """Look at nothing."""
+        """Choose the no-op of every agent's group."""
         self._actions = self.noop_actions(batch.group)
 
     def noop_actions(self, group: Ints) -> Ints:
-        """`[n, heads]`: what agents of these groups do that do nothing."""
-        chosen: Ints = self._noop_choice.take(group, axis=0)  # half of what indexing takes
-        return chosen
+        """Return the no-op actions `[n, heads]` of agents of these groups."""
+        actions: Ints = self._noop_choice.take(group, axis=0)  # twice as fast as indexing
+        return actions
 
 
 class RandomPolicy(StatelessPolicy):
-    """Every choice of every head with equal chance."""
+    """Draws every action head uniformly at random.
+
+    Args:
+        spec: Spec of the world to play.
+    """
 
     def __init__(self, spec: WorldSpec) -> None:
         self._n_choices = spec.n_choices
 
     def act_async(self, observations: Bytes, batch: AgentBatch, memory: Memory, keys: Ints) -> None:
-        """Draw from each row's key."""
+        """Draw the actions from each agent's key."""
         self._actions = np.empty((len(keys), self._n_choices.shape[1]), dtype=np.int64)
         _sample_uniform(keys, batch.group, self._n_choices, self._actions)
 
 
 @allocation_free_kernel
 def _sample_uniform(keys: Ints, group: Ints, choices: Ints, out: Ints) -> None:
+    """Draw a uniform choice for every agent and head.
+
+    Args:
+        keys: `[n]`, random keys.
+        group: `[n]`, group of each agent.
+        choices: `[groups, heads]`, number of choices.
+        out: `[n, heads]`, filled with the actions.
+    """
     for i in range(keys.shape[0]):
         for head in range(choices.shape[1]):
             out[i, head] = randint(keys[i], head, choices[group[i], head])

@@ -1,6 +1,6 @@
-"""What somebody may have meant who wrote something that is no policy's URI.
+"""Suggest what was meant by a text that is not a policy URI.
 
-Python files are read as text: nothing of theirs is imported.
+Python files are only parsed, never imported.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ _DOTTED = re.compile(r"[A-Za-z_]\w*(\.\w+)+$")
 
 
 def suggest_policy_uri(uri: str, policy_names: Iterable[str]) -> str:
-    """Say what may have been meant, ready to be appended to a sentence.
+    """Return a hint to append to an error message about a wrong policy URI.
 
     Args:
-        uri: What was written.
-        policy_names: Names of policies that are written `kin://NAME`.
+        uri: The text that was given.
+        policy_names: Names of registered policies, which are written `kin://NAME`.
 
     Returns:
-        One or two sentences with a blank before them, or nothing.
+        One or two sentences that begin with a space, or an empty string.
     """
     body, mark, query = uri.partition("?")
     file = _FILE.match(uri)
@@ -44,7 +44,7 @@ def suggest_policy_uri(uri: str, policy_names: Iterable[str]) -> str:
 
 
 def _hint_for_file(path: Path, name: str | None) -> str:
-    """How the classes of a Python file are written."""
+    """Return the hint for a Python file, with the class URIs of the policies in it."""
     if not path.exists():
         return f" There is no file {path}."
     try:
@@ -53,23 +53,23 @@ def _hint_for_file(path: Path, name: str | None) -> str:
         return f" {path} is not valid Python: line {error.lineno}, {error.msg}."
     if not classes:
         return f" {path} holds no class; a policy is a class."
-    here = path.resolve()
-    inside = here.is_relative_to(Path.cwd())
-    parts = here.relative_to(Path.cwd() if inside else here.parent).with_suffix("").parts
+    absolute = path.resolve()
+    inside = absolute.is_relative_to(Path.cwd())
+    parts = absolute.relative_to(Path.cwd() if inside else absolute.parent).with_suffix("").parts
     module = ".".join(parts)
-    where = "" if inside else f", and run kinfolk in {here.parent}"
+    folder_hint = "" if inside else f", and run kinfolk in {absolute.parent}"
     if name in classes:
-        return f" Did you mean 'class:{module}.{name}'{where}?"
+        return f" Did you mean 'class:{module}.{name}'{folder_hint}?"
     if len(classes) == 1 and name is None:
-        return f" Did you mean 'class:{module}.{classes[0]}'{where}?"
+        return f" Did you mean 'class:{module}.{classes[0]}'{folder_hint}?"
     if name is not None:
         return f" {path} has no class {name}.{format_suggestion(name, classes)}"
-    written = ", ".join(f"class:{module}.{one}" for one in classes)
-    return f" {path} has several classes; write one of {written}{where}."
+    uris = ", ".join(f"class:{module}.{class_name}" for class_name in classes)
+    return f" {path} has several classes; write one of {uris}{folder_hint}."
 
 
 def find_policy_classes(source: str) -> list[str]:
-    r"""Names of the classes in a source that look like policies, or of all public ones.
+    r"""Return the names of classes in `source` that look like policies, else of all public ones.
 
     >>> find_policy_classes("class Mine(MultiAgentPolicy): ...\nclass Table: ...")
     ['Mine']
@@ -84,6 +84,6 @@ def find_policy_classes(source: str) -> list[str]:
 
 def _looks_like_policy(node: ast.ClassDef) -> bool:
     bases = [ast.unparse(base).rpartition(".")[2] for base in node.bases]
-    methods = {one.name for one in node.body if isinstance(one, ast.FunctionDef)}
+    methods = {item.name for item in node.body if isinstance(item, ast.FunctionDef)}
     named = any(base.endswith("Policy") and base != "AgentPolicy" for base in bases)
     return named or "agent_policy" in methods or {"act_async", "act_wait"} <= methods

@@ -1,4 +1,4 @@
-"""A row's results do not depend on its batch: any net, any width, any place, any neighbours."""
+"""Outputs of a row do not depend on its batch: any net, width, position or other rows."""
 
 import importlib.util
 from pathlib import Path
@@ -9,6 +9,7 @@ import torch
 from torch import nn
 
 from kinfolk.core.errors import ContractError
+from kinfolk.policies.neural.architectures import CustomNetPolicy, MlpPolicy
 from kinfolk.policies.neural.batch_invariance import (
     FIXED_ROWS,
     Batching,
@@ -18,23 +19,22 @@ from kinfolk.policies.neural.batch_invariance import (
 )
 from kinfolk.policies.neural.encoding.feature_encoder import NetShape
 from kinfolk.policies.neural.modules import ConvNet, GruNet, MlpNet
-from kinfolk.policies.neural.policy import CustomNetPolicy, MlpPolicy
 from kinfolk.policies.resolve import build_policy, resolve
 from kinfolk.testing.contracts.policy import PolicyContract
 from kinfolk.worlds import build_world as build_world
 
-OWN = Path(__file__).parent / "own_nets"
-_spec = importlib.util.spec_from_file_location("own_nets", OWN / "own_nets.py")
-own = importlib.util.module_from_spec(_spec)
-_spec.loader.exec_module(own)
+NETS_FOLDER = Path(__file__).parent / "own_nets"
+_spec = importlib.util.spec_from_file_location("own_nets", NETS_FOLDER / "own_nets.py")
+nets = importlib.util.module_from_spec(_spec)
+_spec.loader.exec_module(nets)
 SHAPE = NetShape(inputs=24, outputs=5, planes=(1, 4, 4))
-SOUND = ["Odd", "Double", "Remembering", "Attentive", "Filters", "Normed", "ZeroHead"]
+INVARIANT_NETS = ["Odd", "Double", "Remembering", "Attentive", "Filters", "Normed", "ZeroHead"]
 
 
 @pytest.fixture
 def own_nets(monkeypatch):
-    """Nets in a module of their own, as a user's would be."""
-    monkeypatch.syspath_prepend(str(OWN))
+    """Return the URI prefix of nets in a module of the user's own."""
+    monkeypatch.syspath_prepend(str(NETS_FOLDER))
     return "kin://net?module=own_nets."
 
 
@@ -44,7 +44,7 @@ def one_thread():
 
 
 def assert_invariant(net, shape=SHAPE):
-    """Rows give the same bits alone, in other batches, elsewhere and with other neighbours."""
+    """Assert equal bits for rows alone, in other batches, at other positions, with other rows."""
     net.eval()
     memory = getattr(net, "memory_size", 0)
     sizes = [(shape.inputs,)] + [(memory,)] * bool(memory)
@@ -68,37 +68,37 @@ def assert_invariant(net, shape=SHAPE):
 
 @pytest.mark.more
 @pytest.mark.parametrize("first", range(1, 71, 10))
-def test_dense_nets_of_any_width(first):
+def test_dense_nets_of_any_width_are_invariant(first):
     for width in range(first, first + 10):
         net = MlpNet(SHAPE, (width, 71 - width), "separate", "tanh")
         assert_invariant(net)
 
 
 @pytest.mark.parametrize("width", [1, 3, 7, 13, 30, 50, 70])
-def test_recurrent_and_convolutional_nets_of_any_width(width):
+def test_recurrent_and_convolutional_nets_of_any_width_are_invariant(width):
     assert_invariant(GruNet(SHAPE, width, (width + 2,)))
     assert_invariant(ConvNet(SHAPE, (width,), (width,)))
 
 
-@pytest.mark.parametrize("name", SOUND)
-def test_nets_of_ones_own(name):
+@pytest.mark.parametrize("name", INVARIANT_NETS)
+def test_nets_of_users_are_invariant(name):
     torch.manual_seed(0)
-    net = getattr(own, name)(SHAPE)
+    net = getattr(nets, name)(SHAPE)
     assert_invariant(net)
     for weight in net.parameters():  # as after learning
         nn.init.normal_(weight.data, 1.0, 0.3)
     assert_invariant(net)
 
 
-def test_trying_a_net_leaves_its_weights_alone():
-    net = own.ZeroHead(SHAPE)
+def test_find_batching_restores_the_weights():
+    net = nets.ZeroHead(SHAPE)
     before = {name: tensor.clone() for name, tensor in net.state_dict().items()}
     find_batching(torch.no_grad()(net), (24,), module=net)
     assert all(torch.equal(tensor, before[name]) for name, tensor in net.state_dict().items())
 
 
 @pytest.mark.parametrize("hidden", [(16,), (64, 64), (48, 8)])
-def test_nets_that_were_invariant_before_run_as_they_did(hidden):
+def test_nets_that_are_invariant_already_run_without_hooks(hidden):
     net = MlpNet(SHAPE, hidden)
     assert find_batching(torch.no_grad()(net), (24,), module=net) == Batching()
     assert not any(layer._forward_pre_hooks for layer in net.modules())
@@ -107,13 +107,13 @@ def test_nets_that_were_invariant_before_run_as_they_did(hidden):
         assert torch.equal(run_batched(Batching(), net, x)[0], net(x)[0])
 
 
-def test_learning_sees_the_net_as_it_is():
+def test_gradients_are_those_of_the_net_without_hooks():
     net, plain = (MlpNet(SHAPE, (50,)) for _ in range(2))
     plain.load_state_dict(net.state_dict())
     find_batching(torch.no_grad()(net), (24,), module=net)
     x = torch.randn(10, 24)
-    for one in (net, plain):
-        one(x)[0].square().sum().backward()
+    for module in (net, plain):
+        module(x)[0].square().sum().backward()
     for a, b in zip(net.parameters(), plain.parameters(), strict=True):
         assert a.grad is b.grad is None or torch.equal(a.grad, b.grad)
 
@@ -139,30 +139,30 @@ def test_fixed_batches_have_one_size_and_zeros_between_the_rows(spacing, rows):
 
 
 MIXES = (
-    "Mixing gives a row other results when the other rows of its batch change: its rows depend on "
-    "each other, and which agents share a batch is no part of a game. Normalise over features "
-    "(LayerNorm), not over the batch, and mix no rows."
+    "Mixing returns other results for a row when the other rows of its batch change, and which "
+    "agents share a batch must not matter. Normalise over features (LayerNorm), not over the batch, "
+    "and do not mix rows."
 )
 DRAWS = (
-    "Chancy gives the same rows other results when it is called again: it draws random numbers or "
-    "keeps state of its own. Let it do neither in eval mode; what a row remembers belongs in its "
-    "memory (memory_size)."
+    "Noisy returns other results for the same rows when it is called again: it draws random numbers "
+    "or keeps state of its own. Let it do neither in eval mode; recurrent state belongs in its memory "
+    "(memory_size)."
 )
 
 
-@pytest.mark.parametrize(("name", "sentence"), [("Mixing", MIXES), ("Chancy", DRAWS)])
-def test_nets_that_cannot_be_invariant_are_found_out(own_nets, name, sentence):
+@pytest.mark.parametrize(("name", "message"), [("Mixing", MIXES), ("Noisy", DRAWS)])
+def test_nets_that_cannot_be_invariant_are_refused_unless_for_training(own_nets, name, message):
     spec = build_world("probe", {}, 1).spec
     with pytest.raises(ContractError) as caught:
         build_policy(resolve(own_nets + name), spec)
-    assert str(caught.value) == sentence
+    assert str(caught.value) == message
     assert isinstance(
         build_policy(resolve(own_nets + name), spec, batch_invariant=False), CustomNetPolicy
     )
 
 
-def test_a_net_that_need_not_be_invariant_is_run_as_it_is():
-    net = own.Mixing(SHAPE)
+def test_a_net_that_is_not_invariant_is_run_without_padding():
+    net = nets.Mixing(SHAPE)
     forward = torch.no_grad()(net)
     batching = find_batching(forward, (24,), module=net)
     x = torch.randn(9, 24)
@@ -170,25 +170,28 @@ def test_a_net_that_need_not_be_invariant_is_run_as_it_is():
     assert len(run_batched(batching, forward, x[:0])[0]) == 0
 
 
-def test_weights_without_axes_come_back_from_a_file(own_nets, tmp_path):
+def test_scalar_weights_are_restored_from_a_file(own_nets, tmp_path):
     from kinfolk.store.arrays import read_arrays, write_arrays
 
     spec = build_world("probe", {}, 1).spec
-    one, other = (build_policy(resolve(f"{own_nets}Normed&seed={seed}"), spec) for seed in (1, 2))
+    first, second = (
+        build_policy(resolve(f"{own_nets}Normed&seed={seed}"), spec) for seed in (1, 2)
+    )
     with torch.no_grad():
-        one.module.scale.fill_(3.0)
-    write_arrays(tmp_path / "w.safetensors", one.arrays(), {})
-    other.load(read_arrays(tmp_path / "w.safetensors"))
-    for name, array in one.arrays().items():
-        assert np.array_equal(other.arrays()[name], array), name
+        first.module.scale.fill_(3.0)
+    write_arrays(tmp_path / "w.safetensors", first.arrays(), {})
+    second.load(read_arrays(tmp_path / "w.safetensors"))
+    for name, array in first.arrays().items():
+        assert np.array_equal(second.arrays()[name], array), name
 
 
-def test_an_odd_net_plays_with_the_weights_it_was_given():
+def test_a_net_of_odd_width_plays_with_loaded_weights():
     spec = build_world("probe", {}, 1).spec
-    one, other = MlpPolicy(spec, hidden=[50], seed=1), MlpPolicy(spec, hidden=[50], seed=2)
-    other.load(one.arrays())
-    seen, group = np.full((3, spec.row_bytes), 9, np.uint8), np.zeros(3, np.int64)
-    assert np.array_equal(one.evaluate(seen, group, None)[0], other.evaluate(seen, group, None)[0])
+    first, second = MlpPolicy(spec, hidden=[50], seed=1), MlpPolicy(spec, hidden=[50], seed=2)
+    second.load(first.arrays())
+    observations, group = np.full((3, spec.row_bytes), 9, np.uint8), np.zeros(3, np.int64)
+    logits = first.evaluate(observations, group, None)[0]
+    assert np.array_equal(logits, second.evaluate(observations, group, None)[0])
 
 
 @pytest.mark.more

@@ -27,8 +27,8 @@ SMALL = {
 }
 
 
-def run_with(folder, kind, head="argmax", inputs=125, outputs=9):
-    """A run that holds a population of three, as a job would leave it."""
+def write_run(folder, kind, head="argmax", inputs=125, outputs=9):
+    """Write a run with a population of three nets, as a job does; return its URI."""
     nets = make_nets(kind, 3, inputs, outputs, (8,), key=seed_key(1))
     if kind == "dynamic":
         for step in range(30):
@@ -36,10 +36,10 @@ def run_with(folder, kind, head="argmax", inputs=125, outputs=9):
         _, state = nets(np.random.default_rng(0).standard_normal((3, 1, inputs)))
         _, state = nets(np.random.default_rng(1).standard_normal((3, 1, inputs)), state)
         nets.merge_copies([state])
-    about = {"nets": nets.config(), "head": head}
+    settings = {"nets": nets.config(), "head": head}
     run = create_run(folder, "evolve_nets", {})
     run.open_for_writing()
-    for file in iter_policy_chunks("all", 1, PolicyFile(CLASS_PATH, about, nets.to_arrays())):
+    for file in iter_policy_chunks("all", 1, PolicyFile(CLASS_PATH, settings, nets.to_arrays())):
         run.write_file_chunk(file)
     run.close()
     return f"run:{folder}"
@@ -55,11 +55,11 @@ class TestEvolvedNets(PolicyContract):
     )  # fmt: skip
     def uri(self, request, tmp_path):
         kind, head = request.param
-        return run_with(tmp_path / "run", kind, head, outputs=1 if head == "tanh" else 9)
+        return write_run(tmp_path / "run", kind, head, outputs=1 if head == "tanh" else 9)
 
 
 def test_nets_of_another_world_are_refused(tmp_path):
-    uri = run_with(tmp_path / "run", "feedforward")
+    uri = write_run(tmp_path / "run", "feedforward")
     with pytest.raises(SettingsError) as caught:
         build_policy(resolve(uri), build_world("gym:CartPole-v1", {}, 1).spec)
     assert str(caught.value) == (
@@ -68,36 +68,40 @@ def test_nets_of_another_world_are_refused(tmp_path):
     )
 
 
-def test_a_run_without_policies_says_so(tmp_path):
+def test_a_run_without_policies_is_refused(tmp_path):
     run = create_run(tmp_path / "run", "evaluate", {})
     with pytest.raises(UsageError) as caught:
         resolve(f"run:{run.folder}")
     assert str(caught.value) == f"The run {run.folder} has no policies."
 
 
-def test_both_forms_of_the_savanna_give_nets_nearly_the_same():
-    shown = {}
-    for form in ("float32", "compact"):
-        world = build_world("savanna", SMALL | {"observation": form}, 3)
+def test_both_observation_formats_of_savanna_give_nearly_equal_features():
+    features = {}
+    for observation in ("float32", "compact"):
+        world = build_world("savanna", SMALL | {"observation": observation}, 3)
         world.reset(np.arange(3))
         for _ in range(5):
             world.step(np.full((72, 1), 4))
         out = np.zeros((72, world.spec.row_bytes), dtype=np.uint8)
         world.observe(out)
         alive = np.flatnonzero(world.columns.alive)
-        shown[form] = make_group_encoder(world.spec, 0)(out[alive]).reshape(len(alive), 5, 5, 5)
+        features[observation] = make_group_encoder(world.spec, 0)(out[alive]).reshape(
+            len(alive), 5, 5, 5
+        )
     walls, predators, prey = (slice(0, 1), slice(1, 2), slice(2, 3))
     for plane in (walls, predators, prey, slice(4, 5)):
-        assert np.allclose(shown["float32"][:, plane], shown["compact"][:, plane], atol=0.1 / 32)
-    grass = [form[:, 3] > 0 for form in shown.values()]
+        assert np.allclose(
+            features["float32"][:, plane], features["compact"][:, plane], atol=0.1 / 32
+        )
+    grass = [observation[:, 3] > 0 for observation in features.values()]
     assert np.array_equal(*grass)
-    assert shown["float32"][:, predators].max() > 0
+    assert features["float32"][:, predators].max() > 0
 
 
-def test_the_script_for_cartpole_balances_alone_and_in_a_batch():
+def test_the_cartpole_heuristic_plays_the_same_alone_and_in_a_batch():
     arguments = {"seed": 3, "episodes": range(6), "max_steps": 60}
-    one = episode_digests("gym:CartPole-v1", {"all": "kin://cartpole"}, batch=1, **arguments)
-    assert one == episode_digests(
+    alone = episode_digests("gym:CartPole-v1", {"all": "kin://cartpole"}, batch=1, **arguments)
+    assert alone == episode_digests(
         "gym:CartPole-v1", {"all": "kin://cartpole"}, batch=8, **arguments
     )
     with pytest.raises(SettingsError) as caught:

@@ -1,1 +1,1 @@
-"""Policies that are nets: they read bytes, score choices, draw from keys, and can be trained."""
+"""Neural policies: encode observations, compute logits, sample actions; trained or evolved."""

@@ -1,15 +1,15 @@
-"""Run torch nets so that a row's bits do not depend on the rest of its batch.
+"""Run torch nets so that the output bits of a row do not depend on the rest of its batch.
 
-Matrix libraries add up a row's products in another order when the batch has few rows, or when the
-row does not begin at a multiple of 16 bytes, as every second row of 50 float32 does not. So the same
-row gives other last bits in another batch, or at another place of the same one. Three ways to run a
-net avoid that; `find_batching` takes the first that gives equal bits on this machine:
+Matrix libraries sum a row's products in another order when the batch has few rows, or when the row
+does not begin at a multiple of 16 bytes, as every second row of 50 float32 does not. So the same row
+gets other last bits in another batch, or at another position of the same one. Three ways to run a net
+avoid that; `find_batching` takes the first that gives equal bits on this machine:
 
-1. Batches of any size, padded up to 32 rows.
-2. The same, with the inputs of linear and recurrent layers laid out so that every row is aligned.
-3. Batches of exactly 64 rows of which every second, fourth, ... or only the first is used, the
-   others being zero. It suits every net whose rows are independent, and is slow in large batches
-   (measured in `docs/training.md`).
+1. Batches of any size, padded to at least 32 rows.
+2. The same, with the inputs of linear and recurrent layers copied so that every row is aligned.
+3. Batches of exactly 64 rows of which every second, fourth, ... or only the first is used, the others
+   being zero. It suits every net whose rows are independent, and is slow in large batches (measured
+   in `docs/training.md`).
 """
 
 from __future__ import annotations
@@ -30,21 +30,21 @@ PADDED_ROWS = 32
 # The fastest of 32, 64, 128 and 256 for 32 rows; 256 takes about half the time for 4096 rows, and
 # twice the time for one.
 FIXED_ROWS = 64
-_ALIGNMENT = 8  # numbers; 32 bytes of float32
-_TRIED_SIZES = (1, 2, *range(31, 48), 64, 100, 257)  # rows; some leave a rest in any blocks
-_NOISE = 0.1  # added to weights while a net is tried: a layer that begins at zero hides the others
+_ALIGNMENT = 8  # float32 numbers, which are 32 bytes
+_TRIED_SIZES = (1, 2, *range(31, 48), 64, 100, 257)  # rows; some are no multiple of any block
+_NOISE = 0.1  # added to weights during the trial: a layer of zeros would hide the others
 _LAYERS = (nn.Linear, nn.RNNCell, nn.GRUCell, nn.LSTMCell)
 Forward: TypeAlias = Callable[..., tuple[torch.Tensor, ...]]
 
 
 class Batching(NamedTuple):
-    """How a net has to be run.
+    """How to run a net so that its outputs are batch invariant.
 
     Attributes:
         spacing: 0 for batches of any size; else the distance between the rows that are used in
             batches of exactly `FIXED_ROWS`.
-        problem: Why no way of running it gives equal bits; empty if one does. Such a net is run as
-            it is.
+        problem: Why no way of running it gives equal bits; empty if one does. Such a net is run
+            without padding.
     """
 
     spacing: int = 0
@@ -54,13 +54,16 @@ class Batching(NamedTuple):
 def find_batching(
     forward: Forward, *shapes: tuple[int, ...], module: nn.Module | None = None
 ) -> Batching:
-    """Try a net on random rows, and return how it has to be run.
+    """Try a net on random rows, and return how to run it.
 
     Args:
-        forward: The net: tensors with the row as first axis to a tuple of such tensors.
+        forward: The net: takes tensors with the row as first axis, returns a tuple of such tensors.
         shapes: The shape of one row of each input.
-        module: What `forward` runs, if its layers may be made to align their inputs; this is done
-            only where it is needed.
+        module: The module that `forward` runs, if its layers may be made to align their inputs;
+            hooks are added only where they are needed.
+
+    Returns:
+        The first way of running the net that gives equal bits, or the problem.
     """
     generator = torch.Generator().manual_seed(0)
     inputs = [torch.randn((max(_TRIED_SIZES), *shape), generator=generator) for shape in shapes]
@@ -81,10 +84,10 @@ def find_batching(
 
 
 def require_invariant(name: str, batching: Batching) -> None:
-    """Refuse a net for which no way of running it gives equal bits.
+    """Refuse a net that cannot be run batch invariantly.
 
     Raises:
-        ContractError: It is such a net; the message says why.
+        ContractError: `find_batching` found a problem; the message describes it.
     """
     if batching.problem:
         raise ContractError(f"{name} {batching.problem}")
@@ -93,12 +96,15 @@ def require_invariant(name: str, batching: Batching) -> None:
 def run_batched(
     batching: Batching, forward: Forward, *inputs: torch.Tensor
 ) -> tuple[torch.Tensor, ...]:
-    """Call `forward` in the batches that `find_batching` found, and return the rows asked for.
+    """Call `forward` in the batches that `find_batching` chose.
 
     Args:
         batching: What `find_batching` returned for this net.
         forward: The net.
         inputs: `[rows, ...]` each; there may be no rows.
+
+    Returns:
+        The outputs, `[rows, ...]` each.
     """
     rows = len(inputs[0])
     if batching.problem:
@@ -106,31 +112,38 @@ def run_batched(
     if not batching.spacing:
         return _run_padded(forward, inputs, PADDED_ROWS)
     spacing = batching.spacing
-    used = FIXED_ROWS // spacing
-    calls = max(1, -(-rows // used))
-    spread = []
+    rows_per_call = FIXED_ROWS // spacing
+    calls = max(1, -(-rows // rows_per_call))
+    chunks = []
     for x in inputs:
-        room = x.new_zeros((calls * used, spacing, *x.shape[1:]))
-        room[:rows, 0] = x
-        spread.append(torch.split(room.flatten(0, 1), FIXED_ROWS))
-    parts = [forward(*some) for some in zip(*spread, strict=True)]
+        spaced = x.new_zeros((calls * rows_per_call, spacing, *x.shape[1:]))
+        spaced[:rows, 0] = x
+        chunks.append(torch.split(spaced.flatten(0, 1), FIXED_ROWS))
+    results = [forward(*chunk) for chunk in zip(*chunks, strict=True)]
     return tuple(
-        torch.cat([out[::spacing] for out in outs])[:rows] for outs in zip(*parts, strict=True)
+        torch.cat([out[::spacing] for out in outs])[:rows] for outs in zip(*results, strict=True)
     )
 
 
 def _run_padded(
     forward: Forward, inputs: tuple[torch.Tensor, ...], min_rows: int
 ) -> tuple[torch.Tensor, ...]:
+    """Call `forward` on the inputs, with rows of zeros appended up to `min_rows`.
+
+    Args:
+        forward: The net.
+        inputs: `[rows, ...]` each.
+        min_rows: The least number of rows to run.
+    """
     rows = len(inputs[0])
     if rows >= min_rows:
         return forward(*inputs)
-    filled = [torch.cat([x, x.new_zeros(min_rows - rows, *x.shape[1:])]) for x in inputs]
-    return tuple(out[:rows] for out in forward(*filled))
+    padded = [torch.cat([x, x.new_zeros(min_rows - rows, *x.shape[1:])]) for x in inputs]
+    return tuple(out[:rows] for out in forward(*padded))
 
 
 def _is_size_invariant(forward: Forward, inputs: list[torch.Tensor]) -> bool:
-    """Whether rows give the same bits in batches of other sizes and at other places."""
+    """Return whether rows give the same bits in batches of other sizes and at other positions."""
     whole = run_batched(Batching(), forward, *inputs)
     return all(
         _equal_bits(
@@ -143,25 +156,25 @@ def _is_size_invariant(forward: Forward, inputs: list[torch.Tensor]) -> bool:
 
 
 def _find_fixed_size(forward: Forward, inputs: list[torch.Tensor]) -> Batching:
-    """The least distance between rows at which they give the same bits wherever they stand."""
+    """Find the least spacing at which rows give the same bits at every position of a fixed batch."""
     rows = [x[:FIXED_ROWS].clone() for x in inputs]
     others = [x[FIXED_ROWS : 2 * FIXED_ROWS] for x in inputs]
     base = forward(*rows)
     if not _equal_bits(forward(*rows), base):
         return Batching(
-            problem="gives the same rows other results when it is called again: it draws random "
-            "numbers or keeps state of its own. Let it do neither in eval mode; what a row "
-            "remembers belongs in its memory (memory_size)."
+            problem="returns other results for the same rows when it is called again: it draws "
+            "random numbers or keeps state of its own. Let it do neither in eval mode; recurrent "
+            "state belongs in its memory (memory_size)."
         )
-    for place in range(FIXED_ROWS):
-        mixed = [torch.cat([y[:place], x[[place]], y[place + 1 :]])
+    for row in range(FIXED_ROWS):
+        mixed = [torch.cat([y[:row], x[[row]], y[row + 1 :]])
                  for x, y in zip(rows, others, strict=True)]  # fmt: skip
-        here = slice(place, place + 1)
-        if not _equal_bits([out[here] for out in forward(*mixed)], base, here):
+        same_row = slice(row, row + 1)
+        if not _equal_bits([out[same_row] for out in forward(*mixed)], base, same_row):
             return Batching(
-                problem="gives a row other results when the other rows of its batch change: its "
-                "rows depend on each other, and which agents share a batch is no part of a game. "
-                "Normalise over features (LayerNorm), not over the batch, and mix no rows."
+                problem="returns other results for a row when the other rows of its batch change, "
+                "and which agents share a batch must not matter. Normalise over features "
+                "(LayerNorm), not over the batch, and do not mix rows."
             )
     spacing = 1
     while spacing < FIXED_ROWS and not _is_position_invariant(forward, rows, base, spacing):
@@ -172,6 +185,14 @@ def _find_fixed_size(forward: Forward, inputs: list[torch.Tensor]) -> Batching:
 def _is_position_invariant(
     forward: Forward, rows: list[torch.Tensor], base: tuple[torch.Tensor, ...], spacing: int
 ) -> bool:
+    """Return whether every `spacing`-th row gives the same bits wherever it stands in the batch.
+
+    Args:
+        forward: The net.
+        rows: `[FIXED_ROWS, ...]` each, the inputs.
+        base: The outputs for `rows`.
+        spacing: Distance between the rows that are compared.
+    """
     used = slice(None, None, spacing)
     for shift in range(spacing, FIXED_ROWS, spacing):
         moved = forward(*(x.roll(shift, 0) for x in rows))
@@ -181,7 +202,13 @@ def _is_position_invariant(
 
 
 def _equal_bits(outputs: Any, expected: Any, rows: slice = slice(None)) -> bool:
-    """Whether tensors equal the part `rows` of others, bit by bit but for the sign of zero."""
+    """Return whether outputs equal the rows of others bit by bit, except for the sign of zero.
+
+    Args:
+        outputs: Tensors.
+        expected: As many tensors to compare with.
+        rows: Which rows of `expected` to compare.
+    """
     return all(
         torch.equal(a.nan_to_num(), b[rows].nan_to_num())
         for a, b in zip(outputs, expected, strict=True)
@@ -189,9 +216,9 @@ def _equal_bits(outputs: Any, expected: Any, rows: slice = slice(None)) -> bool:
 
 
 def _align_inputs(layer: nn.Module, inputs: tuple[Any, ...]) -> tuple[Any, ...]:
-    """Lay the inputs of a layer out so that every row begins at a multiple of 32 bytes.
+    """Copy the inputs of a layer so that every row begins at a multiple of 32 bytes.
 
-    Not while gradients are wanted: a learner's minibatches promise nothing of single rows.
+    Not while gradients are recorded: training does not need batch invariance.
     """
     del layer
     if torch.is_grad_enabled():
@@ -200,15 +227,16 @@ def _align_inputs(layer: nn.Module, inputs: tuple[Any, ...]) -> tuple[Any, ...]:
 
 
 def _aligned(x: torch.Tensor) -> torch.Tensor:
-    missing = -x.shape[-1] % _ALIGNMENT
-    return functional.pad(x, (0, missing))[..., : x.shape[-1]] if missing else x
+    """Return `x`, or a view of a padded copy whose rows are aligned."""
+    padding = -x.shape[-1] % _ALIGNMENT
+    return functional.pad(x, (0, padding))[..., : x.shape[-1]] if padding else x
 
 
 @contextmanager
 def _noisy_weights(module: nn.Module | None, generator: torch.Generator) -> Iterator[None]:
-    """Add some noise to all weights, and take it away again."""
+    """Add noise to all weights within the context, and restore them afterwards."""
     weights = [] if module is None else [p for p in module.parameters() if p.is_floating_point()]
-    kept = [weight.detach().clone() for weight in weights]
+    originals = [weight.detach().clone() for weight in weights]
     try:
         with torch.no_grad():
             for weight in weights:
@@ -217,5 +245,5 @@ def _noisy_weights(module: nn.Module | None, generator: torch.Generator) -> Iter
         yield
     finally:
         with torch.no_grad():
-            for weight, before in zip(weights, kept, strict=True):
-                weight.copy_(before)
+            for weight, original in zip(weights, originals, strict=True):
+                weight.copy_(original)

@@ -1,13 +1,14 @@
-"""The nets: a body that turns inputs into features, an actor and a critic on top.
+"""Actor-critic nets: a body that turns inputs into features, with an actor and a critic head.
 
-A net of your own is any `torch.nn.Module` made as `Net(shape, **settings)` with `shape` a
-`NetShape` (`inputs` and `outputs` are numbers of columns), whose `forward(x)` of `x [n, inputs]` gives
-`(scores [n, outputs], value [n])`. Its settings are written `kin://net?module=mine.Net&settings={"width":37}`
-or, in a file, `policy_kwargs = { settings = { width = 37 } }`. If it has an attribute
-`memory_size` above 0, it is called as `forward(x, memory)` with memory `[n, memory_size]`, and
-gives `(scores, value, memory)`. It draws its first weights as torch does, from a seed set before.
-It plays in eval mode and learns in train mode. Its layers may have any size, but rows must not depend
-on each other: evaluation refuses a net whose results for an agent change with the rest of its batch.
+A net of your own is any `torch.nn.Module` made as `Net(shape, **settings)` with `shape` a `NetShape`
+(`inputs` and `outputs` are numbers of columns), whose `forward(x)` of `x [n, inputs]` returns
+`(logits [n, outputs], value [n])`. Its settings are written
+`kin://net?module=mine.Net&settings={"width":37}` or, in a file,
+`policy_kwargs = { settings = { width = 37 } }`. If it has an attribute `memory_size` above 0, it is
+called as `forward(x, memory)` with memory `[n, memory_size]`, and returns `(logits, value, memory)`.
+Torch is seeded before it is made, so that its initial weights are reproducible. It plays in eval mode
+and learns in train mode. Its layers may have any size, but rows must not depend on each other:
+evaluation refuses a net whose outputs for an agent change with the rest of its batch.
 """
 
 from __future__ import annotations
@@ -25,11 +26,11 @@ with optional_import("A neural policy"):
 
 CriticMode = Literal["shared", "separate"]
 _ACTIVATIONS: dict[str, type[nn.Module]] = {"relu": nn.ReLU, "tanh": nn.Tanh}
-_GAIN = 2.0**0.5
+_GAIN = 2.0**0.5  # of orthogonal weights before a ReLU
 
 
 def _init_weights(net: nn.Module) -> None:
-    """Orthogonal weights, zero biases; a layer with `gain` says how large its weights are."""
+    """Initialize weights orthogonally, with a layer's own `gain` if it has one, and biases with 0."""
     for layer in net.modules():
         gain = float(getattr(layer, "gain", _GAIN))
         for name, weight in layer.named_parameters(recurse=False):
@@ -40,7 +41,14 @@ def _init_weights(net: nn.Module) -> None:
 
 
 class MlpNet(nn.Module):
-    """Dense layers."""
+    """A multilayer perceptron with an actor and a critic head.
+
+    Args:
+        shape: Input and output sizes.
+        hidden: Width of each dense layer.
+        critic: `shared` for one body, `separate` for a second one under the critic.
+        activation: `relu` or `tanh`.
+    """
 
     def __init__(
         self,
@@ -58,15 +66,23 @@ class MlpNet(nn.Module):
         _init_weights(self)
 
     def forward(self, x: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-        """Scores and values."""
-        seen = self.body(x)
-        valued = seen if self.critic_body is None else self.critic_body(x)
-        scores, value = self.heads(seen, valued)
-        return scores, value
+        """Return logits `[n, outputs]` and values `[n]`."""
+        features = self.body(x)
+        critic_features = features if self.critic_body is None else self.critic_body(x)
+        logits, value = self.heads(features, critic_features)
+        return logits, value
 
 
 class ConvNet(nn.Module):
-    """Filters over the window, its channels as channels; then dense layers with the other facts."""
+    """Convolutions over the window, then dense layers over their output and the other inputs.
+
+    Args:
+        shape: Input and output sizes; `planes` must be given.
+        channels: Output channels of each 3x3 convolution.
+        hidden: Width of each dense layer; at least one.
+        critic: `shared` for one body, `separate` for a second one under the critic.
+        activation: `relu` or `tanh`.
+    """
 
     def __init__(
         self,
@@ -84,15 +100,25 @@ class ConvNet(nn.Module):
         _init_weights(self)
 
     def forward(self, x: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-        """Scores and values."""
-        seen = self.body(x)
-        valued = seen if self.critic_body is None else self.critic_body(x)
-        scores, value = self.heads(seen, valued)
-        return scores, value
+        """Return logits `[n, outputs]` and values `[n]`."""
+        features = self.body(x)
+        critic_features = features if self.critic_body is None else self.critic_body(x)
+        logits, value = self.heads(features, critic_features)
+        return logits, value
 
 
 class GruNet(nn.Module):
-    """A body (dense, or filters if `channels` are given), a GRU cell, and the two heads."""
+    """A body (dense, or convolutional if `channels` are given), a GRU cell, and the two heads.
+
+    Args:
+        shape: Input and output sizes.
+        state_size: Size of the hidden state.
+        hidden: Width of each dense layer of the body.
+        channels: Output channels of each 3x3 convolution; a dense body if empty.
+        critic: With `separate`, the critic gets a layer of its own over the body, and no gradient
+            flows from it into the GRU.
+        activation: `relu` or `tanh`.
+    """
 
     def __init__(
         self,
@@ -118,23 +144,27 @@ class GruNet(nn.Module):
     def forward(
         self, x: torch.Tensor, memory: torch.Tensor
     ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
-        """Scores, values and what is remembered."""
-        seen = self.body(x)
-        memory = self.cell(seen, memory)
-        valued = (
+        """Return logits, values and the next hidden state."""
+        features = self.body(x)
+        memory = self.cell(features, memory)
+        critic_features = (
             memory
             if self.critic_body is None
-            else torch.relu(self.critic_body(seen)) + memory.detach()
+            else torch.relu(self.critic_body(features)) + memory.detach()
         )
-        scores, value = self.heads(memory, valued)
-        return scores, value, memory
+        logits, value = self.heads(memory, critic_features)
+        return logits, value, memory
 
 
 class _Heads(nn.Module):
-    """Small weights for the actor, so that play begins even-handed.
+    """Actor and critic heads; the actor's small weights make the initial policy nearly uniform.
 
-    The critic has two outputs, of which the first is the value: a layer with a single output is
-    a product of matrix and vector to the matrix library, and its rows feel their batch.
+    The critic has two outputs, of which the first is the value: with a single output, the matrix
+    library takes the layer for a matrix-vector product, whose rows depend on the batch.
+
+    Args:
+        width: Number of features.
+        outputs: Number of logits.
     """
 
     def __init__(self, width: int, outputs: int) -> None:
@@ -149,6 +179,18 @@ class _Heads(nn.Module):
 
 
 class _ConvBody(nn.Module):
+    """Convolutions over the window (stride 1, then 2) and dense layers behind them.
+
+    Args:
+        shape: Input sizes, with the planes of the window.
+        channels: Output channels of each convolution.
+        hidden: Width of each dense layer.
+        activation: `relu` or `tanh`.
+
+    Raises:
+        SettingsError: There is no window, no dense layer, or too many convolutions for the window.
+    """
+
     def __init__(
         self, shape: NetShape, channels: Sequence[int], hidden: Sequence[int], activation: str
     ) -> None:
@@ -156,37 +198,47 @@ class _ConvBody(nn.Module):
         if shape.planes is None:
             raise SettingsError(
                 "A convolution needs a window with the same planes in all groups of the world; "
-                "this world shows none. Use kin://mlp."
+                "this world has none. Use kin://mlp."
             )
         if not hidden:
             raise SettingsError("A convolution needs a dense layer behind it: give hidden = [64].")
         self._planes = shape.planes
         depth, height, width = shape.planes
         layers: list[nn.Module] = []
-        for number, count in enumerate(channels):
-            stride = 2 if number else 1
-            layers += [nn.Conv2d(depth, count, 3, stride), _ACTIVATIONS[activation]()]
-            height, width, depth = (height - 3) // stride + 1, (width - 3) // stride + 1, count
+        for layer, n_channels in enumerate(channels):
+            stride = 2 if layer else 1
+            layers += [nn.Conv2d(depth, n_channels, 3, stride), _ACTIVATIONS[activation]()]
+            height, width, depth = (height - 3) // stride + 1, (width - 3) // stride + 1, n_channels
         if min(height, width) < 1:
             raise SettingsError(
                 f"{len(channels)} filters of 3x3 do not fit a window of {shape.planes[1:]}."
             )
         self.filters = nn.Sequential(*layers)
-        window = shape.planes[0] * shape.planes[1] * shape.planes[2]
-        flat = depth * height * width + shape.inputs - window
-        self._window = window
-        self.dense = _mlp_layers(flat, hidden, activation)
+        self._window_size = shape.planes[0] * shape.planes[1] * shape.planes[2]
+        n_features = depth * height * width + shape.inputs - self._window_size
+        self.dense = _mlp_layers(n_features, hidden, activation)
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
-        seen = self.filters(x[:, : self._window].reshape(len(x), *self._planes))
-        out: torch.Tensor = self.dense(torch.cat([seen.flatten(1), x[:, self._window :]], dim=1))
+        window, others = x[:, : self._window_size], x[:, self._window_size :]
+        features = self.filters(window.reshape(len(x), *self._planes)).flatten(1)
+        out: torch.Tensor = self.dense(torch.cat([features, others], dim=1))
         return out
 
 
 def _mlp_layers(inputs: int, hidden: Sequence[int], activation: str) -> nn.Sequential:
+    """Return dense layers, each followed by the activation.
+
+    Args:
+        inputs: Number of input features.
+        hidden: Width of each layer.
+        activation: `relu` or `tanh`.
+
+    Raises:
+        SettingsError: The activation is unknown.
+    """
     if activation not in _ACTIVATIONS:
         raise SettingsError(
-            f"The activation is one of {', '.join(_ACTIVATIONS)}, not {activation}."
+            f"The activation must be one of {', '.join(_ACTIVATIONS)}, not {activation}."
         )
     layers: list[nn.Module] = []
     for width in hidden:
@@ -196,4 +248,5 @@ def _mlp_layers(inputs: int, hidden: Sequence[int], activation: str) -> nn.Seque
 
 
 def _output_width(hidden: Sequence[int], default: int) -> int:
+    """Return the width of the last layer, or `default` if there are no layers."""
     return hidden[-1] if hidden else default

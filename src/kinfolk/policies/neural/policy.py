@@ -1,17 +1,18 @@
-"""A net that plays: reads rows, scores choices, draws from keys. Training changes its weights."""
+"""The base of neural policies: encode observations, run the net, sample actions.
+
+Training changes the weights; `architectures.py` has the nets.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any, NamedTuple
+from collections.abc import Callable
+from typing import NamedTuple
 
 import numpy as np
 
 from kinfolk.core.arrays import AnyArray, Arrays, Bytes, Ints
-from kinfolk.core.errors import ContractError, SettingsError, require
 from kinfolk.core.optional_dependencies import optional_import
 from kinfolk.core.random import fold_in, seed_key
-from kinfolk.core.registry import import_object
 from kinfolk.core.spaces import WorldSpec
 from kinfolk.policies.base import (
     AgentBatch,
@@ -24,41 +25,41 @@ from kinfolk.policies.base import (
 from kinfolk.policies.neural.batch_invariance import find_batching, require_invariant, run_batched
 from kinfolk.policies.neural.encoding.feature_encoder import FeatureEncoder, NetShape
 from kinfolk.policies.neural.encoding.unpack import Float32Array
-from kinfolk.policies.neural.modules import ConvNet, CriticMode, GruNet, MlpNet
 from kinfolk.policies.neural.sampling import sample_actions
 from kinfolk.policies.neural.transforms import IDENTITY, make_transform
+from kinfolk.policies.resolve import check_weights
 
 with optional_import("A neural policy"):
     import torch
     from torch import nn
 
-_TRANSFORM = "transform"  # under this name lies what a sight remembers
-_INIT_BRANCH = 3  # the branch of a seed's key from which weights are drawn
+_TRANSFORM = "transform"  # prefix of the memory fields of the observation transform
+_INIT_BRANCH = 3  # branch of the seed's key from which initial weights are drawn
 
 
 class PolicyOutput(NamedTuple):
-    """What a net said of the rows it was asked last."""
+    """Outputs of the net for the last batch, `n` rows."""
 
-    logits: Float32Array  # [n, outputs]
-    value: Float32Array  # [n]
-    log_prob: Float32Array  # [n] of the actions that were chosen
+    logits: Float32Array  # [n, outputs], the choices of all heads side by side
+    value: Float32Array  # [n], the critic's value
+    log_prob: Float32Array  # [n], log-probability of the chosen actions
 
 
 class NeuralPolicy:
-    """Base of policies by net; a subclass names the net and its settings.
+    """Base class of neural policies; a subclass chooses the net and its settings.
 
     Args:
-        spec: The world's face.
-        net: Makes the net from its shape.
-        seed: What its first weights are drawn from.
-        greedy: Take the best-scored choice instead of drawing.
-        sight: What it is shown of what is observed; see `sight.py`.
+        spec: Spec of the world to play.
+        make_module: Makes the net from its input and output sizes.
+        seed: Seed of the initial weights.
+        greedy: Take the most probable action instead of sampling.
+        transform: Observation transform applied before encoding; see `transforms.py`.
     """
 
     def __init__(
         self,
         spec: WorldSpec,
-        make_module: Any,
+        make_module: Callable[[NetShape], nn.Module],
         seed: int = 0,
         greedy: bool = False,
         transform: str = IDENTITY,
@@ -67,29 +68,29 @@ class NeuralPolicy:
         self._transform = make_transform(transform, spec)
         self.input_spec = spec if self._transform is None else self._transform.spec
         self.spec, self.encoder, self.greedy = spec, FeatureEncoder(self.input_spec), greedy
-        most = spec.n_choices.max(axis=0)
-        self.head_offsets: Ints = np.concatenate([[0], np.cumsum(most)[:-1]]).astype(np.int64)
+        max_choices = spec.n_choices.max(axis=0)
+        self.head_offsets: Ints = np.concatenate([[0], np.cumsum(max_choices)[:-1]]).astype(
+            np.int64
+        )
         self.n_choices: Ints = np.ascontiguousarray(spec.n_choices)
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(int(fold_in(seed_key(seed), _INIT_BRANCH)))
             self.module: nn.Module = make_module(self.encoder.shape)
-        self.module.eval()  # dropout and batch statistics are for learning
+        self.module.eval()  # dropout and batch statistics are for training only
         self.memory_size = int(getattr(self.module, "memory_size", 0))
         shapes = [(self.encoder.shape.inputs,)] + [(self.memory_size,)] * bool(self.memory_size)
         self._batching = find_batching(self.forward, *shapes, module=self.module)
 
     @property
     def memory_layout(self) -> MemoryLayout:
-        """The state of recurrent layers, zero when a life begins; and what the sight remembers."""
-        own = {"state": MemoryField((self.memory_size,), "float32")} if self.memory_size else {}
-        return (
-            own
-            if self._transform is None
-            else own | prefix_layout(_TRANSFORM, self._transform.memory_layout)
-        )
+        """Return the recurrent state, zero when a life begins, and the transform's memory."""
+        state = {"state": MemoryField((self.memory_size,), "float32")} if self.memory_size else {}
+        if self._transform is None:
+            return state
+        return state | prefix_layout(_TRANSFORM, self._transform.memory_layout)
 
     def require_batch_invariant(self) -> None:
-        """Refuse to play if the results of a row depend on the rest of its batch.
+        """Check that the outputs for a row do not depend on the rest of its batch.
 
         Raises:
             ContractError: They do; the message says how.
@@ -98,229 +99,110 @@ class NeuralPolicy:
 
     @property
     def needs_sequence(self) -> bool:
-        """Whether it has to be asked in rows that another plays, to learn from them later."""
+        """Whether learning from an agent needs all its earlier observations, in order.
+
+        Then the policy must also be run on agents that a teacher plays.
+        """
         return self.memory_size > 0 or self._transform is not None
 
     @torch.no_grad()
     def forward(self, *inputs: torch.Tensor) -> tuple[torch.Tensor, ...]:
-        """The net, without gradients."""
-        found: tuple[torch.Tensor, ...] = self.module(*inputs)
-        return found
+        """Run the net on encoded inputs, without gradients."""
+        outputs: tuple[torch.Tensor, ...] = self.module(*inputs)
+        return outputs
 
     def reset_agents(self, batch: AgentBatch, memory: Memory, keys: Ints) -> None:
-        """State is zero already; a sight may begin with more."""
+        """Reset the transform's memory; the recurrent state is zero already."""
         if self._transform is not None:
             self._transform.reset_agents(batch, select_memory(memory, _TRANSFORM), keys)
 
     def act_async(self, observations: Bytes, batch: AgentBatch, memory: Memory, keys: Ints) -> None:
-        """One forward for all rows; what is remembered goes back in place."""
+        """Run one forward pass for the whole batch, update memory and sample the actions."""
         self.last_inputs = observations
         if self._transform is not None:
             self.last_inputs = self._transform.transform(
                 observations, batch, select_memory(memory, _TRANSFORM), keys
             )
         state = memory["state"][batch.memory_index] if self.memory_size else None
-        scores, value, state = self.evaluate(self.last_inputs, batch.group, state)
+        logits, value, state = self.evaluate(self.last_inputs, batch.group, state)
         if state is not None:
             memory["state"][batch.memory_index] = state
         self._actions = np.empty((len(keys), len(self.head_offsets)), dtype=np.int64)
-        log_chance = np.empty(len(keys), dtype=np.float32)
+        log_prob = np.empty(len(keys), dtype=np.float32)
         sample_actions(
-            scores, self.head_offsets, self.n_choices, batch.group, keys, self.greedy,
-            self._actions, log_chance,
+            logits, self.head_offsets, self.n_choices, batch.group, keys, self.greedy,
+            self._actions, log_prob,
         )  # fmt: skip
-        self.last_output = PolicyOutput(scores, value, log_chance)
+        self.last_output = PolicyOutput(logits, value, log_prob)
 
     def observe_next(self, observations: Bytes, batch: AgentBatch, memory: Memory) -> Bytes:
-        """What would be seen of these observations; nothing is remembered."""
+        """Transform observations without changing memory, to bootstrap the value after a rollout.
+
+        Args:
+            observations: `[n, spec.row_bytes]`, as the world shows them.
+            batch: The agents that observe.
+            memory: The policy's memory, which stays as it is.
+
+        Returns:
+            `[n, input_spec.row_bytes]`, what the net would be shown.
+        """
         if self._transform is None:
             return observations
-        places = np.arange(len(batch.memory_index), dtype=np.int64)
+        indices = np.arange(len(batch.memory_index), dtype=np.int64)
         copied = {
             name: array[batch.memory_index]
             for name, array in select_memory(memory, _TRANSFORM).items()
         }
         return self._transform.transform(
-            observations, batch._replace(memory_index=places), copied, np.zeros_like(places)
+            observations, batch._replace(memory_index=indices), copied, np.zeros_like(indices)
         )
 
     def evaluate(
         self, observations: Bytes, group: Ints, state: Float32Array | None
     ) -> tuple[Float32Array, Float32Array, Float32Array | None]:
-        """Scores, values and the next state of rows, without choosing."""
+        """Compute logits and values without choosing actions.
+
+        Args:
+            observations: `[n, input_spec.row_bytes]`, transformed observations.
+            group: `[n]`, group of each row.
+            state: `[n, memory_size]`, recurrent state; None for a net without memory.
+
+        Returns:
+            Logits `[n, outputs]`, values `[n]` and the next recurrent state (None without memory).
+        """
         inputs = [self.encoder.encode(observations, group)]
         if state is not None:
             inputs.append(torch.from_numpy(state))
-        scores, value, *after = run_batched(self._batching, self.forward, *inputs)
-        found = np.ascontiguousarray(scores.numpy()), np.ascontiguousarray(value.numpy())
-        return *found, after[0].numpy() if after else None
+        logits, value, *next_state = run_batched(self._batching, self.forward, *inputs)
+        return (
+            np.ascontiguousarray(logits.numpy()),
+            np.ascontiguousarray(value.numpy()),
+            next_state[0].numpy() if next_state else None,
+        )
 
     def act_wait(self) -> Ints:
-        """The choices."""
+        """Return the actions that `act_async` sampled."""
         return self._actions
 
     def close(self) -> None:
-        """Nothing is held."""
+        """Do nothing: no resources are held."""
 
     def arrays(self) -> dict[str, AnyArray]:
-        """The weights, copied."""
+        """Return a copy of the weights by name."""
         return {name: tensor.numpy().copy() for name, tensor in self.module.state_dict().items()}
 
     def load(self, arrays: Arrays) -> None:
-        """Take weights.
+        """Copy weights into the net.
 
         Raises:
-            SettingsError: One is missing, too many, or of another shape.
+            SettingsError: A weight is missing, unknown or of another shape.
         """
-        own = self.module.state_dict()
-        name = type(self).__name__
-        for key, tensor in own.items():
-            require(key in arrays, f"The weights for {name} lack '{key}'.")
-            given = tuple(arrays[key].shape)
-            require(  # files of arrays know no arrays without axes
-                given == tuple(tensor.shape) or (given == (1,) and not tensor.shape),
-                f"The weights '{key}' have shape {given}; {name} in world {self.spec.world} "
-                f"needs {tuple(tensor.shape)}.",
-            )
-        extra = sorted(set(arrays) - set(own))
-        require(not extra, f"{name} has no weights '{extra[0] if extra else ''}'.")
-        for key, tensor in own.items():
-            tensor.copy_(torch.from_numpy(np.ascontiguousarray(arrays[key])).reshape(tensor.shape))
+        state = self.module.state_dict()
+        shapes = {name: tensor.shape for name, tensor in state.items()}
+        check_weights(type(self).__name__, self.spec, arrays, shapes)
+        for name, tensor in state.items():
+            tensor.copy_(torch.from_numpy(np.ascontiguousarray(arrays[name])).reshape(tensor.shape))
 
     _actions: Ints
-    last_inputs: Bytes  # what it was shown last
-    last_output: PolicyOutput
-
-
-class MlpPolicy(NeuralPolicy):
-    """Dense layers: `kin://mlp?hidden=[64,64]&critic=separate`."""
-
-    def __init__(
-        self,
-        spec: WorldSpec,
-        hidden: Sequence[int] = (64, 64),
-        critic: CriticMode = "shared",
-        activation: str = "relu",
-        seed: int = 0,
-        greedy: bool = False,
-        transform: str = IDENTITY,
-    ) -> None:
-        _check_critic(critic)
-        _check_sizes("hidden", hidden)
-
-        def net(shape: NetShape) -> nn.Module:
-            return MlpNet(shape, hidden, critic, activation)
-
-        super().__init__(spec, net, seed, greedy, transform)
-
-
-class CnnPolicy(NeuralPolicy):
-    """Small filters over the window: `kin://conv?channels=[16,16]&hidden=[64]`."""
-
-    def __init__(
-        self,
-        spec: WorldSpec,
-        channels: Sequence[int] = (16, 16),
-        hidden: Sequence[int] = (64,),
-        critic: CriticMode = "shared",
-        activation: str = "relu",
-        seed: int = 0,
-        greedy: bool = False,
-        transform: str = IDENTITY,
-    ) -> None:
-        _check_critic(critic)
-        _check_sizes("channels", channels)
-        _check_sizes("hidden", hidden)
-
-        def net(shape: NetShape) -> nn.Module:
-            return ConvNet(shape, channels, hidden, critic, activation)
-
-        super().__init__(spec, net, seed, greedy, transform)
-
-
-class GruPolicy(NeuralPolicy):
-    """Remembers: `kin://gru?state_size=64&channels=[16,16]`; without channels its body is dense."""
-
-    def __init__(
-        self,
-        spec: WorldSpec,
-        state_size: int = 64,
-        hidden: Sequence[int] = (64,),
-        channels: Sequence[int] = (),
-        critic: CriticMode = "shared",
-        activation: str = "relu",
-        seed: int = 0,
-        greedy: bool = False,
-        transform: str = IDENTITY,
-    ) -> None:
-        _check_critic(critic)
-        _check_sizes("channels", channels)
-        _check_sizes("hidden", hidden)
-
-        def net(shape: NetShape) -> nn.Module:
-            return GruNet(shape, state_size, hidden, channels, critic, activation)
-
-        super().__init__(spec, net, seed, greedy, transform)
-
-
-class CustomNetPolicy(NeuralPolicy):
-    """A net of your own, by class path: `kin://net?module=mine.Net`; see `modules.py`."""
-
-    def __init__(
-        self,
-        spec: WorldSpec,
-        module: str,
-        settings: dict[str, Any] | None = None,
-        seed: int = 0,
-        greedy: bool = False,
-        transform: str = IDENTITY,
-    ) -> None:
-        kind = import_object(module)
-        if not (isinstance(kind, type) and issubclass(kind, nn.Module)):
-            raise SettingsError(f"{module} is not a torch.nn.Module.")
-
-        def net(shape: NetShape) -> nn.Module:
-            made: nn.Module = kind(shape, **(settings or {}))
-            _check_outputs(module, made, shape)
-            return made
-
-        super().__init__(spec, net, seed, greedy, transform)
-
-
-def _check_critic(critic: str) -> None:
-    require(
-        critic in ("shared", "separate"), f"The critic is 'shared' or 'separate', not '{critic}'."
-    )
-
-
-def _check_sizes(name: str, sizes: object) -> None:
-    require(
-        isinstance(sizes, Sequence)
-        and not isinstance(sizes, str)
-        and all(type(size) is int and size >= 1 for size in sizes),
-        f"{name} is a list of sizes of layers, each at least 1, such as [64,64], not {sizes}.",
-    )
-
-
-def _check_outputs(name: str, module: nn.Module, shape: NetShape) -> None:
-    """Try a net of somebody's own on two rows.
-
-    Raises:
-        ContractError: It does not return what `modules.py` asks for.
-    """
-    memory_size = int(getattr(module, "memory_size", 0))
-    sizes = [shape.inputs] + [memory_size] * bool(memory_size)
-    expected = {"scores": [2, shape.outputs], "value": [2]}
-    if memory_size:
-        expected["memory"] = [2, memory_size]
-    with torch.no_grad():
-        found: Any = module.eval()(*(torch.zeros(2, size) for size in sizes))
-    if isinstance(found, tuple | list) and all(isinstance(one, torch.Tensor) for one in found):
-        shapes = [list(one.shape) for one in found]
-        if shapes == list(expected.values()):
-            return
-        got = "shapes " + ", ".join(map(str, shapes))
-    else:
-        got = f"one {type(found).__name__}"
-    wanted = ", ".join(f"{key} {size}" for key, size in expected.items())
-    raise ContractError(f"For two rows {name} must return ({wanted}), not {got}.")
+    last_inputs: Bytes  # transformed observations of the last batch
+    last_output: PolicyOutput  # of the last batch

@@ -1,4 +1,4 @@
-"""What a net is shown of what its agent observes: the observation itself, or what a sight makes of it."""
+"""Observation transforms: what a net is shown instead of the world's own observation."""
 
 from __future__ import annotations
 
@@ -10,49 +10,56 @@ from kinfolk.core.registry import import_object
 from kinfolk.core.spaces import WorldSpec
 from kinfolk.policies.base import AgentBatch, Memory, MemoryLayout
 
-IDENTITY = "identity"  # the observation as it is
+IDENTITY = "identity"  # the observation as the world gives it
 TRANSFORMS = {
     "map_features": "kinfolk.policies.scripted.cogsguard.map_features.transform.MapFeatures"
 }
 
 
 class ObservationTransform(Protocol):
-    """Turns observations into what a net reads; made with the world's `WorldSpec`.
+    """Turns observations into what a net reads; constructed with the world's `WorldSpec`.
 
-    It may remember: `memory` is its own part of the policy's, under the same rules. What it shows
-    is a row of bytes, laid out as its `spec` says.
+    It may keep memory per agent, under the rules of `kinfolk.policies.base`. Its output is encoded
+    as its own `spec` says.
     """
 
-    spec: WorldSpec
+    spec: WorldSpec  # of the transformed observations
 
     @property
     def memory_layout(self) -> MemoryLayout:
-        """What it remembers of each life."""
+        """Describe the arrays that the transform keeps per agent."""
         ...
 
     def reset_agents(self, batch: AgentBatch, memory: Memory, keys: Ints) -> None:
-        """Lives that start now."""
+        """Prepare the memory of agents whose lives start now; see `Policy.reset_agents`."""
         ...
 
     def transform(
         self, observations: Bytes, batch: AgentBatch, memory: Memory, keys: Ints
     ) -> Bytes:
-        """What the rows are shown, `[n, spec.row_bytes]`."""
+        """Return the transformed observations, `[n, spec.row_bytes]`.
+
+        Args:
+            observations: `[n, row_bytes]`, as the world encodes them.
+            batch: The agents that observe.
+            memory: The transform's own memory, changed in place at `batch.memory_index`.
+            keys: `[n]`, the random key of each agent for this tick.
+        """
         ...
 
 
 def make_transform(name: str, spec: WorldSpec) -> ObservationTransform | None:
-    """The sight of that name, or of that class path; None for the observation itself.
+    """Return the transform of that name or class path; None for the identity.
 
     Raises:
-        SettingsError: There is none of that name, or the world shows other things.
+        SettingsError: There is no such transform, or it does not support this world.
     """
     if name == IDENTITY:
         return None
     if name not in TRANSFORMS and "." not in name:
         raise SettingsError(
-            f"There is no transform '{name}', and it is no class path either."
+            f"There is no transform '{name}', and it is not a class path either."
             f"{format_suggestion(name, [IDENTITY, *TRANSFORMS])}"
         )
-    made: ObservationTransform = import_object(TRANSFORMS.get(name, name))(spec)
-    return made
+    transform: ObservationTransform = import_object(TRANSFORMS.get(name, name))(spec)
+    return transform

@@ -1,4 +1,4 @@
-"""A script for CartPole, to be imitated: it pushes towards where the pole falls."""
+"""A heuristic for CartPole, to imitate: push towards the side to which the pole falls."""
 
 from __future__ import annotations
 
@@ -14,7 +14,14 @@ _COEFFICIENTS = np.array([0.1, 0.3, 1.0, 0.8], dtype=np.float32)  # of x, x', th
 
 
 class CartPoleHeuristic(StatelessPolicy):
-    """Pushes right if 0.1 x + 0.3 x' + theta + 0.8 theta' > 0, else left."""
+    """Pushes right if 0.1 x + 0.3 x' + theta + 0.8 theta' > 0, else left.
+
+    Args:
+        spec: Spec of `gym:CartPole-v0` or `-v1`.
+
+    Raises:
+        SettingsError: The world is not CartPole.
+    """
 
     def __init__(self, spec: WorldSpec) -> None:
         if not spec.world.startswith("gym:CartPole"):
@@ -22,7 +29,7 @@ class CartPoleHeuristic(StatelessPolicy):
         self._group = spec.groups[0]
 
     def act_async(self, observations: Bytes, batch: AgentBatch, memory: Memory, keys: Ints) -> None:
-        """Weigh the four numbers, one row at a time and so alike in every batch."""
+        """Compute the weighted sum of each row by itself, so that the batch has no effect on it."""
         del batch, memory, keys
         numbers = self._group.read_field(observations, "observation")
         lean = (numbers * _COEFFICIENTS).sum(axis=1)

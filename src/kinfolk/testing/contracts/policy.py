@@ -19,7 +19,7 @@ from kinfolk.play.slots import LoadedSlot
 from kinfolk.play.task import EpisodeRunner, RolloutTask, WorldRef
 from kinfolk.policies.base import AgentBatch, Memory, MemoryLayout, Policy
 from kinfolk.policies.resolve import build_policy, resolve
-from kinfolk.policies.single_agent import single_agent_policy
+from kinfolk.policies.single_agent import SingleAgentPolicy
 from kinfolk.testing.episode_digest import episode_digests
 
 
@@ -124,7 +124,7 @@ class PolicyContract:
             play.tick()
         policy = build_policy(resolve(uri), play.world.spec)
         for (world, uid), group in recorded.founders.items():
-            agent = single_agent_policy(policy, group)
+            agent = SingleAgentPolicy(policy, group)
             agent.reset(play.seed, world, uid)  # world w played episode w
             for seen, action in recorded.lives[world, uid]:
                 assert agent.step(seen).tolist() == action.tolist()

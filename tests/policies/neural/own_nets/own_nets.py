@@ -32,8 +32,8 @@ class Double(Odd):
         self.double()
 
     def forward(self, x):
-        scores, value = super().forward(x.double())
-        return scores.float(), value.float()
+        logits, value = super().forward(x.double())
+        return logits.float(), value.float()
 
 
 class Remembering(nn.Module):
@@ -97,7 +97,7 @@ class Normed(nn.Module):
 
 
 class ZeroHead(Odd):
-    """Begins with scores of zero, as is usual; they are odd once it has learned."""
+    """Starts with logits of zero; its odd layers matter once it has learned."""
 
     def __init__(self, shape):
         super().__init__(shape)
@@ -106,43 +106,43 @@ class ZeroHead(Odd):
 
 
 class Mixing(Odd):
-    """Takes the mean of its batch away: its rows depend on each other."""
+    """Subtracts the mean of its batch: its rows depend on each other."""
 
     def forward(self, x):
         return super().forward(x - x.mean(dim=0))
 
 
-class Chancy(Odd):
-    """Drops inputs when it plays, too."""
+class Noisy(Odd):
+    """Applies dropout also in eval mode."""
 
     def forward(self, x):
         return super().forward(functional.dropout(x, 0.5, training=True))
 
 
 class Column(Odd):
-    """Gives its values as a column."""
+    """Returns its values as a column."""
 
     def forward(self, x):
-        scores, value = super().forward(x)
-        return scores, value[:, None]
+        logits, value = super().forward(x)
+        return logits, value[:, None]
 
 
 class Actor(Odd):
-    """Gives no values."""
+    """Returns no values."""
 
     def forward(self, x):
         return super().forward(x)[0]
 
 
 class Wide(Odd):
-    """Scores one choice too many."""
+    """Has one logit too many."""
 
     def __init__(self, shape):
         super().__init__(shape._replace(outputs=shape.outputs + 1))
 
 
 class Forgetful(Odd):
-    """Says that it remembers, and gives back no memory."""
+    """Has a memory size, but returns no memory."""
 
     memory_size = 3
 

@@ -1,4 +1,4 @@
-"""Tests here share `cogs` and the scenes of the world's tests, which importlib mode does not find."""
+"""Make `cogs_harness` and the scenes of the world's tests importable, which importlib mode does not."""
 
 import sys
 from pathlib import Path

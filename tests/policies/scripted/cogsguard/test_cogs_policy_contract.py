@@ -1,4 +1,4 @@
-"""Role policies keep the promises of every policy: batches, memory, one agent at a time."""
+"""Role policies fulfil the policy contract, on every engine, isolated, compiled or not."""
 
 import json
 import os
@@ -6,6 +6,7 @@ import subprocess
 import sys
 
 import pytest
+from cogs_harness import SMALL_GAME
 
 from kinfolk.engines.local import LocalEngine
 from kinfolk.engines.processes import ProcessEngine
@@ -19,28 +20,7 @@ from kinfolk.testing.contracts.policy import PolicyContract
 from kinfolk.testing.episode_digest import digest_loop, episode_digests
 from kinfolk.worlds import build_world as build_world
 
-LINEUP = "kin://roles?miner=2&scout=1&aligner=1&scrambler=1"
-# Small, with all there is to do nearby; clips seed at once. Six agents, one of them smart.
-MAP = """
-J.....o.....
-.A.R.M.T....
-..@@@.....J.
-c.@H@.C...g.
-..@....#....
-...s...#..J.
-"""
-SMALL = {
-    "map_text": MAP,
-    "agents": 6,
-    "max_steps": 60,
-    "window_radius": 3,
-    "area_radius": 3,
-    "clips_seed_at": 1,
-    "clips_align_from": 5,
-    "clips_align_every": 10,
-}
-
-
+TEAM = "kin://roles?miner=2&scout=1&aligner=1&scrambler=1"  # and one smart agent
 TWO_TEAMS = {
     "map": "tutorial",
     "teams": 2,
@@ -52,9 +32,9 @@ TWO_TEAMS = {
 
 
 class TestRoles(PolicyContract):
-    world, world_settings = "cogsguard", SMALL
+    world, world_settings = "cogsguard", SMALL_GAME
 
-    @pytest.fixture(params=[LINEUP, "kin://smart"])
+    @pytest.fixture(params=[TEAM, "kin://smart"])
     def uri(self, request):
         return request.param
 
@@ -69,10 +49,10 @@ class TestRolesOfTwoTeamsOnDrawnMaps(PolicyContract):
 
 
 def play(slots=None, **options):
-    return episode_digests("cogsguard", slots or {"cogs": LINEUP}, **{**SMALL, **options})
+    return episode_digests("cogsguard", slots or {"cogs": TEAM}, **{**SMALL_GAME, **options})
 
 
-def test_one_world_alone_equals_that_world_among_two_hundred():
+def test_a_world_alone_equals_that_world_among_two_hundred():
     among = play(episodes=range(200), batch=200, max_steps=20)
     for episode in (0, 117, 199):
         alone = play(episodes=range(episode, episode + 1), batch=1, max_steps=20)
@@ -80,33 +60,35 @@ def test_one_world_alone_equals_that_world_among_two_hundred():
 
 
 def _task(isolation=None):
-    ref, slots = WorldRef("cogsguard", settings=SMALL), {"cogs": resolve(LINEUP)}
+    ref, slots = WorldRef("cogsguard", settings=SMALL_GAME), {"cogs": resolve(TEAM)}
     return evaluation_task(ref, slots, 3, range(4), isolation=isolation)
 
 
-def test_isolated_equals_plain():
-    apart = _task(Isolation("slot", IsolationSettings(step_timeout=60.0)))
-    assert run_evaluation(apart).episodes == run_evaluation(_task()).episodes
+def test_isolated_policies_equal_policies_in_process():
+    isolated = _task(Isolation("slot", IsolationSettings(step_timeout=60.0)))
+    assert run_evaluation(isolated).episodes == run_evaluation(_task()).episodes
 
 
-def test_local_equals_processes():
+def test_the_local_engine_equals_the_process_engine():
     tasks = [_task()] * 2
-    here, there = LocalEngine(), ProcessEngine(2)
+    local, processes = LocalEngine(), ProcessEngine(2)
     try:
-        played = [[r.episodes for r in e.map(run_evaluation, tasks)] for e in (here, there)]
+        played = [[r.episodes for r in e.map(run_evaluation, tasks)] for e in (local, processes)]
         assert played[0] == played[1]
     finally:
-        there.close()
+        processes.close()
 
 
 def _loop(slots):
-    game = build_world("cogsguard", SMALL, 3)
-    seats = [LoadedSlot(name, build_policy(resolve(uri), game.spec)) for name, uri in slots.items()]
-    return EpisodeLoop(game, seats, build_slot_assignment(game.spec, list(slots)), 4, range(3))
+    world = build_world("cogsguard", SMALL_GAME, 3)
+    loaded = [
+        LoadedSlot(name, build_policy(resolve(uri), world.spec)) for name, uri in slots.items()
+    ]
+    return EpisodeLoop(world, loaded, build_slot_assignment(world.spec, list(slots)), 4, range(3))
 
 
-def test_a_snapshot_restored_equals_going_on():
-    first, other = _loop({"cogs": LINEUP}), _loop({"cogs": LINEUP})
+def test_a_restored_snapshot_equals_continuing():
+    first, other = _loop({"cogs": TEAM}), _loop({"cogs": TEAM})
     for _ in range(25):
         first.tick()
     other.begin()
@@ -115,18 +97,18 @@ def test_a_snapshot_restored_equals_going_on():
 
 
 def test_the_name_of_a_slot_changes_nothing():
-    assert play({"others": LINEUP}) == play({"cogs": LINEUP})
+    assert play({"others": TEAM}) == play({"cogs": TEAM})
 
 
 @pytest.mark.parametrize(
     "uri",
-    [LINEUP, pytest.param("kin://mlp?transform=map_features&hidden=[16]", marks=pytest.mark.train)],
+    [TEAM, pytest.param("kin://mlp?transform=map_features&hidden=[16]", marks=pytest.mark.train)],
 )
-def test_compiled_equals_uncompiled(uri):
+def test_compiled_kernels_equal_plain_python(uri):
     code = (
         "import json; from kinfolk.testing.episode_digest import episode_digests; "
         f"print(json.dumps(episode_digests('cogsguard', {{'cogs': {uri!r}}}, seed=1, "
-        f"episodes=range(2), batch=2, **{SMALL | {'max_steps': 40}!r})))"
+        f"episodes=range(2), batch=2, **{SMALL_GAME | {'max_steps': 40}!r})))"
     )
     env = {**os.environ, "NUMBA_DISABLE_JIT": "1"}
     done = subprocess.run(

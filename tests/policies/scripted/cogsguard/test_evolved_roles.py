@@ -1,4 +1,4 @@
-"""Roles drawn from a pool, hybrids born in play, and a coordinator that lives."""
+"""Roles sampled from a pool, hybrids born in play, and online evolution."""
 
 import re
 from typing import ClassVar
@@ -37,7 +37,7 @@ TEMPLE = {
 }
 
 
-class TestEvolvingRoles(PolicyContract):
+class TestSampledRoles(PolicyContract):
     world = "cogsguard"
     world_settings: ClassVar = {"map": "tutorial", "agents": 3, "max_steps": 40}
 
@@ -52,71 +52,74 @@ def spec():
 
 
 @pytest.mark.parametrize("flag", ["evolution=1", "evolutionary=TRUE", "evolve=Yes", "evolution=on"])
-def test_the_flags_of_the_earlier_system_switch_evolution_on(spec, flag):
+def test_the_flags_of_the_earlier_system_enable_evolution(spec, flag):
     assert type(build_policy(resolve(f"kin://roles?{flag}&miner=1"), spec)) is SampledRolePolicy
     assert type(build_policy(resolve(f"metta://policy/role_py?{flag}"), spec)) is SampledRolePolicy
 
 
-def test_without_a_flag_the_line_up_is_fixed(spec):
+def test_without_a_flag_the_roles_are_fixed(spec):
     assert type(build_policy(resolve("kin://roles?miner=1&evolution=0"), spec)) is RoleCountPolicy
     assert type(build_policy(resolve("kin://roles?evolve=1&learn=on"), spec)) is OnlineRolePolicy
 
 
-def test_bad_flags_are_told(spec):
-    with pytest.raises(SettingsError, match=r"^learn=1 needs evolution=1: only roles that evolve"):
+def test_wrong_flags_and_counts_are_refused(spec):
+    with pytest.raises(
+        SettingsError, match=r"^learn=1 needs evolution=1: only a pool that evolves"
+    ):
         build_policy(resolve("kin://roles?learn=1"), spec)
     with pytest.raises(SettingsError, match=r"^evolve must be one of 1, true, .* not 'maybe'\.$"):
         is_on("evolve", "maybe")
-    with pytest.raises(SettingsError, match=r"^The line-up has 4 agents; a team has 3\."):
+    with pytest.raises(SettingsError, match=r"^The roles are for 4 agents; a team has 3\."):
         build_policy(resolve("kin://roles?evolution=1&miner=4"), spec)
 
 
-def seated(uri, settings, worlds=1, seed=0):
+def build_loop(uri, settings, worlds=1, seed=0):
     world = build_world("cogsguard", settings, worlds, "tutorial")
     policy = build_policy(resolve(uri), world.spec)
     table = build_slot_assignment(world.spec, ["all"])
     return policy, EpisodeLoop(world, [LoadedSlot("all", policy)], table, seed, range(worlds))
 
 
-def test_counts_fix_the_first_agents_and_the_rest_draw_from_the_pool():
-    policy, play = seated("kin://roles?evolution=1&scout=2&exploration_chance=0", SMALL, 40)
-    play.tick()
-    roles = play.memory[0]["role"].reshape(40, 3)
+def test_counts_fix_the_first_agents_and_the_rest_are_sampled_from_the_pool():
+    policy, loop = build_loop("kin://roles?evolution=1&scout=2&exploration_chance=0", SMALL, 40)
+    loop.tick()
+    roles = loop.memory[0]["role"].reshape(40, 3)
     assert (roles[:, :2] == policy.catalog.role("BaseScout").id).all()
     assert len(set(roles[:, 2].tolist())) > 8, "the pool has sixteen"
     assert set(roles[:, 2].tolist()) <= set(policy.pool)
 
 
-def test_exploration_fires_at_8_percent_in_play():
-    _, play = seated("kin://roles?evolution=1", {**SMALL, "agents": 8}, 200)
-    play.tick()
-    share = (play.memory[0]["role"] == EXPLORED).mean()
+def test_eight_percent_of_agents_explore_new_roles():
+    _, loop = build_loop("kin://roles?evolution=1", {**SMALL, "agents": 8}, 200)
+    loop.tick()
+    share = (loop.memory[0]["role"] == EXPLORED).mean()
     assert 0.06 <= share <= 0.10  # 1,600 draws, three deviations
-    own = role_tables_in_memory(play.memory[0])
-    for place in np.flatnonzero(play.memory[0]["role"] == EXPLORED)[:5]:
-        role = role_from_tables(own, place)
-        run = play.memory[0]["program"][place]
-        assert sorted(run[run >= 0].tolist()) == sorted(role.behavior_ids)
+    tables = role_tables_in_memory(loop.memory[0])
+    for index in np.flatnonzero(loop.memory[0]["role"] == EXPLORED)[:5]:
+        role = role_from_tables(tables, index)
+        program = loop.memory[0]["program"][index]
+        assert sorted(program[program >= 0].tolist()) == sorted(role.behavior_ids)
 
 
 def test_a_newborn_plays_the_hybrid_of_its_parents_roles():
-    policy, play = seated("kin://roles?evolution=1&miner=6", TEMPLE, 4)
-    while not play.over:
-        play.tick()
-    columns, own, memory = play.world.columns, role_tables_in_memory(play.memory[0]), play.memory[0]
-    rows, born = play.world.spec.rows, np.flatnonzero(memory["role"] == HYBRID)
+    policy, loop = build_loop("kin://roles?evolution=1&miner=6", TEMPLE, 4)
+    while not loop.over:
+        loop.tick()
+    columns, memory = loop.world.columns, loop.memory[0]
+    tables = role_tables_in_memory(memory)
+    rows, born = loop.world.spec.rows, np.flatnonzero(memory["role"] == HYBRID)
     assert len(born) >= 4
-    for place in born.tolist():
-        first = place - place % rows
-        left, right = (role_from_tables(own, first + int(r)) for r in columns.parent_rows[place])
-        key = int(play.row_state.key[place])
-        made = make_hybrid(policy.catalog, left, right, key, policy.evolution)
-        assert role_from_tables(own, place).tiers == made.tiers
-        run = memory["program"][place]
-        assert sorted(run[run >= 0].tolist()) == sorted(made.behavior_ids)
+    for index in born.tolist():
+        first = index - index % rows
+        left, right = (role_from_tables(tables, first + int(r)) for r in columns.parent_rows[index])
+        key = int(loop.row_state.key[index])
+        hybrid = make_hybrid(policy.catalog, left, right, key, policy.evolution)
+        assert role_from_tables(tables, index).tiers == hybrid.tiers
+        program = memory["program"][index]
+        assert sorted(program[program >= 0].tolist()) == sorted(hybrid.behavior_ids)
 
 
-def test_the_pool_of_a_history_is_drawn_by_fitness(tmp_path):
+def test_the_pool_of_a_history_is_sampled_by_fitness(tmp_path):
     from kinfolk.policies.scripted.cogsguard.catalog import cogs_catalog
     from kinfolk.roles.config import EvolutionConfig
     from kinfolk.roles.fitness import record_role_score
@@ -128,14 +131,14 @@ def test_the_pool_of_a_history_is_drawn_by_fitness(tmp_path):
     text = HistoryWriter().format(catalog, generation=0, seed=0, games=1)
     (tmp_path / "h.json").write_text(text)
     uri = f"kin://roles?evolution=1&exploration_chance=0&history={tmp_path}/h.json"
-    _, play = seated(uri, {**SMALL, "agents": 8}, 60)
-    play.tick()
-    share = (play.memory[0]["role"] == 0).mean()
+    _, loop = build_loop(uri, {**SMALL, "agents": 8}, 60)
+    loop.tick()
+    share = (loop.memory[0]["role"] == 0).mean()
     assert 0.68 <= share <= 0.82, "0.9 of 1.2"
-    assert str(tmp_path) not in str(resolve(uri).settings), "the text goes on, not the path"
+    assert str(tmp_path) not in str(resolve(uri).settings), "the text is passed on, not the path"
 
 
-def test_a_live_coordinator_learns_from_game_to_game():
+def test_online_evolution_updates_the_pool_between_games():
     uri = "kin://roles?evolution=1&learn=1&games_per_generation=2&miner=7"
     games = list(evolve_online(5, 3, uri, preset="tutorial", world_settings=TEMPLE))
     assert [game.generation for game in games] == [0, 1, 1, 2, 2]
@@ -144,14 +147,14 @@ def test_a_live_coordinator_learns_from_game_to_game():
     assert games == list(evolve_online(5, 3, uri, preset="tutorial", world_settings=TEMPLE))
 
 
-def test_an_evaluation_never_learns():
+def test_online_evolution_is_refused_in_evaluations_and_a_frozen_pool_does_not_change():
     uri = "kin://roles?evolution=1&learn=1"
-    _, play = seated(uri, SMALL, 2)
-    sentence = "kin://roles?learn=1 learns from one game at a time, and is not for evaluations."
-    with pytest.raises(SettingsError, match=f"^{re.escape(sentence)}$"):
-        play.tick()
-    policy, play = seated("kin://roles?evolution=1", SMALL, 2)
+    _, loop = build_loop(uri, SMALL, 2)
+    message = "kin://roles?learn=1 learns from one game at a time, and is not for evaluations."
+    with pytest.raises(SettingsError, match=f"^{re.escape(message)}$"):
+        loop.tick()
+    policy, loop = build_loop("kin://roles?evolution=1", SMALL, 2)
     before = policy.catalog.copy()
-    while not play.over:
-        play.tick()
+    while not loop.over:
+        loop.tick()
     assert policy.catalog == before

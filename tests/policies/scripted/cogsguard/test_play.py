@@ -1,4 +1,4 @@
-"""Whole games on the arena: the seeded roles really play, each in its own way."""
+"""Whole games on the arena: every seeded role contributes in its own way."""
 
 import numpy as np
 import pytest
@@ -15,7 +15,7 @@ EPISODES = 6
 
 
 def mean_counters(uri, preset="arena", episodes=EPISODES, **settings):
-    """What was counted, on average over some games; it is worked out once per line-up."""
+    """Return the counters, averaged over some games; each team is played once."""
     key = (str(uri), preset, episodes, str(settings))
     if key not in _PLAYED:
         slots = {"cogs": resolve(uri) if isinstance(uri, str) else uri}
@@ -29,55 +29,55 @@ def mean_counters(uri, preset="arena", episodes=EPISODES, **settings):
 _PLAYED: dict = {}
 
 
-def test_the_seeded_line_up_holds_junctions_and_every_role_does_its_deed():
-    found = mean_counters(SEEDED)
-    assert found["junction_ticks_team_0"] > 3000  # what was asked for is 1,000
-    assert found["hearts_made"] > 5
-    assert found["deposited"] > 500
-    assert found["aligned"] > 5
-    assert found["scrambled"] > 1
+def test_the_seeded_team_holds_junctions_and_every_role_contributes():
+    counters = mean_counters(SEEDED)
+    assert counters["junction_ticks_team_0"] > 3000  # the goal was 1,000
+    assert counters["hearts_made"] > 5
+    assert counters["deposited"] > 500
+    assert counters["aligned"] > 5
+    assert counters["scrambled"] > 1
 
 
-def test_random_agents_hold_less_than_one_percent_of_that():
-    chance = mean_counters("kin://random")["junction_ticks_team_0"]
-    assert chance < 0.01 * mean_counters(SEEDED)["junction_ticks_team_0"]
+def test_random_agents_hold_less_than_one_percent_of_the_seeded_team():
+    random_score = mean_counters("kin://random")["junction_ticks_team_0"]
+    assert random_score < 0.01 * mean_counters(SEEDED)["junction_ticks_team_0"]
 
 
-def test_the_smart_baseline_holds_junctions_too():
-    found = mean_counters("kin://smart")
-    assert found["junction_ticks_team_0"] > 3000
-    assert min(found["aligned"], found["deposited"], found["hearts_made"]) > 5
+def test_the_adaptive_baseline_holds_junctions():
+    counters = mean_counters("kin://smart")
+    assert counters["junction_ticks_team_0"] > 3000
+    assert min(counters["aligned"], counters["deposited"], counters["hearts_made"]) > 5
 
 
-def test_edition_a_is_played_too():
-    found = mean_counters(SEEDED, "edition_a")
-    assert found["junction_ticks_team_0"] > 3000
-    assert min(found["aligned"], found["scrambled"]) > 1
+def test_the_seeded_team_plays_edition_a():
+    counters = mean_counters(SEEDED, "edition_a")
+    assert counters["junction_ticks_team_0"] > 3000
+    assert min(counters["aligned"], counters["scrambled"]) > 1
 
 
-def mined(found):
-    return sum(found[f"{e}_mined"] for e in ("carbon", "oxygen", "germanium", "silicon"))
+def mined(counters):
+    return sum(counters[f"{e}_mined"] for e in ("carbon", "oxygen", "germanium", "silicon"))
 
 
 @pytest.mark.parametrize(
-    ("deed", "role"),
+    ("work", "role"),
     [("mined", "miner"), ("explored", "scout"), ("aligned", "aligner"), ("scrambled", "scrambler")],
 )
-def test_each_role_alone_does_most_of_its_own_deed(deed, role):
+def test_each_role_alone_does_most_of_its_own_work(work, role):
     """Teams of one role; clips that spread fast give scramblers something to do."""
     short = {"clips_align_from": 20, "clips_align_every": 20, "max_steps": 250}
-    found = {
+    counters = {
         name: mean_counters(f"kin://role/{name}", episodes=8, **short)
         for name in ("miner", "scout", "aligner", "scrambler")
     }
-    done = {n: mined(c) if deed == "mined" else c[deed] for n, c in found.items()}
+    done = {n: mined(c) if work == "mined" else c[work] for n, c in counters.items()}
     others = [value for name, value in done.items() if name != role]
     assert done[role] > 1.1 * max(others)
     assert done[role] > 0
 
 
 def with_tiers(*tiers):
-    """A policy whose four roles are the seeded ones, but for the miner's tiers."""
+    """Return a policy with one role of these tiers."""
     catalog = cogs_catalog()
     made = RoleDef(tuple(RoleTier(catalog.behavior_ids(tier)) for tier in tiers), name="Other")
     tables = role_tables([made])
@@ -101,5 +101,5 @@ def test_the_order_of_tiers_decides_what_is_done():
 
 
 def test_newborns_of_the_temple_play_the_role_of_a_parent():
-    found = mean_counters(SEEDED, "temple", episodes=2, max_steps=400, store_hearts=20)
-    assert found["births_team_0"] > 0
+    counters = mean_counters(SEEDED, "temple", episodes=2, max_steps=400, store_hearts=20)
+    assert counters["births_team_0"] > 0

@@ -1,4 +1,4 @@
-"""Hand-drawn windows, the published weights, and games between savanna policies."""
+"""Hand-drawn windows, and games between savanna policies."""
 
 import numpy as np
 import pytest
@@ -7,7 +7,7 @@ from kinfolk.core.random import fold_in, seed_key
 from kinfolk.core.settings import validate_settings
 from kinfolk.play.loop import EpisodeLoop
 from kinfolk.play.slots import LoadedSlot, build_slot_assignment
-from kinfolk.policies.base import AgentBatch, allocate_memory
+from kinfolk.policies.base import allocate_memory, single_agent_batch
 from kinfolk.policies.resolve import build_policy
 from kinfolk.testing.episode_digest import play_to_end
 from kinfolk.worlds.savanna.settings import Savanna
@@ -15,11 +15,10 @@ from kinfolk.worlds.savanna.spec import make_spec
 from kinfolk.worlds.savanna.world import SavannaWorld
 
 WALL, PREDATOR, PREY, GRASS, SEEN = range(5)
-ACTOR = "kinfolk.policies.scripted.savanna.published_actor.PublishedActor"
 
 
 class Scene:
-    """What one agent sees; cells are given as steps away from it."""
+    """The window of one agent; cells are offsets from it."""
 
     def __init__(self, form="float32", window=9, reach=3, species="prey", type_=1):
         self.settings = validate_settings(
@@ -41,38 +40,36 @@ class Scene:
 
     @property
     def row(self):
-        """The observation, quantised by hand in the compact form."""
-        seen = self.planes
+        """The observation, quantised by hand in the compact format."""
+        window = self.planes
         if self.settings.observation == "compact":
-            code = np.ceil(seen.astype(np.float64) * 32).astype(np.uint32)
-            grass = np.ceil(seen[GRASS].astype(np.float64) * 1023 / 2).astype(np.uint32)
-            walls = seen[WALL].astype(np.uint32)
-            seen = 1 | walls << 1 | code[PREDATOR] << 2 | code[PREY] << 12 | grass << 22
+            code = np.ceil(window.astype(np.float64) * 32).astype(np.uint32)
+            grass = np.ceil(window[GRASS].astype(np.float64) * 1023 / 2).astype(np.uint32)
+            walls = window[WALL].astype(np.uint32)
+            window = 1 | walls << 1 | code[PREDATOR] << 2 | code[PREY] << 12 | grass << 22
         flat = np.zeros(self.spec.row_bytes, dtype=np.uint8)
-        flat[: seen.nbytes] = np.ascontiguousarray(seen).reshape(-1).view(np.uint8)
+        flat[: window.nbytes] = np.ascontiguousarray(window).reshape(-1).view(np.uint8)
         return flat
 
-    def act(self, kind, ticks=1, seed=0, **settings):
-        """The moves, by name, in so many ticks in which nothing changes."""
-        policy = kind(self.spec, **settings)
+    def act(self, policy_class, ticks=1, seed=0, **settings):
+        """Return the names of the moves in some ticks in which the window does not change."""
+        policy = policy_class(self.spec, **settings)
         memory = allocate_memory(policy.memory_layout, 1)
-        one = np.zeros(1, dtype=np.int64)
-        nobody = np.full((1, 2), -1, dtype=np.int64)
-        rows = AgentBatch(one, one, one, one, one + self.group, one, nobody, nobody)
-        policy.reset_agents(rows, memory, one)
+        batch = single_agent_batch(0, self.group)
+        policy.reset_agents(batch, memory, batch.uid)
         names = self.spec.groups[self.group].heads[0].choices
         moves = []
         for tick in range(ticks):
             key = np.array([fold_in(seed_key(seed), tick)], dtype=np.int64)
-            policy.act_async(self.row.reshape(1, -1), rows, memory, key)
+            policy.act_async(self.row.reshape(1, -1), batch, memory, key)
             moves.append(names[int(policy.act_wait()[0, 0])])
         return moves[0] if ticks == 1 else moves
 
 
 @pytest.fixture(params=["float32", "compact"])
 def draw(request):
-    """Makes scenes in each form of observation in turn."""
-    return lambda **given: Scene(form=request.param, **given)
+    """Return a function that makes scenes, in each observation format in turn."""
+    return lambda **kwargs: Scene(form=request.param, **kwargs)
 
 
 @pytest.fixture
@@ -82,12 +79,12 @@ def scene():
 
 def _play(settings, predator, prey, episodes, seed=0):
     world = SavannaWorld(validate_settings(Savanna, settings), episodes)
-    made = [
+    loaded = [
         LoadedSlot(n, build_policy(r, world.spec))
         for n, r in (("predator", predator), ("prey", prey))
     ]
     table = build_slot_assignment(world.spec, ["predator", "prey"], {"type_1_prey": "prey"})
-    return play_to_end(EpisodeLoop(world, made, table, seed, range(episodes)))
+    return play_to_end(EpisodeLoop(world, loaded, table, seed, range(episodes)))
 
 
 @pytest.fixture

@@ -1,4 +1,4 @@
-"""Hunters and grazers in whole games: both forms of observation, and lives that go on."""
+"""Hunters and grazers in whole games, in both observation formats."""
 
 import numpy as np
 import pytest
@@ -8,6 +8,7 @@ from kinfolk.core.jit import COMPILED
 from kinfolk.core.settings import validate_settings
 from kinfolk.play.loop import EpisodeLoop
 from kinfolk.play.slots import LoadedSlot, build_slot_assignment
+from kinfolk.policies.base import AgentBatch
 from kinfolk.policies.resolve import build_policy, resolve
 from kinfolk.policies.scripted.savanna import grazer, hunter
 from kinfolk.policies.scripted.savanna.grazer import Grazer
@@ -23,7 +24,7 @@ SHORT = {"max_steps": 150}
 
 
 @pytest.mark.parametrize("settings", [{}, PRESETS["shared_prey_r2"]], ids=["default", "r2"])
-def test_hunters_and_grazers_live_together(play, settings):
+def test_hunters_and_grazers_coexist(play, settings):
     results = play(settings, HUNTER, GRAZER, episodes=8)
     assert np.mean([result.ticks for result in results]) > 800
     helped = sum(result.counters["team_capture_coop_successes"] for result in results)
@@ -48,13 +49,13 @@ def test_grazers_have_more_children_than_random_prey(play):
 
 
 @pytest.mark.parametrize("preset", [{}, PRESETS["lineage_documented"]], ids=["default", "lineage"])
-def test_hunters_play_the_same_game_in_both_forms_of_observation(play, preset):
+def test_hunters_play_the_same_game_in_both_observation_formats(play, preset):
     settings = preset | SHORT
     planes = play(settings | {"observation": "float32"}, HUNTER, RANDOM, episodes=3)
     assert planes == play(settings | {"observation": "compact"}, HUNTER, RANDOM, episodes=3)
 
 
-def test_grazers_act_alike_in_both_forms_but_for_grass_that_is_nearly_equal():
+def test_grazers_act_alike_in_both_observation_formats_except_where_grass_is_nearly_equal():
     forms = {}
     for form in ("float32", "compact"):
         world = SavannaWorld(validate_settings(Savanna, {"observation": form}), 4)
@@ -63,75 +64,75 @@ def test_grazers_act_alike_in_both_forms_but_for_grass_that_is_nearly_equal():
             Grazer(world.spec),
             np.zeros((4 * world.spec.rows, world.spec.row_bytes), np.uint8),
         )
-    game, policy, _ = forms["float32"]
-    play = EpisodeLoop(
-        game, [LoadedSlot("all", policy)], build_slot_assignment(game.spec, ["all"]), 1, range(4)
+    world, policy, _ = forms["float32"]
+    loop = EpisodeLoop(
+        world, [LoadedSlot("all", policy)], build_slot_assignment(world.spec, ["all"]), 1, range(4)
     )
-    other, twin, seen = forms["compact"]
-    same = asked = 0
+    compact_world, compact_policy, compact = forms["compact"]
+    same = total = 0
     for _ in range(100):
-        play.tick()
-        other.restore(game.snapshot())
-        other.observe(seen)
-        place = np.flatnonzero(game.columns.alive)
-        rows = _rows(place, game)
-        answers = []
-        for mind, shown in ((policy, play.observations), (twin, seen)):
-            mind.act_async(shown[place], rows, {"walk": play.memory[0]["walk"].copy()}, rows.uid)
-            answers.append(mind.act_wait()[:, 0].copy())
-        same += int((answers[0] == answers[1]).sum())
-        asked += len(place)
-    assert same / asked > 0.995
+        loop.tick()
+        compact_world.restore(world.snapshot())
+        compact_world.observe(compact)
+        alive = np.flatnonzero(world.columns.alive)
+        batch, walk = _batch(alive, world), loop.memory[0]["walk"]
+        actions = []
+        for player, observed in ((policy, loop.observations), (compact_policy, compact)):
+            player.act_async(observed[alive], batch, {"walk": walk.copy()}, batch.uid)
+            actions.append(player.act_wait()[:, 0].copy())
+        same += int((actions[0] == actions[1]).sum())
+        total += len(alive)
+    assert same / total > 0.995
 
 
-def _rows(place, world):
-    from kinfolk.policies.base import AgentBatch
-
+def _batch(rows, world):
     columns = world.columns
-    group, uid = (np.ascontiguousarray(c[place]) for c in (columns.group, columns.uid))
-    nobody = np.full((len(place), 2), -1, dtype=np.int64)
-    return AgentBatch(place, place, place, uid, group, uid, nobody, nobody)
+    group, uid = (np.ascontiguousarray(c[rows]) for c in (columns.group, columns.uid))
+    no_parents = np.full((len(rows), 2), -1, dtype=np.int64)
+    return AgentBatch(rows, rows, rows, uid, group, uid, no_parents, no_parents)
 
 
 @pytest.mark.skipif(not COMPILED, reason="nothing is compiled")
 @pytest.mark.parametrize("form", ["float32", "compact"])
 @pytest.mark.parametrize("reach", [3, 5])
 @pytest.mark.parametrize(
-    ("kind", "kernel"), [(Hunter, hunter._hunt), (Grazer, grazer._graze)], ids=["hunter", "grazer"]
+    ("policy_class", "kernel"),
+    [(Hunter, hunter._hunt), (Grazer, grazer._graze)],
+    ids=["hunter", "grazer"],
 )
-def test_compiled_and_plain_kernels_decide_alike(form, reach, kind, kernel):
+def test_compiled_kernels_equal_plain_python(form, reach, policy_class, kernel):
     settings = validate_settings(
         Savanna, {"observation": form, "type_1_action_range": reach, "prey_obs_range": 7}
     )
     world = SavannaWorld(settings, 1)
-    policy = kind(world.spec)
-    play = EpisodeLoop(
+    policy = policy_class(world.spec)
+    loop = EpisodeLoop(
         world, [LoadedSlot("all", policy)], build_slot_assignment(world.spec, ["all"]), 2, range(1)
     )
     for _ in range(6):
-        play.tick()
-        place = np.flatnonzero(world.columns.alive)
-        rows = _rows(place, world)
-        words, floats = as_words(play.observations[place])
-        found = []
+        loop.tick()
+        alive = np.flatnonzero(world.columns.alive)
+        batch = _batch(alive, world)
+        words, floats = as_words(loop.observations[alive])
+        results = []
         for run in (kernel, kernel.py_func):
-            walk = play.memory[0]["walk"].copy()
-            out = np.zeros((len(place), 1), dtype=np.int64)
-            desk, mood = policy._scratch, policy._params
-            run(words, floats, place, rows.group, rows.uid, walk, *desk, mood, out)
-            found.append((out, walk))
-        assert np.array_equal(found[0][0], found[1][0])
-        assert np.array_equal(found[0][1], found[1][1])
+            walk = loop.memory[0]["walk"].copy()
+            out = np.zeros((len(alive), 1), dtype=np.int64)
+            scratch, params = policy._scratch, policy._params
+            run(words, floats, alive, batch.group, batch.uid, walk, *scratch, params, out)
+            results.append((out, walk))
+        assert np.array_equal(results[0][0], results[1][0])
+        assert np.array_equal(results[0][1], results[1][1])
 
 
-def test_the_face_of_every_preset_can_be_played():
+def test_every_preset_can_be_played():
     for settings in PRESETS.values():
         spec = make_spec(validate_settings(Savanna, settings))
         Hunter(spec), Grazer(spec)
 
 
 @pytest.mark.parametrize(
-    ("uri", "what"),
+    ("uri", "message"),
     [
         (
             "kin://hunter?rest_energy=-1",
@@ -147,7 +148,7 @@ def test_the_face_of_every_preset_can_be_played():
         ),
     ],
 )
-def test_a_setting_that_makes_no_sense_is_refused(uri, what):
+def test_a_parameter_out_of_range_is_refused(uri, message):
     with pytest.raises(SettingsError) as refused:
         build_policy(resolve(uri), make_spec(validate_settings(Savanna, {})))
-    assert str(refused.value) == what
+    assert str(refused.value) == message

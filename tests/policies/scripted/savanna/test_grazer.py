@@ -7,7 +7,7 @@ WALL, PREDATOR, PREY, GRASS = range(4)
 
 @pytest.fixture
 def grazer(draw):
-    return lambda energy=3.0, **given: draw(species="prey", **given).put(
+    return lambda energy=3.0, **kwargs: draw(species="prey", **kwargs).put(
         PREY, (0, 0), energy=energy
     )
 
@@ -26,12 +26,12 @@ def test_poor_grass_next_to_it_is_better_than_ripe_grass_far_away(grazer):
     assert scene.act(Grazer) == "+0+1"
 
 
-def test_it_leaves_grass_to_the_one_that_stands_on_it(grazer):
+def test_it_leaves_grass_that_another_prey_occupies(grazer):
     scene = grazer().put(GRASS, (0, 1), (3, 0), energy=2.0).put(PREY, (0, 1), energy=3.0)
     assert scene.act(Grazer) == "+1+0"
 
 
-def test_it_goes_round_a_wall(grazer):
+def test_it_walks_around_a_wall(grazer):
     scene = grazer().put(GRASS, (0, 2), energy=2.0).put(WALL, (-1, 1), (0, 1), (1, 1), (2, 1))
     assert scene.act(Grazer) == "-1+0"
 
@@ -58,7 +58,7 @@ def test_a_weak_predator_beside_it_is_fled_too(grazer):
     assert grazer().put(PREDATOR, (0, 1), energy=0.5).act(Grazer).endswith("-1")
 
 
-def test_fleeing_it_does_not_run_into_a_wall(grazer):
+def test_it_does_not_flee_into_a_wall(grazer):
     scene = grazer().put(PREDATOR, (2, 0), energy=5.0).put(WALL, (-1, -1), (-1, 0), (-1, 1))
     assert not scene.act(Grazer).startswith("-1")
 
@@ -68,18 +68,18 @@ def test_it_keeps_from_grass_beside_a_predator(grazer):
     assert scene.act(Grazer) == "+0-1"
 
 
-def test_it_explores_when_nothing_is_seen(grazer):
-    moves = grazer().act(Grazer, rollout_length=6)
+def test_it_explores_when_nothing_is_in_view(grazer):
+    moves = grazer().act(Grazer, ticks=6)
     assert len(set(moves)) == 1
     assert moves[0] != "stay"
 
 
 @pytest.mark.parametrize("window", [1, 3])
 def test_it_explores_in_the_smallest_windows(grazer, window):
-    assert grazer(stats_window=window).act(Grazer) != "stay"
+    assert grazer(window=window).act(Grazer) != "stay"
 
 
-def test_predators_played_by_a_grazer_only_wander(draw):
+def test_predators_assigned_to_a_grazer_only_explore(draw):
     scene = draw(species="predator").put(PREDATOR, (0, 0), energy=3.0)
-    alone = scene.act(Grazer, rollout_length=4)
-    assert scene.put(PREY, (1, 1), energy=2.0).act(Grazer, rollout_length=4) == alone
+    alone = scene.act(Grazer, ticks=4)
+    assert scene.put(PREY, (1, 1), energy=2.0).act(Grazer, ticks=4) == alone

@@ -9,7 +9,7 @@ from kinfolk.worlds.savanna.settings import Savanna
 from kinfolk.worlds.savanna.spec import make_spec
 
 
-def drawn_weights():
+def random_weights():
     rng = np.random.default_rng(5)
     return {
         name: (rng.standard_normal(shape) / np.sqrt(np.prod(shape[1:]))).astype(np.float32)
@@ -17,16 +17,16 @@ def drawn_weights():
     }
 
 
-def scores_by_hand(weights, planes):
-    """The net as the text describes it, cell by cell in float64; planes `[5, 9, 9]`."""
-    image = planes.astype(np.float64)  # height 5, width 9, nine colours
+def logits_by_hand(weights, planes):
+    """Compute the net as it is documented, cell by cell in float64; planes `[5, 9, 9]`."""
+    image = planes.astype(np.float64)  # height 5, width 9, nine channels
     for layer in ("cnn.1", "cnn.4", "cnn.7", "cnn.10"):
         kernel, bias = weights[f"{layer}.weight"], weights[f"{layer}.bias"]
         padded = np.pad(image, ((1, 1), (1, 1), (0, 0)))
         out = np.zeros((5, 9, len(kernel)))
         for h in range(5):
             for w in range(9):
-                patch = padded[h : h + 3, w : w + 3]  # [3, 3, colours]
+                patch = padded[h : h + 3, w : w + 3]  # [3, 3, channels]
                 out[h, w] = np.einsum("hwc,fchw->f", patch, kernel) + bias
         image = np.maximum(out, 0.0)
     return weights["pi.net.mlp.0.weight"] @ image.reshape(-1) + weights["pi.net.mlp.0.bias"]
@@ -34,33 +34,33 @@ def scores_by_hand(weights, planes):
 
 @pytest.fixture
 def actor():
-    made = PublishedActor(make_spec(validate_settings(Savanna, {})))
-    made.load(drawn_weights())
-    return made
+    policy = PublishedActor(make_spec(validate_settings(Savanna, {})))
+    policy.load(random_weights())
+    return policy
 
 
-def test_its_net_is_the_one_described(actor, scene):
+def test_the_net_equals_its_description(actor, scene):
     import torch
 
     rng = np.random.default_rng(1)
     planes = rng.uniform(0.0, 3.0, (40, 5, 9, 9)).astype(np.float32)
-    (scores,) = actor._forward(torch.from_numpy(planes))
-    by_hand = np.array([scores_by_hand(drawn_weights(), one) for one in planes])
-    assert np.abs(scores.numpy() - by_hand).max() < 1e-5
+    (logits,) = actor._forward(torch.from_numpy(planes))
+    by_hand = np.array([logits_by_hand(random_weights(), row) for row in planes])
+    assert np.abs(logits.numpy() - by_hand).max() < 1e-5
 
 
-def test_it_takes_the_action_with_the_highest_score(scene):
+def test_it_takes_the_action_with_the_largest_logit(scene):
     def loaded(spec):
         made = PublishedActor(spec)
-        made.load(drawn_weights())
+        made.load(random_weights())
         return made
 
     seen = scene(species="prey").put(2, (0, 0), energy=3.0).put(3, (1, 2), (-3, 0), energy=2.0)
-    best = int(scores_by_hand(drawn_weights(), seen.planes).argmax())
+    best = int(logits_by_hand(random_weights(), seen.planes).argmax())
     assert seen.act(loaded) == seen.spec.groups[seen.group].heads[0].choices[best]
 
 
-def test_without_weights_it_does_not_play(scene):
+def test_it_does_not_play_without_weights(scene):
     with pytest.raises(ContractError, match="plays only with weights"):
         scene().act(PublishedActor)
 
@@ -74,15 +74,15 @@ def test_without_weights_it_does_not_play(scene):
         {"include_visibility_channel": False},
     ],
 )
-def test_a_savanna_it_cannot_see_is_refused(settings):
+def test_a_savanna_with_other_observations_or_moves_is_refused(settings):
     with pytest.raises(SettingsError, match=r"sees float32 planes \(5, 9, 9\) and has 9 moves"):
         PublishedActor(make_spec(validate_settings(Savanna, settings)))
 
 
-def test_a_group_it_cannot_see_is_refused(scene):
+def test_a_group_with_other_observations_or_moves_is_refused(scene):
     def loaded(spec):
         made = PublishedActor(spec)
-        made.load(drawn_weights())
+        made.load(random_weights())
         return made
 
     with pytest.raises(ContractError, match="cannot play type_2_prey"):
@@ -91,7 +91,7 @@ def test_a_group_it_cannot_see_is_refused(scene):
 
 @pytest.mark.parametrize("name", ["cnn.4.bias", "pi.net.mlp.0.weight"])
 def test_weights_that_do_not_fit_are_refused(name):
-    actor, weights = PublishedActor(make_spec(validate_settings(Savanna, {}))), drawn_weights()
+    actor, weights = PublishedActor(make_spec(validate_settings(Savanna, {}))), random_weights()
     with pytest.raises(SettingsError, match=f"'{name}' must have shape"):
         actor.load(weights | {name: np.zeros((2, 2), dtype=np.float32)})
     del weights[name]
@@ -100,7 +100,7 @@ def test_weights_that_do_not_fit_are_refused(name):
 
 
 def play_published(golden, episodes):
-    """The command of docs/savanna.md, as a function."""
+    """Evaluate as the command of docs/savanna.md does."""
     actor = "class:kinfolk.policies.scripted.savanna.published_actor.PublishedActor"
     return kinfolk.evaluate(
         engine="processes",
@@ -117,12 +117,12 @@ def play_published(golden, episodes):
     )
 
 
-def test_the_published_actors_live_together(golden):
+def test_the_published_actors_coexist(golden):
     summary = play_published(golden, 2)
     assert summary.ticks.mean > 300
-    assert 0.5 < summary.measures["capture_success_rate_all_episodes"][0] < 0.8
-    assert 5 < summary.measures["mean_predator_alive"][0] < 20
-    assert 15 < summary.measures["mean_prey_alive"][0] < 50
+    assert 0.5 < summary.metrics["capture_success_rate_all_episodes"][0] < 0.8
+    assert 5 < summary.metrics["mean_predator_alive"][0] < 20
+    assert 15 < summary.metrics["mean_prey_alive"][0] < 50
 
 
 ACCEPTED = {
@@ -140,6 +140,6 @@ ACCEPTED = {
 def test_over_30_seeds_the_published_actors_land_in_the_published_ranges(golden):
     summary = play_published(golden, 30)
     assert 650 <= summary.ticks.mean <= 900
-    found = {name: summary.measures[name][0] for name in ACCEPTED}
-    outside = {n: v for n, v in found.items() if not ACCEPTED[n][0] <= v <= ACCEPTED[n][1]}
+    means = {name: summary.metrics[name][0] for name in ACCEPTED}
+    outside = {n: v for n, v in means.items() if not ACCEPTED[n][0] <= v <= ACCEPTED[n][1]}
     assert outside == {}

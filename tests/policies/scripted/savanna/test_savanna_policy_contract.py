@@ -1,4 +1,4 @@
-"""The promises of every policy, kept in a small savanna."""
+"""Savanna policies fulfil the policy contract, in a small savanna."""
 
 import numpy as np
 import pytest
@@ -18,7 +18,7 @@ SMALL = {
 }
 
 
-class TestScriptsOnFloats(PolicyContract):
+class TestScriptsOnFloatPlanes(PolicyContract):
     world, world_settings = "savanna", SMALL
 
     @pytest.fixture(params=["random", "noop", "hunter", "grazer"])
@@ -26,7 +26,7 @@ class TestScriptsOnFloats(PolicyContract):
         return f"kin://{request.param}"
 
 
-class TestScriptsOnWordsWithTwoTypes(PolicyContract):
+class TestScriptsOnCompactWordsWithTwoTypes(PolicyContract):
     world = "savanna"
     world_settings = SMALL | {
         "observation": "compact",
@@ -42,7 +42,7 @@ class TestScriptsOnWordsWithTwoTypes(PolicyContract):
         return f"kin://{request.param}"
 
 
-class TestThePublishedActor(PolicyContract):
+class TestPublishedActor(PolicyContract):
     world, world_settings = "savanna", SMALL
 
     @pytest.fixture
@@ -50,10 +50,10 @@ class TestThePublishedActor(PolicyContract):
         from kinfolk.policies.scripted.savanna.published_actor import WEIGHT_SHAPES
 
         rng = np.random.default_rng(2)
-        drawn = {
+        weights = {
             name: (rng.standard_normal(shape) / np.sqrt(np.prod(shape[1:]))).astype(np.float32)
             for name, shape in WEIGHT_SHAPES.items()
         }
 
-        np.savez(tmp_path / "drawn.npz", **drawn)
+        np.savez(tmp_path / "drawn.npz", **weights)
         return f"{ACTOR}?weights={tmp_path / 'drawn.npz'}"

@@ -1,7 +1,7 @@
 """Encode the observations of all groups of a world as the input tensor of a torch network.
 
-`FieldEncoding` says how one observation field is read (bit fields of cell words as planes, plain numbers
-scaled); `FeatureEncoder` lays the fields of every group out in one row of float32.
+`FieldEncoding` describes how one observation field is read (bit fields of cell words as planes, plain
+numbers scaled); `FeatureEncoder` concatenates the fields of every group in one row of float32.
 """
 
 from __future__ import annotations
@@ -26,17 +26,22 @@ from kinfolk.worlds.cogsguard import codes
 from kinfolk.worlds.cogsguard.spec import FACT_SCALES
 from kinfolk.worlds.savanna.spec import GRASS_SHIFT, MAX_CODE, PREDATOR_SHIFT, PREY_SHIFT
 
-_ENERGY_SCALE = 1.0 / 320.0  # codes are 32nds of energy; ten units of energy are 1 to a net
+with optional_import("A neural policy"):
+    import torch
 
-_INTEGER_SCALE = 1.0 / 16.0  # for whole numbers of which nothing is known
+_ENERGY_SCALE = 1.0 / 320.0  # codes are 32nds of energy; ten units of energy become 1
+_INTEGER_SCALE = 1.0 / 16.0  # for integers of unknown meaning
+_MULTIPLE = 8  # the input width is a multiple: then every row is aligned (see batch_invariance)
 
 
 @dataclass(frozen=True, eq=False)
 class FieldEncoding:
-    """What a net makes of one field.
+    """How one observation field becomes features.
 
-    With `parts`, words of cells become `planes` of the field's shape; without, plain numbers are
-    multiplied by `scales`.
+    Attributes:
+        n_planes: Features per cell of the field.
+        scales: Factor of each bit field, or of each number if there are no bit fields.
+        bit_fields: `[parts, 4]`, the table for `unpack_words`; None for plain numbers.
     """
 
     n_planes: int
@@ -45,7 +50,7 @@ class FieldEncoding:
 
 
 def _bit_fields(*parts: tuple[int, int, int, float]) -> FieldEncoding:
-    """Parts as (shift, mask, kind, scale); planes are given out in order."""
+    """Return the encoding for parts (shift, mask, kind, scale); planes are numbered in order."""
     table, plane = [], 0
     for shift, mask, kind, _ in parts:
         table.append((shift, mask, kind, plane))
@@ -77,12 +82,11 @@ _WORD_ENCODINGS = {
 }
 
 _FACT_SCALES = (1.0 / FACT_SCALES).astype(np.float32)
-
 _FACT_SCALES[[codes.GEAR, codes.VIBE]] = 1.0 / len(codes.VIBES)
 
 
 def field_encoding(world: str, field: ObservationField) -> FieldEncoding:
-    """How a field is read: as the world's layout says, else as plain numbers."""
+    """Return the encoding of a field: the one of its world if known, else scaled numbers."""
     known = _WORD_ENCODINGS.get((world, field.name, field.dtype))
     if known is not None:
         return known
@@ -98,41 +102,40 @@ def field_encoding(world: str, field: ObservationField) -> FieldEncoding:
 
 
 def plane_shape(world: str, field: ObservationField) -> tuple[int, int, int] | None:
-    """`(channels, height, width)` if the field is a window of cells, channels first; else None."""
-    reading = field_encoding(world, field)
-    if reading.bit_fields is not None and len(field.shape) == 2:
-        return (reading.n_planes, field.shape[0], field.shape[1])
-    if reading.bit_fields is None and len(field.shape) == 3:
+    """Return `(channels, height, width)` if the field is a window of cells; else None."""
+    encoding = field_encoding(world, field)
+    if encoding.bit_fields is not None and len(field.shape) == 2:
+        return (encoding.n_planes, field.shape[0], field.shape[1])
+    if encoding.bit_fields is None and len(field.shape) == 3:
         return (field.shape[0], field.shape[1], field.shape[2])
     return None
 
 
-with optional_import("A neural policy"):
-    import torch
-
-_MULTIPLE = 8  # numbers; so that every row of the input is aligned (see torch_rows)
-
-
 class NetShape(NamedTuple):
-    """What a net is built for."""
+    """Input and output sizes that a net is built for."""
 
-    inputs: int
-    outputs: int  # one score per choice, head after head
-    planes: tuple[int, int, int] | None  # of the window that begins every row, if there is one
+    inputs: int  # columns of the input
+    outputs: int  # one logit per choice, head after head
+    planes: tuple[int, int, int] | None  # channels, height, width of the window at the row's start
 
 
 class _FieldBlock(NamedTuple):
+    """Where one field lies in an observation and in the input of the net."""
+
     encoding: FieldEncoding
     dtype: str
-    source_offset: int  # in a row, in units of the dtype
-    n_cells: int
-    feature_offset: int  # in the net's input
+    source_offset: int  # in an observation, in units of the dtype
+    n_cells: int  # numbers or words of the field
+    feature_offset: int  # in the input of the net
 
 
 class FeatureEncoder:
-    """Lays out the fields of every group; groups with shorter rows are filled with zeros.
+    """Encodes the fields of every group; groups with fewer features are padded with zeros.
 
-    Where a world has several groups, the last inputs say which one a row is of.
+    In a world with several groups, a one-hot of the group follows the features.
+
+    Args:
+        spec: Spec of the observations to encode.
     """
 
     def __init__(self, spec: WorldSpec) -> None:
@@ -141,73 +144,87 @@ class FeatureEncoder:
             group.fields == spec.groups[0].fields for group in spec.groups
         )
         sizes = [sum(_n_features(block) for block in layout) for layout in self._layouts]
-        groups = len(spec.groups)
+        self._n_groups = len(spec.groups)
         self._group_offset = max(sizes)
-        needed = self._group_offset + (groups if groups > 1 else 0)
-        self._n_groups = groups
-        firsts = [plane_shape(spec.world, group.fields[0]) for group in spec.groups]
+        n_features = self._group_offset + (self._n_groups if self._n_groups > 1 else 0)
+        windows = [plane_shape(spec.world, group.fields[0]) for group in spec.groups]
         self.shape = NetShape(
-            inputs=-(-needed // _MULTIPLE) * _MULTIPLE,
+            inputs=-(-n_features // _MULTIPLE) * _MULTIPLE,
             outputs=int(spec.n_choices.max(axis=0).sum()),
-            planes=firsts[0] if len(set(firsts)) == 1 else None,
+            planes=windows[0] if len(set(windows)) == 1 else None,
         )
         self._buffer = np.zeros((0, self.shape.inputs), dtype=np.float32)
 
     def encode(
         self, observations: Bytes, group: Ints, row_indices: Ints | None = None
     ) -> torch.Tensor:
-        """`[n, inputs]` of the rows `row_indices` (all if None). Holds until the next call."""
+        """Return the input tensor of some observations.
+
+        Args:
+            observations: `[rows, row_bytes]`.
+            group: `[rows]`, group of each observation.
+            row_indices: Which rows to encode; all if None.
+
+        Returns:
+            `[n, inputs]`, float32, in a buffer that the next call overwrites.
+        """
         rows = len(group) if row_indices is None else len(row_indices)
         out = self._zeroed_buffer(rows)
         source = np.arange(rows) if row_indices is None else row_indices
         target = np.arange(rows)
-        of_row = group if row_indices is None else group[row_indices]
+        row_group = group if row_indices is None else group[row_indices]
         if self._groups_share_fields:
             self._fill(0, observations, source, target, out)
         else:
-            for number in range(self._n_groups):
-                mine = np.flatnonzero(of_row == number)
-                self._fill(number, observations, source[mine], mine, out)
+            for group_id in range(self._n_groups):
+                members = np.flatnonzero(row_group == group_id)
+                self._fill(group_id, observations, source[members], members, out)
         if self._n_groups > 1:
-            out[target, self._group_offset + of_row] = 1.0
+            out[target, self._group_offset + row_group] = 1.0
         return torch.from_numpy(out)
 
     def _zeroed_buffer(self, rows: int) -> Float32Array:
+        """Return the first rows of the reused buffer, zeroed; it grows when needed."""
         if len(self._buffer) < rows:
             self._buffer = np.zeros((rows, self.shape.inputs), dtype=np.float32)
-        room = self._buffer[:rows]
-        room.fill(0.0)
-        return room
+        buffer = self._buffer[:rows]
+        buffer.fill(0.0)
+        return buffer
 
     def _fill(self, group: int, rows: Bytes, source: Ints, target: Ints, out: Float32Array) -> None:
-        for reading, dtype, first, cells, start in self._layouts[group]:
-            words = rows.view(dtype)
-            if reading.bit_fields is None:
-                unpack_numbers(words, first, source, target, reading.scales, start, out)
+        """Encode the observations of one group.
+
+        Args:
+            group: The group.
+            rows: `[rows, row_bytes]`, all observations.
+            source: Rows of `rows` to encode.
+            target: The row of `out` for each of them.
+            out: `[n, inputs]`, zeros, filled with the features.
+        """
+        for encoding, dtype, source_offset, n_cells, feature_offset in self._layouts[group]:
+            words, scales = rows.view(dtype), encoding.scales
+            if encoding.bit_fields is None:
+                unpack_numbers(words, source_offset, source, target, scales, feature_offset, out)
             else:
                 unpack_words(
-                    words,
-                    first,
-                    source,
-                    target,
-                    reading.bit_fields,
-                    reading.scales,
-                    cells,
-                    start,
-                    out,
-                )
+                    words, source_offset, source, target, encoding.bit_fields, scales, n_cells,
+                    feature_offset, out,
+                )  # fmt: skip
 
 
 def _field_blocks(world: str, group: AgentGroup) -> list[_FieldBlock]:
-    blocks, start = [], 0
+    """Return the blocks of a group's fields, their features one after another."""
+    blocks, feature_offset = [], 0
     for field in group.fields:
-        reading, size = field_encoding(world, field), np.dtype(field.dtype).itemsize
-        first = group.offsets[field.name] // size
-        block = _FieldBlock(reading, field.dtype, first, prod(field.shape), start)
+        encoding, size = field_encoding(world, field), np.dtype(field.dtype).itemsize
+        source_offset = group.offsets[field.name] // size
+        n_cells = prod(field.shape)
+        block = _FieldBlock(encoding, field.dtype, source_offset, n_cells, feature_offset)
         blocks.append(block)
-        start += _n_features(block)
+        feature_offset += _n_features(block)
     return blocks
 
 
 def _n_features(block: _FieldBlock) -> int:
+    """Return the number of input columns of a field."""
     return block.n_cells * block.encoding.n_planes

@@ -1,7 +1,7 @@
-"""From what an agent is shown to the numbers a net takes in.
+"""Encode the observations of one group as the input rows of evolved (numpy) nets.
 
-Floats are taken as they are and whole numbers as numbers. Words of cells are taken apart into planes,
-as each world's `layout` describes them, and scaled so that most lie within -1 and 1.
+Plain numbers are taken as they are. Words of cells are unpacked into planes, as each world's `spec`
+describes them, and scaled so that most values lie within -1 and 1.
 """
 
 from __future__ import annotations
@@ -21,53 +21,52 @@ _ENERGY_SCALE = 0.1  # savanna: energies go up to about ten
 
 @dataclass(frozen=True)
 class GroupEncoder:
-    """How a group's observations become rows of float32."""
+    """Turns the observations of a group into rows of float32 features."""
 
     group: AgentGroup
-    field_encoders: tuple[tuple[str, FieldEncoder], ...]
-    n_features: int
+    field_encoders: tuple[tuple[str, FieldEncoder], ...]  # field name and its encoder, in order
+    n_features: int  # columns of the result
 
     def __call__(self, observations: Bytes) -> AnyArray:
-        """`[rows, size]`."""
+        """Return the features `[rows, n_features]` of observations `[rows, row_bytes]`."""
         parts = [
-            np.asarray(expand(self.group.read_field(observations, name)), dtype=np.float32)
-            for name, expand in self.field_encoders
+            np.asarray(encode(self.group.read_field(observations, name)), dtype=np.float32)
+            for name, encode in self.field_encoders
         ]
         flat = [part.reshape(len(observations), -1) for part in parts]
         return flat[0] if len(flat) == 1 else np.concatenate(flat, axis=1)
 
 
 def make_group_encoder(spec: WorldSpec, group: int) -> GroupEncoder:
-    """How the observations of a group of a world are read."""
-    owner = spec.groups[group]
-    expand = tuple((field.name, _field_encoder(spec.world, field)) for field in owner.fields)
-    blank = GroupEncoder(owner, expand, 0)
-    size = blank(np.zeros((1, spec.row_bytes), dtype=np.uint8)).shape[1]
-    return GroupEncoder(owner, expand, size)
+    """Return the encoder for group number `group` of a world."""
+    agents = spec.groups[group]
+    encoders = tuple((field.name, _field_encoder(spec.world, field)) for field in agents.fields)
+    unsized = GroupEncoder(agents, encoders, 0)
+    n_features = unsized(np.zeros((1, spec.row_bytes), dtype=np.uint8)).shape[1]
+    return GroupEncoder(agents, encoders, n_features)
 
 
 def _field_encoder(world: str, field: ObservationField) -> FieldEncoder:
+    """Return the function that turns one field into planes or numbers."""
     if world == "savanna":
         return _unpack_savanna_words if field.dtype == "uint32" else _scale_savanna_planes
     if world == "cogsguard":
         from kinfolk.worlds.cogsguard.spec import facts_to_features, window_to_planes
 
         return window_to_planes if field.name == "window" else facts_to_features
-    return _identity
-
-
-def _identity(values: AnyArray) -> AnyArray:
-    return values
+    return np.asarray
 
 
 def _scale_savanna_planes(values: AnyArray) -> AnyArray:
+    """Scale the energies in float32 planes `[n, planes, x, y]`."""
     scaled: AnyArray = values * np.float32(_ENERGY_SCALE)
     scaled[:, 0] = values[:, 0]  # walls
-    scaled[:, 4:] = values[:, 4:]  # sight, where there is such a plane
+    scaled[:, 4:] = values[:, 4:]  # visibility, where there is such a plane
     return scaled
 
 
 def _unpack_savanna_words(words: AnyArray) -> AnyArray:
+    """Unpack compact words `[n, x, y]` into planes wall, predator, prey, grass, visibility."""
     from kinfolk.worlds.savanna.spec import (
         CODES_PER_ENERGY,
         GRASS_SHIFT,

@@ -1,8 +1,7 @@
-"""From bytes to the numbers a net takes: kernels that unpack fields of many rows.
+"""Kernels that unpack observation fields of many rows into features.
 
-Words of cells (see the layouts of the worlds) hold several codes each. A *part* says what to make
-of some bits: a number, scaled, on one plane; or planes of which the code's own is 1 and a code of
-0 has none.
+Words of cells (see the `spec` of each world) hold several codes each. A *part* describes some of the
+bits: either a number, scaled, on one plane; or a one-hot over planes, where code 0 sets none.
 """
 
 from __future__ import annotations
@@ -15,8 +14,8 @@ import numpy.typing as npt
 from kinfolk.core.arrays import Ints
 from kinfolk.core.jit import allocation_free_kernel
 
-SCALED_NUMBER, ONE_HOT = 0, 1
-SHIFT, MASK, KIND, PLANE = range(4)  # columns of a table of parts
+SCALED_NUMBER, ONE_HOT = 0, 1  # kinds of parts
+SHIFT, MASK, KIND, PLANE = range(4)  # columns of the table of parts
 
 Float32Array = npt.NDArray[np.float32]
 
@@ -33,9 +32,18 @@ def unpack_words(
     feature_offset: int,
     out: Float32Array,
 ) -> None:
-    """Row `target[i]` of `out` gets the planes of row `source[i]`; places of `out` begin as 0.
+    """Unpack a field of cell words into planes.
 
-    `source_offset` is where the field begins in a row of `words`, `feature_offset` where its planes go.
+    Args:
+        words: `[rows, words per row]`, observations viewed in the dtype of the field.
+        source_offset: Column of `words` where the field begins.
+        source_rows: `[n]`, rows of `words` to read.
+        target_rows: `[n]`, the row of `out` for each of them.
+        bit_fields: `[parts, 4]`, shift, mask, kind and first plane of each part.
+        scales: `[parts]`, factor of parts that are numbers.
+        n_cells: Words of the field, which are also the columns of a plane.
+        feature_offset: Column of `out` where the planes begin.
+        out: `[rows, columns]`, zeros, filled with the planes.
     """
     for i in range(source_rows.shape[0]):
         row, into = source_rows[i], target_rows[i]
@@ -48,8 +56,8 @@ def unpack_words(
                 if code == 0:
                     continue
                 if bit_fields[part, KIND] == SCALED_NUMBER:
-                    at = feature_offset + bit_fields[part, PLANE] * n_cells + cell
-                    out[into, at] = np.float32(code) * scales[part]
+                    column = feature_offset + bit_fields[part, PLANE] * n_cells + cell
+                    out[into, column] = np.float32(code) * scales[part]
                 else:
                     out[
                         into, feature_offset + (bit_fields[part, PLANE] + code - 1) * n_cells + cell
@@ -66,7 +74,17 @@ def unpack_numbers(
     feature_offset: int,
     out: Float32Array,
 ) -> None:
-    """Copy a field of plain numbers, each times its scale."""
+    """Copy a field of plain numbers, each multiplied by its scale.
+
+    Args:
+        numbers: `[rows, numbers per row]`, observations viewed in the dtype of the field.
+        source_offset: Column of `numbers` where the field begins.
+        source_rows: `[n]`, rows of `numbers` to read.
+        target_rows: `[n]`, the row of `out` for each of them.
+        scales: Factor of each number of the field.
+        feature_offset: Column of `out` where the field goes.
+        out: `[rows, columns]`, filled.
+    """
     for i in range(source_rows.shape[0]):
         for j in range(scales.shape[0]):
             out[target_rows[i], feature_offset + j] = (

@@ -1,1 +1,1 @@
-"""Scripted CogsGuard policies: memory, perception, pathfinding, behaviors and the roles made of them."""
+"""Scripted roles of CogsGuard: memory, perception, navigation, behaviors, and the policies."""

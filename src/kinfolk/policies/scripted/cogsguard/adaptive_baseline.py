@@ -1,7 +1,7 @@
-"""The smart baseline: an agent that changes among the seeded roles as the game asks.
+"""The adaptive baseline: a "smart" agent switches among the seeded roles as the game requires.
 
-Scout until the buildings are known; then by what the team lacks. A team has no way to agree, so
-agents differ by habit: their number decides what they look at first.
+It scouts until the buildings are known, then chooses by what the team lacks. Agents of a team cannot
+communicate, so their preferences differ by uid.
 """
 
 from __future__ import annotations
@@ -23,15 +23,15 @@ from kinfolk.roles.execution import ExecutionState
 from kinfolk.worlds.cogsguard.codes import CLIPS, HEARTS, NOBODY, OTHER
 from kinfolk.worlds.cogsguard.spec import STORE_FACT
 
-SMART = -1  # in place of a role
-_MINER, _SCOUT, _ALIGNER, _SCRAMBLER = range(4)  # the seeded roles, as in `catalog.ROLES`
-_ROLE_TICKS = 40  # ticks that a calling is kept
-_RICH_HEARTS = 4  # hearts' worth of elements: enough that fewer need to mine
+SMART = -1  # role id of a smart agent
+_MINER, _SCOUT, _ALIGNER, _SCRAMBLER = range(4)  # in the order of `catalog.SEEDED_ROLES`
+_ROLE_TICKS = 40  # ticks before the role is chosen again
+_RICH_HEARTS = 4  # hearts that the store can pay for, from which on fewer agents mine
 
 
 @inline
 def affordable_hearts(memory: AgentMemory, agent: int) -> int:
-    """Hearts that the elements in the store would pay."""
+    """Return the number of hearts that the elements in the store can pay for."""
     least = memory.state[agent, STORE_FACT]
     for element in range(1, 4):
         least = min(least, memory.state[agent, STORE_FACT + element])
@@ -40,18 +40,18 @@ def affordable_hearts(memory: AgentMemory, agent: int) -> int:
 
 @inline
 def choose_seeded_role(memory: AgentMemory, agent: int) -> int:
-    """Which seeded role fits the game now."""
-    notes, habit = memory.state, memory.state[agent, UID] % 8
+    """Return the seeded role that fits the game now, by what the agent knows and its uid."""
+    state, preference = memory.state, memory.state[agent, UID] % 8
     if not knows_buildings(memory, agent):
         return _SCOUT
-    enemies = notes[agent, JUNCTION_COUNTS + CLIPS] + notes[agent, JUNCTION_COUNTS + OTHER]
-    hearts = notes[agent, HEARTS] > 0 or can_afford_heart(memory, agent)
+    enemies = state[agent, JUNCTION_COUNTS + CLIPS] + state[agent, JUNCTION_COUNTS + OTHER]
+    hearts = state[agent, HEARTS] > 0 or can_afford_heart(memory, agent)
     rich = affordable_hearts(memory, agent) >= _RICH_HEARTS
-    if habit == 0 or not hearts or (habit < 3 and not rich):
+    if preference == 0 or not hearts or (preference < 3 and not rich):
         return _MINER
-    if enemies > 0 and (habit in (3, 4) or notes[agent, JUNCTION_COUNTS + NOBODY] == 0):
+    if enemies > 0 and (preference in (3, 4) or state[agent, JUNCTION_COUNTS + NOBODY] == 0):
         return _SCRAMBLER
-    if notes[agent, JUNCTION_COUNTS + NOBODY] > 0:
+    if state[agent, JUNCTION_COUNTS + NOBODY] > 0:
         return _ALIGNER
     return _SCOUT
 
@@ -65,20 +65,32 @@ def update_smart_roles(
     vibe: Ints,
     programs: AnyArray,
 ) -> None:
-    """Let smart agents take on another role where the game asks for it."""
+    """Choose the roles of smart agents again, and replace the programs of those that switch.
+
+    Args:
+        memory: Memory of all agents; SMART_ROLE and SMART_ROLE_UNTIL are updated.
+        execution: Programs of all agents and where they are in them, changed on a switch.
+        agents: `[n]`, the agents' rows in memory.
+        role: `[capacity]`, role id of every agent; only those with SMART are considered.
+        vibe: `[capacity]`, vibe of every agent, changed on a switch.
+        programs: `[4, MAX_BEHAVIORS + 1]`, program and vibe of each seeded role.
+    """
     for i in range(agents.shape[0]):
-        at = agents[i]
-        if role[at] != SMART or memory.state[at, CLOCK] < memory.state[at, SMART_ROLE_UNTIL]:
+        agent = agents[i]
+        if (
+            role[agent] != SMART
+            or memory.state[agent, CLOCK] < memory.state[agent, SMART_ROLE_UNTIL]
+        ):
             continue
-        memory.state[at, SMART_ROLE_UNTIL] = memory.state[at, CLOCK] + _ROLE_TICKS
-        chosen = choose_seeded_role(memory, at)
-        if chosen == _SCOUT and not knows_buildings(memory, at):
-            memory.state[at, SMART_ROLE_UNTIL] = memory.state[at, CLOCK] + 1
-        if memory.state[at, SMART_ROLE] != chosen + 1:
-            memory.state[at, SMART_ROLE] = chosen + 1
+        memory.state[agent, SMART_ROLE_UNTIL] = memory.state[agent, CLOCK] + _ROLE_TICKS
+        chosen = choose_seeded_role(memory, agent)
+        if chosen == _SCOUT and not knows_buildings(memory, agent):
+            memory.state[agent, SMART_ROLE_UNTIL] = memory.state[agent, CLOCK] + 1
+        if memory.state[agent, SMART_ROLE] != chosen + 1:
+            memory.state[agent, SMART_ROLE] = chosen + 1
             last = programs.shape[1] - 1
             for k in range(last):
-                execution.program[at, k] = programs[chosen, k]
-            execution.active[at] = 0
-            execution.is_uninterruptible[at] = 0
-            vibe[at] = programs[chosen, last]
+                execution.program[agent, k] = programs[chosen, k]
+            execution.active[agent] = 0
+            execution.is_uninterruptible[agent] = 0
+            vibe[agent] = programs[chosen, last]

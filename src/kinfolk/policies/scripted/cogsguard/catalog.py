@@ -1,4 +1,4 @@
-"""The catalogue of CogsGuard: the thirteen behaviours in a fixed order, and the four seeded roles."""
+"""The catalog of CogsGuard: the thirteen behaviors in a fixed order, and the four seeded roles."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ Hook = Callable[..., Any]
 
 
 class BuiltinBehavior(NamedTuple):
-    """A behaviour of the game's own: what it is, its source, and its three functions."""
+    """A behavior that comes with the game: a description, its source and its three hooks."""
 
-    description: str
-    source: BehaviorSource
+    description: str  # for the list of behaviors
+    source: BehaviorSource  # the seeded role it comes from
     can_start: Hook
     act: Hook
     should_terminate: Hook
@@ -82,7 +82,7 @@ BEHAVIORS = {
     ),
 }  # fmt: skip
 
-# Tiers by name; all FIXED.
+# Behavior names by tier; the order within a tier is FIXED.
 SEEDED_ROLES = {
     "BaseMiner": [["deposit_resource"], ["mine_resource"], ["find_extractor"], ["explore"]],
     "BaseScout": [
@@ -97,51 +97,51 @@ SEEDED_ROLES = {
 
 
 def cogs_catalog() -> RoleCatalog:
-    """A fresh catalogue with the thirteen behaviours and the four seeded roles."""
+    """Return a new catalog with the thirteen behaviors and the four seeded roles."""
     catalog = RoleCatalog()
-    for name, kind in BEHAVIORS.items():
+    for name, behavior in BEHAVIORS.items():
         catalog.add_behavior(
             name=name,
-            source=kind.source,
-            can_start=compiled(kind.can_start),
-            act=compiled(kind.act),
-            should_terminate=compiled(kind.should_terminate),
+            source=behavior.source,
+            can_start=compiled(behavior.can_start),
+            act=compiled(behavior.act),
+            should_terminate=compiled(behavior.should_terminate),
         )
-    for name, tiers in SEEDED_ROLES.items():
-        found = tuple(RoleTier(catalog.behavior_ids(tier)) for tier in tiers)
-        catalog.add_role(RoleDef(found, name=name))
+    for name, names_by_tier in SEEDED_ROLES.items():
+        tiers = tuple(RoleTier(catalog.behavior_ids(names)) for names in names_by_tier)
+        catalog.add_role(RoleDef(tiers, name=name))
     return catalog
 
 
 def load_catalog(catalog: RoleCatalog | str | None) -> RoleCatalog:
-    """A catalogue, the game's own if none is given; a text names a function that makes one.
+    """Return a catalog: the given one, what a function at an import path returns, or the game's own.
 
     Raises:
-        UsageError: The text names no such function.
+        UsageError: The path names no function that returns a catalog.
     """
     if catalog is None:
         return cogs_catalog()
     if isinstance(catalog, RoleCatalog):
         return catalog
-    made = import_object(catalog)
-    found = made() if callable(made) else made
-    if not isinstance(found, RoleCatalog):
+    factory = import_object(catalog)
+    loaded = factory() if callable(factory) else factory
+    if not isinstance(loaded, RoleCatalog):
         raise UsageError(
-            f"'{catalog}' must be a function that returns a RoleCatalog, not {type(found).__name__}."
+            f"'{catalog}' must be a function that returns a RoleCatalog, not {type(loaded).__name__}."
         )
-    return found
+    return loaded
 
 
 def compiled(function: Hook) -> Hook:
-    """Mark a hook as one to compile: the decorator for behaviours of one's own.
+    """Mark a hook to be compiled: the decorator for compiled behaviors of the user's own.
 
-    Such a hook takes `(memory, agent)` and returns a whole number, as those of `behaviors` do; one
-    without this mark stays plain Python and gets a `plain.AgentView`.
+    Such a hook takes `(memory, agent)` and returns an integer, as those of `behaviors` do; a hook
+    without this mark stays plain Python and gets a `python_behaviors.AgentView`.
     """
     function.__kinfolk_compiled__ = True  # type: ignore[attr-defined]
     return function
 
 
 def is_compiled(function: Hook) -> bool:
-    """Whether a hook was marked as one to compile."""
+    """Return whether a hook was marked by `compiled`."""
     return bool(getattr(function, "__kinfolk_compiled__", False))

@@ -1,4 +1,4 @@
-"""Role policies with evolution: hybrids for newborns, roles drawn from an evolved pool, online learning.
+"""Role policies with evolution: hybrids for newborns, roles sampled from a pool, online evolution.
 
 `kin://roles?evolution=1` builds them; `&learn=1` updates the pool between games.
 """
@@ -20,7 +20,12 @@ from kinfolk.policies.role_domain import ROLE_PREFIX, role_tables_in_memory
 from kinfolk.policies.scripted.cogsguard.catalog import load_catalog
 from kinfolk.policies.scripted.cogsguard.parameters import AGENTS, BehaviorParams
 from kinfolk.policies.scripted.cogsguard.role_policy import RolePolicy
-from kinfolk.policies.scripted.cogsguard.teams import RoleCountPolicy, expand_role_counts
+from kinfolk.policies.scripted.cogsguard.teams import (
+    RoleCountPolicy,
+    check_team_size,
+    expand_role_counts,
+    pop_settings,
+)
 from kinfolk.roles.config import EvolutionConfig
 from kinfolk.roles.coordinator import EvolutionaryRoleCoordinator
 from kinfolk.roles.fitness import pick_role_id_weighted
@@ -38,124 +43,145 @@ from kinfolk.roles.program import (
     write_programs,
 )
 
-# In place of a row of the tables: the role lies in memory only.
-HYBRID, EXPLORED = -2, -3
+HYBRID, EXPLORED = -2, -3  # role ids of roles that are in no table, only in memory
+EVOLUTION_FLAGS = ("evolution", "evolutionary", "evolve")
+_ON, _OFF = ("1", "true", "yes", "on"), ("0", "false", "no", "off")
+_POOL, _EXPLORE, _PICK = range(3)  # branches of random keys
 
 
 class HybridRolePolicy(RolePolicy):
-    """Plays roles as `RolePolicy` does, and gives every newborn a hybrid.
+    """Plays roles as `RolePolicy` does, and gives every newborn a hybrid of its parents' roles.
 
-    A hybrid stands in no catalogue while the game goes on. So the role itself lies in the memory
-    of its life, where its own children find it, and the job after the game.
+    A hybrid is in no catalog while the game goes on. So the role itself lies in the agent's memory,
+    from which its own children inherit, and where the job reads it after the game.
+
+    Args:
+        spec: Spec of CogsGuard.
+        evolution: Fields of `EvolutionConfig`.
+        **kwargs: Further arguments of `RolePolicy`.
     """
 
     def __init__(
-        self, spec: WorldSpec, evolution: Mapping[str, Any] | None = None, **counts_and_params: Any
+        self, spec: WorldSpec, evolution: Mapping[str, Any] | None = None, **kwargs: Any
     ) -> None:
         self.evolution = validate_settings(EvolutionConfig, evolution or {})
-        super().__init__(spec, **counts_and_params)
+        super().__init__(spec, **kwargs)
 
     @property
     def memory_layout(self) -> MemoryLayout:
-        """Also the role."""
-        cells = {
+        """Return the memory of a role policy, and the role itself."""
+        role_fields = {
             f"{ROLE_PREFIX}{name}": MemoryField((MAX_BEHAVIORS,), str(array.dtype))
             for name, array in role_tables([])._asdict().items()
         }
-        return {**super().memory_layout, **cells}
+        return {**super().memory_layout, **role_fields}
 
     def assign_roles(self, batch: AgentBatch, memory: Memory, keys: Ints) -> Ints:
-        """The member of a founder; HYBRID for a child of roles, else what its parents are.
+        """Return an initial agent's member number; for a newborn HYBRID, or its parent's role id.
 
-        Smart agents, and those that do nothing, have no role to hand on.
+        Smart and idle parents have no role in memory to inherit.
         """
-        roles, own = super().assign_roles(batch, memory, keys), role_tables_in_memory(memory)
-        for i, places in enumerate(batch.parent_memory_index.tolist()):
-            known = [place for place in places if place >= 0]
-            if known:
-                has_role = any(own.behaviors[place, 0] >= 0 for place in known)
-                roles[i] = HYBRID if has_role else memory["role"][known[0]]
+        roles, tables = super().assign_roles(batch, memory, keys), role_tables_in_memory(memory)
+        for i, indices in enumerate(batch.parent_memory_index.tolist()):
+            parents = [index for index in indices if index >= 0]
+            if parents:
+                has_role = any(tables.behaviors[parent, 0] >= 0 for parent in parents)
+                roles[i] = HYBRID if has_role else memory["role"][parents[0]]
         return roles
 
     def write_programs(self, batch: AgentBatch, roles: Ints, memory: Memory, keys: Ints) -> None:
-        """Lay each life's role in its memory, and draw its program from that."""
-        own = role_tables_in_memory(memory)
-        for i, (place, role) in enumerate(
+        """Store each new agent's role in its memory, and sample its program from it."""
+        tables = role_tables_in_memory(memory)
+        for i, (index, role) in enumerate(
             zip(batch.memory_index.tolist(), roles.tolist(), strict=True)
         ):
             source, row = self.tables, role
             if role in (HYBRID, EXPLORED):
-                made = self._make_role(
-                    role, own, batch.parent_memory_index[i].tolist(), int(keys[i])
-                )
-                source, row = role_tables([made]), 0
+                parents = batch.parent_memory_index[i].tolist()
+                source, row = role_tables([self._make_role(role, tables, parents, int(keys[i]))]), 0
             for name in RoleTables._fields:
-                getattr(own, name)[place] = getattr(source, name)[row]
+                getattr(tables, name)[index] = getattr(source, name)[row]
         programs = np.empty((len(roles), MAX_BEHAVIORS), dtype=np.int16)
-        drawn = tables_from_arrays(
-            {name: a[batch.memory_index] for name, a in own._asdict().items()}
+        batch_tables = tables_from_arrays(
+            {name: array[batch.memory_index] for name, array in tables._asdict().items()}
         )
-        write_programs(drawn, np.arange(len(roles)), keys, programs)
+        write_programs(batch_tables, np.arange(len(roles)), keys, programs)
         memory["program"][batch.memory_index] = programs
 
-    def _make_role(self, kind: int, tables: RoleTables, parents: list[int], key: int) -> RoleDef:
-        if kind == EXPLORED:
+    def _make_role(self, role: int, tables: RoleTables, parents: list[int], key: int) -> RoleDef:
+        """Return a newly sampled role, or the hybrid of two parents' roles.
+
+        Args:
+            role: EXPLORED or HYBRID.
+            tables: Roles in memory, one row per agent slot.
+            parents: Memory rows of the parents, -1 for none.
+            key: Random key of the agent's life.
+        """
+        if role == EXPLORED:
             return sample_role(self.catalog, key, self.evolution, "explore")
-        real = [p for p in parents if p >= 0 and tables.behaviors[p, 0] >= 0]
-        left, right = (role_from_tables(tables, place) for place in (real[0], real[-1]))
-        return make_hybrid(self.catalog, left, right, key, self.evolution)
-
-
-EVOLUTION_FLAGS = ("evolution", "evolutionary", "evolve")
-
-_ON, _OFF = ("1", "true", "yes", "on"), ("0", "false", "no", "off")
-
-_POOL, _EXPLORE, _PICK = range(3)  # branches of keys
+        with_roles = [p for p in parents if p >= 0 and tables.behaviors[p, 0] >= 0]
+        first, second = (role_from_tables(tables, row) for row in (with_roles[0], with_roles[-1]))
+        return make_hybrid(self.catalog, first, second, key, self.evolution)
 
 
 class RolePolicyFactory:
-    """`kin://roles`: a fixed line-up, or one that is drawn, or one that learns, by its flags."""
+    """`kin://roles`: fixed counts of roles, roles sampled from a pool, or a pool that evolves.
+
+    Args:
+        spec: Spec of CogsGuard.
+        **kwargs: `evolution` (or `evolutionary`, `evolve`) and `learn` choose the class; the others
+            are arguments of `RoleCountPolicy`, `SampledRolePolicy` or `OnlineRolePolicy`.
+    """
 
     kernels, prepare = RolePolicy.kernels, RolePolicy.prepare
 
-    def __new__(cls, spec: WorldSpec, **given: Any) -> Any:
-        """The policy that the flags ask for.
+    def __new__(cls, spec: WorldSpec, **kwargs: Any) -> Any:
+        """Return the policy that the flags choose.
 
         Raises:
-            SettingsError: A flag is neither on nor off, or `learn` stands alone.
+            SettingsError: A flag is neither on nor off, or `learn` is given without evolution.
         """
-        on = [is_on(flag, given.pop(flag)) for flag in EVOLUTION_FLAGS if flag in given]
-        learn = is_on("learn", given.pop("learn", "0"))
+        on = [is_on(flag, kwargs.pop(flag)) for flag in EVOLUTION_FLAGS if flag in kwargs]
+        learn = is_on("learn", kwargs.pop("learn", "0"))
         if learn and not any(on):
-            raise SettingsError("learn=1 needs evolution=1: only roles that evolve can learn.")
+            raise SettingsError("learn=1 needs evolution=1: only a pool that evolves can learn.")
         if not any(on):
-            return RoleCountPolicy(spec, **given)
-        return OnlineRolePolicy(spec, **given) if learn else SampledRolePolicy(spec, **given)
+            return RoleCountPolicy(spec, **kwargs)
+        return OnlineRolePolicy(spec, **kwargs) if learn else SampledRolePolicy(spec, **kwargs)
 
 
 def is_on(flag: str, value: Any) -> bool:
-    """Whether a flag of a URI is on.
+    """Return whether a flag of a URI is on.
 
     >>> is_on("evolve", "Yes"), is_on("evolve", 1), is_on("evolve", False)
     (True, True, False)
+
+    Raises:
+        SettingsError: The value is neither on nor off.
     """
-    word = str(value).lower()
-    if word not in (*_ON, *_OFF):
+    text = str(value).lower()
+    if text not in (*_ON, *_OFF):
         raise SettingsError(f"{flag} must be one of {', '.join(_ON + _OFF)}, not '{value}'.")
-    return word in _ON
+    return text in _ON
 
 
 class SampledRolePolicy(HybridRolePolicy):
-    """Counts fix some agents' roles; the others draw theirs, by fitness or a new one.
+    """Fixes the roles of some agents by counts and samples the others from a pool by fitness.
 
-    The pool is frozen: the same game gives the same roles, on any number of workers.
+    With probability `exploration_chance` an agent gets a new role instead. The pool is frozen: the
+    same game gives the same roles, on any number of workers.
 
     Args:
-        spec: The face of CogsGuard.
-        history: The text of a `role_history.json`; without it, the seeded roles and sampled ones.
-        seed: Where the sampled ones come from.
-        catalog: The import path of a function that makes a catalogue of one's own.
-        given: Counts by role name, settings of `Tuning` and of `EvolutionConfig`.
+        spec: Spec of CogsGuard.
+        history: The text of a `role_history.json`; without it, the pool is the seeded roles and
+            sampled ones.
+        seed: Seed of the sampled pool.
+        catalog: Import path of a function that returns a catalog; the game's own if None.
+        **counts_and_params: Counts by role name, fields of `BehaviorParams` and of
+            `EvolutionConfig`.
+
+    Raises:
+        SettingsError: The counts exceed a team, or a name is unknown.
     """
 
     def __init__(
@@ -166,28 +192,23 @@ class SampledRolePolicy(HybridRolePolicy):
         catalog: str | None = None,
         **counts_and_params: Any,
     ) -> None:
-        evolution, tuning = (
-            _pop_settings(counts_and_params, EvolutionConfig),
-            _pop_settings(counts_and_params, BehaviorParams),
-        )
-        known = load_catalog(catalog)
+        evolution = pop_settings(counts_and_params, EvolutionConfig)
+        params = pop_settings(counts_and_params, BehaviorParams)
+        loaded = load_catalog(catalog)
         pool = None
         if history is not None:
-            pool = restore_history(parse_history(str(history), "The history"), known, "The history")
-        fixed = expand_role_counts(known, counts_and_params)
-        super().__init__(spec, evolution, catalog=known, **tuning)
+            entries = parse_history(str(history), "The history")
+            pool = restore_history(entries, loaded, "The history")
+        fixed = expand_role_counts(loaded, counts_and_params)
+        super().__init__(spec, evolution, catalog=loaded, **params)
         key = fold_in(seed_key(seed), _POOL)
-        self.pool = make_initial_pool(known, key, self.evolution) if pool is None else pool
-        self.tables = role_tables(known.roles)
+        self.pool = make_initial_pool(loaded, key, self.evolution) if pool is None else pool
+        self.tables = role_tables(loaded.roles)
         self._fixed_roles, self._team_size = fixed, int(self.rules[AGENTS])
-        require(
-            len(fixed) <= self._team_size,
-            f"The line-up has {len(fixed)} agents; a team has {self._team_size}. "
-            f"Ask for fewer, or set agents.",
-        )
+        check_team_size(fixed, self._team_size)
 
     def assign_roles(self, batch: AgentBatch, memory: Memory, keys: Ints) -> Ints:
-        """A newborn's is a hybrid; a founder's is fixed, or drawn from the key of its life."""
+        """Return a hybrid for a newborn; for an initial agent its fixed role, or a sampled one."""
         roles = super().assign_roles(batch, memory, keys)
         for i in np.flatnonzero(roles >= 0).tolist():
             number = int(batch.uid[i]) % self._team_size
@@ -199,16 +220,22 @@ class SampledRolePolicy(HybridRolePolicy):
         return roles
 
     def _sample_role_id(self, key: int) -> int:
+        """Return a role of the pool, weighted by fitness, or EXPLORED."""
         if KeyedRng(fold_in(key, _EXPLORE)).bernoulli(self.evolution.exploration_chance):
             return EXPLORED
         return pick_role_id_weighted(self.catalog, self.pool, fold_in(key, _PICK))
 
 
 class OnlineRolePolicy(SampledRolePolicy):
-    """The same with a coordinator that lives: `finish_game` teaches it, between games.
+    """Samples roles from a coordinator that `finish_game` updates between games.
 
-    It remembers from game to game, so it plays one game at a time, and in one process only:
-    see `kinfolk.jobs.evolve_roles.online`. An evaluation, which plays many at once, is refused.
+    It keeps state from game to game, so it plays one game at a time, and in one process only: see
+    `kinfolk.jobs.evolve_roles.online`. An evaluation, which plays many games at once, is refused.
+
+    Args:
+        spec: Spec of CogsGuard.
+        games_per_generation: Games after which a new generation of roles begins.
+        **counts_and_params: Further arguments of `SampledRolePolicy`.
     """
 
     def __init__(
@@ -225,30 +252,25 @@ class OnlineRolePolicy(SampledRolePolicy):
         )
 
     def assign_roles(self, batch: AgentBatch, memory: Memory, keys: Ints) -> Ints:
-        """The coordinator assigns: to a newborn the hybrid that was queued for it."""
+        """Return the roles that the coordinator assigns; a newborn gets the hybrid queued for it."""
         require(
             len(set(batch.world.tolist())) == 1,
             "kin://roles?learn=1 learns from one game at a time, and is not for evaluations.",
         )
-        known = memory["role"]
-        for agent, places in zip(
+        role_ids = memory["role"]
+        for agent, parents in zip(
             batch.uid.tolist(), batch.parent_memory_index.tolist(), strict=True
         ):
             if agent < len(self._fixed_roles):
                 self.coordinator.assignments.setdefault(agent, self._fixed_roles[agent])
-            elif min(places) >= 0 and agent not in self.coordinator.assignments:
-                self.coordinator.queue_hybrid(int(known[places[0]]), int(known[places[1]]))
+            elif min(parents) >= 0 and agent not in self.coordinator.assignments:
+                self.coordinator.queue_hybrid(int(role_ids[parents[0]]), int(role_ids[parents[1]]))
             self.coordinator.assign_role(agent)
         self.tables = role_tables(self.catalog.roles)
         return np.array([self.coordinator.assignments[a] for a in batch.uid.tolist()], np.int64)
 
     def finish_game(self, scores: dict[int, float], won: bool) -> bool:
-        """Enter what agents scored, by uid; returns whether a new generation began."""
+        """Record the agents' scores by uid; return whether a new generation began."""
         for agent, score in scores.items():
             self.coordinator.record_agent_performance(agent, score, won)
         return self.coordinator.end_game(won)
-
-
-def _pop_settings(given: dict[str, Any], settings_class: Any) -> dict[str, Any]:
-    """Take the settings of one kind out of all that were given."""
-    return {name: given.pop(name) for name in list(given) if name in settings_class.model_fields}

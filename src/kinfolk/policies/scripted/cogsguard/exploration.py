@@ -1,4 +1,4 @@
-"""Choose where to look next: rank the frontiers of the known map; with none in reach, patrol.
+"""Explore the map: walk to the best-ranked frontier; with none in reach, patrol.
 
 A frontier is a free cell beside one that was never seen. A patrol revisits the junction that was seen
 longest ago.
@@ -33,6 +33,8 @@ from kinfolk.policies.scripted.cogsguard.memory import (
     AgentMemory,
     cell_of,
     grid_distance,
+    is_free,
+    move_offset,
 )
 from kinfolk.policies.scripted.cogsguard.parameters import (
     MAX_JUNCTIONS,
@@ -48,20 +50,27 @@ from kinfolk.policies.scripted.cogsguard.pathfinding import (
     QUEUE,
     STAMP,
     begin_search,
-    is_free,
-    move_offset,
     sidestep,
     store_path,
 )
 from kinfolk.policies.scripted.cogsguard.shared_kernels import move_to
 from kinfolk.worlds.cogsguard.codes import EMPTY, KIND_MASK, OWN
 
-_PATROL_TRIES = 8
+# Modes of exploration: what is looked for. The numbers are kept in memory (FRONTIER_MODE).
+ANYWHERE, RINGS, NEW_EXTRACTORS, NEW_JUNCTIONS, ENEMIES, BY_SECTOR = 0, 1, 2, 3, 5, 8
+N_SECTORS = 8  # around the hub
+SECTOR_TICKS = 150  # ticks that an agent spends on a sector
+FRONTIER_SLACK = 12  # steps beyond the nearest frontier that a better one may lie
+_MAX_RANKED = 32  # frontiers compared in one search
+_MAX_USEFUL_DISTANCE = 14  # cells from known objects; farther is not better
+_NO_FRONTIER_TICKS = 25  # ticks before frontiers are searched again
+_CROWDED_DISTANCE = 6  # cells within which a team-mate makes a frontier less attractive
+_PATROL_TRIES = 8  # random cells tried as goal of a patrol
 
 
 @inline
 def choose_patrol_cell(memory: AgentMemory, agent: int) -> int:
-    """The junction seen longest ago, else some known free cell; 0 if nothing was found."""
+    """Return the junction seen longest ago, else a random known free cell; 0 if there is none."""
     objects, clock = memory.objects, memory.state[agent, CLOCK]
     best, oldest = 0, clock
     for entry in range(memory.state[agent, N_JUNCTIONS]):
@@ -81,14 +90,14 @@ def choose_patrol_cell(memory: AgentMemory, agent: int) -> int:
 
 @inline
 def patrol(memory: AgentMemory, agent: int) -> int:
-    """Walk to what was not seen for long; a goal that came into view makes place for another."""
-    notes = memory.state
-    goal = int(notes[agent, PATROL_CELL])
+    """Return the move to the cell of the patrol; a goal that came into view is replaced."""
+    state = memory.state
+    goal = int(state[agent, PATROL_CELL])
     number = int(memory.cells[agent, goal]) >> OBJECT_SHIFT if goal > 0 else 0
-    seen = number > 0 and memory.objects[agent, number - 1, LAST_SEEN] == notes[agent, CLOCK]
-    if goal == 0 or seen or goal == notes[agent, CELL]:
+    in_view = number > 0 and memory.objects[agent, number - 1, LAST_SEEN] == state[agent, CLOCK]
+    if goal == 0 or in_view or goal == state[agent, CELL]:
         goal = choose_patrol_cell(memory, agent)
-        notes[agent, PATROL_CELL] = goal
+        state[agent, PATROL_CELL] = goal
     if goal == 0:
         return NO_MOVE
     move = move_to(memory, agent, goal, 0)
@@ -96,33 +105,16 @@ def patrol(memory: AgentMemory, agent: int) -> int:
         number = int(memory.cells[agent, goal]) >> OBJECT_SHIFT
         if number > 0:
             memory.objects[agent, number - 1, RETRY_AT] = (
-                notes[agent, CLOCK] + memory.rules[RETRY_DELAY]
+                state[agent, CLOCK] + memory.rules[RETRY_DELAY]
             )
-        notes[agent, PATROL_CELL] = 0
+        state[agent, PATROL_CELL] = 0
         return sidestep(memory, agent)
     return move
 
 
-ANYWHERE, RINGS, NEW_EXTRACTORS, NEW_JUNCTIONS, SECTORS, ENEMIES = range(6)  # what is looked for
-
-FRONTIER_SLACK = 12  # steps beyond the nearest frontier that a better one may lie
-
-_MAX_RANKED = 32  # frontiers compared in one search
-
-_MAX_USEFUL_DISTANCE = 14  # cells from known ones; farther is not better
-
-_NO_FRONTIER_TICKS = 25  # ticks before frontiers are looked for again
-
-SECTORS = 8
-
-SECTOR_TICKS = 150  # ticks spent on a sector
-
-_CROWDED_DISTANCE = 6  # cells
-
-
 @inline
 def sector_of(south: int, east: int) -> int:
-    """Which of eight sectors a direction lies in, counted around."""
+    """Return which of the eight sectors, counted around, a direction lies in."""
     if abs(south) >= abs(east):
         half = 0 if south < 0 else 4
         return half + (1 if (east > 0) == (south < 0) else 0)
@@ -132,24 +124,27 @@ def sector_of(south: int, east: int) -> int:
 
 @inline
 def search_center(memory: AgentMemory, agent: int) -> int:
-    """The hub, or while it is unknown the cell the agent was born on."""
+    """Return the cell of the hub or, while it is unknown, of the agent's birth."""
     hub = int(memory.state[agent, HUB_CELL])
     return hub if hub > 0 else cell_of(memory.rules, 0, 0)
 
 
 @inline
 def sector_cost(memory: AgentMemory, agent: int, cell: int) -> int:
-    """How far a cell is from the agent's present sector, and whether others search there."""
-    shift, last, centre = (
-        memory.rules[SHIFT],
-        memory.rules[STRIDE] - 1,
-        search_center(memory, agent),
-    )
-    south, east = (cell >> shift) - (centre >> shift), (cell & last) - (centre & last)
+    """Return the cost of a cell by its angle from the agent's current sector and by team-mates there.
+
+    Args:
+        memory: Memory of all agents.
+        agent: The agent's row in memory.
+        cell: The cell.
+    """
+    shift, last = memory.rules[SHIFT], memory.rules[STRIDE] - 1
+    center = search_center(memory, agent)
+    south, east = (cell >> shift) - (center >> shift), (cell & last) - (center & last)
     sector = sector_of(south, east)
-    own = (memory.state[agent, UID] + memory.state[agent, CLOCK] // SECTOR_TICKS) % SECTORS
-    turn = abs(sector - own)
-    cost = 6 * min(turn, SECTORS - turn)
+    current = (memory.state[agent, UID] + memory.state[agent, CLOCK] // SECTOR_TICKS) % N_SECTORS
+    turn = abs(sector - current)
+    cost = 6 * min(turn, N_SECTORS - turn)
     for i in range(1, memory.nearby[agent, 0] + 1):
         friend = memory.nearby[agent, i] >> NEARBY_OWNER & 3 == OWN
         if (
@@ -163,7 +158,15 @@ def sector_cost(memory: AgentMemory, agent: int, cell: int) -> int:
 
 @inline
 def distance_to_known(memory: AgentMemory, agent: int, cell: int, first: int, count: int) -> int:
-    """Steps to the nearest of some known objects, no more than matter."""
+    """Return the distance to the nearest of some known objects, at most _MAX_USEFUL_DISTANCE.
+
+    Args:
+        memory: Memory of all agents.
+        agent: The agent's row in memory.
+        cell: The cell to start from.
+        first: Index of the first object.
+        count: Number of objects.
+    """
     least = _MAX_USEFUL_DISTANCE
     for entry in range(first, first + count):
         if memory.objects[agent, entry, OBJECT_CELL] > 0:
@@ -175,24 +178,37 @@ def distance_to_known(memory: AgentMemory, agent: int, cell: int, first: int, co
 
 @inline
 def frontier_cost(memory: AgentMemory, agent: int, cell: int, mode: int) -> int:
-    """What counts against a frontier, in steps; the way there comes on top."""
-    notes = memory.state
+    """Return the cost of a frontier in steps, without the path to it.
+
+    Args:
+        memory: Memory of all agents.
+        agent: The agent's row in memory.
+        cell: The frontier.
+        mode: Mode of exploration.
+    """
+    state = memory.state
     if mode == RINGS:
         return 3 * grid_distance(memory, cell, search_center(memory, agent))
     if mode == NEW_EXTRACTORS:
         return -distance_to_known(
-            memory, agent, cell, memory.rules[MAX_JUNCTIONS], notes[agent, N_EXTRACTORS]
+            memory, agent, cell, memory.rules[MAX_JUNCTIONS], state[agent, N_EXTRACTORS]
         )
     if mode == NEW_JUNCTIONS:
-        return -distance_to_known(memory, agent, cell, 0, notes[agent, N_JUNCTIONS])
-    if mode == ENEMIES and notes[agent, ENEMY_CELL] > 0:
-        return grid_distance(memory, cell, notes[agent, ENEMY_CELL])
+        return -distance_to_known(memory, agent, cell, 0, state[agent, N_JUNCTIONS])
+    if mode == ENEMIES and state[agent, ENEMY_CELL] > 0:
+        return grid_distance(memory, cell, state[agent, ENEMY_CELL])
     return sector_cost(memory, agent, cell)
 
 
 @inline
 def is_frontier(memory: AgentMemory, agent: int, cell: int) -> bool:
-    """Whether something beside a free cell was never seen."""
+    """Return whether a cell is free and one beside it was never seen.
+
+    Args:
+        memory: Memory of all agents.
+        agent: The agent's row in memory.
+        cell: The cell.
+    """
     if not is_free(memory, agent, cell):
         return False
     for move in range(1, 5):  # noqa: SIM110, kernels have no generators
@@ -203,7 +219,16 @@ def is_frontier(memory: AgentMemory, agent: int, cell: int) -> bool:
 
 @inline
 def find_frontier(memory: AgentMemory, agent: int, mode: int) -> int:
-    """The best frontier among the nearest; the way there is written down. 0 if there is none."""
+    """Find the best frontier among the nearest and store the path to it.
+
+    Args:
+        memory: Memory of all agents.
+        agent: The agent's row in memory.
+        mode: Mode of exploration, by which frontiers are ranked.
+
+    Returns:
+        The cell of the frontier, 0 if none can be reached.
+    """
     cells, scratch = memory.cells, memory.scratch
     stamp, head, tail = begin_search(memory, agent, 0), 0, 1
     level, level_end = 0, 1
@@ -239,41 +264,53 @@ def find_frontier(memory: AgentMemory, agent: int, mode: int) -> int:
 
 @inline
 def is_explored(memory: AgentMemory, agent: int, goal: int) -> bool:
-    """Whether a goal has nothing more to show.
+    """Return whether a frontier has nothing more to reveal.
 
-    What lies behind a frontier comes into view with the first step towards it. Going on for half
-    a window shows as much, and spares a search at every step.
+    What lies behind a frontier comes into view with the first step towards it. Walking on for half a
+    window reveals as much, and spares a search at every step.
+
+    Args:
+        memory: Memory of all agents.
+        agent: The agent's row in memory.
+        goal: Cell of the frontier.
     """
     near = grid_distance(memory, memory.state[agent, CELL], goal) <= memory.rules[RADIUS] // 2
     return near and not is_frontier(memory, agent, goal)
 
 
 def explore(memory: AgentMemory, agent: int, mode: int, _unused: int) -> int:
-    """The move towards the frontier that fits `mode`; with none in reach, patrol."""
-    notes = memory.state
-    goal = int(notes[agent, FRONTIER_CELL])
-    if goal == 0 or notes[agent, FRONTIER_MODE] != mode or is_explored(memory, agent, goal):
+    """Return the move towards the best frontier; with none in reach, the move of a patrol.
+
+    Args:
+        memory: Memory of all agents.
+        agent: The agent's row in memory.
+        mode: Mode of exploration.
+        _unused: Kernels that are called by address take four arguments.
+    """
+    state = memory.state
+    goal = int(state[agent, FRONTIER_CELL])
+    if goal == 0 or state[agent, FRONTIER_MODE] != mode or is_explored(memory, agent, goal):
         goal = 0
-        closed = notes[agent, NO_FRONTIER_VERSION] == notes[agent, MAP_VERSION]
-        if not closed and notes[agent, CLOCK] >= notes[agent, NO_FRONTIER_UNTIL]:
+        unchanged = state[agent, NO_FRONTIER_VERSION] == state[agent, MAP_VERSION]
+        if not unchanged and state[agent, CLOCK] >= state[agent, NO_FRONTIER_UNTIL]:
             goal = find_frontier(memory, agent, mode)
             if goal == 0:
-                notes[agent, NO_FRONTIER_VERSION] = notes[agent, MAP_VERSION]
-                notes[agent, NO_FRONTIER_UNTIL] = notes[agent, CLOCK] + _NO_FRONTIER_TICKS
-        notes[agent, FRONTIER_CELL] = goal
-        notes[agent, FRONTIER_MODE] = mode
+                state[agent, NO_FRONTIER_VERSION] = state[agent, MAP_VERSION]
+                state[agent, NO_FRONTIER_UNTIL] = state[agent, CLOCK] + _NO_FRONTIER_TICKS
+        state[agent, FRONTIER_CELL] = goal
+        state[agent, FRONTIER_MODE] = mode
     if goal > 0:
         move = move_to(memory, agent, goal, 0)
         if move != NO_MOVE:
             return move
-        notes[agent, FRONTIER_CELL], notes[agent, PATH_GOAL] = 0, 0
+        state[agent, FRONTIER_CELL], state[agent, PATH_GOAL] = 0, 0
         return sidestep(memory, agent)
     return patrol(memory, agent)
 
 
 @inline
 def has_no_frontier(memory: AgentMemory, agent: int) -> bool:
-    """Whether the last search for a frontier found none, and nothing has changed since."""
+    """Return whether the last search found no frontier and is not yet to be repeated."""
     return bool(
         memory.state[agent, FRONTIER_CELL] == 0
         and memory.state[agent, NO_FRONTIER_UNTIL] > memory.state[agent, CLOCK]

@@ -1,6 +1,7 @@
-"""Perception: from what is observed now into what is remembered. Nothing else ever enters a mind.
+"""Perception: update an agent's memory from its observation, the only source of what it knows.
 
-Counters are kept up here, so that behaviours can ask in no time whether they can start.
+Counters of known objects are kept up to date here, so that behaviors can check quickly whether they
+can start.
 """
 
 from __future__ import annotations
@@ -71,42 +72,61 @@ from kinfolk.worlds.cogsguard.codes import (
 )
 from kinfolk.worlds.cogsguard.spec import ELAPSED_FACT
 
-Words: TypeAlias = npt.NDArray[np.uint16]
+Words: TypeAlias = npt.NDArray[np.uint16]  # observations, viewed as words of cells
 Float32s: TypeAlias = npt.NDArray[np.float32]
 
 
 @inline
 def store_facts(memory: AgentMemory, agent: int, facts: Float32s, i: int, key: int) -> None:
-    """Take over the vector of facts; the share of the episode becomes the tick of the game."""
-    notes, start = memory.state, memory.rules[FACTS_OFFSET] // 4
+    """Copy the observed facts into the state; the elapsed share becomes the tick of the game.
+
+    Args:
+        memory: Memory of all agents.
+        agent: The agent's row in memory.
+        facts: `[n, columns]`, observations viewed as floats.
+        i: Row of the agent's observation.
+        key: Random key of this tick.
+    """
+    state, start = memory.state, memory.rules[FACTS_OFFSET] // 4
     for fact in range(ELAPSED_FACT):
-        notes[agent, fact] = int(facts[i, start + fact])
-    gone = float(facts[i, start + ELAPSED_FACT])
-    notes[agent, TICK] = int(gone * memory.rules[MAX_STEPS] + 0.5)
-    notes[agent, RANDOM_KEY] = key
-    notes[agent, CELL] = agent_cell(memory, agent)
+        state[agent, fact] = int(facts[i, start + fact])
+    elapsed = float(facts[i, start + ELAPSED_FACT])
+    state[agent, TICK] = int(elapsed * memory.rules[MAX_STEPS] + 0.5)
+    state[agent, RANDOM_KEY] = key
+    state[agent, CELL] = agent_cell(memory, agent)
 
 
 @inline
 def add_object(memory: AgentMemory, agent: int, cell: int, kind: int, owner: int) -> int:
-    """Remember a new junction or extractor; returns its number, from 1. 0: there is no room."""
-    notes, objects, clock = memory.state, memory.objects, memory.state[agent, CLOCK]
+    """Add a new junction or extractor to the known objects, and count it.
+
+    Args:
+        memory: Memory of all agents.
+        agent: The agent's row in memory.
+        cell: Where the object is.
+        kind: Kind code of the object.
+        owner: Owner code of the object.
+
+    Returns:
+        Its number, from 1; 0 if there is no room.
+    """
+    state, objects, clock = memory.state, memory.objects, memory.state[agent, CLOCK]
     if kind == JUNCTION:
-        number, room = notes[agent, N_JUNCTIONS], memory.rules[MAX_JUNCTIONS]
+        number, capacity = state[agent, N_JUNCTIONS], memory.rules[MAX_JUNCTIONS]
         counter, first, column = JUNCTION_COUNTS + owner, 0, N_JUNCTIONS
-        notes[agent, FRUITLESS_TICKS] = 0
+        state[agent, FRUITLESS_TICKS] = 0
     else:
-        number, room = notes[agent, N_EXTRACTORS], memory.rules[MAX_EXTRACTORS]
+        number, capacity = state[agent, N_EXTRACTORS], memory.rules[MAX_EXTRACTORS]
         counter, first, column = (
             EXTRACTOR_COUNTS + kind - EXTRACTOR,
             memory.rules[MAX_JUNCTIONS],
             N_EXTRACTORS,
         )
-    if number >= room:
+    if number >= capacity:
         return 0
-    notes[agent, column] = number + 1
-    notes[agent, counter] += 1
-    notes[agent, LAST_FOUND] = clock
+    state[agent, column] = number + 1
+    state[agent, counter] += 1
+    state[agent, LAST_FOUND] = clock
     entry = first + number
     objects[agent, entry, OBJECT_CELL] = cell
     objects[agent, entry, KIND] = kind
@@ -120,38 +140,61 @@ def add_object(memory: AgentMemory, agent: int, cell: int, kind: int, owner: int
 
 @inline
 def record_building(memory: AgentMemory, agent: int, cell: int, kind: int, owner: int) -> None:
-    """Remember where the team's own hub, chest and stations are."""
-    notes = memory.state
+    """Remember the cell of the team's own hub, chest or station.
+
+    Args:
+        memory: Memory of all agents.
+        agent: The agent's row in memory.
+        cell: Where the building is.
+        kind: Kind code of the building.
+        owner: Owner code of the building.
+    """
+    state = memory.state
     if owner != OWN:
         return
     column = (
         HUB_CELL if kind == HUB else CHEST_CELL if kind == CHEST else STATION_CELL + kind - STATION
     )
-    if notes[agent, column] == 0:
-        notes[agent, column] = cell
-        notes[agent, LAST_FOUND] = notes[agent, CLOCK]
+    if state[agent, column] == 0:
+        state[agent, column] = cell
+        state[agent, LAST_FOUND] = state[agent, CLOCK]
 
 
 @inline
 def update_object(memory: AgentMemory, agent: int, entry: int, kind: int, owner: int) -> None:
-    """A known object has another owner, or is gone."""
-    notes, objects = memory.state, memory.objects
+    """Update a known object that has another owner, or is gone, and the counters.
+
+    Args:
+        memory: Memory of all agents.
+        agent: The agent's row in memory.
+        entry: Index of the object.
+        kind: Kind code that is now on its cell.
+        owner: Owner code that is now on its cell.
+    """
+    state, objects = memory.state, memory.objects
     if kind != objects[agent, entry, KIND]:
-        notes[agent, EXTRACTOR_COUNTS + objects[agent, entry, KIND] - EXTRACTOR] -= 1
+        state[agent, EXTRACTOR_COUNTS + objects[agent, entry, KIND] - EXTRACTOR] -= 1
         objects[agent, entry, OBJECT_CELL] = 0
     elif owner != objects[agent, entry, OWNER]:
-        former = objects[agent, entry, OWNER]
-        notes[agent, JUNCTION_COUNTS + former] -= 1
-        notes[agent, JUNCTION_COUNTS + owner] += 1
-        objects[agent, entry, PREVIOUS_OWNER] = former
+        previous = objects[agent, entry, OWNER]
+        state[agent, JUNCTION_COUNTS + previous] -= 1
+        state[agent, JUNCTION_COUNTS + owner] += 1
+        objects[agent, entry, PREVIOUS_OWNER] = previous
         objects[agent, entry, OWNER] = owner
-        objects[agent, entry, LAST_CHANGED] = notes[agent, CLOCK]
+        objects[agent, entry, LAST_CHANGED] = state[agent, CLOCK]
         objects[agent, entry, RETRY_AT] = 0
 
 
 @inline
 def update_cell(memory: AgentMemory, agent: int, cell: int, word: int) -> None:
-    """A cell is not as it was remembered: unknown until now, or changed."""
+    """Update a cell that was unknown or has changed, and the objects and counters it affects.
+
+    Args:
+        memory: Memory of all agents.
+        agent: The agent's row in memory.
+        cell: The cell.
+        word: The observed word without agents, with the flag KNOWN.
+    """
     known = int(memory.cells[agent, cell])
     kind, owner, number = word & KIND_MASK, word >> OWNER_SHIFT & 3, known >> OBJECT_SHIFT
     if word & KIND_MASK != known & KIND_MASK or known == 0:
@@ -173,7 +216,14 @@ def update_cell(memory: AgentMemory, agent: int, cell: int, word: int) -> None:
 
 @inline
 def record_nearby_agent(memory: AgentMemory, agent: int, cell: int, word: int) -> None:
-    """Note an agent in view."""
+    """Append another agent in view to `memory.nearby`.
+
+    Args:
+        memory: Memory of all agents.
+        agent: The agent's row in memory.
+        cell: Where the other agent stands.
+        word: The observed word.
+    """
     count = memory.nearby[agent, 0] + 1
     if count <= MAX_NEARBY and cell != memory.state[agent, CELL]:
         owner, gear, vibe = word >> OWNER_SHIFT & 3, word >> GEAR_SHIFT & 7, word >> VIBE_SHIFT & 7
@@ -185,35 +235,49 @@ def record_nearby_agent(memory: AgentMemory, agent: int, cell: int, word: int) -
 
 @inline
 def scan_window(memory: AgentMemory, agent: int, words: Words, i: int) -> None:
-    """Go over the window, cell by cell; most are as they were, and that is told by one comparison.
+    """Compare the window with the known map and update what differs; most cells cost one comparison.
 
-    Indices are cast to uint64: those cannot count from the end, which spares a check.
+    Indices are cast to uint64, which cannot be negative, so that numba leaves out the wraparound.
+
+    Args:
+        memory: Memory of all agents.
+        agent: The agent's row in memory.
+        words: `[n, columns]`, observations viewed as words.
+        i: Row of the agent's observation.
     """
-    cells, seen = memory.cells.reshape(-1), words.reshape(-1)
+    cells, flat_words = memory.cells.reshape(-1), words.reshape(-1)
     stride, radius, clock = memory.rules[STRIDE], memory.rules[RADIUS], memory.state[agent, CLOCK]
     side, corner = 2 * radius + 1, memory.state[agent, CELL] - radius * stride - radius
-    first, own = i * words.shape[1], agent * memory.cells.shape[1]
+    first, start = i * words.shape[1], agent * memory.cells.shape[1]
     for y in range(side):
         for x in range(side):
-            word, cell = int(seen[np.uint64(first + y * side + x)]), corner + y * stride + x
-            if int(cells[np.uint64(own + cell)]) == word | KNOWN:
+            word, cell = int(flat_words[np.uint64(first + y * side + x)]), corner + y * stride + x
+            if int(cells[np.uint64(start + cell)]) == word | KNOWN:
                 continue
             if word & KIND_MASK == AGENT:
                 record_nearby_agent(memory, agent, cell, word)
                 word &= AREA_MASK
-            if int(cells[np.uint64(own + cell)]) & WORD_MASK != word | KNOWN:
+            if int(cells[np.uint64(start + cell)]) & WORD_MASK != word | KNOWN:
                 update_cell(memory, agent, cell, word | KNOWN)
-            number = int(cells[np.uint64(own + cell)]) >> OBJECT_SHIFT
+            number = int(cells[np.uint64(start + cell)]) >> OBJECT_SHIFT
             if number > 0:
                 memory.objects[agent, number - 1, LAST_SEEN] = clock
 
 
 @allocation_free_kernel
 def perceive(memory: AgentMemory, words: Words, facts: Float32s, agents: Ints, keys: Ints) -> None:
-    """Take what every row observes into the memory of its place."""
+    """Update the memory of every agent from its observation.
+
+    Args:
+        memory: Memory of all agents, changed at `agents`.
+        words: `[n, columns]`, observations viewed as uint16.
+        facts: The same, viewed as float32.
+        agents: `[n]`, the agents' rows in memory.
+        keys: `[n]`, random keys of this tick.
+    """
     for i in range(agents.shape[0]):
-        at = agents[i]
-        memory.state[at, CLOCK] += 1
-        store_facts(memory, at, facts, i, keys[i])
-        memory.nearby[at, 0] = 0
-        scan_window(memory, at, words, i)
+        agent = agents[i]
+        memory.state[agent, CLOCK] += 1
+        store_facts(memory, agent, facts, i, keys[i])
+        memory.nearby[agent, 0] = 0
+        scan_window(memory, agent, words, i)

@@ -1,4 +1,4 @@
-"""What agents can hold, pay and endure: limits by gear, prices, and how long a way takes."""
+"""What the rules allow and require: limits by gear, prices, and the duration of travel."""
 
 from __future__ import annotations
 
@@ -34,56 +34,63 @@ from kinfolk.worlds.cogsguard.codes import (
 )
 from kinfolk.worlds.cogsguard.spec import STORE_FACT
 
-_NEVER = 1 << 20
+_NEVER = 1 << 20  # ticks
 
 
 @inline
 def hp_limit(memory: AgentMemory, gear: int) -> int:
-    """How much hp an agent with this gear can have."""
-    most = memory.rules[HP_LIMIT]
+    """Return the most hp that an agent with this gear can have."""
+    limit = memory.rules[HP_LIMIT]
     if gear == SCOUT:
-        most = max(most, memory.rules[HP_SCOUT])
+        limit = max(limit, memory.rules[HP_SCOUT])
     elif gear == SCRAMBLER:
-        most = max(most, memory.rules[HP_SCRAMBLER])
-    return int(most)
+        limit = max(limit, memory.rules[HP_SCRAMBLER])
+    return int(limit)
 
 
 @inline
 def energy_limit(memory: AgentMemory, gear: int) -> int:
-    """How much energy an agent with this gear can have."""
+    """Return the most energy that an agent with this gear can have."""
     scout = memory.rules[ENERGY_SCOUT] if gear == SCOUT else 0
     return int(max(memory.rules[ENERGY_LIMIT], scout))
 
 
 @inline
 def influence_limit(memory: AgentMemory, gear: int) -> int:
-    """How much influence an agent with this gear can have."""
+    """Return the most influence that an agent with this gear can have."""
     aligner = memory.rules[INFLUENCE_ALIGNER] if gear == ALIGNER else 0
     return int(max(memory.rules[INFLUENCE_LIMIT], aligner))
 
 
 @inline
 def cargo_limit(memory: AgentMemory, gear: int) -> int:
-    """How many elements an agent with this gear can carry."""
+    """Return the most elements that an agent with this gear can carry."""
     miner = memory.rules[CARGO_MINER] if gear == MINER else 0
     return int(max(memory.rules[CARGO_LIMIT], miner))
 
 
 @inline
 def cargo_size(memory: AgentMemory, agent: int) -> int:
-    """Elements it carries."""
-    notes = memory.state
+    """Return the number of elements that an agent carries."""
+    state = memory.state
     return int(
-        notes[agent, FIRST_CARGO]
-        + notes[agent, FIRST_CARGO + 1]
-        + notes[agent, FIRST_CARGO + 2]
-        + notes[agent, FIRST_CARGO + 3]
+        state[agent, FIRST_CARGO]
+        + state[agent, FIRST_CARGO + 1]
+        + state[agent, FIRST_CARGO + 2]
+        + state[agent, FIRST_CARGO + 3]
     )
 
 
 @inline
 def can_afford_gear(memory: AgentMemory, agent: int, gear: int, reserve: int) -> bool:
-    """Whether the store can pay for gear and keep so much of each element."""
+    """Return whether the team's store can pay for gear.
+
+    Args:
+        memory: Memory of all agents.
+        agent: The agent's row in memory.
+        gear: Gear code.
+        reserve: Amount of each element that must be left.
+    """
     for element in range(4):
         main = element == gear - 1
         price = memory.rules[GEAR_PRICE_MAIN] if main else memory.rules[GEAR_PRICE_OTHER]
@@ -94,7 +101,14 @@ def can_afford_gear(memory: AgentMemory, agent: int, gear: int, reserve: int) ->
 
 @inline
 def can_obtain_gear(memory: AgentMemory, agent: int, gear: int, reserve: int) -> bool:
-    """Whether it wears gear already, or knows the station and the store can pay."""
+    """Return whether an agent wears gear, or knows its station and the store can pay.
+
+    Args:
+        memory: Memory of all agents.
+        agent: The agent's row in memory.
+        gear: Gear code.
+        reserve: Amount of each element that must be left.
+    """
     if memory.state[agent, GEAR] == gear:
         return True
     return bool(
@@ -105,34 +119,41 @@ def can_obtain_gear(memory: AgentMemory, agent: int, gear: int, reserve: int) ->
 
 @inline
 def can_afford_heart(memory: AgentMemory, agent: int) -> bool:
-    """Whether the store has a heart, or the elements for one.
+    """Return whether the store has a heart, or the elements for one.
 
-    A heart is of no use without gear: an agent that has none yet leaves enough for it.
+    A heart is useless without gear: for an agent that has none yet, enough must be left for it.
     """
     if memory.state[agent, STORE_FACT + STORE_HEARTS] > 0:
         return True
     gear = memory.state[agent, GEAR]
-    left = 0 if gear in (ALIGNER, SCRAMBLER) else memory.rules[GEAR_PRICE_MAIN]
+    reserve = 0 if gear in (ALIGNER, SCRAMBLER) else memory.rules[GEAR_PRICE_MAIN]
     for element in range(4):
-        if memory.state[agent, STORE_FACT + element] < memory.rules[HEART_PRICE] + left:
+        if memory.state[agent, STORE_FACT + element] < memory.rules[HEART_PRICE] + reserve:
             return False
     return True
 
 
 @inline
 def solar_energy(memory: AgentMemory, agent: int) -> int:
-    """Energy that the sun gives in the coming tick."""
+    """Return the solar energy of the next tick, which differs by day and night."""
     day = memory.state[agent, TICK] % memory.rules[DAY_PERIOD] < memory.rules[DAY_LENGTH]
     return int(memory.rules[SOLAR_DAY] if day else memory.rules[SOLAR_NIGHT])
 
 
 @inline
 def travel_ticks(memory: AgentMemory, agent: int, steps: int, energy: int) -> int:
-    """Ticks that so many steps outside friendly areas take, waiting for the sun included."""
-    short = memory.rules[MOVE_COST] * steps - energy
-    if short <= 0:
+    """Return the ticks that steps outside friendly areas take, including waiting for solar energy.
+
+    Args:
+        memory: Memory of all agents.
+        agent: The agent's row in memory.
+        steps: Number of steps.
+        energy: Energy at the start.
+    """
+    missing = memory.rules[MOVE_COST] * steps - energy
+    if missing <= 0:
         return int(steps)
     gain = solar_energy(memory, agent)
     if gain == 0:
         return _NEVER
-    return int(max(steps, (short + gain - 1) // gain + 1))
+    return int(max(steps, (missing + gain - 1) // gain + 1))

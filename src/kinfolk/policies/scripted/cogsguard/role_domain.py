@@ -1,4 +1,4 @@
-"""CogsGuard for the role job: who sits where, what counts, what a deed is worth."""
+"""CogsGuard for role evolution: rows of a team, scores, and weights of contributions."""
 
 from __future__ import annotations
 
@@ -14,25 +14,25 @@ from kinfolk.worlds.cogsguard.world import CogsguardWorld
 
 
 def team_rows(world: CogsguardWorld) -> Ints:
-    """The rows of every team."""
+    """Return the row numbers of every team, `[teams, rows per team]`."""
     rules = world.settings
     return np.arange(rules.teams * rules.rows_per_team).reshape(rules.teams, -1)
 
 
 def initial_team_size(world: CogsguardWorld) -> int:
-    """Agents of a team when a game begins."""
+    """Return the number of agents of a team when a game begins."""
     return world.settings.agents
 
 
 def junction_ticks(world: CogsguardWorld) -> AnyArray:
-    """Junction-ticks of every team and, in the last column, of the clips."""
+    """Return the junction-ticks `[worlds, sides]` of every team and, last, of the clips."""
     counters = world.counters()
     sides = [f"team_{team}" for team in range(world.settings.teams)] + ["clips"]
     return np.stack([counters[f"junction_ticks_{side}"] for side in sides], axis=1)
 
 
 def agent_counters(world: CogsguardWorld) -> Mapping[str, AnyArray]:
-    """What was counted for each agent."""
+    """Return the counters of each agent by name, `[worlds, rows]` each."""
     return world.statistics()
 
 
@@ -55,8 +55,8 @@ COGSGUARD_ROLES = RoleDomain(
     baseline_uri="kin://smart",
     baseline_member=SMART,
     score_name="junction-ticks",
-    # In hearts: forty elements make one; an aligned junction is held for some 250 ticks; breaking
-    # the clips' hold is worth several, since whatever they hold grows.
+    # In hearts: forty elements pay for one; an aligned junction is held for some 250 ticks; scrambling
+    # a junction of the clips is worth several, since whatever they hold grows.
     contribution_weights={
         "held_ticks": 1 / 250,
         "scrambled": 3.0,

@@ -1,4 +1,4 @@
-"""Role policies: agents that run the programs of their roles on what they remember."""
+"""Run the programs of roles on the memory of agents: the base of all role policies."""
 
 from __future__ import annotations
 
@@ -74,13 +74,16 @@ _SHARED_KERNELS = (
 
 
 class RolePolicy(StatelessPolicy):
-    """Plays for every row a role of its tables: the one that `rows.member` names.
+    """Plays for every agent the role of its tables that `batch.member` names.
 
     Args:
-        spec: The face of CogsGuard.
-        catalog: Behaviours, and the roles that make the tables until `load` brings others; or
-            the import path of a function that makes such a catalogue.
-        tuning: Settings of `knowledge.Tuning`.
+        spec: Spec of CogsGuard.
+        catalog: Behaviors, and the roles of the tables until `load` replaces them; or the import path
+            of a function that returns such a catalog; the game's own if None.
+        **params: Fields of `BehaviorParams`.
+
+    Raises:
+        SettingsError: The world is not CogsGuard, or a parameter is wrong.
     """
 
     def __init__(
@@ -97,12 +100,12 @@ class RolePolicy(StatelessPolicy):
 
     @classmethod
     def kernels(cls) -> tuple[Callable[..., Any], ...]:
-        """Those that are compiled when a policy is made, apart from the behaviours."""
+        """Return the kernels that the constructor compiles, apart from the behaviors."""
         return (perceive, update_smart_roles, run_compiled_hooks, write_programs)
 
     @classmethod
     def prepare(cls, spec: WorldSpec) -> None:
-        """Compile the tools, in a process beside the one that makes a policy."""
+        """Compile the shared kernels into the cache, in parallel to a process that builds a policy."""
         rules = parameter_row(spec, BehaviorParams())
         _compile_shared_kernels(
             view_memory(
@@ -112,129 +115,139 @@ class RolePolicy(StatelessPolicy):
 
     @property
     def memory_layout(self) -> MemoryLayout:
-        """The mind, the program, and where in it the agent is."""
+        """Return the agent's memory, its program, and the state of executing it."""
         return {
             **agent_memory_layout(self.rules),
             "program": MemoryField((MAX_BEHAVIORS,), "int16"),
             "active": MemoryField((), "int16"),
-            "held": MemoryField((), "int8"),
+            "is_uninterruptible": MemoryField((), "int8"),
             "role": MemoryField((), "int64"),
             "vibe": MemoryField((), "int64"),
         }
 
     def load(self, arrays: Arrays) -> None:
-        """Take other roles: the arrays of `RoleTables` by name.
+        """Replace the roles by the arrays of a `RoleTables`, by name.
 
         Raises:
-            SettingsError: One is missing, of another shape, or names an unknown behaviour.
+            SettingsError: An array is missing, of another shape, or names an unknown behavior.
         """
         missing = [name for name in RoleTables._fields if name not in arrays]
         if missing:
-            raise SettingsError(f"Role tables need the array '{missing[0]}', which is not there.")
+            raise SettingsError(f"Role tables need the array '{missing[0]}', which is missing.")
         shape = (len(arrays["behaviors"]), MAX_BEHAVIORS)
         for name in RoleTables._fields:
             if arrays[name].shape != shape:
                 raise SettingsError(
                     f"The array '{name}' of role tables must be {shape}, not {arrays[name].shape}."
                 )
-        most = int(np.max(arrays["behaviors"], initial=-1))
-        if most >= len(self.catalog.behaviors):
+        max_id = int(np.max(arrays["behaviors"], initial=-1))
+        if max_id >= len(self.catalog.behaviors):
             raise SettingsError(
-                f"Role tables name behaviour {most}; there are {len(self.catalog.behaviors)}."
+                f"Role tables name behavior {max_id}; there are {len(self.catalog.behaviors)}."
             )
-        fit = {
+        columns = {
             name: np.ascontiguousarray(arrays[name], dtype=getattr(self.tables, name).dtype)
             for name in RoleTables._fields
         }
-        self.tables = RoleTables(**fit)
+        self.tables = RoleTables(**columns)
 
     def reset_agents(self, batch: AgentBatch, memory: Memory, keys: Ints) -> None:
-        """Give new lives their roles, programs and vibes."""
+        """Give new agents their roles, programs and vibes."""
         roles = self.assign_roles(batch, memory, keys)
         memory["role"][batch.memory_index] = roles
         memory["state"][batch.memory_index, UID] = batch.uid
         self.write_programs(batch, roles, memory, keys)
-        for place in batch.memory_index.tolist():
-            memory["vibe"][place] = self._vibe_of_program(memory["program"][place])
+        for index in batch.memory_index.tolist():
+            memory["vibe"][index] = self._vibe_of_program(memory["program"][index])
 
     def assign_roles(self, batch: AgentBatch, memory: Memory, keys: Ints) -> Ints:
-        """Which role each new life takes on: a row of the tables, or SMART.
+        """Return the role of each new agent: a row of the tables, or SMART.
+
+        Args:
+            batch: The new agents.
+            memory: The policy's memory; "role" holds the roles of parents.
+            keys: `[n]`, random keys of the agents' lives.
 
         Raises:
-            SettingsError: A member is seated for which there is no role.
+            SettingsError: An agent's member number is beyond the tables.
         """
         del memory, keys
-        most = int(batch.member.max(initial=0))
-        if most >= len(self.tables.behaviors):
+        max_member = int(batch.member.max(initial=0))
+        n_roles = len(self.tables.behaviors)
+        if max_member >= n_roles:
             raise SettingsError(
-                f"Member {most} was seated; the tables have {len(self.tables.behaviors)} roles."
+                f"An agent was assigned member {max_member}; the tables have {n_roles} roles."
             )
         return batch.member.copy()
 
     def write_programs(self, batch: AgentBatch, roles: Ints, memory: Memory, keys: Ints) -> None:
-        """Draw the programs of roles, each from the key of its life."""
+        """Sample the programs of roles and store them in memory.
+
+        Args:
+            batch: The new agents.
+            roles: `[n]`, what `assign_roles` returned; agents without a table row get no program.
+            memory: The policy's memory; "program" is written.
+            keys: `[n]`, random keys of the agents' lives, which order tiers that are shuffled.
+        """
         programs = np.full((len(roles), MAX_BEHAVIORS), -1, dtype=np.int16)
-        named = np.flatnonzero(roles >= 0)
-        drawn = np.ascontiguousarray(programs[named])
-        write_programs(self.tables, roles[named], keys[named], drawn)
-        programs[named] = drawn
+        in_tables = np.flatnonzero(roles >= 0)
+        sampled = np.ascontiguousarray(programs[in_tables])
+        write_programs(self.tables, roles[in_tables], keys[in_tables], sampled)
+        programs[in_tables] = sampled
         memory["program"][batch.memory_index] = programs
 
     def act_async(self, observations: Bytes, batch: AgentBatch, memory: Memory, keys: Ints) -> None:
-        """Look, remember, and act by the program."""
-        fit = np.require(observations, requirements=["C", "W"])
-        mind = view_memory(memory, self._scratch, self.rules)
-        seats = ExecutionState(memory["program"], memory["active"], memory["held"])
-        perceive(mind, fit.view(np.uint16), fit.view(np.float32), batch.memory_index, keys)
+        """Update the agents' memory, then run one step of their programs."""
+        rows, agents = np.require(observations, requirements=["C", "W"]), batch.memory_index
+        agent_memory = view_memory(memory, self._scratch, self.rules)
+        execution = ExecutionState(
+            memory["program"], memory["active"], memory["is_uninterruptible"]
+        )
+        perceive(agent_memory, rows.view(np.uint16), rows.view(np.float32), agents, keys)
         update_smart_roles(
-            mind, seats, batch.memory_index, memory["role"], memory["vibe"], self._smart_programs
+            agent_memory, execution, agents, memory["role"], memory["vibe"], self._smart_programs
         )
-        asked = new_step(batch.memory_index, self._is_explaining)
-        run_step(
-            self._behavior_table,
-            seats,
-            mind,
-            asked,
-            lambda b, h, i: self._call_python_hook(mind, asked.agents, b, h, i),
-        )
+        step = new_step(agents, self._is_explaining)
+
+        def call_hook(behavior: int, hook: int, i: int) -> int:
+            agent = int(step.agents[i])
+            return call_python_hook(self.catalog.behaviors[behavior], hook, agent_memory, agent)
+
+        run_step(self._behavior_table, execution, agent_memory, step, call_hook)
         if self._is_explaining:
-            roles = len(self.tables.behaviors)
+            n_roles = len(self.tables.behaviors)
             self._explanation = explain_step(
-                asked.trace, memory["program"], memory["role"], batch.memory_index, roles
+                step.trace, memory["program"], memory["role"], agents, n_roles
             )
-        self._actions = np.stack([asked.action, memory["vibe"][batch.memory_index]], axis=1)
+        self._actions = np.stack([step.action, memory["vibe"][agents]], axis=1)
 
     @property
     def explanation_schema(self) -> ExplanationSchema:
-        """The behaviours, what can come of each, and the roles: by name where they have one.
+        """Return the names of behaviors, outcomes and roles.
 
-        Tables that were loaded hold roles without names; those that are in the catalogue too are
-        called as they are there, any other is written out.
+        Loaded tables hold roles without names; a role that is also in the catalog has its name there,
+        any other is written out.
         """
         names = {role.tiers: role.name for role in self.catalog.roles}
-        known = []
+        role_names = []
         for row in range(len(self.tables.behaviors)):
             if self.tables.behaviors[row, 0] < 0:
-                known.append(IDLE_NAME)
+                role_names.append(IDLE_NAME)
                 continue
             role = role_from_tables(self.tables, row)
-            known.append(names.get(role.tiers) or self.catalog.format_role(role))
-        return make_schema([one.name for one in self.catalog.behaviors], known)
+            role_names.append(names.get(role.tiers) or self.catalog.format_role(role))
+        return make_schema([behavior.name for behavior in self.catalog.behaviors], role_names)
 
     def enable_explanations(self, enabled: bool) -> None:
-        """Keep the reasons of the last question from now on, or stop; free when off."""
+        """Start or stop to record explanations; they cost nothing while disabled."""
         self._is_explaining, self._explanation = enabled, empty_explanation()
 
     def last_explanation(self) -> ExplanationBatch:
-        """Which behaviour of each row acted in the last question, and what kept those above it."""
+        """Return which behavior of each agent acted last, and why those above it did not."""
         return self._explanation
 
-    def _call_python_hook(
-        self, memory: AgentMemory, agents: Ints, behavior: int, hook: int, i: int
-    ) -> int:
-        return call_python_hook(self.catalog.behaviors[behavior], hook, memory, int(agents[i]))
-
     def _vibe_of_program(self, program: AnyArray) -> int:
+        """Return the vibe that shows the role of a program; cached by program."""
         key = program.tobytes()
         if key not in self._vibes:
             ids = tuple(program[program >= 0].tolist())
@@ -243,41 +256,41 @@ class RolePolicy(StatelessPolicy):
         return self._vibes[key]
 
     def _compile(self, spec: WorldSpec) -> None:
-        """Compile all that is called, or load it from the cache, before anybody waits.
+        """Compile the kernels, or load them from the cache, by acting for an empty batch.
 
-        The tools come last: a process that helps begins with them; see `prepare`.
+        The shared kernels come last: a helper process begins with them; see `prepare`.
         """
         memory = allocate_memory(self.memory_layout, 0)
-        mind = view_memory(memory, self._scratch, self.rules)
-        self._behavior_table = build_behavior_table(self.catalog, mind)
+        agent_memory = view_memory(memory, self._scratch, self.rules)
+        self._behavior_table = build_behavior_table(self.catalog, agent_memory)
         self._smart_programs = self._seeded_programs()
-        rows = empty_batch()
-        nobody = rows.uid
-        self.act_async(np.zeros((0, spec.row_bytes), dtype=np.uint8), rows, memory, nobody)
-        self.write_programs(rows, nobody, memory, nobody)
-        _compile_shared_kernels(mind)
+        batch = empty_batch()
+        keys = batch.uid
+        self.act_async(np.zeros((0, spec.row_bytes), dtype=np.uint8), batch, memory, keys)
+        self.write_programs(batch, batch.uid, memory, keys)
+        _compile_shared_kernels(agent_memory)
 
     def _seeded_programs(self) -> Ints:
-        """Programs and vibes of the seeded roles, `[4, 12 + 1]`, for smart agents."""
+        """Return program and vibe of each seeded role, `[4, MAX_BEHAVIORS + 1]`."""
         seeded = role_tables(cogs_catalog().roles).behaviors.astype(np.int64)
         vibes = [[self._vibe_of_program(row.astype(np.int16))] for row in seeded]
         return np.ascontiguousarray(np.hstack([seeded, np.array(vibes)]))
 
 
 def _compile_shared_kernels(memory: AgentMemory) -> None:
-    """Compile the routines that behaviours share, and write down where they are."""
-    for column, tool in _SHARED_KERNELS:
-        memory.rules[column] = get_function_address(tool, memory, 0, 0, 0)
+    """Compile the kernels that behaviors share, and store their addresses in the rules."""
+    for column, shared_kernel in _SHARED_KERNELS:
+        memory.rules[column] = get_function_address(shared_kernel, memory, 0, 0, 0)
 
 
 def build_behavior_table(catalog: RoleCatalog, memory: AgentMemory) -> BehaviorTable:
-    """The behaviours of a catalogue as addresses; those in plain Python are marked."""
+    """Return the addresses of a catalog's hooks; PYTHON_ADDRESS for those in plain Python."""
     hooks = [
         [
             get_function_address(hook, memory, 0) if is_compiled(hook) else PYTHON_ADDRESS
-            for hook in (one.can_start, one.act, one.should_terminate)
+            for hook in (behavior.can_start, behavior.act, behavior.should_terminate)
         ]
-        for one in catalog.behaviors
+        for behavior in catalog.behaviors
     ]
-    interruptible = [one.interruptible for one in catalog.behaviors]
+    interruptible = [behavior.interruptible for behavior in catalog.behaviors]
     return BehaviorTable(np.array(hooks, dtype=np.int64), np.array(interruptible, dtype=np.bool_))

@@ -1,11 +1,12 @@
-"""Policies by URI: line-ups of roles, one role for all, one behaviour for all, and the baseline."""
+"""Team policies by URI: counts of roles, one role, one behavior, and the adaptive baseline."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
+from pydantic import BaseModel
 
 from kinfolk.core.arrays import Ints
 from kinfolk.core.errors import SettingsError, format_suggestion, require
@@ -23,10 +24,19 @@ _SHORT_NAMES = {name.removeprefix("Base").lower(): name for name in SEEDED_ROLES
 
 
 class TeamPolicy(RolePolicy):
-    """Agents of a team take the roles of a list, in the order of their rows; the rest are smart.
+    """Assigns the roles of a list to the agents of a team, in the order of their rows.
 
-    A newborn (the temple) takes the role of one of its parents; without any that of the agent
-    whose number it would have, counted on from the list's start.
+    Agents beyond the list are smart (see `adaptive_baseline`). A newborn (of the temple) takes the
+    role of one of its parents; without parents, that of the list entry for its uid.
+
+    Args:
+        spec: Spec of CogsGuard.
+        roles: Row of the role tables of each agent.
+        catalog: Catalog or import path of a function that returns one; the game's own if None.
+        **params: Fields of `BehaviorParams`.
+
+    Raises:
+        SettingsError: There are more roles than agents in a team.
     """
 
     def __init__(
@@ -38,92 +48,122 @@ class TeamPolicy(RolePolicy):
     ) -> None:
         super().__init__(spec, catalog, **params)
         agents = int(self.rules[AGENTS])
-        require(
-            len(roles) <= agents,
-            f"The line-up has {len(roles)} agents; a team has {agents}. Ask for fewer, or set agents.",
-        )
+        check_team_size(roles, agents)
         self._team_roles = np.full(agents, SMART, dtype=np.int64)
         self._team_roles[: len(roles)] = roles
 
     def assign_roles(self, batch: AgentBatch, memory: Memory, keys: Ints) -> Ints:
-        """By the number of the agent in its team; uids count founders team by team."""
+        """Return roles by the agent's number in its team; uids count initial agents team by team."""
         roles = self._team_roles[batch.uid % len(self._team_roles)]
-        for i, places in enumerate(batch.parent_memory_index.tolist()):
-            known = [place for place in places if place >= 0]
-            if known:
-                roles[i] = memory["role"][known[int(keys[i]) % len(known)]]
+        for i, indices in enumerate(batch.parent_memory_index.tolist()):
+            parents = [index for index in indices if index >= 0]
+            if parents:
+                roles[i] = memory["role"][parents[int(keys[i]) % len(parents)]]
         return roles
 
 
 class RoleCountPolicy(TeamPolicy):
-    """`kin://roles?miner=4&scrambler=2`: how many of a team play which role.
+    """`kin://roles?miner=4&scrambler=2`: the number of agents of a team that play each role.
 
     Args:
-        spec: The face of CogsGuard.
-        catalog: Where roles come from; the seeded four unless given.
-        given: Counts by role name (`miner` stands for BaseMiner), and settings of `Tuning`.
+        spec: Spec of CogsGuard.
+        catalog: Catalog or import path of a function that returns one; the game's own if None.
+        **counts_and_params: Counts by role name (`miner` stands for BaseMiner), and fields of
+            `BehaviorParams`.
+
+    Raises:
+        SettingsError: A name is no role, or there are more roles than agents in a team.
     """
 
     def __init__(
         self, spec: WorldSpec, catalog: RoleCatalog | str | None = None, **counts_and_params: Any
     ) -> None:
-        known = load_catalog(catalog)
-        tuning = {
-            name: counts_and_params.pop(name)
-            for name in list(counts_and_params)
-            if name in BehaviorParams.model_fields
-        }
-        super().__init__(spec, expand_role_counts(known, counts_and_params), known, **tuning)
+        loaded = load_catalog(catalog)
+        params = pop_settings(counts_and_params, BehaviorParams)
+        super().__init__(spec, expand_role_counts(loaded, counts_and_params), loaded, **params)
 
 
 class SmartPolicy(TeamPolicy):
-    """`kin://smart`: everybody changes among the seeded roles as the game asks."""
+    """`kin://smart`: every agent switches among the seeded roles as the game requires.
+
+    Args:
+        spec: Spec of CogsGuard.
+        **params: Fields of `BehaviorParams`.
+    """
 
     def __init__(self, spec: WorldSpec, **params: Any) -> None:
         super().__init__(spec, [], **params)
 
 
 class SingleRolePolicy(TeamPolicy):
-    """`kin://role/BaseMiner`: everybody plays one role."""
+    """`kin://role/BaseMiner`: every agent plays the same role.
+
+    Args:
+        spec: Spec of CogsGuard.
+        name: Name of the role; `miner` stands for BaseMiner.
+        catalog: Catalog or import path of a function that returns one; the game's own if None.
+        **params: Fields of `BehaviorParams`.
+    """
 
     def __init__(
         self, spec: WorldSpec, name: str, catalog: RoleCatalog | str | None = None, **params: Any
     ) -> None:
-        known = load_catalog(catalog)
-        role = known.role(_SHORT_NAMES.get(name, name)).id
+        loaded = load_catalog(catalog)
+        role = loaded.role(_SHORT_NAMES.get(name, name)).id
         agents = dict(spec.rules).get("agents", 0)
-        super().__init__(spec, [role] * agents, known, **params)
+        super().__init__(spec, [role] * agents, loaded, **params)
 
 
 class SingleBehaviorPolicy(TeamPolicy):
-    """`kin://behavior/explore`: everybody does one thing, and nothing when that cannot be."""
+    """`kin://behavior/explore`: every agent runs one behavior, and does nothing when it cannot.
+
+    Args:
+        spec: Spec of CogsGuard.
+        name: Name of the behavior.
+        catalog: Catalog or import path of a function that returns one; the game's own if None.
+        **params: Fields of `BehaviorParams`.
+    """
 
     def __init__(
         self, spec: WorldSpec, name: str, catalog: RoleCatalog | str | None = None, **params: Any
     ) -> None:
-        known = load_catalog(catalog)
-        role = RoleDef((RoleTier((known.behavior_id(name),)),), name=name)
+        loaded = load_catalog(catalog)
+        role = RoleDef((RoleTier((loaded.behavior_id(name),)),), name=name)
         agents = dict(spec.rules).get("agents", 0)
-        super().__init__(spec, [0] * agents, known, **params)
+        super().__init__(spec, [0] * agents, loaded, **params)
         self.tables = role_tables([role])
 
 
 def expand_role_counts(catalog: RoleCatalog, counts: Mapping[str, Any]) -> list[int]:
-    """The roles of a line-up, one per agent, in the order they were asked for.
+    """Return the role ids of a team, one per agent, in the order of `counts`.
 
     Raises:
-        SettingsError: A name is no role, or a count is not a whole number from 0 on.
+        SettingsError: A name is no role, or a count is no integer of at least 0.
     """
     names = [role.name for role in catalog.roles]
-    found: list[int] = []
+    roles: list[int] = []
     for name, count in counts.items():
-        full = _SHORT_NAMES.get(name.lower(), name)
-        if full not in names:
+        full_name = _SHORT_NAMES.get(name.lower(), name)
+        if full_name not in names:
             known = [*_SHORT_NAMES, *names, *BehaviorParams.model_fields]
             raise SettingsError(f"No role is named '{name}'.{format_suggestion(name, known)}")
         if not isinstance(count, int) or isinstance(count, bool) or count < 0:
             raise SettingsError(
-                f"A line-up says how many play a role, from 0 on; {name} was {count!r}."
+                f"The number of agents with role {name} must be an integer of at least 0, "
+                f"not {count!r}."
             )
-        found += [catalog.role(full).id] * count
-    return found
+        roles += [catalog.role(full_name).id] * count
+    return roles
+
+
+def check_team_size(roles: Sequence[int], team_size: int) -> None:
+    """Raise SettingsError if there are more roles than agents in a team."""
+    require(
+        len(roles) <= team_size,
+        f"The roles are for {len(roles)} agents; a team has {team_size}. Use fewer, or set agents.",
+    )
+
+
+def pop_settings(kwargs: dict[str, Any], settings_class: type[BaseModel]) -> dict[str, Any]:
+    """Remove and return the keyword arguments that are fields of a settings class."""
+    return {name: kwargs.pop(name) for name in list(kwargs) if name in settings_class.model_fields}

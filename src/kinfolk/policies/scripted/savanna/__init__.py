@@ -1,1 +1,1 @@
-"""Scripted savanna policies: they read only what the world shows an agent."""
+"""Scripted savanna policies, which read only the observation of an agent."""

@@ -1,8 +1,9 @@
-"""A grazer: the best grass nearby, away from predators.
+"""A scripted prey that goes to the best grass nearby and flees from predators.
 
-Its nerves are tuned on 20 seeds against hunters: more timid grazers starve the hunters, bolder
-ones are eaten up. Where a bite needs the prey's own cell, `flee_distance_weak=0, flee_distance_strong=1` fits better: on
-lineage_documented, against hunters with `desperate_energy=100`, episodes then last twice as long.
+The flee distances are tuned on 20 seeds against hunters: more timid grazers starve the hunters, bolder
+ones are exterminated. Where a predator must reach the prey's own cell to bite,
+`flee_distance_weak=0, flee_distance_strong=1` fits better: on lineage_documented, against hunters with
+`desperate_energy=100`, episodes then last twice as long.
 """
 
 from __future__ import annotations
@@ -34,25 +35,29 @@ from kinfolk.policies.scripted.savanna.window_decoder import (
     decode_window,
 )
 
-_GRASS_WEIGHT = MAX_GOAL_COST  # steps farther that ripe grass is worth, compared with bare ground
+_GRASS_WEIGHT = MAX_GOAL_COST  # extra steps that full grass is worth, compared with bare ground
 
 
 class GrazerParams(NamedTuple):
-    """How near predators may come."""
+    """Distances, in cells, at which a grazer flees."""
 
-    flee_distance_weak: int  # those that together could not take it
-    flee_distance_strong: int  # those that could
+    flee_distance_weak: int  # from predators whose joint energy is below its own
+    flee_distance_strong: int  # from predators that could capture it together
 
 
 class Grazer(ScriptedPolicy):
-    """Plays prey: goes to good grass nearby, flees predators, explores when nothing is seen.
+    """Plays prey: goes to good grass nearby, flees predators, explores when no grass is in view.
 
-    Predators played by a grazer only wander.
+    Predators that are assigned to a grazer only explore.
 
     Args:
-        spec: The face of a savanna, in either form of observation.
-        weak: It flees predators that come so near, however weak.
-        strong: It flees from so far predators that together have the energy to take it.
+        spec: Spec of a savanna, in either observation format.
+        flee_distance_weak: Distance in cells at which it flees from any predator.
+        flee_distance_strong: Distance at which it flees from predators that together have the
+            energy to capture it.
+
+    Raises:
+        SettingsError: The world is not a savanna, or a parameter is negative or no number.
     """
 
     def __init__(
@@ -67,13 +72,19 @@ class Grazer(ScriptedPolicy):
 
     @classmethod
     def kernels(cls) -> tuple[Callable[..., None]]:
-        """The one that grazes."""
+        """Return the kernel of the grazer."""
         return (_graze,)
 
 
 @inline
 def _is_threatened(window: Ints, side: int, params: GrazerParams) -> bool:
-    """Whether predators are too near, which is farther for those that are strong together."""
+    """Return whether predators are within the flee distance.
+
+    Args:
+        window: `[4, side, side]`, the decoded window.
+        side: Cells across.
+        params: Flee distances.
+    """
     half, nearest, together = side // 2, side, 0
     for x in range(side):
         for y in range(side):
@@ -88,8 +99,18 @@ def _is_threatened(window: Ints, side: int, params: GrazerParams) -> bool:
 
 @inline
 def _safety(window: Ints, side: int, x: int, y: int) -> int:
-    """How good a cell is to flee to: far from the nearest predator, then from all, then open."""
-    nearest, total, room = side, 0, 0
+    """Return a score for fleeing to a cell.
+
+    It ranks by the distance from the nearest predator, then from all of them, then by free
+    neighbours and grass.
+
+    Args:
+        window: `[4, side, side]`, the decoded window.
+        side: Cells across.
+        x: The cell; it may lie outside the window.
+        y: The cell.
+    """
+    nearest, total, free_neighbours = side, 0, 0
     for i in range(side):
         for j in range(side):
             away = max(abs(x - i), abs(y - j))
@@ -97,28 +118,41 @@ def _safety(window: Ints, side: int, x: int, y: int) -> int:
                 nearest = min(nearest, away)
                 total += min(away, side)
             if away == 1 and window[WALL, i, j] == 0:
-                room += 1
+                free_neighbours += 1
     grass = 4 if 0 <= x < side and 0 <= y < side and window[GRASS, x, y] > 0 else 0
-    return 10_000 * nearest + 20 * total + room + grass
+    return 10_000 * nearest + 20 * total + free_neighbours + grass
 
 
 @inline
 def _flee(decoder: WindowDecoder, group: int, window: Ints) -> int:
-    """The move to the safest cell; the first of equals."""
-    side, own = decoder.side[group], decoder.species[group]
-    best, most = -1, -1
+    """Return the action that leads to the safest cell, the first of equals.
+
+    Args:
+        decoder: Moves of the groups.
+        group: Group of the agent.
+        window: `[4, side, side]`, the decoded window.
+    """
+    side, species = decoder.side[group], decoder.species[group]
+    best, best_safety = -1, -1
     for action in range(decoder.n_actions[group]):
         dx, dy = decoder.moves[group, action, 0], decoder.moves[group, action, 1]
-        if can_move(window, side, own, dx, dy):
+        if can_move(window, side, species, dx, dy):
             safety = _safety(window, side, side // 2 + dx, side // 2 + dy)
-            if safety > most:
-                best, most = action, safety
+            if safety > best_safety:
+                best, best_safety = action, safety
     return best
 
 
 @inline
 def _mark_grass(window: Ints, side: int, distances: Ints, params: GrazerParams) -> None:
-    """Make goals of grass that no other prey stands on; poor grass counts as farther away."""
+    """Mark grass that no other prey occupies as goals; poor grass counts as farther away.
+
+    Args:
+        window: `[4, side, side]`, the decoded window.
+        side: Cells across.
+        distances: `[side, side]`, set to the cost of each goal.
+        params: Grass within `flee_distance_weak` of a predator is left out.
+    """
     half, best = side // 2, 0
     for x in range(side):
         for y in range(side):
@@ -133,7 +167,15 @@ def _mark_grass(window: Ints, side: int, distances: Ints, params: GrazerParams) 
 
 @inline
 def _is_safe(window: Ints, side: int, x: int, y: int, near: int) -> bool:
-    """Whether no predator stands so near to a cell."""
+    """Return whether no predator is within `near` cells of a cell.
+
+    Args:
+        window: `[4, side, side]`, the decoded window.
+        side: Cells across.
+        x: The cell.
+        y: The cell.
+        near: Distance in cells.
+    """
     for i in range(max(x - near, 0), min(x + near + 1, side)):
         for j in range(max(y - near, 0), min(y + near + 1, side)):
             if window[PREDATOR, i, j] > 0:
@@ -146,6 +188,21 @@ def _graze(
     words: Words, floats: Planes, memory_index: Ints, group: Ints, keys: Ints, walk: Ints, decoder: WindowDecoder,
     window: Ints, distances: Ints, params: GrazerParams, out: Ints,
 ) -> None:  # fmt: skip
+    """Choose the actions of a batch of grazers.
+
+    Args:
+        words: `[n, columns]`, observations as words.
+        floats: The same as floats.
+        memory_index: `[n]`, rows of `walk`.
+        group: `[n]`, group of each agent.
+        keys: `[n]`, random keys of this tick.
+        walk: `[capacity, 3]`, state of exploration, changed in place.
+        decoder: Layout of the windows and moves of the groups.
+        window: Scratch, the decoded window.
+        distances: Scratch, the distance field.
+        params: Parameters of the script.
+        out: `[n, 1]`, filled with the actions.
+    """
     for i in range(memory_index.shape[0]):
         kind = group[i]
         decode_window(decoder, kind, words, floats, i, window)

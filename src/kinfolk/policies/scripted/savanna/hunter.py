@@ -1,8 +1,8 @@
-"""A hunter: the nearest prey that it, with those beside it, is strong enough for.
+"""A scripted predator that hunts the nearest prey it and its neighbours are strong enough for.
 
-It rests when full, for hunters that never rest eat up their prey (tuned on 20 seeds against
-grazers). It does not know whether capture takes strength; where it does not, as in the lineage
-presets, `desperate_energy=100` makes it hunt whatever it sees.
+It rests when full, since hunters that never rest exterminate their prey (tuned on 20 seeds against
+grazers). It cannot observe whether the rules require strength for a capture; where they do not, as in
+the lineage presets, `desperate_energy=100` makes it hunt any prey in view.
 """
 
 from __future__ import annotations
@@ -32,28 +32,31 @@ from kinfolk.policies.scripted.savanna.window_decoder import (
 )
 from kinfolk.worlds.savanna.spec import CODES_PER_ENERGY
 
-_TEAM_RADIUS = 2  # team-mates so near to the hunter, or to the prey, hunt with it
-_DETOUR = 2  # steps more that a team-mate beside prey is worth
+_TEAM_RADIUS = 2  # cells from the hunter or the prey within which team-mates hunt with it
+_DETOUR = 2  # extra steps that it walks to a team-mate near prey rather than to another
 
 
 class HunterParams(NamedTuple):
-    """Energies, in the steps in which they are seen."""
+    """Parameters of a hunter; energies in units of 1/32, as observed."""
 
-    rest_energy: int  # does not hunt from here on
-    desperate_energy: int  # below this it hunts anything
-    hunt_cost: int  # what each predator spends until the capture
+    rest_energy: int  # at or above this it rests
+    desperate_energy: int  # below this it hunts prey that may be too strong
+    hunt_cost: int  # energy that each predator spends until the capture
 
 
 class Hunter(ScriptedPolicy):
-    """Plays predators: hunts, joins a team-mate when too weak alone, explores when nothing is seen.
+    """Plays predators: hunts, joins a team-mate when too weak alone, explores when no prey is in view.
 
-    Prey played by a hunter only wanders.
+    Prey that is assigned to a hunter only explores.
 
     Args:
-        spec: The face of a savanna, in either form of observation.
-        full: The energy from which on it rests.
-        desperate: The energy below which it hunts what may be too strong for it.
-        effort: The energy that it expects itself and each helper to lose until the capture.
+        spec: Spec of a savanna, in either observation format.
+        rest_energy: Energy at or above which it rests.
+        desperate_energy: Energy below which it also hunts prey that may be too strong for it.
+        hunt_cost: Energy that it expects itself and each helper to lose until the capture.
+
+    Raises:
+        SettingsError: The world is not a savanna, or a parameter is negative or no number.
     """
 
     def __init__(
@@ -78,18 +81,34 @@ class Hunter(ScriptedPolicy):
 
     @classmethod
     def kernels(cls) -> tuple[Callable[..., None]]:
-        """The one that hunts."""
+        """Return the kernel of the hunter."""
         return (_hunt,)
 
 
 @inline
 def _distance(x: int, y: int, to_x: int, to_y: int) -> int:
+    """Return the Chebyshev distance of two cells.
+
+    Args:
+        x: The first cell.
+        y: The first cell.
+        to_x: The second cell.
+        to_y: The second cell.
+    """
     return max(abs(x - to_x), abs(y - to_y))
 
 
 @inline
 def _strength(window: Ints, side: int, x: int, y: int, hunt_cost: int) -> int:
-    """What the hunter and the team-mates near it or near the prey at x, y bring together."""
+    """Return the joint energy of the hunter and its team-mates near it or near the prey at x, y.
+
+    Args:
+        window: `[4, side, side]`, the decoded window.
+        side: Cells across.
+        x: Cell of the prey.
+        y: Cell of the prey.
+        hunt_cost: Energy that each of them spends until the capture.
+    """
     half, total = side // 2, 0
     for i in range(side):
         for j in range(side):
@@ -103,7 +122,17 @@ def _strength(window: Ints, side: int, x: int, y: int, hunt_cost: int) -> int:
 
 @inline
 def _mark_prey(window: Ints, side: int, distances: Ints, params: HunterParams) -> int:
-    """Make goals of the prey that can be taken; returns how many are too strong."""
+    """Mark catchable prey as goals of the distance field.
+
+    Args:
+        window: `[4, side, side]`, the decoded window.
+        side: Cells across.
+        distances: `[side, side]`, set to 0 at the goals.
+        params: Parameters of the hunter.
+
+    Returns:
+        How many prey in view are too strong.
+    """
     half, too_strong = side // 2, 0
     desperate = window[PREDATOR, half, half] < params.desperate_energy
     for x in range(side):
@@ -120,7 +149,13 @@ def _mark_prey(window: Ints, side: int, distances: Ints, params: HunterParams) -
 
 @inline
 def _mark_teammates(window: Ints, side: int, distances: Ints) -> None:
-    """Make goals of team-mates; those near prey are worth a detour."""
+    """Mark team-mates as goals of the distance field, those near prey as closer.
+
+    Args:
+        window: `[4, side, side]`, the decoded window.
+        side: Cells across.
+        distances: `[side, side]`, set at the cells of team-mates.
+    """
     half = side // 2
     for x in range(side):
         for y in range(side):
@@ -138,6 +173,21 @@ def _hunt(
     words: Words, floats: Planes, memory_index: Ints, group: Ints, keys: Ints, walk: Ints, decoder: WindowDecoder,
     window: Ints, distances: Ints, params: HunterParams, out: Ints,
 ) -> None:  # fmt: skip
+    """Choose the actions of a batch of hunters.
+
+    Args:
+        words: `[n, columns]`, observations as words.
+        floats: The same as floats.
+        memory_index: `[n]`, rows of `walk`.
+        group: `[n]`, group of each agent.
+        keys: `[n]`, random keys of this tick.
+        walk: `[capacity, 3]`, state of exploration, changed in place.
+        decoder: Layout of the windows and moves of the groups.
+        window: Scratch, the decoded window.
+        distances: Scratch, the distance field.
+        params: Parameters of the script.
+        out: `[n, 1]`, filled with the actions.
+    """
     for i in range(memory_index.shape[0]):
         kind = group[i]
         decode_window(decoder, kind, words, floats, i, window)

@@ -1,8 +1,8 @@
 """Navigate inside an agent's window: distance field to goals, greedy descent, and exploration.
 
 The distance field counts the steps from every visible cell to the nearest goal. Exploration walks
-straight on for some ticks and turns where the way is blocked. The world does not say whether a move
-succeeded, so an agent compares the walls and grass it sees with those of the tick before.
+straight on for some ticks and turns where the path is blocked. The world does not report whether a
+move succeeded, so an agent compares the walls and grass in view with those of the tick before.
 """
 
 from __future__ import annotations
@@ -13,14 +13,19 @@ from kinfolk.core.random import randint
 from kinfolk.policies.base import MemoryField
 from kinfolk.policies.scripted.savanna.window_decoder import GRASS, WALL, WindowDecoder
 
-UNREACHABLE = 1_000_000  # no goal can be reached from here
+UNREACHABLE = 1_000_000  # distance of cells from which no goal can be reached
+MAX_GOAL_COST = 4  # the largest value that a goal may have in the distance field
 
-MAX_GOAL_COST = 4  # of a goal
+HEADING, TICKS_LEFT, VIEW_HASH = range(3)  # columns of the memory field `walk`
+WALK = MemoryField((3,), "int64")
+_MIN_TICKS, _MAX_TICKS = 8, 16  # ticks in one direction
+_TRIES = 8  # headings drawn before staying put
+_MODULUS = 1_000_003  # prime, of the hash of a view
 
 
 @inline
 def reset_field(distances: Ints, side: int) -> None:
-    """Forget all goals."""
+    """Set every cell of the distance field to UNREACHABLE."""
     for x in range(side):
         for y in range(side):
             distances[x, y] = UNREACHABLE
@@ -28,20 +33,26 @@ def reset_field(distances: Ints, side: int) -> None:
 
 @inline
 def compute_distances(window: Ints, side: int, distances: Ints) -> None:
-    """Count the steps to goals, around walls.
+    """Fill the distance field by breadth-first search around walls.
 
-    `distances` holds what each goal costs, at most MOST_COST, and FAR elsewhere. It stops once the middle is reached, for all cells nearer to a goal are known by then.
+    The search stops once the middle is reached: all cells nearer to a goal are known by then.
+
+    Args:
+        window: `[4, side, side]`, the decoded window.
+        side: Cells across.
+        distances: `[side, side]`, the cost of each goal (at most MAX_GOAL_COST) and UNREACHABLE
+            elsewhere; changed to the steps to the nearest goal.
     """
     half = side // 2
     for level in range(side * side):
         if distances[half, half] <= level:
             return
-        found = False
+        any_at_level = False
         for x in range(side):
             for y in range(side):
                 if distances[x, y] != level:
                     continue
-                found = True
+                any_at_level = True
                 for to_x in range(max(x - 1, 0), min(x + 2, side)):
                     for to_y in range(max(y - 1, 0), min(y + 2, side)):
                         walled = (
@@ -49,17 +60,24 @@ def compute_distances(window: Ints, side: int, distances: Ints) -> None:
                         )
                         if walled == 0 and distances[to_x, to_y] > level + 1:
                             distances[to_x, to_y] = level + 1
-        if not found and level >= MAX_GOAL_COST:
+        if not any_at_level and level >= MAX_GOAL_COST:
             return
 
 
 @inline
 def _line_is_free(window: Ints, side: int, dx: int, dy: int) -> bool:
-    """Whether no wall lies strictly between, whichever way the line is rounded."""
-    half, longer = side // 2, max(abs(dx), abs(dy))
-    for step in range(1, longer):
-        low_x, high_x = (dx * step) // longer, -((-dx * step) // longer)
-        low_y, high_y = (dy * step) // longer, -((-dy * step) // longer)
+    """Return whether no wall lies strictly between the middle and a cell, however it is rounded.
+
+    Args:
+        window: `[4, side, side]`, the decoded window.
+        side: Cells across.
+        dx: Offset of the cell from the middle.
+        dy: Offset of the cell from the middle.
+    """
+    half, length = side // 2, max(abs(dx), abs(dy))
+    for step in range(1, length):
+        low_x, high_x = (dx * step) // length, -((-dx * step) // length)
+        low_y, high_y = (dy * step) // length, -((-dy * step) // length)
         for x in range(half + low_x, half + high_x + 1):
             for y in range(half + low_y, half + high_y + 1):
                 if window[WALL, x, y] != 0:
@@ -69,9 +87,16 @@ def _line_is_free(window: Ints, side: int, dx: int, dy: int) -> bool:
 
 @inline
 def can_move(window: Ints, side: int, species: int, dx: int, dy: int) -> bool:
-    """Whether a move ends on a free cell and no wall bars the way; staying is always free.
+    """Return whether a move ends on a free cell and no wall bars it; staying is always possible.
 
-    What lies beyond the window is taken to be free.
+    Cells beyond the window are taken to be free.
+
+    Args:
+        window: `[4, side, side]`, the decoded window.
+        side: Cells across.
+        species: Plane of the agent's own species, whose members block it.
+        dx: Step in x.
+        dy: Step in y.
     """
     half = side // 2
     x, y = half + dx, half + dy
@@ -86,16 +111,22 @@ def can_move(window: Ints, side: int, species: int, dx: int, dy: int) -> bool:
 
 @inline
 def choose_descent(decoder: WindowDecoder, group: int, window: Ints, distances: Ints) -> int:
-    """The action that ends nearest to a goal, or -1 if none can be reached.
+    """Return the action that ends nearest to a goal, or -1 if no goal can be reached.
 
-    Of equals the shortest move, so that nobody zigzags; then the first.
+    Of equals it takes the shortest move, so that agents do not zigzag; then the first.
+
+    Args:
+        decoder: Moves of the groups.
+        group: Group of the agent.
+        window: `[4, side, side]`, the decoded window.
+        distances: `[side, side]`, the computed distance field.
     """
-    side, own = decoder.side[group], decoder.species[group]
+    side, species = decoder.side[group], decoder.species[group]
     half = side // 2
     best, least, shortest = -1, UNREACHABLE, UNREACHABLE
     for action in range(decoder.n_actions[group]):
         dx, dy = decoder.moves[group, action, 0], decoder.moves[group, action, 1]
-        if max(abs(dx), abs(dy)) > half or not can_move(window, side, own, dx, dy):
+        if max(abs(dx), abs(dy)) > half or not can_move(window, side, species, dx, dy):
             continue
         cost, length = distances[half + dx, half + dy], dx * dx + dy * dy
         if cost < least or (cost == least and cost < UNREACHABLE and length < shortest):
@@ -103,43 +134,39 @@ def choose_descent(decoder: WindowDecoder, group: int, window: Ints, distances: 
     return best
 
 
-HEADING, TICKS_LEFT, VIEW_HASH = range(3)  # what is remembered of a walk
-
-WALK = MemoryField((3,), "int64")
-
-_MIN_TICKS, _MAX_TICKS = 8, 16  # ticks in one direction
-
-_TRIES = 8
-
-_MODULUS = 1_000_003
-
-
 @inline
 def _hash_view(window: Ints, side: int) -> int:
-    """A number that stands for the walls and grass in view; 0 if there are none."""
-    found, number = 0, 0
+    """Return a hash of the walls and grass in view; 0 if there are none."""
+    total, digest = 0, 0
     for x in range(side):
         for y in range(side):
             mark = 1 if window[WALL, x, y] != 0 else (2 if window[GRASS, x, y] > 0 else 0)
-            found += mark
-            number = (number * 31 + mark) % _MODULUS
-    return number + 1 if found > 0 else 0
+            total += mark
+            digest = (digest * 31 + mark) % _MODULUS
+    return digest + 1 if total > 0 else 0
 
 
 @inline
 def _action_along(decoder: WindowDecoder, group: int, window: Ints, heading: int) -> int:
-    """The action that goes farthest along a heading (0 to 7), or -1 if all are barred."""
+    """Return the action that goes farthest along a heading, or -1 if all are barred.
+
+    Args:
+        decoder: Moves of the groups.
+        group: Group of the agent.
+        window: `[4, side, side]`, the decoded window.
+        heading: Direction, 0 to 7.
+    """
     compass = heading if heading < 4 else heading + 1  # the middle of 3 x 3 is no direction
     to_x, to_y = compass // 3 - 1, compass % 3 - 1
-    best, most = -1, 0
+    best, best_score = -1, 0
     for action in range(decoder.n_actions[group]):
         dx, dy = decoder.moves[group, action, 0], decoder.moves[group, action, 1]
         gain = dx * to_x + dy * to_y
         score = 8 * gain - abs(dx * to_y - dy * to_x)
-        if gain <= 0 or score <= most:
+        if gain <= 0 or score <= best_score:
             continue
         if can_move(window, decoder.side[group], decoder.species[group], dx, dy):
-            best, most = action, score
+            best, best_score = action, score
     return best
 
 
@@ -147,10 +174,19 @@ def _action_along(decoder: WindowDecoder, group: int, window: Ints, heading: int
 def explore(
     decoder: WindowDecoder, group: int, window: Ints, walk: Ints, memory_index: int, key: int
 ) -> int:
-    """The next action of a walk; it stays put only where every direction tried is barred."""
-    picture = _hash_view(window, decoder.side[group])
-    stuck = picture != 0 and picture == walk[memory_index, VIEW_HASH]
-    walk[memory_index, VIEW_HASH] = picture
+    """Return the next action of a walk; it stays put only if every heading tried is barred.
+
+    Args:
+        decoder: Moves of the groups.
+        group: Group of the agent.
+        window: `[4, side, side]`, the decoded window.
+        walk: `[capacity, 3]`, state of exploration, changed at `memory_index`.
+        memory_index: The agent's row of `walk`.
+        key: Random key of this tick.
+    """
+    view = _hash_view(window, decoder.side[group])
+    stuck = view != 0 and view == walk[memory_index, VIEW_HASH]
+    walk[memory_index, VIEW_HASH] = view
     action = -1
     if walk[memory_index, TICKS_LEFT] > 0 and not stuck:
         walk[memory_index, TICKS_LEFT] -= 1
@@ -168,7 +204,7 @@ def explore(
 
 @inline
 def stay_action(decoder: WindowDecoder, group: int) -> int:
-    """The action that does not move."""
+    """Return the action that does not move, or 0 if there is none."""
     for action in range(decoder.n_actions[group]):
         if decoder.moves[group, action, 0] == 0 and decoder.moves[group, action, 1] == 0:
             return action
@@ -177,5 +213,8 @@ def stay_action(decoder: WindowDecoder, group: int) -> int:
 
 @inline
 def forget_view(walk: Ints, memory_index: int) -> None:
-    """Something else is done this tick: standing still then means nothing."""
+    """Clear the remembered view, after a tick in which the agent did not explore.
+
+    An unchanged view then does not mean that it is stuck.
+    """
     walk[memory_index, VIEW_HASH] = 0

@@ -1,9 +1,9 @@
-"""The actors published with shared_prey: PPO nets, played as they were trained.
+"""The PPO actors published with shared_prey, run as they were trained.
 
-They were trained with RLlib for 1,000 iterations. RLlib takes an observation of three axes for an
-image with the colours last, so the planes `(5, 9, 9)` are read as height 5, width 9 and nine
-colours: a "colour" is a column y of the window, and what the filters slide over are the planes and
-the rows x. With x and y exchanged the same weights last 53 steps instead of 700.
+They were trained with RLlib for 1,000 iterations. RLlib takes an observation of three axes for an image
+with channels last, so the planes `(5, 9, 9)` are read as height 5, width 9 and nine channels: a channel
+is a column y of the window, and the convolutions slide over the planes and the rows x. With x and y
+exchanged, episodes with the same weights last 53 steps instead of 700.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ with optional_import("A neural policy"):
 
 WINDOW_SHAPE = (5, 9, 9)
 N_ACTIONS = 9
-# name -> shape, as they were published; the numbers count the layers of RLlib's encoder
+# By name, as they were published; the numbers count the layers of RLlib's encoder.
 WEIGHT_SHAPES = {
     "cnn.1.weight": (16, 9, 3, 3),
     "cnn.1.bias": (16,),
@@ -47,10 +47,13 @@ _ACTOR_LAYER = "pi.net.mlp.0"
 
 
 class PublishedActor(StatelessPolicy):
-    """One net, and the action it scores highest; the first of equals.
+    """Takes the action with the largest logit of a published net, the first of equals.
 
-    It was trained for one species: play predators and prey with one policy each. Groups that do
-    not see float32 planes `(5, 9, 9)` or do not have nine moves cannot be played with it.
+    A net was trained for one species: play predators and prey with one policy each. It only plays
+    groups that observe float32 planes `(5, 9, 9)` and have nine moves.
+
+    Args:
+        spec: Spec of a savanna.
 
     Raises:
         SettingsError: No group of the world can be played.
@@ -69,10 +72,10 @@ class PublishedActor(StatelessPolicy):
         self._batching = Batching()
 
     def load(self, arrays: Arrays) -> None:
-        """Take weights, under their published names.
+        """Take weights under their published names; further arrays are ignored.
 
         Raises:
-            SettingsError: One is missing or has another shape.
+            SettingsError: A weight is missing or has another shape.
         """
         for name, shape in WEIGHT_SHAPES.items():
             if name not in arrays:
@@ -87,37 +90,39 @@ class PublishedActor(StatelessPolicy):
         require_invariant("PublishedActor", self._batching)
 
     def act_async(self, observations: Bytes, batch: AgentBatch, memory: Memory, keys: Ints) -> None:
-        """One forward for all rows."""
+        """Run one forward pass for the whole batch."""
         if not self._weights:
-            raise ContractError("PublishedActor plays only with weights, and has none.")
-        if not self._is_playable[batch.group].all():
-            other = self._groups[batch.group[~self._is_playable[batch.group]][0]].name
-            raise ContractError(f"PublishedActor cannot play {other}: see its windows and moves.")
-        first = (
-            int(batch.group[0]) if len(batch.group) else int(np.flatnonzero(self._is_playable)[0])
-        )
-        planes = self._groups[first].read_field(
-            observations, "window"
-        )  # all that fit are laid alike
-        (scores,) = run_batched(self._batching, self._forward, torch.from_numpy(planes))
-        self._actions = scores.argmax(dim=1, keepdim=True).numpy()
+            raise ContractError("PublishedActor plays only with weights; add ?weights=FILE.")
+        playable = self._is_playable[batch.group]
+        if not playable.all():
+            refused = self._groups[batch.group[~playable][0]].name
+            raise ContractError(
+                f"PublishedActor cannot play {refused}: it needs float32 planes {WINDOW_SHAPE} and "
+                f"{N_ACTIONS} moves."
+            )
+        # All playable groups have the same layout, so the first one reads every row.
+        group = self._groups[int(np.flatnonzero(self._is_playable)[0])]
+        planes = group.read_field(observations, "window")
+        (logits,) = run_batched(self._batching, self._forward, torch.from_numpy(planes))
+        self._actions = logits.argmax(dim=1, keepdim=True).numpy()
 
     @torch.no_grad()
     def _forward(self, planes: torch.Tensor) -> tuple[torch.Tensor, ...]:
-        """Scores of all actions for planes `[n, 5, 9, 9]`."""
-        x = planes.permute(0, 3, 1, 2)  # colours first, where torch wants them
+        """Return the logits `[n, 9]` of planes `[n, 5, 9, 9]`."""
+        x = planes.permute(0, 3, 1, 2)  # channels first, as torch expects
         for name in _CONVOLUTIONS:
             weight, bias = self._weights[f"{name}.weight"], self._weights[f"{name}.bias"]
             x = functional.relu(functional.conv2d(x, weight, bias, padding=1))
-        flat = x.permute(0, 2, 3, 1).reshape(len(x), -1)  # colours last, as they were trained
-        return (
-            functional.linear(
-                flat, self._weights[f"{_ACTOR_LAYER}.weight"], self._weights[f"{_ACTOR_LAYER}.bias"]
-            ),
+        flat = x.permute(0, 2, 3, 1).reshape(len(x), -1)  # channels last, as they were trained
+        weight, bias = (
+            self._weights[f"{_ACTOR_LAYER}.weight"],
+            self._weights[f"{_ACTOR_LAYER}.bias"],
         )
+        return (functional.linear(flat, weight, bias),)
 
 
 def _is_playable(group: AgentGroup) -> bool:
+    """Return whether a group observes the planes and has the moves that the net was trained on."""
     field = group.fields[0]
-    seen = (field.name, field.shape, field.dtype) == ("window", WINDOW_SHAPE, "float32")
-    return seen and len(group.heads[0].choices) == N_ACTIONS
+    same_window = (field.name, field.shape, field.dtype) == ("window", WINDOW_SHAPE, "float32")
+    return same_window and len(group.heads[0].choices) == N_ACTIONS

@@ -1,4 +1,4 @@
-"""What compiled scripts have in common: tables, scratch, and one call for all rows."""
+"""The base of compiled scripts: decoder tables, scratch arrays, and one kernel call per batch."""
 
 from __future__ import annotations
 
@@ -20,34 +20,34 @@ from kinfolk.policies.scripted.savanna.window_decoder import (
 )
 from kinfolk.policies.stateless import StatelessPolicy
 
-_MAX_PARAM = 1_000_000
+_MAX_PARAM = 1_000_000  # keeps energies in codes far below the range of int64
 
 
 class KernelScratch(NamedTuple):
-    """What a script's kernel works on, apart from the rows."""
+    """Tables and scratch arrays of a script's kernel."""
 
     decoder: WindowDecoder
-    window: Ints  # [4, side, side] the window of the row at hand
-    distances: Ints  # [side, side] how far its cells are from a goal
+    window: Ints  # [4, side, side] decoded window of the current agent
+    distances: Ints  # [side, side] steps from each of its cells to the nearest goal
 
 
 def make_scratch(spec: WorldSpec) -> KernelScratch:
-    """Tables and scratch for a world.
+    """Return the tables and scratch arrays for a world.
 
     Raises:
         SettingsError: It is not a savanna.
     """
-    sight = make_window_decoder(spec)
-    widest = int(sight.side.max())
-    scene = np.zeros((4, widest, widest), dtype=np.int64)
-    return KernelScratch(sight, scene, np.zeros_like(scene[0]))
+    decoder = make_window_decoder(spec)
+    side = int(decoder.side.max())
+    window = np.zeros((4, side, side), dtype=np.int64)
+    return KernelScratch(decoder, window, np.zeros_like(window[0]))
 
 
 def check_params(policy_name: str, **params: object) -> None:
-    """Settings of scripts are numbers, and not negative.
+    """Check that the parameters of a script are non-negative numbers.
 
     Raises:
-        SettingsError: One is not.
+        SettingsError: One of them is not.
     """
     for name, value in params.items():
         is_number = isinstance(value, int | float) and 0 <= value < _MAX_PARAM
@@ -58,31 +58,38 @@ def check_params(policy_name: str, **params: object) -> None:
 
 
 class ScriptedPolicy(StatelessPolicy):
-    """Base of scripts: a kernel that decides row by row, and the mood it decides in.
+    """Base class of scripts: a kernel that decides row by row, and its parameters.
 
-    It is compiled, or loaded from the cache, when it is made and not while somebody waits for an
-    answer.
+    The kernel is compiled, or loaded from the cache, by the constructor, so that `act_async` never
+    waits for the compiler.
+
+    Args:
+        spec: Spec of a savanna, in either observation format.
+        params: NamedTuple of parameters, passed to the kernel.
+
+    Raises:
+        SettingsError: The world is not a savanna.
     """
 
     def __init__(self, spec: WorldSpec, params: Any) -> None:
         self._scratch, self._params = make_scratch(spec), params
         (self._kernel,) = self.kernels()
-        nobody = np.zeros(0, dtype=np.int64)
-        nothing = np.zeros((0, spec.row_bytes), dtype=np.uint8)
-        self._decide(nothing, nobody, nobody, nobody, np.zeros((0, *WALK.shape), dtype=np.int64))
+        empty = np.zeros(0, dtype=np.int64)
+        observations = np.zeros((0, spec.row_bytes), dtype=np.uint8)
+        self._decide(observations, empty, empty, empty, np.zeros((0, *WALK.shape), dtype=np.int64))
 
     @classmethod
     @abstractmethod
     def kernels(cls) -> tuple[Callable[..., None]]:
-        """The one that decides. It takes seconds to compile, of which people are told."""
+        """Return the kernel that decides, for progress reports of its compilation."""
 
     @property
     def memory_layout(self) -> MemoryLayout:
-        """The walk it is on when it explores."""
+        """Return the state of exploration: heading, ticks left, hash of the last view."""
         return {"walk": WALK}
 
     def act_async(self, observations: Bytes, batch: AgentBatch, memory: Memory, keys: Ints) -> None:
-        """Decide for all rows; the walk is changed at their places."""
+        """Decide for the whole batch; `memory["walk"]` is updated in place."""
         self._actions = self._decide(
             observations, batch.memory_index, batch.group, keys, memory["walk"]
         )
@@ -90,6 +97,18 @@ class ScriptedPolicy(StatelessPolicy):
     def _decide(
         self, observations: Bytes, memory_index: Ints, group: Ints, keys: Ints, walk: AnyArray
     ) -> Ints:
+        """Call the kernel for a batch of agents.
+
+        Args:
+            observations: `[n, row_bytes]`.
+            memory_index: `[n]`, rows of `walk`.
+            group: `[n]`, group of each agent.
+            keys: `[n]`, random keys.
+            walk: `[capacity, 3]`, state of exploration, changed in place.
+
+        Returns:
+            `[n, 1]`, the actions.
+        """
         words, floats = as_words(observations)
         actions = np.empty((len(keys), 1), dtype=np.int64)
         self._kernel(

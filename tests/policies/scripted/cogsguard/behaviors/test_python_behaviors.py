@@ -1,4 +1,4 @@
-"""A behavior in plain Python that fails is named, with its function, file and line."""
+"""Failures of behaviors in plain Python are reported with behavior, function, file and line."""
 
 import pytest
 
@@ -45,59 +45,61 @@ HOOKS = {"start": ("can_start", 0), "act": ("act", 0), "end": ("should_terminate
 
 
 @pytest.fixture
-def mine(own_module):
+def module(own_module):
     return own_module(MODULE)
 
 
-def run(capsys, *words):
-    with pytest.raises(SystemExit) as left:
-        main(list(words))
-    return left.value.code, capsys.readouterr()
+def run(capsys, *arguments):
+    with pytest.raises(SystemExit) as exit_info:
+        main(list(arguments))
+    return exit_info.value.code, capsys.readouterr()
 
 
-def slot(mine, function):
-    return ["--slot", f"cogs=kin://roles?catalog={mine}.{function}&Sleeper=4"]
+def slot(module, function):
+    return ["--slot", f"cogs=kin://roles?catalog={module}.{function}&Sleeper=4"]
 
 
 @pytest.mark.parametrize("function", list(HOOKS))
-def test_evaluations_name_behavior_function_file_and_line(capsys, mine, function):
+def test_evaluations_report_behavior_function_file_and_line(capsys, module, function):
     hook, tick = HOOKS[function]
-    what = f"BehaviorError: behavior 'nap', {hook} raised KeyError: 'nothing' ({mine}.py:7 in fail)"
-    words = [*SMALL, *slot(mine, function)]
-    _, said = run(capsys, "eval", *words, "--episodes", "1")
-    first = f"The first failure, in episode 0: Slot 'cogs', tick {tick}: act_async raised {what}."
-    assert first in said.out.splitlines()[0]
-    code, said = run(capsys, "play", *words)
-    assert (code, said.err) == (1, f"Slot 'cogs' failed in act_async: {what}\n")
-    code, said = run(capsys, "explain", *words, "--tick", "2")
-    assert (code, said.err) == (1, f"Slot 'cogs', tick {tick}: act_async raised {what}.\n")
+    error = (
+        f"BehaviorError: behavior 'nap', {hook} raised KeyError: 'nothing' ({module}.py:7 in fail)"
+    )
+    arguments = [*SMALL, *slot(module, function)]
+    _, output = run(capsys, "eval", *arguments, "--episodes", "1")
+    first = f"The first failure, in episode 0: Slot 'cogs', tick {tick}: act_async raised {error}."
+    assert first in output.out.splitlines()[0]
+    code, output = run(capsys, "play", *arguments)
+    assert (code, output.err) == (1, f"Slot 'cogs' failed in act_async: {error}\n")
+    code, output = run(capsys, "explain", *arguments, "--tick", "2")
+    assert (code, output.err) == (1, f"Slot 'cogs', tick {tick}: act_async raised {error}.\n")
 
 
 @pytest.mark.more
 @pytest.mark.parametrize("function", list(HOOKS))
-def test_isolated_agents_name_them_too(capsys, mine, function):
+def test_isolated_agents_report_behavior_function_file_and_line(capsys, module, function):
     hook, tick = HOOKS[function]
-    words = [*SMALL, *slot(mine, function), "--episodes", "1", "--isolate", "agent"]
-    _, said = run(capsys, "eval", *words)
-    assert said.out.splitlines()[0].endswith(
+    arguments = [*SMALL, *slot(module, function), "--episodes", "1", "--isolate", "agent"]
+    _, output = run(capsys, "eval", *arguments)
+    assert output.out.splitlines()[0].endswith(
         f"The first failure, in episode 0: Slot 'cogs', agent 0, tick {tick}: act_async raised "
-        f"BehaviorError: behavior 'nap', {hook} raised KeyError: 'nothing' ({mine}.py:7 in fail)."
+        f"BehaviorError: behavior 'nap', {hook} raised KeyError: 'nothing' ({module}.py:7 in fail)."
     )
 
 
-def test_an_answer_that_is_no_move_is_named_where_the_function_stands(capsys, mine):
-    code, said = run(capsys, "play", *SMALL, *slot(mine, "north"))
+def test_a_result_that_is_no_move_is_reported_with_the_function(capsys, module):
+    code, output = run(capsys, "play", *SMALL, *slot(module, "north"))
     assert code == 1
-    assert said.err.startswith(
-        f"Slot 'cogs' failed in act_async: BehaviorError: behavior 'nap', act ({mine}.py:32) returned "
-        f"'north'; a move (a whole number) or None was asked for"
+    assert output.err.startswith(
+        f"Slot 'cogs' failed in act_async: BehaviorError: behavior 'nap', act ({module}.py:32) returned "
+        f"'north'; it must return a move (an integer) or None"
     )
 
 
-def test_evolution_names_them_too(capsys, mine):
-    code, said = run(
-        capsys, "evolve", "roles", "--catalog", f"{mine}.act", *SMALL, "--generations", "1",
-        "--games-per-generation", "48", "--engine", "local", "--judge-games", "2", "--out", "evolved",
+def test_evolution_reports_behavior_function_file_and_line(capsys, module):
+    code, output = run(
+        capsys, "evolve", "roles", "--catalog", f"{module}.act", *SMALL, "--generations", "1",
+        "--games-per-generation", "48", "--engine", "local", "--eval-games", "2", "--out", "evolved",
     )  # fmt: skip
     assert code == 1
-    assert f"behavior 'nap', act raised KeyError: 'nothing' ({mine}.py:7 in fail)" in said.err
+    assert f"behavior 'nap', act raised KeyError: 'nothing' ({module}.py:7 in fail)" in output.err

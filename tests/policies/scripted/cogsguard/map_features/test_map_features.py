@@ -1,10 +1,9 @@
-"""What a net is shown of its agent's own map: hand-drawn maps, known answers."""
+"""Map features of agents on hand-drawn maps, compared with values worked out by hand."""
 
 import numpy as np
 import pytest
-from cogs import Cogs
+from cogs_harness import SMALL_GAME, Cogs
 from cogs_scenes import give, set_store
-from test_cogs_policy_contract import SMALL
 
 from kinfolk.core.errors import SettingsError
 from kinfolk.core.random import fold_in, seed_key
@@ -16,32 +15,33 @@ from kinfolk.testing.contracts.policy import PolicyContract
 from kinfolk.worlds import build_world as build_world
 
 
-class TestANetWithAnAtlas(PolicyContract):
-    world, world_settings = "cogsguard", SMALL | {"max_steps": 25}
+class TestNetWithMapFeatures(PolicyContract):
+    world, world_settings = "cogsguard", SMALL_GAME | {"max_steps": 25}
 
     @pytest.fixture
     def uri(self):
         return "kin://gru?transform=map_features&hidden=[16]&state_size=16"
 
 
-class Sees:
-    """What the first agent of a drawn map is shown."""
+class FirstAgent:
+    """The map features of the first agent on a drawn map."""
 
     def __init__(self, text, **settings):
         self.cogs = Cogs(text, **settings)
-        self.atlas = MapFeatures(self.cogs.world.spec)
-        self.memory = allocate_memory(self.atlas.memory_layout, self.cogs.world.spec.rows)
-        self.atlas.reset_agents(self.cogs.rows, self.memory, self.cogs.rows.memory_index)
+        self.transform = MapFeatures(self.cogs.world.spec)
+        self.memory = allocate_memory(self.transform.memory_layout, self.cogs.world.spec.rows)
+        batch = self.cogs.batch
+        self.transform.reset_agents(batch, self.memory, batch.memory_index)
 
-    def now(self):
-        self.cogs.world.observe(self.cogs.shown)
-        rows, keys = self.cogs.rows, fold_in(seed_key(5), self.cogs.rows.memory_index)
-        shown = self.atlas.transform(self.cogs.shown, rows, self.memory, keys)
-        return dict(zip(COLUMN_NAMES, shown.view(np.float32)[0].tolist(), strict=False))
+    def features(self):
+        self.cogs.world.observe(self.cogs.observations)
+        batch, keys = self.cogs.batch, fold_in(seed_key(5), self.cogs.batch.memory_index)
+        rows = self.transform.transform(self.cogs.observations, batch, self.memory, keys)
+        return dict(zip(COLUMN_NAMES, rows.view(np.float32)[0].tolist(), strict=False))
 
-    def moves(self, thing):
-        found = self.now()
-        return [way for way in ("north", "south", "west", "east") if found[f"{thing}_{way}"]]
+    def moves(self, landmark):
+        features = self.features()
+        return [m for m in ("north", "south", "west", "east") if features[f"{landmark}_{m}"]]
 
     def step(self, move):
         actions = np.zeros((self.cogs.world.spec.rows, 2), dtype=np.int64)
@@ -49,102 +49,108 @@ class Sees:
         self.cogs.world.step(actions)
 
 
-def test_the_way_goes_around_walls_and_all_first_moves_of_shortest_ways_are_told():
-    sees = Sees("""
+def test_all_first_moves_of_shortest_paths_around_walls_are_given():
+    agent = FirstAgent("""
 .....
 .@...
 .###.
 ...H.
 """)
-    assert sees.moves("hub") == ["west", "east"]  # 6 steps either way around
-    assert sees.now()["hub_proximity"] == pytest.approx(1 - 6 / 40)
-    open_ground = Sees("""
+    assert agent.moves("hub") == ["west", "east"]  # 6 steps either way around
+    assert agent.features()["hub_proximity"] == pytest.approx(1 - 6 / 40)
+    open_ground = FirstAgent("""
 @....
 .....
 ...H.
 """)
     assert open_ground.moves("hub") == ["south", "east"]
-    assert open_ground.now()["hub_adjacent"] == 0.0
+    assert open_ground.features()["hub_adjacent"] == 0.0
 
 
-def test_what_is_beside_is_bumped_into():
-    sees = Sees("H@.c")
-    found = sees.now()
-    assert (found["hub_adjacent"], found["hub_west"], found["hub_east"]) == (1.0, 1.0, 0.0)
-    assert sees.moves("carbon_extractor") == ["east"]
-    assert found["carbon_extractor_proximity"] == pytest.approx(1 - 2 / 40)
-    assert (found["west_is_free"], found["east_is_free"]) == (0.0, 1.0)
+def test_an_adjacent_landmark_is_marked_with_the_move_into_it():
+    agent = FirstAgent("H@.c")
+    features = agent.features()
+    assert (features["hub_adjacent"], features["hub_west"], features["hub_east"]) == (1.0, 1.0, 0.0)
+    assert agent.moves("carbon_extractor") == ["east"]
+    assert features["carbon_extractor_proximity"] == pytest.approx(1 - 2 / 40)
+    assert (features["west_is_free"], features["east_is_free"]) == (0.0, 1.0)
 
 
-def test_only_what_was_seen_is_known_and_it_stays_known():
-    sees = Sees("c....@..........o\n.....H...........", window_radius=5)
-    found = sees.now()
-    assert (found["carbon_extractor_reachable"], found["oxygen_extractor_reachable"]) == (1.0, 0.0)
+def test_landmarks_are_known_once_they_were_observed():
+    agent = FirstAgent("c....@..........o\n.....H...........", window_radius=5)
+    features = agent.features()
+    assert (features["carbon_extractor_reachable"], features["oxygen_extractor_reachable"]) == (
+        1.0,
+        0.0,
+    )
     for _ in range(6):
-        sees.step(4)
-        found = sees.now()
-    assert (found["carbon_extractor_reachable"], found["oxygen_extractor_reachable"]) == (1.0, 1.0)
-    assert sees.moves("carbon_extractor") == ["west"]
-    assert found["carbon_extractor_proximity"] == pytest.approx(1 - 11 / 40)
+        agent.step(4)
+        features = agent.features()
+    assert (features["carbon_extractor_reachable"], features["oxygen_extractor_reachable"]) == (
+        1.0,
+        1.0,
+    )
+    assert agent.moves("carbon_extractor") == ["west"]
+    assert features["carbon_extractor_proximity"] == pytest.approx(1 - 11 / 40)
 
 
-def test_a_team_mate_beside_is_told_and_is_no_wall():
-    sees = Sees("@@.H")
-    found = sees.now()
-    assert (found["east_is_taken"], found["hub_east"]) == (1.0, 1.0)
+def test_an_adjacent_team_mate_is_marked_and_does_not_block_paths():
+    agent = FirstAgent("@@.H")
+    features = agent.features()
+    assert (features["east_is_taken"], features["hub_east"]) == (1.0, 1.0)
 
 
-def test_what_follows_from_the_facts_is_told():
-    sees = Sees("H.@...J", free_moves=False)
-    give(sees.cogs.world, 0, energy=3, hp=50)
-    found = sees.now()
-    assert found["can_move"] == 0.0
-    assert found["energy_share"] == pytest.approx(3 / 20)
-    assert found["hp_share"] == pytest.approx(0.5)
-    assert found["wears_none"] == 1.0
-    set_store(sees.cogs.world, 100)
-    assert sees.now()["store_pays_heart"] == 1.0
+def test_features_derived_from_the_facts():
+    agent = FirstAgent("H.@...J", free_moves=False)
+    give(agent.cogs.world, 0, energy=3, hp=50)
+    features = agent.features()
+    assert features["can_move"] == 0.0
+    assert features["energy_share"] == pytest.approx(3 / 20)
+    assert features["hp_share"] == pytest.approx(0.5)
+    assert features["wears_none"] == 1.0
+    set_store(agent.cogs.world, 100)
+    assert agent.features()["store_pays_heart"] == 1.0
 
 
-def test_every_thing_has_its_columns_and_names_are_unique():
+def test_every_landmark_has_its_columns_and_names_are_unique():
     assert len(set(COLUMN_NAMES)) == len(COLUMN_NAMES)
     assert [n for n in COLUMN_NAMES if n.endswith("_reachable")] == [
-        f"{thing}_reachable" for thing in LANDMARKS
+        f"{landmark}_reachable" for landmark in LANDMARKS
     ]
 
 
-def test_looking_ahead_leaves_the_memory_as_it_was():
-    world = build_world("cogsguard", SMALL, 1)
+def test_observe_next_does_not_change_memory():
+    world = build_world("cogsguard", SMALL_GAME, 1)
     net = build_policy(
         resolve("kin://gru?transform=map_features&hidden=[16]&state_size=16"), world.spec
     )
-    at = np.arange(world.spec.rows)
-    nobody = np.full((len(at), 2), -1, dtype=np.int64)
-    rows = AgentBatch(at, at * 0, at, at, at * 0, at * 0, nobody, nobody)
-    memory = allocate_memory(net.memory_layout, len(at))
-    net.reset_agents(rows, memory, at)
+    rows = np.arange(world.spec.rows)
+    no_parents = np.full((len(rows), 2), -1, dtype=np.int64)
+    batch = AgentBatch(rows, rows * 0, rows, rows, rows * 0, rows * 0, no_parents, no_parents)
+    memory = allocate_memory(net.memory_layout, len(rows))
+    net.reset_agents(batch, memory, rows)
     world.reset(np.array([7]))
-    shown = np.zeros((len(at), world.spec.row_bytes), dtype=np.uint8)
-    world.observe(shown)
+    observations = np.zeros((len(rows), world.spec.row_bytes), dtype=np.uint8)
+    world.observe(observations)
     before = {name: array.copy() for name, array in memory.items()}
-    ahead = net.observe_next(shown, rows, memory)
+    inputs = net.observe_next(observations, batch, memory)
     assert all(np.array_equal(memory[name], before[name]) for name in before)
-    net.act_async(shown, rows, memory, at)
-    assert np.array_equal(ahead, net.seen)
+    net.act_async(observations, batch, memory, rows)
+    assert np.array_equal(inputs, net.last_inputs)
 
 
-def test_a_sight_that_there_is_not_is_refused():
-    spec = build_world("cogsguard", SMALL, 1).spec
+def test_an_unknown_transform_is_refused():
+    spec = build_world("cogsguard", SMALL_GAME, 1).spec
     with pytest.raises(SettingsError) as refused:
         build_policy(resolve("kin://mlp?transform=map_featurs"), spec)
     assert str(refused.value) == (
-        "There is no transform 'map_featurs', and it is no class path either. "
+        "There is no transform 'map_featurs', and it is not a class path either. "
         "Did you mean 'map_features'? Known: identity, map_features."
     )
 
 
-def test_an_atlas_of_another_world_is_refused():
+def test_map_features_of_another_world_are_refused():
     spec = build_world("savanna", {}, 1).spec
     with pytest.raises(SettingsError) as refused:
         build_policy(resolve("kin://mlp?transform=map_features"), spec)
-    assert str(refused.value) == "This policy plays cogsguard; savanna shows other things."
+    assert str(refused.value) == "This policy plays cogsguard; savanna has other observations."

@@ -1,4 +1,4 @@
-"""Behaviours of aligners: hearts, influence, junctions."""
+"""Behaviors of aligners: get hearts, get influence, align junctions."""
 
 from __future__ import annotations
 
@@ -26,6 +26,7 @@ from kinfolk.policies.scripted.cogsguard.memory import (
     JUNCTION_COUNTS,
     TRAVEL_STEPS,
     AgentMemory,
+    is_in_friendly_area,
 )
 from kinfolk.policies.scripted.cogsguard.parameters import (
     ALIGN_HEARTS,
@@ -47,7 +48,6 @@ from kinfolk.policies.scripted.cogsguard.shared_kernels import (
     distance_to,
     fetch_gear,
     go_home,
-    is_in_friendly_area,
     move_to,
     steps_home,
     target_cell,
@@ -65,17 +65,17 @@ from kinfolk.worlds.cogsguard.codes import (
 )
 from kinfolk.worlds.cogsguard.spec import SUCCEEDED_FACT
 
-_FAILED_BUMPS = 3
+_FAILED_BUMPS = 3  # then the junction is given up for a while
 
 
 @inline
 def heart_source(memory: AgentMemory, agent: int) -> int:
-    """Where hearts come from: the chest, in edition A the hub."""
+    """Return the cell that gives hearts: the chest, in edition A the hub; 0 if unknown."""
     return int(memory.state[agent, HUB_CELL if memory.rules[EDITION_A] == 1 else CHEST_CELL])
 
 
 def can_get_hearts(memory: AgentMemory, agent: int) -> int:
-    """With fewer hearts than wanted and a store that can pay."""
+    """Return YES with fewer hearts than wanted and a store that can pay for one."""
     if memory.state[agent, HEARTS] >= memory.rules[HEARTS_WANTED]:
         return ENOUGH_HEARTS
     if heart_source(memory, agent) == 0:
@@ -84,7 +84,7 @@ def can_get_hearts(memory: AgentMemory, agent: int) -> int:
 
 
 def get_hearts(memory: AgentMemory, agent: int) -> int:
-    """Walk to the chest and bump."""
+    """Return the move to the chest, at last into it."""
     cell = heart_source(memory, agent)
     if cell == 0:
         return NO_CHEST
@@ -97,7 +97,7 @@ def get_hearts(memory: AgentMemory, agent: int) -> int:
 
 
 def got_hearts(memory: AgentMemory, agent: int) -> int:
-    """With enough hearts, or when the store can pay no more."""
+    """Return 1 with enough hearts, or when the store can pay for no more."""
     ended = memory.state[agent, HEARTS] >= memory.rules[HEARTS_WANTED] or not can_afford_heart(
         memory, agent
     )
@@ -106,39 +106,42 @@ def got_hearts(memory: AgentMemory, agent: int) -> int:
 
 @inline
 def influence_needed(memory: AgentMemory, agent: int) -> int:
-    """Ticks to the chosen junction outside friendly areas, where influence falls, and one more."""
-    notes = memory.state
-    cell = int(notes[agent, ALIGN_TARGET])
-    least = int(memory.rules[ALIGN_INFLUENCE])
-    if cell == 0 or least == 0:
-        return least
-    if is_in_friendly_area(memory, agent, notes[agent, CELL]):
+    """Return the influence needed to align the chosen junction.
+
+    Influence falls by one per tick outside friendly areas: the ticks of travel, and one more.
+    """
+    state = memory.state
+    cell = int(state[agent, ALIGN_TARGET])
+    price = int(memory.rules[ALIGN_INFLUENCE])
+    if cell == 0 or price == 0:
+        return price
+    if is_in_friendly_area(memory, agent, state[agent, CELL]):
         ticks = travel_ticks(
-            memory, agent, notes[agent, TRAVEL_STEPS], energy_limit(memory, notes[agent, GEAR])
+            memory, agent, state[agent, TRAVEL_STEPS], energy_limit(memory, state[agent, GEAR])
         )
     else:
         ticks = travel_ticks(
-            memory, agent, distance_to(memory, agent, cell) - 1, notes[agent, ENERGY]
+            memory, agent, distance_to(memory, agent, cell) - 1, state[agent, ENERGY]
         )
-    return max(least, ticks + 1)
+    return max(price, ticks + 1)
 
 
 def can_get_influence(memory: AgentMemory, agent: int) -> int:
-    """With influence below the need of the chosen junction; once started, until it holds all it can."""
-    notes = memory.state
+    """Return YES with less influence than the chosen junction needs."""
+    state = memory.state
     if memory.rules[ALIGN_INFLUENCE] == 0:
         return NO_INFLUENCE_RULE
     if not can_obtain_gear(memory, agent, ALIGNER, 0):
         return NO_GEAR
     limit = influence_limit(memory, ALIGNER)
     target_cell(memory, agent, ALIGN)
-    if notes[agent, INFLUENCE] >= min(influence_needed(memory, agent), limit):
+    if state[agent, INFLUENCE] >= min(influence_needed(memory, agent), limit):
         return ENOUGH_INFLUENCE
     return YES
 
 
 def get_influence(memory: AgentMemory, agent: int) -> int:
-    """Fetch the gear, then wait in a friendly area."""
+    """Return the move to the aligner's gear, then to a friendly area, and wait there."""
     move = fetch_gear(memory, agent, ALIGNER, 0)
     if move == -1:
         return NO_GEAR
@@ -150,32 +153,32 @@ def get_influence(memory: AgentMemory, agent: int) -> int:
 
 
 def got_influence(memory: AgentMemory, agent: int) -> int:
-    """When it holds all it can."""
+    """Return 1 once an aligner holds the most influence it can."""
     gear = memory.state[agent, GEAR]
     full = gear == ALIGNER and memory.state[agent, INFLUENCE] >= influence_limit(memory, gear)
     return 1 if full else 0
 
 
 def can_align_junction(memory: AgentMemory, agent: int) -> int:
-    """With a heart, influence for the way, and a junction known that can be aligned."""
-    notes = memory.state
-    if notes[agent, HEARTS] < memory.rules[ALIGN_HEARTS]:
+    """Return YES with a heart, influence for the path, and a known junction that can be aligned."""
+    state = memory.state
+    if state[agent, HEARTS] < memory.rules[ALIGN_HEARTS]:
         return NO_HEART
-    known = notes[agent, JUNCTION_COUNTS + NOBODY]
+    known = state[agent, JUNCTION_COUNTS + NOBODY]
     if memory.rules[EDITION_A] == 1:
-        known += notes[agent, JUNCTION_COUNTS + CLIPS] + notes[agent, JUNCTION_COUNTS + OTHER]
+        known += state[agent, JUNCTION_COUNTS + CLIPS] + state[agent, JUNCTION_COUNTS + OTHER]
     if known == 0 or target_cell(memory, agent, ALIGN) == 0:
         return NO_ALIGNABLE_JUNCTION
     if not can_obtain_gear(memory, agent, ALIGNER, 0):
         return NO_GEAR
-    if notes[agent, GEAR] == ALIGNER and notes[agent, INFLUENCE] < influence_needed(memory, agent):
+    if state[agent, GEAR] == ALIGNER and state[agent, INFLUENCE] < influence_needed(memory, agent):
         return LITTLE_INFLUENCE
     return YES
 
 
 def align_junction(memory: AgentMemory, agent: int) -> int:
-    """Fetch the gear, walk to the chosen junction around enemy areas, and bump."""
-    notes = memory.state
+    """Return the move to the gear, then around enemy areas to the chosen junction and into it."""
+    state = memory.state
     move = fetch_gear(memory, agent, ALIGNER, 0)
     if move == -1:
         return NO_GEAR
@@ -184,19 +187,19 @@ def align_junction(memory: AgentMemory, agent: int) -> int:
     cell = target_cell(memory, agent, ALIGN)
     if cell == 0:
         return NO_ALIGNABLE_JUNCTION
-    if notes[agent, INFLUENCE] < memory.rules[ALIGN_INFLUENCE]:
+    if state[agent, INFLUENCE] < memory.rules[ALIGN_INFLUENCE]:
         return LITTLE_INFLUENCE
     beside = distance_to(memory, agent, cell) == 1
-    if beside and notes[agent, SUCCEEDED_FACT] == 0:
-        notes[agent, BLOCKED] += 1
+    if beside and state[agent, SUCCEEDED_FACT] == 0:
+        state[agent, BLOCKED] += 1
     move = move_to(memory, agent, cell, AVOID_ENEMY)
-    if move < 0 or (beside and notes[agent, BLOCKED] > _FAILED_BUMPS):
-        notes[agent, BLOCKED] = 0
+    if move < 0 or (beside and state[agent, BLOCKED] > _FAILED_BUMPS):
+        state[agent, BLOCKED] = 0
         abandon_target(memory, agent, ALIGN, memory.rules[RETRY_DELAY])
         return NO_PATH
     return move
 
 
 def aligned(memory: AgentMemory, agent: int) -> int:
-    """When it is aligned, or lost."""
+    """Return 1 without hearts, or without a junction to align."""
     return 1 if memory.state[agent, HEARTS] == 0 or target_cell(memory, agent, ALIGN) == 0 else 0

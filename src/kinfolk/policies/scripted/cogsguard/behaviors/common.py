@@ -1,4 +1,4 @@
-"""Behaviours of everybody: explore, recharge."""
+"""Behaviors of all roles: explore, recharge."""
 
 from __future__ import annotations
 
@@ -23,48 +23,48 @@ from kinfolk.worlds.cogsguard.codes import ENERGY, GEAR, HP
 
 
 def can_explore(_memory: AgentMemory, _agent: int) -> int:
-    """Always."""
+    """Return YES: exploring is always possible."""
     return YES
 
 
 def explore(memory: AgentMemory, agent: int) -> int:
-    """Towards the frontier of the known map; patrol when all is known."""
+    """Return the move towards a frontier of the known map, or of a patrol."""
     move = explore_move(memory, agent, ANYWHERE)
     return move if move >= 0 else NO_PATH
 
 
 def explored(memory: AgentMemory, agent: int) -> int:
-    """On finding something new."""
+    """Return 1 in the tick in which an object was found."""
     return 1 if memory.state[agent, LAST_FOUND] == memory.state[agent, CLOCK] else 0
 
 
 @inline
 def needs_recharge(memory: AgentMemory, agent: int) -> bool:
-    """Whether hp or energy is below what the way home takes, plus a margin.
+    """Return whether hp or energy is below what the path home takes, plus a margin.
 
-    An agent gets energy from the sun as it walks; what the way needs beyond that counts, but never
-    more than half of what can be held: else nobody would ever leave home by night.
+    An agent gains solar energy as it walks; what the path needs beyond that counts, but at most half
+    of the energy limit: otherwise no agent would ever leave home by night.
     """
-    notes, steps = memory.state, steps_home(memory, agent)
+    state, steps = memory.state, steps_home(memory, agent)
     if steps == 0:
         return False
     if (
-        notes[agent, HP]
-        < travel_ticks(memory, agent, steps, notes[agent, ENERGY]) + memory.rules[HOME_MARGIN]
+        state[agent, HP]
+        < travel_ticks(memory, agent, steps, state[agent, ENERGY]) + memory.rules[HOME_MARGIN]
     ):
         return True
     net = max(0, memory.rules[MOVE_COST] - solar_energy(memory, agent))
-    need = min(steps * net, energy_limit(memory, notes[agent, GEAR]) // 2)
-    return bool(notes[agent, ENERGY] < need)
+    need = min(steps * net, energy_limit(memory, state[agent, GEAR]) // 2)
+    return bool(state[agent, ENERGY] < need)
 
 
 def can_recharge(memory: AgentMemory, agent: int) -> int:
-    """With hp or energy below what the way home needs."""
+    """Return YES if hp or energy may not suffice for the path home."""
     return YES if needs_recharge(memory, agent) else NO_RECHARGE_NEEDED
 
 
 def recharge(memory: AgentMemory, agent: int) -> int:
-    """Go to the nearest friendly area and wait."""
+    """Return the move to the nearest friendly area, then wait there."""
     move = go_home(memory, agent)
     if move < 0:
         return NO_PATH
@@ -72,9 +72,9 @@ def recharge(memory: AgentMemory, agent: int) -> int:
 
 
 def recharged(memory: AgentMemory, agent: int) -> int:
-    """When full."""
-    notes, gear = memory.state, memory.state[agent, GEAR]
-    full = notes[agent, HP] >= hp_limit(memory, gear) and notes[agent, ENERGY] >= energy_limit(
+    """Return 1 once hp and energy are full."""
+    state, gear = memory.state, memory.state[agent, GEAR]
+    full = state[agent, HP] >= hp_limit(memory, gear) and state[agent, ENERGY] >= energy_limit(
         memory, gear
     )
     return 1 if full else 0

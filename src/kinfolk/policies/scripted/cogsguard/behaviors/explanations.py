@@ -1,4 +1,4 @@
-"""Reason codes of behaviors, and the explanation of a decision in the terms of `policies.explain`."""
+"""Reason codes of behaviors, and explanations of decisions for `policies.explain`."""
 
 from __future__ import annotations
 
@@ -19,13 +19,11 @@ from kinfolk.roles.execution import (
 )
 from kinfolk.roles.model import MAX_BEHAVIORS
 
-YES = 1
-
-HOLD = 16  # added to a move: not to be interrupted now
-
+YES = 1  # what a `can_...` hook returns if the behavior can start
+HOLD = 16  # added to a move: the behavior must not be interrupted now
 REASON_TEXTS = (
     "",
-    "no way is known",
+    "no path is known",
     "it needs no recharging",
     "the cargo is full",
     "no usable extractor is known",
@@ -37,19 +35,19 @@ REASON_TEXTS = (
     "enough extractors are known",
     "no more junctions are expected",
     "it has enough hearts",
-    "the store can pay no heart",
+    "the store cannot pay for a heart",
     "no chest is known",
     "it has enough influence",
     "this edition has no influence",
-    "the gear cannot be had",
+    "the gear cannot be obtained",
     "it has no heart",
-    "it has too little influence for the way",
+    "it has too little influence for the path",
     "no junction that can be aligned is known",
     "no enemy junction is known",
     "an enemy junction is known",
-    "it says so",
+    "its Python hook says so",
 )
-
+# The codes of the texts above are 0, -1, -2, ...
 (
     _,
     NO_PATH,
@@ -79,31 +77,29 @@ REASON_TEXTS = (
 
 
 def reason_text(code: int) -> str:
-    """The words of a reason, given as kernels give it: a number below zero."""
-    return REASON_TEXTS[-code] if 0 < -code < len(REASON_TEXTS) else "it says so"
+    """Return the text of a reason code, which is below zero."""
+    return REASON_TEXTS[-code] if 0 < -code < len(REASON_TEXTS) else REASON_TEXTS[-PYTHON_NO]
 
 
-# What stands in place of a role of the tables, in the order of the numbers -3, -2, -1: a new role
-# drawn in play, a hybrid born in play, and an agent that changes among the seeded roles.
+# Names of the role ids -3, -2, -1, which are no rows of the role tables: a role sampled in play, a
+# hybrid born in play, and an agent that switches among the seeded roles.
 UNTABLED_ROLES = ("explored", "hybrid", "smart")
-
-IDLE_NAME = "idle"  # a row of the tables without behaviours: games without one agent have it
-
+IDLE_NAME = "idle"  # of a row without behaviors, which an agent plays that is left out of a game
 _OUTCOMES = {NOT_CONSIDERED: "lower priority", ACTED: ACTS, ENDED: "has ended"}
 
 _FAILURES = {COULD_NOT_START: "cannot start", COULD_NOT_ACT: "cannot act"}
 
 
 def outcome_texts() -> tuple[str, ...]:
-    """All that can come of a behaviour, in the order of the numbers of `told`."""
-    found = list(_OUTCOMES.values())
-    for kind in _FAILURES.values():
-        found += [f"{kind}: {reason_text(-code)}" for code in range(len(REASON_TEXTS))]
-    return tuple(found)
+    """Return the texts of all outcomes, in the order of the indices of `explain_step`."""
+    texts = list(_OUTCOMES.values())
+    for failure in _FAILURES.values():
+        texts += [f"{failure}: {reason_text(-code)}" for code in range(len(REASON_TEXTS))]
+    return tuple(texts)
 
 
 def make_schema(behaviors: Sequence[str], roles: Sequence[str]) -> ExplanationSchema:
-    """What the numbers stand for: the roles of the tables, then what is in none."""
+    """Return the names of behaviors, outcomes and roles: those of the tables, then the others."""
     names = {"role": (*roles, *UNTABLED_ROLES)}
     return ExplanationSchema(tuple(behaviors), outcome_texts(), names, MAX_BEHAVIORS)
 
@@ -111,22 +107,32 @@ def make_schema(behaviors: Sequence[str], roles: Sequence[str]) -> ExplanationSc
 def explain_step(
     trace: AnyArray, programs: AnyArray, role_ids: Ints, agents: Ints, n_roles: int
 ) -> ExplanationBatch:
-    """The trace of a round as numbers of `reasons_of`, with so many roles."""
+    """Translate the trace of an execution step into an explanation.
+
+    Args:
+        trace: `[n, MAX_BEHAVIORS]`, codes of `roles.execution`.
+        programs: `[capacity, MAX_BEHAVIORS]`, behavior ids of every agent's program.
+        role_ids: `[capacity]`, role of every agent.
+        agents: `[n]`, the agents' rows in memory.
+        n_roles: Number of roles in the tables.
+
+    Returns:
+        Behaviors, outcomes and roles as indices into the names of `make_schema`.
+    """
     considered = programs[agents].astype(np.int64)
     code = trace.astype(np.int64)
-    verdict = np.where(code < REASON_BASE, code, 0)
-    for at, kind in enumerate(_FAILURES):
-        reason = np.minimum(code - kind, len(REASON_TEXTS) - 1)
-        here = (code >= kind) & (code < kind + REASON_BASE)
-        verdict = np.where(here, len(_OUTCOMES) + at * len(REASON_TEXTS) + reason, verdict)
-    verdict = np.where(considered < 0, -1, verdict)
-    own = role_ids[agents]
-    return ExplanationBatch(
-        considered, verdict, {"role": np.where(own < 0, n_roles + len(UNTABLED_ROLES) + own, own)}
-    )
+    outcome = np.where(code < REASON_BASE, code, 0)
+    for i, failure in enumerate(_FAILURES):
+        reason = np.minimum(code - failure, len(REASON_TEXTS) - 1)
+        failed = (code >= failure) & (code < failure + REASON_BASE)
+        outcome = np.where(failed, len(_OUTCOMES) + i * len(REASON_TEXTS) + reason, outcome)
+    outcome = np.where(considered < 0, -1, outcome)
+    role = role_ids[agents]
+    role = np.where(role < 0, n_roles + len(UNTABLED_ROLES) + role, role)
+    return ExplanationBatch(considered, outcome, {"role": role})
 
 
 def empty_explanation() -> ExplanationBatch:
-    """Before the first question."""
-    nothing = np.zeros((0, MAX_BEHAVIORS), dtype=np.int64)
-    return ExplanationBatch(nothing, nothing, {"role": np.zeros(0, dtype=np.int64)})
+    """Return the explanation of no agents, which holds before the first decision."""
+    empty = np.zeros((0, MAX_BEHAVIORS), dtype=np.int64)
+    return ExplanationBatch(empty, empty, {"role": np.zeros(0, dtype=np.int64)})

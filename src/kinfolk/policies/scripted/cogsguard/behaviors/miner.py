@@ -1,4 +1,4 @@
-"""Behaviours of miners: mine, deposit, find extractors."""
+"""Behaviors of miners: mine, deposit, find extractors."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from kinfolk.policies.scripted.cogsguard.behaviors.explanations import (
     NOTHING_CARRIED,
     YES,
 )
-from kinfolk.policies.scripted.cogsguard.exploration import SECTORS
+from kinfolk.policies.scripted.cogsguard.exploration import BY_SECTOR
 from kinfolk.policies.scripted.cogsguard.memory import EXTRACTOR_COUNTS, MINE_TARGET, AgentMemory
 from kinfolk.policies.scripted.cogsguard.parameters import COMMIT_DISTANCE, RETRY_DELAY
 from kinfolk.policies.scripted.cogsguard.requirements import (
@@ -35,30 +35,26 @@ from kinfolk.worlds.cogsguard.codes import GEAR, MINER
 
 @inline
 def is_full(memory: AgentMemory, agent: int) -> bool:
-    """Whether it can carry no more."""
+    """Return whether an agent can carry no more."""
     return cargo_size(memory, agent) >= cargo_limit(memory, memory.state[agent, GEAR])
 
 
 @inline
 def knows_extractor(memory: AgentMemory, agent: int) -> bool:
-    """Whether some extractor with stock is known."""
-    notes = memory.state
-    known = notes[agent, EXTRACTOR_COUNTS] + notes[agent, EXTRACTOR_COUNTS + 1]
-    return bool(known + notes[agent, EXTRACTOR_COUNTS + 2] + notes[agent, EXTRACTOR_COUNTS + 3] > 0)
+    """Return whether a usable extractor is known."""
+    state = memory.state
+    known = state[agent, EXTRACTOR_COUNTS] + state[agent, EXTRACTOR_COUNTS + 1]
+    return bool(known + state[agent, EXTRACTOR_COUNTS + 2] + state[agent, EXTRACTOR_COUNTS + 3] > 0)
 
 
 @inline
 def has_target(memory: AgentMemory, agent: int) -> bool:
-    """Whether there is an extractor to go for."""
+    """Return whether there is an extractor to go for."""
     return knows_extractor(memory, agent) and target_cell(memory, agent, MINE) > 0
 
 
 def can_mine(memory: AgentMemory, agent: int) -> int:
-    """With room in the cargo and an extractor known.
-
-    An agent that carries something and could have gear goes for the gear with empty hands first
-    only if that loses nothing: gear never stops it from starting.
-    """
+    """Return YES with room in the cargo, or for the gear that gives room, and a known extractor."""
     if is_full(memory, agent) and not (
         memory.state[agent, GEAR] != MINER and can_obtain_gear(memory, agent, MINER, 0)
     ):
@@ -67,7 +63,7 @@ def can_mine(memory: AgentMemory, agent: int) -> int:
 
 
 def mine(memory: AgentMemory, agent: int) -> int:
-    """Fetch miner's gear if it can be had, walk to the extractor and bump; else mine bare-handed."""
+    """Return the move to the miner's gear if it can be obtained, then to the extractor and into it."""
     move = fetch_gear(memory, agent, MINER, 0)
     if move >= 0:
         return move
@@ -84,7 +80,7 @@ def mine(memory: AgentMemory, agent: int) -> int:
 
 
 def mined(memory: AgentMemory, agent: int) -> int:
-    """When the cargo is full or the extractor gone."""
+    """Return 1 once the cargo is full or there is no extractor to go for."""
     ended = (
         is_full(memory, agent)
         or memory.state[agent, MINE_TARGET] == 0
@@ -94,7 +90,7 @@ def mined(memory: AgentMemory, agent: int) -> int:
 
 
 def can_deposit(memory: AgentMemory, agent: int) -> int:
-    """At full cargo, or carrying something when nothing is left to mine."""
+    """Return YES at full cargo, or carrying something when there is nothing left to mine."""
     if cargo_size(memory, agent) == 0:
         return NOTHING_CARRIED
     if not is_full(memory, agent) and has_target(memory, agent):
@@ -103,7 +99,7 @@ def can_deposit(memory: AgentMemory, agent: int) -> int:
 
 
 def deposit(memory: AgentMemory, agent: int) -> int:
-    """Walk to the nearest hub or own junction and bump."""
+    """Return the move to the nearest hub or own junction, at last into it."""
     cell = target_cell(memory, agent, DEPOT)
     if cell == 0:
         return NO_DEPOT
@@ -117,7 +113,7 @@ def deposit(memory: AgentMemory, agent: int) -> int:
 
 
 def deposited(memory: AgentMemory, agent: int) -> int:
-    """When it carries nothing; then the next extractor is chosen anew."""
+    """Return 1 once nothing is carried; the next extractor is then chosen again."""
     if cargo_size(memory, agent) > 0:
         return 0
     memory.state[agent, MINE_TARGET] = 0
@@ -125,16 +121,16 @@ def deposited(memory: AgentMemory, agent: int) -> int:
 
 
 def can_find_extractor(memory: AgentMemory, agent: int) -> int:
-    """With no usable extractor known."""
+    """Return YES if there is no extractor to go for."""
     return HAS_EXTRACTOR if has_target(memory, agent) else YES
 
 
 def find_extractor(memory: AgentMemory, agent: int) -> int:
-    """Search by sectors, away from where others search."""
-    move = explore_move(memory, agent, SECTORS)
+    """Return the move that explores by sectors, away from where team-mates search."""
+    move = explore_move(memory, agent, BY_SECTOR)
     return move if move >= 0 else NO_PATH
 
 
 def found_extractor(memory: AgentMemory, agent: int) -> int:
-    """When one is known."""
+    """Return 1 once there is an extractor to go for."""
     return 1 if has_target(memory, agent) else 0

@@ -1,4 +1,4 @@
-"""Behaviours in plain Python: what they see, and how they are asked."""
+"""Behaviors in plain Python: the view of an agent that they get, and how their hooks are called."""
 
 from __future__ import annotations
 
@@ -39,152 +39,168 @@ from kinfolk.roles.model import BehaviorDef
 from kinfolk.worlds.cogsguard.codes import ELEMENTS, GEARS, KINDS, OWNERS
 from kinfolk.worlds.cogsguard.spec import FACTS
 
-_NO_ACTION = -1000  # an answer without a reason
+_NO_ACTION = -1000  # no move, and no reason code
 _HOOK_NAMES = {CAN_START: "can_start", ACT: "act", SHOULD_TERMINATE: "should_terminate"}
 
 
 class KnownObject(NamedTuple):
     """A junction or extractor as an agent remembers it."""
 
-    kind: str
-    owner: str
+    kind: str  # such as "junction" or "carbon_extractor"
+    owner: str  # nobody, own, clips or other
     cell: int
-    last_seen: int  # tick of the agent's own clock
+    last_seen: int  # the agent's clock at that time
 
 
 class AgentView:
-    """What an agent knows, for behaviours in plain Python.
+    """What an agent knows, for behaviors in plain Python.
 
-    `agent["hp"]` and the like are the facts of the observation. Cells are numbers; moves are those
-    of the world, and None means that there is none.
+    `agent["hp"]` and the like are the facts of the observation. Cells are integers; moves are those of
+    the world, and None stands for no move.
+
+    Args:
+        memory: Memory of all agents.
+        agent: The agent's row in memory.
     """
 
     def __init__(self, memory: AgentMemory, agent: int) -> None:
         self.memory, self.agent = memory, agent
 
     def __getitem__(self, fact: str) -> int:
-        """A fact, as named in `worlds.cogsguard.layout.FACTS`; the share of the episode as a tick."""
+        """Return a fact of `worlds.cogsguard.spec.FACTS`; the elapsed share as the tick."""
         return int(self.memory.state[self.agent, FACTS.index(fact)])
 
     @property
     def tick(self) -> int:
-        """The tick of the game."""
+        """Return the tick of the game."""
         return int(self.memory.state[self.agent, TICK])
 
     @property
     def clock(self) -> int:
-        """How often it has looked."""
+        """Return the number of observations that the agent has had."""
         return int(self.memory.state[self.agent, CLOCK])
 
     @property
     def key(self) -> int:
-        """The key of this tick's chance, for `kinfolk.core.random`."""
+        """Return the random key of this tick, for `kinfolk.core.random`."""
         return int(self.memory.state[self.agent, RANDOM_KEY])
 
     @property
     def cell(self) -> int:
-        """Where it stands."""
+        """Return the cell that the agent stands on."""
         return int(self.memory.state[self.agent, CELL])
 
     @property
     def gear(self) -> str:
-        """What it wears."""
+        """Return the name of the gear that the agent wears."""
         return GEARS[self["gear"]]
 
     @property
     def cargo(self) -> int:
-        """Elements it carries."""
+        """Return the number of elements that the agent carries."""
         return sum(self[element] for element in ELEMENTS)
 
     def building(self, name: str) -> int | None:
-        """The cell of the team's own `hub`, `chest` or `miner_station`; None while unknown."""
+        """Return the cell of the team's own `hub`, `chest`, `miner_station`...; None if unknown."""
         columns = {"hub": HUB_CELL, "chest": CHEST_CELL}
         columns |= {f"{gear}_station": STATION_CELL + i for i, gear in enumerate(GEARS[1:])}
         return int(self.memory.state[self.agent, columns[name]]) or None
 
     def junctions(self, owner: str | None = None) -> list[KnownObject]:
-        """Known junctions, all or those of one owner: nobody, own, clips, other."""
-        found = self._objects(0, N_JUNCTIONS)
-        return [one for one in found if owner is None or one.owner == owner]
+        """Return known junctions, all or those of one owner: nobody, own, clips, other."""
+        junctions = self._objects(0, N_JUNCTIONS)
+        return [junction for junction in junctions if owner in (None, junction.owner)]
 
     def extractors(self, element: str | None = None) -> list[KnownObject]:
-        """Known extractors that are not used up, all or those of one element."""
-        found = self._objects(int(self.memory.rules[MAX_JUNCTIONS]), N_EXTRACTORS)
-        return [one for one in found if element is None or one.kind == f"{element}_extractor"]
+        """Return known extractors that are not used up, all or those of one element."""
+        extractors = self._objects(int(self.memory.rules[MAX_JUNCTIONS]), N_EXTRACTORS)
+        return [e for e in extractors if element is None or e.kind == f"{element}_extractor"]
 
     def distance(self, cell: int) -> int:
-        """Steps to a cell if nothing is in the way."""
+        """Return the Manhattan distance from the agent to a cell."""
         return grid_distance(self.memory, self.cell, cell)
 
     def walk_to(self, cell: int) -> int | None:
-        """The move that leads to a cell, and at last into it, which uses what stands there."""
+        """Return the move towards a cell, at last into it, which uses the object on it."""
         return self._move(STEP_KERNEL, cell, 0)
 
     def go_home(self) -> int | None:
-        """The move to the nearest friendly area; staying once there."""
+        """Return the move to the nearest friendly area; staying once there."""
         return self._move(HOME_KERNEL, 0, 0)
 
     def explore(self) -> int | None:
-        """The move towards the frontier of the known map."""
+        """Return the move towards a frontier of the known map."""
         return self._move(EXPLORE_KERNEL, ANYWHERE, 0)
 
     def fetch(self, gear: str) -> int | None:
-        """The move that gets gear; None if it wears it or cannot have it."""
-        wanted = GEARS.index(gear)
-        if self.gear == gear or not can_obtain_gear(self.memory, self.agent, wanted, 0):
+        """Return the move that gets gear; None if it is worn or cannot be obtained."""
+        code = GEARS.index(gear)
+        if self.gear == gear or not can_obtain_gear(self.memory, self.agent, code, 0):
             return None
-        return self.walk_to(int(self.memory.state[self.agent, STATION_CELL + wanted - 1]))
+        return self.walk_to(int(self.memory.state[self.agent, STATION_CELL + code - 1]))
 
-    def _move(self, tool: int, a: int, b: int) -> int | None:
-        move = call_address(int(self.memory.rules[tool]), self.memory, self.agent, a, b)
+    def _move(self, kernel: int, a: int, b: int) -> int | None:
+        """Call a shared kernel with two arguments.
+
+        Args:
+            kernel: Column of the rules that holds its address.
+            a: Its third argument.
+            b: Its fourth argument.
+        """
+        move = call_address(int(self.memory.rules[kernel]), self.memory, self.agent, a, b)
         return move if move >= 0 else None
 
     def _objects(self, first: int, counter: int) -> list[KnownObject]:
+        """Return the known objects from index `first`; `counter` is the state column of their count."""
         count = int(self.memory.state[self.agent, counter])
         entries = self.memory.objects[self.agent, first : first + count].tolist()
         return [
-            KnownObject(KINDS[one[KIND]], OWNERS[one[OWNER]], one[OBJECT_CELL], one[LAST_SEEN])
-            for one in entries
-            if one[OBJECT_CELL] > 0
+            KnownObject(KINDS[row[KIND]], OWNERS[row[OWNER]], row[OBJECT_CELL], row[LAST_SEEN])
+            for row in entries
+            if row[OBJECT_CELL] > 0
         ]
 
 
 class BehaviorError(Exception):
-    """A behavior in plain Python raised something, or returned what is no move."""
+    """A behavior in plain Python raised an exception, or returned something invalid."""
 
 
 def call_python_hook(behavior: BehaviorDef, hook: int, memory: AgentMemory, agent: int) -> int:
-    """The answer of one hook in plain Python, as a number for the runner.
+    """Call one hook in plain Python and return its result as an integer.
 
     Args:
-        behavior: Whose hook it is.
+        behavior: The behavior that has the hook.
         hook: `CAN_START`, `ACT` or `SHOULD_TERMINATE`.
-        memory: What all agents know.
-        agent: Which of them is asked.
+        memory: Memory of all agents.
+        agent: The agent's row in memory.
+
+    Returns:
+        1 or 0, or for `ACT` a move or a number below zero.
 
     Raises:
         BehaviorError: It failed; the message names the behavior and the function.
     """
     name = _HOOK_NAMES[hook]
-    asked: Callable[[AgentView], Any] = getattr(behavior, name)
+    function: Callable[[AgentView], Any] = getattr(behavior, name)
     try:
-        answer = asked(AgentView(memory, agent))
+        result = function(AgentView(memory, agent))
     except Exception as error:
         raise BehaviorError(
             f"behavior '{behavior.name}', {name} raised {summarize_error(error).message}"
         ) from error
     try:
         if hook == ACT:
-            return _NO_ACTION if answer is None or answer < 0 else index(answer)
-        return 1 if answer else 0
+            return _NO_ACTION if result is None or result < 0 else index(result)
+        return 1 if result else 0
     except (TypeError, ValueError):
-        wanted = "a move (a whole number) or None" if hook == ACT else "True or False"
+        expected = "a move (an integer) or None" if hook == ACT else "True or False"
         raise BehaviorError(
-            f"behavior '{behavior.name}', {name}{_source_of(asked)} returned {answer!r}; {wanted} was "
-            f"asked for"
+            f"behavior '{behavior.name}', {name}{_source_of(function)} returned {result!r}; it must "
+            f"return {expected}"
         ) from None
 
 
 def _source_of(function: Callable[..., Any]) -> str:
+    """Return file and line of a function in brackets, or nothing for a builtin."""
     code = getattr(function, "__code__", None)
     return f" ({PurePath(code.co_filename).name}:{code.co_firstlineno})" if code else ""

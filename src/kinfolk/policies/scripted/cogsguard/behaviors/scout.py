@@ -1,4 +1,4 @@
-"""Behaviours of scouts: discover buildings, extractors, junctions."""
+"""Behaviors of scouts: discover buildings, extractors, junctions."""
 
 from __future__ import annotations
 
@@ -36,21 +36,27 @@ from kinfolk.worlds.cogsguard.codes import SCOUT
 
 @inline
 def knows_buildings(memory: AgentMemory, agent: int) -> bool:
-    """Whether hub, chest (edition A has none) and the four stations are known."""
-    notes = memory.state
-    if notes[agent, HUB_CELL] == 0 or (
-        notes[agent, CHEST_CELL] == 0 and memory.rules[EDITION_A] == 0
+    """Return whether hub, chest (edition A has none) and the four stations are known."""
+    state = memory.state
+    if state[agent, HUB_CELL] == 0 or (
+        state[agent, CHEST_CELL] == 0 and memory.rules[EDITION_A] == 0
     ):
         return False
     for gear in range(4):  # noqa: SIM110, kernels have no generators
-        if notes[agent, STATION_CELL + gear] == 0:
+        if state[agent, STATION_CELL + gear] == 0:
             return False
     return True
 
 
 @inline
 def search_with_gear(memory: AgentMemory, agent: int, mode: int) -> int:
-    """Put on a scout's gear if the store can spare it, and search."""
+    """Return the move to a scout's gear if the store can spare it, else the move that explores.
+
+    Args:
+        memory: Memory of all agents.
+        agent: The agent's row in memory.
+        mode: Mode of exploration.
+    """
     move = fetch_gear(memory, agent, SCOUT, memory.rules[STORE_RESERVE])
     if move < 0:
         move = explore_move(memory, agent, mode)
@@ -58,23 +64,23 @@ def search_with_gear(memory: AgentMemory, agent: int, mode: int) -> int:
 
 
 def can_discover_stations(memory: AgentMemory, agent: int) -> int:
-    """While a building of the team is unknown."""
+    """Return YES while a building of the team is unknown."""
     return ALL_BUILDINGS if knows_buildings(memory, agent) else YES
 
 
 def discover_stations(memory: AgentMemory, agent: int) -> int:
-    """Explore near the hub, in growing rings."""
+    """Return the move that explores around the hub, in growing rings."""
     return search_with_gear(memory, agent, RINGS)
 
 
 def discovered_stations(memory: AgentMemory, agent: int) -> int:
-    """When all are known."""
+    """Return 1 once all buildings of the team are known."""
     return 1 if knows_buildings(memory, agent) else 0
 
 
 @inline
 def knows_enough_extractors(memory: AgentMemory, agent: int) -> bool:
-    """Whether as many extractors of each element are known as are wanted."""
+    """Return whether as many extractors of each element are known as are wanted."""
     for element in range(4):
         if memory.state[agent, EXTRACTOR_COUNTS + element] < memory.rules[EXTRACTORS_WANTED]:
             return False
@@ -82,23 +88,23 @@ def knows_enough_extractors(memory: AgentMemory, agent: int) -> bool:
 
 
 def can_discover_extractors(memory: AgentMemory, agent: int) -> int:
-    """While too few of some element are known."""
+    """Return YES while too few extractors of some element are known."""
     return ENOUGH_EXTRACTORS if knows_enough_extractors(memory, agent) else YES
 
 
 def discover_extractors(memory: AgentMemory, agent: int) -> int:
-    """Explore, frontiers far from known extractors first."""
+    """Return the move that explores, frontiers far from known extractors first."""
     return search_with_gear(memory, agent, NEW_EXTRACTORS)
 
 
 def discovered_extractors(memory: AgentMemory, agent: int) -> int:
-    """When enough are known."""
+    """Return 1 once enough extractors are known."""
     return 1 if knows_enough_extractors(memory, agent) else 0
 
 
 @inline
 def expects_junctions(memory: AgentMemory, agent: int) -> bool:
-    """Whether there is something left to see, and looking has not been in vain for a while."""
+    """Return whether a frontier is left and searching has not been fruitless for too long."""
     return bool(
         memory.state[agent, FRUITLESS_TICKS] < memory.rules[RETRY_DELAY]
         and not has_no_frontier(memory, agent)
@@ -106,16 +112,16 @@ def expects_junctions(memory: AgentMemory, agent: int) -> bool:
 
 
 def can_discover_junctions(memory: AgentMemory, agent: int) -> int:
-    """While junctions are expected beyond those known."""
+    """Return YES while more junctions are expected."""
     return YES if expects_junctions(memory, agent) else NO_MORE_JUNCTIONS
 
 
 def discover_junctions(memory: AgentMemory, agent: int) -> int:
-    """Explore, frontiers far from known junctions first; ticks of it are counted."""
+    """Return the move that explores, frontiers far from known junctions first; counts the tick."""
     memory.state[agent, FRUITLESS_TICKS] += 1
     return search_with_gear(memory, agent, NEW_JUNCTIONS)
 
 
 def discovered_junctions(memory: AgentMemory, agent: int) -> int:
-    """When none new was found for a while."""
+    """Return 1 once no more junctions are expected."""
     return 0 if expects_junctions(memory, agent) else 1

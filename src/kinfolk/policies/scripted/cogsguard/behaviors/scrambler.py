@@ -1,4 +1,4 @@
-"""Behaviours of scramblers: enemy junctions."""
+"""Behaviors of scramblers: find and scramble enemy junctions."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ from kinfolk.policies.scripted.cogsguard.targets import SCRAMBLE, abandon_target
 from kinfolk.worlds.cogsguard.codes import CLIPS, HEARTS, OTHER, SCRAMBLER
 from kinfolk.worlds.cogsguard.spec import SUCCEEDED_FACT
 
-_FAILED_BUMPS = 3
+_FAILED_BUMPS = 3  # then the junction is given up for a while
 
 
 @inline
 def knows_enemy(memory: AgentMemory, agent: int) -> bool:
-    """Whether an enemy junction is known that can be gone for."""
+    """Return whether there is an enemy junction to go for."""
     known = (
         memory.state[agent, JUNCTION_COUNTS + CLIPS] + memory.state[agent, JUNCTION_COUNTS + OTHER]
         > 0
@@ -40,7 +40,7 @@ def knows_enemy(memory: AgentMemory, agent: int) -> bool:
 
 
 def can_scramble(memory: AgentMemory, agent: int) -> int:
-    """With a heart and an enemy junction known."""
+    """Return YES with a heart, an enemy junction to go for, and gear that can be obtained."""
     if memory.state[agent, HEARTS] < memory.rules[SCRAMBLE_HEARTS]:
         return NO_HEART
     if not knows_enemy(memory, agent):
@@ -49,8 +49,8 @@ def can_scramble(memory: AgentMemory, agent: int) -> int:
 
 
 def scramble(memory: AgentMemory, agent: int) -> int:
-    """Fetch the gear, walk to the junction and bump."""
-    notes = memory.state
+    """Return the move to the gear, then to the junction and into it."""
+    state = memory.state
     move = fetch_gear(memory, agent, SCRAMBLER, 0)
     if move == -1:
         return NO_GEAR
@@ -60,32 +60,32 @@ def scramble(memory: AgentMemory, agent: int) -> int:
     if cell == 0:
         return NO_ENEMY
     beside = distance_to(memory, agent, cell) == 1
-    if beside and notes[agent, SUCCEEDED_FACT] == 0:
-        notes[agent, BLOCKED] += 1
+    if beside and state[agent, SUCCEEDED_FACT] == 0:
+        state[agent, BLOCKED] += 1
     move = move_to(memory, agent, cell, 0)
-    if move < 0 or (beside and notes[agent, BLOCKED] > _FAILED_BUMPS):
-        notes[agent, BLOCKED] = 0
+    if move < 0 or (beside and state[agent, BLOCKED] > _FAILED_BUMPS):
+        state[agent, BLOCKED] = 0
         abandon_target(memory, agent, SCRAMBLE, memory.rules[RETRY_DELAY])
         return NO_PATH
     return move
 
 
 def scrambled(memory: AgentMemory, agent: int) -> int:
-    """When it is done, or gone."""
+    """Return 1 without hearts, or without an enemy junction to go for."""
     return 1 if memory.state[agent, HEARTS] == 0 or not knows_enemy(memory, agent) else 0
 
 
 def can_find_enemy(memory: AgentMemory, agent: int) -> int:
-    """With no enemy junction known."""
+    """Return YES if there is no enemy junction to go for."""
     return HAS_ENEMY if knows_enemy(memory, agent) else YES
 
 
 def find_enemy(memory: AgentMemory, agent: int) -> int:
-    """Search outward from the enemy area seen last."""
+    """Return the move that explores outward from the enemy area seen last."""
     move = explore_move(memory, agent, ENEMIES)
     return move if move >= 0 else NO_PATH
 
 
 def found_enemy(memory: AgentMemory, agent: int) -> int:
-    """When one is known."""
+    """Return 1 once there is an enemy junction to go for."""
     return 1 if knows_enemy(memory, agent) else 0

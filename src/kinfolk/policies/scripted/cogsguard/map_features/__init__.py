@@ -1,1 +1,1 @@
-"""Map features: what an agent has seen of the map, as input of a network."""
+"""Map features: what an agent has seen of the map, as the input of a network."""

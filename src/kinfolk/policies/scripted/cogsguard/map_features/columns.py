@@ -1,12 +1,12 @@
-"""The columns of an atlas: what a net is told of its agent, and of each thing its map shows."""
+"""Columns of the map features: the agent's own state, then each kind of landmark on its map."""
 
 from __future__ import annotations
 
-from kinfolk.policies.scripted.cogsguard.exploration import SECTORS
+from kinfolk.policies.scripted.cogsguard.exploration import N_SECTORS
 from kinfolk.worlds.cogsguard.codes import ELEMENTS, GEARS, MOVES, OWNERS
 from kinfolk.worlds.cogsguard.spec import FACTS
 
-# Things, in the order in which the columns tell of them.
+# Kinds of landmarks, in the order of the columns.
 LANDMARKS = (
     "hub",
     "chest",
@@ -15,28 +15,19 @@ LANDMARKS = (
     *(f"junction_of_{owner}" for owner in OWNERS),
     "friendly_area",
     "frontier",
-    "extractor_to_mine",  # the aims that scripted roles would choose, from here on
+    "extractor_to_mine",  # from here on: the targets that scripted roles would choose
     "junction_to_align",
     "junction_to_scramble",
     "depot",
 )
-HUB_LANDMARK, CHEST_LANDMARK, STATION_LANDMARK, EXTRACTOR_LANDMARK, JUNCTION_LANDMARK = (
-    0,
-    1,
-    2,
-    6,
-    10,
-)
+HUB_LANDMARK, CHEST_LANDMARK, STATION_LANDMARK = 0, 1, 2  # indices of LANDMARKS; first of four
+EXTRACTOR_LANDMARK, JUNCTION_LANDMARK = 6, 10  # each the first of four
 FRIENDLY_LANDMARK, FRONTIER_LANDMARK, TARGET_LANDMARKS = 14, 15, 16
-LANDMARK_COLUMNS = (
-    "reachable",
-    "proximity",
-    "adjacent",
-    *MOVES[1:],
-)  # the moves: all that begin a shortest way
+# Of each landmark; a move is 1 if a shortest path begins with it.
+LANDMARK_COLUMNS = ("reachable", "proximity", "adjacent", *MOVES[1:])
 REACHABLE, PROXIMITY, ADJACENT, FIRST_MOVE = range(4)
-MAX_DISTANCE = 40.0  # steps: what is farther is as far
-MAX_SPARE = 20.0  # of hp or influence: more is as much
+MAX_DISTANCE = 40.0  # steps at which proximity is 0
+MAX_SPARE = 20.0  # hp or influence at which the spare columns are 1
 
 COLUMN_NAMES = (
     *FACTS,  # scaled
@@ -44,20 +35,20 @@ COLUMN_NAMES = (
     *(f"store_pays_{gear}" for gear in GEARS[1:]),
     "store_pays_heart",
     "cargo_full",
-    "hp_share",  # of what it can have with its gear
+    "hp_share",  # of the limit with its gear
     "energy_share",
     "can_move",
-    "spare_hp",  # beyond what the way home takes
-    "spare_influence",  # beyond what the way to the junction takes
+    "spare_hp",  # beyond what the path home takes
+    "spare_influence",  # beyond what the path to the junction takes
     "hour",
     "is_day",
-    *(f"likes_{element}" for element in ELEMENTS),  # habits, as scripted roles have
-    *(f"searches_sector_{sector}" for sector in range(SECTORS)),
+    *(f"likes_{element}" for element in ELEMENTS),  # preferences, as scripted roles have
+    *(f"searches_sector_{sector}" for sector in range(N_SECTORS)),
     *(f"{move}_is_free" for move in MOVES[1:]),
     *(f"{move}_is_taken" for move in MOVES[1:]),
-    *(f"{thing}_{column}" for thing in LANDMARKS for column in LANDMARK_COLUMNS),
+    *(f"{landmark}_{column}" for landmark in LANDMARKS for column in LANDMARK_COLUMNS),
 )
-COLUMNS = -(-len(COLUMN_NAMES) // 8) * 8  # a multiple of 8; the last are zero
+COLUMNS = -(-len(COLUMN_NAMES) // 8) * 8  # rounded up to a multiple of 8, padded with zeros
 WEARS = COLUMN_NAMES.index("wears_none")
 STORE_PAYS = COLUMN_NAMES.index("store_pays_aligner")
 CARGO_FULL = COLUMN_NAMES.index("cargo_full")

@@ -1,4 +1,8 @@
-"""One flood over an agent's own map: the nearest of each thing, and the moves that lead there."""
+"""Breadth-first search over an agent's own map: the nearest landmark of each kind, and moves to it.
+
+Results lie in the scratch: for every reached cell COST (steps) and CAME_FROM (bit mask of the first moves
+of all shortest paths), and in DEFERRED the cell of the nearest landmark of each kind, 0 for none.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +24,12 @@ from kinfolk.policies.scripted.cogsguard.map_features.columns import (
     STATION_LANDMARK,
     TARGET_LANDMARKS,
 )
-from kinfolk.policies.scripted.cogsguard.memory import CELL, FRONTIER_CELL, AgentMemory
+from kinfolk.policies.scripted.cogsguard.memory import (
+    CELL,
+    FRONTIER_CELL,
+    AgentMemory,
+    move_offset,
+)
 from kinfolk.policies.scripted.cogsguard.parameters import MAX_SEARCH_CELLS
 from kinfolk.policies.scripted.cogsguard.pathfinding import (
     CAME_FROM,
@@ -29,7 +38,6 @@ from kinfolk.policies.scripted.cogsguard.pathfinding import (
     QUEUE,
     STAMP,
     begin_search,
-    move_offset,
 )
 from kinfolk.policies.scripted.cogsguard.shared_kernels import target_cell
 from kinfolk.worlds.cogsguard.codes import (
@@ -49,24 +57,36 @@ from kinfolk.worlds.cogsguard.codes import (
 
 @inline
 def record_nearest(memory: AgentMemory, landmark: int, cell: int) -> None:
-    """Remember the cell of the nearest of its kind; one that was met before is nearer."""
+    """Record a landmark unless a nearer one of its kind was reached before.
+
+    Args:
+        memory: Memory of all agents; only its scratch is used.
+        landmark: Index of LANDMARKS.
+        cell: Cell of the landmark.
+    """
     if memory.scratch[DEFERRED, landmark] == 0:
         memory.scratch[DEFERRED, landmark] = cell
 
 
 @inline
 def record_object(memory: AgentMemory, known: int, cell: int) -> None:
-    """An object was met on the flood."""
-    kind, own = known & KIND_MASK, known >> OWNER_SHIFT & 3 == OWN
+    """Record an object that the search has reached, by its kind and owner.
+
+    Args:
+        memory: Memory of all agents; only its scratch is used.
+        known: The known word of its cell.
+        cell: The cell.
+    """
+    kind, is_own = known & KIND_MASK, known >> OWNER_SHIFT & 3 == OWN
     if EXTRACTOR <= kind < HUB:
         record_nearest(memory, EXTRACTOR_LANDMARK + kind - EXTRACTOR, cell)
     elif kind == JUNCTION:
         record_nearest(memory, JUNCTION_LANDMARK + (known >> OWNER_SHIFT & 3), cell)
-    elif own and kind == HUB:
+    elif is_own and kind == HUB:
         record_nearest(memory, HUB_LANDMARK, cell)
-    elif own and kind == CHEST:
+    elif is_own and kind == CHEST:
         record_nearest(memory, CHEST_LANDMARK, cell)
-    elif own and STATION <= kind < JUNCTION:
+    elif is_own and STATION <= kind < JUNCTION:
         record_nearest(memory, STATION_LANDMARK + kind - STATION, cell)
 
 
@@ -74,9 +94,21 @@ def record_object(memory: AgentMemory, known: int, cell: int) -> None:
 def visit_cell(
     memory: AgentMemory, agent: int, to: int, steps: int, moves: int, stamp: int, tail: int
 ) -> int:
-    """A cell beside one of the flood; returns where the queue ends now.
+    """Reach a cell from a neighbour: record its distance and first moves, and enqueue it if free.
 
-    A cell that is reached on several shortest ways keeps the first moves of all of them.
+    A cell that is reached on several shortest paths keeps the first moves of all of them.
+
+    Args:
+        memory: Memory of all agents.
+        agent: The agent's row in memory.
+        to: The cell.
+        steps: Its distance by this path.
+        moves: Bit mask of the first moves of this path.
+        stamp: Stamp of the search.
+        tail: End of the queue.
+
+    Returns:
+        The new end of the queue.
     """
     scratch, known = memory.scratch, int(memory.cells[agent, to])
     if scratch[STAMP, to] >= stamp:
@@ -94,7 +126,10 @@ def visit_cell(
 
 @inline
 def compute_distance_map(memory: AgentMemory, agent: int) -> None:
-    """Go over all known cells in reach, the nearest first, and remember what is met."""
+    """Search all known cells in reach, nearest first, and record the landmarks.
+
+    Also chooses the frontier to explore (FRONTIER_CELL) and the targets of scripted roles.
+    """
     cells, scratch, bound = memory.cells, memory.scratch, memory.rules[MAX_SEARCH_CELLS]
     stamp, head, tail = begin_search(memory, agent, 0), 0, 1
     scratch[COST, memory.state[agent, CELL]] = 0
@@ -118,11 +153,11 @@ def compute_distance_map(memory: AgentMemory, agent: int) -> None:
             cost = steps + frontier_cost(memory, agent, cell, ANYWHERE)
             if cost < least:
                 best, least = cell, cost
-    kept = int(memory.state[agent, FRONTIER_CELL])
-    if kept == 0 or scratch[STAMP, kept] != stamp or is_explored(memory, agent, kept):
-        memory.state[agent, FRONTIER_CELL] = best  # else it goes on to where it was going
+    current = int(memory.state[agent, FRONTIER_CELL])
+    if current == 0 or scratch[STAMP, current] != stamp or is_explored(memory, agent, current):
+        memory.state[agent, FRONTIER_CELL] = best  # otherwise the frontier stays
     scratch[DEFERRED, FRONTIER_LANDMARK] = memory.state[agent, FRONTIER_CELL]
-    for what in range(4):
-        cell = target_cell(memory, agent, what)
+    for purpose in range(4):
+        cell = target_cell(memory, agent, purpose)
         reached = cell > 0 and scratch[STAMP, cell] == stamp
-        scratch[DEFERRED, TARGET_LANDMARKS + what] = cell if reached else 0
+        scratch[DEFERRED, TARGET_LANDMARKS + purpose] = cell if reached else 0

@@ -1,0 +1,206 @@
+"""Neural policies by architecture: MLP, convolutional, GRU, and a torch module of the user's own."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from kinfolk.core.errors import ContractError, SettingsError, require
+from kinfolk.core.optional_dependencies import optional_import
+from kinfolk.core.registry import import_object
+from kinfolk.core.spaces import WorldSpec
+from kinfolk.policies.neural.encoding.feature_encoder import NetShape
+from kinfolk.policies.neural.modules import ConvNet, CriticMode, GruNet, MlpNet
+from kinfolk.policies.neural.policy import NeuralPolicy
+from kinfolk.policies.neural.transforms import IDENTITY
+
+with optional_import("A neural policy"):
+    import torch
+    from torch import nn
+
+
+class MlpPolicy(NeuralPolicy):
+    """A multilayer perceptron with an actor and a critic: `kin://mlp?hidden=[64,64]&critic=separate`.
+
+    Args:
+        spec: Spec of the world to play.
+        hidden: Width of each dense layer.
+        critic: Whether actor and critic share their layers: `shared` or `separate`.
+        activation: `relu` or `tanh`.
+        seed: Seed of the initial weights.
+        greedy: Take the most probable action instead of sampling.
+        transform: Observation transform; see `transforms.py`.
+    """
+
+    def __init__(
+        self,
+        spec: WorldSpec,
+        hidden: Sequence[int] = (64, 64),
+        critic: CriticMode = "shared",
+        activation: str = "relu",
+        seed: int = 0,
+        greedy: bool = False,
+        transform: str = IDENTITY,
+    ) -> None:
+        _check_critic(critic)
+        _check_sizes("hidden", hidden)
+
+        def make_module(shape: NetShape) -> nn.Module:
+            return MlpNet(shape, hidden, critic, activation)
+
+        super().__init__(spec, make_module, seed, greedy, transform)
+
+
+class CnnPolicy(NeuralPolicy):
+    """Convolutions over the window, then dense layers: `kin://conv?channels=[16,16]&hidden=[64]`.
+
+    Args:
+        spec: Spec of the world to play; its groups must share a window of the same planes.
+        channels: Output channels of each 3x3 convolution.
+        hidden: Width of each dense layer; at least one.
+        critic: Whether actor and critic share their layers: `shared` or `separate`.
+        activation: `relu` or `tanh`.
+        seed: Seed of the initial weights.
+        greedy: Take the most probable action instead of sampling.
+        transform: Observation transform; see `transforms.py`.
+    """
+
+    def __init__(
+        self,
+        spec: WorldSpec,
+        channels: Sequence[int] = (16, 16),
+        hidden: Sequence[int] = (64,),
+        critic: CriticMode = "shared",
+        activation: str = "relu",
+        seed: int = 0,
+        greedy: bool = False,
+        transform: str = IDENTITY,
+    ) -> None:
+        _check_critic(critic)
+        _check_sizes("channels", channels)
+        _check_sizes("hidden", hidden)
+
+        def make_module(shape: NetShape) -> nn.Module:
+            return ConvNet(shape, channels, hidden, critic, activation)
+
+        super().__init__(spec, make_module, seed, greedy, transform)
+
+
+class GruPolicy(NeuralPolicy):
+    """A recurrent actor-critic net: `kin://gru?state_size=64&channels=[16,16]`.
+
+    Args:
+        spec: Spec of the world to play.
+        state_size: Size of the GRU's hidden state.
+        hidden: Width of each dense layer before the GRU.
+        channels: Output channels of each convolution over the window; no convolutions if empty.
+        critic: Whether actor and critic share their layers: `shared` or `separate`.
+        activation: `relu` or `tanh`.
+        seed: Seed of the initial weights.
+        greedy: Take the most probable action instead of sampling.
+        transform: Observation transform; see `transforms.py`.
+    """
+
+    def __init__(
+        self,
+        spec: WorldSpec,
+        state_size: int = 64,
+        hidden: Sequence[int] = (64,),
+        channels: Sequence[int] = (),
+        critic: CriticMode = "shared",
+        activation: str = "relu",
+        seed: int = 0,
+        greedy: bool = False,
+        transform: str = IDENTITY,
+    ) -> None:
+        _check_critic(critic)
+        _check_sizes("channels", channels)
+        _check_sizes("hidden", hidden)
+
+        def make_module(shape: NetShape) -> nn.Module:
+            return GruNet(shape, state_size, hidden, channels, critic, activation)
+
+        super().__init__(spec, make_module, seed, greedy, transform)
+
+
+class CustomNetPolicy(NeuralPolicy):
+    """A torch module of the user's own: `kin://net?module=mine.Net`; see `modules.py`.
+
+    Args:
+        spec: Spec of the world to play.
+        module: Import path of the class.
+        settings: Keyword arguments of the class.
+        seed: Seed of the initial weights.
+        greedy: Take the most probable action instead of sampling.
+        transform: Observation transform; see `transforms.py`.
+
+    Raises:
+        SettingsError: The path names no `torch.nn.Module`.
+        ContractError: The module returns other shapes than `modules.py` requires.
+    """
+
+    def __init__(
+        self,
+        spec: WorldSpec,
+        module: str,
+        settings: dict[str, Any] | None = None,
+        seed: int = 0,
+        greedy: bool = False,
+        transform: str = IDENTITY,
+    ) -> None:
+        module_class = import_object(module)
+        if not (isinstance(module_class, type) and issubclass(module_class, nn.Module)):
+            raise SettingsError(f"{module} is not a torch.nn.Module.")
+
+        def make_module(shape: NetShape) -> nn.Module:
+            net: nn.Module = module_class(shape, **(settings or {}))
+            _check_outputs(module, net, shape)
+            return net
+
+        super().__init__(spec, make_module, seed, greedy, transform)
+
+
+def _check_critic(critic: str) -> None:
+    """Raise SettingsError unless the critic mode is known."""
+    require(
+        critic in ("shared", "separate"), f"The critic is 'shared' or 'separate', not '{critic}'."
+    )
+
+
+def _check_sizes(name: str, sizes: object) -> None:
+    """Raise SettingsError unless `sizes` is a list of positive integers."""
+    require(
+        isinstance(sizes, Sequence)
+        and not isinstance(sizes, str)
+        and all(type(size) is int and size >= 1 for size in sizes),
+        f"{name} is a list of layer sizes, each at least 1, such as [64,64], not {sizes}.",
+    )
+
+
+def _check_outputs(name: str, module: nn.Module, shape: NetShape) -> None:
+    """Run a user's module on a batch of two rows of zeros and check the shapes it returns.
+
+    Args:
+        name: Import path of the module, for the error message.
+        module: The module.
+        shape: Input and output sizes it was built for.
+
+    Raises:
+        ContractError: It does not return what `modules.py` requires.
+    """
+    memory_size = int(getattr(module, "memory_size", 0))
+    sizes = [shape.inputs] + [memory_size] * bool(memory_size)
+    expected = {"logits": [2, shape.outputs], "value": [2]}
+    if memory_size:
+        expected["memory"] = [2, memory_size]
+    with torch.no_grad():
+        outputs: Any = module.eval()(*(torch.zeros(2, size) for size in sizes))
+    if isinstance(outputs, tuple | list) and all(isinstance(x, torch.Tensor) for x in outputs):
+        shapes = [list(x.shape) for x in outputs]
+        if shapes == list(expected.values()):
+            return
+        got = "shapes " + ", ".join(map(str, shapes))
+    else:
+        got = f"one {type(outputs).__name__}"
+    wanted = ", ".join(f"{key} {size}" for key, size in expected.items())
+    raise ContractError(f"For two rows {name} must return ({wanted}), not {got}.")
