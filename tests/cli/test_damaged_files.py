@@ -159,7 +159,7 @@ def answers(port, run, replays):
         get(f"/api/runs/{run}/{name}")
     for replay in replays:
         about = json.loads(get(f"/api/runs/{run}/replays/{replay}"))
-        get(f"/api/runs/{run}/replays/{replay}/numbers")
+        get(f"/api/runs/{run}/replays/{replay}/series")
         for i in range(len(about.get("chunks", ()))):
             get(f"/api/runs/{run}/replays/{replay}/frames/{i}")
     return found

@@ -43,9 +43,9 @@ def write_replay(tmp_path, series, frames, count=2):
 def encode_frames(frames=2, places=4, rows=3):
     return encode_arrays(
         {
-            "cells": np.zeros(places, np.uint8), "changed_when": np.zeros(0, np.uint16),
-            "changed_where": np.zeros(0, np.int32), "changed_to": np.zeros(0, np.uint8),
-            "uid/first": np.zeros(rows, np.int32), "uid/steps": np.zeros((rows, frames - 1), np.int8),
+            "cells": np.zeros(places, np.uint8), "change_frame": np.zeros(0, np.uint16),
+            "change_cell_delta": np.zeros(0, np.int32), "change_value": np.zeros(0, np.uint8),
+            "uid/first": np.zeros(rows, np.int32), "uid/deltas": np.zeros((rows, frames - 1), np.int8),
         },
         {"kinds": [], "notes": []},
     )  # fmt: skip
@@ -77,7 +77,7 @@ def test_a_record_that_decompresses_to_too_much_raises_an_error(tmp_path):
     with pytest.raises(DamagedRunError) as refused:
         _ = Replay(path).ticks
     assert str(refused.value) == (
-        f"{path} is damaged: the NUMB record of frame 0 is not what was written."
+        f"{path} is damaged: the SERI record of frame 0 is not what was written."
     )
 
 
@@ -111,7 +111,7 @@ def test_a_wrong_table_of_arrays_raises_an_error(tmp_path, table):
     path = write_replay(tmp_path, struct.pack("<I", len(text)) + text + bytes(8), encode_frames())
     with pytest.raises(DamagedRunError) as refused:
         _ = Replay(path).ticks
-    message = f"{path} is damaged: the NUMB record of frame 0 cannot be read ("
+    message = f"{path} is damaged: the SERI record of frame 0 cannot be read ("
     assert str(refused.value).startswith(message)
 
 

@@ -1,4 +1,4 @@
-"""A folder of runs, a server over it, and one browser for all tests of the viewer."""
+"""Runs of every kind, a server for them, and one browser for all tests of the viewer."""
 
 import json
 import os
@@ -16,8 +16,8 @@ from kinfolk.store.run import create_run
 from kinfolk.store.run_job import run_and_store
 
 ROOT = Path(__file__).resolve().parents[2]
-SHOTS = ROOT / ".screenshots"  # kept after the tests, to be looked at
-FLAGS = [
+SCREENSHOTS = ROOT / ".screenshots"  # kept after the tests, to be looked at
+BROWSER_FLAGS = [
     "--no-sandbox",
     "--disable-gpu",
     "--disable-quic",
@@ -43,7 +43,7 @@ COGSGUARD = {
     "episodes": 2,
     "replays": 2,
 }
-REASONING = {
+EXPLAINING = {
     "world": "probe",
     "slots": {"all": "kin://probe-explaining"},
     "episodes": 1,
@@ -51,40 +51,40 @@ REASONING = {
 }
 
 
-def make_run(folder, **settings):
-    asked = validate_settings(Evaluate, settings)
-    run = create_run(folder, "evaluate", asked.model_dump())
-    list(run_and_store(run, lambda snapshot: evaluate(asked, make_engine("local", 1), snapshot)))
+def make_run(folder, **values):
+    settings = validate_settings(Evaluate, values)
+    run = create_run(folder, "evaluate", settings.model_dump())
+    list(run_and_store(run, lambda snapshot: evaluate(settings, make_engine("local", 1), snapshot)))
     return run
 
 
 @pytest.fixture(scope="session")
 def runs(tmp_path_factory):
-    """Runs of both worlds, one whose policy tells its reasons, one with roles."""
+    """Runs of both worlds, one whose policy explains its actions, one with a role history."""
     root = tmp_path_factory.mktemp("viewer") / "runs"
     make_run(root / "savanna", **SAVANNA)
     make_run(root / "cogs", **COGSGUARD)
-    make_run(root / "reasons", **REASONING)
-    roles = make_run(root / "roles", **REASONING)
+    make_run(root / "reasons", **EXPLAINING)
+    roles = make_run(root / "roles", **EXPLAINING)
     shutil.copy(Path(__file__).parent / "role_history.json", roles.folder)
     return root
 
 
 @contextmanager
-def served(root, port=0, **options):
-    """A server in a thread of this process; gives its address."""
+def serving(root, port=0, **options):
+    """Run a server in a thread of this process and yield its address."""
     import uvicorn
 
     from kinfolk.viewer.run_index import RunIndex
     from kinfolk.viewer.run_server import make_uvicorn_config, open_socket
     from kinfolk.viewer.server import make_app
 
-    waiting = open_socket("127.0.0.1", port)
+    listener = open_socket("127.0.0.1", port)
     server = uvicorn.Server(make_uvicorn_config(make_app(RunIndex(root), **options)))
-    thread = threading.Thread(target=server.run, kwargs={"sockets": [waiting]}, daemon=True)
+    thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]}, daemon=True)
     thread.start()
     try:
-        yield f"http://127.0.0.1:{waiting.getsockname()[1]}/"
+        yield f"http://127.0.0.1:{listener.getsockname()[1]}/"
     finally:
         server.should_exit = True
         thread.join(10)
@@ -92,20 +92,20 @@ def served(root, port=0, **options):
 
 @pytest.fixture(scope="session")
 def serve():
-    """How to serve another folder."""
-    return served
+    """Return a context manager that serves another folder."""
+    return serving
 
 
 @pytest.fixture(scope="session")
 def address(runs):
-    with served(runs) as found:
-        yield found
+    with serving(runs) as url:
+        yield url
 
 
 @pytest.fixture(scope="session")
 def browser():
     names = ("chromium", "chromium-browser", "google-chrome")
-    path = next((found for name in names if (found := shutil.which(name))), None)
+    path = next((path for name in names if (path := shutil.which(name))), None)
     if path is None:
         if os.environ.get("KINFOLK_NEED_BROWSER"):
             pytest.fail("Chromium is not installed, and here no browser test may be skipped.")
@@ -113,35 +113,38 @@ def browser():
     from playwright.sync_api import sync_playwright
 
     with sync_playwright() as playwright:
-        found = playwright.chromium.launch(executable_path=path, args=FLAGS)
-        yield found
-        found.close()
+        chromium = playwright.chromium.launch(executable_path=path, args=BROWSER_FLAGS)
+        yield chromium
+        chromium.close()
 
 
 class Screen:
-    """A page of the viewer, and what its tests ask of it again and again."""
+    """A page of the viewer in the browser, with what is written on its console."""
 
     def __init__(self, page, address):
         self.page, self.address = page, address
         self.problems = []
         page.on(
-            "console", lambda m: m.type in ("error", "warning") and self.problems.append(m.text)
+            "console",
+            lambda message: (
+                message.type in ("error", "warning") and self.problems.append(message.text)
+            ),
         )
         page.on("pageerror", lambda error: self.problems.append(str(error)))
 
-    def open(self, hash_=""):
-        self.page.goto("about:blank")  # another hash alone would not load the page anew
-        self.page.goto(self.address + hash_)
+    def open(self, fragment=""):
+        self.page.goto("about:blank")  # another fragment alone would not reload the page
+        self.page.goto(self.address + fragment)
         self.page.wait_for_selector("body[data-ready]")
 
     def seek(self, tick):
         self.page.evaluate(
             "tick => kinfolk.player.seek(kinfolk.player.main.replay.frameOf(tick))", tick
         )
-        self.at(tick)
+        self.wait_for_tick(tick)
 
-    def at(self, tick):
-        """Wait until this tick is drawn."""
+    def wait_for_tick(self, tick):
+        """Wait until a tick is drawn."""
         self.page.wait_for_function(
             "tick => { const p = kinfolk.player; const v = p.main;"
             " return v.chunk && v.replay.ticks[v.frame] === tick && p.tick === tick; }",
@@ -149,14 +152,14 @@ class Screen:
         )
         self.page.evaluate("() => new Promise(done => requestAnimationFrame(() => done()))")
 
-    def shoot(self, name):
-        SHOTS.mkdir(exist_ok=True)
-        self.page.screenshot(path=SHOTS / f"{name}.png")
+    def save_screenshot(self, name):
+        SCREENSHOTS.mkdir(exist_ok=True)
+        self.page.screenshot(path=SCREENSHOTS / f"{name}.png")
 
-    def ground(self, view=0):
-        """The pixels of the ground, row by row, as red, green, blue."""
+    def terrain_pixels(self, view=0):
+        """Return the pixels of the terrain, row by row, as red, green, blue."""
         return self.page.evaluate(
-            """view => { const c = document.querySelectorAll('canvas.ground')[view];
+            """view => { const c = document.querySelectorAll('canvas.terrain')[view];
             const d = c.getContext('2d').getImageData(0, 0, c.width, c.height).data;
             return Array.from({length: d.length / 4}, (_, i) => [d[4*i], d[4*i+1], d[4*i+2]]); }""",
             view,
@@ -165,28 +168,28 @@ class Screen:
 
 @pytest.fixture
 def screen(browser, address):
-    """A fresh page at 1280 x 720; the test fails if anything is said on its console."""
-    with opened(browser, address) as found:
-        yield found
+    """Open a page of 1280 x 720; the test fails if its console has errors or warnings."""
+    with open_page(browser, address) as opened:
+        yield opened
 
 
 @contextmanager
-def opened(browser, address, width=1280, height=720, scheme="light", **options):
+def open_page(browser, address, width=1280, height=720, scheme="light", **options):
     context = browser.new_context(
         viewport={"width": width, "height": height}, color_scheme=scheme, **options
     )
     screen = Screen(context.new_page(), address)
     yield screen
-    # Reading pixels back is slow, says the browser; only tests do.
-    problems = [said for said in screen.problems if "willReadFrequently" not in said]
+    # The browser warns that reading pixels back is slow; only tests do that.
+    problems = [text for text in screen.problems if "willReadFrequently" not in text]
     context.close()
     assert problems == []
 
 
 @pytest.fixture
 def open_screen(browser):
-    """How to open a page of another size or address."""
-    return lambda *words, **options: opened(browser, *words, **options)
+    """Return a context manager that opens a page of another size or address."""
+    return lambda *arguments, **options: open_page(browser, *arguments, **options)
 
 
 @pytest.fixture

@@ -1,4 +1,4 @@
-"""Every control of every page can be used, and nothing is said on the console."""
+"""Every control of every page works without an error on the console."""
 
 import pytest
 
@@ -15,32 +15,32 @@ POLICIES = ["kin://probe-python", "kin://random"]
 CONTROLS = "button:visible, input:visible, select:visible, a:visible, [tabindex='0']:visible"
 
 
-def kept(folder, job, call, kind, **settings):
-    asked = validate_settings(kind, {"world": "probe", "policies": POLICIES, **settings})
-    run = create_run(folder, job, asked.model_dump())
-    for _ in run_and_store(run, lambda snapshot: call(asked, LocalEngine(), snapshot)):
+def make_run(folder, job, function, settings_type, **values):
+    settings = validate_settings(settings_type, {"world": "probe", "policies": POLICIES, **values})
+    run = create_run(folder, job, settings.model_dump())
+    for _ in run_and_store(run, lambda snapshot: function(settings, LocalEngine(), snapshot)):
         pass
     return run
 
 
 @pytest.fixture(scope="session")
 def compared(runs, tmp_path_factory):
-    """Runs of both kinds of comparison."""
+    """Make a run of each kind of comparison."""
     root = tmp_path_factory.mktemp("compared") / "runs"
-    everybody = {"grazer": "candidate", "hunter": "candidate"}
-    kept(root / "compare", "compare", compare_policies, Compare, episodes=6,
-         agent_slot_map=everybody)  # fmt: skip
-    kept(root / "round-robin", "round_robin", round_robin, RoundRobin, episodes=3)
+    all_groups = {"grazer": "candidate", "hunter": "candidate"}
+    make_run(root / "compare", "compare", compare_policies, Compare, episodes=6,
+         agent_slot_map=all_groups)  # fmt: skip
+    make_run(root / "round-robin", "round_robin", round_robin, RoundRobin, episodes=3)
     return root
 
 
-def use_all(screen, hash_):
-    """Use each control of a page, which is opened anew for each, and change themes in between."""
+def use_all_controls(screen, fragment):
+    """Use each control of a page, which is reloaded for each, and toggle the theme afterwards."""
     page = screen.page
-    screen.open(hash_)
+    screen.open(fragment)
     count = page.locator(CONTROLS).count()
     for i in range(count):
-        screen.open(hash_)
+        screen.open(fragment)
         page.wait_for_timeout(20)
         control = page.locator(CONTROLS).nth(i)
         tag = control.evaluate("e => e.tagName + (e.type ? ' ' + e.type : '')")
@@ -53,17 +53,17 @@ def use_all(screen, hash_):
         if page.locator("dialog[open]").count():
             page.keyboard.press("Escape")
         page.keyboard.press("t")
-        assert screen.problems == [], f"{hash_}: control {i}, {tag}"
+        assert screen.problems == [], f"{fragment}: control {i}, {tag}"
     return count
 
 
-def test_every_control_of_the_list_can_be_used(screen):
-    assert use_all(screen, "") == 3 + 1 + 2 * 4
+def test_every_control_of_the_run_list_works(screen):
+    assert use_all_controls(screen, "") == 3 + 1 + 2 * 4
 
 
 def test_the_theme_changes_on_every_page(screen):
-    for hash_ in ("", "#run=savanna", "#run=roles&tab=3", "#run=cogs&tab=4", "#run=none"):
-        screen.open(hash_)
+    for fragment in ("", "#run=savanna", "#run=roles&tab=3", "#run=cogs&tab=4", "#run=none"):
+        screen.open(fragment)
         for change in (
             lambda: screen.page.click("button[aria-label='Light or dark']"),
             lambda: screen.page.keyboard.press("t"),
@@ -76,21 +76,21 @@ def test_the_theme_changes_on_every_page(screen):
 
 
 @pytest.mark.parametrize(
-    "hash_",
+    "fragment",
     ["#run=savanna&tick=20&agent=3", "#run=savanna&tab=1", "#run=cogs&tab=2&tick=9",
      "#run=roles&tab=3&agent=2", "#run=cogs&tab=4", "#run=cogs&with=cogs&withReplay=game-00001"],
 )  # fmt: skip
-def test_every_control_of_a_replay_can_be_used(screen, hash_):
-    assert use_all(screen, hash_) > 15
+def test_every_control_of_a_replay_works(screen, fragment):
+    assert use_all_controls(screen, fragment) > 15
 
 
-def rows_of(screen):
+def result_rows(screen):
     return screen.page.locator("table.results tbody tr").evaluate_all(
         "all => all.map(tr => [...tr.cells].map(td => td.textContent))"
     )
 
 
-def test_a_comparison_is_a_table_and_a_verdict(compared, serve, open_screen):
+def test_a_comparison_is_shown_as_a_table_with_its_verdict(compared, serve, open_screen):
     from kinfolk.evaluation.formatting import describe_comparison
 
     events = list(open_run(compared / "compare").events())
@@ -109,35 +109,37 @@ def test_a_comparison_is_a_table_and_a_verdict(compared, serve, open_screen):
             "wins",
             "failures",
         ]
-        rows = rows_of(screen)
+        rows = result_rows(screen)
         assert [row[0] for row in rows] == POLICIES
         assert [float(row[1].replace(",", "")) for row in rows] == pytest.approx(
             [sum(v) / 6 for v in values], rel=0.01
         )
         assert [row[3:] for row in rows] == [["6", f"{won:g}", "0"] for won in wins]
         assert not screen.page.is_visible("section.roles"), "a comparison has none"
-        said = screen.page.locator("p.verdict").all_inner_texts()
-        assert said[: len(list(describe_comparison(events[-1])))] == list(
-            describe_comparison(events[-1])
+        expected = list(describe_comparison(events[-1]))
+        assert screen.page.locator("p.verdict").all_inner_texts()[: len(expected)] == expected
+        assert screen.page.locator("figure.chart").count() == 0, (
+            "a comparison has no lines over steps"
         )
-        assert screen.page.locator("figure.chart").count() == 0, "no zigzag of policy numbers"
-        screen.shoot("comparison")
-        use_all(screen, "#run=compare")
+        screen.save_screenshot("comparison")
+        use_all_controls(screen, "#run=compare")
 
 
-def test_a_round_robin_is_a_table_of_ratings(compared, serve, open_screen):
+def test_a_round_robin_is_shown_as_a_table_of_ratings(compared, serve, open_screen):
     rated = list(open_run(compared / "round-robin").events())[-1]
     with serve(compared) as address, open_screen(address) as screen:
         screen.open("#run=round-robin")
         screen.page.wait_for_selector("table.results")
-        rows = rows_of(screen)
+        rows = result_rows(screen)
         expected = {
-            uri: [f"{strength:.1f}", f"{doubt:.1f}", str(games)]
-            for uri, (strength, doubt, _, games, *_) in zip(POLICIES, rated["ratings"], strict=True)
+            uri: [f"{rating:.1f}", f"{uncertainty:.1f}", str(games)]
+            for uri, (rating, uncertainty, _, games, *_) in zip(
+                POLICIES, rated["ratings"], strict=True
+            )
         }
         assert {row[0]: row[1:4] for row in rows} == expected
         assert sum(float(row[4]) for row in rows) == 3
-        [said] = screen.page.locator("p.verdict").all_inner_texts()
-        assert said.startswith(f"{rows[0][0]} is rated highest, ")
+        [verdict] = screen.page.locator("p.verdict").all_inner_texts()
+        assert verdict.startswith(f"{rows[0][0]} is rated highest, ")
         assert screen.page.locator("figure.chart").count() == 0
-        screen.shoot("round-robin")
+        screen.save_screenshot("round-robin")

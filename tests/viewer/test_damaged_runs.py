@@ -1,4 +1,4 @@
-"""Damaged runs and odd names: each is shown with what is wrong, and hides none of the others."""
+"""Damaged runs and unusual names are listed with their problem and hide no other run."""
 
 import gzip
 import json
@@ -7,7 +7,7 @@ import shutil
 from urllib.parse import quote, urlsplit
 
 import pytest
-from tests.viewer.test_server import ask
+from tests.viewer.test_server import send_request
 
 from kinfolk.core.events import Event
 from kinfolk.store.run import create_run
@@ -18,7 +18,7 @@ ODD_NAMES = ["100%", "a b&c=d#e?f", "größe-Ω-猿", "[bold]x", 'it\'s "quoted"
 LONG = "n" * 5000
 
 
-def finished(folder, **settings):
+def make_run(folder, **settings):
     run = create_run(folder, "count", settings)
     run.open_for_writing()
     run.append(Event(step=1))
@@ -28,12 +28,12 @@ def finished(folder, **settings):
 
 @pytest.fixture(scope="module")
 def damaged(tmp_path_factory):
-    """A folder of runs of which only some are whole; what is said of the others, by name."""
+    """Make intact and damaged runs; return their folder and the problem of each damaged one."""
     root = tmp_path_factory.mktemp("damaged") / "runs"
     for name in ("good", *ODD_NAMES):
-        finished(root / name)
+        make_run(root / name)
     for name in ("empty", "cut", "foreign", "bare", "list", "deep", "folder"):
-        finished(root / name)
+        make_run(root / name)
     path = root / "empty" / "settings.json"
     path.write_bytes(b"")
     (root / "cut" / "settings.json").write_text('{"format": 1, "jo')
@@ -43,18 +43,18 @@ def damaged(tmp_path_factory):
     (root / "deep" / "settings.json").write_text("[" * 100_000)
     (root / "folder" / "settings.json").unlink()
     (root / "folder" / "settings.json").mkdir()
-    finished(root / "lost")
+    make_run(root / "lost")
     (root / "lost" / "settings.json").unlink()
-    made = create_run(root / "locked", "count", {})
-    (made.folder / "lock").mkdir()
+    locked = create_run(root / "locked", "count", {})
+    (locked.folder / "lock").mkdir()
     (root / "not a run").mkdir()
     os.mkdir(os.fsencode(root) + b"/latin-\xe9")
     shutil.copy(root / "good" / "settings.json", os.fsencode(root) + b"/latin-\xe9/settings.json")
-    finished(root / "torn")
+    make_run(root / "torn")
     packed = root / "torn" / "events.jsonl.gz"
     packed.write_bytes(packed.read_bytes()[:-5])
-    finished(root / "infinite", level=float("inf"))
-    said = {
+    make_run(root / "infinite", level=float("inf"))
+    problems = {
         "empty": f"{path} is damaged: Expecting value: line 1 column 1 (char 0).",
         "foreign": f"{root}/foreign/settings.json has format 7; this kinfolk reads 1.",
         "bare": f"{root}/bare/settings.json is damaged: it names no job with its settings.",
@@ -65,7 +65,7 @@ def damaged(tmp_path_factory):
         "locked": f"{root}/locked/lock could not be read: it is a folder.",
         "latin-\\xe9": "Its name is not text in UTF-8. Rename the folder.",
     }
-    return root, said
+    return root, problems
 
 
 @pytest.fixture(scope="module")
@@ -74,36 +74,36 @@ def damaged_address(damaged, serve):
         yield address
 
 
-def test_damaged_runs_are_listed_with_what_is_wrong(damaged, damaged_address):
-    _, said = damaged
-    status, body, _ = ask(damaged_address, "/api/runs")
+def test_damaged_runs_are_listed_with_their_problem(damaged, damaged_address):
+    _, expected = damaged
+    status, body, _ = send_request(damaged_address, "/api/runs")
     assert status == 200
-    found = {run["name"]: run for run in json.loads(body)}
-    assert set(found) == {"good", "torn", "infinite", "cut", *ODD_NAMES, *said}
-    problems = {name: run["problem"] for name, run in found.items() if run["problem"]}
+    listed = {run["name"]: run for run in json.loads(body)}
+    assert set(listed) == {"good", "torn", "infinite", "cut", *ODD_NAMES, *expected}
+    problems = {name: run["problem"] for name, run in listed.items() if run["problem"]}
     assert problems.pop("cut").startswith(
         f"{damaged[0]}/cut/settings.json is damaged: Unterminated"
     )
-    assert problems == said
-    assert {found[name]["status"] for name in said} == {"damaged"}
-    assert found["infinite"]["settings"] == {"level": None}, "JSON has no word for infinity"
+    assert problems == expected
+    assert {listed[name]["status"] for name in expected} == {"damaged"}
+    assert listed["infinite"]["settings"] == {"level": None}, "JSON has no infinity"
 
 
 @pytest.mark.parametrize("name", ["good", *ODD_NAMES])
 def test_a_run_of_any_name_is_found(damaged_address, name):
-    status, body, _ = ask(damaged_address, f"/api/runs/{quote(name, safe='')}/metrics")
+    status, body, _ = send_request(damaged_address, f"/api/runs/{quote(name, safe='')}/metrics")
     assert (status, json.loads(body)) == (200, {"event": {"step": [1], "fields": {}}})
 
 
 @pytest.mark.parametrize("name", ["empty", "foreign", "bare", "list", "deep", "folder", "lost"])
 @pytest.mark.parametrize("path", ["metrics", "results", "roles", "replays/game-00000"])
-def test_a_damaged_run_is_a_sentence(damaged, damaged_address, name, path):
-    status, body, _ = ask(damaged_address, f"/api/runs/{name}/{path}")
+def test_a_damaged_run_is_answered_with_its_problem(damaged, damaged_address, name, path):
+    status, body, _ = send_request(damaged_address, f"/api/runs/{name}/{path}")
     assert (status, json.loads(body)["error"]) == (422, damaged[1][name])
 
 
-def test_events_that_are_cut_short_are_a_sentence(damaged, damaged_address):
-    status, body, _ = ask(damaged_address, "/api/runs/torn/metrics")
+def test_events_that_are_cut_short_are_reported(damaged, damaged_address):
+    status, body, _ = send_request(damaged_address, "/api/runs/torn/metrics")
     assert status == 422
     assert json.loads(body)["error"] == (
         f"{damaged[0]}/torn/events.jsonl.gz is cut short or damaged: "
@@ -118,23 +118,25 @@ def test_events_that_are_cut_short_are_a_sentence(damaged, damaged_address):
 )  # fmt: skip
 @pytest.mark.parametrize("path", ["metrics", "results", "roles", "replays/x", "replays/x/frames/0"])
 def test_a_name_that_is_no_run_is_not_found(damaged_address, name, path):
-    status, body, _ = ask(damaged_address, f"/api/runs/{name.replace('Ω', '%CE%A9')}/{path}")
+    status, body, _ = send_request(
+        damaged_address, f"/api/runs/{name.replace('Ω', '%CE%A9')}/{path}"
+    )
     assert status == 404
-    said = json.loads(body)["error"]
-    assert said.startswith("There is no")
-    assert len(said) < 700
+    message = json.loads(body)["error"]
+    assert message.startswith("There is no")
+    assert len(message) < 700
 
 
 @pytest.mark.parametrize("name", [LONG, "%00", "..%2f..", "%ff", "none"])
 def test_a_replay_of_no_such_name_is_not_found(damaged_address, name):
-    for path in ("", "/numbers", "/frames/0"):
-        status, body, _ = ask(damaged_address, f"/api/runs/good/replays/{name}{path}")
+    for path in ("", "/series", "/frames/0"):
+        status, body, _ = send_request(damaged_address, f"/api/runs/good/replays/{name}{path}")
         assert status == 404
         assert json.loads(body)["error"].startswith("There is no")
 
 
-def test_a_browser_that_goes_astray_gets_a_page(damaged_address):
-    status, body, headers = ask(damaged_address, f"/{LONG}<b>", accept="text/html")
+def test_an_unknown_path_in_a_browser_gets_an_html_page(damaged_address):
+    status, body, headers = send_request(damaged_address, f"/{LONG}<b>", accept="text/html")
     assert (status, headers["content-type"]) == (404, "text/html; charset=utf-8")
     assert body.decode() == (
         f"<!doctype html><title>kinfolk</title><p>There is nothing at /{LONG[:99]}....</p>"
@@ -142,28 +144,28 @@ def test_a_browser_that_goes_astray_gets_a_page(damaged_address):
     )
 
 
-def test_the_list_in_the_browser_says_what_is_damaged(damaged, damaged_address, open_screen):
+def test_the_list_in_the_browser_shows_the_problems(damaged, damaged_address, open_screen):
     with open_screen(damaged_address) as screen:
         screen.open()
         rows = screen.page.locator("li[data-run].damaged")
         shown = dict(
             zip(
                 rows.evaluate_all("all => all.map(li => li.dataset.run)"),
-                rows.locator(".why").all_inner_texts(),
+                rows.locator(".reason").all_inner_texts(),
                 strict=True,
             )
         )
         assert shown.pop("cut").startswith(f"{damaged[0]}/cut/settings.json is damaged")
         assert shown == damaged[1]
-        screen.shoot("damaged")
+        screen.save_screenshot("damaged")
         screen.page.click("li[data-run=good] button.name")
         screen.page.wait_for_selector("section.run")
         for name in ("empty", "lost", LONG, "none", "a/../b", "\0"):
             screen.open(f"#run={quote(name)}")
             screen.page.wait_for_selector(".problem:visible")
-            said = screen.page.inner_text(".problem")
-            assert said == damaged[1].get(name, said)
-            assert said.startswith(("There is no", f"{damaged[0]}/"))
+            problem = screen.page.inner_text(".problem")
+            assert problem == damaged[1].get(name, problem)
+            assert problem.startswith(("There is no", f"{damaged[0]}/"))
             screen.page.click("button:has-text('all runs')")
             screen.page.wait_for_selector("li[data-run=good]")
         screen.open("#run=torn")
@@ -178,26 +180,26 @@ def test_the_list_in_the_browser_says_what_is_damaged(damaged, damaged_address, 
 def test_the_command_lists_damaged_runs_too(damaged, capsys):
     from kinfolk.cli.app import main
 
-    root, said = damaged
-    with pytest.raises(SystemExit) as left:
+    root, problems = damaged
+    with pytest.raises(SystemExit) as exited:
         main(["runs", "--root", str(root), "--json"])
-    told = capsys.readouterr()
-    assert left.value.code == 0
-    found = {run["name"]: run.get("problem", "") for run in json.loads(told.out)}
-    assert {name: problem for name, problem in found.items() if problem and name != "cut"} == said
-    with pytest.raises(SystemExit) as left:
+    output = capsys.readouterr()
+    assert exited.value.code == 0
+    listed = {run["name"]: run.get("problem", "") for run in json.loads(output.out)}
+    assert {name: text for name, text in listed.items() if text and name != "cut"} == problems
+    with pytest.raises(SystemExit) as exited:
         main(["runs", "--root", str(root)])
-    told = capsys.readouterr()
-    assert left.value.code == 0
-    assert f"lost is damaged. {said['lost']}\n" in told.err
-    assert "[bold]x" in told.out
+    output = capsys.readouterr()
+    assert exited.value.code == 0
+    assert f"lost is damaged. {problems['lost']}\n" in output.err
+    assert "[bold]x" in output.out
 
 
-def test_damaged_roles_are_a_sentence_and_hide_nothing(serve, open_screen, tmp_path):
-    run = finished(tmp_path / "runs" / "one")
+def test_a_damaged_role_history_is_reported_and_hides_nothing(serve, open_screen, tmp_path):
+    run = make_run(tmp_path / "runs" / "one")
     path = run.folder / "role_history.json"
     with serve(tmp_path / "runs") as address, open_screen(address) as screen:
-        for text, said in (
+        for text, message in (
             ("{", f"{path} is damaged at line 1: the file ends too early."),
             ('{"roles": [{"tiers": 3}]}', "The roles of one cannot be shown: "),
             ("\x00", f"{path} is damaged at line 1: "),
@@ -205,23 +207,23 @@ def test_damaged_roles_are_a_sentence_and_hide_nothing(serve, open_screen, tmp_p
             path.write_text(text)
             screen.open("#run=one")
             screen.page.wait_for_selector(".problem:visible")
-            assert screen.page.inner_text(".problem").startswith(said)
+            assert screen.page.inner_text(".problem").startswith(message)
             assert screen.page.inner_text("section.run h3") == "Settings"
         screen.problems = [p for p in screen.problems if " 422 " not in p]
 
 
-def test_a_bomb_of_events_is_refused(serve, tmp_path):
-    run = finished(tmp_path / "runs" / "bomb")
+def test_a_decompression_bomb_of_events_is_refused(serve, tmp_path):
+    run = make_run(tmp_path / "runs" / "bomb")
     line = b'{"kind": "a", "step": 1}\n'
     packed = gzip.compress(line * (200 * 2**20 // len(line)), 9)
     (run.folder / "events.jsonl.gz").write_bytes(packed)
     with serve(tmp_path / "runs") as address:
-        status, body, _ = ask(address, "/api/runs/bomb/metrics")
-    most = max(64 * 2**20, 200 * len(packed))
+        status, body, _ = send_request(address, "/api/runs/bomb/metrics")
+    limit = max(64 * 2**20, 200 * len(packed))
     assert (status, json.loads(body)["error"]) == (
         422,
         f"{run.folder}/events.jsonl.gz is damaged: its {len(packed):,} bytes unpack to more than "
-        f"{most:,}.",
+        f"{limit:,}.",
     )
 
 
@@ -231,6 +233,6 @@ def test_the_server_answers_on_the_same_connection_after_errors(damaged_address)
     connection = http.client.HTTPConnection(urlsplit(damaged_address).netloc, timeout=10)
     for path, status in ((f"/api/runs/{LONG}/metrics", 404), ("/api/runs/good/metrics", 200)):
         connection.request("GET", path)
-        answer = connection.getresponse()
-        answer.read()
-        assert answer.status == status
+        response = connection.getresponse()
+        response.read()
+        assert response.status == status

@@ -1,4 +1,4 @@
-"""A run that is still going: the page keeps up, and catches up after a reload."""
+"""The page follows a run while it is running, and catches up after a reload."""
 
 import subprocess
 import sys
@@ -20,46 +20,46 @@ NAME = "replays/game-00000.replay"
 
 @pytest.fixture
 def live(tmp_path):
-    """A run held open, and the pieces of its game that are still to be written."""
+    """Return an unfinished run and the chunks of its replay that are still to be written."""
     settings = Evaluate(world_settings=LONG, slots={"all": "kin://probe-python"})
-    pieces = list(replay_of(next(evaluation_tasks(settings)), 0))
+    chunks = list(replay_of(next(evaluation_tasks(settings)), 0))
     run = create_run(tmp_path / "runs" / "live", "evaluate", settings.model_dump())
     run.open_for_writing()
-    run.write_file_chunk(FileChunk(path=NAME, data=pieces[0] + pieces[1]))
-    yield run, pieces[2:]
+    run.write_file_chunk(FileChunk(path=NAME, data=chunks[0] + chunks[1]))
+    yield run, chunks[2:]
     run.close()
 
 
-def write(run, piece):
-    run.write_file_chunk(FileChunk(path=NAME, data=piece, append=True))
+def write(run, chunk):
+    run.write_file_chunk(FileChunk(path=NAME, data=chunk, append=True))
 
 
-def frames(screen, count):
+def wait_for_frames(screen, count):
     screen.page.wait_for_function("n => kinfolk.player.views[0]?.replay.frames === n", arg=count)
 
 
 def test_the_page_follows_a_run_and_catches_up_after_a_reload(live, serve, open_screen, tmp_path):
-    run, pieces = live
+    run, chunks = live
     with serve(tmp_path / "runs") as address, open_screen(address) as screen:
         screen.open("#run=live")
-        frames(screen, 128)
+        wait_for_frames(screen, 128)
         assert screen.page.inner_text("button.live") == "● live"
         screen.page.keyboard.press("End")
-        screen.offset(127)
-        write(run, pieces[0])
-        frames(screen, 256)
-        screen.offset(255)  # who was at the end is taken along
+        screen.wait_for_tick(127)
+        write(run, chunks[0])
+        wait_for_frames(screen, 256)
+        screen.wait_for_tick(255)  # a page at the end stays at the end
         assert screen.page.inner_text(".clock") == "tick 255 of 255"
         screen.page.keyboard.press("Home")
-        screen.offset(0)
-        write(run, pieces[1])
-        frames(screen, 384)
-        screen.offset(0)  # who looks back is left in peace
+        screen.wait_for_tick(0)
+        write(run, chunks[1])
+        wait_for_frames(screen, 384)
+        screen.wait_for_tick(0)  # a page at an earlier tick stays there
         screen.page.reload()
         screen.page.wait_for_selector("body[data-ready]")
-        frames(screen, 384)
-        write(run, pieces[2])
-        frames(screen, 501)
+        wait_for_frames(screen, 384)
+        write(run, chunks[2])
+        wait_for_frames(screen, 501)
         run.append(Event(step=0))
         run.finish()
         screen.page.wait_for_function("() => document.body.dataset.status === 'done'")
@@ -68,22 +68,22 @@ def test_the_page_follows_a_run_and_catches_up_after_a_reload(live, serve, open_
 
 
 def test_playing_at_the_end_of_a_live_run_waits_for_more(live, serve, open_screen, tmp_path):
-    run, pieces = live
+    run, chunks = live
     with serve(tmp_path / "runs") as address, open_screen(address) as screen:
         screen.open("#run=live&tick=120")
         screen.page.evaluate("kinfolk.player.setSpeed(200)")
         screen.page.click("button.play")
         screen.page.wait_for_function("() => document.body.dataset.tick === '127'")
         assert screen.page.evaluate("kinfolk.player.playing")
-        write(run, pieces[0])
+        write(run, chunks[0])
         screen.page.wait_for_function("() => Number(document.body.dataset.tick) > 200")
 
 
-def test_a_new_game_of_the_run_can_be_chosen_when_it_begins(live, serve, open_screen, tmp_path):
+def test_a_new_replay_of_the_run_can_be_selected_at_once(live, serve, open_screen, tmp_path):
     run, _ = live
     with serve(tmp_path / "runs") as address, open_screen(address) as screen:
         screen.open("#run=live")
-        frames(screen, 128)
+        wait_for_frames(screen, 128)
         whole = b"".join(replay_of(next(evaluation_tasks(Evaluate())), 1))
         run.write_file_chunk(FileChunk(path="replays/showcase-00010.replay", data=whole))
         screen.page.wait_for_selector("select[aria-label=Replay]")
@@ -91,23 +91,21 @@ def test_a_new_game_of_the_run_can_be_chosen_when_it_begins(live, serve, open_sc
         assert listed == ["game-00000", "showcase-00010"]
 
 
-def test_a_server_that_goes_and_comes_back_is_found_again(live, serve, open_screen, tmp_path):
-    """A closed viewer harms no run, and a page left open finds the next server at its address."""
-    run, pieces = live
+def test_the_page_reconnects_to_a_restarted_server(live, serve, open_screen, tmp_path):
+    run, chunks = live
     with open_screen("") as screen:
         with serve(tmp_path / "runs") as address:
             screen.address = address
             screen.open("#run=live")
-            frames(screen, 128)
-        write(run, pieces[0])
+            wait_for_frames(screen, 128)
+        write(run, chunks[0])
         with serve(tmp_path / "runs", port=urlsplit(address).port):
-            frames(screen, 256)
+            wait_for_frames(screen, 256)
         screen.problems = [p for p in screen.problems if "ERR_" not in p and "WebSocket" not in p]
 
 
-def test_the_evolution_of_roles_is_followed_while_it_goes(serve, open_screen, tmp_path):
-    """The real command in a process of its own; the page goes from game to game with it."""
-    words = (
+def test_role_evolution_is_followed_from_replay_to_replay(serve, open_screen, tmp_path):
+    arguments = (
         "evolve roles --preset tutorial --set max_steps=150 --generations 6 --lineups 3 "
         "--games-per-generation 4 --population 4 --judge-games 2 --engine local "
         "--showcase-every 1 --out runs/evolving"
@@ -115,7 +113,7 @@ def test_the_evolution_of_roles_is_followed_while_it_goes(serve, open_screen, tm
     (tmp_path / "runs").mkdir()
     with serve(tmp_path / "runs") as address, open_screen(address) as screen:
         process = subprocess.Popen(
-            [sys.executable, "-m", "kinfolk", *words.split()], cwd=tmp_path,
+            [sys.executable, "-m", "kinfolk", *arguments.split()], cwd=tmp_path,
             stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
         )  # fmt: skip
         try:
@@ -144,4 +142,4 @@ def test_the_evolution_of_roles_is_followed_while_it_goes(serve, open_screen, tm
         )
         assert "generation scored: fitness" in titles
         screen.page.wait_for_timeout(100)
-        screen.shoot("evolving")
+        screen.save_screenshot("evolving")

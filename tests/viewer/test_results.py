@@ -1,4 +1,4 @@
-"""The table of a comparison, from hand-made events."""
+"""Result tables of comparisons and round robins, from hand-made events."""
 
 import pytest
 
@@ -16,7 +16,7 @@ def played(policy, step, value, failures=0):
 EVENTS = [played(0, 0, 5.0), played(0, 1, 7.0), played(1, 0, 5.0, 2), played(1, 1, 1000.0)]
 
 
-def test_a_comparison_that_goes_on_has_means_and_no_verdict():
+def test_a_running_comparison_has_means_and_no_verdict():
     assert build_results("compare", SETTINGS, EVENTS[:3]) == {
         "title": "probe, seed 3",
         "headings": ["policy", "mean ticks", "95 % confidence interval", "n", "wins", "failures"],
@@ -35,29 +35,29 @@ def test_a_comparison_that_goes_on_has_means_and_no_verdict():
         ([[6.0, None, None, 1], [502.5, None, None, 1]], ["-", "-"]),
     ],
 )
-def test_a_comparison_that_is_done_has_intervals_if_there_are_any(means, intervals):
+def test_a_finished_comparison_has_intervals_if_its_estimates_do(means, intervals):
     difference = [-496.5, None, None, 2] if means[0][1] is None else [-496.5, -600.0, 7.0]
     last = {"kind": "compared", "step": 2, "policies": ["a", "b"], "metric": "ticks",
             "means": means, "failures": [0, 2], "pairs": {"0 1": [difference, 0.01, "second", 2]}}  # fmt: skip
-    found = build_results("compare", SETTINGS, [*EVENTS, last])
-    assert [row[2] for row in found["rows"]] == intervals
-    assert [row[3] for row in found["rows"]] == (
+    results = build_results("compare", SETTINGS, [*EVENTS, last])
+    assert [row[2] for row in results["rows"]] == intervals
+    assert [row[3] for row in results["rows"]] == (
         [str(m[3]) for m in means] if len(means[0]) > 3 else ["2", "2"]
     )
-    assert [row[4] for row in found["rows"]] == ["0.5", "1.5"]
-    inside = "no interval" if means[0][1] is None else "-7 to 600"
-    assert found["verdict"] == [
-        f"b is better than a: by 496 ({inside}), p = 0.0100, 2 common episodes."
+    assert [row[4] for row in results["rows"]] == ["0.5", "1.5"]
+    interval = "no interval" if means[0][1] is None else "-7 to 600"
+    assert results["verdict"] == [
+        f"b is better than a: by 496 ({interval}), p = 0.0100, 2 common episodes."
     ]
 
 
-def test_shares_of_ties_are_rounded():
+def test_shared_wins_are_rounded():
     settings = {**SETTINGS, "policies": ["a", "b", "c"]}
-    found = build_results("compare", settings, [played(i, 0, 1.0) for i in range(3)])
-    assert [row[4] for row in found["rows"]] == ["0.33", "0.33", "0.33"]
+    results = build_results("compare", settings, [played(i, 0, 1.0) for i in range(3)])
+    assert [row[4] for row in results["rows"]] == ["0.33", "0.33", "0.33"]
 
 
-def test_a_round_robin_says_how_sure_the_lead_is():
+def test_a_round_robin_compares_the_lead_with_its_uncertainty():
     games = [{"kind": "pair_played", "step": i, "first": 0, "second": 1, "first_score": a,
               "second_score": 1.0, "failures": 0} for i, a in enumerate((0.0, 1.0))]  # fmt: skip
     assert build_results("round_robin", SETTINGS, games[:1])["verdict"] == [
@@ -74,7 +74,7 @@ def test_a_round_robin_says_how_sure_the_lead_is():
     }  # fmt: skip
 
 
-def test_other_runs_have_no_table_and_damaged_ones_say_so():
+def test_other_jobs_have_no_table_and_damaged_events_are_refused():
     with pytest.raises(UsageError, match=r"^A run of evaluate has no table of policies\.$"):
         build_results("evaluate", SETTINGS, EVENTS)
     for event in (played(7, 0, 1.0), played("x", 0, 1.0), {"kind": "candidate_played", "step": 0}):

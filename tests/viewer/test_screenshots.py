@@ -1,4 +1,4 @@
-"""Pictures and films, drawn by the page itself."""
+"""Screenshots and videos that a headless browser takes of the page."""
 
 import io
 import shutil
@@ -18,61 +18,61 @@ BLUE, VERMILLION = (0, 114, 178), (213, 94, 0)
 
 @pytest.fixture(scope="module")
 def frames(browser, runs):
-    """Three pictures of a savanna; `browser` skips where there is none."""
-    picture = Screenshot(part="stage", width=500, height=520)
-    with open_page([(runs / "savanna", None)], picture) as page:
-        return [capture(page, picture, tick) for tick in (0, 60, 120)]
+    """Three screenshots of a savanna; the fixture `browser` skips where there is no Chromium."""
+    screenshot = Screenshot(part="map", width=500, height=520)
+    with open_page([(runs / "savanna", None)], screenshot) as page:
+        return [capture(page, screenshot, tick) for tick in (0, 60, 120)]
 
 
-def test_pictures_show_the_agents_and_differ_from_tick_to_tick(frames):
+def test_screenshots_show_the_agents_and_differ_from_tick_to_tick(frames):
     from PIL import Image
 
-    pictures = [Image.open(io.BytesIO(frame)).convert("RGB") for frame in frames]
-    assert {picture.size for picture in pictures} == {(500, 520)}
-    for picture in pictures:
-        colours = {colour for _, colour in picture.getcolors(1 << 20)}
+    images = [Image.open(io.BytesIO(frame)).convert("RGB") for frame in frames]
+    assert {image.size for image in images} == {(500, 520)}
+    for image in images:
+        colours = {colour for _, colour in image.getcolors(1 << 20)}
         assert {BLUE, VERMILLION} <= colours
     assert len(set(frames)) == 3
 
 
-def test_a_gif_has_all_frames_at_their_pace(frames):
+def test_a_gif_has_all_frames_at_the_requested_rate(frames):
     from PIL import Image
 
-    film = Image.open(io.BytesIO(encode_gif(frames, 10)))
-    assert (film.n_frames, film.size, film.info["duration"]) == (3, (500, 520), 100)
+    video = Image.open(io.BytesIO(encode_gif(frames, 10)))
+    assert (video.n_frames, video.size, video.info["duration"]) == (3, (500, 520), 100)
 
 
-def test_an_mp4_is_one_that_players_take(frames, tmp_path):
+def test_an_mp4_is_h264_with_all_frames(frames, tmp_path):
     if shutil.which("ffprobe") is None:
         pytest.skip("ffmpeg is not installed; as root on Debian, ./kin test installs it.")
-    path = tmp_path / "film.mp4"
+    path = tmp_path / "video.mp4"
     path.write_bytes(encode_mp4(frames, 10))
-    asked = "ffprobe -v error -count_frames -select_streams v -of csv=p=0 -show_entries"
-    done = subprocess.run(
-        [*asked.split(), "stream=codec_name,width,height,pix_fmt,nb_read_frames", str(path)],
+    command = "ffprobe -v error -count_frames -select_streams v -of csv=p=0 -show_entries"
+    process = subprocess.run(
+        [*command.split(), "stream=codec_name,width,height,pix_fmt,nb_read_frames", str(path)],
         capture_output=True, text=True, check=True,
     )  # fmt: skip
-    assert done.stdout.strip() == "h264,500,520,yuv420p,3"
+    assert process.stdout.strip() == "h264,500,520,yuv420p,3"
 
 
-def test_the_command_writes_a_picture_of_the_charts(browser, runs, tmp_path):
+def test_the_command_writes_a_screenshot_of_the_charts(browser, runs, tmp_path):
     from PIL import Image
 
     out = tmp_path / "charts.png"
-    words = ["export", "png", str(runs / "cogs"), "--part", "charts", "--theme", "dark"]
-    done = subprocess.run(
-        [sys.executable, "-m", "kinfolk", *words, "--size", "600x900", "--out", str(out)],
+    arguments = ["export", "png", str(runs / "cogs"), "--part", "charts", "--theme", "dark"]
+    process = subprocess.run(
+        [sys.executable, "-m", "kinfolk", *arguments, "--size", "600x900", "--out", str(out)],
         capture_output=True, text=True, check=True,
     )  # fmt: skip
-    assert done.stdout == ""
-    assert done.stderr.startswith(f"{out}: ")
-    picture = Image.open(out).convert("RGB")
-    assert picture.width > 500
-    assert picture.getpixel((2, 2)) == (0x1B, 0x1F, 0x24), "the dark card"
+    assert process.stdout == ""
+    assert process.stderr.startswith(f"{out}: ")
+    image = Image.open(out).convert("RGB")
+    assert image.width > 500
+    assert image.getpixel((2, 2)) == (0x1B, 0x1F, 0x24), "the dark card"
 
 
 @pytest.mark.parametrize(
-    ("words", "sentence"),
+    ("arguments", "message"),
     [
         (["gif", "{run}", "--from", "900"],
          "A film has 1 to 2000 pictures, not 0; choose --from, --to and --every "
@@ -80,31 +80,31 @@ def test_the_command_writes_a_picture_of_the_charts(browser, runs, tmp_path):
         (["png", "{run}", "--size", "big"],
          "--size is written WIDTHxHEIGHT, such as 1280x720, not 'big'."),
         (["png", "{run}", "--part", "sky"],
-         "Screenshot.part must be one of stage, charts, page, family, not 'sky'."),
+         "Screenshot.part must be one of map, charts, page, lineage, not 'sky'."),
         (["png", "{run}", "--size", "20x20"], "Screenshot.width must be at least 200, not '20'."),
         (["png", "{run}", "--replay", "none"],
          "The run {run} has no replay 'none'. Known: game-00000."),
     ],
 )  # fmt: skip
-def test_wrong_use_is_a_sentence(runs, words, sentence, capsys):
-    filled = [word.format(run=runs / "savanna") for word in words]
-    with pytest.raises(SystemExit) as left:
+def test_wrong_arguments_are_explained(runs, arguments, message, capsys):
+    filled = [argument.format(run=runs / "savanna") for argument in arguments]
+    with pytest.raises(SystemExit) as exited:
         main(["export", *filled])
-    assert left.value.code == 2
-    assert capsys.readouterr().err.strip() == sentence.format(run=runs / "savanna")
+    assert exited.value.code == 2
+    assert capsys.readouterr().err.strip() == message.format(run=runs / "savanna")
 
 
-def test_without_a_browser_that_is_said(monkeypatch):
+def test_a_missing_browser_is_reported(monkeypatch):
     monkeypatch.setattr(browser.shutil, "which", lambda name: None)
     with pytest.raises(UsageError) as caught:
         browser.find_chromium()
     assert str(caught.value) == (
-        "Pictures are drawn by Chromium, which is not installed. Install it, or write a page "
+        "Screenshots need Chromium, which is not installed. Install it, or write a page "
         "instead: kinfolk view RUN --export FILE.html"
     )
 
 
-def test_without_ffmpeg_that_is_said(monkeypatch):
+def test_a_missing_ffmpeg_is_reported(monkeypatch):
     monkeypatch.setattr("shutil.which", lambda name: None)
     with pytest.raises(
         UsageError, match=r"^An mp4 needs ffmpeg, which is not installed; a gif does not\.$"

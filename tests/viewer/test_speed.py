@@ -1,4 +1,4 @@
-"""How quick the page is and how small replays are. Slow proofs: they measure time, one at a time."""
+"""Speed of the page and size of replays. These tests measure time, so run them one at a time."""
 
 import os
 import subprocess
@@ -32,8 +32,8 @@ CROWD = {  # nobody dies and nobody is born
 LONG = {"world": "cogsguard", "preset": "machina_1", "episodes": 1, "replays": 1}
 
 
-def note(text):
-    """Keep a figure beside the screenshots."""
+def log_measurement(text):
+    """Append a line to a file beside the screenshots."""
     folder = Path(__file__).resolve().parents[2] / ".screenshots"
     folder.mkdir(exist_ok=True)
     with (folder / "speed.txt").open("a") as file:
@@ -44,25 +44,25 @@ def note(text):
 def long_runs(tmp_path_factory):
     root = tmp_path_factory.mktemp("speed") / "runs"
     for name, settings in (("crowd", CROWD), ("long", LONG)):
-        asked = validate_settings(Evaluate, settings)
-        run = create_run(root / name, "evaluate", asked.model_dump())
-        list(run_and_store(run, lambda s, asked=asked: evaluate(asked, make_engine("local", 1), s)))
+        validated = validate_settings(Evaluate, settings)
+        run = create_run(root / name, "evaluate", validated.model_dump())
+        list(run_and_store(run, lambda s, v=validated: evaluate(v, make_engine("local", 1), s)))
     return root
 
 
-def test_a_game_of_10000_ticks_takes_less_than_5_mb(long_runs):
+def test_an_episode_of_10000_ticks_takes_less_than_5_mb(long_runs):
     [path] = (long_runs / "long" / "replays").iterdir()
-    note(f"10,000 ticks of machina_1: {path.stat().st_size:,} bytes")
+    log_measurement(f"10,000 ticks of machina_1: {path.stat().st_size:,} bytes")
     assert path.stat().st_size < 5_000_000
 
 
 def test_it_opens_in_2_seconds_and_seeks_in_200_milliseconds(long_runs, serve, open_screen):
     with serve(long_runs) as address, open_screen(address) as screen:
-        screen.open()  # the browser has seen the page before
-        begun = time.perf_counter()
+        screen.open()  # so that the browser has cached the page
+        start = time.perf_counter()
         screen.open("#run=long")
-        screen.offset(0)
-        opened = time.perf_counter() - begun
+        screen.wait_for_tick(0)
+        opened = time.perf_counter() - start
         took = screen.page.evaluate(
             """async () => { const p = kinfolk.player, took = [];
             for (const frame of [9999, 3, 5000, 7777, 1234, 8888, 2500, 6400, 9000, 40]) {
@@ -72,7 +72,7 @@ def test_it_opens_in_2_seconds_and_seeks_in_200_milliseconds(long_runs, serve, o
               took.push(performance.now() - begun);
             } return took; }"""
         )
-    note(f"opened in {opened:.2f} s; seeks took {[round(t) for t in took]} ms")
+    log_measurement(f"opened in {opened:.2f} s; seeks took {[round(t) for t in took]} ms")
     assert opened < 2.0
     assert max(took) < 200
 
@@ -80,7 +80,7 @@ def test_it_opens_in_2_seconds_and_seeks_in_200_milliseconds(long_runs, serve, o
 def test_a_thousand_agents_take_less_than_8_ms_of_script_a_frame(long_runs, serve, open_screen):
     with serve(long_runs) as address, open_screen(address) as screen:
         screen.open("#run=crowd&tick=50")
-        screen.offset(50)
+        screen.wait_for_tick(50)
         page = screen.page
         alive = page.evaluate(
             "kinfolk.player.main.chunk.column('state', 50).filter(s => s === 1).length"
@@ -90,8 +90,8 @@ def test_a_thousand_agents_take_less_than_8_ms_of_script_a_frame(long_runs, serv
         meter.send("Performance.enable")
 
         def script():
-            found = {m["name"]: m["value"] for m in meter.send("Performance.getMetrics")["metrics"]}
-            return found["ScriptDuration"]
+            metrics = meter.send("Performance.getMetrics")["metrics"]
+            return next(m["value"] for m in metrics if m["name"] == "ScriptDuration")
 
         page.evaluate(
             "() => { kinfolk.player.setSpeed(50); kinfolk.player.frameTimes.length = 0; kinfolk.player.play(); }"
@@ -101,11 +101,11 @@ def test_a_thousand_agents_take_less_than_8_ms_of_script_a_frame(long_runs, serv
         before, first = script(), page.evaluate(drawn)
         page.wait_for_timeout(3000)
         after, last = script(), page.evaluate(drawn)
-        own = page.evaluate("kinfolk.player.frameTimes.slice().sort((a, b) => a - b)")
-        screen.shoot("crowd")
+        times = page.evaluate("kinfolk.player.frameTimes.slice().sort((a, b) => a - b)")
+        screen.save_screenshot("crowd")
     each = 1000 * (after - before) / (last - first)
-    note(f"{alive} agents: {each:.2f} ms of script a frame over {last - first} frames, "
-          f"median {own[len(own) // 2]:.2f}, worst twentieth {own[len(own) * 19 // 20]:.2f}")  # fmt: skip
+    log_measurement(f"{alive} agents: {each:.2f} ms of script a frame over {last - first} frames, "
+          f"median {times[len(times) // 2]:.2f}, 95th percentile {times[len(times) * 19 // 20]:.2f}")  # fmt: skip
     assert last - first > 60
     assert each < 8
 
@@ -116,8 +116,8 @@ EVOLVE = (
 )
 
 
-def cpu_of(folder, name):
-    """Seconds of CPU that a run takes, in a process of its own."""
+def measure_cpu_time(folder, name):
+    """Return the seconds of CPU time that a run takes, in its own process."""
     child = subprocess.Popen(
         [sys.executable, "-m", "kinfolk", *EVOLVE.split(), f"runs/{name}"], cwd=folder,
         stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
@@ -128,26 +128,26 @@ def cpu_of(folder, name):
 
 
 def test_a_run_is_not_slowed_by_more_than_5_per_cent_when_it_is_watched(open_screen, tmp_path):
-    """CPU time of the run, alone and watched in turn; the middle one of each three counts.
+    """Compare the median CPU time of three runs alone and three that are watched.
 
-    What the server itself takes is told too: on a machine with no core to spare it adds to that.
+    The share of a core that the server takes is logged: without a free core it slows the run too.
     """
     (tmp_path / "runs").mkdir()
-    cpu_of(tmp_path, "compile")
+    measure_cpu_time(tmp_path, "compile")
     alone = []
-    words = [sys.executable, "-m", "kinfolk", "view", "--port", "0", "--no-browser"]
-    server = subprocess.Popen(words, cwd=tmp_path, stdout=subprocess.PIPE, text=True)
+    command = [sys.executable, "-m", "kinfolk", "view", "--port", "0", "--no-browser"]
+    server = subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.PIPE, text=True)
     address = server.stdout.readline().split()[-1]
     watched, shares = [], []
     with open_screen(address) as screen:
         for i in range(3):
             screen.page.goto("about:blank")
-            alone.append(cpu_of(tmp_path, f"alone-{i}"))
-            name, found = f"watched-{i}", []
+            alone.append(measure_cpu_time(tmp_path, f"alone-{i}"))
+            name, times = f"watched-{i}", []
             thread = threading.Thread(
-                target=lambda name=name, found=found: found.append(cpu_of(tmp_path, name))
+                target=lambda name=name, times=times: times.append(measure_cpu_time(tmp_path, name))
             )
-            begun, before = time.monotonic(), cpu_now(server.pid)
+            start, before = time.monotonic(), read_cpu_time(server.pid)
             thread.start()
             while not (tmp_path / "runs" / name / "replays" / "generation-00001.replay").exists():
                 time.sleep(0.02)
@@ -155,18 +155,18 @@ def test_a_run_is_not_slowed_by_more_than_5_per_cent_when_it_is_watched(open_scr
             screen.page.keyboard.press("End")
             screen.page.keyboard.press(" ")
             thread.join()
-            watched += found
-            shares.append((cpu_now(server.pid) - before) / (time.monotonic() - begun))
+            watched += times
+            shares.append((read_cpu_time(server.pid) - before) / (time.monotonic() - start))
         screen.problems = []
     server.terminate()
     server.wait()
-    note(
+    log_measurement(
         f"alone {median(alone):.2f} s of CPU, watched {median(watched):.2f} s; the server took {100 * min(shares):.1f} % of a core"
     )
     assert median(watched) < 1.05 * median(alone)
 
 
-def cpu_now(pid):
-    """Seconds of CPU that a process has taken so far."""
+def read_cpu_time(pid):
+    """Return the seconds of CPU time that a process has used so far."""
     fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")

@@ -1,4 +1,4 @@
-"""Every tab opens and stays open, whatever is selected, and the browser's buttons go back to it."""
+"""Every tab opens and stays open while agents are selected, and is part of the browser's history."""
 
 from importlib import import_module
 
@@ -14,15 +14,15 @@ pytestmark = pytest.mark.xdist_group("viewer")
 PANELS = {
     "Agent": "inspector",
     "Charts": "charts",
-    "Family": "family",
+    "Lineage": "lineage",
     "Roles": "roles",
     "Run": "run",
 }
 TABS = list(PANELS)
 
 
-def shown(screen):
-    """The tab that is marked as selected, which must be the one whose panel is there."""
+def shown_tab(screen):
+    """Return the selected tab, after checking that its panel is the one shown."""
     [name] = screen.page.locator(".tabs [aria-selected=true]").all_inner_texts()
     panels = screen.page.locator(".panel > section").evaluate_all(
         "all => all.map(s => s.className)"
@@ -31,7 +31,7 @@ def shown(screen):
     return name
 
 
-def tabs_of(screen):
+def visible_tabs(screen):
     return screen.page.locator(".tabs button:visible").all_inner_texts()
 
 
@@ -39,18 +39,18 @@ def click_tab(screen, name):
     screen.page.locator(".tabs button", has_text=name).click()
 
 
-def drawn(screen):
+def wait_until_drawn(screen):
     screen.page.wait_for_function("() => kinfolk.player.main?.chunk")
     screen.page.evaluate(
         "() => new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))"
     )
 
 
-def alive(screen):
-    """Two agents of the frame that is shown, with a point of the map that belongs to each alone."""
-    drawn(screen)
+def find_agents(screen):
+    """Return uid and map position of two agents that are alone in their cells."""
+    wait_until_drawn(screen)
     return screen.page.evaluate(
-        """() => { const v = kinfolk.player.main, s = v.stage, c = v.chunk, f = v.frame;
+        """() => { const v = kinfolk.player.main, s = v.map, c = v.chunk, f = v.frame;
         const [uid, cell, state] = ['uid', 'cell', 'state'].map((name) => c.column(name, f));
         const found = [];
         for (let i = 0; i < uid.length; i++) {
@@ -62,81 +62,87 @@ def alive(screen):
 
 
 def check_tabs(screen, run):
-    """Every tab of a run's first replay: by click and by link, with and without an agent."""
+    """Open every tab of a run's first replay by click and by link, with and without a selection."""
     screen.open(f"#run={run}&tick=1")
-    (first, _, _), (second, x, y) = alive(screen)
-    names = tabs_of(screen)
+    (first, _, _), (second, x, y) = find_agents(screen)
+    names = visible_tabs(screen)
     for agent in ("", f"&agent={first}"):
         screen.open(f"#run={run}&tick=1{agent}")
-        drawn(screen)
+        wait_until_drawn(screen)
         for name in (*names, *reversed(names)):
             click_tab(screen, name)
-            drawn(screen)
-            assert shown(screen) == name, f"{run}: {name} by click, {agent}"
+            wait_until_drawn(screen)
+            assert shown_tab(screen) == name, f"{run}: {name} by click, {agent}"
         for name in names:
             screen.open(f"#run={run}&tick=1{agent}&tab={TABS.index(name)}")
-            drawn(screen)
-            assert shown(screen) == name, f"{run}: {name} by link, {agent}"
+            wait_until_drawn(screen)
+            assert shown_tab(screen) == name, f"{run}: {name} by link, {agent}"
     for name in names:
-        check_it_stays(screen, run, name, second, (x, y))
+        check_tab_stays(screen, run, name, second, (x, y))
     return names
 
 
-def check_it_stays(screen, run, name, other, point):
-    """While agents are selected with mouse and keyboard, while it plays, and after a reload."""
+def check_tab_stays(screen, run, name, other, point):
+    """Check that a tab stays open on selection, during playback and after a reload."""
     page = screen.page
     screen.open(f"#run={run}&tick=1&tab={TABS.index(name)}")
-    drawn(screen)
+    wait_until_drawn(screen)
     page.locator(".overlay").click(position={"x": point[0], "y": point[1]})
     assert page.evaluate("kinfolk.player.selected") == other
-    drawn(screen)
-    assert shown(screen) == name
+    wait_until_drawn(screen)
+    assert shown_tab(screen) == name
     page.keyboard.press("n")
     assert page.evaluate("kinfolk.player.selected") not in (None, other)
-    drawn(screen)
-    assert shown(screen) == name
+    wait_until_drawn(screen)
+    assert shown_tab(screen) == name
     page.keyboard.press(" ")
     page.wait_for_function("() => Number(document.body.dataset.tick) > 3")
-    assert shown(screen) == name
+    assert shown_tab(screen) == name
     page.keyboard.press(" ")
-    drawn(screen)
+    wait_until_drawn(screen)
     selected = page.evaluate("kinfolk.player.selected")
     page.reload()
     page.wait_for_selector("body[data-ready]")
-    drawn(screen)
-    assert (shown(screen), page.evaluate("kinfolk.player.selected")) == (name, selected)
+    wait_until_drawn(screen)
+    assert (shown_tab(screen), page.evaluate("kinfolk.player.selected")) == (name, selected)
 
 
 def test_every_tab_opens_by_click_and_by_link_with_an_agent_selected(screen):
     screen.open("#run=roles&tick=1")
-    uid = alive(screen)[0][0]
+    uid = find_agents(screen)[0][0]
     screen.page.evaluate("uid => kinfolk.player.select(uid)", uid)
     for name in reversed(TABS):
         click_tab(screen, name)
-        drawn(screen)
-        assert shown(screen) == name
+        wait_until_drawn(screen)
+        assert shown_tab(screen) == name
     for name in ("Roles", "Run"):
         screen.open(f"#run=roles&tick=1&agent={uid}&tab={TABS.index(name)}")
-        drawn(screen)
-        assert shown(screen) == name
+        wait_until_drawn(screen)
+        assert shown_tab(screen) == name
         assert screen.page.evaluate("kinfolk.player.selected") == uid
 
 
-PLAIN = ["Agent", "Charts", "Family", "Run"]
+WITHOUT_ROLES = ["Agent", "Charts", "Lineage", "Run"]
 
 
 @pytest.mark.more
 @pytest.mark.parametrize(
-    ("run", "names"), [("savanna", PLAIN), ("cogs", PLAIN), ("reasons", PLAIN), ("roles", TABS)]
+    ("run", "names"),
+    [
+        ("savanna", WITHOUT_ROLES),
+        ("cogs", WITHOUT_ROLES),
+        ("reasons", WITHOUT_ROLES),
+        ("roles", TABS),
+    ],
 )
 def test_every_tab_opens_and_stays_open(screen, run, names):
     assert check_tabs(screen, run) == names
 
 
 @pytest.fixture(scope="module")
-def every_kind(tmp_path_factory):
-    """A run of each job, as small as it can be."""
-    root = tmp_path_factory.mktemp("kinds") / "runs"
+def every_job(tmp_path_factory):
+    """Make a small run of each job."""
+    root = tmp_path_factory.mktemp("jobs") / "runs"
     roles = {"preset": "tutorial", "world_settings": {"max_steps": 30, "agents": 2},
              "generations": 3, "games_per_generation": 8, "n_teams": 3, "survivors": 1,
              "population": 4, "finalists": 2, "finalist_games": 2, "eval_games": 2,
@@ -150,14 +156,19 @@ def every_kind(tmp_path_factory):
     }
     train = {"world": "probe", "worlds": 4, "rollout_length": 16, "steps": 2000,
              "ppo": {"minibatch_size": 64, "n_epochs": 2}}  # fmt: skip
-    everybody = {"grazer": "candidate", "hunter": "candidate"}
+    all_groups = {"grazer": "candidate", "hunter": "candidate"}
     versus = {"world": "probe", "policies": ["kin://probe-python", "kin://random"], "episodes": 3}
     for job, module, kind, settings in (
         ("evolve_roles", "evolve_roles role_settings", "EvolveRoles", roles),
         ("evolve_nets", "evolve_nets evolve_nets_settings", "EvolveNets", nets),
         ("train", "train train_settings", "Train", train),
         ("evaluate", "evaluate evaluate", "Evaluate", {"episodes": 3}),
-        ("compare_policies", "compare compare", "Compare", {**versus, "agent_slot_map": everybody}),
+        (
+            "compare_policies",
+            "compare compare",
+            "Compare",
+            {**versus, "agent_slot_map": all_groups},
+        ),
         ("round_robin", "round_robin round_robin", "RoundRobin", versus),
     ):
         where, form = (import_module(f"kinfolk.jobs.{name}") for name in module.split())
@@ -172,8 +183,8 @@ def every_kind(tmp_path_factory):
 
 
 @pytest.mark.more
-def test_every_kind_of_run_opens_with_all_it_has(every_kind, serve, open_screen):
-    with serve(every_kind) as address, open_screen(address) as screen:
+def test_a_run_of_every_job_opens_with_its_panels(every_job, serve, open_screen):
+    with serve(every_job) as address, open_screen(address) as screen:
         assert check_tabs(screen, "evolve_roles") == TABS
         for run in ("evolve_nets", "train", "evaluate", "compare", "round_robin"):
             job = run if run != "compare" else "compare_policies"
@@ -183,51 +194,51 @@ def test_every_kind_of_run_opens_with_all_it_has(every_kind, serve, open_screen)
                 assert screen.page.locator(".tabs").count() == 0
                 shown_of = "table.results" if run in ("compare", "round_robin") else "figure.chart"
                 assert screen.page.locator(shown_of).count() > 0, run
-            screen.shoot(f"kind-{run}")
+            screen.save_screenshot(f"job-{run}")
 
 
 def test_back_and_forward_go_through_runs_and_tabs(screen):
     page = screen.page
     screen.open()
     page.click("li[data-run=roles] button.name")
-    drawn(screen)
-    uid = alive(screen)[0][0]
+    wait_until_drawn(screen)
+    uid = find_agents(screen)[0][0]
     page.evaluate("uid => kinfolk.player.select(uid)", uid)
     click_tab(screen, "Roles")
     click_tab(screen, "Run")
-    drawn(screen)
+    wait_until_drawn(screen)
 
     def go(back, tab=None):
         (page.go_back if back else page.go_forward)()
         if tab is not None:  # the page hears of it a moment after the browser has moved
             page.wait_for_selector(f".tabs [aria-selected=true]:text-is('{tab}')")
-        page.wait_for_function("() => !kinfolk.moving")
+        page.wait_for_function("() => !kinfolk.navigating")
 
     go(back=True, tab="Roles")
-    assert shown(screen) == "Roles"
+    assert shown_tab(screen) == "Roles"
     go(back=True, tab="Agent")
-    assert (shown(screen), page.evaluate("kinfolk.player.selected")) == ("Agent", uid)
+    assert (shown_tab(screen), page.evaluate("kinfolk.player.selected")) == ("Agent", uid)
     go(back=True)
     page.wait_for_selector("li[data-run]")
     assert page.locator("li[data-run]").count() == 4
     go(back=False, tab="Agent")
-    drawn(screen)
-    assert (shown(screen), page.evaluate("kinfolk.player.selected")) == ("Agent", uid)
+    wait_until_drawn(screen)
+    assert (shown_tab(screen), page.evaluate("kinfolk.player.selected")) == ("Agent", uid)
     go(back=False, tab="Roles")
     go(back=False, tab="Run")
-    assert (shown(screen), page.evaluate("kinfolk.player.selected")) == ("Run", uid)
+    assert (shown_tab(screen), page.evaluate("kinfolk.player.selected")) == ("Run", uid)
     page.click("a.brand")
     page.wait_for_selector("li[data-run]")
     go(back=True, tab="Run")
-    drawn(screen)
-    assert shown(screen) == "Run"
+    wait_until_drawn(screen)
+    assert shown_tab(screen) == "Run"
 
 
 @pytest.mark.parametrize("tab", ["3", "7", "-1", "1.5", "x", "1e99"])
 def test_a_link_to_a_tab_that_is_not_there_opens_the_first(screen, tab):
     screen.open(f"#run=savanna&tab={tab}")
-    drawn(screen)
-    assert shown(screen) == "Agent"
+    wait_until_drawn(screen)
+    assert shown_tab(screen) == "Agent"
     screen.page.keyboard.press("4")
-    drawn(screen)
-    assert shown(screen) == "Agent", "the savanna has no roles, so no key opens them"
+    wait_until_drawn(screen)
+    assert shown_tab(screen) == "Agent", "the savanna has no roles, so no key opens them"

@@ -1,4 +1,4 @@
-"""The probe's rules, on hand-made numbers."""
+"""Rules of the probe world, on hand-made states."""
 
 import numpy as np
 import pytest
@@ -14,12 +14,12 @@ LEFT, STAY, RIGHT = 0, 1, 2
 QUIET, CALL = 0, 1
 
 
-def placed(cells, energies, groups=None, food=(), **rules):
-    """One world with agents where the test wants them."""
+def make_world(cells, energies, groups=None, food=(), **settings):
+    """Return one world with agents in given cells, and its state."""
     groups = groups or [0] * len(cells)
     grazers = groups.count(0)
-    base = {"cells": 8, "rows": 4, "growth": 0.0}
-    probe = Probe(**{**base, **rules, "grazers": grazers, "hunters": len(cells) - grazers})
+    defaults = {"cells": 8, "rows": 4, "growth": 0.0}
+    probe = Probe(**{**defaults, **settings, "grazers": grazers, "hunters": len(cells) - grazers})
     world = ProbeWorld(probe)
     world.record_events(True)
     world.reset(episode_world_keys(range(1)))
@@ -31,7 +31,8 @@ def placed(cells, energies, groups=None, food=(), **rules):
     return world, state
 
 
-def act(world, *choices):
+def step(world, *choices):
+    """Step with an action for each of the first rows; the others stay and are quiet."""
     actions = np.zeros((world.spec.rows, 2), dtype=np.int64)
     actions[:, 0] = STAY
     for row, choice in enumerate(choices):
@@ -39,34 +40,34 @@ def act(world, *choices):
     world.step(actions)
 
 
-def test_a_step_on_the_ring_costs_one_and_goes_round():
-    world, state = placed([0, 7], [5, 5])
-    act(world, (LEFT, QUIET), (RIGHT, QUIET))
+def test_a_move_costs_one_energy_and_wraps_around_the_ring():
+    world, state = make_world([0, 7], [5, 5])
+    step(world, (LEFT, QUIET), (RIGHT, QUIET))
     assert state.cell[0, :2].tolist() == [7, 0]
     assert state.energy[0, :2].tolist() == [4, 4]
     assert world.counters()["spent"].tolist() == [2]
 
 
-def test_of_two_grazers_on_one_cell_the_older_life_eats():
-    world, state = placed([3, 3], [5, 5], food=[3])
-    act(world)
+def test_of_two_grazers_in_one_cell_the_one_with_the_lower_uid_eats():
+    world, state = make_world([3, 3], [5, 5], food=[3])
+    step(world)
     assert state.energy[0, :2].tolist() == [9, 5]
     assert world.columns.reward[:2].tolist() == [4.0, 0.0]
     assert state.food[0].sum() == 0
 
 
-def test_a_hunter_takes_what_the_first_grazer_on_its_cell_has():
-    world, state = placed([2, 2, 2], [2, 9, 5], groups=[0, 0, 1])
-    act(world)
+def test_a_hunter_bites_the_first_grazer_in_its_cell():
+    world, state = make_world([2, 2, 2], [2, 9, 5], groups=[0, 0, 1])
+    step(world)
     assert state.energy[0, :3].tolist() == [0, 9, 7]
     assert world.columns.terminated[:3].tolist() == [True, False, False]
-    kinds = [(h.kind, h.uid, h.other, h.value) for h in world.events()]
-    assert kinds == [("bite", 2, 0, 2.0), ("death", 0, -1, 1.0)]
+    events = [(e.kind, e.uid, e.other, e.value) for e in world.events()]
+    assert events == [("bite", 2, 0, 2.0), ("death", 0, -1, 1.0)]
 
 
-def test_two_that_call_on_one_cell_have_a_child_and_pay_half_each():
-    world, state = placed([4, 4], [10, 12])
-    act(world, (STAY, CALL), (STAY, CALL))
+def test_two_agents_that_call_in_one_cell_have_a_child_and_share_its_cost():
+    world, state = make_world([4, 4], [10, 12])
+    step(world, (STAY, CALL), (STAY, CALL))
     assert state.energy[0, :3].tolist() == [6, 8, 8]
     assert world.columns.uid[:4].tolist() == [0, 1, 2, -1]
     assert world.columns.parents[2].tolist() == [0, 1]
@@ -82,62 +83,66 @@ def test_two_that_call_on_one_cell_have_a_child_and_pay_half_each():
         ([4, 4], [10, 10], (CALL, QUIET), [0, 0]),
         ([4, 4], [13, 13], (CALL, CALL), [0, 1]),
     ],
-    ids=["apart", "too poor", "one is quiet", "two kinds"],
+    ids=["other cells", "too little energy", "one is quiet", "other groups"],
 )
-def test_no_child_comes_of(cells, energies, voices, groups):
-    world, _ = placed(cells, energies, groups)
-    act(world, *((STAY, voice) for voice in voices))
+def test_there_is_no_child(cells, energies, voices, groups):
+    world, _ = make_world(cells, energies, groups)
+    step(world, *((STAY, voice) for voice in voices))
     assert world.counters()["births"].tolist() == [0]
 
 
-def test_a_birth_without_a_free_row_is_counted_and_costs_nothing():
-    world, state = placed([1, 1, 5, 6], [10, 10, 9, 9], rows=4)
-    act(world, (STAY, CALL), (STAY, CALL))
+def test_a_birth_without_a_free_row_is_counted_as_blocked_and_costs_nothing():
+    world, state = make_world([1, 1, 5, 6], [10, 10, 9, 9], rows=4)
+    step(world, (STAY, CALL), (STAY, CALL))
     assert world.counters()["blocked"].tolist() == [1]
     assert state.energy[0, :2].tolist() == [10, 10]
 
 
-def test_the_row_of_the_dead_is_given_away_a_step_later():
-    world, _ = placed([1, 1, 5, 6], [10, 10, 1, 9], rows=4)
-    act(world, (STAY, QUIET), (STAY, QUIET), (LEFT, QUIET))
+def test_the_row_of_a_dead_agent_is_reused_one_step_later():
+    world, _ = make_world([1, 1, 5, 6], [10, 10, 1, 9], rows=4)
+    step(world, (STAY, QUIET), (STAY, QUIET), (LEFT, QUIET))
     assert world.columns.terminated.tolist() == [False, False, True, False]
     assert world.columns.uid.tolist() == [0, 1, 2, 3]
-    act(world, (STAY, CALL), (STAY, CALL))
+    step(world, (STAY, CALL), (STAY, CALL))
     assert world.columns.uid.tolist() == [0, 1, 4, 3]
     assert world.columns.terminated.tolist() == [False] * 4
 
 
-def test_the_dying_are_shown_where_they_fell():
-    world, _ = placed([5, 1], [1, 9], food=[6])
-    act(world, (LEFT, QUIET))
-    seen = world.spec.groups[0].read(observe_all(world), "window")
+def test_a_dead_agent_is_observed_until_the_next_step():
+    world, _ = make_world([5, 1], [1, 9], food=[6])
+    step(world, (LEFT, QUIET))
+    window = world.spec.groups[0].read_field(observe_all(world), "window")
     assert not world.columns.alive[0]
-    assert seen[0, 4, 0] == 1, "two cells to the right of cell 4 lies the food of cell 6"
-    act(world)
+    assert window[0, 4, 0] == 1, "two cells to the right of cell 4 lies the food of cell 6"
+    step(world)
     assert not observe_all(world)[0].any()
 
 
-def test_groups_see_windows_of_their_own():
-    world, _ = placed([3, 4], [7, 5], groups=[0, 1], food=[5])
+def test_groups_have_different_observations():
+    world, _ = make_world([3, 4], [7, 5], groups=[0, 1], food=[5])
     grazer, hunter = world.spec.groups
-    seen = observe_all(world)
-    assert grazer.read(seen, "window")[0].tolist() == [
+    observations = observe_all(world)
+    assert grazer.read_field(observations, "window")[0].tolist() == [
         [0, 0, 0],
         [0, 0, 0],
         [0, 1, 0],
         [0, 0, 1],
         [1, 0, 0],
     ]
-    assert hunter.read(seen, "window")[1].tolist() == [[0, 1, 0], [0, 0, 1], [1, 0, 0]]
-    assert grazer.read(seen, "body")[0].tolist() == [7.0, 0.0, 0.0, 0.0]
+    assert hunter.read_field(observations, "window")[1].tolist() == [
+        [0, 1, 0],
+        [0, 0, 1],
+        [1, 0, 0],
+    ]
+    assert grazer.read_field(observations, "body")[0].tolist() == [7.0, 0.0, 0.0, 0.0]
 
 
-def test_time_truncates_the_living_and_extinction_ends_early():
-    world, _ = placed([1, 2], [9, 9], max_ticks=1)
-    act(world)
+def test_the_time_limit_truncates_agents_and_extinction_ends_the_episode():
+    world, _ = make_world([1, 2], [9, 9], max_ticks=1)
+    step(world)
     assert (world.done[0], world.columns.truncated[:2].tolist()) == (True, [True, True])
-    world, _ = placed([1], [1])
-    act(world, (LEFT, QUIET))
+    world, _ = make_world([1], [1])
+    step(world, (LEFT, QUIET))
     assert (world.done[0], world.tick[0], world.columns.truncated.any()) == (True, 1, False)
 
 
@@ -158,14 +163,14 @@ def test_time_truncates_the_living_and_extinction_ends_early():
     ),
     st.integers(0, 1000),
 )
-def test_energy_leaves_one_account_only_into_another(probe, salt):
+def test_the_energy_balance_is_exact(probe, salt):
     world = ProbeWorld(probe, 3)
     world.reset(episode_world_keys(range(3), seed=salt))
     start = world.total_energy()
     for _ in range(probe.max_ticks):
         world.step(random_actions(world, salt))
-        count = world.counters()
-        balance = start + probe.meal * count["grown"] - count["spent"] - count["lost"]
+        counters = world.counters()
+        balance = start + probe.meal * counters["grown"] - counters["spent"] - counters["lost"]
         assert world.total_energy().tolist() == balance.tolist()
 
 
@@ -177,17 +182,17 @@ def test_rows_are_reused_and_uids_are_not_over_ten_thousand_births():
     world = ProbeWorld(probe)
     world.reset(episode_world_keys(range(1)))
     actions = np.ones((16, 2), dtype=np.int64)
-    lived, rows_used = [], set()
-    known = np.full(16, -1)
+    uids, rows_used = [], set()
+    previous = np.full(16, -1)
     while world.counters()["births"][0] < 10_000:
         assert not world.done[0]
         world.step(actions)
-        uid = world.columns.uid
-        for row in np.flatnonzero((uid != known) & (uid >= 0)):
-            lived.append(int(uid[row]))
+        current = world.columns.uid
+        for row in np.flatnonzero((current != previous) & (current >= 0)):
+            uids.append(int(current[row]))
             rows_used.add(int(row))
-        known = uid.copy()
-    born = [uid for uid in lived if uid >= 8]
+        previous = current.copy()
+    born = [uid for uid in uids if uid >= 8]
     assert len(born) >= 10_000
     assert len(set(born)) == len(born)
     assert sorted(born) == list(range(8, 8 + len(born)))
@@ -200,8 +205,8 @@ def test_more_founders_than_rows_are_refused():
     assert str(refused.value) == "Probe.rows must hold all 5 founders, not 4."
 
 
-def test_an_action_that_does_not_exist_is_refused_by_name():
-    world, _ = placed([1, 2], [9, 9], groups=[0, 1])
+def test_an_invalid_action_is_refused_with_agent_and_head():
+    world, _ = make_world([1, 2], [9, 9], groups=[0, 1])
     actions = np.zeros((4, 2), dtype=np.int64)
     actions[1, 1] = 2
     with pytest.raises(ContractError) as refused:

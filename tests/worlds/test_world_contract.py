@@ -1,3 +1,5 @@
+"""Contract tests of every registered world."""
+
 import pytest
 
 from kinfolk.testing.contracts.world import WorldContract
@@ -7,4 +9,4 @@ from kinfolk.worlds import WORLDS, build_world
 class TestEveryWorld(WorldContract):
     @pytest.fixture(params=list(WORLDS))
     def make(self, request):
-        return lambda worlds: build_world(request.param, {}, worlds)
+        return lambda n_worlds: build_world(request.param, {}, n_worlds)

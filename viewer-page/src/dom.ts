@@ -1,65 +1,66 @@
-// Elements in few words.
+// Helpers for elements, numbers, names and events.
 
 type Child = Node | string | number | null | undefined | false;
 
 type Tags = HTMLElementTagNameMap;
-type Made<T extends string> = T extends keyof Tags ? Tags[T] : T extends `${infer K extends keyof Tags}.${string}` ? Tags[K] : HTMLElement;
+type ElementOf<T extends string> = T extends keyof Tags ? Tags[T] : T extends `${infer K extends keyof Tags}.${string}` ? Tags[K] : HTMLElement;
 
-/** `h("p.note", {title: "..."}, "text")`: an element with classes, properties and children. */
-export function h<T extends string>(tag: T, props: any = {}, ...children: Child[]): Made<T> {
+/** Create an HTML element with classes, properties and children: `h("p.note", {title: "..."}, "text")`. */
+export function h<T extends string>(tag: T, props: any = {}, ...children: Child[]): ElementOf<T> {
   const [name, ...classes] = tag.split(".");
-  const made = document.createElement(name);
-  made.classList.add(...classes);
+  const element = document.createElement(name);
+  element.classList.add(...classes);
   for (const [key, value] of Object.entries<any>(props ?? {})) {
-    if (key.startsWith("on")) made.addEventListener(key.slice(2), value);
-    else if (key === "style" || key.includes("-") || key === "role" || key === "for") made.setAttribute(key, value);
-    else if (key === "data") Object.assign(made.dataset, value);
-    else (made as any)[key] = value;
+    if (key.startsWith("on")) element.addEventListener(key.slice(2), value);
+    else if (key === "style" || key.includes("-") || key === "role" || key === "for") element.setAttribute(key, value);
+    else if (key === "data") Object.assign(element.dataset, value);
+    else (element as any)[key] = value;
   }
-  made.append(...children.filter((child) => child !== null && child !== undefined && child !== false).map((child) => child instanceof Node ? child : String(child)));
-  return made as Made<T>;
+  element.append(...children.filter((child) => child !== null && child !== undefined && child !== false).map((child) => child instanceof Node ? child : String(child)));
+  return element as ElementOf<T>;
 }
 
 const SVG = "http://www.w3.org/2000/svg";
 
+/** Create an SVG element with attributes, listeners and children. */
 export function s(tag: string, props: Record<string, any> = {}, ...children: (Node | string)[]): SVGElement {
-  const made = document.createElementNS(SVG, tag) as SVGElement;
+  const element = document.createElementNS(SVG, tag) as SVGElement;
   for (const [key, value] of Object.entries(props)) {
-    if (key.startsWith("on")) made.addEventListener(key.slice(2), value);
-    else made.setAttribute(key, String(value));
+    if (key.startsWith("on")) element.addEventListener(key.slice(2), value);
+    else element.setAttribute(key, String(value));
   }
-  made.append(...children);
-  return made;
+  element.append(...children);
+  return element;
 }
 
-const GROUPED = new Intl.NumberFormat("en-GB"); // made once: making it takes longer than using it
+const FORMAT = new Intl.NumberFormat("en-GB"); // created once: that takes longer than using it
 
-/** A whole number with its thousands apart. */
-export function grouped(value: number): string { return GROUPED.format(value); }
+/** Format a whole number with thousands separators. */
+export function formatInteger(value: number): string { return FORMAT.format(value); }
 
-/** A number with few digits. */
-export function short(value: number): string {
+/** Format a number with at most two decimals. */
+export function formatNumber(value: number): string {
   if (!Number.isFinite(value)) return "–";
-  if (Math.abs(value) >= 1000) return grouped(Math.round(value));
+  if (Math.abs(value) >= 1000) return formatInteger(Math.round(value));
   return String(Math.round(value * 100) / 100);
 }
 
-/** Words of the program as words for people: `clips_align` is "clips align". */
-export function plain(name: string): string { return name.replace(/_/g, " "); }
+/** Turn an identifier into words: `clips_align` becomes "clips align". */
+export function formatName(name: string): string { return name.replace(/_/g, " "); }
 
-/** Call at most once per animation frame. */
-export function soon(call: () => void): () => void {
-  let asked = false;
+/** Return a function that calls `call` at most once per animation frame. */
+export function oncePerFrame(call: () => void): () => void {
+  let scheduled = false;
   return () => {
-    if (asked) return;
-    asked = true;
-    requestAnimationFrame(() => { asked = false; call(); });
+    if (scheduled) return;
+    scheduled = true;
+    requestAnimationFrame(() => { scheduled = false; call(); });
   };
 }
 
-/** Things that happen, and who wants to know. */
+/** An event with listeners. */
 export class Signal<T = void> {
   private listeners = new Set<(value: T) => void>();
   on(listener: (value: T) => void): void { this.listeners.add(listener); }
-  say(value: T): void { for (const listener of this.listeners) listener(value); }
+  emit(value: T): void { for (const listener of this.listeners) listener(value); }
 }

@@ -1,1 +1,1 @@
-"""Replays: recorded while an episode is played, stored in pieces, read by the viewer."""
+"""Replays: recorded while an episode is played, stored as records, read by the viewer."""

@@ -1,4 +1,4 @@
-"""Replays on disk: found, followed while they are written, read a record at a time."""
+"""Reading replays from disk, a record at a time, also while they are being written."""
 
 from __future__ import annotations
 
@@ -12,10 +12,12 @@ from kinfolk.core.arrays import AnyArray
 from kinfolk.core.errors import DamagedRunError, UsageError, format_suggestion
 from kinfolk.replay.format import (
     DONE,
+    FIRST_SUFFIX,
     FORMAT_VERSION,
     FRAMES,
     HEADER,
     MAGIC,
+    MAGIC_PREFIX,
     MAX_FRAMES,
     RECORD_HEADER,
     RECORD_KINDS,
@@ -30,21 +32,29 @@ from kinfolk.store.files import as_store_error
 from kinfolk.store.json_files import parse_json
 
 REPLAY_FOLDER, REPLAY_SUFFIX = "replays", ".replay"
+EVENT_FIELDS = ("tick", "kind", "uid", "other", "value", "note")  # of `Replay.events`
 
 
 class RecordRef(NamedTuple):
-    """Where a record lies; `at` is the offset of its payload."""
+    """Header of a record and where its payload lies in the file."""
 
     header: RecordHeader
-    offset: int
+    offset: int  # of the payload's first byte
 
 
 class Replay:
-    """One replay. Only prefixes are read until a record is asked for.
+    """One replay file, of which only record headers are read until a record is needed.
+
+    Args:
+        path: File of the replay.
+
+    Attributes:
+        path: File of the replay.
+        records: The records that can be read now, by kind, in the order of their frames.
 
     Raises:
         UsageError: There is no such file.
-        DamagedRunError: It is no replay, or of another format, or not whole where it should be.
+        DamagedRunError: It is not a replay, has another format, or its record headers are damaged.
     """
 
     def __init__(self, path: Path) -> None:
@@ -58,11 +68,11 @@ class Replay:
         self.refresh()
 
     def refresh(self) -> bool:
-        """Look for records written since; whether there were any."""
-        found = False
+        """Index the records written since the last look; return whether there were any."""
+        grew = False
         with as_store_error(f"{self.path} could not be read"), self.path.open("rb") as file:
             size = file.seek(0, 2)
-            if size < self._offset:  # it was begun again
+            if size < self._offset:  # a resumed run records the episode anew
                 self._offset, self.records = 0, {kind: [] for kind in RECORD_KINDS}
             file.seek(self._offset)
             if self._offset == 0:
@@ -72,60 +82,60 @@ class Replay:
                 self._offset = len(MAGIC)
             while self._offset + RECORD_HEADER.size <= size:
                 file.seek(self._offset)
-                prefix = RecordHeader(*RECORD_HEADER.unpack(file.read(RECORD_HEADER.size)))
-                if prefix.kind not in RECORD_KINDS or not self._is_next_record(prefix):
+                header = RecordHeader(*RECORD_HEADER.unpack(file.read(RECORD_HEADER.size)))
+                if header.kind not in RECORD_KINDS or not self._is_next_record(header):
                     raise DamagedRunError(f"{self.path} is damaged at byte {self._offset}.")
-                after = self._offset + RECORD_HEADER.size + prefix.length
-                if after > size:
+                payload = self._offset + RECORD_HEADER.size
+                if payload + header.length > size:
                     break  # still being written
-                self.records[prefix.kind].append(
-                    RecordRef(prefix, self._offset + RECORD_HEADER.size)
-                )
-                self._offset, found = after, True
-        return found
+                self.records[header.kind].append(RecordRef(header, payload))
+                self._offset, grew = payload + header.length, True
+        return grew
 
     def _is_next_record(self, header: RecordHeader) -> bool:
-        """Whether the frames of a record follow on those before. No checksum covers a prefix."""
+        """Return whether a record continues the frames before it; headers have no checksum."""
         if header.kind not in (SERIES, FRAMES):
             return True
-        before = self.records[header.kind][-1:]
-        first = before[0].header.first + before[0].header.frames if before else 0
+        previous = self.records[header.kind][-1:]
+        first = previous[0].header.first + previous[0].header.frames if previous else 0
         return header.first == first and 1 <= header.frames <= MAX_FRAMES
 
     def _check_magic(self, start: bytes, size: int) -> None:
         if start == MAGIC or (size < len(MAGIC) and MAGIC.startswith(start)):
             return
-        if start.startswith(b"kinfolk replay "):
-            theirs = start[15:].split(b"\n")[0].decode(errors="replace")
+        if start.startswith(MAGIC_PREFIX):
+            version = start.removeprefix(MAGIC_PREFIX).split(b"\n")[0].decode(errors="replace")
             raise DamagedRunError(
-                f"{self.path} has format {theirs}; this kinfolk reads {FORMAT_VERSION}."
+                f"{self.path} has format {version}; this kinfolk reads {FORMAT_VERSION}."
             )
         raise DamagedRunError(f"{self.path} is not a replay of kinfolk.")
 
     @property
     def is_complete(self) -> bool:
-        """Whether it was written to its end."""
+        """Whether the episode was recorded to its end."""
         return bool(self.records[DONE])
 
     @property
     def frames(self) -> int:
-        """How many frames can be read now."""
-        found = self.records[FRAMES]
-        return found[-1].header.first + found[-1].header.frames if found else 0
+        """Number of frames that can be read now."""
+        if not self.records[FRAMES]:
+            return 0
+        last = self.records[FRAMES][-1].header
+        return last.first + last.frames
 
     @property
     def ticks(self) -> int:
-        """The tick of the last frame that can be read now."""
+        """Tick of the last frame that can be read now."""
         if not self.records[SERIES]:
             raise DamagedRunError(f"{self.path} is cut short: it has no frames.")
         with self._describing_damage(self.records[SERIES][-1]):
             return int(self.series(-1)[0]["ticks"][-1])
 
     def read_compressed(self, record: RecordRef) -> bytes:
-        """A record as it was written, checked."""
-        packed = self._read(record)
-        decode_payload(record.header, packed, str(self.path))
-        return packed
+        """Return a record's payload as it lies in the file, after checking that it is whole."""
+        compressed = self._read(record)
+        decode_payload(record.header, compressed, str(self.path))
+        return compressed
 
     def _read(self, record: RecordRef) -> bytes:
         with as_store_error(f"{self.path} could not be read"), self.path.open("rb") as file:
@@ -133,39 +143,45 @@ class Replay:
             return file.read(record.header.length)  # no more than the file has: `refresh` looked
 
     def head(self) -> dict[str, Any]:
-        """What was played, and what the numbers mean."""
+        """Return the HEAD record: what was played, and what the numbers mean."""
         if not self.records[HEADER]:
             raise DamagedRunError(f"{self.path} is cut short: it has no head.")
         return self._read_json(self.records[HEADER][0])
 
     def result(self) -> dict[str, Any] | None:
-        """How it ended, None if it has not."""
+        """Return the DONE record with the episode's result, None if it has not ended."""
         return self._read_json(self.records[DONE][0]) if self.is_complete else None
 
     def series(self, index: int) -> tuple[dict[str, AnyArray], dict[str, Any]]:
-        """The arrays and notes of a NUMB record."""
+        """Return the arrays and notes of a SERI record."""
         return self._read_arrays(self.records[SERIES][index])
 
     def columns(self, index: int) -> dict[str, AnyArray]:
-        """Every frame of a FRAM record: `cells` `[frames, places]` and columns `[frames, rows]`."""
-        part = self.records[FRAMES][index]
-        arrays, _ = self._read_arrays(part)
-        names = [name.rpartition("/")[0] for name in arrays if name.endswith("/first")]
-        with self._describing_damage(part):
-            found = {name: delta_decode(name, arrays) for name in names}
-            return found | {"cells": decode_cell_changes(arrays, part.header.frames)}
+        """Return all frames of a FRAM record.
+
+        Args:
+            index: Which FRAM record of the replay.
+
+        Returns:
+            Agents' columns `[frames, rows]` by name, and `cells` `[frames, cells]`.
+        """
+        record = self.records[FRAMES][index]
+        arrays, _ = self._read_arrays(record)
+        names = [name.removesuffix(FIRST_SUFFIX) for name in arrays if name.endswith(FIRST_SUFFIX)]
+        with self._describing_damage(record):
+            columns = {name: delta_decode(name, arrays) for name in names}
+            return columns | {"cells": decode_cell_changes(arrays, record.header.frames)}
 
     def events(self, index: int) -> list[dict[str, Any]]:
-        """What took place in the frames of a FRAM record."""
-        part = self.records[FRAMES][index]
-        arrays, notes = self._read_arrays(part)
-        with self._describing_damage(part):
-            columns = [arrays[f"event_{name}"].tolist() for name in EVENT_FIELDS]
-            told = [
-                (t, notes["kinds"][k], u, o, v, notes["notes"][n])
-                for t, k, u, o, v, n in zip(*columns, strict=True)
-            ]
-        return [dict(zip(EVENT_FIELDS, values, strict=True)) for values in told]
+        """Return the world's events in the frames of a FRAM record, as `EVENT_FIELDS`."""
+        record = self.records[FRAMES][index]
+        arrays, notes = self._read_arrays(record)
+        with self._describing_damage(record):
+            columns = {name: arrays[f"event_{name}"].tolist() for name in EVENT_FIELDS}
+            columns["kind"] = [notes["kinds"][code] for code in columns["kind"]]
+            columns["note"] = [notes["notes"][code] for code in columns["note"]]
+            rows = list(zip(*columns.values(), strict=True))
+        return [dict(zip(EVENT_FIELDS, row, strict=True)) for row in rows]
 
     def _read_arrays(self, record: RecordRef) -> tuple[dict[str, AnyArray], dict[str, Any]]:
         with self._describing_damage(record):
@@ -180,7 +196,7 @@ class Replay:
 
     @contextmanager
     def _describing_damage(self, record: RecordRef) -> Iterator[None]:
-        """Say which record is damaged if something it needs is missing or does not fit."""
+        """Name the damaged record if something it needs is missing or does not fit."""
         try:
             yield
         except (IndexError, KeyError, TypeError, ValueError) as error:
@@ -192,20 +208,17 @@ class Replay:
             ) from None
 
 
-EVENT_FIELDS = ("tick", "kind", "uid", "other", "value", "note")
-
-
 def list_replays(folder: Path) -> list[Path]:
-    """The replays of a run, by name."""
+    """Return the paths of a run's replays, sorted by name."""
     with as_store_error(f"{folder} could not be read"):
         return sorted((folder / REPLAY_FOLDER).glob(f"*{REPLAY_SUFFIX}"))
 
 
 def find_replay(folder: Path, name: str | None) -> Path:
-    """A replay of a run, the first if no name is given.
+    """Return the path of a run's replay, the first one if no name is given.
 
     Raises:
-        UsageError: There is none of that name, or none at all.
+        UsageError: The run has no replay of that name, or none at all.
     """
     known = [path.name.removesuffix(REPLAY_SUFFIX) for path in list_replays(folder)]
     if not known:

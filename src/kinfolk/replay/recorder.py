@@ -1,8 +1,8 @@
-"""Recording an episode while it is played: frames in, pieces of a replay out.
+"""Recording an episode while it is played: frames in, chunks of a replay file out.
 
-A frame is the world after a step; frame 0 is its beginning. With a frame are kept the actions
-that its agents chose on seeing it, and the reasons of those that can tell them. Nothing here
-touches the disk, and playing is the same whether it is recorded or not.
+A frame is the world after a step; frame 0 is the world after its reset. A frame also holds the
+actions that agents chose after observing it and, for policies that provide them, explanations of
+those actions. Nothing here writes to the disk, and recording does not change the episode.
 """
 
 from __future__ import annotations
@@ -39,28 +39,34 @@ from kinfolk.replay.format import (
 from kinfolk.replay.series import ReplaySeries
 from kinfolk.worlds.render import Renderable, RenderFrame
 
-EMPTY, ALIVE, ENDED = 0, 1, 2  # of the column `state`
-_REWARD_SCALE = 100.0
-_CHUNK_BYTES = 1 << 17  # rows times frames of a chunk: what a page unpacks without a pause
-_MIN_CHUNK = 16
-_CELL_BYTES, _ROW_BYTES = 16, 256  # at most, of a frame: twice a change of a cell, and 64 columns
+EMPTY, ALIVE, ENDED = 0, 1, 2  # values of the column `state`, per row
+_REWARD_SCALE = 100.0  # returns are stored as whole hundredths
+_CHUNK_BYTES = 1 << 17  # rows times frames of a chunk, which the page decodes without a pause
+_MIN_CHUNK = 16  # frames, unless the map is too large for a record of that many
+# Upper bounds per frame: a change of every cell, twice; and 64 columns of 4 bytes per row.
+_CELL_BYTES, _ROW_BYTES = 16, 256
 
 
 class ReplayOptions(Settings):
-    """How much of an episode is kept."""
+    """How much of an episode a replay contains."""
 
-    record_every: int = Field(default=1, ge=1)  # keep each n-th tick, and the last
-    with_explanations: bool = True  # and why agents act as they do
+    record_every: int = Field(default=1, ge=1)  # record each n-th tick, and the last
+    with_explanations: bool = True  # also why agents act as they do, if their policy says so
 
 
 class ReplayRecorder:
-    """Looks at a loop that plays one episode in one world.
+    """Records the episode that a loop plays in one world.
 
-    Call `begin` before the first tick, `see` after each, `end` after the last; each gives bytes
-    to be appended to the replay, often none.
+    Call `start` before the first tick, `record_tick` after each and `finish` after the last. Each
+    returns bytes to append to the replay file, often none.
+
+    Args:
+        loop: A loop over one world that has an episode left to play.
+        metadata: Plain values to add to the replay's HEAD record.
+        options: How much of the episode is recorded; every tick with explanations by default.
 
     Raises:
-        UsageError: The world cannot be looked at.
+        UsageError: The world cannot be rendered.
     """
 
     def __init__(
@@ -75,27 +81,29 @@ class ReplayRecorder:
         self._options = options or ReplayOptions()
         self._rows = world.spec.rows
         self._scene = world.render_spec
-        places = self._scene.width * self._scene.height * len(self._scene.layers)
-        room = max(1, MAX_PAYLOAD_BYTES // (_CELL_BYTES * places + _ROW_BYTES * self._rows))
-        wanted = max(_MIN_CHUNK, min(MAX_FRAMES, _CHUNK_BYTES // self._rows))
-        self._chunk_frames = min(wanted, room)
+        n_cells = self._scene.width * self._scene.height * len(self._scene.layers)
+        max_frames = max(1, MAX_PAYLOAD_BYTES // (_CELL_BYTES * n_cells + _ROW_BYTES * self._rows))
+        preferred = max(_MIN_CHUNK, min(MAX_FRAMES, _CHUNK_BYTES // self._rows))
+        self._chunk_frames = min(preferred, max_frames)
         self._series = ReplaySeries(loop, world)
-        tellers = {i: find_explainable(slot.policy) for i, slot in enumerate(loop.slots)}
+        explainers = {i: find_explainable(slot.policy) for i, slot in enumerate(loop.slots)}
         self._explainers = {
-            i: one for i, one in tellers.items() if one and self._options.with_explanations
+            index: policy
+            for index, policy in explainers.items()
+            if policy and self._options.with_explanations
         }
         self._explanation_schemas = {
             index: policy.explanation_schema for index, policy in self._explainers.items()
         }
         self._depth = max(
-            (reasons.depth for reasons in self._explanation_schemas.values()), default=0
+            (schema.depth for schema in self._explanation_schemas.values()), default=0
         )
         self._cells: list[AnyArray] = []
         self._columns: list[dict[str, AnyArray]] = []
-        self._first_frame = 0  # frame number of the chunk's first
+        self._first_frame = 0  # number of the first frame of the chunk
 
     def start(self) -> bytes:
-        """Start the episode and look at its beginning."""
+        """Start the episode, record its first frame and return the head of the file."""
         self._world.record_events(True)
         for policy in self._explainers.values():
             policy.enable_explanations(True)
@@ -104,78 +112,84 @@ class ReplayRecorder:
         return MAGIC + encode_json_record(HEADER, self._header())
 
     def record_tick(self, is_last: bool = False) -> bytes:
-        """Look at the world after a tick; `is_last` if the episode ended in it."""
-        if self._series.awaits_actions:  # the choices that led here belong to the frame before
+        """Record the world after a tick; `is_last` if the episode ended with it."""
+        if self._series.awaits_actions:  # actions belong to the frame before
             self._columns[-1] |= self._choices()
             self._series.awaits_actions = False
         self._series.add_events(self._world.events())
         if not is_last and int(self._world.tick[0]) % self._options.record_every:
             return b""
-        out = self._flush() if len(self._cells) == self._chunk_frames else b""
+        chunk = self._flush() if len(self._cells) == self._chunk_frames else b""
         self._add_frame()
-        return out
+        return chunk
 
     def finish(self, result: EpisodeResult) -> bytes:
-        """What is left, and how it ended."""
+        """Return the last chunk and the DONE record with the episode's result."""
         for policy in self._explainers.values():
             policy.enable_explanations(False)
         return self._flush() + encode_json_record(DONE, {"result": asdict(result)})
 
     def _add_frame(self) -> None:
-        shown = self._world.render_frame(0)
-        self._cells.append(shown.cells.reshape(-1))
-        self._columns.append(self._agent_columns(shown) | self._empty_choices())
-        self._series.add_frame(shown)
+        frame = self._world.render_frame(0)
+        self._cells.append(frame.cells.reshape(-1))
+        self._columns.append(self._agent_columns(frame) | self._empty_choices())
+        self._series.add_frame(frame)
 
     def _agent_columns(self, frame: RenderFrame) -> dict[str, AnyArray]:
-        columns, seats = self._world.columns, self._loop.row_state
-        state = np.where(columns.alive, ALIVE, np.where(columns.uid >= 0, ENDED, EMPTY))
-        here = state != EMPTY
-        known = here & (seats.uid == columns.uid)
-        found: dict[str, AnyArray] = {
-            "uid": np.where(here, columns.uid, -1),
+        """Return the columns that describe each row's agent in a frame."""
+        agents, row_state = self._world.columns, self._loop.row_state
+        state = np.where(agents.alive, ALIVE, np.where(agents.uid >= 0, ENDED, EMPTY))
+        occupied = state != EMPTY
+        assigned = occupied & (row_state.uid == agents.uid)
+        columns: dict[str, AnyArray] = {
+            "uid": np.where(occupied, agents.uid, -1),
             "state": state,
-            "group": np.where(here, columns.group, 0),
-            "cell": np.where(here, frame.agent_cell, 0),
-            "slot": np.where(known, seats.slot, -1),
-            "return": np.where(known, np.rint(seats.total_reward * _REWARD_SCALE), 0),
+            "group": np.where(occupied, agents.group, 0),
+            "cell": np.where(occupied, frame.agent_cell, 0),
+            "slot": np.where(assigned, row_state.slot, -1),
+            "return": np.where(assigned, np.rint(row_state.total_reward * _REWARD_SCALE), 0),
         }
-        for trait, values in zip(self._scene.attributes, frame.attributes, strict=True):
-            found[f"attribute/{trait.name}"] = np.where(here, values, 0)
-        return found
+        for attribute, values in zip(self._scene.attributes, frame.attributes, strict=True):
+            columns[f"attribute/{attribute.name}"] = np.where(occupied, values, 0)
+        return columns
 
     def _empty_choices(self) -> dict[str, AnyArray]:
-        nothing: Ints = np.full(self._rows, -1, dtype=np.int64)
-        found: dict[str, AnyArray] = {f"action/{h}": nothing for h in self._heads}
-        for index, reasons in self._explanation_schemas.items():
-            for name in reasons.facts:
-                found[f"why/{index}/{name}"] = nothing
+        """Return the columns of actions and explanations of rows that did not act: -1."""
+        empty: Ints = np.full(self._rows, -1, dtype=np.int64)
+        columns: dict[str, AnyArray] = {f"action/{head}": empty for head in self._heads}
+        for index, schema in self._explanation_schemas.items():
+            for name in schema.facts:
+                columns[f"why/{index}/{name}"] = empty
         for name in ("considered", "outcome") if self._explainers else ():
-            found[f"why/{name}"] = np.full(self._rows * self._depth, -1, dtype=np.int64)
-        return found
+            columns[f"why/{name}"] = np.full(self._rows * self._depth, -1, dtype=np.int64)
+        return columns
 
     def _choices(self) -> dict[str, AnyArray]:
-        """What was chosen on seeing the last frame, and why."""
-        found, lists = self._empty_choices(), self._loop.slot_rows
-        asked = np.concatenate([lists.row[i, :n] for i, n in enumerate(lists.n_rows)])
-        for at, head in enumerate(self._heads):
-            chosen = found[f"action/{head}"] = found[f"action/{head}"].copy()
-            chosen[asked] = self._loop.actions[asked, at]
+        """Return the actions chosen after the last frame, and their explanations."""
+        columns, slot_rows = self._empty_choices(), self._loop.slot_rows
+        acting = np.concatenate([slot_rows.row[i, :n] for i, n in enumerate(slot_rows.n_rows)])
+        for index, head in enumerate(self._heads):
+            actions = columns[f"action/{head}"] = columns[f"action/{head}"].copy()
+            actions[acting] = self._loop.actions[acting, index]
         for index in self._explainers:
-            rows = lists.row[index, : lists.n_rows[index]]
-            why = self._explain_slot(index) if len(rows) else None
-            if why is None:
+            rows = slot_rows.row[index, : slot_rows.n_rows[index]]
+            explanation = self._explain_slot(index) if len(rows) else None
+            if explanation is None:
                 continue
             for name in self._explanation_schemas[index].facts:
-                fact = found[f"why/{index}/{name}"] = found[f"why/{index}/{name}"].copy()
-                fact[rows] = why.facts[name]
+                fact = columns[f"why/{index}/{name}"] = columns[f"why/{index}/{name}"].copy()
+                fact[rows] = explanation.facts[name]
             for name in ("considered", "outcome"):
-                told = getattr(why, name)
-                found[f"why/{name}"].reshape(self._rows, -1)[rows, : told.shape[1]] = told
-        return found
+                codes = getattr(explanation, name)
+                columns[f"why/{name}"].reshape(self._rows, -1)[rows, : codes.shape[1]] = codes
+        return columns
 
     def _explain_slot(self, index: int) -> ExplanationBatch | None:
-        """What the policy of a slot tells of the last question; one begun anew tells from now on."""
+        """Return the explanations of a slot's last actions.
+
+        None if the slot's policy was replaced since the last tick, as after a failure: the new one
+        explains from the next tick on.
+        """
         policy = find_explainable(self._loop.slots[index].policy)
         if policy is not None and policy is self._explainers[index]:
             return policy.last_explanation()
@@ -189,23 +203,27 @@ class ReplayRecorder:
         return [head.name for head in self._world.spec.groups[0].heads]
 
     def _flush(self) -> bytes:
-        """The chunk as a pair of records."""
-        count, first = len(self._cells), self._first_frame
+        """Encode the frames since the last chunk as a pair of records, and forget them."""
+        n_frames, first = len(self._cells), self._first_frame
         arrays = encode_cell_changes(np.stack(self._cells))
-        used = 1 + int(
-            np.max([np.flatnonzero(c["state"])[-1:].max(initial=0) for c in self._columns])
+        rows_used = (
+            1
+            + int(  # rows behind the last occupied one are not stored
+                np.max([np.flatnonzero(c["state"])[-1:].max(initial=0) for c in self._columns])
+            )
         )
         for name, column in self._columns[0].items():
-            kept = used * (len(column) // self._rows)
-            arrays |= delta_encode(name, np.stack([c[name][:kept] for c in self._columns]))
-        numbers, number_notes, events, notes = self._series.take_chunk()
-        out = encode_record(SERIES, encode_arrays(numbers, number_notes), first, count)
-        out += encode_record(FRAMES, encode_arrays(arrays | events, notes), first, count)
-        self._first_frame += count
+            length = rows_used * (len(column) // self._rows)
+            arrays |= delta_encode(name, np.stack([c[name][:length] for c in self._columns]))
+        series, series_notes, events, event_notes = self._series.take_chunk()
+        chunk = encode_record(SERIES, encode_arrays(series, series_notes), first, n_frames)
+        chunk += encode_record(FRAMES, encode_arrays(arrays | events, event_notes), first, n_frames)
+        self._first_frame += n_frames
         self._cells, self._columns = [], []
-        return out
+        return chunk
 
     def _header(self) -> dict[str, Any]:
+        """Return the values of the HEAD record."""
         spec = self._world.spec
         return {
             **self._metadata,
@@ -221,6 +239,6 @@ class ReplayRecorder:
             "heads": {h: [g.heads[i].choices for g in spec.groups] for i, h in enumerate(self._heads)},
             "return_scale": _REWARD_SCALE,
             "series": self._series.series_names,
-            "explanations": {str(index): asdict(reasons) for index, reasons in self._explanation_schemas.items()},
+            "explanations": {str(index): asdict(schema) for index, schema in self._explanation_schemas.items()},
             "explanation_depth": self._depth,
         }  # fmt: skip

@@ -1,1 +1,1 @@
-"""The contracts as test classes, for kinfolk and for people who add to it."""
+"""Contract tests, the probe world and test helpers, for kinfolk and for those who extend it."""

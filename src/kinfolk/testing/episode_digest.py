@@ -1,4 +1,4 @@
-"""Whole episodes as digests, so that laws can compare them exactly."""
+"""Digests of whole episodes, so that tests can compare them exactly."""
 
 from __future__ import annotations
 
@@ -15,27 +15,30 @@ from kinfolk.play.task import EpisodeRunner, RolloutTask, WorldRef
 from kinfolk.policies.resolve import resolve
 
 
-def digest_loop(play: EpisodeLoop) -> dict[int, str]:
-    """Play to the end; for each episode a digest of all that was seen, done and earned in it."""
+def digest_loop(loop: EpisodeLoop) -> dict[int, str]:
+    """Play a loop to its end and return a digest of each episode.
+
+    A digest covers the actions, observations and agent columns (rewards among them) of every tick.
+    """
     digests: dict[int, Any] = {}
-    rows, heads = play.world.spec.rows, play.world.spec.n_heads
-    while not play.is_done:
-        play.tick()
-        columns = play.world.columns
-        asked: Ints = np.concatenate(
-            [play.slot_rows.memory_index[slot, :n] for slot, n in enumerate(play.slot_rows.n_rows)]
+    rows, heads = loop.world.spec.rows, loop.world.spec.n_heads
+    while not loop.is_done:
+        loop.tick()
+        columns = loop.world.columns
+        acting: Ints = np.concatenate(
+            [loop.slot_rows.memory_index[slot, :n] for slot, n in enumerate(loop.slot_rows.n_rows)]
         )
-        actions = np.full((play.world.n_worlds, rows, heads), -1, dtype=np.int64)
-        actions.reshape(-1, heads)[asked] = play.actions[asked]
-        for world in np.unique(asked // rows):
-            digest = digests.setdefault(int(play.episode[world]), hashlib.sha256())
-            places = slice(world * rows, (world + 1) * rows)
-            present = columns.uid[places] >= 0
+        actions = np.full((loop.world.n_worlds, rows, heads), -1, dtype=np.int64)
+        actions.reshape(-1, heads)[acting] = loop.actions[acting]
+        for world in np.unique(acting // rows):
+            digest = digests.setdefault(int(loop.episode[world]), hashlib.sha256())
+            world_rows = slice(world * rows, (world + 1) * rows)
+            occupied = columns.uid[world_rows] >= 0
             digest.update(actions[world].tobytes())
-            digest.update(play.observations[places].tobytes())
+            digest.update(loop.observations[world_rows].tobytes())
             for column in columns:
-                digest.update(np.ascontiguousarray(column[places][present]).tobytes())
-            digest.update(present.tobytes())
+                digest.update(np.ascontiguousarray(column[world_rows][occupied]).tobytes())
+            digest.update(occupied.tobytes())
     return {episode: digest.hexdigest() for episode, digest in sorted(digests.items())}
 
 
@@ -58,9 +61,22 @@ def episode_digests(
     slot_map: Mapping[str, str] | Sequence[str] | None = None,
     **settings: Any,
 ) -> dict[int, str]:
-    """Digests of `episodes`, played `batch` at a time by the policies of `slots`.
+    """Play episodes and return a digest of each.
 
-    Row `r` is seated with member `r % 4`, for policies that are populations.
+    Row `r` is assigned member `r % 4`, for policies that are populations.
+
+    Args:
+        world: Name of the world.
+        slots: URIs of the policies, by slot.
+        seed: Seed of the episodes.
+        episodes: Numbers of the episodes.
+        batch: How many worlds play at a time; it has no effect on the digests.
+        preset: Preset of the world.
+        slot_map: Slot of each group or agent; by default as `build_slot_assignment` chooses.
+        settings: Settings of the world.
+
+    Returns:
+        SHA-256 digests by the number of the episode.
     """
     ref = WorldRef(world, preset, settings)
     game = ref.build(batch)

@@ -1,4 +1,4 @@
-"""Looking at processes, for tests that nothing is left behind (Linux)."""
+"""Reading process tables on Linux, for tests that no process is left behind."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 
 
 def _read_stat(pid: int | str) -> list[str]:
-    """The fields behind a process's name: state, parent, ...; empty if there is none."""
+    """Return the fields of /proc/PID/stat behind the name: state, parent, ...; empty if it is gone."""
     try:
         return Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()
     except OSError:
@@ -16,20 +16,20 @@ def _read_stat(pid: int | str) -> list[str]:
 
 
 def is_alive(pid: int) -> bool:
-    """Whether a process runs; one that has ended and waits to be reaped does not."""
+    """Return whether a process runs; a zombie does not."""
     return _read_stat(pid)[:1] not in ([], ["Z"], ["X"])
 
 
 def children_of(pid: int) -> list[int]:
-    """The processes that `pid` started and that still run."""
-    numbers = [entry.name for entry in Path("/proc").iterdir() if entry.name.isdigit()]
-    return [int(n) for n in numbers if _read_stat(n)[1:2] == [str(pid)] and is_alive(int(n))]
+    """Return the running child processes of a process."""
+    pids = [entry.name for entry in Path("/proc").iterdir() if entry.name.isdigit()]
+    return [int(n) for n in pids if _read_stat(n)[1:2] == [str(pid)] and is_alive(int(n))]
 
 
 def wait_for_exit(timeout: float, pids: Iterable[int]) -> bool:
-    """Whether all of `pids` end in time."""
-    end, left = time.monotonic() + timeout, list(pids)
-    while left and time.monotonic() < end:
+    """Wait at most `timeout` seconds; return whether all processes have ended."""
+    deadline, running = time.monotonic() + timeout, list(pids)
+    while running and time.monotonic() < deadline:
         time.sleep(0.02)
-        left = [pid for pid in left if is_alive(pid)]
-    return not left
+        running = [pid for pid in running if is_alive(pid)]
+    return not running

@@ -1,6 +1,7 @@
-"""Headless Chromium, told what to do over its own protocol: one page, evaluated and photographed.
+"""A headless Chromium page, controlled through the Chrome DevTools Protocol.
 
-A whole browser library would be ten times the size of the viewer; this needs four commands.
+Screenshots need four commands of the protocol; a browser automation library would be ten times the
+size of the viewer.
 """
 
 from __future__ import annotations
@@ -27,72 +28,95 @@ _COMMAND_FLAGS = (
     "--disable-component-update --disable-sync --hide-scrollbars --mute-audio "
     "--remote-debugging-port=0"
 )
-_TIMEOUT = 60.0  # seconds for anything; a busy machine starts a browser slowly
-_MAX_MESSAGE_BYTES = 256 * 2**20
+_TIMEOUT = 60.0  # seconds for any one command; a busy machine starts a browser slowly
+_MAX_MESSAGE_BYTES = 256 * 2**20  # of one message, which may hold a screenshot
 
 
 def find_chromium() -> str:
-    """Where it is.
+    """Return the path of the Chromium executable.
 
     Raises:
-        UsageError: It is not installed.
+        UsageError: Chromium is not installed.
     """
-    found = next((path for name in EXECUTABLE_NAMES if (path := shutil.which(name))), None)
-    if found is None:
+    path = next((path for name in EXECUTABLE_NAMES if (path := shutil.which(name))), None)
+    if path is None:
         raise UsageError(
-            "Pictures are drawn by Chromium, which is not installed. Install it, or write a page "
+            "Screenshots need Chromium, which is not installed. Install it, or write a page "
             "instead: kinfolk view RUN --export FILE.html"
         )
-    return found
+    return path
 
 
 class BrowserPage:
-    """A page that is open."""
+    """An open page of a running browser.
+
+    Args:
+        socket: Connection to the browser's DevTools endpoint.
+        session: Identifier of the page's DevTools session.
+    """
 
     def __init__(self, socket: ClientConnection, session: str) -> None:
         self._socket, self._session, self._last_id = socket, session, 0
 
-    def send_command(self, method: str, **options: Any) -> dict[str, Any]:
-        """Send a command and wait for its answer."""
+    def send_command(self, method: str, **params: Any) -> dict[str, Any]:
+        """Send a DevTools command with its parameters and return its result."""
         self._last_id += 1
-        message = {"id": self._last_id, "method": method, "params": options}
+        message = {"id": self._last_id, "method": method, "params": params}
         return _send_command(self._socket, message | {"sessionId": self._session})
 
     def evaluate(self, script: str) -> Any:
-        """The value of an expression; promises are waited for."""
-        found = self.send_command(
+        """Return the value of a JavaScript expression; promises are awaited.
+
+        Raises:
+            KinfolkError: The expression threw an exception.
+        """
+        result = self.send_command(
             "Runtime.evaluate", expression=script, awaitPromise=True, returnByValue=True
         )
-        if "exceptionDetails" in found:
-            said = found["exceptionDetails"].get("exception", {}).get("description", "")
-            raise KinfolkError(f"The page failed while a picture was drawn: {said[:200]}")
-        return found["result"].get("value")
+        if "exceptionDetails" in result:
+            reason = result["exceptionDetails"].get("exception", {}).get("description", "")
+            raise KinfolkError(f"The page failed while a screenshot was taken: {reason[:200]}")
+        return result["result"].get("value")
 
     def wait_for(self, script: str) -> None:
-        """Wait until an expression holds."""
-        until = time.monotonic() + _TIMEOUT
+        """Wait until a JavaScript expression is true.
+
+        Raises:
+            KinfolkError: It was not true within the timeout.
+        """
+        deadline = time.monotonic() + _TIMEOUT
         while not self.evaluate(script):
-            if time.monotonic() > until:
-                raise KinfolkError(f"The page did not come to '{script}' in {_TIMEOUT:.0f} s.")
+            if time.monotonic() > deadline:
+                raise KinfolkError(f"The page did not reach '{script}' in {_TIMEOUT:.0f} s.")
             time.sleep(0.02)
 
     def take_screenshot(self, selector: str) -> bytes:
-        """A PNG of one element, as it is shown."""
-        box = self.evaluate(
+        """Return a PNG of the first element that matches a CSS selector."""
+        x, y, width, height = self.evaluate(
             f"(() => {{ const b = document.querySelector({json.dumps(selector)})"
             ".getBoundingClientRect(); return [b.x, b.y, b.width, b.height]; })()"
         )
-        x, y, width, height = box
         clip = {"x": x, "y": y, "width": width, "height": height, "scale": 1}
-        taken = self.send_command("Page.captureScreenshot", format="png", clip=clip)
-        return b64decode(taken["data"])
+        screenshot = self.send_command("Page.captureScreenshot", format="png", clip=clip)
+        return b64decode(screenshot["data"])
 
 
 @contextmanager
 def open_browser_page(
     url: str, width: int, height: int, pixel_ratio: float = 1.0
 ) -> Iterator[BrowserPage]:
-    """A page in a browser of its own, which ends with it."""
+    """Open a viewer page in a new browser, which is closed at the end of the context.
+
+    Args:
+        url: Address of the page; it must set `data-ready` on its body once it is drawn.
+        width: Of the viewport, in CSS pixels.
+        height: Of the viewport, in CSS pixels.
+        pixel_ratio: Device pixels per CSS pixel.
+
+    Raises:
+        UsageError: Chromium is not installed.
+        KinfolkError: The browser did not start, or the page was not ready in time.
+    """
     with temporary_directory() as folder:
         process = _start_browser(find_chromium(), folder)
         try:
@@ -101,11 +125,11 @@ def open_browser_page(
                     socket,
                     {"id": 1, "method": "Target.createTarget", "params": {"url": "about:blank"}},
                 )
-                asked = {"targetId": target["targetId"], "flatten": True}
-                told = _send_command(
-                    socket, {"id": 2, "method": "Target.attachToTarget", "params": asked}
+                params = {"targetId": target["targetId"], "flatten": True}
+                session = _send_command(
+                    socket, {"id": 2, "method": "Target.attachToTarget", "params": params}
                 )
-                page = BrowserPage(socket, told["sessionId"])
+                page = BrowserPage(socket, session["sessionId"])
                 page.send_command(
                     "Emulation.setDeviceMetricsOverride",
                     width=width, height=height, deviceScaleFactor=pixel_ratio, mobile=False,
@@ -118,34 +142,35 @@ def open_browser_page(
             process.wait()
 
 
-def _start_browser(path: str, folder: Path) -> subprocess.Popen[str]:
-    words = [path, *_COMMAND_FLAGS.split(), f"--user-data-dir={folder / 'browser'}"]
+def _start_browser(executable: str, folder: Path) -> subprocess.Popen[str]:
+    """Start a headless browser whose profile lies in `folder`."""
+    arguments = [executable, *_COMMAND_FLAGS.split(), f"--user-data-dir={folder / 'browser'}"]
     if os.geteuid() == 0:
-        words.append("--no-sandbox")  # Chromium refuses its sandbox to root
+        arguments.append("--no-sandbox")  # Chromium does not start as root with its sandbox
     return subprocess.Popen(
-        [*words, "about:blank"], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True
+        [*arguments, "about:blank"], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True
     )
 
 
 def _read_address(process: subprocess.Popen[str]) -> str:
-    """Where the browser listens: it says so on stderr."""
+    """Return the address of the DevTools endpoint, which the browser prints on stderr."""
     assert process.stderr is not None
-    said = []
+    lines = []
     for line in process.stderr:
-        said.append(line)
+        lines.append(line)
         if "DevTools listening on " in line:
             return line.split("DevTools listening on ")[1].strip()
-    raise KinfolkError(f"Chromium did not start: {' '.join(said[-3:]).strip()[:300]}")
+    raise KinfolkError(f"Chromium did not start: {' '.join(lines[-3:]).strip()[:300]}")
 
 
 def _send_command(socket: ClientConnection, message: dict[str, Any]) -> dict[str, Any]:
-    """Send a message and wait for the one that answers it; what else is told is passed over."""
+    """Send a message and return the result of its reply; other messages are ignored."""
     socket.send(json.dumps(message))
-    until = time.monotonic() + _TIMEOUT
+    deadline = time.monotonic() + _TIMEOUT
     while True:
-        told = json.loads(socket.recv(timeout=max(0.1, until - time.monotonic())))
-        if told.get("id") == message["id"] and told.get("sessionId") == message.get("sessionId"):
-            if "error" in told:
-                raise KinfolkError(f"Chromium refused {message['method']}: {told['error']}.")
-            found: dict[str, Any] = told["result"]
-            return found
+        reply = json.loads(socket.recv(timeout=max(0.1, deadline - time.monotonic())))
+        if reply.get("id") == message["id"] and reply.get("sessionId") == message.get("sessionId"):
+            if "error" in reply:
+                raise KinfolkError(f"Chromium refused {message['method']}: {reply['error']}.")
+            result: dict[str, Any] = reply["result"]
+            return result

@@ -1,4 +1,4 @@
-"""One page that holds all it shows, and opens from disk with no network."""
+"""Exporting replays as one self-contained HTML page that opens from disk without a network."""
 
 from __future__ import annotations
 
@@ -20,49 +20,54 @@ from kinfolk.viewer.server import read_page_file
 
 
 def export_page(replays: Sequence[tuple[Path, str | None]]) -> bytes:
-    """The page of one replay, or of two side by side; each is a run and the name of its replay.
+    """Return an HTML page that shows one replay, or two side by side.
+
+    Args:
+        replays: Folder of a run and name of its replay; None means the run's first replay.
+
+    Returns:
+        The page, with scripts, styles, metrics, role histories and replays inside.
 
     Raises:
-        UsageError: A run or replay is not there.
+        UsageError: There is no such run or replay.
         DamagedRunError: A replay is damaged.
     """
     runs: list[dict[str, Any]] = []
     metrics: dict[str, Any] = {}
     roles: dict[str, Any] = {}
-    parts: list[str] = []
+    scripts: list[str] = []
     for folder, name in replays:
         run, path = open_run(folder), find_replay(folder, name)
         replay = Replay(path)
-        for found in replay.records.values():
-            for part in found:
-                replay.read_compressed(part)  # checked
-        has_roles = (folder / ROLE_HISTORY_FILE).is_file()
-        title = path.stem
-        called = run.name if all(run.name != one["name"] for one in runs) else f"{run.name} again"
+        for records in replay.records.values():
+            for record in records:
+                replay.read_compressed(record)  # raises if it is damaged
+        history = folder / ROLE_HISTORY_FILE
+        is_taken = any(run.name == other["name"] for other in runs)
+        title = f"{run.name} again" if is_taken else run.name
         runs.append(
-            {"name": called, "job": run.config["job"], "status": "done", "roles": has_roles, "problem": "",
-             "world": replay.head()["world"], "settings": run.config["settings"],
-             "replays": [{"name": title, "bytes": path.stat().st_size}]}
+            {"name": title, "job": run.config["job"], "status": "done", "roles": history.is_file(),
+             "problem": "", "world": replay.head()["world"], "settings": run.config["settings"],
+             "replays": [{"name": path.stem, "bytes": path.stat().st_size}]}
         )  # fmt: skip
-        metrics[called] = collect_metrics(run.events())
-        if has_roles:
-            roles[called] = parse_json_object(
-                read_text(folder / ROLE_HISTORY_FILE), str(folder / ROLE_HISTORY_FILE)
-            )
-        packed = b64encode(read_bytes(path)).decode()
-        tag = escape(f"replay:{called}/{title}", quote=True)
-        parts.append(f'<script type="application/octet-stream" id="{tag}">{packed}</script>')
-    data = {"runs": runs, "metrics": metrics, "roles": roles}
-    text = json.dumps(data).replace("<", "\\u003c")  # nothing in it may end the script
-    parts.append(f'<script type="application/json" id="kinfolk-data">{text}</script>')
-    return _fill_template("\n".join(parts)).encode()
+        metrics[title] = collect_metrics(run.events())
+        if history.is_file():
+            roles[title] = parse_json_object(read_text(history), str(history))
+        data = b64encode(read_bytes(path)).decode()
+        identifier = escape(f"replay:{title}/{path.stem}", quote=True)
+        scripts.append(f'<script type="application/octet-stream" id="{identifier}">{data}</script>')
+    text = json.dumps({"runs": runs, "metrics": metrics, "roles": roles})
+    text = text.replace("<", "\\u003c")  # so that nothing in it can close the script element
+    scripts.append(f'<script type="application/json" id="kinfolk-data">{text}</script>')
+    return _fill_template("\n".join(scripts)).encode()
 
 
 def _fill_template(data: str) -> str:
-    """The page with its style and script inside, and the data before them."""
+    """Return the viewer's page with its style sheet and script inlined, and `data` before them."""
     page = read_page_file("index.html").decode()
     style, script = read_page_file("app.css").decode(), read_page_file("app.js").decode()
     script = re.sub(r"</(script)", r"<\\/\1", script, flags=re.I)
     page = page.replace('<link rel="stylesheet" href="app.css">', f"<style>{style}</style>")
-    tail = f"{data}\n<script>{script}</script>"
-    return page.replace('<script src="app.js" defer></script>', tail)
+    return page.replace(
+        '<script src="app.js" defer></script>', f"{data}\n<script>{script}</script>"
+    )

@@ -1,4 +1,4 @@
-"""Events as columns of numbers, for charts over the steps of a run."""
+"""Numeric fields of a run's events as columns, for line charts over the steps of the run."""
 
 from __future__ import annotations
 
@@ -6,32 +6,40 @@ import math
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-_ESTIMATE_LENGTHS = (3, 4)  # mean, low, high and, in newer runs, n
+_ESTIMATE_LENGTHS = (3, 4)  # mean, low, high and, in most events, n
 MAX_POINTS = 2000  # of a line: more than a chart has pixels
 _EXCLUDED_FIELDS = ("counters", "group_lives", "mean_alive", "ticks_lived", "agents", "seed")
-# What it took is no result; what was compared is a table (`kinfolk.viewer.results`), not a line.
+# Timings are not results, and comparisons are shown as a table (`kinfolk.viewer.results`).
 _EXCLUDED_KINDS = ("rollout_timed", "candidate_played", "compared", "pair_played", "rated")
 
 
 def collect_metrics(events: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
-    """For each kind of event its steps and its numbers, thinned to `MOST_POINTS`.
+    """Return the steps and numeric fields of each kind of event.
 
-    Tables within become names with a dot; of a mean with its interval the mean is taken.
+    Nested mappings become names with a dot, and an estimate is reduced to its mean. A kind with
+    more than `MAX_POINTS` events is thinned to at most that many.
 
-    >>> metrics_of([{"kind": "scored", "step": 1, "best": 2.0, "by": {"a": 1}, "who": "x"}])
+    Args:
+        events: Events of a run as plain values, in their order.
+
+    Returns:
+        `{kind: {"step": [...], "fields": {name: [...]}}}`; None where an event lacks a field.
+
+    >>> collect_metrics([{"kind": "scored", "step": 1, "best": 2.0, "by": {"a": 1}, "who": "x"}])
     {'scored': {'step': [1], 'fields': {'best': [2.0], 'by.a': [1]}}}
-    >>> metrics_of([{"kind": "evaluation_done", "step": 1, "length": [5.0, None, None, 1], "uid": [1, 2, 3]}])
+    >>> collect_metrics([{"kind": "evaluation_done", "step": 1, "length": [5.0, None, None, 1],
+    ...                   "uid": [1, 2, 3]}])
     {'evaluation_done': {'step': [1], 'fields': {'length': [5.0]}}}
     """
     kinds: dict[str, _ThinnedEvents] = {}
     for event in events:
         if event["kind"] not in _EXCLUDED_KINDS:
             kinds.setdefault(event["kind"], _ThinnedEvents()).add(event)
-    return {kind: found.columns() for kind, found in kinds.items()}
+    return {kind: thinned.columns() for kind, thinned in kinds.items()}
 
 
 class _ThinnedEvents:
-    """Events of one kind, each n-th of them: n doubles whenever there are too many."""
+    """Each n-th event of one kind; n doubles whenever there are more than `MAX_POINTS`."""
 
     def __init__(self) -> None:
         self._steps: list[int] = []
@@ -55,30 +63,29 @@ class _ThinnedEvents:
 
 
 def _flatten_event(event: Mapping[str, Any]) -> dict[str, float]:
-    found: dict[str, float] = {}
+    """Return the numbers of an event by name; those of a nested mapping as `field.key`."""
+    numbers: dict[str, float] = {}
     for name, value in event.items():
         if name == "step" or name in _EXCLUDED_FIELDS:
             continue
-        inner = value if isinstance(value, Mapping) else {"": value}
-        for key, number in inner.items():
-            if (
-                isinstance(number, list)
-                and len(number) in _ESTIMATE_LENGTHS
-                and _is_float(number[0])
-            ):
+        nested = value if isinstance(value, Mapping) else {"": value}
+        for key, number in nested.items():
+            if _is_estimate(number):
                 number = number[0]
-            if _is_number(number):
-                found[f"{name}.{key}" if key else name] = number
-    return found
+            if _is_finite_number(number):
+                numbers[f"{name}.{key}" if key else name] = number
+    return numbers
 
 
-def _is_float(value: Any) -> bool:
-    """A mean is written with a point, unlike uids and counts in lists."""
-    return isinstance(value, float)
+def _is_estimate(value: Any) -> bool:
+    """Return whether it is a mean with its interval; the mean is a float, unlike uids in lists."""
+    return (
+        isinstance(value, list) and len(value) in _ESTIMATE_LENGTHS and isinstance(value[0], float)
+    )
 
 
-def _is_number(value: Any) -> bool:
-    """Whether it can be drawn: JSON from a damaged file may hold 1e999 or a thousand digits."""
+def _is_finite_number(value: Any) -> bool:
+    """Return whether it can be drawn: JSON of a damaged file may hold 1e999 or a thousand digits."""
     if isinstance(value, float):
         return math.isfinite(value)
     return isinstance(value, int) and not isinstance(value, bool) and abs(value) < 2**63

@@ -1,4 +1,4 @@
-"""What the viewer may show: the runs of one folder, by name, and nothing beside them."""
+"""Read access to the runs of one folder by name, and to nothing outside it."""
 
 from __future__ import annotations
 
@@ -18,11 +18,18 @@ from kinfolk.viewer.metrics import collect_metrics
 from kinfolk.viewer.results import build_results
 
 ROLE_HISTORY_FILE = "role_history.json"
-_MAX_OPEN_REPLAYS = 32
+_MAX_OPEN_REPLAYS = 32  # whose record headers are kept in memory
 
 
 class RunIndex:
-    """The runs in `root`. Nothing is read before it is asked for; names never leave the folder."""
+    """Looks up runs, replays and results in a folder; files are read when they are requested.
+
+    Names with `..`, absolute paths and links never lead out of the folder. Methods may be called
+    from several threads.
+
+    Args:
+        root: Folder that holds the runs.
+    """
 
     def __init__(self, root: Path) -> None:
         self.root = root
@@ -30,7 +37,7 @@ class RunIndex:
         self._lock = threading.Lock()
 
     def list_runs(self) -> list[dict[str, Any]]:
-        """A line about each run, newest first."""
+        """Return a summary of each run, newest first."""
         return [
             self._summarize_run(run) for run in list_runs(self.root) if self._is_inside_root(run)
         ]
@@ -43,7 +50,7 @@ class RunIndex:
         return True
 
     def _summarize_run(self, run: Run | DamagedRun) -> dict[str, Any]:
-        """What the list says of a run; of a damaged one, what is wrong with it."""
+        """Return the description of a run with its `problem`, empty unless it is damaged."""
         problem = run.problem if isinstance(run, DamagedRun) else ""
         if isinstance(run, Run):
             try:
@@ -56,15 +63,16 @@ class RunIndex:
         }  # fmt: skip
 
     def get_run(self, name: str) -> Run:
-        """A run by name.
+        """Return a run by its name.
 
         Raises:
-            UsageError: There is none of that name here.
+            UsageError: There is no run of that name in the folder.
+            DamagedRunError: Its settings cannot be read.
         """
         return open_run(resolve_inside(self.root, name))
 
     def describe_run(self, run: Run) -> dict[str, Any]:
-        """What the list of runs says of one."""
+        """Return what the list of runs shows of a run, as plain values."""
         settings: Mapping[str, Any] = run.config["settings"]
         return {
             "name": run.name,
@@ -77,7 +85,7 @@ class RunIndex:
         }
 
     def list_replays(self, run: Run) -> list[dict[str, Any]]:
-        """The replays of a run, with their sizes."""
+        """Return name and size in bytes of each replay of a run."""
         with as_store_error(f"The replays of {run.folder} could not be read"):
             return [
                 {"name": path.name.removesuffix(REPLAY_SUFFIX), "bytes": path.stat().st_size}
@@ -85,35 +93,40 @@ class RunIndex:
             ]
 
     def get_replay(self, run: str, name: str) -> Replay:
-        """A replay, with all that is written of it by now."""
+        """Return a replay with all records that have been written by now.
+
+        Raises:
+            UsageError: There is no such run or replay.
+            DamagedRunError: The replay is damaged.
+        """
         folder = self.get_run(run).folder
         path = resolve_inside(folder, REPLAY_FOLDER, f"{name}{REPLAY_SUFFIX}")
         with self._lock:
-            found = self._replays.pop(path, None)
-            if found is None or not path.is_file():
-                found = Replay(path)
+            replay = self._replays.pop(path, None)
+            if replay is None or not path.is_file():
+                replay = Replay(path)
             else:
-                found.refresh()
-            self._replays[path] = found
+                replay.refresh()
+            self._replays[path] = replay  # at the end: the least recently used is dropped first
             while len(self._replays) > _MAX_OPEN_REPLAYS:
                 self._replays.popitem(last=False)
-            return found
+            return replay
 
     def get_metrics(self, run: str) -> dict[str, Any]:
-        """The numbers among a run's events, by kind."""
+        """Return the numeric fields of a run's events, as `collect_metrics` does."""
         return collect_metrics(self.get_run(run).events())
 
     def get_results(self, run: str) -> dict[str, Any]:
-        """The table and the verdict of a comparison or a round robin."""
-        kept = self.get_run(run)
-        return build_results(kept.config["job"], kept.config["settings"], kept.events())
+        """Return the result table of a comparison or a round robin, as `build_results` does."""
+        stored = self.get_run(run)
+        return build_results(stored.config["job"], stored.config["settings"], stored.events())
 
     def get_role_history(self, run: str) -> dict[str, Any]:
-        """The history of a run's roles.
+        """Return the role history of a run, as it is stored.
 
         Raises:
-            UsageError: The run has none.
-            DamagedRunError: It is damaged.
+            UsageError: The run has no role history.
+            DamagedRunError: The file is damaged.
         """
         path = resolve_inside(self.get_run(run).folder, ROLE_HISTORY_FILE)
         return parse_json_object(read_text(path), str(path))

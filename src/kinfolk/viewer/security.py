@@ -1,8 +1,8 @@
-"""Who is let in: this machine's own browser, and only from the viewer's own page.
+"""Request checks: only this machine's own browser, and only from the viewer's own page.
 
-Covered: other sites that call the server from a visitor's browser, by origin; names of other sites
-that are made to point here, by host; strangers on the network, by token. Not covered: other users
-of this machine while the server listens on loopback only.
+Covered: other sites that call the server from a visitor's browser, by the Origin header; names of
+other sites that resolve to this machine (DNS rebinding), by the Host header; other machines on the
+network, by a token. Not covered: other users of this machine while the server listens on loopback.
 """
 
 from __future__ import annotations
@@ -32,19 +32,19 @@ _SECURITY_HEADERS = {
 
 
 class RequestGuard:
-    """Refuses what does not come from the page itself.
+    """ASGI middleware that refuses requests that do not come from the viewer's page.
 
     Args:
-        app: What it guards.
-        hosts: The names under which the server may be called.
-        token: What a caller must know, if anything.
+        app: Application behind it.
+        hosts: Names and addresses that may stand in the Host header.
+        token: Secret that a request must carry in its query or cookie; None if it needs none.
     """
 
     def __init__(self, app: ASGIApp, hosts: tuple[str, ...], token: str | None) -> None:
         self._app, self._hosts, self._token = app, hosts, token
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Let a call through, or say why not."""
+        """Pass a request on to the application, or answer with status 403 and the reason."""
         if scope["type"] not in ("http", "websocket"):
             await self._app(scope, receive, send)
             return
@@ -53,39 +53,42 @@ class RequestGuard:
         if problem:
             await _send_refusal(scope, receive, send, problem)
         elif self._token is not None and scope["type"] == "http" and _query_token(scope):
-            # The token leaves the address bar for a cookie that only this server gets.
-            answer = RedirectResponse(scope["path"], status_code=303)
-            answer.set_cookie(TOKEN_COOKIE, self._token, httponly=True, samesite="strict")
-            await answer(scope, receive, send)
+            # The token moves from the address bar to a cookie that is sent to this server only.
+            response = RedirectResponse(scope["path"], status_code=303)
+            response.set_cookie(TOKEN_COOKIE, self._token, httponly=True, samesite="strict")
+            await response(scope, receive, send)
         else:
             await self._app(scope, receive, _add_security_headers(send))
 
     def _find_problem(self, scope: Scope, headers: Headers) -> str | None:
+        """Return why a request is refused, None if it is not."""
         host = headers.get("host", "")
         if _hostname(host) not in self._hosts:
-            return f"The viewer is not called '{_hostname(host)}' here."
+            return f"The viewer does not serve the host '{_hostname(host)}'."
         origin = headers.get("origin")
         if origin is not None and origin.partition("://")[2] != host:
-            return f"The viewer does not answer to pages of '{origin}'."
+            return f"The viewer refuses requests from pages of '{origin}'."
         if origin is None and scope["type"] == "websocket":
-            return "The viewer follows runs for its own page only."
+            return (
+                "The viewer accepts WebSockets from its own page only; there was no Origin header."
+            )
         if self._token is not None and not self._has_token(scope, headers):
             return "The viewer needs its token: open the address that `kinfolk view` printed."
         return None
 
     def _has_token(self, scope: Scope, headers: Headers) -> bool:
         cookies = SimpleCookie(headers.get("cookie", ""))
-        told = cookies[TOKEN_COOKIE].value if TOKEN_COOKIE in cookies else _query_token(scope)
-        return hmac.compare_digest((told or "").encode(), (self._token or "").encode())
+        token = cookies[TOKEN_COOKIE].value if TOKEN_COOKIE in cookies else _query_token(scope)
+        return hmac.compare_digest((token or "").encode(), (self._token or "").encode())
 
 
 def _query_token(scope: Scope) -> str | None:
-    found = parse_qs(scope["query_string"].decode("latin-1")).get("token")
-    return found[0] if found else None
+    tokens = parse_qs(scope["query_string"].decode("latin-1")).get("token")
+    return tokens[0] if tokens else None
 
 
 def _hostname(host: str) -> str:
-    """The name without its port; IPv6 addresses stand in brackets.
+    """Return a Host header without its port; IPv6 addresses stand in brackets.
 
     >>> _hostname("localhost:80"), _hostname("[::1]:80"), _hostname("::1")
     ('localhost', '::1', '::1')
@@ -96,15 +99,25 @@ def _hostname(host: str) -> str:
 
 
 async def _send_refusal(scope: Scope, receive: Receive, send: Send, problem: str) -> None:
+    """Answer a refused request with status 403.
+
+    Args:
+        scope: ASGI scope of the request.
+        receive: ASGI receiver.
+        send: ASGI sender.
+        problem: Why it is refused.
+    """
     if scope["type"] == "websocket":
-        await receive()  # the wish to connect; closing before accepting is a plain 403
+        await receive()  # the connect message; closing before accepting answers with 403
         await send({"type": "websocket.close", "code": 1008, "reason": problem})
         return
     await JSONResponse({"error": problem}, status_code=403)(scope, receive, send)
 
 
 def _add_security_headers(send: Send) -> Send:
-    async def sending(message: Any) -> None:
+    """Return a sender that adds the security headers which a response does not set itself."""
+
+    async def send_with_headers(message: Any) -> None:
         if message["type"] == "http.response.start":
             present = {name for name, _ in message["headers"]}
             message["headers"] += [
@@ -114,4 +127,4 @@ def _add_security_headers(send: Send) -> Send:
             ]
         await send(message)
 
-    return sending
+    return send_with_headers

@@ -1,4 +1,4 @@
-"""The server: what is asked for by name, and nothing more than is shown."""
+"""The viewer's HTTP server: its page, and a read-only API for the runs of one folder."""
 
 from __future__ import annotations
 
@@ -28,17 +28,17 @@ from kinfolk.viewer.security import LOOPBACK, RequestGuard
 _PAGE_FILES = {"": "index.html", "app.js": "app.js", "app.css": "app.css"}
 _MEDIA_TYPES = {"html": "text/html", "js": "text/javascript", "css": "text/css"}
 _BINARY_MEDIA_TYPE = "application/octet-stream"
-
-_MAX_PATH_SHOWN = 100  # characters of a path in a message
+_MAX_PATH_SHOWN = 100  # characters of a path in an error message
 
 Endpoint = Callable[[Request], Response]
+Handler = Callable[[RunIndex, Request], Response]
 
 
 class FiniteJSONResponse(JSONResponse):
-    """Plain values, also those of damaged files: lone surrogates, and numbers JSON has no word for."""
+    """JSON response that also takes values of damaged files: lone surrogates, NaN and infinity."""
 
     def render(self, content: Any) -> bytes:
-        """The values as bytes; null for a number that is not finite."""
+        """Encode the content; numbers that are not finite become null."""
         try:
             return json.dumps(content, allow_nan=False).encode()
         except ValueError:
@@ -56,60 +56,70 @@ def _replace_nonfinite(value: Any) -> Any:
 def make_app(
     run_index: RunIndex, hosts: tuple[str, ...] = LOOPBACK, token: str | None = None
 ) -> ASGIApp:
-    """The viewer of a library as an ASGI application."""
-    served = "/api/runs/{run}/replays/{replay}"
-    paths: dict[str, Callable[[RunIndex, Request], Response]] = {
+    """Build the viewer's ASGI application.
+
+    Args:
+        run_index: The runs to serve.
+        hosts: Names and addresses that may stand in a request's Host header.
+        token: Secret that requests must carry; None if they need none.
+    """
+    replay = "/api/runs/{run}/replays/{replay}"
+    handlers: dict[str, Handler] = {
         "/api/runs": _runs,
         "/api/runs/{run}/metrics": _metrics,
         "/api/runs/{run}/results": _results,
         "/api/runs/{run}/roles": _roles,
-        served: _replay,
-        f"{served}/numbers": _numbers,
-        f"{served}/frames/{{chunk:int}}": _frames,
+        replay: _replay,
+        f"{replay}/series": _series,
+        f"{replay}/frames/{{chunk:int}}": _frames,
     }
     routes: list[Any] = [
-        Route(path, _handle_errors(run_index, call)) for path, call in paths.items()
+        Route(path, _handle_errors(run_index, handler)) for path, handler in handlers.items()
     ]
     routes += [Route(f"/{path}", _serve_file(name)) for path, name in _PAGE_FILES.items()]
-    routes.append(WebSocketRoute("/api/follow", lambda socket: stream_updates(run_index, socket)))
+    routes.append(WebSocketRoute("/api/updates", lambda socket: stream_updates(run_index, socket)))
     app = Starlette(routes=routes, exception_handlers={HTTPException: _handle_not_found})
     return RequestGuard(app, hosts, token)
 
 
-def _handle_errors(run_index: RunIndex, call: Callable[[RunIndex, Request], Response]) -> Endpoint:
-    """An endpoint whose errors are sentences. Not async: it reads files, in a thread of its own."""
+def _handle_errors(run_index: RunIndex, handler: Handler) -> Endpoint:
+    """Return an endpoint that answers kinfolk's errors with status 404 or 422 and their message.
 
-    @wraps(call)
-    def answer(request: Request) -> Response:
+    It is not a coroutine, so that starlette runs it, and the file access in it, in a thread.
+    """
+
+    @wraps(handler)
+    def endpoint(request: Request) -> Response:
         try:
-            return call(run_index, request)
+            return handler(run_index, request)
         except KinfolkError as error:
             status = 404 if isinstance(error, UsageError) else 422
             return FiniteJSONResponse({"error": str(error)}, status_code=status)
 
-    return answer
+    return endpoint
 
 
 def read_page_file(name: str) -> bytes:
-    """A file of the page, as it was bundled into the package."""
+    """Return a file of the page, as it was bundled into the package."""
     data = get_data("kinfolk.viewer", f"page/{name}")
     assert data is not None
     return data
 
 
 def _serve_file(name: str) -> Endpoint:
-    data, kind = read_page_file(name), _MEDIA_TYPES[name.rpartition(".")[2]]
-    return lambda _: Response(data, media_type=kind)
+    data, media_type = read_page_file(name), _MEDIA_TYPES[name.rpartition(".")[2]]
+    return lambda _: Response(data, media_type=media_type)
 
 
 async def _handle_not_found(request: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)
     path = request.url.path
-    said = f"There is nothing at {path if len(path) <= _MAX_PATH_SHOWN else path[:_MAX_PATH_SHOWN] + '...'}."
+    shown = path if len(path) <= _MAX_PATH_SHOWN else path[:_MAX_PATH_SHOWN] + "..."
+    message = f"There is nothing at {shown}."
     if "text/html" in request.headers.get("accept", ""):
-        page = f'<!doctype html><title>kinfolk</title><p>{escape(said)}</p><p><a href="/">All runs</a></p>'
+        page = f'<!doctype html><title>kinfolk</title><p>{escape(message)}</p><p><a href="/">All runs</a></p>'
         return HTMLResponse(page, status_code=error.status_code)
-    return FiniteJSONResponse({"error": said}, status_code=error.status_code)
+    return FiniteJSONResponse({"error": message}, status_code=error.status_code)
 
 
 def _runs(run_index: RunIndex, request: Request) -> Response:
@@ -134,32 +144,35 @@ def _get_replay(run_index: RunIndex, request: Request) -> Replay:
 
 
 def _replay(run_index: RunIndex, request: Request) -> Response:
-    """What was played and which frames there are."""
+    """Answer with a replay's head, the frames of its chunks, its result and whether it grows."""
     replay = _get_replay(run_index, request)
-    chunks = [{"first": p.header.first, "count": p.header.frames} for p in replay.records[FRAMES]]
-    live = (
+    headers = [record.header for record in replay.records[FRAMES]]
+    chunks = [{"first": header.first, "count": header.frames} for header in headers]
+    is_live = (
         not replay.is_complete and run_index.get_run(request.path_params["run"]).status == "running"
     )
-    said = {"head": replay.head(), "chunks": chunks, "result": replay.result(), "live": live}
-    return FiniteJSONResponse(said)
+    return FiniteJSONResponse(
+        {"head": replay.head(), "chunks": chunks, "result": replay.result(), "live": is_live}
+    )
 
 
-def _numbers(run_index: RunIndex, request: Request) -> Response:
-    """The numbers of all frames from a chunk on: each record as written, after its length."""
+def _series(run_index: RunIndex, request: Request) -> Response:
+    """Answer with the SERI records from chunk `from` on, each after its length as uint32."""
     replay = _get_replay(run_index, request)
     first = request.query_params.get("from", "0")
     if not first.isdecimal():
-        raise UsageError(f"Numbers are asked for from a chunk on, not from '{first}'.")
-    packed = [replay.read_compressed(part) for part in replay.records[SERIES][int(first) :]]
+        raise UsageError(f"The parameter 'from' must be the number of a chunk, not '{first}'.")
+    payloads = [replay.read_compressed(record) for record in replay.records[SERIES][int(first) :]]
     return Response(
-        b"".join(struct.pack("<I", len(p)) + p for p in packed), media_type=_BINARY_MEDIA_TYPE
+        b"".join(struct.pack("<I", len(payload)) + payload for payload in payloads),
+        media_type=_BINARY_MEDIA_TYPE,
     )
 
 
 def _frames(run_index: RunIndex, request: Request) -> Response:
-    """The frames of one chunk, as written."""
+    """Answer with the FRAM record of one chunk."""
     replay, chunk = _get_replay(run_index, request), request.path_params["chunk"]
-    parts = replay.records[FRAMES]
-    if chunk >= len(parts):
-        raise UsageError(f"{replay.path} has {len(parts)} chunks of frames, not {chunk + 1}.")
-    return Response(replay.read_compressed(parts[chunk]), media_type=_BINARY_MEDIA_TYPE)
+    records = replay.records[FRAMES]
+    if chunk >= len(records):
+        raise UsageError(f"{replay.path} has {len(records)} chunks of frames, not {chunk + 1}.")
+    return Response(replay.read_compressed(records[chunk]), media_type=_BINARY_MEDIA_TYPE)

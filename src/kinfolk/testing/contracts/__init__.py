@@ -1,1 +1,1 @@
-"""Contract tests as classes, for kinfolk and for packages that extend it."""
+"""Contract tests as classes to subclass, for kinfolk and for packages that extend it."""

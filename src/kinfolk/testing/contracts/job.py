@@ -1,4 +1,4 @@
-"""What every job promises, as tests: subclass, and give a fixture `start`."""
+"""Contract tests of jobs: subclass `JobContract` and give it a fixture `start`."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ JobStarter = Callable[[Snapshot | None], Iterator[JobItem]]
 
 
 def event_lines(items: list[JobItem]) -> list[str]:
-    """The events among `items`, as they would be written; what holds a clock is left out."""
+    """Return the events among `items` as lines of JSON, without those that contain timings."""
     return [
         item.to_json_line()
         for item in items
@@ -23,14 +23,14 @@ def event_lines(items: list[JobItem]) -> list[str]:
 
 
 class JobContract:
-    """The promises of `kinfolk.core.events.Job`."""
+    """Tests of what `kinfolk.core.events.Job` promises."""
 
     @pytest.fixture
     def start(self) -> JobStarter:
-        """How to run the job under test, from the beginning or from a snapshot."""
+        """Return a function that runs the job under test, from a snapshot or from the start."""
         raise NotImplementedError
 
-    def test_it_yields_the_same_twice(self, start: JobStarter) -> None:
+    def test_two_runs_yield_the_same_events(self, start: JobStarter) -> None:
         assert event_lines(list(start(None))) == event_lines(list(start(None)))
 
     def test_it_prints_nothing(self, start: JobStarter, capfd: pytest.CaptureFixture[str]) -> None:
@@ -41,13 +41,9 @@ class JobContract:
         for line in event_lines(list(start(None))):
             assert json.loads(line)["kind"] != "event"
 
-    def test_resumed_from_any_snapshot_it_goes_on_as_if_never_stopped(
-        self, start: JobStarter
-    ) -> None:
-        whole = list(start(None))
-        moments = [i for i, item in enumerate(whole) if isinstance(item, Snapshot)]
-        assert moments, "a job that takes long must yield snapshots"
-        for at in moments:
-            snapshot = whole[at]
-            assert isinstance(snapshot, Snapshot)
-            assert event_lines(list(start(snapshot))) == event_lines(whole[at + 1 :])
+    def test_a_resumed_job_yields_the_events_after_its_snapshot(self, start: JobStarter) -> None:
+        items = list(start(None))
+        snapshots = [(i, item) for i, item in enumerate(items) if isinstance(item, Snapshot)]
+        assert snapshots, "a long job must yield snapshots"
+        for i, snapshot in snapshots:
+            assert event_lines(list(start(snapshot))) == event_lines(items[i + 1 :])

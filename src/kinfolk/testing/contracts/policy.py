@@ -1,7 +1,4 @@
-"""What every policy promises, as tests: subclass, and give a `uri` and the `world` it plays.
-
-`world_settings` make that world small.
-"""
+"""Contract tests of policies: subclass `PolicyContract` and give it a `uri` and a `world`."""
 
 from __future__ import annotations
 
@@ -24,20 +21,28 @@ from kinfolk.testing.episode_digest import episode_digests
 
 
 class RecordingPolicy:
-    """Plays as `policy` does and keeps, life by life, what it saw and what it did."""
+    """Acts as another policy and records the observations and actions of each agent.
+
+    Args:
+        policy: The policy that acts.
+
+    Attributes:
+        founders: Groups of the agents without parents, by world and uid.
+        trajectories: Observation and action of each step of an agent, by world and uid.
+    """
 
     def __init__(self, policy: Policy) -> None:
         self._policy = policy
-        self.founders: dict[tuple[int, int], int] = {}  # (world, uid) -> group
-        self.lives: dict[tuple[int, int], list[tuple[Bytes, Ints]]] = {}
+        self.founders: dict[tuple[int, int], int] = {}
+        self.trajectories: dict[tuple[int, int], list[tuple[Bytes, Ints]]] = {}
 
     @property
     def memory_layout(self) -> MemoryLayout:
-        """What the policy remembers."""
+        """Return the memory layout of the policy."""
         return self._policy.memory_layout
 
     def reset_agents(self, batch: AgentBatch, memory: Memory, keys: Ints) -> None:
-        """Note who has no parents: a life that can be played by itself."""
+        """Reset agents, and note founders: only their actions do not depend on other agents."""
         for world, uid, group, parents in zip(
             batch.world, batch.uid, batch.group, batch.parents, strict=True
         ):
@@ -46,20 +51,22 @@ class RecordingPolicy:
         self._policy.reset_agents(batch, memory, keys)
 
     def act_async(self, observations: Bytes, batch: AgentBatch, memory: Memory, keys: Ints) -> None:
-        """Keep what is seen."""
-        self._asked = [(int(w), int(u)) for w, u in zip(batch.world, batch.uid, strict=True)]
-        self._seen = observations.copy()
+        """Record the observations and request actions."""
+        self._acting = [(int(w), int(u)) for w, u in zip(batch.world, batch.uid, strict=True)]
+        self._observations = observations.copy()
         self._policy.act_async(observations, batch, memory, keys)
 
     def act_wait(self) -> Ints:
-        """Keep what is done."""
+        """Return the actions, and record them."""
         actions = self._policy.act_wait()
-        for life, seen, action in zip(self._asked, self._seen, actions, strict=True):
-            self.lives.setdefault(life, []).append((seen, action.copy()))
+        for agent, observation, action in zip(
+            self._acting, self._observations, actions, strict=True
+        ):
+            self.trajectories.setdefault(agent, []).append((observation, action.copy()))
         return actions
 
     def close(self) -> None:
-        """Close the policy."""
+        """Close the policy that is recorded."""
         self._policy.close()
 
 
@@ -73,71 +80,77 @@ class RecordedSlot(PlainObserver):
 
 
 class PolicyContract:
-    """The promises of `kinfolk.policies.base.Policy`."""
+    """Tests of what `kinfolk.policies.base.Policy` promises.
+
+    Attributes:
+        world: Name of the world that the policy plays.
+        world_settings: Settings of that world; make it small, as many episodes are played.
+    """
 
     world = "probe"
-    world_settings: ClassVar[Mapping[str, Any]] = {}  # keep it small: many episodes are played
+    world_settings: ClassVar[Mapping[str, Any]] = {}
 
     @pytest.fixture
     def uri(self) -> str:
-        """The policy under test."""
+        """Return the URI of the policy under test."""
         raise NotImplementedError
 
-    def _play(self, uri: str, worlds: int) -> tuple[EpisodeLoop, RecordingPolicy]:
+    def _build_loop(self, uri: str, n_worlds: int) -> tuple[EpisodeLoop, RecordingPolicy]:
         ref = WorldRef(self.world, settings=self.world_settings)
-        task = RolloutTask(ref, {"all": resolve(uri)}, 5, range(worlds), observer=RecordedSlot)
+        task = RolloutTask(ref, {"all": resolve(uri)}, 5, range(n_worlds), observer=RecordedSlot)
         runner = EpisodeRunner(task)
         policy = runner.observer.slots[0].policy
         assert isinstance(policy, RecordingPolicy)
         return runner.loop, policy
 
     @pytest.mark.parametrize("batch", [1, 2, 31])
-    def test_the_size_of_the_batch_has_no_effect(self, uri: str, batch: int) -> None:
+    def test_the_batch_size_has_no_effect(self, uri: str, batch: int) -> None:
         arguments: dict[str, Any] = {"seed": 3, "episodes": range(31), **self.world_settings}
-        one = episode_digests(self.world, {"all": uri}, batch=batch, **arguments)
-        assert one == episode_digests(self.world, {"all": uri}, batch=64, **arguments)
+        digests = episode_digests(self.world, {"all": uri}, batch=batch, **arguments)
+        assert digests == episode_digests(self.world, {"all": uri}, batch=64, **arguments)
 
-    def test_asked_again_with_the_same_memory_it_answers_the_same(self, uri: str) -> None:
-        play, policy = self._play(uri, 4)
-        rows, memory, keys = _batch_after_ticks(play)
-        answers = []
+    def test_the_same_inputs_give_the_same_actions(self, uri: str) -> None:
+        loop, policy = self._build_loop(uri, 4)
+        batch, memory, keys = _batch_after_ticks(loop)
+        actions = []
         for _ in range(2):
             copies = {name: array.copy() for name, array in memory.items()}
-            policy.act_async(play.observations[rows.memory_index], rows, copies, keys)
-            answers.append(policy.act_wait().copy())
-        assert np.array_equal(answers[0], answers[1])
+            policy.act_async(loop.observations[batch.memory_index], batch, copies, keys)
+            actions.append(policy.act_wait().copy())
+        assert np.array_equal(actions[0], actions[1])
 
-    def test_it_touches_no_memory_but_that_of_its_rows(self, uri: str) -> None:
-        play, policy = self._play(uri, 4)
-        rows, memory, keys = _batch_after_ticks(play)
-        some = AgentBatch(*(column[::2].copy() for column in rows))
+    def test_it_writes_only_the_memory_of_its_batch(self, uri: str) -> None:
+        loop, policy = self._build_loop(uri, 4)
+        batch, memory, keys = _batch_after_ticks(loop)
+        half = AgentBatch(*(column[::2].copy() for column in batch))
         before = {name: array.copy() for name, array in memory.items()}
-        policy.act_async(play.observations[some.memory_index], some, memory, keys[::2].copy())
+        policy.act_async(loop.observations[half.memory_index], half, memory, keys[::2].copy())
         policy.act_wait()
-        others = np.setdiff1d(np.arange(len(play.row_state.uid)), some.memory_index)
+        others = np.setdiff1d(np.arange(len(loop.row_state.uid)), half.memory_index)
         for name, array in memory.items():
             assert np.array_equal(array[others], before[name][others]), name
 
-    def test_one_agent_at_a_time_gives_the_actions_of_the_batch(self, uri: str) -> None:
-        play, recorded = self._play(uri, 3)
-        while not play.is_done:
-            play.tick()
-        policy = build_policy(resolve(uri), play.world.spec)
+    def test_single_agents_act_as_in_the_batch(self, uri: str) -> None:
+        loop, recorded = self._build_loop(uri, 3)
+        while not loop.is_done:
+            loop.tick()
+        policy = build_policy(resolve(uri), loop.world.spec)
         for (world, uid), group in recorded.founders.items():
             agent = SingleAgentPolicy(policy, group)
-            agent.reset(play.seed, world, uid)  # world w played episode w
-            for seen, action in recorded.lives[world, uid]:
-                assert agent.step(seen).tolist() == action.tolist()
+            agent.reset(loop.seed, world, uid)  # world w played episode w
+            for observation, action in recorded.trajectories[world, uid]:
+                assert agent.step(observation).tolist() == action.tolist()
         assert len(recorded.founders) > 3
 
 
-def _batch_after_ticks(play: EpisodeLoop) -> tuple[AgentBatch, Memory, Ints]:
-    """The rows of the only slot, its memory, and keys to ask them with once more."""
+def _batch_after_ticks(loop: EpisodeLoop) -> tuple[AgentBatch, Memory, Ints]:
+    """Play some ticks; return the batch of the only slot, its memory and random keys to act with."""
     for _ in range(5):
-        play.tick()
-    n, lists = int(play.slot_rows.n_rows[0]), play.slot_rows
-    columns = (lists.memory_index, lists.world, lists.row, lists.uid, lists.group, lists.member)
-    place, world, row, uid, group, member = (column[0, :n].copy() for column in columns)
-    nobody = np.full((n, 2), -1, dtype=np.int64)
-    rows = AgentBatch(place, world, row, uid, group, member, nobody, nobody)
-    return rows, play.memory[0], fold_in(play.row_state.key[place], play.row_state.n_steps[place])
+        loop.tick()
+    n, rows = int(loop.slot_rows.n_rows[0]), loop.slot_rows
+    columns = (rows.memory_index, rows.world, rows.row, rows.uid, rows.group, rows.member)
+    index, world, row, uid, group, member = (column[0, :n].copy() for column in columns)
+    no_parents = np.full((n, 2), -1, dtype=np.int64)
+    batch = AgentBatch(index, world, row, uid, group, member, no_parents, no_parents)
+    keys = fold_in(loop.row_state.key[index], loop.row_state.n_steps[index])
+    return batch, loop.memory[0], keys

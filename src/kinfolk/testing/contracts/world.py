@@ -1,11 +1,11 @@
-"""What every world promises, as tests.
+"""Contract tests of worlds.
 
-Subclass `WorldContract` in a test file and give it a fixture `make` that builds a batch:
+Subclass `WorldContract` in a test file and give it a fixture `make` that builds a batch of worlds:
 
     class TestMyWorld(WorldContract):
         @pytest.fixture
         def make(self):
-            return lambda worlds: MyWorld(MySettings(), worlds)
+            return lambda n_worlds: MyWorld(MySettings(), n_worlds)
 """
 
 from __future__ import annotations
@@ -28,13 +28,13 @@ TICKS = 50
 
 
 def episode_world_keys(episodes: range, seed: int = 0) -> Ints:
-    """World keys of some episodes."""
-    found = [fold_in(episode_key(seed, episode), WORLD_STREAM) for episode in episodes]
-    return np.array(found, dtype=np.int64)
+    """Return the random keys of worlds that play some episodes of a seed."""
+    keys = [fold_in(episode_key(seed, episode), WORLD_STREAM) for episode in episodes]
+    return np.array(keys, dtype=np.int64)
 
 
 def random_actions(world: World, salt: int) -> Ints:
-    """Legal actions that follow from each life, the tick and `salt`, not from the batch."""
+    """Return valid actions that depend on uid, tick and `salt`, but not on the batch."""
     spec, columns = world.spec, world.columns
     keys = np.maximum(columns.uid, 0) * 1_000_003 + np.repeat(world.tick, spec.rows) * 7919 + salt
     out = np.zeros((len(keys), spec.n_heads), dtype=np.int64)
@@ -43,70 +43,79 @@ def random_actions(world: World, salt: int) -> Ints:
 
 
 def observe_all(world: World) -> Bytes:
-    """What all rows see now."""
+    """Return the observations of all rows, `[worlds * rows, bytes]`."""
     out = np.zeros((world.n_worlds * world.spec.rows, world.spec.row_bytes), dtype=np.uint8)
     world.observe(out)
     return out
 
 
 def step_frames(world: World, ticks: int, salt: int = 1) -> Iterator[list[AnyArray]]:
-    """Step with random actions; after each step all columns and observations, per world."""
+    """Step with random actions; yield all columns, observations and `done` after each step.
+
+    Args:
+        world: A batch of worlds that are reset.
+        ticks: How many steps.
+        salt: Other salts give other actions.
+
+    Yields:
+        Arrays whose first axis is the world; columns of empty rows are 0.
+    """
     for _ in range(ticks):
         world.step(random_actions(world, salt))
         shape = (world.n_worlds, world.spec.rows)
-        present = (world.columns.uid >= 0).reshape(shape)
-        parts = [column.reshape(*shape, *column.shape[1:]) for column in world.columns]
-        shown = [np.where(present.reshape(*shape, *[1] * (p.ndim - 2)), p, 0) for p in parts]
-        yield [*shown, observe_all(world).reshape(*shape, -1), world.done.copy()]
+        occupied = (world.columns.uid >= 0).reshape(shape)
+        columns = [column.reshape(*shape, *column.shape[1:]) for column in world.columns]
+        masked = [np.where(occupied.reshape(*shape, *[1] * (c.ndim - 2)), c, 0) for c in columns]
+        yield [*masked, observe_all(world).reshape(*shape, -1), world.done.copy()]
 
 
 def frames_equal(a: list[AnyArray], b: list[AnyArray]) -> bool:
-    """Whether two frames are equal to the last bit."""
+    """Return whether two frames of `step_frames` are exactly equal."""
     return all(np.array_equal(x, y) for x, y in zip(a, b, strict=True))
 
 
 class WorldContract:
-    """The promises of `kinfolk.worlds.base.World`."""
+    """Tests of what `kinfolk.worlds.base.World` promises."""
 
     @pytest.fixture
     def make(self) -> WorldFactory:
-        """How to build a batch of the world under test."""
+        """Return a function that builds a batch of the world under test, given its size."""
         raise NotImplementedError
 
-    def test_its_spec_survives_the_way_to_another_process(self, make: WorldFactory) -> None:
+    def test_its_spec_can_be_serialised(self, make: WorldFactory) -> None:
         spec = make(1).spec
         assert WorldSpec.from_dict(spec.to_dict()) == spec
 
-    def test_all_groups_have_heads_of_the_same_names(self, make: WorldFactory) -> None:
+    def test_all_groups_have_action_heads_of_the_same_names(self, make: WorldFactory) -> None:
         names = {tuple(head.name for head in group.heads) for group in make(1).spec.groups}
         assert len(names) == 1
 
-    def test_it_waits_for_a_reset(self, make: WorldFactory) -> None:
+    def test_a_new_world_is_done_until_its_reset(self, make: WorldFactory) -> None:
         assert make(2).done.tolist() == [True, True]
 
     def test_the_same_keys_give_the_same_episodes(self, make: WorldFactory) -> None:
-        one, two = make(3), make(3)
-        one.reset(episode_world_keys(range(3)))
-        two.reset(episode_world_keys(range(3)))
-        assert all(map(frames_equal, step_frames(one, TICKS), step_frames(two, TICKS)))
+        first, second = make(3), make(3)
+        first.reset(episode_world_keys(range(3)))
+        second.reset(episode_world_keys(range(3)))
+        assert all(map(frames_equal, step_frames(first, TICKS), step_frames(second, TICKS)))
 
     def test_another_key_gives_another_episode(self, make: WorldFactory) -> None:
-        one, two = make(1), make(1)
-        one.reset(episode_world_keys(range(1)))
-        two.reset(episode_world_keys(range(1), seed=1))
-        assert not all(map(frames_equal, step_frames(one, TICKS), step_frames(two, TICKS)))
+        first, second = make(1), make(1)
+        first.reset(episode_world_keys(range(1)))
+        second.reset(episode_world_keys(range(1), seed=1))
+        assert not all(map(frames_equal, step_frames(first, TICKS), step_frames(second, TICKS)))
 
     @pytest.mark.parametrize("batch", [2, 31, 64])
-    def test_a_world_alone_equals_that_world_among_others(
+    def test_a_single_world_equals_that_world_in_a_batch(
         self, make: WorldFactory, batch: int
     ) -> None:
-        among, alone = make(batch), make(1)
-        among.reset(episode_world_keys(range(batch)))
-        alone.reset(episode_world_keys(range(batch - 1, batch)))
-        for many, one in zip(step_frames(among, TICKS), step_frames(alone, TICKS), strict=True):
-            assert frames_equal([part[-1:] for part in many], one)
+        batched, single = make(batch), make(1)
+        batched.reset(episode_world_keys(range(batch)))
+        single.reset(episode_world_keys(range(batch - 1, batch)))
+        for many, one in zip(step_frames(batched, TICKS), step_frames(single, TICKS), strict=True):
+            assert frames_equal([array[-1:] for array in many], one)
 
-    def test_a_second_episode_is_as_fresh_as_the_first(self, make: WorldFactory) -> None:
+    def test_an_episode_does_not_depend_on_the_one_before(self, make: WorldFactory) -> None:
         used, new = make(2), make(2)
         used.reset(episode_world_keys(range(7, 9)))
         for _ in step_frames(used, TICKS):
@@ -115,28 +124,28 @@ class WorldContract:
         new.reset(episode_world_keys(range(2)))
         assert all(map(frames_equal, step_frames(used, TICKS), step_frames(new, TICKS)))
 
-    def test_resetting_one_world_leaves_the_others_alone(self, make: WorldFactory) -> None:
-        one, two = make(2), make(2)
-        for world in (one, two):
+    def test_resetting_one_world_does_not_change_the_others(self, make: WorldFactory) -> None:
+        first, second = make(2), make(2)
+        for world in (first, second):
             world.reset(episode_world_keys(range(2)))
             for _ in step_frames(world, 5):
                 pass
-        one.reset(episode_world_keys(range(5, 6)), np.array([0], dtype=np.int64))
-        for a, b in zip(step_frames(one, TICKS), step_frames(two, TICKS), strict=True):
-            assert frames_equal([part[1:] for part in a], [part[1:] for part in b])
+        first.reset(episode_world_keys(range(5, 6)), np.array([0], dtype=np.int64))
+        for a, b in zip(step_frames(first, TICKS), step_frames(second, TICKS), strict=True):
+            assert frames_equal([array[1:] for array in a], [array[1:] for array in b])
 
-    def test_restoring_a_snapshot_equals_going_on(self, make: WorldFactory) -> None:
+    def test_a_restored_snapshot_continues_the_episode(self, make: WorldFactory) -> None:
         world = make(3)
         world.reset(episode_world_keys(range(3)))
         for _ in step_frames(world, 10):
             pass
-        saved = world.snapshot()
-        went_on = list(step_frames(world, TICKS))
-        fresh = make(3)
-        fresh.restore(saved)
-        assert all(map(frames_equal, step_frames(fresh, TICKS), went_on))
+        snapshot = world.snapshot()
+        continued = list(step_frames(world, TICKS))
+        restored = make(3)
+        restored.restore(snapshot)
+        assert all(map(frames_equal, step_frames(restored, TICKS), continued))
 
-    def test_snapshots_restore_by_source(self, make: WorldFactory) -> None:
+    def test_a_snapshot_is_restored_into_worlds_chosen_by_source(self, make: WorldFactory) -> None:
         world, copies = make(3), make(4)
         world.reset(episode_world_keys(range(3)))
         for _ in step_frames(world, 10):
@@ -144,27 +153,29 @@ class WorldContract:
         source = np.array([2, 0, 2, 1], dtype=np.int64)
         copies.restore(world.snapshot(), source)
         for a, b in zip(step_frames(copies, TICKS), step_frames(world, TICKS), strict=True):
-            assert frames_equal(a, [part[source] for part in b])
+            assert frames_equal(a, [array[source] for array in b])
 
-    def test_new_keys_give_copies_chance_of_their_own(self, make: WorldFactory) -> None:
+    def test_new_keys_change_only_the_random_key_of_a_restored_world(
+        self, make: WorldFactory
+    ) -> None:
         world, copy = make(1), make(1)
         world.reset(episode_world_keys(range(1)))
         copy.restore(world.snapshot(), keys=episode_world_keys(range(9, 10)))
         for name, saved in world.snapshot().items():
-            mine = copy.snapshot()[name]
-            assert np.array_equal(mine, saved) == (name != "key"), name
+            restored = copy.snapshot()[name]
+            assert np.array_equal(restored, saved) == (name != "key"), name
 
     def test_a_snapshot_of_another_shape_is_refused(self, make: WorldFactory) -> None:
         with pytest.raises(ContractError, match=r"^The snapshot's '\w+' has shape"):
             make(2).restore(make(3).snapshot())
 
-    def test_its_views_cannot_be_written(self, make: WorldFactory) -> None:
+    def test_its_arrays_are_read_only(self, make: WorldFactory) -> None:
         world = make(1)
         for view in (*world.columns, world.done, world.tick):
             with pytest.raises(ValueError, match="read-only"):
                 view[...] = 0
 
-    def test_lives_are_numbered_once_and_rows_are_given_away_a_step_later(
+    def test_uids_are_never_reused_and_rows_are_freed_one_step_after_death(
         self, make: WorldFactory
     ) -> None:
         world = make(4)
@@ -175,20 +186,22 @@ class WorldContract:
         ]
         before, was_alive = world.columns.uid.copy(), world.columns.alive.copy()
         for _ in step_frames(world, TICKS):
-            uid, alive = world.columns.uid, world.columns.alive
+            uids, alive = world.columns.uid, world.columns.alive
             stays = was_alive & ~np.repeat(world.tick == 0, world.spec.rows)
-            assert np.array_equal(uid[stays], before[stays]), "a living row changed hands"
-            for number, row in enumerate(uid.reshape(shape)):
-                living = row[row >= 0].tolist()
-                assert len(set(living)) == len(living)
-                new = set(living) - seen[number]
-                assert all(life > max(seen[number], default=-1) for life in new)
+            assert np.array_equal(uids[stays], before[stays]), (
+                "the row of a living agent was reused"
+            )
+            for number, row in enumerate(uids.reshape(shape)):
+                present = row[row >= 0].tolist()
+                assert len(set(present)) == len(present)
+                new = set(present) - seen[number]
+                assert all(uid > max(seen[number], default=-1) for uid in new)
                 seen[number] |= new
-            assert not (alive & (uid < 0)).any()
+            assert not (alive & (uids < 0)).any()
             assert not (alive & world.columns.terminated).any()
-            before, was_alive = uid.copy(), alive.copy()
+            before, was_alive = uids.copy(), alive.copy()
 
-    def test_a_world_that_is_done_stands_still(self, make: WorldFactory) -> None:
+    def test_stepping_a_done_world_changes_nothing(self, make: WorldFactory) -> None:
         world = make(1)
         world.reset(episode_world_keys(range(1)))
         for _ in range(world.spec.max_ticks):
@@ -201,7 +214,7 @@ class WorldContract:
         after = world.snapshot()
         assert all(np.array_equal(before[name], after[name]) for name in before)
 
-    def test_observing_some_worlds_writes_only_those(self, make: WorldFactory) -> None:
+    def test_observing_some_worlds_writes_only_their_rows(self, make: WorldFactory) -> None:
         world = make(3)
         world.reset(episode_world_keys(range(3)))
         whole = observe_all(world)
@@ -212,15 +225,15 @@ class WorldContract:
         assert (part[:rows] == 7).all()
         assert (part[2 * rows :] == 7).all()
 
-    def test_empty_rows_are_seen_as_zero(self, make: WorldFactory) -> None:
+    def test_observations_of_empty_rows_are_zero(self, make: WorldFactory) -> None:
         world = make(2)
         world.reset(episode_world_keys(range(2)))
-        shown = np.zeros((2 * world.spec.rows, world.spec.row_bytes), dtype=np.uint8)
-        world.observe(shown)
+        out = np.zeros((2 * world.spec.rows, world.spec.row_bytes), dtype=np.uint8)
+        world.observe(out)
         for _ in range(TICKS):
             world.step(random_actions(world, 1))
-            world.observe(shown)  # into the same buffer, as the loop does
-            assert not shown[world.columns.uid < 0].any()
+            world.observe(out)  # into the same buffer, as the loop does
+            assert not out[world.columns.uid < 0].any()
 
     def test_an_action_out_of_range_is_refused_and_changes_nothing(
         self, make: WorldFactory
@@ -228,8 +241,8 @@ class WorldContract:
         world = make(2)
         world.reset(episode_world_keys(range(2)))
         actions = random_actions(world, 1)
-        place = int(np.flatnonzero(world.columns.alive)[-1])
-        actions[place, 0] = 99_999
+        row = int(np.flatnonzero(world.columns.alive)[-1])
+        actions[row, 0] = 99_999
         before = world.snapshot()
         with pytest.raises(ContractError, match=r"^Agent \d+ of world 1 chose 99999 for "):
             world.step(actions)
@@ -242,26 +255,26 @@ class WorldContract:
         with pytest.raises(ContractError, match="Actions must be int64 of shape"):
             world.step(np.zeros((3, 1), dtype=np.int64))
 
-    def test_happenings_come_only_when_watched(self, make: WorldFactory) -> None:
-        counted: dict[bool, list[Any]] = {}
-        for watched in (False, True):
+    def test_events_are_recorded_only_when_enabled(self, make: WorldFactory) -> None:
+        events: dict[bool, list[Any]] = {}
+        for enabled in (False, True):
             world = make(2)
-            world.record_events(watched)
+            world.record_events(enabled)
             world.reset(episode_world_keys(range(2)))
-            counted[watched] = []
+            events[enabled] = []
             for _ in step_frames(world, TICKS):
-                counted[watched] += world.events()
-        assert counted[False] == []
-        assert counted[True]
+                events[enabled] += world.events()
+        assert events[False] == []
+        assert events[True]
 
-    def test_watching_changes_no_result(self, make: WorldFactory) -> None:
-        watched, plain = make(2), make(2)
-        watched.record_events(True)
-        watched.reset(episode_world_keys(range(2)))
+    def test_recording_events_changes_no_result(self, make: WorldFactory) -> None:
+        recorded, plain = make(2), make(2)
+        recorded.record_events(True)
+        recorded.reset(episode_world_keys(range(2)))
         plain.reset(episode_world_keys(range(2)))
-        assert all(map(frames_equal, step_frames(watched, TICKS), step_frames(plain, TICKS)))
+        assert all(map(frames_equal, step_frames(recorded, TICKS), step_frames(plain, TICKS)))
 
-    def test_its_picture_is_text(self, make: WorldFactory) -> None:
+    def test_it_renders_text(self, make: WorldFactory) -> None:
         world = make(2)
         world.reset(episode_world_keys(range(2)))
         assert world.render_text(1).strip()

@@ -1,4 +1,4 @@
-"""A job whose snapshots hold everything: worlds, memory, seats. For the law of resuming."""
+"""A job whose snapshots hold the whole loop, for tests of resuming."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ from kinfolk.policies.resolve import resolve
 
 
 class ProbeJob(Settings):
-    """What to play, and how often to say so."""
+    """Which episodes of the probe world to play, and how often to yield a snapshot."""
 
-    uri: str = "kin://probe-python"
-    worlds: int = 2
+    uri: str = "kin://probe-python"  # of the policy that plays all agents
+    worlds: int = 2  # that play at a time
     episodes: int = 4
     seed: int = 0
-    every: int = 10
+    every: int = 10  # ticks between two snapshots
 
 
 @dataclass(frozen=True, kw_only=True)
 class ProbeTicked(Event):
-    """Some ticks were played; `digest` is of all that the worlds are now."""
+    """A tick was played; `digest` is the SHA-256 of all observations and actions."""
 
     kind: ClassVar[str] = "probe_ticked"
     digest: str
@@ -34,8 +34,17 @@ class ProbeTicked(Event):
 def probe_job(
     settings: ProbeJob, engine: Any = None, resume: Snapshot | None = None
 ) -> Iterator[Event | Snapshot]:
-    """Yield an event each tick and a snapshot every few."""
-    del engine  # it plays here
+    """Play episodes of the probe world.
+
+    Args:
+        settings: What to play.
+        engine: Not used: it plays in this process.
+        resume: Snapshot of an earlier run to continue from.
+
+    Yields:
+        An event for each tick, and a snapshot every `settings.every` ticks.
+    """
+    del engine
     task = RolloutTask[None](
         WorldRef("probe"),
         {"all": resolve(settings.uri)},
@@ -44,12 +53,12 @@ def probe_job(
         worlds=settings.worlds,
         snapshot=None if resume is None else resume.arrays,
     )
-    play = EpisodeRunner(task).loop
+    loop = EpisodeRunner(task).loop
     tick = 0 if resume is None else resume.step
-    while not play.is_done:
-        play.tick()
+    while not loop.is_done:
+        loop.tick()
         tick += 1
-        digest = hashlib.sha256(play.observations.tobytes() + play.actions.tobytes())
+        digest = hashlib.sha256(loop.observations.tobytes() + loop.actions.tobytes())
         yield ProbeTicked(step=tick, digest=digest.hexdigest())
         if tick % settings.every == 0:
-            yield Snapshot(step=tick, arrays=play.snapshot(), notes={"tick": tick})
+            yield Snapshot(step=tick, arrays=loop.snapshot(), notes={"tick": tick})

@@ -1,4 +1,4 @@
-"""What a probe agent sees: the cells around it and its own body."""
+"""Observations of the probe world: the cells around an agent and its own body."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from kinfolk.core.jit import kernel
 from kinfolk.core.spaces import ActionHead, AgentGroup, ObservationField, WorldSpec
 from kinfolk.testing.probe.state import GRAZER, Probe, ProbeState
 
-RADIUS = (2, 1)  # grazers see further than hunters
-BODY_SIZE = 4  # energy, age, callers in sight, share of the episode gone
+VIEW_RADIUS = (2, 1)  # of grazers and hunters, in cells to each side
+BODY_SIZE = 4  # energy, age, calling agents in view, fraction of the episode that is over
 
 
-def build_spec(rules: Probe) -> WorldSpec:
-    """The face of a probe world."""
+def build_spec(settings: Probe) -> WorldSpec:
+    """Return observations and actions of a probe world with these settings."""
     heads = (ActionHead("move", ("left", "stay", "right")), ActionHead("voice", ("quiet", "call")))
     groups = tuple(
         AgentGroup(
@@ -26,46 +26,55 @@ def build_spec(rules: Probe) -> WorldSpec:
             ),
             heads,
         )
-        for name, radius in zip(("grazer", "hunter"), RADIUS, strict=True)
+        for name, radius in zip(("grazer", "hunter"), VIEW_RADIUS, strict=True)
     )
-    return WorldSpec("probe", rules.rows, groups, rules.max_ticks)
+    return WorldSpec("probe", settings.rows, groups, settings.max_ticks)
 
 
 @kernel
 def observe(
     s: ProbeState,
     worlds: Ints,
-    body_at: Ints,
+    body_offset: Ints,
     max_ticks: int,
     out: Bytes,
-    words: npt.NDArray[np.float32],
+    out_floats: npt.NDArray[np.float32],
 ) -> None:
-    """Write the rows of `worlds`; `words` is `out` seen as float32, `body_at` counts in words."""
+    """Write the observations of some worlds.
+
+    Args:
+        s: State of all worlds; read only.
+        worlds: Indices of the worlds to observe.
+        body_offset: `[groups]`, where the body starts in a row of `out_floats`.
+        max_ticks: Length of an episode.
+        out: `[worlds * rows, bytes]`, observations to write; 0 for empty rows.
+        out_floats: The same memory as float32.
+    """
     rows, cells = s.uid.shape[1], s.food.shape[1]
     for i in range(worlds.shape[0]):
         w = worlds[i]
         for row in range(rows):
-            place = w * rows + row
+            index = w * rows + row
             for byte in range(out.shape[1]):
-                out[place, byte] = 0
+                out[index, byte] = 0
             if s.uid[w, row] < 0:
                 continue
             group = s.group[w, row]
             radius = 2 if group == GRAZER else 1
             callers = 0
             for offset in range(2 * radius + 1):
-                out[place, 3 * offset] = s.food[
+                out[index, 3 * offset] = s.food[
                     w, (s.cell[w, row] + offset - radius + cells) % cells
                 ]
             for j in range(s.living[w]):
                 other = s.order[w, j]
-                apart = (s.cell[w, other] - s.cell[w, row] + radius + cells) % cells
-                if apart <= 2 * radius:
-                    out[place, 3 * apart + 1 + s.group[w, other]] += 1
+                other_offset = (s.cell[w, other] - s.cell[w, row] + radius + cells) % cells
+                if other_offset <= 2 * radius:
+                    out[index, 3 * other_offset + 1 + s.group[w, other]] += 1
                     if s.calling[w, other]:
                         callers += 1
-            at = body_at[group]
-            words[place, at] = s.energy[w, row]
-            words[place, at + 1] = s.age[w, row]
-            words[place, at + 2] = callers
-            words[place, at + 3] = s.tick[w] / max_ticks
+            start = body_offset[group]
+            out_floats[index, start] = s.energy[w, row]
+            out_floats[index, start + 1] = s.age[w, row]
+            out_floats[index, start + 2] = callers
+            out_floats[index, start + 3] = s.tick[w] / max_ticks

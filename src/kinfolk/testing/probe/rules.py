@@ -1,4 +1,7 @@
-"""The rules of the probe world: one function per phase, in uid order within each."""
+"""Rules of the probe world: one function per phase of a step; each visits agents in uid order.
+
+Every function reads and writes the arrays of `ProbeState` for one world `w`, as its docstring says.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +14,7 @@ from kinfolk.testing.probe.state import BIRTH, BITE, DEATH, GRAZER, HUNTER, MEAL
 
 
 class ProbeParams(NamedTuple):
-    """The settings that kernels read."""
+    """Settings of `Probe` that the kernels read, under the same names."""
 
     grazers: int
     hunters: int
@@ -27,18 +30,36 @@ class ProbeParams(NamedTuple):
 
 @inline
 def log_event(s: ProbeState, w: int, kind: int, uid: int, other: int, value: int) -> None:
-    """Keep a happening."""
-    at = s.logged[w]
-    s.log[w, at, 0] = kind
-    s.log[w, at, 1] = uid
-    s.log[w, at, 2] = other
-    s.log[w, at, 3] = value
-    s.logged[w] = at + 1
+    """Append an event to `log` and count it in `logged`.
+
+    Args:
+        s: State; `log` and `logged` are written.
+        w: World.
+        kind: Index into `EVENT_KINDS`.
+        uid: Agent it happened to.
+        other: Other agent or cell, -1 if there is none.
+        value: Amount, such as energy.
+    """
+    entry = s.logged[w]
+    s.log[w, entry, 0] = kind
+    s.log[w, entry, 1] = uid
+    s.log[w, entry, 2] = other
+    s.log[w, entry, 3] = value
+    s.logged[w] = entry + 1
 
 
 @inline
 def spawn(s: ProbeState, w: int, row: int, group: int, cell: int, energy: int) -> None:
-    """Begin a life in `row`, without parents."""
+    """Place a new agent without parents in an empty row, and count it as living.
+
+    Args:
+        s: State; all columns of the row, `order`, `living` and `next_uid` are written.
+        w: World.
+        row: An empty row.
+        group: GRAZER or HUNTER.
+        cell: Where the agent stands.
+        energy: Its energy.
+    """
     s.uid[w, row] = s.next_uid[w]
     s.next_uid[w] += 1
     s.alive[w, row] = True
@@ -59,7 +80,7 @@ def spawn(s: ProbeState, w: int, row: int, group: int, cell: int, energy: int) -
 
 @inline
 def clear(s: ProbeState, w: int) -> None:
-    """Empty world `w`: nobody lives, nothing grows, nothing is counted."""
+    """Remove all agents and food of a world, and set its counters to 0."""
     s.tick[w] = 0
     s.next_uid[w] = 0
     s.living[w] = 0
@@ -82,7 +103,14 @@ def clear(s: ProbeState, w: int) -> None:
 
 @kernel
 def reset(s: ProbeState, rules: ProbeParams, worlds: Ints, keys: Ints) -> None:
-    """Begin episodes: founders on cells drawn from the key."""
+    """Start episodes: place the founders on cells drawn from each world's random key.
+
+    Args:
+        s: State; all arrays of `worlds` are written.
+        rules: Settings.
+        worlds: Indices of the worlds to reset.
+        keys: Random key of each of them.
+    """
     for i in range(worlds.shape[0]):
         w = worlds[i]
         clear(s, w)
@@ -96,7 +124,7 @@ def reset(s: ProbeState, rules: ProbeParams, worlds: Ints, keys: Ints) -> None:
 
 @inline
 def free_dead_rows(s: ProbeState, w: int) -> None:
-    """Give away the rows of those that died in the step before; pay starts at nothing."""
+    """Free the rows of agents that died in the step before, and set all rewards to 0."""
     for row in range(s.uid.shape[1]):
         s.reward[w, row] = 0.0
         if s.uid[w, row] >= 0 and not s.alive[w, row]:
@@ -106,22 +134,35 @@ def free_dead_rows(s: ProbeState, w: int) -> None:
 
 @inline
 def move(s: ProbeState, w: int, actions: Ints) -> None:
-    """Left, stay or right on the ring; a step costs 1. Whoever calls is heard this tick."""
+    """Move agents along the ring for 1 energy a step, and note which of them call.
+
+    Args:
+        s: State; `cell`, `calling`, `age`, `energy` and `spent` are written.
+        w: World.
+        actions: `[worlds * rows, 2]`, movement (left, stay, right) and voice (quiet, call).
+    """
     rows, cells = s.uid.shape[1], s.food.shape[1]
     for i in range(s.living[w]):
         row = s.order[w, i]
-        way = actions[w * rows + row, 0] - 1
+        direction = actions[w * rows + row, 0] - 1
         s.calling[w, row] = actions[w * rows + row, 1] == 1
         s.age[w, row] += 1
-        if way != 0:
-            s.cell[w, row] = (s.cell[w, row] + way + cells) % cells
+        if direction != 0:
+            s.cell[w, row] = (s.cell[w, row] + direction + cells) % cells
             s.energy[w, row] -= 1
             s.spent[w] += 1
 
 
 @inline
-def eat(s: ProbeState, w: int, rules: ProbeParams, watching: bool) -> None:
-    """A grazer takes the meal under it; a hunter taps the first grazer on its cell."""
+def eat(s: ProbeState, w: int, rules: ProbeParams, record: bool) -> None:
+    """Let grazers eat the meal in their cell, and hunters bite the first grazer in theirs.
+
+    Args:
+        s: State; `food`, `energy` and `reward` are written, and events if they are recorded.
+        w: World.
+        rules: Settings; `meal` and `bite` are read.
+        record: Whether to log events.
+    """
     for i in range(s.living[w]):
         row = s.order[w, i]
         cell = s.cell[w, row]
@@ -130,7 +171,7 @@ def eat(s: ProbeState, w: int, rules: ProbeParams, watching: bool) -> None:
                 s.food[w, cell] -= 1
                 s.energy[w, row] += rules.meal
                 s.reward[w, row] += rules.meal
-                if watching:
+                if record:
                     log_event(s, w, MEAL, s.uid[w, row], cell, rules.meal)
         else:
             for j in range(s.living[w]):
@@ -140,14 +181,14 @@ def eat(s: ProbeState, w: int, rules: ProbeParams, watching: bool) -> None:
                     s.energy[w, prey] -= taken
                     s.energy[w, row] += taken
                     s.reward[w, row] += taken
-                    if watching:
+                    if record:
                         log_event(s, w, BITE, s.uid[w, row], s.uid[w, prey], taken)
                     break
 
 
 @inline
 def free_row(s: ProbeState, w: int) -> int:
-    """The lowest empty row, -1 if all are taken."""
+    """Return the lowest empty row, -1 if there is none."""
     for row in range(s.uid.shape[1]):
         if s.uid[w, row] < 0:
             return row
@@ -155,10 +196,18 @@ def free_row(s: ProbeState, w: int) -> int:
 
 
 @inline
-def breed(s: ProbeState, w: int, rules: ProbeParams, watching: bool) -> None:
-    """Two of a group that call on one cell and can pay have a child there; each pays half.
+def breed(s: ProbeState, w: int, rules: ProbeParams, record: bool) -> None:
+    """Let pairs of a group that call in one cell and have enough energy have a child there.
 
-    Nobody breeds twice in a tick, and nobody in the tick of its birth.
+    Each parent gives the child `birth_cost` energy and gets reward 1. An agent has at most one
+    child per tick, and none in the tick of its birth.
+
+    Args:
+        s: State; the child's row, the parents' `energy`, `reward` and `calling`, `births` and
+            `blocked` are written, and events if they are recorded.
+        w: World.
+        rules: Settings; `birth_energy` and `birth_cost` are read.
+        record: Whether to log events.
     """
     adults = s.living[w]
     for i in range(adults):
@@ -188,14 +237,22 @@ def breed(s: ProbeState, w: int, rules: ProbeParams, watching: bool) -> None:
                 s.reward[w, a] += 1.0
                 s.reward[w, b] += 1.0
                 s.births[w] += 1
-                if watching:
+                if record:
                     log_event(s, w, BIRTH, s.uid[w, child], s.uid[w, a], s.uid[w, b])
 
 
 @inline
-def die(s: ProbeState, w: int, rules: ProbeParams, watching: bool) -> None:
-    """Those out of energy, or too old, end. Their rows stay theirs until the next step."""
-    kept = 0
+def die(s: ProbeState, w: int, rules: ProbeParams, record: bool) -> None:
+    """End agents without energy or above the maximum age; their rows are freed in the next step.
+
+    Args:
+        s: State; `alive`, `terminated`, `order`, `living`, `deaths` and `lost` are written, and
+            events if they are recorded.
+        w: World.
+        rules: Settings; `max_age` is read.
+        record: Whether to log events.
+    """
+    survivors = 0
     for i in range(s.living[w]):
         row = s.order[w, i]
         if s.energy[w, row] <= 0 or s.age[w, row] >= rules.max_age:
@@ -203,27 +260,39 @@ def die(s: ProbeState, w: int, rules: ProbeParams, watching: bool) -> None:
             s.terminated[w, row] = True
             s.deaths[w] += 1
             s.lost[w] += s.energy[w, row]
-            if watching:
+            if record:
                 log_event(s, w, DEATH, s.uid[w, row], -1, s.age[w, row])
         else:
-            s.order[w, kept] = row
-            kept += 1
-    s.living[w] = kept
+            s.order[w, survivors] = row
+            survivors += 1
+    s.living[w] = survivors
 
 
 @inline
 def grow(s: ProbeState, w: int, rules: ProbeParams) -> None:
-    """Each empty cell may grow a meal."""
-    chance = fold_in(s.key[w], s.tick[w])
+    """Grow a meal in each empty cell with probability `growth`.
+
+    Args:
+        s: State; `food` and `grown` are written.
+        w: World.
+        rules: Settings; `growth` is read.
+    """
+    key = fold_in(s.key[w], s.tick[w])
     for cell in range(s.food.shape[1]):
-        if s.food[w, cell] == 0 and uniform(chance, cell) < rules.growth:
+        if s.food[w, cell] == 0 and uniform(key, cell) < rules.growth:
             s.food[w, cell] = 1
             s.grown[w] += 1
 
 
 @inline
 def finish(s: ProbeState, w: int, rules: ProbeParams) -> None:
-    """The clock goes on; the episode ends when nobody is left or time is up."""
+    """Count the tick, and end the episode when no agent is left or time is up.
+
+    Args:
+        s: State; `tick`, `done` and `truncated` are written.
+        w: World.
+        rules: Settings; `max_ticks` is read.
+    """
     s.tick[w] += 1
     if s.tick[w] >= rules.max_ticks:
         s.done[w] = True
@@ -234,16 +303,23 @@ def finish(s: ProbeState, w: int, rules: ProbeParams) -> None:
 
 
 @kernel
-def step(s: ProbeState, rules: ProbeParams, actions: Ints, watching: bool) -> None:
-    """Release, move, eat, breed, die, grow, finish: in that order, once each."""
+def step(s: ProbeState, rules: ProbeParams, actions: Ints, record: bool) -> None:
+    """Advance every world that is not done by one tick: the phases in their order, once each.
+
+    Args:
+        s: State of all worlds.
+        rules: Settings.
+        actions: `[worlds * rows, 2]`, movement and voice.
+        record: Whether to log events.
+    """
     for w in range(s.uid.shape[0]):
         if s.done[w]:
             continue
         s.logged[w] = 0
         free_dead_rows(s, w)
         move(s, w, actions)
-        eat(s, w, rules, watching)
-        breed(s, w, rules, watching)
-        die(s, w, rules, watching)
+        eat(s, w, rules, record)
+        breed(s, w, rules, record)
+        die(s, w, rules, record)
         grow(s, w, rules)
         finish(s, w, rules)

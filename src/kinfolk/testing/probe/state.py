@@ -1,4 +1,4 @@
-"""The settings and the state arrays of the probe world; the first axis is the world."""
+"""Settings and state arrays of the probe world."""
 
 from __future__ import annotations
 
@@ -12,69 +12,66 @@ from kinfolk.core.settings import Settings
 
 
 class Probe(Settings):
-    """A ring of cells with food, grazers that eat it and hunters that tap grazers.
+    """A ring of cells with food, grazers that eat it and hunters that bite grazers.
 
-    Energies are whole numbers, so that every account balances exactly.
+    Energies are whole numbers, so that the energy balance is exact.
     """
 
-    cells: int = Field(default=12, ge=3)
-    rows: int = Field(default=16, ge=2)
-    grazers: int = Field(default=5, ge=0)
-    hunters: int = Field(default=3, ge=0)
-    max_ticks: int = Field(default=60, ge=1)
-    start_energy: int = Field(default=12, ge=1)
-    meal: int = Field(default=4, ge=1)
-    bite: int = Field(default=3, ge=1)
-    birth_energy: int = Field(default=10, ge=2)
-    birth_cost: int = Field(default=4, ge=1)
-    max_age: int = Field(default=40, ge=1)
-    growth: float = Field(default=0.3, ge=0.0, le=1.0)
+    cells: int = Field(default=12, ge=3)  # of the ring
+    rows: int = Field(default=16, ge=2)  # agents that can exist at a time
+    grazers: int = Field(default=5, ge=0)  # at the start
+    hunters: int = Field(default=3, ge=0)  # at the start
+    max_ticks: int = Field(default=60, ge=1)  # of an episode
+    start_energy: int = Field(default=12, ge=1)  # of a founder
+    meal: int = Field(default=4, ge=1)  # energy of a meal
+    bite: int = Field(default=3, ge=1)  # energy that a hunter takes from a grazer, at most
+    birth_energy: int = Field(default=10, ge=2)  # that each parent needs to have
+    birth_cost: int = Field(default=4, ge=1)  # energy that each parent gives to the child
+    max_age: int = Field(default=40, ge=1)  # in ticks
+    growth: float = Field(default=0.3, ge=0.0, le=1.0)  # chance per tick of a meal in an empty cell
 
 
-GRAZER, HUNTER = 0, 1
-
+GRAZER, HUNTER = 0, 1  # groups
 LOG_FIELDS = 4  # kind, uid, other, value
-
 BIRTH, DEATH, MEAL, BITE = 0, 1, 2, 3
-
 EVENT_KINDS = ("birth", "death", "meal", "bite")
 
 
 class ProbeState(NamedTuple):
-    """Everything a probe world is. Kernels get these arrays; nobody else does."""
+    """State of a batch of probe worlds, as arrays for the kernels; W worlds, N rows, C cells."""
 
-    key: Ints
-    tick: Ints
-    done: Bools
-    next_uid: Ints
-    living: Ints  # how many are alive
-    order: Ints  # their rows, in uid order
-    food: Ints  # per cell, in meals
-    uid: Ints
-    alive: Bools
-    reward: Floats
-    terminated: Bools
-    truncated: Bools
-    group: Ints
-    parents: Ints
-    parent_rows: Ints
-    cell: Ints
-    energy: Ints
-    age: Ints
-    calling: Bools
-    births: Ints
-    deaths: Ints
-    blocked: Ints  # births for which no row was free
-    grown: Ints  # meals that grew
-    spent: Ints  # energy paid for moving
-    lost: Ints  # energy that died with its owner
-    log: Ints
-    logged: Ints
+    key: Ints  # [W] random key
+    tick: Ints  # [W]
+    done: Bools  # [W]
+    next_uid: Ints  # [W]
+    living: Ints  # [W] number of living agents
+    order: Ints  # [W, N] their rows, in uid order
+    food: Ints  # [W, C] meals
+    uid: Ints  # [W, N] -1 for an empty row
+    alive: Bools  # [W, N]
+    reward: Floats  # [W, N] of the last step
+    terminated: Bools  # [W, N] died in the last step
+    truncated: Bools  # [W, N] alive when the episode's time was up
+    group: Ints  # [W, N]
+    parents: Ints  # [W, N, 2] uids, -1 for none
+    parent_rows: Ints  # [W, N, 2] rows at the time of birth, -1 for none
+    cell: Ints  # [W, N] position
+    energy: Ints  # [W, N]
+    age: Ints  # [W, N] in ticks
+    calling: Bools  # [W, N] calls in this tick
+    births: Ints  # [W] counter
+    deaths: Ints  # [W] counter
+    blocked: Ints  # [W] births for which no row was free
+    grown: Ints  # [W] meals that grew
+    spent: Ints  # [W] energy paid for moving
+    lost: Ints  # [W] energy of agents when they died
+    log: Ints  # [W, capacity, LOG_FIELDS] events of the last step
+    logged: Ints  # [W] number of events in the log
 
 
-def empty_state(rules: Probe, worlds: int) -> ProbeState:
-    """All arrays, zeroed, for `worlds` worlds that wait for a reset."""
-    w, n = worlds, rules.rows
+def empty_state(settings: Probe, n_worlds: int) -> ProbeState:
+    """Allocate the state of worlds that are done until their reset."""
+    w, n = n_worlds, settings.rows
 
     def ints(*shape: int) -> Ints:
         return np.zeros(shape, dtype=np.int64)
@@ -89,7 +86,7 @@ def empty_state(rules: Probe, worlds: int) -> ProbeState:
         next_uid=ints(w),
         living=ints(w),
         order=ints(w, n),
-        food=ints(w, rules.cells),
+        food=ints(w, settings.cells),
         uid=np.full((w, n), -1, dtype=np.int64),
         alive=bools(w, n),
         reward=np.zeros((w, n), dtype=np.float64),
@@ -108,7 +105,7 @@ def empty_state(rules: Probe, worlds: int) -> ProbeState:
         grown=ints(w),
         spent=ints(w),
         lost=ints(w),
-        # A tick can hold a meal or a bite, a birth and a death per row, and no more.
+        # Per row and tick there is at most one meal or bite, one birth and one death.
         log=ints(w, 4 * n, LOG_FIELDS),
         logged=ints(w),
     )

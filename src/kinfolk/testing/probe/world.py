@@ -1,4 +1,4 @@
-"""The probe world: the contract of `kinfolk.worlds.base`, kept with the fewest rules."""
+"""The probe world: the contract of `kinfolk.worlds.base` with as few rules as possible."""
 
 from __future__ import annotations
 
@@ -16,11 +16,19 @@ from kinfolk.worlds.batched import BatchedWorld, check_batch_size
 from kinfolk.worlds.render import AgentAttribute, CellLayer, RenderFrame, RenderSpec
 
 COUNTERS = ("births", "deaths", "blocked", "grown", "spent", "lost")
-MAX_FOOD_SHOWN = 15  # meals on a cell that can be told apart when looking
+MAX_FOOD_SHOWN = 15  # meals of a cell that a replay distinguishes
 
 
 class ProbeWorld(BatchedWorld):
-    """A batch of probe worlds. They are done, and wait for a reset, until they get one."""
+    """A batch of probe worlds, which are done until their first reset.
+
+    Args:
+        settings: Settings of all worlds.
+        n_worlds: Size of the batch.
+
+    Raises:
+        SettingsError: There are more founders than rows.
+    """
 
     settings_type = Probe
 
@@ -33,59 +41,57 @@ class ProbeWorld(BatchedWorld):
         )
         self.settings = settings
         self._state = empty_state(settings, n_worlds)
-        self._numbers = rules.ProbeParams(
-            **{k: getattr(settings, k) for k in rules.ProbeParams._fields}
+        self._params = rules.ProbeParams(
+            **{name: getattr(settings, name) for name in rules.ProbeParams._fields}
         )
         super().__init__(observe.build_spec(settings), self._state)
-        self._body_at = np.array(
-            [g.offsets["body"] // 4 for g in self._spec.groups], dtype=np.int64
+        self._body_offset = np.array(
+            [group.offsets["body"] // 4 for group in self._spec.groups], dtype=np.int64
         )
-        self._watching = False
+        self._records_events = False
 
     def kernels(self) -> Sequence[Callable[..., Any]]:
-        """The two that take long to compile."""
+        """Return the kernels that take long to compile."""
         return rules.reset, rules.step
 
     def compile(self, part: int) -> None:
-        """Call them on a batch of no worlds: they compile, and nothing happens."""
+        """Compile the kernels by calling them on no worlds."""
         if part == 0:
             self.reset(self._all_worlds[:0], self._all_worlds[:0])
 
     def reset(self, keys: Ints, worlds: Ints | None = None) -> None:
-        """Begin episodes."""
-        rules.reset(
-            self._state, self._numbers, self._all_worlds if worlds is None else worlds, keys
-        )
+        """Start episodes in all worlds, or in those of `worlds`."""
+        rules.reset(self._state, self._params, self._all_worlds if worlds is None else worlds, keys)
 
     def step(self, actions: Ints) -> None:
         """Advance every world that is not done by one tick."""
         check_actions(self, actions)
-        rules.step(self._state, self._numbers, actions, self._watching)
+        rules.step(self._state, self._params, actions, self._records_events)
 
     def observe(self, out: Bytes, worlds: Ints | None = None) -> None:
-        """Write observations, one row of bytes per place."""
-        which = self._all_worlds if worlds is None else worlds
-        words = out.view(np.float32)
-        observe.observe(self._state, which, self._body_at, self.settings.max_ticks, out, words)
+        """Write the observations of all worlds, or of those of `worlds`, one row of bytes per agent."""
+        worlds = self._all_worlds if worlds is None else worlds
+        max_ticks, floats = self.settings.max_ticks, out.view(np.float32)
+        observe.observe(self._state, worlds, self._body_offset, max_ticks, out, floats)
 
     def counters(self) -> dict[str, Ints | Floats]:
-        """Births, deaths and the energy accounts."""
+        """Return births, deaths and the flows of energy, `[W]` each."""
         return {name: getattr(self._state, name).copy() for name in COUNTERS}
 
     def total_energy(self) -> Ints:
-        """`[W]`: energy in all living bodies and meals."""
+        """Return the energy of all living agents and meals, `[W]`."""
         s = self._state
-        held: Ints = (s.energy * s.alive).sum(axis=1) + s.food.sum(axis=1) * self.settings.meal
-        return held
+        total: Ints = (s.energy * s.alive).sum(axis=1) + s.food.sum(axis=1) * self.settings.meal
+        return total
 
     def record_events(self, on: bool) -> None:
-        """Keep happenings, or stop."""
-        self._watching = on
+        """Start or stop recording events."""
+        self._records_events = on
         if not on:
             self._state.logged[:] = 0
 
     def events(self) -> list[WorldEvent]:
-        """What took place in the last step."""
+        """Return the events of the last step, if they are recorded."""
         s = self._state
         return [
             WorldEvent(w, int(s.tick[w]), EVENT_KINDS[kind], int(uid), int(other), float(value))
@@ -94,19 +100,19 @@ class ProbeWorld(BatchedWorld):
         ]
 
     def render_text(self, world: int) -> str:
-        """The ring unrolled: hunters above, grazers below, food beneath."""
+        """Return three lines: numbers of hunters, numbers of grazers, and food, by cell."""
         s = self._state
         lines = []
         for group in (HUNTER, GRAZER):
-            here = s.cell[world][s.alive[world] & (s.group[world] == group)]
-            counts = np.bincount(here, minlength=self.settings.cells)
+            cells = s.cell[world][s.alive[world] & (s.group[world] == group)]
+            counts = np.bincount(cells, minlength=self.settings.cells)
             lines.append("".join(str(min(n, 9)) if n else " " for n in counts))
         lines.append("".join("*" if meal else "." for meal in s.food[world]))
         return "\n".join(lines)
 
     @property
     def render_spec(self) -> RenderSpec:
-        """The ring unrolled into one line."""
+        """Return the layers, attributes and series: the ring is drawn as one line of cells."""
         return RenderSpec(
             height=1,
             width=self.settings.cells,
@@ -118,26 +124,26 @@ class ProbeWorld(BatchedWorld):
                 AgentAttribute("energy", max_value=self.settings.birth_energy),
                 AgentAttribute("age"),
             ),
-            view_radius=observe.RADIUS,
+            view_radius=observe.VIEW_RADIUS,
             series=("meals/food",),
         )
 
     def render_frame(self, world: int) -> RenderFrame:
-        """One ring as it is now."""
+        """Return the current frame of one world."""
         s = self._state
         food = np.minimum(s.food[world], MAX_FOOD_SHOWN)
         cells = np.stack([food > 0, food]).astype(np.uint8)
-        traits = np.stack([s.energy[world], s.age[world]])
-        return RenderFrame(cells, s.cell[world].copy(), traits, np.array([float(food.sum())]))
+        attributes = np.stack([s.energy[world], s.age[world]])
+        return RenderFrame(cells, s.cell[world].copy(), attributes, np.array([float(food.sum())]))
 
     def snapshot(self) -> dict[str, Any]:
-        """The whole state, copied."""
+        """Return a copy of the whole state."""
         return take_snapshot(self._state)
 
     def restore(
         self, snapshot: Arrays, source: Ints | None = None, keys: Ints | None = None
     ) -> None:
-        """Go back, or branch: world `i` becomes the snapshot's world `source[i]`."""
+        """Restore a snapshot: world `i` becomes its world `source[i]`, with new random keys if given."""
         load_snapshot(self._state, snapshot, source)
         if keys is not None:
             self._state.key[:] = keys

@@ -22,7 +22,7 @@ WithOption = Annotated[Path | None, typer.Option("--with", help="A second run be
 WithReplayOption = Annotated[
     str | None, typer.Option("--with-replay", help="Which replay of the second, or a second one.")
 ]
-PartOption = Annotated[str, typer.Option(help="stage, charts, family or page.")]
+PartOption = Annotated[str, typer.Option(help="map, charts, lineage or page.")]
 SizeOption = Annotated[str, typer.Option(help="Width and height of the page in pixels.")]
 ThemeOption = Annotated[str, typer.Option(help="light or dark.")]
 AgentOption = Annotated[int | None, typer.Option(help="The agent that is chosen, by its uid.")]
@@ -69,7 +69,7 @@ def gif(
     replay: ReplayOption = None,
     compare: WithOption = None,
     compare_replay: WithReplayOption = None,
-    part: PartOption = "stage",
+    part: PartOption = "map",
     size: SizeOption = "640x660",
     theme: ThemeOption = "light",
     agent: AgentOption = None,
@@ -139,8 +139,8 @@ def _picture(
     width, times, height = size.partition("x")
     if not (times and width.isdecimal() and height.isdecimal()):
         raise UsageError(f"--size is written WIDTHxHEIGHT, such as 1280x720, not '{size}'.")
-    given = {"part": part, "width": width, "height": height, "theme": theme, "agent": agent}
-    return validate_settings(Screenshot, given | {"tab": tab - 1, "marks": marks})
+    given = {"part": part, "width": width, "height": height, "theme": theme, "selected_uid": agent}
+    return validate_settings(Screenshot, given | {"tab": tab - 1, "mark_descendants": marks})
 
 
 def _film(

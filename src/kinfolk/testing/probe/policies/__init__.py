@@ -1,1 +1,1 @@
-"""Four policies that strain the contract, each in its own way."""
+"""Policies of the probe world, each of which tests another part of the policy contract."""

@@ -1,4 +1,4 @@
-"""The plain forager, telling why: an example of a policy that gives reasons."""
+"""The Python forager with explanations: an example of an explainable policy."""
 
 from __future__ import annotations
 
@@ -9,19 +9,21 @@ from kinfolk.policies.base import AgentBatch, Memory
 from kinfolk.policies.explain import ACTED, ExplanationBatch, ExplanationSchema
 from kinfolk.testing.probe.policies.python import PythonForager
 
-WANDER, FORAGE = 0, 1
-ACTS, NOT_YET, PASSED_OVER = 0, 1, 2
+WANDER, FORAGE = 0, 1  # indices of the behaviors
+ACTS, NOT_DUE, SKIPPED = 0, 1, 2  # indices of the outcomes
 
 
 class ExplainingForager(PythonForager):
-    """Plays as `Plain` does, and says whether it wanders or forages."""
+    """Acts as `PythonForager` does, and explains whether it wanders or forages."""
 
-    _is_kept = False
-    _why = ExplanationBatch(np.zeros((0, 2), dtype=np.int64), np.zeros((0, 2), dtype=np.int64))
+    _enabled = False
+    _explanation = ExplanationBatch(
+        np.zeros((0, 2), dtype=np.int64), np.zeros((0, 2), dtype=np.int64)
+    )
 
     @property
     def explanation_schema(self) -> ExplanationSchema:
-        """Two behaviours, and how often it has been asked as a fact."""
+        """Name the two behaviors, their outcomes, and the agent's age in ticks as a fact."""
         return ExplanationSchema(
             behaviors=("wander", "go_to_food"),
             outcomes=(ACTED, "is not due", "is passed over: wander acts"),
@@ -30,22 +32,22 @@ class ExplainingForager(PythonForager):
         )
 
     def enable_explanations(self, enabled: bool) -> None:
-        """Keep reasons from now on, or stop."""
-        self._is_kept = enabled
+        """Start or stop recording explanations."""
+        self._enabled = enabled
 
     def last_explanation(self) -> ExplanationBatch:
-        """Why the rows of the last question act as they do."""
-        return self._why
+        """Return the explanations of the last batch of actions."""
+        return self._explanation
 
     def act_async(self, observations: Bytes, batch: AgentBatch, memory: Memory, keys: Ints) -> None:
-        """Decide, and keep why."""
+        """Choose actions, and record their explanations if that is enabled."""
         super().act_async(observations, batch, memory, keys)
-        if self._is_kept:
+        if self._enabled:
             lived = memory["lived"][batch.memory_index]
             wanders = lived % self._wander == 0
-            first = np.where(wanders, ACTS, NOT_YET)
-            second = np.where(wanders, PASSED_OVER, ACTS)
+            first = np.where(wanders, ACTS, NOT_DUE)
+            second = np.where(wanders, SKIPPED, ACTS)
             considered = np.tile([WANDER, FORAGE], (len(lived), 1))
-            self._why = ExplanationBatch(
+            self._explanation = ExplanationBatch(
                 considered, np.stack([first, second], axis=1), {"lived": lived.copy()}
             )

@@ -1,4 +1,4 @@
-"""A population: every row is played by one member, each with weights of its own."""
+"""A population of linear policies: each agent acts with the weights of one member."""
 
 from __future__ import annotations
 
@@ -16,7 +16,13 @@ with optional_import("A neural policy"):
 
 
 class PopulationPolicy:
-    """`members` linear nets side by side. A child is played by its first parent's member."""
+    """A batch of linear policies; a child acts with the member of its first parent.
+
+    Args:
+        spec: Spec of the world.
+        members: Size of the population.
+        seed: Seed of the weights.
+    """
 
     def __init__(self, spec: WorldSpec, members: int = 4, seed: int = 0) -> None:
         torch.set_num_threads(1)
@@ -29,30 +35,30 @@ class PopulationPolicy:
 
     @property
     def memory_layout(self) -> MemoryLayout:
-        """Which member plays the life."""
+        """Return the layout of the number of an agent's member."""
         return {"member": MemoryField((), "int64")}
 
     def reset_agents(self, batch: AgentBatch, memory: Memory, keys: Ints) -> None:
-        """Founders are played by the member they were seated with, children by their parent's."""
+        """Give founders the member they are assigned, and children that of their first parent."""
         parent = batch.parent_memory_index[:, 0]
         inherited = memory["member"][np.maximum(parent, 0)]
-        seated = batch.member % len(self._weights)
-        memory["member"][batch.memory_index] = np.where(parent >= 0, inherited, seated)
+        assigned = batch.member % len(self._weights)
+        memory["member"][batch.memory_index] = np.where(parent >= 0, inherited, assigned)
 
     @torch.no_grad()
     def _forward(self, x: torch.Tensor, member: torch.Tensor) -> tuple[torch.Tensor, ...]:
         return (torch.bmm(x[:, None, :], self._weights[member])[:, 0],)
 
     def act_async(self, observations: Bytes, batch: AgentBatch, memory: Memory, keys: Ints) -> None:
-        """One forward for all rows."""
+        """Run one forward pass for the batch."""
         x = torch.from_numpy(observations).float() / 64.0
         member = torch.from_numpy(memory["member"][batch.memory_index])
-        (scores,) = run_batched(self._batching, self._forward, x, member)
-        self._actions = argmax_heads(scores, self._heads)
+        (logits,) = run_batched(self._batching, self._forward, x, member)
+        self._actions = argmax_heads(logits, self._heads)
 
     def act_wait(self) -> Ints:
-        """The choices."""
+        """Return the actions of the last batch."""
         return self._actions
 
     def close(self) -> None:
-        """Nothing is held."""
+        """Do nothing: there is nothing to release."""

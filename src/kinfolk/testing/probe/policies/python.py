@@ -1,4 +1,4 @@
-"""Plain Python: a forager that goes to food, calls when it can breed, and counts its ticks."""
+"""A forager in plain Python that walks to food and calls when it can have a child."""
 
 from __future__ import annotations
 
@@ -14,9 +14,13 @@ BREEDING_ENERGY = 10
 
 
 class PythonForager:
-    """Written as a user would write a first policy: a loop over rows, no arrays tricks.
+    """A policy as a user would first write it: a loop over agents, without vectorisation.
 
-    Grazers walk to food, hunters to grazers; every few ticks one wanders instead.
+    Grazers walk to food and hunters to grazers.
+
+    Args:
+        spec: Spec of the world.
+        wander: Each `wander`-th step of an agent is random.
     """
 
     def __init__(self, spec: WorldSpec, wander: int = 5) -> None:
@@ -25,45 +29,45 @@ class PythonForager:
 
     @property
     def memory_layout(self) -> MemoryLayout:
-        """How long it has lived, and the mean age its parents had at its birth."""
+        """Return the layout of an agent's age and of its parents' mean age at its birth."""
         return {"lived": MemoryField((), "int64"), "inherited": MemoryField((), "float64")}
 
     def reset_agents(self, batch: AgentBatch, memory: Memory, keys: Ints) -> None:
-        """Look at what the parents had lived."""
-        for place, parents in zip(batch.memory_index, batch.parent_memory_index, strict=True):
-            known = [memory["lived"][parent] for parent in parents if parent >= 0]
-            memory["inherited"][place] = sum(known) / len(known) if known else 0.0
+        """Store the mean age of an agent's parents."""
+        for index, parents in zip(batch.memory_index, batch.parent_memory_index, strict=True):
+            ages = [memory["lived"][parent] for parent in parents if parent >= 0]
+            memory["inherited"][index] = sum(ages) / len(ages) if ages else 0.0
 
     def act_async(self, observations: Bytes, batch: AgentBatch, memory: Memory, keys: Ints) -> None:
-        """Decide row by row."""
+        """Choose the action of each agent of the batch."""
         self._actions = np.zeros((len(keys), self._spec.n_heads), dtype=np.int64)
-        for i, (place, group, key) in enumerate(
+        for i, (index, group, key) in enumerate(
             zip(batch.memory_index, batch.group, keys, strict=True)
         ):
-            kind = self._spec.groups[group]
-            window = kind.read(observations[i : i + 1], "window")[0]
-            energy = kind.read(observations[i : i + 1], "body")[0, 0]
-            memory["lived"][place] += 1
-            if memory["lived"][place] % self._wander == 0:
+            spec = self._spec.groups[group]
+            window = spec.read_field(observations[i : i + 1], "window")[0]
+            energy = spec.read_field(observations[i : i + 1], "body")[0, 0]
+            memory["lived"][index] += 1
+            if memory["lived"][index] % self._wander == 0:
                 self._actions[i, 0] = randint(int(key), 0, 3)
             else:
                 self._actions[i, 0] = self._towards(window[:, 0 if group == 0 else 1])
             self._actions[i, 1] = int(energy >= BREEDING_ENERGY)
 
     @staticmethod
-    def _towards(wanted: Bytes) -> int:
-        """The way to the nearest cell that holds what is wanted; left before right."""
-        here = len(wanted) // 2
-        for distance in range(here + 1):
-            if wanted[here - distance]:
+    def _towards(targets: Bytes) -> int:
+        """Return the move to the nearest cell with a target, left before right; right if there is none."""
+        middle = len(targets) // 2
+        for distance in range(middle + 1):
+            if targets[middle - distance]:
                 return STAY if distance == 0 else LEFT
-            if wanted[here + distance]:
+            if targets[middle + distance]:
                 return RIGHT
         return RIGHT
 
     def act_wait(self) -> Ints:
-        """What `ask` decided."""
+        """Return the actions of the last batch."""
         return self._actions
 
     def close(self) -> None:
-        """Nothing is held."""
+        """Do nothing: there is nothing to release."""

@@ -1,4 +1,4 @@
-"""Replays: what is recorded is what was, in little room, and damage is told in a sentence."""
+"""Replays contain what was played, can be read while they are written, and damage is reported."""
 
 import json
 import struct
@@ -36,12 +36,12 @@ TASK = evaluation_task(WorldRef("probe"), {"all": resolve("kin://probe-explainin
 
 @pytest.fixture(scope="module")
 def recorded(tmp_path_factory):
-    path = tmp_path_factory.mktemp("replay") / "game.replay"
+    path = tmp_path_factory.mktemp("replay") / "episode.replay"
     path.write_bytes(b"".join(replay_of(TASK, 2)))
     return Replay(path)
 
 
-def test_every_frame_is_the_world_as_it_was(recorded):
+def test_every_frame_equals_the_state_of_the_world(recorded):
     columns = recorded.columns(0)
     with EpisodeRunner(replace(TASK, episodes=(2,))) as runner:
         play = runner.loop
@@ -49,62 +49,65 @@ def test_every_frame_is_the_world_as_it_was(recorded):
         for frame in range(recorded.frames):
             shown, now = play.world.render_frame(0), play.world.columns
             rows = columns["uid"].shape[1]
-            here = now.uid[:rows] >= 0
+            occupied = now.uid[:rows] >= 0
             assert (now.uid[rows:] < 0).all()
             assert columns["cells"][frame].tolist() == shown.cells.reshape(-1).tolist()
-            assert columns["uid"][frame].tolist() == np.where(here, now.uid[:rows], -1).tolist()
-            assert columns["cell"][frame][here].tolist() == shown.cell[:rows][here].tolist()
+            assert columns["uid"][frame].tolist() == np.where(occupied, now.uid[:rows], -1).tolist()
             assert (
-                columns["attribute/energy"][frame][here].tolist()
-                == shown.attributes[0][:rows][here].tolist()
+                columns["cell"][frame][occupied].tolist()
+                == shown.agent_cell[:rows][occupied].tolist()
+            )
+            assert (
+                columns["attribute/energy"][frame][occupied].tolist()
+                == shown.attributes[0][:rows][occupied].tolist()
             )
             state = np.where(now.alive, ALIVE, np.where(now.uid >= 0, ENDED, 0))
             assert columns["state"][frame].tolist() == state[:rows].tolist()
             if frame + 1 < recorded.frames:
                 play.tick()
-                chosen = columns["action/move"][frame]
-                asked = play.slot_rows.row[0, : play.slot_rows.n_rows[0]]
-                assert chosen[asked].tolist() == play.actions[asked, 0].tolist()
-                assert (np.delete(chosen, asked) == -1).all()
+                actions = columns["action/move"][frame]
+                acting = play.slot_rows.row[0, : play.slot_rows.n_rows[0]]
+                assert actions[acting].tolist() == play.actions[acting, 0].tolist()
+                assert (np.delete(actions, acting) == -1).all()
 
 
-def test_recording_does_not_change_the_game(recorded):
+def test_recording_does_not_change_the_episode(recorded):
     [played] = run_evaluation(replace(TASK, episodes=(2,))).episodes
-    ended = recorded.result()["result"]
-    assert (ended["ticks"], ended["returns"]) == (played.ticks, played.returns)
-    assert ended["counters"] == played.counters
+    result = recorded.result()["result"]
+    assert (result["ticks"], result["returns"]) == (played.ticks, played.returns)
+    assert result["counters"] == played.counters
 
 
-def test_lives_and_populations_are_those_that_were_watched(recorded):
-    watched = trace_episode(TASK, 2)
-    numbers, notes = recorded.series(0)
-    assert numbers["ticks"].tolist() == list(range(watched.report.ticks + 1))
-    assert numbers["series"][:2].T.tolist() == watched.populations.tolist()
-    born = {row[0]: row for row in numbers["born"].tolist()}
-    died = {row[0]: row for row in numbers["died"].tolist()}
-    assert set(born) == set(watched.family.members)
-    for one in watched.family:
-        uid, tick, group, *parents = born[one.uid]
-        assert (tick, recorded.head()["groups"][group]) == (one.origin_time, one.group)
-        assert tuple(p for p in parents if p >= 0) == one.parents
-        assert (died[uid][1] if uid in died else None) == one.destruction_time
-    assert notes["causes"] == sorted({m.cause for m in watched.family if m.cause})
+def test_births_deaths_and_populations_equal_those_of_a_trace(recorded):
+    trace = trace_episode(TASK, 2)
+    series, notes = recorded.series(0)
+    assert series["ticks"].tolist() == list(range(trace.report.ticks + 1))
+    assert series["series"][:2].T.tolist() == trace.populations.tolist()
+    born = {row[0]: row for row in series["born"].tolist()}
+    died = {row[0]: row for row in series["died"].tolist()}
+    assert set(born) == set(trace.family.members)
+    for member in trace.family:
+        uid, tick, group, *parents = born[member.uid]
+        assert (tick, recorded.head()["groups"][group]) == (member.origin_time, member.group)
+        assert tuple(p for p in parents if p >= 0) == member.parents
+        assert (died[uid][1] if uid in died else None) == member.destruction_time
+    assert notes["causes"] == sorted({m.cause for m in trace.family if m.cause})
 
 
-def test_reasons_are_those_of_the_frame_that_was_seen(recorded):
+def test_explanations_belong_to_the_frame_that_was_observed(recorded):
     columns = recorded.columns(0)
-    lived, verdict = columns["why/0/lived"], columns["why/outcome"].reshape(recorded.frames, -1, 2)
+    lived, outcome = columns["why/0/lived"], columns["why/outcome"].reshape(recorded.frames, -1, 2)
     alive = columns["state"] == ALIVE
-    told = lived >= 0
-    assert (told[:-1] == alive[:-1]).all()
-    assert not told[-1].any(), "nobody decides in the last frame"
-    wanders = told & (lived % 5 == 0)
+    explained = lived >= 0
+    assert (explained[:-1] == alive[:-1]).all()
+    assert not explained[-1].any(), "no agent acts after the last frame"
+    wanders = explained & (lived % 5 == 0)
     assert wanders.any()
-    assert (verdict[wanders] == [0, 2]).all()
-    assert (verdict[told & ~wanders] == [1, 0]).all()
+    assert (outcome[wanders] == [0, 2]).all()
+    assert (outcome[explained & ~wanders] == [1, 0]).all()
 
 
-def test_a_thinned_replay_keeps_each_nth_tick_all_events_and_the_end(recorded, tmp_path):
+def test_a_thinned_replay_has_each_nth_tick_all_events_and_the_last_tick(recorded, tmp_path):
     path = tmp_path / "thin.replay"
     path.write_bytes(
         b"".join(replay_of(TASK, 2, ReplayOptions(record_every=7, with_explanations=False)))
@@ -112,10 +115,10 @@ def test_a_thinned_replay_keeps_each_nth_tick_all_events_and_the_end(recorded, t
     thin = Replay(path)
     ticks = recorded.result()["result"]["ticks"]
     assert thin.series(0)[0]["ticks"].tolist() == sorted({*range(0, ticks + 1, 7), ticks})
-    kept, whole = thin.columns(0), recorded.columns(0)
-    rows = kept["uid"].shape[1]
-    assert kept["uid"][1].tolist() == whole["uid"][7][:rows].tolist()
-    assert "why/considered" not in kept
+    thinned, full = thin.columns(0), recorded.columns(0)
+    rows = thinned["uid"].shape[1]
+    assert thinned["uid"][1].tolist() == full["uid"][7][:rows].tolist()
+    assert "why/considered" not in thinned
     assert thin.events(0) == recorded.events(0)
     assert thin.series(0)[0]["born"].tolist() == recorded.series(0)[0]["born"].tolist()
 
@@ -124,77 +127,85 @@ def test_events_are_those_of_the_world(recorded):
     with EpisodeRunner(replace(TASK, episodes=(2,))) as runner:
         play = runner.loop
         play.world.record_events(True)
-        heard = []
+        expected = []
         while not play.is_done:
             play.tick()
-            heard += [(h.tick, h.kind, h.uid, h.other, h.value) for h in play.world.events()]
-    found = recorded.events(0)
-    assert [(e["tick"], e["kind"], e["uid"], e["other"], e["value"]) for e in found] == heard
+            expected += [(e.tick, e.kind, e.uid, e.other, e.value) for e in play.world.events()]
+    events = recorded.events(0)
+    assert [(e["tick"], e["kind"], e["uid"], e["other"], e["value"]) for e in events] == expected
 
 
-def test_long_games_are_cut_into_chunks_that_meet(tmp_path):
+def test_long_episodes_are_split_into_consecutive_chunks(tmp_path):
     path = tmp_path / "long.replay"
-    rules = {"max_ticks": 400, "growth": 1.0, "max_age": 1000, "hunters": 0}
-    task = replace(TASK, world=WorldRef("probe", settings=rules))
+    task = replace(
+        TASK,
+        world=WorldRef(
+            "probe", settings={"max_ticks": 400, "growth": 1.0, "max_age": 1000, "hunters": 0}
+        ),
+    )
     path.write_bytes(b"".join(replay_of(task, 0)))
     replay = Replay(path)
-    firsts = [part.header.first for part in replay.records[FRAMES]]
+    firsts = [record.header.first for record in replay.records[FRAMES]]
     assert firsts == [0, 128, 256, 384]
     assert replay.frames == replay.result()["result"]["ticks"] + 1
     ticks = [t for i in range(len(firsts)) for t in replay.series(i)[0]["ticks"].tolist()]
     assert ticks == list(range(replay.frames))
-    frames = [e["tick"] for i in range(len(firsts)) for e in replay.events(i)]
-    assert frames == sorted(frames)
+    event_ticks = [e["tick"] for i in range(len(firsts)) for e in replay.events(i)]
+    assert event_ticks == sorted(event_ticks)
 
 
 def test_it_can_be_read_while_it_is_written(tmp_path):
     path = tmp_path / "live.replay"
-    rules = {"max_ticks": 300, "growth": 1.0, "max_age": 1000, "hunters": 0}
-    task = replace(TASK, world=WorldRef("probe", settings=rules))
-    pieces = list(replay_of(task, 0))
-    path.write_bytes(pieces[0])
+    task = replace(
+        TASK,
+        world=WorldRef(
+            "probe", settings={"max_ticks": 300, "growth": 1.0, "max_age": 1000, "hunters": 0}
+        ),
+    )
+    chunks = list(replay_of(task, 0))
+    path.write_bytes(chunks[0])
     replay = Replay(path)
     assert (replay.frames, replay.is_complete, replay.head()["world"]) == (0, False, "probe")
-    whole = b"".join(pieces)
-    for size in range(len(pieces[0]), len(whole), 97):
-        path.write_bytes(whole[:size])
+    data = b"".join(chunks)
+    for size in range(len(chunks[0]), len(data), 97):
+        path.write_bytes(data[:size])
         replay.refresh()
         assert replay.frames in (0, 128, 256, 301)
-    path.write_bytes(whole)
+    path.write_bytes(data)
     assert replay.refresh()
     assert (replay.frames, replay.is_complete) == (301, True)
-    path.write_bytes(pieces[0])  # a run that was resumed begins its game again
+    path.write_bytes(chunks[0])  # a resumed run records the episode anew
     replay.refresh()
     assert (replay.frames, replay.is_complete) == (0, False)
 
 
-def test_pieces_for_a_job_are_the_file():
-    pieces = list(record_episode(TASK, 2, "showcase-00001"))
-    assert {piece.path for piece in pieces} == {"replays/showcase-00001.replay"}
-    assert [piece.append for piece in pieces] == [False] + [True] * (len(pieces) - 1)
-    assert b"".join(piece.data for piece in pieces) == b"".join(replay_of(TASK, 2))
+def test_the_chunks_that_a_job_yields_make_up_the_file():
+    chunks = list(record_episode(TASK, 2, "showcase-00001"))
+    assert {chunk.path for chunk in chunks} == {"replays/showcase-00001.replay"}
+    assert [chunk.append for chunk in chunks] == [False] + [True] * (len(chunks) - 1)
+    assert b"".join(chunk.data for chunk in chunks) == b"".join(replay_of(TASK, 2))
 
 
 @pytest.mark.parametrize(
-    ("damage", "sentence"),
+    ("damage", "message"),
     [
-        (lambda data: b"GIF89a and so on, as no replay begins", "is not a replay of kinfolk."),
-        (lambda data: data.replace(MAGIC, b"kinfolk replay 9\n"), "has format 9; this kinfolk reads 1."),
+        (lambda data: b"GIF89a is how another format begins", "is not a replay of kinfolk."),
+        (lambda data: data.replace(MAGIC, b"kinfolk replay 1\n"), "has format 1; this kinfolk reads 2."),
         (lambda data: MAGIC + b"JUNK" + data[21:], "is damaged at byte 17."),
         (lambda data: data[:60] + b"\xff" + data[61:],
          "is damaged: the HEAD record of frame 0 is not what was written."),
         (lambda data: MAGIC, "is cut short: it has no head."),
     ],
 )  # fmt: skip
-def test_damage_is_told_in_a_sentence(recorded, tmp_path, damage, sentence):
+def test_damage_is_reported_with_the_file_and_the_place(recorded, tmp_path, damage, message):
     path = tmp_path / "bad.replay"
     path.write_bytes(damage(recorded.path.read_bytes()))
     with pytest.raises(DamagedRunError) as caught:
         Replay(path).head()
-    assert str(caught.value) == f"{path} {sentence}"
+    assert str(caught.value) == f"{path} {message}"
 
 
-def test_a_broken_frame_is_found_when_it_is_asked_for(recorded, tmp_path):
+def test_a_damaged_frame_is_found_when_it_is_read(recorded, tmp_path):
     data = bytearray(recorded.path.read_bytes())
     data[recorded.records[FRAMES][0].offset + 5] ^= 1
     path = tmp_path / "bad.replay"
@@ -205,7 +216,7 @@ def test_a_broken_frame_is_found_when_it_is_asked_for(recorded, tmp_path):
         replay.columns(0)
 
 
-def test_what_is_not_there_is_said(tmp_path):
+def test_missing_replays_are_reported(tmp_path):
     with pytest.raises(UsageError, match=r"^There is no replay .*none.replay\.$"):
         Replay(tmp_path / "none.replay")
     (tmp_path / "replays").mkdir()
@@ -220,35 +231,39 @@ def test_what_is_not_there_is_said(tmp_path):
         find_replay(tmp_path, "gam")
 
 
-def test_a_world_without_a_scene_cannot_be_recorded():
+def test_a_world_without_a_render_spec_cannot_be_recorded():
     class Blind:
         spec = type("Spec", (), {"world": "blind"})
 
-    with pytest.raises(UsageError, match=r"^World blind has no scene, so it cannot be recorded\.$"):
-        ReplayRecorder(type("Play", (), {"world": Blind(), "slots": ()})(), {})
+    with pytest.raises(
+        UsageError, match=r"^World blind has no render_spec, so it cannot be recorded\.$"
+    ):
+        ReplayRecorder(type("Loop", (), {"world": Blind(), "slots": ()})(), {})
 
 
-whole = st.integers(-(2**30), 2**30)
+integers = st.integers(-(2**30), 2**30 - 1)  # so that differences fit into int32
 
 
-@given(hnp.arrays(np.int64, hnp.array_shapes(min_dims=2, max_dims=2, max_side=9), elements=whole))
-def test_columns_come_back_as_they_were(values):
+@given(
+    hnp.arrays(np.int64, hnp.array_shapes(min_dims=2, max_dims=2, max_side=9), elements=integers)
+)
+def test_delta_encoding_is_lossless(values):
     arrays, _ = decode_arrays(encode_arrays(delta_encode("x", values), {}))
     assert delta_decode("x", arrays).tolist() == values.tolist()
 
 
 @given(hnp.arrays(np.uint8, hnp.array_shapes(min_dims=2, max_dims=2, max_side=9)))
-def test_cells_come_back_as_they_were(cells):
+def test_cell_changes_are_lossless(cells):
     arrays, _ = decode_arrays(encode_arrays(encode_cell_changes(cells), {}))
     assert decode_cell_changes(arrays, len(cells)).tolist() == cells.tolist()
 
 
-def test_the_form_is_as_it_is_documented(recorded):
-    """Read by hand, as the page does: prefix, deflated payload, table of contents."""
+def test_the_file_has_the_documented_layout(recorded):
+    """Read it without the reader: header, deflated payload, next header."""
     data = recorded.path.read_bytes()
     kind, length, checksum, first, frames = struct.unpack_from("<4sIIII", data, len(MAGIC))
     payload = data[len(MAGIC) + 20 :][:length]
     assert (kind, checksum, first, frames) == (b"HEAD", zlib.crc32(payload), 0, 0)
     assert json.loads(zlib.decompress(payload))["world"] == "probe"
-    at = len(MAGIC) + 20 + length
-    assert struct.unpack_from("<4sIIII", data, at)[0] == SERIES
+    second = len(MAGIC) + 20 + length
+    assert struct.unpack_from("<4sIIII", data, second)[0] == SERIES

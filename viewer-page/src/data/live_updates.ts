@@ -1,0 +1,31 @@
+// Updates of a running run over a WebSocket. A closed connection is opened again; nothing is lost,
+// because a message says only that there is more to read.
+
+export interface Update { status: string; replays: { name: string; bytes: number }[]; has_new_frames: boolean; events_size: number }
+
+const FIRST_DELAY = 500, MAX_DELAY = 8000; // milliseconds before connecting again
+
+export class LiveUpdates {
+  private socket: WebSocket | null = null;
+  private closed = false;
+  private delay = FIRST_DELAY;
+
+  constructor(private run: string, private replay: string, private onUpdate: (update: Update) => void) { this.open(); }
+
+  private open(): void {
+    const url = new URL(`api/updates?run=${encodeURIComponent(this.run)}&replay=${encodeURIComponent(this.replay)}`, location.href);
+    url.protocol = url.protocol.replace("http", "ws");
+    this.socket = new WebSocket(url);
+    this.socket.onmessage = (message) => { this.delay = FIRST_DELAY; this.onUpdate(JSON.parse(message.data)); };
+    this.socket.onclose = (event) => {
+      if (this.closed || event.code === 1000) return;
+      setTimeout(() => { if (!this.closed) this.open(); }, this.delay);
+      this.delay = Math.min(MAX_DELAY, this.delay * 2);
+    };
+  }
+
+  close(): void {
+    this.closed = true;
+    this.socket?.close();
+  }
+}

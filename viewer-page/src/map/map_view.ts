@@ -1,0 +1,247 @@
+// The map: terrain, and over it the objects and agents of one frame, with a camera.
+
+import type { Chunk, Replay } from "../data/replay";
+import { colourScheme, groupStyle, objectColour, ownerColour, rgb, type GroupStyle } from "./palette";
+import { agentSprite, objectSprite } from "./sprites";
+import { Terrain } from "./terrain";
+
+export interface Highlight { selected: number | null; marked: Set<number> | null; viewRadius: boolean }
+
+const FADED_OPACITY = 0.22;
+const MIN_SPRITE_SCALE = 6; // pixels per cell below which agents are plain shapes
+const MIN_OBJECT_SCALE = 5; // pixels per cell below which objects and energy are not drawn
+const MAX_GLIDE = 4; // cells; a longer move between two frames is a jump, such as a birth
+const GEAR_MARKS: Record<string, string> = { aligner: "A", scrambler: "R", miner: "M", scout: "T" };
+
+export class MapView {
+  readonly terrain: Terrain;
+  readonly overlay = document.createElement("canvas");
+  private pen: CanvasRenderingContext2D;
+  private styles: GroupStyle[];
+  private scale = 1; // CSS pixels per cell
+  private left = 0;
+  private top = 0;
+  private fitted = true;
+  private drawn: [Chunk, number] | null = null;
+  width: number;
+  height: number;
+  private boxWidth = 0; // in CSS pixels, cached: reading it for each frame would cost more than drawing
+  private boxHeight = 0;
+
+  constructor(readonly box: HTMLElement, private replay: Replay) {
+    const { render_spec: spec, groups } = replay.head;
+    [this.width, this.height] = [spec.width, spec.height];
+    this.terrain = new Terrain(replay.head);
+    this.terrain.canvas.className = "terrain";
+    this.overlay.className = "overlay";
+    this.overlay.setAttribute("role", "img");
+    this.overlay.setAttribute("aria-label", `Map of ${replay.head.world}, ${replay.label}`);
+    this.pen = this.overlay.getContext("2d")!;
+    this.styles = groups.map(groupStyle);
+    box.replaceChildren(this.terrain.canvas, this.overlay);
+    new ResizeObserver(() => this.resize()).observe(box);
+    this.resize();
+  }
+
+  /** Adapt the canvas and the camera to the size of the box. */
+  resize(): void {
+    const ratio = window.devicePixelRatio || 1;
+    [this.boxWidth, this.boxHeight] = [this.box.clientWidth, this.box.clientHeight];
+    this.overlay.width = Math.round(this.boxWidth * ratio);
+    this.overlay.height = Math.round(this.boxHeight * ratio);
+    if (this.fitted) this.fit();
+    this.onCamera();
+  }
+
+  onCamera: () => void = () => {};
+
+  /** Show the whole map. */
+  fit(): void {
+    const { boxWidth, boxHeight } = this;
+    this.scale = Math.max(1, Math.min(boxWidth / this.width, boxHeight / this.height) * 0.98);
+    this.left = (boxWidth - this.width * this.scale) / 2;
+    this.top = (boxHeight - this.height * this.scale) / 2;
+    this.fitted = true;
+  }
+
+  zoom(factor: number, x = this.boxWidth / 2, y = this.boxHeight / 2): void {
+    const scale = Math.min(96, Math.max(1, this.scale * factor));
+    this.left = x - ((x - this.left) * scale) / this.scale;
+    this.top = y - ((y - this.top) * scale) / this.scale;
+    this.scale = scale;
+    this.fitted = false;
+    this.onCamera();
+  }
+
+  pan(dx: number, dy: number): void {
+    this.left += dx;
+    this.top += dy;
+    this.fitted = false;
+    this.onCamera();
+  }
+
+  /** Centre the camera on a cell unless it lies near the middle already; zoom in from the whole map. */
+  centreOn(column: number, row: number): void {
+    const { boxWidth, boxHeight } = this;
+    if (this.fitted && this.scale < 14) this.scale = 20;
+    const [x, y] = [this.left + (column + 0.5) * this.scale, this.top + (row + 0.5) * this.scale];
+    const isCentral = !this.fitted && x > boxWidth * 0.3 && x < boxWidth * 0.7 && y > boxHeight * 0.3 && y < boxHeight * 0.7;
+    if (isCentral) return;
+    this.left += boxWidth / 2 - x;
+    this.top += boxHeight / 2 - y;
+    this.fitted = false;
+  }
+
+  /** Draw a frame; agents are drawn at the fraction `progress` of their way to the next frame. */
+  draw(chunk: Chunk, frame: number, highlight: Highlight, progress = 0): void {
+    if (!this.drawn || this.drawn[0] !== chunk || this.drawn[1] !== frame) {
+      this.terrain.draw(chunk.cellsAt(frame));
+      this.drawn = [chunk, frame];
+    }
+    const ratio = window.devicePixelRatio || 1;
+    this.terrain.canvas.style.transform = `translate(${this.left}px, ${this.top}px) scale(${this.scale})`;
+    this.pen.setTransform(1, 0, 0, 1, 0, 0);
+    this.pen.clearRect(0, 0, this.overlay.width, this.overlay.height);
+    this.pen.setTransform(ratio, 0, 0, ratio, 0, 0);
+    this.drawObjects(ratio);
+    this.drawAgents(chunk, frame, highlight, progress, ratio);
+  }
+
+  /** Use the colours of the current theme from now on. */
+  recolour(): void {
+    this.terrain.recolour();
+    this.styles = this.replay.head.groups.map(groupStyle);
+    this.drawn = null;
+  }
+
+  private drawSprite(sprite: HTMLCanvasElement, column: number, row: number, side: number): void {
+    const x = this.left + (column + 0.5) * this.scale - side / 2;
+    const y = this.top + (row + 0.5) * this.scale - side / 2;
+    if (x > -side && y > -side && x < this.boxWidth && y < this.boxHeight) this.pen.drawImage(sprite, x, y, side, side);
+  }
+
+  private drawObjects(ratio: number): void {
+    if (this.scale < MIN_OBJECT_SCALE) return;
+    const colours = colourScheme();
+    for (const { cell, kind, owner, fill } of this.terrain.objects) {
+      const colour = owner ? ownerColour(owner, this.replay.head.groups) : `rgb(${objectColour(kind, colours).join(",")})`;
+      const side = this.scale * (kind === "hub" ? 1.5 : 1);
+      this.drawSprite(objectSprite(kind, colour, owner !== null, side * ratio, fill), cell % this.width, Math.floor(cell / this.width), side);
+    }
+  }
+
+  private drawAgents(chunk: Chunk, frame: number, highlight: Highlight, progress: number, ratio: number): void {
+    const [uid, state, group, cell] = ["uid", "state", "group", "cell"].map((name) => chunk.column(name, frame));
+    const next = progress > 0 && frame + 1 < chunk.first + chunk.count ? frame + 1 : null;
+    const [uidNext, cellNext] = next === null ? [uid, cell] : [chunk.column("uid", next), chunk.column("cell", next)];
+    const energy = this.attributeFill(chunk, frame, "energy");
+    const marks = this.gearMarks(chunk, frame);
+    const carcass = chunk.has("attribute/body") ? chunk.column("attribute/body", frame) : null;
+    const side = Math.max(this.scale * 1.1, 4.2);
+    const asShapes = this.scale < MIN_SPRITE_SCALE;
+    const shapes = new Map<string, Path2D>();
+    for (let row = 0; row < chunk.rows; row++) {
+      if (!state[row]) continue;
+      let [x, y] = [cell[row] % this.width, Math.floor(cell[row] / this.width)];
+      if (uidNext[row] === uid[row] && cellNext[row] !== cell[row]) {
+        const [toX, toY] = [cellNext[row] % this.width, Math.floor(cellNext[row] / this.width)];
+        if (Math.abs(toX - x) < MAX_GLIDE && Math.abs(toY - y) < MAX_GLIDE) {
+          x += (toX - x) * progress;
+          y += (toY - y) * progress;
+        }
+      }
+      const isMarked = highlight.marked?.has(uid[row]) ?? false;
+      const isSelected = uid[row] === highlight.selected;
+      const faded = highlight.marked !== null && !isMarked && !isSelected;
+      const dead = state[row] === 2 || carcass?.[row] === 1;
+      if (asShapes && !dead) {
+        this.addShape(shapes, group[row], faded, x, y, side);
+      } else {
+        this.pen.globalAlpha = faded ? FADED_OPACITY : 1;
+        this.drawSprite(agentSprite(this.styles[group[row]], side * ratio, energy ? energy[row] : 1, marks ? marks[row] : "", dead), x, y, side);
+      }
+      if (isMarked) this.drawRing(x, y, 0.46, colourScheme().ink, 1.4);
+      if (isSelected) this.drawSelection(x, y, group[row], highlight.viewRadius);
+    }
+    for (const [key, path] of shapes) {
+      this.pen.globalAlpha = key.endsWith("faded") ? FADED_OPACITY : 1;
+      this.pen.fillStyle = this.styles[parseInt(key)].colour;
+      this.pen.fill(path);
+    }
+    this.pen.globalAlpha = 1;
+  }
+
+  /** When zoomed out, the agents of a group form one path, which is filled at once: many times faster. */
+  private addShape(shapes: Map<string, Path2D>, group: number, faded: boolean, column: number, row: number, side: number): void {
+    const x = this.left + (column + 0.5) * this.scale;
+    const y = this.top + (row + 0.5) * this.scale;
+    if (x < -side || y < -side || x > this.boxWidth + side || y > this.boxHeight + side) return;
+    const key = `${group} ${faded ? "faded" : ""}`;
+    let path = shapes.get(key);
+    if (!path) shapes.set(key, (path = new Path2D()));
+    const r = side * 0.44;
+    if (this.styles[group].shape === "triangle") {
+      path.moveTo(x, y - 1.2 * r);
+      path.lineTo(x + 1.1 * r, y + 0.8 * r);
+      path.lineTo(x - 1.1 * r, y + 0.8 * r);
+      path.closePath();
+    } else path.rect(x - 0.85 * r, y - 0.85 * r, 1.7 * r, 1.7 * r);
+  }
+
+  private drawSelection(x: number, y: number, group: number, withViewRadius: boolean): void {
+    this.pen.globalAlpha = 1;
+    this.drawRing(x, y, 0.56, colourScheme().ink, 2.2);
+    const radius = this.replay.head.render_spec.view_radius[group];
+    if (!withViewRadius || !radius) return;
+    const side = (2 * radius + 1) * this.scale;
+    const [left, top] = [this.left + (x - radius) * this.scale, this.top + (y - radius) * this.scale];
+    const [r, g, b] = rgb(this.styles[group].colour);
+    this.pen.fillStyle = `rgba(${r},${g},${b},0.09)`;
+    this.pen.strokeStyle = `rgba(${r},${g},${b},0.8)`;
+    this.pen.lineWidth = 1.25;
+    this.pen.setLineDash([5, 4]);
+    this.pen.fillRect(left, top, side, side);
+    this.pen.strokeRect(left, top, side, side);
+    this.pen.setLineDash([]);
+  }
+
+  private drawRing(x: number, y: number, radius: number, colour: string, width: number): void {
+    this.pen.strokeStyle = colour;
+    this.pen.lineWidth = width;
+    this.pen.beginPath();
+    this.pen.arc(this.left + (x + 0.5) * this.scale, this.top + (y + 0.5) * this.scale, Math.max(4, radius * this.scale), 0, 7);
+    this.pen.stroke();
+  }
+
+  /** Each row's value of an attribute as a fraction of its maximum; null if that is not drawn. */
+  private attributeFill(chunk: Chunk, frame: number, name: string): Float32Array | null {
+    const attribute = this.replay.head.render_spec.attributes.find((spec: any) => spec.name === name);
+    if (!attribute?.max_value || this.scale < MIN_OBJECT_SCALE) return null;
+    const full = attribute.max_value * attribute.scale;
+    return Float32Array.from(chunk.column(`attribute/${name}`, frame), (value) => Math.min(1, Math.max(0, value / full)));
+  }
+
+  private gearMarks(chunk: Chunk, frame: number): string[] | null {
+    const attribute = this.replay.head.render_spec.attributes.find((spec: any) => spec.name === "gear");
+    if (!attribute) return null;
+    return Array.from(chunk.column("attribute/gear", frame), (code) => GEAR_MARKS[attribute.labels[code]] ?? "");
+  }
+
+  /** The column and row of a point of the box. */
+  cellAt(x: number, y: number): [number, number] {
+    return [(x - this.left) / this.scale - 0.5, (y - this.top) / this.scale - 0.5];
+  }
+
+  /** The uid of the agent nearest to a point of the box, null if none is near. */
+  pick(chunk: Chunk, frame: number, x: number, y: number): number | null {
+    const [column, row] = this.cellAt(x, y);
+    const [uid, state, cell] = ["uid", "state", "cell"].map((name) => chunk.column(name, frame));
+    let [nearest, least] = [null as number | null, Math.max(0.9, 8 / this.scale)];
+    for (let i = 0; i < chunk.rows; i++) {
+      if (!state[i]) continue;
+      const distance = Math.hypot((cell[i] % this.width) - column, Math.floor(cell[i] / this.width) - row);
+      if (distance < least) [nearest, least] = [uid[i], distance];
+    }
+    return nearest;
+  }
+}

@@ -1,0 +1,296 @@
+// The page: which run is shown, navigation between runs, and live updates.
+
+import { readAddress, writeAddress, type Address } from "./address";
+import { caption, replaySelects, zoomButtons } from "./controls";
+import { LiveUpdates, type Update } from "./data/live_updates";
+import { Replay } from "./data/replay";
+import { findSource, type RunInfo } from "./data/source";
+import { h, oncePerFrame } from "./dom";
+import { helpDialog, listenToKeys } from "./keyboard";
+import { handlePointer } from "./map/pointer";
+import { clearSprites } from "./map/sprites";
+import { Player, ReplayView } from "./player";
+import { RunList } from "./run_list";
+import { SidePanel } from "./side_panel";
+import { Transport } from "./transport";
+
+const JOBS_WITH_RESULTS = ["compare", "round_robin"]; // whose results are a table and a verdict
+const THEME_KEY = "kinfolk-theme";
+
+type ReplayName = [run: string, replay: string];
+
+export class Page {
+  readonly player = new Player();
+  navigating = false; // on the way to what the address says
+  private source = findSource();
+  private transport = new Transport(this.player);
+  private side = new SidePanel(this.player, (push) => this.remember(push));
+  private list = new RunList((run, replay, other) => this.navigate({ run, replay, other: other?.[0], otherReplay: other?.[1] }));
+  private maps = h("div.maps");
+  private captions: HTMLElement[] = [];
+  private breadcrumbs = h("nav.crumbs");
+  private problem = h("p.problem", { role: "alert", hidden: true });
+  private body = h("div.body");
+  private help = helpDialog();
+  private runs: RunInfo[] = [];
+  private updates: LiveUpdates | null = null;
+  private visit = 0; // counts navigations: an answer that belongs to an earlier one is dropped
+
+  constructor() {
+    document.documentElement.dataset.theme = readStorage(THEME_KEY) ?? (matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light");
+    document.body.append(
+      h("header", {}, h("a.brand", { href: "#", onclick: (event: Event) => { event.preventDefault(); this.navigate({}); } }, "kinfolk"), this.breadcrumbs, h("span.space"),
+        h("button", { title: "Light or dark (t)", "aria-label": "Light or dark", onclick: () => this.toggleTheme() }, "◐"),
+        h("button", { title: "Keys (?)", "aria-label": "Keys", onclick: () => this.help.showModal() }, "?")),
+      this.problem, this.body, this.help);
+    listenToKeys({
+      player: this.player, jump: (direction) => this.transport.jump(direction), changeSpeed: (direction) => this.transport.changeSpeed(direction),
+      selectTab: (i) => this.side.select(i), toggleTheme: () => this.toggleTheme(), toggleMarks: () => this.side.inspector.toggleMarks(), showHelp: () => this.help.showModal(),
+    });
+    const remember = oncePerFrame(() => this.remember());
+    this.player.onFrame.on(() => { if (!this.player.playing) remember(); });
+    this.player.onSelect.on(remember);
+    addEventListener("hashchange", () => void this.start());
+  }
+
+  /** Show something else; the Back button returns from there. */
+  private navigate(address: Partial<Address>): void {
+    writeAddress(address, true);
+    void this.start();
+  }
+
+  /** Show what the address says; on the first call without an address, the only run. */
+  async start(first = false): Promise<void> {
+    const visit = ++this.visit;
+    const address = readAddress();
+    this.navigating = true;
+    try {
+      const runs = await this.source.runs();
+      if (visit !== this.visit) return;
+      this.runs = runs;
+      await this.show(address, first, visit);
+    } catch (error) {
+      if (visit === this.visit) this.showFailure(error as Error);
+    } finally {
+      if (visit === this.visit) {
+        this.navigating = false;
+        this.remember();
+      }
+    }
+  }
+
+  private async show(address: Address, first: boolean, visit: number): Promise<void> {
+    const onlyRun = first && (this.runs.length === 1 || this.source.embedded) ? this.runs[0] : undefined;
+    const run = address.run || onlyRun?.name;
+    if (!run) return this.showList();
+    const replay = address.replay || this.findRun(run)?.replays[0]?.name;
+    if (!replay) {
+      writeAddress({ run });
+      return this.showRun(run);
+    }
+    const other = address.other || (first && this.source.embedded ? this.runs[1]?.name : "");
+    const otherReplay = address.otherReplay || this.findRun(other)?.replays[0]?.name;
+    const names: ReplayName[] = other && otherReplay ? [[run, replay], [other, otherReplay]] : [[run, replay]];
+    if (!this.isShown(names)) await this.openReplays(names);
+    if (visit !== this.visit) return;
+    const { player } = this;
+    if (address.tick !== null || player.frame) player.seek(player.main.replay.frameOf(address.tick ?? 0));
+    if (address.uid !== player.selected) player.select(address.uid);
+    this.side.show(address.tab);
+  }
+
+  private findRun(name: string | undefined): RunInfo | undefined { return this.runs.find((run) => run.name === name); }
+
+  private isShown(names: ReplayName[]): boolean {
+    const { views } = this.player;
+    return views.length === names.length && views.every(({ replay: { source } }, i) => source.run === names[i][0] && source.name === names[i][1]);
+  }
+
+  private showList(): void {
+    this.close();
+    this.body.replaceChildren(this.list.element);
+    this.list.show(this.runs);
+  }
+
+  /** Close what is shown. */
+  private close(): void {
+    this.updates?.close();
+    this.updates = null;
+    this.player.playing = false;
+    this.player.views = [];
+    this.problem.hidden = true;
+    this.breadcrumbs.replaceChildren();
+  }
+
+  /** Say why the address cannot be shown, and offer the list of runs. */
+  private showFailure(error: Error): void {
+    this.close();
+    this.body.replaceChildren(h("p.hint", {}, h("button", { onclick: () => this.navigate({}) }, "all runs")));
+    this.showProblem(error);
+  }
+
+  private showProblem(error: Error): void {
+    this.problem.textContent = error.message === "Failed to fetch" ? "The server does not answer." : error.message;
+    delete this.problem.dataset.kind;
+    this.problem.hidden = false;
+  }
+
+  /** Show a run without replays: its metrics, results and roles. */
+  private async showRun(name: string): Promise<void> {
+    this.close();
+    this.breadcrumbs.replaceChildren(h("span", {}, name));
+    this.body.replaceChildren(h("main.run-page", {}, this.side.run.element, this.side.roles.element));
+    await this.refreshRun(name, null);
+    this.followRun(name, "");
+  }
+
+  private async openReplays(names: ReplayName[]): Promise<void> {
+    const { visit } = this;
+    const replays = await Promise.all(names.map(([run, name]) => Replay.open(this.source.replay(run, name))));
+    if (visit !== this.visit) return;
+    this.close();
+    this.layOut(replays);
+    const [run, replay] = names[0];
+    await this.refreshRun(run, replays[0]);
+    if (visit !== this.visit) return;
+    this.followRun(run, replay);
+    this.remember();
+  }
+
+  private layOut(replays: Replay[]): void {
+    const boxes = replays.map(() => h("div.map"));
+    this.captions = replays.map((replay, i) => h("figcaption", {}, caption(replay, i, replays.length)));
+    this.maps.replaceChildren(...replays.map((_, i) => h("figure.view", {}, this.captions[i], boxes[i], zoomButtons(this.player, i))));
+    this.maps.dataset.views = String(replays.length);
+    this.body.replaceChildren(h("main.replay-page", {}, h("div.viewport", {}, this.maps, this.transport.element), this.side.element));
+    const views = replays.map((replay, i) => new ReplayView(boxes[i], replay));
+    for (const view of views) {
+      view.onError = (error) => this.showProblem(error);
+      handlePointer(view, this.player);
+    }
+    this.player.setViews(views);
+    this.listReplays(replays);
+    this.transport.refresh();
+    this.side.show(this.side.shown);
+  }
+
+  private listReplays(replays: Replay[]): void {
+    this.breadcrumbs.replaceChildren(...replaySelects(replays, this.runs, (address) => this.navigate({ ...address, tab: this.side.shown })));
+  }
+
+  /** Read the metrics, results and roles of a run. Of a damaged run, what can be read is shown. */
+  private async refreshRun(name: string, replay: Replay | null): Promise<void> {
+    const { visit, side } = this;
+    const run = this.findRun(name);
+    if (run?.problem) throw new Error(run.problem);
+    const orProblem = <T>(request: Promise<T>, fallback: T) => request.catch((error: Error) => {
+      if (!run) throw error;
+      if (visit === this.visit) this.showProblem(error);
+      return fallback;
+    });
+    const [metrics, results, roles] = await Promise.all([
+      orProblem(this.source.metrics(name), {}),
+      JOBS_WITH_RESULTS.includes(run?.job ?? "") ? orProblem(this.source.results(name), null) : null,
+      run?.roles ? orProblem(this.source.roles(name), null) : null,
+    ]);
+    if (visit !== this.visit) return;
+    side.run.show({ metrics, results, head: replay?.head ?? null, result: replay?.result ?? null, settings: run?.settings ?? replay?.head });
+    try {
+      side.roles.show(roles);
+    } catch (error) {
+      side.roles.show(null);
+      this.showProblem(new Error(`The roles of ${name} cannot be shown: ${(error as Error).message}.`));
+    }
+    side.setHasRoles(Boolean(run?.roles));
+  }
+
+  private followRun(run: string, replay: string): void {
+    if (this.source.embedded) return;
+    this.updates = new LiveUpdates(run, replay, (update) => {
+      this.applyUpdate(update, run).then(
+        () => { if (this.problem.dataset.kind === "disconnected") this.problem.hidden = true; },
+        // The next update comes once the server answers again.
+        (error) => { this.showProblem(error); this.problem.dataset.kind = "disconnected"; });
+    });
+  }
+
+  private async applyUpdate(update: Update, run: string): Promise<void> {
+    const { player, visit } = this;
+    const replay = player.views[0]?.replay;
+    document.body.dataset.status = update.status;
+    const known = this.findRun(run)?.replays.map(({ name }) => name) ?? [];
+    const added = update.replays.filter(({ name }) => !known.includes(name));
+    if (update.events_size >= 0 || added.length) {
+      this.runs = await this.source.runs();
+      if (visit !== this.visit) return;
+      await this.refreshRun(run, replay ?? null);
+      if (visit !== this.visit) return;
+    }
+    if (!replay) {
+      if (added.length) await this.openReplays([[run, added[0].name]]);
+      return;
+    }
+    if (added.length) this.listReplays(player.views.map((view) => view.replay));
+    const wasAtEnd = player.atEnd;
+    const grew = await replay.refresh();
+    if (visit !== this.visit) return;
+    if (grew || !replay.live) {
+      this.transport.refresh();
+      this.side.refreshSeries();
+      if (wasAtEnd && !player.playing) player.seek(player.lastFrame);
+    }
+    if (added.length && wasAtEnd && !replay.live) await this.openAtEnd(run, added[added.length - 1].name);
+  }
+
+  /** Open the next replay of a run that was watched at its newest tick. */
+  private async openAtEnd(run: string, name: string): Promise<void> {
+    const { visit } = this;
+    await this.openReplays([[run, name]]);
+    if (visit !== this.visit) return;
+    this.player.seek(this.player.lastFrame);
+    this.player.play();
+  }
+
+  private toggleTheme(): void {
+    const theme = document.documentElement.dataset.theme === "dark" ? "light" : "dark";
+    document.documentElement.dataset.theme = theme;
+    try { localStorage.setItem(THEME_KEY, theme); } catch { /* a page opened from disk may have no storage */ }
+    clearSprites();
+    this.player.views.forEach((view, i, all) => {
+      view.map.recolour();
+      this.captions[i].replaceChildren(caption(view.replay, i, all.length));
+    });
+    this.player.redraw();
+    this.transport.refresh();
+    this.side.refresh();
+    this.side.run.refresh();
+  }
+
+  /** For `kinfolk/viewer/screenshots.py`: set the theme, show one part alone, mark descendants. */
+  prepareScreenshot(theme: string, part: string, markDescendants: boolean): void {
+    if (document.documentElement.dataset.theme !== theme) this.toggleTheme();
+    document.documentElement.dataset.part = part;
+    if (markDescendants) this.side.inspector.toggleMarks();
+    this.player.views.forEach((view) => view.map.resize());
+  }
+
+  /** For `kinfolk/viewer/screenshots.py`: show a tick, and resolve when it is drawn. */
+  async showTick(tick: number): Promise<void> {
+    const { player } = this;
+    player.seek(player.main.replay.frameOf(tick));
+    const isDrawn = () => player.views.every((view, i) => view.chunk && view.frame === (i ? view.replay.frameOf(player.tick) : player.frame));
+    do await new Promise((done) => requestAnimationFrame(done)); while (!isDrawn());
+    await new Promise((done) => requestAnimationFrame(done));
+  }
+
+  /** Write what is shown into the address, unless another address is being opened. */
+  private remember(push = false): void {
+    if (!this.player.views.length || this.navigating) return;
+    const [first, second] = this.player.views.map((view) => view.replay.source);
+    writeAddress({ run: first.run, replay: first.name, other: second?.run, otherReplay: second?.name, tick: this.player.tick, uid: this.player.selected, tab: this.side.shown }, push);
+  }
+}
+
+function readStorage(key: string): string | null {
+  try { return localStorage.getItem(key); } catch { return null; }
+}
