@@ -144,8 +144,8 @@ def test_ways_to_score(kind, expected):
      "No world is named 'savana'. Did you mean 'savanna'? "
      "Known: savanna, cogsguard, gym:CartPole-v1, probe."),
     ({"task": "gym:LunarLander-v3", "inherit": ["env"], "steps": 50}, SettingsError,
-     "gym:LunarLander-v3 cannot be copied in the middle of an episode: its bodies belong to Box2D. "
-     "Leave `env` out of --inherit, or choose a task of classic control."),
+     "gym:LunarLander-v3 cannot be copied in the middle of an episode: its state is held by Box2D. "
+     "Leave `env` out of --inherit, or choose a classic control task."),
     ({"task": "probe", "inherit": ["env"], "steps": 50}, SettingsError,
      "Worlds are inherited in one population; here are grazer, hunter. "
      "Give the other groups a policy that does not evolve, with fixed."),

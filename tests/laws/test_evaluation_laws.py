@@ -1,6 +1,6 @@
-"""The promises of evaluation: the same bytes, however it is run, on every world.
+"""Evaluation gives the same bytes on every engine and isolation, for every world.
 
-What crosses no contract here are clocks: they stand apart, in events that are not compared.
+Timing events, which hold clock times, are not compared.
 """
 
 import json
@@ -24,7 +24,7 @@ PROBE = {
     "agent_slot_map": {"grazer": "g", "hunter": "h"},
     "world_settings": {"max_ticks": 30, "grazers": 3, "hunters": 2, "rows": 8},
 }
-HEIRS = {  # what a child's net begins with comes from its parents' processes
+CHILDREN = {  # children's memory comes from their parents' processes
     "world": "probe",
     "slots": {"main": "kin://probe-gru"},
     "world_settings": {"max_ticks": 20, "cells": 3, "growth": 1.0, "grazers": 3, "hunters": 1,
@@ -51,54 +51,54 @@ ODD_NETS = {  # layer sizes at which rows are not aligned in memory
     **PROBE,
     "slots": {"g": "kin://mlp?hidden=[50]", "h": "kin://gru?hidden=[7]&state_size=13"},
 }
-LINE_UPS = {
-    "probe": PROBE, "heirs": HEIRS, "savanna": SAVANNA, "cogsguard": COGSGUARD, "odd": ODD_NETS,
+EVALUATIONS = {
+    "probe": PROBE, "children": CHILDREN, "savanna": SAVANNA, "cogsguard": COGSGUARD, "odd": ODD_NETS,
 }  # fmt: skip
 COMMON = {"episodes": 6, "chunk_size": 2, "step_timeout": 30.0, "seed": 11}
 
 
-def told(settings, engine, **care):
+def event_lines_of(settings, engine, **options):
     return event_lines(
-        list(evaluate(validate_settings(Evaluate, {**settings, **COMMON, **care}), engine))
+        list(evaluate(validate_settings(Evaluate, {**settings, **COMMON, **options}), engine))
     )
 
 
 @cache
 def plain(name):
     """What plain play in this process gives."""
-    return told(LINE_UPS[name], LocalEngine())
+    return event_lines_of(EVALUATIONS[name], LocalEngine())
 
 
-@pytest.mark.parametrize("name", list(LINE_UPS))
-def test_the_games_are_worth_comparing(name):
+@pytest.mark.parametrize("name", list(EVALUATIONS))
+def test_the_episodes_compared_are_not_trivial(name):
     *episodes, summary = [json.loads(line) for line in plain(name)]
     assert summary["failures"] == summary["invalid_actions"] == 0
     assert len({episode["seed"] for episode in episodes}) == 6
     assert len({json.dumps([e["returns"], e["counters"]]) for e in episodes}) > 1
 
 
-def test_children_are_born_in_them():
-    heirs = [json.loads(line)["counters"]["births"] for line in plain("heirs")[:-1]]
-    assert sum(heirs) > 10
+def test_children_are_born_in_the_episodes_compared():
+    births = [json.loads(line)["counters"]["births"] for line in plain("children")[:-1]]
+    assert sum(births) > 10
     herd = [json.loads(line)["counters"]["spawned_prey"] for line in plain("savanna")[:-1]]
     assert sum(herd) > 3
 
 
-@pytest.mark.parametrize("name", list(LINE_UPS))
+@pytest.mark.parametrize("name", list(EVALUATIONS))
 @pytest.mark.parametrize("isolate", ["slot", "agent"])
-def test_policies_apart_give_the_same_bytes(name, isolate):
-    assert told(LINE_UPS[name], LocalEngine(), isolate=isolate) == plain(name)
+def test_isolated_policies_give_the_same_bytes(name, isolate):
+    assert event_lines_of(EVALUATIONS[name], LocalEngine(), isolate=isolate) == plain(name)
 
 
 @pytest.mark.parametrize("jobs", [1, 2, 4])
 def test_worker_processes_give_the_same_bytes(jobs):
     engine = ProcessEngine(jobs)
     try:
-        for name in LINE_UPS if jobs == 2 else ("probe",):
-            assert told(LINE_UPS[name], engine) == plain(name), name
+        for name in EVALUATIONS if jobs == 2 else ("probe",):
+            assert event_lines_of(EVALUATIONS[name], engine) == plain(name), name
         if jobs == 2:
             for isolate in ("slot", "agent"):
-                assert told(SAVANNA, engine, isolate=isolate) == plain("savanna")
+                assert event_lines_of(SAVANNA, engine, isolate=isolate) == plain("savanna")
     finally:
         engine.close()
 
@@ -106,19 +106,19 @@ def test_worker_processes_give_the_same_bytes(jobs):
 @pytest.mark.parametrize("isolate", ["none", "slot", "agent"])
 def test_a_cluster_gives_the_same_bytes(two_nodes, isolate):
     for name in ("savanna", "cogsguard"):
-        assert told(LINE_UPS[name], RayEngine(2), isolate=isolate) == plain(name), name
+        assert event_lines_of(EVALUATIONS[name], RayEngine(2), isolate=isolate) == plain(name), name
 
 
 def test_the_size_of_a_task_has_no_effect():
-    for name, settings in LINE_UPS.items():
-        assert told({**settings}, LocalEngine(), chunk_size=5) == plain(name)
+    for name, settings in EVALUATIONS.items():
+        assert event_lines_of({**settings}, LocalEngine(), chunk_size=5) == plain(name)
 
 
-def test_a_sandbox_has_no_effect_on_a_sound_policy():
-    assert told(PROBE, LocalEngine(), isolate="agent", sandbox=True) == plain("probe")
+def test_a_sandbox_has_no_effect_on_a_valid_policy():
+    assert event_lines_of(PROBE, LocalEngine(), isolate="agent", sandbox=True) == plain("probe")
 
 
-def test_one_slot_may_be_kept_apart_alone():
+def test_a_single_slot_can_be_isolated():
     slots = {"pack": {"policy_uri": "kin://hunter", "isolate": "agent"}, "herd": "kin://grazer"}
     items = list(
         evaluate(validate_settings(Evaluate, {**SAVANNA, **COMMON, "slots": slots}), LocalEngine())
@@ -132,11 +132,17 @@ def test_one_slot_may_be_kept_apart_alone():
 def test_newborns_may_take_their_parents_slot():
     mapping = ["a", "b", "a", "b", "a", "b", "a"]
     slots = {"a": "kin://probe-gru", "b": "kin://probe-gru?seed=1"}
-    heirs = {**HEIRS, "slots": slots, "agent_slot_map": mapping, "inherit_slot": True}
-    assert told(heirs, LocalEngine(), isolate="agent") == told(heirs, LocalEngine())
-    assert told(heirs, LocalEngine()) != told({**heirs, "inherit_slot": False}, LocalEngine())
+    settings = {**CHILDREN, "slots": slots, "agent_slot_map": mapping, "inherit_slot": True}
+    assert event_lines_of(settings, LocalEngine(), isolate="agent") == event_lines_of(
+        settings, LocalEngine()
+    )
+    assert event_lines_of(settings, LocalEngine()) != event_lines_of(
+        {**settings, "inherit_slot": False}, LocalEngine()
+    )
 
 
-def test_two_slots_of_one_policy_take_each_its_own_answers():
-    twins = {**PROBE, "slots": {"g": "kin://random", "h": "kin://random"}}
-    assert told(twins, LocalEngine()) == told(twins, LocalEngine(), isolate="slot")
+def test_two_slots_of_one_policy_get_their_own_actions():
+    settings = {**PROBE, "slots": {"g": "kin://random", "h": "kin://random"}}
+    assert event_lines_of(settings, LocalEngine()) == event_lines_of(
+        settings, LocalEngine(), isolate="slot"
+    )

@@ -163,7 +163,7 @@ def test_one_policy_in_two_slots_plays_as_in_one():
     assert split == episode_digests("probe", {"all": uri})
 
 
-def test_a_members_seat_decides_who_plays():
+def test_the_slot_of_a_member_decides_which_member_plays():
     world = build_world("probe", {}, 1)
     policy = build_policy(resolve("kin://probe-population"), world.spec)
     table = build_slot_assignment(world.spec, ["all"])

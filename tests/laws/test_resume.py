@@ -35,7 +35,7 @@ def write_slowly(folder, settings):
         time.sleep(0.004)
 
 
-def kill_and_resume(folder, settings, chance):
+def kill_and_resume(folder, settings, rng):
     """Start the run again and again, kill each try with -9 at a random moment; count the kills."""
     # Forked, so that a try starts in milliseconds; the run itself is the real thing.
     context, kills = multiprocessing.get_context("fork"), 0
@@ -43,7 +43,7 @@ def kill_and_resume(folder, settings, chance):
         child = context.Process(target=write_slowly, args=(folder, settings))
         child.start()
         # The whole takes half a second, so three tries never end it; later ones get longer.
-        child.join(chance.uniform(0.0, 0.1) * max(1, kills - 2))
+        child.join(rng.uniform(0.0, 0.1) * max(1, kills - 2))
         if child.exitcode is None:
             os.kill(child.pid, signal.SIGKILL)
             kills += 1

@@ -59,7 +59,7 @@ def test_one_world_alone_equals_that_world_among_a_thousand():
         assert alone[episode] == among[episode]
 
 
-def test_the_form_of_observation_changes_nothing_but_what_is_seen():
+def test_the_observation_format_changes_nothing_but_observations():
     chance = {"all": resolve("kin://random")}  # draws from keys, whatever it sees
     played = [
         run_evaluation(

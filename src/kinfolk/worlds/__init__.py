@@ -1,4 +1,4 @@
-"""Worlds by name."""
+"""Look up worlds by name: the registry, presets, metrics and the factory `build_world`."""
 
 from __future__ import annotations
 
@@ -13,13 +13,17 @@ GYM_PREFIX = "gym:"
 
 
 class WorldRegistry(Registry):
-    """The table, and every Gymnasium task by its id."""
+    """Registry of worlds in which `gym:ID` is a valid name for any Gymnasium task."""
 
     def __contains__(self, name: object) -> bool:
         return str(name).startswith(GYM_PREFIX) or super().__contains__(name)
 
     def get_entry(self, name: str) -> RegistryEntry:
-        """The row named `name`; `gym:ID` is one for any id, as is `gym:MODULE:ID`."""
+        """Return the entry named `name`; `gym:ID` and `gym:MODULE:ID` exist for any id.
+
+        Raises:
+            UnknownNameError: There is no such world; a forgotten `gym:` is suggested.
+        """
         if name.startswith(GYM_PREFIX):
             return RegistryEntry(
                 "kinfolk.worlds.gymnasium_task.world:GymWorld",
@@ -33,7 +37,10 @@ class WorldRegistry(Registry):
 
 
 def _is_gymnasium_task(name: str) -> bool:
-    """Whether it is one, which takes a moment to find out: only asked of names nobody else has."""
+    """Return whether Gymnasium has a task `name`.
+
+    Importing Gymnasium is slow, so this is only called for names that are no world.
+    """
     try:
         from gymnasium import registry
     except ModuleNotFoundError:
@@ -66,28 +73,37 @@ WORLDS = WorldRegistry(
 
 
 def get_presets(name: str) -> Mapping[str, Mapping[str, Any]]:
-    """The named sets of rules of a world: settings that differ from its defaults."""
-    found: Mapping[str, Mapping[str, Any]] = getattr(WORLDS.load(name), "presets", {})
-    return found
+    """Return the presets of a world: by name, the settings that differ from its defaults."""
+    presets: Mapping[str, Mapping[str, Any]] = getattr(WORLDS.load(name), "presets", {})
+    return presets
 
 
 def get_preset_descriptions(name: str) -> Mapping[str, str]:
-    """A line about each preset of a world."""
-    found: Mapping[str, str] = getattr(WORLDS.load(name), "preset_descriptions", {})
-    return found
+    """Return a one-line description of each preset of a world."""
+    descriptions: Mapping[str, str] = getattr(WORLDS.load(name), "preset_descriptions", {})
+    return descriptions
 
 
 def compute_world_metrics(
     name: str, full_length: AnyArray, values: Mapping[str, AnyArray]
 ) -> Mapping[str, AnyArray]:
-    """What a world's users measure, worked out from what was counted, an entry per episode.
+    """Compute the metrics that a world defines from its counters.
 
-    A world offers them as a static method `compute_metrics(full_length, values)`; NaN marks an episode to which
-    a measure does not apply.
+    A world defines them as a static method `compute_metrics(full_length, values)`.
+
+    Args:
+        name: Name of the world.
+        full_length: `[episodes]`, True where the episode reached the time limit.
+        values: `[episodes]` each: final counters, and per group `group_lives/GROUP` and
+            `mean_alive/GROUP`.
+
+    Returns:
+        `[episodes]` for each metric, NaN where a metric does not apply to an episode; empty for a
+        world without metrics.
     """
-    measures = getattr(WORLDS.load(name), "compute_metrics", None)
-    found: Mapping[str, AnyArray] = {} if measures is None else measures(full_length, values)
-    return found
+    compute = getattr(WORLDS.load(name), "compute_metrics", None)
+    metrics: Mapping[str, AnyArray] = {} if compute is None else compute(full_length, values)
+    return metrics
 
 
 def build_world(
@@ -97,10 +113,15 @@ def build_world(
     preset: str | None = None,
     threads: int = 1,
 ) -> Any:
-    """A batch of `n_worlds` worlds of the kind `name`, not yet reset.
+    """Build a batch of `n_worlds` worlds, which must be reset before their first step.
 
-    `settings` go before those of the preset; tables within are merged. `threads` is for worlds
-    that can use them; it changes no result.
+    Args:
+        name: Name of the world, as `kinfolk worlds` lists them, or `gym:ID`.
+        settings: Settings of the world by name; they override those of the preset, and nested
+            tables are merged.
+        n_worlds: Number of independent worlds in the batch.
+        preset: Name of one of the world's presets; None for its defaults.
+        threads: Threads that share the worlds, if the world supports them; does not change results.
 
     Raises:
         UnknownNameError: There is no such world or preset.
@@ -108,14 +129,18 @@ def build_world(
     """
     from kinfolk.core.settings import merge_settings, validate_settings
 
-    kind = WORLDS.load(name)
-    chosen: Mapping[str, Any] = {}
+    world_type = WORLDS.load(name)
+    preset_settings: Mapping[str, Any] = {}
     if preset is not None:
-        known = get_presets(name)
-        if preset not in known:
-            hint = format_suggestion(preset, known)
+        presets = get_presets(name)
+        if preset not in presets:
+            hint = format_suggestion(preset, presets)
             raise UnknownNameError(f"World {name} has no preset '{preset}'.{hint}")
-        chosen = known[preset]
-    named = {"task": name[len(GYM_PREFIX) :]} if name.startswith(GYM_PREFIX) else {}
-    asked = validate_settings(kind.settings_type, merge_settings(chosen, {**settings, **named}))
-    return kind(asked, n_worlds, threads) if threads > 1 else kind(asked, n_worlds)
+        preset_settings = presets[preset]
+    task_settings = {"task": name[len(GYM_PREFIX) :]} if name.startswith(GYM_PREFIX) else {}
+    validated = validate_settings(
+        world_type.settings_type, merge_settings(preset_settings, {**settings, **task_settings})
+    )
+    return (
+        world_type(validated, n_worlds, threads) if threads > 1 else world_type(validated, n_worlds)
+    )

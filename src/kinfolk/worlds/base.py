@@ -1,7 +1,8 @@
 """The contract of a world: `W` independent worlds side by side, `N` rows each.
 
-Words. A *row* is a place in the arrays, reused after a death. A *uid* is one life, never reused
-within an episode. A *place* is a row of the whole batch: `world * N + row`.
+A *row* is an index into the arrays of one world and is reused after a death. A *uid* identifies
+one agent from birth to death and is never reused within an episode. A *batch row* is a row of the
+whole batch: `world * N + row`.
 
 State is a NamedTuple of arrays whose first axis is the world; kernels change it in place.
 """
@@ -19,113 +20,121 @@ from kinfolk.core.spaces import WorldSpec
 
 
 class AgentColumns(NamedTuple):
-    """What is known of every place after a reset or a step: read-only views, `[W * N]`.
+    """Per-agent columns after a reset or a step: read-only views, `[W * N]`.
 
-    A life that ends in a step keeps its row, uid and reward until the next step begins; its row
-    is given away only then. So each place belongs to one life per tick, a dying agent's reward
-    and last observation can be read, and a newborn's parents are still where they were.
+    An agent that dies in a step keeps its row, uid and reward until the next step begins; only then
+    is the row reused. So each batch row belongs to one agent per tick, a dying agent's reward and
+    last observation can be read, and a newborn's parents are still in their rows.
     """
 
-    uid: Ints  # the life in this place, -1 if none
-    alive: Bools  # whether it goes on after this step
-    reward: Floats  # earned in this step
-    terminated: Bools  # its life ended in this step
-    truncated: Bools  # the episode was cut in this step while it lived
+    uid: Ints  # uid of the agent in this row, -1 if the row is empty
+    alive: Bools  # whether the agent survived this step
+    reward: Floats  # reward of this step
+    terminated: Bools  # the agent died in this step
+    truncated: Bools  # the episode ended in this step while the agent was alive
     group: Ints  # index into spec.groups
     parents: Ints  # [W * N, 2] uids of its parents, -1 where it has none
     parent_rows: Ints  # [W * N, 2] rows of its parents when it was born, -1 where it has none
 
 
 class WorldEvent(NamedTuple):
-    """Something that took place in the last step, for those who watch."""
+    """An event of the last step, returned by `World.events` while events are recorded."""
 
-    world: int
-    tick: int
-    kind: str
-    uid: int
-    other: int
-    value: float
+    world: int  # index of the world in the batch
+    tick: int  # steps since the reset, this one included
+    kind: str  # one of the world's event kinds
+    uid: int  # agent the event happened to, -1 if none
+    other: int  # second agent or object involved; its meaning depends on `kind`
+    value: float  # amount, reward or code; its meaning depends on `kind`
     note: str = ""  # such as the cause of a death
 
 
 class World(Protocol):
-    """A batch of worlds.
+    """A batch of worlds that are stepped together.
 
-    The same key, settings and actions give the same episode, alone or among a thousand. A world
-    that is done stands still until it is reset.
+    The same key, settings and actions give the same episode, alone or in a batch of a thousand. A
+    world that is done does not change until it is reset.
     """
 
     @property
     def spec(self) -> WorldSpec:
-        """What it shows and takes."""
+        """Return the groups of agents, their observation fields and their action heads."""
         ...
 
     @property
     def n_worlds(self) -> int:
-        """How many run side by side."""
+        """Return the number of worlds in the batch."""
         ...
 
     @property
     def columns(self) -> AgentColumns:
-        """Read-only views of the places; they stay valid and change with every step."""
+        """Return read-only views of all batch rows; they stay valid and change with every step."""
         ...
 
     @property
     def done(self) -> Bools:
-        """`[W]`, read-only: whose episode has ended."""
+        """Return `[W]`, read-only: True where the episode has ended."""
         ...
 
     @property
     def tick(self) -> Ints:
-        """`[W]`, read-only: steps since the reset."""
+        """Return `[W]`, read-only: steps since the reset."""
         ...
 
     def reset(self, keys: Ints, worlds: Ints | None = None) -> None:
-        """Begin new episodes in `worlds` (all if None), one key each."""
+        """Start new episodes in `worlds` (all if None), with one random key per world."""
         ...
 
     def step(self, actions: Ints) -> None:
-        """Take one action per place, `[W * N, heads]`; those of empty places are not read.
+        """Advance all worlds that are not done by one step.
+
+        Args:
+            actions: `[W * N, heads]`, int64; those of empty rows are ignored.
 
         Raises:
-            ContractError: The shape is wrong or a living row's action is out of range. Nothing
+            ContractError: The shape is wrong or a living agent's action is out of range. Nothing
                 has changed then.
         """
         ...
 
     def observe(self, out: Bytes, worlds: Ints | None = None) -> None:
-        """Write `[W * N, row_bytes]`: living rows and those that ended in this step.
+        """Write the observations of living agents and of those that died in this step.
 
-        Rows that are empty are zero.
+        Args:
+            out: `[W * N, row_bytes]`, uint8; empty rows are set to zero.
+            worlds: Indices of the worlds to write; all if None.
         """
         ...
 
     def counters(self) -> dict[str, Ints | Floats]:
-        """`[W]` copies of what was counted since the reset, by name."""
+        """Return `[W]` copies of the counters since the reset, by name."""
         ...
 
     def record_events(self, on: bool) -> None:
-        """Keep happenings from now on, or stop; free when off."""
+        """Start or stop recording events; a world that does not record pays nothing for it."""
         ...
 
     def events(self) -> list[WorldEvent]:
-        """What took place in the last step, in order; empty unless watched."""
+        """Return the events of the last step in order; empty unless events are recorded."""
         ...
 
     def render_text(self, world: int) -> str:
-        """One world drawn as text, for a terminal."""
+        """Return one world drawn as text, for a terminal."""
         ...
 
     def snapshot(self) -> dict[str, Any]:
-        """A copy of the whole state, as arrays with the world as first axis."""
+        """Return a copy of the whole state, as arrays with the world as first axis."""
         ...
 
     def restore(
         self, snapshot: Arrays, source: Ints | None = None, keys: Ints | None = None
     ) -> None:
-        """Go back: world `i` becomes a copy of the snapshot's world `source[i]`.
+        """Restore a snapshot: world `i` becomes a copy of the snapshot's world `source[i]`.
 
-        With `keys` the copies get chance of their own from here on; without, they repeat it.
+        Args:
+            snapshot: What `snapshot` returned, of a world with the same settings.
+            source: `[W]` indices into the snapshot's worlds; None restores world `i` to world `i`.
+            keys: `[W]` new random keys from here on; None repeats the snapshot's randomness.
         """
         ...
 
@@ -134,19 +143,24 @@ StateT = TypeVar("StateT", bound=tuple[Any, ...])
 
 
 def take_snapshot(state: StateT) -> dict[str, Any]:
-    """Copy every array of a state."""
+    """Return a copy of every array of a state, by field name."""
     return {name: array.copy() for name, array in state._asdict().items()}  # type: ignore[attr-defined]
 
 
 def load_snapshot(state: StateT, snapshot: Arrays, source: Ints | None) -> None:
-    """Write the worlds `source` of a snapshot into the arrays of `state`, in place.
+    """Copy the worlds `source` of a snapshot into the arrays of `state`, in place.
+
+    Args:
+        state: NamedTuple of arrays to overwrite.
+        snapshot: Arrays by field name.
+        source: Indices of the snapshot's worlds; None for all in order.
 
     Raises:
         ContractError: The snapshot is of another kind or size of world.
     """
     for name, array in state._asdict().items():  # type: ignore[attr-defined]
         if name not in snapshot:
-            raise ContractError(f"The snapshot has no '{name}': it is of another kind of world.")
+            raise ContractError(f"The snapshot has no '{name}': it is of another type of world.")
         saved = snapshot[name] if source is None else snapshot[name][source]
         if saved.shape != array.shape:
             raise ContractError(
@@ -159,17 +173,35 @@ def load_snapshot(state: StateT, snapshot: Arrays, source: Ints | None) -> None:
 def _find_invalid_action(
     actions: Ints, uid: Ints, alive: Bools, group: Ints, done: Bools, choices: Ints, rows: int
 ) -> int:
-    for place in range(uid.shape[0]):
-        if alive[place] and uid[place] >= 0 and not done[place // rows]:
+    """Find the first action of a living agent that is out of range.
+
+    Args:
+        actions: `[W * N, heads]`, what each agent chose.
+        uid: `[W * N]`, -1 for empty rows.
+        alive: `[W * N]`, whose actions are checked.
+        group: `[W * N]`, index of each agent's group.
+        done: `[W]`, worlds that are skipped.
+        choices: `[groups, heads]`, number of choices of each head.
+        rows: Rows per world.
+
+    Returns:
+        `batch_row * heads + head`, or -1 if all actions are valid.
+    """
+    for batch_row in range(uid.shape[0]):
+        if alive[batch_row] and uid[batch_row] >= 0 and not done[batch_row // rows]:
             for head in range(actions.shape[1]):
-                action = actions[place, head]
-                if action < 0 or action >= choices[group[place], head]:
-                    return int(place * actions.shape[1] + head)
+                action = actions[batch_row, head]
+                if action < 0 or action >= choices[group[batch_row], head]:
+                    return int(batch_row * actions.shape[1] + head)
     return -1
 
 
 def check_actions(world: World, actions: Ints) -> None:
-    """Refuse actions of a wrong shape or type, or out of range, naming the first such agent."""
+    """Check the shape, type and range of `[W * N, heads]` actions.
+
+    Raises:
+        ContractError: They are invalid; the message names the first agent with a wrong action.
+    """
     spec = world.spec
     shape = (world.n_worlds * spec.rows, spec.n_heads)
     if actions.shape != shape or actions.dtype != np.int64 or not actions.flags.c_contiguous:
@@ -178,11 +210,13 @@ def check_actions(world: World, actions: Ints) -> None:
             f"they were {actions.dtype} of shape {actions.shape}."
         )
     uid, alive, _, _, _, group, _, _ = world.columns
-    bad = _find_invalid_action(actions, uid, alive, group, world.done, spec.n_choices, spec.rows)
-    if bad >= 0:
-        place, head = divmod(bad, spec.n_heads)
-        owner = spec.groups[int(group[place])]
+    invalid = _find_invalid_action(
+        actions, uid, alive, group, world.done, spec.n_choices, spec.rows
+    )
+    if invalid >= 0:
+        batch_row, head = divmod(invalid, spec.n_heads)
+        agent_group = spec.groups[int(group[batch_row])]
         raise ContractError(
-            f"Agent {int(uid[place])} of world {place // spec.rows} chose {int(actions[place, head])} "
-            f"for {owner.heads[head].name}; a {owner.name} has 0 to {len(owner.heads[head].choices) - 1}."
+            f"Agent {int(uid[batch_row])} of world {batch_row // spec.rows} chose {int(actions[batch_row, head])} "
+            f"for {agent_group.heads[head].name}; a {agent_group.name} has 0 to {len(agent_group.heads[head].choices) - 1}."
         )

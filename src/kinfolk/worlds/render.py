@@ -1,8 +1,8 @@
-"""How a world is looked at: layers of cells, and what is told of each agent.
+"""What a world exposes to replays and the viewer: layers of cells and attributes of agents.
 
-A world that can be recorded and viewed has a `scene`, which says what the numbers mean, and
-`show(world)`, which gives them as they are now. Both are plain data: recordings and the page of
-the viewer know no world by name.
+A world that can be recorded and viewed has a `render_spec`, which describes the numbers, and
+`render_frame(world)`, which returns their current values. Both are plain data: replays and the
+viewer's page know no world by name.
 """
 
 from __future__ import annotations
@@ -19,10 +19,14 @@ from kinfolk.worlds.base import World
 
 @dataclass(frozen=True)
 class CellLayer:
-    """One number of a byte per cell.
+    """A layer of the map with one byte per cell.
 
-    `form` says how it is read: `code` is an index into `names`; `amount` goes from 0 to `most`;
-    `bits` has a bit for each of `names`.
+    Attributes:
+        name: Name of the layer.
+        encoding: `code`: an index into `labels`; `amount`: 0 to `max_value`; `bits`: one bit for
+            each of `labels`.
+        labels: Meaning of the codes or bits.
+        max_value: Largest amount.
     """
 
     name: str
@@ -33,9 +37,13 @@ class CellLayer:
 
 @dataclass(frozen=True)
 class AgentAttribute:
-    """One whole number per agent: `value * scale`, rounded; or an index into `names`.
+    """An integer per agent: `round(value * scale)`, or an index into `labels`.
 
-    `most` is what a full bar would be, 0 if there is no such thing.
+    Attributes:
+        name: Name of the attribute.
+        scale: Factor by which the value was multiplied before rounding.
+        labels: Meaning of the values if they are codes.
+        max_value: Value that fills a bar in the viewer, 0 if there is no maximum.
     """
 
     name: str
@@ -46,39 +54,49 @@ class AgentAttribute:
 
 @dataclass(frozen=True)
 class RenderSpec:
-    """What `Shown` means. `sight` has the cells that each group sees to each side."""
+    """Describe the contents of the frames of a world.
+
+    Attributes:
+        height: Rows of the map.
+        width: Columns of the map.
+        layers: Layers of `RenderFrame.cells`.
+        attributes: Rows of `RenderFrame.attributes`.
+        view_radius: Per group, the cells that an agent sees to each side.
+        owners: Who can own a cell, if not a group.
+        series: Time series of `RenderFrame.series`, named `chart/line`.
+    """
 
     height: int
     width: int
     layers: tuple[CellLayer, ...]
     attributes: tuple[AgentAttribute, ...]
     view_radius: tuple[int, ...]
-    owners: tuple[str, ...] = ()  # whose a cell can be, if not a group's
-    series: tuple[str, ...] = ()  # names as `chart/line`
+    owners: tuple[str, ...] = ()
+    series: tuple[str, ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain values."""
+        """Return the specification as JSON-compatible values."""
         return asdict(self)
 
 
 class RenderFrame(NamedTuple):
-    """One world as it is now."""
+    """The contents of one world at one tick."""
 
     cells: Bytes  # [layers, height * width]
-    agent_cell: Ints  # [N] where each row's agent is
-    attributes: npt.NDArray[np.int64]  # [traits, N]
+    agent_cell: Ints  # [N] cell of the agent in each row
+    attributes: npt.NDArray[np.int64]  # [attributes, N]
     series: Floats  # [series]
 
 
 @runtime_checkable
 class Renderable(World, Protocol):
-    """A world that can be looked at."""
+    """A world that replays can record and the viewer can show."""
 
     @property
     def render_spec(self) -> RenderSpec:
-        """What is shown."""
+        """Return the description of this world's frames."""
         ...
 
     def render_frame(self, world: int) -> RenderFrame:
-        """One world as it is now; the arrays are the caller's."""
+        """Return the current frame of one world; the arrays are copies."""
         ...

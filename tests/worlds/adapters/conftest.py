@@ -1,4 +1,4 @@
-"""Worlds small enough to be played whole, and the savanna known by name."""
+"""Worlds with short episodes, and helpers to play adapters."""
 
 import numpy as np
 import pytest
@@ -32,12 +32,12 @@ def _random_actions(env, rng):
 
 
 def _episode(env, seed, salt=0):
-    """All that the face says in a whole episode: the answer of `reset`, then of each `step`."""
+    """Everything an adapter returns in an episode: from `reset`, then from each `step`."""
     rng = np.random.default_rng(salt)
-    told = [env.reset(seed=seed)]
+    results = [env.reset(seed=seed)]
     while env.agents:
-        told.append(env.step(_random_actions(env, rng)))
-    return told
+        results.append(env.step(_random_actions(env, rng)))
+    return results
 
 
 def _same(a, b):

@@ -22,7 +22,7 @@ TEMPLE = SMALL | {
 
 @pytest.mark.filterwarnings("ignore:.*possible_agents:UserWarning")
 @pytest.mark.filterwarnings("ignore:No agents present:UserWarning")
-def test_pettingzoo_finds_nothing_wrong():
+def test_pettingzoos_api_test_passes():
     parallel_api_test(make_parallel("cogsguard", **SMALL), num_cycles=100)
     parallel_seed_test(lambda: make_parallel("cogsguard", **SMALL), num_cycles=30)
 

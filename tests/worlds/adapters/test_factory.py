@@ -1,4 +1,4 @@
-"""Worlds in the tables of PettingZoo and Gymnasium, and the face that Gymnasium takes."""
+"""Worlds registered with PettingZoo and Gymnasium, and the Gymnasium adapter."""
 
 import subprocess
 import sys
@@ -16,7 +16,7 @@ from kinfolk.worlds.adapters import make_fixed_agents, make_gymnasium, make_para
 HAS_TABLE = hasattr(pettingzoo, "parallel_registry")
 
 
-def test_nothing_is_imported_and_nothing_registered_before_it_is_asked_for():
+def test_importing_adapters_imports_no_library_and_registers_nothing():
     code = (
         "import sys, kinfolk.worlds.adapters\n"
         "assert not {'pettingzoo', 'gymnasium', 'ray', 'torch'} & set(sys.modules)\n"
@@ -27,7 +27,7 @@ def test_nothing_is_imported_and_nothing_registered_before_it_is_asked_for():
     assert done.returncode == 0, done.stderr
 
 
-def test_registering_twice_is_registering_once():
+def test_registering_twice_changes_nothing():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         assert register() == register()
@@ -35,14 +35,14 @@ def test_registering_twice_is_registering_once():
 
 
 @pytest.mark.skipif(not HAS_TABLE, reason="this PettingZoo has no table of environments")
-def test_pettingzoo_makes_both_faces_by_name(kind, small, episode, same):
+def test_pettingzoo_makes_both_adapters_by_id(kind, small, episode, same):
     register()
     for suffix, make in (("", make_parallel), ("-fixed", make_fixed_agents)):
         env = pettingzoo.make("parallel", f"kinfolk/{kind}{suffix}-v0", seed=2, **small)
         assert same(episode(env, None), episode(make(kind, seed=2, **small), None))
 
 
-def test_gymnasium_makes_a_face_with_one_controller(kind, small):
+def test_gymnasium_makes_an_environment_with_one_controller(kind, small):
     register()
     env = gymnasium.make(f"kinfolk/{kind}-v0", **small)
     with warnings.catch_warnings():
@@ -51,7 +51,7 @@ def test_gymnasium_makes_a_face_with_one_controller(kind, small):
         check_env(env.unwrapped, skip_render_check=True)
 
 
-def test_the_controller_sees_and_earns_what_all_do_together(kind, small):
+def test_the_controller_observes_all_agents_and_gets_the_sum_of_their_rewards(kind, small):
     env, slots = make_gymnasium(kind, **small), make_fixed_agents(kind, **small)
     env.reset(seed=5)
     slots.reset(seed=5)
@@ -64,25 +64,25 @@ def test_the_controller_sees_and_earns_what_all_do_together(kind, small):
             for group, rows in action.items()
             for row, part in enumerate(rows)
         }
-        told = slots.step(spread)
+        result = slots.step(spread)
         seen, reward, terminated, truncated, counters = env.step(action)
         over = terminated or truncated
-        assert reward == pytest.approx(sum(told[1].values()))
+        assert reward == pytest.approx(sum(result[1].values()))
         assert counters.keys() == env.world.counters().keys()
-        for agent, info in told[4].items():
+        for agent, info in result[4].items():
             group, _, row = agent.rpartition("_")
             fields = {name: part[int(row)] for name, part in seen[group].items()}
             assert fields.pop("alive") == (
                 info["alive"] or (over and info["uid"] >= 0 and not info["ended"])
             )
-            mine = told[0][agent]
+            mine = result[0][agent]
             mine = mine if isinstance(mine, dict) else dict.fromkeys(fields, mine)
             assert all(np.array_equal(fields[name], mine[name]) for name in fields)
     assert slots.agents == []
 
 
-def test_the_controller_must_speak_for_every_group():
+def test_the_controller_must_act_for_every_group():
     env = make_gymnasium("probe")
     env.reset(seed=0)
-    with pytest.raises(UsageError, match=r"^The action has nothing for grazer"):
+    with pytest.raises(UsageError, match=r"^The action has no entry for the group grazer"):
         env.step({})

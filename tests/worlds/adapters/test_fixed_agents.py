@@ -17,7 +17,7 @@ def env(kind, small):
 
 
 @pytest.mark.filterwarnings("error::UserWarning")
-def test_pettingzoo_finds_nothing_wrong(env, kind, small):
+def test_pettingzoos_api_test_passes(env, kind, small):
     parallel_api_test(env, num_cycles=200)
     parallel_seed_test(lambda: make_fixed_agents(kind, **small), num_cycles=50)
 
@@ -27,20 +27,20 @@ def test_the_same_seed_gives_the_same_whole_episode(env, kind, small, episode, s
     assert same(episode(env, seed=5), episode(other, seed=5))
 
 
-def test_there_is_a_slot_per_group_and_row_from_the_first_step_to_the_last(env, random_actions):
+def test_there_is_an_agent_per_group_and_row_from_the_first_step_to_the_last(env, random_actions):
     spec, rng = env.world.spec, np.random.default_rng(0)
     seen, infos = env.reset(seed=0)
     slots = [f"{group.name}_{row}" for group in spec.groups for row in range(spec.rows)]
     assert env.possible_agents == env.agents == list(seen) == list(infos) == slots
     while env.agents:
-        told = env.step(random_actions(env, rng))
-        assert all(list(part) == slots for part in told)
-        assert not any(told[2].values())
-        assert set(told[3].values()) == {bool(env.world.done[0])}
+        result = env.step(random_actions(env, rng))
+        assert all(list(part) == slots for part in result)
+        assert not any(result[2].values())
+        assert set(result[3].values()) == {bool(env.world.done[0])}
     assert env.world.done[0]
 
 
-def test_every_slot_shows_its_row_of_the_native_world(env, kind, small, random_actions, same):
+def test_every_agent_observes_its_row_of_the_native_world(env, kind, small, random_actions, same):
     native = kinfolk.make(kind, seed=7, **small)
     spec, rng = native.spec, np.random.default_rng(1)
     shown = np.zeros((spec.rows, spec.row_bytes), dtype=np.uint8)
@@ -84,7 +84,7 @@ def test_founders_are_born_at_every_reset(env, random_actions):
         env.step(random_actions(env, np.random.default_rng(0)))
 
 
-def test_actions_of_empty_slots_are_not_read(env, kind, small, random_actions, same):
+def test_actions_of_empty_agents_are_ignored(env, kind, small, random_actions, same):
     other = make_fixed_agents(kind, **small)
     _, infos = env.reset(seed=1)
     other.reset(seed=1)
@@ -94,7 +94,7 @@ def test_actions_of_empty_slots_are_not_read(env, kind, small, random_actions, s
     assert same(env.step(chosen), other.step(living))
 
 
-def test_a_copy_goes_on_alike(env, random_actions, same):
+def test_a_copy_continues_with_the_same_steps(env, random_actions, same):
     env.reset(seed=4)
     rng = np.random.default_rng(4)
     env.step(random_actions(env, rng))
@@ -110,15 +110,15 @@ def test_spaces_are_one_object_per_group_even_before_a_reset(env):
         assert len(found) == len(env.world.spec.groups)
 
 
-def test_wrong_use_is_refused_in_a_sentence(env, kind, random_actions):
+def test_wrong_use_raises_an_error_that_names_it(env, kind, random_actions):
     with pytest.raises(UsageError, match=r"^Call reset\(\) before the first step\(\)\.$"):
         env.step({})
     _, infos = env.reset(seed=0)
     chosen = random_actions(env, np.random.default_rng(0))
     first = next(agent for agent in env.agents if infos[agent]["alive"])
-    with pytest.raises(UsageError, match=f"^There is no slot 'wolf'. Known: {env.agents[0]}"):
+    with pytest.raises(UsageError, match=f"^There is no agent 'wolf'. Known: {env.agents[0]}"):
         env.step(chosen | {"wolf": 0})
-    with pytest.raises(UsageError, match=f"^{first} is alive and was given no action"):
+    with pytest.raises(UsageError, match=f"^{first} is alive and has no action"):
         env.step({})
     with pytest.raises(UsageError, match=f"^{first} chose 99 for move; a "):
         env.step(chosen | {first: np.full(env.world.spec.heads, 99)})

@@ -1,4 +1,4 @@
-"""SuperSuit, TorchRL and RLlib over our faces, where they are installed."""
+"""SuperSuit, TorchRL and RLlib over the adapters, where they are installed."""
 
 import importlib.util
 import sys
@@ -17,7 +17,7 @@ def has(module):
 
 
 @pytest.mark.skipif(not has("supersuit"), reason="SuperSuit is not installed")
-def test_supersuit_stacks_copies_of_the_fixed_slots():
+def test_supersuit_stacks_environments_with_fixed_agents():
     import supersuit
 
     env = supersuit.pettingzoo_env_to_vec_env_v1(make_fixed_agents("savanna", **SAVANNA))
@@ -34,7 +34,7 @@ def test_supersuit_stacks_copies_of_the_fixed_slots():
 
 @pytest.mark.skipif(not has("torchrl"), reason="TorchRL is not installed")
 @pytest.mark.parametrize(("name", "settings"), [("savanna", SAVANNA), ("probe", {"rows": 12})])
-def test_torchrl_rolls_out_the_fixed_slots(name, settings):
+def test_torchrl_rolls_out_an_environment_with_fixed_agents(name, settings):
     from torchrl.envs import PettingZooWrapper
     from torchrl.envs.utils import check_env_specs
 
@@ -60,10 +60,12 @@ def test_torchrl_rolls_out_the_fixed_slots(name, settings):
         (make_gymnasium, "gymnasium", "pip install gymnasium"),
     ],
 )
-def test_without_its_library_a_face_says_how_to_install_it(monkeypatch, make, module, command):
+def test_without_its_library_an_adapter_names_the_command_to_install_it(
+    monkeypatch, make, module, command
+):
     monkeypatch.setitem(sys.modules, module, None)
     with pytest.raises(
-        UsageError, match=rf"^This face needs {module}, .* Install it: {command}\.$"
+        UsageError, match=rf"^This adapter needs {module}, .* Install it: {command}\.$"
     ):
         make("probe")
 
@@ -141,11 +143,11 @@ def test_rllib_samples_whole_episodes_with_its_own_runner_and_nets():
     start = [
         played.agent_episodes["type_1_prey_0"].get_observations(0) for played in (first, second)
     ]
-    assert not np.array_equal(*start), "each environment has its own chance"
+    assert not np.array_equal(*start), "each environment has its own random keys"
 
 
 @needs_rllib
-def test_environments_of_rllib_get_different_chance():
+def test_environments_of_rllib_get_different_random_keys():
     from ray.rllib.env.env_context import EnvContext
 
     from kinfolk.worlds.adapters.rllib import RLlibEnvAdapter
@@ -160,7 +162,7 @@ def test_environments_of_rllib_get_different_chance():
 
 
 @needs_rllib
-def test_an_episode_is_cut_when_rllib_has_no_id_for_a_newborn():
+def test_an_episode_is_truncated_when_rllib_has_no_id_for_a_newborn():
     env = make_rllib("savanna", initial_energy_prey=7.0, ids=20)
     seen, _ = env.reset(seed=0)
     assert len(env.possible_agents) == 40

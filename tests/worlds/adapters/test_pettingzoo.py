@@ -1,4 +1,4 @@
-"""The PettingZoo face: true births and deaths."""
+"""The PettingZoo adapter, whose agents are born and die."""
 
 import copy
 import pickle
@@ -22,7 +22,7 @@ def env(kind, small):
 @pytest.mark.filterwarnings("ignore:No agents present:UserWarning")
 @pytest.mark.filterwarnings("ignore:Agent was given:UserWarning")  # born on the last step
 @pytest.mark.filterwarnings("error:Live agent was not given:UserWarning")
-def test_pettingzoo_finds_nothing_wrong(env, kind, small):
+def test_pettingzoos_api_test_passes(env, kind, small):
     parallel_api_test(env, num_cycles=200)
     parallel_seed_test(lambda: make_parallel(kind, **small), num_cycles=50)
 
@@ -34,9 +34,7 @@ def test_the_same_seed_gives_the_same_whole_episode_in_another_environment(
     assert same(episode(env, seed=5), episode(other, seed=5))
 
 
-def test_a_reset_without_seed_goes_on_to_another_episode_of_the_same_series(
-    env, kind, small, episode, same
-):
+def test_a_reset_without_seed_starts_the_next_episode_of_the_seed(env, kind, small, episode, same):
     again = make_parallel(kind, **small)
     series = [episode(env, seed=None) for _ in range(3)]
     assert not same(series[0], series[1])
@@ -44,14 +42,14 @@ def test_a_reset_without_seed_goes_on_to_another_episode_of_the_same_series(
     assert same(series[0], episode(again, seed=0))
 
 
-def test_a_seed_means_what_it_means_to_make(env, kind, small):
+def test_a_seed_gives_the_same_episode_as_kinfolk_make(env, kind, small):
     native = kinfolk.make(kind, seed=11, **small)
     env.reset(seed=11)
     mine = env.world.snapshot()
     assert all(np.array_equal(mine[name], array) for name, array in native.snapshot().items())
 
 
-def test_every_step_says_what_the_native_world_says(env, kind, small, random_actions, same):
+def test_every_step_returns_what_the_native_world_returns(env, kind, small, random_actions, same):
     native = kinfolk.make(kind, seed=7, **small)
     spec = native.spec
     shown = np.zeros((spec.rows, spec.row_bytes), dtype=np.uint8)
@@ -76,20 +74,20 @@ def test_every_step_says_what_the_native_world_says(env, kind, small, random_act
             assert terminations[name] is bool(columns.terminated[row])
             assert truncations[name] is bool(columns.truncated[row])
             group = spec.groups[columns.group[row]]
-            fields = {f.name: group.read(shown, f.name)[row] for f in group.fields}
+            fields = {f.name: group.read_field(shown, f.name)[row] for f in group.fields}
             mine = seen[name] if len(fields) > 1 else {group.fields[0].name: seen[name]}
             assert same(mine, fields)
             assert name in infos
     assert native.done[0]
 
 
-def test_births_and_deaths_are_told_once_each_in_all_five_dictionaries(env, random_actions):
+def test_births_and_deaths_appear_once_each_in_all_five_dictionaries(env, random_actions):
     agents, born, dead = set(env.reset(seed=2)[0]), set(), set()
     founders, rng = set(agents), np.random.default_rng(2)
     while env.agents:
-        told = env.step(random_actions(env, rng))
-        seen, _, terminations, truncations, _ = told
-        assert all(list(part) == list(seen) for part in told)
+        result = env.step(random_actions(env, rng))
+        seen, _, terminations, truncations, _ = result
+        assert all(list(part) == list(seen) for part in result)
         assert agents <= set(seen), "all who acted are answered"
         new = set(seen) - agents
         assert not new & (founders | born), "no name is used twice"
@@ -137,7 +135,9 @@ def test_one_field_is_a_box_and_several_are_a_dictionary():
 
 
 @pytest.mark.parametrize("way", [copy.deepcopy, lambda env: pickle.loads(pickle.dumps(env))])
-def test_a_copy_in_the_middle_of_an_episode_goes_on_alike(env, way, random_actions, same):
+def test_a_copy_in_the_middle_of_an_episode_continues_with_the_same_steps(
+    env, way, random_actions, same
+):
     env.reset(seed=4)
     rng = np.random.default_rng(4)
     for _ in range(5):
@@ -160,75 +160,77 @@ def test_a_step_after_the_end_is_refused(env, episode):
 
 
 @pytest.mark.parametrize(
-    ("kind", "agent", "action", "sentence"),
+    ("kind", "agent", "action", "message"),
     [
         ("savanna", "type_1_prey_3", 9, "type_1_prey_3 chose 9 for move; a type_1_prey has 0 to 8."),
         ("savanna", "type_1_prey_3", 0.5, "The action of type_1_prey_3 must be a whole number, not 0.5."),
         ("savanna", "type_1_prey_3", [1, 2], "The action of type_1_prey_3 must be a whole number, not [1, 2]."),
-        ("savanna", "wolf", 1, "'wolf' is nobody's name, so it cannot act. Known: type_1_predator_0, "),
+        ("savanna", "wolf", 1, "'wolf' is not an agent, so it cannot act. Known: type_1_predator_0, "),
         ("probe", "hunter_6", [1, 2], "hunter_6 chose 2 for voice; a hunter has 0 to 1."),
         ("probe", "hunter_6", 1, "The action of hunter_6 must be 2 whole numbers, not 1."),
     ],
 )  # fmt: skip
-def test_a_wrong_action_is_refused_in_a_sentence_and_changes_nothing(
-    env, kind, agent, action, sentence, random_actions
+def test_an_invalid_action_raises_an_error_and_changes_nothing(
+    env, kind, agent, action, message, random_actions
 ):
     env.reset(seed=0)
     chosen = random_actions(env, np.random.default_rng(0))
     before = env.world.snapshot()
     with pytest.raises(UsageError) as caught:
         env.step(chosen | {agent: action})
-    assert str(caught.value).startswith(sentence)
+    assert str(caught.value).startswith(message)
     assert all(np.array_equal(env.world.snapshot()[name], before[name]) for name in before)
     env.step(chosen)
 
 
-def test_the_dead_cannot_act_and_the_living_must(env, random_actions):
+def test_dead_agents_cannot_act_and_living_agents_must(env, random_actions):
     env.reset(seed=2)
     rng, ended = np.random.default_rng(2), []
     while not ended:
         _, _, terminations, _, _ = env.step(random_actions(env, rng))
         ended = [name for name, over in terminations.items() if over]
     chosen = random_actions(env, rng)
-    with pytest.raises(UsageError, match=f"^'{ended[0]}' has ended, so it cannot act"):
+    with pytest.raises(UsageError, match=f"^'{ended[0]}' is dead, so it cannot act"):
         env.step(chosen | {ended[0]: chosen[env.agents[0]]})
     del chosen[env.agents[-1]]
-    with pytest.raises(UsageError, match=f"^{env.agents[-1]} is alive and was given no action"):
+    with pytest.raises(UsageError, match=f"^{env.agents[-1]} is alive and has no action"):
         env.step(chosen)
 
 
 @pytest.mark.parametrize(
-    ("name", "settings", "error", "sentence"),
+    ("name", "settings", "error", "message"),
     [
         ("savana", {}, UnknownNameError, "No world is named 'savana'. Did you mean 'savanna'?"),
         ("savanna", {"grid_siez": 9}, SettingsError, "Savanna has no setting 'grid_siez'. Did you mean 'grid_size'?"),
         ("savanna", {"preset": "kickback"}, UnknownNameError, "World savanna has no preset 'kickback'. Did you mean 'kick_back'?"),
         ("probe", {"preset": "x"}, UnknownNameError, "World probe has no preset 'x'. Known: none."),
-        ("probe", {"render_mode": "human"}, SettingsError, "A world renders as 'ansi' or not at all, not as 'human'."),
+        ("probe", {"render_mode": "human"}, SettingsError, "render_mode must be None or 'ansi', not 'human'."),
         ("probe", {"rows": 3}, SettingsError, "Probe.rows must hold all 8 founders, not 3."),
     ],
 )  # fmt: skip
-def test_what_cannot_be_made_is_refused_in_a_sentence(name, settings, error, sentence):
+def test_an_environment_that_cannot_be_made_raises_an_error_that_says_why(
+    name, settings, error, message
+):
     with pytest.raises(error) as caught:
         make_parallel(name, **settings)
-    assert str(caught.value).startswith(sentence)
+    assert str(caught.value).startswith(message)
 
 
-def test_a_batch_of_two_has_no_single_face():
+def test_an_adapter_refuses_a_batch_of_two_worlds():
     from kinfolk.worlds.adapters.pettingzoo import ParallelEnvAdapter
 
-    with pytest.raises(SettingsError, match="A face shows one world; this batch has 2"):
+    with pytest.raises(SettingsError, match="An adapter takes one world; this batch has 2"):
         ParallelEnvAdapter(kinfolk.make("probe", worlds=2))
 
 
-def test_an_agent_that_never_was_has_no_spaces():
+def test_an_unknown_agent_has_no_spaces():
     env = make_parallel("probe")
     env.reset()
     with pytest.raises(UsageError, match=r"^No agent was called 'grazer_77' in this episode"):
         env.observation_space("grazer_77")
 
 
-def test_a_picture_is_text_for_those_who_ask():
+def test_render_returns_text_in_mode_ansi_only():
     env = make_parallel("probe", render_mode="ansi")
     env.reset()
     assert env.render().strip()

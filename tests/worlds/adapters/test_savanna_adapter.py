@@ -41,8 +41,8 @@ def test_births_take_the_next_number_of_their_type(random_actions):
         arrays = env.world._arrays
         rows = np.flatnonzero(arrays.uid[0] >= 0)
         groups = [group.name for group in env.world.spec.groups]
-        told = {f"{groups[arrays.group[0, row]]}_{arrays.number[0, row]}" for row in rows}
-        assert set(seen) == told
+        expected = {f"{groups[arrays.group[0, row]]}_{arrays.number[0, row]}" for row in rows}
+        assert set(seen) == expected
     types = {name.rpartition("_")[0] for name in born}
     assert {"type_1_predator", "type_1_prey", "type_2_prey"} <= types
     for kind in types:
@@ -50,7 +50,7 @@ def test_births_take_the_next_number_of_their_type(random_actions):
         assert numbers == list(range(len(numbers)))
 
 
-def test_a_team_is_told_its_size_and_what_it_gained():
+def test_infos_of_a_team_have_its_size_and_energy_gain():
     env = make_parallel("savanna", **CROWDED)
     assert env.reset(seed=0)[1] == {agent: {} for agent in env.agents}
     seen, _, terminations, truncations, infos = env.step(stay(env))
@@ -74,7 +74,7 @@ def test_a_team_is_told_its_size_and_what_it_gained():
 
 
 @pytest.mark.parametrize(("quirk", "share"), [(False, (1.5, 2.5)), (True, (4.0, 4.0))])
-def test_a_team_is_told_how_the_catch_was_paid(quirk, share):
+def test_infos_of_a_team_have_its_reward_shares(quirk, share):
     env = make_parallel(
         "savanna",
         **CROWDED
@@ -101,7 +101,7 @@ def test_the_last_reward_of_a_life_is_delivered():
     assert infos["type_1_prey_0"]["final_cumulative_reward"] == -2.5
 
 
-def test_who_dies_of_age_is_told_so():
+def test_infos_say_that_an_agent_died_of_age():
     env = make_parallel("savanna", max_agent_age={"type_1_prey": 2})
     env.reset(seed=0)
     env.step(stay(env))
@@ -112,27 +112,27 @@ def test_who_dies_of_age_is_told_so():
     assert {infos[agent]["lifetime_steps"] for agent in old} == {1}
 
 
-def test_who_is_too_old_to_breed_is_told_so():
+def test_infos_say_that_an_agent_is_too_old_to_reproduce():
     rules = {"initial_energy_prey": 7.0, "max_fertility_age": {"type_1_prey": 1}}
     env = make_parallel("savanna", **rules)
     env.reset(seed=0)
     for step in (1, 2):
         infos = env.step(stay(env))[4]
-        told = infos["type_1_prey_14"]
-        assert told["reproduction_blocked_due_to_fertility"] is True
-        assert told["fertility_blocked_attempts"] == step
+        info = infos["type_1_prey_14"]
+        assert info["reproduction_blocked_due_to_fertility"] is True
+        assert info["fertility_blocked_attempts"] == step
         counted = env.world.counters()["reproduction_blocked_due_to_fertility_prey"][0]
-        assert told["reproduction_blocked_due_to_fertility_count_prey"] == counted
+        assert info["reproduction_blocked_due_to_fertility_count_prey"] == counted
 
 
-def test_who_finds_no_row_for_its_child_is_told_so():
+def test_infos_say_that_there_was_no_row_for_a_child():
     env = make_parallel("savanna", initial_energy_prey=7.0, max_rows=30)
     env.reset(seed=0)
     infos = env.step(stay(env))[4]
     assert infos["type_1_prey_14"]["reproduction_blocked_due_to_capacity"] is True
 
 
-def test_a_juvenile_is_told_that_it_may_not_bite():
+def test_infos_say_that_a_juvenile_may_not_bite():
     env = make_parallel("savanna", **CROWDED, carcass_only_predator_age={"type_1_predator": 10})
     env.reset(seed=0)
     env.world._arrays.age[:] = 0
@@ -143,7 +143,7 @@ def test_a_juvenile_is_told_that_it_may_not_bite():
 
 
 @pytest.mark.parametrize("preset", ["shared_prey_r2", "kick_back", None])
-def test_what_is_told_at_the_end_adds_up(preset, random_actions):
+def test_final_infos_agree_with_the_rewards(preset, random_actions):
     env = make_parallel("savanna", preset=preset, max_steps=150)
     env.reset(seed=3)
     rng, earned, parents = np.random.default_rng(3), {}, {}

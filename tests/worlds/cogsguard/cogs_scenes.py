@@ -51,7 +51,7 @@ def gear(world, row=0):
     return GEARS[has(world, "gear", row=row)]
 
 
-def place(world, row=0):
+def position(world, row=0):
     """Row and column of an agent on the map."""
     r = world._rules
     cell = int(world._arrays.body[0, row, CELL])

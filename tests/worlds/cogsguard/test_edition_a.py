@@ -36,7 +36,7 @@ def row(length, **things):
     return "".join(cells)
 
 
-def test_its_numbers_differ_from_those_of_edition_f():
+def test_defaults_of_edition_a_differ_from_those_of_edition_f():
     a = validate_settings(Cogsguard, {"edition": "A", "agents": 6})
     assert (a.extractor_stock, a.heart_price, a.store_elements, a.store_hearts) == (200, 7, 18, 5)
     assert (a.influence_aligner, a.align_influence) == (0, 0)

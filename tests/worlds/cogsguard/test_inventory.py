@@ -15,7 +15,7 @@ from cogs_scenes import (
     give,
     has,
     kinds,
-    place,
+    position,
     put_at,
     scene,
 )
@@ -76,14 +76,14 @@ def test_every_tick_takes_a_hp_and_an_influence():
 def test_a_move_costs_4_energy():
     world = give(scene(OPEN), energy=10)
     act(world, WEST)
-    assert place(world) == (2, 3)
+    assert position(world) == (2, 3)
     assert has(world, "energy") == 10 - 4 + 3
     assert counter(world, "moves") == 1
 
 
 def test_with_too_little_energy_a_move_fails_and_changes_nothing():
     world = act(give(scene(OPEN), energy=3), WEST)
-    assert place(world) == (2, 4)
+    assert position(world) == (2, 4)
     assert has(world, "energy", "last_action_succeeded") == [6, 0]
     assert counter(world, "actions_without_energy") == 1
     assert counter(world, "ticks_without_motion") == 1
@@ -91,14 +91,14 @@ def test_with_too_little_energy_a_move_fails_and_changes_nothing():
 
 def test_free_moves_cost_nothing():
     world = act(give(scene(OPEN, free_moves=True), energy=0), WEST)
-    assert place(world) == (2, 3)
+    assert position(world) == (2, 3)
     assert has(world, "energy") == 3
 
 
 def test_a_bump_into_a_wall_fails_and_costs_nothing():
     world = put_at(give(scene(OPEN), energy=10), 3, 5)
     act(world, EAST)
-    assert place(world) == (3, 5)
+    assert position(world) == (3, 5)
     assert has(world, "energy", "last_action_succeeded") == [13, 0]
     assert counter(world, "bumps_failed") == 1
 
@@ -109,7 +109,7 @@ def test_doing_nothing_succeeds():
 
 def test_north_south_west_and_east_are_where_they_should_be():
     world = scene(OPEN, free_moves=True)
-    trail = [place(act(world, way)) for way in (NORTH, WEST, SOUTH, EAST)]
+    trail = [position(act(world, way)) for way in (NORTH, WEST, SOUTH, EAST)]
     assert trail == [(1, 4), (1, 3), (2, 3), (2, 4)]
 
 
@@ -123,31 +123,31 @@ CORRIDOR = """
 
 def test_agents_block_each_other():
     world = scene(CORRIDOR)
-    put_at(world, 1, 3, row=0 if place(world, 0) == (1, 2) else 1)
-    left = 0 if place(world, 0) == (1, 3) else 1
+    put_at(world, 1, 3, row=0 if position(world, 0) == (1, 2) else 1)
+    left = 0 if position(world, 0) == (1, 3) else 1
     moves = [NOOP, NOOP]
     moves[left] = EAST
     act(world, *moves)
-    assert place(world, left) == (1, 3)
+    assert position(world, left) == (1, 3)
     assert has(world, "last_action_succeeded", row=left) == 0
 
 
-def test_who_goes_first_is_drawn_from_the_key():
+def test_the_order_of_actions_is_drawn_from_the_key():
     firsts = []
     for key in range(24):
         world = scene(CORRIDOR, key=key)
-        left, right = (0, 1) if place(world, 0) == (1, 2) else (1, 0)
+        left, right = (0, 1) if position(world, 0) == (1, 2) else (1, 0)
         moves = [NOOP, NOOP]
         moves[left], moves[right] = EAST, WEST
         act(world, *moves)
-        assert (place(world, left) == (1, 3)) != (place(world, right) == (1, 3))
-        firsts.append(place(world, left) == (1, 3))
+        assert (position(world, left) == (1, 3)) != (position(world, right) == (1, 3))
+        firsts.append(position(world, left) == (1, 3))
     assert 4 <= sum(firsts) <= 20
     again = scene(CORRIDOR, key=3)
-    left = 0 if place(again, 0) == (1, 2) else 1
+    left = 0 if position(again, 0) == (1, 2) else 1
     moves = [WEST, WEST]
     moves[left] = EAST
-    assert (place(act(again, *moves), left) == (1, 3)) == firsts[3]
+    assert (position(act(again, *moves), left) == (1, 3)) == firsts[3]
 
 
 def test_at_hp_0_gear_and_hearts_are_lost_and_cargo_stays_as_far_as_it_can_be_carried():

@@ -70,24 +70,24 @@ def play(rules, keys, ticks, threads=1):
     world.reset(np.array(keys))
     rows = world.spec.rows
     out = np.zeros((len(keys) * rows, world.spec.row_bytes), dtype=np.uint8)
-    trail, told = [], set()
+    trail, kinds = [], set()
     for _ in range(ticks):
         world.step(random_actions(world, 5))
         world.observe(out)
-        told |= {h.kind for h in world.events()}
+        kinds |= {h.kind for h in world.events()}
         state = world.snapshot()
         for w in range(len(keys)):
             parts = [np.ascontiguousarray(a[w]).tobytes() for _, a in sorted(state.items())]
             parts.append(out[w * rows : (w + 1) * rows].tobytes())
             trail.append(hashlib.sha256(b"".join(parts)).hexdigest())
-    return trail, told, {k: v.tolist() for k, v in world.counters().items()}
+    return trail, kinds, {k: v.tolist() for k, v in world.counters().items()}
 
 
 @pytest.mark.parametrize("rules", [LIVELY, LIVELY_A], ids=["F", "A"])
 def test_any_number_of_threads_gives_the_same(rules):
-    one, told, counted = play(rules, [3, 8, 11, 4, 9], 40)
-    assert play(rules, [3, 8, 11, 4, 9], 40, threads=2) == (one, told, counted)
-    assert {"clips_align", "mine", "gear", "exhausted"} <= told
+    one, kinds, counted = play(rules, [3, 8, 11, 4, 9], 40)
+    assert play(rules, [3, 8, 11, 4, 9], 40, threads=2) == (one, kinds, counted)
+    assert {"clips_align", "mine", "gear", "exhausted"} <= kinds
 
 
 SCRIPT = """
@@ -132,7 +132,7 @@ def test_counters_add_up_over_teams_and_agents():
     assert (counted["moves"] + counted["ticks_without_motion"] == 8 * 60).all()
 
 
-def test_areas_and_what_is_held_agree_with_counting_them_anew():
+def test_areas_and_junctions_held_agree_with_a_recount():
     world = CogsguardWorld(
         validate_settings(Cogsguard, LIVELY | {"temple": False, "start_hp": 100}), 2
     )
@@ -162,7 +162,7 @@ def test_areas_and_what_is_held_agree_with_counting_them_anew():
         assert s.teams[w, :, 4].tolist() == [owners.count(0), owners.count(1)]
 
 
-def test_measures_name_junctions_held_and_leave_out_short_games():
+def test_metrics_have_junctions_held_and_are_nan_for_short_episodes():
     world = CogsguardWorld(validate_settings(Cogsguard, {"map": "tutorial", "max_steps": 20}), 2)
     world.reset(np.array([1, 2]))
     for _ in range(20):

@@ -1,7 +1,7 @@
 """What an agent sees: the window of coded cells and the facts."""
 
 import numpy as np
-from cogs_scenes import EAST, WEST, act, give, place, put_at, scene
+from cogs_scenes import EAST, WEST, act, give, position, put_at, scene
 
 from kinfolk.worlds.cogsguard import spec
 from kinfolk.worlds.cogsguard.codes import GEARS, KINDS, OWNERS, VIBES
@@ -21,8 +21,8 @@ def seen(world, row=0):
     out = np.full((world.spec.rows, world.spec.row_bytes), 9, dtype=np.uint8)
     world.observe(out)
     group = world.spec.groups[int(world.columns.group[row])]
-    codes = spec.decode_window(group.read(out, "window")[row])
-    facts = dict(zip(spec.FACTS, group.read(out, "facts")[row].tolist(), strict=True))
+    codes = spec.decode_window(group.read_field(out, "window")[row])
+    facts = dict(zip(spec.FACTS, group.read_field(out, "facts")[row].tolist(), strict=True))
     return codes, facts
 
 
@@ -33,7 +33,7 @@ def named(codes, y, x):
     return KINDS[codes["kind"][at]], OWNERS[codes["owner"][at]]
 
 
-def test_the_window_tells_what_is_where_and_whose():
+def test_the_window_has_kind_and_owner_of_every_cell():
     codes, _ = seen(scene(YARD))
     assert codes["kind"].shape == (13, 13)
     assert named(codes, 0, 0) == ("agent", "own")
@@ -56,7 +56,7 @@ def test_the_window_tells_what_is_where_and_whose():
     ]
 
 
-def test_beyond_the_map_all_is_wall():
+def test_cells_outside_the_map_are_walls():
     codes, _ = seen(scene(YARD))
     assert (codes["kind"][:5] == KINDS.index("wall")).all()
     assert (codes["kind"][:, :2] == KINDS.index("wall")).all()
@@ -72,7 +72,7 @@ def test_the_window_moves_with_the_agent_and_its_radius_is_a_setting():
     assert (facts["south"], facts["east"]) == (0.0, 1.0)
 
 
-def test_areas_are_told_for_ones_own_team():
+def test_area_bits_are_those_of_the_agents_team():
     text = "H@..\n%H.1"
     world = scene(text, area_radius=1)
     first, _ = seen(world, 0)
@@ -89,7 +89,7 @@ def test_areas_are_told_for_ones_own_team():
 
 def test_others_see_gear_and_vibe():
     world = scene("H..\n@M.\n..@")
-    watcher = 0 if place(world, 0) == (2, 2) else 1
+    watcher = 0 if position(world, 0) == (2, 2) else 1
     moves, vibes = [0, 0], [0, 0]
     moves[1 - watcher], vibes[1 - watcher] = EAST, 5
     act(world, *moves, vibes=vibes)
@@ -99,7 +99,7 @@ def test_others_see_gear_and_vibe():
     assert codes["gear"].sum() == GEARS.index("miner")
 
 
-def test_facts_tell_ones_own_and_the_teams_state():
+def test_facts_have_the_state_of_the_agent_and_its_team():
     world = give(scene("H@..", max_steps=200, area_radius=0), hp=31, hearts=2, carbon=1, silicon=3)
     act(world, EAST, vibes=[6])
     _, facts = seen(world)
@@ -126,15 +126,15 @@ def test_facts_tell_ones_own_and_the_teams_state():
     }
 
 
-def test_facts_and_words_expand_for_nets():
+def test_facts_and_words_convert_to_network_inputs():
     world = scene(YARD)
     out = np.zeros((1, world.spec.row_bytes), dtype=np.uint8)
     world.observe(out)
     group = world.spec.groups[0]
-    planes = spec.window_to_planes(group.read(out, "window"))
+    planes = spec.window_to_planes(group.read_field(out, "window"))
     assert planes.shape == (1, 14 + 3 + 4 + 6 + 2, 13, 13)
     assert planes[0, 1].sum() == 1  # one agent
-    features = spec.facts_to_features(group.read(out, "facts"))
+    features = spec.facts_to_features(group.read_field(out, "facts"))
     assert features.shape == (1, 17 + 5 + 7)
     assert np.abs(features).max() <= 1.0
     assert len(spec.FACT_SCALES) == spec.N_FACTS
@@ -153,6 +153,6 @@ def test_explored_counts_cells_that_were_ever_in_the_window():
     assert world.statistics()["explored"].tolist() == [[10]]  # only what came into view
 
 
-def test_a_picture_has_the_symbols_of_drawn_maps():
+def test_rendered_text_has_the_symbols_of_maps_as_text():
     assert scene(YARD).render_text(0) == YARD.strip()
     assert act(scene(YARD), EAST).render_text(0) == YARD.strip().replace("..@...J", "...@..J")

@@ -1,4 +1,4 @@
-"""Settings refuse nonsense in a sentence; presets are data that can be read."""
+"""Settings are validated with exact messages; presets are data."""
 
 import numpy as np
 import pytest
@@ -68,7 +68,7 @@ LEGEND = " ".join(KNOWN_SYMBOLS)
         ),
     ],
 )
-def test_a_wrong_setting_is_refused_in_a_sentence(given, why):
+def test_a_wrong_setting_raises_an_error_that_names_it(given, why):
     with pytest.raises(SettingsError) as refusal:
         validate_settings(Cogsguard, given)
     assert str(refusal.value) == why

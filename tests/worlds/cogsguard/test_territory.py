@@ -18,7 +18,7 @@ def test_an_own_junction_takes_deposits():
 
 
 @pytest.mark.parametrize("symbol", ["J", "!"])
-def test_no_other_junction_does(symbol):
+def test_a_junction_of_another_owner_takes_no_deposits(symbol):
     world = act(give(at(symbol), silicon=3), EAST)
     assert has(world, "silicon", "last_action_succeeded") == [3, 0]
 

@@ -12,15 +12,15 @@ from kinfolk.worlds.gymnasium_task.vector import ArrayTasks, LoopTasks
 
 
 def steps_of(world, count, seed=0):
-    chance = np.random.default_rng(seed)
+    rng = np.random.default_rng(seed)
     for _ in range(count):
-        choices = world.spec.choices[0]
-        world.step(chance.integers(0, choices, (world.n_worlds, len(choices))))
+        choices = world.spec.n_choices[0]
+        world.step(rng.integers(0, choices, (world.n_worlds, len(choices))))
         yield world
 
 
 @pytest.mark.parametrize("task", ["CartPole-v1", "Acrobot-v1", "MountainCar-v0", "FrozenLake-v1"])
-def test_an_episode_is_that_of_the_task_with_the_key_as_seed(task):
+def test_an_episode_equals_that_of_the_task_with_the_key_as_seed(task):
     world = build_world(f"gym:{task}", {}, 2)
     world.reset(np.array([123, 456]))
     env = gymnasium.make(task)
@@ -28,7 +28,7 @@ def test_an_episode_is_that_of_the_task_with_the_key_as_seed(task):
     out = np.zeros((2, world.spec.row_bytes), dtype=np.uint8)
     for _ in range(60):
         world.observe(out)
-        numbers = world.spec.groups[0].read(out, "observation")[1]
+        numbers = world.spec.groups[0].read_field(out, "observation")[1]
         assert np.array_equal(numbers, gymnasium.spaces.flatten(env.observation_space, shown))
         if world.done[1]:
             break
@@ -38,7 +38,7 @@ def test_an_episode_is_that_of_the_task_with_the_key_as_seed(task):
         assert (world.columns.terminated[1], world.done[1]) == (terminated, terminated or truncated)
 
 
-def test_the_array_form_is_used_where_there_is_one_and_plays_the_same():
+def test_an_array_environment_is_used_where_there_is_one_and_gives_the_same_episode():
     array = build_world("gym:CartPole-v1", {}, 5)
     plain = build_world("gym:CartPole-v1", {}, 5)
     assert isinstance(array._tasks, ArrayTasks)
@@ -70,7 +70,7 @@ def test_a_packed_task_goes_on_exactly(task):
             other.reset()
 
 
-def test_numbers_are_acted_on_in_steps_of_their_range():
+def test_continuous_actions_are_chosen_from_bins_of_their_range():
     world = build_world("gym:Pendulum-v1", {"bins": 5}, 1)
     assert world.spec.groups[0].heads[0].choices == ("0/4", "1/4", "2/4", "3/4", "4/4")
     world.reset(np.array([3]))
@@ -150,7 +150,7 @@ def walk(tmp_path, monkeypatch):
         sys.modules.pop(name, None)
 
 
-def test_a_task_of_a_module_is_named_as_gymnasium_names_it(walk):
+def test_a_task_of_a_module_is_found_by_the_name_that_gymnasium_uses(walk):
     world = build_world(walk, {}, 2)
     assert world.spec.world == walk
     assert world.spec.max_ticks == 20
@@ -173,7 +173,7 @@ def test_keywords_go_to_gymnasium(walk):
     assert world.done.all()
 
 
-def test_keywords_hold_for_tasks_that_have_an_array_form():
+def test_keywords_apply_to_tasks_that_have_an_array_environment():
     """Sutton and Barto pay nothing but -1 for the fall; the array form is told so by no one."""
     world = build_world("gym:CartPole-v1", {"env_kwargs": {"sutton_barto_reward": True}}, 2)
     world.reset(np.array([1, 2]))
@@ -198,8 +198,8 @@ WRONG = {
     ),
     "a module that is not there": (
         "gym:wlaks:Walk-v0", {}, UsageError,
-        "gym:wlaks:Walk-v0 names the module 'wlaks', which is not found. It was looked for in the "
-        "working folder, {here}, and among the installed packages.",
+        "gym:wlaks:Walk-v0 names the module 'wlaks', which is not found in the working "
+        "folder, {here}, nor among the installed packages.",
     ),
     "a module that needs another": (
         "gym:needy:Walk-v0", {}, UsageError,
@@ -220,10 +220,10 @@ WRONG = {
 
 @pytest.mark.parametrize("name", WRONG)
 def test_what_is_wrong_with_a_task_is_said(name, walk, tmp_path):
-    world, env_kwargs, kind, sentence = WRONG[name]
+    world, env_kwargs, kind, message = WRONG[name]
     with pytest.raises(kind) as caught:
         build_world(world, {"env_kwargs": env_kwargs} if env_kwargs else {}, 1)
-    assert str(caught.value) == sentence.replace("{here}", str(tmp_path))
+    assert str(caught.value) == message.replace("{here}", str(tmp_path))
 
 
 SHORT_TRAINING = ["--worlds", "2", "--ticks", "8", "--steps", "16", "--slot", "main=kin://mlp"]
@@ -289,14 +289,14 @@ FAILS = {
     "step raises": "failed in step: ValueError: no path (failing.py:22 in step).",
     "four values": "must return 5 values from step (observation, reward, terminated, truncated, "
     "info), not 4.",
-    "another shape": "must show 1 number, as its observation_space says, not 3.",
+    "another shape": "must return observations of 1 number, as its observation_space says, not 3.",
     "no number": "must give a finite number as reward, not 'high'.",
     "not finite": "must give a finite number as reward, not nan.",
 }
 
 
 @pytest.mark.parametrize("how", FAILS)
-def test_a_task_that_fails_while_it_is_played_is_named_with_its_file_and_line(
+def test_an_error_in_a_task_names_the_task_and_its_file_and_line(
     how, tmp_path, monkeypatch, capsys
 ):
     (tmp_path / "failing.py").write_text(FAILING)

@@ -23,7 +23,7 @@ BITES = STILL | {"team_capture_enabled": False}
 
 
 def scene(predators=(), prey=(), grass=(), rules=STILL, **more):
-    """A world with predators and prey at (x, y, energy) and grass at (x, y)."""
+    """Make a world with predators and prey at (x, y, energy) and grass at (x, y)."""
     chosen = dict(rules) | more
     chosen |= {
         "n_initial_active_type_1_predator": len(predators),
@@ -43,7 +43,7 @@ def scene(predators=(), prey=(), grass=(), rules=STILL, **more):
 
 
 def act(world, **moves):
-    """One step in which everybody stays, but rows named `r0=...` do as they are told."""
+    """Step once: all agents stay, except rows given as `r0=action`."""
     actions = np.full((world.n_worlds * world.spec.rows, 1), STAY, dtype=np.int64)
     for row, action in moves.items():
         actions[int(row[1:]), 0] = action
@@ -55,7 +55,7 @@ def energies(world, *rows):
     return [round(float(world._arrays.energy[0, row]), 4) for row in rows]
 
 
-def place(world, row):
+def position(world, row):
     return int(world._arrays.x[0, row]), int(world._arrays.y[0, row])
 
 
@@ -64,6 +64,6 @@ def counter(world, name):
 
 
 def random_actions(world, rng):
-    """An action in range for every place."""
-    choices = world.spec.choices[:, 0][world.columns.group]
+    """Return a valid action for every batch row."""
+    choices = world.spec.n_choices[:, 0][world.columns.group]
     return (rng.integers(0, 1 << 30, len(choices)) % choices).astype(np.int64)[:, None]

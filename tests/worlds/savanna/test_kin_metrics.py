@@ -1,4 +1,4 @@
-"""Kin measures on a scene small enough to count by hand."""
+"""Kin metrics on a scene small enough to count by hand."""
 
 import math
 
@@ -46,7 +46,7 @@ def family_meal():
     return world, lives
 
 
-def test_kin_measures(family_meal):
+def test_kin_metrics_of_a_hand_made_family(family_meal):
     world, lives = family_meal
     kinds = {uid: [e["kind"] for e in life.eating_events] for uid, life in lives.by_uid.items()}
     assert kinds == {0: ["bite"], 1: ["carcass_bite"], 2: [], 3: ["carcass_bite"]}
@@ -67,7 +67,7 @@ def test_without_births_and_carcasses_there_is_nothing_to_share():
     assert nearest_kin_distances(world, lives) == {}
 
 
-def test_lives_give_a_family_to_measure_and_export(family_meal):
+def test_an_agent_log_gives_a_family_for_metrics_and_export(family_meal):
     _, lives = family_meal
     family = lives.family()
     assert max_depth(family) == 1

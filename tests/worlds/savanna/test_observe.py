@@ -13,7 +13,7 @@ def look(world, row):
     out = np.full((world.n_worlds * world.spec.rows, world.spec.row_bytes), 77, dtype=np.uint8)
     world.observe(out)
     group = world.spec.groups[int(world.columns.group[row])]
-    return group.read(out[row : row + 1], "window")[0]
+    return group.read_field(out[row : row + 1], "window")[0]
 
 
 def test_reset_shows_every_founder_something():
@@ -56,7 +56,7 @@ def test_the_terminal_observation_is_delivered_and_empty_rows_are_zero():
     out = np.full((world.spec.rows, world.spec.row_bytes), 77, dtype=np.uint8)
     world.observe(out)
     assert world.columns.terminated[1]
-    window = world.spec.groups[1].read(out, "window")
+    window = world.spec.groups[1].read_field(out, "window")
     assert window[1, 1, 4, 3] == 11.0
     assert not out[3:].any()
     act(world)

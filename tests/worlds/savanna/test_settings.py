@@ -1,4 +1,4 @@
-"""Settings refuse nonsense in a sentence; presets are data that can be read."""
+"""Settings are validated with exact messages; presets are data."""
 
 import numpy as np
 import pytest
@@ -29,7 +29,7 @@ from kinfolk.worlds.savanna.world import SavannaWorld
         ({"quirks": {"nonsense": True}}, "Savanna.quirks has no setting 'nonsense'"),
     ],
 )
-def test_a_wrong_setting_is_refused_in_a_sentence(given, why):
+def test_a_wrong_setting_raises_an_error_that_names_it(given, why):
     with pytest.raises(SettingsError) as refusal:
         validate_settings(Savanna, given)
     assert why in str(refusal.value)
@@ -69,7 +69,7 @@ def test_there_are_four_rows_per_founder_and_at_least_256():
     assert validate_settings(Savanna, {"n_initial_active_type_1_prey": 85}).rows == 400
 
 
-def test_a_preset_reads_none_as_the_silent_age_caps_and_the_default_does_not():
+def test_a_preset_takes_none_for_the_undocumented_age_caps_and_the_default_does_not():
     assert make_rules(validate_settings(Savanna, PRESETS["lineage_shipped"])).max_age.tolist() == [
         120,
         -1,
@@ -79,6 +79,6 @@ def test_a_preset_reads_none_as_the_silent_age_caps_and_the_default_does_not():
     assert make_rules(validate_settings(Savanna, {})).max_age.tolist() == [-1, -1, -1, -1]
 
 
-def test_a_plain_number_stands_for_every_type():
+def test_a_plain_number_sets_the_value_of_every_type():
     ages = validate_settings(Savanna, {"max_agent_age": 7}).max_agent_age
     assert (ages.type_1_predator, ages.type_2_prey) == (7, 7)

@@ -1,4 +1,4 @@
-"""Worlds as other libraries want them: PettingZoo, fixed slots, Gymnasium and RLlib.
+"""Adapters of worlds to other libraries: PettingZoo, Gymnasium and RLlib.
 
 >>> from kinfolk.worlds.adapters import make_parallel
 >>> env = make_parallel("probe", seed=3)
@@ -6,7 +6,7 @@
 >>> env.agents[:2], sorted(observations["grazer_0"])
 (['grazer_0', 'grazer_1'], ['body', 'window'])
 
-Nothing of those libraries is imported before a face is made.
+None of those libraries is imported before an adapter is made.
 """
 
 from __future__ import annotations

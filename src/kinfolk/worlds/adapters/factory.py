@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from kinfolk.worlds.adapters.pettingzoo import ParallelEnvAdapter
     from kinfolk.worlds.adapters.rllib import RLlibEnvAdapter
 
-RLLIB_PACKAGES = "'kinfolk[ray]' 'ray[rllib]'"  # what pip has to install for it
+RLLIB_PACKAGES = "'kinfolk[ray]' 'ray[rllib]'"  # arguments of pip install
 
 
 def make_parallel(
@@ -25,14 +25,19 @@ def make_parallel(
     render_mode: str | None = None,
     **settings: Any,
 ) -> ParallelEnvAdapter:
-    """A world as a PettingZoo `ParallelEnv`: agents come at their birth and go after their death.
+    """Return a world as a PettingZoo `ParallelEnv` whose agents appear at birth and leave at death.
 
     Args:
-        name: One of `kinfolk worlds`.
-        preset: One of `kinfolk presets` of that world.
-        seed: Whose episode 0 the first `reset()` begins.
-        render_mode: None or "ansi".
-        settings: Rules to change, by name; they go before the preset's.
+        name: Name of the world, as `kinfolk worlds` lists them.
+        preset: Name of one of the world's presets; None for its defaults.
+        seed: Seed whose episode 0 the first `reset()` starts.
+        render_mode: None, or "ansi" for text.
+        settings: Settings of the world by name; they override those of the preset.
+
+    Raises:
+        UsageError: PettingZoo is not installed.
+        UnknownNameError: There is no such world or preset.
+        SettingsError: A setting is wrong.
     """
     _require_module("pettingzoo", "pettingzoo gymnasium")
     from kinfolk.worlds.adapters.pettingzoo import ParallelEnvAdapter
@@ -48,9 +53,17 @@ def make_fixed_agents(
     render_mode: str | None = None,
     **settings: Any,
 ) -> FixedAgentsEnv:
-    """A world as a PettingZoo `ParallelEnv` with a fixed list of agents: one per group and row.
+    """Return a world as a PettingZoo `ParallelEnv` with a fixed list of agents: one per group and row.
 
-    Takes what `make_parallel` takes.
+    Args:
+        name: Name of the world, as `kinfolk worlds` lists them.
+        preset: Name of one of the world's presets; None for its defaults.
+        seed: Seed whose episode 0 the first `reset()` starts.
+        render_mode: None, or "ansi" for text.
+        settings: Settings of the world by name; they override those of the preset.
+
+    Raises:
+        UsageError: PettingZoo is not installed.
     """
     _require_module("pettingzoo", "pettingzoo gymnasium")
     from kinfolk.worlds.adapters.fixed_agents import FixedAgentsEnv
@@ -66,9 +79,17 @@ def make_gymnasium(
     render_mode: str | None = None,
     **settings: Any,
 ) -> GymEnvAdapter:
-    """A world as a Gymnasium `Env`: one controller acts for all that live in it.
+    """Return a world as a Gymnasium `Env` in which one controller acts for all agents.
 
-    Takes what `make_parallel` takes.
+    Args:
+        name: Name of the world, as `kinfolk worlds` lists them.
+        preset: Name of one of the world's presets; None for its defaults.
+        seed: Seed whose episode 0 the first `reset()` starts.
+        render_mode: None, or "ansi" for text.
+        settings: Settings of the world by name; they override those of the preset.
+
+    Raises:
+        UsageError: Gymnasium is not installed.
     """
     _require_module("gymnasium", "gymnasium")
     from kinfolk.worlds.adapters.gymnasium import GymEnvAdapter
@@ -79,9 +100,18 @@ def make_gymnasium(
 def make_rllib(
     name: str, *, preset: str | None = None, seed: int = 0, **settings: Any
 ) -> RLlibEnvAdapter:
-    """A world as an RLlib `MultiAgentEnv`; RLlib itself makes them from `RLlibWorld` and a config.
+    """Return a world as an RLlib `MultiAgentEnv`.
 
-    Takes what `make_parallel` takes.
+    RLlib itself makes environments from the class `RLlibEnvAdapter` and a config.
+
+    Args:
+        name: Name of the world, as `kinfolk worlds` lists them.
+        preset: Name of one of the world's presets; None for its defaults.
+        seed: Seed whose episode 0 the first `reset()` starts.
+        settings: Settings of the world by name; they override those of the preset.
+
+    Raises:
+        UsageError: RLlib is not installed.
     """
     _require_module("ray.rllib", RLLIB_PACKAGES)
     from kinfolk.worlds.adapters.rllib import RLlibEnvAdapter
@@ -90,7 +120,7 @@ def make_rllib(
 
 
 def _require_module(module: str, install: str) -> None:
-    """Say how to install what is missing."""
+    """Raise UsageError with the command to install `module` if it cannot be imported."""
     try:
         importlib.import_module(module)
     except ImportError as error:
@@ -100,38 +130,40 @@ def _require_module(module: str, install: str) -> None:
         ) from error
 
 
-_HERE = "kinfolk.worlds.adapters.factory"
+_MODULE = "kinfolk.worlds.adapters.factory"
 
-# What is appended to a world's name, and the function that makes it.
-_PETTINGZOO_FACTORIES = {"": f"{_HERE}:make_parallel", "-fixed": f"{_HERE}:make_fixed_agents"}
+# Suffix of a world's id -> entry point.
+_PETTINGZOO_FACTORIES = {"": f"{_MODULE}:make_parallel", "-fixed": f"{_MODULE}:make_fixed_agents"}
 
 
 def register() -> tuple[str, ...]:
-    """Enter all worlds into the tables of PettingZoo and Gymnasium; returns the ids.
+    """Register all worlds with PettingZoo and Gymnasium, and return their ids.
 
     Afterwards these work, with settings, `preset` and `seed` as keywords:
 
-        pettingzoo.make("parallel", "kinfolk/savanna-v0")        true births and deaths
+        pettingzoo.make("parallel", "kinfolk/savanna-v0")        agents are born and die
         pettingzoo.make("parallel", "kinfolk/savanna-fixed-v0")  a fixed list of agents
-        gymnasium.make("kinfolk/savanna-v0")                     one controller for all
+        gymnasium.make("kinfolk/savanna-v0")                     one controller for all agents
 
-    PettingZoo has a table since 1.27; with an older one only Gymnasium's is filled. Gymnasium
-    takes nothing but environments of one agent. Twice is once.
+    PettingZoo has a registry since 1.27; with an older version only Gymnasium's is filled.
+    Gymnasium registers single-agent environments only. Calling this twice is harmless.
     """
     import gymnasium
     import pettingzoo
 
     ids = []
-    table = getattr(pettingzoo, "parallel_registry", None)
+    registry = getattr(pettingzoo, "parallel_registry", None)
     for name in WORLDS:
         for suffix, entry_point in _PETTINGZOO_FACTORIES.items():
-            id = f"kinfolk/{name}{suffix}-v0"
-            if table is not None and id not in table:
-                pettingzoo.register("parallel", id, entry_point=entry_point, kwargs={"name": name})
-            if table is not None:
-                ids.append(id)
-        id = f"kinfolk/{name}-v0"
-        if id not in gymnasium.registry:
-            gymnasium.register(id, f"{_HERE}:make_gymnasium", kwargs={"name": name})
-        ids.append(id)
+            env_id = f"kinfolk/{name}{suffix}-v0"
+            if registry is not None and env_id not in registry:
+                pettingzoo.register(
+                    "parallel", env_id, entry_point=entry_point, kwargs={"name": name}
+                )
+            if registry is not None:
+                ids.append(env_id)
+        env_id = f"kinfolk/{name}-v0"
+        if env_id not in gymnasium.registry:
+            gymnasium.register(env_id, f"{_MODULE}:make_gymnasium", kwargs={"name": name})
+        ids.append(env_id)
     return tuple(dict.fromkeys(ids))

@@ -1,6 +1,6 @@
-"""A world as a PettingZoo `ParallelEnv` whose agents are places: always there, often empty.
+"""A world as a PettingZoo `ParallelEnv` with a fixed list of agents, one per group and row.
 
-Libraries that need a fixed list of agents (SuperSuit, TorchRL, many of RLlib's parts) wrap this.
+Libraries that need a fixed list of agents (SuperSuit, TorchRL, parts of RLlib) wrap this.
 """
 
 from __future__ import annotations
@@ -28,16 +28,21 @@ from kinfolk.worlds.base import World
 
 
 class FixedAgentsEnv(ParallelEnv):  # type: ignore[misc]
-    """One world seen as slots `group_row`: a row of the world, as one group would hold it.
+    """Present one world as agents `group_row` that exist for the whole episode.
 
-    So a slot belongs to one group for good and its spaces never change; a row that a predator
-    holds fills the predators' slot of that number and leaves the prey's empty. No birth is ever
-    without a slot. There are groups x rows of them: keep the world's rows few.
+    An agent belongs to one group for good, so its spaces never change; a row that holds a predator
+    fills the predators' agent of that number and leaves the prey's empty. Every newborn has an agent.
+    There are groups x rows of them: keep the world's rows few.
 
-    All slots are present until the last step, which truncates them all. An empty one sees zeros,
-    earns nothing, and its action is not read. Infos are numbers, the same ones at every step:
-    `alive` (its life goes on), `uid` (-1: empty), `parent` (uid, -1: none), `born` and `ended`
-    (in this step). Learners should mask by `alive`, and cut where `ended` is 1.
+    All agents are present until the last step, which truncates them all. An empty one observes
+    zeros, is rewarded with 0, and its action is ignored. Infos have the same integers at every step:
+    `alive` (survived this step), `uid` (-1: empty), `parent` (uid, -1: none), `born` and `ended` (in
+    this step). Learners should mask by `alive` and end trajectories where `ended` is 1.
+
+    Args:
+        world: A batch of one world.
+        seed: Seed whose episode 0 the first `reset()` starts; see `SingleWorld`.
+        render_mode: None, or "ansi" for text.
     """
 
     def __init__(self, world: World, seed: int = 0, render_mode: str | None = None) -> None:
@@ -60,39 +65,40 @@ class FixedAgentsEnv(ParallelEnv):  # type: ignore[misc]
 
     @property
     def world(self) -> World:
-        """The world behind this face. Step it only through the face."""
+        """Return the wrapped world, which must only be stepped through this adapter."""
         return self.single_world.world
 
     def observation_space(self, agent: str) -> spaces.Space[Any]:
-        """The space of the slot's group: one object, at every call."""
+        """Return the observation space of the agent's group: the same object at every call."""
         return self._group_observation_spaces[self._find_row(agent)[0]]
 
     def action_space(self, agent: str) -> spaces.Space[Any]:
-        """The space of the slot's group: one object, at every call."""
+        """Return the action space of the agent's group: the same object at every call."""
         return self._group_action_spaces[self._find_row(agent)[0]]
 
     def _find_row(self, agent: str) -> tuple[int, int]:
         if agent not in self._rows_by_agent:
             hint = format_suggestion(agent, self.possible_agents[:8]).removesuffix(".")
-            raise UsageError(f"There is no slot '{agent}'.{hint}, ...")
+            raise UsageError(f"There is no agent '{agent}'.{hint}, ...")
         return self._rows_by_agent[agent]
 
     def reset(
         self,
         seed: int | None = None,
-        options: dict[str, Any] | None = None,  # noqa: ARG002 - of the contract
+        options: dict[str, Any] | None = None,  # noqa: ARG002 - part of the contract
     ) -> tuple[dict[str, Observation], dict[str, dict[str, Any]]]:
-        """Begin episode 0 of `seed`, or the next one without; `options` are not read."""
+        """Start episode 0 of `seed`, or the next episode without one; `options` are ignored."""
         self.single_world.reset(seed)
         self.agents = list(self.possible_agents)
         self._previous_uids[:] = -1
         return self._observations(), self._infos()
 
     def step(self, actions: Mapping[str, Any]) -> ParallelStep:
-        """Let all slots act at once; those that hold a living agent need an action.
+        """Step all agents at once; those that are alive need an action.
 
         Raises:
-            UsageError: An action is missing, wrong, or for no slot. Nothing has changed then.
+            UsageError: An action is missing, invalid, or for an unknown agent. Nothing has changed
+                then.
         """
         self.single_world.check_can_step()
         for agent in actions:
@@ -102,7 +108,7 @@ class FixedAgentsEnv(ParallelEnv):  # type: ignore[misc]
             group = int(columns.group[row])
             agent = self._names[group][row]
             if agent not in actions:
-                raise UsageError(f"{agent} is alive and was given no action.")
+                raise UsageError(f"{agent} is alive and has no action.")
             self.single_world.set_action(row, group, agent, actions[agent])
         self._previous_uids[:] = columns.uid
         self.single_world.step()
@@ -110,7 +116,7 @@ class FixedAgentsEnv(ParallelEnv):  # type: ignore[misc]
         for agent, row in self._occupied_rows().items():
             rewards[agent] = float(columns.reward[row])
         over = bool(self.world.done[0])
-        told: ParallelStep = (
+        result: ParallelStep = (
             self._observations(),
             rewards,
             dict.fromkeys(self.agents, False),
@@ -119,33 +125,31 @@ class FixedAgentsEnv(ParallelEnv):  # type: ignore[misc]
         )
         if over:
             self.agents = []
-        return told
+        return result
 
     def _occupied_rows(self) -> dict[str, int]:
-        """The slots that hold a life, or one that ended in this step, with their rows."""
+        """Return the rows of agents that are alive or died in this step, by name."""
         columns = self.world.columns
         rows = np.flatnonzero(columns.uid >= 0).tolist()
         return {self._names[int(columns.group[row])][row]: row for row in rows}
 
     def _observations(self) -> dict[str, Observation]:
-        groups, held, sees = (
-            self.world.spec.groups,
-            self._occupied_rows(),
-            self.single_world.observation,
-        )
+        groups, occupied = self.world.spec.groups, self._occupied_rows()
         return {
-            agent: sees(row, group) if agent in held else make_zero_observation(groups[group])
+            agent: self.single_world.observation(row, group)
+            if agent in occupied
+            else make_zero_observation(groups[group])
             for agent, (group, row) in self._rows_by_agent.items()
         }
 
     def _infos(self) -> dict[str, dict[str, Any]]:
         columns = self.world.columns
-        goes_on: Bools = columns.alive & ~columns.truncated
+        survives: Bools = columns.alive & ~columns.truncated
         empty = {"alive": 0, "uid": -1, "parent": -1, "born": 0, "ended": 0}
         infos = {agent: dict(empty) for agent in self.agents}
         for agent, row in self._occupied_rows().items():
             infos[agent] = {
-                "alive": int(goes_on[row]),
+                "alive": int(survives[row]),
                 "uid": int(columns.uid[row]),
                 "parent": int(columns.parents[row, 0]),
                 "born": int(columns.uid[row] != self._previous_uids[row]),
@@ -154,5 +158,5 @@ class FixedAgentsEnv(ParallelEnv):  # type: ignore[misc]
         return infos
 
     def render(self) -> str | None:
-        """The world as text, if that was asked for."""
+        """Return the world as text in mode "ansi", else None."""
         return self.single_world.render_text(self.render_mode)

@@ -1,6 +1,6 @@
-"""A world as a Gymnasium `Env`: one controller acts for all that live in it.
+"""A world as a Gymnasium `Env`: one controller acts for all agents.
 
-Gymnasium's table takes only environments of one agent; this is the world as such a one.
+Gymnasium registers single-agent environments only; this adapter makes a world one.
 """
 
 from __future__ import annotations
@@ -24,12 +24,17 @@ from kinfolk.worlds.base import World
 
 
 class GymEnvAdapter(gymnasium.Env[dict[str, Any], Mapping[str, Any]]):
-    """One world under one controller.
+    """Present one world to a single controller of all agents.
 
-    It sees, by group, the fields of all rows, `[rows, *shape]`, and which of them live (`alive`);
-    rows that another group holds are zero. It acts, by group, `[rows, heads]`; what it says for
-    rows where nobody of that group lives is not read. Its reward is the sum of all rewards. The
-    episode is terminated when nobody is left, and otherwise truncated.
+    Observations are, by group, the fields of all rows, `[rows, *shape]`, and a mask of the living
+    (`alive`); rows of other groups are zero. Actions are, by group, `[rows, heads]`; those of rows
+    without a living agent of that group are ignored. The reward is the sum over agents. The episode
+    is terminated when no agent is left, and otherwise truncated. Infos are the world's counters.
+
+    Args:
+        world: A batch of one world.
+        seed: Seed whose episode 0 the first `reset()` starts; see `SingleWorld`.
+        render_mode: None, or "ansi" for text.
     """
 
     def __init__(self, world: World, seed: int = 0, render_mode: str | None = None) -> None:
@@ -47,13 +52,13 @@ class GymEnvAdapter(gymnasium.Env[dict[str, Any], Mapping[str, Any]]):
 
     @property
     def world(self) -> World:
-        """The world behind this face. Step it only through the face."""
+        """Return the wrapped world, which must only be stepped through this adapter."""
         return self.single_world.world
 
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[dict[str, Any], dict[str, Any]]:
-        """Begin episode 0 of `seed`, or the next one without; `options` are not read."""
+        """Start episode 0 of `seed`, or the next episode without one; `options` are ignored."""
         super().reset(seed=seed, options=options)
         self.single_world.reset(seed)
         return self._observations(), {}
@@ -61,12 +66,16 @@ class GymEnvAdapter(gymnasium.Env[dict[str, Any], Mapping[str, Any]]):
     def step(
         self, action: Mapping[str, Any]
     ) -> tuple[dict[str, Any], float, bool, bool, dict[str, Any]]:
-        """Let everybody act at once."""
+        """Step all agents at once, with one array of actions per group.
+
+        Raises:
+            UsageError: A group is missing, or an action is invalid. Nothing has changed then.
+        """
         self.single_world.check_can_step()
         columns, groups = self.world.columns, self.world.spec.groups
         missing = [group.name for group in groups if group.name not in action]
         if missing:
-            raise UsageError(f"The action has nothing for {missing[0]}.")
+            raise UsageError(f"The action has no entry for the group {missing[0]}.")
         for row in np.flatnonzero(columns.alive).tolist():
             group = int(columns.group[row])
             name = groups[group].name
@@ -74,25 +83,34 @@ class GymEnvAdapter(gymnasium.Env[dict[str, Any], Mapping[str, Any]]):
                 row, group, f"row {row} of {name}", np.asarray(action[name])[row]
             )
         self.single_world.step()
-        over, left = bool(self.world.done[0]), bool(columns.alive.any())
+        over, has_survivors = bool(self.world.done[0]), bool(columns.alive.any())
         reward = float(columns.reward[columns.uid >= 0].sum())
         counters = {name: count[0].item() for name, count in self.world.counters().items()}
-        return self._observations(), reward, over and not left, over and left, counters
+        return (
+            self._observations(),
+            reward,
+            over and not has_survivors,
+            over and has_survivors,
+            counters,
+        )
 
     def _observations(self) -> dict[str, Any]:
         columns = self.world.columns
-        found = {}
+        observations = {}
         for index, group in enumerate(self.world.spec.groups):
-            mine = (columns.uid >= 0) & (columns.group == index)
+            in_group = (columns.uid >= 0) & (columns.group == index)
             fields = {
                 f.name: group.read_field(self.single_world.observations, f.name).copy()
                 for f in group.fields
             }
             for field in fields.values():
-                field[~mine] = 0
-            found[group.name] = {**fields, "alive": (mine & columns.alive).astype(np.int8)}
-        return found
+                field[~in_group] = 0
+            observations[group.name] = {
+                **fields,
+                "alive": (in_group & columns.alive).astype(np.int8),
+            }
+        return observations
 
     def render(self) -> Any:
-        """The world as text, if that was asked for."""
+        """Return the world as text in mode "ansi", else None."""
         return self.single_world.render_text(self.render_mode)

@@ -1,4 +1,4 @@
-"""Names of agents and infos about them, beyond what `AgentColumns` holds.
+"""Names and infos of agents, beyond what `AgentColumns` holds.
 
 A world with infos of its own has a provider in `INFO_PROVIDERS`, under the name in its spec. Other
 packages add theirs through the entry-point group `kinfolk.info_providers`.
@@ -18,26 +18,30 @@ from kinfolk.worlds.base import AgentColumns, World
 
 @dataclass
 class AgentEntry:
-    """One agent, from the step of its birth to the step of its end."""
+    """An agent, tracked from the step of its birth to the step of its death."""
 
     uid: int
-    name: str
-    row: int
-    group: int
-    birth_step: int  # steps made before the one that brought it; 0 for founders too, as published
-    parents: tuple[str, ...]
-    cumulative_reward: float = 0.0  # all rewards so far
-    event_counts: dict[str, int] = field(default_factory=dict)  # what a teller counts over a life
+    name: str  # id in the adapter's dictionaries
+    row: int  # row of the world's arrays
+    group: int  # index of its group in the spec
+    birth_step: int  # steps made before that of its birth; 0 for founders too, as published
+    parents: tuple[str, ...]  # names
+    cumulative_reward: float = 0.0
+    event_counts: dict[str, int] = field(default_factory=dict)  # kept for the info provider
 
 
-# The name of a life: its group's name, how many of the group came before it, its uid.
+# Makes an agent's name from its group's name, its number within the group, and its uid.
 AgentNamer = Callable[[str, int, int], str]
 
 
 class AgentIndex:
-    """The lives in a world of a batch of one, in uid order, kept up step by step.
+    """The agents of a single world in uid order, updated after every step.
 
-    Those that ended stay for one step, as their rows do.
+    Agents that died stay for one step, as their rows do.
+
+    Args:
+        groups: Names of the groups, in the order of the spec.
+        namer: Makes the names of agents.
     """
 
     def __init__(self, groups: tuple[str, ...], namer: AgentNamer) -> None:
@@ -47,41 +51,55 @@ class AgentIndex:
         self.by_uid: dict[int, AgentEntry] = {}
 
     def start(self, columns: AgentColumns) -> None:
-        """Start over with the founders."""
+        """Start an episode with its founders."""
         self._n_born = [0] * len(self._groups)
         self.by_uid = {}
         self.update(columns, 0)
 
     def update(self, columns: AgentColumns, step: int) -> None:
-        """Take in the step number `step`: let go of those that had ended, enter newborns, pay."""
+        """Remove agents that died before, add newborns and accumulate rewards after a step.
+
+        Args:
+            columns: Columns of the world after the step.
+            step: Number of the step, from 0.
+        """
         uid = columns.uid
         rows = np.flatnonzero(uid >= 0)
         rows = rows[np.argsort(uid[rows])]
         before, self.by_uid = self.by_uid, {}
-        for row, life, reward in zip(
+        for row, agent_uid, reward in zip(
             rows.tolist(), uid[rows].tolist(), columns.reward[rows].tolist(), strict=True
         ):
-            known = before.get(life)
-            self.by_uid[life] = known or self._add_agent(columns, before, life, row, step)
-            self.by_uid[life].cumulative_reward += reward
+            entry = before.get(agent_uid)
+            self.by_uid[agent_uid] = entry or self._add_agent(columns, before, agent_uid, row, step)
+            self.by_uid[agent_uid].cumulative_reward += reward
 
     def _add_agent(
         self, columns: AgentColumns, before: dict[int, AgentEntry], uid: int, row: int, step: int
     ) -> AgentEntry:
+        """Make the entry of a newborn.
+
+        Args:
+            columns: Columns of the world after the step.
+            before: Entries before the step, by uid.
+            uid: The newborn's uid.
+            row: The newborn's row.
+            step: Number of the step, from 0.
+        """
         group = int(columns.group[row])
         number = self._n_born[group]
         self._n_born[group] += 1
-        # A parent was there before the step, or is older and was entered just now.
-        known = [
+        # A parent existed before the step, or has a lower uid and was added just now.
+        parent_entries = [
             before.get(p) or self.by_uid.get(p) for p in columns.parents[row].tolist() if p >= 0
         ]
-        parents = tuple(parent.name for parent in known if parent is not None)
+        parents = tuple(parent.name for parent in parent_entries if parent is not None)
         return AgentEntry(
             uid, self._namer(self._groups[group], number, uid), row, group, step, parents
         )
 
 
-Infos = dict[int, dict[str, Any]]
+Infos = dict[int, dict[str, Any]]  # by uid
 
 INFO_PROVIDERS = Registry(
     "info provider",
@@ -89,47 +107,53 @@ INFO_PROVIDERS = Registry(
     {
         "savanna": RegistryEntry(
             "kinfolk.worlds.savanna.io.infos:SavannaInfoProvider", "published ids and infos"
-        ),
+        )
     },
 )
 
 
 class InfoProvider(Protocol):
-    """Names and infos. It has no state: what it counts over a life lies in `Life.counts`."""
+    """Provide names and infos of agents; state it needs lies in `AgentEntry.event_counts`."""
 
     @property
     def observation_bounds(self) -> tuple[float, float]:
-        """The range that spaces state for observed numbers with a fraction."""
+        """Return the bounds that spaces declare for floating-point observations."""
         ...
 
     @property
     def needs_events(self) -> bool:
-        """Whether it reads happenings, so that the world has to keep them."""
+        """Return whether `infos` reads events, so that the world has to record them."""
         ...
 
     def make_name(self, group: str, number: int, uid: int) -> str:
-        """The id of a life that `number` others of its group preceded."""
+        """Return the name of an agent.
+
+        Args:
+            group: Name of its group.
+            number: How many agents of the group were born before it in this episode.
+            uid: Its uid.
+        """
         ...
 
     def infos(self, world: World, agents: Mapping[int, AgentEntry]) -> Infos:
-        """What there is to say of each of `agents` after a step, by uid."""
+        """Return the infos of each of `agents` after a step, by uid."""
         ...
 
 
 def get_info_provider(world: World) -> InfoProvider:
-    """The teller of a world's own, or the plain one."""
+    """Return the info provider registered for a world, or the default one."""
     name = world.spec.world
-    teller: InfoProvider = (
+    provider: InfoProvider = (
         INFO_PROVIDERS.load(name)() if name in INFO_PROVIDERS else DefaultInfoProvider()
     )
-    return teller
+    return provider
 
 
 def make_final_info(world: World, agent: AgentEntry) -> dict[str, Any]:
-    """What is said of a life in its last step, or in the last of the episode; else nothing.
+    """Return the info of an agent in its last step; empty while its life goes on.
 
     `lifetime_steps` is counted as published: from the number of the birth step to that of the
-    last, so a founder that dies in the first step has 0. One that is cut off gets one more.
+    last step, so a founder that dies in the first step has 0. A truncated agent has one more.
     """
     terminated, truncated = world.columns.terminated[agent.row], world.columns.truncated[agent.row]
     if not (terminated or truncated):
@@ -144,20 +168,20 @@ def make_final_info(world: World, agent: AgentEntry) -> dict[str, Any]:
 
 
 class DefaultInfoProvider:
-    """Agents are called `group_uid`; infos come at the end of a life."""
+    """Name agents `group_uid`, and give infos at the end of a life only."""
 
     observation_bounds = (float("-inf"), float("inf"))
     needs_events = False
 
-    def make_name(self, group: str, number: int, uid: int) -> str:  # noqa: ARG002 - of the contract
-        """Uids are never reused, so neither are the names."""
+    def make_name(self, group: str, number: int, uid: int) -> str:  # noqa: ARG002 - part of the contract
+        """Return `group_uid`, which is unique because uids are never reused."""
         return f"{group}_{uid}"
 
     def infos(self, world: World, agents: Mapping[int, AgentEntry]) -> Infos:
-        """The ends of lives; for a world with two parents, both their names."""
-        found: Infos = {}
-        for uid, life in agents.items():
-            found[uid] = make_final_info(world, life)
-            if found[uid]:
-                found[uid]["parent_ids"] = life.parents
-        return found
+        """Return the final infos, with the names of all parents."""
+        infos: Infos = {}
+        for uid, agent in agents.items():
+            infos[uid] = make_final_info(world, agent)
+            if infos[uid]:
+                infos[uid]["parent_ids"] = agent.parents
+        return infos

@@ -1,4 +1,4 @@
-"""A world as a PettingZoo `ParallelEnv` with true births and deaths."""
+"""A world as a PettingZoo `ParallelEnv` whose agents are born and die."""
 
 from __future__ import annotations
 
@@ -19,6 +19,7 @@ from kinfolk.worlds.adapters.single_world import (
 )
 from kinfolk.worlds.base import World
 
+# Observations, rewards, terminations, truncations and infos, by agent.
 ParallelStep = tuple[
     dict[str, Observation],
     dict[str, float],
@@ -29,24 +30,24 @@ ParallelStep = tuple[
 
 
 def make_metadata(name: str) -> dict[str, Any]:
-    """What PettingZoo and its wrappers read about an environment."""
+    """Return the metadata that PettingZoo and its wrappers read."""
     return {"name": name, "render_modes": ["ansi"], "is_parallelizable": True}
 
 
 class ParallelEnvAdapter(ParallelEnv):  # type: ignore[misc]
-    """One world; agents come at their birth and go after their death.
+    """Present one world whose agents appear at their birth and leave after their death.
 
-    A newborn is in all five dictionaries of the step that brought it. One that dies is in them
-    once more, with its last observation and reward, and no longer in `agents`. On the last step
-    all survivors are truncated. Names are never used again within an episode.
+    A newborn is in all five dictionaries of the step of its birth. An agent that dies is in them
+    once more, with its last observation and reward, and no longer in `agents`. The last step
+    truncates all survivors. Names are never reused within an episode.
 
-    There is no `possible_agents`: nobody knows who will be born. `FixedSlots` is for libraries
-    that need a list.
+    There is no `possible_agents`, because births cannot be foreseen; `FixedAgentsEnv` is for
+    libraries that need a fixed list.
 
     Args:
-        world: A batch of one, of any kind.
-        seed: Whose episode 0 the first `reset()` begins; see `OneWorld` for the later ones.
-        render_mode: None, or "ansi" for a picture as text.
+        world: A batch of one world.
+        seed: Seed whose episode 0 the first `reset()` starts; see `SingleWorld`.
+        render_mode: None, or "ansi" for text.
     """
 
     def __init__(self, world: World, seed: int = 0, render_mode: str | None = None) -> None:
@@ -63,20 +64,20 @@ class ParallelEnvAdapter(ParallelEnv):  # type: ignore[misc]
             make_observation_space(group, self.info_provider.observation_bounds) for group in groups
         ]
         self.group_action_spaces = [make_action_space(group) for group in groups]
-        self._group_of: dict[str, int] = {}  # of all who ever lived in this episode
+        self._group_of: dict[str, int] = {}  # of every agent of this episode, dead or alive
         self._live_agents: dict[str, AgentEntry] = {}
 
     @property
     def world(self) -> World:
-        """The world behind this face. Step it only through the face."""
+        """Return the wrapped world, which must only be stepped through this adapter."""
         return self.single_world.world
 
     def observation_space(self, agent: str) -> spaces.Space[Any]:
-        """The space of the agent's group: one object for all of the group, at every call."""
+        """Return the observation space of the agent's group: one object per group, at every call."""
         return self.group_observation_spaces[self._group(agent)]
 
     def action_space(self, agent: str) -> spaces.Space[Any]:
-        """The space of the agent's group: one object for all of the group, at every call."""
+        """Return the action space of the agent's group: one object per group, at every call."""
         return self.group_action_spaces[self._group(agent)]
 
     def _group(self, agent: str) -> int:
@@ -88,68 +89,72 @@ class ParallelEnvAdapter(ParallelEnv):  # type: ignore[misc]
         return group
 
     def _suggest_agent(self, agent: str) -> str:
-        """The nearest names of a few; all of a herd would be no hint."""
+        """Return a hint with the closest of the first agents; listing all would be too long."""
         return format_suggestion(agent, self.agents[:8]).removesuffix(".") + ", ..."
 
     def reset(
         self,
         seed: int | None = None,
-        options: dict[str, Any] | None = None,  # noqa: ARG002 - of the contract
+        options: dict[str, Any] | None = None,  # noqa: ARG002 - part of the contract
     ) -> tuple[dict[str, Observation], dict[str, dict[str, Any]]]:
-        """Begin episode 0 of `seed`, or the next one without; `options` are not read."""
+        """Start episode 0 of `seed`, or the next episode without one; `options` are ignored."""
         self.single_world.reset(seed)
         self._agent_index.start(self.world.columns)
         self._group_of = {}
         self._update_agents()
-        seen = {
-            n: self.single_world.observation(life.row, life.group)
-            for n, life in self._live_agents.items()
+        observations = {
+            name: self.single_world.observation(agent.row, agent.group)
+            for name, agent in self._live_agents.items()
         }
-        return seen, {name: {} for name in self.agents}
+        return observations, {name: {} for name in self.agents}
 
     def _update_agents(self) -> None:
-        """Look who is there now, and who of them goes on."""
+        """Update `agents` and the live entries from the agent index."""
         columns = self.world.columns
-        goes_on = (columns.alive & ~columns.truncated).tolist()
+        survives = (columns.alive & ~columns.truncated).tolist()
         self._live_agents = {}
-        for life in self._agent_index.by_uid.values():
-            self._group_of.setdefault(life.name, life.group)
-            if goes_on[life.row]:
-                self._live_agents[life.name] = life
+        for entry in self._agent_index.by_uid.values():
+            self._group_of.setdefault(entry.name, entry.group)
+            if survives[entry.row]:
+                self._live_agents[entry.name] = entry
         self.agents = list(self._live_agents)
 
     def step(self, actions: Mapping[str, Any]) -> ParallelStep:
-        """Let all agents act at once; every one of `agents` needs an action, nobody else has one.
+        """Step all agents at once; exactly those in `agents` must have an action.
 
         Raises:
-            UsageError: An action is missing, wrong, or for nobody. Nothing has changed then.
+            UsageError: An action is missing, invalid, or for an agent that is not alive. Nothing
+                has changed then.
         """
         self.single_world.check_can_step()
         for agent in actions:
             if agent not in self._live_agents:
-                known = "has ended" if agent in self._group_of else "is nobody's name"
+                reason = "is dead" if agent in self._group_of else "is not an agent"
                 raise UsageError(
-                    f"'{agent}' {known}, so it cannot act.{self._suggest_agent(agent)}"
+                    f"'{agent}' {reason}, so it cannot act.{self._suggest_agent(agent)}"
                 )
-        for agent, life in self._live_agents.items():
+        for agent, entry in self._live_agents.items():
             if agent not in actions:
-                raise UsageError(f"{agent} is alive and was given no action.")
-            self.single_world.set_action(life.row, life.group, agent, actions[agent])
+                raise UsageError(f"{agent} is alive and has no action.")
+            self.single_world.set_action(entry.row, entry.group, agent, actions[agent])
         self.single_world.step()
         columns = self.world.columns
         self._agent_index.update(columns, int(self.world.tick[0]) - 1)
         self._update_agents()
         infos = self.info_provider.infos(self.world, self._agent_index.by_uid)
         reward, terminated = columns.reward.tolist(), columns.terminated.tolist()
-        truncated, there = columns.truncated.tolist(), self._agent_index.by_uid.values()
+        truncated, entries = columns.truncated.tolist(), self._agent_index.by_uid.values()
         return (
-            {life.name: self.single_world.observation(life.row, life.group) for life in there},
-            {life.name: reward[life.row] for life in there},
-            {life.name: terminated[life.row] for life in there},
-            {life.name: truncated[life.row] for life in there},
-            {life.name: infos[life.uid] for life in there},
+            {
+                entry.name: self.single_world.observation(entry.row, entry.group)
+                for entry in entries
+            },
+            {entry.name: reward[entry.row] for entry in entries},
+            {entry.name: terminated[entry.row] for entry in entries},
+            {entry.name: truncated[entry.row] for entry in entries},
+            {entry.name: infos[entry.uid] for entry in entries},
         )
 
     def render(self) -> str | None:
-        """The world as text, if that was asked for."""
+        """Return the world as text in mode "ansi", else None."""
         return self.single_world.render_text(self.render_mode)

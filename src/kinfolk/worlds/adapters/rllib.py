@@ -1,8 +1,8 @@
-"""A world as an RLlib `MultiAgentEnv`, with true births and deaths.
+"""A world as an RLlib `MultiAgentEnv` whose agents are born and die.
 
 Register the class, and name world, preset and settings in the environment's config:
 
-    register_env("savanna", RLlibWorld)
+    register_env("savanna", RLlibEnvAdapter)
     config.environment("savanna", env_config={"world": "savanna", "preset": "shared_prey_r2"})
 
 An agent's id without its number is its group: map `type_1_prey_12` to the policy `type_1_prey`.
@@ -21,42 +21,42 @@ from kinfolk.worlds.base import World
 
 try:
     from ray.rllib.env.multi_agent_env import MultiAgentEnv
-except ImportError:  # said when somebody makes one: this module can be read without Ray
+except ImportError:  # reported when an adapter is made: this module can be imported without Ray
     MultiAgentEnv = None
 
-# Apart by more than any number of environments that one worker runs side by side.
+# More than any number of environments that one worker runs.
 _ENVS_PER_WORKER = 1 << 20
-# As many as the published settings name of their largest group.
+# The published settings list as many ids of their largest group.
 _IDS_PER_GROUP = 1200
 
 
 def _env_index(context: Any) -> int:
-    """A number of its own for every environment that RLlib makes; 0 without RLlib.
+    """Return a distinct number for every environment that RLlib makes; 0 without RLlib.
 
-    All environments of a worker get one and the same context, so they are counted on it. Without
-    this they would all play the same episodes.
+    All environments of a worker get the same context object, so they are counted on it. Without
+    this number all environments would play the same episodes.
     """
     if not hasattr(context, "worker_index"):
         return 0
-    made: int = getattr(context, "kinfolk_made", 0)
-    context.kinfolk_made = made + 1
-    return int(context.worker_index or 0) * _ENVS_PER_WORKER + made
+    n_made: int = getattr(context, "kinfolk_made", 0)
+    context.kinfolk_made = n_made + 1
+    return int(context.worker_index or 0) * _ENVS_PER_WORKER + n_made
 
 
 class RLlibEnvAdapter(MultiAgentEnv or object):  # type: ignore[misc]
-    """One world for RLlib's samplers.
+    """Present one world to RLlib's samplers.
 
-    The dead are terminated, each with its last observation and reward. When the episode ends
-    with somebody alive, `truncateds["__all__"]` is True and says all there is to say: RLlib takes
-    an episode whose agents all carry flags of their own for terminated, and would give survivors
-    no value beyond the cut. When nobody is left, `terminateds["__all__"]` is True.
+    Agents that die are terminated, each with its last observation and reward. When the episode ends
+    with survivors, only `truncateds["__all__"]` is True: RLlib treats an episode whose agents all
+    carry flags of their own as terminated, and would not bootstrap the survivors' values. When no
+    agent is left, `terminateds["__all__"]` is True.
 
-    RLlib wants to know all ids before the first birth. So `possible_agents` lists the first `ids`
-    of each group, and an episode in which more are born is cut there: it has no place for them.
+    RLlib needs all ids before the first birth. So `possible_agents` lists the first `ids` of each
+    group, and an episode in which more agents are born is truncated at that step.
 
     Args:
         config: `world` (its name), `preset`, `seed`, `ids` (1200), and settings of the world.
-            All environments of an algorithm get different chance from the same seed.
+            All environments of an algorithm get different random keys from the same seed.
     """
 
     def __init__(self, config: Mapping[str, Any]) -> None:
@@ -64,52 +64,56 @@ class RLlibEnvAdapter(MultiAgentEnv or object):  # type: ignore[misc]
             raise UsageError(
                 f"RLlibEnvAdapter needs Ray's RLlib. Install it: pip install {RLLIB_PACKAGES}."
             )
-        given = dict(config)
-        if "world" not in given:
+        settings = dict(config)
+        if "world" not in settings:
             raise UsageError("RLlibEnvAdapter needs the name of a world: {'world': 'savanna'}.")
         self._env_index = _env_index(config)
-        seed = int(given.pop("seed", 0)) + self._env_index
-        ids = int(given.pop("ids", _IDS_PER_GROUP))
-        self._env = make_parallel(given.pop("world"), seed=seed, **given)
+        seed = int(settings.pop("seed", 0)) + self._env_index
+        ids = int(settings.pop("ids", _IDS_PER_GROUP))
+        self._env = make_parallel(settings.pop("world"), seed=seed, **settings)
         self.render_mode = None
-        name, groups = self._env.info_provider.make_name, enumerate(self._env.world.spec.groups)
-        group_of = {name(group.name, i, i): at for at, group in groups for i in range(ids)}
+        make_name, groups = self._env.info_provider.make_name, self._env.world.spec.groups
+        group_of = {
+            make_name(group.name, number, number): index
+            for index, group in enumerate(groups)
+            for number in range(ids)
+        }
         self.possible_agents: list[str] = list(group_of)
-        self.agents: list[str] = list(group_of)  # until a reset says who is there
+        self.agents: list[str] = list(group_of)  # until the first reset
         self.observation_spaces = {
-            agent: self._env.group_observation_spaces[at] for agent, at in group_of.items()
+            agent: self._env.group_observation_spaces[group] for agent, group in group_of.items()
         }
         self.action_spaces = {
-            agent: self._env.group_action_spaces[at] for agent, at in group_of.items()
+            agent: self._env.group_action_spaces[group] for agent, group in group_of.items()
         }
         super().__init__()
 
     @property
     def world(self) -> World:
-        """The world behind this face. Step it only through the face."""
+        """Return the wrapped world, which must only be stepped through this adapter."""
         return self._env.world
 
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[dict[str, Observation], dict[str, dict[str, Any]]]:
-        """Begin episode 0 of `seed`, or the next one without; there are no infos yet.
+        """Start episode 0 of `seed`, or the next episode without one; infos are empty.
 
-        RLlib's check seeds every environment with 42, so here too each adds its own number.
+        RLlib's environment check seeds every environment with 42, so each adds its own index.
         """
-        seen, _ = self._env.reset(None if seed is None else seed + self._env_index, options)
-        unlisted = [agent for agent in seen if agent not in self.action_spaces]
+        observations, _ = self._env.reset(None if seed is None else seed + self._env_index, options)
+        unlisted = [agent for agent in observations if agent not in self.action_spaces]
         if unlisted:
             raise UsageError(f"'ids' is too small: the founder {unlisted[0]} is not listed.")
-        self.agents = list(seen)
-        return seen, {}
+        self.agents = list(observations)
+        return observations, {}
 
     def step(self, action_dict: Mapping[str, Any]) -> ParallelStep:
-        """Let all agents act at once. `agents` are then all that were told something."""
-        seen, rewards, terminateds, truncateds, infos = self._env.step(action_dict)
-        self.agents = list(seen)
-        unlisted = not all(agent in self.action_spaces for agent in seen)
+        """Step all agents at once; `agents` are then those that have an observation."""
+        observations, rewards, terminateds, truncateds, infos = self._env.step(action_dict)
+        self.agents = list(observations)
+        unlisted = not all(agent in self.action_spaces for agent in observations)
         over = bool(self.world.done[0]) or unlisted
         survived = unlisted or any(truncateds.values())
         terminateds["__all__"] = over and not survived
         truncateds = dict.fromkeys(truncateds, False) | {"__all__": over and survived}
-        return seen, rewards, terminateds, truncateds, infos
+        return observations, rewards, terminateds, truncateds, infos

@@ -1,4 +1,4 @@
-"""What all adapters share: one world with its random keys, observations, actions and Gymnasium spaces."""
+"""The parts that all adapters share: a single world with its random keys, and Gymnasium spaces."""
 
 from __future__ import annotations
 
@@ -13,23 +13,32 @@ from kinfolk.core.random import WORLD_STREAM, episode_key, fold_in
 from kinfolk.core.spaces import AgentGroup, ObservationField
 from kinfolk.worlds.base import World
 
+# One array if the group has one field, else an array per field.
 Observation = AnyArray | dict[str, AnyArray]
 
 
 def check_render_mode(render_mode: str | None) -> str | None:
-    """The mode that was given, if there is such a one."""
+    """Return `render_mode` if it is supported.
+
+    Raises:
+        SettingsError: It is neither None nor "ansi".
+    """
     require(
-        render_mode in (None, "ansi"),
-        f"A world renders as 'ansi' or not at all, not as '{render_mode}'.",
+        render_mode in (None, "ansi"), f"render_mode must be None or 'ansi', not '{render_mode}'."
     )
     return render_mode
 
 
 class SingleWorld:
-    """Steps one world, row by row.
+    """Step a single world with actions that are set row by row.
 
-    `reset(seed)` begins episode 0 of that seed, `reset()` the next episode of the last one. So a
-    single seed gives a whole series of different episodes, and the same series every time.
+    `reset(seed)` starts episode 0 of that seed, `reset()` the next episode of the last seed. So one
+    seed gives a reproducible series of different episodes.
+
+    Args:
+        world: A batch of one world.
+        seed: Seed whose episode 0 the first `reset(None)` starts.
+        record_events: Whether the world records its events.
     """
 
     def __init__(self, world: World, seed: int = 0, record_events: bool = False) -> None:
@@ -50,7 +59,7 @@ class SingleWorld:
         ]
 
     def reset(self, seed: int | None) -> None:
-        """Begin an episode, with the chance that `kinfolk.make` gives it."""
+        """Start an episode with the same random key that `kinfolk.make` gives it."""
         if seed is not None:
             self.seed, self.episode = int(seed), -1
         self.episode += 1
@@ -61,72 +70,83 @@ class SingleWorld:
         self.has_reset = True
 
     def check_can_step(self) -> None:
-        """Refuse to step before a reset, or after the end."""
+        """Raise UsageError before the first reset and after the end of an episode."""
         if not self.has_reset:
             raise UsageError("Call reset() before the first step().")
         if self.world.done[0]:
             raise UsageError("The episode is over; call reset() before the next step().")
 
     def step(self) -> None:
-        """One step with the actions put down by `choose`."""
+        """Step the world with the actions set by `set_action`, and observe it."""
         self.world.step(self.actions)
         self.world.observe(self.observations)
 
     def set_action(self, row: int, group: int, agent: str, action: Any) -> None:
-        """Put down the action of the life in `row`.
+        """Set the action of the agent in a row for the next step.
+
+        Args:
+            row: The agent's row.
+            group: Index of the agent's group.
+            agent: Name of the agent in error messages.
+            action: One integer per action head.
 
         Raises:
-            UsageError: It is not one whole number per head, or out of range.
+            UsageError: It is not one integer per head, or out of range.
         """
         choices = self._choices[group]
         chosen = np.asarray(action)
         if chosen.dtype.kind not in "iu" or chosen.size != len(choices):
-            asked = "a whole number" if len(choices) == 1 else f"{len(choices)} whole numbers"
-            raise UsageError(f"The action of {agent} must be {asked}, not {action!r}.")
-        for head, number in enumerate(chosen.reshape(-1).tolist()):
-            if not 0 <= number < choices[head]:
-                owner = self.world.spec.groups[group]
+            expected = "a whole number" if len(choices) == 1 else f"{len(choices)} whole numbers"
+            raise UsageError(f"The action of {agent} must be {expected}, not {action!r}.")
+        for head, choice in enumerate(chosen.reshape(-1).tolist()):
+            if not 0 <= choice < choices[head]:
+                spec = self.world.spec.groups[group]
                 raise UsageError(
-                    f"{agent} chose {number} for {owner.heads[head].name}; "
-                    f"a {owner.name} has 0 to {choices[head] - 1}."
+                    f"{agent} chose {choice} for {spec.heads[head].name}; "
+                    f"a {spec.name} has 0 to {choices[head] - 1}."
                 )
-            self.actions[row, head] = number
+            self.actions[row, head] = choice
 
     def render_text(self, render_mode: str | None) -> str | None:
-        """The world as text in mode "ansi"; nothing without a mode."""
+        """Return the world as text in mode "ansi", None without a mode."""
         return self.world.render_text(0) if render_mode == "ansi" else None
 
     def observation(self, row: int, group: int) -> Observation:
-        """A copy of what the life in `row` sees: an array, or one per field if there are several."""
+        """Return a copy of the observation of the agent in `row`."""
         views = self._views[group]
         if len(views) == 1:
             (view,) = views.values()
-            alone: AnyArray = view[row].copy()
-            return alone
+            observation: AnyArray = view[row].copy()
+            return observation
         return {name: view[row].copy() for name, view in views.items()}
 
     def __getstate__(self) -> dict[str, Any]:
-        """Plain values: views of a world's arrays would not be views of the copy's."""
+        """Return plain values: views of a world's arrays would not be views of the copy's."""
         return {
-            "kind": type(self.world),
+            "world_type": type(self.world),
             "settings": self.world.settings,  # type: ignore[attr-defined]
             "snapshot": self.world.snapshot(),
             "observations": self.observations.copy(),
-            "watching": self._records_events,
-            "plain": (self.seed, self.episode, self.has_reset),
+            "record_events": self._records_events,
+            "episode": (self.seed, self.episode, self.has_reset),
         }
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        """The same world in new memory."""
-        world = state["kind"](state["settings"], 1)
+        """Rebuild the world in new memory from its snapshot."""
+        world = state["world_type"](state["settings"], 1)
         world.restore(state["snapshot"])
-        SingleWorld.__init__(self, world, record_events=state["watching"])
+        SingleWorld.__init__(self, world, record_events=state["record_events"])
         self.observations[...] = state["observations"]
-        self.seed, self.episode, self.has_reset = state["plain"]
+        self.seed, self.episode, self.has_reset = state["episode"]
 
 
 def make_observation_space(group: AgentGroup, bounds: tuple[float, float]) -> spaces.Space[Any]:
-    """A box, or one per field if there are several. `bounds` are for numbers with a fraction."""
+    """Return a box, or a dictionary of boxes if the group has several fields.
+
+    Args:
+        group: Group whose fields are described.
+        bounds: Lowest and highest value of floating-point fields.
+    """
     boxes: dict[str, spaces.Space[Any]] = {f.name: _make_box(f, bounds) for f in group.fields}
     if len(boxes) == 1:
         return next(iter(boxes.values()))
@@ -144,21 +164,27 @@ def _make_box(field: ObservationField, bounds: tuple[float, float]) -> spaces.Bo
 
 
 def make_action_space(group: AgentGroup) -> spaces.Space[Any]:
-    """One choice, or one per head."""
+    """Return a discrete space, or a multi-discrete one if the group has several heads."""
     sizes = [len(head.choices) for head in group.heads]
     return spaces.Discrete(sizes[0]) if len(sizes) == 1 else spaces.MultiDiscrete(sizes)
 
 
 def make_zero_observation(group: AgentGroup) -> Observation:
-    """The observation of an empty place: zeros."""
-    blank = {field.name: np.zeros(field.shape, field.dtype) for field in group.fields}
-    return next(iter(blank.values())) if len(blank) == 1 else blank
+    """Return the observation of an empty row: zeros."""
+    zeros = {field.name: np.zeros(field.shape, field.dtype) for field in group.fields}
+    return next(iter(zeros.values())) if len(zeros) == 1 else zeros
 
 
 def make_stacked_observation_space(
     group: AgentGroup, rows: int, bounds: tuple[float, float]
 ) -> spaces.Dict:
-    """All fields of all rows, and who of them lives."""
+    """Return the space of the fields of all rows together with a mask of the living.
+
+    Args:
+        group: Group whose fields are described.
+        rows: Rows of the world.
+        bounds: Lowest and highest value of floating-point fields.
+    """
     stacked = [
         ObservationField(field.name, (rows, *field.shape), field.dtype) for field in group.fields
     ]
@@ -169,6 +195,6 @@ def make_stacked_observation_space(
 
 
 def make_stacked_action_space(group: AgentGroup, rows: int) -> spaces.MultiDiscrete:
-    """One choice per row and head."""
+    """Return the space of one choice per row and head, `[rows, heads]`."""
     sizes = [len(head.choices) for head in group.heads]
     return spaces.MultiDiscrete(np.tile(np.array(sizes, dtype=np.int64), (rows, 1)))

@@ -1,4 +1,4 @@
-"""Small numbers that stand for things: what is on a cell, what an agent holds, what is counted."""
+"""Integer codes of CogsGuard: what is on a cell, columns of agents and teams, statistics."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ KINDS = (
 EMPTY, WALL, AGENT, EXTRACTOR = 0, 1, 2, 3
 HUB, CHEST, STATION, JUNCTION, SHIP = 7, 8, 9, 13, 14
 
-# A cell as a team sees it, one word of 16 bits: `layout` tells it as a table.
+# A cell as a team sees it, one word of 16 bits: `spec` has its table.
 KIND_MASK = 15
 OWNERS = ("nobody", "own", "clips", "other")
 NOBODY, OWN, CLIPS, OTHER = range(len(OWNERS))
@@ -31,7 +31,7 @@ OWNER_SHIFT, GEAR_SHIFT, VIBE_SHIFT = 4, 6, 9
 FRIENDLY_AREA, ENEMY_AREA = 1 << 12, 1 << 13
 AREA_MASK = FRIENDLY_AREA | ENEMY_AREA
 
-# Columns of `State.body`; those before SUCCEEDED are shown to the agent as they are.
+# Columns of `CogsguardState.body`; the agent observes those before ACTION_SUCCEEDED as they are.
 BODY_COLUMNS = (
     "hp",
     "energy",
@@ -46,12 +46,12 @@ BODY_COLUMNS = (
 )
 HP, ENERGY, FIRST_CARGO = 0, 1, 2
 HEARTS, INFLUENCE, GEAR, VIBE, ACTION_SUCCEEDED, CELL, SPAWN_CELL = range(6, len(BODY_COLUMNS))
-STORE_HEARTS = 4  # column of `State.store`, after the elements
+STORE_HEARTS = 4  # column of `CogsguardState.store`, after the elements
 
-# Rows of the table of limits.
+# Rows of `CogsguardRules.limits`.
 HP_LIMIT, ENERGY_LIMIT, CARGO_LIMIT, HEARTS_LIMIT, INFLUENCE_LIMIT = range(5)
 
-# Counted for every life, columns of `State.stats`.
+# Counted for every agent, columns of `CogsguardState.stats`.
 STATISTICS = (
     "aligned",
     "scrambled",
@@ -85,9 +85,10 @@ ALIGNED, SCRAMBLED, FIRST_MINED = 0, 1, 2
     HELD_TICKS,
 ) = range(6, len(STATISTICS))
 
-# Columns of `State.teams`, a row for every team and, as the last, for the clips. The first are
-# counted since the reset; HELD are its junctions now, AGENTS the rows it uses, from its first on,
-# FERTILE the first tick at which it can have a birth, BROKEN whether its network lost a junction.
+# Columns of `CogsguardState.teams`, which has a row for every team and a last one for the clips. The
+# first are counted since the reset; JUNCTIONS_HELD is the current number, N_AGENTS the rows in use
+# from the team's first on, NEXT_BIRTH_TICK the first tick at which it can have a birth, and
+# NETWORK_BROKEN whether its network lost a junction.
 TEAM_STATISTICS = ("junction_ticks", "junctions_won", "junctions_lost", "births")
 (
     JUNCTION_TICKS,
@@ -101,7 +102,7 @@ TEAM_STATISTICS = ("junction_ticks", "junctions_won", "junctions_lost", "births"
 ) = range(8)
 TEAM_COLUMNS = 8
 
-# Columns of `State.junction`: its cell (0: there is none), its owner (-1: nobody), scratch, and the
-# row of the agent that aligned it (-1: none).
+# Columns of `CogsguardState.junction`: its cell (0: there is none), its owner (-1: nobody), scratch,
+# and the row of the agent that aligned it (-1: none).
 JUNCTION_CELL, JUNCTION_OWNER, JUNCTION_LINKED, JUNCTION_ALIGNED_BY = range(4)
 JUNCTION_COLUMNS = 4

@@ -1,4 +1,4 @@
-"""Happenings: what took place in a step, for those who watch."""
+"""Events of CogsGuard, and the buffer in which kernels record them."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ import numpy as np
 from kinfolk.core.arrays import Ints
 from kinfolk.core.jit import inline
 
-# kind: who (-1: the clips), whom or what, how much. A former owner of -1 is nobody. Agents are
-# kept by row; since nobody dies, a row has one uid in an episode.
+# kind: row (-1: the clips), other, value. A former owner of -1 is nobody. Agents are recorded by row;
+# since nobody dies, a row has one uid in an episode.
 EVENT_KINDS = (
     "align",  # agent, junction, its former owner
     "scramble",  # agent, junction, its former owner
     "clips_align",  # -1, junction, its former owner
     "clips_scramble",  # -1, junction, its former owner
-    "cut_off",  # -1, junction without a way to its hub, its former owner
+    "cut_off",  # -1, junction that lost its link to a hub or ship, its former owner
     "mine",  # agent, element, amount
     "extractor_emptied",  # agent, element, extractor
     "deposit",  # agent, element, amount
@@ -44,9 +44,15 @@ MAX_EVENTS_PER_ROW = 6  # at most: a deposit of four elements, a birth, exhausti
 
 
 def allocate_event_buffer(n_worlds: int, n_rows: int, n_junctions: int, enabled: bool) -> Ints:
-    """`[W, 1 + capacity, FIELDS]`: the first entry says how many follow.
+    """Allocate the event buffer `[W, 1 + capacity, N_EVENT_FIELDS]` for one step.
 
-    There is room for one step, or with `enabled` off for none.
+    The first entry of a world holds the number of entries that follow.
+
+    Args:
+        n_worlds: Worlds of the batch.
+        n_rows: Rows per world.
+        n_junctions: Junctions per world; with the rows they bound the number of events.
+        enabled: False for a capacity of 0.
     """
     capacity = MAX_EVENTS_PER_ROW * n_rows + 4 * n_junctions + 16 if enabled else 0
     return np.zeros((n_worlds, 1 + capacity, N_EVENT_FIELDS), dtype=np.int64)
@@ -54,11 +60,20 @@ def allocate_event_buffer(n_worlds: int, n_rows: int, n_junctions: int, enabled:
 
 @inline
 def record_event(events: Ints, w: int, kind: int, row: int, other: int, value: int) -> None:
-    """Keep a happening, if there is room."""
-    at = events[w, 0, 0] + 1
-    if at < events.shape[1]:
-        events[w, at, 0] = kind
-        events[w, at, 1] = row
-        events[w, at, 2] = other
-        events[w, at, 3] = value
-        events[w, 0, 0] = at
+    """Append an event to the buffer of a world, if there is room.
+
+    Args:
+        events: `[W, 1 + capacity, N_EVENT_FIELDS]`, written.
+        w: World.
+        kind: Index into `EVENT_KINDS`.
+        row: Row of the agent, -1 for the clips.
+        other: Second row, junction, element, gear or team.
+        value: Amount, gear or former owner.
+    """
+    entry = events[w, 0, 0] + 1
+    if entry < events.shape[1]:
+        events[w, entry, 0] = kind
+        events[w, entry, 1] = row
+        events[w, entry, 2] = other
+        events[w, entry, 3] = value
+        events[w, 0, 0] = entry

@@ -1,4 +1,4 @@
-"""What agents hold: limits that depend on gear, and how agents look to others."""
+"""What agents carry: limits that depend on gear, and how agents appear on cells."""
 
 from __future__ import annotations
 
@@ -31,28 +31,34 @@ from kinfolk.worlds.cogsguard.territory import write_cell
 
 
 class AgentArrays(NamedTuple):
-    """The part of the state that agents carry with them, and their teams' stores."""
+    """The arrays of what agents carry and of their teams' stores."""
 
-    body: Ints
-    stats: Ints
-    store: Ints
+    body: Ints  # [W, N, BODY_COLUMNS]
+    stats: Ints  # [W, N, STATISTICS]
+    store: Ints  # [W, teams, elements and hearts]
 
 
 @inline
 def get_agent_arrays(state: CogsguardState) -> AgentArrays:
-    """The folk of a state: the same arrays."""
+    """Return the arrays of a state of what agents carry."""
     return AgentArrays(state.body, state.stats, state.store)
 
 
 @inline
 def clamp(value: int, maximum: int) -> int:
-    """`value`, no less than nothing and no more than `maximum`."""
+    """Return `value` limited to 0 and `maximum`."""
     return min(max(value, 0), maximum)
 
 
 @inline
 def count_cargo(body: Ints, w: int, row: int) -> int:
-    """Elements an agent carries, all together."""
+    """Return how many elements an agent carries in total.
+
+    Args:
+        body: `[W, N, BODY_COLUMNS]`.
+        w: World.
+        row: Row of the agent.
+    """
     return int(
         body[w, row, FIRST_CARGO]
         + body[w, row, FIRST_CARGO + 1]
@@ -63,7 +69,14 @@ def count_cargo(body: Ints, w: int, row: int) -> int:
 
 @inline
 def apply_limits(body: Ints, limits: Ints, w: int, row: int) -> None:
-    """Drop what goes beyond the limits; of elements, the last in their order first."""
+    """Drop what exceeds the limits of an agent's gear; of elements, the last in their order first.
+
+    Args:
+        body: `[W, N, BODY_COLUMNS]`, written.
+        limits: `[5 limits, 5 gears]`.
+        w: World.
+        row: Row of the agent.
+    """
     gear = body[w, row, GEAR]
     body[w, row, HP] = clamp(body[w, row, HP], limits[HP_LIMIT, gear])
     body[w, row, ENERGY] = clamp(body[w, row, ENERGY], limits[ENERGY_LIMIT, gear])
@@ -79,7 +92,15 @@ def apply_limits(body: Ints, limits: Ints, w: int, row: int) -> None:
 
 @inline
 def write_agent_cell(view: CellWords, body: Ints, w: int, row: int, team: int) -> None:
-    """Put an agent, with its gear and vibe, on the cell where it stands."""
+    """Show an agent with its gear and vibe on its cell.
+
+    Args:
+        view: `[W, T, cells]`, written.
+        body: `[W, N, BODY_COLUMNS]`.
+        w: World.
+        row: Row of the agent.
+        team: Its team.
+    """
     extra = body[w, row, GEAR] << GEAR_SHIFT | body[w, row, VIBE] << VIBE_SHIFT
     write_cell(view, w, body[w, row, CELL], AGENT, team, extra)
 
@@ -96,27 +117,49 @@ def mark_seen(
     height: int,
     width: int,
 ) -> None:
-    """Note a block of cells, given on the map without its pad, as seen by an agent."""
-    new = 0
+    """Mark a rectangle of cells, in coordinates of the unpadded map, as seen by an agent.
+
+    Args:
+        seen: `[W, N, height, words]`, a bit per cell, written.
+        stats: `[W, N, STATISTICS]`, counts newly seen cells.
+        rules: Rules of the batch.
+        w: World.
+        row: Row of the agent.
+        top: First line.
+        left: First column.
+        height: Number of lines.
+        width: Number of columns.
+    """
+    n_new = 0
     for y in range(max(top, 0), min(top + height, rules.height)):
         for x in range(max(left, 0), min(left + width, rules.width)):
             bit = 1 << (x & 31)
             word = int(seen[w, row, y, x >> 5])
             if word & bit == 0:
                 seen[w, row, y, x >> 5] = word | bit
-                new += 1
-    stats[w, row, EXPLORED] += new
+                n_new += 1
+    stats[w, row, EXPLORED] += n_new
 
 
 @inline
 def mark_window_seen(
     seen: SeenBits, stats: Ints, rules: CogsguardRules, w: int, row: int, cell: int, move: int
 ) -> None:
-    """See the line of cells that came into the window by a move, or with move 0 all of it."""
+    """Mark the cells that came into an agent's window by a move as seen.
+
+    Args:
+        seen: `[W, N, height, words]`, written.
+        stats: `[W, N, STATISTICS]`, counts newly seen cells.
+        rules: Rules of the batch.
+        w: World.
+        row: Row of the agent.
+        cell: The agent's cell after the move.
+        move: Index into `MOVES`; 0 marks the whole window.
+    """
     side = 2 * rules.pad + 1
     top, left = cell // rules.stride - 2 * rules.pad, cell % rules.stride - 2 * rules.pad
-    tall = side if move in (0, 3, 4) else 1
-    wide = side if move in (0, 1, 2) else 1
+    height = side if move in (0, 3, 4) else 1
+    width = side if move in (0, 1, 2) else 1
     top += side - 1 if move == 2 else 0
     left += side - 1 if move == 4 else 0
-    mark_seen(seen, stats, rules, w, row, top, left, tall, wide)
+    mark_seen(seen, stats, rules, w, row, top, left, height, width)

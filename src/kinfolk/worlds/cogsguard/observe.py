@@ -1,4 +1,4 @@
-"""What agents see, written as `layout` describes it. Rows that nobody holds are zero."""
+"""Kernels that write observations in the format that `spec` describes; empty rows are zero."""
 
 from __future__ import annotations
 
@@ -24,15 +24,23 @@ from kinfolk.worlds.cogsguard.state import CellWords
 def write_window(
     view: CellWords, source: int, stride: int, side: int, out: CellWords, out_start: int
 ) -> None:
-    """Copy the cells whose first is `source`. Both arrays are flat.
+    """Copy the window whose first cell is `source`; both arrays are flat.
 
-    Indices are cast to uint64: those cannot count from the end, so the compiler copies many
-    words at a time.
+    Indices are cast to uint64: unsigned indices need no check for negative values, so the compiler
+    vectorises the copies.
+
+    Args:
+        view: Flat `[W, T, cells]`.
+        source: Index of the window's first cell in `view`.
+        stride: Cells per line of the padded map.
+        side: Side of the window.
+        out: Flat buffer, written.
+        out_start: Index of the window's first word in `out`.
     """
     for i in range(side):
-        at, here = out_start + i * side, source + i * stride
+        target, line_start = out_start + i * side, source + i * stride
         for j in range(side):
-            out[np.uint64(at + j)] = view[np.uint64(here + j)]
+            out[np.uint64(target + j)] = view[np.uint64(line_start + j)]
 
 
 @inline
@@ -40,7 +48,19 @@ def write_facts(
     body: Ints, store: Ints, stride: int, elapsed: float, w: int, row: int, team: int,
     out: npt.NDArray[np.float32], out_start: int,
 ) -> None:  # fmt: skip
-    """Write what an agent knows of itself and its team."""
+    """Write the facts of an agent about itself and its team.
+
+    Args:
+        body: `[W, N, BODY_COLUMNS]`.
+        store: `[W, teams, elements and hearts]`.
+        stride: Cells per line of the padded map.
+        elapsed: Fraction of the episode that has passed.
+        w: World.
+        row: Row of the agent.
+        team: Its team.
+        out: Flat buffer, written.
+        out_start: Index of the first fact in `out`.
+    """
     for column in range(ACTION_SUCCEEDED):
         out[out_start + column] = body[w, row, column]
     for item in range(store.shape[2]):
@@ -68,17 +88,32 @@ def write_observations(
     words: CellWords,
     floats: npt.NDArray[np.float32],
 ) -> None:
-    """Write the rows of `worlds[first:last]`.
+    """Write the observations of the worlds `worlds[first:last]`.
 
-    `bytes_`, `words` and `floats` are one flat buffer; `facts_offset` counts in bytes.
+    `bytes_`, `words` and `floats` are views of one flat buffer.
+
+    Args:
+        view: `[W, T, cells]`, cells as each team sees them.
+        uid: `[W, N]`, -1 for empty rows.
+        body: `[W, N, BODY_COLUMNS]`.
+        store: `[W, teams, elements and hearts]`.
+        tick: `[W]`, steps since the reset.
+        rules: Rules of the batch.
+        facts_offset: Byte of a row at which the facts begin.
+        worlds: Indices of worlds.
+        first: First entry of `worlds`.
+        last: End of the range, exclusive.
+        bytes_: The buffer as bytes, written.
+        words: The buffer as uint16, written.
+        floats: The buffer as float32, written.
     """
-    rows, places = uid.shape[1], uid.shape[0] * uid.shape[1]
-    width = bytes_.shape[0] // places
+    rows, n_batch_rows = uid.shape[1], uid.shape[0] * uid.shape[1]
+    width = bytes_.shape[0] // n_batch_rows
     side, cells = 2 * rules.pad + 1, view.shape[2]
-    seen = view.reshape(-1)
-    for at in range(first, last):
-        w = worlds[at]
-        gone = tick[w] / rules.max_steps
+    flat_view = view.reshape(-1)
+    for i in range(first, last):
+        w = worlds[i]
+        elapsed = tick[w] / rules.max_steps
         for row in range(rows):
             start = (w * rows + row) * width
             if uid[w, row] < 0:
@@ -88,11 +123,19 @@ def write_observations(
             team = row // rules.rows_per_team
             corner = body[w, row, CELL] - rules.pad * rules.stride - rules.pad
             source = (w * rules.teams + team) * cells + corner
-            write_window(seen, source, rules.stride, side, words, start // 2)
+            write_window(flat_view, source, rules.stride, side, words, start // 2)
             for byte in range(start + 2 * side * side, start + facts_offset):
                 bytes_[byte] = 0
             for byte in range(start + facts_offset + 4 * N_FACTS, start + width):
                 bytes_[byte] = 0
             write_facts(
-                body, store, rules.stride, gone, w, row, team, floats, (start + facts_offset) // 4
+                body,
+                store,
+                rules.stride,
+                elapsed,
+                w,
+                row,
+                team,
+                floats,
+                (start + facts_offset) // 4,
             )

@@ -1,11 +1,11 @@
-"""Presets, and the defaults that depend on the edition and on the map: plain data."""
+"""Presets of CogsGuard, and the defaults that depend on the edition and the map."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Any
 
-# Edition A differs from the defaults of `settings.Cogsguard`, which are edition F, in these.
+# Where edition A differs from the defaults of `settings.Cogsguard`, which are those of edition F.
 EDITION_A_DEFAULTS: Mapping[str, Any] = {
     "influence_aligner": 0,
     "influence_upkeep": 0,
@@ -16,7 +16,7 @@ EDITION_A_DEFAULTS: Mapping[str, Any] = {
     "heart_price": 7,
 }
 
-ELEMENTS_PER_AGENT_A = 3  # of each, in the store of edition A
+ELEMENTS_PER_AGENT_A = 3  # of each element, in the initial store of edition A
 
 MAP_DEFAULTS: Mapping[str, Mapping[str, Any]] = {
     "arena": {
@@ -50,15 +50,15 @@ MAP_DEFAULTS: Mapping[str, Mapping[str, Any]] = {
 
 
 def add_defaults(data: Mapping[str, Any]) -> dict[str, Any]:
-    """`data` over the defaults of the edition and the map that it names."""
-    under: dict[str, Any] = {}
+    """Return `data` merged over the defaults of the edition and the map that it names."""
+    defaults: dict[str, Any] = {}
     if data.get("map_text") is None:
-        under |= MAP_DEFAULTS.get(str(data.get("map", "arena")), {})
+        defaults |= MAP_DEFAULTS.get(str(data.get("map", "arena")), {})
     if data.get("edition") == "A":
         agents = str(data.get("agents", 8))
         stock = ELEMENTS_PER_AGENT_A * int(agents) if agents.isdigit() else 0
-        under |= {**EDITION_A_DEFAULTS, "store_elements": stock}
-    return under | dict(data)
+        defaults |= {**EDITION_A_DEFAULTS, "store_elements": stock}
+    return defaults | dict(data)
 
 
 PRESETS: Mapping[str, Mapping[str, Any]] = {

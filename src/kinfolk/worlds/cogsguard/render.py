@@ -38,7 +38,7 @@ _LIMITED_COLUMNS = ("hp", "energy", "cargo", "hearts", "influence")
 
 
 def make_render_spec(settings: Cogsguard, groups: tuple[str, ...]) -> RenderSpec:
-    """What is shown of a game with these rules."""
+    """Return the description of the frames of a game with these settings and groups."""
     sides = (*groups, "clips")
     height, width = settings.map_shape
     return RenderSpec(
@@ -64,6 +64,7 @@ def make_render_spec(settings: Cogsguard, groups: tuple[str, ...]) -> RenderSpec
 
 
 def _make_attribute(settings: Cogsguard, name: str) -> AgentAttribute:
+    """Return the attribute of a column of `body`, with its limit or its labels."""
     if name in ("gear", "vibe"):
         return AgentAttribute(name, labels=GEARS if name == "gear" else VIBES)
     limit = f"{name if name in _LIMITED_COLUMNS else 'cargo'}_limit"
@@ -71,26 +72,32 @@ def _make_attribute(settings: Cogsguard, name: str) -> AgentAttribute:
 
 
 def render_frame(state: CogsguardState, rules: CogsguardRules, world: int) -> RenderFrame:
-    """One world as it is now, without the wall around it."""
-    seen = [
+    """Return the current frame of one world, without the padding around the map.
+
+    Args:
+        state: State of the batch, read.
+        rules: Rules of the batch.
+        world: Which world.
+    """
+    views = [
         _crop_padding(state.team_view[world, team], rules).astype(np.int64)
         for team in range(rules.teams)
     ]
-    kind = seen[0] & KIND_MASK
-    is_thing = kind != AGENT
-    kind = np.where(is_thing, kind, EMPTY)
+    kind = views[0] & KIND_MASK
+    is_object = kind != AGENT
+    kind = np.where(is_object, kind, EMPTY)
     owner = np.zeros(len(kind), dtype=np.uint8)
-    for team, view in enumerate(seen):
-        owner[is_thing & (view >> OWNER_SHIFT & 3 == OWN)] = team + 1
-    owner[is_thing & (seen[0] >> OWNER_SHIFT & 3 == CLIPS)] = rules.teams + 1
+    for team, view in enumerate(views):
+        owner[is_object & (view >> OWNER_SHIFT & 3 == OWN)] = team + 1
+    owner[is_object & (views[0] >> OWNER_SHIFT & 3 == CLIPS)] = rules.teams + 1
     area = np.zeros(len(kind), dtype=np.uint8)
     for side in range(rules.teams + 1):
         area |= (_crop_padding(state.area_cover[world, side], rules) > 0).astype(np.uint8) << side
-    holds = (kind >= EXTRACTOR) & (kind < HUB)
+    is_extractor = (kind >= EXTRACTOR) & (kind < HUB)
     stock = np.ceil(
         _crop_padding(state.cell_detail[world], rules) * (STOCK_LEVELS / rules.extractor_stock)
     )
-    amount = np.where(holds, stock, 0).astype(np.uint8)
+    amount = np.where(is_extractor, stock, 0).astype(np.uint8)
     cells = np.stack([kind.astype(np.uint8), owner, area, amount])
     body = state.body[world]
     y, x = body[:, CELL] // rules.stride - rules.pad, body[:, CELL] % rules.stride - rules.pad
@@ -100,35 +107,41 @@ def render_frame(state: CogsguardState, rules: CogsguardRules, world: int) -> Re
         *store[:, STORE_HEARTS],
         *store[:, :STORE_HEARTS].sum(1),
     ]
-    traits = np.ascontiguousarray(body[:, :ACTION_SUCCEEDED].T)
-    return RenderFrame(cells, y * rules.width + x, traits, np.array(series, dtype=np.float64))
+    attributes = np.ascontiguousarray(body[:, :ACTION_SUCCEEDED].T)
+    return RenderFrame(cells, y * rules.width + x, attributes, np.array(series, dtype=np.float64))
 
 
 def _crop_padding(cells: AnyArray, rules: CogsguardRules) -> AnyArray:
-    """The cells of the map, in reading order."""
+    """Return the cells of the map without padding, in reading order."""
     grid = cells.reshape(-1, rules.stride)
-    inner: AnyArray = grid[
+    cropped: AnyArray = grid[
         rules.pad : rules.pad + rules.height, rules.pad : rules.pad + rules.width
     ].reshape(-1)
-    return inner
+    return cropped
 
 
 def render_text(state: CogsguardState, rules: CogsguardRules, world: int) -> str:
-    """The map as it is now; agents have the symbol of their team's pads."""
+    """Return the map as text; agents have the symbol of their team's spawn pads.
+
+    Args:
+        state: State of the batch, read.
+        rules: Rules of the batch.
+        world: Which world.
+    """
     lines = []
     for y in range(rules.pad, rules.pad + rules.height):
         line = ""
         for x in range(rules.pad, rules.pad + rules.width):
             cell = y * rules.stride + x
-            kind, number = (
+            kind, detail = (
                 int(state.team_view[world, 0, cell]) & KIND_MASK,
                 int(state.cell_detail[world, cell]),
             )
             if kind == AGENT:
-                line += PAD_SYMBOLS[number // rules.rows_per_team]
+                line += PAD_SYMBOLS[detail // rules.rows_per_team]
             else:
                 owner = (
-                    int(state.junction[world, number, JUNCTION_OWNER]) if kind == JUNCTION else -1
+                    int(state.junction[world, detail, JUNCTION_OWNER]) if kind == JUNCTION else -1
                 )
                 line += get_symbol(kind, owner, rules.teams)
         lines.append(line)

@@ -1,4 +1,4 @@
-"""How an episode begins: a map, what stands on it, and the agents on their pads."""
+"""Start of an episode: a map, the objects on it, and the agents on their spawn pads."""
 
 from __future__ import annotations
 
@@ -21,7 +21,8 @@ from kinfolk.worlds.cogsguard.codes import (
     WALL,
 )
 from kinfolk.worlds.cogsguard.inventory import AgentArrays, get_agent_arrays
-from kinfolk.worlds.cogsguard.map.generator import OWNER_STRIDE, MapConfig, MapScratch, generate_map
+from kinfolk.worlds.cogsguard.map.config import MapConfig, MapScratch
+from kinfolk.worlds.cogsguard.map.generator import OWNER_STRIDE, generate_map
 from kinfolk.worlds.cogsguard.map.text import CLIPS_OWNER
 from kinfolk.worlds.cogsguard.rules import HUB_SOURCE, JUNCTION_SOURCE, CogsguardRules
 from kinfolk.worlds.cogsguard.settings import Cogsguard
@@ -29,34 +30,37 @@ from kinfolk.worlds.cogsguard.state import CogsguardState
 from kinfolk.worlds.cogsguard.step.births import PopulationArrays, get_population_arrays, start_life
 from kinfolk.worlds.cogsguard.territory import MapArrays, add_area, get_map_arrays, write_cell
 
-_MAP_KEY, _PAD_KEY = 1, 2  # of an episode's key; `episode` has the third
+_MAP_KEY, _PAD_KEY = 1, 2  # folded into an episode's key; `step.phases` uses 3
 
-_MINUS_ONE_FIELDS = (
-    "cell_detail",
-    "uid",
-    "parents",
-    "parent_rows",
-)  # where 0 would stand for somebody
+_MINUS_ONE_FIELDS = ("cell_detail", "uid", "parents", "parent_rows")  # 0 is a valid value of these
 
 
 def clear_worlds(state: CogsguardState, worlds: Ints) -> None:
-    """Empty these worlds: nobody lives, nothing is held, nothing is counted."""
+    """Reset these worlds to an empty state with counters at zero."""
     for name, array in state._asdict().items():
         if name not in ("key", "group"):
             array[worlds] = -1 if name in _MINUS_ONE_FIELDS else 0
 
 
 def load_parsed_map(map_scratch: MapScratch, settings: Cogsguard, rules: CogsguardRules) -> None:
-    """Put the map that was drawn as text on a sheet."""
-    drawing = settings.parsed_map
-    if drawing is None:
+    """Copy a map given as text into the scratch map; do nothing if maps are generated.
+
+    Args:
+        map_scratch: Scratch map, written.
+        settings: Settings of the world.
+        rules: Rules made from them.
+    """
+    parsed_map = settings.parsed_map
+    if parsed_map is None:
         return
     inside = (slice(rules.pad, rules.pad + rules.height), slice(rules.pad, rules.pad + rules.width))
     shape = (rules.height + 2 * rules.pad, rules.stride)
-    owner = np.where(drawing.owner == CLIPS_OWNER, rules.teams, drawing.owner).astype(np.int64)
-    map_scratch.cell_codes.reshape(shape)[inside] = drawing.kind + OWNER_STRIDE * (owner + 1)
+    owner = np.where(parsed_map.owner == CLIPS_OWNER, rules.teams, parsed_map.owner).astype(
+        np.int64
+    )
+    map_scratch.cell_codes.reshape(shape)[inside] = parsed_map.kind + OWNER_STRIDE * (owner + 1)
     for team in range(rules.teams):
-        for i, (y, x) in enumerate(drawing.spawn_pads[team]):
+        for i, (y, x) in enumerate(parsed_map.spawn_pads[team]):
             map_scratch.pads[team, i] = (y + rules.pad) * rules.stride + x + rules.pad
 
 
@@ -64,45 +68,58 @@ def load_parsed_map(map_scratch: MapScratch, settings: Cogsguard, rules: Cogsgua
 def place_map_objects(
     map_arrays: MapArrays, store: Ints, cell_codes: Ints, rules: CogsguardRules, w: int
 ) -> None:
-    """Put what is on the sheet into the world, in reading order."""
-    junctions, ships = 0, rules.teams
+    """Copy the objects of a scratch map into a world, in reading order, and fill the stores.
+
+    Args:
+        map_arrays: Written.
+        store: `[W, teams, elements and hearts]`, written.
+        cell_codes: `[cells]` of the scratch map.
+        rules: Rules of the batch.
+        w: World.
+    """
+    n_junctions, next_ship = 0, rules.teams
     for cell in range(cell_codes.shape[0]):
         kind, owner = cell_codes[cell] % OWNER_STRIDE, cell_codes[cell] // OWNER_STRIDE - 1
         if kind == EMPTY:
             continue
-        number = owner
+        detail = owner
         if kind == JUNCTION:
-            number = junctions
-            map_arrays.junction[w, number, JUNCTION_CELL] = cell
-            map_arrays.junction[w, number, JUNCTION_OWNER] = owner
-            map_arrays.junction[w, number, JUNCTION_ALIGNED_BY] = -1
-            junctions += 1
+            detail = n_junctions
+            map_arrays.junction[w, detail, JUNCTION_CELL] = cell
+            map_arrays.junction[w, detail, JUNCTION_OWNER] = owner
+            map_arrays.junction[w, detail, JUNCTION_ALIGNED_BY] = -1
+            n_junctions += 1
         elif EXTRACTOR <= kind < HUB:
-            number = rules.extractor_stock
+            detail = rules.extractor_stock
         elif kind == HUB:
             map_arrays.home_cell[w, owner] = cell
         elif kind == SHIP:
-            map_arrays.home_cell[w, ships] = cell
-            ships += 1
+            map_arrays.home_cell[w, next_ship] = cell
+            next_ship += 1
         write_cell(map_arrays.team_view, w, cell, kind, owner, 0)
         if kind > WALL:
-            map_arrays.cell_detail[w, cell] = number
+            map_arrays.cell_detail[w, cell] = detail
     for team in range(rules.teams):
         for item in range(store.shape[2]):
-            start = rules.store_hearts if item == STORE_HEARTS else rules.store_elements
-            store[w, team, item] = min(start, rules.store_cap)
+            amount = rules.store_hearts if item == STORE_HEARTS else rules.store_elements
+            store[w, team, item] = min(amount, rules.store_cap)
 
 
 @inline
 def initialize_areas(map_arrays: MapArrays, rules: CogsguardRules, w: int) -> None:
-    """The areas of hubs, ships and junctions that belong to somebody from the start.
+    """Add the areas of hubs, ships and junctions that have an owner from the start.
 
-    Ships have areas in edition A; in F they are only in the way.
+    Ships have areas in edition A; in F they are only obstacles.
+
+    Args:
+        map_arrays: Writes areas and numbers of junctions held.
+        rules: Rules of the batch.
+        w: World.
     """
-    homes = map_arrays.home_cell.shape[1]
-    for i in range(homes + map_arrays.junction.shape[1]):
+    n_homes = map_arrays.home_cell.shape[1]
+    for i in range(n_homes + map_arrays.junction.shape[1]):
         source, owner = JUNCTION_SOURCE, min(i, rules.teams)
-        if i < homes:
+        if i < n_homes:
             cell = map_arrays.home_cell[w, i]
             if owner < rules.teams:
                 source = HUB_SOURCE
@@ -110,8 +127,8 @@ def initialize_areas(map_arrays: MapArrays, rules: CogsguardRules, w: int) -> No
                 owner = -1
         else:
             cell, owner = (
-                map_arrays.junction[w, i - homes, JUNCTION_CELL],
-                map_arrays.junction[w, i - homes, JUNCTION_OWNER],
+                map_arrays.junction[w, i - n_homes, JUNCTION_CELL],
+                map_arrays.junction[w, i - n_homes, JUNCTION_OWNER],
             )
             if cell > 0 and owner >= 0:
                 map_arrays.teams[w, owner, JUNCTIONS_HELD] += 1
@@ -130,11 +147,22 @@ def spawn_agents(
     w: int,
     key: int,
 ) -> None:
-    """Each team's agents on pads drawn from all it has; the order of `pads` changes."""
+    """Place each team's agents on spawn pads drawn at random; the order of `pads` changes.
+
+    Args:
+        population: Written.
+        map_arrays: Written.
+        agents: Written.
+        pads: `[teams, pads]`, cells of the spawn pads, permuted.
+        pad_counts: `[teams]`, number of pads.
+        rules: Rules of the batch.
+        w: World.
+        key: Random key.
+    """
     for team in range(rules.teams):
-        own = fold_in(key, team)
+        team_key = fold_in(key, team)
         for i in range(rules.agents):
-            j = i + randint(own, i, pad_counts[team] - i)
+            j = i + randint(team_key, i, pad_counts[team] - i)
             cell = pads[team, j]
             pads[team, j] = pads[team, i]
             pads[team, i] = cell
@@ -157,12 +185,29 @@ def reset_worlds(
     first: int,
     last: int,
 ) -> int:
-    """Begin episodes in `worlds[first:last]`, which were cleared; the first bad world, or -1.
+    """Start episodes in `worlds[first:last]`, which must have been cleared.
 
-    With `has_fixed_map` the sheet holds the map already, and `pads` its pads. A world is bad if chance
-    found no map for it.
+    Args:
+        state: State of the batch, written.
+        rules: Rules of the batch.
+        config: Parameters of generated maps.
+        map_scratch: Scratch map; holds the map already if it is fixed.
+        pads: `[teams, pads]`, spawn pads of a fixed map.
+        pad_counts: `[teams]`, number of pads.
+        has_fixed_map: Whether the map was given as text.
+        worlds: Indices of worlds.
+        keys: `[worlds]` random keys.
+        first: First entry of `worlds`.
+        last: End of the range, exclusive.
+
+    Returns:
+        The first world for which no map could be generated, or -1.
     """
-    land, folk, lives = get_map_arrays(state), get_agent_arrays(state), get_population_arrays(state)
+    map_arrays, agents, population = (
+        get_map_arrays(state),
+        get_agent_arrays(state),
+        get_population_arrays(state),
+    )
     for i in range(first, last):
         w, key = worlds[i], keys[i]
         state.key[w] = key
@@ -173,9 +218,16 @@ def reset_worlds(
             for team in range(rules.teams):
                 for j in range(pads.shape[1]):
                     map_scratch.pads[team, j] = pads[team, j]
-        place_map_objects(land, folk.store, map_scratch.cell_codes, rules, w)
-        initialize_areas(land, rules, w)
+        place_map_objects(map_arrays, agents.store, map_scratch.cell_codes, rules, w)
+        initialize_areas(map_arrays, rules, w)
         spawn_agents(
-            lives, land, folk, map_scratch.pads, pad_counts, rules, w, fold_in(key, _PAD_KEY)
+            population,
+            map_arrays,
+            agents,
+            map_scratch.pads,
+            pad_counts,
+            rules,
+            w,
+            fold_in(key, _PAD_KEY),
         )
     return -1

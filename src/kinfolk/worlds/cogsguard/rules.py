@@ -1,4 +1,4 @@
-"""The settings that kernels read, as numbers and small tables."""
+"""The settings as numbers and small tables that kernels read."""
 
 from __future__ import annotations
 
@@ -10,26 +10,27 @@ from kinfolk.core.arrays import Ints
 from kinfolk.worlds.cogsguard.codes import ALIGNER, ELEMENTS, GEARS, MINER, SCOUT, SCRAMBLER
 from kinfolk.worlds.cogsguard.settings import Cogsguard
 
-# Cover of a hub in edition F: more than any number of junctions, so that both can be told apart.
+# Cover of a hub in edition F: more than any number of junctions, so that the two can be separated.
 HUB_COVER = 1 << 20
-STRENGTH_PER_CELL = (
-    1024  # edition A: steps of strength per cell of distance, so that sums are whole
-)
-_MAX_HELD = 65_535  # of anything
+STRENGTH_PER_CELL = 1024  # edition A: units of strength per cell of distance, so sums are integers
+_MAX_HELD = 65_535  # largest inventory limit
 JUNCTION_SOURCE, HUB_SOURCE = 0, 1  # sources of area
-HEART_PRICE_ROW = 0  # row of the prices, where gear would be none
+HEART_PRICE_ROW = 0  # row of `prices` for hearts; the other rows are gears
 
 
 class CogsguardRules(NamedTuple):
-    """Cells are numbered over the map and `pad` cells of wall around it, `stride` to a line."""
+    """Settings of CogsGuard for kernels; those without a comment are settings of the same name.
+
+    Cells are numbered over the map and `pad` cells of wall around it, `stride` to a line.
+    """
 
     height: int
     width: int
-    pad: int
+    pad: int  # radius of the window
     stride: int
-    teams: int  # also the owner that stands for the clips
+    teams: int  # number of teams; as an owner, the clips
     rows_per_team: int
-    agents: int
+    agents: int  # per team
     max_steps: int
     territory: bool  # edition A: territory, network and hearts from the hub
     limits: Ints  # [5 limits, 5 gears]
@@ -46,9 +47,9 @@ class CogsguardRules(NamedTuple):
     influence_friendly_area: int
     hp_enemy_area: int
     influence_enemy_area: int
-    junction_area: int  # cells an area goes to each side
+    junction_area: int  # cells that the area of a junction reaches to each side
     hub_area: int
-    strength: Ints  # [2 sources, squared distance]
+    strength: Ints  # [2 sources, squared distance] cover of a cell
     extractor_stock: int
     mine_amount: int
     mine_amount_miner: int
@@ -62,7 +63,7 @@ class CogsguardRules(NamedTuple):
     scramble_hearts: int
     clips: bool
     timers: Ints  # [seed, align, scramble, ships; first tick, period]
-    clips_reach: int  # reaches are squared
+    clips_reach: int  # squared, as are the reaches below
     ships_reach: int
     align_reach: int
     align_hub_reach: int
@@ -72,17 +73,17 @@ class CogsguardRules(NamedTuple):
 
 
 def combine_limits(base: int, *modifiers: int) -> int:
-    """An inventory limit: gear replaces the base, it does not add to it."""
+    """Return an inventory limit: gear replaces the base limit instead of adding to it."""
     return min(_MAX_HELD, max(base, sum(modifiers)))
 
 
 def make_rules(settings: Cogsguard) -> CogsguardRules:
-    """Lay out settings for the kernels."""
+    """Convert settings into the tables that kernels read."""
     height, width = settings.map_shape
     pad = settings.window_radius
     reach, strength = _make_areas(settings)
     reaches = ("clips_reach", "ships_reach", "align_reach", "align_hub_reach", "network_reach")
-    worked_out = {
+    derived = {
         **{name: getattr(settings, name) ** 2 for name in reaches},
         "height": height,
         "width": width,
@@ -98,13 +99,14 @@ def make_rules(settings: Cogsguard) -> CogsguardRules:
         "clips": settings.clips != "off",
         "timers": _make_timers(settings),
     }
-    same = {
-        name: getattr(settings, name) for name in CogsguardRules._fields if name not in worked_out
+    copied = {
+        name: getattr(settings, name) for name in CogsguardRules._fields if name not in derived
     }
-    return CogsguardRules(**worked_out, **same)
+    return CogsguardRules(**derived, **copied)
 
 
 def _make_timers(settings: Cogsguard) -> Ints:
+    """Return `[4, 2]`: first tick and period of each action of the clips."""
     timers = [
         (settings.clips_seed_at, settings.clips_seed_every),
         (settings.clips_align_from, settings.clips_align_every),
@@ -118,7 +120,7 @@ def _make_timers(settings: Cogsguard) -> Ints:
 
 
 def _make_limits(settings: Cogsguard) -> Ints:
-    """By what is limited and by gear, in the order of `codes`."""
+    """Return `[5 limits, 5 gears]`, in the order of `codes`."""
     modifiers: tuple[tuple[int, dict[int, int]], ...] = (
         (settings.hp_limit, {SCOUT: settings.hp_scout, SCRAMBLER: settings.hp_scrambler}),
         (settings.energy_limit, {SCOUT: settings.energy_scout}),
@@ -134,7 +136,10 @@ def _make_limits(settings: Cogsguard) -> Ints:
 
 
 def _make_prices(settings: Cogsguard) -> Ints:
-    """Aligners cost most carbon, scramblers oxygen, miners germanium, scouts silicon."""
+    """Return `[hearts and 4 gears, 4 elements]`.
+
+    Aligners cost most carbon, scramblers oxygen, miners germanium, scouts silicon.
+    """
     table = np.full((len(GEARS), len(ELEMENTS)), settings.gear_price_other, dtype=np.int64)
     for element in range(len(ELEMENTS)):
         table[element + 1, element] = settings.gear_price_main
@@ -143,7 +148,7 @@ def _make_prices(settings: Cogsguard) -> Ints:
 
 
 def _make_areas(settings: Cogsguard) -> tuple[tuple[int, int], Ints]:
-    """How far areas reach and how strong they are, for junctions and hubs."""
+    """Return how far the areas of junctions and hubs reach, and their strength by squared distance."""
     if settings.edition == "A":
         reach = (settings.junction_strength, settings.hub_strength)
     else:
@@ -152,8 +157,8 @@ def _make_areas(settings: Cogsguard) -> tuple[tuple[int, int], Ints]:
     for source in (JUNCTION_SOURCE, HUB_SOURCE):
         for squared in range(reach[source] ** 2 + 1):
             if settings.edition == "A":
-                far = int(np.floor(np.sqrt(squared) * STRENGTH_PER_CELL + 0.5))
-                table[source, squared] = max(0, reach[source] * STRENGTH_PER_CELL - far)
+                distance = int(np.floor(np.sqrt(squared) * STRENGTH_PER_CELL + 0.5))
+                table[source, squared] = max(0, reach[source] * STRENGTH_PER_CELL - distance)
             else:
                 table[source, squared] = HUB_COVER if source == HUB_SOURCE else 1
     return reach, table

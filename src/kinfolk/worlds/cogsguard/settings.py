@@ -1,4 +1,4 @@
-"""The rules of CogsGuard as numbers. The defaults are edition F on the arena."""
+"""The settings of CogsGuard; the defaults are edition F on the arena."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ def int_setting(description: str, default: int, minimum: int = 0, maximum: int =
 
 
 class Cogsguard(Settings):
-    """Teams of cogs on one map. Amounts are whole; periods count ticks; reaches count cells.
+    """Settings of a game; amounts are integers, periods are in ticks, reaches in cells.
 
-    What is not given follows from `map` and `edition` where these differ: see `editions`.
+    Defaults that depend on `map` and `edition` are in `presets`.
     """
 
     map: Literal["arena", "machina_1", "tutorial"] = setting("arena", "Map generator.")
@@ -127,20 +127,20 @@ class Cogsguard(Settings):
 
     @property
     def rows_per_team(self) -> int:
-        """Rows a team has: one per agent, and with the temple one per agent it may come to have."""
+        """Return the rows of a team: one per agent, and with the temple one per possible agent."""
         return self.temple_cap if self.temple else self.agents
 
     @property
     def map_shape(self) -> tuple[int, int]:
-        """Height and width of the map."""
-        drawing = self.parsed_map
-        if drawing is None:
+        """Return the height and width of the map."""
+        parsed_map = self.parsed_map
+        if parsed_map is None:
             return self.height, self.width
-        return drawing.kind.shape[0], drawing.kind.shape[1]
+        return parsed_map.kind.shape[0], parsed_map.kind.shape[1]
 
     @property
     def parsed_map(self) -> ParsedMap | None:
-        """The map drawn as text, read; None if maps are drawn by chance."""
+        """Return the parsed `map_text`; None if maps are generated."""
         return None if self.map_text is None else parse_map(self.map_text)
 
     @model_validator(mode="before")
@@ -161,9 +161,9 @@ class Cogsguard(Settings):
                 raise ValueError(
                     f"Cogsguard.{name} must be the fewest and the most, 0 to 1000, not {least}, {most}."
                 )
-        drawing = self.parsed_map
-        if drawing is not None:
-            self._check_parsed_map(drawing)
+        parsed_map = self.parsed_map
+        if parsed_map is not None:
+            self._check_parsed_map(parsed_map)
         elif count_compounds_that_fit(self.height, self.width) < self.teams:
             raise ValueError(
                 f"Cogsguard.teams: a map of {self.height} x {self.width} has room for "

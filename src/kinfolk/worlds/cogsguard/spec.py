@@ -1,12 +1,12 @@
-"""The face of the game: what agents see and do, and how to read it.
+"""Observations and actions of CogsGuard, and how to decode them.
 
-Field `window`, uint16 `[2 radius + 1, 2 radius + 1]`: the cells around the agent, which stands
-in the middle, north at the top, west at the left. Around the map all is wall. One word per cell:
+Field `window`, uint16 `[2 radius + 1, 2 radius + 1]`: the cells around the agent, which is in the
+middle, north at the top, west at the left. Cells outside the map are walls. One word per cell:
 
 | bits  | meaning |
 |-------|---------|
-| 0-3   | what is there: index into `codes.KINDS` |
-| 4-5   | whose it is: index into `codes.OWNERS` (nobody, own, clips, other team) |
+| 0-3   | what is on the cell: index into `codes.KINDS` |
+| 4-5   | its owner: index into `codes.OWNERS` (nobody, own, clips, other team) |
 | 6-8   | an agent's gear: index into `codes.GEARS` |
 | 9-11  | an agent's vibe: index into `codes.VIBES` |
 | 12    | the cell is in a friendly area |
@@ -55,14 +55,14 @@ FACTS = (
 )
 N_FACTS = len(FACTS)
 STORE_FACT, SOUTH_FACT, EAST_FACT, SUCCEEDED_FACT, ELAPSED_FACT = 10, 15, 16, 17, 18
-# What a net divides facts by, so that most lie within -1 and 1. Gear and vibe are not amounts.
+# Facts divided by these lie mostly within -1 and 1. Gear and vibe are codes, not amounts.
 FACT_SCALES = np.array(
     [100, 20, 40, 40, 40, 40, 10, 20, 1, 1, 100, 100, 100, 100, 10, 50, 50, 1, 1], dtype=np.float32
 )
 
 
 def make_spec(settings: Cogsguard) -> WorldSpec:
-    """One group per team: `cogs`, or `cogs_0`, `cogs_1` and so on."""
+    """Return the spec: one group per team, named `cogs`, or `cogs_0`, `cogs_1` and so on."""
     side = 2 * settings.window_radius + 1
     fields = (
         ObservationField("window", (side, side), "uint16"),
@@ -76,28 +76,28 @@ def make_spec(settings: Cogsguard) -> WorldSpec:
 
 
 def get_public_rules(settings: Cogsguard) -> tuple[tuple[str, int], ...]:
-    """What players know of the rules: every setting that is a number, and how large maps are.
+    """Return what players know of the rules: all numeric settings, and sizes of maps.
 
-    Nothing here tells one game from another with the same settings.
+    Nothing here distinguishes two games with the same settings.
     """
     height, width = settings.map_shape
-    drawing = settings.parsed_map
+    parsed_map = settings.parsed_map
     junctions, extractors = (
         settings.junctions[1],
         len(ELEMENTS) * (settings.extractors[1] + settings.teams),
     )
-    if drawing is not None:
-        kind = drawing.kind
+    if parsed_map is not None:
+        kind = parsed_map.kind
         junctions = int((kind == JUNCTION).sum())
         extractors = int(((kind >= EXTRACTOR) & (kind < HUB)).sum())
-    plain = {name: value for name, value in settings.model_dump().items() if isinstance(value, int)}
-    plain |= {"height": height, "width": width, "edition_a": settings.edition == "A"}
-    plain |= {"most_junctions": junctions, "most_extractors": extractors}
-    return tuple((name, int(value)) for name, value in sorted(plain.items()))
+    rules = {name: value for name, value in settings.model_dump().items() if isinstance(value, int)}
+    rules |= {"height": height, "width": width, "edition_a": settings.edition == "A"}
+    rules |= {"most_junctions": junctions, "most_extractors": extractors}
+    return tuple((name, int(value)) for name, value in sorted(rules.items()))
 
 
 def decode_window(window: npt.NDArray[np.uint16]) -> dict[str, AnyArray]:
-    """Words of cells as arrays of codes, each shaped as the words are."""
+    """Return the parts of a window's words as arrays of codes, each of the window's shape."""
     words = window.astype(np.int64)
     return {
         "kind": words & KIND_MASK,
@@ -110,19 +110,22 @@ def decode_window(window: npt.NDArray[np.uint16]) -> dict[str, AnyArray]:
 
 
 def window_to_planes(window: npt.NDArray[np.uint16]) -> npt.NDArray[np.float32]:
-    """Words `[..., R, R]` as one-hot planes `[..., PLANES, R, R]`: nobody and no gear have none."""
+    """Convert words `[..., R, R]` into one-hot planes `[..., PLANES, R, R]`.
+
+    Empty cells, cells without owner, and agents without gear or with the default vibe have no plane.
+    """
     codes = decode_window(window)
     agent = codes["kind"] == KINDS.index("agent")
-    found = [codes["kind"] == kind for kind in range(1, len(KINDS))]
-    found += [codes["owner"] == owner for owner in range(1, len(OWNERS))]
-    found += [codes["gear"] == gear for gear in range(1, len(GEARS))]
-    found += [agent & (codes["vibe"] == vibe) for vibe in range(1, len(VIBES))]
-    found += [codes["friendly_area"], codes["enemy_area"]]
-    return np.stack(found, axis=-3).astype(np.float32)
+    planes = [codes["kind"] == kind for kind in range(1, len(KINDS))]
+    planes += [codes["owner"] == owner for owner in range(1, len(OWNERS))]
+    planes += [codes["gear"] == gear for gear in range(1, len(GEARS))]
+    planes += [agent & (codes["vibe"] == vibe) for vibe in range(1, len(VIBES))]
+    planes += [codes["friendly_area"], codes["enemy_area"]]
+    return np.stack(planes, axis=-3).astype(np.float32)
 
 
 def facts_to_features(facts: npt.NDArray[np.float32]) -> npt.NDArray[np.float32]:
-    """Facts `[..., FACTS]` for a net: amounts scaled, gear and vibe one-hot at the end."""
+    """Convert facts `[..., FACTS]` into network inputs: scaled amounts, then one-hot gear and vibe."""
     amounts = np.delete(facts / FACT_SCALES, [GEAR, VIBE], axis=-1)
     gear = facts[..., GEAR, None] == np.arange(len(GEARS))
     vibe = facts[..., VIBE, None] == np.arange(len(VIBES))

@@ -19,28 +19,26 @@ from kinfolk.worlds.cogsguard.codes import (
 from kinfolk.worlds.cogsguard.rules import CogsguardRules
 from kinfolk.worlds.cogsguard.settings import Cogsguard
 
-CellWords = npt.NDArray[np.uint16]
+CellWords = npt.NDArray[np.uint16]  # cells as teams see them, see `spec`
 Int32Array = npt.NDArray[np.int32]
 SeenBits = npt.NDArray[np.uint32]
 N_SHIPS = 4
 
 
 class CogsguardState(NamedTuple):
-    """Everything a game is. Kernels get these arrays; nobody else does."""
+    """The complete state of a batch of games; `[W]` or `[W, N]` unless stated."""
 
-    key: Ints
-    tick: Ints
+    key: Ints  # random key of the episode
+    tick: Ints  # steps since the reset
     done: Bools
-    team_view: CellWords  # [W, T, cells] what each team sees: see `layout`
-    cell_detail: Int32Array  # [W, cells] an agent's row, a junction's number, stock, or whose it is
-    area_cover: (
-        Int32Array  # [W, T + 1, cells] how much of an area each team and the clips have there
-    )
+    team_view: CellWords  # [W, T, cells] what each team sees: see `spec`
+    cell_detail: Int32Array  # [W, cells] an agent's row, a junction's index, stock, or owner
+    area_cover: Int32Array  # [W, T + 1, cells] strength of each team's and the clips' areas
     junction: Ints  # [W, J, JUNCTION_COLUMNS] see `codes`
     home_cell: Ints  # [W, T + ships] cells of the hubs, then of the ships; 0: there is none
     teams: Ints  # [W, T + 1, TEAM_COLUMNS]
     store: Ints  # [W, T, elements and hearts]
-    uid: Ints
+    uid: Ints  # to `parent_rows`: see `AgentColumns`
     alive: Bools
     reward: Floats
     terminated: Bools
@@ -48,13 +46,13 @@ class CogsguardState(NamedTuple):
     group: Ints
     parents: Ints
     parent_rows: Ints
-    body: Ints  # [W, N, BODY]
+    body: Ints  # [W, N, BODY_COLUMNS]
     seen: SeenBits  # [W, N, height, words] a bit per cell that was ever in an agent's window
     stats: Ints  # [W, N, STATISTICS]
 
 
 class MapSizes(NamedTuple):
-    """How much room a map needs."""
+    """Sizes of the arrays that a map needs."""
 
     n_cells: int
     n_junctions: int
@@ -62,17 +60,23 @@ class MapSizes(NamedTuple):
 
 
 def compute_map_sizes(settings: Cogsguard, rules: CogsguardRules) -> MapSizes:
-    """Room for the drawn map, or for the fullest that chance can draw."""
+    """Return the sizes of the map given as text, or of the largest that can be generated."""
     cells = rules.stride * (rules.height + 2 * rules.pad)
-    drawing = settings.parsed_map
-    if drawing is None:
+    parsed_map = settings.parsed_map
+    if parsed_map is None:
         return MapSizes(cells, settings.junctions[1], N_SHIPS if settings.edition == "A" else 0)
-    junctions, ships = (int((drawing.kind == kind).sum()) for kind in (JUNCTION, SHIP))
+    junctions, ships = (int((parsed_map.kind == kind).sum()) for kind in (JUNCTION, SHIP))
     return MapSizes(cells, junctions, ships)
 
 
 def allocate_state(settings: Cogsguard, rules: CogsguardRules, n_worlds: int) -> CogsguardState:
-    """All arrays, for `n_worlds` worlds that wait for a reset."""
+    """Allocate the state of `n_worlds` worlds, which are done until their first reset.
+
+    Args:
+        settings: Settings of the world.
+        rules: Rules made from them.
+        n_worlds: Number of worlds in the batch.
+    """
     w, t, n = n_worlds, rules.teams, rules.teams * rules.rows_per_team
     sizes = compute_map_sizes(settings, rules)
 

@@ -1,7 +1,7 @@
-"""What is on the cells, what teams see there, and whose area it is.
+"""Objects on cells, what teams see of them, and areas.
 
-Areas are kept up when a junction changes hands: each source adds its cover to the cells around
-it, and two bits of every team's view say what that means for the team.
+Areas are updated when a junction changes its owner: each source adds its cover to the cells around
+it, and two bits of every team's view say whether a cell is in a friendly or an enemy area.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from kinfolk.worlds.cogsguard.state import CellWords, CogsguardState, Int32Array
 
 
 class MapArrays(NamedTuple):
-    """The part of the state that is on the map."""
+    """The arrays of a state that describe the map."""
 
     team_view: CellWords
     cell_detail: Int32Array
@@ -45,7 +45,7 @@ class MapArrays(NamedTuple):
 
 @inline
 def get_map_arrays(state: CogsguardState) -> MapArrays:
-    """The land of a state: the same arrays."""
+    """Return the arrays of a state that describe the map."""
     return MapArrays(
         state.team_view,
         state.cell_detail,
@@ -58,7 +58,16 @@ def get_map_arrays(state: CogsguardState) -> MapArrays:
 
 @inline
 def write_cell(view: CellWords, w: int, cell: int, kind: int, owner: int, extra: int) -> None:
-    """Show a thing on a cell to every team; `extra` holds the bits of an agent's gear and vibe."""
+    """Show an object on a cell to every team.
+
+    Args:
+        view: `[W, T, cells]`, written.
+        w: World.
+        cell: Cell of the object.
+        kind: Index into `KINDS`.
+        owner: Its team, the number of teams for the clips, -1 for nobody.
+        extra: Bits of an agent's gear and vibe.
+    """
     teams = view.shape[1]
     for team in range(teams):
         mark = OTHER
@@ -74,20 +83,32 @@ def write_cell(view: CellWords, w: int, cell: int, kind: int, owner: int, extra:
 
 @inline
 def clear_cell(map_arrays: MapArrays, w: int, cell: int) -> None:
-    """Nothing is on this cell any more."""
+    """Remove what is on a cell.
+
+    Args:
+        map_arrays: Writes `team_view` and `cell_detail`.
+        w: World.
+        cell: Cell to clear.
+    """
     write_cell(map_arrays.team_view, w, cell, EMPTY, -1, 0)
     map_arrays.cell_detail[w, cell] = -1
 
 
 @inline
 def find_area_owner(area_cover: Int32Array, w: int, cell: int) -> int:
-    """Edition A: who owns a cell, -1 if nobody covers it or two are equally strong."""
+    """Return the owner of a cell in edition A: -1 if nobody covers it or two are equally strong.
+
+    Args:
+        area_cover: `[W, T + 1, cells]`.
+        w: World.
+        cell: Cell in question.
+    """
     best, owner = 0, -1
-    for u in range(area_cover.shape[1]):
-        here = int(area_cover[w, u, cell])
-        if here > best:
-            best, owner = here, u
-        elif here == best:
+    for side in range(area_cover.shape[1]):
+        strength = int(area_cover[w, side, cell])
+        if strength > best:
+            best, owner = strength, side
+        elif strength == best:
             owner = -1
     return owner
 
@@ -96,23 +117,30 @@ def find_area_owner(area_cover: Int32Array, w: int, cell: int) -> int:
 def update_area_bits(
     view: CellWords, area_cover: Int32Array, territory: bool, w: int, cell: int
 ) -> None:
-    """Tell every team whether a cell is in its own area or in an enemy's, or both.
+    """Update in every team's view whether a cell is in a friendly or an enemy area, or both.
 
-    Edition F: a hub is no enemy area to others, junctions are.
+    In edition F, hubs are no enemy area to others, junctions are.
+
+    Args:
+        view: `[W, T, cells]`, written.
+        area_cover: `[W, T + 1, cells]`.
+        territory: Whether the rules are those of edition A.
+        w: World.
+        cell: Cell to update.
     """
     owner = find_area_owner(area_cover, w, cell) if territory else -1
     for team in range(view.shape[1]):
-        own, enemy = False, False
+        friendly, enemy = False, False
         if territory:
-            own = owner == team
+            friendly = owner == team
             enemy = owner >= 0 and owner != team
         else:
-            own = area_cover[w, team, cell] > 0
-            for u in range(area_cover.shape[1]):
-                if u != team and int(area_cover[w, u, cell]) & (HUB_COVER - 1) != 0:
+            friendly = area_cover[w, team, cell] > 0
+            for side in range(area_cover.shape[1]):
+                if side != team and int(area_cover[w, side, cell]) & (HUB_COVER - 1) != 0:
                     enemy = True
         word = int(view[w, team, cell]) & (FRIENDLY_AREA - 1)
-        if own:
+        if friendly:
             word |= FRIENDLY_AREA
         if enemy:
             word |= ENEMY_AREA
@@ -129,41 +157,63 @@ def add_area(
     source: int,
     sign: int,
 ) -> None:
-    """Add the area of a junction, hub or ship around `cell`, or with `sign` -1 take it away."""
-    shown, cover, strength, territory = (
+    """Add the area of a junction, hub or ship around `cell`, or remove it.
+
+    Args:
+        map_arrays: Writes `area_cover` and `team_view`.
+        rules: Rules of the batch.
+        w: World.
+        owner: Team, or the number of teams for the clips.
+        cell: Cell of the source.
+        source: JUNCTION_SOURCE or HUB_SOURCE.
+        sign: 1 to add, -1 to remove.
+    """
+    view, cover, strength, territory = (
         map_arrays.team_view,
         map_arrays.area_cover,
         rules.strength,
         rules.territory,
     )
     reach = rules.junction_area if source == JUNCTION_SOURCE else rules.hub_area
-    at_y, at_x = cell // rules.stride, cell % rules.stride
-    for y in range(max(at_y - reach, rules.pad), min(at_y + reach + 1, rules.pad + rules.height)):
+    center_y, center_x = cell // rules.stride, cell % rules.stride
+    for y in range(
+        max(center_y - reach, rules.pad), min(center_y + reach + 1, rules.pad + rules.height)
+    ):
         for x in range(
-            max(at_x - reach, rules.pad), min(at_x + reach + 1, rules.pad + rules.width)
+            max(center_x - reach, rules.pad), min(center_x + reach + 1, rules.pad + rules.width)
         ):
-            amount = strength[source, (y - at_y) * (y - at_y) + (x - at_x) * (x - at_x)]
+            amount = strength[
+                source, (y - center_y) * (y - center_y) + (x - center_x) * (x - center_x)
+            ]
             if amount != 0:
-                here = y * rules.stride + x
-                cover[w, owner, here] += sign * amount
-                update_area_bits(shown, cover, territory, w, here)
+                covered = y * rules.stride + x
+                cover[w, owner, covered] += sign * amount
+                update_area_bits(view, cover, territory, w, covered)
 
 
 @inline
 def change_junction_owner(
     map_arrays: MapArrays, rules: CogsguardRules, w: int, junction: int, owner: int
 ) -> None:
-    """A junction changes hands; -1 makes it nobody's."""
-    cell, old = (
+    """Give a junction to another owner, with its area and counters.
+
+    Args:
+        map_arrays: Written.
+        rules: Rules of the batch.
+        w: World.
+        junction: Index of the junction.
+        owner: New owner; -1 for nobody.
+    """
+    cell, old_owner = (
         map_arrays.junction[w, junction, JUNCTION_CELL],
         map_arrays.junction[w, junction, JUNCTION_OWNER],
     )
-    for turn in range(2):
-        who = old if turn == 0 else owner
-        if who >= 0:
-            add_area(map_arrays, rules, w, who, cell, JUNCTION_SOURCE, 2 * turn - 1)
-            map_arrays.teams[w, who, JUNCTIONS_HELD] += 2 * turn - 1
-            map_arrays.teams[w, who, JUNCTIONS_LOST if turn == 0 else JUNCTIONS_WON] += 1
+    for is_gain in range(2):
+        side = old_owner if is_gain == 0 else owner
+        if side >= 0:
+            add_area(map_arrays, rules, w, side, cell, JUNCTION_SOURCE, 2 * is_gain - 1)
+            map_arrays.teams[w, side, JUNCTIONS_HELD] += 2 * is_gain - 1
+            map_arrays.teams[w, side, JUNCTIONS_LOST if is_gain == 0 else JUNCTIONS_WON] += 1
     map_arrays.junction[w, junction, JUNCTION_OWNER] = owner
     map_arrays.junction[w, junction, JUNCTION_ALIGNED_BY] = -1
     write_cell(map_arrays.team_view, w, cell, JUNCTION, owner, 0)
@@ -171,6 +221,12 @@ def change_junction_owner(
 
 @inline
 def squared_distance(stride: int, a: int, b: int) -> int:
-    """The squared distance of two cells."""
+    """Return the squared Euclidean distance of two cells.
+
+    Args:
+        stride: Cells per line.
+        a: First cell.
+        b: Second cell.
+    """
     y, x = a // stride - b // stride, a % stride - b % stride
     return y * y + x * x

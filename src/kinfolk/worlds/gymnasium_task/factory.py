@@ -42,8 +42,8 @@ def _import_module(task: str, module: str) -> None:
     except ModuleNotFoundError as error:
         if error.name is not None and f"{module}.".startswith(f"{error.name}."):
             raise UsageError(
-                f"gym:{task} names the module '{module}', which is not found. It was looked for in "
-                f"the working folder, {os.getcwd()}, and among the installed packages."
+                f"gym:{task} names the module '{module}', which is not found in the working "
+                f"folder, {os.getcwd()}, nor among the installed packages."
             ) from None
         raise UsageError(
             f"gym:{task} cannot be used: its module '{module}' needs '{error.name}', which is not "
@@ -70,7 +70,7 @@ def make_env(task: str, env_kwargs: Mapping[str, Any]) -> gymnasium.Env[Any, Any
     try:
         return gymnasium.make(name, **{"disable_env_checker": True, **env_kwargs})
     except gymnasium.error.DependencyNotInstalled as error:
-        raise UsageError(f"gym:{task} needs a package that is not here: {error}.") from None
+        raise UsageError(f"gym:{task} needs a package that is not installed: {error}.") from None
     except Exception as error:
         if not env_kwargs:
             raise UsageError(f"gym:{task} cannot be made: {_describe_error(error)}.") from error
@@ -85,7 +85,7 @@ def make_env(task: str, env_kwargs: Mapping[str, Any]) -> gymnasium.Env[Any, Any
 
 
 def _constructor_keywords(name: str) -> list[str]:
-    """The keywords of a task's constructor; none if it takes any."""
+    """Return the keywords of a task's constructor; empty if it accepts any."""
     entry: Any = gymnasium.spec(name).entry_point
     creator = entry if callable(entry) else load_env_creator(entry)
     parameters = [p for n, p in inspect.signature(creator).parameters.items() if n != "self"]

@@ -1,7 +1,7 @@
-"""The state of a Gymnasium task as bytes, for tasks whose state is plain numbers.
+"""Serialise the state of a Gymnasium task, for tasks whose state is plain numbers.
 
-Classic control and toy text are such. Tasks of Box2D and MuJoCo hold bodies of another library
-and are refused by name.
+Classic control and toy text are such tasks. Those of Box2D and MuJoCo hold objects of other
+libraries and are refused by name.
 """
 
 from __future__ import annotations
@@ -23,27 +23,27 @@ _SHARED_TYPES = (gymnasium.Space, gymnasium.envs.registration.EnvSpec, type)  # 
 
 
 def check_copyable(task: str) -> None:
-    """Find out whether a task can be copied in the middle of an episode, without making it.
+    """Check that a task can be copied in the middle of an episode, without making it.
 
     Raises:
-        UsageError: It is not found.
-        SettingsError: It cannot.
+        UsageError: The task is not found.
+        SettingsError: The task cannot be copied.
     """
     spec = gymnasium.spec(resolve_task_id(task))
     module = str(spec.entry_point).partition(":")[0].split(".")
     for part, library in _UNCOPYABLE_LIBRARIES.items():
         if part in module:
             raise SettingsError(
-                f"gym:{task} cannot be copied in the middle of an episode: its bodies belong to "
-                f"{library}. Leave `env` out of --inherit, or choose a task of classic control."
+                f"gym:{task} cannot be copied in the middle of an episode: its state is held by "
+                f"{library}. Leave `env` out of --inherit, or choose a classic control task."
             )
 
 
 def serialize_env(env: gymnasium.Env[Any, Any]) -> bytes:
-    """All that changes in a task and its wrappers, to the last bit.
+    """Serialise everything that changes in a task and its wrappers, bit for bit.
 
     Raises:
-        SettingsError: Something in it is no plain number; the message names it.
+        SettingsError: An attribute is no plain number; the message names it.
     """
     layers = [
         {n: _encode(env, n, v) for n, v in vars(e).items() if _is_mutable(n, v)}
@@ -53,9 +53,11 @@ def serialize_env(env: gymnasium.Env[Any, Any]) -> bytes:
 
 
 def deserialize_env(env: gymnasium.Env[Any, Any], data: bytes) -> None:
-    """Give a task the state that `pack` wrote of another of the same kind."""
-    for layer, kept in zip(_iterate_wrappers(env), json.loads(data.rstrip(b"\0")), strict=True):
-        for name, value in kept.items():
+    """Restore the state that `serialize_env` wrote for an environment of the same task."""
+    for layer, attributes in zip(
+        _iterate_wrappers(env), json.loads(data.rstrip(b"\0")), strict=True
+    ):
+        for name, value in attributes.items():
             if isinstance(value, dict) and "generator" in value:
                 generator = np.random.Generator(np.random.PCG64())
                 generator.bit_generator.state = value["generator"]
@@ -65,13 +67,13 @@ def deserialize_env(env: gymnasium.Env[Any, Any], data: bytes) -> None:
 
 
 def stack_bytes(states: list[bytes]) -> AnyArray:
-    """Bytes as rows of one array, filled up with zeros."""
+    """Return the states as rows of one array, padded with zeros."""
     width = max(map(len, states))
-    return np.array([np.frombuffer(one.ljust(width, b"\0"), dtype=np.uint8) for one in states])
+    return np.array([np.frombuffer(state.ljust(width, b"\0"), dtype=np.uint8) for state in states])
 
 
 def _iterate_wrappers(env: Any) -> Iterator[Any]:
-    """The wrappers from outside in, and the task itself."""
+    """Yield the wrappers from outside in, then the task itself."""
     while isinstance(env, gymnasium.Wrapper):
         yield env
         env = env.env
@@ -85,11 +87,21 @@ def _is_mutable(name: str, value: Any) -> bool:
 
 
 def _encode(env: Any, name: str, value: Any) -> Any:
+    """Return a JSON-compatible encoding of an attribute's value.
+
+    Args:
+        env: Environment named in the error message.
+        name: Name of the attribute.
+        value: Its value.
+
+    Raises:
+        SettingsError: The value cannot be encoded.
+    """
     if isinstance(value, np.random.Generator):
         return {"generator": value.bit_generator.state}
     if isinstance(value, np.generic | np.ndarray):
         array = np.asarray(value)
-        plain = array.astype(str) if array.dtype.kind == "S" else array  # letters of a map
+        plain = array.astype(str) if array.dtype.kind == "S" else array  # toy text maps
         return {"array": plain.ravel().tolist(), "shape": array.shape, "dtype": array.dtype.str,
                 "scalar": isinstance(value, np.generic)}  # fmt: skip
     if isinstance(value, list | tuple):
@@ -113,6 +125,6 @@ def _decode(encoded: Any) -> Any:
         return array[()] if encoded["scalar"] else array
     if "table" in encoded:
         return {_decode(key): _decode(value) for key, value in encoded["table"]}
-    kind, parts = next(iter(encoded.items()))
-    found = [_decode(part) for part in parts]
-    return tuple(found) if kind == "tuple" else found
+    type_name, parts = next(iter(encoded.items()))
+    items = [_decode(part) for part in parts]
+    return tuple(items) if type_name == "tuple" else items

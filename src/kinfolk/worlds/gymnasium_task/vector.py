@@ -1,4 +1,4 @@
-"""Gymnasium tasks side by side: as one array environment where there is one, else one by one."""
+"""Several copies of a Gymnasium task: as one array environment if it has one, else in a loop."""
 
 from __future__ import annotations
 
@@ -21,47 +21,60 @@ from kinfolk.worlds.gymnasium_task.state import deserialize_env, serialize_env, 
 
 
 class TaskStep(NamedTuple):
-    """What a step brought, a row per lane; rows of lanes that rest mean nothing."""
+    """Result of a step, one row per task; rows of inactive tasks are meaningless."""
 
-    observation: AnyArray
-    reward: Floats
+    observation: AnyArray  # [tasks, size] float32
+    reward: Floats  # [tasks], as are those below
     terminated: Bools
     truncated: Bools
 
 
 class VectorTasks(Protocol):
-    """Tasks of one kind, each in a lane of its own."""
+    """Independent copies of one task."""
 
     def reset(self, index: int, seed: int) -> AnyArray:
-        """Begin an episode that follows from `seed`; what is shown first."""
+        """Start an episode of task `index` with a seed, and return its first observation."""
         ...
 
     def step(self, actions: Ints, active: Bools) -> TaskStep:
-        """Act, `[lanes, parts]`, in the lanes that are active."""
+        """Step the active tasks with `[tasks, heads]` actions."""
         ...
 
     def get_states(self) -> dict[str, AnyArray]:
-        """Copies of all states, with the lane as first axis."""
+        """Return copies of all states, with the task as first axis."""
         ...
 
     def set_states(self, states: Arrays, source: Ints) -> None:
-        """Lane `i` gets the state of the kept lane `source[i]`."""
+        """Restore states: task `i` gets the saved state of task `source[i]`."""
         ...
 
 
 def decode_action(space: gymnasium.Space[Any], choices: Ints, bins: int) -> Any:
-    """A choice per part as an action of the task; a number is one of `bins` steps of its range."""
+    """Convert choices into an action of the task.
+
+    Args:
+        space: The task's action space.
+        choices: `[heads]`, one choice per component of the action.
+        bins: Number of equidistant values of a continuous component.
+    """
     if isinstance(space, Discrete):
         return int(choices[0]) + int(space.start)
     if isinstance(space, MultiDiscrete):
         return choices.reshape(space.shape).astype(space.dtype) + space.start
-    assert isinstance(space, Box)  # the world has looked at it before
-    share = choices.reshape(space.shape) / (bins - 1)
-    return (space.low + share * (space.high - space.low)).astype(space.dtype)
+    assert isinstance(space, Box)  # checked when the world was made
+    fraction = choices.reshape(space.shape) / (bins - 1)
+    return (space.low + fraction * (space.high - space.low)).astype(space.dtype)
 
 
 class LoopTasks:
-    """Ordinary environments, stepped one by one."""
+    """Step ordinary environments one after the other.
+
+    Args:
+        task: `ID`, or `MODULE:ID`.
+        n_tasks: Number of environments.
+        bins: Number of values of a continuous action component.
+        env_kwargs: Keywords for `gymnasium.make`.
+    """
 
     def __init__(
         self, task: str, n_tasks: int, bins: int, env_kwargs: Mapping[str, Any] | None = None
@@ -76,41 +89,42 @@ class LoopTasks:
         size = flatdim(self._observation_space)
         if flat.shape != (size,):
             raise ContractError(
-                f"{self._name} must show {size} number{'s' * (size != 1)}, as its "
-                f"observation_space says, not {flat.size}."
+                f"{self._name} must return observations of {size} number{'s' * (size != 1)}, as "
+                f"its observation_space says, not {flat.size}."
             )
         return flat
 
     def reset(self, index: int, seed: int) -> AnyArray:
-        """Seed the lane's environment.
+        """Reset the environment `index` with a seed.
 
         Raises:
             ContractError: The environment raised, or returned what Gymnasium does not allow.
         """
         with self._name_failures("reset"):
-            found = self.envs[index].reset(seed=seed)
-            self._require_values("reset", found, ("observation", "info"))
-            return self._flatten(found[0])
+            values = self.envs[index].reset(seed=seed)
+            self._require_values("reset", values, ("observation", "info"))
+            return self._flatten(values[0])
 
     def step(self, actions: Ints, active: Bools) -> TaskStep:
-        """Step those that are active.
+        """Step the environments that are active.
 
         Raises:
             ContractError: An environment raised, or returned what Gymnasium does not allow.
         """
-        rest = (np.zeros(flatdim(self._observation_space), dtype=np.float32), 0.0, False, False)
-        found: list[Any] = [rest] * len(self.envs)
-        for lane in np.flatnonzero(active).tolist():
-            action = decode_action(self._action_space, actions[lane], self._bins)
+        inactive = (np.zeros(flatdim(self._observation_space), dtype=np.float32), 0.0, False, False)
+        results: list[Any] = [inactive] * len(self.envs)
+        for index in np.flatnonzero(active).tolist():
+            action = decode_action(self._action_space, actions[index], self._bins)
             with self._name_failures("step"):
-                found[lane] = self._check_step(self.envs[lane].step(action))
-        return TaskStep(*(np.array(column) for column in zip(*found, strict=True)))
+                results[index] = self._check_step(self.envs[index].step(action))
+        return TaskStep(*(np.array(column) for column in zip(*results, strict=True)))
 
     def _check_step(self, values: Any) -> tuple[AnyArray, float, bool, bool]:
+        """Return observation, reward and flags of a step, checked."""
         self._require_values(
             "step", values, ("observation", "reward", "terminated", "truncated", "info")
         )
-        shown, reward, terminated, truncated, _ = values
+        observation, reward, terminated, truncated, _ = values
         try:
             number = float(reward)
         except (TypeError, ValueError):
@@ -119,9 +133,16 @@ class LoopTasks:
             raise ContractError(
                 f"{self._name} must give a finite number as reward, not {reward!r}."
             )
-        return self._flatten(shown), number, bool(terminated), bool(truncated)
+        return self._flatten(observation), number, bool(terminated), bool(truncated)
 
     def _require_values(self, method: str, values: Any, names: tuple[str, ...]) -> None:
+        """Raise ContractError unless a method returned a tuple of the expected values.
+
+        Args:
+            method: Name of the method.
+            values: What it returned.
+            names: Names of the values that Gymnasium expects.
+        """
         if isinstance(values, tuple) and len(values) == len(names):
             return
         got = str(len(values)) if isinstance(values, tuple) else f"one {type(values).__name__}"
@@ -132,30 +153,37 @@ class LoopTasks:
 
     @contextmanager
     def _name_failures(self, method: str) -> Iterator[None]:
-        """Say which task raised, and where in its author's code."""
+        """Re-raise errors of the task's own code as ContractError with their file and line."""
         try:
             yield
         except KinfolkError:
             raise
         except Exception as error:
-            what, where, _ = summarize_error(error)
-            raise ContractError(f"{self._name} failed in {method}: {what} ({where}).") from error
+            description, location, _ = summarize_error(error)
+            raise ContractError(
+                f"{self._name} failed in {method}: {description} ({location})."
+            ) from error
 
     def get_states(self) -> dict[str, AnyArray]:
-        """Packed, a row of bytes each."""
-        return {"packed": stack_bytes([serialize_env(env) for env in self.envs])}
+        """Return the serialised environments, one row of bytes each."""
+        return {"serialized": stack_bytes([serialize_env(env) for env in self.envs])}
 
     def set_states(self, states: Arrays, source: Ints) -> None:
-        """Unpack."""
-        for env, which in zip(self.envs, source.tolist(), strict=True):
-            deserialize_env(env, states["packed"][which].tobytes())
+        """Restore serialised environments: task `i` gets the saved state of task `source[i]`."""
+        for env, index in zip(self.envs, source.tolist(), strict=True):
+            deserialize_env(env, states["serialized"][index].tobytes())
 
 
 class ArrayTasks:
-    """An array environment whose `state` is `[numbers, lanes]`, such as CartPole's.
+    """Step an array environment whose `state` is `[numbers, tasks]`, such as CartPole's.
 
-    It resets lanes by itself and draws for all of them from one generator; here each lane begins
-    from its own seed, as an environment by itself would, and one that has ended rests.
+    The array environment would reset tasks by itself and draw for all of them from one generator;
+    here each task starts from its own seed, as a single environment would, and one that has ended
+    stays as it is until its reset.
+
+    Args:
+        task: Id in Gymnasium's registry.
+        n_tasks: Number of tasks.
     """
 
     def __init__(self, task: str, n_tasks: int) -> None:
@@ -164,28 +192,28 @@ class ArrayTasks:
         self._env.reset(seed=0)
 
     def reset(self, index: int, seed: int) -> AnyArray:
-        """Begin where an environment with this seed begins."""
-        start, shown = _reset_single_env(self._task, seed)
-        self._env.state[:, index] = start
+        """Start task `index` in the state in which a single environment with this seed starts."""
+        initial_state, observation = _reset_single_env(self._task, seed)
+        self._env.state[:, index] = initial_state
         self._env.steps[index] = 0
-        return shown
+        return observation
 
     def step(self, actions: Ints, active: Bools) -> TaskStep:
-        """Step all, and put those back that rest."""
+        """Step all tasks, and undo the step of inactive ones."""
         env = self._env
         state, steps = env.state.copy(), env.steps.copy()
         env.prev_done[:] = False
-        shown, reward, terminated, truncated, _ = env.step(actions[:, 0])
+        observation, reward, terminated, truncated, _ = env.step(actions[:, 0])
         np.copyto(env.state, state, where=~active)
         np.copyto(env.steps, steps, where=~active)
-        return TaskStep(shown, reward.astype(np.float64), terminated, truncated)
+        return TaskStep(observation, reward.astype(np.float64), terminated, truncated)
 
     def get_states(self) -> dict[str, AnyArray]:
-        """Copies of the arrays."""
+        """Return copies of the state and step arrays."""
         return {"arrays": self._env.state.T.copy(), "steps": self._env.steps.copy()}
 
     def set_states(self, states: Arrays, source: Ints) -> None:
-        """Take the arrays."""
+        """Restore the arrays: task `i` gets the saved state of task `source[i]`."""
         self._env.state = np.ascontiguousarray(states["arrays"][source].T)
         self._env.steps = states["steps"][source].copy()
 
@@ -193,15 +221,15 @@ class ArrayTasks:
 def make_vector_tasks(
     task: str, n_tasks: int, bins: int, env_kwargs: Mapping[str, Any] | None = None
 ) -> VectorTasks:
-    """An array environment if the task has one we can seed lane by lane, else ordinary ones.
+    """Return an array environment if the task has one that can be seeded per task, else a loop.
 
-    With keywords they are always ordinary ones: the array form of a task may take others, or take
-    them to mean something else.
+    With keywords it is always a loop: the array version of a task may take other keywords, or give
+    them another meaning.
 
     Args:
         task: `ID`, or `MODULE:ID`.
-        n_tasks: How many run side by side.
-        bins: Steps of a number to act with.
+        n_tasks: Number of copies.
+        bins: Number of values of a continuous action component.
         env_kwargs: Keywords for `gymnasium.make`.
     """
     name = resolve_task_id(task)
@@ -235,5 +263,5 @@ def _make_single_env(task: str) -> Any:
 
 def _reset_single_env(task: str, seed: int) -> tuple[AnyArray, AnyArray]:
     env = _make_single_env(task)
-    shown, _ = env.reset(seed=seed)
-    return env.unwrapped.state[:, 0].copy(), shown[0]
+    observation, _ = env.reset(seed=seed)
+    return env.unwrapped.state[:, 0].copy(), observation[0]

@@ -2,8 +2,8 @@
 
 `gym:mymodule:MyEnv-v0` imports the module that registers it; `env_kwargs` go to `gymnasium.make`.
 
-What the task shows is one flat row of float32 (a number out of n is n places, one of them 1). A
-number to act with is chosen from `bins` steps of its range.
+Observations are flattened to one row of float32, discrete ones as one-hot vectors. A continuous
+action component is chosen from `bins` equidistant values of its range.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from kinfolk.worlds.gymnasium_task.vector import make_vector_tasks
 
 
 class GymTask(Settings):
-    """Which task, and how it is played."""
+    """Settings of a Gymnasium task as a world."""
 
     task: str = setting("CartPole-v1", "Gymnasium id, or MODULE:ID.")
     env_kwargs: dict[str, Any] = setting({}, "Keyword arguments of gymnasium.make.")
@@ -34,14 +34,14 @@ class GymTask(Settings):
 
 
 class GymState(NamedTuple):
-    """What is known of each lane, beside the task's own state; one row per world."""
+    """State of each task beside its own; one row per world."""
 
-    key: Ints
-    tick: Ints
+    key: Ints  # random key of the episode
+    tick: Ints  # steps since the reset
     done: Bools
-    episode_return: Floats  # reward of the episode
+    episode_return: Floats  # sum of rewards since the reset
     observation: AnyArray  # [W, size] float32
-    uid: Ints  # [W, 1], as are all below
+    uid: Ints  # [W, 1], as are all below; see `AgentColumns`
     alive: Bools
     reward: Floats
     terminated: Bools
@@ -52,7 +52,12 @@ class GymState(NamedTuple):
 
 
 class GymWorld(BatchedWorld):
-    """A batch of tasks. They are done, and wait for a reset, until they get one."""
+    """A batch of Gymnasium tasks; they are done until their first reset.
+
+    Args:
+        settings: Which task, and how it is played.
+        n_worlds: Number of copies of the task.
+    """
 
     settings_type = GymTask
 
@@ -67,20 +72,20 @@ class GymWorld(BatchedWorld):
         self._events: list[WorldEvent] = []
 
     def reset(self, keys: Ints, worlds: Ints | None = None) -> None:
-        """Begin episodes; a key is the seed of the task."""
-        s, which = self._state, self._all_worlds if worlds is None else worlds
-        if len(keys) != len(which):
-            raise ContractError(f"{len(which)} worlds need as many keys, not {len(keys)}.")
-        for world, key in zip(which.tolist(), np.asarray(keys).tolist(), strict=True):
+        """Start episodes; a key is the seed of its task."""
+        s, indices = self._state, self._all_worlds if worlds is None else worlds
+        if len(keys) != len(indices):
+            raise ContractError(f"{len(indices)} worlds need as many keys, not {len(keys)}.")
+        for world, key in zip(indices.tolist(), np.asarray(keys).tolist(), strict=True):
             s.observation[world] = self._tasks.reset(world, key)
-        s.key[which] = keys
-        s.tick[which], s.episode_return[which] = 0, 0.0
-        s.done[which], s.alive[which], s.uid[which] = False, True, 0
-        s.reward[which], s.terminated[which], s.truncated[which] = 0.0, False, False
+        s.key[indices] = keys
+        s.tick[indices], s.episode_return[indices] = 0, 0.0
+        s.done[indices], s.alive[indices], s.uid[indices] = False, True, 0
+        s.reward[indices], s.terminated[indices], s.truncated[indices] = 0.0, False, False
         self._events = []
 
     def step(self, actions: Ints) -> None:
-        """Advance every world that is not done by one tick."""
+        """Advance every world that is not done by one step."""
         check_actions(self, actions)
         s, active = self._state, ~self._state.done
         self._events = []
@@ -89,14 +94,14 @@ class GymWorld(BatchedWorld):
         outcome = self._tasks.step(actions, active)
         ended = outcome.terminated
         s.tick[:] += active
-        late = outcome.truncated | (s.tick >= self.spec.max_ticks)
+        timed_out = outcome.truncated | (s.tick >= self.spec.max_ticks)
         np.copyto(s.observation, outcome.observation, where=active[:, None])
         np.copyto(s.reward[:, 0], outcome.reward, where=active)
         s.episode_return[:] += outcome.reward * active
         np.copyto(s.terminated[:, 0], ended, where=active)
-        np.copyto(s.truncated[:, 0], late & ~ended, where=active)
+        np.copyto(s.truncated[:, 0], timed_out & ~ended, where=active)
         np.copyto(s.alive[:, 0], ~ended, where=active)
-        np.copyto(s.done, ended | late, where=active)
+        np.copyto(s.done, ended | timed_out, where=active)
         if self._is_recording_events:
             for world in np.flatnonzero(active & s.done).tolist():
                 note = "ended" if s.terminated[world, 0] else "cut"
@@ -113,60 +118,63 @@ class GymWorld(BatchedWorld):
                 )
 
     def observe(self, out: Bytes, worlds: Ints | None = None) -> None:
-        """Write what the tasks showed last."""
-        which = self._all_worlds if worlds is None else worlds
+        """Write the latest observations of the tasks."""
+        indices = self._all_worlds if worlds is None else worlds
         size = self._state.observation.shape[1]
         if worlds is None and self._state.uid.min() >= 0:
             out.view(np.float32)[:, :size] = self._state.observation
             return
-        present = self._state.uid[which] >= 0
-        out.view(np.float32)[which, :size] = np.where(present, self._state.observation[which], 0.0)
+        has_agent = self._state.uid[indices] >= 0
+        out.view(np.float32)[indices, :size] = np.where(
+            has_agent, self._state.observation[indices], 0.0
+        )
 
     def counters(self) -> dict[str, Ints | Floats]:
-        """The return so far."""
+        """Return the sum of rewards since the reset as `return`."""
         return {"return": self._state.episode_return.copy()}
 
     def record_events(self, on: bool) -> None:
-        """Keep happenings, or stop."""
+        """Start or stop recording ends of episodes."""
         self._is_recording_events, self._events = on, []
 
     def events(self) -> list[WorldEvent]:
-        """Episodes that ended in the last step."""
+        """Return an event for each episode that ended in the last step."""
         return list(self._events)
 
     def render_text(self, world: int) -> str:
-        """The numbers that the task shows."""
+        """Return the first numbers of the observation as text."""
         numbers = " ".join(f"{value:+.3f}" for value in self._state.observation[world][:12])
         return f"{self.settings.task} tick {int(self._state.tick[world])}: {numbers}"
 
     def snapshot(self) -> dict[str, Any]:
-        """The whole state, copied.
+        """Return a copy of the whole state.
 
         Raises:
             SettingsError: The task cannot be copied.
         """
-        inner = {f"task_{name}": array for name, array in self._tasks.get_states().items()}
-        return take_snapshot(self._state) | inner
+        task_states = {f"task_{name}": array for name, array in self._tasks.get_states().items()}
+        return take_snapshot(self._state) | task_states
 
     def restore(
         self, snapshot: Arrays, source: Ints | None = None, keys: Ints | None = None
     ) -> None:
-        """Go back, or branch: world `i` becomes the snapshot's world `source[i]`."""
+        """Restore a snapshot: world `i` becomes a copy of the snapshot's world `source[i]`."""
         load_snapshot(self._state, snapshot, source)
-        inner = {n.removeprefix("task_"): a for n, a in snapshot.items() if n.startswith("task_")}
-        self._tasks.set_states(inner, self._all_worlds if source is None else source)
+        task_states = {
+            n.removeprefix("task_"): a for n, a in snapshot.items() if n.startswith("task_")
+        }
+        self._tasks.set_states(task_states, self._all_worlds if source is None else source)
         self._events = []
         if keys is not None:
             self._state.key[:] = keys
 
 
 def make_spec(settings: GymTask) -> tuple[WorldSpec, int]:
-    """The face of a task, and how many numbers it shows.
+    """Return the spec of a task and the size of its flattened observations.
 
     Raises:
         UsageError: Gymnasium has no such task, or it cannot be made.
-        SettingsError: It does not take these keywords, or what it takes cannot be laid out as
-            choices.
+        SettingsError: It does not take these keywords, or its action space has no discrete form.
     """
     task = settings.task
     env = make_env(task, settings.env_kwargs)
@@ -178,6 +186,16 @@ def make_spec(settings: GymTask) -> tuple[WorldSpec, int]:
 
 
 def _make_heads(task: str, space: Any, bins: int) -> tuple[ActionHead, ...]:
+    """Return the action heads of an action space.
+
+    Args:
+        task: Name of the task in error messages.
+        space: Its action space.
+        bins: Number of values of a continuous component.
+
+    Raises:
+        SettingsError: The space has no discrete form.
+    """
     if isinstance(space, Discrete):
         return (ActionHead("action", tuple(str(i + space.start) for i in range(int(space.n)))),)
     if isinstance(space, MultiDiscrete):
@@ -186,9 +204,12 @@ def _make_heads(task: str, space: Any, bins: int) -> tuple[ActionHead, ...]:
             for i, n in enumerate(space.nvec.ravel())
         )
     if isinstance(space, Box) and np.isfinite([space.low, space.high]).all():
-        steps = tuple(f"{step}/{bins - 1}" for step in range(bins))
-        return tuple(ActionHead(f"action_{i}", steps) for i in range(int(np.prod(space.shape))))
-    raise SettingsError(f"gym:{task} takes {space}, which cannot be laid out as choices.")
+        values = tuple(f"{step}/{bins - 1}" for step in range(bins))
+        return tuple(ActionHead(f"action_{i}", values) for i in range(int(np.prod(space.shape))))
+    raise SettingsError(
+        f"gym:{task} has the action space {space}; only Discrete, MultiDiscrete and bounded Box "
+        "spaces are supported."
+    )
 
 
 def _allocate_state(n_worlds: int, size: int) -> GymState:

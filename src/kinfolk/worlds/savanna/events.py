@@ -1,4 +1,4 @@
-"""Happenings: what took place in a step, for those who watch."""
+"""Events of the savanna, and the buffer in which kernels record them."""
 
 from __future__ import annotations
 
@@ -9,19 +9,19 @@ import numpy as np
 from kinfolk.core.arrays import Floats, Ints
 from kinfolk.core.jit import inline
 
-# kind: who, whom, how much
+# kind: uid, other, value
 EVENT_KINDS = (
     "birth",  # child, parent, 1 if its type mutated
-    "death",  # the dead, -1, index into CAUSES; who ate it is told by bites and captures
+    "death",  # the dead, -1, index into DEATH_CAUSES; bites and captures name the predators
     "capture",  # helper, prey, energy gained
     "failed_capture",  # helper, prey, energy it cost
     "bite",  # predator, living prey, energy gained
     "carcass_bite",  # predator, carcass, energy gained
-    "carcass",  # prey that was bitten or captured and left, who did it, energy left
+    "carcass",  # prey of which energy is left, predator that killed it, energy left
     "eat",  # prey, grass patch, energy gained
-    "reproduction_blocked_due_to_capacity",  # the one that stays childless
-    "reproduction_blocked_due_to_fertility",  # the one too old
-    "fertility_expired",  # who, -1, its age
+    "reproduction_blocked_due_to_capacity",  # agent that had no room for a child
+    "reproduction_blocked_due_to_fertility",  # agent, -1, its age
+    "fertility_expired",  # agent, -1, its age
     "carcass_only_block",  # juvenile, the living prey it may not bite, its age
     "kick_back",  # grandparent, grandchild, reward
     "lineage_reward",  # ancestor, -1, reward
@@ -44,20 +44,26 @@ EVENT_KINDS = (
     LINEAGE_REWARD,
     REPRODUCTION_REWARD,
 ) = range(len(EVENT_KINDS))
-N_EVENT_FIELDS = 4  # kind, who, whom, how much
-# A row can fail against nine neighbours and do one of each other thing in a step.
+N_EVENT_FIELDS = 4  # kind, uid, other, value
+# In a step an agent can fail against nine neighbours and have one event of each other kind.
 MAX_EVENTS_PER_ROW = 9 + len(EVENT_KINDS)
 
 
 class EventBuffer(NamedTuple):
-    """`[W, capacity, FIELDS]` and how many were kept; without capacity nothing is kept."""
+    """Buffer of the events of one step; nothing is recorded if its capacity is 0."""
 
-    entries: Floats
-    n_events: Ints
+    entries: Floats  # [W, capacity, N_EVENT_FIELDS]
+    n_events: Ints  # [W] entries used
 
 
 def allocate_event_buffer(n_worlds: int, n_rows: int, enabled: bool) -> EventBuffer:
-    """A log with room for one step, or with none."""
+    """Allocate a buffer for the events of one step.
+
+    Args:
+        n_worlds: Worlds of the batch.
+        n_rows: Rows per world, which bound the number of events.
+        enabled: False for a buffer of capacity 0.
+    """
     capacity = MAX_EVENTS_PER_ROW * n_rows if enabled else 0
     return EventBuffer(
         np.zeros((n_worlds, capacity, N_EVENT_FIELDS)), np.zeros(n_worlds, dtype=np.int64)
@@ -68,11 +74,20 @@ def allocate_event_buffer(n_worlds: int, n_rows: int, enabled: bool) -> EventBuf
 def record_event(
     events: EventBuffer, w: int, kind: int, uid: int, other: int, value: float
 ) -> None:
-    """Keep a happening, if there is room."""
-    at = events.n_events[w]
-    if at < events.entries.shape[1]:
-        events.entries[w, at, 0] = kind
-        events.entries[w, at, 1] = uid
-        events.entries[w, at, 2] = other
-        events.entries[w, at, 3] = value
-        events.n_events[w] = at + 1
+    """Append an event to the buffer of a world, if there is room.
+
+    Args:
+        events: Buffer to write to.
+        w: World.
+        kind: Index into `EVENT_KINDS`.
+        uid: Agent it happened to.
+        other: Second agent or grass patch, -1 if none.
+        value: Amount; its meaning depends on the kind.
+    """
+    entry = events.n_events[w]
+    if entry < events.entries.shape[1]:
+        events.entries[w, entry, 0] = kind
+        events.entries[w, entry, 1] = uid
+        events.entries[w, entry, 2] = other
+        events.entries[w, entry, 3] = value
+        events.n_events[w] = entry + 1

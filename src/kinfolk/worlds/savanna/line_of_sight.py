@@ -1,8 +1,8 @@
-"""Lines of sight, worked out once per wall map.
+"""Lines of sight, precomputed for a wall map.
 
 Two cells see each other if Bresenham's line is free of walls in at least one of the two
-directions; asking for either makes sight symmetric. A wall cell itself can be seen. The outside
-of the grid hides nothing.
+directions, which makes sight symmetric. A wall cell itself can be seen. Cells outside the grid
+hide nothing.
 """
 
 from __future__ import annotations
@@ -19,14 +19,23 @@ from kinfolk.worlds.savanna.step.movement import has_clear_line
 
 
 class VisibilityMask(NamedTuple):
-    """For a window: which pattern each cell has, and the patterns; the first sees everything."""
+    """Visible cells of a window, as distinct patterns; pattern 0 sees everything."""
 
-    pattern_of: Ints  # [cells]
-    patterns: Bools  # [patterns, R * R]
+    pattern_of: Ints  # [cells] pattern of a window around each cell
+    patterns: Bools  # [patterns, R * R] True where visible
 
 
 @allocation_free_kernel
 def _compute_views(wall: Bools, size: int, reach: int, cells: Ints, out: Bools) -> None:
+    """Compute which cells of a window are visible from each of `cells`.
+
+    Args:
+        wall: `[size * size]`, True where there is a wall.
+        size: Side of the grid.
+        reach: Radius of the window.
+        cells: Cells in whose windows are computed.
+        out: `[len(cells), (2 * reach + 1) ** 2]`, written.
+    """
     side = 2 * reach + 1
     for i in range(cells.shape[0]):
         x, y = cells[i] // size, cells[i] % size
@@ -38,7 +47,13 @@ def _compute_views(wall: Bools, size: int, reach: int, cells: Ints, out: Bools) 
 
 
 def compute_visibility(settings: Savanna, wall: Bools, window: int) -> VisibilityMask:
-    """What is in sight from every cell, for a window of this size."""
+    """Compute what is visible from every cell of the grid.
+
+    Args:
+        settings: Grid, walls and quirks.
+        wall: `[cells]`, True where there is a wall.
+        window: Side of the window, odd.
+    """
     size, reach = settings.grid_size, (window - 1) // 2
     open_view = np.ones((1, window * window), dtype=np.bool_)
     pattern_of = np.zeros(size * size, dtype=np.int64)
@@ -61,7 +76,7 @@ def compute_visibility(settings: Savanna, wall: Bools, window: int) -> Visibilit
 
 
 def _make_stale_mask(settings: Savanna, window: int) -> Bools:
-    """The published mask: seen from the middle of the window, with walls in window coordinates."""
+    """Return the published mask: seen from the middle of the window, with walls in window coordinates."""
     size = max(settings.grid_size, window)
     wall = np.zeros((size, size), dtype=np.bool_)
     for x, y in settings.manual_wall_positions:

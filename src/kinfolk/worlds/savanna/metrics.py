@@ -1,4 +1,4 @@
-"""What users of the savanna measure over episodes, under the names they publish."""
+"""Metrics of savanna episodes, under the names their authors publish."""
 
 from __future__ import annotations
 
@@ -14,44 +14,49 @@ ALL_EPISODES, FULL_LENGTH_EPISODES = "all_episodes", "full_length_episodes"
 def compute_metrics(full_length: AnyArray, values: Mapping[str, AnyArray]) -> dict[str, AnyArray]:
     """Compute captures and populations, an entry per episode; NaN where one does not apply.
 
-    Shares and populations ever alive are given twice: of the episodes that reached the time limit
-    only, as published (a short episode tells how it died, not how it lived), and of all episodes,
-    so that there is something to see when none reaches it.
+    Fractions and total populations are given twice: for the episodes that reached the time limit
+    only, as published, and for all episodes, so that there is a value when none reaches it.
 
     Args:
         full_length: `[episodes]`, True where the time limit was reached.
         values: `[episodes]` each: counters, and `group_lives/GROUP` and `mean_alive/GROUP`.
 
     Returns:
-        `[episodes]` for each metric; booleans are shares of episodes.
+        `[episodes]` for each metric; the mean of a boolean one is a fraction of episodes.
     """
     successes, failures = values["team_capture_successes"], values["team_capture_failures"]
-    by_several = values["team_capture_coop_successes"]
-    fed, fed_together = (
+    coop_successes = values["team_capture_coop_successes"]
+    meals, coop_meals = (
         values["team_capture_helper_total"],
         values["team_capture_coop_helper_total"],
     )
-    given_twice = {
+    split_metrics = {
         "capture_success_rate": _fraction(successes, successes + failures),
-        "cooperative_kill_fraction": _fraction(by_several, successes),
-        # Of the times a predator ate, those in which it had helpers. Taken for the published
+        "cooperative_kill_fraction": _fraction(coop_successes, successes),
+        # Meals of predators that had helpers, as a fraction of all. Taken for the published
         # "co-operative share of successful events": counted by kill, the published actors give
         # about half of the published figure. Its authors' own formula was not found.
-        "cooperative_meal_fraction": _fraction(fed_together, fed),
+        "cooperative_meal_fraction": _fraction(coop_meals, meals),
     }
     for species in ("predator", "prey"):
-        given_twice[f"total_{species}"] = _sum_over_types(values, "group_lives/", species)
-    found: dict[str, AnyArray] = {FULL_LENGTH_EPISODES: full_length.astype(np.bool_)}
-    for name, value in given_twice.items():
-        found[f"{name}_{FULL_LENGTH_EPISODES}"] = np.where(full_length, value, np.nan)
-        found[f"{name}_{ALL_EPISODES}"] = value
+        split_metrics[f"total_{species}"] = _sum_over_types(values, "group_lives/", species)
+    metrics: dict[str, AnyArray] = {FULL_LENGTH_EPISODES: full_length.astype(np.bool_)}
+    for name, value in split_metrics.items():
+        metrics[f"{name}_{FULL_LENGTH_EPISODES}"] = np.where(full_length, value, np.nan)
+        metrics[f"{name}_{ALL_EPISODES}"] = value
     for species in ("predator", "prey"):
-        found[f"mean_{species}_alive"] = _sum_over_types(values, "mean_alive/", species)
-    return found
+        metrics[f"mean_{species}_alive"] = _sum_over_types(values, "mean_alive/", species)
+    return metrics
 
 
 def _sum_over_types(values: Mapping[str, AnyArray], prefix: str, species: str) -> AnyArray:
-    """Both types of a species together."""
+    """Return the sum over the types of a species of the values named `prefix..._species`.
+
+    Args:
+        values: `[episodes]` each, by name.
+        prefix: Start of the names.
+        species: `predator` or `prey`.
+    """
     names = [n for n in values if n.startswith(prefix) and n.endswith(f"_{species}")]
     total: AnyArray = np.sum([values[name] for name in names], axis=0)
     return total

@@ -1,4 +1,4 @@
-"""Settings of the published rule sets: plain data, each with a line that says what it is."""
+"""Presets of the savanna: the settings of the published rule sets, with a description of each."""
 
 from __future__ import annotations
 
@@ -85,8 +85,8 @@ DESCRIPTIONS: Mapping[str, str] = {
     "shared_prey_r1": "team capture as its design note documents it: a tie succeeds, failure is free",
     "shared_prey_r2": "team capture as it is run today: a tie fails, failure costs energy",
     "shared_prey_trained": "the settings under which the published actors were trained",
-    "lineage_documented": "bites, carcasses, juvenile diet, caps and lineage pay as documented",
-    "lineage_shipped": "lineage_rewards as its settings file ships: no lineage pay, silent age caps",
-    "kick_back": "bites and carcasses; a birth pays the newborn's grandparent",
-    "limited_intake": "bites and carcasses with small meals, and nothing paid for kin",
+    "lineage_documented": "bites, carcasses, juvenile diet, age caps and lineage rewards as documented",
+    "lineage_shipped": "lineage_rewards as its config ships: no lineage reward, undocumented age caps",
+    "kick_back": "bites and carcasses; a birth rewards the newborn's grandparent",
+    "limited_intake": "bites and carcasses with small meals, and no rewards for kin",
 }

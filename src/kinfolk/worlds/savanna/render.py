@@ -1,4 +1,4 @@
-"""The savanna as it is looked at: walls, grass, and bodies with their energy."""
+"""Frames of the savanna for replays and the viewer: walls, grass and agents with their energy."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from kinfolk.worlds.savanna.rules import SavannaRules
 from kinfolk.worlds.savanna.settings import Savanna
 from kinfolk.worlds.savanna.state import SavannaState
 
-GRASS_LEVELS = 15
+GRASS_LEVELS = 15  # few, so that little changes between frames
 _ENERGY_SCALE = 100.0
 _WALL, _GRASS = 1, 2
 
 
 def make_render_spec(settings: Savanna, groups: tuple[str, ...]) -> RenderSpec:
-    """What is shown of a savanna with these rules."""
-    sights = [
+    """Return the description of the frames of a savanna with these settings and groups."""
+    windows = [
         settings.predator_obs_range if "predator" in g else settings.prey_obs_range for g in groups
     ]
     return RenderSpec(
@@ -33,22 +33,28 @@ def make_render_spec(settings: Savanna, groups: tuple[str, ...]) -> RenderSpec:
             AgentAttribute("number"),
             AgentAttribute("body", labels=("living", "carcass")),
         ),
-        view_radius=tuple((window - 1) // 2 for window in sights),
+        view_radius=tuple((window - 1) // 2 for window in windows),
         series=("grass energy/grass",),
     )
 
 
 def render_frame(state: SavannaState, rules: SavannaRules, world: int) -> RenderFrame:
-    """One world as it is now. Grass is shown in steps, so that little changes per tick."""
+    """Return the current frame of one world.
+
+    Args:
+        state: State of the batch, read.
+        rules: Rules of the batch.
+        world: Which world.
+    """
     kind = np.where(rules.wall, np.uint8(_WALL), np.uint8(0))
     amount = np.zeros(len(kind), dtype=np.uint8)
-    grass, at = state.grass_energy[world], state.patch_cell[world]
-    holds = max(rules.max_grass, rules.initial_grass)
-    kind[at] = _GRASS
-    amount[at] = np.ceil(grass * (GRASS_LEVELS / holds)) if holds > 0.0 else 0
-    traits = np.stack(
+    grass, cells = state.grass_energy[world], state.patch_cell[world]
+    max_grass = max(rules.max_grass, rules.initial_grass)
+    kind[cells] = _GRASS
+    amount[cells] = np.ceil(grass * (GRASS_LEVELS / max_grass)) if max_grass > 0.0 else 0
+    attributes = np.stack(
         [np.rint(state.energy[world] * _ENERGY_SCALE).astype(np.int64), state.number[world],
          state.carcass[world].astype(np.int64)]
     )  # fmt: skip
     cell = state.x[world] * rules.size + state.y[world]
-    return RenderFrame(np.stack([kind, amount]), cell, traits, np.array([grass.sum()]))
+    return RenderFrame(np.stack([kind, amount]), cell, attributes, np.array([grass.sum()]))

@@ -1,6 +1,6 @@
-"""How an episode begins: founders and grass on free cells.
+"""Start of an episode: founders and grass on free cells.
 
-Plain numpy: it runs once per episode, for all worlds that begin together.
+Plain numpy: it runs once per episode, for all worlds that start together.
 """
 
 from __future__ import annotations
@@ -31,7 +31,14 @@ MINUS_ONE_FIELDS = (
 
 @allocation_free_kernel
 def draw_cells(free: Ints, deck: Ints, keys: Ints, cells: Ints) -> None:
-    """Distinct free cells for founders and grass, by chance: `cells` is `[keys, needed]`."""
+    """Draw distinct free cells for founders and grass.
+
+    Args:
+        free: Cells without a wall.
+        deck: Scratch of the same length.
+        keys: `[worlds]` random keys.
+        cells: `[worlds, needed]`, written.
+    """
     for i in range(keys.shape[0]):
         for j in range(free.shape[0]):
             deck[j] = free[j]
@@ -44,7 +51,7 @@ def draw_cells(free: Ints, deck: Ints, keys: Ints, cells: Ints) -> None:
 
 
 def clear_worlds(state: SavannaState, worlds: Ints) -> None:
-    """Empty these worlds: nobody lives, nothing grows, nothing is counted."""
+    """Reset these worlds to an empty state with counters at zero."""
     rows = state.uid.shape[1]
     for name in ZEROED_FIELDS:
         getattr(state, name)[worlds] = 0
@@ -55,7 +62,7 @@ def clear_worlds(state: SavannaState, worlds: Ints) -> None:
     state.last_birth_tick[worlds] = NO_BIRTH_TICK
     state.done[worlds] = False
     state.n_free[worlds] = rows
-    state.free_rows[worlds] = np.arange(rows)[::-1]  # a stack: the lowest row is taken first
+    state.free_rows[worlds] = np.arange(rows)[::-1]  # a stack: the lowest row is used first
 
 
 def reset_worlds(
@@ -66,30 +73,39 @@ def reset_worlds(
     keys: Ints,
     cells: Ints,
 ) -> None:
-    """Begin episodes: predators of type 1 and 2, prey of type 1 and 2, then grass, on `cells`."""
+    """Start episodes: place predators of type 1 and 2, prey of type 1 and 2, then grass.
+
+    Args:
+        state: State of the batch, written.
+        rules: Rules of the batch.
+        founder_counts: `[4]`, founders of each species and type.
+        worlds: Indices of the worlds to reset.
+        keys: `[worlds]` random keys.
+        cells: `[worlds, founders + grass]`, cells in that order.
+    """
     clear_worlds(state, worlds)
     state.key[worlds] = keys
     column = worlds[:, None]
     first = 0
     for kind in range(4):
-        k, number = kind // 2, int(founder_counts[kind])
-        rows = np.arange(first, first + number)
-        where = cells[:, first : first + number]
+        k, count = kind // 2, int(founder_counts[kind])
+        rows = np.arange(first, first + count)
+        start_cells = cells[:, first : first + count]
         state.uid[column, rows] = rows
-        state.number[column, rows] = np.arange(number)
+        state.number[column, rows] = np.arange(count)
         state.alive[column, rows] = True
         state.group[column, rows] = k * rules.n_types + kind % 2
-        state.x[column, rows] = where // rules.size
-        state.y[column, rows] = where % rules.size
+        state.x[column, rows] = start_cells // rules.size
+        state.y[column, rows] = start_cells % rules.size
         state.energy[column, rows] = rules.initial_energy[k]
         if k == PREDATOR and rules.juvenile_age[kind] >= 0:
             state.age[column, rows] = rules.juvenile_age[kind]
-        state.first_in_cell[column, k, where] = rows
-        state.visible_energy[column, k, where] = rules.initial_energy[k]
-        state.alive_rows[column, k, state.n_alive[column, k] + np.arange(number)] = rows
-        state.n_alive[worlds, k] += number
-        state.next_number[worlds, kind] = number
-        first += number
+        state.first_in_cell[column, k, start_cells] = rows
+        state.visible_energy[column, k, start_cells] = rules.initial_energy[k]
+        state.alive_rows[column, k, state.n_alive[column, k] + np.arange(count)] = rows
+        state.n_alive[worlds, k] += count
+        state.next_number[worlds, kind] = count
+        first += count
     state.active[worlds] = state.n_alive[worlds]
     state.next_uid[worlds] = first
     state.n_free[worlds] -= first

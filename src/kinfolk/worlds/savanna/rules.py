@@ -1,4 +1,4 @@
-"""The settings that kernels read, as numbers and small tables by type."""
+"""The settings as numbers and small tables that kernels read."""
 
 from __future__ import annotations
 
@@ -14,51 +14,54 @@ _DEFAULT_AGE_CAPS = {"type_1_predator": 120, "type_1_prey": 100}
 
 
 class SavannaRules(NamedTuple):
-    """Tables are by kind, `2 * species + type`; `[2]` means predators, prey."""
+    """Settings of a savanna for kernels.
 
-    size: int
+    Tables `[4]` are indexed by `2 * species + type`, tables `[2]` by species: predators, prey.
+    """
+
+    size: int  # side of the grid
     n_types: int  # 1 if there is no type 2: groups count only the types there are
     max_steps: int
     wall: Bools  # [cells]
     moves: Ints  # [2 types, actions, 2] steps in x and y
-    line_of_sight_moves: bool
-    energy_loss: Floats  # [2]
-    initial_energy: Floats  # [2]
-    max_energy: Floats  # [2] most energy a body holds
-    birth_threshold: Floats  # [2]
-    move_cost: float
-    initial_grass: float
-    grass_gain: float
-    max_grass: float
-    max_grass_bite: float
+    line_of_sight_moves: bool  # walls block moves across them and around their corners
+    energy_loss: Floats  # [2] per step
+    initial_energy: Floats  # [2] of founders, and what a birth costs
+    max_energy: Floats  # [2] per agent
+    birth_threshold: Floats  # [2] energy from which an agent reproduces
+    move_cost: float  # per cell, as a fraction of the agent's energy
+    initial_grass: float  # energy of a patch
+    grass_gain: float  # energy a patch gains per step
+    max_grass: float  # energy of a full patch
+    max_grass_bite: float  # energy of a meal
     max_prey_bite: float
-    transfer_efficiency: float
-    birth_efficiency: float
-    birth_cooldown: int
-    birth_probability: Floats  # [4] of a birth
-    mutation_rate: Floats  # [2]
-    capture_margin: float
+    transfer_efficiency: float  # fraction of a meal that the eater gains
+    birth_efficiency: float  # fraction of the cost of a birth that the child gets
+    birth_cooldown: int  # least number of steps between two births of an agent
+    birth_probability: Floats  # [4] per step in which an agent could reproduce
+    mutation_rate: Floats  # [2] probability that a child is of the other type
+    capture_margin: float  # energy by which helpers must exceed the prey
     tie_succeeds: bool
-    equal_split: bool
-    failure_cost: float
-    mean_catch_reward: bool
-    birth_reward: Floats  # [4] and the tables below as well
-    meal_reward: Floats  # catching prey, eating grass
-    step_reward: Floats
-    caught_reward: Floats
-    lineage_coeff: Floats
-    kick_back_reward: Floats
-    symmetric_lineage: bool
-    max_fertility_age: Ints  # -1: no limit
+    equal_split: bool  # False: in proportion to the helpers' energy
+    failure_cost: float  # energy of a failed attack, as a fraction of the prey's
+    mean_catch_reward: bool  # quirk
+    birth_reward: Floats  # [4], as are the tables below
+    meal_reward: Floats  # of catching prey and of eating grass
+    step_reward: Floats  # of a step without a meal
+    caught_reward: Floats  # of being eaten
+    lineage_coeff: Floats  # reward per change in live descendants
+    kick_back_reward: Floats  # of a birth of a grandchild
+    symmetric_lineage: bool  # losses of descendants are paid too
+    max_fertility_age: Ints  # -1: no limit, as for the ages below
     max_age: Ints
-    juvenile_age: Ints
-    dead_prey_bitten: bool
-    cell_erasure: bool
-    zero_terminal: bool
+    juvenile_age: Ints  # below it, predators bite carcasses only
+    dead_prey_bitten: bool  # quirk
+    cell_erasure: bool  # quirk
+    zero_terminal: bool  # quirk
 
 
 def make_rules(settings: Savanna) -> SavannaRules:
-    """Lay out settings for the kernels."""
+    """Convert settings into the tables that kernels read."""
     wall = np.zeros(settings.grid_size**2, dtype=np.bool_)
     wall[settings.wall_cells] = True
     quirks = settings.quirks
@@ -122,7 +125,7 @@ def _by_species(predator: float, prey: float) -> Floats:
 
 
 def _by_type(*parts: object) -> Floats:
-    """The value of every kind; a kind that no part names has 0."""
+    """Return `[4]` values by species and type; types that no part names have 0."""
     values = [
         next((getattr(p, name) for p in parts if hasattr(p, name)), 0.0) for name in AGENT_TYPES
     ]
@@ -130,17 +133,18 @@ def _by_type(*parts: object) -> Floats:
 
 
 def _age_limits(limits: object, instead_of_none: dict[str, int]) -> Ints:
-    found = []
+    """Return `[4]` age limits, -1 for none; `instead_of_none` replaces missing ones."""
+    table = []
     for name in AGENT_TYPES:
         limit = getattr(limits, name, None)
         if limit is None:
             limit = instead_of_none.get(name)
-        found.append(-1 if limit is None or limit < 0 else int(limit))
-    return np.array(found, dtype=np.int64)
+        table.append(-1 if limit is None or limit < 0 else int(limit))
+    return np.array(table, dtype=np.int64)
 
 
 def _move_table(*ranges: int) -> Ints:
-    """Action k of range r goes (k // r - (r - 1) / 2, k % r - (r - 1) / 2)."""
+    """Return the step of each action: (k // r - (r - 1) / 2, k % r - (r - 1) / 2) for range r."""
     table = np.zeros((2, max(ranges) ** 2, 2), dtype=np.int64)
     for kind, reach in enumerate(ranges):
         for action in range(reach**2):

@@ -15,11 +15,11 @@ from kinfolk.core.settings import Settings, setting
 
 
 class _PerType(Settings):
-    """A plain number stands for the same value in every type."""
+    """Values by type of agent; a plain number sets the same value for every type."""
 
     @model_validator(mode="before")
     @classmethod
-    def _spread(cls, value: Any) -> Any:
+    def _expand_number(cls, value: Any) -> Any:
         if isinstance(value, int | float) and not isinstance(value, bool):
             return dict.fromkeys(cls.model_fields, value)
         return value
@@ -49,14 +49,14 @@ class PerTypeValues(_PerType):
 
 
 class PredatorProbabilities(_PerType):
-    """A chance per type of predator."""
+    """A probability per type of predator."""
 
     type_1_predator: float = setting(1.0, "Probability of predators of type 1.", ge=0.0, le=1.0)
     type_2_predator: float = setting(1.0, "Probability of predators of type 2.", ge=0.0, le=1.0)
 
 
 class PreyProbabilities(_PerType):
-    """A chance per type of prey."""
+    """A probability per type of prey."""
 
     type_1_prey: float = setting(1.0, "Probability of prey of type 1.", ge=0.0, le=1.0)
     type_2_prey: float = setting(1.0, "Probability of prey of type 2.", ge=0.0, le=1.0)
@@ -78,7 +78,7 @@ class PerTypeAges(_PerType):
     type_2_prey: int | None = setting(None, "Age in steps of prey of type 2.")
 
 
-# Two broken walls and their sides: the published map, made for a grid of 25.
+# A square of walls with gaps: the published map, made for a grid of 25.
 DEFAULT_WALLS: tuple[tuple[int, int], ...] = (
     *((x, 6) for x in range(6, 18) if x not in (9, 14)),
     *((x, 17) for x in range(6, 18) if x not in (11, 16)),
@@ -90,7 +90,7 @@ UNLIMITED = float("inf")
 
 
 class Quirks(Settings):
-    """What the published code does and its text does not say; only presets switch these on."""
+    """Undocumented behaviour of the published code; only presets switch it on."""
 
     published_placement: bool = setting(
         False, "Draw initial positions by numpy's default_rng(seed)."
@@ -115,9 +115,9 @@ class Quirks(Settings):
 
 
 class Savanna(Settings):
-    """A square of cells with grass, prey that graze it and predators that hunt prey.
+    """Settings of a square grid with grass, prey that graze it and predators that hunt prey.
 
-    Energies are plain numbers; ages and periods count steps.
+    Energies are plain numbers; ages and periods are in steps.
     """
 
     max_steps: int = setting(1000, "Length of an episode in steps.", ge=1)
@@ -265,7 +265,7 @@ class Savanna(Settings):
 
     @property
     def founder_counts(self) -> tuple[int, int, int, int]:
-        """How many begin: predators of type 1 and 2, prey of type 1 and 2."""
+        """Return the number of founders: predators of type 1 and 2, prey of type 1 and 2."""
         return (
             self.n_initial_active_type_1_predator,
             self.n_initial_active_type_2_predator,
@@ -275,14 +275,14 @@ class Savanna(Settings):
 
     @property
     def rows(self) -> int:
-        """How many agents have a place at once."""
+        """Return the number of rows: how many agents can be alive at once."""
         if self.max_rows is not None:
             return self.max_rows
         return max(256, 4 * sum(self.founder_counts))
 
     @property
     def wall_cells(self) -> list[int]:
-        """The wall cells on the grid, as numbers x * grid_size + y."""
+        """Return the wall cells on the grid, as indices x * grid_size + y."""
         size = self.grid_size
         on_grid = {
             (x, y) for x, y in self.manual_wall_positions if 0 <= min(x, y) <= max(x, y) < size

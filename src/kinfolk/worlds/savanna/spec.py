@@ -1,19 +1,19 @@
-"""The face of a savanna: what its groups see and do.
+"""The groups of a savanna with their observations and actions.
 
 float32: the published planes `[4 or 5, R, R]`: walls, predator energy, prey energy, grass energy
-and, if asked for, visibility.
+and, with `include_visibility_channel`, visibility.
 
 compact: one word of 32 bits per cell, `[R, R]`:
 
 | bits  | meaning |
 |-------|---------|
-| 0     | the cell is in sight (always 0 without `include_visibility_channel`) |
+| 0     | the cell is visible (always 0 without `include_visibility_channel`) |
 | 1     | wall |
 | 2-11  | predator energy in steps of 1/32, rounded up, at most 1023 |
 | 12-21 | prey energy, likewise |
-| 22-31 | grass energy in steps of a 1023rd of the most a patch can hold, rounded up |
+| 22-31 | grass energy in steps of 1/1023 of a full patch, rounded up |
 
-Rounding up means that a code of 0 is an empty cell. Energies of 32 and more look alike.
+Rounding up means that a code of 0 is an empty cell. Energies of 32 and more have the same code.
 """
 
 from __future__ import annotations
@@ -36,34 +36,34 @@ PREDATOR_SHIFT, PREY_SHIFT, GRASS_SHIFT = 2, 12, 22
 
 
 class ObservationTables(NamedTuple):
-    """What the observation kernels read; lists are by species."""
+    """Tables that the observation kernels read; axes of length 2 are species."""
 
-    size: int
+    size: int  # side of the grid
     n_types: int
     zero_terminal: bool
-    radius: Ints  # [2] cells to each side
+    radius: Ints  # [2] cells that a window reaches to each side
     walls: npt.NDArray[np.float32]  # [cells]
-    padded_index: Ints  # [cells] where a cell lies in `base` and `work`
-    border: int  # cells around the grid in `base` and `work`
-    pattern_of: Ints  # [2, cells]
-    visible: npt.NDArray[np.float32]  # [2, patterns, R * R] 1 where in sight
-    visible_bits: npt.NDArray[np.uint32]  # [2, patterns, R * R] bits that stay
+    padded_index: Ints  # [cells] index of a cell in `empty_words` and `work_words`
+    border: int  # cells around the grid in `empty_words` and `work_words`
+    pattern_of: Ints  # [2, cells] visibility pattern of the window around a cell
+    visible: npt.NDArray[np.float32]  # [2, patterns, R * R] 1 where visible
+    visible_bits: npt.NDArray[np.uint32]  # [2, patterns, R * R] mask of a cell's word
     empty_words: npt.NDArray[np.uint32]  # [(size + 2 border)**2] words of an empty world
-    work_words: npt.NDArray[np.uint32]  # [threads, (size + 2 border)**2]
+    work_words: npt.NDArray[np.uint32]  # [threads, (size + 2 border)**2] scratch
     masks_hidden_cells: bool
     has_visibility_channel: bool
-    draw_border: bool
+    draw_border: bool  # cells outside the grid are walls
     grass_codes_per_energy: float
-    dense: bool  # the published grid may show what nobody stands for
+    dense: bool  # with quirks, cells may show energy where no agent stands: scan all cells
 
 
 def get_group_names(settings: Savanna) -> tuple[str, ...]:
-    """The names of the groups, in order: types that are switched off have none."""
+    """Return the names of the groups in order; types that are switched off have none."""
     return AGENT_TYPES if settings.type_2_action_range else (AGENT_TYPES[0], AGENT_TYPES[2])
 
 
 def make_spec(settings: Savanna) -> WorldSpec:
-    """What the groups see and do."""
+    """Return the groups with their windows and moves."""
     groups = []
     for name in get_group_names(settings):
         window = settings.predator_obs_range if "predator" in name else settings.prey_obs_range
@@ -83,40 +83,46 @@ def make_spec(settings: Savanna) -> WorldSpec:
 def make_observation_tables(
     settings: Savanna, rules: SavannaRules, threads: int
 ) -> ObservationTables:
-    """Tables for observing, worked out from the wall map."""
-    ranges = (settings.predator_obs_range, settings.prey_obs_range)
-    sights = [compute_visibility(settings, rules.wall, window) for window in ranges]
-    most = max(len(sight.patterns) for sight in sights)
-    widest = max(ranges)
-    seen = np.ones((2, most, widest * widest), dtype=np.float32)
-    keep = np.full((2, most, widest * widest), 0xFFFFFFFF, dtype=np.uint32)
+    """Build the tables for the observation kernels from the wall map.
+
+    Args:
+        settings: Settings of the world.
+        rules: Rules made from them.
+        threads: Number of threads, each of which has scratch of its own.
+    """
+    windows = (settings.predator_obs_range, settings.prey_obs_range)
+    masks = [compute_visibility(settings, rules.wall, window) for window in windows]
+    n_patterns = max(len(mask.patterns) for mask in masks)
+    widest = max(windows)
+    visible = np.ones((2, n_patterns, widest * widest), dtype=np.float32)
+    visible_bits = np.full((2, n_patterns, widest * widest), 0xFFFFFFFF, dtype=np.uint32)
     hidden = WALL_BIT if settings.mask_observation_with_visibility else 0xFFFFFFFF - VISIBLE_BIT
-    for k, (sight, window) in enumerate(zip(sights, ranges, strict=True)):
-        shape = (slice(len(sight.patterns)), slice(window * window))
-        seen[k][shape] = sight.patterns
-        keep[k][shape] = np.where(sight.patterns, 0xFFFFFFFF, hidden)
+    for k, (mask, window) in enumerate(zip(masks, windows, strict=True)):
+        shape = (slice(len(mask.patterns)), slice(window * window))
+        visible[k][shape] = mask.patterns
+        visible_bits[k][shape] = np.where(mask.patterns, 0xFFFFFFFF, hidden)
     border = (widest - 1) // 2
-    base = _make_empty_words(settings, rules, border)
-    holds = max(settings.max_energy_grass, settings.initial_energy_grass)
+    empty_words = _make_empty_words(settings, rules, border)
+    full_patch = max(settings.max_energy_grass, settings.initial_energy_grass)
     size = settings.grid_size
-    across = np.arange(size) + border
+    padded = np.arange(size) + border
     return ObservationTables(
         size=size,
         n_types=rules.n_types,
         zero_terminal=rules.zero_terminal,
         walls=rules.wall.astype(np.float32),
-        padded_index=(across[:, None] * (size + 2 * border) + across).reshape(-1),
-        radius=np.array([(window - 1) // 2 for window in ranges], dtype=np.int64),
+        padded_index=(padded[:, None] * (size + 2 * border) + padded).reshape(-1),
+        radius=np.array([(window - 1) // 2 for window in windows], dtype=np.int64),
         border=border,
-        pattern_of=np.stack([sight.pattern_of for sight in sights]),
-        visible=seen,
-        visible_bits=keep,
-        empty_words=base,
-        work_words=np.tile(base, (threads, 1)),
+        pattern_of=np.stack([mask.pattern_of for mask in masks]),
+        visible=visible,
+        visible_bits=visible_bits,
+        empty_words=empty_words,
+        work_words=np.tile(empty_words, (threads, 1)),
         masks_hidden_cells=settings.mask_observation_with_visibility,
         has_visibility_channel=settings.include_visibility_channel,
         draw_border=settings.draw_border,
-        grass_codes_per_energy=MAX_CODE / holds if holds > 0.0 else 0.0,
+        grass_codes_per_energy=MAX_CODE / full_patch if full_patch > 0.0 else 0.0,
         dense=settings.quirks.dead_prey_bitten or settings.quirks.cell_erasure,
     )
 
@@ -124,23 +130,32 @@ def make_observation_tables(
 def _make_empty_words(
     settings: Savanna, rules: SavannaRules, border: int
 ) -> npt.NDArray[np.uint32]:
+    """Return the words of a world without agents and grass, with `border` cells around it.
+
+    Args:
+        settings: Settings of the world.
+        rules: Rules made from them.
+        border: Cells around the grid.
+    """
     size = settings.grid_size
-    sight = VISIBLE_BIT if settings.include_visibility_channel else 0
-    outside = sight | (WALL_BIT if settings.draw_border else 0)
+    visible = VISIBLE_BIT if settings.include_visibility_channel else 0
+    outside = visible | (WALL_BIT if settings.draw_border else 0)
     words = np.full((size + 2 * border, size + 2 * border), outside, dtype=np.uint32)
     walls = rules.wall.reshape(size, size)
-    words[border : border + size, border : border + size] = np.where(walls, sight | WALL_BIT, sight)
+    words[border : border + size, border : border + size] = np.where(
+        walls, visible | WALL_BIT, visible
+    )
     return np.ascontiguousarray(words.reshape(-1))
 
 
 def expand_words(words: npt.NDArray[np.uint32], settings: Savanna) -> AnyArray:
-    """Compact words `[..., R, R]` as planes `[..., 4 or 5, R, R]`, to their quantisation."""
-    holds = max(settings.max_energy_grass, settings.initial_energy_grass)
+    """Convert compact words `[..., R, R]` into planes `[..., 4 or 5, R, R]`, quantised as they are."""
+    full_patch = max(settings.max_energy_grass, settings.initial_energy_grass)
     planes = [
         (words >> 1) & 1,
         ((words >> PREDATOR_SHIFT) & MAX_CODE) / CODES_PER_ENERGY,
         ((words >> PREY_SHIFT) & MAX_CODE) / CODES_PER_ENERGY,
-        ((words >> GRASS_SHIFT) & MAX_CODE) * (holds / MAX_CODE),
+        ((words >> GRASS_SHIFT) & MAX_CODE) * (full_patch / MAX_CODE),
     ]
     if settings.include_visibility_channel:
         planes.append(words & 1)

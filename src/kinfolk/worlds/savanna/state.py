@@ -10,16 +10,16 @@ import numpy.typing as npt
 from kinfolk.core.arrays import AnyArray, Bools, Floats, Ints
 from kinfolk.worlds.savanna.settings import Savanna
 
-# Lists of rows hold no sign: kernels need not ask whether an index counts from the end.
+# Unsigned, so that kernels need not check for negative indices.
 RowIndices = npt.NDArray[np.uint32]
 
-PREDATOR, PREY, GRASS = 0, 1, 2  # species, and planes of `shown`
+PREDATOR, PREY, GRASS = 0, 1, 2  # species, and planes of `visible_energy`
 NO_CAUSE, STARVED, EATEN, MAX_AGE = 0, 1, 2, 3
 DEATH_CAUSES = ("none", "starved", "eaten", "max_age")
-_CACHE_LINE_BYTES = 64  # bytes of a cache line
-INITIAL_UID_CAPACITY = 512  # uids there is room for at first; doubled when a world comes near
+_CACHE_LINE_BYTES = 64
+INITIAL_UID_CAPACITY = 512  # uids that fit at first; doubled when a world comes near it
 
-# Counted since the reset; the names are the published ones where there are such.
+# Counted since the reset, under the published names where there are any.
 COUNTERS = (
     "spawned_predators",
     "spawned_prey",
@@ -94,21 +94,21 @@ GROWN, DECAYED, MOVE_COST, FAILED_ATTACKS, WASTED, LOST_WITH_DEAD = range(len(EN
 
 
 class SavannaState(NamedTuple):
-    """Everything a savanna is. Kernels get these arrays; nobody else does."""
+    """The complete state of a batch of savannas; `[W]` or `[W, N]` unless stated."""
 
-    key: Ints
-    tick: Ints
+    key: Ints  # random key of the episode
+    tick: Ints  # steps since the reset
     done: Bools
     next_uid: Ints
     next_number: Ints  # [W, 4] how many of each species and type were ever born: the next id
-    active: Ints  # [W, 2] predators and prey alive, as counted
-    n_alive: Ints  # [W, 2] of the herds
+    active: Ints  # [W, 2] published running counters of predators and prey, see `golden_trace`
+    n_alive: Ints  # [W, 2] entries of `alive_rows`
     alive_rows: RowIndices  # [W, 2, N] rows of the living of each species, in uid order
-    ended_rows: RowIndices  # [W, N] rows whose life ended in this step
-    n_ended: Ints
+    ended_rows: RowIndices  # [W, N] rows of agents that died in this step
+    n_ended: Ints  # [W] entries of `ended_rows`
     free_rows: RowIndices  # [W, N] a stack of empty rows
-    n_free: Ints
-    uid: Ints
+    n_free: Ints  # [W] entries of `free_rows`
+    uid: Ints  # to `parent_rows`: see `AgentColumns`
     alive: Bools
     reward: Floats
     terminated: Bools
@@ -116,28 +116,28 @@ class SavannaState(NamedTuple):
     group: Ints
     parents: Ints
     parent_rows: Ints
-    number: Ints  # the i of type_1_prey_i
+    number: Ints  # number within its type: the i of type_1_prey_i
     x: Ints
     y: Ints
     energy: Floats
     age: Ints
     carcass: Bools
-    step_event: Ints  # what it did in this step: NOTHING, ATE or DIET_BLOCKED
-    death_cause: Ints
-    last_birth_tick: Ints  # the tick of its last birth, far in the past if none
-    kickbacks: Ints
+    step_event: Ints  # in this step: NO_EVENT, ATE or DIET_BLOCKED
+    death_cause: Ints  # index into DEATH_CAUSES
+    last_birth_tick: Ints  # tick of its last birth, NO_BIRTH_TICK if none
+    kickbacks: Ints  # kick-back rewards it received
     next_in_cell: npt.NDArray[np.int32]  # the next row of the same species on the same cell, -1
     first_in_cell: npt.NDArray[np.int32]  # [W, 2, cells] first row on a cell, -1
     visible_energy: npt.NDArray[np.float32]  # [W, 3, cells] energies as agents see and meet them
     patch_in_cell: npt.NDArray[np.int32]  # [W, cells] the grass patch on a cell, -1
     patch_cell: Ints  # [W, patches]
     grass_energy: Floats  # [W, patches]
-    parent: Ints  # [W, lives] and so on: see kinfolk.lineage.kernels
+    parent: Ints  # [W, uids], as are the next three: see kinfolk.lineage.kernels
     living: Bools
     live_descendants: Ints
     prev_live_descendants: Ints
     counters: Ints  # [W, COUNTERS]
-    energy_accounts: Floats  # [W, ACCOUNTS]
+    energy_accounts: Floats  # [W, ENERGY_ACCOUNTS]
 
 
 NO_EVENT, ATE, DIET_BLOCKED = 0, 1, 2
@@ -145,7 +145,7 @@ PER_UID_FIELDS = ("parent", "living", "live_descendants", "prev_live_descendants
 
 
 def allocate_state(settings: Savanna, n_worlds: int) -> SavannaState:
-    """All arrays, for `n_worlds` worlds that wait for a reset."""
+    """Allocate the state of `n_worlds` worlds, which are done until their first reset."""
     w, n, cells = n_worlds, settings.rows, settings.grid_size**2
 
     def ints(*shape: int, fill: int = 0) -> Ints:
@@ -201,26 +201,26 @@ def allocate_state(settings: Savanna, n_worlds: int) -> SavannaState:
 
 
 def _pack_contiguously(state: SavannaState) -> SavannaState:
-    """The same arrays side by side in one block of memory.
+    """Return a state whose arrays lie side by side in one block of memory.
 
-    A world is spread over forty arrays. Large blocks get large pages, and then finding a world's
-    parts costs less than reading them.
+    A world is spread over forty arrays. Large blocks get huge pages, which saves address
+    translation when kernels jump between a world's arrays.
     """
     arrays: list[AnyArray] = list(state)
     sizes = [-(-array.nbytes // _CACHE_LINE_BYTES) * _CACHE_LINE_BYTES for array in arrays]
     block = np.zeros(sum(sizes) + _CACHE_LINE_BYTES, dtype=np.uint8)
-    at = -block.ctypes.data % _CACHE_LINE_BYTES
-    moved = []
+    offset = -block.ctypes.data % _CACHE_LINE_BYTES
+    packed = []
     for array, size in zip(arrays, sizes, strict=True):
-        place = block[at : at + array.nbytes].view(array.dtype).reshape(array.shape)
-        place[...] = array
-        moved.append(place)
-        at += size
-    return SavannaState(*moved)
+        view = block[offset : offset + array.nbytes].view(array.dtype).reshape(array.shape)
+        view[...] = array
+        packed.append(view)
+        offset += size
+    return SavannaState(*packed)
 
 
 def grow_uid_capacity(state: SavannaState, capacity: int) -> SavannaState:
-    """The same state with room for `capacity` uids per world; the other arrays are shared."""
+    """Return the state with room for `capacity` uids per world; the other arrays are shared."""
     grown = {}
     for name in PER_UID_FIELDS:
         old = getattr(state, name)

@@ -1,4 +1,4 @@
-"""The savanna: a batch of worlds that keep the contract of `kinfolk.worlds.base`."""
+"""The savanna as a batch of worlds that fulfils the contract of `kinfolk.worlds.base`."""
 
 from __future__ import annotations
 
@@ -12,9 +12,12 @@ from kinfolk.core.errors import ContractError
 from kinfolk.worlds.base import WorldEvent, check_actions, load_snapshot, take_snapshot
 from kinfolk.worlds.batched import BatchedWorld, check_batch_size
 from kinfolk.worlds.render import RenderFrame, RenderSpec
-from kinfolk.worlds.savanna import observe, render, reset, spec
+from kinfolk.worlds.savanna import render, reset, spec
 from kinfolk.worlds.savanna.events import EVENT_KINDS, allocate_event_buffer
 from kinfolk.worlds.savanna.metrics import compute_metrics
+from kinfolk.worlds.savanna.observe.buffer import WrittenRows, get_visible_arrays
+from kinfolk.worlds.savanna.observe.planes import observe_planes
+from kinfolk.worlds.savanna.observe.words import observe_words
 from kinfolk.worlds.savanna.presets import DESCRIPTIONS, PRESETS
 from kinfolk.worlds.savanna.rules import make_rules
 from kinfolk.worlds.savanna.settings import Savanna
@@ -29,12 +32,16 @@ from kinfolk.worlds.savanna.state import (
     grow_uid_capacity,
 )
 from kinfolk.worlds.savanna.step import phases
+from kinfolk.worlds.savanna.step.movement import find_invalid_action
 
 
 class SavannaWorld(BatchedWorld):
-    """A batch of savannas. They are done, and wait for a reset, until they get one.
+    """A batch of savannas; they are done until their first reset.
 
-    `threads` share the worlds among them; the results are the same for any number.
+    Args:
+        settings: Rules, grid and observation format.
+        n_worlds: Number of worlds in the batch.
+        threads: Threads that share the worlds; results are the same for any number.
     """
 
     settings_type = Savanna
@@ -48,7 +55,7 @@ class SavannaWorld(BatchedWorld):
         self._state = allocate_state(settings, n_worlds)
         self._rules = make_rules(settings)
         super().__init__(spec.make_spec(settings), self._state, threads)
-        self._visible_arrays = observe.get_visible_arrays(self._state)
+        self._visible_arrays = get_visible_arrays(self._state)
         self._observation_tables = spec.make_observation_tables(settings, self._rules, threads)
         self._founder_counts = np.array(settings.founder_counts, dtype=np.int64)
         self._free_cells = np.flatnonzero(~self._rules.wall)
@@ -56,7 +63,7 @@ class SavannaWorld(BatchedWorld):
         self._event_buffer = allocate_event_buffer(n_worlds, settings.rows, enabled=False)
         self._no_cells = np.zeros((n_worlds, 0), dtype=np.int64)
         self._buffer: Bytes | None = None
-        self._written_rows = observe.WrittenRows(
+        self._written_rows = WrittenRows(
             np.zeros(n_worlds, dtype=np.bool_),
             np.zeros((n_worlds, settings.rows), dtype=np.int64),
             np.zeros(n_worlds, dtype=np.int64),
@@ -65,32 +72,39 @@ class SavannaWorld(BatchedWorld):
         self._reach_stamps = np.zeros((threads, (settings.grid_size + 2) ** 2 + 1), dtype=np.int64)
 
     def reset(self, keys: Ints, worlds: Ints | None = None) -> None:
-        """Begin episodes. With published placement, a key is the seed of numpy's generator."""
+        """Start episodes; with published placement, a key is the seed of numpy's generator."""
         if self.settings.quirks.published_placement:
             self.reset_published([int(key) for key in keys], worlds)
             return
-        which = self._all_worlds if worlds is None else worlds
-        cells = np.empty((len(which), self._n_start_cells), dtype=np.int64)
+        indices = self._all_worlds if worlds is None else worlds
+        cells = np.empty((len(indices), self._n_start_cells), dtype=np.int64)
         reset.draw_cells(self._free_cells, self._free_cells.copy(), keys, cells)
-        self._begin(which, keys, cells)
+        self._begin(indices, keys, cells)
 
     def reset_published(self, seeds: Sequence[int], worlds: Ints | None = None) -> None:
-        """Begin episodes with founders where the published code puts them for these seeds."""
-        which = self._all_worlds if worlds is None else worlds
-        cells = np.empty((len(which), self._n_start_cells), dtype=np.int64)
+        """Start episodes with founders where the published code places them for these seeds."""
+        indices = self._all_worlds if worlds is None else worlds
+        cells = np.empty((len(indices), self._n_start_cells), dtype=np.int64)
         for i, seed in enumerate(seeds):
-            draw = np.random.default_rng(seed).choice(
+            drawn = np.random.default_rng(seed).choice(
                 self._free_cells, self._n_start_cells, replace=False
             )
-            cells[i] = draw
+            cells[i] = drawn
         keys = np.array([seed & 0x7FFFFFFFFFFFFFFF for seed in seeds], dtype=np.int64)
-        self._begin(which, keys, cells)
+        self._begin(indices, keys, cells)
 
     @property
     def _n_start_cells(self) -> int:
         return int(self._founder_counts.sum()) + self.settings.initial_num_grass
 
     def _begin(self, worlds: Ints, keys: Ints, cells: Ints) -> None:
+        """Check the keys and start episodes on the given cells.
+
+        Args:
+            worlds: Indices of the worlds to reset.
+            keys: One random key per world.
+            cells: `[worlds, founders + grass]`, cells of founders and grass.
+        """
         if len(keys) != len(worlds):
             raise ContractError(f"{len(worlds)} worlds need as many keys, not {len(keys)}.")
         self._reserve_uids(int(self._founder_counts.sum()))
@@ -100,35 +114,45 @@ class SavannaWorld(BatchedWorld):
         self._event_buffer.n_events[worlds] = 0
 
     def _reserve_uids(self, uids: int) -> None:
-        """Births of one step are at most as many as rows: see that their uids fit."""
-        room = self._state.parent.shape[1]
-        if uids + self.settings.rows > room:
-            self._state = grow_uid_capacity(self._state, max(2 * room, uids + self.settings.rows))
+        """Grow the per-uid arrays so that the births of one step, at most one per row, fit."""
+        capacity = self._state.parent.shape[1]
+        if uids + self.settings.rows > capacity:
+            self._state = grow_uid_capacity(
+                self._state, max(2 * capacity, uids + self.settings.rows)
+            )
 
     def step(self, actions: Ints) -> None:
-        """Advance every world that is not done by one tick."""
+        """Advance every world that is not done by one step."""
         s = self._state
         self._step(actions, s.alive_rows, s.n_alive, self._no_cells)
 
     def _step(
         self, actions: Ints, acting_rows: RowIndices, n_acting: Ints, newborn_cells: Ints
     ) -> None:
-        """A step in which `acting_rows` says who moves, and when; a replay names newborns' `newborn_cells`."""
-        places = (self.n_worlds * self.settings.rows, 1)
-        if actions.shape != places or actions.dtype != np.int64 or not actions.flags.c_contiguous:
+        """Advance by one step with a given order of moves, as replays of golden traces need it.
+
+        Args:
+            actions: `[W * N, 1]`, int64.
+            acting_rows: `[W, 2, N]`, rows of each species that move, in order.
+            n_acting: `[W, 2]`, how many of them.
+            newborn_cells: `[W, births]`, cells of newborns without a free neighbour cell; if there are
+                none, these are drawn at random.
+        """
+        expected = (self.n_worlds * self.settings.rows, 1)
+        if actions.shape != expected or actions.dtype != np.int64 or not actions.flags.c_contiguous:
             check_actions(self, actions)
         s, r = self._state, self._rules
-        bad = phases.find_invalid_action(
+        invalid = find_invalid_action(
             s.done, s.n_alive, s.alive_rows, s.group, self._choices, actions
         )
-        if bad >= 0:
+        if invalid >= 0:
             check_actions(self, actions)
 
-        def part(first: int, last: int, thread: int) -> int:
+        def run_part(first: int, last: int, thread: int) -> int:
             self._act(actions, acting_rows, n_acting, first, last, thread)
             return phases.step_births_and_end(s, r, self._event_buffer, newborn_cells, first, last)
 
-        self._reserve_uids(max(self._run_in_threads(self.n_worlds, part)))
+        self._reserve_uids(max(self._run_in_threads(self.n_worlds, run_part)))
 
     def _act(
         self,
@@ -139,8 +163,18 @@ class SavannaWorld(BatchedWorld):
         last: int,
         thread: int,
     ) -> None:
+        """Run the first half of a step, up to the removal of the dead, in worlds `first` to `last`.
+
+        Args:
+            actions: `[W * N, 1]`, int64.
+            acting_rows: `[W, 2, N]`, rows of each species that move, in order.
+            n_acting: `[W, 2]`, how many of them.
+            first: First world.
+            last: End of the range of worlds, exclusive.
+            thread: Index of the calling thread, which has scratch of its own.
+        """
         s = self._state
-        given = (
+        arguments = (
             s,
             self._rules,
             self._event_buffer,
@@ -151,135 +185,144 @@ class SavannaWorld(BatchedWorld):
         )
         if self.settings.team_capture_enabled:
             scratch = self._helpers[thread], self._reach_stamps[thread]
-            phases.step_with_team_capture(*given, *scratch, first, last)
+            phases.step_with_team_capture(*arguments, *scratch, first, last)
         else:
-            phases.step_with_solo_predation(*given, first, last)
+            phases.step_with_solo_predation(*arguments, first, last)
 
     def kernels(self) -> Sequence[Callable[..., Any]]:
-        """Two make a step, one an observation; which ones, the settings say."""
-        in_teams, planes = self.settings.team_capture_enabled, self.settings.observation
-        act: Callable[..., Any] = (
-            phases.step_with_team_capture if in_teams else phases.step_with_solo_predation
+        """Return the two kernels of a step and the one of observations that the settings select."""
+        team_capture, observation_format = (
+            self.settings.team_capture_enabled,
+            self.settings.observation,
         )
-        look = observe.observe_planes if planes == "float32" else observe.observe_words
-        return act, phases.step_births_and_end, look
+        step_kernel: Callable[..., Any] = (
+            phases.step_with_team_capture if team_capture else phases.step_with_solo_predation
+        )
+        observe_kernel = observe_planes if observation_format == "float32" else observe_words
+        return step_kernel, phases.step_births_and_end, observe_kernel
 
     def compile(self, part: int) -> None:
-        """Call kernels on no world at all: they compile, and nothing happens."""
+        """Compile one half of the kernels by calling them on zero worlds."""
         s = self._state
         if part == 0:
-            nothing = np.zeros((self.n_worlds * self.settings.rows, 1), dtype=np.int64)
-            self._act(nothing, s.alive_rows, s.n_alive, 0, 0, 0)
+            actions = np.zeros((self.n_worlds * self.settings.rows, 1), dtype=np.int64)
+            self._act(actions, s.alive_rows, s.n_alive, 0, 0, 0)
         else:
             phases.step_births_and_end(s, self._rules, self._event_buffer, self._no_cells, 0, 0)
             rows = np.zeros((self.n_worlds * self.settings.rows, self._spec.row_bytes), np.uint8)
             self.observe(rows, self._all_worlds[:0])
 
     def observe(self, out: Bytes, worlds: Ints | None = None) -> None:
-        """Write observations, one row of bytes per place."""
-        which = self._all_worlds if worlds is None else np.ascontiguousarray(worlds, dtype=np.int64)
+        """Write observations, one row of bytes per batch row."""
+        indices = (
+            self._all_worlds if worlds is None else np.ascontiguousarray(worlds, dtype=np.int64)
+        )
         if not self._is_same_buffer(out):
             self._buffer = out
             self._written_rows.is_known[:] = False
-        s, v = self._visible_arrays, self._observation_tables
+        visible, tables = self._visible_arrays, self._observation_tables
         words, floats = out.view(np.uint32), out.reshape(-1).view(np.float32)
         if self.settings.observation == "float32":
             self._run_in_threads(
-                len(which),
-                lambda a, b, _: observe.observe_planes(
-                    s, v, self._written_rows, which, a, b, words, floats
+                len(indices),
+                lambda a, b, _: observe_planes(
+                    visible, tables, self._written_rows, indices, a, b, words, floats
                 ),
             )
         else:
             self._run_in_threads(
-                len(which),
-                lambda a, b, i: observe.observe_words(
-                    s, v, self._written_rows, which, a, b, words, i
+                len(indices),
+                lambda a, b, i: observe_words(
+                    visible, tables, self._written_rows, indices, a, b, words, i
                 ),
             )
 
     def _is_same_buffer(self, out: Bytes) -> bool:
-        """Whether `out` is the memory written last time; it is held, so nobody else can get it."""
+        """Return whether `out` is the buffer written last; it is kept, so its memory is not reused."""
         last = self._buffer
         return last is not None and last.ctypes.data == out.ctypes.data and last.shape == out.shape
 
     def counters(self) -> dict[str, Ints | Floats]:
-        """All that was counted, under the published names, and the energy accounts.
+        """Return all counters under the published names, and the energy accounts.
 
-        Shares of co-operation can be told per kill (`team_capture_coop_successes`) or per predator
-        that ate (`team_capture_coop_helper_total`); see `measures` for which we compare.
+        Co-operation can be counted per kill (`team_capture_coop_successes`) or per predator that ate
+        (`team_capture_coop_helper_total`); `metrics` says which is compared with publications.
         """
         s = self._state
-        found: dict[str, Ints | Floats] = {
+        counters: dict[str, Ints | Floats] = {
             name: s.counters[:, i].copy() for i, name in enumerate(COUNTERS)
         }
-        found |= {name: s.energy_accounts[:, i].copy() for i, name in enumerate(ENERGY_ACCOUNTS)}
-        alone = found["team_capture_successes"] - found["team_capture_coop_successes"]
-        found["team_capture_coop_helper_total"] = found["team_capture_helper_total"] - alone
-        found["active_num_predators"] = s.active[:, 0].copy()
-        found["active_num_prey"] = s.active[:, 1].copy()
-        return found
+        counters |= {name: s.energy_accounts[:, i].copy() for i, name in enumerate(ENERGY_ACCOUNTS)}
+        solo_successes = (
+            counters["team_capture_successes"] - counters["team_capture_coop_successes"]
+        )
+        counters["team_capture_coop_helper_total"] = (
+            counters["team_capture_helper_total"] - solo_successes
+        )
+        counters["active_num_predators"] = s.active[:, 0].copy()
+        counters["active_num_prey"] = s.active[:, 1].copy()
+        return counters
 
     def energy(self) -> Floats:
-        """`[W]`: energy in all living bodies, carcasses and grass."""
+        """Return `[W]`: the energy in all living agents, carcasses and grass."""
         s = self._state
         total: Floats = (s.energy * s.alive).sum(axis=1) + s.grass_energy.sum(axis=1)
         return total
 
     def record_events(self, on: bool) -> None:
-        """Keep happenings, or stop."""
+        """Start or stop recording events."""
         self._event_buffer = allocate_event_buffer(self.n_worlds, self.settings.rows, on)
 
     def events(self) -> list[WorldEvent]:
-        """What took place in the last step."""
-        log, found = self._event_buffer, []
-        for w in np.flatnonzero(log.n_events).tolist():
+        """Return the events of the last step; the note of a death is its cause."""
+        buffer, events = self._event_buffer, []
+        for w in np.flatnonzero(buffer.n_events).tolist():
             tick = int(self._state.tick[w])
-            for kind, who, whom, value in log.entries[w, : log.n_events[w]].tolist():
+            for kind, uid, other, value in buffer.entries[w, : buffer.n_events[w]].tolist():
                 name = EVENT_KINDS[int(kind)]
                 note = DEATH_CAUSES[int(value)] if name == "death" else ""
-                found.append(WorldEvent(w, tick, name, int(who), int(whom), value, note))
-        return found
+                events.append(WorldEvent(w, tick, name, int(uid), int(other), value, note))
+        return events
 
     def render_text(self, world: int) -> str:
-        """The grid as text, x downwards: P predators, a shared cell X, o prey, x carcasses."""
+        """Return the grid as text, x downwards: P predators, o prey, x carcasses, X both on one cell."""
         s, size = self._state, self.settings.grid_size
         cells = np.full(size * size, ".", dtype="<U1")
         cells[s.patch_cell[world][s.grass_energy[world] > 0]] = '"'
         cells[self._rules.wall.reshape(-1)] = "#"
         for row in np.flatnonzero(s.alive[world]):
-            at = int(s.x[world, row]) * size + int(s.y[world, row])
+            cell = int(s.x[world, row]) * size + int(s.y[world, row])
             if self._spec.groups[int(s.group[world, row])].name.endswith("predator"):
-                cells[at] = "X" if cells[at] in "ox" else "P"
+                cells[cell] = "X" if cells[cell] in "ox" else "P"
             else:
                 mark = "x" if s.carcass[world, row] else "o"
-                cells[at] = "X" if cells[at] == "P" else mark
+                cells[cell] = "X" if cells[cell] == "P" else mark
         return "\n".join("".join(line) for line in cells.reshape(size, size))
 
     @property
     def render_spec(self) -> RenderSpec:
-        """What `show` shows."""
+        """Return the description of this world's frames."""
         return render.make_render_spec(self.settings, spec.get_group_names(self.settings))
 
     def render_frame(self, world: int) -> RenderFrame:
-        """One world as it is now, to be looked at."""
+        """Return the current frame of one world."""
         return render.render_frame(self._state, self._rules, world)
 
     def snapshot(self) -> dict[str, Any]:
-        """The whole state, copied."""
+        """Return a copy of the whole state."""
         return take_snapshot(self._state)
 
     def restore(
         self, snapshot: Arrays, source: Ints | None = None, keys: Ints | None = None
     ) -> None:
-        """Go back, or branch: world `i` becomes the snapshot's world `source[i]`."""
+        """Restore a snapshot: world `i` becomes a copy of the snapshot's world `source[i]`."""
         saved = dict(snapshot)
         if "parent" in saved and saved["parent"].ndim == 2:
-            lives = max(saved["parent"].shape[1], self._state.parent.shape[1])
-            self._state = grow_uid_capacity(self._state, lives)
-            for name in PER_UID_FIELDS:  # the snapshot may come from before there was more room
+            capacity = max(saved["parent"].shape[1], self._state.parent.shape[1])
+            self._state = grow_uid_capacity(self._state, capacity)
+            for name in PER_UID_FIELDS:  # the snapshot may have a smaller capacity
                 if name in saved:
-                    missing = lives - saved[name].shape[1]
+                    missing = capacity - saved[name].shape[1]
                     saved[name] = np.pad(saved[name], ((0, 0), (0, missing)))
         load_snapshot(self._state, saved, source)
         self._event_buffer.n_events[:] = 0
@@ -288,5 +331,5 @@ class SavannaWorld(BatchedWorld):
 
     @property
     def _arrays(self) -> SavannaState:
-        """The private arrays, for replays and tests of this world."""
+        """Return the state, for replays and tests of this world."""
         return self._state

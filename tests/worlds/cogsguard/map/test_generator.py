@@ -1,4 +1,4 @@
-"""Maps by chance: everything is there, and everything can be reached."""
+"""Generated maps have all their objects, and all of them can be reached."""
 
 from collections import Counter, deque
 
@@ -92,7 +92,7 @@ def test_agents_stand_on_pads_near_their_hub():
             assert far in (2, 3)
 
 
-def test_a_picture_read_as_a_map_gives_the_same_map():
+def test_rendered_text_parsed_as_a_map_gives_the_same_map():
     first = CogsguardWorld(validate_settings(Cogsguard, {"map": "tutorial", "agents": 3}), 1)
     first.reset(np.array([4]))
     drawn = validate_settings(Cogsguard, {"map_text": first.render_text(0), "agents": 3})

@@ -1,7 +1,7 @@
 """Births at the hub, if the temple is open."""
 
 import numpy as np
-from cogs_scenes import act, counter, has, kinds, place, scene, set_store, store
+from cogs_scenes import act, counter, has, kinds, position, scene, set_store, store
 
 # Two agents beside the hub and beside each other, on the north.
 PAIR = """
@@ -41,7 +41,7 @@ def test_a_pair_beside_the_hub_has_a_child_for_a_heart():
     assert world.columns.parent_rows[2].tolist() == [0, 1]
     assert world.columns.parents[:2].tolist() == [[-1, -1], [-1, -1]]
     assert [(h.kind, h.uid, h.other, h.value) for h in world.events()] == [("birth", 2, 0, 1.0)]
-    y, x = place(world, 2)
+    y, x = position(world, 2)
     assert (y - 3) ** 2 + (x - 3) ** 2 <= 4
     assert has(world, "hp", "energy", "hearts", row=2) == [50, 20, 0]
     assert counter(world, "births_team_0") == 1
@@ -58,11 +58,11 @@ def test_the_next_birth_comes_25_ticks_later():
     assert grown == [1, 26, 51]
 
 
-def test_no_heart_no_birth():
+def test_without_a_heart_there_is_no_birth():
     assert alive(act(set_store(scene(PAIR, temple=True), 9, 9, 9, 9, 0))) == 2
 
 
-def test_the_cap_holds():
+def test_a_team_has_at_most_temple_cap_agents():
     world = scene(PAIR, temple=True, temple_cap=3, temple_cooldown=0)
     for _ in range(4):
         act(world)
@@ -70,7 +70,7 @@ def test_the_cap_holds():
     assert store(world)[4] == 4
 
 
-def test_agents_apart_have_no_child():
+def test_agents_that_are_not_adjacent_have_no_child():
     apart = PAIR.replace("@@", "@.").replace("...H...", "...H@..")
     assert alive(act(scene(apart, temple=True))) == 2
     away = PAIR.replace("..@@...", ".@@....")

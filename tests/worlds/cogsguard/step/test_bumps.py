@@ -13,7 +13,7 @@ from cogs_scenes import (
     give,
     has,
     kinds,
-    place,
+    position,
     put_at,
     scene,
     set_store,
@@ -41,7 +41,7 @@ def test_an_extractor_holds_100_and_a_bump_gives_1():
     act(world, EAST)
     assert has(world, "germanium", "energy") == [1, 19]  # 20 - 4 + 3
     assert stock(world) == 99
-    assert place(world) == (2, 2)
+    assert position(world) == (2, 2)
     assert counter(world, "germanium_mined") == 1
     assert counter(world, "ticks_without_motion") == 1
 
@@ -67,7 +67,7 @@ def test_an_extractor_is_removed_when_it_is_empty():
     assert has(world, "germanium") == 13
     assert kinds(world) == ["mine", "extractor_emptied"]
     act(world, EAST)
-    assert place(world) == (2, 3)
+    assert position(world) == (2, 3)
 
 
 def test_a_team_starts_with_10_of_each_element_and_5_hearts():

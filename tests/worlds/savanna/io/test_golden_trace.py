@@ -112,20 +112,20 @@ def test_a_setting_is_read_from_the_trace(short):
         (lambda t: t["steps"][2]["state"]["pos"].update(x=[1]), "after step 2 .* x"),
     ],
 )
-def test_what_is_not_a_trace_is_refused_in_a_sentence(short, change, why):
+def test_a_malformed_trace_raises_an_error_that_says_why(short, change, why):
     doctored = copy.deepcopy(short)
     change(doctored)
     with pytest.raises(KinfolkError, match=why):
         replay_golden_trace(doctored)
 
 
-def test_bytes_that_hold_no_trace_are_refused_in_a_sentence():
+def test_a_file_that_is_no_trace_raises_an_error_that_says_why():
     whole = gzip.compress(json.dumps({"steps": list(range(2000))}).encode())
     for data, why in (
         (b"not gzip at all", "not a gzip file"),
         (whole[: len(whole) // 2], "cut short"),
         (gzip.compress(b'{"steps": ['), "does not hold JSON"),
-        (gzip.compress(b"[1, 2]"), "holds no table"),
+        (gzip.compress(b"[1, 2]"), "its JSON is no object"),
         (b"", "is empty"),
     ):
         with pytest.raises(TraceError, match=why):

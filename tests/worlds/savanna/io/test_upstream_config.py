@@ -98,7 +98,7 @@ def test_infinity_is_written_as_a_word():
 
 
 def test_walls_off_the_grid_are_left_out():
-    assert read_as("r1").walls == [6 * 25 + 6]
+    assert read_as("r1").wall_cells == [6 * 25 + 6]
 
 
 def test_quirks_are_those_of_the_preset():

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from savanna_scenes import BITES, STILL, act, counter, energies, place, scene
+from savanna_scenes import BITES, STILL, act, counter, energies, position, scene
 
 from kinfolk.worlds.savanna.agent_log import SavannaAgentLog
 
@@ -14,7 +14,7 @@ FAR_PREY = [(8, 8, 100.0)]
 def test_one_child_per_step_beside_its_parent(energy, left):
     world = act(scene([(4, 4, energy)], FAR_PREY, rules=FERTILE))
     assert energies(world, 0, 2) == [left, 5.0]
-    assert place(world, 2) == (3, 4)
+    assert position(world, 2) == (3, 4)
     assert world.columns.reward[:3].tolist() == [10.0, 0.0, 0.0]
     assert world.columns.parents[2].tolist() == [0, -1]
     assert world.columns.parent_rows[2].tolist() == [0, -1]
@@ -24,34 +24,34 @@ def test_the_child_takes_the_first_free_neighbour_cell():
     world = scene(
         [(4, 4, 13.0), (3, 4, 5.0)], [(5, 4, 100.0)], rules=FERTILE, manual_wall_positions=((4, 3),)
     )
-    assert place(act(world), 3) == (4, 5)
+    assert position(act(world), 3) == (4, 5)
 
 
-def test_without_a_free_neighbour_the_child_lands_anywhere_free():
+def test_without_a_free_neighbour_cell_the_child_is_placed_at_random():
     around = ((3, 4), (5, 4), (4, 3), (4, 5))
     world = act(scene([(4, 4, 13.0)], FAR_PREY, rules=FERTILE, manual_wall_positions=around))
     assert counter(world, "newborns_placed_at_random") == 1
-    assert place(world, 2) not in (*around, (4, 4), (8, 8))
+    assert position(world, 2) not in (*around, (4, 4), (8, 8))
 
 
-def test_a_replay_may_name_the_cell_of_a_newborn_that_finds_no_neighbour_free():
+def test_a_replay_can_set_the_cell_of_a_newborn_without_a_free_neighbour_cell():
     around = ((3, 4), (5, 4), (4, 3), (4, 5))
     world = scene([(4, 4, 13.0)], FAR_PREY, rules=FERTILE, manual_wall_positions=around)
     actions = np.full((world.spec.rows, 1), 4, dtype=np.int64)
     s = world._arrays
     world._step(actions, s.alive_rows, s.n_alive, np.array([[7 * 9 + 1]]))
-    assert place(world, 2) == (7, 1)
+    assert position(world, 2) == (7, 1)
     assert counter(world, "newborns_placed_at_random") == 1
 
 
-def test_a_full_row_table_blocks_the_birth_counts_it_and_pays_nothing():
+def test_without_a_free_row_a_birth_is_blocked_counted_and_not_rewarded():
     world = act(scene([(4, 4, 13.0)], FAR_PREY, rules=FERTILE, max_rows=2))
     assert counter(world, "reproduction_blocked_due_to_capacity_predator") == 1
     assert energies(world, 0) == [13.0]
     assert world.columns.reward[0] == 0.0
 
 
-def test_the_row_of_the_dead_is_given_away_one_step_later():
+def test_the_row_of_a_dead_agent_is_reused_one_step_later():
     world = scene(
         [(4, 4, 13.0), (0, 0, 0.1)],
         FAR_PREY,
@@ -67,7 +67,7 @@ def test_the_row_of_the_dead_is_given_away_one_step_later():
     assert world.columns.alive[1]
 
 
-def test_the_infertile_try_in_vain_and_it_is_counted_each_step():
+def test_births_blocked_by_age_are_counted_each_step():
     world = scene([(4, 4, 13.0)], FAR_PREY, rules=FERTILE, max_fertility_age={"type_1_predator": 1})
     world.record_events(True)
     act(world)
@@ -225,7 +225,7 @@ def test_ancestry_reaches_back_over_generations():
     assert world._arrays.live_descendants[0, :5].tolist() == [3, 0, 2, 1, 0]
 
 
-def test_a_life_adds_up_to_exactly_the_rewards_it_was_given():
+def test_the_record_of_an_agent_sums_up_exactly_its_rewards():
     world = scene(
         [(4, 4, 13.0), (0, 0, 5.0)],
         FAR_PREY,

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from savanna_scenes import BITES, STILL, act, counter, place, scene
+from savanna_scenes import BITES, STILL, act, counter, position, scene
 
 from kinfolk.core.errors import ContractError
 from kinfolk.worlds.savanna.line_of_sight import compute_visibility
@@ -17,43 +17,43 @@ def wall_flags(world):
 )
 def test_actions_are_the_nine_moore_moves(action, to):
     world = act(scene([(4, 4, 5.0)], [(0, 8, 50.0)]), r0=action)
-    assert place(world, 0) == to
+    assert position(world, 0) == to
 
 
 def test_the_edge_of_the_grid_clips_a_move():
     world = act(scene([(0, 4, 5.0)], [(8, 8, 50.0)]), r0=2)
-    assert place(world, 0) == (0, 5)
+    assert position(world, 0) == (0, 5)
 
 
 def test_no_corner_is_cut():
     walls = STILL | {"grid_size": 3, "manual_wall_positions": ((1, 0), (0, 1))}
     world = act(scene([(2, 2, 0.5)], [(0, 0, 3.0)], rules=walls), r1=8)
-    assert place(world, 1) == (0, 0)
+    assert position(world, 1) == (0, 0)
     assert counter(world, "moves_blocked_corner_cut") == 1
     free = act(
         scene([(2, 2, 0.5)], [(0, 0, 3.0)], rules=walls, respect_los_for_movement=False), r1=8
     )
-    assert place(free, 1) == (1, 1)
+    assert position(free, 1) == (1, 1)
 
 
-def test_walls_and_ones_own_kind_bar_the_way_and_the_other_kind_does_not():
+def test_walls_and_the_same_species_block_a_move_and_the_other_species_does_not():
     world = scene(
         [(4, 4, 5.0), (4, 5, 5.0)], [(3, 4, 50.0)], rules=BITES, manual_wall_positions=((5, 4),)
     )
     act(world, r0=5)
-    assert place(world, 0) == (4, 4)
+    assert position(world, 0) == (4, 4)
     assert counter(world, "moves_blocked_occupied") == 3  # two that stay, and this one
     act(world, r0=7)
-    assert place(world, 0) == (4, 4)
+    assert position(world, 0) == (4, 4)
     assert counter(world, "moves_blocked_wall") == 1
     act(world, r0=1)
-    assert place(world, 0) == (3, 4)
+    assert position(world, 0) == (3, 4)
 
 
-def test_who_has_no_energy_left_is_not_in_the_way():
+def test_an_agent_without_energy_does_not_block_a_move():
     world = scene([(4, 4, 5.0), (4, 5, 0.1)], [(0, 0, 9.0)], energy_loss_per_step_predator=0.2)
     act(world, r0=5)
-    assert place(world, 0) == (4, 5)
+    assert position(world, 0) == (4, 5)
     assert world.columns.terminated[1]
     assert world._arrays.visible_energy[0, 0, 4 * 9 + 5] == np.float32(4.8)
 
@@ -75,15 +75,15 @@ def test_the_fast_type_moves_two_cells_and_not_through_walls():
     s = world._arrays
     s.group[0, 0] = 1  # type 2 predator
     act(world, r0=24)
-    assert place(world, 0) == (6, 6)
+    assert position(world, 0) == (6, 6)
     act(world, r0=0)
-    assert place(world, 0) == (4, 4)
-    assert world.spec.choices[:, 0].tolist() == [9, 25, 9, 25]
+    assert position(world, 0) == (4, 4)
+    assert world.spec.n_choices[:, 0].tolist() == [9, 25, 9, 25]
     s.y[0, 0] = 5
     world2 = scene([(4, 5, 5.0)], [(0, 4, 30.0)], rules=fast, manual_wall_positions=((4, 6),))
     world2._arrays.group[0, 0] = 1
     act(world2, r0=14)
-    assert place(world2, 0) == (4, 5)
+    assert position(world2, 0) == (4, 5)
     assert counter(world2, "moves_blocked_los") == 1
 
 
@@ -94,7 +94,7 @@ def test_an_action_out_of_range_is_refused_and_nothing_changes():
     assert world.tick[0] == 0
 
 
-def test_sight_ends_at_a_wall_and_is_symmetric():
+def test_line_of_sight_ends_at_a_wall_and_is_symmetric():
     world = scene([(4, 4, 5.0)], [(0, 0, 9.0)], manual_wall_positions=((4, 5), (2, 2), (6, 3)))
     sight = compute_visibility(world.settings, wall_flags(world), 9)
     view = sight.patterns[sight.pattern_of[4 * 9 + 4]].reshape(9, 9)
@@ -110,7 +110,7 @@ def test_sight_ends_at_a_wall_and_is_symmetric():
                 assert views[a][dx + 4, dy + 4] == views[b][4 - dx, 4 - dy]
 
 
-def test_without_walls_there_is_one_view():
+def test_without_walls_there_is_one_visibility_pattern():
     world = scene([(4, 4, 5.0)], [(0, 0, 9.0)])
     assert len(compute_visibility(world.settings, wall_flags(world), 9).patterns) == 1
 
@@ -136,5 +136,5 @@ def test_who_acts_first_decides_whether_a_cell_is_free_yet(order, to):
     acting = np.zeros((1, 2, rows), dtype=np.uint32)
     acting[0, 0, :2] = order
     world._step(actions, acting, np.array([[2, 0]]), world._no_cells)
-    assert (place(world, 0), place(world, 1)) == (to, (4, 6))
-    assert place(world, 2) == (0, 0)  # who has no action does not move
+    assert (position(world, 0), position(world, 1)) == (to, (4, 6))
+    assert position(world, 2) == (0, 0)  # who has no action does not move

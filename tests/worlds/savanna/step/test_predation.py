@@ -1,7 +1,7 @@
 """Bites, carcasses, the juvenile diet and limited intake."""
 
 import pytest
-from savanna_scenes import BITES, act, counter, energies, place, scene
+from savanna_scenes import BITES, act, counter, energies, position, scene
 
 LOSSES = BITES | {"energy_loss_per_step_predator": 0.2, "energy_loss_per_step_prey": 0.05}
 
@@ -32,7 +32,7 @@ def test_a_carcass_neither_moves_eats_breeds_nor_ages_but_counts_as_prey():
     act(world)
     age = int(world._arrays.age[0, 1])
     act(world, r0=0, r1=0)
-    assert place(world, 1) == (4, 4)
+    assert position(world, 1) == (4, 4)
     assert int(world._arrays.age[0, 1]) == age
     assert energies(world, 1) == [6.5]
     assert counter(world, "spawned_prey") == 0
@@ -79,7 +79,7 @@ def test_founders_are_as_old_as_the_window_and_eat_at_once():
     assert energies(act(world), 0) == [8.0]
 
 
-def test_dead_is_dead_unless_the_quirk_is_on():
+def test_dead_prey_cannot_be_bitten_unless_the_quirk_is_on():
     old = LOSSES | {"max_agent_age": {"type_1_prey": 1}}
     scenery = ([(4, 4, 5.0)], [(4, 4, 3.0), (0, 0, 3.0), (0, 8, 3.0)])
     kind = act(scene(*scenery, rules=old))
@@ -110,13 +110,10 @@ def shown(world, species, x, y):
 
 def test_a_bite_into_prey_that_starved_in_this_step_blanks_its_cell():
     world = scene(
-        [(4, 4, 5.2)],
-        [(4, 4, 0.01), (4, 5, 3.0), (0, 0, 3.0)],
-        [(4, 4)],
-        rules=LOSSES | PUBLISHED,
+        [(4, 4, 5.2)], [(4, 4, 0.01), (4, 5, 3.0), (0, 0, 3.0)], [(4, 4)], rules=LOSSES | PUBLISHED
     )
     act(world, r2=ONTO_THE_DEAD)
-    assert place(world, 2) == (4, 4)
+    assert position(world, 2) == (4, 4)
     assert energies(world, 0, 2) == [4.96, 4.95]  # the bite cost 0.04; the newcomer grazed 2.0
     assert shown(world, 1, 4, 4) == 0.0  # though the newcomer, who grazed before, stands there
 
@@ -130,7 +127,7 @@ def test_too_old_and_starved_in_one_step_blanks_the_cell_twice():
     )
     world._arrays.age[0, 2:5] = -5
     act(world, r2=ONTO_THE_DEAD)
-    assert place(world, 2) == (4, 4)
+    assert position(world, 2) == (4, 4)
     assert shown(world, 1, 4, 4) == 0.0
     assert counter(world, "active_num_prey") == 2  # three are really alive
 
@@ -144,7 +141,7 @@ def test_who_is_too_old_dies_after_everybody_has_lost_energy():
     )
     world._arrays.age[0, 2:5] = -5
     act(world, r2=ONTO_THE_DEAD)
-    assert place(world, 2) == (4, 4)  # that cell was blank, whoever else stood there
+    assert position(world, 2) == (4, 4)  # that cell was blank, whoever else stood there
 
 
 def test_two_predators_on_one_cell_eat_the_same_prey_with_the_quirk_only():

@@ -1,13 +1,10 @@
 """Team capture: the published table of cases, and what ours adds."""
 
 import pytest
-from savanna_scenes import STILL, act, counter, energies, place, scene
+from savanna_scenes import STILL, act, counter, energies, position, scene
 
 R1 = STILL
-R2 = STILL | {
-    "team_capture_tie": "fails",
-    "energy_percentage_loss_per_failed_attacked_prey": 0.2,
-}
+R2 = STILL | {"team_capture_tie": "fails", "energy_percentage_loss_per_failed_attacked_prey": 0.2}
 
 
 @pytest.mark.parametrize("rules", [R1, R2])
@@ -108,7 +105,7 @@ def test_what_the_helpers_cannot_eat_is_left_as_a_carcass_and_shared_next():
     assert world.columns.alive[2]
     assert counter(world, "active_num_prey") == 1
     act(world, r2=0)
-    assert place(world, 2) == (4, 4)
+    assert position(world, 2) == (4, 4)
     assert energies(world, 0, 1) == [9.0, 9.0]
     assert world.columns.terminated[2]
     assert counter(world, "team_capture_successes") == 1

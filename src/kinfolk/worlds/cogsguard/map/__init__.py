@@ -1,1 +1,1 @@
-"""Maps of CogsGuard: drawn as text, generated, laid out."""
+"""Maps of CogsGuard: generated, or parsed from text."""

@@ -1,4 +1,4 @@
-"""Maps drawn as text, and the symbols they are drawn with.
+"""Maps as text, and the symbols they are written in.
 
 | symbol | meaning |
 |---|---|
@@ -11,7 +11,7 @@
 | `X` | ship of the clips |
 | `@` `%` `$` `~` | spawn pad, or agent, of team 0, 1, 2, 3 |
 
-Around the drawing all is wall.
+Cells outside the text are walls.
 """
 
 from __future__ import annotations
@@ -53,11 +53,11 @@ SYMBOLS = {
 }
 TEAM_JUNCTION_SYMBOLS = "0123"
 KNOWN_SYMBOLS = "".join(SYMBOLS) + TEAM_JUNCTION_SYMBOLS + PAD_SYMBOLS
-CLIPS_OWNER = -2  # in drawings, which do not know how many teams there are
+CLIPS_OWNER = -2  # in parsed maps, which do not know the number of teams
 
 
 class ParsedMap(NamedTuple):
-    """A map that was read; whoever writes into its arrays makes copies first."""
+    """A parsed map; it is cached, so its arrays must not be written to."""
 
     kind: npt.NDArray[np.int8]  # [height, width]
     owner: npt.NDArray[np.int8]  # a team, -1 nobody, CLIPS_OWNER
@@ -67,7 +67,7 @@ class ParsedMap(NamedTuple):
 
 @lru_cache(maxsize=64)
 def parse_map(text: str) -> ParsedMap:
-    """Read a drawn map.
+    """Parse a map given as text.
 
     Raises:
         ValueError: A symbol is unknown, or the lines differ in length.
@@ -106,7 +106,13 @@ def parse_map(text: str) -> ParsedMap:
 
 
 def get_symbol(kind: int, owner: int, clips_owner: int) -> str:
-    """The symbol of what is on a cell; `clips_owner` is the owner that stands for them."""
+    """Return the symbol of an object.
+
+    Args:
+        kind: Index into `KINDS`.
+        owner: Its owner, -1 for nobody.
+        clips_owner: The owner that stands for the clips.
+    """
     if kind == JUNCTION and owner >= 0:
         return "!" if owner == clips_owner else TEAM_JUNCTION_SYMBOLS[owner]
     return next(symbol for symbol, known in SYMBOLS.items() if known == kind)

@@ -1,4 +1,4 @@
-"""Primary actions: agents move or bump, one after the other in an order drawn from the key."""
+"""Primary actions: agents move or bump, one after the other in random order."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from kinfolk.worlds.cogsguard.territory import MapArrays, clear_cell
 
 @inline
 def cell_offset(stride: int, direction: int) -> int:
-    """How far in the numbering of cells the next cell to the north, south, west or east is."""
+    """Return the difference of indices to the next cell north, south, west or east."""
     if direction <= 2:
         return -stride if direction == 1 else stride
     return -1 if direction == 3 else 1
@@ -43,7 +43,17 @@ def move_agent(
     team: int,
     direction: int,
 ) -> None:
-    """Go one cell, which is free."""
+    """Move an agent to the next cell, which must be empty.
+
+    Args:
+        map_arrays: Writes `team_view` and `cell_detail`.
+        agents: Writes `body` and `stats`.
+        rules: Rules of the batch.
+        w: World.
+        row: Row of the agent.
+        team: Its team.
+        direction: Index into `MOVES`, not 0.
+    """
     body, cell = agents.body, agents.body[w, row, CELL]
     clear_cell(map_arrays, w, cell)
     cell += cell_offset(rules.stride, direction)
@@ -64,7 +74,21 @@ def execute_action(
     team: int,
     direction: int,
 ) -> bool:
-    """Do one agent's primary action; returns whether it moved. Success costs energy."""
+    """Execute the primary action of one agent; if it succeeds, it costs energy.
+
+    Args:
+        map_arrays: Written.
+        agents: Written.
+        rules: Rules of the batch.
+        events: Buffer, appended to.
+        w: World.
+        row: Row of the agent.
+        team: Its team.
+        direction: Index into `MOVES`.
+
+    Returns:
+        Whether the agent moved.
+    """
     body, stats = agents.body, agents.stats
     body[w, row, ACTION_SUCCEEDED] = 1
     if direction == 0:
@@ -74,16 +98,16 @@ def execute_action(
         body[w, row, ACTION_SUCCEEDED] = 0
         return False
     target = body[w, row, CELL] + cell_offset(rules.stride, direction)
-    free = int(map_arrays.team_view[w, team, target]) & KIND_MASK == EMPTY
-    if free:
+    is_free = int(map_arrays.team_view[w, team, target]) & KIND_MASK == EMPTY
+    if is_free:
         move_agent(map_arrays, agents, rules, w, row, team, direction)
     elif not bump_object(map_arrays, agents, rules, events, w, row, team, target):
         stats[w, row, BUMPS_FAILED] += 1
         body[w, row, ACTION_SUCCEEDED] = 0
         return False
-    # Taken from what is left: a bump can change gear, and with it how much energy can be held.
+    # Clamped: a bump can change the gear, and with it lower the limit of energy.
     body[w, row, ENERGY] = max(0, body[w, row, ENERGY] - rules.move_cost)
-    return bool(free)
+    return bool(is_free)
 
 
 @inline
@@ -98,19 +122,33 @@ def execute_actions(
     key: int,
     actions: Ints,
 ) -> None:
-    """Everybody acts once; each next agent is drawn from those that are left."""
-    total, rows = 0, agents.body.shape[1]
+    """Execute the primary actions of all agents of a world in random order.
+
+    Args:
+        map_arrays: Written.
+        agents: Written.
+        rules: Rules of the batch.
+        events: Buffer, appended to.
+        order: `[N]`, scratch.
+        seen: `[W, N, height, words]`, written for agents that moved.
+        w: World.
+        key: Random key of the order.
+        actions: `[W * N, 2]`.
+    """
+    n_agents, rows = 0, agents.body.shape[1]
     for team in range(rules.teams):
         for i in range(map_arrays.teams[w, team, N_AGENTS]):
-            order[total] = team * rules.rows_per_team + i
-            total += 1
-    for i in range(total):
-        j = i + randint(key, i, total - i)
+            order[n_agents] = team * rules.rows_per_team + i
+            n_agents += 1
+    for i in range(n_agents):
+        j = i + randint(key, i, n_agents - i)
         row = order[j]
         order[j] = order[i]
-        team, way = row // rules.rows_per_team, actions[w * rows + row, 0]
-        if execute_action(map_arrays, agents, rules, events, w, row, team, way):
-            mark_window_seen(seen, agents.stats, rules, w, row, agents.body[w, row, CELL], way)
+        team, direction = row // rules.rows_per_team, actions[w * rows + row, 0]
+        if execute_action(map_arrays, agents, rules, events, w, row, team, direction):
+            mark_window_seen(
+                seen, agents.stats, rules, w, row, agents.body[w, row, CELL], direction
+            )
         else:
             agents.stats[w, row, MOTIONLESS_TICKS] += 1
 
@@ -119,7 +157,15 @@ def execute_actions(
 def update_vibes(
     map_arrays: MapArrays, agents: AgentArrays, rules: CogsguardRules, w: int, actions: Ints
 ) -> None:
-    """Vibes have no effect on the rules, but others see them."""
+    """Set the vibes of all agents, which others see but no rule reads.
+
+    Args:
+        map_arrays: Writes `team_view`.
+        agents: Writes `body`.
+        rules: Rules of the batch.
+        w: World.
+        actions: `[W * N, 2]`.
+    """
     rows = agents.body.shape[1]
     for team in range(rules.teams):
         for i in range(map_arrays.teams[w, team, N_AGENTS]):

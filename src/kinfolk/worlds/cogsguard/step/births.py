@@ -1,4 +1,4 @@
-"""Births at the hub, if the temple is open: two parents, one heart."""
+"""Births beside the hub, if the setting `temple` is on: two parents and one heart."""
 
 from __future__ import annotations
 
@@ -29,14 +29,14 @@ from kinfolk.worlds.cogsguard.rules import CogsguardRules
 from kinfolk.worlds.cogsguard.state import CogsguardState, SeenBits
 from kinfolk.worlds.cogsguard.territory import MapArrays, squared_distance
 
-_BIRTH_KEY = 2  # of a tick's key
-_ADJACENT_SQUARED = 2  # squared: the eight cells around one
+_BIRTH_KEY = 2  # folded into a tick's key
+_ADJACENT_SQUARED = 2  # squared distance to the eight cells around one
 _SPAWN_RADIUS = 2  # cells from the hub
 _SPAWN_SIDE = 2 * _SPAWN_RADIUS + 1
 
 
 class PopulationArrays(NamedTuple):
-    """The part of the state that says who lives where and from whom."""
+    """The arrays of a state that describe agents' lives and parents."""
 
     uid: Ints
     alive: Bools
@@ -47,7 +47,7 @@ class PopulationArrays(NamedTuple):
 
 @inline
 def get_population_arrays(state: CogsguardState) -> PopulationArrays:
-    """The lives of a state: the same arrays."""
+    """Return the arrays of a state that describe agents' lives and parents."""
     return PopulationArrays(state.uid, state.alive, state.seen, state.parents, state.parent_rows)
 
 
@@ -62,10 +62,21 @@ def start_life(
     team: int,
     cell: int,
 ) -> None:
-    """Begin a life without parents: hp as set, energy full, nothing in its hands."""
+    """Initialise an agent without parents: initial hp, full energy, no gear and no cargo.
+
+    Args:
+        population: Writes `uid`, `alive` and `seen`.
+        map_arrays: Writes `teams`, `team_view` and `cell_detail`.
+        agents: Writes `body` and `stats`.
+        rules: Rules of the batch.
+        w: World.
+        row: Row of the agent.
+        team: Its team.
+        cell: Its cell.
+    """
     uid = 0  # nobody dies, so the next uid is how many there are
-    for each in range(rules.teams):
-        uid += map_arrays.teams[w, each, N_AGENTS]
+    for any_team in range(rules.teams):
+        uid += map_arrays.teams[w, any_team, N_AGENTS]
     map_arrays.teams[w, team, N_AGENTS] += 1
     population.uid[w, row] = uid
     population.alive[w, row] = True
@@ -86,13 +97,21 @@ def start_life(
 def check_spawn_cell(
     map_arrays: MapArrays, rules: CogsguardRules, w: int, team: int, index: int
 ) -> int:
-    """The cell at `index` of the square around a hub if it is near enough and free, else -1."""
+    """Return a cell of the square around a hub if it is near enough and empty, else -1.
+
+    Args:
+        map_arrays: Read.
+        rules: Rules of the batch.
+        w: World.
+        team: Whose hub.
+        index: Which cell of the square, in reading order.
+    """
     hub = map_arrays.home_cell[w, team]
     y, x = index // _SPAWN_SIDE - _SPAWN_RADIUS, index % _SPAWN_SIDE - _SPAWN_RADIUS
     if y * y + x * x > _SPAWN_RADIUS * _SPAWN_RADIUS:
         return -1
     y, x = hub // rules.stride + y, hub % rules.stride + x
-    # Cells off the map must not be looked up: the wall around it may be one cell wide.
+    # Cells off the map must not be read: the padding may be one cell wide.
     if not (rules.pad <= y < rules.pad + rules.height and rules.pad <= x < rules.pad + rules.width):
         return -1
     cell = y * rules.stride + x
@@ -103,20 +122,28 @@ def check_spawn_cell(
 def draw_spawn_cell(
     map_arrays: MapArrays, rules: CogsguardRules, w: int, team: int, key: int
 ) -> int:
-    """A free cell near the hub by chance, -1 if there is none."""
-    free = 0
-    for place in range(_SPAWN_SIDE * _SPAWN_SIDE):
-        if check_spawn_cell(map_arrays, rules, w, team, place) >= 0:
-            free += 1
-    if free == 0:
+    """Draw an empty cell near a hub at random; -1 if there is none.
+
+    Args:
+        map_arrays: Read.
+        rules: Rules of the batch.
+        w: World.
+        team: Whose hub.
+        key: Random key.
+    """
+    n_free = 0
+    for index in range(_SPAWN_SIDE * _SPAWN_SIDE):
+        if check_spawn_cell(map_arrays, rules, w, team, index) >= 0:
+            n_free += 1
+    if n_free == 0:
         return -1
-    left = randint(key, team, free)
-    for place in range(_SPAWN_SIDE * _SPAWN_SIDE):
-        cell = check_spawn_cell(map_arrays, rules, w, team, place)
+    chosen = randint(key, team, n_free)
+    for index in range(_SPAWN_SIDE * _SPAWN_SIDE):
+        cell = check_spawn_cell(map_arrays, rules, w, team, index)
         if cell >= 0:
-            if left == 0:
+            if chosen == 0:
                 return cell
-            left -= 1
+            chosen -= 1
     return -1
 
 
@@ -124,12 +151,21 @@ def draw_spawn_cell(
 def can_reproduce(
     body: Ints, hub_cell: int, stride: int, w: int, first_row: int, second_row: int
 ) -> bool:
-    """Whether two agents stand beside each other, and both beside their hub."""
-    one, other = body[w, first_row, CELL], body[w, second_row, CELL]
+    """Return whether two agents are beside each other, and both beside their hub.
+
+    Args:
+        body: `[W, N, BODY_COLUMNS]`.
+        hub_cell: Cell of their hub.
+        stride: Cells per line.
+        w: World.
+        first_row: Row of the first agent.
+        second_row: Row of the second agent.
+    """
+    first_cell, second_cell = body[w, first_row, CELL], body[w, second_row, CELL]
     return bool(
-        squared_distance(stride, one, hub_cell) <= _ADJACENT_SQUARED
-        and squared_distance(stride, other, hub_cell) <= _ADJACENT_SQUARED
-        and squared_distance(stride, one, other) <= _ADJACENT_SQUARED
+        squared_distance(stride, first_cell, hub_cell) <= _ADJACENT_SQUARED
+        and squared_distance(stride, second_cell, hub_cell) <= _ADJACENT_SQUARED
+        and squared_distance(stride, first_cell, second_cell) <= _ADJACENT_SQUARED
     )
 
 
@@ -145,7 +181,22 @@ def spawn_child(
     second_parent: int,
     cell: int,
 ) -> int:
-    """A child of two agents begins its life on `cell`, for a heart of the store; returns its row."""
+    """Place a child of two agents on `cell`, for a heart of the store.
+
+    Args:
+        population: Written.
+        map_arrays: Written.
+        agents: Written.
+        rules: Rules of the batch.
+        w: World.
+        team: Team of the child.
+        first_parent: Row of the first parent.
+        second_parent: Row of the second parent.
+        cell: Cell of the child.
+
+    Returns:
+        The child's row.
+    """
     row = team * rules.rows_per_team + map_arrays.teams[w, team, N_AGENTS]
     agents.store[w, team, STORE_HEARTS] -= 1
     start_life(population, map_arrays, agents, rules, w, row, team, cell)
@@ -168,28 +219,39 @@ def run_births(
     tick: int,
     key: int,
 ) -> None:
-    """The first pair of each team that stands by its hub has a child, if all else allows it."""
+    """Let the first pair of each team that is beside its hub have a child.
+
+    Args:
+        population: Written.
+        map_arrays: Written.
+        agents: Written.
+        rules: Rules of the batch.
+        events: Buffer, appended to.
+        w: World.
+        tick: Current tick.
+        key: Random key of the tick.
+    """
     for team in range(rules.teams):
-        adults, first = map_arrays.teams[w, team, N_AGENTS], team * rules.rows_per_team
+        n_agents, first_row = map_arrays.teams[w, team, N_AGENTS], team * rules.rows_per_team
         if (
-            adults >= rules.rows_per_team
+            n_agents >= rules.rows_per_team
             or tick < map_arrays.teams[w, team, NEXT_BIRTH_TICK]
             or agents.store[w, team, STORE_HEARTS] < 1
         ):
             continue
-        mother, father = -1, -1
-        for a in range(first, first + adults):
-            for b in range(a + 1, first + adults):
-                if mother < 0 and can_reproduce(
+        first_parent, second_parent = -1, -1
+        for a in range(first_row, first_row + n_agents):
+            for b in range(a + 1, first_row + n_agents):
+                if first_parent < 0 and can_reproduce(
                     agents.body, map_arrays.home_cell[w, team], rules.stride, w, a, b
                 ):
-                    mother, father = a, b
-        if mother < 0:
+                    first_parent, second_parent = a, b
+        if first_parent < 0:
             continue
         cell = draw_spawn_cell(map_arrays, rules, w, team, fold_in(key, _BIRTH_KEY))
         if cell >= 0:
             child = spawn_child(
-                population, map_arrays, agents, rules, w, team, mother, father, cell
+                population, map_arrays, agents, rules, w, team, first_parent, second_parent, cell
             )
             map_arrays.teams[w, team, NEXT_BIRTH_TICK] = tick + rules.temple_cooldown
-            record_event(events, w, BIRTH, child, mother, father)
+            record_event(events, w, BIRTH, child, first_parent, second_parent)

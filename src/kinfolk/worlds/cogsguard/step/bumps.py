@@ -1,4 +1,4 @@
-"""Bumps: an agent uses what stands in its way. A bump that fails changes nothing."""
+"""Bumps: an agent uses the object in its way; a bump that fails changes nothing."""
 
 from __future__ import annotations
 
@@ -67,7 +67,21 @@ def mine_extractor(
     cell: int,
     element: int,
 ) -> bool:
-    """Take elements out of an extractor, as many as gear, stock and free cargo allow."""
+    """Take elements out of an extractor, as many as gear, stock and free cargo allow.
+
+    Args:
+        map_arrays: Writes the stock in `cell_detail`.
+        agents: Writes `body` and `stats`.
+        rules: Rules of the batch.
+        events: Buffer, appended to.
+        w: World.
+        row: Row of the agent.
+        cell: Cell of the extractor.
+        element: Index into `ELEMENTS`.
+
+    Returns:
+        Whether anything was taken.
+    """
     body, stock = agents.body, int(map_arrays.cell_detail[w, cell])
     gear = body[w, row, GEAR]
     free = rules.limits[CARGO_LIMIT, gear] - count_cargo(body, w, row)
@@ -89,7 +103,19 @@ def mine_extractor(
 def deposit_cargo(
     agents: AgentArrays, rules: CogsguardRules, events: Ints, w: int, row: int, team: int
 ) -> bool:
-    """Put elements into the team's store, some of each, up to its cap."""
+    """Put an agent's elements into its team's store, up to the limits per bump and of the store.
+
+    Args:
+        agents: Writes `body`, `store` and `stats`.
+        rules: Rules of the batch.
+        events: Buffer, appended to.
+        w: World.
+        row: Row of the agent.
+        team: Its team.
+
+    Returns:
+        Whether anything was deposited.
+    """
     total = 0
     for element in range(4):
         room = rules.store_cap - agents.store[w, team, element]
@@ -105,7 +131,18 @@ def deposit_cargo(
 
 @inline
 def pay_from_store(store: Ints, prices: Ints, w: int, team: int, item: int) -> bool:
-    """Take the price of a heart or gear out of a store, if it has enough of every element."""
+    """Take the price of a heart or gear out of a store, if it has enough of every element.
+
+    Args:
+        store: `[W, teams, elements and hearts]`, written.
+        prices: `[hearts and 4 gears, 4 elements]`.
+        w: World.
+        team: Whose store.
+        item: Row of `prices`.
+
+    Returns:
+        Whether it was paid.
+    """
     for element in range(4):
         if store[w, team, element] < prices[item, element]:
             return False
@@ -118,7 +155,19 @@ def pay_from_store(store: Ints, prices: Ints, w: int, team: int, item: int) -> b
 def take_heart(
     agents: AgentArrays, rules: CogsguardRules, events: Ints, w: int, row: int, team: int
 ) -> bool:
-    """Take a heart from the store; if it has none, have one made for elements."""
+    """Take a heart from the store; if it has none, make one from elements.
+
+    Args:
+        agents: Writes `body`, `store` and `stats`.
+        rules: Rules of the batch.
+        events: Buffer, appended to.
+        w: World.
+        row: Row of the agent.
+        team: Its team.
+
+    Returns:
+        Whether the agent got a heart.
+    """
     body = agents.body
     if body[w, row, HEARTS] >= rules.limits[HEARTS_LIMIT, body[w, row, GEAR]]:
         return False
@@ -146,7 +195,21 @@ def change_gear(
     team: int,
     gear: int,
 ) -> bool:
-    """Change gear, paid from the store; what the new gear cannot hold is dropped."""
+    """Change an agent's gear, paid from the store; what the new gear cannot hold is dropped.
+
+    Args:
+        map_arrays: Writes `team_view`.
+        agents: Writes `body`, `store` and `stats`.
+        rules: Rules of the batch.
+        events: Buffer, appended to.
+        w: World.
+        row: Row of the agent.
+        team: Its team.
+        gear: Index into `GEARS`.
+
+    Returns:
+        Whether the gear was changed.
+    """
     old = agents.body[w, row, GEAR]
     if old == gear or not pay_from_store(agents.store, rules.prices, w, team, gear):
         return False
@@ -169,9 +232,22 @@ def use_junction(
     team: int,
     junction_index: int,
 ) -> bool:
-    """Deposit at one's own junction; align nobody's; scramble an enemy's.
+    """Deposit at a junction of one's own team, align a neutral one, scramble an enemy's.
 
-    Edition A lets aligners take an enemy's junction too, and both deeds may cut others off.
+    In edition A aligners also take an enemy's junction, and both may cut others off.
+
+    Args:
+        map_arrays: Written.
+        agents: Written.
+        rules: Rules of the batch.
+        events: Buffer, appended to.
+        w: World.
+        row: Row of the agent.
+        team: Its team.
+        junction_index: Which junction.
+
+    Returns:
+        Whether it had an effect.
     """
     body, owner = agents.body, map_arrays.junction[w, junction_index, JUNCTION_OWNER]
     if owner == team:
@@ -195,7 +271,9 @@ def use_junction(
     change_junction_owner(map_arrays, rules, w, junction_index, team if aligns else -1)
     map_arrays.junction[w, junction_index, JUNCTION_ALIGNED_BY] = row if aligns else -1
     if rules.territory and owner >= 0:
-        map_arrays.teams[w, owner, NETWORK_BROKEN] = 1  # `network.prune` looks when all have acted
+        map_arrays.teams[w, owner, NETWORK_BROKEN] = (
+            1  # `release_unlinked_junctions` runs after all acted
+        )
     return True
 
 
@@ -210,8 +288,22 @@ def bump_object(
     team: int,
     cell: int,
 ) -> bool:
-    """Use what is on `cell`; False if that does nothing."""
-    kind, number = (
+    """Use the object on `cell`.
+
+    Args:
+        map_arrays: Written.
+        agents: Written.
+        rules: Rules of the batch.
+        events: Buffer, appended to.
+        w: World.
+        row: Row of the agent.
+        team: Its team.
+        cell: Cell of the object.
+
+    Returns:
+        Whether it had an effect.
+    """
+    kind, detail = (
         int(map_arrays.team_view[w, team, cell]) & KIND_MASK,
         int(map_arrays.cell_detail[w, cell]),
     )
@@ -220,12 +312,12 @@ def bump_object(
     if kind < HUB:
         return mine_extractor(map_arrays, agents, rules, events, w, row, cell, kind - EXTRACTOR)
     if kind == JUNCTION:
-        return use_junction(map_arrays, agents, rules, events, w, row, team, number)
-    if number != team:  # hubs, chests and stations serve their own team
+        return use_junction(map_arrays, agents, rules, events, w, row, team, detail)
+    if detail != team:  # hubs, chests and stations serve their own team
         return False
     if kind >= STATION:
         return change_gear(map_arrays, agents, rules, events, w, row, team, kind - STATION + 1)
-    laden = count_cargo(agents.body, w, row) > 0
-    if kind == CHEST or (rules.territory and not laden):
+    has_cargo = count_cargo(agents.body, w, row) > 0
+    if kind == CHEST or (rules.territory and not has_cargo):
         return take_heart(agents, rules, events, w, row, team)
     return deposit_cargo(agents, rules, events, w, row, team)

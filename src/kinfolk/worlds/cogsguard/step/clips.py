@@ -1,4 +1,4 @@
-"""The clips: an automatic opponent that spreads by a timetable."""
+"""The clips: an automatic opponent that acts at fixed periods."""
 
 from __future__ import annotations
 
@@ -17,14 +17,20 @@ from kinfolk.worlds.cogsguard.rules import CogsguardRules
 from kinfolk.worlds.cogsguard.step.network import link_network, release_unlinked_junctions
 from kinfolk.worlds.cogsguard.territory import MapArrays, change_junction_owner, squared_distance
 
-_CLIPS_KEY = 1  # of a tick's key
-SEED_TIMER, ALIGN_TIMER, SCRAMBLE_TIMER, SHIPS_TIMER = 0, 1, 2, 3  # rows of the timetable
+_CLIPS_KEY = 1  # folded into a tick's key
+SEED_TIMER, ALIGN_TIMER, SCRAMBLE_TIMER, SHIPS_TIMER = 0, 1, 2, 3  # rows of `rules.timers`
 _INFINITE_DISTANCE = 1 << 40
 
 
 @inline
 def is_due(timers: Ints, timer: int, tick: int) -> bool:
-    """Whether a deed is due: at its first tick, and then every period."""
+    """Return whether an action of the clips is due: at its first tick and then every period.
+
+    Args:
+        timers: `[4, 2]`, first tick and period.
+        timer: Row of `timers`.
+        tick: Current tick.
+    """
     return bool(tick >= timers[timer, 0] and (tick - timers[timer, 0]) % timers[timer, 1] == 0)
 
 
@@ -38,7 +44,17 @@ def is_target(
     junction_index: int,
     timer: int,
 ) -> bool:
-    """Whether a deed can befall a junction: seeding any, the others one near the clips."""
+    """Return whether a junction can be seeded, or aligned or scrambled from a junction of the clips.
+
+    Args:
+        junction: `[W, J, JUNCTION_COLUMNS]`.
+        stride: Cells per line.
+        reach: Squared reach of the clips.
+        clips_owner: The owner that stands for the clips.
+        w: World.
+        junction_index: Which junction.
+        timer: SEED_TIMER, ALIGN_TIMER or SCRAMBLE_TIMER.
+    """
     owner, cell = (
         junction[w, junction_index, JUNCTION_OWNER],
         junction[w, junction_index, JUNCTION_CELL],
@@ -66,19 +82,29 @@ def is_target(
 def choose_target(
     junction: Ints, stride: int, reach: int, clips_owner: int, w: int, timer: int, key: int
 ) -> int:
-    """One of the junctions that a deed can befall, drawn from the key; -1 if there is none."""
-    targets = 0
+    """Draw one of the junctions that are targets of an action; -1 if there is none.
+
+    Args:
+        junction: `[W, J, JUNCTION_COLUMNS]`.
+        stride: Cells per line.
+        reach: Squared reach of the clips.
+        clips_owner: The owner that stands for the clips.
+        w: World.
+        timer: SEED_TIMER, ALIGN_TIMER or SCRAMBLE_TIMER.
+        key: Random key.
+    """
+    n_targets = 0
     for j in range(junction.shape[1]):
         if is_target(junction, stride, reach, clips_owner, w, j, timer):
-            targets += 1
-    if targets == 0:
+            n_targets += 1
+    if n_targets == 0:
         return -1
-    left = randint(key, timer, targets)
+    chosen = randint(key, timer, n_targets)
     for j in range(junction.shape[1]):
         if is_target(junction, stride, reach, clips_owner, w, j, timer):
-            if left == 0:
+            if chosen == 0:
                 return j
-            left -= 1
+            chosen -= 1
     return -1
 
 
@@ -86,24 +112,35 @@ def choose_target(
 def run_clips_events(
     map_arrays: MapArrays, rules: CogsguardRules, events: Ints, w: int, tick: int, key: int
 ) -> None:
-    """Edition F: what is due befalls one junction each; seeding only while they hold none."""
+    """Run the clips' actions of edition F that are due, each on one junction.
+
+    They seed a junction only while they hold none.
+
+    Args:
+        map_arrays: Written.
+        rules: Rules of the batch.
+        events: Buffer, appended to.
+        w: World.
+        tick: Current tick.
+        key: Random key of the tick.
+    """
     clips = rules.teams
-    for deed in range(3):
-        if not is_due(rules.timers, deed, tick) or (
-            deed == SEED_TIMER and map_arrays.teams[w, clips, JUNCTIONS_HELD] > 0
+    for timer in range(3):
+        if not is_due(rules.timers, timer, tick) or (
+            timer == SEED_TIMER and map_arrays.teams[w, clips, JUNCTIONS_HELD] > 0
         ):
             continue
-        own = fold_in(key, _CLIPS_KEY)
-        number = choose_target(
-            map_arrays.junction, rules.stride, rules.clips_reach, clips, w, deed, own
+        clips_key = fold_in(key, _CLIPS_KEY)
+        target = choose_target(
+            map_arrays.junction, rules.stride, rules.clips_reach, clips, w, timer, clips_key
         )
-        if number >= 0:
-            kind = CLIPS_SCRAMBLE if deed == SCRAMBLE_TIMER else CLIPS_ALIGN
+        if target >= 0:
+            kind = CLIPS_SCRAMBLE if timer == SCRAMBLE_TIMER else CLIPS_ALIGN
             record_event(
-                events, w, kind, -1, number, map_arrays.junction[w, number, JUNCTION_OWNER]
+                events, w, kind, -1, target, map_arrays.junction[w, target, JUNCTION_OWNER]
             )
             change_junction_owner(
-                map_arrays, rules, w, number, -1 if deed == SCRAMBLE_TIMER else clips
+                map_arrays, rules, w, target, -1 if timer == SCRAMBLE_TIMER else clips
             )
 
 
@@ -111,46 +148,68 @@ def run_clips_events(
 def find_nearest_target(
     junction: Ints, ship_cell: int, stride: int, reach: int, clips_owner: int, w: int, timer: int
 ) -> int:
-    """The junction nearest to a ship or its chain that a deed can befall, -1 if none is near."""
-    best, found = _INFINITE_DISTANCE, -1
+    """Return the target nearest to a ship or to a junction linked to it; -1 if none is in reach.
+
+    Args:
+        junction: `[W, J, JUNCTION_COLUMNS]`, with links from the ship.
+        ship_cell: Cell of the ship.
+        stride: Cells per line.
+        reach: Squared reach of ships.
+        clips_owner: The owner that stands for the clips.
+        w: World.
+        timer: ALIGN_TIMER or SCRAMBLE_TIMER.
+    """
+    best, target = _INFINITE_DISTANCE, -1
     for j in range(junction.shape[1]):
         owner, cell = junction[w, j, JUNCTION_OWNER], junction[w, j, JUNCTION_CELL]
-        fits = owner < 0 if timer == ALIGN_TIMER else (owner >= 0 and owner != clips_owner)
-        if cell == 0 or not fits:
+        is_candidate = owner < 0 if timer == ALIGN_TIMER else (owner >= 0 and owner != clips_owner)
+        if cell == 0 or not is_candidate:
             continue
-        near = squared_distance(stride, ship_cell, cell)
+        distance = squared_distance(stride, ship_cell, cell)
         for k in range(junction.shape[1]):
             if junction[w, k, JUNCTION_LINKED] == 1:
-                near = min(near, squared_distance(stride, junction[w, k, JUNCTION_CELL], cell))
-        if near <= reach and near < best:
-            best, found = near, j
-    return found
+                distance = min(
+                    distance, squared_distance(stride, junction[w, k, JUNCTION_CELL], cell)
+                )
+        if distance <= reach and distance < best:
+            best, target = distance, j
+    return target
 
 
 @inline
 def run_clips_ships(
     map_arrays: MapArrays, rules: CogsguardRules, events: Ints, w: int, tick: int
 ) -> None:
-    """Edition A: each ship aligns the nearest neutral junction, then scrambles the nearest enemy's.
+    """Run the clips' actions of edition A, if they are due.
 
-    Its chain are the clips' junctions that are linked to it.
+    Each ship aligns the nearest neutral junction, then scrambles the nearest enemy's; distances are
+    from the ship or from junctions of the clips that are linked to it.
+
+    Args:
+        map_arrays: Written.
+        rules: Rules of the batch.
+        events: Buffer, appended to.
+        w: World.
+        tick: Current tick.
     """
-    junction, home, clips = map_arrays.junction, map_arrays.home_cell, rules.teams
+    junction, home_cell, clips = map_arrays.junction, map_arrays.home_cell, rules.teams
     if not rules.clips or not is_due(rules.timers, SHIPS_TIMER, tick):
         return
-    for i in range(2 * (home.shape[1] - clips)):
-        ship, deed = clips + i // 2, ALIGN_TIMER + i % 2
-        link_network(junction, home, rules.stride, rules.network_reach, w, clips, ship, ship + 1)
-        number = find_nearest_target(
-            junction, home[w, ship], rules.stride, rules.ships_reach, clips, w, deed
+    for i in range(2 * (home_cell.shape[1] - clips)):
+        ship, timer = clips + i // 2, ALIGN_TIMER + i % 2
+        link_network(
+            junction, home_cell, rules.stride, rules.network_reach, w, clips, ship, ship + 1
         )
-        if home[w, ship] == 0 or number < 0:
+        target = find_nearest_target(
+            junction, home_cell[w, ship], rules.stride, rules.ships_reach, clips, w, timer
+        )
+        if home_cell[w, ship] == 0 or target < 0:
             continue
-        owner = junction[w, number, JUNCTION_OWNER]
+        owner = junction[w, target, JUNCTION_OWNER]
         record_event(
-            events, w, CLIPS_ALIGN if deed == ALIGN_TIMER else CLIPS_SCRAMBLE, -1, number, owner
+            events, w, CLIPS_ALIGN if timer == ALIGN_TIMER else CLIPS_SCRAMBLE, -1, target, owner
         )
-        change_junction_owner(map_arrays, rules, w, number, clips if deed == ALIGN_TIMER else -1)
+        change_junction_owner(map_arrays, rules, w, target, clips if timer == ALIGN_TIMER else -1)
         if owner >= 0:
             map_arrays.teams[w, owner, NETWORK_BROKEN] = 1
             release_unlinked_junctions(map_arrays, rules, events, w)

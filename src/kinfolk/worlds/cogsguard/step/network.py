@@ -1,4 +1,4 @@
-"""Edition A: junctions count as long as a chain of them leads to the hub or ship they belong to."""
+"""Networks of edition A: a junction is held while a chain of junctions links it to a hub or ship."""
 
 from __future__ import annotations
 
@@ -26,7 +26,18 @@ def link_network(
     first: int,
     last: int,
 ) -> None:
-    """Mark the owner's junctions that are linked to one of its homes, `first` to `last`."""
+    """Mark the owner's junctions that are linked to one of its homes `first` to `last`.
+
+    Args:
+        junction: `[W, J, JUNCTION_COLUMNS]`, writes JUNCTION_LINKED.
+        home_cell: `[W, T + ships]`, cells of hubs and ships.
+        stride: Cells per line.
+        reach: Squared length of a link.
+        w: World.
+        owner: Team, or the number of teams for the clips.
+        first: First home.
+        last: End of the range of homes, exclusive.
+    """
     for j in range(junction.shape[1]):
         junction[w, j, JUNCTION_LINKED] = 0
         if junction[w, j, JUNCTION_CELL] > 0 and junction[w, j, JUNCTION_OWNER] == owner:
@@ -62,24 +73,32 @@ def link_network(
 def release_unlinked_junctions(
     map_arrays: MapArrays, rules: CogsguardRules, events: Ints, w: int
 ) -> None:
-    """In networks that lost a junction, those that are not linked any more fall to nobody.
+    """Make junctions neutral that lost their link, in networks that lost a junction.
 
-    The homes of the clips are their ships; where there are none they need none.
+    The homes of the clips are their ships; without ships they need none.
+
+    Args:
+        map_arrays: Written.
+        rules: Rules of the batch.
+        events: Buffer, appended to.
+        w: World.
     """
-    junction, home = map_arrays.junction, map_arrays.home_cell
+    junction, home_cell = map_arrays.junction, map_arrays.home_cell
     for owner in range(rules.teams + 1):
         if map_arrays.teams[w, owner, NETWORK_BROKEN] == 0:
             continue
         map_arrays.teams[w, owner, NETWORK_BROKEN] = 0
         first, last = owner, owner + 1
         if owner == rules.teams:
-            last = home.shape[1]
+            last = home_cell.shape[1]
         if first == last:
             continue
-        link_network(junction, home, rules.stride, rules.network_reach, w, owner, first, last)
+        link_network(junction, home_cell, rules.stride, rules.network_reach, w, owner, first, last)
         for j in range(junction.shape[1]):
-            alone = junction[w, j, JUNCTION_OWNER] == owner and junction[w, j, JUNCTION_LINKED] == 0
-            if junction[w, j, JUNCTION_CELL] > 0 and alone:
+            is_unlinked = (
+                junction[w, j, JUNCTION_OWNER] == owner and junction[w, j, JUNCTION_LINKED] == 0
+            )
+            if junction[w, j, JUNCTION_CELL] > 0 and is_unlinked:
                 change_junction_owner(map_arrays, rules, w, j, -1)
                 record_event(events, w, CUT_OFF, -1, j, owner)
 
@@ -88,7 +107,16 @@ def release_unlinked_junctions(
 def is_in_align_reach(
     junction: Ints, home_cell: Ints, rules: CogsguardRules, w: int, team: int, junction_index: int
 ) -> bool:
-    """Whether a team may align a junction: near its hub, or nearer to a junction it holds."""
+    """Return whether a team may align a junction: it is near its hub or one of its junctions.
+
+    Args:
+        junction: `[W, J, JUNCTION_COLUMNS]`.
+        home_cell: `[W, T + ships]`, cells of hubs and ships.
+        rules: Rules of the batch.
+        w: World.
+        team: Team that aligns.
+        junction_index: Which junction.
+    """
     cell = junction[w, junction_index, JUNCTION_CELL]
     if squared_distance(rules.stride, cell, home_cell[w, team]) <= rules.align_hub_reach:
         return True

@@ -1,7 +1,7 @@
-"""One tick of a game, as a list of phases.
+"""One tick of a game as a list of phases.
 
-The tick is cut into kernels so that a game compiles only what it plays: the clips of its edition,
-and births only with the temple.
+The tick is split into kernels so that a game compiles only what it needs: the clips of its
+edition, and births only with the temple.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ from kinfolk.worlds.cogsguard.step.upkeep import (
 )
 from kinfolk.worlds.cogsguard.territory import get_map_arrays
 
-_TICK_KEY = 3  # of an episode's key; `founding` has the others
+_TICK_KEY = 3  # folded into an episode's key; `reset` uses 1 and 2
 
 
 @inline
 def make_tick_key(key: int, tick: int) -> int:
-    """The key from which all chance of one tick follows."""
-    made: int = fold_in(fold_in(key, _TICK_KEY), tick)
-    return made
+    """Return the random key of one tick, from which all its randomness derives."""
+    tick_key: int = fold_in(fold_in(key, _TICK_KEY), tick)
+    return tick_key
 
 
 @allocation_free_kernel
@@ -44,28 +44,56 @@ def step_agents(
     first: int,
     last: int,
 ) -> None:
-    """The clock goes on, agents act, then change their vibes; `order` is scratch."""
-    land, folk, key, seen = get_map_arrays(state), get_agent_arrays(state), state.key, state.seen
+    """Advance the clock and run the agents' actions, then their vibes.
+
+    Args:
+        state: State of the batch, written.
+        rules: Rules of the batch.
+        events: Buffer, emptied and written.
+        actions: `[W * N, 2]`.
+        order: `[N]`, scratch.
+        first: First world.
+        last: End of the range of worlds, exclusive.
+    """
+    map_arrays, agents, key, seen = (
+        get_map_arrays(state),
+        get_agent_arrays(state),
+        state.key,
+        state.seen,
+    )
     for w in range(first, last):
         events[w, 0, 0] = 0
         if state.done[w]:
             continue
         state.tick[w] += 1
-        own = make_tick_key(key[w], state.tick[w])
-        execute_actions(land, folk, rules, events, order, seen, w, own, actions)
-        update_vibes(land, folk, rules, w, actions)
+        tick_key = make_tick_key(key[w], state.tick[w])
+        execute_actions(map_arrays, agents, rules, events, order, seen, w, tick_key, actions)
+        update_vibes(map_arrays, agents, rules, w, actions)
 
 
 @allocation_free_kernel
 def step_clips_events(
     state: CogsguardState, rules: CogsguardRules, events: Ints, first: int, last: int
 ) -> None:
-    """Edition F: the events of the clips."""
-    land = get_map_arrays(state)
+    """Run the clips of edition F.
+
+    Args:
+        state: State of the batch, written.
+        rules: Rules of the batch.
+        events: Buffer, appended to.
+        first: First world.
+        last: End of the range of worlds, exclusive.
+    """
+    map_arrays = get_map_arrays(state)
     for w in range(first, last):
         if not state.done[w]:
             run_clips_events(
-                land, rules, events, w, state.tick[w], make_tick_key(state.key[w], state.tick[w])
+                map_arrays,
+                rules,
+                events,
+                w,
+                state.tick[w],
+                make_tick_key(state.key[w], state.tick[w]),
             )
 
 
@@ -73,41 +101,76 @@ def step_clips_events(
 def step_clips_ships(
     state: CogsguardState, rules: CogsguardRules, events: Ints, first: int, last: int
 ) -> None:
-    """Edition A: networks that agents broke shrink, then the clips' ships do their deeds."""
-    land = get_map_arrays(state)
+    """Release junctions that agents cut off, then run the clips of edition A.
+
+    Args:
+        state: State of the batch, written.
+        rules: Rules of the batch.
+        events: Buffer, appended to.
+        first: First world.
+        last: End of the range of worlds, exclusive.
+    """
+    map_arrays = get_map_arrays(state)
     for w in range(first, last):
         if not state.done[w]:
-            release_unlinked_junctions(land, rules, events, w)
-            run_clips_ships(land, rules, events, w, state.tick[w])
+            release_unlinked_junctions(map_arrays, rules, events, w)
+            run_clips_ships(map_arrays, rules, events, w, state.tick[w])
 
 
 @allocation_free_kernel
 def step_upkeep(
     state: CogsguardState, rules: CogsguardRules, events: Ints, first: int, last: int
 ) -> None:
-    """Upkeep, then the effects of areas."""
-    land, folk = get_map_arrays(state), get_agent_arrays(state)
+    """Apply upkeep, then the effects of areas.
+
+    Args:
+        state: State of the batch, written.
+        rules: Rules of the batch.
+        events: Buffer, appended to.
+        first: First world.
+        last: End of the range of worlds, exclusive.
+    """
+    map_arrays, agents = get_map_arrays(state), get_agent_arrays(state)
     for w in range(first, last):
         if not state.done[w]:
-            apply_upkeep(land.teams, folk.body, rules, w, state.tick[w])
-            apply_area_effects(land, folk, rules, events, w)
+            apply_upkeep(map_arrays.teams, agents.body, rules, w, state.tick[w])
+            apply_area_effects(map_arrays, agents, rules, events, w)
 
 
 @allocation_free_kernel
 def step_births(
     state: CogsguardState, rules: CogsguardRules, events: Ints, first: int, last: int
 ) -> None:
-    """Births, if the temple is open."""
-    land, folk, lives = get_map_arrays(state), get_agent_arrays(state), get_population_arrays(state)
+    """Run the births of all worlds that are not done.
+
+    Args:
+        state: State of the batch, written.
+        rules: Rules of the batch.
+        events: Buffer, appended to.
+        first: First world.
+        last: End of the range of worlds, exclusive.
+    """
+    map_arrays, agents, population = (
+        get_map_arrays(state),
+        get_agent_arrays(state),
+        get_population_arrays(state),
+    )
     for w in range(first, last):
         if not state.done[w]:
             key = make_tick_key(state.key[w], state.tick[w])
-            run_births(lives, land, folk, rules, events, w, state.tick[w], key)
+            run_births(population, map_arrays, agents, rules, events, w, state.tick[w], key)
 
 
 @allocation_free_kernel
 def finish_tick(state: CogsguardState, rules: CogsguardRules, first: int, last: int) -> None:
-    """Agents are credited and paid, and the episode ends when time is up."""
+    """Credit and reward agents, and end the episode when time is up.
+
+    Args:
+        state: Writes statistics, `reward`, `truncated` and `done`.
+        rules: Rules of the batch.
+        first: First world.
+        last: End of the range of worlds, exclusive.
+    """
     teams, reward, truncated = state.teams, state.reward, state.truncated
     for w in range(first, last):
         if not state.done[w]:

@@ -1,4 +1,4 @@
-"""What every tick does to agents: upkeep, areas, exhaustion, pay."""
+"""Effects of every tick on agents: upkeep, areas, exhaustion and rewards."""
 
 from __future__ import annotations
 
@@ -35,7 +35,17 @@ from kinfolk.worlds.cogsguard.territory import MapArrays
 def add_resources(
     body: Ints, limits: Ints, w: int, row: int, hp: int, energy: int, influence: int
 ) -> None:
-    """Add to what an agent has of each, then cut it to the limits."""
+    """Add to an agent's hp, energy and influence, then apply the limits of its gear.
+
+    Args:
+        body: `[W, N, BODY_COLUMNS]`, written.
+        limits: `[5 limits, 5 gears]`.
+        w: World.
+        row: Row of the agent.
+        hp: Change of hp.
+        energy: Change of energy.
+        influence: Change of influence.
+    """
     gear = body[w, row, GEAR]
     body[w, row, HP] = clamp(body[w, row, HP] + hp, limits[HP_LIMIT, gear])
     body[w, row, ENERGY] = clamp(body[w, row, ENERGY] + energy, limits[ENERGY_LIMIT, gear])
@@ -46,9 +56,17 @@ def add_resources(
 
 @inline
 def apply_upkeep(teams: Ints, body: Ints, rules: CogsguardRules, w: int, tick: int) -> None:
-    """Everybody loses hp and influence and gains energy from the sun, more of it by day."""
-    day = (tick - 1) % rules.day_period < rules.day_length
-    solar = rules.solar_day if day else rules.solar_night
+    """Subtract hp and influence from all agents and add solar energy, more of it by day.
+
+    Args:
+        teams: `[W, T + 1, TEAM_COLUMNS]`.
+        body: `[W, N, BODY_COLUMNS]`, written.
+        rules: Rules of the batch.
+        w: World.
+        tick: Current tick.
+    """
+    is_day = (tick - 1) % rules.day_period < rules.day_length
+    solar = rules.solar_day if is_day else rules.solar_night
     limits, hp, influence = rules.limits, -rules.hp_upkeep, -rules.influence_upkeep
     for team in range(rules.teams):
         for i in range(teams[w, team, N_AGENTS]):
@@ -60,23 +78,30 @@ def apply_upkeep(teams: Ints, body: Ints, rules: CogsguardRules, w: int, tick: i
 def apply_area_effects(
     map_arrays: MapArrays, agents: AgentArrays, rules: CogsguardRules, events: Ints, w: int
 ) -> None:
-    """Areas heal or harm, net of each other before limits cut; then the exhausted lose their gear.
+    """Apply the effects of areas to all agents; those with hp 0 then lose gear and hearts.
 
-    Whoever has hp 0 when all effects of a tick are in keeps only the cargo it can carry without
-    gear.
+    Friendly and enemy effects are summed before limits apply. An exhausted agent keeps only the cargo
+    that it can carry without gear.
+
+    Args:
+        map_arrays: Reads areas; writes agents' cells in `team_view`.
+        agents: Writes `body` and `stats`.
+        rules: Rules of the batch.
+        events: Buffer, appended to.
+        w: World.
     """
     body, limits = agents.body, rules.limits
     for team in range(rules.teams):
         for i in range(map_arrays.teams[w, team, N_AGENTS]):
             row = team * rules.rows_per_team + i
             word = int(map_arrays.team_view[w, team, body[w, row, CELL]])
-            friend = 1 if word & FRIENDLY_AREA != 0 else 0
+            friendly = 1 if word & FRIENDLY_AREA != 0 else 0
             enemy = 1 if word & ENEMY_AREA != 0 else 0
-            if friend + enemy > 0:
-                hp = friend * rules.hp_friendly_area - enemy * rules.hp_enemy_area
-                energy = friend * rules.energy_friendly_area
+            if friendly + enemy > 0:
+                hp = friendly * rules.hp_friendly_area - enemy * rules.hp_enemy_area
+                energy = friendly * rules.energy_friendly_area
                 influence = (
-                    friend * rules.influence_friendly_area - enemy * rules.influence_enemy_area
+                    friendly * rules.influence_friendly_area - enemy * rules.influence_enemy_area
                 )
                 add_resources(body, limits, w, row, hp, energy, influence)
             if body[w, row, HP] == 0:
@@ -92,7 +117,13 @@ def apply_area_effects(
 
 @inline
 def credit_junction_holders(junction: Ints, stats: Ints, w: int) -> None:
-    """Who aligned a junction that its team still holds is credited with the tick."""
+    """Count a tick for the agents that aligned junctions which their teams still hold.
+
+    Args:
+        junction: `[W, J, JUNCTION_COLUMNS]`.
+        stats: `[W, N, STATISTICS]`, written.
+        w: World.
+    """
     for j in range(junction.shape[1]):
         if junction[w, j, JUNCTION_CELL] > 0 and junction[w, j, JUNCTION_ALIGNED_BY] >= 0:
             stats[w, junction[w, j, JUNCTION_ALIGNED_BY], HELD_TICKS] += 1
@@ -102,7 +133,19 @@ def credit_junction_holders(junction: Ints, stats: Ints, w: int) -> None:
 def assign_rewards(
     teams: Ints, rules: CogsguardRules, reward: Floats, truncated: Bools, w: int, tick: int
 ) -> bool:
-    """Every agent earns its team's junctions / max_steps; returns whether time is up."""
+    """Reward every agent with its team's junctions / max_steps.
+
+    Args:
+        teams: `[W, T + 1, TEAM_COLUMNS]`, counts junction ticks.
+        rules: Rules of the batch.
+        reward: `[W, N]`, written.
+        truncated: `[W, N]`, written.
+        w: World.
+        tick: Current tick.
+
+    Returns:
+        Whether time is up.
+    """
     over = tick >= rules.max_steps
     for owner in range(rules.teams + 1):
         teams[w, owner, JUNCTION_TICKS] += teams[w, owner, JUNCTIONS_HELD]

@@ -1,10 +1,10 @@
-"""Replay of golden traces: recordings of the published code, step by step.
+"""Replay golden traces: step-by-step recordings of the published code.
 
-A trace fixes the seed, the actions in acting order, and everything that followed. Replaying one
-on our rules compares all of it and stops at the first difference.
+A trace fixes the seed, the actions in the order of moves, and everything that followed. Replaying
+one on our rules compares all of it and stops at the first difference.
 
 `n_pred` and `n_prey` are upstream's running counters, not head counts: a prey that dies of age or
-hunger and is bitten in the same step is taken off twice. With that quirk on, ours do the same.
+hunger and is bitten in the same step is subtracted twice. With that quirk on, ours do the same.
 """
 
 from __future__ import annotations
@@ -25,13 +25,21 @@ from kinfolk.worlds.savanna.world import SavannaWorld
 
 __all__ = ["TraceDifference", "TraceError", "TraceReplay", "parse_trace", "replay_golden_trace"]
 
-TOLERANCE = 1e-9
+TOLERANCE = 1e-9  # absolute, of rewards and energies
 ALL_AGENTS = "__all__"
 
 
 @dataclass(frozen=True)
 class TraceDifference:
-    """Where our rules and a trace part ways; step -1 is the reset."""
+    """The first difference between our rules and a trace.
+
+    Attributes:
+        step: Step of the trace, -1 for the reset.
+        agent: Agent, grass patch or counter that differs.
+        field: What differs.
+        expected: Value in the trace.
+        got: Value of our rules.
+    """
 
     step: int
     agent: str
@@ -40,7 +48,7 @@ class TraceDifference:
     got: Any
 
     def __str__(self) -> str:
-        """One sentence."""
+        """Return the difference as a sentence."""
         return (
             f"Step {self.step}, {self.agent}: {self.field} should be {self.expected!r} "
             f"and is {self.got!r}."
@@ -49,10 +57,14 @@ class TraceDifference:
 
 @dataclass(frozen=True)
 class TraceReplay:
-    """How a replay went.
+    """The result of a replay.
 
-    `fallbacks` counts newborns without a free neighbour cell: upstream places those by CPython's
-    set order, so their cells are taken from the trace.
+    Attributes:
+        steps: Steps that were equal.
+        n_values: Values compared.
+        n_random_placements: Newborns without a free neighbour cell. Upstream places those by
+            CPython's set order, so their cells are taken from the trace.
+        difference: The first difference, None if there is none.
     """
 
     steps: int
@@ -62,7 +74,7 @@ class TraceReplay:
 
     @property
     def matches(self) -> bool:
-        """Whether nothing differed."""
+        """Return whether the replay was equal to the trace."""
         return self.difference is None
 
 
@@ -73,48 +85,48 @@ def replay_golden_trace(trace: Mapping[str, Any]) -> TraceReplay:
         TraceError: It is not a trace of rules we know.
     """
     check_trace(trace)
-    run = _TraceReplayer(trace)
+    replayer = _TraceReplayer(trace)
     steps = 0
-    difference = next(run.compare_reset(), None)
+    difference = next(replayer.compare_reset(), None)
     for t, step in enumerate(trace["steps"]):
         if difference is None:
-            run.advance(step)
-            difference = next(run.compare_step(t, step), None)
+            replayer.advance(step)
+            difference = next(replayer.compare_step(t, step), None)
             steps += difference is None
     if difference is None:
-        difference = next(run.compare_agent_logs(len(trace["steps"]) - 1), None)
-    fallbacks = int(run.world.counters()["newborns_placed_at_random"][0])
-    return TraceReplay(steps, run.n_values, fallbacks, difference)
+        difference = next(replayer.compare_agent_logs(len(trace["steps"]) - 1), None)
+    n_random_placements = int(replayer.world.counters()["newborns_placed_at_random"][0])
+    return TraceReplay(steps, replayer.n_values, n_random_placements, difference)
 
 
 class _TraceReplayer:
-    """One world that follows a trace."""
+    """A single world that is stepped with the actions of a trace."""
 
     def __init__(self, trace: Mapping[str, Any]) -> None:
         self.trace = trace
         self.rules = find_rule_set(str(trace["upstream"]["module"]), str(trace["upstream"]["rev"]))
         rows = len(trace["initial"]["pos"])
-        for step in trace["steps"]:  # the dead keep their rows until the step after
+        for step in trace["steps"]:  # the dead keep their rows for one more step
             rows = max(rows, len(step["state"]["pos"]) + len(step["terminated"]))
         self.world = SavannaWorld(convert_config(trace["config"], self.rules, rows), 1)
         self.world.reset_published([trace["seed"]])
         self.agent_log = SavannaAgentLog(self.world)
         self.agent_log.start()
         self.n_values = 0
-        places, width = self.world.spec.rows, self.world.spec.row_bytes
-        self._observations: Bytes = np.zeros((places, width), dtype=np.uint8)
+        shape = (self.world.spec.rows, self.world.spec.row_bytes)
+        self._observations: Bytes = np.zeros(shape, dtype=np.uint8)
         self._known_agents = set(trace["initial"]["pos"])
         self._rows = self._rows_by_id()
 
     def _rows_by_id(self) -> dict[str, int]:
-        """Rows of the living and the just ended, by published id, in table order."""
+        """Return the rows of the living and of those that just died, by published id, in uid order."""
         s = self.world._arrays
         rows = np.flatnonzero(s.uid[0] >= 0)
         ordered = [int(row) for row in rows[np.argsort(s.uid[0, rows])]]
         return {self.agent_log.by_uid[int(s.uid[0, row])].agent_id: row for row in ordered}
 
     def advance(self, step: Mapping[str, Any]) -> None:
-        """Feed the actions of one step, in the order they were taken."""
+        """Step the world with the actions of one step of the trace, in their order."""
         s = self.world._arrays
         rows = self.world.spec.rows
         actions = np.zeros((rows, 1), dtype=np.int64)
@@ -123,7 +135,7 @@ class _TraceReplayer:
         for agent, action in step["actions"]:
             row = self._rows.get(agent)
             if row is None or not s.alive[0, row]:
-                continue  # strict output keeps the ended in the list for one step more
+                continue  # upstream lists agents for one more step after their death
             k = 0 if "predator" in agent else 1
             actions[row, 0] = action
             acting[0, k, count[0, k]] = row
@@ -133,34 +145,36 @@ class _TraceReplayer:
         self._rows = self._rows_by_id()
 
     def _newborn_cells(self, step: Mapping[str, Any]) -> Ints:
+        """Return the cells of the agents that are new in this step of the trace, `[1, births]`."""
         size = self.world.settings.grid_size
-        born = [
-            place
-            for agent, place in step["state"]["pos"].items()
+        positions = [
+            position
+            for agent, position in step["state"]["pos"].items()
             if agent not in self._known_agents
         ]
         self._known_agents |= set(step["state"]["pos"])
-        return np.array([[x * size + y for x, y in born]], dtype=np.int64).reshape(1, -1)
+        return np.array([[x * size + y for x, y in positions]], dtype=np.int64).reshape(1, -1)
 
     def compare_reset(self) -> Iterator[TraceDifference]:
-        """The seeded placement, the walls and the first observations."""
+        """Compare the seeded placement, the walls and the first observations."""
         s, size = self.world._arrays, self.world.settings.grid_size
         walls = [list(divmod(cell, size)) for cell in self.world.settings.wall_cells]
         yield from self._compare_equal(-1, "walls", "positions", sorted(self.trace["walls"]), walls)
-        for patch, place in self.trace["grass_pos"].items():
-            got = self._find_patch(patch, s.patch_cell[0])
-            at = None if got is None else list(divmod(int(got), size))
-            yield from self._compare_equal(-1, patch, "position", list(place), at)
+        for patch, position in self.trace["grass_pos"].items():
+            cell = self._find_patch(patch, s.patch_cell[0])
+            got = None if cell is None else list(divmod(int(cell), size))
+            yield from self._compare_equal(-1, patch, "position", list(position), got)
         yield from self._compare_state(-1, self.trace["initial"])
         yield from self._compare_observations(-1, self.trace.get("initial_obs_sha1", {}))
 
     @staticmethod
     def _find_patch(name: str, values: Any) -> Any:
+        """Return the value of the patch `grass_i`, None if there is no such patch."""
         number = name.rpartition("_")[2]
         return values[int(number)] if number.isdigit() and int(number) < len(values) else None
 
     def compare_step(self, t: int, step: Mapping[str, Any]) -> Iterator[TraceDifference]:
-        """All that was recorded after a step."""
+        """Compare everything that was recorded after a step."""
         s = self.world._arrays
         yield from self._compare_state(t, step["state"])
         for agent, reward in step["rewards"].items():
@@ -169,12 +183,12 @@ class _TraceReplayer:
             yield from self._compare_close(t, agent, "reward", reward, got)
         timed_out = bool(s.tick[0] >= self.world.settings.max_steps)
         extinct = bool(s.done[0]) and not timed_out
-        for name, flags, everybody in (
+        for name, flags, all_agents in (
             ("terminated", s.terminated[0], extinct),
             ("truncated", s.truncated[0], timed_out),
         ):
             ours = {agent for agent, row in self._rows.items() if flags[row]}
-            ours |= {ALL_AGENTS} if everybody else set()
+            ours |= {ALL_AGENTS} if all_agents else set()
             for agent in sorted(ours ^ set(step[name])):
                 yield TraceDifference(t, agent, name, agent in step[name], agent in ours)
         yield from self._compare_equal(
@@ -191,6 +205,7 @@ class _TraceReplayer:
         yield from self._compare_observations(t, step["obs_sha1"])
 
     def _compare_state(self, t: int, state: Mapping[str, Any]) -> Iterator[TraceDifference]:
+        """Compare positions, energies and ages of agents, and the energy of grass."""
         s = self.world._arrays
         ours = [agent for agent, row in self._rows.items() if s.alive[0, row]]
         theirs = list(state["pos"])
@@ -199,8 +214,10 @@ class _TraceReplayer:
         yield from self._compare_equal(t, ALL_AGENTS, "order of the living", theirs, ours)
         for agent in theirs:
             row = self._rows[agent]
-            place = [int(s.x[0, row]), int(s.y[0, row])]
-            yield from self._compare_equal(t, agent, "position", list(state["pos"][agent]), place)
+            position = [int(s.x[0, row]), int(s.y[0, row])]
+            yield from self._compare_equal(
+                t, agent, "position", list(state["pos"][agent]), position
+            )
             yield from self._compare_close(
                 t, agent, "energy", state["energy"].get(agent), float(s.energy[0, row])
             )
@@ -229,28 +246,28 @@ class _TraceReplayer:
             yield from self._compare_equal(t, agent, "observation", expected, got)
 
     def compare_agent_logs(self, t: int) -> Iterator[TraceDifference]:
-        """The event log and the statistics of every life."""
-        lives = self.agent_log.by_id
+        """Compare the event log and the statistics of every agent."""
+        records = self.agent_log.by_id
         for name in ("event_log", "stats"):
-            for agent in sorted(set(self.trace[name]) ^ set(lives)):
-                yield TraceDifference(t, agent, name, agent in self.trace[name], agent in lives)
+            for agent in sorted(set(self.trace[name]) ^ set(records)):
+                yield TraceDifference(t, agent, name, agent in self.trace[name], agent in records)
         for agent, log in self.trace["event_log"].items():
-            yield from self._compare_log(t, lives[agent], log)
+            yield from self._compare_log(t, records[agent], log)
         for agent, stats in self.trace["stats"].items():
-            life = lives[agent]
+            record = records[agent]
             row = self._rows.get(agent)
-            # Published: what is earned in the step of the time limit is counted twice.
-            twice = life.death_cause == "time_limit" and row is not None
-            extra = float(self.world._arrays.reward[0, row]) if twice else 0.0
+            # Published: the reward of the step of the time limit is counted twice.
+            counted_twice = record.death_cause == "time_limit" and row is not None
+            extra = float(self.world._arrays.reward[0, row]) if counted_twice else 0.0
             for field, got in (
-                ("cumulative_reward", life.cumulative_reward + extra),
-                ("offspring", len(life.offspring_ids)),
-                ("energy_gained", life.energy_gained),
-                ("times_ate", life.times_ate),
-                ("dist", life.distance_traveled),
-                ("lineage", life.lineage_reward_total),
-                ("blocked", life.fertility_blocked_attempts),
-                ("carc", life.carcass_only_blocks),
+                ("cumulative_reward", record.cumulative_reward + extra),
+                ("offspring", len(record.offspring_ids)),
+                ("energy_gained", record.energy_gained),
+                ("times_ate", record.times_ate),
+                ("dist", record.distance_traveled),
+                ("lineage", record.lineage_reward_total),
+                ("blocked", record.fertility_blocked_attempts),
+                ("carc", record.carcass_only_blocks),
             ):
                 if stats.get(field) is not None:
                     yield from self._compare_close(t, agent, f"stats.{field}", stats[field], got)
@@ -258,6 +275,13 @@ class _TraceReplayer:
     def _compare_log(
         self, t: int, record: SavannaAgentRecord, log: Mapping[str, Any]
     ) -> Iterator[TraceDifference]:
+        """Compare the published event log of one agent with our record.
+
+        Args:
+            t: Step reported with a difference.
+            record: Our record.
+            log: Its entry in the trace.
+        """
         agent = record.agent_id
         ended = record.death_cause is not None  # a carcass at the end has no cause yet
         for field, got in (
@@ -270,13 +294,15 @@ class _TraceReplayer:
         ):
             if field in log:
                 yield from self._compare_equal(t, agent, f"event_log.{field}", log[field], got)
-        kin = self.rules == "lineage"  # shared_prey has no lineage term, not even one of 0
-        earned = [event for event in record.reward_events if kin or "lineage_reward" not in event]
+        has_lineage = self.rules == "lineage"  # shared_prey has no lineage term, not even one of 0
+        own_events = [
+            event for event in record.reward_events if has_lineage or "lineage_reward" not in event
+        ]
         events = log.get("reward_events", [])
         yield from self._compare_equal(
-            t, agent, "event_log.reward_events", len(events), len(earned)
+            t, agent, "event_log.reward_events", len(events), len(own_events)
         )
-        for i, (theirs, ours) in enumerate(zip(events, earned, strict=True)):
+        for i, (theirs, ours) in enumerate(zip(events, own_events, strict=True)):
             for field, value in theirs.items():
                 name = f"event_log.reward_events[{i}].{field}"
                 yield from self._compare_close(t, agent, name, value, ours.get(field, 0.0))
@@ -284,6 +310,15 @@ class _TraceReplayer:
     def _compare_equal(
         self, t: int, agent: str, field: str, expected: Any, got: Any
     ) -> Iterator[TraceDifference]:
+        """Yield a difference unless the values are equal.
+
+        Args:
+            t: Step.
+            agent: Agent, grass patch or counter.
+            field: Name of the value.
+            expected: Value in the trace.
+            got: Value of our rules.
+        """
         self.n_values += 1
         if expected != got:
             yield TraceDifference(t, agent, field, expected, got)
@@ -291,7 +326,16 @@ class _TraceReplayer:
     def _compare_close(
         self, t: int, agent: str, field: str, expected: Any, got: Any
     ) -> Iterator[TraceDifference]:
+        """Yield a difference unless the numbers are equal within `TOLERANCE`.
+
+        Args:
+            t: Step.
+            agent: Agent, grass patch or counter.
+            field: Name of the value.
+            expected: Value in the trace.
+            got: Value of our rules, None if there is none.
+        """
         self.n_values += 1
-        number = isinstance(expected, int | float) and got is not None
-        if not number or not abs(expected - got) <= TOLERANCE:
+        comparable = isinstance(expected, int | float) and got is not None
+        if not comparable or not abs(expected - got) <= TOLERANCE:
             yield TraceDifference(t, agent, field, expected, got)

@@ -1,4 +1,4 @@
-"""What the savanna tells of its agents: ids and infos under their published names."""
+"""Ids and infos of savanna agents for adapters, under their published names."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from kinfolk.worlds.base import World, WorldEvent
 from kinfolk.worlds.savanna.settings import Savanna
 from kinfolk.worlds.savanna.state import DEATH_CAUSES
 
-# Shared by all agents of a world; published since the cost of failure came in.
+# Shared by all agents of a world; upstream has them since it has a cost of failure.
 _TEAM_COUNTERS = (
     "team_capture_successes",
     "team_capture_failures",
@@ -23,59 +23,72 @@ _CAPACITY = "reproduction_blocked_due_to_capacity"
 
 
 class SavannaInfoProvider:
-    """Agents are called `type_1_prey_12`: the thirteenth of its type, founders first."""
+    """Name agents like `type_1_prey_12`: the thirteenth of its type, founders first."""
 
-    # As published. Nothing caps an energy by default; a larger one is shown as it is.
+    # As published. Energies are not capped by default, so observations can exceed it.
     observation_bounds = (0.0, 100.0)
     needs_events = True
 
-    def make_name(self, group: str, number: int, uid: int) -> str:  # noqa: ARG002 - of the contract
-        """Groups are called by type and species already."""
+    def make_name(self, group: str, number: int, uid: int) -> str:  # noqa: ARG002 - part of the contract
+        """Return `group_number`; groups are already named by type and species."""
         return f"{group}_{number}"
 
     def infos(self, world: World, agents: Mapping[int, AgentEntry]) -> Infos:
-        """Team captures, blocked births and meals, ends of lives."""
+        """Return infos about team captures, blocked births, blocked bites and ends of lives."""
         counters = {name: count[0].item() for name, count in world.counters().items()}
-        happenings = world.events()
+        events = world.events()
         rules: Savanna = world.settings  # type: ignore[attr-defined]
         shared = {name: counters[name] for name in _TEAM_COUNTERS if rules.team_capture_enabled}
-        found: Infos = {uid: dict(shared) for uid in agents}
-        for happening in happenings:
-            _add_event_info(happening, agents[happening.uid], found[happening.uid])
-        _add_team_capture_infos(happenings, world, agents, found)
-        for uid, life in agents.items():
-            species = world.spec.groups[life.group].name.rpartition("_")[2]
-            if _FERTILITY in found[uid]:
-                found[uid][f"{_FERTILITY}_count_{species}"] = counters[f"{_FERTILITY}_{species}"]
-            ended = make_final_info(world, life)
-            if ended:
-                found[uid] |= ended | {"species": species}
-        return found
+        infos: Infos = {uid: dict(shared) for uid in agents}
+        for event in events:
+            _add_event_info(event, agents[event.uid], infos[event.uid])
+        _add_team_capture_infos(events, world, agents, infos)
+        for uid, agent in agents.items():
+            species = world.spec.groups[agent.group].name.rpartition("_")[2]
+            if _FERTILITY in infos[uid]:
+                infos[uid][f"{_FERTILITY}_count_{species}"] = counters[f"{_FERTILITY}_{species}"]
+            final_info = make_final_info(world, agent)
+            if final_info:
+                infos[uid] |= final_info | {"species": species}
+        return infos
 
 
 def _add_team_capture_infos(
     events: list[WorldEvent], world: World, agents: Mapping[int, AgentEntry], infos: Infos
 ) -> None:
-    """Tell the helpers of each capture how many they were, what they ate and were paid."""
+    """Add to the infos of the helpers of each capture their number, energy gain and reward.
+
+    Args:
+        events: Events of the last step.
+        world: The world.
+        agents: Agents by uid.
+        infos: Infos by uid, extended.
+    """
     rules: Savanna = world.settings  # type: ignore[attr-defined]
     teams: dict[int, list[WorldEvent]] = {}
-    for happening in events:
-        if happening.kind == "capture":
-            teams.setdefault(happening.other, []).append(happening)
+    for event in events:
+        if event.kind == "capture":
+            teams.setdefault(event.other, []).append(event)
     for team in teams.values():
         groups = [world.spec.groups[agents[helper.uid].group].name for helper in team]
-        pay = [getattr(rules.reward_predator_catch_prey, group) for group in groups]
-        for helper, own in zip(team, pay, strict=True):
-            whole = sum(pay) if rules.quirks.mean_catch_reward else own
+        rewards = [getattr(rules.reward_predator_catch_prey, group) for group in groups]
+        for helper, reward in zip(team, rewards, strict=True):
+            total = sum(rewards) if rules.quirks.mean_catch_reward else reward
             infos[helper.uid] |= {
                 "team_capture_helpers": len(team),
                 "team_capture_energy_gain": helper.value,
-                "team_capture_reward_share": whole / len(team),
+                "team_capture_reward_share": total / len(team),
             }
 
 
 def _add_event_info(event: WorldEvent, agent: AgentEntry, info: dict[str, Any]) -> None:
-    """Add what a happening means for the one it happened to."""
+    """Add the info of an event to the agent it happened to.
+
+    Args:
+        event: An event of the last step.
+        agent: The agent; its event counts are updated.
+        info: Its info, extended.
+    """
     kind, counts = event.kind, agent.event_counts
     if kind == "death" and DEATH_CAUSES[int(event.value)] == "max_age":
         info["terminated_due_to_age"] = True

@@ -1,7 +1,7 @@
-"""The published configuration, key by key, as our settings.
+"""Convert the published configuration, key by key, into our settings.
 
 The keys are those of PredPreyGrass's `config_env_*.py` files. Which of them a rule set reads, and
-what it does with those left out, is a fact of its code at the recorded revision.
+what it does with those left out, was read from its code at the recorded revision.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ RULE_SETS = {
     ("shared_prey", "74794be1"): "r2",
     ("lineage_rewards", "74794be1"): "lineage",
 }
-_REVISION_DIGITS = 8  # digits that tell revisions apart
+_REVISION_DIGITS = 8  # digits of a revision that are compared
 
 _UNCHANGED_KEYS = (
     "max_steps",
@@ -50,32 +50,41 @@ _UNCHANGED_KEYS = (
     "reproduction_reward_predator",
     "reproduction_reward_prey",
 )
-# Left out, these are not None but:
+# Upstream's values where the config has none.
 _DEFAULT_FERTILITY_AGES = {"type_1_predator": 80, "type_1_prey": 60}
 _QUIRKS = ("published_placement", "cell_erasure", "zero_terminal", "fixed_visibility")
 
 
 class TraceError(KinfolkError):
-    """Something is not a trace that can be replayed."""
+    """A file is not a trace that can be replayed."""
 
 
 def find_rule_set(module: str, revision: str) -> str:
-    """Which rules a recording was made with: 'r1', 'r2' or 'lineage'."""
-    found = RULE_SETS.get((module, revision[:_REVISION_DIGITS]))
-    if found is None:
+    """Return which rules a recording was made with: 'r1', 'r2' or 'lineage'.
+
+    Raises:
+        TraceError: We have no rules for this module and revision.
+    """
+    rule_set = RULE_SETS.get((module, revision[:_REVISION_DIGITS]))
+    if rule_set is None:
         known = ", ".join(f"{name} at {rev}" for name, rev in RULE_SETS)
-        raise TraceError(f"There are no rules for {module} at {revision}. Known: {known}.")
-    return found
+        raise TraceError(f"No rules are known for {module} at {revision}. Known: {known}.")
+    return rule_set
 
 
 def convert_config(config: Mapping[str, Any], rule_set: str, n_rows: int) -> Savanna:
-    """Our settings for a published configuration under a rule set.
+    """Return our settings for a published configuration under a rule set.
+
+    Args:
+        config: Upstream's configuration.
+        rule_set: 'r1', 'r2' or 'lineage'.
+        n_rows: Rows that the world needs.
 
     Raises:
         TraceError: A key is missing.
-        SettingsError: A value makes no sense.
+        SettingsError: A value is out of range.
     """
-    found: dict[str, Any] = {
+    settings: dict[str, Any] = {
         "max_rows": n_rows,
         "draw_border": False,
         "lineage_reward_mode": "symmetric",
@@ -83,40 +92,41 @@ def convert_config(config: Mapping[str, Any], rule_set: str, n_rows: int) -> Sav
     for key in _UNCHANGED_KEYS:
         if key not in config:
             raise TraceError(f"The trace's config has no '{key}'.")
-        found[key] = _parse_number(config[key])
+        settings[key] = _parse_number(config[key])
     for species in ("predator", "prey"):
         key = f"reproduction_reward_{species}"
-        found[key] = _select_types(config[key], species)
+        settings[key] = _select_types(config[key], species)
     quirks = dict.fromkeys(_QUIRKS, True)
     if rule_set == "lineage":
-        found |= _convert_lineage(config)
+        settings |= _convert_lineage(config)
         quirks |= {"dead_prey_bitten": True, "default_age_caps": True}
     else:
-        found |= _convert_team_capture(config, rule_set)
+        settings |= _convert_team_capture(config, rule_set)
         quirks["mean_catch_reward"] = rule_set == "r1"
-    return validate_settings(Savanna, found | {"quirks": quirks})
+    return validate_settings(Savanna, settings | {"quirks": quirks})
 
 
 def _convert_team_capture(config: Mapping[str, Any], rules: str) -> dict[str, Any]:
-    found = {"team_capture_margin": config.get("team_capture_margin", 0.0)}
+    """Return the settings of team capture under the rules 'r1' or 'r2'."""
+    settings = {"team_capture_margin": config.get("team_capture_margin", 0.0)}
     if rules == "r1":  # the split is hard-wired, failure is free, and three reward keys are read
         keys = ("reward_predator_catch_prey", "reward_prey_eat_grass", "penalty_prey_caught")
-        return found | {
+        return settings | {
             key: _select_types(config[key], "predator" if "predator" in key else "prey")
             for key in keys
             if key in config
         }
-    cost = "energy_percentage_loss_per_failed_attacked_prey"
-    return found | {
+    cost_key = "energy_percentage_loss_per_failed_attacked_prey"
+    return settings | {
         "team_capture_tie": "fails",
         "team_capture_equal_split": config.get("team_capture_equal_split", False),
-        cost: config.get(cost, 0.0),
+        cost_key: config.get(cost_key, 0.0),
     }
 
 
 def _convert_lineage(config: Mapping[str, Any]) -> dict[str, Any]:
-    """Reward keys other than reproduction and lineage are never read there."""
-    found: dict[str, Any] = {
+    """Return the settings of lineage_rewards, which reads no other reward keys."""
+    settings: dict[str, Any] = {
         "team_capture_enabled": False,
         "lineage_reward_coeff": _select_types(config.get("lineage_reward_coeff", 0.0)),
         "max_fertility_age": _DEFAULT_FERTILITY_AGES | _select_ages(config, "max_fertility_age"),
@@ -125,19 +135,25 @@ def _convert_lineage(config: Mapping[str, Any]) -> dict[str, Any]:
     }
     for key in ("max_energy_gain_per_grass", "max_energy_gain_per_prey"):
         if key in config:
-            found[key] = _parse_number(config[key])
-    return found
+            settings[key] = _parse_number(config[key])
+    return settings
 
 
 def _select_types(value: Any, species: str = "") -> Any:
-    """The values for the types of a species; a plain number stands for all."""
+    """Return the values of the types of a species; a plain number stays as it is."""
     if not isinstance(value, Mapping):
         return value
     return {name: value[name] for name in AGENT_TYPES if name in value and species in name}
 
 
 def _select_ages(config: Mapping[str, Any], key: str, species: str = "") -> dict[str, Any]:
-    """A table of ages; anything else is ignored, as upstream does."""
+    """Return a mapping of ages by type; other values are ignored, as upstream does.
+
+    Args:
+        config: Upstream's configuration.
+        key: Key of the mapping.
+        species: Select only types of this species.
+    """
     value = config.get(key)
     return dict(_select_types(value, species)) if isinstance(value, Mapping) else {}
 

@@ -1,13 +1,10 @@
-"""Reproduction: whoever has the energy has one child per step, on a free cell beside it."""
+"""Reproduction: an agent with enough energy has one child per step, on a free cell beside it."""
 
 from __future__ import annotations
 
-import numpy as np
-import numpy.typing as npt
-
-from kinfolk.core.arrays import Bools, Ints
+from kinfolk.core.arrays import Ints
 from kinfolk.core.jit import inline
-from kinfolk.core.random import fold_in, randint, uniform
+from kinfolk.core.random import fold_in, uniform
 from kinfolk.lineage.kernels import record_birth
 from kinfolk.worlds.savanna.events import (
     BIRTH,
@@ -26,60 +23,21 @@ from kinfolk.worlds.savanna.state import (
     MUTATIONS,
     NO_CAUSE,
     NO_EVENT,
-    PREDATOR,
-    PREY,
     RANDOM_PLACEMENTS,
     SPAWNED,
     WASTED,
     SavannaState,
 )
-from kinfolk.worlds.savanna.step.occupancy import add_to_cell, get_occupancy, refresh_occupied_cell
+from kinfolk.worlds.savanna.step.occupancy import (
+    add_to_cell,
+    draw_free_cell,
+    find_free_neighbor,
+    get_occupancy,
+    refresh_occupied_cell,
+)
 
-CellLinks = npt.NDArray[np.int32]
 NO_BIRTH_TICK = -(1 << 40)
-_PLACEMENT_KEY, _PROBABILITY_KEY = 1, 2  # of a tick's key
-
-
-@inline
-def is_cell_free(wall: Bools, first_in_cell: CellLinks, w: int, cell: int) -> bool:
-    """Whether a cell has neither a wall nor an agent of either species."""
-    return (
-        not wall[cell] and first_in_cell[w, PREDATOR, cell] < 0 and first_in_cell[w, PREY, cell] < 0
-    )
-
-
-@inline
-def find_free_neighbor(
-    wall: Bools, size: int, first_in_cell: CellLinks, w: int, x: int, y: int
-) -> int:
-    """The first free of the cells at (x-1, y), (x+1, y), (x, y-1), (x, y+1); -1 if none is."""
-    if x > 0 and is_cell_free(wall, first_in_cell, w, (x - 1) * size + y):
-        return (x - 1) * size + y
-    if x < size - 1 and is_cell_free(wall, first_in_cell, w, (x + 1) * size + y):
-        return (x + 1) * size + y
-    if y > 0 and is_cell_free(wall, first_in_cell, w, x * size + y - 1):
-        return x * size + y - 1
-    if y < size - 1 and is_cell_free(wall, first_in_cell, w, x * size + y + 1):
-        return x * size + y + 1
-    return -1
-
-
-@inline
-def draw_free_cell(wall: Bools, first_in_cell: CellLinks, w: int, key: int) -> int:
-    """A free cell of the whole grid by chance, -1 if there is none. Rare, so it may be slow."""
-    free = 0
-    for cell in range(wall.shape[0]):
-        if is_cell_free(wall, first_in_cell, w, cell):
-            free += 1
-    if free == 0:
-        return -1
-    chosen = randint(key, 0, free)
-    for cell in range(wall.shape[0]):
-        if is_cell_free(wall, first_in_cell, w, cell):
-            if chosen == 0:
-                return cell
-            chosen -= 1
-    return -1
+_PLACEMENT_KEY, _PROBABILITY_KEY = 1, 2  # folded into a tick's key
 
 
 @inline
@@ -91,23 +49,43 @@ def pay_kick_back(
     kick_back_reward: float,
     child_uid: int,
 ) -> None:
-    """The parent of a new parent is paid, if it is alive."""
-    grand, uid = state.parent_rows[w, row, 0], state.parents[w, row, 0]
+    """Reward the parent of a new parent, if it is alive.
+
+    Args:
+        state: Writes `reward`, `kickbacks` and `counters`.
+        events: Buffer, appended to.
+        w: World.
+        row: Row of the new parent.
+        kick_back_reward: The reward.
+        child_uid: The newborn's uid.
+    """
+    grandparent, uid = state.parent_rows[w, row, 0], state.parents[w, row, 0]
     if (
         uid >= 0
-        and state.uid[w, grand] == uid
-        and state.alive[w, grand]
-        and not state.carcass[w, grand]
+        and state.uid[w, grandparent] == uid
+        and state.alive[w, grandparent]
+        and not state.carcass[w, grandparent]
     ):
-        state.reward[w, grand] += kick_back_reward
-        state.kickbacks[w, grand] += 1
+        state.reward[w, grandparent] += kick_back_reward
+        state.kickbacks[w, grandparent] += 1
         state.counters[w, KICKBACKS] += 1
         record_event(events, w, KICK_BACK, uid, child_uid, kick_back_reward)
 
 
 @inline
 def start_life(state: SavannaState, w: int, row: int, parent_row: int, energy: float) -> int:
-    """Begin a life in `row` as a child of the life in the row `parent_row`; returns its uid."""
+    """Initialise `row` for a child of the agent in `parent_row`.
+
+    Args:
+        state: Writes the row's fields and `next_uid`.
+        w: World.
+        row: Row of the child.
+        parent_row: Row of its parent.
+        energy: Energy of the child.
+
+    Returns:
+        The child's uid.
+    """
     uid: int = state.next_uid[w]
     state.next_uid[w] += 1
     state.uid[w, row] = uid
@@ -138,25 +116,41 @@ def spawn_child(
     kind: int,
     cell: int,
 ) -> None:
-    """A child on `cell`: energy goes from parent to child, and the parent's reward is set."""
-    g = get_occupancy(state)
+    """Place a child on `cell`, move energy from parent to child, and set the parent's reward.
+
+    Args:
+        state: State of the batch, written.
+        rules: Rules of the batch.
+        events: Buffer, appended to.
+        w: World.
+        species: PREDATOR or PREY.
+        row: Row of the parent.
+        kind: `2 * species + type` of the child.
+        cell: Cell of the child.
+    """
+    occupancy = get_occupancy(state)
     state.n_free[w] -= 1
     child = state.free_rows[w, state.n_free[w]]
     parent = state.uid[w, row]
-    own = 2 * species + state.group[w, row] - species * rules.n_types
-    given = rules.initial_energy[species] * rules.birth_efficiency
+    parent_kind = 2 * species + state.group[w, row] - species * rules.n_types
+    child_energy = rules.initial_energy[species] * rules.birth_efficiency
     state.energy[w, row] -= rules.initial_energy[species]
-    state.energy_accounts[w, WASTED] += rules.initial_energy[species] - given
-    uid = start_life(state, w, child, row, given)
+    state.energy_accounts[w, WASTED] += rules.initial_energy[species] - child_energy
+    uid = start_life(state, w, child, row, child_energy)
     state.number[w, child] = state.next_number[w, kind]
     state.next_number[w, kind] += 1
     state.group[w, child] = species * rules.n_types + kind - 2 * species
     state.x[w, child] = cell // rules.size
     state.y[w, child] = cell % rules.size
-    add_to_cell(g, w, species, cell, child)
-    refresh_occupied_cell(g, rules.cell_erasure, w, species, cell, child)
+    add_to_cell(occupancy, w, species, cell, child)
+    refresh_occupied_cell(occupancy, rules.cell_erasure, w, species, cell, child)
     refresh_occupied_cell(
-        g, rules.cell_erasure, w, species, state.x[w, row] * rules.size + state.y[w, row], row
+        occupancy,
+        rules.cell_erasure,
+        w,
+        species,
+        state.x[w, row] * rules.size + state.y[w, row],
+        row,
     )
     state.alive_rows[w, species, state.n_alive[w, species]] = child
     state.n_alive[w, species] += 1
@@ -171,15 +165,17 @@ def spawn_child(
         parent,
     )
     state.last_birth_tick[w, row] = state.tick[w]
-    state.reward[w, row] = rules.birth_reward[own]
+    state.reward[w, row] = rules.birth_reward[parent_kind]
     state.counters[w, SPAWNED + species] += 1
-    record_event(events, w, BIRTH, uid, parent, 1.0 if kind != own else 0.0)
-    record_event(events, w, REPRODUCTION_REWARD, parent, uid, rules.birth_reward[own])
-    grand = state.parent_rows[w, row, 0]
-    if grand >= 0:
-        pay = rules.kick_back_reward[2 * species + state.group[w, grand] - species * rules.n_types]
-        if pay != 0.0:
-            pay_kick_back(state, events, w, row, pay, uid)
+    record_event(events, w, BIRTH, uid, parent, 1.0 if kind != parent_kind else 0.0)
+    record_event(events, w, REPRODUCTION_REWARD, parent, uid, rules.birth_reward[parent_kind])
+    grandparent = state.parent_rows[w, row, 0]
+    if grandparent >= 0:
+        kick_back = rules.kick_back_reward[
+            2 * species + state.group[w, grandparent] - species * rules.n_types
+        ]
+        if kick_back != 0.0:
+            pay_kick_back(state, events, w, row, kick_back, uid)
 
 
 @inline
@@ -193,22 +189,36 @@ def try_reproduce(
     row: int,
     n_newborns: int,
 ) -> int:
-    """One that has the energy tries to breed; returns how many children it had."""
-    own = 2 * species + state.group[w, row] - species * rules.n_types
+    """Let an agent with enough energy reproduce, if age, cooldown, chance and room allow it.
+
+    Args:
+        state: State of the batch, written.
+        rules: Rules of the batch.
+        events: Buffer, appended to.
+        newborn_cells: `[W, births]`, see `run_births`.
+        w: World.
+        species: PREDATOR or PREY.
+        row: Row of the agent.
+        n_newborns: Births of this world in this step so far.
+
+    Returns:
+        Number of children: 0 or 1.
+    """
+    parent_kind = 2 * species + state.group[w, row] - species * rules.n_types
     uid = state.uid[w, row]
-    if 0 <= rules.max_fertility_age[own] <= state.age[w, row]:
+    if 0 <= rules.max_fertility_age[parent_kind] <= state.age[w, row]:
         state.counters[w, FERTILITY_BLOCKS + species] += 1
         record_event(events, w, FERTILITY_BLOCK, uid, -1, state.age[w, row])
         return 0
     if state.tick[w] - state.last_birth_tick[w, row] < rules.birth_cooldown:
         return 0
-    kind = own
-    if rules.birth_probability[own] < 1.0 or rules.mutation_rate[species] > 0.0:
+    kind = parent_kind
+    if rules.birth_probability[parent_kind] < 1.0 or rules.mutation_rate[species] > 0.0:
         key = fold_in(fold_in(fold_in(state.key[w], state.tick[w]), _PROBABILITY_KEY), uid)
-        if uniform(key, 0) >= rules.birth_probability[own]:
+        if uniform(key, 0) >= rules.birth_probability[parent_kind]:
             return 0
         if uniform(key, 1) < rules.mutation_rate[species]:
-            kind = 4 * species + 1 - own
+            kind = 4 * species + 1 - parent_kind
     cell = -1
     if state.n_free[w] > 0:
         cell = find_free_neighbor(
@@ -225,7 +235,7 @@ def try_reproduce(
         state.counters[w, CAPACITY_BLOCKS + species] += 1
         record_event(events, w, CAPACITY_BLOCK, uid, -1, 0.0)
         return 0
-    if kind != own:
+    if kind != parent_kind:
         state.counters[w, MUTATIONS] += 1
     spawn_child(state, rules, events, w, species, row, kind, cell)
     return 1
@@ -240,12 +250,20 @@ def run_births(
     first: int,
     last: int,
 ) -> None:
-    """Predators first, then prey, in uid order; children do not breed in the step of their birth.
+    """Let agents reproduce: predators first, then prey, in uid order; newborns do not.
 
-    A newborn without a free neighbour cell goes to the cell `newborn_cells` names for the n-th birth of
-    the step (a replay does that), or else anywhere by chance.
+    A newborn without a free neighbour cell is placed on a random free cell.
+
+    Args:
+        state: State of the batch, written.
+        rules: Rules of the batch.
+        events: Buffer, appended to.
+        newborn_cells: `[W, births]`, replaces the random cell of the n-th birth of the step when a
+            trace is replayed; `[W, 0]` otherwise.
+        first: First world.
+        last: End of the range of worlds, exclusive.
     """
-    done, length, herd, energy, carcass = (
+    done, n_alive, alive_rows, energy, carcass = (
         state.done,
         state.n_alive,
         state.alive_rows,
@@ -256,11 +274,11 @@ def run_births(
     for w in range(first, last):
         if done[w]:
             continue
-        newborns = 0
-        for k in range(2):
-            for i in range(length[w, k]):
-                row = herd[w, k, i]
-                if energy[w, row] >= threshold[k] and not carcass[w, row]:
-                    newborns += try_reproduce(
-                        state, rules, events, newborn_cells, w, k, row, newborns
+        n_newborns = 0
+        for species in range(2):
+            for i in range(n_alive[w, species]):
+                row = alive_rows[w, species, i]
+                if energy[w, row] >= threshold[species] and not carcass[w, row]:
+                    n_newborns += try_reproduce(
+                        state, rules, events, newborn_cells, w, species, row, n_newborns
                     )

@@ -1,50 +1,13 @@
-"""Eating: what one body gains, and what a prey takes from the grass under it."""
+"""Eating: what an agent gains from a meal, and how prey eat grass."""
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
-import numpy as np
-import numpy.typing as npt
-
-from kinfolk.core.arrays import Floats, Ints
+from kinfolk.core.arrays import Floats
 from kinfolk.core.jit import inline
 from kinfolk.worlds.savanna.events import EAT, EventBuffer, record_event
-from kinfolk.worlds.savanna.rules import SavannaRules
-from kinfolk.worlds.savanna.state import ATE, GRASS, GRASS_BITES, PREY, WASTED, SavannaState
+from kinfolk.worlds.savanna.state import ATE, GRASS, GRASS_BITES, PREY, WASTED
+from kinfolk.worlds.savanna.step.arrays import EatingArrays
 from kinfolk.worlds.savanna.step.occupancy import OccupancyArrays, refresh_occupied_cell
-
-
-class EatingArrays(NamedTuple):
-    """The part of the state and of the rules that eating grass needs."""
-
-    patch_in_cell: npt.NDArray[np.int32]
-    grass_energy: Floats
-    reward: Floats
-    step_event: Ints
-    uid: Ints
-    counters: Ints
-    energy_accounts: Floats
-    max_bite: float
-    transfer_efficiency: float
-    max_energy: float
-
-
-@inline
-def get_eating_arrays(state: SavannaState, rules: SavannaRules) -> EatingArrays:
-    """The table of a state."""
-    return EatingArrays(
-        state.patch_in_cell,
-        state.grass_energy,
-        state.reward,
-        state.step_event,
-        state.uid,
-        state.counters,
-        state.energy_accounts,
-        rules.max_grass_bite,
-        rules.transfer_efficiency,
-        rules.max_energy[PREY],
-    )
 
 
 @inline
@@ -57,7 +20,20 @@ def add_energy(
     efficiency: float,
     max_energy: float,
 ) -> float:
-    """Feed a body; what is lost on the way, or does not fit in, is wasted."""
+    """Add a meal to an agent's energy; what is lost or does not fit counts as wasted.
+
+    Args:
+        energy: `[W, N]`, written.
+        energy_accounts: `[W, ENERGY_ACCOUNTS]`, adds the wasted energy.
+        w: World.
+        row: Row of the eater.
+        bite: Energy taken from the food.
+        efficiency: Fraction that the eater gains.
+        max_energy: Most energy that the eater can hold.
+
+    Returns:
+        The energy gained.
+    """
     before: float = energy[w, row]
     after = before + bite * efficiency
     if after <= max_energy and efficiency == 1.0:
@@ -80,15 +56,26 @@ def eat_grass(
     cell: int,
     meal_reward: float,
 ) -> None:
-    """A prey bites off the grass on its cell."""
+    """Let a prey eat the grass on its cell.
+
+    Args:
+        occupancy: Writes `energy` and `visible_energy`.
+        eating: Writes grass, reward, step event, counters and accounts.
+        events: Buffer, appended to.
+        cell_erasure: Quirk, see `refresh_occupied_cell`.
+        w: World.
+        row: Row of the prey.
+        cell: Its cell, which has a patch of grass.
+        meal_reward: Reward of the meal.
+    """
     patch = eating.patch_in_cell[w, cell]
     eating.reward[w, row] = meal_reward
     eating.step_event[w, row] = ATE
     bite = min(eating.grass_energy[w, patch], eating.max_bite)
-    rest = eating.grass_energy[w, patch] - bite
-    eating.grass_energy[w, patch] = rest
-    occupancy.visible_energy[w, GRASS, cell] = rest
-    got = add_energy(
+    remaining = eating.grass_energy[w, patch] - bite
+    eating.grass_energy[w, patch] = remaining
+    occupancy.visible_energy[w, GRASS, cell] = remaining
+    gained = add_energy(
         occupancy.energy,
         eating.energy_accounts,
         w,
@@ -99,4 +86,4 @@ def eat_grass(
     )
     refresh_occupied_cell(occupancy, cell_erasure, w, PREY, cell, row)
     eating.counters[w, GRASS_BITES] += 1
-    record_event(events, w, EAT, eating.uid[w, row], patch, got)
+    record_event(events, w, EAT, eating.uid[w, row], patch, gained)

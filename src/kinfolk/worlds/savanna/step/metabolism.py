@@ -1,12 +1,10 @@
-"""Time passes: rows are released, energy decays, bodies age, grass grows, the hungry starve.
+"""Effects of time: rows are freed, energy decays, agents age, grass grows, agents starve.
 
-Functions get the parts of the state that they use: handing on all of it costs time, when they
-are compiled and at every call.
+Functions take only the arrays that they use: passing the whole state costs compile time and time
+at every call.
 """
 
 from __future__ import annotations
-
-from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -25,24 +23,13 @@ from kinfolk.worlds.savanna.state import (
     STARVED,
     RowIndices,
 )
+from kinfolk.worlds.savanna.step.arrays import AliveArrays, DeathArrays
 from kinfolk.worlds.savanna.step.occupancy import (
     OccupancyArrays,
     refresh_occupied_cell,
     refresh_vacated_cell,
     remove_from_cell,
 )
-
-
-class AliveArrays(NamedTuple):
-    """The part of the state that says who is alive in which world."""
-
-    done: Bools
-    n_alive: Ints
-    alive_rows: RowIndices
-    ended_rows: RowIndices
-    n_ended: Ints
-    uid: Ints
-    reward: Floats
 
 
 @inline
@@ -55,7 +42,17 @@ def free_dead_rows(
     first: int,
     last: int,
 ) -> None:
-    """Give away the rows of those whose life ended in the step before."""
+    """Free the rows of agents that died in the step before, and empty the event buffer.
+
+    Args:
+        population: Writes `uid`, `reward` and `n_ended`.
+        events: Buffer, emptied.
+        terminated: `[W, N]`, written.
+        free_rows: `[W, N]`, stack of empty rows, pushed to.
+        n_free: `[W]`, its length.
+        first: First world.
+        last: End of the range of worlds, exclusive.
+    """
     for w in range(first, last):
         events.n_events[w] = 0
         if population.done[w]:
@@ -70,14 +67,6 @@ def free_dead_rows(
         population.n_ended[w] = 0
 
 
-class DeathArrays(NamedTuple):
-    """The part of the state that a death changes at once."""
-
-    carcass: Bools
-    death_cause: Ints
-    active: Ints
-
-
 @inline
 def kill_agent(
     occupancy: OccupancyArrays,
@@ -90,9 +79,18 @@ def kill_agent(
     row: int,
     cause: int,
 ) -> None:
-    """End a life at once on the grid; `removal.bury` does the rest later in the step.
+    """Mark an agent as dead and take it off the grid; `remove_dead` completes the removal.
 
-    With `dead_prey_stay` dead prey keep their place until then, and can be bitten.
+    Args:
+        occupancy: Writes `alive`, chains of cells and `visible_energy`.
+        deaths: Written.
+        size: Side of the grid.
+        cell_erasure: Quirk, see `refresh_vacated_cell`.
+        dead_prey_stay: Quirk: dead prey stay on their cells until `remove_dead`, and can be bitten.
+        w: World.
+        species: PREDATOR or PREY.
+        row: Row of the agent.
+        cause: Index into `DEATH_CAUSES`.
     """
     cell = occupancy.x[w, row] * size + occupancy.y[w, row]
     occupancy.alive[w, row] = False
@@ -115,11 +113,22 @@ def kill_overaged(
     w: int,
     species: int,
 ) -> None:
-    """Those of one species that are too old die, after all of it have lost energy and aged."""
+    """Kill the agents of one species that have reached their maximum age.
+
+    Args:
+        population: Reads the living.
+        occupancy: Written for every death.
+        deaths: Written for every death.
+        rules: Rules of the batch.
+        group: `[W, N]`, group of each agent.
+        age: `[W, N]`, age in steps.
+        w: World.
+        species: PREDATOR or PREY.
+    """
     for i in range(population.n_alive[w, species]):
         row = population.alive_rows[w, species, i]
-        oldest = rules.max_age[2 * species + group[w, row] - species * rules.n_types]
-        if 0 <= oldest <= age[w, row] and not deaths.carcass[w, row]:
+        max_age = rules.max_age[2 * species + group[w, row] - species * rules.n_types]
+        if 0 <= max_age <= age[w, row] and not deaths.carcass[w, row]:
             kill_agent(
                 occupancy,
                 deaths,
@@ -131,7 +140,7 @@ def kill_overaged(
                 row,
                 MAX_AGE,
             )
-            # as published: the counter can be too low already, but not below nothing
+            # Published: the counter may already be too low, but is not allowed below zero here.
             deaths.active[w, species] = max(deaths.active[w, species], 0)
 
 
@@ -151,46 +160,63 @@ def apply_metabolism(
     first: int,
     last: int,
 ) -> None:
-    """Everybody loses energy, carcasses too; all but carcasses age, and may be too old.
+    """Subtract the energy loss of a step from all agents, and age all but carcasses.
 
-    Where `all_agents_act`, the move that follows shows what is left; until then it is enough to show
-    who has nothing left.
+    If all agents act, their moves will refresh the energy shown on cells; until then only agents
+    without energy must be refreshed.
+
+    Args:
+        population: Reads the living; clears `reward`.
+        occupancy: Writes `energy` and `visible_energy`.
+        deaths: Reads `carcass`; written for deaths of age.
+        rules: Rules of the batch.
+        events: Buffer, appended to.
+        tick: `[W]`, steps since the reset.
+        group: `[W, N]`, group of each agent.
+        age: `[W, N]`, written.
+        step_event: `[W, N]`, cleared.
+        energy_accounts: `[W, ENERGY_ACCOUNTS]`, adds the decayed energy.
+        all_agents_act: Whether every living agent moves in this step.
+        first: First world.
+        last: End of the range of worlds, exclusive.
     """
     lazy = all_agents_act and not rules.cell_erasure
-    size, types, erase = rules.size, rules.n_types, rules.cell_erasure
-    fertility, oldest = rules.max_fertility_age, rules.max_age
+    size, n_types, cell_erasure = rules.size, rules.n_types, rules.cell_erasure
+    fertility, max_age = rules.max_fertility_age, rules.max_age
     for w in range(first, last):
         if population.done[w]:
             continue
-        for k in range(2):
-            loss, too_old = rules.energy_loss[k], False
-            for i in range(population.n_alive[w, k]):
-                row = population.alive_rows[w, k, i]
+        for species in range(2):
+            loss, any_overaged = rules.energy_loss[species], False
+            for i in range(population.n_alive[w, species]):
+                row = population.alive_rows[w, species, i]
                 occupancy.energy[w, row] -= loss
                 population.reward[w, row] = 0.0
                 step_event[w, row] = NO_EVENT
                 if not lazy or deaths.carcass[w, row] or occupancy.energy[w, row] <= 0.0:
                     refresh_occupied_cell(
                         occupancy,
-                        erase,
+                        cell_erasure,
                         w,
-                        k,
+                        species,
                         occupancy.x[w, row] * size + occupancy.y[w, row],
                         row,
                     )
                 if deaths.carcass[w, row]:
                     continue
-                years = age[w, row] + 1
-                age[w, row] = years
-                kind = 2 * k + group[w, row] - k * types
-                limit = fertility[kind]
-                new = years == 1 or tick[w] == 0  # founders and limits of 0 can be past it at once
-                if years == limit or (new and 0 <= limit < years):
-                    record_event(events, w, FERTILITY_EXPIRED, population.uid[w, row], -1, years)
-                too_old = too_old or 0 <= oldest[kind] <= years
-            energy_accounts[w, DECAYED] += loss * population.n_alive[w, k]
-            if too_old:
-                kill_overaged(population, occupancy, deaths, rules, group, age, w, k)
+                new_age = age[w, row] + 1
+                age[w, row] = new_age
+                kind = 2 * species + group[w, row] - species * n_types
+                last_fertile_age = fertility[kind]
+                first_step = (
+                    new_age == 1 or tick[w] == 0
+                )  # founders, and limits of 0, can be past it now
+                if new_age == last_fertile_age or (first_step and 0 <= last_fertile_age < new_age):
+                    record_event(events, w, FERTILITY_EXPIRED, population.uid[w, row], -1, new_age)
+                any_overaged = any_overaged or 0 <= max_age[kind] <= new_age
+            energy_accounts[w, DECAYED] += loss * population.n_alive[w, species]
+            if any_overaged:
+                kill_overaged(population, occupancy, deaths, rules, group, age, w, species)
 
 
 @inline
@@ -205,7 +231,19 @@ def grow_grass(
     first: int,
     last: int,
 ) -> None:
-    """Every patch of grass gains energy, up to its most."""
+    """Add energy to every patch of grass, up to its maximum.
+
+    Args:
+        done: `[W]`, worlds that are skipped.
+        grass_energy: `[W, patches]`, written.
+        visible_energy: `[W, 3, cells]`, written.
+        patch_cell: `[W, patches]`, cell of each patch.
+        energy_accounts: `[W, ENERGY_ACCOUNTS]`, adds the grown energy.
+        gain: Energy per patch and step.
+        max_energy: Energy of a full patch.
+        first: First world.
+        last: End of the range of worlds, exclusive.
+    """
     for w in range(first, last):
         if done[w]:
             continue
@@ -231,13 +269,24 @@ def kill_starved(
     first: int,
     last: int,
 ) -> None:
-    """Whoever has no energy left dies; starved carcasses vanish with the others."""
+    """Kill all agents and carcasses without energy.
+
+    Args:
+        population: Reads the living.
+        occupancy: Reads `energy`; written for every death.
+        deaths: Written for every death.
+        size: Side of the grid.
+        cell_erasure: Quirk, see `refresh_vacated_cell`.
+        dead_prey_stay: Quirk, see `kill_agent`.
+        first: First world.
+        last: End of the range of worlds, exclusive.
+    """
     for w in range(first, last):
         if population.done[w]:
             continue
-        for k in range(2):
-            for i in range(population.n_alive[w, k]):
-                row = population.alive_rows[w, k, i]
+        for species in range(2):
+            for i in range(population.n_alive[w, species]):
+                row = population.alive_rows[w, species, i]
                 if occupancy.energy[w, row] <= 0.0:
                     if occupancy.alive[w, row]:
                         kill_agent(
@@ -247,16 +296,16 @@ def kill_starved(
                             cell_erasure,
                             dead_prey_stay,
                             w,
-                            k,
+                            species,
                             row,
                             STARVED,
                         )
                     elif dead_prey_stay:  # published: too old and starved in one step dies twice
-                        deaths.active[w, k] -= 1
+                        deaths.active[w, species] -= 1
                         refresh_vacated_cell(
                             occupancy,
                             cell_erasure,
                             w,
-                            k,
+                            species,
                             occupancy.x[w, row] * size + occupancy.y[w, row],
                         )

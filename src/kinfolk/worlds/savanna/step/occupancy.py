@@ -1,7 +1,7 @@
-"""Who stands where: a chain of rows per cell and species, and the energies shown there.
+"""Which agents are on which cell: a linked list of rows per cell and species.
 
-Two of one species share a cell only while one of them is out of energy and about to starve, so
-chains are nearly always of one row.
+Two agents of one species share a cell only while one of them is out of energy and about to starve,
+so lists nearly always have one row.
 """
 
 from __future__ import annotations
@@ -13,15 +13,16 @@ import numpy.typing as npt
 
 from kinfolk.core.arrays import Bools, Floats, Ints
 from kinfolk.core.jit import inline
-from kinfolk.worlds.savanna.state import SavannaState
+from kinfolk.core.random import randint
+from kinfolk.worlds.savanna.state import PREDATOR, PREY, SavannaState
 
 
 class OccupancyArrays(NamedTuple):
-    """The part of the state that says who stands where: small, so cheap to hand on."""
+    """The arrays that describe cells: few, so that they are cheap to pass on."""
 
-    first_in_cell: npt.NDArray[np.int32]
-    next_in_cell: npt.NDArray[np.int32]
-    visible_energy: npt.NDArray[np.float32]
+    first_in_cell: npt.NDArray[np.int32]  # [W, 2, cells] first row of a cell's list, -1
+    next_in_cell: npt.NDArray[np.int32]  # [W, N] next row of the list, -1
+    visible_energy: npt.NDArray[np.float32]  # [W, 3, cells] what agents observe
     x: Ints
     y: Ints
     energy: Floats
@@ -30,7 +31,7 @@ class OccupancyArrays(NamedTuple):
 
 @inline
 def get_occupancy(state: SavannaState) -> OccupancyArrays:
-    """The ground of a state."""
+    """Return the arrays of a state that describe cells."""
     return OccupancyArrays(
         state.first_in_cell,
         state.next_in_cell,
@@ -44,42 +45,73 @@ def get_occupancy(state: SavannaState) -> OccupancyArrays:
 
 @inline
 def add_to_cell(occupancy: OccupancyArrays, w: int, species: int, cell: int, row: int) -> None:
-    """Put `row` on a cell."""
+    """Add `row` to the list of a cell.
+
+    Args:
+        occupancy: Writes the list.
+        w: World.
+        species: PREDATOR or PREY.
+        cell: The agent's cell.
+        row: Row of the agent.
+    """
     occupancy.next_in_cell[w, row] = occupancy.first_in_cell[w, species, cell]
     occupancy.first_in_cell[w, species, cell] = row
 
 
 @inline
 def remove_from_cell(occupancy: OccupancyArrays, w: int, species: int, cell: int, row: int) -> None:
-    """Take `row` off its cell."""
-    at = occupancy.first_in_cell[w, species, cell]
-    if at == row:
+    """Remove `row` from the list of its cell.
+
+    Args:
+        occupancy: Writes the list.
+        w: World.
+        species: PREDATOR or PREY.
+        cell: The agent's cell.
+        row: Row of the agent.
+    """
+    other = occupancy.first_in_cell[w, species, cell]
+    if other == row:
         occupancy.first_in_cell[w, species, cell] = occupancy.next_in_cell[w, row]
         return
-    while at >= 0:
-        if occupancy.next_in_cell[w, at] == row:
-            occupancy.next_in_cell[w, at] = occupancy.next_in_cell[w, row]
+    while other >= 0:
+        if occupancy.next_in_cell[w, other] == row:
+            occupancy.next_in_cell[w, other] = occupancy.next_in_cell[w, row]
             return
-        at = occupancy.next_in_cell[w, at]
+        other = occupancy.next_in_cell[w, other]
 
 
 @inline
 def refresh_cell(occupancy: OccupancyArrays, w: int, species: int, cell: int) -> None:
-    """Let a cell show the strongest of the living on it; who has no energy is not there."""
-    most = 0.0
-    at = occupancy.first_in_cell[w, species, cell]
-    while at >= 0:
-        if occupancy.alive[w, at] and occupancy.energy[w, at] > most:
-            most = occupancy.energy[w, at]
-        at = occupancy.next_in_cell[w, at]
-    occupancy.visible_energy[w, species, cell] = most
+    """Show the highest energy of the living agents on a cell; those without energy are not shown.
+
+    Args:
+        occupancy: Writes `visible_energy`.
+        w: World.
+        species: PREDATOR or PREY.
+        cell: Cell to refresh.
+    """
+    highest = 0.0
+    row = occupancy.first_in_cell[w, species, cell]
+    while row >= 0:
+        if occupancy.alive[w, row] and occupancy.energy[w, row] > highest:
+            highest = occupancy.energy[w, row]
+        row = occupancy.next_in_cell[w, row]
+    occupancy.visible_energy[w, species, cell] = highest
 
 
 @inline
 def refresh_vacated_cell(
     occupancy: OccupancyArrays, cell_erasure: bool, w: int, species: int, cell: int
 ) -> None:
-    """Show a cell that somebody left; with `cell_erasure` it is blank, whoever else stands there."""
+    """Refresh a cell that an agent left.
+
+    Args:
+        occupancy: Writes `visible_energy`.
+        cell_erasure: Quirk: the cell becomes blank even if another agent is on it.
+        w: World.
+        species: PREDATOR or PREY.
+        cell: Cell to refresh.
+    """
     if cell_erasure or occupancy.first_in_cell[w, species, cell] < 0:
         occupancy.visible_energy[w, species, cell] = 0.0
     else:
@@ -90,7 +122,16 @@ def refresh_vacated_cell(
 def refresh_occupied_cell(
     occupancy: OccupancyArrays, cell_erasure: bool, w: int, species: int, cell: int, row: int
 ) -> None:
-    """Show `row` on its cell; with `cell_erasure` whoever else stands there is written over."""
+    """Show the energy of the agent in `row` on its cell.
+
+    Args:
+        occupancy: Writes `visible_energy`.
+        cell_erasure: Quirk: the agent is shown even if another one on the cell has more energy.
+        w: World.
+        species: PREDATOR or PREY.
+        cell: The agent's cell.
+        row: Row of the agent.
+    """
     if cell_erasure or (
         occupancy.first_in_cell[w, species, cell] == row
         and occupancy.next_in_cell[w, row] < 0
@@ -99,3 +140,70 @@ def refresh_occupied_cell(
         occupancy.visible_energy[w, species, cell] = occupancy.energy[w, row]
     else:
         refresh_cell(occupancy, w, species, cell)
+
+
+@inline
+def is_cell_free(wall: Bools, first_in_cell: npt.NDArray[np.int32], w: int, cell: int) -> bool:
+    """Return whether a cell has neither a wall nor an agent of either species.
+
+    Args:
+        wall: `[cells]`.
+        first_in_cell: `[W, 2, cells]`, first agent on each cell, -1 if none.
+        w: World.
+        cell: Cell to check.
+    """
+    return (
+        not wall[cell] and first_in_cell[w, PREDATOR, cell] < 0 and first_in_cell[w, PREY, cell] < 0
+    )
+
+
+@inline
+def find_free_neighbor(
+    wall: Bools, size: int, first_in_cell: npt.NDArray[np.int32], w: int, x: int, y: int
+) -> int:
+    """Return the first free cell of (x-1, y), (x+1, y), (x, y-1), (x, y+1); -1 if none is.
+
+    Args:
+        wall: `[cells]`.
+        size: Side of the grid.
+        first_in_cell: `[W, 2, cells]`, first agent on each cell, -1 if none.
+        w: World.
+        x: The parent's x.
+        y: The parent's y.
+    """
+    if x > 0 and is_cell_free(wall, first_in_cell, w, (x - 1) * size + y):
+        return (x - 1) * size + y
+    if x < size - 1 and is_cell_free(wall, first_in_cell, w, (x + 1) * size + y):
+        return (x + 1) * size + y
+    if y > 0 and is_cell_free(wall, first_in_cell, w, x * size + y - 1):
+        return x * size + y - 1
+    if y < size - 1 and is_cell_free(wall, first_in_cell, w, x * size + y + 1):
+        return x * size + y + 1
+    return -1
+
+
+@inline
+def draw_free_cell(wall: Bools, first_in_cell: npt.NDArray[np.int32], w: int, key: int) -> int:
+    """Draw a free cell of the whole grid at random; -1 if there is none.
+
+    It is rarely called, so it scans the grid.
+
+    Args:
+        wall: `[cells]`.
+        first_in_cell: `[W, 2, cells]`, first agent on each cell, -1 if none.
+        w: World.
+        key: Random key.
+    """
+    free = 0
+    for cell in range(wall.shape[0]):
+        if is_cell_free(wall, first_in_cell, w, cell):
+            free += 1
+    if free == 0:
+        return -1
+    chosen = randint(key, 0, free)
+    for cell in range(wall.shape[0]):
+        if is_cell_free(wall, first_in_cell, w, cell):
+            if chosen == 0:
+                return cell
+            chosen -= 1
+    return -1

@@ -1,31 +1,121 @@
-"""One step of an episode, as a list of phases."""
+"""One step of an episode as a list of phases."""
 
 from __future__ import annotations
 
-from kinfolk.core.arrays import Bools, Ints
-from kinfolk.core.jit import allocation_free_kernel
+from kinfolk.core.arrays import Ints
+from kinfolk.core.jit import allocation_free_kernel, inline_always
 from kinfolk.worlds.savanna.events import EventBuffer
 from kinfolk.worlds.savanna.rules import SavannaRules
 from kinfolk.worlds.savanna.state import RowIndices, SavannaState
-from kinfolk.worlds.savanna.step.births import run_births
-from kinfolk.worlds.savanna.step.deaths import LineageArrays, remove_dead
-from kinfolk.worlds.savanna.step.eating import get_eating_arrays
-from kinfolk.worlds.savanna.step.episode_end import finish_step, pay_lineage_rewards
-from kinfolk.worlds.savanna.step.metabolism import (
+from kinfolk.worlds.savanna.step.arrays import (
     AliveArrays,
     DeathArrays,
+    get_alive_arrays,
+    get_death_arrays,
+    get_eating_arrays,
+    get_lineage_arrays,
+    get_predator_arrays,
+)
+from kinfolk.worlds.savanna.step.births import run_births
+from kinfolk.worlds.savanna.step.deaths import remove_dead
+from kinfolk.worlds.savanna.step.episode_end import finish_step, pay_lineage_rewards
+from kinfolk.worlds.savanna.step.metabolism import (
     apply_metabolism,
     free_dead_rows,
     grow_grass,
     kill_starved,
 )
 from kinfolk.worlds.savanna.step.movement import move_agents
-from kinfolk.worlds.savanna.step.occupancy import get_occupancy
+from kinfolk.worlds.savanna.step.occupancy import OccupancyArrays, get_occupancy
 from kinfolk.worlds.savanna.step.predation import run_solo_predation
-from kinfolk.worlds.savanna.step.team_capture import PredatorArrays, run_team_capture
+from kinfolk.worlds.savanna.step.team_capture import run_team_capture
 
-# Worlds that go through a phase together: few enough to stay in the cache of one core.
+# Worlds that run a phase together: few enough to stay in the cache of one core.
 WORLDS_PER_BLOCK = 4
+
+
+@inline_always
+def run_phases_before_predation(
+    state: SavannaState,
+    rules: SavannaRules,
+    events: EventBuffer,
+    population: AliveArrays,
+    occupancy: OccupancyArrays,
+    deaths: DeathArrays,
+    actions: Ints,
+    acting_rows: RowIndices,
+    n_acting: Ints,
+    all_agents_act: bool,
+    first: int,
+    last: int,
+) -> None:
+    """Free rows, apply metabolism, grow grass, move agents and kill the starved.
+
+    Args:
+        state: State of the batch, written.
+        rules: Rules of the batch.
+        events: Buffer, emptied and written.
+        population: Arrays of `state` that list the living and the dead.
+        occupancy: Arrays of `state` that describe cells.
+        deaths: Arrays of `state` that a death changes at once.
+        actions: `[W * N, 1]`.
+        acting_rows: `[W, 2, N]`, rows of each species that move, in order.
+        n_acting: `[W, 2]`, how many of them.
+        all_agents_act: Whether these are all living agents.
+        first: First world.
+        last: End of the range of worlds, exclusive.
+    """
+    free_dead_rows(population, events, state.terminated, state.free_rows, state.n_free, first, last)
+    apply_metabolism(
+        population,
+        occupancy,
+        deaths,
+        rules,
+        events,
+        state.tick,
+        state.group,
+        state.age,
+        state.step_event,
+        state.energy_accounts,
+        all_agents_act,
+        first,
+        last,
+    )
+    grow_grass(
+        state.done,
+        state.grass_energy,
+        state.visible_energy,
+        state.patch_cell,
+        state.energy_accounts,
+        rules.grass_gain,
+        rules.max_grass,
+        first,
+        last,
+    )
+    move_agents(
+        occupancy,
+        rules,
+        state.done,
+        state.group,
+        state.carcass,
+        state.counters,
+        state.energy_accounts,
+        actions,
+        acting_rows,
+        n_acting,
+        first,
+        last,
+    )
+    kill_starved(
+        population,
+        occupancy,
+        deaths,
+        rules.size,
+        rules.cell_erasure,
+        rules.dead_prey_bitten,
+        first,
+        last,
+    )
 
 
 @allocation_free_kernel
@@ -42,88 +132,71 @@ def step_with_team_capture(
     first: int,
     last: int,
 ) -> None:
-    """The living move and eat, with team capture; the dead are buried.
+    """Run the first half of a step: metabolism, moves, team capture and removal of the dead.
 
-    The two kernels that begin a step differ in one line. Who needs only one compiles only that.
+    The two kernels that begin a step differ in one phase, so that a world compiles only the one it
+    needs.
+
+    Args:
+        state: State of the batch, written.
+        rules: Rules of the batch.
+        events: Buffer, emptied and written.
+        actions: `[W * N, 1]`.
+        acting_rows: `[W, 2, N]`, rows of each species that move, in order.
+        n_acting: `[W, 2]`, how many of them.
+        all_agents_act: Whether these are all living agents.
+        helpers: `[N]`, scratch.
+        reach_stamps: `[(size + 2)**2 + 1]`, scratch that is kept between calls.
+        first: First world.
+        last: End of the range of worlds, exclusive.
     """
-    h = AliveArrays(
-        state.done,
-        state.n_alive,
-        state.alive_rows,
-        state.ended_rows,
-        state.n_ended,
-        state.uid,
-        state.reward,
-    )
-    g, e, t = (
-        get_occupancy(state),
-        DeathArrays(state.carcass, state.death_cause, state.active),
-        get_eating_arrays(state, rules),
-    )
-    kin = LineageArrays(
-        state.parent, state.living, state.live_descendants, state.prev_live_descendants
-    )
-    p = PredatorArrays(
-        state.step_event, state.age, state.uid, state.group, state.counters, rules.juvenile_age
-    )
-    for a in range(first, last, WORLDS_PER_BLOCK):
-        b = min(a + WORLDS_PER_BLOCK, last)
-        free_dead_rows(h, events, state.terminated, state.free_rows, state.n_free, a, b)
-        apply_metabolism(
-            h,
-            g,
-            e,
+    population = get_alive_arrays(state)
+    occupancy, deaths = get_occupancy(state), get_death_arrays(state)
+    eating = get_eating_arrays(state, rules)
+    lineage = get_lineage_arrays(state)
+    predators = get_predator_arrays(state, rules)
+    for start in range(first, last, WORLDS_PER_BLOCK):
+        stop = min(start + WORLDS_PER_BLOCK, last)
+        run_phases_before_predation(
+            state,
             rules,
             events,
-            state.tick,
-            state.group,
-            state.age,
-            state.step_event,
-            state.energy_accounts,
-            all_agents_act,
-            a,
-            b,
-        )
-        grow_grass(
-            state.done,
-            state.grass_energy,
-            state.visible_energy,
-            state.patch_cell,
-            state.energy_accounts,
-            rules.grass_gain,
-            rules.max_grass,
-            a,
-            b,
-        )
-        move_agents(
-            g,
-            rules,
-            state.done,
-            state.group,
-            state.carcass,
-            state.counters,
-            state.energy_accounts,
+            population,
+            occupancy,
+            deaths,
             actions,
             acting_rows,
             n_acting,
-            a,
-            b,
+            all_agents_act,
+            start,
+            stop,
         )
-        kill_starved(h, g, e, rules.size, rules.cell_erasure, rules.dead_prey_bitten, a, b)
-        run_team_capture(h, g, e, t, p, rules, events, helpers, reach_stamps, a, b)
+        run_team_capture(
+            population,
+            occupancy,
+            deaths,
+            eating,
+            predators,
+            rules,
+            events,
+            helpers,
+            reach_stamps,
+            start,
+            stop,
+        )
         remove_dead(
-            h,
-            g,
-            e,
-            kin,
+            population,
+            occupancy,
+            deaths,
+            lineage,
             events,
             state.terminated,
             state.counters,
             state.energy_accounts,
             rules.size,
             rules.dead_prey_bitten,
-            a,
-            b,
+            start,
+            stop,
         )
 
 
@@ -139,82 +212,64 @@ def step_with_solo_predation(
     first: int,
     last: int,
 ) -> None:
-    """The living move and eat, with bites on one's own cell; the dead are buried."""
-    h = AliveArrays(
-        state.done,
-        state.n_alive,
-        state.alive_rows,
-        state.ended_rows,
-        state.n_ended,
-        state.uid,
-        state.reward,
-    )
-    g, e, t = (
-        get_occupancy(state),
-        DeathArrays(state.carcass, state.death_cause, state.active),
-        get_eating_arrays(state, rules),
-    )
-    kin = LineageArrays(
-        state.parent, state.living, state.live_descendants, state.prev_live_descendants
-    )
-    for a in range(first, last, WORLDS_PER_BLOCK):
-        b = min(a + WORLDS_PER_BLOCK, last)
-        free_dead_rows(h, events, state.terminated, state.free_rows, state.n_free, a, b)
-        apply_metabolism(
-            h,
-            g,
-            e,
+    """Run the first half of a step: metabolism, moves, bites and removal of the dead.
+
+    Args:
+        state: State of the batch, written.
+        rules: Rules of the batch.
+        events: Buffer, emptied and written.
+        actions: `[W * N, 1]`.
+        acting_rows: `[W, 2, N]`, rows of each species that move, in order.
+        n_acting: `[W, 2]`, how many of them.
+        all_agents_act: Whether these are all living agents.
+        first: First world.
+        last: End of the range of worlds, exclusive.
+    """
+    population = get_alive_arrays(state)
+    occupancy, deaths = get_occupancy(state), get_death_arrays(state)
+    eating = get_eating_arrays(state, rules)
+    lineage = get_lineage_arrays(state)
+    for start in range(first, last, WORLDS_PER_BLOCK):
+        stop = min(start + WORLDS_PER_BLOCK, last)
+        run_phases_before_predation(
+            state,
             rules,
             events,
-            state.tick,
-            state.group,
-            state.age,
-            state.step_event,
-            state.energy_accounts,
-            all_agents_act,
-            a,
-            b,
-        )
-        grow_grass(
-            state.done,
-            state.grass_energy,
-            state.visible_energy,
-            state.patch_cell,
-            state.energy_accounts,
-            rules.grass_gain,
-            rules.max_grass,
-            a,
-            b,
-        )
-        move_agents(
-            g,
-            rules,
-            state.done,
-            state.group,
-            state.carcass,
-            state.counters,
-            state.energy_accounts,
+            population,
+            occupancy,
+            deaths,
             actions,
             acting_rows,
             n_acting,
-            a,
-            b,
+            all_agents_act,
+            start,
+            stop,
         )
-        kill_starved(h, g, e, rules.size, rules.cell_erasure, rules.dead_prey_bitten, a, b)
-        run_solo_predation(h, g, e, t, state.group, state.age, rules, events, a, b)
+        run_solo_predation(
+            population,
+            occupancy,
+            deaths,
+            eating,
+            state.group,
+            state.age,
+            rules,
+            events,
+            start,
+            stop,
+        )
         remove_dead(
-            h,
-            g,
-            e,
-            kin,
+            population,
+            occupancy,
+            deaths,
+            lineage,
             events,
             state.terminated,
             state.counters,
             state.energy_accounts,
             rules.size,
             rules.dead_prey_bitten,
-            a,
-            b,
+            start,
+            stop,
         )
 
 
@@ -227,58 +282,48 @@ def step_births_and_end(
     first: int,
     last: int,
 ) -> int:
-    """The rest of the step: births, what kin pay, endings; returns the most uids a world used.
+    """Run the second half of a step: births, lineage rewards and the end of the episode.
 
-    A kernel of its own, so that it can compile beside the one before it.
+    It is a kernel of its own, so that it can be compiled in parallel with the first half.
+
+    Args:
+        state: State of the batch, written.
+        rules: Rules of the batch.
+        events: Buffer, appended to.
+        newborn_cells: `[W, births]`, see `run_births`.
+        first: First world.
+        last: End of the range of worlds, exclusive.
+
+    Returns:
+        The highest number of uids that a world has used.
     """
-    h = AliveArrays(
-        state.done,
-        state.n_alive,
-        state.alive_rows,
-        state.ended_rows,
-        state.n_ended,
-        state.uid,
-        state.reward,
-    )
-    kin = LineageArrays(
-        state.parent, state.living, state.live_descendants, state.prev_live_descendants
-    )
-    most = 0
-    for a in range(first, last, WORLDS_PER_BLOCK):
-        b = min(a + WORLDS_PER_BLOCK, last)
-        run_births(state, rules, events, newborn_cells, a, b)
+    population = get_alive_arrays(state)
+    lineage = get_lineage_arrays(state)
+    max_uids = 0
+    for start in range(first, last, WORLDS_PER_BLOCK):
+        stop = min(start + WORLDS_PER_BLOCK, last)
+        run_births(state, rules, events, newborn_cells, start, stop)
         pay_lineage_rewards(
-            h,
-            kin,
+            population,
+            lineage,
             events,
             state.group,
             rules.lineage_coeff,
             rules.n_types,
             rules.symmetric_lineage,
-            a,
-            b,
+            start,
+            stop,
         )
         finish_step(
-            h, state.tick, state.active, state.truncated, rules.max_steps, rules.zero_terminal, a, b
+            population,
+            state.tick,
+            state.active,
+            state.truncated,
+            rules.max_steps,
+            rules.zero_terminal,
+            start,
+            stop,
         )
-        for w in range(a, b):
-            most = max(most, state.next_uid[w])
-    return most
-
-
-@allocation_free_kernel
-def find_invalid_action(
-    done: Bools, n_alive: Ints, alive_rows: RowIndices, group: Ints, choices: Ints, actions: Ints
-) -> int:
-    """The first place of a living agent whose action is out of range, -1 if all are good."""
-    rows = alive_rows.shape[2]
-    for w in range(alive_rows.shape[0]):
-        if done[w]:
-            continue
-        for k in range(2):
-            for i in range(n_alive[w, k]):
-                row = alive_rows[w, k, i]
-                action = actions[w * rows + row, 0]
-                if action < 0 or action >= choices[group[w, row]]:
-                    return int(w * rows + row)
-    return -1
+        for w in range(start, stop):
+            max_uids = max(max_uids, state.next_uid[w])
+    return max_uids

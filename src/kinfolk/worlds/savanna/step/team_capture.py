@@ -1,81 +1,58 @@
-"""Team capture: predators in a prey's Moore neighbourhood pull together, without a choice.
+"""Team capture: all predators in a prey's Moore neighbourhood attack it together.
 
-One kill per predator and step. After a failure the same predators still attack the next prey in
-reach, and pay again. A carcass does not resist: those around it share it.
+A predator takes part in one kill per step. After a failure the same predators still attack the next
+prey in reach, and pay again. A carcass does not resist: the predators around it share it.
 """
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 from kinfolk.core.arrays import Floats, Ints
 from kinfolk.core.jit import inline, inline_always
-from kinfolk.worlds.savanna.events import (
-    CAPTURE,
-    CARCASS,
-    CARCASS_BITE,
-    CARCASS_ONLY_BLOCK,
-    FAILED_CAPTURE,
-    EventBuffer,
-    record_event,
-)
+from kinfolk.worlds.savanna.events import CARCASS_ONLY_BLOCK, EventBuffer, record_event
 from kinfolk.worlds.savanna.rules import SavannaRules
-from kinfolk.worlds.savanna.state import (
-    ATE,
-    CARCASS_BITES,
-    CARCASSES,
-    COOP_FAILURES,
-    COOP_SUCCESSES,
-    DIET_BLOCKED,
-    DIET_BLOCKS,
-    EATEN,
-    FAILED_ATTACKS,
-    FAILURES,
-    HELPER_TOTAL,
-    LAST_HELPERS,
-    PREDATOR,
-    PREY,
-    STARVED,
-    SUCCESSES,
-    RowIndices,
+from kinfolk.worlds.savanna.state import ATE, DIET_BLOCKED, DIET_BLOCKS, PREDATOR, PREY, RowIndices
+from kinfolk.worlds.savanna.step.arrays import (
+    AliveArrays,
+    DeathArrays,
+    EatingArrays,
+    PredatorArrays,
 )
-from kinfolk.worlds.savanna.step.eating import EatingArrays, add_energy, eat_grass
-from kinfolk.worlds.savanna.step.metabolism import AliveArrays, DeathArrays, kill_agent
-from kinfolk.worlds.savanna.step.occupancy import OccupancyArrays, refresh_occupied_cell
+from kinfolk.worlds.savanna.step.capture_outcome import apply_failed_capture, share_prey
+from kinfolk.worlds.savanna.step.eating import eat_grass
+from kinfolk.worlds.savanna.step.occupancy import OccupancyArrays
 
-_TIE_TOLERANCE = 1e-9  # a tie is a tie in spite of rounding, as published
-
-
-class PredatorArrays(NamedTuple):
-    """The part of the state that says which predators may hunt."""
-
-    step_event: Ints
-    age: Ints
-    uid: Ints
-    group: Ints
-    counters: Ints
-    juvenile_age: Ints
+_TIE_TOLERANCE = 1e-9  # rounding does not break a tie, as published
 
 
 @inline_always
 def mark_predator_reach(
     population: AliveArrays, occupancy: OccupancyArrays, reach_stamps: Ints, size: int, w: int
 ) -> int:
-    """Stamp the cells that predators reach, and return the stamp: most prey are out of it.
+    """Stamp the cells that predators reach, so that prey out of reach are skipped.
 
-    `reach_stamps` is scratch with a border of one cell all round; its last entry is the stamp used last.
-    Nine stores per predator are far fewer than nine looks per prey.
+    Nine stores per predator are far fewer than nine reads per prey.
+
+    Args:
+        population: Reads the living.
+        occupancy: Reads positions.
+        reach_stamps: `[(size + 2)**2 + 1]`, written: the grid with a border of one cell; the last
+            entry is the stamp used last, so that it need not be cleared.
+        size: Side of the grid.
+        w: World.
+
+    Returns:
+        The stamp of this call.
     """
-    wide = size + 2
+    stride = size + 2
     stamp = reach_stamps[reach_stamps.shape[0] - 1] + 1
     reach_stamps[reach_stamps.shape[0] - 1] = stamp
     for i in range(population.n_alive[w, PREDATOR]):
         row = population.alive_rows[w, PREDATOR, i]
         if occupancy.alive[w, row]:
-            corner = occupancy.x[w, row] * wide + occupancy.y[w, row]
+            corner = occupancy.x[w, row] * stride + occupancy.y[w, row]
             for line in range(3):
                 for column in range(3):
-                    reach_stamps[corner + line * wide + column] = stamp
+                    reach_stamps[corner + line * stride + column] = stamp
     return int(stamp)
 
 
@@ -90,8 +67,22 @@ def list_helpers(
     prey: int,
     helpers: RowIndices,
 ) -> int:
-    """List the predators that take part, in uid order; juveniles may not, unless it is dead."""
-    found = 0
+    """List the predators that attack a prey, in uid order; juveniles only attack carcasses.
+
+    Args:
+        occupancy: Reads the lists of cells.
+        predators: Writes `step_event` and counters of juveniles.
+        events: Buffer, appended to.
+        size: Side of the grid.
+        is_carcass: Whether the prey is a carcass.
+        w: World.
+        prey: Row of the prey.
+        helpers: `[N]`, written.
+
+    Returns:
+        Number of helpers.
+    """
+    n_helpers = 0
     x, y = occupancy.x[w, prey], occupancy.y[w, prey]
     for to_x in range(max(x - 1, 0), min(x + 2, size)):
         for to_y in range(max(y - 1, 0), min(y + 2, size)):
@@ -114,62 +105,21 @@ def list_helpers(
                                 predators.age[w, row],
                             )
                     else:
-                        at = found
-                        while at > 0 and predators.uid[w, helpers[at - 1]] > predators.uid[w, row]:
-                            helpers[at] = helpers[at - 1]
-                            at -= 1
-                        helpers[at] = row
-                        found += 1
+                        position = n_helpers
+                        while (
+                            position > 0
+                            and predators.uid[w, helpers[position - 1]] > predators.uid[w, row]
+                        ):
+                            helpers[position] = helpers[position - 1]
+                            position -= 1
+                        helpers[position] = row
+                        n_helpers += 1
                 row = occupancy.next_in_cell[w, row]
-    return found
+    return n_helpers
 
 
 @inline_always
-def apply_failed_capture(
-    occupancy: OccupancyArrays,
-    deaths: DeathArrays,
-    predators: PredatorArrays,
-    rules: SavannaRules,
-    events: EventBuffer,
-    energy_accounts: Floats,
-    w: int,
-    prey: int,
-    helpers: RowIndices,
-    n_helpers: int,
-    total_energy: float,
-) -> None:
-    """The attack fails; its cost is shared in proportion to energy, and may kill."""
-    predators.counters[w, FAILURES] += 1
-    if n_helpers > 1:
-        predators.counters[w, COOP_FAILURES] += 1
-    whole = occupancy.energy[w, prey] * rules.failure_cost
-    for i in range(n_helpers):
-        row = helpers[i]
-        cost = 0.0
-        if whole > 0.0 and total_energy > 0.0:
-            cost = whole * (occupancy.energy[w, row] / total_energy)
-            occupancy.energy[w, row] -= cost
-            energy_accounts[w, FAILED_ATTACKS] += cost
-            if occupancy.energy[w, row] <= 0.0:
-                kill_agent(
-                    occupancy,
-                    deaths,
-                    rules.size,
-                    rules.cell_erasure,
-                    rules.dead_prey_bitten,
-                    w,
-                    PREDATOR,
-                    row,
-                    STARVED,
-                )
-            else:
-                cell = occupancy.x[w, row] * rules.size + occupancy.y[w, row]
-                refresh_occupied_cell(occupancy, rules.cell_erasure, w, PREDATOR, cell, row)
-        record_event(events, w, FAILED_CAPTURE, predators.uid[w, row], predators.uid[w, prey], cost)
-
-
-@inline_always
-def share_prey(
+def attempt_capture(
     occupancy: OccupancyArrays,
     deaths: DeathArrays,
     predators: PredatorArrays,
@@ -181,74 +131,63 @@ def share_prey(
     prey: int,
     helpers: RowIndices,
     n_helpers: int,
-    total_energy: float,
-) -> None:
-    """Helpers eat their shares, each up to one bite; what is left over is a carcass."""
-    meal = occupancy.energy[w, prey]
-    was_carcass = deaths.carcass[w, prey]
-    rest, mean = 0.0, 0.0
-    if was_carcass:
-        predators.counters[w, CARCASS_BITES] += n_helpers
-    else:
-        predators.counters[w, SUCCESSES] += 1
-        predators.counters[w, HELPER_TOTAL] += n_helpers
-        predators.counters[w, LAST_HELPERS] = n_helpers
-        if n_helpers > 1:
-            predators.counters[w, COOP_SUCCESSES] += 1
+) -> bool:
+    """Compare the helpers' energy with the prey's, and share the prey or charge for the failure.
+
+    Args:
+        occupancy: Writes `energy` and `visible_energy`.
+        deaths: Writes `carcass`; written for every death.
+        predators: Writes `step_event` and counters.
+        rules: Rules of the batch.
+        events: Buffer, appended to.
+        reward: `[W, N]`, written for a success.
+        energy_accounts: `[W, ENERGY_ACCOUNTS]`, written.
+        w: World.
+        prey: Row of the prey.
+        helpers: Rows of the helpers.
+        n_helpers: How many, at least one.
+
+    Returns:
+        Whether the prey was caught.
+    """
+    total_energy = 0.0
     for i in range(n_helpers):
-        mean += rules.meal_reward[predators.group[w, helpers[i]]]
-    for i in range(n_helpers):
-        row = helpers[i]
-        part = meal / n_helpers
-        if not rules.equal_split:
-            part = meal * (occupancy.energy[w, row] / total_energy) if total_energy > 0.0 else 0.0
-        bite = min(part, rules.max_prey_bite)
-        rest += part - bite
-        predators.step_event[w, row] = ATE
-        got = add_energy(
-            occupancy.energy,
-            energy_accounts,
-            w,
-            row,
-            bite,
-            rules.transfer_efficiency,
-            rules.max_energy[PREDATOR],
-        )
-        cell = occupancy.x[w, row] * rules.size + occupancy.y[w, row]
-        refresh_occupied_cell(occupancy, rules.cell_erasure, w, PREDATOR, cell, row)
-        own = mean if rules.mean_catch_reward else rules.meal_reward[predators.group[w, row]]
-        reward[w, row] = own / n_helpers
-        record_event(
-            events,
-            w,
-            CARCASS_BITE if was_carcass else CAPTURE,
-            predators.uid[w, row],
-            predators.uid[w, prey],
-            got,
-        )
-    occupancy.energy[w, prey] = rest
-    if rest > 0.0:
-        cell = occupancy.x[w, prey] * rules.size + occupancy.y[w, prey]
-        refresh_occupied_cell(occupancy, rules.cell_erasure, w, PREY, cell, prey)
-        if not was_carcass:
-            deaths.carcass[w, prey] = True
-            predators.counters[w, CARCASSES] += 1
-            record_event(
-                events, w, CARCASS, predators.uid[w, prey], predators.uid[w, helpers[0]], rest
-            )
-    else:
-        kill_agent(
+        total_energy += occupancy.energy[w, helpers[i]]
+    needed = occupancy.energy[w, prey] + rules.capture_margin
+    if (
+        deaths.carcass[w, prey]
+        or total_energy > needed
+        or (rules.tie_succeeds and total_energy + _TIE_TOLERANCE >= needed)
+    ):
+        share_prey(
             occupancy,
             deaths,
-            rules.size,
-            rules.cell_erasure,
-            rules.dead_prey_bitten,
+            predators,
+            rules,
+            events,
+            reward,
+            energy_accounts,
             w,
-            PREY,
             prey,
-            EATEN,
+            helpers,
+            n_helpers,
+            total_energy,
         )
-        reward[w, prey] = rules.caught_reward[2 + predators.group[w, prey] - rules.n_types]
+        return True
+    apply_failed_capture(
+        occupancy,
+        deaths,
+        predators,
+        rules,
+        events,
+        energy_accounts,
+        w,
+        prey,
+        helpers,
+        n_helpers,
+        total_energy,
+    )
+    return False
 
 
 @inline
@@ -265,9 +204,23 @@ def run_team_capture(
     first: int,
     last: int,
 ) -> None:
-    """Prey after prey: is it caught? If not, it grazes."""
+    """Let helpers attack each prey in turn; a prey that is not caught eats grass.
+
+    Args:
+        population: Reads the living; writes `reward`.
+        occupancy: Writes `energy` and `visible_energy`.
+        deaths: Writes `carcass`; written for every death.
+        eating: Written for every meal.
+        predators: Writes `step_event` and counters.
+        rules: Rules of the batch.
+        events: Buffer, appended to.
+        helpers: `[N]`, scratch.
+        reach_stamps: Scratch, see `mark_predator_reach`.
+        first: First world.
+        last: End of the range of worlds, exclusive.
+    """
     step_reward, meal_reward = rules.step_reward, rules.meal_reward
-    size, types, erase, margin = rules.size, rules.n_types, rules.cell_erasure, rules.capture_margin
+    size, n_types, cell_erasure = rules.size, rules.n_types, rules.cell_erasure
     for w in range(first, last):
         if population.done[w]:
             continue
@@ -280,54 +233,32 @@ def run_team_capture(
             prey = population.alive_rows[w, PREY, i]
             if not occupancy.alive[w, prey]:
                 continue
-            dead = deaths.carcass[w, prey]
-            n = 0
+            is_carcass = deaths.carcass[w, prey]
+            n_helpers = 0
             if (
                 reach_stamps[(occupancy.x[w, prey] + 1) * (size + 2) + occupancy.y[w, prey] + 1]
                 == stamp
             ):
-                n = list_helpers(occupancy, predators, events, size, dead, w, prey, helpers)
-            if n > 0:
-                total = 0.0
-                for j in range(n):
-                    total += occupancy.energy[w, helpers[j]]
-                needed = occupancy.energy[w, prey] + margin
-                if (
-                    dead
-                    or total > needed
-                    or (rules.tie_succeeds and total + _TIE_TOLERANCE >= needed)
-                ):
-                    share_prey(
-                        occupancy,
-                        deaths,
-                        predators,
-                        rules,
-                        events,
-                        population.reward,
-                        eating.energy_accounts,
-                        w,
-                        prey,
-                        helpers,
-                        n,
-                        total,
-                    )
-                    continue
-                apply_failed_capture(
-                    occupancy,
-                    deaths,
-                    predators,
-                    rules,
-                    events,
-                    eating.energy_accounts,
-                    w,
-                    prey,
-                    helpers,
-                    n,
-                    total,
+                n_helpers = list_helpers(
+                    occupancy, predators, events, size, is_carcass, w, prey, helpers
                 )
-            kind = 2 + predators.group[w, prey] - types
+            if n_helpers > 0 and attempt_capture(
+                occupancy,
+                deaths,
+                predators,
+                rules,
+                events,
+                population.reward,
+                eating.energy_accounts,
+                w,
+                prey,
+                helpers,
+                n_helpers,
+            ):
+                continue
+            kind = 2 + predators.group[w, prey] - n_types
             cell = occupancy.x[w, prey] * size + occupancy.y[w, prey]
-            if dead or eating.patch_in_cell[w, cell] < 0:
+            if is_carcass or eating.patch_in_cell[w, cell] < 0:
                 population.reward[w, prey] = step_reward[kind]
             else:
-                eat_grass(occupancy, eating, events, erase, w, prey, cell, meal_reward[kind])
+                eat_grass(occupancy, eating, events, cell_erasure, w, prey, cell, meal_reward[kind])

@@ -1,0 +1,1 @@
+"""Kernels that write observations, in the two formats that `savanna.spec` describes."""
