@@ -1,10 +1,10 @@
-"""Does it matter whether one is paid for one's descendants? Train with and without, and look.
+"""Do lineage rewards change what agents learn? Train with and without them, and compare kin metrics.
 
     python examples/kin_study.py --steps 2000000 --seeds 3 --episodes 20
 
-Predators and prey of `lineage_documented` learn with its lineage rewards, and without; each
-training has a seed of its own. The policies then play episodes that nobody trained on, and what
-kin do there is measured. A study that was stopped goes on where it was.
+Predators and prey of the preset `lineage_documented` are trained with its lineage rewards and without
+them, once per seed. The policies then play unseen episodes, in which the kin metrics are measured. An
+interrupted study resumes where it stopped; finished trainings are not repeated.
 """
 
 import argparse
@@ -14,7 +14,6 @@ from typing import NamedTuple
 import numpy as np
 
 import kinfolk as kf
-from kinfolk.cli.formatting import print_table
 from kinfolk.core.settings import validate_settings
 from kinfolk.evaluation.formatting import format_estimate
 from kinfolk.evaluation.rollout import evaluation_task
@@ -26,28 +25,34 @@ from kinfolk.store.run import create_run, open_run
 from kinfolk.store.run_job import run_and_store
 
 PRESET = "lineage_documented"
-NONE = {"type_1_predator": 0.0, "type_1_prey": 0.0}
+NO_LINEAGE_REWARD = {"type_1_predator": 0.0, "type_1_prey": 0.0}
 SLOT_MAP = {"type_1_predator": "predators", "type_1_prey": "prey"}
-UNSEEN = 77_000_000  # the seed of the episodes that are looked at
+EVALUATION_SEED = 77_000_000  # its episodes are not used in training
+HEADINGS = ("metric", "without lineage reward", "with lineage reward", "difference")
 
 
 class Trial(NamedTuple):
-    paid: bool
-    seed: int
-    steps: int
-    episodes: int
-    folder: Path
+    """One training and its evaluation."""
+
+    lineage_reward: bool  # whether descendants are rewarded
+    seed: int  # of the training
+    steps: int  # rows to train on
+    episodes: int  # unseen episodes to evaluate
+    folder: Path  # of the run
 
 
-def rules(paid: bool) -> dict:
-    return {"observation": "compact"} | ({} if paid else {"lineage_reward_coeff": NONE})
+def world_settings(lineage_reward: bool) -> dict:
+    """Return the rules that differ from the preset."""
+    changes = {} if lineage_reward else {"lineage_reward_coeff": NO_LINEAGE_REWARD}
+    return {"observation": "compact"} | changes
 
 
-def settings_of(trial: Trial) -> dict:
+def training_settings(trial: Trial) -> dict:
+    """Return the settings of `kinfolk train` for a trial."""
     return {
         "world": "savanna",
         "preset": PRESET,
-        "world_settings": rules(trial.paid),
+        "world_settings": world_settings(trial.lineage_reward),
         "slots": {
             "predators": {"policy_uri": "kin://mlp", "learning_rate": 1.5e-3},
             "prey": "kin://mlp",
@@ -66,8 +71,8 @@ def settings_of(trial: Trial) -> dict:
 
 
 def run_trial(trial: Trial) -> dict[str, float]:
-    """Train, unless that was done before, and return the mean of each measure."""
-    settings = validate_settings(kf.jobs.Train, settings_of(trial))
+    """Train unless the run is finished, evaluate, and return the mean of each kin metric."""
+    settings = validate_settings(kf.jobs.Train, training_settings(trial))
     folder = trial.folder
     run = (
         open_run(folder) if folder.exists() else create_run(folder, "train", settings.model_dump())
@@ -76,35 +81,53 @@ def run_trial(trial: Trial) -> dict[str, float]:
         engine = kf.make_engine("local")
         for _ in run_and_store(run, lambda snapshot: kf.jobs.train(settings, engine, snapshot)):
             pass
-    policies = {name: resolve(f"run:{folder}/{name}@latest") for name in ("predators", "prey")}
-    world = WorldRef("savanna", PRESET, rules(trial.paid))
-    task = evaluation_task(world, policies, UNSEEN, range(trial.episodes), SLOT_MAP)
-    seen = [kin_metrics(task, episode) for episode in range(trial.episodes)]
-    known = {name: [one[name] for one in seen if not np.isnan(one[name])] for name in seen[0]}
-    return {name: float(np.mean(v)) if v else np.nan for name, v in known.items()}
+    policies = {slot: resolve(f"run:{folder}/{slot}@latest") for slot in ("predators", "prey")}
+    world = WorldRef("savanna", PRESET, world_settings(trial.lineage_reward))
+    task = evaluation_task(world, policies, EVALUATION_SEED, range(trial.episodes), SLOT_MAP)
+    by_episode = [kin_metrics(task, episode) for episode in range(trial.episodes)]
+    means = {}
+    for metric in by_episode[0]:
+        values = [metrics[metric] for metrics in by_episode if not np.isnan(metrics[metric])]
+        means[metric] = float(np.mean(values)) if values else np.nan
+    return means
 
 
-def told(values: np.ndarray) -> str:
-    """The mean over seeds with its 95 % interval."""
-    return "none seen" if np.isnan(values).any() else format_estimate(estimate_mean(values))
+def format_mean(values: np.ndarray) -> str:
+    """Return the mean over seeds with its 95 % confidence interval."""
+    return "no values" if np.isnan(values).any() else format_estimate(estimate_mean(values))
 
 
 def study(steps: int, seeds: int, episodes: int, out: Path, jobs: int = 2) -> list[tuple]:
-    """A row per measure: its name, without pay, with pay, and the difference."""
+    """Run all trials and compare them.
+
+    Args:
+        steps: Rows to train on, per training.
+        seeds: Number of trainings with and without lineage rewards each.
+        episodes: Unseen episodes that each trial is evaluated on.
+        out: Folder for the runs.
+        jobs: Trials that run in parallel.
+
+    Returns:
+        A row per metric: its name, the mean without and with lineage rewards, and the mean of the
+        differences, paired by seed.
+    """
     trials = [
-        Trial(paid, seed, steps, episodes, out / f"{'paid' if paid else 'unpaid'}-{seed}")
+        Trial(reward, seed, steps, episodes, out / f"{'with' if reward else 'without'}-{seed}")
         for seed in range(seeds)
-        for paid in (False, True)
+        for reward in (False, True)
     ]
     engine = kf.make_engine("processes" if jobs > 1 else "local", jobs)
     try:
-        found = list(engine.map(run_trial, trials))
+        results = list(engine.map(run_trial, trials))
     finally:
         engine.close()
     rows = []
-    for name in found[0]:
-        unpaid, paid = (np.array([one[name] for one in found[side::2]]) for side in (0, 1))
-        rows.append((name, told(unpaid), told(paid), told(paid - unpaid)))
+    for metric in results[0]:
+        without, with_reward = (
+            np.array([means[metric] for means in results[start::2]]) for start in (0, 1)
+        )
+        means = (without, with_reward, with_reward - without)
+        rows.append((metric, *map(format_mean, means)))
     return rows
 
 
@@ -115,9 +138,8 @@ if __name__ == "__main__":
     parser.add_argument("--episodes", type=int, default=20)
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--out", type=Path, default=Path("runs/kin-study"))
-    asked = parser.parse_args()
-    print_table(
-        f"{asked.seeds} trainings of {asked.steps:,} steps each, {asked.episodes} unseen episodes",
-        ("measure", "without pay", "with pay", "difference"),
-        study(asked.steps, asked.seeds, asked.episodes, asked.out, asked.jobs),
-    )
+    args = parser.parse_args()
+    table = study(args.steps, args.seeds, args.episodes, args.out, args.jobs)
+    print(f"{args.seeds} trainings of {args.steps:,} steps each, {args.episodes} unseen episodes")
+    for row in (HEADINGS, *table):
+        print("".join(f"{cell:<37}" if i == 0 else f"{cell:<26}" for i, cell in enumerate(row)))

@@ -1,10 +1,10 @@
-"""A behaviour of one's own, first in plain Python, then compiled, and a role that uses it.
+"""Add a behavior of your own, in plain Python and compiled, and a role that uses it.
 
-`medic` goes home when its hp runs low and stays there until it is well. Run it with
+`medic` returns to the friendly area when hp is low and stays there until hp is full. Run
 
     python examples/own_behavior.py
 
-or play its roles by URI, from the folder that holds this file:
+or play its roles by URI, in the folder that contains this file:
 
     kinfolk eval --world cogsguard --slot "cogs=kin://roles?catalog=own_behavior.catalog&Careful=8"
 """
@@ -20,85 +20,104 @@ from kinfolk.policies.scripted.cogsguard.shared_kernels import go_home
 from kinfolk.roles.model import RoleDef, RoleTier
 from kinfolk.worlds.cogsguard.codes import GEAR, HP
 
-LOW = 40
+LOW_HP = 40
 
 
-# Plain Python: each hook gets a view of what its agent knows.
-def is_weak(agent):
-    return agent["hp"] < LOW
+# In plain Python, each function gets a view of what its agent knows.
+def is_hp_low(agent):
+    """Start when hp is low."""
+    return agent["hp"] < LOW_HP
 
 
-def goes_home(agent):
-    return agent.go_home()  # a move, or None if there is no way
+def return_home(agent):
+    """Return the next move home, or None if there is no path."""
+    return agent.go_home()
 
 
-def is_well(agent):
+def is_hp_full(agent):
+    """Terminate when hp is full."""
     return agent["hp"] >= 100
 
 
-# Compiled: the same on the memory arrays of all agents, `memory`, at the index `agent`.
+# Compiled, the same functions get the memory arrays of all agents, and the index of one of them.
 @compiled
-def is_weak_fast(memory, agent):
-    return YES if memory.state[agent, HP] < LOW else NO_RECHARGE_NEEDED
+def is_hp_low_kernel(memory, agent):
+    """Return YES, or the reason why the behavior does not start."""
+    return YES if memory.state[agent, HP] < LOW_HP else NO_RECHARGE_NEEDED
 
 
 @compiled
-def goes_home_fast(memory, agent):
+def return_home_kernel(memory, agent):
+    """Return the next move home, or the reason why there is none."""
     move = go_home(memory, agent)
     return move if move >= 0 else NO_PATH
 
 
 @compiled
-def is_well_fast(memory, agent):
+def is_hp_full_kernel(memory, agent):
+    """Return 1 when hp is at the limit of the agent's gear."""
     return 1 if memory.state[agent, HP] >= hp_limit(memory, memory.state[agent, GEAR]) else 0
 
 
-def catalog(fast=True):
-    """The game's own behaviours and roles, and on top of them `medic` and the role `Careful`."""
-    known = cogs_catalog()
-    hooks = (is_weak_fast, goes_home_fast, is_well_fast) if fast else (is_weak, goes_home, is_well)
-    known.add_behavior(
+PYTHON_FUNCTIONS = (is_hp_low, return_home, is_hp_full)
+KERNELS = (is_hp_low_kernel, return_home_kernel, is_hp_full_kernel)
+
+
+def catalog(functions=KERNELS):
+    """Return the game's behaviors and roles, with the behavior `medic` and the role `Careful`."""
+    roles = cogs_catalog()
+    can_start, act, should_terminate = functions
+    roles.add_behavior(
         name="medic",
         source="common",
-        can_start=hooks[0],
-        act=hooks[1],
-        should_terminate=hooks[2],
+        can_start=can_start,
+        act=act,
+        should_terminate=should_terminate,
         interruptible=False,
     )
     tiers = (["medic"], ["deposit_resource"], ["mine_resource"], ["find_extractor"], ["explore"])
-    found = tuple(RoleTier(known.behavior_ids(tier)) for tier in tiers)
-    known.add_role(RoleDef(found, name="Careful"))
-    return known
+    careful = tuple(RoleTier(roles.behavior_ids(names)) for names in tiers)
+    roles.add_role(RoleDef(careful, name="Careful"))
+    return roles
 
 
-def plain_catalog():
-    """The same with `medic` in plain Python."""
-    return catalog(fast=False)
+def python_catalog():
+    """Return the same catalog with `medic` in plain Python."""
+    return catalog(PYTHON_FUNCTIONS)
 
 
-def play(maker, role, episodes=4, ticks=300):
-    """Ticks at hp 0 and elements mined, on average over some games of eight such agents."""
+def play(catalog_function, role, episodes=4, ticks=300):
+    """Play games of eight agents with one role and return the means of two counters.
+
+    Args:
+        catalog_function: Name of the function in this module that makes the catalog.
+        role: Name of the role that all agents play.
+        episodes: Number of games.
+        ticks: Length of a game.
+
+    Returns:
+        Ticks at hp 0 and elements deposited per game, by the counter's name.
+    """
     from kinfolk.evaluation.rollout import evaluation_task, run_evaluation
     from kinfolk.play.task import WorldRef
     from kinfolk.policies.resolve import ResolvedPolicy
 
-    settings = {
-        "catalog": f"{__name__}.{maker}" if __name__ != "__main__" else f"own_behavior.{maker}"
-    }
+    module = "own_behavior" if __name__ == "__main__" else __name__
     policy = ResolvedPolicy(
-        "kinfolk.policies.scripted.cogsguard.teams:RoleCountPolicy", {**settings, role: 8}
+        "kinfolk.policies.scripted.cogsguard.teams:RoleCountPolicy",
+        {"catalog": f"{module}.{catalog_function}", role: 8},
     )
     world = WorldRef("cogsguard", "arena", {"max_steps": ticks})
     task = evaluation_task(world, {"cogs": policy}, seed=1, episodes=range(episodes))
     results = run_evaluation(task).episodes
-    names = ("ticks_at_hp_0", "deposited")
-    return {n: sum(r.counters[n] for r in results) / episodes for n in names}
+    counters = ("ticks_at_hp_0", "deposited")
+    return {name: sum(result.counters[name] for result in results) / episodes for name in counters}
 
 
 if __name__ == "__main__":
-    for maker, role in (
+    for catalog_function, role in (
         ("catalog", "BaseMiner"),
         ("catalog", "Careful"),
-        ("plain_catalog", "Careful"),
+        ("python_catalog", "Careful"),
     ):
-        print(f"{role:10} ({maker})", play(maker, role))
+        print(f"{role:10} ({catalog_function})", play(catalog_function, role))

@@ -33,7 +33,7 @@ class SkipsWithoutTorch:
     def pytest_make_collect_report(self, collector):
         """Skip a module, of tests or with doctests, that cannot be imported without torch."""
         report = yield
-        if report.failed and needs_torch(report.send_command.excinfo.value):
+        if report.failed and needs_torch(report.call.excinfo.value):
             report.outcome, report.longrepr = (
                 "skipped",
                 (str(collector.path), 0, f"Skipped: {REASON}"),

@@ -1,6 +1,6 @@
-"""Draw the pictures of the viewer: run it from the root with .venv/bin/python docs/pictures/make_viewer.py.
+"""Draw the pictures of the viewer: .venv/bin/python docs/pictures/make_viewer.py, in the root folder.
 
-Runs are made anew in a scratch folder, or taken from the folder given.
+The runs are made in a temporary folder, or reused from the folder given as argument.
 """
 
 import subprocess
@@ -8,12 +8,12 @@ import sys
 import tempfile
 from pathlib import Path
 
-HERE = Path(__file__).parent
+PICTURES_FOLDER = Path(__file__).parent
 RUNS = {
     "savanna": "eval --world savanna --slot hunters=kin://hunter --slot herd=kin://grazer "
     "--map type_1_predator=hunters --map type_1_prey=herd --episodes 2 --replay 1",
     "evolved": "evolve roles --preset head_to_head --generations 8 --games-per-generation 34 "
-    "--judge-games 20 --showcase-every 4",
+    "--eval-games 20 --replay-every 4",
 }
 PICTURES = {
     "viewer-savanna.png": "png savanna --tick 300 --agent 3 --descendants --tab 3",
@@ -25,20 +25,28 @@ PICTURES = {
 }
 
 
-def kinfolk(words: str, folder: Path, *more: str) -> None:
-    """Run a command as a user would."""
-    subprocess.run([sys.executable, "-m", "kinfolk", *words.split(), *more], cwd=folder, check=True)
+def run_kinfolk(command: str, folder: Path, *arguments: str) -> None:
+    """Run a command line in a folder.
+
+    Args:
+        command: Arguments of `kinfolk`, separated by spaces.
+        folder: Working directory.
+        arguments: Further arguments, which may contain spaces.
+    """
+    line = [sys.executable, "-m", "kinfolk", *command.split(), *arguments]
+    subprocess.run(line, cwd=folder, check=True)
 
 
 def main() -> None:
-    """Play, then photograph."""
-    with tempfile.TemporaryDirectory() as scratch:
-        folder = Path(sys.argv[1] if len(sys.argv) > 1 else scratch).resolve()
-        for name, words in RUNS.items():
+    """Make the runs that are missing and export all pictures."""
+    with tempfile.TemporaryDirectory() as temporary:
+        folder = Path(sys.argv[1] if len(sys.argv) > 1 else temporary).resolve()
+        for name, command in RUNS.items():
             if not (folder / name).exists():
-                kinfolk(words, folder, "--out", name)
-        for name, words in PICTURES.items():
-            kinfolk(f"export {words}", folder, "--out", str((HERE / name).resolve()))
+                run_kinfolk(command, folder, "--out", name)
+        for name, command in PICTURES.items():
+            path = (PICTURES_FOLDER / name).resolve()
+            run_kinfolk(f"export {command}", folder, "--out", str(path))
 
 
 if __name__ == "__main__":

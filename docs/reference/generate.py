@@ -48,7 +48,7 @@ def settings_page() -> str:
         "Every setting of every job and world, generated from the settings models by "
         "`python docs/reference/generate.py`. `kinfolk settings NAME` shows the same in a terminal.\n\n"
         "Settings of jobs are flags of their commands (`games_per_generation` is "
-        "`--games-per-generation`, `learning.clip` is `--learning.clip`; other names are in "
+        "`--games-per-generation`, `ppo.clip_range` is `--ppo.clip-range`; other names are in "
         "brackets), keys of a `--config FILE.toml`, fields of the classes in `kf.jobs` and arguments "
         "of `kf.evaluate`, `kf.train` and so on; flags override the file. Settings of worlds are given "
         "by `--set KEY=VALUE`, in the table `world_settings`, or as arguments of `kf.make`.\n"

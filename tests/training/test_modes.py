@@ -120,7 +120,7 @@ def test_cartpole_begins(tmp_path):
     assert told["update_done"].length == 6
 
 
-@pytest.mark.parametrize("name", ["cogsguard_taught.toml", "cogsguard_scratch.toml"])
+@pytest.mark.parametrize("name", ["cogsguard_imitation.toml", "cogsguard_scratch.toml"])
 def test_crafts_of_cogsguard_are_learnt_apart(name, tmp_path):
     settings, told = run_example(name, tmp_path / "run", worlds=2)
     for craft in ("miner", "aligner", "scrambler"):

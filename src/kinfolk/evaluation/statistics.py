@@ -161,7 +161,7 @@ def summarize_episodes(
         failures=sum(len(failures) for failures in reports.notes["failures"].values()),
         invalid_actions=sum(
             sum(counts.values())
-            for by_slot in reports.notes["faults"].values()
+            for by_slot in reports.notes["invalid_actions"].values()
             for counts in by_slot.values()
         ),
     )

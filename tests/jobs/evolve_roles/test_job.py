@@ -204,7 +204,7 @@ def test_line_ups_are_judged_on_the_same_episodes_as_the_seeded_one(played):
 
 def test_a_behaviour_of_ones_own_evolves_without_a_change_to_the_operators(monkeypatch):
     monkeypatch.syspath_prepend(str(Path(__file__).parents[3] / "examples"))
-    history = parse_history(last_history(run(small(catalog="own_behavior.plain_catalog"))), "h")
+    history = parse_history(last_history(run(small(catalog="own_behavior.python_catalog"))), "h")
     held = [role for role in history.roles if any("medic" in t.behaviors for t in role.tiers)]
     assert {role.origin for role in held} > {"manual"}, "sampled, mutated or recombined roles too"
     assert sum(role.games for role in held) > 0

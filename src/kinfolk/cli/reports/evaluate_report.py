@@ -91,8 +91,8 @@ def print_summary(world: str, seed: int, summary: dict[str, Any], run: Any) -> N
         _print_estimates("Earned most per life", "slot", "share of episodes", summary["win_rate"])
         paired = "return per life, paired by episode"
         _print_estimates("", paired, "difference", summary["differences"])
-    if summary["measures"]:
-        _print_estimates("", "measure", "mean", summary["measures"])
+    if summary["metrics"]:
+        _print_estimates("", "metric", "mean", summary["metrics"])
     _print_failures(summary, run)
 
 
@@ -115,8 +115,10 @@ def _print_failures(summary: dict[str, Any], run: Any) -> None:
         )
         for line, _ in zip(lines, range(_SHOWN_FAILURES), strict=False):
             print(line)
-    if summary["faults"]:
-        print(f"{summary['faults']} answers were no actions, and nothing was done in those steps.")
+    if summary["invalid_actions"]:
+        print(
+            f"{summary['invalid_actions']} answers were no actions, and nothing was done in those steps."
+        )
 
 
 def plot_populations(settings: Any) -> None:
