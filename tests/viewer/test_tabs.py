@@ -1,11 +1,18 @@
 """Every tab opens and stays open while agents are selected, and is part of the browser's history."""
 
-from importlib import import_module
-
 import pytest
 
 from kinfolk.core.settings import validate_settings
 from kinfolk.engines.local import LocalEngine
+from kinfolk.jobs.compare import Compare, compare_policies
+from kinfolk.jobs.evaluate import Evaluate, evaluate
+from kinfolk.jobs.evolve_nets.job import evolve_nets
+from kinfolk.jobs.evolve_nets.settings import EvolveNets
+from kinfolk.jobs.evolve_roles.job import evolve_roles
+from kinfolk.jobs.evolve_roles.settings import EvolveRoles
+from kinfolk.jobs.round_robin import RoundRobin, round_robin
+from kinfolk.jobs.train.job import train
+from kinfolk.jobs.train.settings import Train
 from kinfolk.store.run import create_run
 from kinfolk.store.run_job import run_and_store
 
@@ -154,29 +161,22 @@ def every_job(tmp_path_factory):
         "held_out_episodes": 3,
         "held_out_every": 2,
     }
-    train = {"world": "probe", "worlds": 4, "rollout_length": 16, "steps": 2000,
-             "ppo": {"minibatch_size": 64, "n_epochs": 2}}  # fmt: skip
+    training = {"world": "probe", "worlds": 4, "rollout_length": 16, "steps": 2000,
+                "ppo": {"minibatch_size": 64, "n_epochs": 2}}  # fmt: skip
     all_groups = {"grazer": "candidate", "hunter": "candidate"}
     versus = {"world": "probe", "policies": ["kin://probe-python", "kin://random"], "episodes": 3}
-    for job, module, kind, settings in (
-        ("evolve_roles", "evolve_roles role_settings", "EvolveRoles", roles),
-        ("evolve_nets", "evolve_nets evolve_nets_settings", "EvolveNets", nets),
-        ("train", "train train_settings", "Train", train),
-        ("evaluate", "evaluate evaluate", "Evaluate", {"episodes": 3}),
-        (
-            "compare_policies",
-            "compare compare",
-            "Compare",
-            {**versus, "agent_slot_map": all_groups},
-        ),
-        ("round_robin", "round_robin round_robin", "RoundRobin", versus),
+    for job, function, settings_type, values in (
+        ("evolve_roles", evolve_roles, EvolveRoles, roles),
+        ("evolve_nets", evolve_nets, EvolveNets, nets),
+        ("train", train, Train, training),
+        ("evaluate", evaluate, Evaluate, {"episodes": 3}),
+        ("compare", compare_policies, Compare, {**versus, "agent_slot_map": all_groups}),
+        ("round_robin", round_robin, RoundRobin, versus),
     ):
-        where, form = (import_module(f"kinfolk.jobs.{name}") for name in module.split())
-        asked = validate_settings(getattr(form, kind), settings)
-        run = create_run(root / job, job.removesuffix("_policies"), asked.model_dump())
-        call = getattr(where, job)
+        settings = validate_settings(settings_type, values)
+        run = create_run(root / job, job, settings.model_dump())
         for _ in run_and_store(
-            run, lambda s, call=call, asked=asked: call(asked, LocalEngine(), s)
+            run, lambda snapshot, f=function, s=settings: f(s, LocalEngine(), snapshot)
         ):
             pass
     return root
@@ -187,13 +187,12 @@ def test_a_run_of_every_job_opens_with_its_panels(every_job, serve, open_screen)
     with serve(every_job) as address, open_screen(address) as screen:
         assert check_tabs(screen, "evolve_roles") == TABS
         for run in ("evolve_nets", "train", "evaluate", "compare", "round_robin"):
-            job = run if run != "compare" else "compare_policies"
             for tab in range(5):  # a run without a replay is one page, whatever a link says
-                screen.open(f"#run={job}&tab={tab}")
+                screen.open(f"#run={run}&tab={tab}")
                 screen.page.wait_for_selector("section.run table")
                 assert screen.page.locator(".tabs").count() == 0
-                shown_of = "table.results" if run in ("compare", "round_robin") else "figure.chart"
-                assert screen.page.locator(shown_of).count() > 0, run
+                expected = "table.results" if run in ("compare", "round_robin") else "figure.chart"
+                assert screen.page.locator(expected).count() > 0, run
             screen.save_screenshot(f"job-{run}")
 
 
