@@ -24,7 +24,7 @@ for _ in range(3):
 digest.update(static.flat.tobytes() + static.sigmas.tobytes())
 nets = DynamicNets(6, 3, 2, key=seed_key(3))
 for step in range(25):
-    nets.mutate(seed_key(step + 4), spare=1)
+    nets.mutate(seed_key(step + 4), n_elites=1)
 for array in nets.to_arrays().values():
     digest.update(np.ascontiguousarray(array).tobytes())
 rows = np.arange(12, dtype=np.int64)

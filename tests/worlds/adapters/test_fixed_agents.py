@@ -121,4 +121,4 @@ def test_wrong_use_raises_an_error_that_names_it(env, kind, random_actions):
     with pytest.raises(UsageError, match=f"^{first} is alive and has no action"):
         env.step({})
     with pytest.raises(UsageError, match=f"^{first} chose 99 for move; a "):
-        env.step(chosen | {first: np.full(env.world.spec.heads, 99)})
+        env.step(chosen | {first: np.full(env.world.spec.n_heads, 99)})

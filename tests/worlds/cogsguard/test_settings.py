@@ -86,8 +86,8 @@ def test_a_map_that_asks_for_too_much_is_refused_when_it_is_drawn():
     with pytest.raises(SettingsError) as refusal:
         world.reset(np.array([1]))
     assert str(refusal.value) == (
-        "No map of 30 x 30 cells was found with room for junctions (300, 300) "
-        "and extractors (4, 6) of each element at their gaps."
+        "No map of 30 x 30 cells with junctions (300, 300) and extractors (4, 6) of each element "
+        "at their gaps could be generated. Use a larger map, fewer objects or smaller gaps."
     )
     assert world.done[0]
 

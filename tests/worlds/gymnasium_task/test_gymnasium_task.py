@@ -84,7 +84,7 @@ def test_continuous_actions_are_chosen_from_bins_of_their_range():
 
 @pytest.mark.parametrize("task", ["LunarLander-v3", "BipedalWalker-v3", "CarRacing-v3"])
 def test_tasks_of_box2d_are_refused_by_name_without_being_made(task):
-    with pytest.raises(SettingsError, match=rf"^gym:{task} cannot be copied .* belong to Box2D\."):
+    with pytest.raises(SettingsError, match=rf"^gym:{task} cannot be copied .* held by Box2D\."):
         check_copyable(task)
     check_copyable("Acrobot-v1")
 

@@ -69,7 +69,7 @@ def test_without_births_and_carcasses_there_is_nothing_to_share():
 
 def test_an_agent_log_gives_a_family_for_metrics_and_export(family_meal):
     _, lives = family_meal
-    family = lives.family()
+    family = lives.build_family()
     assert max_depth(family) == 1
     assert lineage_survival(family) == 2 / 3  # the prey is a carcass
     assert to_csv(family).splitlines()[4] == "3,[0],0,inf,type_1_predator,"

@@ -100,8 +100,11 @@ def test_a_setting_is_read_from_the_trace(short):
     [
         (lambda t: t.pop("steps"), "has no 'steps'"),
         (lambda t: t.pop("config"), "has no 'config'"),
-        (lambda t: t["upstream"].update(rev="deadbeef"), "no rules for shared_prey at deadbeef"),
-        (lambda t: t["upstream"].update(module="chess"), "no rules for chess"),
+        (
+            lambda t: t["upstream"].update(rev="deadbeef"),
+            "No rules are known for shared_prey at deadbeef",
+        ),
+        (lambda t: t["upstream"].update(module="chess"), "No rules are known for chess"),
         (lambda t: t["config"].pop("grid_size"), "config has no 'grid_size'"),
         (lambda t: t["config"].update(initial_energy_prey=-1), "initial_energy_prey must be"),
         (lambda t: t["steps"][4].pop("rewards"), "Step 4 of the trace has no 'rewards'"),
@@ -124,7 +127,7 @@ def test_a_file_that_is_no_trace_raises_an_error_that_says_why():
     for data, why in (
         (b"not gzip at all", "not a gzip file"),
         (whole[: len(whole) // 2], "cut short"),
-        (gzip.compress(b'{"steps": ['), "does not hold JSON"),
+        (gzip.compress(b'{"steps": ['), "is not valid JSON"),
         (gzip.compress(b"[1, 2]"), "its JSON is no object"),
         (b"", "is empty"),
     ):
