@@ -49,11 +49,11 @@ def test_one_agent_is_explained_line_by_line(capsys):
 @pytest.mark.parametrize(
     ("words", "sentence"),
     [
-        (["--tick", "99"], "The game has 30 ticks; 99 is no tick of it."),
+        (["--tick", "99"], "The episode has 30 ticks, counted from 0; there is no tick 99."),
         (["--agent", "9"], "No agent 9 acted in this tick. Known: 0, 1, 2, 3."),
         (
             ["--slot", "cogs=kin://noop"],
-            "No policy here can tell why it acts. Role policies can, as kin://smart.",
+            "No policy of this episode explains its actions. Role policies do, such as kin://smart.",
         ),
     ],
 )

@@ -150,8 +150,8 @@ def test_answers_that_are_never_actions_are_a_failure_too(capsys, mine):
     code, said = evaluate(capsys, mine, "Nonsense")
     assert code == 1
     assert said.out.splitlines()[0] == (
-        "Slot 'all' never acted: its policy failed in all of 3 episodes. None of its answers was an "
-        "action: whole numbers [agents, spec.n_heads], each below the number of choices of its head."
+        "Slot 'all' never acted: its policy failed in all of 3 episodes. None of its actions was "
+        "valid: whole numbers [agents, spec.n_heads], each below the number of choices of its head."
     )
 
 

@@ -48,7 +48,7 @@ def test_a_row_per_agent_adds_up_to_its_slot(events):
 def test_csv_and_parquet_hold_the_same(events):
     table = build_table("agents", events, SLOTS, GROUPS)
     text = to_csv(table).decode().splitlines()
-    assert text[0] == "episode,uid,group,slot,born,ticks,return"
+    assert text[0] == "episode,uid,group,slot,birth_tick,ticks,return"
     assert len(text) == 1 + len(table["uid"])
     loaded = parquet.read_table(io.BytesIO(to_parquet(table))).to_pydict()
     assert loaded == table
@@ -75,13 +75,13 @@ def test_the_savannas_own_files_tell_every_life():
     ref = WorldRef("savanna", "lineage_documented", SMALL)
     report, lives = replay_savanna_agents(evaluation_task(ref, slots, 2, range(1), slot_map), 0)
     log = build_event_log(lives)
-    born = {name: told for name, told in log.items() if told["parent_id"]}
+    born = {name: record for name, record in log.items() if record["parent_id"]}
     assert len(log) >= sum(report.lives.values())
     assert len(born) == report.counters["spawned_prey"] + report.counters["spawned_predators"] > 0
-    for name, told in born.items():
-        parent = log[told["parent_id"]]
-        assert {"t": told["birth_step"], "child_id": name} in parent["reproduction_events"]
-    total = sum(told["cumulative_reward"] for told in log.values())
+    for name, record in born.items():
+        parent = log[record["parent_id"]]
+        assert {"t": record["birth_step"], "child_id": name} in parent["reproduction_events"]
+    total = sum(record["cumulative_reward"] for record in log.values())
     assert total == pytest.approx(sum(report.returns.values()))
     text = format_reward_summary(lives, report.ticks).splitlines()
     assert text[0].split() == [
@@ -97,7 +97,7 @@ def test_the_savannas_own_files_tell_every_life():
         "FBlk",
     ]
     [prey] = [line.split() for line in text if line.startswith("type_1_prey ")]
-    herd = [told for name, told in log.items() if name.startswith("type_1_prey")]
+    herd = [record for name, record in log.items() if name.startswith("type_1_prey")]
     assert int(prey[1]) == len(herd)
-    mean = sum(told["cumulative_reward"] for told in herd) / len(herd)
+    mean = sum(record["cumulative_reward"] for record in herd) / len(herd)
     assert float(prey[2]) == pytest.approx(mean, abs=0.005)

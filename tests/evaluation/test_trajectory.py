@@ -5,7 +5,7 @@ import pytest
 
 from kinfolk.evaluation.rollout import evaluation_task, run_evaluation
 from kinfolk.evaluation.trajectory import trace_episode
-from kinfolk.play.results import EpisodeColumns, joined_columns
+from kinfolk.play.results import EpisodeColumns, concatenate_columns
 from kinfolk.play.task import WorldRef
 from kinfolk.policies.resolve import resolve
 
@@ -41,7 +41,7 @@ def test_columns_keep_their_meaning_when_slots_come_in_another_order():
     turned = run_evaluation(
         replace(TASK, policies={"h": NOOP, "g": NOOP}, slot_map={"grazer": "g"})
     ).episodes
-    assert EpisodeColumns.of([played[0], turned[1]]).arrays["returns"].tolist() == [
+    assert EpisodeColumns.from_results([played[0], turned[1]]).arrays["returns"].tolist() == [
         [result.returns["g"], result.returns["h"]] for result in (played[0], turned[1])
     ]
 
@@ -50,9 +50,9 @@ def test_results_survive_as_arrays():
     played = run_evaluation(TASK).episodes
     again = EpisodeColumns(played.arrays, played.notes)
     assert list(again) == list(played)
-    parts = EpisodeColumns.of(played[:2]), EpisodeColumns.of(played[2:])
-    assert joined_columns(parts) == played
+    parts = EpisodeColumns.from_results(played[:2]), EpisodeColumns.from_results(played[2:])
+    assert concatenate_columns(parts) == played
     assert played.column("returns", "all").tolist() == [r.returns["all"] for r in played]
     assert played[-1] == played[5]
-    with pytest.raises(IndexError, match=r"^There is no episode 6 among 6\.$"):
+    with pytest.raises(IndexError, match=r"^Index 6 is out of range for 6 episodes\.$"):
         played[6]

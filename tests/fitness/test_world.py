@@ -127,7 +127,7 @@ def test_ways_to_score(kind, expected):
 
     totals = {"returns": 40.0, "lives": 4.0, "ticks_lived": 100.0}
     result = RolloutResult(
-        EpisodeColumns.of(()),
+        EpisodeColumns.from_results(()),
         np.array([30]),
         {name: {"a": np.array([value])} for name, value in totals.items()},
         {"births": np.array([7.0])},

@@ -1,4 +1,4 @@
-"""Bad policies: each ends in a result that says who, when and what, and the game goes on."""
+"""Policies that fail: results name slot, agent, tick and cause, and the episode goes on."""
 
 import os
 from dataclasses import replace
@@ -21,46 +21,46 @@ MAP = {"grazer": "good", "hunter": "bad"}
 QUICK = {"step_timeout": 0.3, "start_timeout": 5.0}
 
 
-def task(zoo, kind, isolate="agent", episodes=1, settings=None, **care):
+def task(zoo, kind, isolate="agent", episodes=1, settings=None, **limits):
     slots = {
         "good": resolve("kin://probe-python"),
         "bad": resolve(f"{zoo}{kind}", settings or {}, trusted=isolate == "none"),
     }
-    isolation = Isolation(isolate, IsolationSettings(**{**QUICK, **care}))
+    isolation = Isolation(isolate, IsolationSettings(**{**QUICK, **limits}))
     ref = WorldRef("probe", settings=RULES)
     return evaluation_task(ref, slots, 5, range(episodes), MAP, isolation)
 
 
-def play(asked):
-    return run_evaluation(asked).episodes
+def play(rollout_task):
+    return run_evaluation(rollout_task).episodes
 
 
-# What is told of agent 3; a start is told of tick 0, the third step is taken at tick 2.
+# The failure of agent 3; starting and resetting fail at tick 0, the third step at tick 2.
 FAILURES = [
     ("RaisesAtStart", {}, 0, "raised", "start raised ValueError: no weights"),
-    ("HangsAtStart", {"start_timeout": 1.0}, 0, "timeout", "no answer to start in 1 s"),
-    ("RaisesInBegin", {}, 0, "raised", "reset_agents raised KeyError: 'parents'"),
+    ("HangsAtStart", {"start_timeout": 1.0}, 0, "timeout", "start timed out after 1 s"),
+    ("RaisesInReset", {}, 0, "raised", "reset_agents raised KeyError: 'parents'"),
     ("Raises", {}, 2, "raised", "act_async raised ZeroDivisionError: boom"),
     ("Quits", {}, 2, "raised", "act_async raised SystemExit: bye"),
-    ("Hangs", {}, 2, "timeout", "no answer to act_async in 0.3 s"),
-    ("Exits", {}, 2, "exited", "its process died in act_async with exit code 3"),
-    ("Segfaults", {}, 2, "exited", "its process died in act_async with exit code -11"),
+    ("Hangs", {}, 2, "timeout", "act_async timed out after 0.3 s"),
+    ("Exits", {}, 2, "exited", "its process exited in act_async with code 3"),
+    ("Segfaults", {}, 2, "exited", "its process exited in act_async with code -11"),
     ("EatsMemory", {"memory_limit": 700, "step_timeout": 20.0}, 2, "raised",
      "act_async raised MemoryError"),
     ("BurnsTime", {"cpu_limit": 1, "step_timeout": 20.0}, 2, "exited",
-     "its process died in act_async with exit code -9"),
+     "its process exited in act_async with code -9"),
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("kind", "care", "tick", "cause", "what"), FAILURES)
-def test_a_failure_names_policy_agent_tick_and_cause(zoo, kind, care, tick, cause, what):
-    [report] = play(task(zoo, kind, **care))
+@pytest.mark.parametrize(("kind", "limits", "tick", "cause", "description"), FAILURES)
+def test_a_failure_names_policy_agent_tick_and_cause(zoo, kind, limits, tick, cause, description):
+    [report] = play(task(zoo, kind, **limits))
     assert [(f.agent, f.tick, f.cause) for f in report.failures] == [
         (3, tick, cause),
         (4, tick, cause),
     ]
     first = report.failures[0]
-    assert first.sentence == f"Slot 'bad', agent 3, tick {tick}: {what}."
+    assert first.message == f"Slot 'bad', agent 3, tick {tick}: {description}."
     assert first.policy == f"bad_policies.{kind}"
     if cause == "raised" and kind != "EatsMemory":
         assert "bad_policies.py:" in first.traceback
@@ -70,7 +70,7 @@ def test_a_failure_names_policy_agent_tick_and_cause(zoo, kind, care, tick, caus
     assert report.invalid_actions == {}
 
 
-FAULTS = [
+INVALID_ACTIONS = [
     ("NotANumber", {"not a number": 2}),
     ("NotNumbers", {"not numbers": 2}),
     ("WrongShape", {"wrong shape": 2}),
@@ -78,64 +78,66 @@ FAULTS = [
 ]
 
 
-@pytest.mark.parametrize(("kind", "counted"), FAULTS)
+@pytest.mark.parametrize(("kind", "counted"), INVALID_ACTIONS)
 @pytest.mark.parametrize("isolate", ["none", "slot", "agent"])
-def test_an_answer_that_is_no_action_is_counted_and_nothing_is_done(zoo, kind, counted, isolate):
+def test_invalid_actions_are_counted_and_replaced_by_noop(zoo, kind, counted, isolate):
     [report] = play(task(zoo, kind, isolate))
-    if isolate != "agent" and kind != "OutOfRange":  # one answer of the slot for both of its agents
+    if (
+        isolate != "agent" and kind != "OutOfRange"
+    ):  # one array of actions for both agents of the slot
         counted = dict.fromkeys(counted, 1)
     assert report.invalid_actions == {"bad": counted}
     assert report.failures == ()
     assert report == play(task(zoo, "Bad", isolate))[0].__class__(
         **{**vars(play(task(zoo, "Bad", isolate))[0]), "invalid_actions": report.invalid_actions}
-    ), "they stood still in that step, as the others always do"
+    ), "in that step they acted as noop, which is what Bad always does"
 
 
-def test_a_flood_of_words_is_counted_and_stops_nobody(zoo):
+def test_printed_characters_are_counted_and_discarded(zoo):
     played = run_evaluation(task(zoo, "Floods"))
     assert played.episodes[0].failures == ()
     assert played.observed.slots["bad"].printed_chars == 2 * 100 * 10_000
 
 
-def test_a_late_answer_is_dropped_and_counted_and_the_right_one_is_taken(zoo):
-    played = run_evaluation(task(zoo, "AnswersLate"))
+def test_stale_replies_are_counted_and_the_current_one_is_used(zoo):
+    played = run_evaluation(task(zoo, "RepliesToOldRequest"))
     [sound] = play(task(zoo, "Bad"))
     assert played.observed.slots["bad"].stale_replies == 2 * 5
     assert list(played.episodes) == [sound]
 
 
-def test_who_takes_its_answer_back_harms_itself_at_most(zoo):
-    [report] = play(task(zoo, "TakesBack"))
+def test_a_policy_that_retracts_its_reply_harms_only_itself(zoo):
+    [report] = play(task(zoo, "RetractsReply"))
     [sound] = play(task(zoo, "Bad"))
     assert report.ticks == 8
     assert {failure.agent for failure in report.failures} <= {3, 4}
     assert report.agents["ticks"] == sound.agents["ticks"]
 
 
-def test_what_a_policy_forked_ends_with_it(zoo, tmp_path):
-    where = tmp_path / "children"
-    play(task(zoo, "Forks", settings={"where": str(where)}, step_timeout=5.0))
-    forked = [int(line) for line in where.read_text().split()]
+def test_processes_that_a_policy_forked_are_killed_with_it(zoo, tmp_path):
+    pid_file = tmp_path / "children"
+    play(task(zoo, "Forks", settings={"path": str(pid_file)}, step_timeout=5.0))
+    forked = [int(line) for line in pid_file.read_text().split()]
     assert len(forked) == 4
     close_pools()
     assert wait_for_exit(5, forked)
 
 
-def test_one_slot_in_one_process_fails_as_a_whole(zoo):
+def test_a_slot_in_one_process_fails_as_a_whole(zoo):
     [report] = play(task(zoo, "Raises", "slot"))
     [failure] = report.failures
-    assert failure.sentence == "Slot 'bad', tick 2: act_async raised ZeroDivisionError: boom."
+    assert failure.message == "Slot 'bad', tick 2: act_async raised ZeroDivisionError: boom."
     assert failure.agent == -1
 
 
-def test_in_this_process_a_policy_that_raises_fails_in_the_same_words(zoo):
+def test_a_policy_in_this_process_fails_with_the_same_message(zoo):
     inside, apart = (play(task(zoo, "Raises", how))[0] for how in ("none", "slot"))
     assert inside == apart
 
 
 @pytest.mark.parametrize("isolate", ["none", "slot"])
 @pytest.mark.parametrize("kind", ["Raises", "OutOfRange"])
-def test_what_fails_in_one_episode_reaches_no_other(zoo, isolate, kind):
+def test_a_failure_in_one_episode_does_not_affect_others(zoo, isolate, kind):
     together = play(task(zoo, kind, isolate, episodes=3))
     alone = [
         report
@@ -146,24 +148,24 @@ def test_what_fails_in_one_episode_reaches_no_other(zoo, isolate, kind):
     assert all(report.failures or report.invalid_actions for report in together)
 
 
-def test_restarting_loses_the_state_and_says_so(zoo):
+def test_a_restart_loses_the_memory_and_is_recorded(zoo):
     apart = task(zoo, "Raises", on_failure="restart", max_restarts=1)
     [report] = play(apart)
-    told = [(f.agent, f.tick, f.restarted) for f in report.failures]
-    # Asked thrice again after the restart, it fails again, and that was its last chance.
-    assert told == [(3, 2, True), (4, 2, True), (3, 5, False), (4, 5, False)]
+    failures = [(f.agent, f.tick, f.restarted) for f in report.failures]
+    # It fails again at its third action after the only restart.
+    assert failures == [(3, 2, True), (4, 2, True), (3, 5, False), (4, 5, False)]
     assert run_evaluation(apart).observed.slots["bad"].restarts == 2
     inside = play(task(zoo, "Raises", "none", on_failure="restart", max_restarts=1))[0]
     assert [(f.tick, f.restarted) for f in inside.failures] == [(2, True), (5, False)]
 
 
 @pytest.mark.parametrize("isolate", ["none", "agent"])
-def test_told_to_abort_it_stops_at_the_first_failure(zoo, isolate):
+def test_on_failure_abort_raises_at_the_first_failure(zoo, isolate):
     with pytest.raises(PolicyFailedError) as failed:
         play(task(zoo, "Raises", isolate, on_failure="abort"))
-    who = "Slot 'bad', agent 3" if isolate == "agent" else "Slot 'bad'"
+    subject = "Slot 'bad', agent 3" if isolate == "agent" else "Slot 'bad'"
     assert str(failed.value).startswith(
-        f"{who}, tick 2: act_async raised ZeroDivisionError: boom (bad_policies.py:"
+        f"{subject}, tick 2: act_async raised ZeroDivisionError: boom (bad_policies.py:"
     )
 
 
@@ -175,48 +177,47 @@ SANDBOXED = [
 ]
 
 
-@pytest.mark.parametrize(("kind", "what"), SANDBOXED)
-def test_in_a_sandbox_the_system_refuses(zoo, tmp_path, kind, what):
+@pytest.mark.parametrize(("kind", "description"), SANDBOXED)
+def test_the_sandbox_denies_network_files_and_signals(zoo, tmp_path, kind, description):
     mine = tmp_path / "mine.txt"
     mine.write_text("precious")
-    settings = {"where": str(mine)}
+    settings = {"path": str(mine)}
     [report] = play(task(zoo, kind, settings=settings, sandbox=True))
-    told = report.failures[0].sentence
-    assert told == f"Slot 'bad', agent 3, tick 2: {what.format(mine)}."
+    assert report.failures[0].message == f"Slot 'bad', agent 3, tick 2: {description.format(mine)}."
     assert mine.read_text() == "precious"
 
 
-def test_without_a_sandbox_files_are_not_safe(zoo, tmp_path):
+def test_without_a_sandbox_a_policy_can_delete_files(zoo, tmp_path):
     mine = tmp_path / "mine.txt"
     mine.write_text("precious")
-    play(task(zoo, "Deletes", settings={"where": str(mine)}))
+    play(task(zoo, "Deletes", settings={"path": str(mine)}))
     assert not mine.exists()
 
 
-def test_processes_are_reused_and_in_the_end_nothing_is_left(zoo):
+def test_workers_are_reused_and_all_exit_when_pools_close(zoo):
     close_pools()
     sound = task(zoo, "Bad", episodes=4)
     play(sound)
     [pool] = _pools.values()
     assert pool.n_started == 5, "five agents, four episodes, five processes"
-    nursery = pool.forkserver._process.pid
-    guests = children_of(nursery)
-    assert len(guests) == 5
+    forkserver_pid = pool.forkserver._process.pid
+    worker_pids = children_of(forkserver_pid)
+    assert len(worker_pids) == 5
     close_pools()
-    assert wait_for_exit(5, [nursery, *guests])
+    assert wait_for_exit(5, [forkserver_pid, *worker_pids])
     handle = create_anonymous_memory(8)
     assert os.fstat(handle).st_nlink == 0, "shared memory has no name that could be left"
     os.close(handle)
 
 
-def test_the_scratch_folder_of_a_sandbox_goes_with_its_process(zoo, tmp_path, monkeypatch):
+def test_the_temporary_folder_of_a_sandbox_is_removed_with_its_worker(zoo, tmp_path, monkeypatch):
     close_pools()
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     monkeypatch.setattr(
         temporary_folder, "_process_folder", temporary_folder._ProcessFolder()
     )  # an earlier test's may still be in use
     play(task(zoo, "Bad", sandbox=True))
-    assert len(list(tmp_path.glob("kin-*/guest-*"))) == 5
+    assert len(list(tmp_path.glob("kin-*/worker-*"))) == 5
     close_pools()
     assert list(tmp_path.iterdir()) == []
 
@@ -228,24 +229,24 @@ def mixed(zoo, episodes):
     return reports
 
 
-def test_every_episode_of_a_mix_of_them_has_a_result(zoo):
+def test_every_episode_with_mixed_failures_has_a_result(zoo):
     reports = mixed(zoo, 20)
     assert {f.cause for report in reports for f in report.failures} == {
         "raised",
         "timeout",
         "exited",
     }
-    assert {what for report in reports for f in report.invalid_actions.values() for what in f} == {
+    assert {reason for r in reports for counts in r.invalid_actions.values() for reason in counts} == {
         "not a number", "wrong shape", "out of range",
     }  # fmt: skip
 
 
 @pytest.mark.slow
-def test_two_hundred_episodes_of_a_mix_have_results_and_leave_nothing(zoo):
+def test_two_hundred_episodes_with_mixed_failures_leave_no_process(zoo):
     close_pools()
     mixed(zoo, 200)
     [pool] = _pools.values()
-    nursery = pool.forkserver._process.pid
-    guests = children_of(nursery)
+    forkserver_pid = pool.forkserver._process.pid
+    worker_pids = children_of(forkserver_pid)
     close_pools()
-    assert wait_for_exit(5, [nursery, *guests])
+    assert wait_for_exit(5, [forkserver_pid, *worker_pids])

@@ -1,7 +1,7 @@
-"""Whichever agents fail, at whatever tick: a result that names exactly those, with their ticks.
+"""Failures of any agents at any tick: the result names exactly those agents and ticks.
 
-The games are compared with ones in which the same agents stand still without failing, so that the
-actions of the others are known to have reached the right agents.
+Episodes are compared with ones in which the same agents act as noop without failing, which shows that
+the actions of the others reached the right agents.
 """
 
 from itertools import combinations
@@ -30,7 +30,7 @@ COGSGUARD = {
     "world_settings": {"max_steps": TICKS},
 }
 TEAMS = {"type_1_predator": "pack", "type_1_prey": "herd"}
-# Four agents each, who live through all ticks; their uids are 0 to 3.
+# Four agents each, which live through all ticks; their uids are 0 to 3.
 SCENES = {
     "savanna": (SAVANNA, ("all",) * 4, None),
     "savanna in two slots": (SAVANNA, ("pack", "pack", "herd", "herd"), TEAMS),
@@ -43,46 +43,48 @@ RESTARTS = 1
 NEVER = TICKS + 1
 CAUSES = {
     "raise": ("raised", "{} raised ZeroDivisionError: boom"),
-    "hang": ("timeout", "no answer to {} in {} s"),
-    "exit": ("exited", "its process died in {} with exit code 3"),
-    "segfault": ("exited", "its process died in {} with exit code -11"),
+    "hang": ("timeout", "{} timed out after {} s"),
+    "exit": ("exited", "its process exited in {} with code 3"),
+    "segfault": ("exited", "its process exited in {} with code -11"),
 }
 
 
-def task(scene, policy, settings, isolate, **care):
+def task(scene, policy, settings, isolate, **limits):
     game, slot_of, slot_map = SCENES[scene]
     resolved = resolve(f"class:bad_policies.{policy}", settings, trusted=isolate == "none")
     slots = dict.fromkeys(slot_of, resolved)
-    limits = IsolationSettings(**{"step_timeout": 20.0, "max_restarts": RESTARTS, **care})
+    isolation = IsolationSettings(**{"step_timeout": 20.0, "max_restarts": RESTARTS, **limits})
     ref = WorldRef(game["world"], game["preset"], game["world_settings"])
-    return evaluation_task(ref, slots, 3, range(1), slot_map, Isolation(isolate, limits))
+    return evaluation_task(ref, slots, 3, range(1), slot_map, Isolation(isolate, isolation))
 
 
-def fails_at(scene, agents, tick, how, isolate, **care):
+def fails_at(scene, agents, tick, how, isolate, **limits):
     return task(
-        scene, "FailsAt", {"agents": list(agents), "tick": tick, "how": how}, isolate, **care
+        scene, "FailsAt", {"agents": list(agents), "tick": tick, "how": how}, isolate, **limits
     )
 
 
 def ticks_of_failures(tick, on_failure):
-    """A policy that was restarted has lost its count, and fails as late in its second life."""
+    """A restarted policy has lost its count of steps, and fails after as many again."""
     if on_failure != "restart":
         return [tick]
     return [t for t in (tick, 2 * tick + 1) if t < TICKS]
 
 
-def check(scene, agents, tick, on_failure, isolate, how="raise", **care):
-    game = fails_at(scene, agents, tick, how, isolate, on_failure=on_failure, **care)
+def check(scene, agents, tick, on_failure, isolate, how="raise", **limits):
+    game = fails_at(scene, agents, tick, how, isolate, on_failure=on_failure, **limits)
     slot_of, (cause, what) = SCENES[scene][1], CAUSES[how]
-    timeout = game.care.start_timeout if tick == 0 else game.care.step_timeout
-    told = what.format("act_async", f"{timeout:g}")
+    timeout = (
+        game.observer.settings.start_timeout if tick == 0 else game.observer.settings.step_timeout
+    )
+    description = what.format("act_async", f"{timeout:g}")
     if on_failure == "abort":
         with pytest.raises(PolicyFailedError) as failed:
             run_evaluation(game)
-        who = f"Slot '{slot_of[agents[0]]}'"
-        who += f", agent {agents[0]}" if isolate == "agent" else ""
-        told += " (bad_policies.py:53 in misbehave)" if how == "raise" else ""
-        assert str(failed.value) == f"{who}, tick {tick}: {told}."
+        subject = f"Slot '{slot_of[agents[0]]}'"
+        subject += f", agent {agents[0]}" if isolate == "agent" else ""
+        description += " (bad_policies.py:53 in misbehave)" if how == "raise" else ""
+        assert str(failed.value) == f"{subject}, tick {tick}: {description}."
         return
     [report] = run_evaluation(game).episodes
     ticks = ticks_of_failures(tick, on_failure)
@@ -93,13 +95,13 @@ def check(scene, agents, tick, on_failure, isolate, how="raise", **care):
     else:
         expected = {(slot, -1, t, cause) for slot in failed_slots for t in ticks}
         still = [a for a in AGENTS if slot_of[a] in failed_slots]
-    found = [(f.slot, f.agent, f.tick, f.cause) for f in report.failures]
-    assert len(found) == len(expected)
-    assert set(found) == expected
+    failures = [(f.slot, f.agent, f.tick, f.cause) for f in report.failures]
+    assert len(failures) == len(expected)
+    assert set(failures) == expected
     for failure in report.failures:
         last = on_failure == "noop" or failure.tick != tick
         assert failure.restarted == (not last)
-        assert failure.sentence.endswith(f", tick {failure.tick}: {told}.") or how == "hang"
+        assert failure.message.endswith(f", tick {failure.tick}: {description}.") or how == "hang"
     ever_after = ticks[-1] if on_failure == "noop" or len(ticks) > RESTARTS else NEVER
     sound = play_still(scene, still, ticks, ever_after)
     silent = {s for s in slot_of if all(a in still for a in AGENTS if slot_of[a] == s)}
@@ -116,7 +118,7 @@ def play_still(scene, agents, ticks, ever_after):
 
 
 @pytest.mark.parametrize("scene", list(SCENES))
-def test_standing_still_can_be_seen_in_the_results(zoo, scene):
+def test_acting_as_noop_changes_the_results(zoo, scene):
     results = [vars(play_still(scene, [agent], [], 1)) for agent in AGENTS]
     assert vars(play_still(scene, [], [], NEVER)) not in results
 
@@ -142,7 +144,7 @@ def test_every_agent_and_every_pair_may_raise(zoo, scene, isolate, on_failure, t
 @pytest.mark.parametrize("isolate", ["agent", "slot"])
 @pytest.mark.parametrize("how", ["exit", "segfault"])
 @pytest.mark.parametrize("scene", list(SCENES))
-def test_processes_of_any_agents_may_die(zoo, scene, how, isolate, on_failure):
+def test_processes_of_any_agents_may_exit(zoo, scene, how, isolate, on_failure):
     for agents, tick in [((0,), 0), ((1,), 1), ((3,), 7), ((1, 2), 1), ((0, 3), 7)]:
         check(scene, agents, tick, on_failure, isolate, how)
 
@@ -154,5 +156,5 @@ def test_processes_of_any_agents_may_die(zoo, scene, how, isolate, on_failure):
 def test_any_agents_may_hang(zoo, scene, isolate, on_failure):
     for agents, tick in [((1,), 1), ((2,), 7), ((1, 2), 1)]:
         check(scene, agents, tick, on_failure, isolate, "hang", step_timeout=0.5)
-    if on_failure == "noop":  # the first answer has the timeout of the start
+    if on_failure == "noop":  # the first action has the timeout of the start
         check(scene, (2,), 0, on_failure, isolate, "hang", step_timeout=0.5, start_timeout=3.0)

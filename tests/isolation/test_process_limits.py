@@ -1,4 +1,4 @@
-"""Bounds on processes, and what happens where there are none to be had."""
+"""Limits of the number of processes, and weaker isolation where none can be started."""
 
 import os
 import subprocess
@@ -18,9 +18,9 @@ from kinfolk.policies.resolve import resolve
 RULES = {"grazers": 3, "hunters": 2, "rows": 5, "max_ticks": 8, "max_age": 99, "start_energy": 99}
 
 
-def task(isolate, **care):
+def task(isolate, **settings):
     ref, slots = WorldRef("probe", settings=RULES), {"main": resolve("kin://probe-python")}
-    isolation = Isolation(isolate, IsolationSettings(step_timeout=20.0, **care))
+    isolation = Isolation(isolate, IsolationSettings(step_timeout=20.0, **settings))
     return evaluation_task(ref, slots, 5, range(2), isolation=isolation)
 
 
@@ -29,33 +29,33 @@ def plain():
     return run_evaluation(task("none")).episodes
 
 
-def test_agents_for_which_there_are_no_processes_share_one(plain):
+def test_agents_share_a_process_if_the_limit_is_reached(plain):
     played = run_evaluation(task("agent", max_processes=3))
     assert played.episodes == plain
     assert played.observed.warnings == (
-        "All 3 processes of --max-processes are in use. Slot 'main' gets one process for the slot.",
+        "All 3 worker processes (--max-processes) are in use. Slot 'main' gets one process for the slot.",
     )
     assert played.observed.slots["main"].processes == 1
 
 
-def test_where_the_system_makes_no_process_policies_play_here(plain, monkeypatch):
+def test_policies_run_in_this_process_if_none_can_be_started(plain, monkeypatch):
     close_pools()
 
     def refuse(self):
-        raise ProcessLimitError("No process could be made for policies: no room.")
+        raise ProcessLimitError("No fork server could be started: no room.")
 
     monkeypatch.setattr(ForkServerClient, "_start", refuse)
     played = run_evaluation(task("slot"))
     assert played.episodes == plain
     assert played.observed.warnings == (
-        "No process could be made for policies: no room. Slot 'main' gets no process of its own.",
+        "No fork server could be started: no room. Slot 'main' gets no process of its own.",
     )
-    for care in ({"strict": True}, {"sandbox": True}):
+    for settings in ({"strict": True}, {"sandbox": True}):
         with pytest.raises(EngineError) as refused:
-            run_evaluation(task("slot", **care))
+            run_evaluation(task("slot", **settings))
         assert str(refused.value) == (
-            "No process could be made for policies: no room. Nothing less is done under --strict or "
-            "--sandbox."
+            "No fork server could be started: no room. --strict and --sandbox do not allow "
+            "weaker isolation."
         )
     close_pools()
 
@@ -73,18 +73,18 @@ except ProcessLimitError as error:
 
 
 @pytest.mark.skipif(os.getuid() != 0, reason="only root can become nobody")
-def test_the_systems_own_refusal_is_understood(tmp_path):
+def test_the_process_limit_of_the_system_is_reported(tmp_path):
     env = {**os.environ, "KINFOLK_CACHE": str(tmp_path), "HOME": str(tmp_path)}
     done = subprocess.run(
         [sys.executable, "-c", LIMITED], capture_output=True, text=True, env=env, cwd="/"
     )
-    assert (
-        done.stdout == "No process could be made for policies: Resource temporarily unavailable.\n"
-    ), done.stderr
+    assert done.stdout == "No fork server could be started: Resource temporarily unavailable.\n", (
+        done.stderr
+    )
 
 
 @pytest.mark.skipif(os.sysconf("SC_OPEN_MAX") < 1200, reason="so many files may not be opened")
-def test_a_host_with_more_than_a_thousand_open_files_has_processes_too(plain):
+def test_workers_start_in_a_host_with_more_than_a_thousand_open_files(plain):
     close_pools()
     opened = [os.open(os.devnull, os.O_RDONLY) for _ in range(1100)]
     try:
@@ -97,7 +97,7 @@ def test_a_host_with_more_than_a_thousand_open_files_has_processes_too(plain):
     assert played.observed.slots["main"].processes == 1
 
 
-def test_what_a_machine_cannot_enforce_is_named(monkeypatch):
+def test_restrictions_that_the_machine_cannot_enforce_are_listed(monkeypatch):
     monkeypatch.setattr(restrictions.landlock, "is_supported", lambda: False)
     monkeypatch.setattr(restrictions.seccomp, "is_supported", lambda: False)
     assert restrictions.list_enforced() == []

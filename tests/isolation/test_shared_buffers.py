@@ -1,4 +1,4 @@
-"""Guests' memory side by side: what is written at a seat is what the guest there reads."""
+"""Shared buffers of several workers: what the host writes at an index, that worker reads."""
 
 import os
 
@@ -13,49 +13,49 @@ from kinfolk.isolation.shared_buffers import (
     create_anonymous_memory,
 )
 
-SHAPE = BufferLayout(capacity=2, row_bytes=5000, n_heads=3)  # larger than a page
+LAYOUT = BufferLayout(capacity=2, row_bytes=5000, n_heads=3)  # larger than a page
 
 
 @pytest.fixture
-def guests():
-    handles = [create_anonymous_memory(sum(SHAPE.part_sizes)) for _ in range(3)]
-    wires = [SharedBuffer(SHAPE, handle) for handle in handles]
-    yield list(zip(handles, wires, strict=True))
-    for handle, wire in zip(handles, wires, strict=True):
-        wire.close()
-        os.close(handle)
+def workers():
+    fds = [create_anonymous_memory(sum(LAYOUT.part_sizes)) for _ in range(3)]
+    buffers = [SharedBuffer(LAYOUT, fd) for fd in fds]
+    yield list(zip(fds, buffers, strict=True))
+    for fd, buffer in zip(fds, buffers, strict=True):
+        buffer.close()
+        os.close(fd)
 
 
-def test_what_is_written_at_a_seat_reaches_its_guest_and_no_other(guests):
-    table = SharedBufferArray(SHAPE, n_buffers=3)
-    for seat, (handle, _) in enumerate(guests):
-        table.attach(seat, handle)
-    table.header[:, REQUEST_ID] = [7, 8, 9]
-    table.rows[1] = 4
-    table.observations[:, 1, -1] = [1, 2, 3]
-    guests[2][1].actions[:] = 6
-    assert [wire.header[REQUEST_ID] for _, wire in guests] == [7, 8, 9]
-    assert [int(wire.rows.sum()) for _, wire in guests] == [0, 4 * 22, 0]
-    assert [int(wire.observations[1, -1]) for _, wire in guests] == [1, 2, 3]
-    assert table.actions.sum(axis=(1, 2)).tolist() == [0, 0, 36]
-    table.close()
-    table.close()
+def test_what_is_written_at_an_index_reaches_its_worker_and_no_other(workers):
+    array = SharedBufferArray(LAYOUT, n_buffers=3)
+    for index, (fd, _) in enumerate(workers):
+        array.attach(index, fd)
+    array.header[:, REQUEST_ID] = [7, 8, 9]
+    array.rows[1] = 4
+    array.observations[:, 1, -1] = [1, 2, 3]
+    workers[2][1].actions[:] = 6
+    assert [buffer.header[REQUEST_ID] for _, buffer in workers] == [7, 8, 9]
+    assert [int(buffer.rows.sum()) for _, buffer in workers] == [0, 4 * 22, 0]
+    assert [int(buffer.observations[1, -1]) for _, buffer in workers] == [1, 2, 3]
+    assert array.actions.sum(axis=(1, 2)).tolist() == [0, 0, 36]
+    array.close()
+    array.close()
 
 
-def test_a_seat_can_be_taken_by_another_and_the_first_is_left_alone(guests):
-    table = SharedBufferArray(SHAPE, n_buffers=1)
-    (first, before), (second, after), _ = guests
-    table.attach(0, first)
-    table.header[0, REQUEST_ID] = 5
-    table.attach(0, second)
-    table.header[0, REQUEST_ID] = 6
+def test_attaching_another_buffer_leaves_the_first_unchanged(workers):
+    array = SharedBufferArray(LAYOUT, n_buffers=1)
+    (first, before), (second, after), _ = workers
+    array.attach(0, first)
+    array.header[0, REQUEST_ID] = 5
+    array.attach(0, second)
+    array.header[0, REQUEST_ID] = 6
     assert (before.header[REQUEST_ID], after.header[REQUEST_ID]) == (5, 6)
-    table.close()
+    array.close()
 
 
-def test_a_handle_that_is_none_is_refused_by_the_system():
-    table = SharedBufferArray(SHAPE, n_buffers=1)
+def test_an_invalid_descriptor_is_refused_by_the_system():
+    array = SharedBufferArray(LAYOUT, n_buffers=1)
     with pytest.raises(OSError, match="Bad file descriptor"):
-        table.attach(0, 999_999)
-    assert np.all(table.header == 0)
-    table.close()
+        array.attach(0, 999_999)
+    assert np.all(array.header == 0)
+    array.close()

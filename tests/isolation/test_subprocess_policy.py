@@ -1,4 +1,4 @@
-"""The names users of mettagrid know, as faces of the same pieces."""
+"""Policies of single agents in subprocesses, under the names that users of mettagrid know."""
 
 import os
 import signal
@@ -31,7 +31,7 @@ def observations(count=6):
     return drawn.astype(np.uint8)
 
 
-def test_one_agent_in_a_process_steps_as_one_in_here(tmp_path):
+def test_an_agent_in_a_subprocess_acts_as_in_this_process(tmp_path):
     from kinfolk.testing.probe.policies.gru import ProbeGruPolicy
 
     weights = {name: w.detach().numpy() * 2 for name, w in ProbeGruPolicy(SPEC)._weights.items()}
@@ -57,15 +57,15 @@ def test_one_agent_in_a_process_steps_as_one_in_here(tmp_path):
 
 def test_after_shutdown_its_process_is_gone():
     agent = kf.PerAgentSubprocessPolicy(resolve("kin://noop"), SPEC)
-    nursery = agent._subprocess_policy._pool.forkserver._process.pid
-    guests = children_of(nursery)
-    assert len(guests) == 1
+    forkserver_pid = agent._subprocess_policy._pool.forkserver._process.pid
+    worker_pids = children_of(forkserver_pid)
+    assert len(worker_pids) == 1
     agent.shutdown()
     agent.shutdown()
-    assert wait_for_exit(5, [nursery, *guests])
+    assert wait_for_exit(5, [forkserver_pid, *worker_pids])
 
 
-def test_a_failure_is_raised_by_name(zoo):
+def test_a_failure_raises_an_error_that_names_the_policy(zoo):
     spec = kf.PolicySpec("bad_policies.Raises", None, {"after": 1})
     with (
         kf.PerAgentSubprocessPolicy(spec, SPEC) as agent,
@@ -78,12 +78,12 @@ def test_a_failure_is_raised_by_name(zoo):
     )
 
 
-def test_a_policy_made_otherwise_cannot_be_wrapped():
+def test_a_policy_not_built_by_kinfolk_cannot_be_wrapped():
     with pytest.raises(SettingsError) as refused:
         kf.wrap_agent_policy_in_subprocess(NoopPolicy(SPEC), SPEC)
     assert str(refused.value) == (
-        "It is not known what Noop was made from. Give a PolicySpec with its class path, weights and "
-        "arguments instead."
+        "NoopPolicy was not built by kinfolk, so its settings and weights are unknown. Pass a PolicySpec "
+        "with class path, weights and arguments instead."
     )
 
 
@@ -125,7 +125,7 @@ def test_a_policy_written_per_agent_plays_like_any_other():
     assert play(Walkers, 1) == play(Walkers, 4)
 
 
-def test_an_agent_that_answers_nonsense_is_named():
+def test_invalid_actions_of_an_agent_are_refused_by_name():
     with pytest.raises(ContractError) as refused:
         play(Wrong, 1)
     assert str(refused.value) == (
@@ -137,13 +137,13 @@ def test_an_agent_that_answers_nonsense_is_named():
         )
 
 
-def test_the_known_names_are_there():
+def test_every_public_name_can_be_imported():
     for name in kf.__all__:
         assert getattr(kf, name) is not None
     assert kf.PolicyEnvInterface is type(SPEC)
 
 
-def test_killed_without_a_word_an_evaluation_leaves_no_process(tmp_path, zoo):
+def test_an_evaluation_that_is_killed_leaves_no_process(tmp_path, zoo):
     folder = zoo and os.path.join(os.path.dirname(__file__), "zoo")
     words = [
         sys.executable, "-m", "kinfolk", "eval", "--slot", "g=kin://probe-python",
@@ -155,7 +155,9 @@ def test_killed_without_a_word_an_evaluation_leaves_no_process(tmp_path, zoo):
         words, cwd=tmp_path, env=env, stderr=subprocess.DEVNULL, stdout=subprocess.DEVNULL
     )
     end, family = time.monotonic() + 60, set()
-    while time.monotonic() < end and len(family) < 15:  # workers, nurseries, guests that hang
+    while (
+        time.monotonic() < end and len(family) < 15
+    ):  # engine workers, fork servers, policy workers
         family = descendants(main.pid)
         time.sleep(0.1)
     assert len(family) >= 15
@@ -165,7 +167,7 @@ def test_killed_without_a_word_an_evaluation_leaves_no_process(tmp_path, zoo):
 
 
 def descendants(pid):
-    found = set()
+    pids = set()
     for child in children_of(pid):
-        found |= {child} | descendants(child)
-    return found
+        pids |= {child} | descendants(child)
+    return pids

@@ -31,7 +31,7 @@ class Breeder(StatelessPolicy):
 
     def reset_agents(self, batch, memory, keys):
         for place, uid, parents in zip(
-            batch.place, batch.uid, batch.parent_memory_index, strict=True
+            batch.memory_index, batch.uid, batch.parent_memory_index, strict=True
         ):
             if parents[0] < 0:
                 memory["gene"][place] = 2**uid
@@ -39,7 +39,7 @@ class Breeder(StatelessPolicy):
                 memory["gene"][place] = memory["gene"][parents].sum()
                 self.born.append((int(uid), int(memory["gene"][place])))
 
-    def act_async(self, observations, rows, memory, keys):
+    def act_async(self, observations, batch, memory, keys):
         self._actions = np.ones((len(keys), 2), dtype=np.int64)
 
 
@@ -48,13 +48,13 @@ def test_a_newborn_is_bred_from_what_both_parents_remember():
         "cells": 3, "growth": 1.0, "grazers": 6, "hunters": 0, "rows": 16, "meal": 9,
         "birth_energy": 2, "birth_cost": 1, "max_age": 8, "max_ticks": 30,
     }  # fmt: skip
-    play = make({"all": Breeder}, worlds=1, episodes=1, rules=rules)
+    loop = make({"all": Breeder}, worlds=1, episodes=1, rules=rules)
     genes = {uid: 2**uid for uid in range(6)}
     expected = []
     known = set(genes)
-    while not play.over:
-        play.tick()
-        columns = play.world.columns
+    while not loop.is_done:
+        loop.tick()
+        columns = loop.world.columns
         newborn = [
             p
             for p in np.argsort(columns.uid)
@@ -65,9 +65,9 @@ def test_a_newborn_is_bred_from_what_both_parents_remember():
             assert first != second
             genes[uid] = genes[first] + genes[second]
             known.add(uid)
-            if not play.world.done[0]:
+            if not loop.world.done[0]:
                 expected.append((uid, genes[uid]))
-    born = play.slots[0].policy.born
+    born = loop.slots[0].policy.born
     assert len(born) > 20
     assert sorted(born) == expected
 
@@ -90,11 +90,11 @@ class Asked(NoopPolicy):
 
 def test_all_slots_are_asked_before_the_first_answer_is_taken():
     log = []
-    play = make(
+    loop = make(
         {"a": lambda spec: Asked(spec, "a", log), "b": lambda spec: Asked(spec, "b", log)},
         mapping={"grazer": "a", "hunter": "b"},
     )
-    play.tick()
+    loop.tick()
     assert log == [("act_async", "a"), ("act_async", "b"), ("act_wait", "a"), ("act_wait", "b")]
 
 
@@ -104,30 +104,30 @@ def test_more_worlds_than_episodes_leaves_some_idle():
 
 
 def test_returns_add_up_to_what_the_world_paid():
-    play = make(
+    loop = make(
         {"g": PythonForager, "h": PythonForager}, worlds=1, episodes=1, mapping={"hunter": "h"}
     )
     paid, results = np.zeros(2), []
-    while not play.over:
-        results += play.tick()
+    while not loop.is_done:
+        results += loop.tick()
         for group in (0, 1):
-            paid[group] += play.world.columns.reward[play.world.columns.group == group].sum()
+            paid[group] += loop.world.columns.reward[loop.world.columns.group == group].sum()
     assert list(results[0].returns.values()) == paid.tolist()
     assert paid.min() > 0
     assert results[0].lives["g"] + results[0].lives["h"] == 8 + results[0].counters["births"]
 
 
 def test_final_observations_can_be_read_between_ticks():
-    play = make({"all": RandomPolicy}, worlds=1, episodes=2, rules={"max_ticks": 5})
+    loop = make({"all": RandomPolicy}, worlds=1, episodes=2, rules={"max_ticks": 5})
     for _ in range(5):
-        ended = play.tick()
+        ended = loop.tick()
     assert [result.ticks for result in ended] == [5]
-    truncated = play.world.columns.truncated
+    truncated = loop.world.columns.truncated
     assert truncated.any()
-    shown = play.world.spec.groups[0].read(play.observations, "body")
-    assert (shown[truncated & (play.world.columns.group == 0), 3] == 1.0).all(), "all time is gone"
-    play.tick()
-    assert play.world.tick[0] == 1
+    shown = loop.world.spec.groups[0].read_field(loop.observations, "body")
+    assert (shown[truncated & (loop.world.columns.group == 0), 3] == 1.0).all(), "all time is gone"
+    loop.tick()
+    assert loop.world.tick[0] == 1
 
 
 def test_a_newborn_may_inherit_its_parents_slot():
@@ -143,8 +143,8 @@ def test_a_newborn_may_inherit_its_parents_slot():
     mapping = ["a"] * 6 + ["b"] * 10
 
     def lives(inherit):
-        play = make({"a": Breeder, "b": Breeder}, 1, 1, mapping, rules, inherit_slot=inherit)
-        [result] = play_to_end(play)
+        loop = make({"a": Breeder, "b": Breeder}, 1, 1, mapping, rules, inherit_slot=inherit)
+        [result] = play_to_end(loop)
         return result.lives
 
     assert lives(False)["a"] == 6
@@ -162,7 +162,8 @@ def test_an_answer_of_the_wrong_shape_is_refused_by_the_slots_name():
     with pytest.raises(ContractError) as refused:
         make({"bad": Wrong}, worlds=1).tick()
     assert str(refused.value) == (
-        "Slot 'bad' answered with float64 of shape (1, 9); whole numbers of shape (8, 2) were asked for."
+        "Slot 'bad' returned actions of type float64 and shape (1, 9); actions are whole numbers of shape "
+        "(8, 2)."
     )
 
 
@@ -176,22 +177,22 @@ def test_a_policy_that_raises_is_named_by_its_slot():
         make({"bad": Raises}, worlds=1).tick()
     line = Raises.act_async.__code__.co_firstlineno + 1
     assert str(failed.value) == (
-        f"Slot 'bad' failed in act_async: ZeroDivisionError: boom (test_episode.py:{line} in act_async)"
+        f"Slot 'bad' failed in act_async: ZeroDivisionError: boom (test_loop.py:{line} in act_async)"
     )
 
 
 def test_a_snapshot_restores_the_loop_with_all_memory():
-    play = make({"all": PythonForager}, worlds=3, episodes=6)
+    loop = make({"all": PythonForager}, worlds=3, episodes=6)
     for _ in range(25):
-        play.tick()
-    saved = play.snapshot()
-    went_on = play_to_end(play)
+        loop.tick()
+    saved = loop.snapshot()
+    went_on = play_to_end(loop)
     other = make({"all": PythonForager}, worlds=3, episodes=6)
     other.restore(saved)
     assert play_to_end(other) == went_on
 
 
-def test_a_snapshot_of_another_line_up_is_refused():
+def test_a_snapshot_of_other_slots_is_refused():
     with pytest.raises(ContractError) as refused:
         make({"all": PythonForager}).restore(make({"all": NoopPolicy}).snapshot())
     assert str(refused.value) == "The snapshot does not fit: 'memory/all/lived' should be (32,)."
@@ -203,7 +204,7 @@ SPEC = ProbeWorld(Probe()).spec
 @pytest.mark.parametrize(
     ("slots", "mapping", "error", "sentence"),
     [
-        (["a", "a"], None, SettingsError, "Two slots are called 'a'. Give each a name of its own."),
+        (["a", "a"], None, SettingsError, "Two slots have the id 'a'. Give each slot its own id."),
         (["herd"], {"grazer": "hred"}, SettingsError,
          "The slot map names no known slot 'hred'. Did you mean 'herd'? Known: herd."),
         (["herd"], {"grazr": "herd"}, UnknownNameError,

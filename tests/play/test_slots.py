@@ -1,4 +1,4 @@
-"""Slots, line-ups and the registry: every sentence, and what is there without settings."""
+"""Settings of slots, the assignment of agents, the registry, and every error message of them."""
 
 import numpy as np
 import pytest
@@ -27,32 +27,32 @@ SMALLER = ProbeWorld(Probe(max_ticks=5)).spec
 
 
 def test_without_settings_one_trainable_slot_plays_everybody():
-    lineup = SlotConfig()
-    [main] = lineup.slots
+    config = SlotConfig()
+    [main] = config.slots
     assert (main.id, main.policy_uri, main.trainable) == ("main", "kin://random", True)
-    assert lineup.build_assignment(SPEC).tolist() == [[0] * 16, [0] * 16]
-    lineup.require_trainable()
+    assert config.build_assignment(SPEC).tolist() == [[0] * 16, [0] * 16]
+    config.require_trainable()
 
 
-def test_the_student_and_the_teacher():
-    lineup = validate_settings(SlotConfig, {
+def test_a_map_by_agent_assigns_rows_to_teacher_and_student():
+    config = validate_settings(SlotConfig, {
         "slots": [{"id": "teacher", "class_path": "kinfolk.policies.stateless.NoopPolicy", "trainable": False},
                   {"id": "student", "policy_uri": "kin://random"}],
         "agent_slot_map": ["teacher", "teacher", "student", "student"],
     })  # fmt: skip
-    assert lineup.build_assignment(FOUR).tolist() == [[0, 0, 1, 1]] * 2
-    by_number = lineup.model_copy(update={"agent_slot_map": (0, 0, 1, 1)})
+    assert config.build_assignment(FOUR).tolist() == [[0, 0, 1, 1]] * 2
+    by_number = config.model_copy(update={"agent_slot_map": (0, 0, 1, 1)})
     assert by_number.build_assignment(FOUR).tolist() == [[0, 0, 1, 1]] * 2
 
 
 def test_a_map_by_group_and_another_for_one_world():
-    lineup = validate_settings(SlotConfig, {
+    config = validate_settings(SlotConfig, {
         "slots": {"herd": "kin://noop", "pack": "kin://random"},
         "agent_slot_map": {"predator": "pack"},
         "world_slot_maps": {"probe": {"hunter": "pack"}},
     })  # fmt: skip
-    assert lineup.build_assignment(FOUR).tolist() == [[0] * 4, [1] * 4]
-    assert lineup.slot_map_for("savanna") == {"predator": "pack"}
+    assert config.build_assignment(FOUR).tolist() == [[0] * 4, [1] * 4]
+    assert config.slot_map_for("savanna") == {"predator": "pack"}
 
 
 def test_the_command_lines_form_fills_the_right_field():
@@ -65,21 +65,21 @@ def test_the_command_lines_form_fills_the_right_field():
     assert (slot.isolate, slot.trainable, slot.learning_rate) == ("slot", False, 0.01)
 
 
-def test_settings_are_kept_as_a_person_would_write_them():
-    lineup = validate_settings(
+def test_slots_are_serialized_without_their_defaults():
+    config = validate_settings(
         SlotConfig, {"slots": {"a": "kin://noop", "b": "kin://random,trainable=false"}}
     )
-    written = lineup.model_dump()
+    written = config.model_dump()
     assert written["slots"] == {
         "a": "kin://noop",
         "b": {"policy_uri": "kin://random", "trainable": False},
     }
-    assert validate_settings(SlotConfig, written) == lineup
+    assert validate_settings(SlotConfig, written) == config
 
 
 REFUSED = [
     ({"slots": [{"id": "a", "policy_uri": "kin://noop"}] * 2},
-     "Two slots are called 'a'. Give each a name of its own."),
+     "Two slots have the id 'a'. Give each slot its own id."),
     ({"slots": [{"policy_uri": "kin://noop"}]},
      "A slot in a list needs an id; this one has none: {'policy_uri': 'kin://noop'}."),
     ({"slots": {"a": {"policy_uri": "kin://noop", "class_path": "my.Policy"}}},
@@ -88,7 +88,7 @@ REFUSED = [
      "Slot 'a' has neither policy_uri nor class_path. Give one of them, such as policy_uri 'kin://random'."),
     ({"slots": {"": "kin://noop"}}, "A slot needs an id that is not empty."),
     ({"slots": {"a": 3}}, "Slot 'a' must be a URI or a table, not 3."),
-    ({"slots": "kin://noop"}, "Lineup.slots must be a table or a list of slots, not 'kin://noop'."),
+    ({"slots": "kin://noop"}, "SlotConfig.slots must be a table or a list of slots, not 'kin://noop'."),
     ({"slots": {"a": {"policy_uri": "kin://noop", "trainble": True}}},
      "PolicySlot has no setting 'trainble'. Did you mean 'trainable'? Known: id, policy_uri, class_path, "
      "policy_kwargs, trainable, loss_profile, device, isolate, train_every, train_for, learning_rate."),
@@ -104,7 +104,7 @@ REFUSED = [
 
 
 @pytest.mark.parametrize(("settings", "sentence"), REFUSED)
-def test_a_wrong_line_up_is_refused(settings, sentence):
+def test_wrong_settings_of_slots_are_refused(settings, sentence):
     with pytest.raises(SettingsError) as refused:
         validate_settings(SlotConfig, settings)
     assert str(refused.value) == sentence
@@ -129,16 +129,16 @@ MAPS = [
 
 @pytest.mark.parametrize(("mapping", "error", "sentence"), MAPS)
 def test_a_wrong_map_is_refused(mapping, error, sentence):
-    lineup = validate_settings(SlotConfig, {"slots": {"herd": "kin://noop", "pack": "kin://noop"}})
+    config = validate_settings(SlotConfig, {"slots": {"herd": "kin://noop", "pack": "kin://noop"}})
     with pytest.raises(error) as refused:
-        lineup.model_copy(update={"agent_slot_map": mapping}).build_assignment(SPEC)
+        config.model_copy(update={"agent_slot_map": mapping}).build_assignment(SPEC)
     assert str(refused.value) == sentence
 
 
-def test_training_needs_somebody_who_learns():
-    lineup = validate_settings(SlotConfig, {"slots": {"a": "kin://noop,trainable=false"}})
+def test_training_needs_a_trainable_slot():
+    config = validate_settings(SlotConfig, {"slots": {"a": "kin://noop,trainable=false"}})
     with pytest.raises(SettingsError) as refused:
-        lineup.require_trainable()
+        config.require_trainable()
     assert str(refused.value) == (
         "No slot is trainable, so there is nothing to train. Set trainable = true for one of: a."
     )
@@ -173,28 +173,28 @@ def test_in_training_a_trainable_slot_has_a_policy_of_its_own():
 
 
 class Counting(NoopPolicy):
-    """Counts how often it is told of its world, and how often it is closed."""
+    """Counts how often it is initialized to a world, and how often it is closed."""
 
-    told: list = []  # noqa: RUF012, shared by all on purpose
+    initialized: list = []  # noqa: RUF012, shared by all on purpose
     closed: list = []  # noqa: RUF012
 
     def initialize_to_environment(self, world_spec):
-        self.told.append(world_spec)
+        self.initialized.append(world_spec)
 
     def close(self):
         self.closed.append(self)
 
 
-def test_a_policy_is_told_of_its_world_once_per_load(monkeypatch):
+def test_a_policy_is_initialized_to_its_world_once_per_load(monkeypatch):
     monkeypatch.setattr("kinfolk.policies.stateless.NoopPolicy", Counting)
-    Counting.told.clear()
+    Counting.initialized.clear()
     Counting.closed.clear()
     registry = SlotRegistry(max_policies=1)
     for _ in range(3):
         registry.get(slot("a", "kin://noop"), SPEC)
-    assert Counting.told == [SPEC]
+    assert Counting.initialized == [SPEC]
     registry.get(slot("a", "kin://noop"), SMALLER)
-    assert Counting.told == [SPEC, SMALLER]
+    assert Counting.initialized == [SPEC, SMALLER]
     assert len(registry) == 1
     assert len(Counting.closed) == 1, "only one is kept, so the first had to go"
     registry.close()
@@ -205,7 +205,8 @@ def test_a_policy_that_cannot_move_stays_on_the_cpu():
     with pytest.raises(SettingsError) as refused:
         SlotRegistry().get(slot("a", "kin://noop", device="cuda"), SPEC)
     assert str(refused.value) == (
-        "kinfolk.policies.stateless:NoopPolicy runs on the cpu only, not on 'cuda': it has no method to."
+        "kinfolk.policies.stateless:NoopPolicy cannot be moved to device 'cuda', because it has no "
+        "method `to`. Set device = 'cpu'."
     )
 
 

@@ -1,4 +1,4 @@
-"""The one unit of work: what a task gives, however it is cut, and that nothing goes past it."""
+"""Rollout tasks: equal results however they are split, and no other way to play episodes."""
 
 import ast
 from dataclasses import fields, replace
@@ -13,8 +13,8 @@ from kinfolk.jobs.evaluate import EpisodePlayed
 from kinfolk.play.agent_log import AGENT_COLUMNS, AgentRecord
 from kinfolk.play.loop import EpisodeLoop
 from kinfolk.play.observer import Observer
-from kinfolk.play.results import NOTES, SCALARS, TABLES, EpisodeResult
-from kinfolk.play.task import EpisodeRunner, RolloutTask, WorldRef, reusable_world, run_task
+from kinfolk.play.results import NOTE_FIELDS, SCALAR_FIELDS, TABLE_FIELDS, EpisodeResult
+from kinfolk.play.task import EpisodeRunner, RolloutTask, WorldRef, reuse_world, run_task
 from kinfolk.policies.resolve import resolve
 
 SOURCES = Path(kinfolk.__file__).parent
@@ -49,7 +49,7 @@ def test_engines_are_handed_tasks_and_nothing_else():
         for file, called, node in calls(folder)
         if called.endswith("engine.map") and "bench" not in file
     }
-    assert mapped == {"run_task", "run_evaluation", "copy_scores", "verdicts"}
+    assert mapped == {"run_task", "run_evaluation", "score_imitation", "score_discrimination"}
 
 
 @pytest.mark.parametrize("worlds", [None, 1, 3])
@@ -91,15 +91,15 @@ def test_tasks_that_share_policies_are_played_by_one_runner(monkeypatch):
         alone = run_task(replace(apart, snapshot=alone.snapshot))
         assert first.episodes == alone.episodes
         assert first.snapshot.keys() == alone.snapshot.keys()
-        own = [name for name in first.snapshot if not name.startswith("world/")]
-        assert "seats/uid" in own
-        for name in own:  # a world that is used again has other leftovers where nothing is
+        names = [name for name in first.snapshot if not name.startswith("world/")]
+        assert "row_state/uid" in names
+        for name in names:  # a world that is used again has other leftovers where nothing is
             assert np.array_equal(first.snapshot[name], alone.snapshot[name]), name
     assert len(built) == 1 + 4, "once for all that share, and once for each of the others"
 
 
 def test_a_world_that_is_used_again_plays_as_a_new_one():
-    assert reusable_world(TASK.world, 5) is reusable_world(WorldRef("probe", None, {}), 5)
+    assert reuse_world(TASK.world, 5) is reuse_world(WorldRef("probe", None, {}), 5)
     again = [run_task(replace(TASK, seed=seed)).episodes for seed in (1, 3)][1]
     with EpisodeRunner(TASK) as fresh:
         assert fresh.run().episodes == again
@@ -114,7 +114,7 @@ def test_agents_are_logged_if_they_are_wanted():
             mine = [agent for agent in agents if agent.slot == index]
             assert len(mine) == result.lives[slot]
             assert sum(agent.ticks for agent in mine) == result.ticks_lived[slot]
-            assert sum(agent.earned for agent in mine) == pytest.approx(result.returns[slot])
+            assert sum(agent.total_reward for agent in mine) == pytest.approx(result.returns[slot])
         assert list(result.group_returns) == ["grazer", "hunter"]
 
 
@@ -144,8 +144,11 @@ def test_an_observer_sees_the_worlds_before_and_after_each_step():
 
 def test_every_field_of_a_result_has_its_place_in_columns_and_events():
     names = [field.name for field in fields(EpisodeResult)]
-    assert sorted(names) == sorted([*SCALARS, *TABLES, "agents", *NOTES])
-    assert SCALARS == ("episode", "ticks", "full_length", "seed")
-    assert NOTES == ("failures", "never_acted", "faults")
+    assert sorted(names) == sorted([*SCALAR_FIELDS, *TABLE_FIELDS, "agents", *NOTE_FIELDS])
+    assert SCALAR_FIELDS == ("episode", "ticks", "full_length", "seed")
+    assert NOTE_FIELDS == ("failures", "never_acted", "invalid_actions")
     assert {field.name for field in fields(EpisodePlayed)} == {*names, "step"}
-    assert {**dict.fromkeys(AgentRecord._fields, "int64"), "earned": "float64"} == AGENT_COLUMNS
+    assert {
+        **dict.fromkeys(AgentRecord._fields, "int64"),
+        "total_reward": "float64",
+    } == AGENT_COLUMNS

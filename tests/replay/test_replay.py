@@ -28,7 +28,7 @@ from kinfolk.replay.format import (
     encode_cell_changes,
 )
 from kinfolk.replay.reader import Replay, find_replay
-from kinfolk.replay.record import record_episode, replay_of
+from kinfolk.replay.record import record_episode, record_replay
 from kinfolk.replay.recorder import ALIVE, ENDED, ReplayOptions, ReplayRecorder
 
 TASK = evaluation_task(WorldRef("probe"), {"all": resolve("kin://probe-explaining")}, 3, range(1))
@@ -37,7 +37,7 @@ TASK = evaluation_task(WorldRef("probe"), {"all": resolve("kin://probe-explainin
 @pytest.fixture(scope="module")
 def recorded(tmp_path_factory):
     path = tmp_path_factory.mktemp("replay") / "episode.replay"
-    path.write_bytes(b"".join(replay_of(TASK, 2)))
+    path.write_bytes(b"".join(record_replay(TASK, 2)))
     return Replay(path)
 
 
@@ -110,7 +110,7 @@ def test_explanations_belong_to_the_frame_that_was_observed(recorded):
 def test_a_thinned_replay_has_each_nth_tick_all_events_and_the_last_tick(recorded, tmp_path):
     path = tmp_path / "thin.replay"
     path.write_bytes(
-        b"".join(replay_of(TASK, 2, ReplayOptions(record_every=7, with_explanations=False)))
+        b"".join(record_replay(TASK, 2, ReplayOptions(record_every=7, with_explanations=False)))
     )
     thin = Replay(path)
     ticks = recorded.result()["result"]["ticks"]
@@ -143,7 +143,7 @@ def test_long_episodes_are_split_into_consecutive_chunks(tmp_path):
             "probe", settings={"max_ticks": 400, "growth": 1.0, "max_age": 1000, "hunters": 0}
         ),
     )
-    path.write_bytes(b"".join(replay_of(task, 0)))
+    path.write_bytes(b"".join(record_replay(task, 0)))
     replay = Replay(path)
     firsts = [record.header.first for record in replay.records[FRAMES]]
     assert firsts == [0, 128, 256, 384]
@@ -162,7 +162,7 @@ def test_it_can_be_read_while_it_is_written(tmp_path):
             "probe", settings={"max_ticks": 300, "growth": 1.0, "max_age": 1000, "hunters": 0}
         ),
     )
-    chunks = list(replay_of(task, 0))
+    chunks = list(record_replay(task, 0))
     path.write_bytes(chunks[0])
     replay = Replay(path)
     assert (replay.frames, replay.is_complete, replay.head()["world"]) == (0, False, "probe")
@@ -183,7 +183,7 @@ def test_the_chunks_that_a_job_yields_make_up_the_file():
     chunks = list(record_episode(TASK, 2, "showcase-00001"))
     assert {chunk.path for chunk in chunks} == {"replays/showcase-00001.replay"}
     assert [chunk.append for chunk in chunks] == [False] + [True] * (len(chunks) - 1)
-    assert b"".join(chunk.data for chunk in chunks) == b"".join(replay_of(TASK, 2))
+    assert b"".join(chunk.data for chunk in chunks) == b"".join(record_replay(TASK, 2))
 
 
 @pytest.mark.parametrize(

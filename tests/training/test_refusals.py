@@ -13,7 +13,7 @@ FROZEN = {"policy_uri": "kin://noop", "trainable": False}
 CASES = {
     "two slots with one id": (
         {"slots": [{"id": "a", "policy_uri": "kin://mlp"}, {"id": "a", "policy_uri": "kin://mlp"}]},
-        "Two slots are called 'a'. Give each a name of its own.",
+        "Two slots have the id 'a'. Give each slot its own id.",
     ),
     "a map that names an unknown slot": (
         {"agent_slot_map": {"grazer": "hrd"}, "slots": TWO["slots"]},

@@ -9,7 +9,7 @@ import pytest
 
 from kinfolk.core.events import Event, FileChunk
 from kinfolk.jobs.evaluate import Evaluate, evaluation_tasks
-from kinfolk.replay.record import replay_of
+from kinfolk.replay.record import record_replay
 from kinfolk.store.run import create_run
 
 pytestmark = pytest.mark.xdist_group("viewer")
@@ -22,7 +22,7 @@ NAME = "replays/game-00000.replay"
 def live(tmp_path):
     """Return an unfinished run and the chunks of its replay that are still to be written."""
     settings = Evaluate(world_settings=LONG, slots={"all": "kin://probe-python"})
-    chunks = list(replay_of(next(evaluation_tasks(settings)), 0))
+    chunks = list(record_replay(next(evaluation_tasks(settings)), 0))
     run = create_run(tmp_path / "runs" / "live", "evaluate", settings.model_dump())
     run.open_for_writing()
     run.write_file_chunk(FileChunk(path=NAME, data=chunks[0] + chunks[1]))
@@ -84,7 +84,7 @@ def test_a_new_replay_of_the_run_can_be_selected_at_once(live, serve, open_scree
     with serve(tmp_path / "runs") as address, open_screen(address) as screen:
         screen.open("#run=live")
         wait_for_frames(screen, 128)
-        whole = b"".join(replay_of(next(evaluation_tasks(Evaluate())), 1))
+        whole = b"".join(record_replay(next(evaluation_tasks(Evaluate())), 1))
         run.write_file_chunk(FileChunk(path="replays/showcase-00010.replay", data=whole))
         screen.page.wait_for_selector("select[aria-label=Replay]")
         listed = screen.page.locator("select[aria-label=Replay] option").all_inner_texts()

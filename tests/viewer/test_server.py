@@ -19,7 +19,7 @@ from kinfolk.core.errors import UsageError
 from kinfolk.core.events import Event, FileChunk
 from kinfolk.jobs.evaluate import Evaluate, evaluation_tasks
 from kinfolk.replay.reader import Replay
-from kinfolk.replay.record import replay_of
+from kinfolk.replay.record import record_replay
 from kinfolk.store.run import FORMAT_VERSION, create_run
 from kinfolk.viewer.run_server import open_socket
 
@@ -243,7 +243,7 @@ def test_updates_are_sent_for_every_chunk_of_a_live_run_and_its_end(tmp_path, se
     settings = Evaluate(
         world_settings={"max_ticks": 300, "growth": 1.0, "max_age": 1000, "hunters": 0}
     )
-    chunks = list(replay_of(next(evaluation_tasks(settings)), 0))
+    chunks = list(record_replay(next(evaluation_tasks(settings)), 0))
     run = create_run(tmp_path / "runs" / "live", "evaluate", settings.model_dump())
     run.open_for_writing()
     name = "replays/game-00000.replay"

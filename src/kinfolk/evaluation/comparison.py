@@ -1,4 +1,4 @@
-"""Is A better than B, and how sure is that: paired on common episodes."""
+"""Compare two policies by a paired permutation test on common episodes."""
 
 from __future__ import annotations
 
@@ -11,34 +11,40 @@ from kinfolk.core.arrays import AnyArray
 from kinfolk.evaluation.statistics import Estimate, estimate_mean
 
 SIGNIFICANCE_LEVEL = 0.05  # below this p-value a difference is reported
-# Of n signs one arrangement in 2^n is all plus and one all minus: two-sided, p is at least 2 / 2^n.
+# With n unequal pairs, the two-sided p-value of a permutation test is at least 2 / 2^n.
 MIN_EPISODES = 1 + math.floor(1 - math.log2(SIGNIFICANCE_LEVEL))
 _N_PERMUTATIONS = 9999
 
 
 class PairedComparison(NamedTuple):
-    """What common episodes say of two policies.
+    """Result of a two-sided paired permutation test of two policies on common episodes.
 
-    `p_value` is that of a two-sided paired permutation test: the chance of a difference at least
-    this large if the two were equal, with the two values of each episode exchanged at random.
+    `p_value` is the probability of a mean difference at least this large if the two values of each
+    episode are exchanged at random.
     """
 
     difference: Estimate  # first minus second, per episode
     p_value: float
     better: str  # first, second or neither
     n_episodes: int
-    min_p_value: float  # the smallest that this many unequal episodes can give
+    min_p_value: float  # smallest p-value possible with this number of unequal episodes
 
 
 def compare_paired(first: AnyArray, second: AnyArray) -> PairedComparison:
-    """Judge two policies by what each earned in the same episodes; the same values, the same verdict.
+    """Test whether two policies differ in the same episodes; deterministic.
+
+    Args:
+        first: `[episodes]`, scores of the first policy.
+        second: `[episodes]`, scores of the second policy in the same episodes.
 
     Raises:
-        ValueError: They are not of the same episodes.
+        ValueError: The numbers of episodes differ.
     """
     a, b = np.asarray(first, dtype=np.float64), np.asarray(second, dtype=np.float64)
     if a.shape != b.shape:
-        raise ValueError(f"A comparison is of common episodes; there are {len(a)} and {len(b)}.")
+        raise ValueError(
+            f"Paired values must be of the same episodes, but there are {len(a)} and {len(b)} values."
+        )
     difference = estimate_mean(a - b)
     p_value = _permutation_p_value(a, b)
     better = "neither"
@@ -49,15 +55,15 @@ def compare_paired(first: AnyArray, second: AnyArray) -> PairedComparison:
 
 
 def describe_low_power(first: str, second: str, comparison: PairedComparison) -> str | None:
-    """Say that a comparison could not have shown a difference, and what it would take.
+    """Describe why a comparison could not reach significance, and what would help.
 
     Args:
         first: Name of the first policy.
         second: Name of the second.
-        comparison: What was found of them.
+        comparison: Their comparison.
 
     Returns:
-        One or two sentences; None if a difference could have been shown, or none was there at all.
+        One or two sentences; None if significance was possible, or all episodes were equal.
     """
     least = f"the p-value of a two-sided permutation test is at least {comparison.min_p_value:.3g}"
     if comparison.n_episodes < MIN_EPISODES:
@@ -76,15 +82,16 @@ def describe_low_power(first: str, second: str, comparison: PairedComparison) ->
 
 
 def _permutation_p_value(a: AnyArray, b: AnyArray) -> float:
+    """Return the two-sided p-value of a paired permutation test with a fixed seed."""
     if np.array_equal(a, b) or len(a) < 2:
         return 1.0
     from scipy.stats import permutation_test
 
     def mean_difference(x: AnyArray, y: AnyArray, axis: int) -> AnyArray:
-        found: AnyArray = np.mean(x - y, axis=axis)
-        return found
+        difference: AnyArray = np.mean(x - y, axis=axis)
+        return difference
 
-    found = permutation_test(
+    result = permutation_test(
         (a, b),
         mean_difference,
         permutation_type="samples",
@@ -92,4 +99,4 @@ def _permutation_p_value(a: AnyArray, b: AnyArray) -> float:
         n_resamples=_N_PERMUTATIONS,
         rng=np.random.default_rng(0),
     )
-    return float(found.pvalue)
+    return float(result.pvalue)

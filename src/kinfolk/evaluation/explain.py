@@ -1,4 +1,4 @@
-"""One tick of a game, explained: who did what, and what kept them from doing something else."""
+"""Explain the actions of one tick: which behavior acted, and why others did not."""
 
 from __future__ import annotations
 
@@ -17,83 +17,87 @@ from kinfolk.policies.explain import ACTED, find_explainable
 
 @dataclass(frozen=True)
 class ActionExplanation:
-    """Why one agent did what it did; `passed` are the behaviours that did not act, in order."""
+    """The action of one agent with the policy's reasons for it."""
 
     uid: int
-    slot: str
-    action: dict[str, str]  # by head
-    facts: dict[str, str]
-    behavior: str | None
-    rejected: tuple[tuple[str, str], ...]  # behaviour, what kept it
+    slot: str  # id
+    action: dict[str, str]  # chosen option by head
+    facts: dict[str, str]  # the policy's own state, such as the agent's role
+    behavior: str | None  # the one that acted; None: none did
+    rejected: tuple[tuple[str, str], ...]  # behaviors considered before, with the reason
 
 
 def explain_tick(task: RolloutTask[Any], tick: int) -> list[ActionExplanation]:
-    """Play the first episode of a task to `tick` and explain what everybody did in it.
+    """Play the first episode of a task up to `tick` and explain the actions of that tick.
 
     Raises:
-        UsageError: The game ends before, or nobody in it can tell.
+        UsageError: The episode ends before that tick, or no policy gives explanations.
         PolicyFailedError: A policy failed, at this tick or before.
     """
-    strict = Isolation(care=IsolationSettings(on_failure="abort"))
-    one = replace(task, episodes=task.episodes[:1], observer=strict)
-    with EpisodeRunner(one) as runner:
-        play = runner.loop
-        tellers = [t for slot in play.slots if (t := find_explainable(slot.policy)) is not None]
-        if not tellers:
+    strict = Isolation(settings=IsolationSettings(on_failure="abort"))
+    with EpisodeRunner(replace(task, episodes=task.episodes[:1], observer=strict)) as runner:
+        loop = runner.loop
+        explainable = [p for slot in loop.slots if (p := find_explainable(slot.policy)) is not None]
+        if not explainable:
             raise UsageError(
-                "No policy here can tell why it acts. Role policies can, as kin://smart."
+                "No policy of this episode explains its actions. Role policies do, such as kin://smart."
             )
         for _ in range(tick):
-            play.tick()
-            if play.is_done:
+            loop.tick()
+            if loop.is_done:
                 raise UsageError(
-                    f"The game has {int(play.world.tick[0])} ticks; {tick} is no tick of it."
+                    f"The episode has {int(loop.world.tick[0])} ticks, counted from 0; there is no tick {tick}."
                 )
-        for policy in tellers:
+        for policy in explainable:
             policy.enable_explanations(True)
         try:
-            play.tick()
-            return [one for index in range(len(play.slots)) for one in _explain_slot(play, index)]
+            loop.tick()
+            return [e for index in range(len(loop.slots)) for e in _explain_slot(loop, index)]
         finally:
-            for policy in tellers:
+            for policy in explainable:
                 policy.enable_explanations(False)
 
 
 def _explain_slot(loop: EpisodeLoop, index: int) -> list[ActionExplanation]:
+    """Return the explanations of a slot's last actions; none if its policy gives none."""
     policy = find_explainable(loop.slots[index].policy)
     if policy is None or loop.slot_rows.n_rows[index] == 0:
         return []
-    asked, lists = int(loop.slot_rows.n_rows[index]), loop.slot_rows
-    names, why = policy.explanation_schema, policy.last_explanation()
+    slot_rows = loop.slot_rows
+    schema, explanation = policy.explanation_schema, policy.last_explanation()
     heads = loop.world.spec.groups[0].heads
-    found = []
-    for i in range(asked):
-        action = loop.actions[lists.memory_index[index, i]]
-        chosen = {head.name: head.choices[int(a)] for head, a in zip(heads, action, strict=True)}
-        lines = [
-            (names.behaviors[int(b)], names.outcomes[int(v)])
-            for b, v in zip(why.considered[i], why.outcome[i], strict=True)
+    explanations = []
+    for i in range(int(slot_rows.n_rows[index])):
+        action = loop.actions[slot_rows.memory_index[index, i]]
+        choices = {head.name: head.choices[int(a)] for head, a in zip(heads, action, strict=True)}
+        outcomes = [
+            (schema.behaviors[int(b)], schema.outcomes[int(v)])
+            for b, v in zip(explanation.considered[i], explanation.outcome[i], strict=True)
             if b >= 0
         ]
         facts = {
-            name: words[int(why.facts[name][i])] if words else str(int(why.facts[name][i]))
-            for name, words in names.facts.items()
+            name: labels[int(explanation.facts[name][i])]
+            if labels
+            else str(int(explanation.facts[name][i]))
+            for name, labels in schema.facts.items()
         }
-        acted = next((name for name, verdict in lines if verdict == ACTED), None)
-        passed = tuple(line for line in lines if line[1] != ACTED)
-        uid = int(lists.uid[index, i])
-        found.append(ActionExplanation(uid, loop.slots[index].id, chosen, facts, acted, passed))
-    return found
+        behavior = next((name for name, outcome in outcomes if outcome == ACTED), None)
+        rejected = tuple(item for item in outcomes if item[1] != ACTED)
+        uid = int(slot_rows.uid[index, i])
+        explanations.append(
+            ActionExplanation(uid, loop.slots[index].id, choices, facts, behavior, rejected)
+        )
+    return explanations
 
 
 def find_explanation(explanations: list[ActionExplanation], uid: int) -> ActionExplanation:
-    """That of one agent.
+    """Return the explanation of one agent.
 
     Raises:
-        UsageError: Nobody of this number acted.
+        UsageError: No agent with this uid acted.
     """
-    for one in explanations:
-        if one.uid == uid:
-            return one
-    known = ", ".join(str(uid) for uid in np.unique([one.uid for one in explanations]))
+    for explanation in explanations:
+        if explanation.uid == uid:
+            return explanation
+    known = ", ".join(str(uid) for uid in np.unique([e.uid for e in explanations]))
     raise UsageError(f"No agent {uid} acted in this tick. Known: {known}.")

@@ -1,4 +1,4 @@
-"""Settings of `kinfolk explain`."""
+"""Settings of the command `kinfolk explain`."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from kinfolk.play.slots import PolicySlot
 
 
 class Explain(EpisodeSettings):
-    """A tick of an episode whose actions are explained."""
+    """Select the episode and tick whose actions are explained."""
 
     world: Annotated[str, Flag(completes="world")] = setting(
         "cogsguard", "World to play in; see `kinfolk worlds`."

@@ -1,4 +1,4 @@
-"""Results as flat tables, for notebooks: a row per episode, per agent, or per failure."""
+"""Export results as flat tables: a row per episode, per agent or per failure."""
 
 from __future__ import annotations
 
@@ -10,11 +10,10 @@ from typing import Any
 
 from kinfolk.core.optional_dependencies import make_missing_library_error
 from kinfolk.play.agent_log import AgentRecord
-from kinfolk.play.results import SCALARS, Failure
-from kinfolk.play.results import TABLES as VALUES_BY_NAME
+from kinfolk.play.results import SCALAR_FIELDS, TABLE_FIELDS, Failure
 
 TABLE_NAMES = ("episodes", "agents", "failures")
-ColumnTable = Mapping[str, list[Any]]  # column by column
+ColumnTable = Mapping[str, list[Any]]  # columns by name, of equal length
 
 
 def build_table(
@@ -23,9 +22,17 @@ def build_table(
     slots: Sequence[str],
     groups: Sequence[str],
 ) -> ColumnTable:
-    """One table from the events of an evaluation.
+    """Build a table from the events of an evaluation.
 
-    Columns of the episodes that belong to a slot, a group or a counter are called `returns.herd`.
+    Args:
+        name: One of `TABLE_NAMES`.
+        events: Events of the run, as JSON values.
+        slots: Ids of the slots, in order.
+        groups: Names of the world's groups, in order.
+
+    Returns:
+        The columns, none if there are no rows. Values of a slot, group or counter have columns such
+        as `returns.herd`.
     """
     played = [event for event in events if event["kind"] == "episode_played"]
     if name == "episodes":
@@ -45,27 +52,35 @@ def build_table(
 
 
 def _episode_row(event: Mapping[str, Any]) -> dict[str, Any]:
-    row = {"episode": event["step"]} | {n: event[n] for n in SCALARS if n != "episode"}
+    """Return the row of an episode from its event."""
+    row = {"episode": event["step"]} | {n: event[n] for n in SCALAR_FIELDS if n != "episode"}
     row["failures"] = len(event["failures"])
-    row["faults"] = sum(sum(faults.values()) for faults in event["faults"].values())
+    row["invalid_actions"] = sum(sum(n.values()) for n in event["invalid_actions"].values())
     return row | {
-        f"{table}.{name}": value for table in VALUES_BY_NAME for name, value in event[table].items()
+        f"{table}.{name}": value for table in TABLE_FIELDS for name, value in event[table].items()
     }
 
 
 def _agent_rows(
     event: Mapping[str, Any], slots: Sequence[str], groups: Sequence[str]
 ) -> Iterable[dict[str, Any]]:
+    """Yield a row per agent of an episode, with names of groups and slots for their indices.
+
+    Args:
+        event: Event of the episode.
+        slots: Ids of the slots, in order.
+        groups: Names of the world's groups, in order.
+    """
     columns = [event["agents"].get(name, ()) for name in AgentRecord._fields]
     for values in zip(*columns, strict=True):
         row = {"episode": event["step"], **AgentRecord(*values)._asdict()}
         row |= {"group": groups[row["group"]], "slot": slots[row["slot"]]}
-        row["return"] = row.pop("earned")
+        row["return"] = row.pop("total_reward")
         yield row
 
 
 def to_csv(table: ColumnTable) -> bytes:
-    """Comma-separated, with a line of names; numbers keep every digit."""
+    """Return a table as CSV with a header line; numbers keep all digits."""
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(table)
@@ -74,7 +89,7 @@ def to_csv(table: ColumnTable) -> bytes:
 
 
 def to_parquet(table: ColumnTable) -> bytes:
-    """Parquet, by the extra of that name.
+    """Return a table as a Parquet file.
 
     Raises:
         MissingLibraryError: pyarrow is not installed.

@@ -1,16 +1,16 @@
-"""How results are written for people: estimates with their intervals, verdicts as sentences."""
+"""Format results as text: estimates with confidence intervals, comparisons as sentences."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, TypeAlias
 
-# Mean, low, high and n, as in an event. One value has no interval, and older runs kept no n.
+# Mean, low, high and n, as in events. Low and high are None for a single value.
 EstimateValues: TypeAlias = Sequence[float | None]
 
 
 def format_number(value: float) -> str:
-    """A number with three digits, or whole from 100 on.
+    """Format a number with three digits, from 100 on without decimals.
 
     >>> format_number(0.65342), format_number(12345.6)
     ('0.653', '12,346')
@@ -19,7 +19,7 @@ def format_number(value: float) -> str:
 
 
 def format_estimate(estimate: EstimateValues | None) -> str:
-    """A mean with its confidence interval, with three digits, for metrics of any size.
+    """Format a mean with its confidence interval, with three digits.
 
     >>> format_estimate((0.6534, 0.61, 0.7, 20)), format_estimate((5993.2, 700.0, 12345.6))
     ('0.653 (0.61 to 0.7)', '5,993 (700 to 12,346)')
@@ -28,7 +28,7 @@ def format_estimate(estimate: EstimateValues | None) -> str:
 
 
 def format_estimate_1dp(estimate: EstimateValues | None) -> str:
-    """A mean with its confidence interval, with one decimal.
+    """Format a mean with its confidence interval, with one decimal.
 
     >>> format_estimate_1dp((12.345, 10.0, 15.5, 20)), format_estimate_1dp(None)
     ('12.3 (10.0 to 15.5)', 'none')
@@ -39,11 +39,14 @@ def format_estimate_1dp(estimate: EstimateValues | None) -> str:
 def format_estimate_with(
     estimate: EstimateValues | None, format_value: Callable[[float], str]
 ) -> str:
-    """Write an estimate; what applied to nothing is "none", one value has no interval.
+    """Format a mean with its confidence interval, with a format of its numbers.
 
     Args:
         estimate: Mean, low, high and more, as in an event; None where there were no values.
-        format_value: How a number is written.
+        format_value: Formats a number.
+
+    Returns:
+        Text; "none" if there were no values.
 
     >>> format_estimate_with((2.0, None, None, 1), format_number)
     '2 (no interval)'
@@ -58,7 +61,7 @@ def format_estimate_with(
 def format_interval(
     estimate: EstimateValues, format_value: Callable[[float], str] = format_number
 ) -> str:
-    """The confidence interval of an estimate alone; nothing if it has none.
+    """Format the confidence interval of an estimate; "" if it has none.
 
     >>> format_interval((0.6534, 0.61, 0.7)), format_interval((2.0, None, None, 1))
     ('0.61 to 0.7', '')
@@ -68,7 +71,7 @@ def format_interval(
 
 
 def format_sample_size(estimate: EstimateValues | None) -> str:
-    """The number of values behind an estimate; runs of older versions did not keep it.
+    """Format the number of values of an estimate.
 
     >>> format_sample_size((12.345, 10.0, 15.5, 20)), format_sample_size(None)
     ('20', '0')
@@ -77,24 +80,24 @@ def format_sample_size(estimate: EstimateValues | None) -> str:
 
 
 def describe_comparison(event: Mapping[str, Any]) -> Iterator[str]:
-    """What a comparison found of every pair.
+    """Yield one sentence for every pair of policies of a comparison.
 
     Args:
-        event: The event of kind `event`, as plain values.
+        event: The event of a finished comparison, as JSON values.
     """
-    for pair, verdict in event["pairs"].items():
+    for pair, comparison in event["pairs"].items():
         a, b = (event["policies"][int(i)] for i in pair.split())
-        difference, p_value, better, episodes = verdict[:4]
-        sure = f"p = {p_value:.4f}, {episodes} common episodes"
+        difference, p_value, better, episodes = comparison[:4]
+        evidence = f"p = {p_value:.4f}, {episodes} common episodes"
         if better == "neither":
-            yield f"No difference is shown between {a} and {b}: {format_estimate(difference)}, {sure}."
+            yield f"No difference is shown between {a} and {b}: {format_estimate(difference)}, {evidence}."
         else:
             winner, loser = (a, b) if better == "first" else (b, a)
-            size = difference if better == "first" else _negate(difference)
-            yield f"{winner} is better than {loser}: by {format_estimate(size)}, {sure}."
+            advantage = difference if better == "first" else _negate(difference)
+            yield f"{winner} is better than {loser}: by {format_estimate(advantage)}, {evidence}."
 
 
 def _negate(difference: EstimateValues) -> EstimateValues:
-    """The same difference, seen from the other side."""
+    """Return the estimate of a difference with the order of its operands exchanged."""
     mean, low, high = (None if v is None else -v for v in difference[:3])
     return [mean, high, low, *difference[3:]]

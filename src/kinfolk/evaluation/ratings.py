@@ -1,4 +1,4 @@
-"""Ratings from games of two, by openskill's Plackett-Luce model (Weng and Lin 2011)."""
+"""Skill ratings from two-player games by openskill's Plackett-Luce model (Weng and Lin 2011)."""
 
 from __future__ import annotations
 
@@ -11,14 +11,11 @@ from kinfolk.evaluation.statistics import Estimate, estimate_proportion
 
 
 class Rating(NamedTuple):
-    """How strong a policy is taken to be, and how sure that is.
+    """The skill of a player with its uncertainty, and its win rate."""
 
-    `ordinal` is what it is at least with 99.7 % confidence; lists are sorted by it.
-    """
-
-    mu: float
-    sigma: float
-    ordinal: float
+    mu: float  # mean of the skill
+    sigma: float  # its standard deviation
+    ordinal: float  # mu - 3 sigma, the conservative rating by which players are ranked
     n_games: int
     win_rate: float  # ties count half
     win_rate_low: float | None  # the 95 % confidence interval; None with fewer than two games
@@ -26,35 +23,35 @@ class Rating(NamedTuple):
 
 
 class PairResult(NamedTuple):
-    """Two players, by number, and what each scored."""
+    """The scores of two players in one game."""
 
-    first: int
+    first: int  # index of the player
     second: int
     first_score: float
     second_score: float
 
 
 def rate_players(players: Sequence[str], results: Iterable[PairResult]) -> dict[str, Rating]:
-    """Rate players by games, taken in order; the same games give the same ratings."""
+    """Return the rating of each player after a sequence of games; the order of games matters."""
     from openskill.models import PlackettLuce
 
     model = PlackettLuce()
-    known = [model.rating(name=name) for name in players]
-    won: list[list[float]] = [[] for _ in players]
+    ratings = [model.rating(name=name) for name in players]
+    win_shares: list[list[float]] = [[] for _ in players]
     for first, second, a, b in results:
-        [[known[first]], [known[second]]] = model.rate(
-            [[known[first]], [known[second]]], scores=[a, b]
+        [[ratings[first]], [ratings[second]]] = model.rate(
+            [[ratings[first]], [ratings[second]]], scores=[a, b]
         )
-        won[first].append(1.0 if a > b else 0.5 * (a == b))
-        won[second].append(1.0 if b > a else 0.5 * (a == b))
+        win_shares[first].append(1.0 if a > b else 0.5 * (a == b))
+        win_shares[second].append(1.0 if b > a else 0.5 * (a == b))
     return {
-        name: _make_rating(one, shares)
-        for name, one, shares in zip(players, known, won, strict=True)
+        name: _make_rating(rating, player_shares)
+        for name, rating, player_shares in zip(players, ratings, win_shares, strict=True)
     }
 
 
 def _make_rating(rating: Any, win_shares: list[float]) -> Rating:
-    """A player's rating by the model, with its share of every win."""
+    """Return a player's rating from that of the model and its share of the win of each game."""
     share = (
         estimate_proportion(np.array(win_shares)) if win_shares else Estimate(0.0, None, None, 0)
     )

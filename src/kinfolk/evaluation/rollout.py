@@ -1,4 +1,4 @@
-"""Tasks of an evaluation: policies may fail, and may be kept in processes of their own."""
+"""Rollout tasks of evaluations: policies may fail and may run in worker processes."""
 
 from __future__ import annotations
 
@@ -16,47 +16,49 @@ from kinfolk.isolation.proxy import IsolatedPolicy
 from kinfolk.isolation.settings import IsolationSettings
 from kinfolk.isolation.worker_pool import get_pool
 from kinfolk.play.observer import Observer
-from kinfolk.play.results import EpisodeResult, joined_columns
+from kinfolk.play.results import EpisodeResult, concatenate_columns
 from kinfolk.play.slots import LoadedSlot, SlotMap, SlotRegistry
-from kinfolk.play.task import EpisodeRunner, RolloutResult, RolloutTask, WorldRef, reusable_world
+from kinfolk.play.task import EpisodeRunner, RolloutResult, RolloutTask, WorldRef, reuse_world
 from kinfolk.policies.resolve import ResolvedPolicy
 from kinfolk.worlds.base import World
 
 _MAX_POLICIES = 16
-_registry = SlotRegistry(max_policies=_MAX_POLICIES)  # of this process; a worker runs many tasks
+_registry = SlotRegistry(max_policies=_MAX_POLICIES)  # of this process, which runs many tasks
 _WEAKER_ISOLATION = {"agent": "slot", "slot": "none"}
 _ISOLATION_TEXTS = {"slot": "one process for the slot", "none": "no process of its own"}
 SlotTimings: TypeAlias = dict[str, SlotTiming]
 
 
 class GuardedSlots(Observer[SlotTimings]):
-    """Plays each slot as `Isolation` says; failures of policies become part of the results."""
+    """Builds policies with the isolation of the task and adds their failures to the results."""
 
     def build_slots(self) -> Sequence[LoadedSlot]:
-        """Return the slots; policies in this process come from its registry."""
-        isolation, world, policies = _isolation_of(self.task), self.world, self.task.resolved
-        care, modes, alone = isolation.care, isolation.modes(policies), world.n_worlds == 1
-        places = world.n_worlds * world.spec.rows
+        """Build the slots, each with a guarded or an isolated policy."""
+        isolation, world, policies = _get_isolation(self.task), self.world, self.task.resolved
+        settings, modes = isolation.settings, isolation.modes(policies)
+        single_episode = world.n_worlds == 1
+        max_agents = world.n_worlds * world.spec.rows
 
-        def tick() -> int:
+        def get_tick() -> int:
             return int(world.tick[0])
 
         _registry.ensure_capacity(len(policies))
         self._guards: list[GuardedPolicy | IsolatedPolicy] = []
-        with ExitStack() as stack:  # closes those that were opened if one cannot be
+        with ExitStack() as stack:  # closes the policies built so far if one fails
             for name, resolved in policies.items():
                 guard: GuardedPolicy | IsolatedPolicy
                 if modes[name] == "none":
-                    twins = sum(resolved == other for other in policies.values())
-                    owner = name if twins > 1 else ""
+                    n_equal = sum(resolved == other for other in policies.values())
+                    owner = name if n_equal > 1 else ""
                     guard = GuardedPolicy(
-                        name, resolved, world.spec, _registry, care, tick, alone, owner
-                    )
+                        name, resolved, world.spec, _registry, settings, get_tick, single_episode,
+                        owner,
+                    )  # fmt: skip
                 else:
-                    by_agent = modes[name] == "agent"
+                    per_agent = modes[name] == "agent"
                     guard = IsolatedPolicy(
-                        name, resolved, world.spec, get_pool(care), care, tick, places, by_agent,
-                        alone,
+                        name, resolved, world.spec, get_pool(settings), settings, get_tick,
+                        max_agents, per_agent, single_episode,
                     )  # fmt: skip
                 stack.callback(guard.close)
                 self._guards.append(guard)
@@ -64,52 +66,52 @@ class GuardedSlots(Observer[SlotTimings]):
         return [LoadedSlot(guard.failure_log.slot, guard) for guard in self._guards]
 
     def start(self) -> None:
-        """Begin an episode: policies that failed in the last one are made anew."""
+        """Clear failures, so that policies that failed in the last episode are built again."""
         for guard in self._guards:
             guard.start_episode()
 
     def after_step(self, ended: list[EpisodeResult]) -> list[EpisodeResult]:
-        """Add the failures; there are none where several episodes are played side by side."""
-        ledgers = [guard.failure_log for guard in self._guards]
+        """Add failures and invalid actions; with several worlds they raise `RetrySerially` instead."""
+        logs = [guard.failure_log for guard in self._guards]
         return [
             replace(
                 result,
-                failures=tuple(failure for one in ledgers for failure in one.failures),
-                never_acted=tuple(one.slot for one in ledgers if one.never_acted),
+                failures=tuple(failure for log in logs for failure in log.failures),
+                never_acted=tuple(log.slot for log in logs if log.never_acted),
                 invalid_actions={
-                    one.slot: dict(sorted(one.invalid_actions.items()))
-                    for one in ledgers
-                    if one.invalid_actions
+                    log.slot: dict(sorted(log.invalid_actions.items()))
+                    for log in logs
+                    if log.invalid_actions
                 },
             )
             for result in ended
         ]
 
     def finish(self) -> SlotTimings:
-        """Return what each slot has taken so far."""
+        """Return the time and resources that each slot has used so far."""
         return {guard.failure_log.slot: SlotTiming.from_slot(guard) for guard in self._guards}
 
 
 @dataclass(frozen=True)
 class Isolation:
-    """How policies are kept apart from the evaluation, and from each other.
+    """Observer factory that isolates policies in worker processes.
 
     Args:
-        isolate: `none`, `slot` or `agent`: what has a process of its own.
-        care: Timeouts, limits, and what to do when a policy fails.
-        isolate_slots: By slot, where one differs from `isolate`.
+        isolate: `none`, `slot` or `agent`: which unit has its own process.
+        settings: Timeouts, limits, and what happens after a failure.
+        isolate_slots: Modes of single slots that differ from `isolate`.
     """
 
     isolate: str = "none"
-    care: IsolationSettings = field(default_factory=IsolationSettings)
+    settings: IsolationSettings = field(default_factory=IsolationSettings)
     isolate_slots: Mapping[str, str] = field(default_factory=dict)
 
     def modes(self, slots: Mapping[str, object]) -> dict[str, str]:
-        """Return how each slot is kept: none, slot or agent."""
+        """Return the isolation mode of each slot: none, slot or agent."""
         return {name: self.isolate_slots.get(name, self.isolate) for name in slots}
 
     def __call__(self, task: RolloutTask[Any], world: World) -> GuardedSlots:
-        """Return the observer that keeps the policies so."""
+        """Return the observer that builds the policies with this isolation."""
         return GuardedSlots(task, world)
 
 
@@ -125,13 +127,13 @@ def evaluation_task(
     """Return the task of evaluating policies on some episodes, for `run_evaluation`.
 
     Args:
-        world: Where.
-        policies: By slot.
-        seed: The seed of all randomness.
-        episodes: Their numbers.
-        slot_map: Which slot plays whom; None: the first slot plays everybody.
-        isolation: How policies are kept apart; None: they play in the process of the task.
-        inherit_slot: A newborn is played by its first parent's slot.
+        world: The world to play on.
+        policies: The policy of each slot.
+        seed: Seed of all randomness.
+        episodes: Numbers of the episodes.
+        slot_map: Slot of each group or row; None: the first slot plays every agent.
+        isolation: Isolation of the policies; None: they run in the process that plays the task.
+        inherit_slot: Whether a newborn is played by its first parent's slot.
     """
     return RolloutTask(
         world, policies, seed, episodes, slot_map,
@@ -140,27 +142,30 @@ def evaluation_task(
 
 
 def run_evaluation(task: RolloutTask[SlotTimings]) -> RolloutResult[RolloutTiming]:
-    """Play a task, with less isolation than asked for where the system has no processes for it.
+    """Play a task of `evaluation_task`, with weaker isolation if processes cannot be started.
+
+    Returns:
+        The result; `observed` has the timing and warnings of weaker isolation.
 
     Raises:
-        EngineError: There are no processes, and the task is strict or wants a sandbox.
+        EngineError: Processes cannot be started, and the task is strict or has a sandbox.
     """
-    start, warnings, wanted = time.perf_counter(), [], task
-    care = _isolation_of(task).care
+    start, warnings, attempt = time.perf_counter(), [], task
+    settings = _get_isolation(task).settings
     while True:
         try:
-            result = _run(wanted)
+            result = _run_isolated(attempt)
             break
         except ProcessLimitError as error:
-            if care.strict or care.sandbox:
+            if settings.strict or settings.sandbox:
                 raise EngineError(
-                    f"{error} Nothing less is done under --strict or --sandbox."
+                    f"{error} --strict and --sandbox do not allow weaker isolation."
                 ) from None
-            isolation = _isolation_of(wanted)
+            isolation = _get_isolation(attempt)
             modes = isolation.modes(task.resolved)
             slot, mode = next((s, m) for s, m in modes.items() if m in _WEAKER_ISOLATION)
-            fewer = replace(isolation, isolate_slots={**modes, slot: _WEAKER_ISOLATION[mode]})
-            wanted = replace(wanted, observer=fewer)
+            weaker = replace(isolation, isolate_slots={**modes, slot: _WEAKER_ISOLATION[mode]})
+            attempt = replace(attempt, observer=weaker)
             warnings.append(
                 f"{error} Slot '{slot}' gets {_ISOLATION_TEXTS[_WEAKER_ISOLATION[mode]]}."
             )
@@ -176,21 +181,21 @@ def run_evaluation(task: RolloutTask[SlotTimings]) -> RolloutResult[RolloutTimin
     )
 
 
-def _run(task: RolloutTask[SlotTimings]) -> RolloutResult[SlotTimings]:
-    """Side by side while all goes well; one by one where agents are apart or something failed."""
-    if "agent" not in _isolation_of(task).modes(task.resolved).values():
+def _run_isolated(task: RolloutTask[SlotTimings]) -> RolloutResult[SlotTimings]:
+    """Play episodes side by side, or one by one with a process per agent or after a failure."""
+    if "agent" not in _get_isolation(task).modes(task.resolved).values():
         try:
-            with EpisodeRunner(task, reusable_world(task.world, task.batch)) as runner:
+            with EpisodeRunner(task, reuse_world(task.world, task.batch_size)) as runner:
                 return runner.run()
         except RetrySerially:
             pass
-    alone = replace(task, worlds=1)
-    with EpisodeRunner(alone) as runner:
-        parts = [runner.run(replace(alone, episodes=(number,))) for number in task.episodes]
-    return replace(parts[-1], episodes=joined_columns(part.episodes for part in parts))
+    serial = replace(task, worlds=1)
+    with EpisodeRunner(serial) as runner:
+        parts = [runner.run(replace(serial, episodes=(number,))) for number in task.episodes]
+    return replace(parts[-1], episodes=concatenate_columns(part.episodes for part in parts))
 
 
-def _isolation_of(task: RolloutTask[Any]) -> Isolation:
-    """Return how a task of `evaluation_task` keeps its policies."""
+def _get_isolation(task: RolloutTask[Any]) -> Isolation:
+    """Return the isolation of a task that `evaluation_task` built."""
     assert isinstance(task.observer, Isolation)
     return task.observer

@@ -1,6 +1,6 @@
-"""The form of an evaluation as a JSON document, for those who read it with other tools.
+"""JSON schema of the document that an evaluation prints with `--json`.
 
-A field that is added keeps the version; one that changes its meaning or goes raises it.
+Adding a field keeps the version; removing a field or changing its meaning increments it.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _ESTIMATE: dict[str, Any] = {
     "of episodes; one episode has no interval, and both ends are null",
 }
 _ESTIMATES: dict[str, Any] = {"type": "object", "additionalProperties": _ESTIMATE}
-# Null where no episode has such a value, as that of a slot that never lived.
+# Null where no episode has such a value, as for a slot that never had an agent.
 _OPTIONAL_ESTIMATES: dict[str, Any] = {
     "type": "object",
     "additionalProperties": {"anyOf": [_ESTIMATE, {"type": "null"}]},
@@ -35,6 +35,7 @@ _COUNT: dict[str, Any] = {"type": "integer", "minimum": 0}
 
 
 def _object_schema(properties: dict[str, Any]) -> dict[str, Any]:
+    """Return the schema of an object in which all properties are required."""
     return {"type": "object", "properties": properties, "required": list(properties)}
 
 
@@ -51,7 +52,7 @@ _FAILURE = _object_schema(
         "restarted": {"type": "boolean"},
         "location": {
             "type": "string",
-            "description": "file, line and function of the author's code",
+            "description": "file, line and function in the policy author's code",
         },
     }
 )
@@ -59,7 +60,7 @@ _FAILED_SLOT = _object_schema(
     {
         "failures": _COUNT,
         "episodes": {**_COUNT, "description": "in which the policy failed"},
-        "never_acted": {**_COUNT, "description": "episodes in which it took no action of its own"},
+        "never_acted": {**_COUNT, "description": "episodes in which it gave no valid action"},
         "first": {"oneOf": [_FAILURE, {"type": "null"}]},
     }
 )

@@ -1,4 +1,4 @@
-"""What results say: means with confidence intervals, wins, and differences between slots."""
+"""Statistics of episodes: means with confidence intervals, win rates, paired differences."""
 
 from __future__ import annotations
 
@@ -13,11 +13,12 @@ from kinfolk.core.arrays import AnyArray
 from kinfolk.play.results import EpisodeColumns
 
 CONFIDENCE_LEVEL = 0.95
+# Takes `[episodes]` flags of full length and columns by name; returns columns of metrics by name.
 MetricFunction: TypeAlias = Callable[[AnyArray, Mapping[str, AnyArray]], Mapping[str, AnyArray]]
 
 
 class Estimate(NamedTuple):
-    """The mean of `n` values and its 95 % confidence interval, which one value does not have."""
+    """The mean of `n` values and its 95 % confidence interval, None for a single value."""
 
     mean: float
     low: float | None
@@ -27,26 +28,22 @@ class Estimate(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True)
 class EvaluationSummary:
-    """Over all episodes. Names are those of slots, groups, measures or pairs of slots.
+    """Statistics over all episodes of an evaluation, by slot, group, metric or pair of slots.
 
-    None stands for a value that applied to no episode.
+    None stands for a value that applies to no episode.
     """
 
-    episodes: int
-    ticks: Estimate
-    returns: dict[str, Estimate]
-    lives: dict[str, Estimate]
-    reward_per_tick: dict[str, Estimate]
-    metrics: dict[str, Estimate | None]
-    return_per_life: dict[str, Estimate | None]
-    group_returns: dict[str, Estimate]
-    win_rate: dict[
-        str, Estimate | None
-    ]  # episodes in which a slot earned most per life; ties are halves
-    differences: dict[
-        str, Estimate | None
-    ]  # "a - b": how much more a earned per life, paired by episode
-    failures: int
+    episodes: int  # number of episodes
+    ticks: Estimate  # length of an episode
+    returns: dict[str, Estimate]  # by slot, summed over its agents
+    lives: dict[str, Estimate]  # by slot, number of agents
+    reward_per_tick: dict[str, Estimate]  # by slot, per agent and tick
+    metrics: dict[str, Estimate | None]  # the world's own
+    return_per_life: dict[str, Estimate | None]  # by slot, per agent
+    group_returns: dict[str, Estimate]  # by group, summed over its agents
+    win_rate: dict[str, Estimate | None]  # by slot: highest return per life; ties are shared
+    differences: dict[str, Estimate | None]  # "a - b": return per life, paired by episode
+    failures: int  # of policies
     invalid_actions: int
 
 
@@ -81,7 +78,7 @@ def estimate_mean(values: AnyArray) -> Estimate:
     """Return the mean of independent values with its 95 % interval by Student's t.
 
     The values are what was drawn independently: episodes of one policy, or, where several runs
-    are compared, one value per run (seed), because episodes of one run share its luck.
+    are compared, one value per run (seed), because episodes of one run are not independent.
 
     Args:
         values: `[n]` with n of at least 1. Of paired data, the differences.
@@ -99,9 +96,9 @@ def estimate_mean(values: AnyArray) -> Estimate:
 def estimate_proportion(values: AnyArray) -> Estimate:
     """Return a share, such as a win rate, with its 95 % interval by Clopper and Pearson (1934).
 
-    Student's t would say that ten wins of ten leave no doubt. This interval covers the true share
-    at least 95 times in 100, for every share and every n; ties that count as a part of a win only
-    make it more careful.
+    Student's t would give ten wins of ten an interval without width. This interval covers the true
+    share with a probability of at least 95 % for every share and every n; ties that count as part of
+    a win only make it more conservative.
 
     Args:
         values: `[n]` between 0 and 1: 1 for a win, 0 for none, a half for a tie of two.
@@ -137,7 +134,7 @@ def summarize_episodes(
         The summary; None for a value that applies to no episode.
     """
     returns = {slot: reports.column("returns", slot) for slot in slots}
-    lived = {slot: reports.column("ticks_lived", slot) for slot in slots}
+    ticks_lived = {slot: reports.column("ticks_lived", slot) for slot in slots}
     lives = {slot: reports.column("lives", slot) for slot in slots}
     per_life = {s: returns[s] / np.where(lives[s] > 0, lives[s], np.nan) for s in slots}
     groups = reports.notes["group_returns"]
@@ -147,7 +144,7 @@ def summarize_episodes(
         returns=_estimate_columns(returns),
         lives=_estimate_columns(lives),
         reward_per_tick=_estimate_columns(
-            {s: returns[s] / np.maximum(lived[s], 1.0) for s in slots}
+            {s: returns[s] / np.maximum(ticks_lived[s], 1.0) for s in slots}
         ),
         metrics=_estimate_finite(metric_function(*_as_columns(reports))),
         return_per_life=_estimate_finite(per_life),
@@ -168,7 +165,13 @@ def summarize_episodes(
 
 
 def win_shares(values: Mapping[str, AnyArray]) -> dict[str, AnyArray]:
-    """For each name, its share of the win of every episode; NaN where nobody has a value.
+    """Return the share of each name in the win of every episode; ties are shared equally.
+
+    Args:
+        values: By name, `[episodes]` scores; NaN where a name has none.
+
+    Returns:
+        By name, `[episodes]` between 0 and 1; NaN in episodes without any score.
 
     >>> win_shares({"a": np.array([1.0, 2.0, 3.0]), "b": np.array([0.0, 2.0, 4.0])})["a"].tolist()
     [1.0, 0.5, 0.0]
@@ -188,19 +191,19 @@ def _estimate_columns(columns: Mapping[str, AnyArray]) -> dict[str, Estimate]:
 def _estimate_finite(
     columns: Mapping[str, AnyArray], of_floats: Callable[[AnyArray], Estimate] = estimate_mean
 ) -> dict[str, Estimate | None]:
-    """An estimate of what is known in each column; None where that is nothing."""
-    found: dict[str, Estimate | None] = {}
+    """Return an estimate of the finite values of each column; None where there are none."""
+    estimates: dict[str, Estimate | None] = {}
     for name, values in columns.items():
-        known = values[np.isfinite(values)]
-        of = estimate_proportion if values.dtype == np.bool_ else of_floats
-        found[name] = of(known) if len(known) else None
-    return found
+        finite = values[np.isfinite(values)]
+        estimate = estimate_proportion if values.dtype == np.bool_ else of_floats
+        estimates[name] = estimate(finite) if len(finite) else None
+    return estimates
 
 
 def _as_columns(played: EpisodeColumns) -> tuple[AnyArray, dict[str, AnyArray]]:
-    """Who came to full length, and every group and counter value by name, an entry per episode."""
-    found: dict[str, AnyArray] = {}
+    """Return the flags of full length, and columns of groups and counters by name."""
+    columns: dict[str, AnyArray] = {}
     for table in ("group_lives", "mean_alive", "counters"):
         prefix = "" if table == "counters" else f"{table}/"
-        found |= {f"{prefix}{name}": played.column(table, name) for name in played.notes[table]}
-    return played.arrays["full_length"], found
+        columns |= {f"{prefix}{name}": played.column(table, name) for name in played.notes[table]}
+    return played.arrays["full_length"], columns

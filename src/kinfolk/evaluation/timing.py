@@ -1,4 +1,4 @@
-"""What an evaluation took. It stands apart from the results, which hold no clock."""
+"""Time and resources of an evaluation, separate from its results, which are reproducible."""
 
 from __future__ import annotations
 
@@ -14,30 +14,30 @@ from kinfolk.isolation.proxy import IsolatedPolicy
 
 @dataclass(frozen=True)
 class SlotTiming:
-    """What one slot's policy took: times in microseconds."""
+    """Time and resources of one slot's policy; all but the first two are of worker processes."""
 
-    agent_steps: int
-    us_per_agent_step: float
-    latency_us_mean: float = 0.0  # from question to answer, of a process
+    agent_steps: int  # number of actions
+    us_per_agent_step: float  # microseconds in the policy per action
+    latency_us_mean: float = 0.0  # microseconds from request to reply
     latency_us_p99: float = 0.0
-    processes: int = 0
+    processes: int = 0  # most at a time
     restarts: int = 0
-    stale_replies: int = 0
-    printed_chars: int = 0  # characters, which nobody has seen
-    peak_megabytes: float = 0.0
+    stale_replies: int = 0  # replies to requests that were no longer current
+    printed_chars: int = 0  # characters that the policy printed, which are discarded
+    peak_megabytes: float = 0.0  # largest of a process
 
     @staticmethod
     def from_slot(policy: GuardedPolicy | IsolatedPolicy) -> SlotTiming:
-        """What a slot has taken so far."""
+        """Return the timing of a slot's policy so far."""
         steps = max(1, policy.agent_steps)
         if isinstance(policy, GuardedPolicy):
             return SlotTiming(policy.agent_steps, 1e6 * policy.policy_seconds / steps)
-        waited = policy.latencies * 1e6 if len(policy.latencies) else np.zeros(1)
+        latencies = policy.latencies * 1e6 if len(policy.latencies) else np.zeros(1)
         return SlotTiming(
             policy.agent_steps,
             1e6 * policy.policy_seconds / steps,
-            float(waited.mean()),
-            float(np.percentile(waited, 99)),
+            float(latencies.mean()),
+            float(np.percentile(latencies, 99)),
             policy.peak_processes,
             policy.n_restarts,
             *policy.stats,
@@ -46,17 +46,17 @@ class SlotTiming:
 
 @dataclass(frozen=True, kw_only=True)
 class RolloutTiming:
-    """What a task of some episodes took."""
+    """Time and resources of a rollout task."""
 
-    episodes: int
-    ticks: int
-    seconds: float
+    episodes: int  # number of episodes
+    ticks: int  # of all episodes
+    seconds: float  # of wall-clock time
     slots: dict[str, SlotTiming] = field(default_factory=dict)
-    warnings: tuple[str, ...] = ()
+    warnings: tuple[str, ...] = ()  # about weaker isolation
 
 
-def filter_valid(lines: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Those lines of a run's timings that have the form of a `Timing`; others are damaged."""
+def filter_valid_timings(lines: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Return the lines of a run's timings that are a `RolloutTiming`; others are damaged."""
     numbers, slot_fields = ("episodes", "ticks", "seconds"), [f.name for f in fields(SlotTiming)]
 
     def fits(line: dict[str, Any]) -> bool:
@@ -80,13 +80,13 @@ def _are_numbers(table: dict[str, Any], names: Sequence[str]) -> bool:
 
 
 def aggregate_timings(lines: Sequence[dict[str, Any]]) -> dict[str, Any]:
-    """The timings of many matches as one: sums, and the worst of latencies and memory."""
+    """Aggregate the timings of tasks: sums, means, and maxima of p99, memory and processes."""
     slots: dict[str, dict[str, float]] = {}
     for timing in lines:
-        for name, one in timing["slots"].items():
-            total = slots.setdefault(name, dict.fromkeys(one, 0))
-            before, now = total["agent_steps"], one["agent_steps"]
-            for key, value in one.items():
+        for name, slot in timing["slots"].items():
+            total = slots.setdefault(name, dict.fromkeys(slot, 0))
+            before, now = total["agent_steps"], slot["agent_steps"]
+            for key, value in slot.items():
                 if key in ("us_per_agent_step", "latency_us_mean"):
                     total[key] = (total[key] * before + value * now) / max(1, before + now)
                 elif key in ("latency_us_p99", "peak_megabytes", "processes"):

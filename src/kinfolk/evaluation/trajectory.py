@@ -1,4 +1,4 @@
-"""One episode, watched: who lived when, whose child each was, and how many there were."""
+"""Trace an episode: births, deaths and parents of all agents, and population sizes."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ from kinfolk.worlds.base import World
 
 @dataclass(frozen=True)
 class EpisodeTrace:
-    """What was seen of one episode."""
+    """One episode with its population sizes and family tree."""
 
     report: EpisodeResult
-    groups: tuple[str, ...]
-    populations: Ints  # [ticks + 1, groups], from the founders on
-    family: Family
+    groups: tuple[str, ...]  # names
+    populations: Ints  # [ticks + 1, groups], live agents from the initial state on
+    family: Family  # all agents with their parents
 
 
 def trace_episode(task: RolloutTask[Any], episode: int) -> EpisodeTrace:
-    """Play one episode of a task again and look closely. It is the same as it was then."""
+    """Play one episode of a task again, with the same result, and record its agents."""
     log, populations = BirthDeathLog(), []
     results: list[EpisodeResult] = []
     with EpisodeRunner(replace(task, episodes=(episode,))) as runner:
@@ -42,7 +42,7 @@ def trace_episode(task: RolloutTask[Any], episode: int) -> EpisodeTrace:
             log.add_deaths(world, world.events())
             populations.append(_count_population(world))
     groups = tuple(group.name for group in world.spec.groups)
-    return EpisodeTrace(results[0], groups, np.array(populations), _family(log, groups))
+    return EpisodeTrace(results[0], groups, np.array(populations), _build_family(log, groups))
 
 
 def _count_population(world: World) -> list[int]:
@@ -51,7 +51,7 @@ def _count_population(world: World) -> list[int]:
     return counts
 
 
-def _family(log: BirthDeathLog, groups: Sequence[str]) -> Family:
+def _build_family(log: BirthDeathLog, groups: Sequence[str]) -> Family:
     deaths = {death.uid: death for death in log.deaths}
     members = []
     for birth in log.births:

@@ -1,7 +1,8 @@
-"""One question to many guests at once, and the answers of those that gave a sound one in time.
+"""One request to many workers at once, and their actions if they reply in time.
 
-What is asked from step to step, mostly of the same guests, is written and read for all of them in a
-few operations. Whoever is late, has failed or answered nonsense is left to `Circle.gather`.
+From step to step mostly the same workers are called, so requests and replies of all of them are
+written and read in a few array operations. Workers that are late, have failed or returned invalid
+actions are left to `WorkerPoller.collect`.
 """
 
 from __future__ import annotations
@@ -35,15 +36,15 @@ from kinfolk.isolation.worker import Worker, draw_request_id, wake_workers
 
 
 class BatchedCall:
-    """Guests at a table who are asked together, as long as the same agents play.
+    """A request for actions to several workers, repeated as long as the same agents live.
 
-    Either each of them plays one row, or there is one guest, who plays all.
+    Either each worker plays one row of the batch, or a single worker plays all rows.
 
     Args:
-        table: Where they sit.
-        guests: Who is asked.
-        seats: Where each of them sits.
-        rows: Which rows of the batch they play.
+        buffers: Shared buffers of the workers.
+        workers: The workers to call.
+        buffer_indices: Index of each worker's buffer in `buffers`.
+        rows: Rows of the batch that they play.
     """
 
     def __init__(
@@ -54,85 +55,85 @@ class BatchedCall:
         rows: Sequence[int],
     ) -> None:
         self._buffers, self.workers = buffers, workers
-        self._buffer_indices, self._rows = (
-            _as_slice_or_array(buffer_indices),
-            _as_slice_or_array(rows),
-        )
-        alone = len(workers) == 1
+        self._buffer_indices = _as_slice_or_array(buffer_indices)
+        self._rows = _as_slice_or_array(rows)
+        single = len(workers) == 1
         self._row_index = (
-            (buffer_indices[0], slice(len(rows))) if alone else (self._buffer_indices, 0)
+            (buffer_indices[0], slice(len(rows))) if single else (self._buffer_indices, 0)
         )
-        buffers.header[self._buffer_indices, N_ROWS] = len(rows) if alone else 1
+        buffers.header[self._buffer_indices, N_ROWS] = len(rows) if single else 1
         buffers.header[self._buffer_indices, COMMAND] = CMD_ACT
-        self._wake_fds, self._key_index = (
-            [guest.wake_fd for guest in workers],
-            (*self._row_index, 0),
-        )
+        self._wake_fds = [worker.wake_fd for worker in workers]
+        self._key_index = (*self._row_index, 0)
         self._request_id = self._sent_ns = self._spin_backoff = 0
         self._pending = self._all_have_acted = self._covers_batch = False
 
     def write_rows(self, row_block: AnyArray) -> None:
-        """Tell who the agents are; said again when more has changed than their keys.
+        """Write the agents of the batch; needed again when more than their keys has changed.
 
         Args:
-            row_block: The rows of the whole batch, as `lay_rows` makes them.
+            row_block: Rows of the whole batch, as `pack_rows` returns them.
         """
-        # An array when some in between are not asked; it compares with a slice item by item.
+        # `_rows` is an array if some rows are skipped; comparing that with a slice is elementwise.
         rows = self._rows
         self._covers_batch = isinstance(rows, slice) and rows == slice(0, len(row_block))
         self._buffers.rows[self._row_index] = row_block[self._rows]
         self._buffers.header[self._buffer_indices, ROWS_VERSION] = next_rows_version()
 
     def send(self, keys: Ints, observations: Bytes) -> None:
-        """Ask all, and come back at once.
+        """Send a request for actions to all workers without waiting.
 
         Args:
-            keys: Of the whole batch.
-            observations: What it sees.
+            keys: `[n]`, random keys of the whole batch.
+            observations: `[n, row_bytes]`, observations of the whole batch.
         """
-        table, seats = self._buffers, self._buffer_indices
-        table.rows[self._key_index] = keys[self._rows]
-        table.observations[self._row_index] = observations[self._rows]
+        buffers = self._buffers
+        buffers.rows[self._key_index] = keys[self._rows]
+        buffers.observations[self._row_index] = observations[self._rows]
         self._request_id, self._sent_ns = draw_request_id(), time.perf_counter_ns()
         self._pending = True
         memory_fence()
-        table.header[seats, REQUEST_ID] = self._request_id
+        buffers.header[self._buffer_indices, REQUEST_ID] = self._request_id
         wake_workers(self._wake_fds)
 
     def collect(self, poller: WorkerPoller) -> list[Worker]:
-        """Wait until all have answered, or something else happens; who gave no sound answer."""
-        seats, header, question = self._buffer_indices, self._buffers.header, self._request_id
-        many = naps_left = len(self.workers)
-        end = 0 if self._spin_backoff else time.perf_counter_ns() + SPIN_NS
+        """Wait until all workers have replied, or one of them takes long.
+
+        Returns:
+            The workers without valid actions: late, failed or with an invalid reply.
+        """
+        indices, header, request_id = self._buffer_indices, self._buffers.header, self._request_id
+        n_workers = n_waits_left = len(self.workers)
+        spin_end = 0 if self._spin_backoff else time.perf_counter_ns() + SPIN_NS
         self._spin_backoff = max(0, self._spin_backoff - 1)
-        answered = header[seats, REPLY_ID].tolist()
-        while answered.count(question) < many:
-            if time.perf_counter_ns() < end:
+        reply_ids = header[indices, REPLY_ID].tolist()
+        while reply_ids.count(request_id) < n_workers:
+            if time.perf_counter_ns() < spin_end:
                 os.sched_yield()
             else:
-                if end:
-                    self._spin_backoff, end = SPIN_BACKOFF_CALLS, 0
-                # Who was asked last is waited for first: when it has answered, most others have
-                # too. So the host is woken once or twice, not once for each of them.
-                last = max(i for i, number in enumerate(answered) if number != question)
+                if spin_end:
+                    self._spin_backoff, spin_end = SPIN_BACKOFF_CALLS, 0
+                # Wait for the last worker first: when it has replied, most others have too. The
+                # host is then woken once or twice, not once per worker.
+                last = max(i for i, reply_id in enumerate(reply_ids) if reply_id != request_id)
                 self._set_pending(self.workers[last])
-                naps_left -= 1  # one for each at most: a guest may take its answer back
-                if not poller.wait_briefly(self.workers[last]) or not naps_left:
+                n_waits_left -= 1  # bounded: a worker may retract its reply
+                if not poller.wait_briefly(self.workers[last]) or not n_waits_left:
                     break
                 self.workers[last].pending = False
-            answered = header[seats, REPLY_ID].tolist()
+            reply_ids = header[indices, REPLY_ID].tolist()
         memory_fence()
-        outcomes = header[seats, STATUS].tolist()
+        statuses = header[indices, STATUS].tolist()
         self._pending = False
-        if answered.count(question) == outcomes.count(STATUS_OK) == many:
+        if reply_ids.count(request_id) == statuses.count(STATUS_OK) == n_workers:
             return []
         late = [
-            guest
-            for guest, number, outcome in zip(self.workers, answered, outcomes, strict=True)
-            if number != question or outcome != STATUS_OK
+            worker
+            for worker, reply_id, status in zip(self.workers, reply_ids, statuses, strict=True)
+            if reply_id != request_id or status != STATUS_OK
         ]
-        for guest in late:
-            self._set_pending(guest)
+        for worker in late:
+            self._set_pending(worker)
         return late
 
     def read_actions(
@@ -141,38 +142,46 @@ class BatchedCall:
         late_workers: Sequence[Worker],
         get_noop_actions: Callable[[], Ints],
     ) -> Ints:
-        """The actions of the whole batch; of `late_workers` and of who is not asked, what `get_noop_actions` gives."""
-        actions, told = (
-            self._buffers.actions[self._row_index],
-            self._buffers.header[self._buffer_indices, REPLY_NS],
-        )
+        """Return the actions of the whole batch, and record the latencies of the replies.
+
+        Args:
+            poller: Records the latencies.
+            late_workers: Workers without valid actions, from `collect`.
+            get_noop_actions: Returns noop actions of the whole batch, which are used for late
+                workers and for rows that no worker plays.
+
+        Returns:
+            `[n, heads]`, int64.
+        """
+        actions = self._buffers.actions[self._row_index]
+        replied_ns = self._buffers.header[self._buffer_indices, REPLY_NS]
         if late_workers:
-            sound = np.array([guest not in late_workers for guest in self.workers])
-            out, told = get_noop_actions(), told[sound]
-            if len(sound) == len(actions):
-                out[np.arange(len(out))[self._rows][sound]] = actions[sound]
+            on_time = np.array([worker not in late_workers for worker in self.workers])
+            out, replied_ns = get_noop_actions(), replied_ns[on_time]
+            if len(on_time) == len(actions):
+                out[np.arange(len(out))[self._rows][on_time]] = actions[on_time]
         elif self._covers_batch:
             out = actions.copy()
         else:
             out = get_noop_actions()
             out[self._rows] = actions
         if not self._all_have_acted:
-            for guest in self.workers:
-                guest.has_acted = guest.has_acted or guest not in late_workers
+            for worker in self.workers:
+                worker.has_acted = worker.has_acted or worker not in late_workers
             self._all_have_acted = not late_workers
-        poller.record_times(told.copy(), self._sent_ns, time.perf_counter_ns())
+        poller.record_times(replied_ns.copy(), self._sent_ns, time.perf_counter_ns())
         return out
 
     @property
     def elapsed(self) -> float:
-        """Seconds since they were asked."""
+        """Seconds since the request was sent."""
         return 1e-9 * (time.perf_counter_ns() - self._sent_ns)
 
     def cancel(self) -> None:
-        """They are asked together no more; who has not been heard is awaited still."""
+        """End the batched call; workers that have not replied become pending one by one."""
         if self._pending:
-            for guest in self.workers:
-                self._set_pending(guest)
+            for worker in self.workers:
+                self._set_pending(worker)
 
     def _set_pending(self, worker: Worker) -> None:
         if worker.request_id != self._request_id:
@@ -181,8 +190,8 @@ class BatchedCall:
 
 
 def _as_slice_or_array(indices: Sequence[int]) -> Any:
-    """An index for these numbers: a slice where they follow each other, which is quicker."""
-    first, many = (indices[0], len(indices)) if indices else (0, 0)
-    if list(indices) == list(range(first, first + many)):
-        return slice(first, first + many)
+    """Return an index for an array: a slice if the numbers are consecutive, which is faster."""
+    first, count = (indices[0], len(indices)) if indices else (0, 0)
+    if list(indices) == list(range(first, first + count)):
+        return slice(first, first + count)
     return np.array(indices, dtype=np.int64)

@@ -1,4 +1,4 @@
-"""The host's end of the process that starts policies' processes."""
+"""The host's client of the fork server, which starts worker processes."""
 
 from __future__ import annotations
 
@@ -14,27 +14,31 @@ from typing import Any
 from kinfolk.core.errors import EngineError
 
 _START_TIMEOUT = 60.0
-_PRELOAD_TIMEOUT = 600.0  # a cold compilation
+_PRELOAD_TIMEOUT = 600.0  # kernels may have to be compiled
 _EXIT_TIMEOUT = 3.0
 _MAX_MESSAGE_BYTES = 65536
 _MAIN_COMMAND = "from kinfolk.isolation.forkserver_main import main; main()"
-# Threads of libraries would be lost in the fork, and two busy ones per core are slower anyway.
+# A fork loses the threads of libraries, and more threads than cores would be slower anyway.
 _SINGLE_THREAD_ENV = dict.fromkeys(
     ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1"
 )
-# All that a shut-in policy learns of our environment.
+# The environment variables that a sandboxed policy can read.
 _SANDBOX_ENV_NAMES = ("PATH", "PYTHONPATH", "LANG", "LC_ALL", "HOME", "XDG_CACHE_HOME", "COLUMNS")
 
 
 class ProcessLimitError(EngineError):
-    """The system makes no more processes for us."""
+    """No further worker process can be started."""
 
 
 class ForkServerClient:
-    """Starts guests. It is made at the first of them, and ends with `close` or with its host."""
+    """Starts and kills workers through a fork server, which runs from the first call to `close`.
+
+    Args:
+        minimal_env: Whether workers see only a few harmless environment variables.
+    """
 
     def __init__(self, minimal_env: bool = False) -> None:
-        self._minimal_env = minimal_env  # whether its environment is cut down to what is harmless
+        self._minimal_env = minimal_env
         self._process: subprocess.Popen[bytes] | None = None
         self._control: socket.socket | None = None
         self._unread = b""
@@ -43,32 +47,42 @@ class ForkServerClient:
         self._messages: list[dict[str, Any]] = []
 
     def fileno(self) -> int:
-        """What becomes readable when a guest has ended."""
+        """Return a descriptor that becomes readable when a worker has exited; -1 if not running."""
         return self._control.fileno() if self._control is not None else -1
 
     def preload(self, content_hash: str, fd: int, size: int) -> None:
-        """Load and compile, once, what guests with this policy of our own will need."""
+        """Load a policy in the fork server once, so that its workers need not import and compile.
+
+        Args:
+            content_hash: Hash of the policy; a policy is preloaded only once.
+            fd: Descriptor of a `WorkerPayload`.
+            size: Bytes of the payload.
+        """
         self._start()
         if content_hash not in self._preloaded:
             self._preloaded.add(content_hash)
-            self._send({"warm": size}, [fd])
-            self._wait_for("warmed", _PRELOAD_TIMEOUT)
+            self._send({"preload": size}, [fd])
+            self._wait_for("preloaded", _PRELOAD_TIMEOUT)
 
     def fork(self, config: dict[str, Any], fds: list[int]) -> int:
-        """A new guest's process id.
+        """Fork a worker and return its process id.
+
+        Args:
+            config: Sizes and limits for `run_worker`.
+            fds: Descriptors that the worker inherits, in the order of `run_worker`.
 
         Raises:
-            NoMoreProcessesError: The system refused.
+            ProcessLimitError: The system cannot start a process.
         """
         self._start()
         self._send(config, fds)
-        fact = self._wait_for("forked")
-        if fact["forked"] == 0:
-            raise ProcessLimitError(f"No process could be made for a policy: {fact['why']}.")
-        return int(fact["forked"])
+        message = self._wait_for("forked")
+        if message["forked"] == 0:
+            raise ProcessLimitError(f"No worker process could be started: {message['error']}.")
+        return int(message["forked"])
 
     def exit_code(self, pid: int, timeout: float = 0.0) -> int | None:
-        """How a guest ended; None if it has not, after so many seconds."""
+        """Return the exit code of a worker, waiting up to `timeout` seconds; None if it runs."""
         end = time.monotonic() + timeout
         while pid not in self._exits:
             if not self._read(max(0.0, end - time.monotonic())):
@@ -76,16 +90,16 @@ class ForkServerClient:
         return self._exits.get(pid)
 
     def kill(self, pid: int) -> None:
-        """End a guest, and all that it started, and wait until it is gone."""
+        """Kill a worker with all processes it started, and wait until it has exited."""
         if pid not in self._exits and self._control is not None:
             try:
                 self._send({"kill": pid})
             except OSError:
-                return  # the nursery is gone, and its guests with it
+                return  # the fork server has exited, and its workers with it
             self.exit_code(pid, _EXIT_TIMEOUT)
 
     def close(self) -> None:
-        """End it and all of its guests. May be called twice."""
+        """End the fork server and all workers; may be called twice."""
         control, self._control = self._control, None
         process, self._process = self._process, None
         if control is not None:
@@ -105,64 +119,73 @@ class ForkServerClient:
         if self._process is not None and self._process.poll() is None:
             return
         self.close()
-        ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM)
-        kept = {
+        host_socket, server_socket = socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM)
+        env = {
             name: value
             for name, value in os.environ.items()
             if not self._minimal_env
             or name in _SANDBOX_ENV_NAMES
             or name.startswith(("KINFOLK_", "NUMBA_"))
         }
-        paths = os.pathsep.join(path for path in sys.path if path)
+        python_path = os.pathsep.join(path for path in sys.path if path)
         try:
             self._process = subprocess.Popen(
-                [sys.executable, "-c", _MAIN_COMMAND, str(theirs.fileno()), str(os.getpid())],
+                [
+                    sys.executable,
+                    "-c",
+                    _MAIN_COMMAND,
+                    str(server_socket.fileno()),
+                    str(os.getpid()),
+                ],
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.DEVNULL,
                 stderr=subprocess.DEVNULL,
-                env={**kept, **_SINGLE_THREAD_ENV, "PYTHONPATH": paths},
-                pass_fds=[theirs.fileno()],
+                env={**env, **_SINGLE_THREAD_ENV, "PYTHONPATH": python_path},
+                pass_fds=[server_socket.fileno()],
                 start_new_session=True,
             )
         except OSError as error:
-            ours.close()
+            host_socket.close()
             raise ProcessLimitError(
-                f"No process could be made for policies: {error.strerror}."
+                f"No fork server could be started: {error.strerror}."
             ) from error
         finally:
-            theirs.close()
-        self._control = ours
+            server_socket.close()
+        self._control = host_socket
         self._wait_for("ready")
 
     def _send(self, message: dict[str, Any], fds: list[int] | None = None) -> None:
-        assert self._control is not None  # _start has seen to it
+        assert self._control is not None  # after _start
         socket.send_fds(self._control, [json.dumps(message).encode() + b"\n"], fds or [])
 
     def _wait_for(self, key: str, timeout: float = _START_TIMEOUT) -> dict[str, Any]:
+        """Return the next message with a key, or raise `ProcessLimitError` after `timeout`."""
         end = time.monotonic() + timeout
         while True:
-            for fact in self._messages:
-                if key in fact:
-                    self._messages.remove(fact)
-                    return fact
+            for message in self._messages:
+                if key in message:
+                    self._messages.remove(message)
+                    return message
             if not self._read(max(0.0, end - time.monotonic())):
                 self.close()
-                raise ProcessLimitError("The process that starts policies did not come up.")
+                raise ProcessLimitError(
+                    f"The fork server exited or did not answer within {timeout:g} s."
+                )
 
     def _read(self, timeout: float) -> bool:
-        """Take in what the nursery says; False if it says nothing in time, or is gone."""
+        """Read messages for at most `timeout` seconds; False if there are none or it has exited."""
         if self._control is None:
             return False
-        ready = select.poll()  # `select.select` refuses handles above 1023
+        ready = select.poll()  # `select.select` fails for descriptors above 1023
         ready.register(self._control, select.POLLIN)
         if not ready.poll(1000.0 * timeout):
             return False
         data = self._control.recv(_MAX_MESSAGE_BYTES)
         *lines, self._unread = (self._unread + data).split(b"\n")
         for line in lines:
-            fact = json.loads(line)
-            if "exited" in fact:
-                self._exits[fact["exited"]] = fact["code"]
+            message = json.loads(line)
+            if "exited" in message:
+                self._exits[message["exited"]] = message["code"]
             else:
-                self._messages.append(fact)
+                self._messages.append(message)
         return bool(data)

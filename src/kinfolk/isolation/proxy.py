@@ -1,4 +1,4 @@
-"""Slots whose policies live in processes of their own: one for all of its agents, or one each."""
+"""Policies in worker processes: one process for all agents of a slot, or one per agent."""
 
 from __future__ import annotations
 
@@ -31,7 +31,25 @@ from kinfolk.policies.resolve import ResolvedPolicy
 
 
 class IsolatedPolicy:
-    """A slot in processes of its own. What it remembers lives there too."""
+    """Fulfils the contract of a policy by calling worker processes, which keep the memory.
+
+    Args:
+        slot: Id of the slot.
+        resolved: Class, settings and weights of the policy.
+        spec: Spec of the world.
+        pool: Supplies the workers.
+        settings: Timeouts, and what happens after a failure.
+        get_tick: Returns the current tick, for records of failures.
+        max_agents: Largest number of live agents.
+        per_agent: Whether every agent has its own worker.
+        single_episode: Whether the batch has one world only, so that a failure can be recorded
+            instead of raising `RetrySerially`.
+
+    Attributes:
+        failure_log: Failures and invalid actions of the current episode.
+        agent_steps: Number of actions so far.
+        policy_seconds: Seconds spent in `act_async` and `act_wait`.
+    """
 
     def __init__(
         self,
@@ -46,7 +64,7 @@ class IsolatedPolicy:
         single_episode: bool,
     ) -> None:
         self.failure_log = FailureLog(slot, resolved.class_path, spec)
-        self._group = house = WorkerGroup(
+        self._group = WorkerGroup(
             self.failure_log,
             resolved,
             spec,
@@ -57,125 +75,141 @@ class IsolatedPolicy:
             per_agent=per_agent,
             single_episode=single_episode,
         )
-        shape = BufferLayout(house.agents_per_worker, spec.row_bytes, spec.n_heads)
-        self._buffers = SharedBufferArray(shape, max_agents if per_agent else 1)
-        self._attached: dict[int, Worker] = {}
+        layout = BufferLayout(self._group.agents_per_worker, spec.row_bytes, spec.n_heads)
+        self._buffers = SharedBufferArray(layout, max_agents if per_agent else 1)
+        self._attached: dict[int, Worker] = {}  # by index of the buffer
         self._batch: AgentBatch | None = None
-        self._batch_order = self._fingerprint = (
-            b""  # places of the agents asked last; all that is told of them
-        )
+        # Memory indices of the last batch, and all of its columns, as bytes for comparison.
+        self._batch_order = self._fingerprint = b""
         self._called: dict[Worker, tuple[SupervisedWorker, slice]] = {}
-        self._n_called_rows = 0  # agents of those who are asked
+        self._n_called_rows = 0  # agents whose worker is running
         self.agent_steps, self.policy_seconds = 0, 0.0
 
     @property
     def memory_layout(self) -> MemoryLayout:
-        """Nothing that the loop would have to keep."""
+        """Empty, as the memory is kept in the workers."""
         return {}
 
     @property
     def stats(self) -> WorkerStats:
-        """What was counted of all its processes so far."""
+        """Counts over all workers of the slot so far."""
         return self._group.stats
 
     @property
     def n_restarts(self) -> int:
-        """How often a process was started again."""
+        """Number of restarts of workers so far."""
         return self._group.n_restarts
 
     @property
     def peak_processes(self) -> int:
-        """The most that there were at once."""
+        """Largest number of workers at a time."""
         return self._group.peak_processes
 
     @property
     def latencies(self) -> AnyArray:
-        """Seconds from each question to its answer."""
+        """Seconds from each request to its reply."""
         return self._group.poller.latencies
 
     def start_episode(self) -> None:
-        """Begin an episode."""
+        """Clear the failure log for a new episode."""
         self._group.start_episode()
 
     def reset_agents(self, batch: AgentBatch, memory: Memory, keys: Ints) -> None:
-        """Forward to every process that has lives to begin, and wait for all of them."""
+        """Reset new agents in their workers and wait for all of them."""
         self._group.cancel_call()
         reset_agents(self._group, pack_rows(batch, keys))
 
     def act_async(self, observations: Bytes, batch: AgentBatch, memory: Memory, keys: Ints) -> None:
-        """Ask every process and come back at once."""
+        """Send observations to all workers without waiting for actions."""
         start = time.perf_counter()
-        house, mark, self._batch = self._group, fingerprint_rows(batch), batch
-        if house.current_call is None or mark != self._fingerprint:
+        group, fingerprint, self._batch = self._group, fingerprint_rows(batch), batch
+        if group.current_call is None or fingerprint != self._fingerprint:
             block = pack_rows(batch, keys)
             order = block[:, AGENT_INDEX_COLUMN].tobytes()
-            if house.current_call is None or order != self._batch_order:
-                self._batch_order, house.current_call = order, self._arrange_call(block)
-            if house.per_agent:
+            if group.current_call is None or order != self._batch_order:
+                self._batch_order, group.current_call = order, self._arrange_call(block)
+            if group.per_agent:
                 block[:, AGENT_INDEX_COLUMN] = 0
-            self._fingerprint = mark
-            house.current_call.write_rows(block)
-        house.current_call.send(keys, observations)
+            self._fingerprint = fingerprint
+            group.current_call.write_rows(block)
+        group.current_call.send(keys, observations)
         self.agent_steps += len(keys)
         self.policy_seconds += time.perf_counter() - start
 
     def act_wait(self) -> Ints:
-        """Gather the answers; what agents do that do nothing, where there is none."""
-        asked, circle, rows = self._group.current_call, self._group.poller, self._batch
-        assert rows is not None  # it was asked
-        assert asked is not None
+        """Return the actions, with noop in place of missing and invalid ones."""
+        call, poller, batch = self._group.current_call, self._group.poller, self._batch
+        assert batch is not None  # set by act_async
+        assert call is not None
         start = time.perf_counter()
-        late = asked.collect(circle)
-        actions = asked.read_actions(circle, late, lambda: self.failure_log.noop_actions(rows))
-        silent = self._collect_late(late, actions, asked.elapsed) if late else 0
-        sound = self.failure_log.validate_actions(actions, rows, self._n_called_rows - silent)
+        late = call.collect(poller)
+        actions = call.read_actions(poller, late, lambda: self.failure_log.noop_actions(batch))
+        n_missing = self._collect_late(late, actions, call.elapsed) if late else 0
+        valid_actions = self.failure_log.validate_actions(
+            actions, batch, self._n_called_rows - n_missing
+        )
         if self.failure_log.invalid_actions and not self._group.single_episode:
-            raise RetrySerially(f"Slot '{self.failure_log.slot}' gave an answer that is no action.")
+            raise RetrySerially(f"Slot '{self.failure_log.slot}' returned invalid actions.")
         self.policy_seconds += time.perf_counter() - start
-        return sound
+        return valid_actions
 
     def _collect_late(self, late: list[Worker], actions: Ints, elapsed: float) -> int:
-        """Take the answers of the others, one by one; for how many agents there was none."""
-        failed, silent = [], 0
+        """Wait for workers one by one, copy their actions and handle their failures.
+
+        Args:
+            late: Workers that `BatchedCall.collect` returned.
+            actions: `[n, heads]`, written for workers that reply with valid actions.
+            elapsed: Seconds since the request was sent.
+
+        Returns:
+            Number of agents without an action of their policy.
+        """
+        failed, n_missing = [], 0
         assert self._batch is not None
-        circle, care = self._group.poller, self._group.settings
-        for guest, said in circle.collect(late, care.step_timeout, care.start_timeout, elapsed):
-            unit, part = self._called[guest]
-            silent += (part.stop - part.start) if said else 0
-            if isinstance(said, WorkerError):
-                failed.append((part.start, unit, part, said))
+        poller, settings = self._group.poller, self._group.settings
+        for worker, reply in poller.collect(
+            late, settings.step_timeout, settings.start_timeout, elapsed
+        ):
+            supervised, part = self._called[worker]
+            n_missing += (part.stop - part.start) if reply else 0
+            if isinstance(reply, WorkerError):
+                failed.append((part.start, supervised, part, reply))
                 continue
-            guest.has_acted = True
-            if said:
-                self.failure_log.invalid_actions[said] += 1
+            worker.has_acted = True
+            if reply:
+                self.failure_log.invalid_actions[reply] += 1
             else:
-                actions[part] = guest.buffer.actions[: part.stop - part.start]
-        for _, unit, part, trouble in sorted(failed, key=lambda one: one[0]):
-            self._group.handle_failure(unit, trouble, "act_async", self._batch.uid[part])
-        return silent
+                actions[part] = worker.buffer.actions[: part.stop - part.start]
+        for _, supervised, part, error in sorted(failed, key=lambda item: item[0]):
+            self._group.handle_failure(supervised, error, "act_async", self._batch.uid[part])
+        return n_missing
 
     def close(self) -> None:
-        """Give the processes back for the next match."""
+        """Release the workers for other tasks and unmap their buffers."""
         self._group.close()
         self._buffers.close()
 
     def _arrange_call(self, block: AnyArray) -> BatchedCall:
-        """Who is to be asked; who has failed and may go on, is started again."""
-        house = self._group
-        parts = list(house.split_rows(block))
-        restart_failed(house, parts, block)
-        if house.per_agent:
-            house.release_dead(block)
-        playing = [(unit.worker, unit, part) for unit, part in parts if unit.worker is not None]
-        self._called = {guest: (unit, part) for guest, unit, part in playing}
-        seats = [
-            int(block[part.start, AGENT_INDEX_COLUMN]) if house.per_agent else 0
-            for _, _, part in playing
+        """Restart failed workers, release those of dead agents and return a call of the others."""
+        group = self._group
+        parts = list(group.split_rows(block))
+        restart_failed(group, parts, block)
+        if group.per_agent:
+            group.release_dead(block)
+        running = [
+            (supervised.worker, supervised, part)
+            for supervised, part in parts
+            if supervised.worker is not None
         ]
-        for (guest, _, _), seat in zip(playing, seats, strict=True):
-            if self._attached.get(seat) is not guest:
-                self._buffers.attach(seat, guest.buffer_fd)
-                self._attached[seat] = guest
-        rows = [row for _, _, part in playing for row in range(part.start, part.stop)]
+        self._called = {worker: (supervised, part) for worker, supervised, part in running}
+        buffer_indices = [
+            int(block[part.start, AGENT_INDEX_COLUMN]) if group.per_agent else 0
+            for _, _, part in running
+        ]
+        for (worker, _, _), index in zip(running, buffer_indices, strict=True):
+            if self._attached.get(index) is not worker:
+                self._buffers.attach(index, worker.buffer_fd)
+                self._attached[index] = worker
+        rows = [row for _, _, part in running for row in range(part.start, part.stop)]
         self._n_called_rows = len(rows)
-        return BatchedCall(self._buffers, list(self._called), seats, rows)
+        return BatchedCall(self._buffers, list(self._called), buffer_indices, rows)

@@ -1,4 +1,4 @@
-"""How policies are kept while they play: apart or together, for how long, and what if they fail."""
+"""Settings of isolation: timeouts, limits, sandbox and what happens after a failure."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from kinfolk.core.settings import Settings, setting
 
 
 class IsolationSettings(Settings):
-    """Limits and rules for policies that may misbehave. None of them changes a sound result."""
+    """Limits of policies that may fail; none of them affects the results of those that do not."""
 
     step_timeout: float = setting(
         1.0, "Seconds that an isolated policy has for the actions of one step.", gt=0

@@ -1,4 +1,4 @@
-"""One policy in a process of its own, by itself: for people who drive a game with their own loop."""
+"""Policies in worker processes for users who step an environment with their own loop."""
 
 from __future__ import annotations
 
@@ -17,10 +17,19 @@ from kinfolk.policies.single_agent import SingleAgentPolicy
 
 
 class SubprocessPolicy:
-    """A policy in a fresh process, behind the contract of a policy.
+    """A policy in a new worker process, behind the contract of a policy.
 
-    Covered: a policy that raises, hangs, crashes or answers late; each raises `PolicyFailedError`
-    here. Not covered, unless `sandbox` is set: a hostile one. It shares our user, files and network.
+    A policy that raises, hangs or crashes raises `PolicyFailedError` here. Without `sandbox` a
+    hostile policy is not contained: it has the user's files and network.
+
+    Args:
+        name: Name of the policy in error messages.
+        resolved: Class, settings and weights of the policy.
+        spec: Spec of the world.
+        max_agents: Largest number of agents in a batch.
+        step_timeout: Seconds for the actions of one step.
+        start_timeout: Seconds for the start of the process and the first actions.
+        sandbox: Whether the process has no network and cannot write files.
     """
 
     def __init__(
@@ -33,49 +42,57 @@ class SubprocessPolicy:
         start_timeout: float = 60.0,
         sandbox: bool = False,
     ) -> None:
-        care = IsolationSettings(
+        settings = IsolationSettings(
             step_timeout=step_timeout,
             start_timeout=start_timeout,
             on_failure="abort",
             sandbox=sandbox,
         )
         self._n_steps = 0
-        self._pool = WorkerPool(care)
+        self._pool = WorkerPool(settings)
         self._proxy = IsolatedPolicy(
-            name, resolved, spec, self._pool, care, lambda: self._n_steps, max_agents,
+            name, resolved, spec, self._pool, settings, lambda: self._n_steps, max_agents,
             per_agent=False, single_episode=True,
         )  # fmt: skip
 
     @property
     def memory_layout(self) -> MemoryLayout:
-        """Nothing that the caller would have to keep."""
+        """Empty, as the memory is kept in the worker process."""
         return {}
 
     def reset_agents(self, batch: AgentBatch, memory: Memory, keys: Ints) -> None:
-        """Forward; wait until it is done."""
+        """Reset the memory of new agents in the worker and wait for it."""
         self._proxy.reset_agents(batch, memory, keys)
 
     def act_async(self, observations: Bytes, batch: AgentBatch, memory: Memory, keys: Ints) -> None:
-        """Forward and come back at once."""
+        """Send observations to the worker without waiting for its actions."""
         self._proxy.act_async(observations, batch, memory, keys)
         self._n_steps += 1
 
     def act_wait(self) -> Ints:
-        """Wait for the actions.
+        """Wait for the actions of the last `act_async`.
 
         Raises:
-            PolicyFailedError: The policy raised, died or gave no answer in time.
+            PolicyFailedError: The policy raised, its process exited, or it timed out.
         """
         return self._proxy.act_wait()
 
     def close(self) -> None:
-        """End the process. May be called twice."""
+        """End the worker process; may be called twice."""
         self._proxy.close()
         self._pool.close()
 
 
 class PerAgentSubprocessPolicy(SingleAgentPolicy):
-    """One agent in a process of its own: `reset`, `step` and, at the end, `shutdown`."""
+    """A policy of one agent in its own worker process: `reset`, `step`, and finally `shutdown`.
+
+    Args:
+        policy: The policy to load in the process.
+        policy_env_info: Spec of the world.
+        group: Index of the agent's group.
+        step_timeout: Seconds for the action of one step.
+        sandbox: Whether the process has no network and cannot write files.
+    """
 
     def __init__(
         self,
@@ -96,7 +113,7 @@ class PerAgentSubprocessPolicy(SingleAgentPolicy):
             raise
 
     def shutdown(self) -> None:
-        """End its process. May be called twice."""
+        """End the worker process; may be called twice."""
         self._subprocess_policy.close()
 
     def __enter__(self) -> PerAgentSubprocessPolicy:
@@ -109,20 +126,24 @@ class PerAgentSubprocessPolicy(SingleAgentPolicy):
 def wrap_agent_policy_in_subprocess(
     policy: Any, policy_env_info: PolicyEnvInterface, group: int = 0, step_timeout: float = 1.0
 ) -> PerAgentSubprocessPolicy:
-    """The one-agent view of a policy, moved into a process of its own.
+    """Load a policy in a new worker process, for a single agent.
 
-    `policy` is a `PolicySpec`, or a policy made by kinfolk, whose class, settings and weights are
-    known: all of them reach the new process.
+    Args:
+        policy: A `PolicySpec`, or a policy that kinfolk built, whose class, settings and weights are
+            therefore known and sent to the process.
+        policy_env_info: Spec of the world.
+        group: Index of the agent's group.
+        step_timeout: Seconds for the action of one step.
 
     Raises:
-        SettingsError: It is not known what the policy was made from.
+        SettingsError: The policy was not built by kinfolk, so its settings and weights are unknown.
     """
     if isinstance(policy, PolicySpec | ResolvedPolicy):
         return PerAgentSubprocessPolicy(policy, policy_env_info, group, step_timeout)
     resolved = find_resolved(policy)
     if resolved is None:
         raise SettingsError(
-            f"It is not known what {type(policy).__name__} was made from. Give a PolicySpec with its "
-            f"class path, weights and arguments instead."
+            f"{type(policy).__name__} was not built by kinfolk, so its settings and weights are unknown. "
+            f"Pass a PolicySpec with class path, weights and arguments instead."
         )
     return PerAgentSubprocessPolicy(resolved, policy_env_info, group, step_timeout)

@@ -1,4 +1,4 @@
-"""Policies' processes, kept for reuse: by content, with a bound, one pool for each host."""
+"""A bounded pool of worker processes, reused by the content of their policy."""
 
 from __future__ import annotations
 
@@ -16,7 +16,11 @@ _MAX_PAYLOADS = 16
 
 
 class WorkerPool:
-    """Starts guests and takes them back. A guest plays any number of episodes, one after another."""
+    """Starts workers and takes them back; a worker plays many episodes, one after another.
+
+    Args:
+        settings: Limits of the workers and of their number.
+    """
 
     def __init__(self, settings: IsolationSettings) -> None:
         self._settings = settings
@@ -29,38 +33,47 @@ class WorkerPool:
     def acquire(
         self, resolved: ResolvedPolicy, spec: WorldSpec, capacity: int, inherits_memory: bool
     ) -> tuple[Worker, bool]:
-        """A guest that plays this policy, and whether it is fresh and has to start first.
+        """Return an idle worker with this policy, or start one.
+
+        Args:
+            resolved: Class, settings and weights of the policy.
+            spec: Spec of the world.
+            capacity: Largest number of agents in a request.
+            inherits_memory: Whether it plays a single agent that inherits its parents' memory.
+
+        Returns:
+            The worker, and whether it is new, so that its first reply must be awaited.
 
         Raises:
-            NoMoreProcessesError: The bound is reached, or the system refuses.
+            ProcessLimitError: All processes are in use, or the system cannot start another.
         """
         payload = self._get_payload(resolved, spec)
-        for guest in self._idle:
+        for worker in self._idle:
             if (
-                guest.payload is payload
-                and guest.capacity == capacity
-                and guest.inherits_memory == inherits_memory
+                worker.payload is payload
+                and worker.capacity == capacity
+                and worker.inherits_memory == inherits_memory
             ):
-                self._idle.remove(guest)
-                self._in_use.add(guest)
-                guest.reset_stats()
-                return guest, False
+                self._idle.remove(worker)
+                self._in_use.add(worker)
+                worker.reset_stats()
+                return worker, False
         if len(self._in_use) >= self._settings.max_processes:
             raise ProcessLimitError(
-                f"All {self._settings.max_processes} processes of --max-processes are in use."
+                f"All {self._settings.max_processes} worker processes (--max-processes) are in use."
             )
         while self._idle and len(self._in_use) + len(self._idle) >= self._settings.max_processes:
             self._idle.pop(0).close(graceful=True)
         if resolved.class_path.startswith("kinfolk."):
-            # Ours, so that it may be loaded before the process is shut in; a stranger's may not.
+            # Only policies of this package may be loaded outside the sandbox.
             self.forkserver.preload(resolved.sha256, payload.fd, payload.size)
-        guest = Worker(self.forkserver, payload, capacity, self._settings, inherits_memory)
+        worker = Worker(self.forkserver, payload, capacity, self._settings, inherits_memory)
         self.n_started += 1
-        self._in_use.add(guest)
-        return guest, True
+        self._in_use.add(worker)
+        return worker, True
 
     def release(self, worker: Worker, reusable: bool = True) -> None:
-        """Keep a guest for the next who needs one; one that has failed is ended."""
+        """Take a worker back for reuse, or end it if it is not `reusable`."""
         self._in_use.discard(worker)
         if reusable and not worker.closed:
             self._idle.append(worker)
@@ -68,9 +81,9 @@ class WorkerPool:
             worker.close()
 
     def close(self) -> None:
-        """End all guests and the process that starts them. May be called twice."""
-        for guest in [*self._idle, *self._in_use]:
-            guest.close()
+        """End all workers and the fork server; may be called twice."""
+        for worker in [*self._idle, *self._in_use]:
+            worker.close()
         self._idle.clear()
         self._in_use.clear()
         for payload in self._payloads.values():
@@ -88,17 +101,17 @@ class WorkerPool:
 
     def _drop_payload(self, key: tuple[str, WorldSpec]) -> None:
         payload = self._payloads.pop(key)
-        for guest in [guest for guest in self._idle if guest.payload is payload]:
-            self._idle.remove(guest)
-            guest.close(graceful=True)
+        for worker in [worker for worker in self._idle if worker.payload is payload]:
+            self._idle.remove(worker)
+            worker.close(graceful=True)
         payload.close()
 
 
-_pools: dict[IsolationSettings, WorkerPool] = {}  # of this process; a worker plays many matches
+_pools: dict[IsolationSettings, WorkerPool] = {}  # of this process, which runs many tasks
 
 
 def get_pool(settings: IsolationSettings) -> WorkerPool:
-    """The pool of this process for guests that are kept so."""
+    """Return the pool of this process for workers with these settings."""
     if not _pools:
         atexit.register(close_pools)
     if settings not in _pools:
@@ -107,14 +120,14 @@ def get_pool(settings: IsolationSettings) -> WorkerPool:
 
 
 def close_pools() -> None:
-    """End every policy's process that this process has started."""
+    """End all worker processes that this process has started."""
     while _pools:
         _pools.popitem()[1].close()
 
 
 @contextmanager
 def closing_pools() -> Iterator[None]:
-    """Whatever happens within, afterwards no policy's process of this host is left."""
+    """Close all pools of this process when the context exits."""
     try:
         yield
     finally:

@@ -107,7 +107,7 @@ def evaluate(
 
     Replays come first, so that there is something to watch while the rest is played.
     """
-    played = EpisodeColumns.of(())
+    played = EpisodeColumns.from_results(())
     if resume is not None:
         played = EpisodeColumns(resume.arrays, resume.notes)
     with closing_pools():
@@ -118,7 +118,7 @@ def evaluate(
                 yield EpisodePlayed(step=episode_result.episode, **vars(episode_result))
             yield RolloutTimed(step=len(played), **vars(result.observed))
             # Kept as columns: a thousand episodes as objects would take a hundred times the room.
-            played = played.joined(result.episodes)
+            played = played.concatenate(result.episodes)
             yield Snapshot(step=len(played), arrays=played.arrays, notes=played.notes)
     summary = summarize_evaluation(settings, played)
     failed = count_failures({}, played)

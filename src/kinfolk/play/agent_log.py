@@ -1,4 +1,4 @@
-"""Logs of agents: what came of every agent that was played, and who was born and died when."""
+"""Logs of agents: a record of every agent that acted, and the births and deaths of a world."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from kinfolk.worlds.base import World, WorldEvent
 
 
 class AgentRecord(NamedTuple):
-    """One agent in one episode; `group` and `slot` are numbers."""
+    """One agent of one episode."""
 
     uid: int
-    group: int
-    slot: int
-    born: int  # the tick in which it first acted, counted from 0
-    ticks: int  # how often it acted
-    earned: float
+    group: int  # index
+    slot: int  # index
+    birth_tick: int  # tick of its first action, counted from 0
+    ticks: int  # number of its actions
+    total_reward: float
 
 
 # The fields of a record and the types of their columns.
@@ -31,42 +31,42 @@ AGENT_COLUMNS = {
 
 
 class AgentLog:
-    """Collects a record of each agent when it dies or its episode ends, by world of the batch."""
+    """Collects a record of each agent of a batch when it dies or its episode ends."""
 
     def __init__(self) -> None:
         self._records: dict[int, list[AgentRecord]] = {}
 
-    def update(self, world: World, seats: RowState, playing: Bools) -> None:
-        """Record the agents whose lives ended in the last step.
+    def update(self, world: World, row_state: RowState, playing: Bools) -> None:
+        """Record the agents that died, or whose episode ended, in the last step.
 
         Args:
-            world: The batch, after the step.
-            seats: What the loop knows of each place.
-            playing: `[worlds]`, which of them played this step.
+            world: The batch of worlds, after the step.
+            row_state: The loop's state of every row of the batch.
+            playing: `[worlds]`, True for worlds that took part in the step.
         """
         columns, rows = world.columns, world.spec.rows
-        over = columns.terminated | (np.repeat(world.done, rows) & columns.alive)
-        over &= np.repeat(playing, rows) & (seats.uid == columns.uid) & (columns.uid >= 0)
-        for place in np.flatnonzero(over).tolist():
-            index = place // rows
-            ticks = int(seats.n_steps[place])
+        ended = columns.terminated | (np.repeat(world.done, rows) & columns.alive)
+        ended &= np.repeat(playing, rows) & (row_state.uid == columns.uid) & (columns.uid >= 0)
+        for index in np.flatnonzero(ended).tolist():
+            world_index = index // rows
+            ticks = int(row_state.n_steps[index])
             record = AgentRecord(
-                uid=int(columns.uid[place]),
-                group=int(columns.group[place]),
-                slot=int(seats.slot[place]),
-                born=int(world.tick[index]) - ticks,
+                uid=int(columns.uid[index]),
+                group=int(columns.group[index]),
+                slot=int(row_state.slot[index]),
+                birth_tick=int(world.tick[world_index]) - ticks,
                 ticks=ticks,
-                earned=float(seats.total_reward[place]),
+                total_reward=float(row_state.total_reward[index]),
             )
-            self._records.setdefault(index, []).append(record)
+            self._records.setdefault(world_index, []).append(record)
 
     def take(self, world: int) -> list[AgentRecord]:
-        """Return the records of a world's episode that has ended, by uid, and forget them."""
+        """Remove and return the records of a world's ended episode, sorted by uid."""
         return sorted(self._records.pop(world, []))
 
 
 class Birth(NamedTuple):
-    """An agent is there for the first time; a founder's parents are -1."""
+    """The first tick in which an agent exists; the parents of an initial agent are -1."""
 
     uid: int
     tick: int
@@ -75,7 +75,7 @@ class Birth(NamedTuple):
 
 
 class Death(NamedTuple):
-    """An agent's life has ended, by a cause that the world names."""
+    """The tick in which an agent died, and the cause in the world's terms."""
 
     uid: int
     tick: int
@@ -83,10 +83,10 @@ class Death(NamedTuple):
 
 
 class BirthDeathLog:
-    """Collects the births and deaths of one world, in the order of time.
+    """Collects the births and deaths of a single world in order of time.
 
-    Agents that never act are in it too. Causes of deaths are known while the world records its
-    events (`World.watch`).
+    Agents that die before they act are included. Causes of death are known only while the world
+    records its events (`World.record_events`).
     """
 
     def __init__(self) -> None:
@@ -95,25 +95,25 @@ class BirthDeathLog:
         self._known: Bools = np.zeros(1024, dtype=np.bool_)  # by uid
 
     def add_births(self, world: World) -> None:
-        """Note the agents that were not there before."""
+        """Add the agents that exist now and are not in the log yet."""
         columns, tick = world.columns, int(world.tick[0])
         highest = int(columns.uid.max(initial=0))
         if highest >= len(self._known):
             self._known = np.concatenate([self._known, np.zeros(2 * highest, dtype=np.bool_)])
-        places: Ints = np.flatnonzero((columns.uid >= 0) & ~self._known[columns.uid])
-        for place in places.tolist():
-            uid = int(columns.uid[place])
+        indices: Ints = np.flatnonzero((columns.uid >= 0) & ~self._known[columns.uid])
+        for index in indices.tolist():
+            uid = int(columns.uid[index])
             self._known[uid] = True
-            first, second = columns.parents[place].tolist()
-            self.births.append(Birth(uid, tick, int(columns.group[place]), (first, second)))
+            first, second = columns.parents[index].tolist()
+            self.births.append(Birth(uid, tick, int(columns.group[index]), (first, second)))
 
     def add_deaths(self, world: World, events: Iterable[WorldEvent]) -> None:
-        """Note the agents whose lives ended in the last step; `events` are those of the world."""
+        """Add the agents that died in the last step, with the causes that `events` of the world give."""
         tick = int(world.tick[0])
         causes = {event.uid: event.note for event in events if event.kind == "death"}
         for uid in world.columns.uid[world.columns.terminated].tolist():
             self.deaths.append(Death(uid, tick, causes.get(uid) or "ended"))
 
     def clear(self) -> None:
-        """Forget what was collected, but not which agents are known."""
+        """Drop the collected births and deaths, but remember which agents were born."""
         self.births, self.deaths = [], []

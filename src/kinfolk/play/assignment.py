@@ -1,7 +1,8 @@
-"""Who sits where: the compiled half of the loop.
+"""Kernels of the episode loop: assign agents to slots and accumulate their rewards.
 
-Each tick one pass over all places finds the living, seats the lives that are new, and lists the
-rows of every slot; another adds up what they earned.
+Each tick one pass over all agent rows finds the live agents, assigns new ones to slots and lists
+the rows of every slot; another adds up rewards. `memory_index` is the index of an agent row in the
+batch, `world * rows + row`, by which policies index their memory.
 """
 
 from __future__ import annotations
@@ -17,56 +18,56 @@ from kinfolk.core.random import POLICY_STREAM, fold_in
 from kinfolk.policies.base import AgentBatch
 from kinfolk.worlds.base import AgentColumns
 
-ObservationWords: TypeAlias = npt.NDArray[np.uint64]  # rows of bytes, eight at a time
+ObservationWords: TypeAlias = npt.NDArray[np.uint64]  # observation rows, eight bytes per item
 
 
 class RowState(NamedTuple):
-    """What the loop knows of every place; part of its snapshot."""
+    """State of the agent that was assigned last to each row, `[worlds * rows]`; in snapshots."""
 
-    uid: Ints  # the life that was begun here
-    slot: Ints
-    member: Ints
-    key: Ints  # of the life
-    n_steps: Ints  # how often the life was asked
-    total_reward: Floats  # by the life
+    uid: Ints  # -1: no agent yet
+    slot: Ints  # index of the slot that plays it
+    member: Ints  # of its policy's population
+    key: Ints  # its random key
+    n_steps: Ints  # number of its actions so far
+    total_reward: Floats  # sum of its rewards so far
 
 
 class SlotRows(NamedTuple):
-    """The rows of each slot, `[slots, places]`; scratch, made anew every tick."""
+    """The live agents of each slot, `[slots, worlds * rows]`; rewritten every tick."""
 
-    n_rows: Ints  # how many rows it has
-    n_new: Ints  # how many lives start now
+    n_rows: Ints  # [slots] number of live agents; entries behind it are undefined
+    n_new: Ints  # [slots] number of agents that are new in this tick
     memory_index: Ints
     world: Ints
     row: Ints
     uid: Ints
     group: Ints
     member: Ints
-    parents: Ints
-    parent_memory_index: Ints
-    key: Ints
-    new_entries: Ints  # which entries of the list start now
+    parents: Ints  # [slots, worlds * rows, 2] uids; -1: none
+    parent_memory_index: Ints  # [slots, worlds * rows, 2]; -1 unless new and of the same slot
+    key: Ints  # random key of the agent's action in this tick
+    new_entries: Ints  # [slots, worlds * rows] entries of the new agents
 
 
 class EpisodeTotals(NamedTuple):
-    """What was earned in the episode that each world is playing."""
+    """Sums over the current episode of each world."""
 
-    returns: Floats  # [W, slots]
-    lives: Ints  # [W, slots] begun
-    ticks_lived: Ints  # [W, slots]
-    group_lives: Ints  # [W, groups] begun
-    group_ticks: Ints  # [W, groups] lived
+    returns: Floats  # [worlds, slots] sum of rewards
+    lives: Ints  # [worlds, slots] number of agents
+    ticks_lived: Ints  # [worlds, slots] number of actions
+    group_lives: Ints  # [worlds, groups] number of agents
+    group_ticks: Ints  # [worlds, groups] number of actions
 
 
 def empty_row_state(n_agents: int) -> RowState:
-    """Nobody sits anywhere."""
-    nobody: Ints = np.full(n_agents, -1, dtype=np.int64)
-    slot, member, key, age = (np.zeros(n_agents, dtype=np.int64) for _ in range(4))
-    return RowState(nobody, slot, member, key, age, np.zeros(n_agents, dtype=np.float64))
+    """Return the state of `n_agents` rows without agents."""
+    uid: Ints = np.full(n_agents, -1, dtype=np.int64)
+    slot, member, key, n_steps = (np.zeros(n_agents, dtype=np.int64) for _ in range(4))
+    return RowState(uid, slot, member, key, n_steps, np.zeros(n_agents, dtype=np.float64))
 
 
 def empty_slot_rows(n_slots: int, n_agents: int) -> SlotRows:
-    """Room for every place in every slot; pages nobody touches cost nothing."""
+    """Return lists with capacity for all agents in every slot; untouched pages cost nothing."""
 
     def ints(*tail: int) -> Ints:
         return np.zeros((n_slots, *tail), dtype=np.int64)
@@ -88,7 +89,13 @@ def empty_slot_rows(n_slots: int, n_agents: int) -> SlotRows:
 
 
 def empty_totals(n_worlds: int, n_slots: int, n_groups: int) -> EpisodeTotals:
-    """Nothing earned yet."""
+    """Return totals that are zero everywhere.
+
+    Args:
+        n_worlds: Size of the batch.
+        n_slots: Number of slots.
+        n_groups: Number of the world's groups.
+    """
     lives, ticks = (np.zeros((n_worlds, n_slots), dtype=np.int64) for _ in range(2))
     group_lives, group_ticks = (np.zeros((n_worlds, n_groups), dtype=np.int64) for _ in range(2))
     returns = np.zeros((n_worlds, n_slots), dtype=np.float64)
@@ -97,10 +104,22 @@ def empty_totals(n_worlds: int, n_slots: int, n_groups: int) -> EpisodeTotals:
 
 @inline
 def _start_agent(
-    row_state: RowState, columns: AgentColumns, memory_index: int, world: int, row: int, assignment: Ints, members: Ints,
-    episode_key: int, inherit_slot: bool,
+    row_state: RowState, columns: AgentColumns, memory_index: int, world: int, row: int,
+    assignment: Ints, members: Ints, episode_key: int, inherit_slot: bool,
 ) -> None:  # fmt: skip
-    """Give a new life its slot, its member and its key."""
+    """Write slot, member and random key of a new agent into `row_state`.
+
+    Args:
+        row_state: Written at `memory_index`.
+        columns: The world's columns, read.
+        memory_index: Index of the agent's row in the batch.
+        world: Index of its world.
+        row: Its row in the world.
+        assignment: `[groups, rows]` slots of new agents.
+        members: `[worlds, rows]` members of populations.
+        episode_key: Random key of the world's episode.
+        inherit_slot: Whether the first parent's slot plays the agent.
+    """
     slot = assignment[columns.group[memory_index], row]
     if inherit_slot and columns.parent_rows[memory_index, 0] >= 0:
         slot = row_state.slot[memory_index - row + columns.parent_rows[memory_index, 0]]
@@ -126,7 +145,19 @@ def assign_rows(
     members: Ints,
     inherit_slot: bool,
 ) -> None:
-    """Seat new lives and list the living of each slot, in place order; count their ticks."""
+    """Assign new agents to slots and list the live agents of each slot in the order of their rows.
+
+    Args:
+        row_state: Written for new agents; `n_steps` of live agents is incremented.
+        slot_rows: Written completely.
+        totals: `lives`, `ticks_lived`, `group_lives` and `group_ticks` are incremented.
+        columns: The world's columns, read.
+        idle: `[worlds]`, worlds to skip.
+        episode_keys: `[worlds]`, random key of each world's episode.
+        assignment: `[groups, rows]`, slot of a new agent.
+        members: `[worlds, rows]`, member of its policy's population that plays a new agent.
+        inherit_slot: Whether a newborn is played by its first parent's slot.
+    """
     rows = assignment.shape[1]
     for slot in range(slot_rows.n_rows.shape[0]):
         slot_rows.n_rows[slot] = 0
@@ -135,15 +166,15 @@ def assign_rows(
         if idle[world]:
             continue
         for row in range(rows):
-            place = world * rows + row
-            if not columns.alive[place]:
+            index = world * rows + row
+            if not columns.alive[index]:
                 continue
-            is_new = row_state.uid[place] != columns.uid[place]
+            is_new = row_state.uid[index] != columns.uid[index]
             if is_new:
                 _start_agent(
                     row_state,
                     columns,
-                    place,
+                    index,
                     world,
                     row,
                     assignment,
@@ -151,30 +182,30 @@ def assign_rows(
                     episode_keys[world],
                     inherit_slot,
                 )
-            slot = row_state.slot[place]
-            at = slot_rows.n_rows[slot]
-            slot_rows.n_rows[slot] = at + 1
+            slot = row_state.slot[index]
+            entry = slot_rows.n_rows[slot]
+            slot_rows.n_rows[slot] = entry + 1
             if is_new:
-                slot_rows.new_entries[slot, slot_rows.n_new[slot]] = at
+                slot_rows.new_entries[slot, slot_rows.n_new[slot]] = entry
                 slot_rows.n_new[slot] += 1
                 totals.lives[world, slot] += 1
-                totals.group_lives[world, columns.group[place]] += 1
+                totals.group_lives[world, columns.group[index]] += 1
             totals.ticks_lived[world, slot] += 1
-            totals.group_ticks[world, columns.group[place]] += 1
-            slot_rows.memory_index[slot, at] = place
-            slot_rows.world[slot, at] = world
-            slot_rows.row[slot, at] = row
-            slot_rows.uid[slot, at] = columns.uid[place]
-            slot_rows.group[slot, at] = columns.group[place]
-            slot_rows.member[slot, at] = row_state.member[place]
-            slot_rows.key[slot, at] = fold_in(row_state.key[place], row_state.n_steps[place])
-            row_state.n_steps[place] += 1
+            totals.group_ticks[world, columns.group[index]] += 1
+            slot_rows.memory_index[slot, entry] = index
+            slot_rows.world[slot, entry] = world
+            slot_rows.row[slot, entry] = row
+            slot_rows.uid[slot, entry] = columns.uid[index]
+            slot_rows.group[slot, entry] = columns.group[index]
+            slot_rows.member[slot, entry] = row_state.member[index]
+            slot_rows.key[slot, entry] = fold_in(row_state.key[index], row_state.n_steps[index])
+            row_state.n_steps[index] += 1
             for side in range(2):
-                parent = columns.parent_rows[place, side]
-                slot_rows.parents[slot, at, side] = columns.parents[place, side]
-                slot_rows.parent_memory_index[slot, at, side] = -1
-                if is_new and parent >= 0 and row_state.slot[place - row + parent] == slot:
-                    slot_rows.parent_memory_index[slot, at, side] = place - row + parent
+                parent = columns.parent_rows[index, side]
+                slot_rows.parents[slot, entry, side] = columns.parents[index, side]
+                slot_rows.parent_memory_index[slot, entry, side] = -1
+                if is_new and parent >= 0 and row_state.slot[index - row + parent] == slot:
+                    slot_rows.parent_memory_index[slot, entry, side] = index - row + parent
 
 
 @allocation_free_kernel
@@ -186,9 +217,17 @@ def accumulate_rewards(
     returns: Floats,
     reward: Floats,
 ) -> None:
-    """Add what every listed row earned to its life, its slot and its world.
+    """Add the reward of every listed row to its agent and to the return of its slot.
 
-    It gets only the arrays it needs: handing over all that is known takes longer than counting.
+    It takes single arrays because unpacking the named tuples would take longer than the sums.
+
+    Args:
+        n_rows: `[slots]`, number of listed rows.
+        memory_index: `[slots, worlds * rows]`, their indices in the batch.
+        world: `[slots, worlds * rows]`, their worlds.
+        total_reward: `[worlds * rows]`, incremented.
+        returns: `[worlds, slots]`, incremented.
+        reward: `[worlds * rows]`, rewards of the last step.
     """
     for slot in range(n_rows.shape[0]):
         for i in range(n_rows[slot]):
@@ -198,7 +237,13 @@ def accumulate_rewards(
 
 @allocation_free_kernel
 def gather_observations(words: ObservationWords, memory_index: Ints, out: ObservationWords) -> None:
-    """Copy the observations of some places, word by word."""
+    """Copy the observations of a slot's rows out of those of the batch.
+
+    Args:
+        words: `[worlds * rows, words]`, observations of the batch.
+        memory_index: `[n]`, rows to copy.
+        out: `[n, words]`, written.
+    """
     for i in range(memory_index.shape[0]):
         for word in range(words.shape[1]):
             out[i, word] = words[memory_index[i], word]
@@ -206,14 +251,20 @@ def gather_observations(words: ObservationWords, memory_index: Ints, out: Observ
 
 @allocation_free_kernel
 def scatter_actions(actions: Ints, memory_index: Ints, slot_actions: Ints) -> None:
-    """Put the answers of a slot where its rows are."""
+    """Copy the actions of a slot's rows into those of the batch.
+
+    Args:
+        actions: `[worlds * rows, heads]`, written at the rows of the slot.
+        memory_index: `[n]`, rows of the slot.
+        slot_actions: `[n, heads]`, their actions.
+    """
     for i in range(memory_index.shape[0]):
         for head in range(actions.shape[1]):
             actions[memory_index[i], head] = slot_actions[i, head]
 
 
 def get_slot_batch(slot_rows: SlotRows, slot: int) -> AgentBatch:
-    """The rows of a slot, as views."""
+    """Return the live agents of a slot as views of the lists."""
     n = slot_rows.n_rows[slot]
     return AgentBatch(
         slot_rows.memory_index[slot, :n],

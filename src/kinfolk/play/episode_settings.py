@@ -1,4 +1,4 @@
-"""Settings of everything that plays episodes: the world, its rules, the seed and who plays."""
+"""Settings shared by all jobs that play episodes: world, rules, seed, slots."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from kinfolk.play.task import WorldRef
 
 
 class WorldSelection(Settings):
-    """A world with its rules, and the seed from which its episodes follow."""
+    """Select a world, its rules and the random seed of its episodes."""
 
     world: Annotated[str, Flag(completes="world")] = setting(
         "probe", "World to play in; see `kinfolk worlds`."
@@ -25,9 +25,9 @@ class WorldSelection(Settings):
 
     @property
     def world_ref(self) -> WorldRef:
-        """The world with its rules, as tasks name it."""
+        """The world with its rules, as a `RolloutTask` refers to it."""
         return WorldRef(self.world, self.preset, self.world_settings)
 
 
 class EpisodeSettings(SlotConfig, WorldSelection):
-    """A world, and the policies that play it."""
+    """Select a world and the policies that play it."""

@@ -1,4 +1,4 @@
-"""Observers of rollouts: how a job prepares the policies of a task and looks on while it is played."""
+"""Observers of rollouts: hooks by which a job builds a task's policies and follows its steps."""
 
 from __future__ import annotations
 
@@ -19,18 +19,19 @@ T_co = TypeVar("T_co", covariant=True)
 
 
 class Observer(Generic[T_co]):
-    """Looks on while the tasks of one runner are played.
+    """Hooks of an `EpisodeRunner`, called around every step of the tasks that it plays.
 
-    Subclasses override what they need: without that, each slot's policy is built in this process
-    and nothing is looked at but the results.
+    Subclasses override what they need. By default each slot's policy is built in this process and
+    the results are passed through unchanged.
 
     Args:
-        task: The first task of the runner. Later ones have the same world and policies.
+        task: The first task of the runner; later ones have the same world and policies.
         world: The batch of worlds that is played.
 
     Attributes:
-        task: The task that is played.
-        loop: Its loop.
+        task: The current task.
+        loop: The loop of the current task.
+        slots: The slots with their policies.
     """
 
     loop: EpisodeLoop
@@ -40,7 +41,7 @@ class Observer(Generic[T_co]):
         self.slots: Sequence[LoadedSlot] = self.build_slots()
 
     def build_slots(self) -> Sequence[LoadedSlot]:
-        """Return the slots of the task with policies that are ready to play."""
+        """Build the policies of the task and return its slots with them."""
         spec = self.world.spec
         return [
             LoadedSlot(name, build_policy(policy, spec))
@@ -48,53 +49,53 @@ class Observer(Generic[T_co]):
         ]
 
     def attach(self, task: RolloutTask[Any], loop: EpisodeLoop) -> None:
-        """Turn to a task, whose loop stands at its beginning."""
+        """Make a task the current one, restoring its snapshot into the loop if it has one."""
         self.task, self.loop = task, loop
         if task.snapshot is not None:
             self.restore(task.snapshot)
         self.start()
 
     def restore(self, snapshot: Arrays) -> None:
-        """Put the loop where a task's snapshot was taken."""
+        """Restore the loop from the snapshot of a task."""
         self.loop.restore(snapshot)
 
     def snapshot(self) -> dict[str, AnyArray]:
-        """Return where the loop stands, for the task that goes on from here."""
+        """Return the state of the loop, for a task that continues from it."""
         return self.loop.sparse_snapshot()
 
     def start(self) -> None:
         """Prepare for a task, before its first tick."""
 
     def before_step(self) -> None:
-        """Look at the worlds before a step; the episodes of this tick have begun."""
+        """Read the worlds before a step, after the reset of those that begin an episode."""
 
     def after_step(self, ended: list[EpisodeResult]) -> list[EpisodeResult]:
-        """Look at the worlds after a step; return the ended episodes with what is added to them."""
+        """Read the worlds after a step; return its ended episodes, with additions if there are any."""
         return ended
 
     def finish(self) -> T_co:
-        """Return what was observed in the task."""
+        """Return the observations of the current task; `RolloutResult.observed` holds them."""
         raise NotImplementedError
 
     def close(self) -> None:
-        """Close the policies."""
+        """Close the policies of all slots."""
         for slot in self.slots:
             slot.policy.close()
 
 
 class PlainObserver(Observer[None]):
-    """Observes nothing: the results of the episodes are all that is wanted."""
+    """Observes nothing; used by tasks that need the results of their episodes only."""
 
     def finish(self) -> None:
-        """Return nothing."""
+        """Return None, as nothing was observed."""
 
 
 class ObserverFactory(Protocol[T_co]):
-    """A value that travels with a task and makes its observer where the task is played.
+    """Builds the observer of a task in the process that plays it; pickled with the task.
 
-    A class of observers is one; so is a frozen dataclass whose `__call__` makes an observer.
+    A subclass of `Observer` is a factory; so is a frozen dataclass whose `__call__` returns one.
     """
 
     def __call__(self, task: RolloutTask[Any], world: World) -> Observer[T_co]:
-        """Return the observer of a runner."""
+        """Return an observer for a runner of this task on this batch of worlds."""
         ...

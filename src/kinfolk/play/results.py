@@ -1,7 +1,7 @@
-"""Results of episodes: one class for an episode's fields, and many episodes as columns of arrays.
+"""Results of episodes: the fields of one episode, and many episodes as columns of arrays.
 
-Every other form of a result (events, tables, snapshots of a job) goes over the fields of
-`EpisodeResult`, so that a field is written down here and nowhere else.
+Events, tables and snapshots of jobs iterate over the fields of `EpisodeResult`, so a new field is
+declared here and nowhere else.
 """
 
 from __future__ import annotations
@@ -18,59 +18,62 @@ from kinfolk.play.agent_log import AGENT_COLUMNS
 
 @dataclass(frozen=True)
 class Failure:
-    """A policy failed. From this tick on its agents did nothing, unless it was restarted."""
+    """A failure of a policy; from this tick on its agents act as noop, unless it is restarted."""
 
     slot: str
-    policy: str  # its class path
-    agent: int  # uid, or -1 if the slot's agents were played together
+    policy: str  # class path
+    agent: int  # uid, or -1 if one policy plays all agents of the slot
     tick: int
-    cause: str  # raised, hung or died
-    sentence: str
+    cause: str  # raised, timeout or exited
+    message: str
     traceback: str = ""
-    restarted: bool = False  # its state was lost then
-    where: str = ""  # file, line and function of the author's code; "" if it is not known
+    restarted: bool = False  # the policy was built again, without its memory
+    location: str = ""  # file, line and function in the policy author's code; "" if unknown
 
 
 @dataclass(frozen=True)
 class EpisodeResult:
-    """What came of one episode. It follows from the task's seed and the episode's number alone."""
+    """The result of one episode, determined by the task's seed and the episode's number alone."""
 
-    episode: int
+    episode: int  # its number
     ticks: int
-    full_length: bool  # it reached the world's time limit
+    full_length: bool  # whether it reached the world's time limit
     returns: dict[str, float]  # by slot, summed over its agents
-    lives: dict[str, int]  # by slot
+    lives: dict[str, int]  # by slot, number of agents that acted
     ticks_lived: dict[str, int]  # by slot, summed over its agents
-    group_lives: dict[str, int]  # by group, ever alive
-    mean_alive: dict[str, float]  # by group, over the episode's ticks
-    counters: dict[str, float]  # of the world
-    seed: int = 0  # the random key from which all of the episode follows
+    group_lives: dict[str, int]  # by group, number of agents that acted
+    mean_alive: dict[str, float]  # by group, averaged over the episode's ticks
+    counters: dict[str, float]  # the world's counters at the end
+    seed: int = 0  # the episode's random key, from which everything in it is drawn
     # The remaining fields are empty unless the task logs agents or handles failures.
     group_returns: dict[str, float] = field(default_factory=dict)
     agents: dict[str, list[Any]] = field(default_factory=dict)  # columns of `AgentRecord`
     failures: tuple[Failure, ...] = ()
-    never_acted: tuple[str, ...] = ()  # slots whose policies took no action of their own
-    invalid_actions: dict[str, dict[str, int]] = field(
-        default_factory=dict
-    )  # slot, what, how often
+    never_acted: tuple[str, ...] = ()  # slots whose policies never gave a valid action
+    # By slot and reason: how many answers of its policy were replaced by noop.
+    invalid_actions: dict[str, dict[str, int]] = field(default_factory=dict)
 
 
 _HINTS = get_type_hints(EpisodeResult)
-SCALARS = tuple(name for name, hint in _HINTS.items() if hint in (int, bool))
-# Tables have a value for each slot, group or counter.
-TABLES = tuple(name for name, hint in _HINTS.items() if hint in (dict[str, int], dict[str, float]))
+SCALAR_FIELDS = tuple(name for name, hint in _HINTS.items() if hint in (int, bool))
+# Fields with a value for each slot, group or counter.
+TABLE_FIELDS = tuple(
+    name for name, hint in _HINTS.items() if hint in (dict[str, int], dict[str, float])
+)
 _AGENTS = "agents"
-NOTES = tuple(name for name in _HINTS if name not in (*SCALARS, *TABLES, _AGENTS))
+# Fields that are empty in most episodes; kept as plain values instead of arrays.
+NOTE_FIELDS = tuple(name for name in _HINTS if name not in (*SCALAR_FIELDS, *TABLE_FIELDS, _AGENTS))
 
 
 class EpisodeColumns(Sequence[EpisodeResult]):
-    """Results of episodes as columns, for little memory; read by index they are `EpisodeResult`s.
+    """A sequence of `EpisodeResult`s, stored as columns to save memory.
 
     Args:
-        arrays: Each scalar field as `[episodes]`, each table as `[episodes, names]`, `agents` as the
-            number of agents in each episode, and `agents/FIELD` with an entry per agent.
-        notes: The names of each table's columns, and by episode the failures, faults and slots
-            that never acted, where there are any.
+        arrays: Each field of `SCALAR_FIELDS` as `[episodes]`, each of `TABLE_FIELDS` as
+            `[episodes, names]`, `agents` as `[episodes]` numbers of agents, and `agents/FIELD` with
+            an entry per agent of all episodes.
+        notes: For each of `TABLE_FIELDS` the names of its columns; for each of `NOTE_FIELDS` its
+            values by index of the episode (as text, for JSON), without those that are empty.
     """
 
     def __init__(self, arrays: Arrays, notes: Mapping[str, Any]) -> None:
@@ -78,13 +81,13 @@ class EpisodeColumns(Sequence[EpisodeResult]):
         self._ends = np.cumsum(self.arrays[_AGENTS]).tolist() if self.arrays else []
 
     @staticmethod
-    def of(results: Sequence[EpisodeResult]) -> EpisodeColumns:
-        """Lay results out as columns; the names of tables are those of the first result."""
+    def from_results(results: Sequence[EpisodeResult]) -> EpisodeColumns:
+        """Return results as columns; the first result names the columns of the tables."""
         if not results:
             return EpisodeColumns({}, {})
-        arrays = {name: np.array([getattr(r, name) for r in results]) for name in SCALARS}
+        arrays = {name: np.array([getattr(r, name) for r in results]) for name in SCALAR_FIELDS}
         notes: dict[str, Any] = {}
-        for table in TABLES:
+        for table in TABLE_FIELDS:
             names = notes[table] = list(getattr(results[0], table))
             arrays[table] = np.array([[getattr(r, table)[n] for n in names] for r in results])
         for name, kind in AGENT_COLUMNS.items():
@@ -92,24 +95,24 @@ class EpisodeColumns(Sequence[EpisodeResult]):
             arrays[f"{_AGENTS}/{name}"] = np.array(values, dtype=kind)
         counts = [len(r.agents.get("uid", ())) for r in results]
         arrays[_AGENTS] = np.array(counts, dtype=np.int64)
-        for name in NOTES:
-            kept = {str(i): getattr(r, name) for i, r in enumerate(results) if getattr(r, name)}
-            notes[name] = {i: _plain(value) for i, value in kept.items()}
+        for name in NOTE_FIELDS:
+            values_by_index = {str(i): getattr(r, name) for i, r in enumerate(results)}
+            notes[name] = {i: _to_plain(value) for i, value in values_by_index.items() if value}
         return EpisodeColumns(arrays, notes)
 
-    def joined(self, after: EpisodeColumns) -> EpisodeColumns:
-        """Return these episodes and then those of `after`, which have the same slots and groups."""
-        if not len(self) or not len(after):
-            return after if not len(self) else self
-        arrays = {n: np.concatenate([self.arrays[n], part]) for n, part in after.arrays.items()}
-        notes = dict(after.notes)
-        for name in NOTES:
-            moved = {str(int(i) + len(self)): value for i, value in after.notes[name].items()}
-            notes[name] = {**self.notes[name], **moved}
+    def concatenate(self, other: EpisodeColumns) -> EpisodeColumns:
+        """Return these episodes followed by those of `other`, which has the same slots and groups."""
+        if not len(self) or not len(other):
+            return other if not len(self) else self
+        arrays = {n: np.concatenate([self.arrays[n], part]) for n, part in other.arrays.items()}
+        notes = dict(other.notes)
+        for name in NOTE_FIELDS:
+            shifted = {str(int(i) + len(self)): value for i, value in other.notes[name].items()}
+            notes[name] = {**self.notes[name], **shifted}
         return EpisodeColumns(arrays, notes)
 
     def column(self, table: str, name: str) -> AnyArray:
-        """Return one value of every episode as `[episodes]` floats, such as a slot's return."""
+        """Return one column of a table field, such as a slot's returns, as `[episodes]` floats."""
         index = self.notes[table].index(name)
         values: AnyArray = self.arrays[table][:, index].astype(np.float64)
         return values
@@ -122,14 +125,14 @@ class EpisodeColumns(Sequence[EpisodeResult]):
     @overload
     def __getitem__(self, index: slice) -> list[EpisodeResult]: ...
     def __getitem__(self, index: int | slice) -> EpisodeResult | list[EpisodeResult]:
-        """Return episodes as they were laid out, to the last bit."""
+        """Return the results at an index or slice, equal to those the columns were built from."""
         if isinstance(index, slice):
             return [self[i] for i in range(*index.indices(len(self)))]
         if not -len(self) <= index < len(self):
-            raise IndexError(f"There is no episode {index} among {len(self)}.")
+            raise IndexError(f"Index {index} is out of range for {len(self)} episodes.")
         i = index % len(self)
-        fields: dict[str, Any] = {name: self.arrays[name][i].item() for name in SCALARS}
-        for table in TABLES:
+        fields: dict[str, Any] = {name: self.arrays[name][i].item() for name in SCALAR_FIELDS}
+        for table in TABLE_FIELDS:
             fields[table] = dict(
                 zip(self.notes[table], self.arrays[table][i].tolist(), strict=True)
             )
@@ -138,8 +141,8 @@ class EpisodeColumns(Sequence[EpisodeResult]):
             fields[_AGENTS] = {
                 name: self.arrays[f"{_AGENTS}/{name}"][agents].tolist() for name in AGENT_COLUMNS
             }
-        fields |= {n: self.notes[n][str(i)] for n in NOTES if str(i) in self.notes[n]}
-        fields["failures"] = tuple(Failure(**facts) for facts in fields.get("failures", ()))
+        fields |= {n: self.notes[n][str(i)] for n in NOTE_FIELDS if str(i) in self.notes[n]}
+        fields["failures"] = tuple(Failure(**values) for values in fields.get("failures", ()))
         fields["never_acted"] = tuple(fields.get("never_acted", ()))
         return EpisodeResult(**fields)
 
@@ -152,16 +155,16 @@ class EpisodeColumns(Sequence[EpisodeResult]):
     __hash__ = None  # type: ignore[assignment]  # arrays may be changed
 
 
-def joined_columns(parts: Iterable[EpisodeColumns]) -> EpisodeColumns:
-    """Return the episodes of all parts, one part after another."""
-    whole = EpisodeColumns.of(())
+def concatenate_columns(parts: Iterable[EpisodeColumns]) -> EpisodeColumns:
+    """Return the episodes of all parts as one sequence, in the order of the parts."""
+    columns = EpisodeColumns.from_results(())
     for part in parts:
-        whole = whole.joined(part)
-    return whole
+        columns = columns.concatenate(part)
+    return columns
 
 
-def _plain(value: Any) -> Any:
-    """Return a note as values that JSON can hold."""
+def _to_plain(value: Any) -> Any:
+    """Return the value of a note field as JSON can hold it."""
     if isinstance(value, tuple):
         return [asdict(item) if isinstance(item, Failure) else item for item in value]
     return value

@@ -1,4 +1,4 @@
-"""A line-up: the slots of a game and the map from agents to them, as settings."""
+"""Settings of the slots of an episode and of the map from agents to slots."""
 
 from __future__ import annotations
 
@@ -19,17 +19,17 @@ from kinfolk.play.slots import (
     parse_slot,
 )
 
-DEFAULT_SLOT_ID = "main"  # the slot there is when none is named
+DEFAULT_SLOT_ID = "main"  # id of the only slot if the settings name none
 DEFAULT_URI = "kin://random"
 
 
 class SlotConfig(Settings):
-    """Who plays whom. Without settings one trainable slot `main` plays everybody.
+    """The slots and which agents each of them plays; by default one trainable slot plays all.
 
-    `slots` may be written as a table of URIs (`{"herd": "kin://grazer"}`), as a table of tables, or
-    as a list of slots with ids. `agent_slot_map` gives a slot per group or per agent;
-    `world_slot_maps` others for worlds by name. A newborn takes the slot of its group, or with
-    `inherit_slot` that of its first parent.
+    `slots` is a table of URIs (`{"herd": "kin://grazer"}`), a table of tables, or a list of slots
+    with ids. `agent_slot_map` gives a slot per group or per agent; `world_slot_maps` overrides it
+    for single worlds. A newborn takes the slot of its group, or with `inherit_slot` that of its
+    first parent.
     """
 
     slots: Annotated[tuple[PolicySlot, ...], Flag("--slot", "ID=URI", "slot", repeats=True)] = (
@@ -51,28 +51,28 @@ class SlotConfig(Settings):
 
     @model_validator(mode="before")
     @classmethod
-    def _reject_dual_policy(cls, given: Any) -> Any:
-        if isinstance(given, Mapping) and "dual_policy" in given:
+    def _reject_dual_policy(cls, value: Any) -> Any:
+        if isinstance(value, Mapping) and "dual_policy" in value:
             raise SettingsError(
                 "There is no setting 'dual_policy'. Write two slots and a map instead: slots = "
                 "{student = 'URI', npc = {policy_uri = 'URI', trainable = false}}, agent_slot_map = "
                 "['student', ..., 'npc', ...] with one entry per agent."
             )
-        return given
+        return value
 
     @field_validator("slots", mode="before")
     @classmethod
-    def _read_slots(cls, given: Any) -> Any:
-        if isinstance(given, Mapping):
-            return tuple(parse_slot(str(name), slot) for name, slot in given.items())
+    def _read_slots(cls, value: Any) -> Any:
+        if isinstance(value, Mapping):
+            return tuple(parse_slot(str(name), slot) for name, slot in value.items())
         require(
-            isinstance(given, Sequence) and not isinstance(given, str),
-            f"{cls.__name__}.slots must be a table or a list of slots, not {given!r}.",
+            isinstance(value, Sequence) and not isinstance(value, str),
+            f"{cls.__name__}.slots must be a table or a list of slots, not {value!r}.",
         )
-        for slot in given:
+        for slot in value:
             named = isinstance(slot, PolicySlot) or (isinstance(slot, Mapping) and "id" in slot)
             require(named, f"A slot in a list needs an id; this one has none: {slot!r}.")
-        return tuple(s if isinstance(s, PolicySlot) else parse_slot(s["id"], s) for s in given)
+        return tuple(s if isinstance(s, PolicySlot) else parse_slot(s["id"], s) for s in value)
 
     @field_validator("slots")
     @classmethod
@@ -82,16 +82,16 @@ class SlotConfig(Settings):
 
     @field_validator("agent_slot_map", "world_slot_maps", mode="before")
     @classmethod
-    def _check_slot_map(cls, given: Any) -> Any:
+    def _check_slot_map(cls, value: Any) -> Any:
         require(
-            given is None or isinstance(given, (Mapping, list, tuple)),
-            f"A slot map is a table of groups or a list of agents, not {given!r}.",
+            value is None or isinstance(value, (Mapping, list, tuple)),
+            f"A slot map is a table of groups or a list of agents, not {value!r}.",
         )
-        return given
+        return value
 
     @field_serializer("slots")
     def _serialize_slots(self, slots: tuple[PolicySlot, ...]) -> dict[str, Any]:
-        """As a person would write them: what is not said otherwise is left out."""
+        """Return the slots as a user would write them: a table without default values."""
         tables = {slot.id: slot.model_dump(exclude_defaults=True, exclude={"id"}) for slot in slots}
         return {
             name: table["policy_uri"] if list(table) == ["policy_uri"] else table
@@ -100,25 +100,25 @@ class SlotConfig(Settings):
 
     @property
     def slot_ids(self) -> list[str]:
-        """The names of the slots, in order."""
+        """The ids of the slots, in order."""
         return [slot.id for slot in self.slots]
 
     @property
     def policy_uris(self) -> dict[str, str]:
-        """The policies that slots name by URI."""
+        """The policy URIs by slot id, without slots that name a class path."""
         return {s.id: s.policy_uri for s in self.slots if s.policy_uri is not None}
 
     def slot_map_for(self, world: str) -> SlotMap | None:
-        """The map that holds in a world; None is everybody to the first slot."""
-        found: SlotMap | None = self.world_slot_maps.get(world, self.agent_slot_map)
-        return found
+        """Return the slot map of a world; None if the first slot plays every agent."""
+        slot_map: SlotMap | None = self.world_slot_maps.get(world, self.agent_slot_map)
+        return slot_map
 
     def build_assignment(self, spec: WorldSpec) -> Ints:
-        """`[groups, rows]`: who plays whom in a world."""
+        """Return the slot index of each group and row of a world, `[groups, rows]`."""
         return build_slot_assignment(spec, self.slot_ids, self.slot_map_for(spec.world))
 
     def require_trainable(self) -> None:
-        """For training: somebody has to learn.
+        """Check that training has a slot to train.
 
         Raises:
             SettingsError: No slot is trainable.

@@ -1,7 +1,7 @@
-"""Policy slots: their settings, the assignment of agents to them, and the registry that loads their policies.
+"""Policy slots: their settings, the assignment of agents to them, the registry of loaded policies.
 
-One set of slots and one map from agents to slots serve playing, evaluation and training. Two teachers
-and two students in a world of four:
+Playing, evaluation and training all use slots and a map from agents to slots. Two teachers and two
+students in a world of four agents:
 
 >>> slots = [PolicySlot(id="teacher", policy_uri="kin://noop", trainable=False),
 ...          PolicySlot(id="student", policy_uri="kin://random")]
@@ -34,14 +34,14 @@ IsolationMode: TypeAlias = Literal["none", "slot", "agent"]
 
 
 class LoadedSlot(NamedTuple):
-    """A policy that plays, under the name its results go by."""
+    """A slot with its policy, ready to play; results refer to the slot by its id."""
 
     id: str
     policy: Policy
 
 
 class PolicySlot(Settings):
-    """A policy by name, and how it takes part."""
+    """Settings of a slot: which policy plays it, how it is isolated and trained."""
 
     id: str = Field(description="Name of the slot in maps and results.")
     policy_uri: str | None = setting(None, "Policy of the slot as a URI; see `kinfolk policies`.")
@@ -81,7 +81,7 @@ class PolicySlot(Settings):
         return self
 
     def resolve_policy(self, trusted: bool = True) -> ResolvedPolicy:
-        """What the slot's name stands for now; weights are read here, code runs if `trusted`."""
+        """Resolve the policy, reading its weights; `trusted` allows importing its code to check it."""
         if self.class_path is not None:
             return resolve_class(self.class_path, self.policy_kwargs, trusted)
         return resolve(str(self.policy_uri), self.policy_kwargs, trusted)
@@ -98,7 +98,14 @@ _OPTION_SEPARATOR = re.compile(rf",(?=(?:{_OPTION_NAMES})=)")
 
 
 def parse_slot(slot_id: str, value: Any) -> PolicySlot:
-    """A slot from `URI[,key=value,...]`, as on the command line, or from a table of settings.
+    """Return a slot from `URI[,key=value,...]`, as on the command line, or a table of settings.
+
+    Args:
+        slot_id: Id of the slot.
+        value: Text, table of settings, or a slot, which is returned as it is.
+
+    Raises:
+        SettingsError: The value has another type, or a setting is wrong.
 
     >>> slot = parse_slot("pack", "kin://roles?miner=4,trainable=false,isolate=agent")
     >>> slot.policy_uri, slot.trainable, slot.isolate
@@ -112,54 +119,65 @@ def parse_slot(slot_id: str, value: Any) -> PolicySlot:
         return validate_settings(PolicySlot, {"id": slot_id, **value})
     require(isinstance(value, str), f"Slot '{slot_id}' must be a URI or a table, not {value!r}.")
     uri, *options = _OPTION_SEPARATOR.split(value)
-    named: dict[str, Any] = {"id": slot_id}
+    settings: dict[str, Any] = {"id": slot_id}
     if uri.startswith("class:") and "?" not in uri:
-        named["class_path"] = uri.removeprefix("class:")
+        settings["class_path"] = uri.removeprefix("class:")
     else:
-        named["policy_uri"] = uri
+        settings["policy_uri"] = uri
     for option in options:
         key, _, text = option.partition("=")
-        named[key] = parse_value(text)
-    return validate_settings(PolicySlot, named)
+        settings[key] = parse_value(text)
+    return validate_settings(PolicySlot, settings)
 
 
 def build_slot_assignment(
     spec: WorldSpec, slots: Sequence[str], agent_slot_map: SlotMap | None = None
 ) -> Ints:
-    """`[groups, rows]`: which slot plays a life of a group in a row.
+    """Return the slot index of each group and row of a world.
 
-    `agent_slot_map` gives a slot, by name or index, per group (`{"grazer": "herd"}`) or per row; without
-    it the first slot plays everybody. Groups left out are played by the first slot.
+    Args:
+        spec: The world's spec.
+        slots: Ids of the slots, in order.
+        agent_slot_map: Slot, by id or index, of each group (`{"grazer": "herd"}`) or of each row;
+            groups left out are played by the first slot. None: it plays every agent.
+
+    Returns:
+        `[groups, rows]`, index of the slot that plays an agent of the group in the row.
 
     Raises:
-        SettingsError: Two slots share a name, or the mapping names no slot or has a wrong length.
-        UnknownNameError: The mapping names a group that the world does not have.
+        SettingsError: Two slots have the same id, or the map names an unknown slot or has a wrong
+            length.
+        UnknownNameError: The map names a group that the world does not have.
     """
     check_unique_ids(slots)
-    table = np.zeros((len(spec.groups), spec.rows), dtype=np.int64)
+    assignment = np.zeros((len(spec.groups), spec.rows), dtype=np.int64)
     if agent_slot_map is None:
-        return table
+        return assignment
     if isinstance(agent_slot_map, Mapping):
         for group, slot in agent_slot_map.items():
-            table[spec.group_index(group)] = find_slot_index(slots, slot)
-        return table
+            assignment[spec.group_index(group)] = find_slot_index(slots, slot)
+        return assignment
     if len(agent_slot_map) != spec.rows:
         raise SettingsError(
             f"The slot map has {len(agent_slot_map)} entries; world {spec.world} has {spec.rows} rows."
         )
-    table[:] = [find_slot_index(slots, slot) for slot in agent_slot_map]
-    return table
+    assignment[:] = [find_slot_index(slots, slot) for slot in agent_slot_map]
+    return assignment
 
 
 def check_unique_ids(slot_ids: Sequence[str]) -> None:
-    """Every slot has a name of its own."""
+    """Raise `SettingsError` if two slots have the same id."""
     for name in slot_ids:
         if list(slot_ids).count(name) > 1:
-            raise SettingsError(f"Two slots are called '{name}'. Give each a name of its own.")
+            raise SettingsError(f"Two slots have the id '{name}'. Give each slot its own id.")
 
 
 def find_slot_index(slot_ids: Sequence[str], name: SlotName) -> int:
-    """The number of the slot that a map names, by its id or by that number."""
+    """Return the index of a slot that a map names by its id or by its index.
+
+    Raises:
+        SettingsError: There is no such slot.
+    """
     if isinstance(name, int):
         if not 0 <= name < len(slot_ids):
             raise SettingsError(
@@ -174,16 +192,17 @@ def find_slot_index(slot_ids: Sequence[str], name: SlotName) -> int:
 
 
 class SlotRegistry:
-    """Loads the policies of slots and keeps them, by content and not by the name of a slot.
+    """Loads policies of slots and caches them by content, not by slot id.
 
-    Two slots with the same class, settings and weights share one policy; a file of weights that
-    has changed since is another. With `training`, a trainable slot has a policy of its own, because
-    what it learns must not reach a slot that began with the same weights.
+    Slots with the same class, settings and weights share one policy; a weights file that has changed
+    since counts as different. With `training`, a trainable slot has its own policy, because its
+    updates must not reach a slot that started with the same weights.
 
     Args:
-        training: Whether trainable slots will be changed.
-        batch_invariant: Refuse nets that are not, as `policies.resolve.build` does.
-        keep: How many policies are held; the one asked for longest ago goes first.
+        training: Whether the policies of trainable slots will be updated.
+        max_policies: Capacity of the cache, which drops the least recently used; None: unlimited.
+        batch_invariant: Whether to refuse nets whose outputs depend on the batch, as
+            `policies.resolve.build_policy` does.
     """
 
     def __init__(
@@ -197,15 +216,20 @@ class SlotRegistry:
         return len(self._loaded)
 
     def ensure_capacity(self, n_policies: int) -> None:
-        """Keep at least so many from now on: those that play together."""
+        """Raise the capacity of the cache to `n_policies`, the number that play together."""
         if self._max_policies is not None:
             self._max_policies = max(self._max_policies, n_policies)
 
     def get(self, slot: PolicySlot, world_spec: WorldSpec, device: str | None = None) -> Policy:
-        """The policy of a slot, ready to play the world.
+        """Return the policy of a slot, ready to play a world.
+
+        Args:
+            slot: The slot.
+            world_spec: Spec of the world.
+            device: Torch device; None: that of the slot.
 
         Raises:
-            UsageError: The slot names no policy, or one that cannot be made for this world.
+            UsageError: The slot names no policy, or one that cannot be built for this world.
         """
         owner = slot.id if self._training and slot.trainable else ""
         return self.load(slot.resolve_policy(), world_spec, device or slot.device, owner)
@@ -213,35 +237,56 @@ class SlotRegistry:
     def load(
         self, resolved: ResolvedPolicy, world_spec: WorldSpec, device: str = "cpu", owner: str = ""
     ) -> Policy:
-        """The policy with this content; `owner` keeps it apart from others."""
+        """Return the policy with this content from the cache, or build it.
+
+        Args:
+            resolved: Class, settings and weights.
+            world_spec: Spec of the world.
+            device: Torch device.
+            owner: Policies of different owners are never shared.
+
+        Raises:
+            UsageError: The policy cannot be built for this world or moved to this device.
+        """
         key = (resolved.sha256, world_spec, device, owner)
         policy = self._loaded.pop(key, None)
         if policy is None:
             policy = build_policy(resolved, world_spec, self._batch_invariant)
-            _move(policy, resolved.class_path, device)
+            _move_to_device(policy, resolved.class_path, device)
         self._loaded[key] = policy
         while self._max_policies is not None and len(self._loaded) > self._max_policies:
             self._loaded.pop(next(iter(self._loaded))).close()
         return policy
 
     def discard(self, policy: Policy) -> None:
-        """Close a policy that is not to be trusted any more."""
-        for key in [key for key, held in self._loaded.items() if held is policy]:
+        """Remove a policy that failed from the cache and close it."""
+        for key in [key for key, cached in self._loaded.items() if cached is policy]:
             del self._loaded[key]
         policy.close()
 
     def close(self) -> None:
-        """Close all."""
+        """Close all cached policies and empty the cache."""
         while self._loaded:
             self._loaded.popitem()[1].close()
 
 
-def _move(policy: Policy, class_path: str, device: str) -> None:
+def _move_to_device(policy: Policy, class_path: str, device: str) -> None:
+    """Call the policy's `to` with a torch device, unless it is the CPU.
+
+    Args:
+        policy: The policy.
+        class_path: Its class path, for the error message.
+        device: Torch device.
+
+    Raises:
+        SettingsError: The policy has no method `to`.
+    """
     if device == "cpu":
         return
     to = getattr(policy, "to", None)
     if to is None:
         raise SettingsError(
-            f"{class_path} runs on the cpu only, not on '{device}': it has no method to."
+            f"{class_path} cannot be moved to device '{device}', because it has no method `to`. Set "
+            f"device = 'cpu'."
         )
     to(device)

@@ -1,7 +1,7 @@
-"""Snapshots that travel: of what policies remember, only the places that have something.
+"""Snapshots for other processes: policy memory without the rows that are all zero.
 
-Each slot has memory for every place, and most places are another slot's. Sent whole, the maps of
-six slots of CogsGuard are a hundred megabytes a chunk.
+Each slot has memory for every row of the batch, but plays only some of them. Sent whole, the map
+memories of six slots of CogsGuard are a hundred megabytes per task.
 """
 
 from __future__ import annotations
@@ -13,47 +13,47 @@ import numpy as np
 from kinfolk.core.arrays import AnyArray, Arrays, Bools
 from kinfolk.core.errors import ContractError
 
-_SPARSE_PREFIX = "memory/"  # names that are packed
-_ROWS_SUFFIX = "@rows"  # behind the name: which rows these are
+_SPARSE_PREFIX = "memory/"  # arrays that are packed
+_ROWS_SUFFIX = "@rows"  # appended to the name of a packed array: its row indices
 
 
 def pack_sparse(arrays: Arrays) -> dict[str, AnyArray]:
-    """Copies; of memory only the rows that are not all zero, and which these are.
+    """Return copies of arrays; those of policy memory with their nonzero rows only.
 
-    >>> found = pack_sparse({"memory/a/map": np.array([[0, 0], [3, 4], [0, 0]])})
-    >>> found["memory/a/map"].tolist(), found["memory/a/map@rows"].tolist()
+    >>> packed = pack_sparse({"memory/a/map": np.array([[0, 0], [3, 4], [0, 0]])})
+    >>> packed["memory/a/map"].tolist(), packed["memory/a/map@rows"].tolist()
     ([[3, 4]], [1])
     """
-    found = {}
+    packed = {}
     for name, array in arrays.items():
         if not name.startswith(_SPARSE_PREFIX):
-            found[name] = array.copy()
+            packed[name] = array.copy()
             continue
         rows = np.flatnonzero(_nonzero_rows(array))
-        found[name], found[name + _ROWS_SUFFIX] = array[rows], rows
-    return found
+        packed[name], packed[name + _ROWS_SUFFIX] = array[rows], rows
+    return packed
 
 
 def unpack_sparse(packed: Arrays, arrays: Mapping[str, AnyArray]) -> None:
-    """Write back what was packed; other rows of memory become zero.
+    """Write packed arrays into `arrays`; rows of memory that were not packed become zero.
 
     Raises:
-        ContractError: It was packed from arrays of other shapes.
+        ContractError: An array is missing or has another shape.
     """
     for name, array in arrays.items():
-        given, rows = packed.get(name), packed.get(name + _ROWS_SUFFIX)
-        fits = given is not None and (
-            given.shape == array.shape
+        values, rows = packed.get(name), packed.get(name + _ROWS_SUFFIX)
+        fits = values is not None and (
+            values.shape == array.shape
             if rows is None
-            else given.shape[1:] == array.shape[1:] and (rows < len(array)).all()
+            else values.shape[1:] == array.shape[1:] and (rows < len(array)).all()
         )
-        if given is None or not fits:
+        if values is None or not fits:
             raise ContractError(f"The snapshot does not fit: '{name}' should be {array.shape}.")
         if rows is None:
-            array[...] = given
+            array[...] = values
         else:
             array[_nonzero_rows(array)] = 0
-            array[rows] = given
+            array[rows] = values
 
 
 def _nonzero_rows(array: AnyArray) -> Bools:

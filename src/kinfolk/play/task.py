@@ -1,7 +1,7 @@
 """The unit of work of every job: play some episodes with some policies on a world.
 
-`run_task` is what engines run. Those that look at a game tick by tick (the command line, a recorder
-of replays) hold an `EpisodeRunner` themselves. The episode loop is constructed here only.
+Engines run `run_task`. Callers that need every tick (`kinfolk play`, the replay recorder) use an
+`EpisodeRunner` directly. No other module constructs the episode loop.
 """
 
 from __future__ import annotations
@@ -31,14 +31,14 @@ Policies = Mapping[str, ResolvedPolicy]  # by slot
 
 @dataclass(frozen=True)
 class WorldRef:
-    """A world by name, with the rules to change."""
+    """A world by name, with its preset and changed settings; small enough to send to a worker."""
 
-    name: str
-    preset: str | None = None
-    settings: Mapping[str, Any] = field(default_factory=dict)
+    name: str  # in the registry of worlds
+    preset: str | None = None  # None: the world's defaults
+    settings: Mapping[str, Any] = field(default_factory=dict)  # override those of the preset
 
     def build(self, worlds: int = 1) -> World:
-        """Return a batch of such worlds, not yet reset.
+        """Build a batch of `worlds` such worlds, not yet reset.
 
         Raises:
             UsageError: There is no such world or preset, or a setting is wrong.
@@ -48,30 +48,30 @@ class WorldRef:
 
     @property
     def spec(self) -> WorldSpec:
-        """What the world shows to its agents and takes from them."""
+        """The world's observation and action spaces, groups and number of rows."""
         return self.build().spec
 
 
 @dataclass(frozen=True)
 class RolloutTask(Generic[T]):
-    """Some episodes of some policies on a world. The result follows from this value alone.
+    """Episodes to play with given policies on a world; the result depends on this value alone.
 
     Args:
-        world: The world.
-        policies: The policy of each slot. Where they are a value shared by the engine, a process
-            keeps the worlds, policies and loops of the task for the next task that shares them.
-        seed: The seed of all randomness.
-        episodes: Their numbers. With as many worlds, each plays the one at its index; then a
-            number may stand twice, such as for two teams on the same map.
-        slot_map: Which slot plays whom; None: the first slot plays everybody.
-        worlds: How many are played side by side; None: one for each episode.
-        members: `[worlds, rows]`, which member of its policy's population plays a row.
-        inherit_slot: A newborn is played by its first parent's slot, not by its group's.
-        max_ticks: How many ticks are played at most; None: until every episode has ended.
-        log_agents: Whether results have a record of every agent.
-        snapshot: Where to go on, as the `RolloutResult` before has it; None: at the beginning.
-        keep_snapshot: Whether the result has a snapshot.
-        observer: Makes the observer where the task is played; None: nothing is observed.
+        world: The world to play on.
+        policies: The policy of each slot. If they are a reference from `Engine.share`, a worker
+            process caches their runner for later tasks with the same reference.
+        seed: Seed of all randomness.
+        episodes: Numbers of the episodes. If there are as many as worlds, each world plays the one
+            at its index; a number may then occur twice, such as for two teams on the same map.
+        slot_map: Slot of each group or row; None: the first slot plays every agent.
+        worlds: Size of the batch of worlds; None: one world per episode.
+        members: `[worlds, rows]`, member of the policy's population that plays each row; None: 0.
+        inherit_slot: Whether a newborn is played by its first parent's slot instead of its group's.
+        max_ticks: Upper bound of the ticks to play; None: until every episode has ended.
+        log_agents: Whether results contain a record of every agent.
+        snapshot: Snapshot of an earlier `RolloutResult` to continue from; None: start anew.
+        keep_snapshot: Whether the result contains a snapshot.
+        observer: Factory of the observer, called in the process that plays; None: no observer.
     """
 
     world: WorldRef
@@ -90,28 +90,28 @@ class RolloutTask(Generic[T]):
 
     @property
     def resolved(self) -> Policies:
-        """The policy of each slot, wherever it is kept."""
+        """The policy of each slot, fetched from the engine if it is shared."""
         return self.policies if isinstance(self.policies, Mapping) else self.policies.get()
 
     @property
-    def batch(self) -> int:
-        """How many worlds are played side by side."""
+    def batch_size(self) -> int:
+        """The number of worlds that are played side by side."""
         return len(self.episodes) if self.worlds is None else self.worlds
 
 
 @dataclass(frozen=True)
 class RolloutResult(Generic[T]):
-    """What came of a task, as columns.
+    """The result of a rollout task, as columns.
 
     Args:
-        episodes: Those that ended, whole: in the order of the task's episodes, or, where
-            `max_ticks` is set, in the order in which they ended.
-        ticks: `[worlds]`, ticks that were played in this task.
-        totals: By name and slot, `[worlds]`: `returns`, `lives` and `ticks_lived` of each world's
-            latest episode, as far as it was played in this task.
-        counters: By name, `[worlds]`, as the world counted them at the end.
-        snapshot: Where it stopped; empty unless the task keeps it.
-        observed: What the task's observer saw.
+        episodes: Results of the episodes that ended, in the order of the task's episodes, or, with
+            `max_ticks`, in the order in which they ended.
+        ticks: `[worlds]`, ticks played in this task.
+        totals: By name (`returns`, `lives`, `ticks_lived`) and slot, `[worlds]`: the part of each
+            world's latest episode that was played in this task.
+        counters: By name, `[worlds]`: the world's counters at the end.
+        snapshot: State at the end, to continue from; empty unless `keep_snapshot` is set.
+        observed: Return value of the observer's `finish`.
     """
 
     episodes: EpisodeColumns
@@ -123,39 +123,41 @@ class RolloutResult(Generic[T]):
 
 
 class EpisodeRunner(Generic[T]):
-    """The worlds, policies and observer of a task, ready to play it and others of its kind.
+    """Plays tasks that share a world and policies; closes the policies at the end.
 
     Args:
-        task: The task; nothing is played yet.
-        world: The batch to play on; None: it is built.
+        task: The first task; constructing the runner does not play it.
+        world: Batch of worlds to play on; None: build it.
     """
 
     def __init__(self, task: RolloutTask[T], world: World | None = None) -> None:
         self.task = task
-        self.world = task.world.build(task.batch) if world is None else world
-        plain = cast("ObserverFactory[T]", PlainObserver)  # then T is None
-        self.observer: Observer[T] = (task.observer or plain)(task, self.world)
+        self.world = task.world.build(task.batch_size) if world is None else world
+        default = cast("ObserverFactory[T]", PlainObserver)  # T is None in this case
+        self.observer: Observer[T] = (task.observer or default)(task, self.world)
         self._log = AgentLog() if task.log_agents else None
-        self._loops: dict[Sequence[int], EpisodeLoop] = {}  # of tasks that go on from a snapshot
+        self._loops: dict[
+            Sequence[int], EpisodeLoop
+        ] = {}  # by episodes; for tasks with shared policies
         self._loop: EpisodeLoop | None = None
 
     @property
     def loop(self) -> EpisodeLoop:
-        """The loop of the task that was started last; at first, of the runner's own."""
+        """The loop of the task started last, or of the runner's first task if none was started."""
         return self.start(self.task) if self._loop is None else self._loop
 
     def start(self, task: RolloutTask[T]) -> EpisodeLoop:
-        """Return the loop of a task at its beginning, or where its snapshot was taken."""
+        """Return the loop of a task, before its first tick or restored from its snapshot."""
         shared = not isinstance(task.policies, Mapping)
         if shared and task.snapshot is not None and task.episodes in self._loops:
             loop = self._loops[task.episodes]
         else:
             slots = self.observer.slots
-            table = build_slot_assignment(
+            assignment = build_slot_assignment(
                 self.world.spec, [slot.id for slot in slots], task.slot_map
             )
             loop = EpisodeLoop(
-                self.world, slots, table, task.seed, task.episodes, task.members,
+                self.world, slots, assignment, task.seed, task.episodes, task.members,
                 task.inherit_slot, self._log,
             )  # fmt: skip
             if shared:
@@ -168,9 +170,9 @@ class EpisodeRunner(Generic[T]):
         """Play one tick in every world; return the episodes that ended in it."""
         loop = self.loop
         loop.start_episodes()
-        return self._step(loop)
+        return self._observed_step(loop)
 
-    def _step(self, loop: EpisodeLoop) -> list[EpisodeResult]:
+    def _observed_step(self, loop: EpisodeLoop) -> list[EpisodeResult]:
         self.observer.before_step()
         return self.observer.after_step(loop.step())
 
@@ -178,43 +180,43 @@ class EpisodeRunner(Generic[T]):
         """Play a task and return its result.
 
         Args:
-            task: One with the world and the policies of this runner; None: its own, which has
-                not been played yet.
+            task: A task with the world and policies of this runner; None: the one it was
+                constructed with, continuing after any ticks that were already played.
         """
         loop = self.loop if task is None else self.start(task)
         task = task or self.task
         before = {name: total.copy() for name, total in loop.totals._asdict().items()}
-        resting = loop.idle.copy()
+        was_idle = loop.idle.copy()
         ticks: Ints = np.zeros(self.world.n_worlds, dtype=np.int64)
         ended: list[EpisodeResult] = []
         played = 0
         while not loop.is_done and (task.max_ticks is None or played < task.max_ticks):
             loop.start_episodes()
             ticks += ~loop.idle
-            ended += self._step(loop)
+            ended += self._observed_step(loop)
             played += 1
 
-        def gained(name: str) -> dict[str, Floats]:
-            """An episode that began in this task counts from zero."""
+        def totals_of_task(name: str) -> dict[str, Floats]:
+            """Return the increase of a total by slot; totals of a new episode start at zero."""
             after = getattr(loop.totals, name).astype(np.float64)
-            total = np.where(resting[:, None], after, after - before[name])
-            return {slot.id: total[:, i] for i, slot in enumerate(loop.slots)}
+            increase = np.where(was_idle[:, None], after, after - before[name])
+            return {slot.id: increase[:, i] for i, slot in enumerate(loop.slots)}
 
         if task.max_ticks is None:
             order = {number: index for index, number in enumerate(task.episodes)}
             ended.sort(key=lambda result: order.get(result.episode, -1))
         counters = self.world.counters().items()
         return RolloutResult(
-            episodes=EpisodeColumns.of(ended),
+            episodes=EpisodeColumns.from_results(ended),
             ticks=ticks,
-            totals={name: gained(name) for name in ("returns", "lives", "ticks_lived")},
+            totals={name: totals_of_task(name) for name in ("returns", "lives", "ticks_lived")},
             counters={name: np.asarray(value, dtype=np.float64) for name, value in counters},
             snapshot=self.observer.snapshot() if task.keep_snapshot else {},
             observed=self.observer.finish(),
         )
 
     def close(self) -> None:
-        """Close the policies."""
+        """Close the observer and the policies that it built."""
         self.observer.close()
 
     def __enter__(self) -> EpisodeRunner[T]:
@@ -229,39 +231,41 @@ class EpisodeRunner(Generic[T]):
         self.close()
 
 
-_KEPT_WORLDS = 2
-_KEPT_RUNNERS = 8
-_worlds: dict[tuple[str, str | None, str, int], World] = {}  # of this process
+# Caches of this process.
+_MAX_CACHED_WORLDS = 2
+_MAX_CACHED_RUNNERS = 8
+_worlds: dict[tuple[str, str | None, str, int], World] = {}
 _runners: dict[int, tuple[Policies, EpisodeRunner[Any]]] = {}  # by identity of the policies
 
 
 def run_task(task: RolloutTask[T]) -> RolloutResult[T]:
-    """Play a task: the function that engines run."""
+    """Play a task and return its result; this is the function that engines run."""
     if not isinstance(task.policies, Mapping):
-        return _shared_runner(task).run(task)
-    with EpisodeRunner(task, reusable_world(task.world, task.batch)) as runner:
+        return _get_shared_runner(task).run(task)
+    with EpisodeRunner(task, reuse_world(task.world, task.batch_size)) as runner:
         return runner.run()
 
 
-def reusable_world(ref: WorldRef, worlds: int) -> World:
-    """Return a batch for one task after another: a reset leaves nothing of what was before.
+def reuse_world(ref: WorldRef, worlds: int) -> World:
+    """Return a cached batch of `worlds` worlds, or build it.
 
-    The caller must have finished with it before the next task of this process begins.
+    A reset overwrites the whole state, so a cached batch plays as a new one does. The caller must
+    have finished with it before the next task of this process begins.
     """
     key = (ref.name, ref.preset, repr(dict(ref.settings)), worlds)
     world = _worlds.pop(key, None) or ref.build(worlds)
-    while len(_worlds) >= _KEPT_WORLDS:
+    while len(_worlds) >= _MAX_CACHED_WORLDS:
         _worlds.pop(next(iter(_worlds)))
     _worlds[key] = world
     return world
 
 
-def _shared_runner(task: RolloutTask[T]) -> EpisodeRunner[T]:
-    """Return the runner of the tasks that share these policies, built once per process."""
+def _get_shared_runner(task: RolloutTask[T]) -> EpisodeRunner[T]:
+    """Return the runner of all tasks with these shared policies, built once per process."""
     policies = task.resolved
-    known = _runners.get(id(policies))
-    if known is None or known[0] is not policies:
-        while len(_runners) >= _KEPT_RUNNERS:
+    cached = _runners.get(id(policies))
+    if cached is None or cached[0] is not policies:
+        while len(_runners) >= _MAX_CACHED_RUNNERS:
             _runners.pop(next(iter(_runners)))
-        _runners[id(policies)] = known = (policies, EpisodeRunner(task))
-    return known[1]
+        _runners[id(policies)] = cached = (policies, EpisodeRunner(task))
+    return cached[1]

@@ -1,4 +1,4 @@
-"""Tasks recorded as replays: one episode at a time, piece by piece while it is played."""
+"""Record episodes as replays, written chunk by chunk while they are played."""
 
 from __future__ import annotations
 
@@ -17,43 +17,43 @@ def record_episode(
     task: RolloutTask[Any],
     episode: int,
     name: str | None = None,
-    thin: ReplayOptions | None = None,
+    options: ReplayOptions | None = None,
     names: Mapping[str, Sequence[str]] | None = None,
 ) -> Iterator[FileChunk]:
-    """Play one episode of a task and yield its replay piece by piece, as it goes.
+    """Play one episode of a task and yield its replay as chunks of a file of the run.
 
-    A job passes the pieces on (`yield from record_episode(...)`) and the store writes them, so
-    that the game can be watched while it is played. It is the same game as without recording.
+    A job passes the chunks on (`yield from record_episode(...)`) and the store writes them, so the
+    viewer can follow the episode while it is played. Recording does not change the episode.
 
     Args:
-        task: The task; its own range of episodes is not looked at.
-        episode: Which episode of its seed.
-        name: What the replay is called; without it, after the episode.
-        thin: How much is kept.
-        names: What numbers stand for that a policy tells without their names, such as roles.
+        task: The task; its own episodes are ignored.
+        episode: Number of the episode.
+        name: Name of the replay; None: derived from the number of the episode.
+        options: Which ticks and explanations are recorded; None: all of them.
+        names: Texts for the integers of a policy's explanations by fact, such as names of roles.
     """
-    pieces = replay_of(task, episode, thin, names)
-    yield from artefacts(name or episode_name(episode), pieces)
+    chunks = record_replay(task, episode, options, names)
+    yield from as_file_chunks(name or replay_name(episode), chunks)
 
 
-def replay_of(
+def record_replay(
     task: RolloutTask[Any],
     episode: int,
-    thin: ReplayOptions | None = None,
+    options: ReplayOptions | None = None,
     names: Mapping[str, Sequence[str]] | None = None,
-    **about: Any,
+    **metadata: Any,
 ) -> Iterator[bytes]:
-    """Play one episode of a task and yield its replay as bytes.
+    """Play one episode of a task and yield its replay as chunks of bytes.
 
     Args:
-        task: The task; its own range of episodes is not looked at.
-        episode: Which episode of its seed.
-        thin: How much is kept.
-        names: What numbers stand for that a policy tells without their names, such as roles.
-        about: What else the replay should say of itself: plain values.
+        task: The task; its own episodes are ignored.
+        episode: Number of the episode.
+        options: Which ticks and explanations are recorded; None: all of them.
+        names: Texts for the integers of a policy's explanations by fact, such as names of roles.
+        metadata: Further entries of the replay's header, JSON values.
     """
-    head = {
-        "names": {fact: list(known) for fact, known in (names or {}).items()},
+    header = {
+        "names": {fact: list(texts) for fact, texts in (names or {}).items()},
         "preset": task.world.preset,
         "world_settings": dict(task.world.settings),
         "seed": task.seed,
@@ -62,47 +62,47 @@ def replay_of(
             slot: {"class": policy.class_path, "settings": dict(policy.settings)}
             for slot, policy in task.resolved.items()
         },
-        **about,
+        **metadata,
     }
     with EpisodeRunner(replace(task, episodes=(episode,), log_agents=False)) as runner:
-        for _, piece in recorded_ticks(runner, head, thin):
-            if piece:
-                yield piece
+        for _, chunk in record_ticks(runner, header, options):
+            if chunk:
+                yield chunk
 
 
-def recorded_ticks(
-    runner: EpisodeRunner[Any], about: Mapping[str, Any], thin: ReplayOptions | None = None
+def record_ticks(
+    runner: EpisodeRunner[Any], header: Mapping[str, Any], options: ReplayOptions | None = None
 ) -> Iterator[tuple[list[EpisodeResult], bytes]]:
-    """Play the one episode of a runner to its end, recording it.
+    """Play and record the only episode of a runner, tick by tick.
 
     Args:
-        runner: A runner of one world that has not played yet. It plays as without recording.
-        about: What the replay should say of itself: plain values.
-        thin: How much is kept.
+        runner: A runner of one world and one episode that has not played yet.
+        header: Entries of the replay's header, JSON values.
+        options: Which ticks and explanations are recorded; None: all of them.
 
     Yields:
-        Before the first tick and after each: the result when the episode has ended, and the next
-        bytes of the replay, often none.
+        Before the first tick and after each tick: the episode's result in a list once it has
+        ended (else an empty list), and the next bytes of the replay, which may be empty.
     """
-    recorder = ReplayRecorder(runner.loop, about, thin)
+    recorder = ReplayRecorder(runner.loop, header, options)
     yield [], recorder.start()
     results: list[EpisodeResult] = []
     while not results:
         results = runner.tick()
-        piece = recorder.record_tick(is_last=bool(results))
-        yield results, piece + recorder.finish(results[0]) if results else piece
+        chunk = recorder.record_tick(is_last=bool(results))
+        yield results, chunk + recorder.finish(results[0]) if results else chunk
 
 
-def artefacts(name: str, pieces: Iterable[bytes]) -> Iterator[FileChunk]:
-    """Yield the pieces of a replay as what a job yields; `name` is that of the replay."""
-    for number, data in enumerate(pieces):
+def as_file_chunks(name: str, chunks: Iterable[bytes]) -> Iterator[FileChunk]:
+    """Yield the bytes of the replay called `name` as file chunks, which a job yields in turn."""
+    for number, data in enumerate(chunks):
         yield FileChunk(path=f"{REPLAY_FOLDER}/{name}{REPLAY_SUFFIX}", data=data, append=number > 0)
 
 
-def episode_name(episode: int) -> str:
-    """Return what the replay of an episode is called.
+def replay_name(episode: int) -> str:
+    """Return the default name of an episode's replay.
 
-    >>> episode_name(3)
+    >>> replay_name(3)
     'game-00003'
     """
     return f"game-{episode:05d}"

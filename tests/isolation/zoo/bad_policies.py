@@ -15,18 +15,18 @@ from kinfolk.policies.stateless import NoopPolicy
 
 
 class Bad(NoopPolicy):
-    def __init__(self, spec, after=3, where=""):
+    def __init__(self, spec, after=3, path=""):
         super().__init__(spec)
-        self.after, self.where = after, where
+        self.after, self.path = after, path
 
     @property
     def memory_layout(self):
-        return {"asked": MemoryField((), "int64")}
+        return {"n_steps": MemoryField((), "int64")}
 
     def act_async(self, observations, batch, memory, keys):
         super().act_async(observations, batch, memory, keys)
-        memory["asked"][batch.place] += 1
-        if (memory["asked"][batch.place] == self.after).any():
+        memory["n_steps"][batch.memory_index] += 1
+        if (memory["n_steps"][batch.memory_index] == self.after).any():
             self.misbehave()
 
     def misbehave(self):
@@ -43,7 +43,7 @@ class HangsAtStart(NoopPolicy):
         time.sleep(60)
 
 
-class RaisesInBegin(Bad):
+class RaisesInReset(Bad):
     def reset_agents(self, batch, memory, keys):
         raise KeyError("parents")
 
@@ -121,7 +121,7 @@ class Forks(Bad):
                     os.setsid()
                     if os.fork():
                         os._exit(0)
-                with Path(self.where).open("a") as file:
+                with Path(self.path).open("a") as file:
                     file.write(f"{os.getpid()}\n")
                 time.sleep(60)
                 os._exit(0)
@@ -135,44 +135,44 @@ class Connects(Bad):
 
 class Deletes(Bad):
     def misbehave(self):
-        Path(self.where).unlink()
+        Path(self.path).unlink()
 
 
 class Writes(Bad):
     def misbehave(self):
         Path("notes.txt").write_text("in the scratch folder this is allowed")
-        Path(self.where).write_text("changed")
+        Path(self.path).write_text("changed")
 
 
 class Kills(Bad):
-    """Turns on the process that started it."""
+    """Kills the process that started it."""
 
     def misbehave(self):
         os.kill(os.getppid(), 9)
 
 
-class AnswersLate(Bad):
-    """Wakes its host with the number of an old question before it answers the new one."""
+class RepliesToOldRequest(Bad):
+    """Wakes the host with a reply to an old request before it replies to the current one."""
 
     def misbehave(self):
         frame = sys._getframe()
-        while "guest" not in frame.f_locals:
+        while "worker_loop" not in frame.f_locals:
             frame = frame.f_back
-        wire, bell = frame.f_locals["wire"], frame.f_locals["bell"]
-        wire.actions[:] = 1
-        wire.header[3], wire.header[4] = 12345, 1
-        os.write(bell, b".....")
+        buffer, reply_fd = frame.f_locals["buffer"], frame.f_locals["reply_fd"]
+        buffer.actions[:] = 1
+        buffer.header[3], buffer.header[4] = 12345, 1
+        os.write(reply_fd, b".....")
         time.sleep(0.05)
 
 
-class TakesBack(Bad):
-    """Says again and again that it has answered, and that it has not."""
+class RetractsReply(Bad):
+    """Writes and retracts the id of its reply again and again."""
 
     def misbehave(self):
         frame = sys._getframe()
-        while "guest" not in frame.f_locals:
+        while "worker_loop" not in frame.f_locals:
             frame = frame.f_back
-        header = frame.f_locals["wire"].header
+        header = frame.f_locals["buffer"].header
 
         def waver():
             while True:
@@ -186,17 +186,17 @@ KINDS = [Raises, Quits, Hangs, Exits, Segfaults, NotANumber, WrongShape, OutOfRa
 
 
 class Mix(Bad):
-    """Each life misbehaves in a way drawn from its key."""
+    """Each agent misbehaves in a way drawn from its key."""
 
     @property
     def memory_layout(self):
-        return {"asked": MemoryField((), "int64"), "kind": MemoryField((), "int64")}
+        return {"n_steps": MemoryField((), "int64"), "kind": MemoryField((), "int64")}
 
     def reset_agents(self, batch, memory, keys):
-        memory["kind"][batch.place] = keys % len(KINDS)
+        memory["kind"][batch.memory_index] = keys % len(KINDS)
 
     def act_async(self, observations, batch, memory, keys):
-        self.kind = KINDS[int(memory["kind"][batch.place[0]])]
+        self.kind = KINDS[int(memory["kind"][batch.memory_index[0]])]
         super().act_async(observations, batch, memory, keys)
 
     def misbehave(self):
@@ -204,7 +204,7 @@ class Mix(Bad):
 
 
 class Counting(NoopPolicy):
-    """Acts at random, by keys and without a kernel, and counts how often each life was asked."""
+    """Acts at random, by keys and without a kernel, and counts the steps of each agent."""
 
     def __init__(self, spec):
         super().__init__(spec)
@@ -212,36 +212,36 @@ class Counting(NoopPolicy):
 
     @property
     def memory_layout(self):
-        return {"asked": MemoryField((), "int64")}
+        return {"n_steps": MemoryField((), "int64")}
 
     def act_async(self, observations, batch, memory, keys):
         self._actions = (keys[:, None] >> 20) % self.choices[batch.group]
-        asked = memory["asked"][batch.place].copy()
-        memory["asked"][batch.place] += 1
-        self.see(batch, asked)
+        n_steps = memory["n_steps"][batch.memory_index].copy()
+        memory["n_steps"][batch.memory_index] += 1
+        self.after_step(batch, n_steps)
 
 
 class FailsAt(Counting):
-    """Fails for some agents, by uid, when each has been asked so many times; -1: in `begin`."""
+    """Fails for some agents, by uid, at the step `tick` of each; -1: in `reset_agents`."""
 
     def __init__(self, spec, agents, tick, how):
         super().__init__(spec)
         self.agents, self.tick, self.how = agents, tick, how
 
     def reset_agents(self, batch, memory, keys):
-        self.see(batch, np.full(len(batch.uid), -1))
+        self.after_step(batch, np.full(len(batch.uid), -1))
 
-    def see(self, rows, asked):
-        if (np.isin(rows.uid, self.agents) & (asked == self.tick)).any():
+    def after_step(self, batch, n_steps):
+        if (np.isin(batch.uid, self.agents) & (n_steps == self.tick)).any():
             {"raise": Raises, "hang": Hangs, "exit": Exits, "segfault": Segfaults}[
                 self.how
             ].misbehave(self)
 
 
 class StandsStill(Counting):
-    """Plays as `FailsAt` does when it is isolated, but without failing.
+    """Plays as an isolated `FailsAt` does, but acts as noop instead of failing.
 
-    Does nothing for `agents` at `ticks`, and from the tick `ever_after` on.
+    Acts as noop for `agents` at `ticks`, and from the tick `ever_after` on.
     """
 
     def __init__(self, spec, agents, ticks, ever_after):
@@ -249,7 +249,7 @@ class StandsStill(Counting):
         self.agents, self.ticks, self.ever_after = agents, ticks, ever_after
         self.still = NoopPolicy(spec)
 
-    def see(self, rows, asked):
-        now = np.isin(asked, self.ticks) | (asked >= self.ever_after)
-        failed = np.isin(rows.uid, self.agents) & now
-        self._actions[failed] = self.still.noop_actions(rows.group)[failed]
+    def after_step(self, batch, n_steps):
+        now = np.isin(n_steps, self.ticks) | (n_steps >= self.ever_after)
+        failed = np.isin(batch.uid, self.agents) & now
+        self._actions[failed] = self.still.noop_actions(batch.group)[failed]

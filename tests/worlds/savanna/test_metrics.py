@@ -64,7 +64,7 @@ def test_when_no_episode_is_of_full_length_the_summary_says_none_and_knows_the_o
     counters = {k: float(v[1]) for k, v in VALUES.items() if not k.startswith(tuple(names))}
     short = {"ticks": 9, "full_length": False, "returns": {"all": 0.0}, "lives": {"all": 14},
              "ticks_lived": {"all": 50}, "counters": counters, **tables}  # fmt: skip
-    played = EpisodeColumns.of([EpisodeResult(episode=i, **short) for i in range(2)])
+    played = EpisodeColumns.from_results([EpisodeResult(episode=i, **short) for i in range(2)])
     summary = summarize_episodes(played, ["all"], compute_metrics).metrics
     assert summary["cooperative_meal_fraction_full_length_episodes"] is None
     assert summary["cooperative_meal_fraction_all_episodes"] == Estimate(0.5, 0.5, 0.5, 2)

@@ -27,7 +27,7 @@ def play(
     """Play one game and watch it."""
     from kinfolk.play.episode_settings import EpisodeSettings
     from kinfolk.play.task import EpisodeRunner, RolloutTask
-    from kinfolk.replay.record import recorded_ticks
+    from kinfolk.replay.record import record_ticks
     from kinfolk.store.run_folder import new_run_folder
 
     call = job_call(context)
@@ -50,7 +50,7 @@ def play(
     game.record_events(True)
     document = settings.model_dump()
     recording = Recording(call.out or new_run_folder("play"), document) if record else None
-    ticks = recorded_ticks(runner, {**document, "episode": 0}) if recording else None
+    ticks = record_ticks(runner, {**document, "episode": 0}) if recording else None
     events: list[Any] = []
     results: list[Any] = []
     on_screen = sys.stdout.isatty() and not call.json
@@ -87,10 +87,10 @@ class Recording:
 
     def __init__(self, folder: Path, settings: dict[str, Any]) -> None:
         from kinfolk.replay.reader import REPLAY_FOLDER, REPLAY_SUFFIX
-        from kinfolk.replay.record import episode_name
+        from kinfolk.replay.record import replay_name
         from kinfolk.store.run import create_run
 
-        self.folder, self._name = folder, f"{REPLAY_FOLDER}/{episode_name(0)}{REPLAY_SUFFIX}"
+        self.folder, self._name = folder, f"{REPLAY_FOLDER}/{replay_name(0)}{REPLAY_SUFFIX}"
         self._run = create_run(folder, "play", settings)
         self._run.open_for_writing()
         self._begun = False

@@ -102,7 +102,7 @@ def record_again(run: Path, episode: int) -> str:
     from kinfolk.core.settings import validate_settings
     from kinfolk.jobs.evaluate import Evaluate, evaluation_tasks
     from kinfolk.replay.reader import REPLAY_FOLDER, REPLAY_SUFFIX
-    from kinfolk.replay.record import episode_name, replay_of
+    from kinfolk.replay.record import record_replay, replay_name
     from kinfolk.store.files import write_atomic
     from kinfolk.store.run import open_run
 
@@ -114,11 +114,11 @@ def record_again(run: Path, episode: int) -> str:
     settings = validate_settings(Evaluate, kept.config["settings"])
     if episode >= settings.episodes:
         raise UsageError(f"{run} has the episodes 0 to {settings.episodes - 1}, not {episode}.")
-    path = run / REPLAY_FOLDER / f"{episode_name(episode)}{REPLAY_SUFFIX}"
+    path = run / REPLAY_FOLDER / f"{replay_name(episode)}{REPLAY_SUFFIX}"
     if not path.exists():
         note(f"Recording episode {episode} of {run}.")
-        write_atomic(path, b"".join(replay_of(next(evaluation_tasks(settings)), episode)))
-    return episode_name(episode)
+        write_atomic(path, b"".join(record_replay(next(evaluation_tasks(settings)), episode)))
+    return replay_name(episode)
 
 
 def _export(shown: list[tuple[Path | None, str | None]], file: Path) -> None:

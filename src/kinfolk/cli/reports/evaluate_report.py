@@ -58,11 +58,11 @@ def report_failures(failed: Mapping[str, Any], episodes: int, to_stderr: bool) -
 
 def _timings(run: Any) -> dict[str, Any]:
     """The run's timings as one; lines that are damaged are left out, which is said."""
-    from kinfolk.evaluation.timing import aggregate_timings, filter_valid
+    from kinfolk.evaluation.timing import aggregate_timings, filter_valid_timings
     from kinfolk.store.event_log import TIMINGS_FILE
 
     kept = run.timings()
-    lines = filter_valid(kept.lines)
+    lines = filter_valid_timings(kept.lines)
     damaged = kept.n_damaged + len(kept.lines) - len(lines)
     if damaged:
         count = "1 line" if damaged == 1 else f"{damaged} lines"
@@ -108,7 +108,7 @@ def _print_failures(summary: dict[str, Any], run: Any) -> None:
     if summary["failures"]:
         print(f"{summary['failures']} failures of policies; the first of them:")
         lines = (
-            f"  episode {event['step']}: {format_failure(failure['sentence'], failure.get('where', ''))}"
+            f"  episode {event['step']}: {format_failure(failure['message'], failure.get('location', ''))}"
             for event in run.events()
             if event["kind"] == "episode_played"
             for failure in event["failures"]

@@ -1,4 +1,4 @@
-"""Landlock: which files a process may change, without any privilege (Linux 5.13 and later).
+"""Landlock: restrict which files a process may write, without privileges (Linux 5.13 or later).
 
 https://docs.kernel.org/userspace-api/landlock.html
 """
@@ -13,7 +13,7 @@ from pathlib import Path
 _CREATE, _ADD_RULE, _RESTRICT_SELF = 444, 445, 446  # the same on every architecture
 _VERSION, _PATH_BENEATH = 1, 1
 _NO_NEW_PRIVS = 38
-# WRITE_FILE, then REMOVE_DIR to MAKE_SYM: all that changes what is on the disk.
+# WRITE_FILE, then REMOVE_DIR to MAKE_SYM: all rights that change files or folders.
 _WRITE_FILE, _REMOVE_TO_MAKE = 1 << 1, sum(1 << bit for bit in range(4, 13))
 _REFER, _TRUNCATE = 1 << 13, 1 << 14
 
@@ -29,19 +29,19 @@ class _PathBeneathRule(ctypes.Structure):
 
 
 def abi_version() -> int:
-    """The version of the kernel's interface (its ABI); 0 or less if there is none."""
+    """Return the version of the kernel's Landlock ABI; 0 or less if it has none."""
     if sys.platform != "linux":
         return 0
     return int(ctypes.CDLL(None).syscall(_CREATE, None, 0, _VERSION))
 
 
 def is_supported() -> bool:
-    """Whether this kernel can do it."""
+    """Whether this kernel supports Landlock rules for files."""
     return abi_version() >= 1
 
 
 def restrict_writes_to(folder: Path) -> None:
-    """From now on this process and its children change files in `folder` and nowhere else.
+    """Allow this process and its children to write files in `folder` only, permanently.
 
     Raises:
         OSError: The kernel refused.
@@ -54,11 +54,11 @@ def restrict_writes_to(folder: Path) -> None:
     ruleset = libc.syscall(_CREATE, ctypes.byref(rules), ctypes.sizeof(rules), 0)
     _check_result(ruleset)
     for path in (folder, Path("/dev/null")):
-        place = os.open(path, os.O_PATH | os.O_CLOEXEC)
+        path_fd = os.open(path, os.O_PATH | os.O_CLOEXEC)
         allowed = writes if path == folder else writes & (_WRITE_FILE | _TRUNCATE)
-        rule = _PathBeneathRule(allowed, place)
+        rule = _PathBeneathRule(allowed, path_fd)
         _check_result(libc.syscall(_ADD_RULE, ruleset, _PATH_BENEATH, ctypes.byref(rule), 0))
-        os.close(place)
+        os.close(path_fd)
     _check_result(libc.prctl(_NO_NEW_PRIVS, 1, 0, 0, 0))
     _check_result(libc.syscall(_RESTRICT_SELF, ruleset, 0))
     os.close(ruleset)

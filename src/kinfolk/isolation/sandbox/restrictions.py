@@ -1,10 +1,10 @@
-"""A policy of a stranger, shut in: what the kernel can be asked to refuse.
+"""The sandbox of untrusted policies: restrictions that the kernel enforces.
 
-Files outside a scratch folder cannot be written (Landlock); there is no network, no tracing of other
-processes and no signal to them (a seccomp filter); no privilege can be gained. What this machine
-cannot enforce is named by `missing`, to be said before anything starts.
+Files outside a temporary folder cannot be written (Landlock); network, tracing of other processes and
+signals to them are denied (seccomp); privileges cannot be gained. `list_unsupported` names what this
+machine cannot enforce, so that users are warned before anything starts.
 
-Not covered: reading. A policy can read whatever the user can, and has nobody to tell it to.
+Reading is not restricted: a policy can read the user's files, but has no network to send them.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ FILE_RESTRICTION = "files outside a scratch folder cannot be written"
 
 
 def enter_sandbox(writable_folder: Path) -> None:
-    """Shut this process in, for good, as far as the machine can."""
+    """Restrict this process permanently, as far as the machine supports it."""
     os.environ["TMPDIR"] = str(writable_folder)
     os.chdir(writable_folder)
     if landlock.is_supported():
@@ -33,13 +33,13 @@ def enter_sandbox(writable_folder: Path) -> None:
 
 
 def list_enforced() -> list[str]:
-    """What this machine enforces, as parts of a sentence."""
-    found = [NETWORK_RESTRICTION] if seccomp.is_supported() else []
-    return found + ([FILE_RESTRICTION] if landlock.is_supported() else [])
+    """Return descriptions of the restrictions that this machine enforces."""
+    supported = {NETWORK_RESTRICTION: seccomp, FILE_RESTRICTION: landlock}
+    return [text for text, module in supported.items() if module.is_supported()]
 
 
 def list_unsupported() -> list[str]:
-    """What this machine cannot enforce."""
+    """Return descriptions of the restrictions that this machine cannot enforce."""
     if sys.platform != "linux":
         return [NETWORK_RESTRICTION, FILE_RESTRICTION]
-    return [part for part in (NETWORK_RESTRICTION, FILE_RESTRICTION) if part not in list_enforced()]
+    return [text for text in (NETWORK_RESTRICTION, FILE_RESTRICTION) if text not in list_enforced()]

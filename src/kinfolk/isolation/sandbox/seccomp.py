@@ -1,8 +1,8 @@
-"""A seccomp filter: which calls of the system a process may make.
+"""A seccomp filter that denies some system calls.
 
-Refused with "operation not permitted": the network, tracing, reading other processes' memory,
-signals to others, mounting and the like. It is a list of what is refused and not of what is allowed,
-because policies bring libraries of their own.
+Denied with EPERM: network, tracing, reading the memory of other processes, signals to them, mounting
+and the like. It is a list of denied and not of allowed calls, because policies use libraries whose
+calls are not known in advance.
 
 https://docs.kernel.org/userspace-api/seccomp_filter.html
 """
@@ -15,13 +15,13 @@ import platform
 import sys
 
 _NO_NEW_PRIVS, _SET_SECCOMP, _MODE_FILTER = 38, 22, 2
-_LOAD, _EQUAL, _AT_LEAST, _RETURN = 0x20, 0x15, 0x35, 0x06  # of the packet filter's language
+_LOAD, _EQUAL, _AT_LEAST, _RETURN = 0x20, 0x15, 0x35, 0x06  # BPF instructions
 _NUMBER_AT, _ARCHITECTURE_AT, _FIRST_ARGUMENT_AT = 0, 4, 16
-_ALLOW, _DENY, _KILL = 0x7FFF0000, 0x00050000 | 1, 0x80000000  # refuse: with EPERM
-_X32 = 0x40000000  # the other numbering of calls on x86_64, by which a filter is walked around
+_ALLOW, _DENY, _KILL = 0x7FFF0000, 0x00050000 | 1, 0x80000000  # deny: with EPERM
+_X32 = 0x40000000  # x32 system calls of x86_64, which would bypass the filter
 # socket, connect, bind, ptrace, process_vm_readv and writev, mount, umount2, unshare, setns, bpf,
 # perf_event_open, kexec_load, init_module, keyctl, io_uring_setup, pidfd_getfd,
-# pidfd_send_signal; then kill, tkill and tgkill, which a process may only turn on itself.
+# pidfd_send_signal; then kill, tkill and tgkill, which a process may only send to itself.
 _SYSCALLS_BY_MACHINE = {
     "x86_64": (
         0xC000003E,
@@ -50,20 +50,20 @@ class _Program(ctypes.Structure):
 
 
 def is_supported() -> bool:
-    """Whether this machine can do it: a known architecture, and a kernel that knows filters."""
+    """Whether the architecture is known and the kernel supports seccomp filters."""
     if sys.platform != "linux" or platform.machine() not in _SYSCALLS_BY_MACHINE:
         return False
-    # Asked with no program, a kernel that knows filters says "bad address" and nothing happens.
+    # Without a program, a kernel with filters fails with "bad address" and changes nothing.
     libc = ctypes.CDLL(None, use_errno=True)
     libc.prctl(_SET_SECCOMP, _MODE_FILTER, None, 0, 0)
     return ctypes.get_errno() in (14, 13, 1)
 
 
 def install_filter() -> None:
-    """From now on this process and its children are refused what the list names.
+    """Deny the listed system calls to this process and its children, permanently.
 
     Raises:
-        OSError: The kernel would not take the filter.
+        OSError: The kernel rejected the filter.
     """
     steps = _build_filter(os.getpid())
     array = (_Instruction * len(steps))(*(_Instruction(*step) for step in steps))
@@ -76,8 +76,8 @@ def install_filter() -> None:
 
 
 def _build_filter(own_pid: int) -> list[tuple[int, int, int, int]]:
-    """The filter, as steps of (code, jump if true, jump if false, value)."""
-    architecture, refused, signals = _SYSCALLS_BY_MACHINE[platform.machine()]
+    """Return the BPF program as tuples of (code, jump if true, jump if false, value)."""
+    architecture, denied, signals = _SYSCALLS_BY_MACHINE[platform.machine()]
     steps = [
         (_LOAD, 0, 0, _ARCHITECTURE_AT),
         (_EQUAL, 1, 0, architecture),
@@ -86,7 +86,7 @@ def _build_filter(own_pid: int) -> list[tuple[int, int, int, int]]:
     ]
     if platform.machine() == "x86_64":
         steps += [(_AT_LEAST, 0, 1, _X32), (_RETURN, 0, 0, _DENY)]
-    for number in refused:
+    for number in denied:
         steps += [(_EQUAL, 0, 1, number), (_RETURN, 0, 0, _DENY)]
     for number in signals:
         steps += [

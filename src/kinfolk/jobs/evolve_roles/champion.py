@@ -26,7 +26,7 @@ from kinfolk.jobs.evolve_roles.report import count_roles
 from kinfolk.jobs.evolve_roles.scores import score_margin
 from kinfolk.jobs.evolve_roles.settings import EvolveRoles
 from kinfolk.jobs.evolve_roles.state import RoleEvolutionState, team_policy
-from kinfolk.replay.record import artefacts, record_episode, replay_of
+from kinfolk.replay.record import as_file_chunks, record_episode, record_replay
 from kinfolk.roles.fitness import find_winners
 from kinfolk.roles.teams import rank_teams
 
@@ -154,8 +154,8 @@ def record_game(
     task = games_task(settings.environment, state.catalog, settings.seed, [game])
     names = [state.catalog.roles[i].name for i in used_role_ids([game])]
     roles = {"role": [*names, "nobody"]}
-    pieces = replay_of(task, game.episode, names=roles, generation=generation)
-    yield from artefacts(f"generation-{generation:05d}", pieces)
+    pieces = record_replay(task, game.episode, names=roles, generation=generation)
+    yield from as_file_chunks(f"generation-{generation:05d}", pieces)
 
 
 def record_champion(settings: EvolveRoles, state: RoleEvolutionState) -> Iterator[FileChunk]:

@@ -13,7 +13,7 @@ from kinfolk.evaluation.statistics import EvaluationSummary, summarize_episodes,
 from kinfolk.jobs.train.events import EvaluationDone
 from kinfolk.jobs.train.settings import Train
 from kinfolk.jobs.train.state import TrainingState
-from kinfolk.play.results import EpisodeResult, joined_columns
+from kinfolk.play.results import EpisodeResult, concatenate_columns
 from kinfolk.play.task import Policies
 from kinfolk.policies.neural.policy import NeuralPolicy
 from kinfolk.policies.resolve import ResolvedPolicy, load_policy_class, resolve
@@ -120,7 +120,7 @@ def _play(
         )
         for first in range(0, asked.episodes, _CHUNK_SIZE)
     ]  # fmt: skip
-    played = joined_columns(result.episodes for result in engine.map(run_evaluation, tasks))
+    played = concatenate_columns(result.episodes for result in engine.map(run_evaluation, tasks))
     return summarize_episodes(
         played, list(policies), lambda *columns: compute_world_metrics(settings.world, *columns)
     )
