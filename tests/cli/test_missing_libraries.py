@@ -30,7 +30,7 @@ COMMANDS = {
     "-q evolve nets --algorithm openai-es":
         ("The strategy openai-es needs", "ribs", "pip install 'kinfolk[qd]'"),
     "-q evolve nets --archive steps=0..500":
-        ("A map of behaviours needs", "ribs", "pip install 'kinfolk[qd]'"),
+        ("A MAP-Elites archive needs", "ribs", "pip install 'kinfolk[qd]'"),
 }  # fmt: skip
 BASE = (
     "eval --slot all=kin://random --episodes 2",

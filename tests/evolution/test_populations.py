@@ -3,8 +3,7 @@ import pytest
 
 from kinfolk.core.errors import ContractError, SettingsError
 from kinfolk.core.random import seed_key
-from kinfolk.evolution import GAConfig, GeneratorDiscriminatorPop, GeneratorPop
-from kinfolk.evolution import tree as memories
+from kinfolk.evolution import GAConfig, GeneratorDiscriminatorPop, GeneratorPop, tree
 from kinfolk.nets.registry import make_nets
 
 KINDS = ["feedforward", "recurrent", "dynamic"]
@@ -35,7 +34,7 @@ def played(pop, count=6):
 
 def parts(memory):
     found = []
-    memories.map_arrays(lambda part: found.append(np.asarray(part)) or part, memory)
+    tree.map_arrays(lambda part: found.append(np.asarray(part)) or part, memory)
     return found
 
 
@@ -224,25 +223,25 @@ def test_ended_rows_forget():
     assert np.array_equal(after["disc"][0], before["disc"][0])
 
 
-# The rest.
+# --- fitness, outputs, uids and storage
 
 
-@pytest.mark.parametrize(("given", "sentence"), [
+@pytest.mark.parametrize(("fitness", "message"), [
     ([1.0, np.nan, 2.0, 3.0],
      "Member 1 (uid 11) has the fitness nan. A fitness must be a finite number."),
-    ([1.0, 2.0], "Fitness is one number per member, for 4 members; what was given has shape (2,)."),
-    (5.0, "Fitness is one number per member, for 4 members; what was given has shape ()."),
+    ([1.0, 2.0], "Fitness must be one number per member, for 4 members, not an array of shape (2,)."),
+    (5.0, "Fitness must be one number per member, for 4 members, not an array of shape ()."),
 ])  # fmt: skip
-def test_a_wrong_fitness_is_refused(given, sentence):
+def test_a_wrong_fitness_is_refused(fitness, message):
     pop = GeneratorPop(nets_of("feedforward"), first_uid=10)
     with pytest.raises(ContractError) as caught:
-        pop.get_total_fitness(given)
-    assert str(caught.value) == sentence
+        pop.get_total_fitness(fitness)
+    assert str(caught.value) == message
 
 
 OVERLAP = (
-    "Acting takes the first 2 outputs and judging the last 2, so nets need at least 4; "
-    "with 3 the two would overlap."
+    "The generator has the first 2 outputs and the discriminator the last 2, so nets need at least "
+    "4; with 3 they would overlap."
 )
 
 
@@ -252,7 +251,7 @@ def test_roles_that_would_share_an_output_are_refused():
     assert str(caught.value) == OVERLAP
 
 
-def test_nets_that_do_not_say_their_outputs_are_found_out_when_they_run():
+def test_nets_without_the_attribute_outputs_are_checked_when_they_run():
     nets = nets_of("feedforward")
     del nets.outputs
     pop = GeneratorDiscriminatorPop(nets, 2, 2)
@@ -298,16 +297,16 @@ def test_a_population_round_trips_with_all_it_carries(kind):
     pop = played(GeneratorDiscriminatorPop(nets_of(kind), 2, 1, ALL))
     pop.get_total_fitness(np.arange(4.0))
     pop.apply_selection(INDICES)
-    pop.mutate(seed_key(50), store_reserve=1)
+    pop.mutate(seed_key(50), n_elites=1)
     other = GeneratorDiscriminatorPop(nets_of(kind), 2, 1, ALL)
     other.load_arrays(pop.to_arrays(), pop.next_uid)
-    for one in (pop, other):
-        one.get_total_fitness(np.array([4.0, 3.0, 2.0, 1.0]))
+    for each in (pop, other):
+        each.get_total_fitness(np.array([4.0, 3.0, 2.0, 1.0]))
     x = steps(1, seed=9)[0]
     assert np.array_equal(pop.generate(x), other.generate(x))
     assert np.array_equal(pop.discriminate(x), other.discriminate(x))
-    for one in (pop, other):
-        one.apply_selection([0, 2, 2, 1])
+    for each in (pop, other):
+        each.apply_selection([0, 2, 2, 1])
     for name, array in pop.to_arrays().items():
         assert np.array_equal(other.to_arrays()[name], array), name
 

@@ -6,12 +6,12 @@ from kinfolk.core.random import seed_key
 from kinfolk.evolution.selection import check_fitness, rank_descending, tournament, truncation
 
 
-def test_the_better_half_twice():
+def test_truncation_selects_the_better_half_twice():
     assert truncation([3.0, 1.0, 2.0, 4.0]).tolist() == [3, 0, 3, 0]
 
 
 @pytest.mark.parametrize("size", [2, 3, 5, 7, 64])
-def test_any_size_is_exact(size):
+def test_truncation_works_with_any_population_size(size):
     chosen = truncation(np.arange(size, dtype=float))
     assert len(chosen) == size
     assert set(chosen.tolist()) == set(range(size // 2, size))
@@ -27,8 +27,8 @@ def test_elites_come_first_and_equals_keep_their_order():
 
 def test_a_tournament_of_everybody_is_won_by_the_best_and_of_one_by_anybody():
     fitness = np.arange(40, dtype=float)
-    won = tournament(fitness, 400, seed_key(1))
-    assert set(won.tolist()) == {39}
+    winners = tournament(fitness, 400, seed_key(1))
+    assert set(winners.tolist()) == {39}
     drawn = tournament(np.tile(fitness, 100), 1, seed_key(1)) % 40
     assert np.bincount(drawn, minlength=40).min() > 50
     pair = tournament(fitness, 2, seed_key(1), elites=3)
@@ -40,7 +40,7 @@ def test_a_tournament_of_everybody_is_won_by_the_best_and_of_one_by_anybody():
 @pytest.mark.parametrize(
     "select", [truncation, rank_descending, lambda f: tournament(f, 2, seed_key(1))]
 )
-def test_selection_names_the_member_whose_fitness_is_no_number(select, bad):
+def test_selection_names_the_member_whose_fitness_is_not_finite(select, bad):
     with pytest.raises(ContractError) as caught:
         select([1.0, bad, 2.0])
     assert str(caught.value) == (
@@ -56,21 +56,21 @@ def test_selection_refuses_other_shapes(select, wrong, shape):
     with pytest.raises(ContractError) as caught:
         select(wrong)
     assert str(caught.value) == (
-        f"Fitness is one number per member, for at least 1 member; "
-        f"what was given has shape {shape}."
+        f"Fitness must be one number per member, for at least 1 member, "
+        f"not an array of shape {shape}."
     )
 
 
-def test_words_are_no_fitness():
+def test_strings_are_refused_as_fitness():
     with pytest.raises(ContractError) as caught:
         truncation(["good", "bad"])
     assert str(caught.value) == (
-        "Fitness is one number per member: could not convert string to float: 'good'."
+        "Fitness must be one number per member: could not convert string to float: 'good'."
     )
 
 
 @pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])
-def test_a_fitness_that_is_no_number_is_refused_by_name(bad):
+def test_check_fitness_names_the_member_and_its_population(bad):
     with pytest.raises(ContractError) as caught:
         check_fitness([1.0, 2.0, bad], [7, 8, 9], "prey")
     assert str(caught.value) == (

@@ -22,9 +22,9 @@ def library(name, members, seed):
         kind = cmaes.CMA if name == "cma" else cmaes.SepCMA
         optimiser = kind(mean=START.copy(), sigma=0.5, seed=seed, population_size=members)
         while True:
-            asked = [optimiser.ask() for _ in range(optimiser.population_size)]
-            yield np.array(asked)
-            optimiser.tell([(x, -fitness_of(x[None])[0]) for x in asked])
+            population = [optimiser.ask() for _ in range(optimiser.population_size)]
+            yield np.array(population)
+            optimiser.tell([(x, -fitness_of(x[None])[0]) for x in population])
     from ribs.emitters import opt
 
     if name == "openai-es":
@@ -33,9 +33,9 @@ def library(name, members, seed):
         optimiser = opt.LMMAEvolutionStrategy(0.5, 30, members, seed=seed)
     optimiser.reset(START.copy())
     while True:
-        asked = optimiser.ask()
-        yield asked.copy()
-        values = fitness_of(asked)
+        population = optimiser.ask()
+        yield population.copy()
+        values = fitness_of(population)
         order = np.argsort(-values, kind="stable")
         optimiser.tell(order, values[order], members // 2)
 
@@ -45,9 +45,9 @@ def test_adapters_give_exactly_the_populations_of_the_library(name):
     strategy = make_strategy(name, START, 16, 0.5, 7, learning_rate=0.05)
     direct = library(name, 16, 7)
     for _ in range(20):
-        asked = strategy.ask()
-        assert np.array_equal(asked, next(direct))
-        strategy.tell(fitness_of(asked))
+        population = strategy.ask()
+        assert np.array_equal(population, next(direct))
+        strategy.tell(fitness_of(population))
 
 
 @pytest.mark.parametrize("name", STRATEGIES)
@@ -58,27 +58,27 @@ def test_the_centre_gets_better(name):
     for _ in range(60):
         strategy.tell(fitness_of(strategy.ask()))
     assert fitness_of(strategy.center[None])[0] > fitness_of(START[None])[0] / 4
-    assert np.array_equal(START, before), "what was given is not touched"
+    assert np.array_equal(START, before), "the initial mean is not changed"
 
 
 @pytest.mark.parametrize("name", STRATEGIES)
 @pytest.mark.parametrize("members", [16, 17])
-def test_a_kept_strategy_goes_on_as_if_never_stopped(name, members):
+def test_a_restored_strategy_continues_as_if_never_stopped(name, members):
     strategy = make_strategy(name, START, members, 0.5, 3)
     for _ in range(5):
         strategy.tell(fitness_of(strategy.ask()))
-    kept = strategy.state_dict()
-    text = json.loads(json.dumps(kept.values))  # as it lies on the disk
+    state = strategy.state_dict()
+    text = json.loads(json.dumps(state.values))  # as it lies on the disk
     other = make_strategy(name, np.zeros(30), members, 0.5, 99)
-    other.load_state_dict(OptimizerState(kept.arrays, text))
+    other.load_state_dict(OptimizerState(state.arrays, text))
     for _ in range(6):
-        asked = strategy.ask()
-        assert np.array_equal(other.ask(), asked)
-        for one in (strategy, other):
-            one.tell(fitness_of(asked))
+        population = strategy.ask()
+        assert np.array_equal(other.ask(), population)
+        for each in (strategy, other):
+            each.tell(fitness_of(population))
 
 
-def test_bad_numbers_are_refused_in_a_sentence():
+def test_bad_numbers_are_refused_with_an_error_message():
     with pytest.raises(UnknownNameError) as caught:
         make_strategy("sepcma", START, 8, 0.5, 0)
     assert str(caught.value) == (
@@ -92,15 +92,17 @@ def test_bad_numbers_are_refused_in_a_sentence():
     )
     with pytest.raises(ContractError) as caught:
         make_strategy("cma", START, 8, 0.5, 0).tell(np.zeros(8))
-    assert str(caught.value) == "A strategy is told the fitness of the population it was asked for."
+    assert str(caught.value) == (
+        "tell needs one fitness for each member of the population that ask returned last."
+    )
 
 
 @pytest.mark.parametrize("name", ["cma", "sep-cma"])
-def test_nothing_uninitialised_is_kept(name, monkeypatch):
+def test_no_uninitialised_memory_is_stored(name, monkeypatch):
     def dirty(shape, *_, **__):
         return np.full(shape, 7.0)
 
     monkeypatch.setattr(np, "empty", dirty)
-    kept = make_strategy(name, START, 4, 0.5, seed=1).state_dict()
+    state = make_strategy(name, START, 4, 0.5, seed=1).state_dict()
     monkeypatch.undo()
-    assert not kept.arrays["_funhist_values"].any()
+    assert not state.arrays["_funhist_values"].any()

@@ -29,7 +29,7 @@ def lives(count=3, ticks=4, inputs=4, heads=1, choices=2):
     return Trajectories(x, actions, np.array([ticks, 2, 1])[:count])
 
 
-def test_what_the_target_saw_and_did_is_kept_life_by_life():
+def test_demonstrations_hold_observations_and_actions_by_life():
     target = record_demonstrations(WorldRef("gym:CartPole-v1", settings={"max_steps": 30}), "agent",
                            resolve("kin://cartpole"), 0, range(3), {})  # fmt: skip
     assert target.x.shape == (3, 30, 4)
@@ -38,7 +38,7 @@ def test_what_the_target_saw_and_did_is_kept_life_by_life():
     assert np.array_equal(target.actions[..., 0], rule)
 
 
-def test_lives_of_many_agents_are_told_apart():
+def test_lives_of_many_agents_are_separate_trajectories():
     target = record_demonstrations(WorldRef("probe"), "grazer", resolve("kin://probe-python"), 0, range(2),
                            {"hunter": resolve("kin://random")})  # fmt: skip
     assert len(target.x) > 8
@@ -47,7 +47,7 @@ def test_lives_of_many_agents_are_told_apart():
 
 
 @pytest.mark.parametrize("kind", ["feedforward", "recurrent", "dynamic"])
-def test_closeness_is_the_mean_chance_of_the_targets_action(kind):
+def test_imitation_score_is_the_mean_probability_of_the_targets_action(kind):
     target = lives()
     nets = make_nets(kind, 3, 4, 2, (5,), key=seed_key(1))
     task = ImitationTask(nets.config(), nets.to_arrays(), target, "argmax", [2])
@@ -64,16 +64,16 @@ def test_closeness_is_the_mean_chance_of_the_targets_action(kind):
     assert np.allclose(found, total / 7, atol=1e-6)
 
 
-def test_numbers_are_compared_by_their_squared_error():
+def test_continuous_outputs_are_scored_by_squared_error():
     target = Trajectories(np.ones((1, 1, 2), dtype=np.float32), np.array([[[4]]]), np.array([1]))
     nets = make_nets("feedforward", 1, 2, 1, (), zero=True)
     found = score_imitation(
         ImitationTask(nets.config(), nets.to_arrays(), target, "raw", [5])
     ).scores
-    assert found.tolist() == [-1.0]  # it says 0, and the last of five choices is 1
+    assert found.tolist() == [-1.0]  # the output is 0, and the last of five choices is 1
 
 
-def test_a_verdict_is_the_mean_belief_over_the_time_of_all():
+def test_discrimination_score_is_the_mean_probability_over_all_ticks():
     nets = make_nets("feedforward", 2, 3, 3, (), zero=True)
     nets.flat[:, 2] = [1.0, -2.0]  # the weight from the first input to the last output
     x = np.zeros((2, 1, 4, 3), dtype=np.float32)
@@ -86,14 +86,14 @@ def test_a_verdict_is_the_mean_belief_over_the_time_of_all():
     assert np.allclose(found[:, 0], [belief([3, 1, 2, 0]), belief([-6, -2, -4, 0])])
 
 
-def test_actions_stand_behind_what_was_seen():
+def test_one_hot_actions_are_appended_to_observations():
     whole = append_one_hot_actions(lives(), [2])
     assert whole.shape == (3, 4, 6)
     assert whole[0, :, 4:].sum(axis=1).tolist() == [1, 1, 1, 1]
-    assert not whole[2, 1:].any(), "nothing is told of a life that is over"
+    assert not whole[2, 1:].any(), "ticks after the end of a life are zero"
 
 
-def test_members_in_chunks_judge_to_the_last_bit_alike():
+def test_chunks_of_members_do_not_change_a_bit_of_the_scores():
     nets = make_nets("feedforward", 9, 4, 2, (16,), key=seed_key(1))
     target = lives()
     scores = []
@@ -103,11 +103,11 @@ def test_members_in_chunks_judge_to_the_last_bit_alike():
     assert all(np.array_equal(scores[0], other) for other in scores[1:])
 
 
-def test_evolution_comes_nearer_to_its_target():
+def test_evolution_improves_imitation():
     settings = validate_settings(EvolveNets, {"imitate": "kin://cartpole", "target_episodes": 2, "sigma": 0.3,
                                  "population": 30, "world_settings": {"max_steps": 60}})  # fmt: skip
-    arena, spec = build_setup(settings)
-    pops, fitness = build_populations(settings, arena, spec), build_fitness(settings, arena, spec)
+    setup, spec = build_setup(settings)
+    pops, fitness = build_populations(settings, setup, spec), build_fitness(settings, setup, spec)
     means = []
     for generation in range(12):
         score = fitness(pops, generation, 0, LocalEngine()).fitness["agent"]

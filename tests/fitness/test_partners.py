@@ -8,11 +8,11 @@ from kinfolk.fitness.world import pairings
 
 @pytest.mark.parametrize("members", [2, 3, 5, 32])
 @pytest.mark.parametrize("matches", [1, 4, 7])
-def test_every_member_acts_and_judges_exactly_n_times_and_never_meets_itself(members, matches):
+def test_every_member_has_both_roles_n_times_and_never_meets_itself(members, matches):
     partner = draw_partners(members, matches, seed_key(members))
     assert partner.shape == (members, matches)
     judged = np.bincount(partner.ravel(), minlength=members)
-    assert judged.tolist() == [matches] * members, "everybody is judged N times"
+    assert judged.tolist() == [matches] * members, "each is discriminated N times"
     assert not (partner == np.arange(members)[:, None]).any()
     for match in range(matches):
         assert sorted(partner[:, match].tolist()) == list(range(members))
@@ -23,8 +23,8 @@ def test_derangements_are_random_and_all_of_them_come_up():
     assert len(found) == 9  # all there are of four
 
 
-def test_fitness_is_what_acting_and_judging_earn():
-    of_fakes = np.array([[0.2, 0.4], [0.6, 0.8], [1.0, 0.0]])  # by the judge
+def test_fitness_is_the_sum_of_generator_and_discriminator():
+    of_fakes = np.array([[0.2, 0.4], [0.6, 0.8], [1.0, 0.0]])  # by discriminator
     of_real = np.array([[0.9, 0.7], [0.5, 0.5], [0.1, 0.3]])
     partner = np.array([[1, 2], [2, 0], [0, 1]])
     # Member 0 was judged by member 2 in match 0 (1.0) and by member 1 in match 1 (0.8).
@@ -34,7 +34,7 @@ def test_fitness_is_what_acting_and_judging_earn():
     assert np.allclose(adversarial_fitness(of_fakes, of_real, partner), expected)
 
 
-def test_the_number_of_matches_is_no_question_of_scale():
+def test_fitness_does_not_scale_with_the_number_of_matches():
     once = adversarial_fitness(
         np.full((4, 1), 0.3), np.full((4, 1), 0.8), draw_partners(4, 1, seed_key(1))
     )
@@ -46,10 +46,11 @@ def test_the_number_of_matches_is_no_question_of_scale():
 
 
 def test_populations_meet_equally_often():
-    who = pairings(["predator", "prey"], 5, 3, seed_key(1))
-    assert who["predator"].tolist() == [i for i in range(5) for _ in range(3)]
+    paired = pairings(["predator", "prey"], 5, 3, seed_key(1))
+    assert paired["predator"].tolist() == [i for i in range(5) for _ in range(3)]
     for match in range(3):
-        assert sorted(who["prey"][match::3].tolist()) == list(range(5))
+        assert sorted(paired["prey"][match::3].tolist()) == list(range(5))
     assert (
-        who["prey"].tolist() != pairings(["predator", "prey"], 5, 3, seed_key(2))["prey"].tolist()
+        paired["prey"].tolist()
+        != pairings(["predator", "prey"], 5, 3, seed_key(2))["prey"].tolist()
     )

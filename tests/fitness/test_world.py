@@ -12,10 +12,10 @@ from kinfolk.jobs.evolve_nets.setup import build_fitness, build_populations, bui
 PROBE = {"task": "probe", "population": 5, "matches": 2, "hidden": (6,), "steps": 15}
 
 
-def start(**given):
-    settings = validate_settings(EvolveNets, given)
-    arena, spec = build_setup(settings)
-    return build_populations(settings, arena, spec), build_fitness(settings, arena, spec)
+def start(**values):
+    settings = validate_settings(EvolveNets, values)
+    setup, spec = build_setup(settings)
+    return build_populations(settings, setup, spec), build_fitness(settings, setup, spec)
 
 
 def generations(count, **given):
@@ -62,19 +62,19 @@ def test_chunks_have_no_effect_on_inherited_worlds(task, net):
     assert same(one[2], two[2])
 
 
-def test_the_state_of_a_world_follows_the_selection():
+def test_selection_copies_the_state_of_worlds():
     pops, fitness = start(
         task="gym:CartPole-v1", population=4, matches=2, steps=5, inherit=("env",)
     )
     fitness(pops, 0, 0, LocalEngine())
     before = {name: array.copy() for name, array in fitness.env.items()}
-    assert len(np.unique(before["world/shown"][:, 0])) > 4
+    assert len(np.unique(before["world/observation"][:, 0])) > 4
     fitness.select(np.array([1, 1, 3, 3]))
     for name, array in fitness.env.items():
         assert np.array_equal(array, before[name][[2, 3, 2, 3, 6, 7, 6, 7]]), name
 
 
-def test_a_world_goes_on_where_the_parent_left_it():
+def test_a_child_continues_the_world_of_its_parent():
     """Without selection or mutation, two generations of 5 steps are one of 10."""
     whole_pops, whole = start(task="gym:CartPole-v1", population=3, steps=10, inherit=("env", "mem"),
                               net="recurrent")  # fmt: skip
@@ -83,13 +83,13 @@ def test_a_world_goes_on_where_the_parent_left_it():
     once = whole(whole_pops, 0, 0, LocalEngine())
     first, second = (parts(parts_pops, 0, 0, LocalEngine()) for _ in range(2))
     assert np.array_equal(first.fitness["agent"] + second.fitness["agent"], once.fitness["agent"])
-    assert np.array_equal(parts.env["world/shown"], whole.env["world/shown"])
+    assert np.array_equal(parts.env["world/observation"], whole.env["world/observation"])
     assert np.array_equal(
         parts_pops["agent"].save_memory()[0], whole_pops["agent"].save_memory()[0]
     )
 
 
-def test_without_mem_a_world_goes_on_with_nothing_remembered():
+def test_memory_is_inherited_only_with_mem():
     given = {"task": "gym:CartPole-v1", "population": 3, "steps": 3, "net": "recurrent"}
     pops, fitness = start(**given, inherit=("env",))
     fitness(pops, 0, 0, LocalEngine())
@@ -99,7 +99,7 @@ def test_without_mem_a_world_goes_on_with_nothing_remembered():
     assert with_memory["agent"].save_memory()[0].any()
 
 
-def test_an_ended_world_begins_a_new_episode_in_the_next_generation():
+def test_an_idle_world_begins_a_new_episode_in_the_next_generation():
     pops, fitness = start(task="gym:CartPole-v1", population=6, steps=60, inherit=("env",),
                           zero_init=True)  # fmt: skip
     scores = fitness(pops, 0, 0, LocalEngine())
@@ -110,7 +110,7 @@ def test_an_ended_world_begins_a_new_episode_in_the_next_generation():
     assert fitness.env["episode"].tolist() == [1] * 6
 
 
-def test_dynamic_nets_keep_what_they_saw_in_all_matches():
+def test_running_statistics_of_all_matches_are_merged():
     pops, fitness = start(task="gym:CartPole-v1", net="dynamic", population=3, matches=3)
     scores = fitness(pops, 0, 0, LocalEngine())
     seen = pops["agent"].nets.graph.n[:, :4]
@@ -120,7 +120,7 @@ def test_dynamic_nets_keep_what_they_saw_in_all_matches():
 
 @pytest.mark.parametrize(("kind", "expected"), [("return", 40.0), ("per_life", 10.0), ("life", 25.0),
                                                 ("counter:births", 7.0)])  # fmt: skip
-def test_ways_to_score(kind, expected):
+def test_match_fitness_of_every_kind(kind, expected):
     from kinfolk.fitness.match_setup import match_fitness
     from kinfolk.play.results import EpisodeColumns
     from kinfolk.play.task import RolloutResult

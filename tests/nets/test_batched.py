@@ -1,4 +1,4 @@
-"""Populations given tensors: they answer in tensors, as a loop of torch modules would."""
+"""Populations given tensors return tensors, equal to those of a loop of torch modules."""
 
 import numpy as np
 import pytest
@@ -14,25 +14,33 @@ torch.set_num_threads(1)
 
 def modules_of(nets, member):
     """The same member as a list of torch modules."""
-    found = []
+    modules = []
     for layer in nets.layers:
         row = torch.from_numpy(nets.flat[member])
         kind = torch.nn.RNNCell if layer.recurrent else torch.nn.Linear
         module = kind(layer.in_features, layer.out_features)
-        weight = row[layer.start : layer.own].reshape(layer.in_features, layer.out_features).T
-        bias = row[layer.bias : layer.stop]
+        weight = (
+            row[layer.start : layer.recurrent_start]
+            .reshape(layer.in_features, layer.out_features)
+            .T
+        )
+        bias = row[layer.bias_start : layer.stop]
         with torch.no_grad():
             if layer.recurrent:
                 module.weight_ih.copy_(weight)
-                own = row[layer.own : layer.bias].reshape(layer.out_features, layer.out_features).T
-                module.weight_hh.copy_(own)
+                weight_hh = (
+                    row[layer.recurrent_start : layer.bias_start]
+                    .reshape(layer.out_features, layer.out_features)
+                    .T
+                )
+                module.weight_hh.copy_(weight_hh)
                 module.bias_ih.copy_(bias)
                 module.bias_hh.zero_()
             else:
                 module.weight.copy_(weight)
                 module.bias.copy_(bias)
-        found.append(module)
-    return found
+        modules.append(module)
+    return modules
 
 
 @torch.no_grad()
@@ -40,18 +48,18 @@ def loop(nets, x, memory=None):
     """What a loop of torch modules gives for `[nets, batch, inputs]`."""
     out, states = [], []
     for member in range(nets.num_nets):
-        value, mine = x[member], []
+        value, hidden = x[member], []
         for number, (layer, module) in enumerate(
             zip(nets.layers, modules_of(nets, member), strict=True)
         ):
             if layer.recurrent:
                 before = None if memory is None else memory[number][member]
                 value = module(value, before)
-                mine.append(value)
+                hidden.append(value)
             else:
                 value = torch.tanh(module(value)) if layer.hidden else module(value)
         out.append(value)
-        states.append(mine)
+        states.append(hidden)
     return torch.stack(out), [torch.stack(layer) for layer in zip(*states, strict=True)]
 
 
@@ -96,7 +104,7 @@ def test_tensors_give_tensors_and_arrays_give_arrays(kind):
         assert isinstance(tensors[0], torch.Tensor)
 
 
-def test_a_memory_of_arrays_goes_with_tensors_and_the_other_way_round():
+def test_a_memory_of_arrays_can_be_used_with_tensors_and_vice_versa():
     nets = RecurrentStaticNets(3, 4, 2, (5,), key=seed_key(1))
     x = np.random.default_rng(0).standard_normal((3, 6, 4)).astype(np.float32)
     _, memory = nets(x)
@@ -108,7 +116,7 @@ def test_a_memory_of_arrays_goes_with_tensors_and_the_other_way_round():
     assert np.allclose(from_arrays, from_tensors, atol=1e-5)
 
 
-def test_ended_rows_of_tensors_forget_and_others_do_not():
+def test_reset_clears_the_memory_of_done_rows_of_tensors_only():
     nets = RecurrentStaticNets(2, 3, 2, (5,), key=seed_key(1))
     _, memory = nets(torch.ones(2, 3, 3))
     done = np.array([[True, False, False], [False, False, True]])
@@ -121,4 +129,4 @@ def test_ended_rows_of_tensors_forget_and_others_do_not():
 def test_tensors_of_a_wrong_shape_are_refused():
     with pytest.raises(SettingsError) as caught:
         FeedforwardStaticNets(4, 3, 2)(torch.zeros(4, 1, 5))
-    assert str(caught.value) == "Inputs have shape [4, batch, 3] here, not [4, 1, 5]."
+    assert str(caught.value) == "Inputs must have shape [4, batch, 3], not [4, 1, 5]."

@@ -24,7 +24,7 @@ def grown(members=6, inputs=4, outputs=2, mutations=30, seed=0):
 
 
 class Naive:
-    """One member, as the rules say it, one node at a time."""
+    """Reference interpreter of one member, one node at a time."""
 
     def __init__(self, nets, member):
         text = topology_to_dict(nets, member)
@@ -51,11 +51,11 @@ class Naive:
         for slot, value in enumerate(inputs):
             self.take_in(slot, float(value))
         for _ in range(self.passes):
-            said = dict(self.z)
+            before = dict(self.z)
             for slot, node in self.nodes.items():
                 if node["kind"] != "input":
                     edges = zip(node["weights"], node["sources"], strict=True)
-                    self.take_in(slot, sum(weight * said[source] for weight, source in edges))
+                    self.take_in(slot, sum(weight * before[source] for weight, source in edges))
         return [self.z[self.inputs + o] for o in range(self.outputs)]
 
 
@@ -90,7 +90,7 @@ def test_welford_equals_numpy():
 
 
 @pytest.mark.parametrize("copies", [1, 2, 5])
-def test_copies_of_a_calibration_merge_to_that_of_all_values(copies):
+def test_copies_of_running_statistics_merge_to_those_of_all_values(copies):
     random = np.random.default_rng(copies)
     first, parts = random.normal(3, 2, 40), [random.normal(i, 1 + i, 30) for i in range(copies)]
 
@@ -104,7 +104,7 @@ def test_copies_of_a_calibration_merge_to_that_of_all_values(copies):
     base = RunningStats(*of(first))
     each = [of(np.concatenate([first, part])) for part in parts]
     together = merge_running_stats(
-        base, RunningStats(*(np.stack([one[i] for one in each], 1) for i in range(3)))
+        base, RunningStats(*(np.stack([stats[i] for stats in each], 1) for i in range(3)))
     )
     expected = of(np.concatenate([first, *parts]))
     assert all(np.allclose(a, b, rtol=1e-10) for a, b in zip(together, expected, strict=True))
@@ -224,7 +224,7 @@ def edges(nets, member):
     return {(int(s), node) for node in range(nets.capacity) for s in source[node] if s >= 0}
 
 
-def test_pruning_takes_hidden_nodes_left_hanging_and_leaves_outputs():
+def test_pruning_removes_disconnected_hidden_nodes_and_keeps_outputs():
     nets = DynamicNets(1, 1, 1, zero=True)
     g = nets.graph
     # input 0 -> hidden 2 -> hidden 3 -> output 1: without one, the other goes too
@@ -239,7 +239,7 @@ def test_pruning_takes_hidden_nodes_left_hanging_and_leaves_outputs():
     assert nets.graph.fresh[0, 2:4].tolist() == [True, True]
 
 
-def test_scalars_mutate_as_the_rules_say():
+def test_scalars_mutate_with_the_documented_rates():
     nets = DynamicNets(4000, 2, 1, zero=True)
     nets.graph.passes[:] = 3
     nets.mutate(seed_key(11))
@@ -266,15 +266,15 @@ def test_each_net_runs_its_own_number_of_passes():
     assert memory.n[1, 0].max() > 2 * memory.n[0, 0].max()
 
 
-def test_batched_equals_single_and_rows_have_copies_of_their_own():
+def test_batched_equals_single_and_every_row_has_its_own_statistics():
     nets = grown(members=3, mutations=20, seed=5)
     x = np.random.default_rng(2).standard_normal((50, 3, 4, 4))
     memory, single = None, [None] * 4
     for step in x:
         out, memory = nets(step, memory)
         for row in range(4):
-            one, single[row] = nets(step[:, row : row + 1], single[row])
-            assert np.array_equal(one[:, 0], out[:, row])
+            out_row, single[row] = nets(step[:, row : row + 1], single[row])
+            assert np.array_equal(out_row[:, 0], out[:, row])
     assert np.array_equal(memory.mean[:, 1], single[1].mean[:, 0])
     assert not np.array_equal(memory.mean[:, 0], memory.mean[:, 1])
 
@@ -288,7 +288,7 @@ def test_a_call_changes_neither_its_memory_nor_the_nets():
     assert not nets.graph.n.any()
 
 
-def test_an_episode_forgets_memory_and_keeps_calibration():
+def test_reset_clears_memory_and_keeps_running_statistics():
     nets = grown(members=2, mutations=8)
     memory = None
     for step in range(5):
@@ -328,12 +328,12 @@ def test_clone_save_load_clone_is_identical(tmp_path):
     loaded = load_nets(tmp_path / "nets.safetensors")
     loaded.take(np.arange(5))
     text = json.loads(json.dumps([topology_to_dict(nets, member) for member in range(5)]))
-    told = nets_from_topologies(text)
+    rebuilt = nets_from_topologies(text)
     for name, array in nets.to_arrays().items():
         assert np.array_equal(loaded.to_arrays()[name], array), name
-    assert [topology_to_dict(told, member) for member in range(5)] == text
+    assert [topology_to_dict(rebuilt, member) for member in range(5)] == text
     x = np.random.default_rng(0).standard_normal((5, 2, 4))
-    for other in (loaded, told):
+    for other in (loaded, rebuilt):
         assert np.array_equal(other(x)[0], nets(x)[0])
 
 
@@ -348,7 +348,7 @@ def test_static_nets_round_trip(tmp_path, kind):
     assert loaded.config() == nets.config()
 
 
-def test_evolution_strategies_are_refused_in_a_sentence():
+def test_parameters_are_refused_with_an_error_message():
     with pytest.raises(SettingsError) as caught:
         DynamicNets(2, 3, 1).get_params()
     assert str(caught.value) == (

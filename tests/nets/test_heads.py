@@ -11,7 +11,7 @@ def test_argmax_takes_the_first_of_equals_in_every_part():
     assert heads.decode_actions("argmax", OUT, [3, 2], None).tolist() == [[1, 1], [2, 1]]
 
 
-def test_sampling_follows_the_chances():
+def test_sampling_follows_the_probabilities():
     out = np.tile(np.log([[0.2, 0.5, 0.3]]), (10_000, 1))
     chance = np.random.default_rng(0).random((10_000, 1))
     drawn = heads.decode_actions("softmax_sample", out, [3], chance)[:, 0]
@@ -19,7 +19,7 @@ def test_sampling_follows_the_chances():
     assert heads.softmax_sample(np.zeros((1, 3)), np.array([0.999999999])).tolist() == [2]
 
 
-def test_numbers_become_ordered_choices():
+def test_continuous_outputs_become_ordered_choices():
     out = np.array([[-9.0], [0.0], [9.0], [0.5]])
     assert heads.decode_actions("tanh", out, [5], None)[:, 0].tolist() == [0, 2, 4, 3]
     assert heads.decode_actions("raw", out, [5], None)[:, 0].tolist() == [0, 2, 4, 3]

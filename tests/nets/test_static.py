@@ -19,13 +19,13 @@ def test_a_member_computes_the_same_bits_in_every_batch(kind):
     member = np.arange(40) % 6
     whole, after = forward_rows(nets.flat, nets.layers, member, x, states)
     for i in range(40):
-        one, _ = forward_rows(
+        single, _ = forward_rows(
             nets.flat, nets.layers, member[i : i + 1], x[i : i + 1], [states[0][i : i + 1]]
         )
-        assert np.array_equal(one[0], whole[i])
-        given = np.broadcast_to(x[i], (6, 1, 10))
+        assert np.array_equal(single[0], whole[i])
+        inputs = np.broadcast_to(x[i], (6, 1, 10))
         memory = [np.broadcast_to(states[0][i], (6, 1, 8))]
-        out, _ = nets(given, memory) if kind is RecurrentStaticNets else nets(given)
+        out, _ = nets(inputs, memory) if kind is RecurrentStaticNets else nets(inputs)
         assert np.array_equal(out[member[i], 0], whole[i])
     assert len(after) == (1 if kind is RecurrentStaticNets else 0)
 
@@ -40,11 +40,11 @@ def test_first_weights_have_the_variance_of_one_over_fan_in():
         assert not nets.flat[:, layer.bias_start : layer.stop].any()
 
 
-def test_zero_is_an_option():
+def test_zero_starts_with_all_parameters_zero():
     assert not RecurrentStaticNets(3, 4, 2, (5,), zero=True).flat.any()
 
 
-def test_keys_give_normal_numbers():
+def test_draws_from_keys_have_a_standard_normal_distribution():
     numbers = np.empty((4, 50_000))
     fill_standard_normal(fold_in(seed_key(9), np.arange(4)), 0, numbers)
     assert abs(numbers.mean()) < 0.01
@@ -53,7 +53,7 @@ def test_keys_give_normal_numbers():
     assert abs(np.corrcoef(numbers)[0, 1]) < 0.01
 
 
-def test_mutation_moves_every_parameter_by_sigma_and_spares_the_elite():
+def test_mutation_moves_every_parameter_by_sigma_except_those_of_elites():
     nets = FeedforwardStaticNets(50, 6, 3, (10,), key=seed_key(1), sigma=0.5)
     before = nets.get_params()
     nets.mutate(seed_key(8), n_elites=2)
@@ -70,7 +70,7 @@ def test_a_member_mutates_alike_in_any_population():
     assert np.array_equal(few.flat, many.flat[:2])
 
 
-def test_sigmas_of_its_own_mutate_and_scale_each_weight():
+def test_self_adaptive_sigmas_mutate_and_scale_each_weight():
     nets = FeedforwardStaticNets(200, 6, 3, (10,), zero=True, sigma=0.1, self_adaptive=True)
     nets.sigmas[:, 0] = 5.0
     nets.mutate(seed_key(8))
@@ -79,7 +79,7 @@ def test_sigmas_of_its_own_mutate_and_scale_each_weight():
     assert nets.flat[:, 1:].std() == pytest.approx(0.1, rel=0.05)
 
 
-def test_parameters_go_out_and_in():
+def test_set_params_restores_what_get_params_returned():
     nets = RecurrentStaticNets(4, 3, 2, (5,), key=seed_key(1))
     params = nets.get_params()
     assert params.shape == (4, 3 * 5 + 5 * 5 + 5 + 5 * 2 + 2)
@@ -89,18 +89,16 @@ def test_parameters_go_out_and_in():
     assert np.array_equal(other(x)[0], nets(x)[0])
     with pytest.raises(SettingsError) as caught:
         other.set_params(params[:, 1:])
-    assert str(caught.value) == (
-        "These nets have 57 parameters each; what was given has shape (4, 56)."
-    )
+    assert str(caught.value) == ("These nets need parameters of shape [nets, 57], not (4, 56).")
 
 
 def test_inputs_of_a_wrong_shape_are_refused():
     with pytest.raises(SettingsError) as caught:
         FeedforwardStaticNets(4, 3, 2)(np.zeros((4, 1, 5)))
-    assert str(caught.value) == "Inputs have shape [4, batch, 3] here, not [4, 1, 5]."
+    assert str(caught.value) == "Inputs must have shape [4, batch, 3], not [4, 1, 5]."
 
 
-def test_ended_rows_forget_and_others_do_not():
+def test_reset_clears_the_memory_of_done_rows_only():
     nets = RecurrentStaticNets(2, 3, 2, (5,), key=seed_key(1))
     _, memory = nets(np.ones((2, 3, 3)))
     done = np.array([[True, False, False], [False, False, True]])
@@ -110,9 +108,9 @@ def test_ended_rows_forget_and_others_do_not():
     assert not nets.reset(memory)[0].any()
 
 
-def test_squash_is_the_hyperbolic_tangent():
+def test_tanh_inplace_approximates_the_hyperbolic_tangent():
     values = np.concatenate([np.linspace(-12, 12, 100_001), [0.0, np.inf, -np.inf, np.nan]])
-    found = values.astype(np.float32)
-    tanh_inplace(found)
-    assert np.abs(found[:-1] - np.tanh(values[:-1])).max() < 5e-7
-    assert np.isnan(found[-1])
+    result = values.astype(np.float32)
+    tanh_inplace(result)
+    assert np.abs(result[:-1] - np.tanh(values[:-1])).max() < 5e-7
+    assert np.isnan(result[-1])

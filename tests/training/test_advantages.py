@@ -1,4 +1,4 @@
-"""Advantages by hand and against plain Python."""
+"""Advantages computed by hand, by plain Python and by torchrl."""
 
 import numpy as np
 import pytest
@@ -13,21 +13,21 @@ from kinfolk.training.advantages import (
 )
 
 
-def advantages(place, reward, value, ended, tail, tail_value, discount, smoothing, ratio=None):
-    place, ended, tail = np.array(place), np.array(ended, dtype=bool), np.array(tail)
-    following = np.empty(len(place), dtype=np.int64)
-    link_next_rows(place, ended, tail, np.empty(place.max() + 1, dtype=np.int64), following)
-    out = np.empty(len(place), dtype=np.float32)
-    ratio = np.ones(len(place)) if ratio is None else ratio
-    as32 = [np.array(x, dtype=np.float32) for x in (reward, value, tail_value, ratio)]
+def advantages(index, reward, value, done, bootstrap, bootstrap_value, gamma, gae_lambda, rho=None):
+    index, done, bootstrap = np.array(index), np.array(done, dtype=bool), np.array(bootstrap)
+    following = np.empty(len(index), dtype=np.int64)
+    link_next_rows(index, done, bootstrap, np.empty(index.max() + 1, dtype=np.int64), following)
+    out = np.empty(len(index), dtype=np.float32)
+    rho = np.ones(len(index)) if rho is None else rho
+    as32 = [np.array(x, dtype=np.float32) for x in (reward, value, bootstrap_value, rho)]
     estimate_advantages(
-        as32[0], as32[1], following, tail, as32[2], as32[3], discount, smoothing, out
+        as32[0], as32[1], following, bootstrap, as32[2], as32[3], gamma, gae_lambda, out
     )
     return out, following
 
 
 def test_one_life_by_hand():
-    """Rewards 1, 2, 3, values 1/2 each, then the end: deltas 1, 2, 5/2 with discount 1/2."""
+    """Rewards 1, 2, 3, values 1/2 each, then the end: deltas 1, 2, 5/2 with gamma 1/2."""
     found, following = advantages(
         [0, 0, 0], [1, 2, 3], [0.5] * 3, [0, 0, 1], [NO_ROW] * 3, [], 0.5, 0.5
     )
@@ -43,22 +43,22 @@ def test_truncation_bootstraps_and_termination_does_not():
     assert advantages(*rows)[0].tolist() == [1.0, 6.0]
 
 
-def test_a_newborn_in_the_place_of_the_dead_is_another_life():
-    """Place 0: a life ends in the second row; the third row is its heir's, with a fortune."""
+def test_a_newborn_in_the_row_of_a_dead_agent_is_another_life():
+    """A life ends in the second row; the third row is of the next agent, with a large reward."""
     rows = ([0, 0, 0], [1, 1, 1000], [0, 0, 0], [0, 1, 1], [NO_ROW] * 3, [], 1.0, 1.0)
     found, following = advantages(*rows)
     assert following.tolist() == [1, NO_ROW, NO_ROW]
     assert found.tolist() == [2.0, 1.0, 1000.0]
 
 
-def test_rows_of_other_places_between_do_not_matter():
+def test_rows_of_other_agents_between_do_not_matter():
     rows = ([0, 7, 0], [1, 50, 2], [0, 0, 0], [0, 1, 1], [NO_ROW] * 3, [], 1.0, 1.0)
     assert advantages(*rows)[0].tolist() == [3.0, 50.0, 2.0]
 
 
 def test_vtrace_ratios_weigh_a_row_and_all_that_follows():
     rows = ([0, 0], [4, 8], [0, 0], [0, 1], [NO_ROW] * 2, [], 1.0, 1.0)
-    assert advantages(*rows, ratio=[0.5, 0.25])[0].tolist() == [0.5 * (4 + 2), 2.0]
+    assert advantages(*rows, rho=[0.5, 0.25])[0].tolist() == [0.5 * (4 + 2), 2.0]
 
 
 @given(data=st.data())
@@ -88,15 +88,15 @@ def test_it_equals_plain_python_over_random_lives(data):
 
 
 def test_a_shuffle_is_a_permutation_that_follows_from_the_key():
-    one = shuffled_indices(1000, 7, 0)
-    assert sorted(one.tolist()) == list(range(1000))
-    assert np.array_equal(one, shuffled_indices(1000, 7, 0))
-    assert not np.array_equal(one, shuffled_indices(1000, 7, 1))
-    assert not np.array_equal(one, shuffled_indices(1000, 8, 0))
+    order = shuffled_indices(1000, 7, 0)
+    assert sorted(order.tolist()) == list(range(1000))
+    assert np.array_equal(order, shuffled_indices(1000, 7, 0))
+    assert not np.array_equal(order, shuffled_indices(1000, 7, 1))
+    assert not np.array_equal(order, shuffled_indices(1000, 8, 0))
 
 
 def test_gae_equals_torchrl():
-    """An independent one, where it is installed."""
+    """Against an independent implementation, where it is installed."""
     torch = pytest.importorskip("torch")
     functional = pytest.importorskip("torchrl.objectives.value.functional")
     chance = np.random.default_rng(0)
@@ -107,7 +107,7 @@ def test_gae_equals_torchrl():
     tail = np.full((steps, lives), NO_ROW)
     tail[-1] = np.where(done[-1], NO_ROW, np.arange(lives))
     place = np.tile(np.arange(lives), steps)
-    own, _ = advantages(
+    result, _ = advantages(
         place, reward.ravel(), value.ravel(), done.ravel(), tail.ravel(), after, 0.97, 0.9
     )
     following = np.concatenate([value[1:], after[None]])
@@ -115,4 +115,4 @@ def test_gae_equals_torchrl():
     theirs, _ = functional.generalized_advantage_estimate(
         0.97, 0.9, *shaped[:3], done=shaped[3], terminated=shaped[3]
     )
-    assert np.allclose(own.reshape(steps, lives), theirs[..., 0].numpy().T, atol=1e-5)
+    assert np.allclose(result.reshape(steps, lives), theirs[..., 0].numpy().T, atol=1e-5)

@@ -1,7 +1,7 @@
-"""What a stranger gets who sets nothing: the schedule of minibatches, and CartPole."""
+"""Default settings: the schedule of minibatches, and CartPole is learnt."""
 
 import pytest
-from training_scenes import TINY, settings_of
+from small_trainings import TINY, settings_of
 
 from kinfolk.core.settings import validate_settings
 from kinfolk.engines.local import LocalEngine
@@ -36,11 +36,11 @@ from kinfolk.training.settings import PPOSettings
 def test_the_schedule_follows_from_the_rows(rows, minibatch, epochs, gradient_steps):
     chosen = minibatch_schedule(rows, PPOSettings())
     assert chosen == (minibatch, epochs)
-    parts = list(iter_minibatches(rows, chosen.minibatch, 1, 7, 0))
-    assert len(parts) * chosen.epochs == gradient_steps
+    parts = list(iter_minibatches(rows, chosen.minibatch_size, 1, 7, 0))
+    assert len(parts) * chosen.n_epochs == gradient_steps
 
 
-def test_what_is_set_is_kept():
+def test_minibatch_size_and_epochs_are_kept_where_they_are_set():
     assert minibatch_schedule(1024, PPOSettings(minibatch_size=4096, n_epochs=2)) == (4096, 2)
     assert minibatch_schedule(1024, PPOSettings(minibatch_size=256)) == (256, 10)
     assert minibatch_schedule(1024, PPOSettings(n_epochs=3)) == (64, 3)
@@ -56,10 +56,10 @@ def test_a_training_takes_the_steps_of_its_schedule(monkeypatch):
 
     monkeypatch.setattr(Learner, "_step", counted)
     settings = settings_of({**TINY, "ppo": {}}, steps=1)
-    told = next(
+    update = next(
         e for e in train(settings, LocalEngine()) if getattr(e, "kind", "") == "update_done"
     )
-    rows = told.step
+    rows = update.step
     assert len(counts) == 10 * round(rows / 64)
     assert sum(counts) == 10 * rows
 
@@ -69,7 +69,7 @@ GOOD = 450.0
 
 
 def scores_of(seed, folder):
-    """The score that the command prints at its end, and that of the kept policy in 100 episodes."""
+    """Return the final score of a training, and that of its stored policy in 100 episodes."""
     settings = validate_settings(Train, {**CARTPOLE, "seed": seed})
     run = create_run(folder / str(seed), "train", settings.model_dump())
     trained = list(run_and_store(run, lambda snapshot: train(settings, LocalEngine(), snapshot)))[

@@ -1,4 +1,4 @@
-"""Losses by hand, and against formulas written another way."""
+"""Losses computed by hand, by loops of numpy and by torchrl."""
 
 import math
 
@@ -29,12 +29,12 @@ def outputs(*heads, value=(0.0,)):
     )
 
 
-def rows(action, log_chance=None, value=None, advantage=None, **teacher):
+def rows(action, log_prob=None, value=None, advantage=None, **teacher):
     count = len(action)
     zeros = [0.0] * count
     return Minibatch(
         torch.tensor(action),
-        tensor(*(log_chance or zeros)),
+        tensor(*(log_prob or zeros)),
         tensor(*(value or zeros)),
         tensor(*(advantage or zeros)),
         **teacher,
@@ -54,11 +54,11 @@ def test_the_surrogate_by_hand():
     assert stats["approx_kl"].item() == pytest.approx((2 - 1 - math.log(2)) / 2, abs=1e-6)
 
 
-def test_entropy_is_summed_over_heads_and_taken_off():
+def test_entropy_is_summed_over_heads_and_subtracted():
     batch = rows([[0, 2], [1, 0]], advantage=[1.0, -1.0])
     new = outputs(HALF, [[0.0] * 3] * 2)
     old = new.log_prob(batch.action)
-    batch = batch._replace(log_chance=old)
+    batch = batch._replace(log_prob=old)
     loss, stats = ppo_actor(batch, new, PPOSettings(ent_coef=0.1))
     assert stats["entropy"].item() == pytest.approx(math.log(2) + math.log(3))
     assert loss.item() == pytest.approx(-0.1 * (math.log(2) + math.log(3)), abs=1e-6)
@@ -75,9 +75,9 @@ def test_the_critic_with_and_without_clipping():
     assert ppo_critic(batch, near, clipped)[0].item() == pytest.approx(0.25 / 4)
 
 
-def test_a_teacher_with_scores_is_followed_in_its_spread():
+def test_a_teacher_with_logits_is_imitated_by_kl_divergence():
     scores = torch.tensor([[math.log(0.9), math.log(0.1)]])
-    batch = rows([[0]], teacher_action=torch.tensor([[0]]), teacher_scores=scores,
+    batch = rows([[0]], teacher_action=torch.tensor([[0]]), teacher_logits=scores,
                  teacher_value=tensor(2.0))  # fmt: skip
     new = outputs([[0.0, 0.0]], value=(1.0,))
     loss, stats = kickstarter(batch, new, Kickstart(vf_coef=0.5))
@@ -90,7 +90,7 @@ def test_a_teacher_with_scores_is_followed_in_its_spread():
     )
 
 
-def test_a_scripted_teacher_is_followed_in_what_it_does():
+def test_a_scripted_teacher_is_imitated_by_cross_entropy():
     batch = rows([[0], [0]], teacher_action=torch.tensor([[1], [0]]),
                  teacher_value=tensor(math.nan, math.nan))  # fmt: skip
     new = outputs([[0.0, math.log(3.0)], [0.0, 0.0]])
@@ -98,7 +98,7 @@ def test_a_scripted_teacher_is_followed_in_what_it_does():
     assert kickstarter(batch, new, Kickstart())[0].item() == pytest.approx(expected)
     loss, stats = cloner(batch, new, BehaviorCloning())
     assert loss.item() == pytest.approx(expected)
-    assert stats["agreement"].item() == 1.0  # of equal scores the first is taken
+    assert stats["agreement"].item() == 1.0  # of equal logits the first is chosen
 
 
 def test_normalising_leaves_a_single_row_alone():
@@ -108,15 +108,15 @@ def test_normalising_leaves_a_single_row_alone():
     assert many.std().item() == pytest.approx(1.0, abs=1e-6)
 
 
-def test_on_random_rows_they_equal_the_formulas_in_numpy():
-    """A second text of the same: float64 loops instead of tensors."""
+def test_losses_equal_loops_of_numpy_on_random_rows():
+    """An independent implementation: float64 loops instead of tensors."""
     chance = np.random.default_rng(1)
     count = 200
     scores = chance.normal(size=(count, 5))
     action = chance.integers(0, 5, count)
     old = -np.abs(chance.normal(size=count))
     advantage, value, new_value = chance.normal(size=(3, count))
-    asked = PPOSettings(clip_range=0.2, ent_coef=0.03, vf_coef=1.0, clip_range_vf=0.3)
+    ppo = PPOSettings(clip_range=0.2, ent_coef=0.03, vf_coef=1.0, clip_range_vf=0.3)
     batch = rows(action[:, None].tolist(), old.tolist(), value.tolist(), advantage.tolist())
     new = outputs(scores.tolist(), value=new_value.tolist())
     chances = np.exp(scores) / np.exp(scores).sum(axis=1, keepdims=True)
@@ -129,21 +129,21 @@ def test_on_random_rows_they_equal_the_formulas_in_numpy():
         target = advantage[i] + value[i]
         near = value[i] + min(max(new_value[i] - value[i], -0.3), 0.3)
         error += max((new_value[i] - target) ** 2, (near - target) ** 2)
-    actor, _ = ppo_actor(batch, new, asked)
-    critic, _ = ppo_critic(batch, new, asked)
+    actor, _ = ppo_actor(batch, new, ppo)
+    critic, _ = ppo_critic(batch, new, ppo)
     assert actor.item() == pytest.approx(-total / count - 0.03 * entropy / count, abs=1e-5)
     assert critic.item() == pytest.approx(error / count / 2, abs=1e-5)
 
 
 def test_losses_equal_torchrl():
-    """An independent one, where it is installed."""
+    """Against an independent implementation, where it is installed."""
     objectives = pytest.importorskip("torchrl.objectives")
     modules = pytest.importorskip("torchrl.modules")
     from tensordict import TensorDict
     from tensordict.nn import TensorDictModule
 
     torch.manual_seed(0)
-    count, choices, asked = 64, 5, PPOSettings(clip_range=0.2, ent_coef=0.01, vf_coef=1.0)
+    count, choices, ppo = 64, 5, PPOSettings(clip_range=0.2, ent_coef=0.01, vf_coef=1.0)
     actor, critic = torch.nn.Linear(7, choices), torch.nn.Linear(7, 1)
     seen, action = torch.randn(count, 7), torch.randint(choices, (count,))
     batch = Minibatch(
@@ -174,9 +174,9 @@ def test_losses_equal_torchrl():
         loss.tensor_keys.sample_log_prob: batch.log_prob,
     }
     theirs = loss(TensorDict(data, batch_size=[count]))
-    own = ActorCriticOutput((torch.log_softmax(actor(seen), 1),), critic(seen)[:, 0])
-    actor_loss, _ = ppo_actor(batch, own, asked)
-    critic_loss, _ = ppo_critic(batch, own, asked)
+    output = ActorCriticOutput((torch.log_softmax(actor(seen), 1),), critic(seen)[:, 0])
+    actor_loss, _ = ppo_actor(batch, output, ppo)
+    critic_loss, _ = ppo_critic(batch, output, ppo)
     expected = (theirs["loss_objective"] + theirs["loss_entropy"]).item()
     assert math.isclose(actor_loss.item(), expected, abs_tol=1e-5)
     assert math.isclose(2.0 * critic_loss.item(), theirs["loss_critic"].item(), abs_tol=1e-5)

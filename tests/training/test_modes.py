@@ -36,39 +36,39 @@ def one_policy(tmp_path_factory):
 
 
 def test_mode_1_one_policy_for_all(one_policy):
-    _, (settings, told) = one_policy
+    _, (settings, events) = one_policy
     assert settings.slot_ids == ["main"]
-    assert "entropy" in told["update_done"].slots["main"]
-    assert told["update_done"].length == 6
+    assert "entropy" in events["update_done"].slots["main"]
+    assert events["update_done"].length == 6
 
 
 def test_mode_2_two_species_two_policies(tmp_path):
-    _, told = run_example("mode_2_two_species.toml", tmp_path / "run")
+    _, events = run_example("mode_2_two_species.toml", tmp_path / "run")
     for name in ("predators", "prey"):
-        assert told["update_done"].slots[name]["entropy"] > 2.0
-    assert told["training_done"].weights["predators"] != told["training_done"].weights["prey"]
+        assert events["update_done"].slots[name]["entropy"] > 2.0
+    assert events["training_done"].weights["predators"] != events["training_done"].weights["prey"]
 
 
 def test_mode_3_against_a_frozen_checkpoint(one_policy, tmp_path, monkeypatch):
     folder, (_, first) = one_policy
     monkeypatch.chdir(folder.parents[1])
-    _, told = run_example("mode_3_against_frozen.toml", tmp_path / "run")
-    assert "entropy" in told["update_done"].slots["predators"]
-    assert "entropy" not in told["update_done"].slots["prey"]
-    assert told["training_done"].weights["prey"] == first["training_done"].weights["main"]
+    _, events = run_example("mode_3_against_frozen.toml", tmp_path / "run")
+    assert "entropy" in events["update_done"].slots["predators"]
+    assert "entropy" not in events["update_done"].slots["prey"]
+    assert events["training_done"].weights["prey"] == first["training_done"].weights["main"]
 
 
 def test_mode_4_beside_scripted_role_agents(tmp_path):
-    _, told = run_example("mode_4_beside_scripts.toml", tmp_path / "run")
-    slots = told["update_done"].slots
+    _, events = run_example("mode_4_beside_scripts.toml", tmp_path / "run")
+    slots = events["update_done"].slots
     assert slots["npc"]["rows"] == 3 * slots["main"]["rows"]
     assert "entropy" in slots["main"]
     assert "entropy" not in slots["npc"]
 
 
 def test_mode_5_kickstarting_from_a_scripted_teacher(tmp_path):
-    _, told = run_example("mode_5_kickstart.toml", tmp_path / "run")
-    student = told["update_done"].slots["student"]
+    _, events = run_example("mode_5_kickstart.toml", tmp_path / "run")
+    student = events["update_done"].slots["student"]
     assert student["cloner"] > 0.0
     assert 0.0 <= student["agreement"] <= 1.0
     assert "entropy" in student
@@ -83,20 +83,20 @@ def test_mode_6_alternating_slots(tmp_path):
         merge_settings(read_settings_file(EXAMPLES / "mode_6_alternating.toml"), QUICK),
         {"steps": 1200, "slots": turns, "world_settings": SHORT_GAMES},
     ))  # fmt: skip
-    told = [
+    events = [
         item
         for item in train(settings, LocalEngine())
         if getattr(item, "kind", "") == "update_done"
     ]
-    learnt = [sorted(name for name, s in t.slots.items() if "entropy" in s) for t in told]
+    learnt = [sorted(name for name, s in t.slots.items() if "entropy" in s) for t in events]
     assert learnt[:3] == [["predators"], ["prey"], ["predators"]]
 
 
 def test_mode_7_self_play_against_a_pool(tmp_path):
-    settings, told = run_example(
+    settings, events = run_example(
         "mode_7_self_play.toml", tmp_path / "run", opponent_pool={"add_every": 1}
     )
-    slots = told["update_done"].slots
+    slots = events["update_done"].slots
     assert settings.opponent_pool.sampling == "win_rate"
     assert slots["main"]["rows"] == slots["rival"]["rows"]
     assert "entropy" not in slots["rival"]
@@ -116,15 +116,15 @@ def test_mode_8_evaluation_of_a_mix(one_policy, monkeypatch):
 
 
 def test_cartpole_begins(tmp_path):
-    _, told = run_example("cartpole.toml", tmp_path / "run", rollout_length=64)
-    assert told["update_done"].length == 6
+    _, events = run_example("cartpole.toml", tmp_path / "run", rollout_length=64)
+    assert events["update_done"].length == 6
 
 
 @pytest.mark.parametrize("name", ["cogsguard_imitation.toml", "cogsguard_scratch.toml"])
 def test_crafts_of_cogsguard_are_learnt_apart(name, tmp_path):
-    settings, told = run_example(name, tmp_path / "run", worlds=2)
+    settings, events = run_example(name, tmp_path / "run", worlds=2)
     for craft in ("miner", "aligner", "scrambler"):
-        assert ("agreement" in told["update_done"].slots[craft]) == bool(settings.teachers)
+        assert ("agreement" in events["update_done"].slots[craft]) == bool(settings.teachers)
 
 
 @pytest.mark.slow

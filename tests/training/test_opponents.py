@@ -1,7 +1,7 @@
-"""Self-play: copies join and leave, and rivals change only where an episode begins."""
+"""Self-play: snapshots join and leave, and opponents change only between episodes."""
 
 import numpy as np
-from training_scenes import TWO, settings_of
+from small_trainings import TWO, settings_of
 
 from kinfolk.core.settings import merge_settings
 from kinfolk.engines.local import LocalEngine
@@ -14,7 +14,7 @@ SELF_PLAY = merge_settings(TWO, {
 })  # fmt: skip
 
 
-def asked(choose="uniform", size=3):
+def pool_settings(choose="uniform", size=3):
     return OpponentPoolSettings(slot="b", source_slot="a", max_size=size, sampling=choose)
 
 
@@ -26,23 +26,23 @@ def pool_of(count, settings):
 
 
 def test_the_oldest_leaves_but_stays_while_it_plays():
-    pool = pool_of(5, asked())
+    pool = pool_of(5, pool_settings())
     assert pool.active == (2, 3, 4)
     assert sorted(pool.without_unused([0]).weights) == [0, 2, 3, 4]
     assert sorted(pool.without_unused([]).weights) == [2, 3, 4]
 
 
-def test_odds():
-    assert pool_of(3, asked()).sampling_weights == (1000, 1000, 1000)
-    assert pool_of(3, asked("recent")).sampling_weights == (250, 500, 1000)
-    winning = pool_of(2, asked("win_rate"))
+def test_sampling_weights_follow_the_settings():
+    assert pool_of(3, pool_settings()).sampling_weights == (1000, 1000, 1000)
+    assert pool_of(3, pool_settings("recent")).sampling_weights == (250, 500, 1000)
+    winning = pool_of(2, pool_settings("win_rate"))
     for _ in range(100):
-        winning = winning.with_result(0, 1.0, asked("win_rate"))
+        winning = winning.with_result(0, 1.0, pool_settings("win_rate"))
     assert winning.sampling_weights[0] > 990
     assert winning.sampling_weights[1] == 501
 
 
-def test_rivals_follow_from_the_episode_and_the_odds():
+def test_opponents_depend_on_the_episode_and_the_sampling_weights():
     pool = OpponentPool({0: {}, 7: {}}, (0, 7), (1, 3))
     members = np.full((4000, 2), -1)
     assign_opponents(members, np.arange(4000), np.arange(4000), pool, 5)
@@ -55,16 +55,16 @@ def test_rivals_follow_from_the_episode_and_the_odds():
 
 
 def test_opponents_are_exchanged_only_at_the_start_of_an_episode():
-    """Through several gatherings: the number of an episode and its rival go together."""
+    """Through several rollouts an episode keeps its opponent."""
     settings = settings_of(SELF_PLAY, steps=2500, rollout_length=16, checkpoint_every=1)
     seen = {}
-    rivals = set()
+    opponents = set()
     for item in train(settings, LocalEngine()):
         if hasattr(item, "arrays"):
             episodes = item.arrays["chunk/0/worker/episodes"].tolist()
             members = item.arrays["chunk/0/worker/members"][:, 0].tolist()
-            rivals |= set(members)
+            opponents |= set(members)
             for episode, member in zip(episodes, members, strict=True):
                 assert seen.setdefault(episode, member) == member
-    assert len(rivals) > 2, "copies of several moments have played"
+    assert len(opponents) > 2, "snapshots of several updates have played"
     assert len(seen) > 8

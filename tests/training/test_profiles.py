@@ -10,21 +10,21 @@ from kinfolk.training.profiles import LossProfiles
 BUILT_IN = ("ppo_actor", "ppo_critic", "kickstarter", "cloner")
 
 
-def rows(profile, trainable=None, alive=None, taught=None):
+def rows(profile, trainable=None, alive=None, labeled=None):
     count = len(profile)
-    found = {
+    columns = {
         "loss_profile_id": np.array(profile, dtype=np.int16),
         "is_trainable_agent": np.array(trainable or [True] * count),
         "alive": np.array(alive or [True] * count),
     }
-    if taught is not None:
-        found["teacher_action"] = np.where(taught, 0, -1)[:, None]
-    return found
+    if labeled is not None:
+        columns["teacher_action"] = np.where(labeled, 0, -1)[:, None]
+    return columns
 
 
 def test_loss_filtering():
     profiles = LossProfiles({"learn": ["ppo_actor", "ppo_critic"], "copy": ["cloner"], "none": []})
-    batch = rows([0, 1, 2, 0], taught=[True, True, True, False])
+    batch = rows([0, 1, 2, 0], labeled=[True, True, True, False])
     assert profiles.losses == ["ppo_actor", "ppo_critic", "cloner"]  # kickstarter: closed
     masks = {loss: profiles.mask(loss, batch).tolist() for loss in profiles.losses}
     assert masks == {
@@ -43,21 +43,21 @@ def test_without_profiles_there_is_one_with_all_losses():
 
 def test_rows_of_frozen_slots_and_dead_rows_are_outside():
     batch = rows([0, 0, 0], trainable=[True, False, True], alive=[True, True, False],
-                 taught=[True] * 3)  # fmt: skip
+                 labeled=[True] * 3)  # fmt: skip
     profiles = LossProfiles({})
     assert profiles.mask("ppo_actor", batch).tolist() == [True, False, False]
-    assert profiles.mask("cloner", batch).tolist() == [True, True, False]  # who leads may be frozen
+    assert profiles.mask("cloner", batch).tolist() == [True, True, False]  # a teacher may be frozen
 
 
-def test_lessons_need_a_teacher():
+def test_imitation_losses_need_labels_of_a_teacher():
     assert not LossProfiles({}).mask("cloner", rows([0, 0])).any()
-    assert LossProfiles({}).mask("cloner", rows([0, 0], taught=[True, False])).tolist() == [
+    assert LossProfiles({}).mask("cloner", rows([0, 0], labeled=[True, False])).tolist() == [
         True,
         False,
     ]
 
 
-def test_known_names_of_slices():
+def test_names_of_earlier_systems_are_aliases():
     profiles = LossProfiles({"a": ["sliced_kickstarter", "sliced_scripted_cloner"]})
     assert [loss for loss in LOSSES if profiles.includes(0, loss)] == ["kickstarter", "cloner"]
 

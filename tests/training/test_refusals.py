@@ -1,7 +1,7 @@
-"""Bad configurations: every refusal, as a whole sentence."""
+"""Error messages for wrong configurations, in full."""
 
 import pytest
-from training_scenes import TINY, TWO
+from small_trainings import TINY, TWO
 
 from kinfolk.core.errors import UsageError
 from kinfolk.core.settings import merge_settings, validate_settings
@@ -37,13 +37,13 @@ CASES = {
         "Known: ppo_actor, ppo_critic, kickstarter, cloner. A loss of your own is listed by its "
         "import path, such as mylosses.entropy_floor.",
     ),
-    "a lesson without a teacher": (
+    "an imitation loss without a teacher": (
         {"loss_profiles": {"p": ["ppo_actor", "ppo_critic", "cloner"]}},
         "The loss profile 'p' lists 'cloner', which no row can use: the profile is that of 'main', "
         "and 'cloner' needs a teacher. Add [teachers.main] with teacher = 'SLOT', or take 'cloner' "
         "out of the profile.",
     ),
-    "a lesson in a profile of slots without a teacher": (
+    "an imitation loss in a profile of slots without a teacher": (
         {
             "slots": {
                 "a": {"policy_uri": "kin://mlp", "loss_profile": "all"},
@@ -162,30 +162,32 @@ CASES = {
 }
 
 
-def start(given):
-    settings = validate_settings(Train, given)
+def start(values):
+    settings = validate_settings(Train, values)
     initial_state(settings, build_plan(settings).resolved)
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_refused_in_a_sentence(name):
-    change, sentence = CASES[name]
+def test_a_wrong_configuration_is_refused_with_its_message(name):
+    change, message = CASES[name]
     with pytest.raises(UsageError) as error:
         start(merge_settings(TINY, change))
     if name == "a setting that there is not":
-        assert str(error.value).startswith(sentence)
+        assert str(error.value).startswith(message)
     else:
-        assert str(error.value) == sentence
+        assert str(error.value) == message
 
 
 def test_a_checkpoint_whose_shapes_do_not_fit_the_world(tmp_path):
     from kinfolk.policies.resolve import build_policy, resolve
     from kinfolk.store.policy_file import PolicyFile, write_policy
-    from kinfolk.worlds import build_world as build_world
+    from kinfolk.worlds import build_world
 
-    found = resolve("kin://mlp?hidden=[16]")
-    arrays = build_policy(found, build_world("probe", {}, 1).spec).arrays()
-    write_policy(tmp_path / "net.safetensors", PolicyFile(found.class_path, found.settings, arrays))
+    resolved = resolve("kin://mlp?hidden=[16]")
+    arrays = build_policy(resolved, build_world("probe", {}, 1).spec).arrays()
+    write_policy(
+        tmp_path / "net.safetensors", PolicyFile(resolved.class_path, resolved.settings, arrays)
+    )
     uri = f"file:{tmp_path}/net.safetensors"
     settings = validate_settings(Train, {**TINY, "world": "gym:CartPole-v1", "slots": {"a": uri}})
     with pytest.raises(UsageError) as error:

@@ -1,8 +1,8 @@
-"""Phase 7 of the slot plan, by name: the experience of several slots, its marks and its use."""
+"""Rollouts of several slots: labels of their rows, masks of losses, and what is learnt."""
 
 import numpy as np
 import pytest
-from training_scenes import SCRIPTED, TINY, TWO, copied, gathered, same, settings_of
+from small_trainings import SCRIPTED, TINY, TWO, collected, copied, same, settings_of
 
 from kinfolk.core.random import fold_in, seed_key
 from kinfolk.core.settings import merge_settings
@@ -13,7 +13,7 @@ from kinfolk.testing.probe.policies.python import PythonForager
 from kinfolk.training.learner import LossWeights
 from kinfolk.training.losses import LOSSES
 from kinfolk.training.profiles import LossProfiles
-from kinfolk.worlds import build_world as build_world
+from kinfolk.worlds import build_world
 
 WEIGHTS = LossWeights(1e-3, dict.fromkeys(LOSSES, 1.0))
 KEY = int(fold_in(seed_key(1), 2))
@@ -22,10 +22,10 @@ KEY = int(fold_in(seed_key(1), 2))
 def learnt(settings, state, rows, slot):
     """The weights of a slot after it learnt from rows."""
     learner = state.learners[slot]
-    before = learner.state()
+    before = learner.state_dict()
     learner.learn(copied(rows), LossProfiles(settings.loss_profiles), WEIGHTS, KEY)
     after = learner.policy.arrays()
-    learner.restore(before)
+    learner.load_state_dict(before)
     return after
 
 
@@ -33,7 +33,7 @@ def test_registry_loads():
     spec = build_world("probe", {}, 1).spec
     herd, pack = settings_of(SCRIPTED).slots
     registry = SlotRegistry(training=True)
-    assert type(registry.get(herd, spec)).__name__ == "Mlp"
+    assert type(registry.get(herd, spec)).__name__ == "MlpPolicy"
     assert isinstance(registry.get(pack, spec), PythonForager)
     assert registry.get(pack, spec) is registry.get(pack, spec)
 
@@ -41,7 +41,7 @@ def test_registry_loads():
 def test_annotation_shapes():
     """Two slots, one scripted, and a map: the rollout completes and every row says whose it is."""
     settings = settings_of(SCRIPTED)
-    _, blocks = gathered(settings)
+    _, blocks = collected(settings)
     for number, (name, trainable, learner) in enumerate((("herd", True, 0), ("pack", False, -1))):
         rows = blocks[name]
         count = len(rows["slot_id"])
@@ -61,7 +61,7 @@ def test_annotation_shapes():
 def test_action_merge():
     """What each slot's policy answers is what its agents do: replayed, the actions are the same."""
     settings = settings_of(TWO)
-    state, blocks = gathered(settings)
+    state, blocks = collected(settings)
     for name, rows in blocks.items():
         policy = state.learners[name].policy
         scores, value, _ = policy.evaluate(rows["observations"], rows["group"], None)
@@ -69,26 +69,28 @@ def test_action_merge():
         chances = np.exp(scores) / 1.0
         sizes = policy.n_choices[0]
         parts = np.split(chances, np.cumsum(sizes)[:-1], axis=1)
-        log_chance = sum(
+        log_prob = sum(
             np.log(part[np.arange(len(part)), rows["action"][:, head]] / part.sum(axis=1))
             for head, part in enumerate(parts)
         )
-        assert np.allclose(log_chance, rows["log_prob"], atol=1e-5)
+        assert np.allclose(log_prob, rows["log_prob"], atol=1e-5)
 
 
 def test_rows_follow_lives():
-    """Ends, tails and newborns in the experience are those of the world."""
-    _, blocks = gathered(settings_of(TINY, rollout_length=80))
+    """Ends, bootstrap values and newborns in the rollout are those of the world."""
+    _, blocks = collected(settings_of(TINY, rollout_length=80))
     rows = blocks["main"]
     lives = list(zip(rows["memory_index"].tolist(), rows["uid"].tolist(), strict=True))
     last = {life: i for i, life in enumerate(lives)}
     ended = np.flatnonzero(rows["done"])
     episodes = sorted(set(rows["bootstrap_index"][ended].tolist()))
-    assert len(episodes) > 1, "some were cut at the limit of time, with a tail"
+    assert len(episodes) > 1, "some were truncated, with a bootstrap value"
     final = np.zeros(len(lives), dtype=bool)
     final[list(last.values())] = True
     open_now = final & ~rows["done"]
-    assert (rows["bootstrap_index"][open_now] >= 0).all(), "whoever goes on has a tail"
+    assert (rows["bootstrap_index"][open_now] >= 0).all(), (
+        "agents that live on have a bootstrap value"
+    )
     assert len(rows["bootstrap_value"]) == (rows["bootstrap_index"] >= 0).sum()
 
 
@@ -99,7 +101,7 @@ def test_an_early_end_can_count_as_a_loss():
         settings = settings_of(
             TINY, **given, rollout_length=120, ppo={"bootstrap_early_ends": bootstraps}
         )
-        rows = gathered(settings)[1]["main"]
+        rows = collected(settings)[1]["main"]
         assert rows["done"].any()
         assert not (rows["bootstrap_index"][rows["done"]] >= 0).any(), (
             "all starve: they end by dying"
@@ -109,27 +111,27 @@ def test_an_early_end_can_count_as_a_loss():
         world_settings={"n_initial_active_type_1_predator": 1, "initial_energy_predator": 1.0,
                         "observation": "compact"},
     )  # fmt: skip
-    rows = gathered(world)[1]["main"]
+    rows = collected(world)[1]["main"]
     cut = rows["done"] & (rows["bootstrap_index"] >= 0)
     assert cut.sum() >= 15, "prey survive the last predator, and are cut"
     strict = world.model_copy(
         update={"ppo": world.ppo.model_copy(update={"bootstrap_early_ends": False})}
     )
-    rows = gathered(strict)[1]["main"]
+    rows = collected(strict)[1]["main"]
     assert rows["done"].sum() >= 15
     assert not (rows["bootstrap_index"][rows["done"]] >= 0).any()
 
 
-def test_pay_for_kin_reaches_the_learner():
-    """The same lives with and without lineage pay: only what they earn differs."""
+def test_lineage_rewards_reach_the_learner():
+    """The same lives with and without lineage rewards: only the rewards differ."""
     base = {
         **TINY, "world": "savanna", "preset": "lineage_documented", "rollout_length": 40, "worlds": 8,
         "slots": {"main": "kin://mlp?hidden=[16]"}, "world_settings": {"observation": "compact"},
     }  # fmt: skip
     off = {"lineage_reward_coeff": {"type_1_predator": 0.0, "type_1_prey": 0.0}}
-    with_pay = gathered(settings_of(base))[1]["main"]
+    with_pay = collected(settings_of(base))[1]["main"]
     with_pay = copied(with_pay)
-    without = gathered(settings_of(base, world_settings=off))[1]["main"]
+    without = collected(settings_of(base, world_settings=off))[1]["main"]
     assert np.array_equal(with_pay["action"], without["action"])
     paid = with_pay["reward"] - without["reward"]
     coefficient = np.array([0.35, 0.6])[with_pay["group"]]  # of predators and prey
@@ -149,7 +151,7 @@ def test_kickstarter_style_map():
         agent_slot_map=["teacher"] * 2 + ["student"] * 14,
         teachers={"student": {"teacher": "teacher"}},
     )
-    _, blocks = gathered(settings)
+    _, blocks = collected(settings)
     led, own = blocks["teacher"], blocks["student"]
     assert set((led["memory_index"] % 16).tolist()) <= {0, 1}
     assert (led["learner_slot"] == 1).all()
@@ -167,7 +169,7 @@ def test_teacher_led_rows_give_the_student_a_gradient():
         "teachers": {"student": {"teacher": "teacher", "student_led": False}},
     })  # fmt: skip
     settings = settings_of(base, agent_slot_map={"grazer": "teacher", "hunter": "student"})
-    state, blocks = gathered(settings)
+    state, blocks = collected(settings)
     before = state.learners["student"].policy.arrays()
     assert not same(learnt(settings, state, blocks["teacher"], "student"), before)
     closed = settings_of(
@@ -180,7 +182,7 @@ def test_teacher_led_rows_give_the_student_a_gradient():
 def test_a_masked_row_has_no_gradient():
     """The reward of a row that no loss may use is changed; the update is the same bit by bit."""
     settings = settings_of(TWO, loss_profiles={"all": ["ppo_actor", "ppo_critic"], "none": []})
-    state, blocks = gathered(settings)
+    state, blocks = collected(settings)
     rows = copied(blocks["herd"])
     at = len(rows["memory_index"]) // 2
     lonely = (rows["memory_index"] == rows["memory_index"][at]) & (rows["uid"] == rows["uid"][at])
@@ -195,31 +197,31 @@ def test_a_masked_row_has_no_gradient():
 def test_dead_rows_and_npc_rows_change_no_mean():
     """Rows that are dead or of a frozen slot: no loss, no normalisation, no explained variance."""
     settings = settings_of(TWO)
-    state, blocks = gathered(settings)
+    state, blocks = collected(settings)
     learner, profiles = state.learners["herd"], LossProfiles({})
-    start = learner.state()
+    start = learner.state_dict()
 
-    def told(rows):
-        learner.restore(start)
+    def update(rows):
+        learner.load_state_dict(start)
         return learner.learn(copied(rows), profiles, WEIGHTS, KEY), learner.policy.arrays()
 
     for column in ("alive", "is_trainable_agent"):
         rows = copied(blocks["herd"])
         some = rows["uid"] % 3 == 0
         rows[column][some] = False
-        one = told(rows)
+        first = update(rows)
         rows["reward"][some], rows["value"][some] = 1e6, -1e6
-        assert told(rows)[0] == one[0], column
-        assert same(told(rows)[1], one[1]), column
+        assert update(rows)[0] == first[0], column
+        assert same(update(rows)[1], first[1]), column
 
 
 def test_removing_a_slot_leaves_other_updates_bit_identical():
     settings = settings_of(TWO)
-    state, blocks = gathered(settings)
-    start = state.learners["herd"].state()
+    state, blocks = collected(settings)
+    start = state.learners["herd"].state_dict()
     _learn(settings, state, [copied(block) for block in blocks.values()])
     together = state.learners["herd"].policy.arrays()
-    state.learners["herd"].restore(start)
+    state.learners["herd"].load_state_dict(start)
     nothing = {name: array[:0] for name, array in blocks["pack"].items()}
     _learn(settings, state, [copied(blocks["herd"]), nothing])
     assert same(state.learners["herd"].policy.arrays(), together)
@@ -241,7 +243,7 @@ def test_a_frozen_net_has_the_same_hash_after(tmp_path):
 
 def test_a_row_asked_alone_gets_the_bits_of_the_rollout():
     """A policy asked alone and the one asked in the rollout give the same bits."""
-    state, blocks = gathered(settings_of(TWO))
+    state, blocks = collected(settings_of(TWO))
     rows = blocks["herd"]
     policy = build_policy(
         resolve("kin://mlp?hidden=[16]&seed=0"), state.learners["herd"].policy.spec
@@ -258,7 +260,7 @@ def test_other_nets_train_too(uri):
     settings = settings_of(
         TINY, slots={"main": uri}, ppo={"sequence_length": 5, "minibatch_size": 64}
     )
-    state, blocks = gathered(settings)
+    state, blocks = collected(settings)
     before = state.learners["main"].policy.arrays()
     after = learnt(settings, state, blocks["main"], "main")
     changed = [name for name in before if not np.array_equal(before[name], after[name])]

@@ -7,8 +7,8 @@ import pytest
 from kinfolk.cli.app import main
 
 pytestmark = pytest.mark.train
-TINY = ["--world", "probe", "--worlds", "2", "--ticks", "8", "--slot", "main=kin://mlp?hidden=[16]",
-        "--checkpoint-every", "1", "--learning.minibatch", "64"]  # fmt: skip
+TINY = ["--world", "probe", "--worlds", "2", "--rollout-length", "8", "--slot", "main=kin://mlp?hidden=[16]",
+        "--checkpoint-every", "1", "--ppo.minibatch-size", "64"]  # fmt: skip
 
 
 @pytest.fixture
@@ -54,7 +54,7 @@ def test_settings_from_a_file_and_figures_for_tensorboard(kinfolk, tmp_path):
     assert list((tmp_path / "two" / "tensorboard").glob("events*"))
 
 
-def test_mistakes_are_sentences_and_leave_no_folder(kinfolk, tmp_path):
+def test_mistakes_are_reported_and_leave_no_folder(kinfolk, tmp_path):
     code, _, err = kinfolk("train", "--world", "probe", "--slot", "a=kin://random", "--out", "x")
     assert (code, err) == (
         2,

@@ -1,4 +1,4 @@
-"""The job: its contract, its defaults, engines, resuming, and what it tells."""
+"""The training job: its contract, defaults, engines, resuming and events."""
 
 import hashlib
 import json
@@ -9,7 +9,7 @@ import signal
 import time
 
 import pytest
-from training_scenes import SCRIPTED, TINY, TWO, settings_of
+from small_trainings import SCRIPTED, TINY, TWO, settings_of
 
 from kinfolk.core.errors import DamagedRunError, SettingsError
 from kinfolk.core.events import FileChunk, Snapshot, TimingEvent
@@ -26,7 +26,7 @@ from kinfolk.store.run import create_run, open_run
 from kinfolk.store.run_job import run_and_store
 from kinfolk.testing.contracts.job import JobContract, event_lines
 
-SHORT = {"steps": 1500, "checkpoint_every": 1, "window": 5}
+SHORT = {"steps": 1500, "checkpoint_every": 1, "stats_window": 5}
 EVERYTHING = merge_settings(TWO, {
     **SHORT,
     "n_chunks": 2,
@@ -38,14 +38,15 @@ EVERYTHING = merge_settings(TWO, {
     },
     "agent_slot_map": ["herd"] * 6 + ["pack"] * 4 + ["rival"] * 4 + ["teacher"] * 2,
     "teachers": {"herd": {"teacher": "teacher"}},
-    "opponent_pool": {"slot": "rival", "of": "pack", "every": 1, "size": 2, "choose": "win_rate"},
+    "opponent_pool": {"slot": "rival", "source_slot": "pack", "add_every": 1, "max_size": 2,
+                      "sampling": "win_rate"},
     "ppo": {"anneal_lr": True, "sequence_length": 4, "target_kl": 0.5, "vtrace": True},
     "evaluation": {"every": 2, "episodes": 2, "baselines": {"idle": {"herd": "kin://noop"}}},
 })  # fmt: skip
 
 
 class TestTheTrainingJob(JobContract):
-    """Every feature at once: memory, lessons, turns, a pool, chunks, judging."""
+    """All features at once: recurrence, a teacher, turns, a pool, chunks, evaluation."""
 
     @pytest.fixture
     def start(self):
@@ -102,18 +103,18 @@ def test_chunks_play_episodes_of_their_own():
     assert max(numbers[0]) > 1
 
 
-def test_it_learns_and_says_so():
+def test_grazers_learn_and_statistics_show_it():
     """Grazers learn to eat: the probe's grazers earn more than they began with."""
     settings = settings_of(
         SCRIPTED, steps=60_000, worlds=16, rollout_length=60, stats_window=32,
         ppo={"learning_rate": 3e-3, "minibatch_size": 1024, "reward_scale": 0.1},
     )  # fmt: skip
-    told = [
+    updates = [
         item
         for item in train(settings, LocalEngine())
         if getattr(item, "kind", "") == "update_done"
     ]
-    first, last = told[0].slots["herd"], told[-1].slots["herd"]
+    first, last = updates[0].slots["herd"], updates[-1].slots["herd"]
     assert last["reward"] > first["reward"] * 1.15
     assert last["explained_variance"] > 0.01
     assert 0.0 < last["entropy"] < first["entropy"]
@@ -127,38 +128,38 @@ def test_it_learns_and_says_so():
         "rows",
     ):
         assert name in last
-    assert "entropy" not in told[-1].slots["pack"], "scripts do not learn"
-    assert set(told[-1].alive) == {"grazer", "hunter"}
+    assert "entropy" not in updates[-1].slots["pack"], "scripts do not learn"
+    assert set(updates[-1].alive) == {"grazer", "hunter"}
 
 
 def test_end_to_end_with_evaluation_against_scripted():
-    """Train beside scripts, keep the policy, judge it in another line-up."""
+    """Train beside scripts, store the policy, and evaluate it with other slots."""
     settings = settings_of(
         SCRIPTED, **SHORT, evaluation={"every": 1, "episodes": 3, "slots": {"pack": "kin://random"},
                                   "baselines": {"still": {"herd": "kin://noop"}}},
     )  # fmt: skip
     items = list(train(settings, LocalEngine()))
-    judged = [item for item in items if getattr(item, "kind", "") == "evaluation_done"]
-    assert judged[0].is_best
-    assert set(judged[0].returns) == {"herd", "pack"}
-    assert list(judged[0].baselines) == ["still"]
-    assert judged[-1].baselines == judged[0].baselines
+    evaluated = [item for item in items if getattr(item, "kind", "") == "evaluation_done"]
+    assert evaluated[0].is_best
+    assert set(evaluated[0].returns) == {"herd", "pack"}
+    assert list(evaluated[0].baselines) == ["still"]
+    assert evaluated[-1].baselines == evaluated[0].baselines
     kept = [item.path for item in items if isinstance(item, FileChunk)]
     assert any(name.startswith("policies/herd/") and name.endswith(".safetensors") for name in kept)
     assert "policies/herd/best.safetensors" in kept
     assert not any(name.startswith("policies/pack") for name in kept)
 
 
-def test_judged_with_another_map():
+def test_evaluation_may_use_another_map():
     settings = settings_of(
         SCRIPTED, **SHORT, evaluation={"every": 1, "episodes": 2, "agent_slot_map": {"hunter": "herd"}},
     )  # fmt: skip
-    judged = next(
+    evaluated = next(
         i for i in train(settings, LocalEngine()) if getattr(i, "kind", "") == "evaluation_done"
     )
-    assert judged.returns["pack"][0] == 0.0, "it plays nobody"
-    assert judged.return_per_life["pack"] is None
-    assert judged.return_per_life["herd"].n == 2
+    assert evaluated.returns["pack"][0] == 0.0, "it plays nobody"
+    assert evaluated.return_per_life["pack"] is None
+    assert evaluated.return_per_life["herd"].n == 2
 
 
 def test_a_trained_policy_is_played_by_the_name_of_its_run(tmp_path):
@@ -185,7 +186,7 @@ def test_slots_take_turns():
     assert all(turns["c"])
 
 
-def test_lessons_and_learning_rates_fall_with_time():
+def test_loss_weights_and_learning_rates_decay():
     from kinfolk.jobs.train.job import _loss_weights
 
     settings = settings_of(
@@ -201,7 +202,7 @@ def test_lessons_and_learning_rates_fall_with_time():
     assert _loss_weights(settings, quick, 500).learning_rate == 0.125
 
 
-def test_it_stops_where_it_is_told_to():
+def test_training_stops_at_its_target_or_without_improvement():
     reached = last_of(
         settings_of(TINY, steps=10**6, stats_window=4, rollout_length=60, target_score=-1.0)
     )
@@ -266,7 +267,7 @@ def test_killed_ten_times(tmp_path):
     assert prove_resuming(tmp_path, 30_000, 10) == 10
 
 
-def test_a_checkpoint_cut_short_is_a_sentence_and_the_one_before_is_used_if_asked(tmp_path):
+def test_a_damaged_checkpoint_is_refused_and_the_previous_one_can_be_used(tmp_path):
     settings = settings_of(TINY, **{**SHORT, "steps": 3000})
     whole = create_run(tmp_path / "whole", "train", settings.model_dump())
     list(run_and_store(whole, lambda snapshot: train(settings, LocalEngine(), snapshot)))
@@ -289,7 +290,7 @@ def test_a_checkpoint_cut_short_is_a_sentence_and_the_one_before_is_used_if_aske
     assert files_of(open_run(run.folder)) == files_of(whole)
 
 
-def test_a_checkpoint_of_other_shapes_is_a_sentence():
+def test_a_checkpoint_of_other_shapes_is_refused():
     small = settings_of(TINY, **SHORT)
     snapshot = next(item for item in train(small, LocalEngine()) if isinstance(item, Snapshot))
     wide = settings_of(TINY, **SHORT, slots={"main": "kin://mlp?hidden=[32,64]"})
@@ -300,7 +301,7 @@ def test_a_checkpoint_of_other_shapes_is_a_sentence():
     )
 
 
-def test_what_holds_a_clock_is_kept_apart():
+def test_timings_are_separate_events():
     items = list(train(settings_of(TINY, **SHORT), LocalEngine()))
     timed = [item for item in items if isinstance(item, TimingEvent)]
     assert timed
@@ -308,7 +309,7 @@ def test_what_holds_a_clock_is_kept_apart():
     assert json.loads(timed[0].to_json_line())["rows"] > 0
 
 
-def test_lessons_come_first_if_the_actor_of_ppo_is_to_wait():
+def test_imitation_comes_first_if_actor_start_step_is_set():
     settings = settings_of(
         TINY,
         steps=3000,
@@ -320,10 +321,10 @@ def test_lessons_come_first_if_the_actor_of_ppo_is_to_wait():
         teachers={"student": {"teacher": "teacher"}},
         ppo={"actor_start_step": 1000},
     )
-    told = [e for e in train(settings, LocalEngine()) if getattr(e, "kind", "") == "update_done"]
-    assert len(told) > 3
+    updates = [e for e in train(settings, LocalEngine()) if getattr(e, "kind", "") == "update_done"]
+    assert len(updates) > 3
     before = 0
-    for event in told:
+    for event in updates:
         learnt = event.slots["student"]
         assert ("entropy" in learnt) == (before >= 1000), f"after {before} steps"
         assert {"cloner", "kickstarter", "value_loss"} <= set(learnt)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from training_scenes import TINY, copied, gathered, same, settings_of
+from small_trainings import TINY, collected, copied, same, settings_of
 
 from kinfolk.cli.app import main
 from kinfolk.core.errors import ContractError, SettingsError
@@ -22,7 +22,7 @@ from kinfolk.training.settings import PPOSettings
 
 ROOT = Path(__file__).resolve().parents[2]
 PPO = ["ppo_actor", "ppo_critic"]
-LESSONS = {
+WITH_TEACHER = {
     **TINY,
     "slots": {
         "teacher": {"policy_uri": "kin://probe-python", "trainable": False},
@@ -64,9 +64,9 @@ def test_a_loss_of_ones_own_changes_what_is_learnt_and_its_weight_falls(page):
     profiles = {"all": [*PPO, "mylosses.entropy_floor"]}
 
     def weights(**settings):
-        asked = settings_of(TINY, steps=600, loss_profiles=profiles,
+        with_loss = settings_of(TINY, steps=600, loss_profiles=profiles,
                             losses={"entropy_floor": settings})  # fmt: skip
-        return list(train(asked, LocalEngine()))[-1].weights
+        return list(train(with_loss, LocalEngine()))[-1].weights
 
     without = list(train(settings_of(TINY, steps=600), LocalEngine()))[-1].weights
     assert weights(weight=0.0, floor=5.0) == without
@@ -80,26 +80,26 @@ def test_from_python_it_is_listed_by_its_name_and_may_read_a_table_of_the_traini
     seen = []
 
     @register_loss("small_values", settings=PPOSettings)
-    def small_values(rows, new, settings):
+    def small_values(batch, output, settings):
         seen.append(settings)
-        return new.value.square().mean(), {"value_size": new.value.detach().abs().mean()}
+        return output.value.square().mean(), {"value_size": output.value.detach().abs().mean()}
 
     settings = settings_of(TINY, steps=1, loss_profiles={"all": [*PPO, "small_values"]})
-    told = next(
+    stats = next(
         e for e in train(settings, LocalEngine()) if getattr(e, "kind", "") == "update_done"
     )
-    assert told.slots["main"]["value_size"] > 0.0
+    assert stats.slots["main"]["value_size"] > 0.0
     assert set(map(id, seen)) == {id(settings.ppo)}
     assert "small_values" not in LossProfiles({}).losses, "it is listed, or it is not applied"
 
 
-def test_a_loss_that_tells_nothing_is_applied_all_the_same(registered_losses):
+def test_a_loss_without_stats_is_applied(registered_losses):
     @register_loss("quiet")
-    def quiet(rows, new, settings):
-        return new.entropy().mean(), {}
+    def quiet(batch, output, settings):
+        return output.entropy().mean(), {}
 
     settings = settings_of(TINY, steps=1, loss_profiles={"all": ["quiet"]})
-    state, _ = gathered(settings)
+    state, _ = collected(settings)
     before = state.learners["main"].policy.arrays()
     last = [item for item in train(settings, LocalEngine()) if isinstance(item, Snapshot)][-1]
     name = "heads.actor.weight"
@@ -107,19 +107,19 @@ def test_a_loss_that_tells_nothing_is_applied_all_the_same(registered_losses):
 
 
 def test_a_name_belongs_to_one_function(registered_losses):
-    def other(rows, new, settings):
-        return new.value.mean(), {}
+    def other(batch, output, settings):
+        return output.value.mean(), {}
 
     with pytest.raises(SettingsError) as error:
         register_loss("cloner")(other)
     assert str(error.value) == (
-        "There is a loss 'cloner' already, kinfolk.training.losses.cloner. Give "
+        "The loss 'cloner' is already registered by kinfolk.training.losses.cloner. Give "
         f"{other.__module__}.{other.__qualname__} another name."
     )
     with pytest.raises(SettingsError) as error:
         register_loss("my loss")
     assert str(error.value) == (
-        "A loss is named by letters, digits and underscores, such as entropy_floor, not 'my loss'."
+        "The name of a loss must be an identifier such as entropy_floor, not 'my loss'."
     )
     assert register_loss("mine")(other) is register_loss("mine")(other), "reloading is no conflict"
 
@@ -129,14 +129,14 @@ def test_settings_of_a_loss_are_checked_before_anything_is_trained(page):
         settings_of(TINY, loss_profiles={"all": [*PPO, "mylosses.entropy_floor"]},
                     losses={"entropy_floor": {"flor": 1.0}})  # fmt: skip
     assert str(error.value) == (
-        "EntropyFloor has no setting 'flor'. Did you mean 'floor'? Known: weight, until, floor."
+        "EntropyFloor has no setting 'flor'. Did you mean 'floor'? Known: weight, decay_steps, floor."
     )
 
 
 @pytest.mark.parametrize("loss", LOSSES)
 def test_rows_that_a_loss_may_not_use_change_no_weight(loss):
     """Places of another profile are filled with nonsense: what is learnt is the same, bit by bit."""
-    state, blocks = gathered(settings_of(LESSONS))
+    state, blocks = collected(settings_of(WITH_TEACHER))
     learner, rows = state.learners["student"], copied(blocks["student"])
     profiles = LossProfiles({"one": [loss], "none": []})
     weights = LossWeights(1e-3, {loss: 1.0})
@@ -145,15 +145,15 @@ def test_rows_that_a_loss_may_not_use_change_no_weight(loss):
     assert not closed.all()
 
     def learnt(table):
-        before = learner.state()
-        told = learner.learn(copied(table), profiles, weights, int(fold_in(seed_key(1), 2)))
+        before = learner.state_dict()
+        stats = learner.learn(copied(table), profiles, weights, int(fold_in(seed_key(1), 2)))
         after = learner.policy.arrays()
-        learner.restore(before)
-        return told, after
+        learner.load_state_dict(before)
+        return stats, after
 
     rows["loss_profile_id"][closed] = 1
-    told, once = learnt(rows)
-    assert told
+    stats, once = learnt(rows)
+    assert stats
     assert not same(once, learner.policy.arrays()), "open rows are learnt from"
     rows["reward"][closed], rows["value"][closed], rows["log_prob"][closed] = 1e6, -1e6, -9.0
     rows["action"][closed], rows["teacher_action"][closed] = 0, 0
@@ -162,48 +162,48 @@ def test_rows_that_a_loss_may_not_use_change_no_weight(loss):
     assert not same(learnt(rows)[1], once), "the same nonsense counts when open"
 
 
-def _raises(rows, new, settings):
+def _raises(batch, output, settings):
     raise RuntimeError("no target")
 
 
 WRONG_LOSSES = {
     "raises": (_raises, "The loss 'mine' failed: RuntimeError: no target "
-               f"(test_own_losses.py:{_raises.__code__.co_firstlineno + 1} in _raises)."),
-    "no figures": (lambda rows, new, settings: new.entropy().mean(),
+               f"(test_user_losses.py:{_raises.__code__.co_firstlineno + 1} in _raises)."),
+    "no figures": (lambda batch, output, settings: output.entropy().mean(),
                    "The loss 'mine' must return (loss, stats), not one Tensor."),
-    "a loss per row": (lambda rows, new, settings: (new.value[:3], {}),
-                       "The loss 'mine' must return one number as loss, not a tensor of shape "
+    "a loss per row": (lambda batch, output, settings: (output.value[:3], {}),
+                       "The loss 'mine' must return a scalar as loss, not a tensor of shape "
                        "[3]. Take the mean over the rows."),
-    "no tensor": (lambda rows, new, settings: ("low", {}),
-                  "The loss 'mine' must return one number as loss, not 'low'."),
-    "not finite": (lambda rows, new, settings: (new.value.mean() * float("nan"), {}),
-                   "The loss 'mine' is nan, which nothing can be learnt from. Look for a division "
+    "no tensor": (lambda batch, output, settings: ("low", {}),
+                  "The loss 'mine' must return a scalar as loss, not 'low'."),
+    "not finite": (lambda batch, output, settings: (output.value.mean() * float("nan"), {}),
+                   "The loss 'mine' is nan, which has no usable gradient. Look for a division "
                    "by zero, a logarithm of zero, or NaN in observations, rewards or the net."),
-    "a figure of text": (lambda rows, new, settings: (new.value.mean(), {"lack": "much"}),
+    "a figure of text": (lambda batch, output, settings: (output.value.mean(), {"lack": "much"}),
                          "The loss 'mine' must return finite numbers as stats, not lack='much'."),
     "a figure that is not finite": (
-        lambda rows, new, settings: (new.value.mean(), {"lack": float("inf")}),
+        lambda batch, output, settings: (output.value.mean(), {"lack": float("inf")}),
         "The loss 'mine' must return finite numbers as stats, not lack=inf."),
 }  # fmt: skip
 
 
 @pytest.mark.parametrize("name", WRONG_LOSSES)
-def test_what_is_wrong_with_a_loss_is_said_with_its_name(name, registered_losses):
-    function, sentence = WRONG_LOSSES[name]
+def test_error_messages_name_the_wrong_loss(name, registered_losses):
+    function, message = WRONG_LOSSES[name]
     register_loss("mine")(function)
     settings = settings_of(TINY, steps=1, loss_profiles={"all": [*PPO, "mine"]})
     with pytest.raises(ContractError) as error:
         list(train(settings, LocalEngine()))
-    assert str(error.value) == sentence
+    assert str(error.value) == message
 
 
-def test_a_loss_that_does_not_depend_on_the_net_teaches_nothing(registered_losses):
-    register_loss("mine")(lambda rows, new, settings: (new.value.mean().detach(), {}))
+def test_a_loss_without_gradient_is_refused(registered_losses):
+    register_loss("mine")(lambda batch, output, settings: (output.value.mean().detach(), {}))
     settings = settings_of(TINY, steps=1, loss_profiles={"all": ["mine"]})
     with pytest.raises(ContractError) as error:
         list(train(settings, LocalEngine()))
     assert str(error.value) == (
-        "No gradient comes from the losses mine: none of them depends on what the net says. Use "
+        "The losses mine have no gradient: none of them depends on the net's outputs. Use "
         "tensors of the second argument, and detach none of them."
     )
 

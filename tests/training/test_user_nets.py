@@ -57,26 +57,26 @@ def weights(items):
 
 
 def test_odd_layers_are_trained_and_evaluated(kinfolk):
-    tiny = ["--world", "probe", "--worlds", "2", "--ticks", "8", "--steps", "100"]
-    told = kinfolk("train", *tiny, "--slot", f"main={NETS[1]}", "--out", "one", "--json")
-    assert told["trained"]["reason"] == "steps"
-    told = kinfolk("eval", "--slot", "all=run:one", "--episodes", "2", "--json")
-    assert told["settings"]["slots"] == {"all": "run:one"}
+    tiny = ["--world", "probe", "--worlds", "2", "--rollout-length", "8", "--steps", "100"]
+    document = kinfolk("train", *tiny, "--slot", f"main={NETS[1]}", "--out", "one", "--json")
+    assert document["trained"]["reason"] == "steps"
+    document = kinfolk("eval", "--slot", "all=run:one", "--episodes", "2", "--json")
+    assert document["settings"]["slots"] == {"all": "run:one"}
 
 
 @pytest.mark.more
 @pytest.mark.parametrize("uri", NETS)
 def test_they_are_evaluated_alike_however_it_is_run(kinfolk, uri):
-    tiny = ["--world", "probe", "--worlds", "2", "--ticks", "8", "--steps", "100"]
+    tiny = ["--world", "probe", "--worlds", "2", "--rollout-length", "8", "--steps", "100"]
     kinfolk("train", *tiny, "--slot", f"main={uri}", "--out", "one", "--json")
     found = []
     ways = [[], ["--engine", "processes", "--jobs", "2"], ["--isolate", "slot"],
             ["--isolate", "agent"]]  # fmt: skip
     for slot in ("all=run:one", f"all={uri}"):
         for number, way in enumerate(ways):
-            told = kinfolk("eval", "--world", "probe", "--slot", slot, "--episodes", "3",
+            document = kinfolk("eval", "--world", "probe", "--slot", slot, "--episodes", "3",
                            "--step-timeout", "30", *way, "--json")  # fmt: skip
-            found.append((slot, number, told["summary"]))
+            found.append((slot, number, document["summary"]))
         assert all(summary == found[-1][2] for name, _, summary in found if name == slot)
     assert found[0][2] != found[-1][2], "what was learned shows"
 
@@ -93,7 +93,7 @@ def test_any_engine_and_number_of_workers_learns_the_same(uri):
         engine.close()
 
 
-def test_rows_that_depend_on_each_other_can_be_trained_but_not_judged():
+def test_nets_that_mix_rows_can_be_trained_but_not_evaluated():
     uri = "kin://net?module=own_nets.Mixing"
     assert event_lines(trained(uri)) == event_lines(trained(uri))
     for asked in ({"batch_invariant": True}, {"evaluation": {"every": 1, "episodes": 1}}):

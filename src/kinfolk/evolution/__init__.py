@@ -1,4 +1,4 @@
-"""Populations, selection and search; knows neither roles nor worlds, and nets by a Protocol only."""
+"""Populations, selection, evolution strategies and MAP-Elites; independent of worlds and nets."""
 
 from __future__ import annotations
 

@@ -1,7 +1,6 @@
-"""A map of behaviours: in each cell the best member found that behaves so (MAP-Elites).
+"""MAP-Elites archive (Mouret and Clune 2015, arXiv:1504.04909) on a `GridArchive` of pyribs.
 
-Mouret and Clune 2015, arXiv:1504.04909. The map is a `GridArchive` of pyribs; parents are drawn
-from its cells by our keys, so that a run can go on exactly from what the map holds.
+Parents are drawn by random keys and not by pyribs, so that a resumed run continues exactly.
 """
 
 from __future__ import annotations
@@ -20,16 +19,16 @@ AxisRange = tuple[float, float]
 
 
 class MapElitesArchive:
-    """Solutions by what they do.
+    """Grid of cells over measures of behaviour, each with the best solution found in it.
 
     Args:
-        parameters: How many a solution has.
-        cells: How many cells each axis has.
-        ranges: Where each axis begins and ends; what lies outside counts as at the end.
+        solution_dim: Parameters of a solution.
+        dims: Cells along each axis of the grid.
+        ranges: Lower and upper bound of each axis; measures outside are clipped to them.
     """
 
     def __init__(self, solution_dim: int, dims: Sequence[int], ranges: Sequence[AxisRange]) -> None:
-        with optional_import("A map of behaviours"):
+        with optional_import("A MAP-Elites archive"):
             from ribs.archives import GridArchive
 
         self._archive: Any = GridArchive(
@@ -39,56 +38,65 @@ class MapElitesArchive:
         self.dims = tuple(dims)
 
     def add(self, params: AnyArray, fitness: Floats, measures: Floats, uid: Ints) -> int:
-        """Enter members; how many took a cell, or one over from a worse one.
+        """Add solutions; each enters its cell if that is empty or holds a worse one.
+
+        Args:
+            params: `[n, solution_dim]`.
+            fitness: `[n]`, higher is better.
+            measures: `[n, axes]`, which decide the cell.
+            uid: `[n]`, uids of the members.
+
+        Returns:
+            How many solutions entered the archive.
 
         Raises:
-            ContractError: The fitness of a member is not finite, or there is not one for each.
+            ContractError: There is not one finite fitness per member.
         """
         fitness = check_fitness(fitness, uid)
-        found = self._archive.add(params.astype(np.float64), fitness, measures, uid=uid)
-        return int((found["status"] > 0).sum())
+        added = self._archive.add(params.astype(np.float64), fitness, measures, uid=uid)
+        return int((added["status"] > 0).sum())
 
     def sample_elites(self, count: int, key: int) -> tuple[AnyArray, Ints]:
-        """Parameters and uids of `count` members drawn from the filled cells, with equal chance."""
-        kept = self.to_arrays()
-        drawn = randint(key, np.arange(count, dtype=np.int64), len(kept["uid"]))
-        return kept["solution"][drawn].astype(np.float32), kept["uid"][drawn]
+        """Return parameters and uids of `count` elites, drawn uniformly with replacement."""
+        elites = self.to_arrays()
+        drawn = randint(key, np.arange(count, dtype=np.int64), len(elites["uid"]))
+        return elites["solution"][drawn].astype(np.float32), elites["uid"][drawn]
 
     @property
     def num_elites(self) -> int:
-        """How many cells have a member."""
+        """Return how many cells are filled."""
         return len(self._archive)
 
     @property
     def coverage(self) -> float:
-        """The share of cells that have one."""
+        """Return the share of cells that are filled."""
         return self.num_elites / int(np.prod(self.dims))
 
     @property
     def obj_max(self) -> float:
-        """The highest fitness in the map."""
+        """Return the highest fitness in the archive."""
         return float(self.to_arrays()["objective"].max())
 
     def obj_mean(self) -> float:
-        """The mean fitness of the filled cells."""
+        """Return the mean fitness of the filled cells."""
         return float(self.to_arrays()["objective"].mean())
 
     def fitness_grid(self) -> Floats:
-        """The fitness in each cell, NaN where nobody is; axes as they were given."""
-        kept = self.to_arrays()
+        """Return the fitness of each cell in the shape `dims`; NaN where a cell is empty."""
+        elites = self.to_arrays()
         flat = np.full(int(np.prod(self.dims)), np.nan)
-        flat[kept["index"]] = kept["objective"]
+        flat[elites["index"]] = elites["objective"]
         return flat.reshape(self.dims)
 
     def to_arrays(self) -> dict[str, AnyArray]:
-        """All members of the map, in the order of their cells."""
+        """Return all elites as arrays, in the order of their cells."""
         data = self._archive.data()
         order = np.argsort(data["index"])
         names = ("solution", "objective", "measures", "index", "uid")
         return {name: np.asarray(data[name])[order] for name in names}
 
     def load_arrays(self, arrays: Arrays) -> None:
-        """Fill an empty map with what `to_arrays` gave."""
+        """Fill an empty archive with what `to_arrays` returned."""
         self._archive.add(
             arrays["solution"], arrays["objective"], arrays["measures"], uid=arrays["uid"]
         )

@@ -1,7 +1,7 @@
-"""Populations: nets, what their members remember, and what they inherit.
+"""Populations of nets with memory, uids and inherited fitness.
 
-A member carries weights, memory, fitness, a number (uid) and its parent's. All of it follows the
-indices of a selection. The state of its world lies with the evaluator, which owns the worlds.
+A member has weights, memory, inherited fitness, a uid and its parent's uid. Selection copies all of
+them. The state of a member's world belongs to the fitness function, which owns the worlds.
 """
 
 from __future__ import annotations
@@ -15,22 +15,33 @@ import numpy as np
 
 from kinfolk.core.arrays import AnyArray, Arrays, Bools, Floats, Ints
 from kinfolk.core.errors import ContractError, SettingsError
-from kinfolk.evolution import tree as memories
+from kinfolk.evolution import tree
 from kinfolk.evolution.protocol import NetPopulation
 from kinfolk.evolution.selection import check_fitness
 
 
 @dataclass(frozen=True)
 class GAConfig:
-    """What children inherit from their parent besides its net; each by itself or together."""
+    """What offspring inherit from their parent besides its net."""
 
-    inherit_env: bool = False
-    inherit_mem: bool = False
-    inherit_fit: bool = False
+    inherit_env: bool = False  # the state of its world
+    inherit_mem: bool = False  # the net's memory
+    inherit_fit: bool = False  # the sum of its ancestors' fitness
 
 
 class BasePop(ABC):
-    """What all populations do: select, mutate, hand parameters out and in."""
+    """Base of populations: selection, mutation, memory by role, parameters.
+
+    Args:
+        nets: The members' networks.
+        ga_config: What offspring inherit; nothing by default.
+        first_uid: Uid of the first member.
+
+    Attributes:
+        uid: `[members]`, unique within a run.
+        parents: `[members]`, uids of the parents; -1 in the initial population.
+        next_uid: The uid of the next new member.
+    """
 
     roles: tuple[str, ...] = ()
 
@@ -53,31 +64,32 @@ class BasePop(ABC):
 
     @property
     def num_nets(self) -> int:
-        """How many members."""
+        """Return the number of members."""
         return self.nets.num_nets
 
     @property
     def seed(self) -> int | None:
-        """What the nets' first weights were drawn from: as their `key` it makes them again.
-
-        None for nets that were not drawn, or that do not say.
-        """
+        """Return the key that the initial weights were drawn from; None if the nets have none."""
         return getattr(self.nets, "seed", None)
 
     def mutate(self, key: int, n_elites: int = 0) -> None:
-        """Mutate all but the first `n_elites` members; inherited memory is made to fit."""
+        """Mutate all but the first `n_elites` members, and adapt inherited memory to the new nets."""
         self.nets.mutate(key, n_elites)
         for role, memory in self._memory.items():
             self._memory[role] = None if memory is None else self.nets.adapt_memory(memory)
 
     def apply_selection(self, indices: Sequence[int] | Ints, n_elites: int = 0) -> None:
-        """Member `i` becomes a child of member `indices[i]`; the first `n_elites` live on themselves.
+        """Replace member `i` by a child of member `indices[i]`.
 
-        Nets first keep what they have learned in this generation, such as the calibration of
-        dynamic nets, so that children inherit it.
+        Running statistics that dynamic nets collected in this generation are merged first, so that
+        children inherit them.
+
+        Args:
+            indices: `[members]`, the parent of each new member.
+            n_elites: How many of the first are not children but survivors that keep their uid.
 
         Raises:
-            ContractError: There are not as many indices as members, or one names nobody.
+            ContractError: There are not as many indices as members, or one is out of range.
         """
         chosen = np.asarray(indices, dtype=np.int64)
         if chosen.shape != (self.num_nets,) or chosen.min() < 0 or chosen.max() >= self.num_nets:
@@ -88,34 +100,35 @@ class BasePop(ABC):
         self._merge_copies()
         self.nets.take(chosen)
         for role, memory in self._memory.items():
-            kept = self.ga_config.inherit_mem and memory is not None
-            self._memory[role] = memories.take_members(memory, chosen) if kept else None
+            inherits = self.ga_config.inherit_mem and memory is not None
+            self._memory[role] = tree.take_members(memory, chosen) if inherits else None
         self._inherit_fitness(chosen)
         self._assign_uids(self.uid[chosen], n_elites)
 
     def _merge_copies(self) -> None:
-        """Let the nets keep what copies have learned, once: role by role, row by row."""
+        """Merge the running statistics of all copies into the nets: role by role, row by row."""
         roles = [role for role, memory in self._memory.items() if memory is not None]
-        after = self.nets.merge_copies([self._memory[role] for role in roles])
-        self._memory |= dict(zip(roles, after, strict=True))
+        merged = self.nets.merge_copies([self._memory[role] for role in roles])
+        self._memory |= dict(zip(roles, merged, strict=True))
 
     def _inherit_fitness(self, chosen: Ints) -> None:
+        """Let children start from the total fitness of their parents, if the config says so."""
         if self.ga_config.inherit_fit:
             total = self._inherited if self._total is None else self._total
             self._inherited = total[chosen]
         self._total = None
 
-    def _assign_uids(self, origin: Ints, spare: int) -> None:
-        """New lives get new numbers; who lives on keeps its own, and its parent."""
+    def _assign_uids(self, parents: Ints, n_elites: int) -> None:
+        """Give children new uids; the first `n_elites` keep their uid and their parent."""
         parent_of = dict(zip(self.uid.tolist(), self.parents.tolist(), strict=True))
-        fresh = len(origin) - spare
-        self.parents = origin.copy()
-        self.parents[:spare] = [parent_of[uid] for uid in origin[:spare].tolist()]
-        self.uid = np.concatenate([origin[:spare], self.next_uid + np.arange(fresh)])
-        self.next_uid += fresh
+        elites, n_children = parents[:n_elites], len(parents) - n_elites
+        self.parents = parents.copy()
+        self.parents[:n_elites] = [parent_of[uid] for uid in elites.tolist()]
+        self.uid = np.concatenate([elites, self.next_uid + np.arange(n_children)])
+        self.next_uid += n_children
 
     def get_total_fitness(self, eval_fitness: AnyArray) -> Floats:
-        """What selection looks at: with `inherit_fit` the ancestors' sum is added.
+        """Return the fitness for selection: that of this generation plus what is inherited.
 
         Raises:
             ContractError: There is not one finite number for each member.
@@ -124,15 +137,15 @@ class BasePop(ABC):
         return self._total.copy()
 
     def get_inheritable_fitness(self) -> Floats:
-        """What each member has from its ancestors."""
+        """Return the fitness that each member inherited from its ancestors."""
         return self._inherited.copy()
 
     def get_params(self) -> AnyArray:
-        """`[nets, parameters]`, for evolution strategies."""
+        """Return all parameters, `[nets, parameters]`, for evolution strategies."""
         return self.nets.get_params()
 
     def set_params(self, params: AnyArray, parent: int = -1) -> None:
-        """Take parameters that a strategy has drawn: new members, children of `parent`."""
+        """Replace all members by new ones with these parameters, children of the uid `parent`."""
         self.nets.set_params(params)
         count = len(params)
         self.parents = np.full(count, parent, dtype=np.int64)
@@ -142,43 +155,45 @@ class BasePop(ABC):
         self._memory = dict.fromkeys(self.roles)
 
     def new_uid(self) -> int:
-        """A number for a life that is no member, such as the centre of a search."""
+        """Return a uid for something that is not a member, such as the mean of a strategy."""
         self.next_uid += 1
         return self.next_uid - 1
 
     def memory_of(self, role: str) -> Any:
-        """What is remembered in a role; not a copy."""
+        """Return the memory of a role, not copied."""
         return self._memory[role]
 
     def set_memory(self, role: str, memory: Any) -> None:
-        """Remember what members remembered elsewhere, such as in the worlds they played."""
+        """Replace the memory of a role, such as by what policies remembered in their worlds."""
         self._memory[role] = memory
 
     def _run(self, role: str, x: Any) -> Any:
+        """Run the nets with the memory of a role, and keep the new memory."""
         out, self._memory[role] = self.nets(x, self._memory[role])
         return out
 
     def on_done(self, done: Bools, mode: str | None = None) -> None:
-        """Forget the rows, `[nets, batch]`, whose episode ended."""
-        for role in self._chosen(mode):
+        """Clear the memory of rows `done`, `[nets, batch]`, in the role `mode`, or in all if None."""
+        for role in self._roles_of(mode):
             memory = self._memory[role]
             self._memory[role] = None if memory is None else self.nets.reset(memory, done)
 
     def reset_memory(self, mode: str | None = None) -> None:
-        """Forget: the role `mode`, or all. What nets have learned of their inputs stays."""
-        for role in self._chosen(mode):
+        """Clear the memory of the role `mode`, or of all if None; running statistics stay."""
+        for role in self._roles_of(mode):
             memory = self._memory[role]
             self._memory[role] = None if memory is None else self.nets.reset(memory)
 
     @abstractmethod
     def save_memory(self) -> Any:
-        """A copy of all that is remembered."""
+        """Return a copy of the memory of all roles."""
 
     @abstractmethod
     def restore_memory(self, state: Any) -> None:
-        """Remember what `save_memory` copied."""
+        """Restore what `save_memory` returned."""
 
-    def _chosen(self, mode: str | None) -> tuple[str, ...]:
+    def _roles_of(self, mode: str | None) -> tuple[str, ...]:
+        """Return the role `mode`, or all if None."""
         if mode is None:
             return self.roles
         if mode not in self.roles:
@@ -187,54 +202,54 @@ class BasePop(ABC):
         return (mode,)
 
     def to_arrays(self) -> dict[str, AnyArray]:
-        """All that members carry, each array with the member as first axis."""
-        found = {f"nets/{name}": array for name, array in self.nets.to_arrays().items()}
-        found |= {"uid": self.uid, "parents": self.parents, "inherited": self._inherited}
+        """Return everything that members carry; each array has the member as first axis."""
+        arrays = {f"nets/{name}": array for name, array in self.nets.to_arrays().items()}
+        arrays |= {"uid": self.uid, "parents": self.parents, "inherited": self._inherited}
         for role, memory in self._memory.items():
-            found |= memories.flatten(memory, f"memory/{role}")
-        return found
+            arrays |= tree.flatten(memory, f"memory/{role}")
+        return arrays
 
     def load_arrays(self, arrays: Arrays, next_uid: int) -> None:
-        """Become the population that `to_arrays` described."""
-        inside = "nets/"
+        """Replace the population by what `to_arrays` returned; `next_uid` is stored beside it."""
+        prefix = "nets/"
         self.nets.load_arrays(
-            {k.removeprefix(inside): v for k, v in arrays.items() if k.startswith(inside)}
+            {k.removeprefix(prefix): v for k, v in arrays.items() if k.startswith(prefix)}
         )
         self.uid, self.parents = arrays["uid"].copy(), arrays["parents"].copy()
         self._inherited, self._total = arrays["inherited"].copy(), None
         self.next_uid = next_uid
         template = self.nets.initial_memory(1)
         for role in self.roles:
-            self._memory[role] = memories.unflatten(template, arrays, f"memory/{role}")
+            self._memory[role] = tree.unflatten(template, arrays, f"memory/{role}")
 
 
 class GeneratorPop(BasePop):
-    """Members that only act: one memory each."""
+    """Population whose members only act, with one memory each."""
 
     roles = ("gen",)
 
     def generate(self, x: Any) -> Any:
-        """All outputs, `[nets, batch, outputs]`."""
+        """Return the outputs `[nets, batch, outputs]` for inputs `[nets, batch, inputs]`."""
         return self._run("gen", x)
 
     def save_memory(self) -> Any:
-        """A copy of what is remembered."""
-        return memories.copy_arrays(self._memory["gen"])
+        """Return a copy of the memory."""
+        return tree.copy_arrays(self._memory["gen"])
 
     def restore_memory(self, state: Any) -> None:
-        """Remember what `save_memory` copied."""
-        self._memory["gen"] = memories.copy_arrays(state)
+        """Restore what `save_memory` returned."""
+        self._memory["gen"] = tree.copy_arrays(state)
 
 
 class GeneratorDiscriminatorPop(BasePop):
-    """Members that act and judge, each with one net and two memories that never mix.
+    """Population whose members act and discriminate, with one net and two separate memories each.
 
     Args:
-        nets: They have at least `n_gen + n_disc` outputs.
-        n_gen: The first outputs, for acting.
-        n_disc: The last outputs, for judging.
-        ga_config: What children inherit.
-        first_uid: The number of the first member.
+        nets: Networks with at least `n_gen + n_disc` outputs.
+        n_gen: How many of the first outputs are for acting.
+        n_disc: How many of the last outputs are for discriminating.
+        ga_config: What offspring inherit; nothing by default.
+        first_uid: Uid of the first member.
 
     Raises:
         SettingsError: A role has no output, or the outputs of both would overlap.
@@ -252,18 +267,19 @@ class GeneratorDiscriminatorPop(BasePop):
     ) -> None:
         super().__init__(nets, ga_config, first_uid)
         if n_gen < 1 or n_disc < 1:
-            raise SettingsError(f"Both roles need an output; these have {n_gen} and {n_disc}.")
+            raise SettingsError(f"n_gen and n_disc must be at least 1, not {n_gen} and {n_disc}.")
         self.n_gen, self.n_disc = n_gen, n_disc
-        outputs = getattr(nets, "outputs", None)  # nets of one's own may not say
+        outputs = getattr(nets, "outputs", None)  # not part of the contract of nets
         if outputs is not None:
             self._check_outputs(outputs)
 
     def _check_outputs(self, outputs: int) -> None:
+        """Refuse nets in which the outputs of both roles would overlap."""
         needed = self.n_gen + self.n_disc
         if outputs < needed:
             raise SettingsError(
-                f"Acting takes the first {self.n_gen} outputs and judging the last {self.n_disc}, "
-                f"so nets need at least {needed}; with {outputs} the two would overlap."
+                f"The generator has the first {self.n_gen} outputs and the discriminator the last "
+                f"{self.n_disc}, so nets need at least {needed}; with {outputs} they would overlap."
             )
 
     def _run(self, role: str, x: Any) -> Any:
@@ -272,17 +288,17 @@ class GeneratorDiscriminatorPop(BasePop):
         return out
 
     def generate(self, x: Any) -> Any:
-        """The first `n_gen` outputs, with the memory of acting."""
+        """Return the first `n_gen` outputs, with the memory of the role `gen`."""
         return self._run("gen", x)[..., : self.n_gen]
 
     def discriminate(self, x: Any) -> Any:
-        """The last `n_disc` outputs, with the memory of judging."""
+        """Return the last `n_disc` outputs, with the memory of the role `disc`."""
         return self._run("disc", x)[..., -self.n_disc :]
 
     def save_memory(self) -> dict[str, Any]:
-        """A copy of both memories."""
-        return {role: memories.copy_arrays(memory) for role, memory in self._memory.items()}
+        """Return a copy of both memories, by role."""
+        return {role: tree.copy_arrays(memory) for role, memory in self._memory.items()}
 
     def restore_memory(self, state: dict[str, Any]) -> None:
-        """Remember what `save_memory` copied."""
-        self._memory = {role: memories.copy_arrays(state[role]) for role in self.roles}
+        """Restore what `save_memory` returned."""
+        self._memory = {role: tree.copy_arrays(state[role]) for role in self.roles}

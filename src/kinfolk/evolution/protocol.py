@@ -1,4 +1,4 @@
-"""What a population asks of its nets."""
+"""The contract between a population and its networks."""
 
 from __future__ import annotations
 
@@ -9,56 +9,56 @@ from kinfolk.core.arrays import AnyArray, Arrays, Bools, Ints
 
 
 class NetPopulation(Protocol):
-    """A population of networks; memory lies outside of them, and they hold no other state.
+    """A population of networks without hidden state: memory is an argument and a result.
 
     A memory is None, an array or tensor `[nets, batch, ...]`, or a list or tuple of such.
     """
 
     @property
     def num_nets(self) -> int:
-        """How many members."""
+        """Return the number of members."""
         ...
 
     def __call__(self, x: Any, memory: Any = None) -> tuple[Any, Any]:
-        """`[nets, batch, inputs]` to `[nets, batch, outputs]`, and the memory after it."""
+        """Map inputs `[nets, batch, inputs]` to outputs `[nets, batch, outputs]` and new memory."""
         ...
 
     def initial_memory(self, batch: int) -> Any:
-        """What a row remembers before its first step."""
+        """Return the memory of `batch` rows per net before their first step."""
         ...
 
     def reset(self, memory: Any, done: Bools | None = None) -> Any:
-        """Forget the rows of `done`, `[nets, batch]`, or all; what was learned stays."""
+        """Clear the memory of the rows of `done`, `[nets, batch]`, or of all; running statistics stay."""
         ...
 
     def take(self, indices: Ints) -> None:
-        """Member `i` becomes a copy of the member `indices[i]`."""
+        """Replace member `i` by a copy of the member `indices[i]`."""
         ...
 
     def mutate(self, key: int, n_elites: int = 0) -> None:
-        """Change all but the first `n_elites` members; member `i` draws from its share of `key`."""
+        """Mutate all but the first `n_elites` members; member `i` draws from `fold_in(key, i)`."""
         ...
 
     def adapt_memory(self, memory: Any) -> Any:
-        """A memory from before the last mutation, made to fit."""
+        """Return a memory from before the last mutation in the shape that the nets have now."""
         ...
 
     def merge_copies(self, memories: Sequence[Any]) -> list[Any]:
-        """Keep what was learned in copies that ran side by side; the memories without it."""
+        """Merge the running statistics of copies into the nets; return the memories without them."""
         ...
 
     def get_params(self) -> AnyArray:
-        """`[nets, parameters]`."""
+        """Return all parameters, `[nets, parameters]`."""
         ...
 
     def set_params(self, params: AnyArray) -> None:
-        """Take parameters."""
+        """Replace all parameters, `[nets, parameters]`."""
         ...
 
     def to_arrays(self) -> dict[str, AnyArray]:
-        """All that members carry."""
+        """Return everything that members carry, with the member as first axis."""
         ...
 
     def load_arrays(self, arrays: Arrays) -> None:
-        """Become what `to_arrays` described."""
+        """Replace the population by what `to_arrays` returned."""
         ...

@@ -21,37 +21,37 @@ def check_fitness(
 
     Args:
         fitness: `[members]`, at least one.
-        uid: `[members]`, to be named in messages, and to say how many members there are.
-        population: To be named in messages.
+        uid: `[members]`, for error messages; its length is the expected number of members.
+        population: Name of the population, for error messages.
 
     Raises:
-        ContractError: It has another shape, or one is not finite; the message names the member.
+        ContractError: The shape is wrong, or a fitness is not finite; the message names the member.
     """
     try:
         values = np.asarray(fitness, dtype=np.float64)
     except (TypeError, ValueError) as error:
-        raise ContractError(f"Fitness is one number per member: {error}.") from None
+        raise ContractError(f"Fitness must be one number per member: {error}.") from None
     members = "at least 1 member" if uid is None else f"{len(uid)} members"
-    wrong = values.ndim != 1 or not len(values) or (uid is not None and len(values) != len(uid))
-    where = f" of population '{population}'" if population else ""
-    if wrong:
+    has_wrong_length = uid is not None and len(values.reshape(-1)) != len(uid)
+    suffix = f" of population '{population}'" if population else ""
+    if values.ndim != 1 or not len(values) or has_wrong_length:
         raise ContractError(
-            f"Fitness is one number per member{where}, for {members}; "
-            f"what was given has shape {values.shape}."
+            f"Fitness must be one number per member{suffix}, for {members}, "
+            f"not an array of shape {values.shape}."
         )
     bad = np.flatnonzero(~np.isfinite(values))
     if len(bad):
         member = int(bad[0])
         number = "" if uid is None else f" (uid {int(uid[member])})"
         raise ContractError(
-            f"Member {member}{number}{where} has the fitness {values[member]}. "
+            f"Member {member}{number}{suffix} has the fitness {values[member]}. "
             f"A fitness must be a finite number."
         )
     return values
 
 
 def rank_descending(fitness: AnyArray) -> Ints:
-    """Return members from best to worst; of equals the first comes first.
+    """Return the indices of members from best to worst; ties keep their order.
 
     Raises:
         ContractError: The fitness of a member is not finite, or the shape is not `[members]`.
@@ -61,7 +61,18 @@ def rank_descending(fitness: AnyArray) -> Ints:
 
 
 def truncation(fitness: AnyArray, elites: int = 0) -> Ints:
-    """The better half, twice. Odd sizes are exact; the first `elites` are the very best.
+    """Select the better half of the members as parents, each twice.
+
+    Args:
+        fitness: `[members]`, higher is better.
+        elites: How many of the best come first, once more.
+
+    Returns:
+        `[members]` indices of parents.
+
+    Raises:
+        ContractError: The fitness is not one finite number per member.
+        SettingsError: There are not fewer elites than members.
 
     >>> truncation([1.0, 5.0, 2.0, 4.0]).tolist(), truncation([1.0, 5.0, 2.0, 4.0, 3.0]).tolist()
     ([1, 3, 1, 3], [1, 3, 4, 1, 3])
@@ -73,16 +84,30 @@ def truncation(fitness: AnyArray, elites: int = 0) -> Ints:
 
 
 def tournament(fitness: AnyArray, size: int, key: int, elites: int = 0) -> Ints:
-    """Each child's parent is the best of `size` members drawn by chance; `elites` come first."""
+    """Select each parent as the best of `size` members drawn with replacement.
+
+    Args:
+        fitness: `[members]`, higher is better.
+        size: Contestants of a tournament.
+        key: Random key.
+        elites: How many of the best come first, without a tournament.
+
+    Returns:
+        `[members]` indices of parents.
+
+    Raises:
+        ContractError: The fitness is not one finite number per member.
+        SettingsError: There are not fewer elites than members, or no contestants.
+    """
     order = rank_descending(fitness)
     _check_elites(elites, len(order))
     require(size >= 1, f"A tournament needs at least 1 contestant, not {size}.")
-    place = np.empty(len(order), dtype=np.int64)
-    place[order] = np.arange(len(order))
+    rank = np.empty(len(order), dtype=np.int64)
+    rank[order] = np.arange(len(order))
     children = len(order) - elites
     keys = fold_in(key, np.arange(children, dtype=np.int64))
     drawn = randint(keys[:, None], np.arange(size, dtype=np.int64), len(order))
-    return np.concatenate([order[:elites], order[place[drawn].min(axis=1)]])
+    return np.concatenate([order[:elites], order[rank[drawn].min(axis=1)]])
 
 
 def _check_elites(elites: int, members: int) -> None:
@@ -93,18 +118,23 @@ def _check_elites(elites: int, members: int) -> None:
 
 
 def parameter_spread(params: AnyArray) -> float:
-    """The root mean square distance of members from their mean."""
-    away = params.astype(np.float64) - params.mean(axis=0, dtype=np.float64)
-    return float(np.sqrt((away * away).sum(axis=1).mean()))
+    """Return the root mean square distance of members from their mean."""
+    deviation = params.astype(np.float64) - params.mean(axis=0, dtype=np.float64)
+    return float(np.sqrt((deviation * deviation).sum(axis=1).mean()))
 
 
 def trace_founders(uid: Ints, parents: Ints, previous: Mapping[int, int]) -> dict[int, int]:
-    """The founder of each member by uid; `previous` holds those of the members before.
+    """Return the founder of each member: the ancestor in the initial population.
+
+    Args:
+        uid: `[members]`.
+        parents: `[members]`, uids of the parents.
+        previous: Founders of the previous generation, by uid.
 
     >>> trace_founders(np.array([2, 3]), np.array([1, 1]), {0: 0, 1: 0})
     {2: 0, 3: 0}
     """
-    found = {}
-    for member, parent in zip(uid.tolist(), parents.tolist(), strict=True):
-        found[member] = previous.get(member, previous.get(parent, member))
-    return found
+    return {
+        member: previous.get(member, previous.get(parent, member))
+        for member, parent in zip(uid.tolist(), parents.tolist(), strict=True)
+    }

@@ -1,7 +1,7 @@
-"""Evolution strategies behind one ask and tell. None is written by hand.
+"""Evolution strategies of other libraries behind one ask-and-tell protocol.
 
-`cma` and `sep-cma` are of the package cmaes, `openai-es` and `lm-ma` of pyribs (extra `qd`). Each gives, with
-the same seed, exactly the populations of the library called directly.
+`cma` and `sep-cma` are those of the package cmaes, `openai-es` and `lm-ma` those of pyribs (extra
+`qd`). With the same seed each draws exactly the populations of the library called directly.
 """
 
 from __future__ import annotations
@@ -21,76 +21,82 @@ STRATEGIES = ("cma", "sep-cma", "openai-es", "lm-ma")
 
 
 class EvolutionStrategy(Protocol):
-    """A search distribution over parameters."""
+    """A search distribution over parameter vectors."""
 
     @property
     def center(self) -> Floats:
-        """The middle of the distribution."""
+        """Return the mean of the distribution, `[parameters]`."""
         ...
 
     def ask(self) -> Floats:
-        """A population drawn from it, `[members, parameters]`."""
+        """Draw a population, `[members, parameters]`."""
         ...
 
     def tell(self, fitness: AnyArray) -> None:
-        """How good the members of the last `ask` were; higher is better."""
+        """Update the distribution by the fitness `[members]` of the last `ask`; higher is better."""
         ...
 
     def state_dict(self) -> OptimizerState:
-        """All that the next `ask` follows from."""
+        """Return everything that the next `ask` depends on."""
         ...
 
     def load_state_dict(self, state: OptimizerState) -> None:
-        """Go on from what `keep` returned."""
+        """Restore what `state_dict` returned."""
         ...
 
 
 class _AskTellAdapter:
-    """What adapters share: the last population, and the library's object."""
+    """Base of the adapters: the library's optimiser and the population it drew last."""
 
     def __init__(self, optimizer: Any, members: int) -> None:
         self.optimizer, self.members = optimizer, members
         self._last_population: Floats | None = None
 
     def _check_fitness(self, fitness: AnyArray) -> Floats:
+        """Return the last population, if there is one finite fitness for each of its members."""
         if self._last_population is None or len(fitness) != len(self._last_population):
             raise ContractError(
-                "A strategy is told the fitness of the population it was asked for."
+                "tell needs one fitness for each member of the population that ask returned last."
             )
         check_fitness(fitness)
         return self._last_population
 
     def state_dict(self) -> OptimizerState:
-        """The state of the library's object."""
+        """Return the state of the library's optimiser."""
         return extract_state(self.optimizer)
 
     def load_state_dict(self, state: OptimizerState) -> None:
-        """Give the library's object that state."""
+        """Restore the state of the library's optimiser."""
         restore_state(self.optimizer, state)
         self._last_population = None
 
 
 class CmaesStrategy(_AskTellAdapter):
-    """CMA-ES (Hansen 2001) or its separable form (Ros and Hansen 2008), by cmaes."""
+    """CMA-ES (Hansen 2001) or its separable form (Ros and Hansen 2008), by cmaes.
+
+    Args:
+        optimizer: A `CMA` or `SepCMA` of cmaes.
+        members: Size of the population.
+    """
 
     def __init__(self, optimizer: Any, members: int) -> None:
         super().__init__(optimizer, members)
-        # The package leaves this history uninitialised until it is full, and reads it only then.
-        # What lay in memory before would make checkpoints of equal runs differ.
+        # cmaes leaves this history uninitialised until it is full, and reads it only then.
+        # Uninitialised memory would make the checkpoints of equal runs differ.
         optimizer._funhist_values[:] = 0.0
 
     @property
     def center(self) -> Floats:
-        """The mean."""
-        return np.array(self.optimizer._mean)  # both kinds have it under this name only
+        """Return the mean of the distribution."""
+        return np.array(self.optimizer._mean)  # neither class has a public name for it
 
     def ask(self) -> Floats:
-        """Draw the members one by one."""
+        """Draw a population, member by member."""
         self._last_population = np.array([self.optimizer.ask() for _ in range(self.members)])
         return self._last_population
 
     def tell(self, fitness: AnyArray) -> None:
-        """The package minimises."""
+        """Update the distribution; cmaes minimises, so the sign of fitness is changed."""
         pairs = zip(self._check_fitness(fitness), fitness, strict=True)
         self.optimizer.tell([(x, -float(value)) for x, value in pairs])
 
@@ -100,17 +106,17 @@ class RibsStrategy(_AskTellAdapter):
 
     @property
     def center(self) -> Floats:
-        """The mean."""
+        """Return the mean of the distribution."""
         adam = getattr(self.optimizer, "adam_opt", None)
         return np.array(self.optimizer.mean if adam is None else adam.theta)
 
     def ask(self) -> Floats:
-        """Draw the members."""
+        """Draw a population of members at once."""
         self._last_population = np.array(self.optimizer.ask())
         return self._last_population
 
     def tell(self, fitness: AnyArray) -> None:
-        """The package takes the members' order, best first."""
+        """Update the distribution; pyribs takes the ranking of the members, best first."""
         self._check_fitness(fitness)
         order, values = rank_descending(fitness), np.asarray(fitness, dtype=np.float64)
         self.optimizer.tell(order, values[order], len(values) // 2)
@@ -119,7 +125,15 @@ class RibsStrategy(_AskTellAdapter):
 def make_strategy(
     name: str, start: Floats, members: int, sigma: float, seed: int, learning_rate: float = 0.1
 ) -> EvolutionStrategy:
-    """A strategy that begins at `start`. `learning_rate` is that of OpenAI-ES (Adam).
+    """Make an evolution strategy by name.
+
+    Args:
+        name: One of `STRATEGIES`.
+        start: `[parameters]`, initial mean of the distribution; not changed.
+        members: Size of the population.
+        sigma: Initial standard deviation.
+        seed: Seed of the library's random generator.
+        learning_rate: Of Adam in `openai-es`; the others have none.
 
     Raises:
         UnknownNameError: There is no such strategy.
@@ -131,7 +145,7 @@ def make_strategy(
         )
     require(members >= 2, f"A strategy needs at least 2 members, not {members}.")
     require(sigma > 0, f"A strategy's sigma must be greater than 0, not {sigma}.")
-    # A copy: SepCMA moves the array it is given.
+    # A copy, as SepCMA changes the array it is given.
     return _MAKERS[name](np.array(start, dtype=np.float64), members, sigma, seed, learning_rate)
 
 
@@ -155,11 +169,11 @@ def _openai_es(
     with optional_import("The strategy openai-es"):
         from ribs.emitters.opt import OpenAIEvolutionStrategy
 
-    optimiser = OpenAIEvolutionStrategy(
+    optimizer = OpenAIEvolutionStrategy(
         sigma, len(start), members, seed=seed, mirror_sampling=members % 2 == 0, lr=rate
     )
-    optimiser.reset(start)
-    return RibsStrategy(optimiser, members)
+    optimizer.reset(start)
+    return RibsStrategy(optimizer, members)
 
 
 def _lm_ma(start: Floats, members: int, sigma: float, seed: int, _: float) -> EvolutionStrategy:
@@ -171,9 +185,9 @@ def _lm_ma(start: Floats, members: int, sigma: float, seed: int, _: float) -> Ev
         f"lm-ma needs at least as many parameters as members; "
         f"these nets have {len(start)}, and there are {members} members.",
     )
-    optimiser = LMMAEvolutionStrategy(sigma, len(start), members, seed=seed)
-    optimiser.reset(start)
-    return RibsStrategy(optimiser, members)
+    optimizer = LMMAEvolutionStrategy(sigma, len(start), members, seed=seed)
+    optimizer.reset(start)
+    return RibsStrategy(optimizer, members)
 
 
 _MAKERS: Mapping[str, Callable[[Floats, int, float, int, float], EvolutionStrategy]] = {

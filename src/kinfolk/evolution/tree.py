@@ -1,4 +1,4 @@
-"""Memories of any shape: copied, taken by member, laid out as arrays and put together again."""
+"""Operations on memories: nested lists and tuples of arrays or tensors, as in JAX's pytrees."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from kinfolk.core.arrays import AnyArray, Arrays, Ints
 
 
 def map_arrays(function: Callable[[Any], Any], memory: Any) -> Any:
-    """The memory with every array or tensor in it changed.
+    """Apply a function to every array or tensor of a memory and return the same structure.
 
     Raises:
-        TypeError: It is of no type that a memory can have.
+        TypeError: The memory has a type that memories cannot have.
     """
     if memory is None:
         return None
@@ -32,37 +32,43 @@ def map_arrays(function: Callable[[Any], Any], memory: Any) -> Any:
 
 
 def copy_arrays(memory: Any) -> Any:
-    """A memory of its own."""
+    """Return a deep copy of a memory."""
     return map_arrays(
         lambda part: part.copy() if isinstance(part, np.ndarray) else part.clone(), memory
     )
 
 
 def take_members(memory: Any, indices: Ints) -> Any:
-    """Member `i` gets the memory of the member `indices[i]`."""
+    """Return a memory in which member `i` has that of the member `indices[i]`."""
     return map_arrays(lambda part: part[indices], memory)
 
 
 def flatten(memory: Any, prefix: str) -> dict[str, AnyArray]:
-    """Its arrays by name, in order; none for None."""
-    found: dict[str, AnyArray] = {}
+    """Return copies of a memory's arrays as `PREFIX/0`, `PREFIX/1` and so on; none for None."""
+    arrays: dict[str, AnyArray] = {}
 
-    def note(part: Any) -> Any:
-        found[f"{prefix}/{len(found)}"] = np.asarray(part).copy()
+    def add(part: Any) -> Any:
+        arrays[f"{prefix}/{len(arrays)}"] = np.asarray(part).copy()
         return part
 
-    map_arrays(note, memory)
-    return found
+    map_arrays(add, memory)
+    return arrays
 
 
 def unflatten(template: Any, arrays: Arrays, prefix: str) -> Any:
-    """A memory like `template` from the arrays that `to_arrays` laid out; None if there are none."""
+    """Return the memory that `flatten` took apart; None if there are no arrays of the prefix.
+
+    Args:
+        template: A memory of the same structure.
+        arrays: May hold arrays of other prefixes too.
+        prefix: The prefix given to `flatten`.
+    """
     if f"{prefix}/0" not in arrays:
         return None
-    count = iter(range(len(arrays)))
+    numbers = iter(range(len(arrays)))
 
     def fill(part: Any) -> Any:
-        array = arrays[f"{prefix}/{next(count)}"].copy()
+        array = arrays[f"{prefix}/{next(numbers)}"].copy()
         return array if isinstance(part, np.ndarray) else part.new_tensor(array)
 
     return map_arrays(fill, template)

@@ -1,1 +1,1 @@
-"""Evaluators for neuroevolution: worlds, imitation, adversarial matching. Higher is better."""
+"""Fitness functions of neuroevolution: worlds, imitation, adversarial imitation; higher is better."""

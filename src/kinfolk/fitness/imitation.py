@@ -1,8 +1,8 @@
-"""Fitness from being like somebody: compared step by step, or told apart by other members.
+"""Fitness from imitation of a target: compared step by step, or by adversarial discrimination.
 
-Adversarial: each member acts N times and judges N times, partners dealt by derangements, so that nobody
-meets itself and everybody plays exactly N and N; each also judges N lives of the target.
-fit_G = mean D(x_G), fit_D = mean D(x_T) - mean D(x_G), fitness = their sum.
+Adversarial: each member generates N trajectories and discriminates N of other members and N of the
+target. Partners are random derangements, so that no member meets itself and each plays exactly N
+times in each role. fit_G = mean D(x_G), fit_D = mean D(x_T) - mean D(x_G), fitness = their sum.
 """
 
 from __future__ import annotations
@@ -27,13 +27,21 @@ from kinfolk.fitness.trajectory_scoring import (
     score_discrimination,
     score_imitation,
 )
-from kinfolk.fitness.world import PopulationScores, make_side, matches_task, random_permutation
+from kinfolk.fitness.world import PopulationScores, make_match_task, make_side, random_permutation
 from kinfolk.nets.running_stats import RunningStats, merge_running_stats
 from kinfolk.play.task import RolloutTask, run_task
 
 
 class ImitationFitness:
-    """How nearly each member does what the target did, seeing what it saw."""
+    """Fitness is how closely each member's actions match the target's on the same observations.
+
+    Args:
+        name: Name of the population.
+        target: Demonstrations.
+        head: Output head of the nets.
+        choices: Number of choices of each part of an action.
+        chunk_size: Members per task of the engine.
+    """
 
     def __init__(
         self, name: str, target: Trajectories, head: str, choices: Sequence[int], chunk_size: int
@@ -44,18 +52,25 @@ class ImitationFitness:
     def __call__(
         self, pops: Mapping[str, BasePop], generation: int, key: int, engine: Engine
     ) -> PopulationScores:
-        """Run every member over all that the target saw."""
-        del generation, key  # nothing is drawn
+        """Score every member on all demonstrations.
+
+        Args:
+            pops: The population by name.
+            generation: Not used.
+            key: Not used.
+            engine: Runs the tasks.
+        """
+        del generation, key  # imitation is deterministic
         nets: Any = pops[self._name].nets
         tasks = (
             ImitationTask(
                 nets.config(),
-                take_rows(nets.to_arrays(), here),
+                take_rows(nets.to_arrays(), members),
                 self._target,
                 self._head,
                 self._choices,
             )
-            for here in split_members(nets.num_nets, self._chunk)
+            for members in split_members(nets.num_nets, self._chunk)
         )
         parts = list(engine.map(score_imitation, tasks))
         merge_stats_into(nets, [concat_stats(parts)])
@@ -65,11 +80,19 @@ class ImitationFitness:
         )
 
     def select(self, indices: Ints) -> None:
-        """Nothing is inherited here."""
+        """Do nothing, as there are no worlds to inherit."""
 
 
 class AdversarialFitness:
-    """Members act to pass for the target, and judge who does not."""
+    """Fitness of members that imitate the target and discriminate imitations from it.
+
+    Args:
+        setup: World and policies of the matches.
+        name: Name of the population.
+        target: Demonstrations.
+        choices: Number of choices of each part of an action.
+        chunk_size: Members per task of the engine.
+    """
 
     def __init__(
         self,
@@ -86,60 +109,81 @@ class AdversarialFitness:
     def __call__(
         self, pops: Mapping[str, BasePop], generation: int, key: int, engine: Engine
     ) -> PopulationScores:
-        """Act, then judge."""
+        """Let all members act in the world, then discriminate each other's trajectories.
+
+        Args:
+            pops: The population by name.
+            generation: Decides the episodes and which demonstrations are shown.
+            key: Random key of the partners.
+            engine: Runs the tasks.
+        """
         pop, matches = pops[self._name], self.setup.matches
         nets: Any = pop.nets
         tasks = self._acting_tasks(pop, generation)
         acted = [result.observed for result in engine.map(run_task, tasks)]
-        lives = concat_trajectories([part.record for part in acted if part.record is not None])
-        partner = draw_partners(pop.num_nets, matches, key)
-        judged = list(
-            engine.map(
-                score_discrimination, self._discrimination_tasks(nets, lives, partner, generation)
-            )
+        trajectories = concat_trajectories(
+            [part.trajectories for part in acted if part.trajectories is not None]
         )
-        belief = np.concatenate([part.scores for part in judged])  # [members, 2 matches]
-        merge_stats_into(nets, [_acting_copies(acted, self._name, matches), concat_stats(judged)])
-        fitness = adversarial_fitness(belief[:, :matches], belief[:, matches:], partner)
-        return PopulationScores({self._name: fitness}, int(lives.length.sum()))
+        partners = draw_partners(pop.num_nets, matches, key)
+        discrimination = self._discrimination_tasks(nets, trajectories, partners, generation)
+        parts = list(engine.map(score_discrimination, discrimination))
+        scores = np.concatenate([part.scores for part in parts])  # [members, 2 matches]
+        merge_stats_into(nets, [_acting_stats(acted, self._name, matches), concat_stats(parts)])
+        fitness = adversarial_fitness(scores[:, :matches], scores[:, matches:], partners)
+        return PopulationScores({self._name: fitness}, int(trajectories.length.sum()))
 
     def _acting_tasks(self, pop: BasePop, generation: int) -> Iterator[RolloutTask[MatchMeasures]]:
+        """Yield the tasks in which members play their matches and are recorded."""
         matches = self.setup.matches
-        for here in split_members(pop.num_nets, self._chunk):
-            side = make_side(self.setup, self._name, pop, np.repeat(here, matches), {})
-            numbers = [generation * matches + m for _ in here for m in range(matches)]
-            wanted = MatchObservers({self._name: side}, record=self._name)
-            yield matches_task(self.setup, wanted, numbers, self.setup.steps)
+        for members in split_members(pop.num_nets, self._chunk):
+            side = make_side(self.setup, self._name, pop, np.repeat(members, matches), {})
+            episodes = [generation * matches + m for _ in members for m in range(matches)]
+            observers = MatchObservers({self._name: side}, record=self._name)
+            yield make_match_task(self.setup, observers, episodes, self.setup.steps)
 
     def _discrimination_tasks(
-        self, nets: Any, lives: Trajectories, partner: Ints, generation: int
+        self, nets: Any, trajectories: Trajectories, partners: Ints, generation: int
     ) -> Iterator[DiscriminationTask]:
+        """Yield the tasks in which members score their partners' trajectories and the target's.
+
+        Args:
+            nets: The population's nets.
+            trajectories: `matches` trajectories of each member.
+            partners: `[members, matches]`, whose trajectory each member scores.
+            generation: Decides which demonstrations are shown.
+        """
         matches, acting = self.setup.matches, sum(self._choices)
-        ticks = max(self._target.shape[1], lives.x.shape[1])
+        ticks = max(self._target.shape[1], trajectories.x.shape[1])
         shown = (generation * matches + np.arange(matches)) % len(self._target)
         real = _pad_ticks(self._target[shown], ticks)
-        fake = _pad_ticks(append_one_hot_actions(lives, self._choices), ticks)
-        for here in split_members(nets.num_nets, self._chunk):
-            which = partner[here] * matches + np.arange(matches)  # the lives they judge
-            shared = np.broadcast_to(real, (len(here), *real.shape))
-            x = np.concatenate([fake[which], shared], axis=1)
-            yield DiscriminationTask(nets.config(), take_rows(nets.to_arrays(), here), x, acting)
+        fake = _pad_ticks(append_one_hot_actions(trajectories, self._choices), ticks)
+        for members in split_members(nets.num_nets, self._chunk):
+            indices = partners[members] * matches + np.arange(matches)
+            shared = np.broadcast_to(real, (len(members), *real.shape))
+            x = np.concatenate([fake[indices], shared], axis=1)
+            arrays = take_rows(nets.to_arrays(), members)
+            yield DiscriminationTask(nets.config(), arrays, x, acting)
 
     def select(self, indices: Ints) -> None:
-        """Nothing is inherited here."""
+        """Do nothing, as there are no worlds to inherit."""
 
 
 def draw_partners(members: int, matches: int, key: int) -> Ints:
-    """`[members, matches]`: whose life each member judges in each match.
+    """Draw whose trajectory each member discriminates in each match: `[members, matches]`.
 
-    Every column is a random derangement: nobody judges itself, everybody is judged once.
+    Every column is a random derangement: no member meets itself, and each is met once.
+
+    Args:
+        members: Size of the population.
+        matches: Matches per member.
+        key: Random key.
     """
     columns = [draw_derangement(members, fold_in(key, match)) for match in range(matches)]
     return np.stack(columns, axis=1)
 
 
 def draw_derangement(members: int, key: int) -> Ints:
-    """A random order in which nobody keeps its place: orders are drawn until one is such."""
+    """Draw a random permutation without fixed points, by rejection."""
     attempt = 0
     while True:
         order = random_permutation(members, fold_in(key, attempt))
@@ -149,52 +193,69 @@ def draw_derangement(members: int, key: int) -> Ints:
 
 
 def adversarial_fitness(fake_scores: AnyArray, real_scores: AnyArray, partners: Ints) -> AnyArray:
-    """What members earn by acting and by judging; both are `[members, matches]` of the judges."""
-    earned = np.zeros_like(fake_scores)
+    """Return the sum of each member's fitness as generator and as discriminator, `[members]`.
+
+    Args:
+        fake_scores: `[members, matches]`, scores that each member gave its partners' trajectories.
+        real_scores: `[members, matches]`, scores that it gave the target's.
+        partners: `[members, matches]`, whose trajectory it scored.
+    """
+    received = np.zeros_like(fake_scores)
     for match in range(partners.shape[1]):
-        earned[partners[:, match], match] = fake_scores[:, match]
-    acting: AnyArray = earned.mean(axis=1)
-    judging: AnyArray = real_scores.mean(axis=1) - fake_scores.mean(axis=1)
-    return acting + judging
+        received[partners[:, match], match] = fake_scores[:, match]
+    generator: AnyArray = received.mean(axis=1)
+    discriminator: AnyArray = real_scores.mean(axis=1) - fake_scores.mean(axis=1)
+    return generator + discriminator
 
 
-def append_one_hot_actions(lives: Trajectories, choices: Sequence[int]) -> AnyArray:
-    """What was seen and, behind it, what was done: a place per choice, one of them 1."""
-    parts = [lives.x]
+def append_one_hot_actions(trajectories: Trajectories, choices: Sequence[int]) -> AnyArray:
+    """Return observations with one-hot actions appended, `[trajectories, ticks, features]`.
+
+    Ticks after the end of a trajectory are zero.
+    """
+    parts = [trajectories.x]
     for part, size in enumerate(choices):
-        parts.append(np.eye(size, dtype=np.float32)[lives.actions[..., part]])
-    whole: AnyArray = np.concatenate(parts, axis=2) * lives.valid[..., None]
-    return whole.astype(np.float32)
+        parts.append(np.eye(size, dtype=np.float32)[trajectories.actions[..., part]])
+    features: AnyArray = np.concatenate(parts, axis=2) * trajectories.valid[..., None]
+    return features.astype(np.float32)
 
 
 def split_members(members: int, size: int) -> list[Ints]:
-    """Members in groups of `size`."""
+    """Split the indices of members into chunks of `size`."""
     return [np.arange(a, min(a + size, members), dtype=np.int64) for a in range(0, members, size)]
 
 
 def concat_stats(parts: Sequence[TrajectoryScores]) -> RunningStats | None:
-    """What copies have learned, `[members, copies, room]`; None for nets that learn nothing."""
-    found = [part.running_stats for part in parts if part.running_stats is not None]
-    return RunningStats(*(np.concatenate(p) for p in zip(*found, strict=True))) if found else None
+    """Concatenate the running statistics of chunks of members; None if the nets have none."""
+    stats = [part.running_stats for part in parts if part.running_stats is not None]
+    return RunningStats(*(np.concatenate(p) for p in zip(*stats, strict=True))) if stats else None
 
 
 def merge_stats_into(nets: Any, copies: Sequence[RunningStats | None]) -> None:
-    """Let nets keep what copies have learned: role by role, life by life."""
-    found = [one for one in copies if one is not None]
-    if found:
+    """Merge the running statistics `[members, copies, capacity]` of several roles into the nets'."""
+    stats = [copy for copy in copies if copy is not None]
+    if stats:
         base = RunningStats(*(nets.to_arrays()[name] for name in RunningStats._fields))
-        together = (np.concatenate(part, axis=1) for part in zip(*found, strict=True))
-        nets.set_running_stats(merge_running_stats(base, RunningStats(*together)))
+        merged = (np.concatenate(part, axis=1) for part in zip(*stats, strict=True))
+        nets.set_running_stats(merge_running_stats(base, RunningStats(*merged)))
 
 
-def _acting_copies(parts: Sequence[MatchMeasures], name: str, matches: int) -> RunningStats | None:
-    found = [part.calibration[name] for part in parts if name in part.calibration]
-    if not found:
+def _acting_stats(parts: Sequence[MatchMeasures], name: str, matches: int) -> RunningStats | None:
+    """Return the running statistics of all matches, `[members, matches, capacity]`.
+
+    Args:
+        parts: What was observed of chunks of matches.
+        name: Name of the population.
+        matches: Matches per member.
+    """
+    stats = [part.running_stats[name] for part in parts if name in part.running_stats]
+    if not stats:
         return None
-    whole = (np.concatenate(part) for part in zip(*found, strict=True))
-    return RunningStats(*(a.reshape(-1, matches, a.shape[1]) for a in whole))
+    joined = (np.concatenate(part) for part in zip(*stats, strict=True))
+    return RunningStats(*(a.reshape(-1, matches, a.shape[1]) for a in joined))
 
 
 def _pad_ticks(array: AnyArray, ticks: int) -> AnyArray:
+    """Pad the second axis with zeros to `ticks`."""
     pads = [(0, 0), (0, ticks - array.shape[1]), *[(0, 0)] * (array.ndim - 2)]
     return np.pad(array, pads)

@@ -12,80 +12,90 @@ from kinfolk.nets.dynamic.nets import DynamicNets
 from kinfolk.nets.static import RecurrentStaticNets
 from kinfolk.play.loop import EpisodeLoop
 
-_BY_PLACE = ("observations", "actions", "row_state/", "memory/")
-
-_LEFT_OUT = ("next", "row_state/member")  # which lane of a batch a match was in is not its own
+_ROW_ARRAYS = ("observations", "actions", "row_state/", "memory/")  # prefixes; [worlds * rows, ...]
+_EXCLUDED = ("next", "row_state/member")  # they depend on a match's position in its batch
 
 
 def save_env(play: EpisodeLoop) -> dict[str, AnyArray]:
-    """The loop's state, a row per match: `[matches, ...]`, or `[matches, rows, ...]`.
+    """Return the state of the loop's worlds by match: `[matches, ...]` or `[matches, rows, ...]`.
 
-    Memory is left out: whether that is inherited is a question of its own.
+    Memory is excluded, as it is inherited by another setting.
     """
-    found = {}
+    env = {}
     for name, array in play.snapshot().items():
-        if name not in _LEFT_OUT and not name.startswith("memory/"):
-            by_place = name.startswith(_BY_PLACE)
-            found[name] = (
-                array.reshape(play.world.n_worlds, -1, *array.shape[1:]) if by_place else array
+        if name not in _EXCLUDED and not name.startswith("memory/"):
+            by_row = name.startswith(_ROW_ARRAYS)
+            env[name] = (
+                array.reshape(play.world.n_worlds, -1, *array.shape[1:]) if by_row else array
             )
-    return found
+    return env
 
 
 def restore_env(play: EpisodeLoop, env: Arrays) -> None:
-    """Go on with such a state; worlds that rest begin the episodes that the loop was given."""
+    """Continue the worlds of `save_env`; idle worlds begin the episodes that the loop was given."""
     state = {
-        name: array.reshape(-1, *array.shape[2:]) if name.startswith(_BY_PLACE) else array
+        name: array.reshape(-1, *array.shape[2:]) if name.startswith(_ROW_ARRAYS) else array
         for name, array in env.items()
     }
-    own = play.snapshot()
-    state |= {name: array for name, array in own.items() if name.startswith("memory/")}
-    lanes = np.repeat(np.arange(play.world.n_worlds), play.world.spec.rows)
-    play.restore(state | {"next": own["next"], "row_state/member": lanes})
+    current = play.snapshot()
+    state |= {name: array for name, array in current.items() if name.startswith("memory/")}
+    members = np.repeat(np.arange(play.world.n_worlds), play.world.spec.rows)
+    play.restore(state | {"next": current["next"], "row_state/member": members})
 
 
 def write_inherited_memory(play: EpisodeLoop, inherited: Mapping[str, Arrays]) -> None:
-    """Give lives that go on the memory that their member inherited."""
-    going = play.row_state.uid >= 0
+    """Write the inherited memory of each slot to the agents that are alive in continued worlds."""
+    alive = play.row_state.uid >= 0
     for slot, memory in zip(play.slots, play.memory, strict=True):
         for name, array in inherited.get(slot.id, {}).items():
-            memory[name][going] = array.reshape(len(going), *array.shape[2:])[going]
+            memory[name][alive] = array.reshape(len(alive), *array.shape[2:])[alive]
 
 
 def read_memory(play: EpisodeLoop, slot: str) -> dict[str, AnyArray]:
-    """What the policy of a slot remembers: `[matches, rows, ...]`."""
-    index = [one.id for one in play.slots].index(slot)
+    """Return a copy of the memory of a slot's policy: `[matches, rows, ...]`."""
+    index = [loaded.id for loaded in play.slots].index(slot)
     worlds = play.world.n_worlds
     return {n: a.reshape(worlds, -1, *a.shape[1:]).copy() for n, a in play.memory[index].items()}
 
 
 def concat_chunks(parts: list[Arrays]) -> dict[str, AnyArray]:
-    """Arrays of several chunks, one after another; those by life get the room of the longest."""
-    found: dict[str, AnyArray] = {}
+    """Concatenate the arrays of chunks along the first axis, zero-padded to the largest shape."""
+    joined: dict[str, AnyArray] = {}
     for name in parts[0]:
         arrays = [part[name] for part in parts]
         shape = np.max([array.shape[1:] for array in arrays], axis=0) if arrays[0].ndim > 1 else ()
-        found[name] = np.concatenate([_padded(array, tuple(shape)) for array in arrays])
-    return found
+        joined[name] = np.concatenate([_pad_to(array, tuple(shape)) for array in arrays])
+    return joined
 
 
-def _padded(array: AnyArray, shape: tuple[int, ...]) -> AnyArray:
+def _pad_to(array: AnyArray, shape: tuple[int, ...]) -> AnyArray:
+    """Pad all axes but the first with zeros to `shape`."""
     if array.shape[1:] == shape:
         return array
     pads = [
         (0, 0),
-        *((0, int(want) - have) for want, have in zip(shape, array.shape[1:], strict=True)),
+        *((0, int(size) - current) for size, current in zip(shape, array.shape[1:], strict=True)),
     ]
     return np.pad(array, pads)
 
 
 def take_rows(arrays: Arrays, rows: Ints) -> dict[str, AnyArray]:
-    """The rows `rows` of every array."""
+    """Return the given rows of every array."""
     return {name: array[rows] for name, array in arrays.items()}
 
 
 def memory_to_population(nets: Any, arrays: Arrays, order: Ints, matches: int) -> Any:
-    """What the policy remembered, as the nets' memory; `order` sorts matches by member."""
+    """Convert the memory of a policy to the memory of a population.
+
+    Args:
+        nets: The population's nets.
+        arrays: `[matches, rows, ...]` of all matches.
+        order: `[matches]`, indices that sort the matches by member.
+        matches: Matches per member.
+
+    Returns:
+        Memory with the batch `matches * rows`; None if the nets have no memory.
+    """
     shaped = {
         name: array[order].reshape(len(order) // matches, -1, array.shape[-1])
         for name, array in arrays.items()
@@ -99,16 +109,25 @@ def memory_to_population(nets: Any, arrays: Arrays, order: Ints, matches: int) -
 
 
 def memory_to_policy(memory: Any, order: Ints, matches: int) -> dict[str, AnyArray]:
-    """A population's memory as arrays that a policy begins with; empty for none."""
+    """Convert the memory of a population to the initial memory of a policy.
+
+    Args:
+        memory: Memory of the nets, or None.
+        order: `[matches]`, indices that sort the matches by member.
+        matches: Matches per member.
+
+    Returns:
+        `[matches, rows, ...]` by name; empty for None.
+    """
     if memory is None:
         return {}
     if isinstance(memory, list):
         named = {f"hidden_{i}": np.asarray(part) for i, part in enumerate(memory)}
     else:
         named = {"x": memory.x, "z": memory.z}
-    found = {}
+    arrays = {}
     for name, array in named.items():
         by_match = np.empty((len(order), array.shape[1] // matches, array.shape[2]), array.dtype)
         by_match[order] = array.reshape(by_match.shape)
-        found[name] = by_match
-    return found
+        arrays[name] = by_match
+    return arrays

@@ -1,4 +1,4 @@
-"""An arena: a world, who evolves in it and who does not, and how a match is scored."""
+"""Setup of matches: the world, the evolving populations, fixed policies, and the fitness."""
 
 from __future__ import annotations
 
@@ -22,14 +22,31 @@ FITNESS_KINDS = ("return", "per_life", "life")
 
 @dataclass(frozen=True)
 class MatchSetup:
-    """Where populations play. Slots are called as the populations and the fixed groups are."""
+    """What all matches of an evolution have in common.
+
+    Slots are named after populations and fixed groups.
+
+    Attributes:
+        world: The world of the matches.
+        rows: Agent slots of a world.
+        groups: Groups of agents that each population plays.
+        fixed_policies: Policies of groups that do not evolve, by group.
+        slot_map: Slot of each group, or of each row.
+        fitness_kinds: By population, a value that `check_fitness_kind` accepts.
+        seed: Seed of the episodes.
+        matches: Matches per member and generation.
+        steps: Ticks of a match at most; None: whole episodes.
+        head: Output head of the nets.
+        n_zero_inputs: Additional inputs of the nets that are always zero.
+        measure_names: Measures for an archive, see `MeasureTracker`.
+    """
 
     world: WorldRef
-    rows: int  # of a world
-    groups: Mapping[str, tuple[str, ...]]  # what each population plays
+    rows: int
+    groups: Mapping[str, tuple[str, ...]]
     fixed_policies: Mapping[str, ResolvedPolicy]
     slot_map: Mapping[str, str] | Sequence[str]
-    fitness_kinds: Mapping[str, str]  # how each population is scored
+    fitness_kinds: Mapping[str, str]
     seed: int
     matches: int = 1
     steps: int | None = None
@@ -41,11 +58,19 @@ class MatchSetup:
 def population_groups(
     spec: WorldSpec, fixed: Sequence[str], populations_per_group: int
 ) -> dict[str, tuple[str, ...]]:
-    """Who evolves: a population for each group that is not fixed, or for each role of the only one.
+    """Return the groups that each evolving population plays.
+
+    Every group that is not fixed has one population; in a world of one group there may be several.
+
+    Args:
+        spec: Spec of the world.
+        fixed: Groups that do not evolve.
+        populations_per_group: Populations that share the only group.
 
     Raises:
         UnknownNameError: A fixed group is not in this world.
-        SettingsError: Nobody is left to evolve, or roles were asked for in a world of many groups.
+        SettingsError: No group is left to evolve, or several populations per group were asked for
+            in a world of several groups.
     """
     for name in fixed:
         spec.group_index(name)
@@ -67,7 +92,13 @@ def population_groups(
 def build_slot_map(
     spec: WorldSpec, groups: Mapping[str, tuple[str, ...]], fixed: Sequence[str]
 ) -> Mapping[str, str] | list[str]:
-    """Which slot plays whom: by group, or, with roles, row by row in turn."""
+    """Return the slot of each group, or of each row if several populations share a group.
+
+    Args:
+        spec: Spec of the world.
+        groups: Groups of each population, from `population_groups`.
+        fixed: Groups that do not evolve.
+    """
     if len(groups) > 1 and len(spec.groups) == 1:
         names = list(groups)
         return [names[row % len(names)] for row in range(spec.rows)]
@@ -77,28 +108,33 @@ def build_slot_map(
 
 
 def net_sizes(spec: WorldSpec, groups: Sequence[str], head: str) -> tuple[int, int]:
-    """Inputs and outputs of a net that plays these groups.
+    """Return the numbers of inputs and outputs of a net that plays these groups.
+
+    Args:
+        spec: Spec of the world.
+        groups: Names of the groups.
+        head: Output head of the net.
 
     Raises:
-        SettingsError: They differ.
+        SettingsError: The groups differ in observations or actions.
     """
-    found = set()
+    sizes = set()
     for name in groups:
         index = spec.group_index(name)
         outputs = count_outputs(head, spec.n_choices[index].tolist())
-        found.add((make_group_encoder(spec, index).n_features, outputs))
-    if len(found) > 1:
+        sizes.add((make_group_encoder(spec, index).n_features, outputs))
+    if len(sizes) > 1:
         raise SettingsError(
-            f"One net cannot play {', '.join(groups)}: they see or do unlike things."
+            f"One net cannot play {', '.join(groups)}: their observations or actions differ in size."
         )
-    return found.pop()
+    return sizes.pop()
 
 
 def check_fitness_kind(kind: str, counters: Sequence[str]) -> None:
-    """Refuse a way to score that there is not.
+    """Check the name of a fitness.
 
     Raises:
-        UnknownNameError: It is neither of `SCORES` nor a counter of the world.
+        UnknownNameError: It is neither one of `FITNESS_KINDS` nor a counter of the world.
     """
     known = [*FITNESS_KINDS, *(f"{COUNTER_PREFIX}{name}" for name in counters)]
     if kind not in known:
@@ -106,12 +142,13 @@ def check_fitness_kind(kind: str, counters: Sequence[str]) -> None:
 
 
 def match_fitness(kind: str, result: RolloutResult[Any], slot: str) -> Floats:
-    """Return how a slot scored in each match, `[matches]`.
+    """Return the fitness of a slot in each match, `[matches]`.
 
     Args:
-        kind: `return` of all lives together, `per_life`, ticks of a `life`, or a counter.
-        result: Of a task with a world for each match.
-        slot: Whose score.
+        kind: `return` (sum over all agents), `per_life` (mean return of an agent), `life` (mean
+            ticks lived by an agent) or `counter:NAME`.
+        result: Result of a task with a world for each match.
+        slot: The slot of the population.
     """
     returns, lives = result.totals["returns"][slot], np.maximum(result.totals["lives"][slot], 1.0)
     if kind == "return":

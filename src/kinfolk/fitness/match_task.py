@@ -1,7 +1,7 @@
-"""Matches of populations in a world, as tasks.
+"""Observers of matches: tasks in which members of populations play in a world.
 
-A match is one world: a member of each population, policies that do not evolve, and an episode. What
-comes of it follows from these alone, so a generation can be cut into any chunks.
+A match is one world with a member of each population, the fixed policies, and an episode. Its
+result depends on these alone, so a generation can be split into chunks of any size.
 """
 
 from __future__ import annotations
@@ -33,37 +33,37 @@ from kinfolk.worlds.base import World
 
 @dataclass(frozen=True)
 class PopulationSide:
-    """A population that plays: some members' nets, and which of them plays in each match."""
+    """One population in some matches: the nets of some members, and who plays in each match."""
 
-    nets: Mapping[str, Any]  # what makes them, as `about()` says
-    arrays: Arrays
-    members: Ints  # [matches], an index into these members
-    groups: tuple[str, ...]
-    head: str = "argmax"
-    n_zero_inputs: int = 0  # inputs beyond what is shown, always zero
-    memory: Arrays = field(default_factory=dict)  # [matches, rows, ...] to begin with
+    nets: Mapping[str, Any]  # `config()` of the nets
+    arrays: Arrays  # `to_arrays()` of the members that play
+    members: Ints  # [matches], index into these members
+    groups: tuple[str, ...]  # groups of agents that the population plays
+    head: str = "argmax"  # output head
+    n_zero_inputs: int = 0  # additional inputs that are always zero
+    memory: Arrays = field(default_factory=dict)  # [matches, rows, ...], initial memory
 
 
 @dataclass(frozen=True)
 class MatchMeasures:
     """What is observed of matches beside their results; arrays have the match as first axis."""
 
-    watched: Arrays
-    calibration: Mapping[str, RunningStats]  # of each side's member, rows merged
-    memory: Mapping[str, Arrays]
-    record: Trajectories | None = None
+    measures: Arrays  # by name
+    running_stats: Mapping[str, RunningStats]  # by population; rows of a match are merged
+    memory: Mapping[str, Arrays]  # by population, at the end
+    trajectories: Trajectories | None = None
 
 
 @dataclass(frozen=True)
 class MatchObservers:
-    """What is wanted of matches, beside their results.
+    """What to observe of matches beside their results; makes the observer.
 
     Args:
         sides: The populations that play, by slot.
-        learn: Whether dynamic nets calibrate themselves.
-        keep_memory: Whether the memory of the sides is returned.
-        watch: Measures of each match, as `Watch` knows them.
-        record: A side whose agents' observations and actions are wanted.
+        learn: Whether dynamic nets update their running statistics.
+        keep_memory: Whether the memory of the populations is returned.
+        watch: Names of measures, see `MeasureTracker`.
+        record: A population whose trajectories are recorded; None: none.
     """
 
     sides: Mapping[str, PopulationSide]
@@ -73,7 +73,7 @@ class MatchObservers:
     record: str | None = None
 
     def __call__(self, task: RolloutTask[Any], world: World) -> MatchObserver:
-        """Return the observer of some matches."""
+        """Return the observer of the matches of a task."""
         return MatchObserver(self, task, world)
 
 
@@ -81,75 +81,75 @@ class MatchObserver(Observer[MatchMeasures]):
     """Builds the policies of populations, and measures the matches they play.
 
     Args:
-        wanted: The sides, and what is wanted of them.
+        observers: The populations, and what to observe of them.
         task: The matches.
-        world: A world for each.
+        world: A world for each match.
     """
 
-    def __init__(self, wanted: MatchObservers, task: RolloutTask[Any], world: World) -> None:
-        self._wanted = wanted
-        self._evolved: dict[str, Any] = {}  # policies of the sides
-        self._recording: TrajectoryRecorder | None = None
+    def __init__(self, observers: MatchObservers, task: RolloutTask[Any], world: World) -> None:
+        self._observers = observers
+        self._evolved: dict[str, Any] = {}  # policies of the populations
+        self._recorder: TrajectoryRecorder | None = None
         super().__init__(task, world)
 
     def build_slots(self) -> Sequence[LoadedSlot]:
-        """Return the slots; sides begin with the memory that their members inherited."""
-        spec, places = self.world.spec, self.world.n_worlds * self.world.spec.rows
+        """Return the slots; evolving policies begin with the memory that their members inherited."""
+        spec, n_rows = self.world.spec, self.world.n_worlds * self.world.spec.rows
         slots = []
         for name, resolved in self.task.resolved.items():
             policy: Any = build_policy(resolved, spec)
-            side = self._wanted.sides.get(name)
+            side = self._observers.sides.get(name)
             if side is not None:
                 self._evolved[name] = policy
-                if self._wanted.learn:
-                    policy.running_stats = copy_stats(side, spec.rows)
+                if self._observers.learn:
+                    policy.running_stats = _copy_stats(side, spec.rows)
                 policy.initial_memory = {
-                    n: a.reshape(places, *a.shape[2:]) for n, a in side.memory.items()
+                    n: a.reshape(n_rows, *a.shape[2:]) for n, a in side.memory.items()
                 }
-            if side is not None and name == self._wanted.record:
-                policy = self._recording = TrajectoryRecorder(policy, spec, side.groups[0])
+            if side is not None and name == self._observers.record:
+                policy = self._recorder = TrajectoryRecorder(policy, spec, side.groups[0])
             slots.append(LoadedSlot(name, policy))
         return slots
 
     def restore(self, snapshot: Arrays) -> None:
-        """Go on with inherited worlds, and lives in them with inherited memory."""
+        """Continue inherited worlds, and the agents alive in them with inherited memory."""
         restore_env(self.loop, snapshot)
         write_inherited_memory(
-            self.loop, {name: side.memory for name, side in self._wanted.sides.items()}
+            self.loop, {name: side.memory for name, side in self._observers.sides.items()}
         )
 
     def snapshot(self) -> dict[str, AnyArray]:
-        """Return the worlds, by match."""
+        """Return the state of the worlds by match."""
         return save_env(self.loop)
 
     def start(self) -> None:
-        """Begin to measure."""
-        self._watch = MeasureTracker(self.loop, self._wanted.watch)
+        """Start to track the measures."""
+        self._tracker = MeasureTracker(self.loop, self._observers.watch)
 
     def before_step(self) -> None:
-        """Note which worlds play this step."""
+        """Remember which worlds play this step."""
         self._playing = ~self.loop.idle
 
     def after_step(self, ended: list[EpisodeResult]) -> list[EpisodeResult]:
-        """Measure the step."""
-        self._watch.update(self._playing)
+        """Update the measures after a step."""
+        self._tracker.update(self._playing)
         return ended
 
     def finish(self) -> MatchMeasures:
-        """Return the measures, and what nets have learned and remember."""
-        sides = self._wanted.sides if self._wanted.learn else {}
-        learning = {name: _merge_rows(side, self._evolved[name]) for name, side in sides.items()}
-        kept = self._wanted.sides if self._wanted.keep_memory else {}
+        """Return measures, running statistics, memory and trajectories."""
+        sides = self._observers.sides if self._observers.learn else {}
+        stats = {name: _merge_rows(side, self._evolved[name]) for name, side in sides.items()}
+        with_memory = self._observers.sides if self._observers.keep_memory else {}
         return MatchMeasures(
-            watched=self._watch.measures(),
-            calibration={n: learned for n, learned in learning.items() if learned is not None},
-            memory={name: read_memory(self.loop, name) for name in kept},
-            record=self._recording.trajectories() if self._recording else None,
+            measures=self._tracker.measures(),
+            running_stats={name: merged for name, merged in stats.items() if merged is not None},
+            memory={name: read_memory(self.loop, name) for name in with_memory},
+            trajectories=self._recorder.trajectories() if self._recorder else None,
         )
 
 
 def side_policy(side: PopulationSide) -> ResolvedPolicy:
-    """Return a side as a policy."""
+    """Return the policy that plays for a population."""
     settings = {
         "nets": dict(side.nets), "head": side.head, "groups": list(side.groups), "n_zero_inputs": side.n_zero_inputs,
     }  # fmt: skip
@@ -162,8 +162,8 @@ def side_policy(side: PopulationSide) -> ResolvedPolicy:
     )
 
 
-def copy_stats(side: PopulationSide, rows: int) -> RunningStats | None:
-    """Return a calibration of its own for every place; None for nets that have none."""
+def _copy_stats(side: PopulationSide, rows: int) -> RunningStats | None:
+    """Return a copy of the running statistics for every row of every match; None for static nets."""
     if side.nets["kind"] != "dynamic":
         return None
     parts = (
@@ -173,7 +173,7 @@ def copy_stats(side: PopulationSide, rows: int) -> RunningStats | None:
 
 
 def _merge_rows(side: PopulationSide, policy: Any) -> RunningStats | None:
-    """Return what the rows of each match have learned, merged in order; None if nothing can be."""
+    """Merge the running statistics of the rows of each match; None for static nets."""
     if policy.running_stats is None:
         return None
     count = len(side.members)

@@ -1,4 +1,4 @@
-"""What agents saw and did, life by life: to be imitated, or to be judged."""
+"""Trajectories of agents: recorded in a world, or read from a file of demonstrations."""
 
 from __future__ import annotations
 
@@ -23,110 +23,124 @@ from kinfolk.worlds.base import World
 
 
 class Trajectories(NamedTuple):
-    """Lives side by side, filled up to the longest."""
+    """Observations and actions of agents, zero-padded to the longest life."""
 
-    x: AnyArray  # [lives, ticks, inputs] float32, as nets take it in
+    x: AnyArray  # [lives, ticks, inputs] float32, encoded observations
     actions: Ints  # [lives, ticks, heads]
-    length: Ints  # [lives]
+    length: Ints  # [lives], ticks
 
     @property
     def valid(self) -> AnyArray:
-        """`[lives, ticks]`: whether a life was still going on."""
-        ticks: AnyArray = np.arange(self.x.shape[1])[None] < self.length[:, None]
-        return ticks
+        """Return the mask of ticks that are not padding, `[lives, ticks]`."""
+        mask: AnyArray = np.arange(self.x.shape[1])[None] < self.length[:, None]
+        return mask
 
 
 class TrajectoryRecorder:
-    """Plays as `policy` does, and keeps what the agents of one group saw and did."""
+    """Policy that acts as another does, and records the agents of one group.
+
+    Args:
+        policy: The policy that acts.
+        spec: Spec of the world.
+        group: Name of the group.
+    """
 
     def __init__(self, policy: Policy, spec: WorldSpec, group: str) -> None:
         self.policy, self._group = policy, spec.group_index(group)
-        self._inputs = make_group_encoder(spec, self._group)
+        self._encoder = make_group_encoder(spec, self._group)
         self._heads = spec.n_heads
-        self._lives: list[Ints] = []
-        self._seen: list[AnyArray] = []
-        self._done: list[Ints] = []
+        self._agents: list[Ints] = []
+        self._observations: list[AnyArray] = []
+        self._actions: list[Ints] = []
 
     @property
     def memory_layout(self) -> MemoryLayout:
-        """What the policy remembers."""
+        """Return the memory layout of the policy."""
         return self.policy.memory_layout
 
     def reset_agents(self, batch: AgentBatch, memory: Memory, keys: Ints) -> None:
-        """Let the policy begin."""
+        """Initialise the memory of agents that begin to live."""
         self.policy.reset_agents(batch, memory, keys)
 
     def act_async(self, observations: Bytes, batch: AgentBatch, memory: Memory, keys: Ints) -> None:
-        """Note who sees what."""
-        self._at = np.flatnonzero(batch.group == self._group)
-        self._lives.append(np.stack([batch.world[self._at], batch.uid[self._at]], axis=1))
-        self._seen.append(self._inputs(observations[self._at]))
+        """Record the observations, and let the policy choose actions."""
+        self._rows = np.flatnonzero(batch.group == self._group)
+        self._agents.append(np.stack([batch.world[self._rows], batch.uid[self._rows]], axis=1))
+        self._observations.append(self._encoder(observations[self._rows]))
         self.policy.act_async(observations, batch, memory, keys)
 
     def act_wait(self) -> Ints:
-        """Note what is done."""
+        """Return the policy's actions, and record them."""
         actions = self.policy.act_wait()
-        self._done.append(actions[self._at].copy())
+        self._actions.append(actions[self._rows].copy())
         return actions
 
     def close(self) -> None:
-        """Close the policy."""
+        """Close the wrapped policy."""
         self.policy.close()
 
     def trajectories(self) -> Trajectories:
-        """All lives, by world and then by uid."""
-        lives, seen, done = map(np.concatenate, (self._lives, self._seen, self._done))
-        _, life = np.unique(lives, axis=0, return_inverse=True)
-        order = np.argsort(life, kind="stable")  # within a life, ticks stay in order
+        """Return the trajectories of all agents, ordered by world and then by uid."""
+        agents, encoded, actions_taken = map(
+            np.concatenate, (self._agents, self._observations, self._actions)
+        )
+        _, life = np.unique(agents, axis=0, return_inverse=True)
+        order = np.argsort(life, kind="stable")  # stable: ticks of a life stay in order
         length = np.bincount(life)
         tick = np.arange(len(order)) - np.repeat(np.cumsum(length) - length, length)
-        x = np.zeros((len(length), int(length.max()), seen.shape[1]), dtype=np.float32)
+        x = np.zeros((len(length), int(length.max()), encoded.shape[1]), dtype=np.float32)
         actions = np.zeros((*x.shape[:2], self._heads), dtype=np.int64)
-        x[life[order], tick], actions[life[order], tick] = seen[order], done[order]
+        x[life[order], tick], actions[life[order], tick] = encoded[order], actions_taken[order]
         return Trajectories(x, actions, length)
 
 
 def concat_trajectories(parts: Sequence[Trajectories]) -> Trajectories:
-    """Trajectories of several chunks, one after another."""
+    """Concatenate the trajectories of chunks, padded to the longest."""
     ticks = max(part.x.shape[1] for part in parts)
 
-    def filled(array: AnyArray) -> AnyArray:
+    def pad(array: AnyArray) -> AnyArray:
         return np.pad(array, ((0, 0), (0, ticks - array.shape[1]), (0, 0)))
 
     return Trajectories(
-        np.concatenate([filled(part.x) for part in parts]),
-        np.concatenate([filled(part.actions) for part in parts]),
+        np.concatenate([pad(part.x) for part in parts]),
+        np.concatenate([pad(part.actions) for part in parts]),
         np.concatenate([part.length for part in parts]),
     )
 
 
 @dataclass(frozen=True)
 class TargetRecorders:
-    """Records what the agents of one group saw and did, who are played by the first slot."""
+    """Makes observers that record the agents of one group, which the first slot plays."""
 
     group: str
 
     def __call__(self, task: RolloutTask[Any], world: World) -> TargetRecorder:
-        """Return the observer that records them."""
+        """Return the observer that records a task."""
         return TargetRecorder(self.group, task, world)
 
 
 class TargetRecorder(Observer[Trajectories]):
-    """Records the agents of `group`, who are played by the first slot of the task."""
+    """Observer that records the agents of one group, which the first slot of the task plays.
+
+    Args:
+        group: Name of the group.
+        task: The episodes.
+        world: The worlds that play them.
+    """
 
     def __init__(self, group: str, task: RolloutTask[Any], world: World) -> None:
         self._group = group
         super().__init__(task, world)
 
     def build_slots(self) -> Sequence[LoadedSlot]:
-        """Return the slots; the first one's policy is recorded."""
+        """Return the slots, with a recorder around the policy of the first."""
         (name, policy), *others = super().build_slots()
-        self._recording = TrajectoryRecorder(policy, self.world.spec, self._group)
-        return [LoadedSlot(name, self._recording), *others]
+        self._recorder = TrajectoryRecorder(policy, self.world.spec, self._group)
+        return [LoadedSlot(name, self._recorder), *others]
 
     def finish(self) -> Trajectories:
-        """Return what was recorded."""
-        return self._recording.trajectories()
+        """Return the recorded trajectories."""
+        return self._recorder.trajectories()
 
 
 def record_demonstrations(
@@ -137,17 +151,17 @@ def record_demonstrations(
     episodes: range,
     others: Mapping[str, ResolvedPolicy],
 ) -> Trajectories:
-    """Let a policy play a group through some episodes, and record it.
+    """Let a policy play some episodes, and record the agents of a group as demonstrations.
 
     Args:
-        world: Where.
-        group: Whose observations and actions are recorded.
-        target: Plays every group that nobody else plays.
-        seed: Of the episodes.
-        episodes: Their numbers.
-        others: Policies that play the groups they are named after.
+        world: The world.
+        group: Group whose observations and actions are recorded.
+        target: Policy of every group that is not in `others`.
+        seed: Seed of the episodes.
+        episodes: Numbers of the episodes.
+        others: Policies of other groups, by group.
     """
-    mapping = {one.name: "target" for one in world.spec.groups} | {name: name for name in others}
+    mapping = {g.name: "target" for g in world.spec.groups} | {name: name for name in others}
     policies = {"target": target, **others}
     recorders = TargetRecorders(group)
     task = RolloutTask(world, policies, seed, episodes, mapping, observer=recorders)
@@ -155,18 +169,23 @@ def record_demonstrations(
 
 
 def read_trajectories(path: Path, inputs: int, heads: int) -> Trajectories:
-    """What somebody saw and did, from a file of arrays: `x`, `actions` and, if not whole, `length`.
+    """Read demonstrations from a safetensors file.
+
+    Args:
+        path: File with the arrays `x`, `actions` and, optionally, `length`.
+        inputs: Expected number of encoded inputs.
+        heads: Expected number of parts of an action.
 
     Raises:
-        SettingsError: The arrays are not there or have other shapes.
+        SettingsError: An array is missing or has another shape.
     """
     arrays = read_arrays(path)
     missing = [name for name in ("x", "actions") if name not in arrays]
     if missing:
         raise SettingsError(f"{path} has no array '{missing[0]}'; it needs x and actions.")
     x, actions = arrays["x"].astype(np.float32), arrays["actions"].astype(np.int64)
-    wanted = (*x.shape[:2], inputs), (*x.shape[:2], heads)
-    if x.ndim != 3 or (x.shape, actions.shape) != wanted:
+    expected = (*x.shape[:2], inputs), (*x.shape[:2], heads)
+    if x.ndim != 3 or (x.shape, actions.shape) != expected:
         raise SettingsError(
             f"{path} must hold x [lives, ticks, {inputs}] and actions [lives, ticks, {heads}], "
             f"not {list(x.shape)} and {list(actions.shape)}."

@@ -1,6 +1,6 @@
-"""Nets run over trajectories: what they would have done, and what they think of them.
+"""Tasks that run nets over trajectories: imitation and discrimination scores.
 
-Tasks for an engine: some members at a time, all of whose inputs come with them.
+A task holds a chunk of members and all their inputs, so that any worker of an engine can run it.
 """
 
 from __future__ import annotations
@@ -22,94 +22,110 @@ from kinfolk.nets.running_stats import RunningStats
 
 @dataclass(frozen=True)
 class ImitationTask:
-    """Members, and what was seen and done by the one they are to copy."""
+    """Members, and the demonstrations they are compared with."""
 
-    nets: Mapping[str, Any]
-    arrays: Arrays
+    nets: Mapping[str, Any]  # `config()` of the nets
+    arrays: Arrays  # `to_arrays()` of the members
     target: Trajectories
-    head: str
-    choices: Sequence[int]
+    head: str  # output head
+    choices: Sequence[int]  # number of choices of each part of an action
 
 
 @dataclass(frozen=True)
 class DiscriminationTask:
-    """Members, and for each the trajectories it judges: `[members, lives, ticks, inputs]`."""
+    """Members, and for each the trajectories it discriminates."""
 
-    nets: Mapping[str, Any]
-    arrays: Arrays
-    x: AnyArray
-    n_action_outputs: int  # outputs that are for acting
+    nets: Mapping[str, Any]  # `config()` of the nets
+    arrays: Arrays  # `to_arrays()` of the members
+    x: AnyArray  # [members, lives, ticks, inputs]
+    n_action_outputs: int  # outputs of the generator; the discriminator has one more
 
 
 @dataclass(frozen=True)
 class TrajectoryScores:
-    """Scores, and what dynamic nets have learned meanwhile, a copy per life."""
+    """Scores of members, and the running statistics of dynamic nets."""
 
-    scores: AnyArray
-    running_stats: RunningStats | None
+    scores: AnyArray  # [members] or [members, lives]
+    running_stats: RunningStats | None  # [members, lives, capacity]; None for static nets
 
 
 def score_imitation(task: ImitationTask) -> TrajectoryScores:
-    """`[members]`: the mean chance of the target's action, or minus the mean squared error."""
+    """Score members by the mean probability of the target's action, or minus the squared error."""
     pop = GeneratorPop(nets_from_config(task.nets, task.arrays))
     lives, ticks = task.target.x.shape[:2]
     x = np.broadcast_to(task.target.x, (pop.num_nets, lives, ticks, task.target.x.shape[2]))
     out = _run(pop.generate, x, task.nets["kind"])
-    closeness = _similarity(task.head, out, task.target.actions, task.choices)
+    similarity = _similarity(task.head, out, task.target.actions, task.choices)
     weight = task.target.valid / task.target.valid.sum()
     return TrajectoryScores(
-        (closeness * weight).sum(axis=(1, 2)), _running_stats(pop.memory_of("gen"))
+        (similarity * weight).sum(axis=(1, 2)), _running_stats(pop.memory_of("gen"))
     )
 
 
 def _similarity(head: str, out: AnyArray, actions: AnyArray, choices: Sequence[int]) -> Floats:
-    """`[members, lives, ticks]`, the mean over the parts of an action."""
+    """Return how close outputs are to the target's actions, `[members, lives, ticks]`.
+
+    Args:
+        head: Output head; sampled heads are scored by probability, others by squared error.
+        out: `[members, lives, ticks, outputs]`.
+        actions: `[lives, ticks, parts]` of the target.
+        choices: Number of choices of each part.
+    """
     total: Floats = np.zeros(out.shape[:3])
     start = 0
     for part, size in enumerate(choices):
-        done = actions[..., part]
+        target = actions[..., part]
         if head in ("argmax", "softmax_sample"):
-            chances = softmax(out[..., start : start + size])
-            index = np.broadcast_to(done[None, ..., None], (*out.shape[:3], 1))
-            total += np.take_along_axis(chances, index, axis=-1)[..., 0]
+            probabilities = softmax(out[..., start : start + size])
+            index = np.broadcast_to(target[None, ..., None], (*out.shape[:3], 1))
+            total += np.take_along_axis(probabilities, index, axis=-1)[..., 0]
         else:
-            said = tanh(out[..., part]) if head == "tanh" else out[..., part]
-            total -= (said - (2.0 * done / (size - 1) - 1.0)) ** 2
+            value = tanh(out[..., part]) if head == "tanh" else out[..., part]
+            total -= (value - (2.0 * target / (size - 1) - 1.0)) ** 2
         start += size
     return total / len(choices)
 
 
 def score_discrimination(task: DiscriminationTask) -> TrajectoryScores:
-    """`[members, lives]`: how real each life looks to the member that judges it, from 0 to 1.
+    """Score trajectories by the mean probability that they are the target's: `[members, lives]`.
 
-    All lives are looked at for the same time: one that ended early is blank from then on, and is
-    judged so. Otherwise a short life, all of it near its beginning, would look best.
+    All ticks count, also the zero padding after an early end. Otherwise a short trajectory, all of
+    it near the initial state, would look best.
     """
     nets = nets_from_config(task.nets, task.arrays)
     pop = GeneratorDiscriminatorPop(nets, task.n_action_outputs, 1)
     out = _run(pop.discriminate, task.x, task.nets["kind"])[..., 0]
-    belief = 1.0 / (1.0 + np.exp(-np.clip(out.astype(np.float64), -50.0, 50.0)))
-    return TrajectoryScores(belief.mean(axis=2), _running_stats(pop.memory_of("disc")))
+    probability = 1.0 / (1.0 + np.exp(-np.clip(out.astype(np.float64), -50.0, 50.0)))
+    return TrajectoryScores(probability.mean(axis=2), _running_stats(pop.memory_of("disc")))
 
 
 def _run(step: Any, x: AnyArray, kind: str) -> AnyArray:
-    """Run `[members, lives, ticks, inputs]` through `step`, tick by tick or, if it can, at once.
+    """Run trajectories through nets, tick by tick, or all ticks at once for feedforward nets.
 
-    Static nets run in torch: the last bits of published results are those of its matrix products.
+    Static nets run in torch: published results have the last bits of its matrix products.
+
+    Args:
+        step: Maps inputs `[members, batch, inputs]` to outputs.
+        x: `[members, lives, ticks, inputs]`.
+        kind: Kind of the nets.
+
+    Returns:
+        `[members, lives, ticks, outputs]`.
     """
-    given: Callable[[AnyArray], Any] = np.asarray
+    convert: Callable[[AnyArray], Any] = np.asarray
     if kind != "dynamic":
         with optional_import("Imitation by feedforward or recurrent nets"):
             import torch
 
         torch.set_num_threads(1)
-        given = torch.tensor
+        convert = torch.tensor
     members, lives, ticks = x.shape[:3]
     if kind == "feedforward":
         flat = x.reshape(members, lives * ticks, -1)
-        return np.asarray(step(given(flat))).reshape(members, lives, ticks, -1)
-    return np.stack([np.asarray(step(given(x[:, :, t]))) for t in range(ticks)], axis=2)
+        return np.asarray(step(convert(flat))).reshape(members, lives, ticks, -1)
+    return np.stack([np.asarray(step(convert(x[:, :, t]))) for t in range(ticks)], axis=2)
 
 
 def _running_stats(state: Any) -> RunningStats | None:
+    """Return the running statistics in the memory of dynamic nets; None for other nets."""
     return RunningStats(state.n, state.mean, state.m2) if hasattr(state, "m2") else None

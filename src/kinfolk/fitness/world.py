@@ -1,4 +1,4 @@
-"""Fitness from worlds: every member plays its matches, and what it earns is its fitness."""
+"""Fitness from matches in a world: its mean over the matches of each member."""
 
 from __future__ import annotations
 
@@ -24,94 +24,126 @@ from kinfolk.nets.running_stats import RunningStats, merge_running_stats
 from kinfolk.play.task import RolloutResult, RolloutTask, run_task
 from kinfolk.policies.resolve import ResolvedPolicy
 
-HELD_OUT_START = 1 << 40  # episodes from here on are never evolved on
-_HELD_OUT_CHUNK_SIZE = 50  # episodes of a task
+HELD_OUT_START = 1 << 40  # number of the first episode that is never used for evolution
+_HELD_OUT_CHUNK_SIZE = 50  # episodes per task
 
 
 @dataclass(frozen=True)
 class PopulationScores:
-    """What a generation came to; arrays have the member as first axis."""
+    """Fitness and measures of a generation; arrays have the member as first axis."""
 
-    fitness: Mapping[str, Floats]
+    fitness: Mapping[str, Floats]  # by population
     steps: int  # ticks of worlds, over all matches
-    measures: Mapping[str, AnyArray] = field(default_factory=dict)  # means, of the first population
+    measures: Mapping[str, AnyArray] = field(default_factory=dict)  # of the first population, means
 
 
 def pairings(names: Sequence[str], members: int, matches: int, key: int) -> dict[str, Ints]:
-    """Who plays in each match: member `i` of the first population has `matches` in a row.
+    """Return which member of each population plays in each match, `[members * matches]`.
 
-    Those of the others are dealt by a permutation per round, so everybody plays equally often.
+    Member `i` of the first population has `matches` matches in a row. Members of the others are
+    assigned by a random permutation per round, so that all play equally often.
+
+    Args:
+        names: Names of the populations.
+        members: Size of each.
+        matches: Matches per member.
+        key: Random key.
     """
-    found = {names[0]: np.repeat(np.arange(members, dtype=np.int64), matches)}
+    assignment = {names[0]: np.repeat(np.arange(members, dtype=np.int64), matches)}
     for number, name in enumerate(names[1:]):
         rounds = [
             random_permutation(members, fold_in(fold_in(key, number), m)) for m in range(matches)
         ]
-        found[name] = np.stack(rounds, axis=1).reshape(-1)
-    return found
+        assignment[name] = np.stack(rounds, axis=1).reshape(-1)
+    return assignment
 
 
 def random_permutation(members: int, key: int) -> Ints:
-    """A random order of members."""
+    """Return a random permutation of `range(members)`."""
     drawn = bits(key, np.arange(members, dtype=np.int64))
     order: Ints = np.argsort(drawn, kind="stable")
     return order
 
 
 class WorldFitness:
-    """Plays populations in an arena, and holds the worlds that members inherit."""
+    """Fitness function that plays matches, and keeps the worlds that offspring inherit.
+
+    Args:
+        setup: What all matches have in common.
+        chunk_size: Members per task of the engine; it does not change results.
+        inherit_env: Whether offspring continue the worlds of their parent.
+        inherit_mem: Whether offspring inherit the memory of their parent.
+    """
 
     def __init__(
         self, setup: MatchSetup, chunk_size: int, inherit_env: bool, inherit_mem: bool
     ) -> None:
         self.setup, self._chunk = setup, chunk_size
         self._inherit_env, self._inherit_mem = inherit_env, inherit_mem
-        self.env: dict[str, AnyArray] = {}  # by match, of the only population
+        self.env: dict[str, AnyArray] = {}  # by match, from `save_env`
 
     def __call__(
         self, pops: Mapping[str, BasePop], generation: int, key: int, engine: Engine
     ) -> PopulationScores:
-        """Play a generation. Nets keep what they learned, populations what they remember."""
+        """Play the matches of a generation, and store running statistics and memory.
+
+        Args:
+            pops: Populations by name, changed.
+            generation: Decides the episodes.
+            key: Random key of the pairings.
+            engine: Runs the tasks.
+        """
         members = next(iter(pops.values())).num_nets
-        who = pairings(list(pops), members, self.setup.matches, key)
-        parts = list(engine.map(run_task, self._tasks(pops, who, generation)))
+        paired = pairings(list(pops), members, self.setup.matches, key)
+        parts = list(engine.map(run_task, self._tasks(pops, paired, generation)))
         if self._inherit_env:
             self.env = concat_chunks([part.snapshot for part in parts])
         fitness = {}
         for name, pop in pops.items():
-            order = np.argsort(who[name], kind="stable")
+            order = np.argsort(paired[name], kind="stable")
             score = np.concatenate(
                 [match_fitness(self.setup.fitness_kinds[name], p, name) for p in parts]
             )
             fitness[name] = score[order].reshape(members, -1).mean(axis=1)
             self._store_learned(name, pop, order, parts)
-        watched = concat_chunks([part.observed.watched for part in parts])
-        means = {name: array.reshape(members, -1).mean(axis=1) for name, array in watched.items()}
+        measures = concat_chunks([part.observed.measures for part in parts])
+        means = {name: array.reshape(members, -1).mean(axis=1) for name, array in measures.items()}
         return PopulationScores(fitness, int(sum(part.ticks.sum() for part in parts)), means)
 
     def _tasks(
-        self, pops: Mapping[str, BasePop], who: Mapping[str, Ints], generation: int
+        self, pops: Mapping[str, BasePop], paired: Mapping[str, Ints], generation: int
     ) -> Iterator[RolloutTask[MatchMeasures]]:
-        arena, matches = self.setup, self.setup.matches
-        total = len(next(iter(who.values())))
+        """Yield the tasks of a generation, each with a chunk of the matches.
+
+        Args:
+            pops: Populations by name.
+            paired: By population, which member plays in each match.
+            generation: Decides the episodes.
+        """
+        setup, matches = self.setup, self.setup.matches
+        total = len(next(iter(paired.values())))
         memory: dict[str, Any] = {name: {} for name in pops}
         if self._inherit_mem:
             for name, pop in pops.items():
-                order = np.argsort(who[name], kind="stable")
+                order = np.argsort(paired[name], kind="stable")
                 memory[name] = memory_to_policy(pop.memory_of("gen"), order, matches)
         for start in range(0, total, self._chunk * matches):
-            here = np.arange(start, min(start + self._chunk * matches, total))
+            chunk = np.arange(start, min(start + self._chunk * matches, total))
             sides = {
-                name: make_side(arena, name, pop, who[name][here], take_rows(memory[name], here))
+                name: make_side(
+                    setup, name, pop, paired[name][chunk], take_rows(memory[name], chunk)
+                )
                 for name, pop in pops.items()
             }
-            numbers = [generation * matches + match for match in (here % matches).tolist()]
-            wanted = MatchObservers(sides, keep_memory=self._inherit_mem, watch=arena.measure_names)
-            task = matches_task(arena, wanted, numbers, max_ticks=arena.steps)
-            if self.env:  # worlds that are in the middle of an episode need no new one
-                env = take_rows(self.env, here)
-                due = [n for n, rests in zip(numbers, env["idle"], strict=True) if rests]
-                task = replace(task, episodes=due, snapshot=env)
+            episodes = [generation * matches + match for match in (chunk % matches).tolist()]
+            observers = MatchObservers(
+                sides, keep_memory=self._inherit_mem, watch=setup.measure_names
+            )
+            task = make_match_task(setup, observers, episodes, max_ticks=setup.steps)
+            if self.env:  # only idle worlds begin a new episode
+                env = take_rows(self.env, chunk)
+                new = [n for n, is_idle in zip(episodes, env["idle"], strict=True) if is_idle]
+                task = replace(task, episodes=new, snapshot=env)
             yield replace(task, keep_snapshot=self._inherit_env)
 
     def _store_learned(
@@ -121,21 +153,29 @@ class WorldFitness:
         order: Ints,
         parts: Sequence[RolloutResult[MatchMeasures]],
     ) -> None:
+        """Merge the running statistics of all matches into the nets, and store inherited memory.
+
+        Args:
+            name: Name of the population.
+            pop: The population, changed.
+            order: Indices that sort the matches by member.
+            parts: Results of the tasks.
+        """
         nets: Any = pop.nets
-        measures = [part.observed for part in parts]
-        if name in measures[0].calibration:
+        observed = [part.observed for part in parts]
+        if name in observed[0].running_stats:
             shape = (nets.num_nets, self.setup.matches, nets.capacity)
-            copies = zip(*(part.calibration[name] for part in measures), strict=True)
-            learned = (np.concatenate(list(copy))[order].reshape(shape) for copy in copies)
+            columns = zip(*(part.running_stats[name] for part in observed), strict=True)
+            copies = (np.concatenate(list(column))[order].reshape(shape) for column in columns)
             base = RunningStats(*(nets.to_arrays()[field] for field in RunningStats._fields))
-            nets.set_running_stats(merge_running_stats(base, RunningStats(*learned)))
+            nets.set_running_stats(merge_running_stats(base, RunningStats(*copies)))
         if self._inherit_mem:
-            remembered = concat_chunks([part.memory[name] for part in measures])
-            state = memory_to_population(nets, remembered, order, self.setup.matches)
+            memory = concat_chunks([part.memory[name] for part in observed])
+            state = memory_to_population(nets, memory, order, self.setup.matches)
             pop.set_memory("gen", state)
 
     def select(self, indices: Ints) -> None:
-        """Worlds follow the selection: child `i` goes on in those of the member `indices[i]`."""
+        """Let child `i` inherit the worlds of the member `indices[i]`."""
         if self.env:
             matches = np.arange(self.setup.matches)
             self.env = take_rows(
@@ -146,7 +186,15 @@ class WorldFitness:
 def make_side(
     setup: MatchSetup, name: str, pop: BasePop, members: Ints, memory: Arrays
 ) -> PopulationSide:
-    """The members of a population that play in some matches."""
+    """Return the side of a population in some matches.
+
+    Args:
+        setup: What all matches have in common.
+        name: Name of the population.
+        pop: The population.
+        members: `[matches]`, which member plays in each match.
+        memory: `[matches, rows, ...]`, initial memory; may be empty.
+    """
     nets: Any = pop.nets
     playing, local = np.unique(members, return_inverse=True)
     return PopulationSide(
@@ -160,29 +208,29 @@ def make_side(
     )
 
 
-def matches_task(
-    arena: MatchSetup,
-    wanted: MatchObservers,
+def make_match_task(
+    setup: MatchSetup,
+    observers: MatchObservers,
     episodes: Sequence[int],
     max_ticks: int | None = None,
     others: Mapping[str, ResolvedPolicy] | None = None,
 ) -> RolloutTask[MatchMeasures]:
-    """Return the task of some matches in an arena.
+    """Return the task that plays some matches.
 
     Args:
-        arena: Where, and who does not evolve.
-        wanted: The sides, and what is wanted of them.
-        episodes: One for each match.
-        max_ticks: Of a match at most; None: whole episodes.
-        others: Policies for slots of the arena that nobody else plays.
+        setup: What all matches have in common.
+        observers: The populations that play, and what to observe of them.
+        episodes: Number of the episode of each match.
+        max_ticks: Ticks of a match at most; None: whole episodes.
+        others: Policies of slots that no population of `observers` plays.
     """
-    sides = {name: side_policy(side) for name, side in wanted.sides.items()}
+    sides = {name: side_policy(side) for name, side in observers.sides.items()}
     rest = {name: policy for name, policy in (others or {}).items() if name not in sides}
-    count, rows = len(episodes), arena.rows
+    count, rows = len(episodes), setup.rows
     members = np.repeat(np.arange(count, dtype=np.int64)[:, None], rows, axis=1)
     return RolloutTask(
-        arena.world, {**sides, **arena.fixed_policies, **rest}, arena.seed, episodes, arena.slot_map,
-        worlds=count, members=members, max_ticks=max_ticks, observer=wanted,
+        setup.world, {**sides, **setup.fixed_policies, **rest}, setup.seed, episodes, setup.slot_map,
+        worlds=count, members=members, max_ticks=max_ticks, observer=observers,
     )  # fmt: skip
 
 
@@ -194,10 +242,18 @@ def evaluate_held_out(
     episodes: int,
     engine: Engine,
 ) -> Floats:
-    """`[episodes]`: how one net scores on episodes that are never evolved on.
+    """Return the fitness of one net on held-out episodes, `[episodes]`.
 
-    It plays as a policy taken from the run does: with frozen calibration, to the end of each
-    episode. Other populations' parts are played by `opponents`.
+    It plays as a policy loaded from the run does: to the end of each episode, without updates of
+    its running statistics.
+
+    Args:
+        setup: What all matches have in common.
+        name: Name of the net's population.
+        net: A population of one net.
+        opponents: Policies of the other populations.
+        episodes: How many episodes.
+        engine: Runs the tasks.
     """
 
     def tasks() -> Iterator[RolloutTask[MatchMeasures]]:
@@ -208,8 +264,8 @@ def evaluate_held_out(
                 setup.groups[name], setup.head, setup.n_zero_inputs,
             )  # fmt: skip
             numbers = [HELD_OUT_START + start + i for i in range(count)]
-            wanted = MatchObservers({name: side}, learn=False)
-            yield matches_task(setup, wanted, numbers, others=opponents)
+            observers = MatchObservers({name: side}, learn=False)
+            yield make_match_task(setup, observers, numbers, others=opponents)
 
     parts = engine.map(run_task, tasks())
     return np.concatenate([match_fitness(setup.fitness_kinds[name], part, name) for part in parts])

@@ -1,4 +1,4 @@
 """Populations of networks: `(x, memory) -> (out, memory)`, for all members at once.
 
-Memory lies outside the nets. Nothing here chooses an action: heads (`kinfolk.nets.heads`) do.
+Memory is an argument and a result. Output heads (`kinfolk.nets.heads`) turn outputs into actions.
 """

@@ -1,9 +1,8 @@
-"""The forward pass of static nets row by row: any member, any batch, the same bits.
+"""Batch-invariant forward pass of static nets: a row gives the same bits in every batch.
 
-Matrix libraries give a row other last bits in another batch; here each row is added up by itself
-in one order. Sums run over the outputs side by side, so that the compiler can use wide
-registers without changing the order, and inputs that are zero, as most cells of a window are,
-cost nothing.
+Matrix libraries may sum a row in another order in another batch; here every row is summed by
+itself in one order. The inner loop runs over outputs, so that the compiler can vectorise it without
+changing the order, and inputs of zero, such as most cells of an observation window, are skipped.
 """
 
 from __future__ import annotations
@@ -24,28 +23,42 @@ def forward_rows(
     x: AnyArray,
     states: Sequence[AnyArray],
 ) -> tuple[AnyArray, list[AnyArray]]:
-    """Row `i` of `x`, `[n, inputs]`, through member `member[i]`; `states` are of its hidden layers.
+    """Run every row through the net of its member.
+
+    Args:
+        flat: `[nets, parameters]`.
+        layers: Layout of the parameters.
+        member: `[n]`, which net each row goes through.
+        x: `[n, inputs]`.
+        states: `[n, size]` for each recurrent layer, its previous hidden state.
 
     Returns:
-        `[n, outputs]`, and the new states of recurrent layers.
+        `[n, outputs]`, and the new hidden states of recurrent layers.
     """
-    value, after = np.ascontiguousarray(x, dtype=np.float32), []
+    value, new_states = np.ascontiguousarray(x, dtype=np.float32), []
     for number, layer in enumerate(layers):
         total = np.empty((len(member), layer.out_features), dtype=np.float32)
         write_biases(flat, layer.bias_start, member, total)
         add_products(flat, layer.start, member, value, total)
         if layer.recurrent:
             add_products(flat, layer.recurrent_start, member, states[number], total)
-        # Outside of kernels: compiled and plain Python have different last bits of tanh.
+        # Outside of kernels, as compiled and uncompiled tanh differ in the last bits.
         value = np.tanh(total) if layer.hidden else total
         if layer.recurrent:
-            after.append(value)
-    return value, after
+            new_states.append(value)
+    return value, new_states
 
 
 @allocation_free_kernel
 def write_biases(flat: AnyArray, start: int, member: Ints, out: AnyArray) -> None:
-    """Every row begins with the biases of its member."""
+    """Write the biases of each row's member to `out`.
+
+    Args:
+        flat: `[nets, parameters]`.
+        start: Where the biases begin in a member's parameters.
+        member: `[n]`.
+        out: `[n, outs]`, written.
+    """
     for i in range(out.shape[0]):
         for o in range(out.shape[1]):
             out[i, o] = flat[member[i], start + o]
@@ -53,13 +66,21 @@ def write_biases(flat: AnyArray, start: int, member: Ints, out: AnyArray) -> Non
 
 @allocation_free_kernel
 def add_products(flat: AnyArray, start: int, member: Ints, x: AnyArray, out: AnyArray) -> None:
-    """Add `x[i] @ weights` of the member of row `i` to `out[i]`."""
+    """Add `x[i] @ weights` of the member of row `i` to `out[i]`.
+
+    Args:
+        flat: `[nets, parameters]`.
+        start: Where the weights `[ins, outs]` begin in a member's parameters.
+        member: `[n]`.
+        x: `[n, ins]`.
+        out: `[n, outs]`, changed.
+    """
     outs = out.shape[1]
     for i in range(out.shape[0]):
-        who = member[i]
+        net = member[i]
         for j in range(x.shape[1]):
             value = x[i, j]
             if value != 0.0:
-                at = start + j * outs
+                first = start + j * outs
                 for o in range(outs):
-                    out[i, o] += value * flat[who, at + o]
+                    out[i, o] += value * flat[net, first + o]

@@ -1,4 +1,4 @@
-"""Output heads: from what a net says to what is done. Pure functions; nets know none of them."""
+"""Output heads: pure functions from the outputs of a net to actions."""
 
 from __future__ import annotations
 
@@ -13,38 +13,38 @@ HEADS = ("argmax", "softmax_sample", "tanh", "raw")
 
 
 def argmax(out: AnyArray) -> Ints:
-    """The highest; the first of equals."""
-    found: Ints = out.argmax(axis=-1)
-    return found
+    """Return the index of the highest output; the first of equals."""
+    choice: Ints = out.argmax(axis=-1)
+    return choice
 
 
 def softmax(out: AnyArray) -> Floats:
-    """Chances that add up to 1."""
-    high = out.astype(np.float64) - out.max(axis=-1, keepdims=True)
-    weight = np.exp(high)
-    chances: Floats = weight / weight.sum(axis=-1, keepdims=True)
-    return chances
+    """Return probabilities over the last axis, float64."""
+    logits = out.astype(np.float64) - out.max(axis=-1, keepdims=True)
+    weight = np.exp(logits)
+    probabilities: Floats = weight / weight.sum(axis=-1, keepdims=True)
+    return probabilities
 
 
 def softmax_sample(out: AnyArray, uniforms: AnyArray) -> Ints:
-    """One choice per row; `uniforms` holds a uniform number for each."""
-    reached = np.cumsum(softmax(out), axis=-1) <= np.asarray(uniforms)[..., None]
-    found: Ints = np.minimum(reached.sum(axis=-1), out.shape[-1] - 1)
-    return found
+    """Sample a choice per row from the softmax, given a uniform number in [0, 1) for each."""
+    passed = np.cumsum(softmax(out), axis=-1) <= np.asarray(uniforms)[..., None]
+    choice: Ints = np.minimum(passed.sum(axis=-1), out.shape[-1] - 1)
+    return choice
 
 
 def tanh(out: AnyArray) -> Floats:
-    """Numbers between -1 and 1."""
+    """Return the hyperbolic tangent of the outputs, float64."""
     return np.tanh(out.astype(np.float64))
 
 
 def raw(out: AnyArray) -> AnyArray:
-    """As the net says it."""
+    """Return the outputs of the net unchanged."""
     return out
 
 
 def count_outputs(head: str, choices: Sequence[int]) -> int:
-    """How many outputs a net needs: one per choice, or one per number.
+    """Return how many outputs a head needs: one per choice, or one per part of the action.
 
     >>> count_outputs("argmax", [5, 3]), count_outputs("tanh", [5, 3])
     (8, 2)
@@ -57,24 +57,30 @@ def count_outputs(head: str, choices: Sequence[int]) -> int:
 def decode_actions(
     head: str, out: AnyArray, choices: Sequence[int], uniforms: AnyArray | None
 ) -> Ints:
-    """Whole numbers, `[rows, parts]`, for an action of parts with so many `choices` each.
+    """Return discrete actions `[rows, parts]` from outputs.
 
-    With `tanh` and `raw` a part is one number, -1 for its first choice to 1 for its last, as fits
-    choices that have an order. `uniforms`, `[rows, parts]`, is needed by `softmax_sample` only.
+    With `tanh` and `raw` an output is mapped linearly to the choices of its part, from -1 for the
+    first to 1 for the last.
+
+    Args:
+        head: One of `HEADS`.
+        out: `[rows, outputs]`.
+        choices: Number of choices of each part of the action.
+        uniforms: `[rows, parts]` in [0, 1); needed by `softmax_sample` only.
     """
-    found = np.empty((len(out), len(choices)), dtype=np.int64)
+    actions = np.empty((len(out), len(choices)), dtype=np.int64)
     if head in ("tanh", "raw"):
         numbers = tanh(out) if head == "tanh" else np.clip(raw(out), -1.0, 1.0)
         steps = np.asarray(choices) - 1
-        found[:] = np.rint((numbers + 1.0) / 2.0 * steps)
-        return found
+        actions[:] = np.rint((numbers + 1.0) / 2.0 * steps)
+        return actions
     start = 0
     for part, size in enumerate(choices):
-        said = out[:, start : start + size]
+        logits = out[:, start : start + size]
         if head == "argmax":
-            found[:, part] = argmax(said)
+            actions[:, part] = argmax(logits)
         else:
-            assert uniforms is not None  # whoever samples draws first
-            found[:, part] = softmax_sample(said, uniforms[:, part])
+            assert uniforms is not None  # callers that sample provide them
+            actions[:, part] = softmax_sample(logits, uniforms[:, part])
         start += size
-    return found
+    return actions

@@ -1,4 +1,4 @@
-"""Kinds of nets by name, and populations of them from plain values."""
+"""Kinds of nets by name; making, saving and loading populations of them."""
 
 from __future__ import annotations
 
@@ -32,53 +32,54 @@ def make_nets(
     self_adaptive: bool = False,
     zero: bool = False,
 ) -> Any:
-    """A new population. What a kind has no use for (layers, for dynamic nets) is left aside.
+    """Make a population of nets. Dynamic nets ignore `hidden`, `sigma`, `self_adaptive` and `zero`.
 
     Args:
         kind: `feedforward`, `recurrent` or `dynamic`.
-        num_nets: How many members.
-        inputs: Numbers in.
-        outputs: Numbers out.
+        num_nets: Number of members.
+        inputs: Number of inputs.
+        outputs: Number of outputs.
         hidden: Sizes of the hidden layers.
-        key: Where the first weights come from; None draws one from the operating system, so that
-            no two populations are the same. It can be read as `seed` of the nets.
-        sigma: How far a mutation moves each parameter.
-        self_adaptive: Each weight has a sigma of its own, which mutates and is inherited.
-        zero: Begin with all parameters zero instead.
+        key: Random key of the initial weights; None draws one from the operating system. It can be
+            read as `seed` of the nets.
+        sigma: Standard deviation of mutations.
+        self_adaptive: Whether each parameter has its own sigma, which mutates and is inherited.
+        zero: Whether all parameters begin at zero instead.
 
     Raises:
         UnknownNameError: There is no such kind.
     """
-    found = _net_type(kind)
-    if not issubclass(found, StaticNets):
-        return found(num_nets, inputs, outputs, key=key)
-    return found(
+    net_type = _net_type(kind)
+    if not issubclass(net_type, StaticNets):
+        return net_type(num_nets, inputs, outputs, key=key)
+    return net_type(
         num_nets, inputs, outputs, hidden,
         key=key, sigma=sigma, self_adaptive=self_adaptive, zero=zero,
     )  # fmt: skip
 
 
 def nets_from_config(config: Mapping[str, Any], arrays: Arrays) -> Any:
-    """The nets that their `about()` and `to_arrays()` describe."""
+    """Return the nets that `config()` and `to_arrays()` of a population describe."""
     return _net_type(config["kind"]).from_arrays(config, arrays)
 
 
 def save_nets(path: Path, nets: AnyNets) -> None:
-    """Write a population to a safetensors file; it comes back to the last bit."""
+    """Write a population to a safetensors file, from which `load_nets` restores every bit."""
     write_arrays(path, nets.to_arrays(), {"nets": nets.config()})
 
 
 def load_nets(path: Path) -> Any:
-    """The population that `save_nets` wrote.
+    """Return the population that `save_nets` wrote.
 
     Raises:
         UsageError: There is no such file, or it is damaged or holds something else.
     """
-    arrays, about = read_arrays_and_metadata(path, "nets")
-    return nets_from_config(about, arrays)
+    arrays, config = read_arrays_and_metadata(path, "nets")
+    return nets_from_config(config, arrays)
 
 
 def _net_type(kind: str) -> type[Any]:
+    """Return the class of a kind of nets, or raise UnknownNameError."""
     if kind not in NET_TYPES:
         raise UnknownNameError(
             f"No kind of net is named '{kind}'.{format_suggestion(kind, NET_TYPES)}"

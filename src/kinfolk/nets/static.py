@@ -1,7 +1,7 @@
-"""Nets of fixed shape: a population is one matrix of parameters, `[nets, parameters]`.
+"""Nets of fixed topology: a population is one matrix of parameters, `[nets, parameters]`.
 
-Feedforward: weights N(0, 1 / fan_in), tanh in hidden layers, a linear output. Recurrent: each
-hidden layer also sees what it was a step ago (Elman 1990).
+Initial weights are N(0, 1 / fan_in), hidden layers use tanh, outputs are linear. In recurrent nets
+each hidden layer also has its previous output as input (Elman 1990).
 """
 
 from __future__ import annotations
@@ -18,23 +18,23 @@ from kinfolk.nets.forward_rows import forward_rows
 from kinfolk.nets.gaussian import draw_seed, fill_standard_normal
 from kinfolk.nets.layers import LayerLayout, build_layers, count_parameters
 
-_START, _MUTATION, _SIGMA = 1, 2, 3  # branches of keys
-SIGMA_RATE = 0.01
+_START, _MUTATION, _SIGMA = 1, 2, 3  # branches of random keys
+SIGMA_RATE = 0.01  # relative standard deviation of the mutation of self-adaptive sigmas
 
 
 class StaticNets:
-    """What both kinds share: parameters, mutation, selection.
+    """Base of feedforward and recurrent nets: parameters, mutation, selection.
 
     Args:
-        num_nets: How many members.
-        inputs: Numbers in.
-        outputs: Numbers out.
+        num_nets: Number of members.
+        inputs: Number of inputs.
+        outputs: Number of outputs.
         hidden: Sizes of the hidden layers.
-        key: Where the first weights come from; None draws one from the operating system. It can be
+        key: Random key of the initial weights; None draws one from the operating system. It can be
             read as `seed`, which is None for nets whose weights were not drawn.
-        sigma: How far a mutation moves each parameter.
-        self_adaptive: Each weight has a sigma of its own, which mutates and is inherited.
-        zero: Begin with all parameters zero instead.
+        sigma: Standard deviation of mutations.
+        self_adaptive: Whether each parameter has its own sigma, which mutates and is inherited.
+        zero: Whether all parameters begin at zero instead.
     """
 
     kind: ClassVar[str] = "static"
@@ -54,13 +54,16 @@ class StaticNets:
     ) -> None:
         for name, size in (("num_nets", num_nets), ("inputs", inputs), ("outputs", outputs)):
             require(size >= 1, f"Nets need {name} of at least 1, not {size}.")
-        require(all(size >= 1 for size in hidden), f"Hidden layers must not be empty: {hidden}.")
-        require(sigma >= 0, f"A sigma must not be negative, and was {sigma}.")
+        require(
+            all(size >= 1 for size in hidden),
+            f"Sizes of hidden layers must be at least 1, not {hidden}.",
+        )
+        require(sigma >= 0, f"sigma must be at least 0, not {sigma}.")
         self.inputs, self.outputs, self.hidden = inputs, outputs, tuple(hidden)
         self.sigma = sigma
         self.layers: list[LayerLayout] = build_layers(inputs, self.hidden, outputs, self.recurrent)
         self.flat: AnyArray = np.zeros((num_nets, count_parameters(self.layers)), dtype=np.float32)
-        self.views: Any = None  # of `flat`, for torch; kept by `batched`
+        self.views: Any = None  # torch views of `flat`, cached by `forward_batched`
         self.sigmas: AnyArray | None = None
         if self_adaptive:
             self.sigmas = np.full_like(self.flat, sigma)
@@ -76,26 +79,27 @@ class StaticNets:
         )
 
     def _draw_weights(self, key: int) -> None:
+        """Draw the initial weights; biases stay zero."""
         keys = _member_keys(fold_in(key, _START), len(self.flat))
         drawn = np.empty(self.flat.shape, dtype=np.float64)
         fill_standard_normal(keys, 0, drawn)
         for layer in self.layers:
-            for at, fan_in in layer.weight_blocks():
-                self.flat[:, at] = drawn[:, at] / np.sqrt(fan_in)
+            for block, fan_in in layer.weight_blocks():
+                self.flat[:, block] = drawn[:, block] / np.sqrt(fan_in)
 
     @property
     def num_nets(self) -> int:
-        """How many members."""
+        """Return the number of members."""
         return len(self.flat)
 
     def take(self, indices: Ints) -> None:
-        """Member `i` becomes a copy of the member `indices[i]`, sigmas and all."""
+        """Replace member `i` by a copy of the member `indices[i]`, sigmas included."""
         self.flat = self.flat[indices]
         if self.sigmas is not None:
             self.sigmas = self.sigmas[indices]
 
     def mutate(self, key: int, n_elites: int = 0) -> None:
-        """Move every parameter of all but the first `n_elites` members by sigma N(0, 1)."""
+        """Add sigma * N(0, 1) to every parameter of all but the first `n_elites` members."""
         changed = slice(n_elites, None)
         noise = np.empty((self.num_nets, self.flat.shape[1]), dtype=np.float32)
         if self.sigmas is None:
@@ -108,22 +112,25 @@ class StaticNets:
         self.flat[changed] += (scale * noise[changed]).astype(np.float32)
 
     def get_params(self) -> AnyArray:
-        """All parameters, `[nets, parameters]`, copied."""
+        """Return a copy of all parameters, `[nets, parameters]`."""
         return self.flat.copy()
 
     def set_params(self, params: AnyArray) -> None:
-        """Take parameters in the order of `get_params`; the number of members may change.
+        """Replace all parameters, `[nets, parameters]`; the number of members may change.
 
         Raises:
-            SettingsError: They do not fit.
+            SettingsError: The shape is wrong, or nets with self-adaptive sigmas would change in number.
         """
         if params.ndim != 2 or params.shape[1] != self.flat.shape[1]:
             raise SettingsError(
-                f"These nets have {self.flat.shape[1]} parameters each; "
-                f"what was given has shape {params.shape}."
+                f"These nets need parameters of shape [nets, {self.flat.shape[1]}], "
+                f"not {params.shape}."
             )
         if self.sigmas is not None and len(params) != len(self.sigmas):
-            raise SettingsError("Nets with sigmas of their own keep their number of members.")
+            raise SettingsError(
+                f"Nets with self-adaptive sigmas keep their number of members, {len(self.sigmas)}; "
+                f"it cannot become {len(params)}."
+            )
         self.flat = np.ascontiguousarray(params, dtype=np.float32).copy()
 
     def _zero_states(self, batch: int) -> list[Any]:
@@ -138,12 +145,12 @@ class StaticNets:
         a world, in every batch. Tensors go through torch, whose last bits depend on the batch.
 
         Raises:
-            SettingsError: `x` has another shape.
+            SettingsError: `x` is not `[nets, batch, inputs]`.
         """
         value = x if is_tensor(x) else np.asarray(x, dtype=np.float32)
         if value.ndim != 3 or value.shape[0] != self.num_nets or value.shape[2] != self.inputs:
             raise SettingsError(
-                f"Inputs have shape [{self.num_nets}, batch, {self.inputs}] here, "
+                f"Inputs must have shape [{self.num_nets}, batch, {self.inputs}], "
                 f"not {list(value.shape)}."
             )
         nets, batch = value.shape[:2]
@@ -159,25 +166,25 @@ class StaticNets:
         return out.reshape(nets, batch, -1), [state.reshape(nets, batch, -1) for state in after]
 
     def merge_copies(self, memories: Sequence[Any]) -> list[Any]:
-        """Nothing is learned while they run: the memories as they are."""
+        """Return the memories unchanged: static nets have no running statistics."""
         return list(memories)
 
     def adapt_memory(self, memory: Any) -> Any:
-        """A memory fits before and after a mutation alike."""
+        """Return the memory unchanged: mutations keep its shape."""
         return memory
 
     def to_arrays(self) -> dict[str, AnyArray]:
-        """All that members carry, with the member as first axis."""
-        found = {"flat": self.flat}
-        return found if self.sigmas is None else found | {"sigmas": self.sigmas}
+        """Return everything that members carry, with the member as first axis."""
+        arrays = {"flat": self.flat}
+        return arrays if self.sigmas is None else arrays | {"sigmas": self.sigmas}
 
     def load_arrays(self, arrays: Arrays) -> None:
-        """Become the population that `to_arrays` described."""
+        """Replace the population by what `to_arrays` returned."""
         self.set_params(arrays["flat"])
         self.sigmas = arrays["sigmas"].copy() if "sigmas" in arrays else None
 
     def config(self) -> dict[str, Any]:
-        """Plain values that, with the arrays, make these nets again."""
+        """Return JSON values that, with the arrays, describe these nets completely."""
         return {
             "kind": self.kind,
             "inputs": self.inputs,
@@ -188,7 +195,7 @@ class StaticNets:
 
     @classmethod
     def from_arrays(cls, config: Mapping[str, Any], arrays: Arrays) -> StaticNets:
-        """The nets that `config` and `to_arrays` describe."""
+        """Return the nets that `config()` and `to_arrays()` describe."""
         shape = {name: config[name] for name in ("inputs", "outputs", "hidden", "sigma")}
         nets = cls(len(arrays["flat"]), **shape, zero=True)
         nets.load_arrays(arrays)
@@ -196,41 +203,41 @@ class StaticNets:
 
 
 class FeedforwardStaticNets(StaticNets):
-    """Nets that remember nothing."""
+    """Feedforward nets of fixed topology, without memory."""
 
     kind = "feedforward"
 
     def initial_memory(self, batch: int) -> None:
-        """None: there is nothing to remember."""
+        """Return None, as there is no memory."""
         del batch
 
     def __call__(self, x: Any, memory: None = None) -> tuple[Any, None]:
-        """Run `[nets, batch, inputs]` through the nets: `[nets, batch, outputs]`, and no memory."""
+        """Return outputs `[nets, batch, outputs]` for inputs `[nets, batch, inputs]`, and None."""
         return self._forward(x, memory)[0], None
 
     def reset(self, memory: None, done: Bools | None = None) -> None:
-        """Nothing to forget."""
+        """Return None, as there is no memory."""
 
 
 class RecurrentStaticNets(StaticNets):
-    """Nets whose hidden layers see themselves a step ago; memory is a list, one per layer."""
+    """Recurrent nets of fixed topology; memory is a list of hidden states, one per hidden layer."""
 
     kind = "recurrent"
     recurrent = True
 
     def initial_memory(self, batch: int) -> list[Any]:
-        """Return zeros, `[nets, batch, size]` for every hidden layer."""
+        """Return hidden states of zero, `[nets, batch, size]` for every hidden layer."""
         return self._zero_states(batch)
 
     def __call__(self, x: Any, memory: Sequence[Any] | None = None) -> tuple[Any, list[Any]]:
-        """Run `[nets, batch, inputs]` through the nets: outputs, and what is remembered.
+        """Return outputs `[nets, batch, outputs]` for inputs `[nets, batch, inputs]`, and new memory.
 
         Both are tensors if `x` is one; `memory` may be of arrays or of tensors.
         """
         return self._forward(x, memory)
 
     def reset(self, memory: list[Any], done: Bools | None = None) -> list[Any]:
-        """Return memory with the rows of `done`, `[nets, batch]`, forgotten; all if None."""
+        """Return memory with the rows of `done`, `[nets, batch]`, set to zero; all rows if None."""
         if done is None:
             return [
                 state.new_zeros(state.shape) if is_tensor(state) else np.zeros_like(state)
@@ -241,5 +248,6 @@ class RecurrentStaticNets(StaticNets):
 
 
 def _member_keys(key: int, members: int) -> Ints:
+    """Return a random key for each member."""
     keys: Ints = fold_in(key, np.arange(members, dtype=np.int64))
     return keys

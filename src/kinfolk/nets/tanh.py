@@ -1,4 +1,4 @@
-"""The hyperbolic tangent of many numbers at once."""
+"""A fast hyperbolic tangent of float32 arrays."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ import numpy.typing as npt
 from kinfolk.core.jit import allocation_free_kernel
 
 _F = np.float32
-# A quotient of two polynomials that is right to 3e-7 everywhere; from Eigen (see CREDITS.md).
-# Beyond _FAR the tangent is 1 in this precision.
+# A quotient of two polynomials with an error below 3e-7 everywhere; from Eigen (see CREDITS.md).
+# Beyond _CLAMP the result is 1 in this precision.
 _CLAMP = _F(7.90531110763549805)
 _P = tuple(
     _F(a)
@@ -28,7 +28,7 @@ _Q0, _Q1, _Q2, _Q3 = _Q
 
 @allocation_free_kernel
 def tanh_inplace(values: npt.NDArray[np.float32]) -> None:
-    """Put `tanh` of each number in its place, in half the time that torch takes."""
+    """Replace each value by its `tanh`, in half the time that torch takes."""
     for i in range(values.shape[0]):
         x = min(max(values[i], -_CLAMP), _CLAMP)
         s = x * x

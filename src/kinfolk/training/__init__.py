@@ -1,1 +1,1 @@
-"""Learning: experience is gathered per slot, judged by advantages, and learnt from by losses."""
+"""Reinforcement learning: rollouts are recorded per slot, and losses update each slot's net."""

@@ -1,9 +1,9 @@
-"""How much better than expected each action went: generalised advantage estimation, compiled.
+"""Generalised advantage estimation, compiled.
 
-Rows lie in the order of time, as many per tick as there were agents. A row is followed by the
-next row of its place, if that is the same life; a life that ends is followed by nothing; a row
-after which the world was cut, or the gathering stopped, is followed by the value of what was seen
-next (a *tail*).
+Rows lie in the order of time, as many per tick as there were agents. A row's successor is the next
+row with the same memory index, if it belongs to the same life. A life that ended has no successor.
+Where an episode was truncated, or the rollout stopped, the value of the next observation is used
+instead (`bootstrap_value`).
 """
 
 from __future__ import annotations
@@ -23,21 +23,21 @@ NO_ROW = -1
 def link_next_rows(
     memory_index: Ints, done: Bools, bootstrap_index: Ints, scratch: Ints, next_row: Ints
 ) -> None:
-    """Find the row that follows each; `NOTHING` where a life or the gathering ended.
+    """Write each row's successor to `next_row`; `NO_ROW` where a life or the rollout ended.
 
     Args:
-        memory_index: `[n]`, in the order of time.
+        memory_index: `[n]`, memory index of the agent of each row, in the order of time.
         done: `[n]`, whether the life or its episode ended with this row.
-        bootstrap_index: `[n]`, which tail follows, or `NOTHING`.
-        scratch: `[places]`, scratch.
-        next_row: Filled, `[n]`.
+        bootstrap_index: `[n]`, which bootstrap value follows the row, or `NO_ROW`.
+        scratch: `[memory indices]`, overwritten.
+        next_row: `[n]`, written.
     """
     for i in range(scratch.shape[0]):
         scratch[i] = NO_ROW
     for i in range(memory_index.shape[0] - 1, -1, -1):
-        at = memory_index[i]
-        next_row[i] = NO_ROW if done[i] or bootstrap_index[i] != NO_ROW else scratch[at]
-        scratch[at] = i
+        agent = memory_index[i]
+        next_row[i] = NO_ROW if done[i] or bootstrap_index[i] != NO_ROW else scratch[agent]
+        scratch[agent] = i
 
 
 @allocation_free_kernel
@@ -52,31 +52,47 @@ def estimate_advantages(
     gae_lambda: float,
     advantage: Float32Array,
 ) -> None:
-    """Fill `advantage`, `[n]`, from the last row to the first.
+    """Compute generalised advantage estimates (Schulman et al. 2015), from the last row to the first.
 
-    `rho` is how much likelier the learner is than the actor to have acted so, clipped by the
-    caller as V-trace does (Espeholt et al. 2018); ones give plain GAE (Schulman et al. 2015).
+    Args:
+        reward: `[n]`, reward received after each row's action.
+        value: `[n]`, critic's value of each row's observation.
+        next_row: `[n]`, successors from `link_next_rows`.
+        bootstrap_index: `[n]`, index into `bootstrap_value`, or `NO_ROW`.
+        bootstrap_value: `[bootstraps]`, values of the observations after truncated rows.
+        rho: `[n]`, importance weights of V-trace (Espeholt et al. 2018), clipped by the caller;
+            ones give plain GAE.
+        gamma: Discount per step.
+        gae_lambda: Trade-off between bias (0) and variance (1).
+        advantage: `[n]`, written.
     """
     for i in range(reward.shape[0] - 1, -1, -1):
-        next_value, later = 0.0, 0.0
+        next_value, next_advantage = 0.0, 0.0
         if next_row[i] >= 0:
             next_value = float(value[next_row[i]])
-            later = float(advantage[next_row[i]])
+            next_advantage = float(advantage[next_row[i]])
         elif bootstrap_index[i] >= 0:
             next_value = float(bootstrap_value[bootstrap_index[i]])
-        surprise = float(reward[i]) + gamma * next_value - float(value[i])
-        advantage[i] = np.float32(float(rho[i]) * (surprise + gamma * gae_lambda * later))
+        td_error = float(reward[i]) + gamma * next_value - float(value[i])
+        advantage[i] = np.float32(float(rho[i]) * (td_error + gamma * gae_lambda * next_advantage))
 
 
 @allocation_free_kernel
 def _shuffle(order: Ints, key: int) -> None:
+    """Shuffle `order` in place (Fisher and Yates)."""
     for i in range(order.shape[0] - 1, 0, -1):
         j = randint(key, i, i + 1)
         order[i], order[j] = order[j], order[i]
 
 
 def shuffled_indices(count: int, key: int, epoch: int) -> Ints:
-    """The numbers 0 to `count` - 1 in an order that follows from the key (Fisher and Yates)."""
+    """Return a random permutation of `range(count)`.
+
+    Args:
+        count: How many indices.
+        key: Random key of the update.
+        epoch: Folded into the key, so that every epoch has another order.
+    """
     order: Ints = np.arange(count, dtype=np.int64)
     _shuffle(order, fold_in(key, epoch))
     return order

@@ -1,9 +1,9 @@
-"""Experience: what the rows of a slot saw, did and earned, as columns in the order of time.
+"""Rollout buffers: observations, actions and rewards of a slot as columns in the order of time.
 
-A block holds the rows that one slot *acted*; the column `learner_slot` says which slot learns from
-them, -1 if none does. Rows nobody learns from keep the light columns only. Every row says whose it
-is (`slot_id`), which losses may use it (`loss_profile_id`), whether its actor is being trained
-(`is_trainable_agent`), whose life it was (`uid`) and that it lived (`alive`).
+A block holds the rows in which one slot *acted*; the column `learner_slot` says which slot learns
+from them, -1 if none does. Rows that nobody learns from have the base columns only: the acting
+slot (`slot_id`), which losses may use the row (`loss_profile_id`), whether its actor is being
+trained (`is_trainable_agent`), the agent (`uid`) and that it was alive (`alive`).
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import numpy as np
 from kinfolk.core.arrays import AnyArray, Ints
 from kinfolk.core.optional_dependencies import make_missing_library_error
 from kinfolk.policies.base import MemoryField
-from kinfolk.training.advantages import shuffled_indices
+from kinfolk.training.advantages import NO_ROW, shuffled_indices
 from kinfolk.training.settings import PPOSettings
 
 RolloutColumns: TypeAlias = dict[str, AnyArray]
@@ -27,26 +27,26 @@ BASE_COLUMNS = {
     "loss_profile_id": MemoryField((), "int16"),
     "is_trainable_agent": MemoryField((), "bool"),
     "uid": MemoryField((), "int64"),
-    "alive": MemoryField((), "bool"),  # when it acted
+    "alive": MemoryField((), "bool"),  # when the agent acted
     "memory_index": MemoryField((), "int64"),
     "reward": MemoryField((), "float32"),
-    "done": MemoryField((), "bool"),  # its life, or its episode, with this row
+    "done": MemoryField((), "bool"),  # the life or the episode ended with this row
 }
 
-NO_SLOT = -1
+NO_SLOT = -1  # in `learner_slot`: nobody learns from the row
 
 
 class ColumnSizes(NamedTuple):
-    """How wide the columns of a block are."""
+    """Widths of the columns of a block."""
 
-    row_bytes: int
-    n_heads: int
-    n_logits: int  # scores of a net; 0: none are kept
-    state_size: int  # numbers a recurrent learner remembers; 0: it does not
+    row_bytes: int  # of an observation
+    n_heads: int  # of an action
+    n_logits: int  # of a teacher's net; 0: the teacher has no logits
+    state_size: int  # of a recurrent learner's hidden state; 0: the learner is not recurrent
 
 
 def learner_columns(sizes: ColumnSizes, with_teacher: bool) -> dict[str, MemoryField]:
-    """The columns of rows that somebody learns from."""
+    """Return the columns of rows that a slot learns from, with those of a teacher if it has one."""
     columns = {
         **BASE_COLUMNS,
         "observations": MemoryField((sizes.row_bytes,), "uint8"),
@@ -54,27 +54,28 @@ def learner_columns(sizes: ColumnSizes, with_teacher: bool) -> dict[str, MemoryF
         "action": MemoryField((sizes.n_heads,), "int64"),
         "log_prob": MemoryField((), "float32"),
         "value": MemoryField((), "float32"),
-        "bootstrap_index": MemoryField((), "int64"),  # which of the tails follows; -1: none
+        "bootstrap_index": MemoryField((), "int64"),  # into bootstrap_value; -1: none
     }
     if sizes.state_size:
-        columns["state"] = MemoryField((sizes.state_size,), "float32")  # before the row was seen
+        columns["state"] = MemoryField((sizes.state_size,), "float32")  # before this row
     if with_teacher:
-        columns["teacher_action"] = MemoryField(
-            (sizes.n_heads,), "int64"
-        )  # -1: no teacher was asked
-        columns["teacher_value"] = MemoryField(
-            (), "float32"
-        )  # NaN: the teacher has no idea of value
+        columns["teacher_action"] = MemoryField((sizes.n_heads,), "int64")  # -1: no label
+        columns["teacher_value"] = MemoryField((), "float32")  # NaN: the teacher has no critic
         if sizes.n_logits:
             columns["teacher_logits"] = MemoryField((sizes.n_logits,), "float32")
     return columns
 
 
 class RolloutBuffer:
-    """Room for the rows of one gathering, allocated once and filled again and again."""
+    """Columns with a capacity in rows, allocated once and reused by every rollout.
+
+    Args:
+        columns: Shape and type of a row in each column.
+        capacity: Rows that fit.
+    """
 
     def __init__(self, columns: Mapping[str, MemoryField], capacity: int) -> None:
-        # Pages nobody touches cost nothing, so there is room for every place in every tick.
+        # Untouched pages cost no memory, so there is room for every agent slot in every tick.
         self._arrays = {n: np.empty((capacity, *c.shape), c.dtype) for n, c in columns.items()}
         self.size = 0
 
@@ -82,40 +83,44 @@ class RolloutBuffer:
         return name in self._arrays
 
     def clear(self) -> None:
-        """Forget all rows."""
+        """Remove all rows; the memory is kept."""
         self.size = 0
 
     def reserve(self, n_rows: int) -> dict[str, AnyArray]:
-        """Views of the next `n_rows` rows, to be filled."""
+        """Append `n_rows` rows and return views of their columns, to be filled by the caller."""
         start, self.size = self.size, self.size + n_rows
         return {name: column[start : self.size] for name, column in self._arrays.items()}
 
     def columns(self) -> RolloutColumns:
-        """All rows, as views."""
+        """Return views of all rows."""
         return {name: column[: self.size] for name, column in self._arrays.items()}
 
 
-def concat_blocks(blocks: Sequence[RolloutColumns], n_places: int) -> RolloutColumns:
-    """The blocks that several chunks of worlds gave for one slot, as one.
+def concat_blocks(blocks: Sequence[RolloutColumns], n_memory_indices: int) -> RolloutColumns:
+    """Concatenate the blocks that several chunks of worlds recorded for one slot.
 
-    Places and tails are counted on, so that no life of one chunk follows one of another.
+    Memory and bootstrap indices are offset, so that no row of one chunk succeeds one of another.
+
+    Args:
+        blocks: Columns of each chunk, with the same names.
+        n_memory_indices: Offset of the memory indices from one chunk to the next.
     """
     if len(blocks) == 1:
         return blocks[0]
-    tails, shifted = 0, []
+    n_bootstrap, shifted = 0, []
     for number, block in enumerate(blocks):
-        own = {**block, "memory_index": block["memory_index"] + number * n_places}
+        columns = {**block, "memory_index": block["memory_index"] + number * n_memory_indices}
         if "bootstrap_index" in block:
-            own["bootstrap_index"] = np.where(
-                block["bootstrap_index"] >= 0, block["bootstrap_index"] + tails, NO_SLOT
+            columns["bootstrap_index"] = np.where(
+                block["bootstrap_index"] >= 0, block["bootstrap_index"] + n_bootstrap, NO_ROW
             )
-            tails += len(block["bootstrap_value"])
-        shifted.append(own)
+            n_bootstrap += len(block["bootstrap_value"])
+        shifted.append(columns)
     return {name: np.concatenate([block[name] for block in shifted]) for name in shifted[0]}
 
 
 def to_tensordict(rows: RolloutColumns) -> Any:
-    """The rows as a TensorDict, for those who work with one; the columns are shared, not copied.
+    """Return the rows as a TensorDict that shares the memory of the columns.
 
     Raises:
         MissingLibraryError: The library tensordict is not installed.
@@ -127,37 +132,33 @@ def to_tensordict(rows: RolloutColumns) -> Any:
     import torch
 
     count = len(rows["slot_id"])
-    whole = {name: torch.from_numpy(c) for name, c in rows.items() if len(c) == count}
-    return TensorDict(whole, batch_size=[count])
+    tensors = {name: torch.from_numpy(c) for name, c in rows.items() if len(c) == count}
+    return TensorDict(tensors, batch_size=[count])
 
 
-_MINIBATCHES_PER_EPOCH = 32  # of an epoch, where rows are neither few nor very many
-
-_MIN_MINIBATCH_SIZE, _MAX_MINIBATCH_SIZE = 64, 4096  # rows of a minibatch
-
+_MINIBATCHES_PER_EPOCH = 32  # within the limits of the minibatch size
+_MIN_MINIBATCH_SIZE, _MAX_MINIBATCH_SIZE = 64, 4096  # rows
 _MAX_EPOCHS, _MIN_EPOCHS = 10, 2
-
-_FULL_EPOCHS_ROWS = 4096  # rows of an update from which on there are fewer epochs
+_FULL_EPOCHS_ROWS = 4096  # updates with more rows have fewer epochs
 
 
 class MinibatchSchedule(NamedTuple):
-    """How the rows of one update are gone over."""
+    """Minibatch size and number of epochs of one update."""
 
     minibatch_size: int  # rows
-    n_epochs: int
+    n_epochs: int  # passes over all rows
 
 
 def minibatch_schedule(n_rows: int, settings: PPOSettings) -> MinibatchSchedule:
-    """Choose the minibatch size and the epochs of an update, where they are not set.
+    """Choose the minibatch size and the number of epochs of an update, where they are not set.
 
-    An update needs some hundred gradient steps to use what it was given: with 2,048 rows this is
-    the default of Stable-Baselines3 (minibatches of 64, 10 epochs). More rows make minibatches
-    larger, 32 of them per epoch, and epochs fewer, by the root of the rows, as each pass is less
-    noisy and costs more.
+    With 2,048 rows this is the default of Stable-Baselines3 (minibatches of 64, 10 epochs). With
+    more rows minibatches grow, so that an epoch has 32 of them, and epochs shrink with the square
+    root of the rows, as each pass is less noisy and costs more.
 
     Args:
         n_rows: How many rows the slot learns from in this update.
-        settings: Its `minibatch` and `epochs` are kept where they are set.
+        settings: `minibatch_size` and `n_epochs` are used where they are set.
 
     >>> minibatch_schedule(1024, PPOSettings()), minibatch_schedule(16_384, PPOSettings())
     (MinibatchSchedule(minibatch_size=64, n_epochs=10), MinibatchSchedule(minibatch_size=512, n_epochs=5))
@@ -171,23 +172,23 @@ def minibatch_schedule(n_rows: int, settings: PPOSettings) -> MinibatchSchedule:
 
 
 class Sequences(NamedTuple):
-    """Stretches of lives: rows that follow each other, at most so many."""
+    """Sequences of successive rows of the same life, for recurrent nets."""
 
-    order: Ints  # rows, stretch after stretch
-    start: Ints  # where each begins in `order`
-    length: Ints
+    order: Ints  # [rows], indices of rows, sequence after sequence
+    start: Ints  # [sequences], where each begins in `order`
+    length: Ints  # [sequences], rows
 
 
 def split_sequences(rows: RolloutColumns, max_length: int) -> Sequences:
-    """Cut the rows of every place where a life ends, and after `max_length` rows."""
+    """Split the rows of each agent into sequences of one life and at most `max_length` rows."""
     order: Ints = np.argsort(rows["memory_index"], kind="stable").astype(np.int64)
-    place, uid, ended = (rows[name][order] for name in ("memory_index", "uid", "done"))
-    fresh = np.ones(len(order), dtype=np.bool_)
-    fresh[1:] = (place[1:] != place[:-1]) | (uid[1:] != uid[:-1]) | ended[:-1]
-    life = np.cumsum(fresh) - 1
-    first = np.flatnonzero(fresh)
-    at = np.arange(len(order)) - first[life] if len(order) else np.zeros(0, dtype=np.int64)
-    start = np.flatnonzero(at % max_length == 0)
+    memory_index, uid, done = (rows[name][order] for name in ("memory_index", "uid", "done"))
+    begins = np.ones(len(order), dtype=np.bool_)  # a life begins
+    begins[1:] = (memory_index[1:] != memory_index[:-1]) | (uid[1:] != uid[:-1]) | done[:-1]
+    life = np.cumsum(begins) - 1
+    first = np.flatnonzero(begins)
+    age = np.arange(len(order)) - first[life] if len(order) else np.zeros(0, dtype=np.int64)
+    start = np.flatnonzero(age % max_length == 0)
     length = np.diff(np.append(start, len(order)))
     return Sequences(order, start, length)
 
@@ -195,7 +196,15 @@ def split_sequences(rows: RolloutColumns, max_length: int) -> Sequences:
 def iter_minibatches(
     count: int, minibatch_size: int, min_minibatches: int, key: int, epoch: int
 ) -> Iterator[Ints]:
-    """All rows once, shuffled, in slices of nearly `minibatch_size`, of which there are at least `min_minibatches`."""
+    """Yield shuffled minibatches of row indices that together hold every row once.
+
+    Args:
+        count: How many rows.
+        minibatch_size: Rows per minibatch, approximately: minibatches are of nearly equal size.
+        min_minibatches: Fewest minibatches, as far as there are rows.
+        key: Random key of the update.
+        epoch: Number of the epoch, folded into the key.
+    """
     order = shuffled_indices(count, key, epoch)
     yield from np.array_split(
         order, max(1, min(min_minibatches, count), round(count / minibatch_size))
@@ -205,19 +214,29 @@ def iter_minibatches(
 def iter_sequence_minibatches(
     sequences: Sequences, minibatch_size: int, min_minibatches: int, key: int, epoch: int
 ) -> Iterator[tuple[Ints, list[Ints]]]:
-    """All stretches once, shuffled: their first rows, and the rows of every step side by side.
+    """Yield shuffled minibatches of sequences, with their rows grouped by time step.
 
-    Longer stretches come first, so that those that go on are always the first few.
+    Longer sequences come first, so that the rows of step `t` continue a prefix of those of `t - 1`.
+
+    Args:
+        sequences: From `split_sequences`.
+        minibatch_size: Rows per minibatch, approximately.
+        min_minibatches: Fewest minibatches, as far as there are sequences.
+        key: Random key of the update.
+        epoch: Number of the epoch, folded into the key.
+
+    Yields:
+        The first rows of the sequences, and for each time step the rows of all sequences that are
+        long enough.
     """
     count = len(sequences.start)
     order = shuffled_indices(count, key, epoch)
-    for some in np.array_split(
-        order, max(min_minibatches, round(len(sequences.order) / minibatch_size))
-    ):
-        if not len(some):
+    n_minibatches = max(min_minibatches, round(len(sequences.order) / minibatch_size))
+    for minibatch in np.array_split(order, n_minibatches):
+        if not len(minibatch):
             continue
-        some = some[np.argsort(-sequences.length[some], kind="stable")]
-        start, length = sequences.start[some], sequences.length[some]
-        going = [int((length > step).sum()) for step in range(int(length[0]))]
-        steps = [sequences.order[start[:n] + step] for step, n in enumerate(going)]
+        minibatch = minibatch[np.argsort(-sequences.length[minibatch], kind="stable")]
+        start, length = sequences.start[minibatch], sequences.length[minibatch]
+        counts = [int((length > step).sum()) for step in range(int(length[0]))]
+        steps = [sequences.order[start[:n] + step] for step, n in enumerate(counts)]
         yield steps[0], steps

@@ -1,8 +1,8 @@
-"""Collection of experience: a chunk of worlds is played on for some ticks, as a task for an engine.
+"""Collection of rollouts: a task continues a chunk of worlds for some ticks and records them.
 
-A task carries all it follows from (where its worlds stood, the weights, the pool), so any worker
-may run it, and run it again. How worlds are split into chunks is a setting: the number of workers
-has no effect.
+A task carries everything its result depends on (snapshot of its worlds, weights, opponent pool),
+so any worker of an engine may run it, or run it again. How worlds are split into chunks is a
+setting, so the number of workers does not change results.
 """
 
 from __future__ import annotations
@@ -27,38 +27,45 @@ from kinfolk.training.opponents import OpponentPolicy, OpponentPool, assign_oppo
 from kinfolk.training.recorder import RolloutRecorder, RowLabels
 from kinfolk.worlds.base import World
 
-_EPISODES_PER_CHUNK = (
-    1 << 40
-)  # episodes of a chunk are numbered from here, so that no two chunks share one
-_OWN = "worker/"  # begins the names of what is ours in a snapshot
+_EPISODES_PER_CHUNK = 1 << 40  # range of episode numbers of a chunk: no two chunks share one
+_PREFIX = "worker/"  # of the collector's arrays in a snapshot
 
 
 @dataclass(frozen=True)
 class SlotPlan:
-    """How the rows of a slot are recorded; other slots are named by their ids."""
+    """How the rows of a slot are recorded.
+
+    Attributes:
+        labels: Written to every row.
+        teacher: Id of the slot whose policy labels the rows with its own actions; None: no labels.
+        student: Id of the slot that learns from this one's rows. A recurrent student sees every
+            row, so that its hidden states can be recorded.
+        is_demonstration: Whether this slot's own actions are the teacher's labels.
+    """
 
     labels: RowLabels
-    teacher: str | None = None  # its policy is asked beside the actor
-    student: str | None = None  # a slot that watches; it remembers, so it must see every row
-    is_demonstration: bool = False  # what this slot does is a lesson
+    teacher: str | None = None
+    student: str | None = None
+    is_demonstration: bool = False
 
 
 @dataclass(frozen=True)
 class Collection:
-    """What is recorded while a chunk is played, and by which weights.
+    """What is recorded while a chunk is played, and with which weights; makes the observer.
 
     Args:
-        slots: How each slot is recorded.
-        early_ends_bootstrap: Whether something is expected after an episode that ended early.
-        pool_slot: The slot that is played by earlier copies; None: there is no pool.
-        batch_invariant: Whether nets are refused that are not.
+        slots: By slot id, how its rows are recorded.
+        bootstrap_early_ends: Whether episodes that end before the world's time limit are
+            bootstrapped with the critic's value.
+        pool_slot: The slot that snapshots of the opponent pool play; None: there is no pool.
+        batch_invariant: Whether nets whose outputs depend on the batch are refused.
         chunk: Which chunk of the worlds.
-        weights: By slot, of all that learn.
-        pool: The copies.
+        weights: By slot id, the weights of every slot that learns.
+        pool: The opponents to play against.
     """
 
     slots: Mapping[str, SlotPlan]
-    early_ends_bootstrap: bool = True
+    bootstrap_early_ends: bool = True
     pool_slot: str | None = None
     batch_invariant: bool = True
     chunk: int = 0
@@ -66,16 +73,16 @@ class Collection:
     pool: OpponentPool | None = None
 
     def __call__(self, task: RolloutTask[Any], world: World) -> Collector:
-        """Return the observer that records."""
+        """Return the observer that records a task."""
         return Collector(self, task, world)
 
 
 @dataclass(frozen=True)
 class Experience:
-    """The rows of a chunk, and who played for the pool."""
+    """The recorded rows of a chunk, and the opponents it met."""
 
     blocks: list[RolloutColumns]  # one per slot
-    rivals: list[int]  # of each episode that ended, which copy of the pool played
+    opponents: list[int]  # of each ended episode, number of the pool's snapshot that played
 
 
 def collection_task(
@@ -85,15 +92,15 @@ def collection_task(
     snapshot: Arrays | None,
     pool: OpponentPool | None = None,
 ) -> RolloutTask[Experience]:
-    """Return the task of playing a chunk on.
+    """Return the task that continues a chunk of worlds for one rollout.
 
     Args:
-        plan: What stays the same through a whole training: a task with a `Collection` whose
-            policies are shared by the engine.
+        plan: What stays the same in all updates: a task with a `Collection` as observer, whose
+            policies the engine shares.
         chunk: Which chunk of the worlds.
-        weights: By slot, of all that learn.
-        snapshot: Where the chunk stands; None: at its beginning.
-        pool: The copies to play against.
+        weights: By slot id, the weights of every slot that learns.
+        snapshot: State of the chunk's worlds; None: begin new episodes.
+        pool: The opponents to play against.
     """
     assert isinstance(plan.observer, Collection)
     return replace(
@@ -105,36 +112,38 @@ def collection_task(
 
 
 class Collector(Observer[Experience]):
-    """Records the rows of every slot; kept by a process from one task to the next.
+    """Records the rows of every slot; a worker process reuses it for all its tasks.
 
     Args:
-        plan: What stays the same through a whole training.
+        plan: What stays the same in all updates.
         task: The first task.
         world: The worlds of a chunk.
     """
 
     def __init__(self, plan: Collection, task: RolloutTask[Any], world: World) -> None:
-        self._plan = self._now = plan
-        self._pooled: OpponentPolicy | None = None
-        self._episodes: Ints = np.zeros(0, dtype=np.int64)  # of each world, when rivals were drawn
+        self._plan = self._current = plan
+        self._opponent: OpponentPolicy | None = None
+        self._episodes: Ints = np.zeros(
+            0, dtype=np.int64
+        )  # of each world, when its opponent was drawn
         super().__init__(task, world)
 
     def build_slots(self) -> Sequence[LoadedSlot]:
-        """Return the slots, each recorded."""
+        """Return the slots, each with a recorder around its policy."""
         plan, spec, resolved = self._plan, self.world.spec, self.task.resolved
 
-        def built(slot: str) -> Policy:
+        def build(slot: str) -> Policy:
             return build_policy(resolved[slot], spec, plan.batch_invariant)
 
-        self._policies = {slot: built(slot) for slot in resolved}
+        self._policies = {slot: build(slot) for slot in resolved}
         if plan.pool_slot is not None:
-            self._pooled = OpponentPolicy(self._policies[plan.pool_slot], spec)
-            self._policies[plan.pool_slot] = self._pooled
-        assert self.task.max_ticks is not None  # a collection is of so many ticks
+            self._opponent = OpponentPolicy(self._policies[plan.pool_slot], spec)
+            self._policies[plan.pool_slot] = self._opponent
+        assert self.task.max_ticks is not None  # a rollout has a fixed length
         capacity = self.task.max_ticks * self.world.n_worlds * spec.rows
         self._recorders = []
         for name, slot in plan.slots.items():
-            teacher = None if slot.teacher is None else built(slot.teacher)
+            teacher = None if slot.teacher is None else build(slot.teacher)
             student = (
                 None if slot.student is None else _observing_student(self._policies[slot.student])
             )
@@ -149,67 +158,69 @@ class Collector(Observer[Experience]):
         ]
 
     def restore(self, snapshot: Arrays) -> None:
-        """Put the worlds where the chunk stood."""
-        self.loop.restore({n: a for n, a in snapshot.items() if not n.startswith(_OWN)})
-        self.loop.members[...] = snapshot[f"{_OWN}members"]
-        self._episodes = snapshot[f"{_OWN}episodes"].copy()
+        """Restore the chunk's worlds and their opponents from a snapshot."""
+        self.loop.restore({n: a for n, a in snapshot.items() if not n.startswith(_PREFIX)})
+        self.loop.members[...] = snapshot[f"{_PREFIX}members"]
+        self._episodes = snapshot[f"{_PREFIX}episodes"].copy()
 
     def snapshot(self) -> dict[str, AnyArray]:
-        """Return where the worlds of the chunk stand now."""
+        """Return the state of the chunk's worlds and their opponents."""
         members, episodes = self.loop.members.copy(), self._episodes.copy()
         return self.loop.sparse_snapshot() | {
-            f"{_OWN}members": members,
-            f"{_OWN}episodes": episodes,
+            f"{_PREFIX}members": members,
+            f"{_PREFIX}episodes": episodes,
         }
 
     def start(self) -> None:
-        """Load the weights of a task and begin to record."""
+        """Load the weights of a task and empty the recorders."""
         assert isinstance(self.task.observer, Collection)
-        self._now = self.task.observer
-        for name, arrays in self._now.weights.items():
+        self._current = self.task.observer
+        for name, arrays in self._current.weights.items():
             policy = self._policies[name]
             assert isinstance(policy, NeuralPolicy)  # only nets learn
             policy.load(arrays)
-        if self._pooled is not None and self._now.pool is not None:
-            self._pooled.load_pool(self._now.pool)
+        if self._opponent is not None and self._current.pool is not None:
+            self._opponent.load_pool(self._current.pool)
         if self.task.snapshot is None:
             self._episodes = np.full(self.world.n_worlds, -1, dtype=np.int64)
         for recorder in self._recorders:
-            recorder.start_chunk(self._now.chunk)
-        self._left = self.task.max_ticks or 0
-        self._rivals: list[int] = []
+            recorder.start_chunk(self._current.chunk)
+        self._ticks_left = self.task.max_ticks or 0
+        self._opponents: list[int] = []
 
     def before_step(self) -> None:
-        """Draw rivals where an episode begins, and nowhere else."""
+        """Draw opponents in the worlds whose episode has just begun."""
         loop = self.loop
-        if self._pooled is not None and self._now.pool is not None:
-            fresh = np.flatnonzero(loop.episode != self._episodes)
-            assign_opponents(loop.members, fresh, loop.episode, self._now.pool, loop.seed)
+        if self._opponent is not None and self._current.pool is not None:
+            new_episodes = np.flatnonzero(loop.episode != self._episodes)
+            assign_opponents(
+                loop.members, new_episodes, loop.episode, self._current.pool, loop.seed
+            )
             self._episodes = loop.episode.copy()
 
     def after_step(self, ended: list[EpisodeResult]) -> list[EpisodeResult]:
-        """Record what the rows of this tick earned, and how they go on."""
-        self._left -= 1
+        """Record the rewards of this tick's rows, and which rows need a bootstrap value."""
+        self._ticks_left -= 1
         world, loop = self.world, self.loop
-        rows, lost = world.spec.rows, np.zeros(world.n_worlds, dtype=np.bool_)
-        if not self._plan.early_ends_bootstrap:
-            lost = world.done & (world.tick < world.spec.max_ticks)
-        done, lost = np.repeat(world.done, rows), np.repeat(lost, rows)
+        rows, no_bootstrap = world.spec.rows, np.zeros(world.n_worlds, dtype=np.bool_)
+        if not self._plan.bootstrap_early_ends:
+            no_bootstrap = world.done & (world.tick < world.spec.max_ticks)
+        done, no_bootstrap = np.repeat(world.done, rows), np.repeat(no_bootstrap, rows)
+        is_last = self._ticks_left == 0
         for recorder in self._recorders:
-            recorder.finish_step(world.columns, done, lost, loop.observations, self._left == 0)
+            recorder.finish_step(world.columns, done, no_bootstrap, loop.observations, is_last)
         if ended:
-            by_number = dict(zip(loop.episode.tolist(), loop.members[:, 0].tolist(), strict=True))
-            self._rivals += [by_number[result.episode] for result in ended]
+            opponent_of = dict(zip(loop.episode.tolist(), loop.members[:, 0].tolist(), strict=True))
+            self._opponents += [opponent_of[result.episode] for result in ended]
         return ended
 
     def finish(self) -> Experience:
-        """Return the rows of every slot."""
-        return Experience([recorder.columns() for recorder in self._recorders], self._rivals)
+        """Return the recorded rows of every slot."""
+        return Experience([recorder.columns() for recorder in self._recorders], self._opponents)
 
 
 def _observing_student(student: Policy) -> NeuralPolicy | None:
-    """Return a student that remembers as one who watches: the same weights, asked by itself."""
+    """Return a copy of a recurrent student with the same weights, to run beside the actor."""
     if not isinstance(student, NeuralPolicy) or not student.needs_sequence:
         return None
-    watching = copy(student)  # the module is shared, what it said last is not
-    return watching
+    return copy(student)  # the module is shared, the last outputs are not

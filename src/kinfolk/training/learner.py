@@ -1,4 +1,4 @@
-"""One slot learns from its rows: its own optimiser, its own gradient clip."""
+"""The learner of one slot: computes advantages and takes optimiser steps on its own net."""
 
 from __future__ import annotations
 
@@ -32,23 +32,23 @@ with optional_import("Training"):
     from torch.nn import functional
     from torch.nn.utils import clip_grad_norm_
 
-_DROPOUT = 1 << 32  # branch of the key of an update; epochs are those below
-_MASKED_LOGIT = -1e9  # the score of a choice that a group does not have
+_DROPOUT_BRANCH = 1 << 32  # of an update's random key; lower branches are epochs
+_MASKED_LOGIT = -1e9  # of a choice that the agent's group does not have
 
 
 class LossWeights(NamedTuple):
-    """How much losses count now."""
+    """Learning rate and loss coefficients at the current step."""
 
     learning_rate: float
-    losses: Mapping[str, float]  # by name
+    losses: Mapping[str, float]  # coefficient by name of the loss
 
 
 class Learner:
-    """A net, its optimiser, and what it learns from.
+    """A net with its optimiser (Adam) and the settings of its losses.
 
     Args:
-        policy: The net.
-        learning: How its rows are gone over.
+        policy: The policy whose net is trained, in place.
+        settings: Settings of PPO: discount, minibatches, epochs, gradient clipping.
         loss_settings: By name, the settings of every loss that a profile lists.
     """
 
@@ -60,105 +60,137 @@ class Learner:
         self._optimizer = torch.optim.Adam(
             self._parameters, lr=settings.learning_rate, eps=1e-5, fused=True
         )
-        most = policy.n_choices.max(axis=0)
-        self._sizes = most.tolist()
-        forbidden = [
-            np.arange(size)[None] >= policy.n_choices[:, [h]] for h, size in enumerate(most)
+        head_sizes = policy.n_choices.max(axis=0)
+        self._head_sizes = head_sizes.tolist()
+        unavailable = [
+            np.arange(size)[None] >= policy.n_choices[:, [h]] for h, size in enumerate(head_sizes)
         ]
-        barred = np.concatenate(forbidden, axis=1)
-        self._logit_mask = torch.from_numpy(np.where(barred, _MASKED_LOGIT, 0.0).astype(np.float32))
-        self._has_masked_logits = bool(barred.any())
+        masked = np.concatenate(unavailable, axis=1)  # [groups, logits]
+        self._logit_mask = torch.from_numpy(np.where(masked, _MASKED_LOGIT, 0.0).astype(np.float32))
+        self._has_masked_logits = bool(masked.any())
 
     def learn(
         self, rows: RolloutColumns, profiles: LossProfiles, weights: LossWeights, key: int
     ) -> dict[str, float]:
-        """Go over the rows some epochs; say how it went. Rows of other slots must not be here."""
-        asked, count = self._settings, len(rows["slot_id"])
+        """Run one update: several epochs of minibatch gradient steps over the rows of this slot.
+
+        Args:
+            rows: Columns of a rollout; every row must have this slot as `learner_slot`.
+            profiles: Which losses may use which rows.
+            weights: Learning rate and loss coefficients of this update.
+            key: Random key of shuffling and dropout.
+
+        Returns:
+            Statistics by name, averaged over the minibatches; empty if no loss may use any row.
+        """
+        settings, count = self._settings, len(rows["slot_id"])
         masks = {loss: profiles.mask(loss, rows) for loss in profiles.losses}
         if not any(mask.any() for mask in masks.values()):
             return {}
         rows = {**rows, "advantage": self._advantages(rows)}
         for group in self._optimizer.param_groups:
             group["lr"] = weights.learning_rate
-        totals: dict[str, list[float]] = {}
+        history: dict[str, list[float]] = {}
         with _train_mode(self.policy.module, key):
-            for epoch in range(minibatch_schedule(count, asked).n_epochs):
-                spread: list[float] = []
-                for at, new in self._forward_minibatches(rows, count, key, epoch):
-                    stats = self._step(rows, at, new, masks, weights)
-                    spread += [stats["approx_kl"]] if "approx_kl" in stats else []
+            for epoch in range(minibatch_schedule(count, settings).n_epochs):
+                divergences: list[float] = []
+                for indices, output in self._forward_minibatches(rows, count, key, epoch):
+                    stats = self._step(rows, indices, output, masks, weights)
+                    divergences += [stats["approx_kl"]] if "approx_kl" in stats else []
                     for name, value in stats.items():
-                        totals.setdefault(name, []).append(value)
-                if asked.target_kl is not None and spread and np.mean(spread) > asked.target_kl:
+                        history.setdefault(name, []).append(value)
+                target_kl = settings.target_kl
+                if target_kl is not None and divergences and np.mean(divergences) > target_kl:
                     break
-        found = {name: float(np.mean(values)) for name, values in totals.items()}
-        return found | _explained_variance(
+        means = {name: float(np.mean(values)) for name, values in history.items()}
+        return means | _explained_variance(
             rows, masks.get("ppo_critic", np.zeros(count, dtype=np.bool_))
         )
 
     def _advantages(self, rows: RolloutColumns) -> AnyArray:
-        asked = self._settings
-        count, places = len(rows["memory_index"]), int(rows["memory_index"].max()) + 1
-        following: Ints = np.empty(count, dtype=np.int64)
-        link_next_rows(
+        """Return `[n]` advantages, corrected by V-trace if the settings say so."""
+        settings, memory_index, bootstrap = (
+            self._settings,
             rows["memory_index"],
-            rows["done"],
             rows["bootstrap_index"],
-            np.empty(places, np.int64),
-            following,
         )
+        count = len(memory_index)
+        scratch: Ints = np.empty(int(memory_index.max()) + 1, np.int64)
+        next_row: Ints = np.empty(count, dtype=np.int64)
+        link_next_rows(memory_index, rows["done"], bootstrap, scratch, next_row)
         advantage = np.empty(count, dtype=np.float32)
-        ratio = np.ones(count, dtype=np.float32)
-        if asked.vtrace:
-            ratio = np.minimum(1.0, np.exp(self._current_log_prob(rows) - rows["log_prob"])).astype(
-                np.float32
-            )
-        reward = rows["reward"] * np.float32(asked.reward_scale)
+        rho = np.ones(count, dtype=np.float32)
+        if settings.vtrace:
+            ratio = np.exp(self._current_log_prob(rows) - rows["log_prob"])
+            rho = np.minimum(1.0, ratio).astype(np.float32)
+        reward = rows["reward"] * np.float32(settings.reward_scale)
         estimate_advantages(
-            reward, rows["value"], following, rows["bootstrap_index"], rows["bootstrap_value"], ratio,
-            asked.gamma, asked.gae_lambda, advantage,
+            reward, rows["value"], next_row, bootstrap, rows["bootstrap_value"], rho,
+            settings.gamma, settings.gae_lambda, advantage,
         )  # fmt: skip
         return advantage
 
     @torch.no_grad()
     def _current_log_prob(self, rows: RolloutColumns) -> AnyArray:
-        """How likely the net is to act so, before it learns."""
+        """Return the log-probability of every row's action under the net before the update, `[n]`."""
         count = len(rows["slot_id"])
-        now = np.empty(count, dtype=np.float32)
-        for at, new in self._forward_minibatches(rows, count, 0, 0):
-            now[at] = new.log_prob(torch.from_numpy(rows["action"][at])).numpy()
-        return now
+        log_prob = np.empty(count, dtype=np.float32)
+        for indices, output in self._forward_minibatches(rows, count, 0, 0):
+            log_prob[indices] = output.log_prob(torch.from_numpy(rows["action"][indices])).numpy()
+        return log_prob
 
     def _forward_minibatches(
         self, rows: RolloutColumns, count: int, key: int, epoch: int
     ) -> Iterator[tuple[Ints, ActorCriticOutput]]:
-        """Minibatches: which rows, and what the net says of them now."""
-        asked, net = self._settings, self.policy
-        size, least = minibatch_schedule(count, asked).minibatch_size, asked.min_minibatches
+        """Yield the shuffled minibatches of an epoch with the net's current outputs.
+
+        Recurrent nets are unrolled over sequences, from the hidden state recorded at their start.
+
+        Args:
+            rows: Columns of the rollout.
+            count: How many rows there are.
+            key: Random key of the update.
+            epoch: Number of the epoch, folded into the key.
+
+        Yields:
+            Indices of the rows, and the outputs for them.
+        """
+        settings, net = self._settings, self.policy
+        size, least = minibatch_schedule(count, settings).minibatch_size, settings.min_minibatches
+        observations, group = rows["observations"], rows["group"]
         if not net.memory_size:
-            for at in iter_minibatches(count, size, least, key, epoch):
-                x = net.encoder.encode(rows["observations"], rows["group"], at)
-                scores, value = net.module(x)
-                yield at, self._masked_output(scores, value, rows["group"][at])
+            for indices in iter_minibatches(count, size, least, key, epoch):
+                logits, value = net.module(net.encoder.encode(observations, group, indices))
+                yield indices, self._masked_output(logits, value, group[indices])
             return
-        stretches = split_sequences(rows, asked.sequence_length)
-        for first, steps in iter_sequence_minibatches(stretches, size, least, key, epoch):
-            at = np.concatenate(steps)
-            x = net.encoder.encode(rows["observations"], rows["group"], at)
+        sequences = split_sequences(rows, settings.sequence_length)
+        for first, steps in iter_sequence_minibatches(sequences, size, least, key, epoch):
+            indices = np.concatenate(steps)
+            x = net.encoder.encode(observations, group, indices)
             state = torch.from_numpy(rows["state"][first])
-            said, values = [], []
-            for part in torch.split(x, [len(step) for step in steps]):
-                score, value, state = net.module(part, state[: len(part)])
-                said.append(score)
+            logits_of_steps, values = [], []
+            for step in torch.split(x, [len(step) for step in steps]):
+                logits, value, state = net.module(step, state[: len(step)])
+                logits_of_steps.append(logits)
                 values.append(value)
-            yield at, self._masked_output(torch.cat(said), torch.cat(values), rows["group"][at])
+            yield (
+                indices,
+                self._masked_output(torch.cat(logits_of_steps), torch.cat(values), group[indices]),
+            )
 
     def _masked_output(
         self, logits: torch.Tensor, value: torch.Tensor, group: Ints
     ) -> ActorCriticOutput:
+        """Normalise logits to log-probabilities; choices that a group lacks get none.
+
+        Args:
+            logits: `[n, logits]` of all heads.
+            value: `[n]`.
+            group: `[n]`, group of each row's agent.
+        """
         if self._has_masked_logits:
             logits = logits + self._logit_mask[torch.from_numpy(group)]
-        parts = torch.split(logits, self._sizes, dim=1)
+        parts = torch.split(logits, self._head_sizes, dim=1)
         return ActorCriticOutput(
             tuple(functional.log_softmax(part, dim=1) for part in parts), value
         )
@@ -171,6 +203,21 @@ class Learner:
         masks: Mapping[str, Bools],
         weights: LossWeights,
     ) -> dict[str, float]:
+        """Take one gradient step on the weighted sum of the losses.
+
+        Args:
+            rows: Columns of the rollout, with advantages.
+            indices: Rows of the minibatch.
+            output: The net's outputs for them.
+            masks: By loss, which of all rows it may use.
+            weights: Coefficients of the losses.
+
+        Returns:
+            Statistics of the losses and the norm of the gradient; empty if no loss had rows.
+
+        Raises:
+            ContractError: No loss depends on the net's outputs, or one is unusable.
+        """
         batch = _to_minibatch(rows, indices)
         total = output.value.new_zeros(())
         stats: dict[str, torch.Tensor] = {}
@@ -179,57 +226,62 @@ class Learner:
             weight, mask = weights.losses[name], allowed[indices]
             if weight == 0.0 or not mask.any():
                 continue
-            used, said = batch, output
+            loss_batch, loss_output = batch, output
             if not mask.all():
-                picked = torch.from_numpy(np.flatnonzero(mask))
-                used, said = batch.select(picked), output.select(picked)
-            value, about = apply_loss(LOSSES[name], used, said, self._loss_settings[name])
-            total = total + weight * value
-            stats |= about
+                selected = torch.from_numpy(np.flatnonzero(mask))
+                loss_batch, loss_output = batch.select(selected), output.select(selected)
+            loss, loss_stats = apply_loss(
+                LOSSES[name], loss_batch, loss_output, self._loss_settings[name]
+            )
+            total = total + weight * loss
+            stats |= loss_stats
             applied.append(name)
         if not applied:
             return {}
         if not total.requires_grad:
             raise ContractError(
-                f"No gradient comes from the losses {', '.join(applied)}: none of them depends on "
-                f"what the net says. Use tensors of the second argument, and detach none of them."
+                f"The losses {', '.join(applied)} have no gradient: none of them depends on the "
+                f"net's outputs. Use tensors of the second argument, and detach none of them."
             )
         self._optimizer.zero_grad(set_to_none=True)
         total.backward()  # type: ignore[no-untyped-call]
-        size = clip_grad_norm_(self._parameters, self._settings.max_grad_norm)
+        grad_norm = clip_grad_norm_(self._parameters, self._settings.max_grad_norm)
         self._optimizer.step()
-        return {name: float(value) for name, value in stats.items()} | {"grad_norm": float(size)}
+        return {name: float(value) for name, value in stats.items()} | {
+            "grad_norm": float(grad_norm)
+        }
 
     def state_dict(self) -> dict[str, AnyArray]:
-        """Weights and the optimiser's memory, for a snapshot."""
-        found = {f"weights/{name}": array for name, array in self.policy.arrays().items()}
+        """Return the weights and the state of the optimiser as arrays."""
+        state = {f"weights/{name}": array for name, array in self.policy.arrays().items()}
         for number, parameter in enumerate(self._parameters):
             for name, value in self._optimizer.state[parameter].items():
-                # Files of arrays know no arrays without axes, which the count of steps is.
-                found[f"optimiser/{number}/{name}"] = np.atleast_1d(value.detach().numpy()).copy()
-        return found
+                # Adam's step count has no axes, which files of arrays do not support.
+                state[f"optimiser/{number}/{name}"] = np.atleast_1d(value.detach().numpy()).copy()
+        return state
 
     def load_state_dict(self, state: Arrays) -> None:
-        """Go on from a state.
+        """Restore what `state_dict` returned.
 
         Raises:
-            SettingsError: It is of another net.
+            SettingsError: The shapes are those of another net.
         """
         prefix = "weights/"
         self.policy.load({n[len(prefix) :]: a for n, a in state.items() if n.startswith(prefix)})
         for number, parameter in enumerate(self._parameters):
             start = f"optimiser/{number}/"
-            own = {n[len(start) :]: a for n, a in state.items() if n.startswith(start)}
             self._optimizer.state[parameter] = {
-                name: _reshape_state(name, array, parameter) for name, array in own.items()
+                name[len(start) :]: _reshape_state(name[len(start) :], array, parameter)
+                for name, array in state.items()
+                if name.startswith(start)
             }
 
 
 @contextmanager
 def _train_mode(module: nn.Module, key: int) -> Iterator[None]:
-    """Let a module learn: dropout, drawn from the key, and the statistics of its batches."""
+    """Put a module in training mode, with dropout drawn from the key; in eval mode afterwards."""
     with torch.random.fork_rng(devices=[]):
-        torch.manual_seed(int(fold_in(key, _DROPOUT)))
+        torch.manual_seed(int(fold_in(key, _DROPOUT_BRANCH)))
         module.train()
         try:
             yield
@@ -238,6 +290,16 @@ def _train_mode(module: nn.Module, key: int) -> Iterator[None]:
 
 
 def _reshape_state(name: str, array: AnyArray, parameter: torch.Tensor) -> torch.Tensor:
+    """Return an entry of the optimiser's state in the shape of its parameter.
+
+    Args:
+        name: Name of the entry, such as `exp_avg`; `step` is a scalar.
+        array: The stored entry.
+        parameter: The parameter it belongs to.
+
+    Raises:
+        SettingsError: The shape is that of another net.
+    """
     if name == "step":
         return torch.tensor(array).reshape(())
     if array.shape != (tuple(parameter.shape) or (1,)):
@@ -248,18 +310,20 @@ def _reshape_state(name: str, array: AnyArray, parameter: torch.Tensor) -> torch
     return torch.tensor(array).reshape(parameter.shape)
 
 
-def _to_minibatch(rows: RolloutColumns, at: Ints) -> Minibatch:
+def _to_minibatch(rows: RolloutColumns, indices: Ints) -> Minibatch:
+    """Return some rows as tensors."""
+
     def column(name: str) -> torch.Tensor | None:
-        return torch.from_numpy(rows[name][at]) if name in rows else None
+        return torch.from_numpy(rows[name][indices]) if name in rows else None
 
     return Minibatch(*(column(name) for name in Minibatch._fields))  # type: ignore[arg-type]
 
 
 def _explained_variance(rows: RolloutColumns, mask: Bools) -> dict[str, float]:
-    """How much of the returns the values explained, over the rows that the critic learns from."""
+    """Return the share of the returns' variance that the critic explained, over the rows of `mask`."""
     if mask.sum() < 2:
         return {}
     advantage = rows["advantage"][mask].astype(np.float64)
     target = advantage + rows["value"][mask]
-    spread = float(target.var())
-    return {"explained_variance": 1.0 - float(advantage.var()) / spread} if spread > 0 else {}
+    variance = float(target.var())
+    return {"explained_variance": 1.0 - float(advantage.var()) / variance} if variance > 0 else {}

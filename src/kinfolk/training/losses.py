@@ -1,8 +1,8 @@
-"""The losses: each a pure function of rows and of what the net says of them now.
+"""Losses: pure functions of a minibatch of rows and of the net's current outputs for them.
 
-Each gets the rows that its own mask picks from the whole batch. Masks never chain: what one loss
-leaves out, another may use. Means, normalisations and entropies are over the picked rows only.
-`register_loss` is all that makes a function a loss: names, masks, settings and weights follow.
+Each loss gets the rows that its own mask selects from the minibatch; masks of different losses are
+independent. Means and normalisations are over the selected rows only. `register_loss` makes a
+function a loss that profiles can list.
 """
 
 from __future__ import annotations
@@ -26,56 +26,54 @@ Tensor: TypeAlias = torch.Tensor
 
 
 class Minibatch(NamedTuple):
-    """Rows, as tensors. What a slot has no use for is None."""
+    """Rows of a rollout as tensors; columns that were not recorded are None."""
 
-    action: Tensor  # [n, heads]
-    log_prob: Tensor  # [n] when it was chosen
-    value: Tensor  # [n] when it was seen
+    action: Tensor  # [n, heads] int64
+    log_prob: Tensor  # [n] of the action, under the policy that acted
+    value: Tensor  # [n] critic's value during the rollout
     advantage: Tensor  # [n]
-    teacher_action: Tensor | None = None  # [n, heads]
-    teacher_logits: Tensor | None = None  # [n, outputs]
-    teacher_value: Tensor | None = None  # [n] NaN where there is none
+    teacher_action: Tensor | None = None  # [n, heads] int64
+    teacher_logits: Tensor | None = None  # [n, logits]; None: the teacher is not a net
+    teacher_value: Tensor | None = None  # [n] NaN where the teacher has no critic
 
     def select(self, rows: Tensor) -> Minibatch:
-        """Some of the rows."""
-        found = [None if column is None else column[rows] for column in self]
-        return Minibatch(*found)  # type: ignore[arg-type]  # what was there stays there
+        """Return some of the rows, by index."""
+        columns = [None if column is None else column[rows] for column in self]
+        return Minibatch(*columns)  # type: ignore[arg-type]  # columns stay None or not None
 
 
 class ActorCriticOutput(NamedTuple):
-    """What the net says now."""
+    """The net's current action distribution and value for a minibatch."""
 
-    log_probs: tuple[Tensor, ...]  # per head, [n, choices]
+    log_probs: tuple[Tensor, ...]  # per head, [n, choices], normalised
     value: Tensor  # [n]
 
     def select(self, rows: Tensor) -> ActorCriticOutput:
-        """Some of the rows."""
+        """Return some of the rows, by index."""
         return ActorCriticOutput(tuple(head[rows] for head in self.log_probs), self.value[rows])
 
     def log_prob(self, action: Tensor) -> Tensor:
-        """`[n]`: of whole actions."""
+        """Return the log-probability of actions `[n, heads]`, summed over the heads: `[n]`."""
         parts = [
             head.gather(1, action[:, i : i + 1]).squeeze(1) for i, head in enumerate(self.log_probs)
         ]
         return parts[0] if len(parts) == 1 else torch.stack(parts).sum(dim=0)
 
     def entropy(self) -> Tensor:
-        """`[n]`: summed over the heads."""
+        """Return the entropy, summed over the heads: `[n]`."""
         parts = [-(head.exp() * head).sum(dim=1) for head in self.log_probs]
         return parts[0] if len(parts) == 1 else torch.stack(parts).sum(dim=0)
 
 
 LossStats: TypeAlias = dict[str, Tensor]
 LossResult: TypeAlias = tuple[Tensor, LossStats]
-
-
 LossFunction: TypeAlias = Callable[[Minibatch, ActorCriticOutput, Any], LossResult]
 F = TypeVar("F", bound=Callable[..., LossResult])
 
 
 @dataclass(frozen=True)
 class Loss:
-    """A registered loss; `register_loss` says what its parts mean."""
+    """A registered loss; see the arguments of `register_loss`."""
 
     name: str
     function: LossFunction
@@ -89,6 +87,7 @@ LOSSES: dict[str, Loss] = {}  # in the order in which they are summed
 
 
 def _scheduled_weight(settings: Settings, steps: int) -> float:
+    """Return a loss's coefficient after some steps, decayed linearly as its settings say."""
     if not isinstance(settings, LossSettings):
         return 1.0
     if settings.decay_steps is None:
@@ -104,20 +103,25 @@ def register_loss(
     weight: Callable[[Any, int], float] = _scheduled_weight,
     by_default: bool = False,
 ) -> Callable[[F], F]:
-    """Make a function `(rows, new, settings) -> (loss, stats)` a loss that profiles can list.
+    """Register a function `(batch, output, settings) -> (loss, stats)` as a loss for profiles.
 
     Args:
-        name: What it is called in `loss_profiles`, and in `[losses.NAME]` of a training file.
-        rows: Which rows it may use: of slots that are `trainable`, or those for which a teacher
-            said what it would do (`teacher_labeled`).
-        settings: What the function gets as its third argument. `Learning`, `Kickstart` and
-            `Cloning` are the training's own tables; any other is read from `[losses.NAME]`.
-        weight: From those settings and the steps done so far, how much the loss counts now. By
-            default the `weight` and `until` of `LossSettings`; 1 for settings without these.
-        by_default: Whether it is in the profile of a training that has none of its own.
+        name: Its name in `loss_profiles`, and in `[losses.NAME]` of a training file.
+        rows: Which rows it may use: those of slots that are `trainable`, or those that a teacher
+            labelled with its action (`teacher_labeled`).
+        settings: Type of the function's third argument. `PPOSettings`, `Kickstart` and
+            `BehaviorCloning` are tables of the training file; any other is read from
+            `[losses.NAME]`.
+        weight: Coefficient of the loss, from its settings and the steps done so far. By default
+            `weight` and `decay_steps` of `LossSettings`; 1 for settings without these.
+        by_default: Whether the loss is in the default profile.
+
+    Returns:
+        A decorator that returns the function unchanged.
 
     Raises:
-        SettingsError: The name is no identifier, or another function's, or there are no such rows.
+        SettingsError: The name is not an identifier, or belongs to another function, or `rows` is
+            unknown.
     """
     require(
         rows in ("trainable", "teacher_labeled"),
@@ -125,14 +129,14 @@ def register_loss(
     )
     require(
         name.isidentifier(),
-        f"A loss is named by letters, digits and underscores, such as entropy_floor, not '{name}'.",
+        f"The name of a loss must be an identifier such as entropy_floor, not '{name}'.",
     )
 
     def register(function: F) -> F:
         origin = _origin(LOSSES[name].function) if name in LOSSES else _origin(function)
         require(
             origin == _origin(function),
-            f"There is a loss '{name}' already, {origin}. Give {_origin(function)} another name.",
+            f"The loss '{name}' is already registered by {origin}. Give {_origin(function)} another name.",
         )
         LOSSES[name] = Loss(name, function, rows, settings, weight, by_default)
         return function
@@ -143,49 +147,52 @@ def register_loss(
 def apply_loss(
     loss: Loss, batch: Minibatch, output: ActorCriticOutput, settings: Settings
 ) -> LossResult:
-    """Return what a loss function gives for these rows, once it is known to be usable.
+    """Call a loss function and check what it returns.
 
     Args:
         loss: The registered loss.
         batch: The rows that it may use.
-        output: What the net says of them now.
-        settings: Those of the loss.
+        output: The net's outputs for them.
+        settings: Settings of the loss.
+
+    Returns:
+        The loss, a scalar tensor, and its statistics by name.
 
     Raises:
-        ContractError: The function raised, or did not return a finite number and finite stats.
+        ContractError: The function raised, or did not return a finite scalar and finite stats.
     """
     name = f"The loss '{loss.name}'"
     try:
-        found: Any = loss.function(batch, output, settings)
+        result: Any = loss.function(batch, output, settings)
     except Exception as error:
-        what, where, _ = summarize_error(error)
-        raise ContractError(f"{name} failed: {what} ({where}).") from error
-    if not (isinstance(found, tuple) and len(found) == 2 and isinstance(found[1], dict)):
-        raise ContractError(f"{name} must return (loss, stats), not one {type(found).__name__}.")
-    value, stats = found
+        summary, location, _ = summarize_error(error)
+        raise ContractError(f"{name} failed: {summary} ({location}).") from error
+    if not (isinstance(result, tuple) and len(result) == 2 and isinstance(result[1], dict)):
+        raise ContractError(f"{name} must return (loss, stats), not one {type(result).__name__}.")
+    value, stats = result
     if isinstance(value, Tensor) and value.numel() != 1:
         raise ContractError(
-            f"{name} must return one number as loss, not a tensor of shape {list(value.shape)}. "
+            f"{name} must return a scalar as loss, not a tensor of shape {list(value.shape)}. "
             f"Take the mean over the rows."
         )
-    number = _number(value)
+    number = _to_float(value)
     if number is None:
-        raise ContractError(f"{name} must return one number as loss, not {value!r}.")
+        raise ContractError(f"{name} must return a scalar as loss, not {value!r}.")
     if not math.isfinite(number):
         raise ContractError(
-            f"{name} is {number}, which nothing can be learnt from. Look for a division by zero, a "
+            f"{name} is {number}, which has no usable gradient. Look for a division by zero, a "
             f"logarithm of zero, or NaN in observations, rewards or the net."
         )
-    for key, figure in stats.items():
-        known = _number(figure)
-        if known is None or not math.isfinite(known):
-            shown = repr(figure) if known is None else str(known)
+    for key, entry in stats.items():
+        scalar = _to_float(entry)
+        if scalar is None or not math.isfinite(scalar):
+            shown = repr(entry) if scalar is None else str(scalar)
             raise ContractError(f"{name} must return finite numbers as stats, not {key}={shown}.")
     return value, stats
 
 
-def _number(value: Any) -> float | None:
-    """A number, or a tensor of one; None for anything else."""
+def _to_float(value: Any) -> float | None:
+    """Return a number or a tensor of one number as a float; None for anything else."""
     plain = value.detach() if isinstance(value, Tensor) else value
     try:
         return None if isinstance(plain, str) else float(plain)
@@ -194,35 +201,41 @@ def _number(value: Any) -> float | None:
 
 
 def _origin(function: Any) -> str:
-    """Where a function was defined: the same may be registered again, as when it is reloaded."""
+    """Return where a function was defined; a reloaded module may register the same name again."""
     return f"{function.__module__}.{function.__qualname__}"
 
 
 def normalize_advantages(advantage: Tensor) -> Tensor:
-    """Mean 0 and deviation 1, over the rows given; a single row is left as it is."""
+    """Scale advantages to mean 0 and standard deviation 1; a single row is returned as it is."""
     if len(advantage) < 2:
         return advantage
     return (advantage - advantage.mean()) / (advantage.std() + 1e-8)
 
 
 def _delayed_weight(settings: PPOSettings, steps: int) -> float:
+    """Return 0 before the step `actor_start_step` and 1 from then on."""
     return float(steps >= settings.actor_start_step)
 
 
 @register_loss("ppo_actor", settings=PPOSettings, weight=_delayed_weight, by_default=True)
 def ppo_actor(batch: Minibatch, output: ActorCriticOutput, settings: PPOSettings) -> LossResult:
-    """The clipped surrogate of PPO (Schulman et al. 2017), less a bonus for entropy."""
-    change = output.log_prob(batch.action) - batch.log_prob
-    ratio, advantage = change.exp(), normalize_advantages(batch.advantage)
+    """Return PPO's clipped surrogate loss minus the entropy bonus (Schulman et al. 2017).
+
+    Args:
+        batch: Rows of trainable slots.
+        output: The net's current outputs for them.
+        settings: `clip_range` and `ent_coef` are used.
+    """
+    log_ratio = output.log_prob(batch.action) - batch.log_prob
+    ratio, advantage = log_ratio.exp(), normalize_advantages(batch.advantage)
     clipped = ratio.clamp(1.0 - settings.clip_range, 1.0 + settings.clip_range)
     surrogate = torch.minimum(ratio * advantage, clipped * advantage).mean()
     entropy = output.entropy().mean()
     with torch.no_grad():
         stats = {
             "entropy": entropy.detach(),
-            "approx_kl": (
-                ratio - 1.0 - change
-            ).mean(),  # Schulman's estimate that is never below zero
+            # The low-variance estimator that is never negative (Schulman 2020).
+            "approx_kl": (ratio - 1.0 - log_ratio).mean(),
             "clip_fraction": ((ratio - 1.0).abs() > settings.clip_range).float().mean(),
         }
     return -surrogate - settings.ent_coef * entropy, stats
@@ -230,56 +243,83 @@ def ppo_actor(batch: Minibatch, output: ActorCriticOutput, settings: PPOSettings
 
 @register_loss("ppo_critic", settings=PPOSettings, by_default=True)
 def ppo_critic(batch: Minibatch, output: ActorCriticOutput, settings: PPOSettings) -> LossResult:
-    """Half the squared error of the value, clipped around the old one if asked for."""
+    """Return half the squared error of the value, with value clipping if `clip_range_vf` is set.
+
+    Args:
+        batch: Rows of trainable slots.
+        output: The net's current outputs for them.
+        settings: `vf_coef` and `clip_range_vf` are used.
+    """
     target = batch.advantage + batch.value
     error = (output.value - target).square()
     if settings.clip_range_vf is not None:
-        near = batch.value + (output.value - batch.value).clamp(
+        clipped = batch.value + (output.value - batch.value).clamp(
             -settings.clip_range_vf, settings.clip_range_vf
         )
-        error = torch.maximum(error, (near - target).square())
+        error = torch.maximum(error, (clipped - target).square())
     loss = 0.5 * error.mean()
     return settings.vf_coef * loss, {"value_loss": loss.detach()}
 
 
 @register_loss("kickstarter", rows="teacher_labeled", settings=Kickstart, by_default=True)
 def kickstarter(batch: Minibatch, output: ActorCriticOutput, settings: Kickstart) -> LossResult:
-    """The divergence from a teacher's choices to the net's, and the error to its values.
+    """Return the KL divergence from a teacher's action distribution, plus the error to its values.
 
-    A teacher without scores, a script, is sure of what it does: then the divergence is the
-    cross-entropy to its action.
+    After Schmitt et al. 2018, arXiv:1803.03835. A scripted teacher has no logits: its distribution
+    is its action, and the divergence is the cross-entropy to it.
+
+    Args:
+        batch: Rows that a teacher labelled.
+        output: The net's current outputs for them.
+        settings: `temperature` and `vf_coef` are used.
     """
-    assert batch.teacher_action is not None  # the mask lets only such rows in
+    assert batch.teacher_action is not None  # the mask selects labelled rows only
     if batch.teacher_logits is None:
         divergence = -output.log_prob(batch.teacher_action).mean()
     else:
         divergence = _kl_divergence(batch.teacher_logits, output, settings.temperature)
     loss = divergence
-    known = None if batch.teacher_value is None else torch.isfinite(batch.teacher_value)
-    if known is not None and bool(known.any()):
+    has_value = None if batch.teacher_value is None else torch.isfinite(batch.teacher_value)
+    if has_value is not None and bool(has_value.any()):
         assert batch.teacher_value is not None
-        error = (output.value[known] - batch.teacher_value[known]).square().mean()
+        error = (output.value[has_value] - batch.teacher_value[has_value]).square().mean()
         loss = loss + settings.vf_coef * 0.5 * error
     return loss, {"kickstarter": divergence.detach()}
 
 
 def _kl_divergence(teacher_logits: Tensor, output: ActorCriticOutput, temperature: float) -> Tensor:
+    """Return the mean KL divergence from teacher to student, summed over the heads.
+
+    Args:
+        teacher_logits: `[n, logits]` of all heads.
+        output: The student's outputs.
+        temperature: Divides the logits of both.
+    """
     sizes = [head.shape[1] for head in output.log_probs]
     total = teacher_logits.new_zeros(())
-    for part, own in zip(torch.split(teacher_logits, sizes, dim=1), output.log_probs, strict=True):
-        teacher = functional.log_softmax(part / temperature, dim=1)
-        student = own if temperature == 1.0 else functional.log_softmax(own / temperature, dim=1)
+    teacher_heads = torch.split(teacher_logits, sizes, dim=1)
+    for logits, log_probs in zip(teacher_heads, output.log_probs, strict=True):
+        teacher = functional.log_softmax(logits / temperature, dim=1)
+        student = log_probs
+        if temperature != 1.0:
+            student = functional.log_softmax(log_probs / temperature, dim=1)
         total = total + (teacher.exp() * (teacher - student)).sum(dim=1).mean()
     return total
 
 
 @register_loss("cloner", rows="teacher_labeled", settings=BehaviorCloning, by_default=True)
 def cloner(batch: Minibatch, output: ActorCriticOutput, settings: BehaviorCloning) -> LossResult:
-    """The cross-entropy to the teacher's actions."""
-    del settings  # its weight is applied by the caller, as it falls with time
-    assert batch.teacher_action is not None  # the mask lets only such rows in
-    log_chance = output.log_prob(batch.teacher_action)
+    """Return the cross-entropy to the teacher's actions (behaviour cloning).
+
+    Args:
+        batch: Rows that a teacher labelled.
+        output: The net's current outputs for them.
+        settings: Not used here; the caller applies the coefficient.
+    """
+    del settings
+    assert batch.teacher_action is not None  # the mask selects labelled rows only
+    log_prob = output.log_prob(batch.teacher_action)
     with torch.no_grad():
         best = torch.stack([head.argmax(dim=1) for head in output.log_probs], dim=1)
-        alike = (best == batch.teacher_action).all(dim=1).float().mean()
-    return -log_chance.mean(), {"cloner": -log_chance.detach().mean(), "agreement": alike}
+        agreement = (best == batch.teacher_action).all(dim=1).float().mean()
+    return -log_prob.mean(), {"cloner": -log_prob.detach().mean(), "agreement": agreement}

@@ -1,4 +1,4 @@
-"""A pool of earlier selves to play against: frozen copies, one drawn for each episode."""
+"""Self-play: a pool of frozen snapshots of a learner, one drawn as opponent for each episode."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ from kinfolk.policies.base import AgentBatch, Memory, MemoryLayout, Policy
 from kinfolk.policies.neural.policy import NeuralPolicy
 
 OpponentSampling = Literal["uniform", "recent", "win_rate"]
-_OPPONENT_BRANCH = 4  # the branch of an episode's key from which its rival is drawn
-_WEIGHT_UNITS = 1000  # weights of a draw are whole numbers, so that it is the same everywhere
+_OPPONENT_BRANCH = 4  # branch of an episode's key from which its opponent is drawn
+_WEIGHT_UNITS = 1000  # sampling weights are integers, so that draws are exact everywhere
 
 
 class OpponentPoolSettings(Settings):
-    """Self-play: `slot` is played by copies of what `of` was.
+    """Self-play: `slot` is played by earlier snapshots of `source_slot`.
 
-    `every` so many updates a copy joins; the oldest of more than `size` leaves. A rival is drawn
-    uniformly, from the most recent (`recent`: twice as often as the one before it), or the more
-    often the more it wins (`win_rate`).
+    Every `add_every` updates a snapshot joins the pool; of more than `max_size` the oldest leaves.
+    Opponents are drawn uniformly, with twice the weight of the snapshot before it (`recent`), or
+    in proportion to their win rate (`win_rate`).
     """
 
     slot: str = Field(description="Slot that earlier copies play.")
@@ -42,54 +42,73 @@ class OpponentPoolSettings(Settings):
 
 @dataclass(frozen=True)
 class OpponentPool:
-    """The copies, by number; those that left but are still in play stay until their episode ends."""
+    """Snapshots of a learner, numbered by the update in which they were taken.
+
+    Attributes:
+        weights: Arrays of each snapshot. One that left the pool stays until the episodes that it
+            plays have ended.
+        active: Numbers that are drawn from, oldest first.
+        sampling_weights: Integer weights of the draw, one per active snapshot.
+        win_rates: Exponential average of the share of episodes won, by number.
+    """
 
     weights: dict[int, Arrays]
-    active: tuple[int, ...]  # numbers that are drawn from, oldest first
-    sampling_weights: tuple[int, ...]  # their weights
-    win_rates: dict[int, float] = field(default_factory=dict)  # share of episodes won, smoothed
+    active: tuple[int, ...]
+    sampling_weights: tuple[int, ...]
+    win_rates: dict[int, float] = field(default_factory=dict)
 
     def with_snapshot(
         self, number: int, arrays: Arrays, settings: OpponentPoolSettings
     ) -> OpponentPool:
-        """With one more copy."""
-        drawn = (*self.active, number)[-settings.max_size :]
+        """Return the pool with one more snapshot, and without the oldest of too many.
+
+        Args:
+            number: Update in which the snapshot was taken.
+            arrays: Its weights.
+            settings: Size of the pool and how opponents are drawn.
+        """
+        active = (*self.active, number)[-settings.max_size :]
         weights = {**self.weights, number: arrays}
-        won = {**self.win_rates, number: 0.5}
-        return replace(self, weights=weights, active=drawn, win_rates=won).with_sampling_weights(
-            settings
-        )
+        win_rates = {**self.win_rates, number: 0.5}
+        pool = replace(self, weights=weights, active=active, win_rates=win_rates)
+        return pool.with_sampling_weights(settings)
 
     def with_sampling_weights(self, settings: OpponentPoolSettings) -> OpponentPool:
-        """With odds as the settings ask."""
+        """Return the pool with the sampling weights that the settings ask for."""
         count = len(self.active)
-        odds = [_WEIGHT_UNITS] * count
+        sampling_weights = [_WEIGHT_UNITS] * count
         if settings.sampling == "recent":
-            odds = [max(1, _WEIGHT_UNITS >> (count - 1 - i)) for i in range(count)]
+            sampling_weights = [max(1, _WEIGHT_UNITS >> (count - 1 - i)) for i in range(count)]
         elif settings.sampling == "win_rate":
-            odds = [1 + round(_WEIGHT_UNITS * self.win_rates[number]) for number in self.active]
-        return replace(self, sampling_weights=tuple(odds))
+            sampling_weights = [1 + round(_WEIGHT_UNITS * self.win_rates[n]) for n in self.active]
+        return replace(self, sampling_weights=tuple(sampling_weights))
 
     def with_result(
         self, number: int, share: float, settings: OpponentPoolSettings
     ) -> OpponentPool:
-        """After an episode in which a copy won `share`."""
+        """Return the pool with a win rate updated after an episode.
+
+        Args:
+            number: The snapshot that played; unknown numbers are ignored.
+            share: Its share of the win, from 0 to 1.
+            settings: How opponents are drawn.
+        """
         if number not in self.win_rates:
             return self
-        won = {**self.win_rates, number: 0.95 * self.win_rates[number] + 0.05 * share}
-        return replace(self, win_rates=won).with_sampling_weights(settings)
+        win_rates = {**self.win_rates, number: 0.95 * self.win_rates[number] + 0.05 * share}
+        return replace(self, win_rates=win_rates).with_sampling_weights(settings)
 
     def without_unused(self, playing: Sequence[int]) -> OpponentPool:
-        """Forget copies that are neither drawn from nor in play."""
-        kept = {*self.active, *playing}
+        """Return the pool without snapshots that are neither active nor among `playing`."""
+        used = {*self.active, *playing}
         return replace(
             self,
-            weights={n: a for n, a in self.weights.items() if n in kept},
-            win_rates={n: share for n, share in self.win_rates.items() if n in kept},
+            weights={n: a for n, a in self.weights.items() if n in used},
+            win_rates={n: share for n, share in self.win_rates.items() if n in used},
         )
 
     def arrays(self) -> dict[str, AnyArray]:
-        """For a snapshot."""
+        """Return the weights of all snapshots by path, for a checkpoint."""
         return {
             f"pool/{number}/{name}": array
             for number, arrays in self.weights.items()
@@ -97,87 +116,102 @@ class OpponentPool:
         }
 
     def notes(self) -> dict[str, object]:
-        """For a snapshot."""
-        won = {str(number): share for number, share in self.win_rates.items()}
+        """Return all but the weights as plain values, for a checkpoint."""
+        win_rates = {str(number): rate for number, rate in self.win_rates.items()}
         return {
             "active": list(self.active),
             "sampling_weights": list(self.sampling_weights),
-            "win_rates": won,
+            "win_rates": win_rates,
         }
 
     @staticmethod
     def from_snapshot(arrays: Arrays, notes: dict[str, object]) -> OpponentPool:
-        """The pool that `arrays` and `notes` laid down."""
+        """Return the pool that `arrays` and `notes` describe."""
         weights: dict[int, dict[str, AnyArray]] = {}
         for path, array in arrays.items():
             if path.startswith("pool/"):
                 _, number, name = path.split("/", 2)
                 weights.setdefault(int(number), {})[name] = array
-        drawn, odds, won = notes["active"], notes["sampling_weights"], notes["win_rates"]
-        assert isinstance(drawn, list) and isinstance(odds, list) and isinstance(won, dict)  # noqa: PT018
-        shares = {int(number): float(share) for number, share in won.items()}
-        ordered = {number: weights[number] for number in sorted(weights)}
-        return OpponentPool(dict(ordered), tuple(drawn), tuple(odds), shares)
+        active, sampling_weights = notes["active"], notes["sampling_weights"]
+        assert isinstance(active, list)
+        assert isinstance(sampling_weights, list)
+        assert isinstance(notes["win_rates"], dict)
+        win_rates = {int(number): float(rate) for number, rate in notes["win_rates"].items()}
+        ordered: dict[int, Arrays] = {number: weights[number] for number in sorted(weights)}
+        return OpponentPool(ordered, tuple(active), tuple(sampling_weights), win_rates)
 
 
 def assign_opponents(
     members: Ints, worlds: Ints, episodes: Ints, pool: OpponentPool, seed: int
 ) -> None:
-    """Draw the rival of each of `worlds`, from the key of its episode."""
-    reached = np.cumsum(pool.sampling_weights)
+    """Draw an opponent for some worlds, each from the key of its episode.
+
+    Args:
+        members: `[worlds, rows]`, written: the number of the opponent in all rows of a world.
+        worlds: Indices of the worlds to draw for.
+        episodes: `[worlds]`, number of the episode that each world plays.
+        pool: The snapshots and their sampling weights.
+        seed: Seed of the training.
+    """
+    cumulative = np.cumsum(pool.sampling_weights)
     for world in worlds.tolist():
         key = fold_in(episode_key(seed, int(episodes[world])), _OPPONENT_BRANCH)
-        draw = int(randint(key, 0, int(reached[-1])))
-        members[world] = pool.active[int(np.searchsorted(reached, draw, side="right"))]
+        draw = int(randint(key, 0, int(cumulative[-1])))
+        members[world] = pool.active[int(np.searchsorted(cumulative, draw, side="right"))]
 
 
 class OpponentPolicy:
-    """Plays each row with the copy that its member number names.
+    """Policy that plays each row with the snapshot that its `member` number names.
+
+    Args:
+        policy: The net into which snapshots are loaded.
+        spec: Spec of the world.
 
     Raises:
-        SettingsError: The slot's policy is not a net.
+        SettingsError: The policy is not a net.
     """
 
     def __init__(self, policy: Policy, spec: WorldSpec) -> None:
         if not isinstance(policy, NeuralPolicy):
             raise SettingsError(
-                f"A pool holds copies of nets; {type(policy).__name__} is none (world {spec.world})."
+                f"An opponent pool holds snapshots of nets; {type(policy).__name__} is not a net "
+                f"(world {spec.world})."
             )
         self._net, self._heads = policy, spec.n_heads
         self._weights: dict[int, Arrays] = {}
         self._loaded: int | None = None
 
     def load_pool(self, pool: OpponentPool) -> None:
-        """Play with these copies from now on."""
+        """Use the snapshots of this pool from now on."""
         self._weights, self._loaded = pool.weights, None
 
     @property
     def memory_layout(self) -> MemoryLayout:
-        """That of the net."""
+        """Return the memory layout of the net."""
         return self._net.memory_layout
 
     def reset_agents(self, batch: AgentBatch, memory: Memory, keys: Ints) -> None:
-        """Lives that start now."""
+        """Initialise the memory of agents that begin to live."""
         self._net.reset_agents(batch, memory, keys)
 
     def act_async(self, observations: Bytes, batch: AgentBatch, memory: Memory, keys: Ints) -> None:
-        """One forward per copy that is in play."""
+        """Choose actions, with one forward pass per snapshot in the batch."""
         self._actions = np.empty((len(keys), self._heads), dtype=np.int64)
         for number in np.unique(batch.member).tolist():
-            at = np.flatnonzero(batch.member == number)
-            some = AgentBatch(*(column[at] for column in batch))
+            rows = np.flatnonzero(batch.member == number)
+            part = AgentBatch(*(column[rows] for column in batch))
             if self._loaded != number:
                 self._net.load(self._weights[number])
                 self._loaded = number
-            self._net.act_async(observations[at], some, memory, keys[at])
-            self._actions[at] = self._net.act_wait()
+            self._net.act_async(observations[rows], part, memory, keys[rows])
+            self._actions[rows] = self._net.act_wait()
 
     def act_wait(self) -> Ints:
-        """The choices."""
+        """Return the actions of the last `act_async`."""
         return self._actions
 
     def close(self) -> None:
-        """Close the net."""
+        """Close the wrapped policy."""
         self._net.close()
 
     _actions: Ints

@@ -1,4 +1,4 @@
-"""Which losses may use which rows: closed unless a row's profile lists the loss."""
+"""Loss profiles: a loss uses a row only if the row's profile lists it."""
 
 from __future__ import annotations
 
@@ -12,21 +12,25 @@ from kinfolk.core.registry import import_object
 from kinfolk.training.buffer import RolloutColumns
 from kinfolk.training.losses import LOSSES, Loss
 
-# Names under which users of earlier systems know them: slices are made by the map of agents.
+# Names of earlier systems; their slicing is done by `agent_slot_map` here.
 LOSS_ALIASES = {"sliced_kickstarter": "kickstarter", "sliced_scripted_cloner": "cloner"}
 DEFAULT_PROFILE = "all"
 
 
 class LossProfiles:
-    """A table of profiles by number and losses by name.
+    """Table of which losses each profile lists.
 
     Args:
-        given: The losses of each profile: names of registered losses, or import paths such as
+        profiles: The losses of each profile: names of registered losses, or import paths such as
             `mylosses.entropy_floor`, whose module registers them. Empty: one profile, `all`, with
             the losses that are registered `by_default`.
 
+    Attributes:
+        names: Names of the profiles; a profile's id is its index here.
+        losses: Names of all losses that some profile lists, in the order in which they are summed.
+
     Raises:
-        UsageError: A profile lists a loss that there is not, or that cannot be imported.
+        UsageError: A profile lists an unknown loss, or one that cannot be imported.
     """
 
     def __init__(self, profiles: Mapping[str, Sequence[str]]) -> None:
@@ -42,7 +46,11 @@ class LossProfiles:
         )
 
     def profile_id(self, slot: str, profile: str | None) -> int:
-        """The number of a slot's profile; without one, the first."""
+        """Return the id of a slot's profile; the first profile if the slot names none.
+
+        Raises:
+            SettingsError: There is no such profile.
+        """
         if profile is None:
             return 0
         if profile not in self.names:
@@ -53,23 +61,28 @@ class LossProfiles:
         return self.names.index(profile)
 
     def includes(self, profile: int, loss: str) -> bool:
-        """Whether rows of a profile take part in a loss."""
+        """Return whether the profile with the id `profile` lists a loss."""
         return loss in self.losses and bool(self._table[profile, self.losses.index(loss)])
 
     def mask(self, loss: str, rows: RolloutColumns) -> Bools:
-        """`[n]`: which of all rows a loss may use; `loss` is one of `losses`."""
+        """Return which rows a loss may use, `[n]`.
+
+        Args:
+            loss: One of `losses`.
+            rows: Columns of the rollout.
+        """
         allowed: Bools = self._table[:, self.losses.index(loss)][rows["loss_profile_id"]]
         allowed = allowed & rows["alive"]
         if LOSSES[loss].rows == "trainable":
             return allowed & rows["is_trainable_agent"]
         if "teacher_action" not in rows:
             return np.zeros_like(allowed)
-        taught: Bools = rows["teacher_action"][:, 0] >= 0
-        return allowed & taught
+        labeled: Bools = rows["teacher_action"][:, 0] >= 0
+        return allowed & labeled
 
 
 def _find_loss(profile: str, name: str) -> Loss:
-    """A registered loss by its name, or by the import path of its function."""
+    """Return a registered loss by its name or alias, or by the import path of its function."""
     name = LOSS_ALIASES.get(name, name)
     if name in LOSSES:
         return LOSSES[name]
@@ -80,10 +93,10 @@ def _find_loss(profile: str, name: str) -> Loss:
             f"mylosses.entropy_floor."
         )
     function = import_object(name)
-    found = [loss for loss in LOSSES.values() if loss.function is function]
-    if not found:
+    registered = [loss for loss in LOSSES.values() if loss.function is function]
+    if not registered:
         raise SettingsError(
             f"The loss profile '{profile}' lists '{name}', which is not registered as a loss. "
             f"Decorate it with kinfolk.training.losses.register_loss."
         )
-    return found[0]
+    return registered[0]

@@ -1,4 +1,4 @@
-"""How learning is done, as numbers."""
+"""Settings of PPO, of the imitation losses and of teachers."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from kinfolk.core.settings import Settings, setting
 
 
 class PPOSettings(Settings):
-    """Proximal policy optimisation; each slot may have a learning rate of its own."""
+    """Settings of proximal policy optimisation; a slot may override `learning_rate`."""
 
     gamma: float = setting(0.99, "Discount per step.", ge=0.0, le=1.0)
     gae_lambda: float = setting(0.95, "Lambda of generalised advantage estimation.", ge=0.0, le=1.0)
@@ -31,12 +31,12 @@ class PPOSettings(Settings):
     vtrace: bool = setting(False, "Correct off-policy rows by V-trace importance weights.")
     n_epochs: int | None = setting(
         None,
-        "Epochs per update; by default chosen from the number of rows (`sequences.minibatch_schedule`).",
+        "Epochs per update; by default chosen from the number of rows (`minibatch_schedule`).",
         ge=1,
     )
     minibatch_size: int | None = setting(
         None,
-        "Rows per minibatch; by default chosen from the number of rows (`sequences.minibatch_schedule`).",
+        "Rows per minibatch; by default chosen from the number of rows (`minibatch_schedule`).",
         ge=1,
     )
     min_minibatches: int = setting(
@@ -49,7 +49,7 @@ class PPOSettings(Settings):
 
 
 class LossSettings(Settings):
-    """How much a loss counts. The weight falls to zero at `until` steps; None: it stays."""
+    """Coefficient of a loss, constant or decaying linearly to zero at `decay_steps` steps."""
 
     weight: float = setting(1.0, "Coefficient of the loss at the start.", ge=0.0)
     decay_steps: int | None = setting(
@@ -58,21 +58,21 @@ class LossSettings(Settings):
 
 
 class Kickstart(LossSettings):
-    """Nearness to a teacher's choices: `kickstarter`."""
+    """Settings of the loss `kickstarter`: KL divergence to a teacher's action distribution."""
 
     vf_coef: float = setting(0.5, "Coefficient of the distance to the teacher's values.", ge=0.0)
     temperature: float = setting(1.0, "Temperature of the teacher's action distribution.", gt=0.0)
 
 
 class BehaviorCloning(LossSettings):
-    """Doing as a scripted teacher does: `cloner`."""
+    """Settings of the loss `cloner`: cross-entropy to a teacher's actions."""
 
 
 class TeacherSettings(Settings):
-    """Who teaches a slot.
+    """The teacher of a student slot, and which rows it labels with actions.
 
-    `teacher_led`: it learns from rows that the teacher plays. `student_led`: the teacher says what
-    it would do in the rows that the student plays.
+    With `teacher_led` the student learns from rows that the teacher plays; with `student_led` the
+    teacher adds the action it would take to the rows that the student plays.
     """
 
     teacher: str = Field(description="Slot that teaches.")

@@ -159,7 +159,7 @@ def _record_episodes(
     pool, asked = state.opponent_pool, settings.opponent_pool
     if pool is None or asked is None:
         return
-    rivals = [rival for result in gathered for rival in result.observed.rivals]
+    rivals = [rival for result in gathered for rival in result.observed.opponents]
     for episode, rival in zip(ended, rivals, strict=True):
         earned = {s: np.array([episode.returns[s]]) for s in (asked.slot, asked.source_slot)}
         pool = pool.with_result(rival, float(win_shares(earned)[asked.slot][0]), asked)

@@ -37,7 +37,7 @@ def build_plan(settings: Train) -> RolloutTask[Experience]:
         keep_snapshot=True,
         observer=Collection(
             {slot.id: _slot_plan(i, settings) for i, slot in enumerate(settings.slots)},
-            early_ends_bootstrap=settings.ppo.bootstrap_early_ends,
+            bootstrap_early_ends=settings.ppo.bootstrap_early_ends,
             pool_slot=None if settings.opponent_pool is None else settings.opponent_pool.slot,
             batch_invariant=is_batch_invariant(settings),
         ),

@@ -1,1 +1,1 @@
-"""Networks whose topology evolves."""
+"""Networks whose topology evolves by growing and pruning nodes."""

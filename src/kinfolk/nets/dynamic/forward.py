@@ -1,7 +1,7 @@
-"""The forward pass of dynamic nets, and the running standardisation of each node.
+"""Forward pass of dynamic nets, with running standardisation of every node.
 
-All nodes update at once from what the others said a pass ago. A node says standardise(w . x),
-with the mean and deviation of what it has seen (Welford 1962).
+All nodes update at once from the outputs of the previous pass. A node outputs standardise(w . x),
+with the running mean and standard deviation of its values (Welford 1962).
 """
 
 from __future__ import annotations
@@ -17,33 +17,44 @@ MIN_STD = 1e-8
 
 
 class NodeState(NamedTuple):
-    """What runs along with dynamic nets, `[nets, batch, room]` or `[rows, room]`.
+    """State of dynamic nets between calls, `[nets, batch, capacity]` or `[rows, capacity]`.
 
-    `x` and `z` are memory: what each node last took in and said; they are forgotten at episodes.
-    `n`, `mean` and `m2` are this copy's calibration, which is not.
+    `x` and `z` are memory, which is reset between episodes; `n`, `mean` and `m2` are this copy's
+    running statistics, which are not.
     """
 
-    x: Floats
-    z: Floats
-    n: Floats
+    x: Floats  # last value of each node, before standardisation
+    z: Floats  # last output of each node
+    n: Floats  # count of values
     mean: Floats
-    m2: Floats
+    m2: Floats  # sum of squared deviations
 
 
 @inline
 def standardize(
     state: NodeState, row: int, stats_row: int, node: int, value: float, update_stats: bool
 ) -> None:
-    """Let a node take in `value`. Zero says nothing; the same value again teaches nothing."""
+    """Standardise a node's value, write it to `state.z`, and update the running statistics.
+
+    A value of zero gives the output zero; a value that repeats the last one is not counted.
+
+    Args:
+        state: `[rows, capacity]`, changed.
+        row: Row of the memory `x` and `z`.
+        stats_row: Row of the running statistics.
+        node: Which node.
+        value: Its value.
+        update_stats: Whether the running statistics are updated.
+    """
     if value == 0.0:
         state.z[row, node] = 0.0
         return
     n, mean, m2 = state.n[stats_row, node], state.mean[stats_row, node], state.m2[stats_row, node]
     if update_stats and value != state.x[row, node]:
         n += 1.0
-        away = value - mean
-        mean += away / n
-        m2 += away * (value - mean)
+        delta = value - mean
+        mean += delta / n
+        m2 += delta * (value - mean)
         state.n[stats_row, node], state.mean[stats_row, node], state.m2[stats_row, node] = (
             n,
             mean,
@@ -73,10 +84,25 @@ def run_passes(
     raw: Floats,
     out: AnyArray,
 ) -> None:
-    """Row `i` of `x` through net `member[i]`, with the calibration `at[i]`; rows not `active` rest.
+    """Run every active row through the net of its member.
 
-    Inputs take in their value once, the other nodes once per pass; each net has its own number of
-    passes. `raw` is scratch.
+    Inputs are standardised once, the other nodes once per pass; each net has its own number of
+    passes.
+
+    Args:
+        kind: `[nets, capacity]`, see `GraphArrays`.
+        source: `[nets, capacity, 3]`.
+        weight: `[nets, capacity, 3]`.
+        top: `[nets]`.
+        passes: `[nets]`.
+        member: `[n]`, which net each row goes through.
+        stats_row: `[n]`, which row of the running statistics each row uses.
+        x: `[n, inputs]`.
+        state: `[n, capacity]`, changed.
+        update_stats: Whether the running statistics are updated.
+        active: `[n]`; other rows are left as they are.
+        raw: `[capacity]`, overwritten.
+        out: `[n, outputs]`, written.
     """
     inputs, outputs = x.shape[1], out.shape[1]
     for i in range(member.shape[0]):

@@ -1,7 +1,7 @@
-"""Nets whose topology changes, as arrays: `[nets, room]`, a slot per node.
+"""Populations of graphs as arrays, `[nets, capacity]`, with a slot per node.
 
-Slots hold the inputs first, then the outputs, then hidden nodes and holes they left. A node has up
-to three sources, kept without gaps; -1 is none.
+Slots hold the inputs first, then the outputs, then hidden nodes and free slots. A node has up to
+three sources, stored without gaps; -1 is none.
 """
 
 from __future__ import annotations
@@ -12,26 +12,26 @@ import numpy as np
 
 from kinfolk.core.arrays import AnyArray, Bools, Floats, Ints
 
-FREE, INPUT, OUTPUT, HIDDEN = 0, 1, 2, 3
-MAX_SOURCES = 3
+FREE, INPUT, OUTPUT, HIDDEN = 0, 1, 2, 3  # kinds of slots
+MAX_SOURCES = 3  # in-edges of a node
 CAPACITY_STEP = 8  # slots added at a time
 
 
 class GraphArrays(NamedTuple):
-    """Everything that makes a population of such nets, calibration included."""
+    """Topology, weights, evolvable scalars and running statistics of a population."""
 
-    kind: Ints  # [nets, room] FREE, INPUT, OUTPUT or HIDDEN
-    source: Ints  # [nets, room, 3]
-    weight: Floats  # [nets, room, 3] drawn when the edge was made, then frozen
+    kind: Ints  # [nets, capacity] FREE, INPUT, OUTPUT or HIDDEN
+    source: Ints  # [nets, capacity, 3]
+    weight: Floats  # [nets, capacity, 3] drawn when the edge was made, then frozen
     top: Ints  # [nets] one past the last slot in use
-    growths: Floats  # [nets] average per mutation
-    prunings: Floats  # [nets] average per mutation
-    passes: Ints  # [nets] per input
-    locality: Floats  # [nets] chance to stay within a radius
-    n: Floats  # [nets, room] calibration: how many values a node has seen
-    mean: Floats  # [nets, room]
-    m2: Floats  # [nets, room] sum of squared deviations
-    fresh: Bools  # [nets, room] slots whose node changed in the last mutation
+    growths: Floats  # [nets] mean number of nodes added per mutation
+    prunings: Floats  # [nets] mean number of nodes pruned per mutation
+    passes: Ints  # [nets] forward passes per input
+    locality: Floats  # [nets] probability to choose within a radius before widening it
+    n: Floats  # [nets, capacity] running statistics: count of values
+    mean: Floats  # [nets, capacity]
+    m2: Floats  # [nets, capacity] sum of squared deviations
+    fresh: Bools  # [nets, capacity] slots whose node changed in the last mutation
 
 
 SLOT_ARRAYS = ("kind", "source", "weight", "n", "mean", "m2", "fresh")
@@ -39,33 +39,33 @@ RUNNING_STATS_FIELDS = ("n", "mean", "m2")
 
 
 def empty_graph(nets: int, inputs: int, outputs: int) -> GraphArrays:
-    """Inputs and outputs, and nothing between them."""
-    room = inputs + outputs + CAPACITY_STEP
+    """Return graphs of unconnected inputs and outputs, with the initial scalars."""
+    capacity = inputs + outputs + CAPACITY_STEP
 
     def floats(*shape: int) -> Floats:
         return np.zeros((nets, *shape), dtype=np.float64)
 
-    kind = np.zeros((nets, room), dtype=np.int64)
+    kind = np.zeros((nets, capacity), dtype=np.int64)
     kind[:, :inputs] = INPUT
     kind[:, inputs : inputs + outputs] = OUTPUT
     return GraphArrays(
         kind=kind,
-        source=np.full((nets, room, MAX_SOURCES), -1, dtype=np.int64),
-        weight=floats(room, MAX_SOURCES),
+        source=np.full((nets, capacity, MAX_SOURCES), -1, dtype=np.int64),
+        weight=floats(capacity, MAX_SOURCES),
         top=np.full(nets, inputs + outputs, dtype=np.int64),
         growths=np.full(nets, 1.0),
         prunings=np.full(nets, 0.5),
         passes=np.ones(nets, dtype=np.int64),
         locality=np.full(nets, 0.5),
-        n=floats(room),
-        mean=floats(room),
-        m2=floats(room),
-        fresh=np.zeros((nets, room), dtype=np.bool_),
+        n=floats(capacity),
+        mean=floats(capacity),
+        m2=floats(capacity),
+        fresh=np.zeros((nets, capacity), dtype=np.bool_),
     )
 
 
 def with_capacity(graph: GraphArrays, capacity: int) -> GraphArrays:
-    """The same nets with at least `capacity` slots."""
+    """Return the same graphs with at least `capacity` slots."""
     missing = capacity - graph.kind.shape[1]
     if missing <= 0:
         return graph
@@ -75,7 +75,7 @@ def with_capacity(graph: GraphArrays, capacity: int) -> GraphArrays:
 
 
 def pad_slots(array: AnyArray, axis: int, extra: int) -> AnyArray:
-    """`extra` empty slots more; an empty source is -1, all else is 0."""
+    """Append `extra` free slots along an axis; sources are filled with -1, all else with 0."""
     pads = [(0, 0)] * array.ndim
     pads[axis] = (0, extra)
     is_source = array.ndim == 3 and array.dtype == np.int64

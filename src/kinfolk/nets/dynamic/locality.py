@@ -1,4 +1,4 @@
-"""Choosing a node that is near another: rings of a breadth-first walk that ignores direction."""
+"""Choose a node near another by breadth-first search over edges in both directions."""
 
 from __future__ import annotations
 
@@ -11,28 +11,42 @@ from kinfolk.core.random import randint, uniform
 
 @inline
 def draw_uniform(key: Any, cursor: Ints) -> Any:
-    """The next number in [0, 1)."""
+    """Return the next uniform number in [0, 1), and advance the cursor."""
     cursor[0] += 1
     return uniform(key, cursor[0])
 
 
 @inline
 def pick_random(candidates: Bools, count: int, key: Any, cursor: Ints) -> int:
-    """One of the `count` nodes that are `candidates`."""
+    """Return a candidate drawn uniformly.
+
+    Args:
+        candidates: `[capacity]`.
+        count: How many there are.
+        key: Random key.
+        cursor: `[1]`, number of draws so far, advanced.
+    """
     cursor[0] += 1
-    left = randint(key, cursor[0], count)
+    remaining = randint(key, cursor[0], count)
     for node in range(candidates.shape[0]):
         if candidates[node]:
-            if left == 0:
+            if remaining == 0:
                 return node
-            left -= 1
+            remaining -= 1
     return -1
 
 
 @inline
 def expand_radius(source: Ints, top: int, distance: Ints, radius: int) -> bool:
-    """Mark the nodes at `radius`; whether there were any."""
-    found = False
+    """Write the distance of nodes at `radius`, and return whether there are any.
+
+    Args:
+        source: `[capacity, 3]`, sources of each node.
+        top: One past the last slot in use.
+        distance: `[capacity]`, changed: edges from the start, -1 where not reached yet.
+        radius: Edges from the start; smaller radii are done.
+    """
+    any_reached = False
     for node in range(top):
         for edge in range(source.shape[1]):
             other = source[node, edge]
@@ -40,11 +54,11 @@ def expand_radius(source: Ints, top: int, distance: Ints, radius: int) -> bool:
                 break
             if distance[other] == radius - 1 and distance[node] < 0:
                 distance[node] = radius
-                found = True
+                any_reached = True
             elif distance[node] == radius - 1 and distance[other] < 0:
                 distance[other] = radius
-                found = True
-    return found
+                any_reached = True
+    return any_reached
 
 
 @inline
@@ -52,11 +66,22 @@ def pick_nearby(
     source: Ints, top: int, start: int, candidates: Bools, locality: float, key: Any, cursor: Ints,
     distance: Ints, in_radius: Bools,
 ) -> int:  # fmt: skip
-    """A wanted node near `start`; -1 if none is wanted.
+    """Return a random candidate near `start`; -1 if there are no candidates.
 
-    At each radius one of the wanted nodes so far is taken with the chance `locality`, else the
-    circle widens. Beyond the edge of what is connected, any wanted node will do. `start` itself
-    is at the radius 2: there and back.
+    At each radius a candidate within it is chosen with probability `locality`, otherwise the radius
+    grows. Beyond the connected component any candidate may be chosen. `start` itself counts as at
+    radius 2, there and back.
+
+    Args:
+        source: `[capacity, 3]`, sources of each node.
+        top: One past the last slot in use.
+        start: Node at which the search begins.
+        candidates: `[capacity]`.
+        locality: Probability to stop at a radius that has candidates.
+        key: Random key.
+        cursor: `[1]`, number of draws so far, advanced.
+        distance: `[capacity]`, overwritten.
+        in_radius: `[capacity]`, overwritten.
     """
     total = 0
     for node in range(candidates.shape[0]):

@@ -1,4 +1,4 @@
-"""Nets whose topology grows and shrinks."""
+"""Populations of nets whose topology evolves: growth, pruning, running standardisation."""
 
 from __future__ import annotations
 
@@ -33,15 +33,15 @@ _NO_PARAMETERS = (
 class DynamicNets:
     """A population of nets, each with its own nodes, edges and evolvable scalars.
 
-    A new population has no edges: mutate it once before it is of use.
+    A new population is mutated once, which gives it the first edges.
 
     Args:
-        num_nets: How many members.
-        inputs: Numbers in.
-        outputs: Numbers out.
-        key: Where the first growths come from; None draws one from the operating system. It can be
-            read as `seed`, which is None for nets that were not grown.
-        zero: Leave the nets without edges instead.
+        num_nets: Number of members.
+        inputs: Number of inputs.
+        outputs: Number of outputs.
+        key: Random key of the first mutation; None draws one from the operating system. It can be
+            read as `seed`, which is None for nets that were not mutated.
+        zero: Whether the nets are left without edges instead.
     """
 
     kind: ClassVar[str] = "dynamic"
@@ -73,37 +73,37 @@ class DynamicNets:
 
     @property
     def num_nets(self) -> int:
-        """How many members."""
+        """Return the number of members."""
         return len(self.graph.top)
 
     @property
     def capacity(self) -> int:
-        """How many slots for nodes each member has."""
+        """Return the number of slots for nodes that each member has."""
         return int(self.graph.kind.shape[1])
 
     @property
     def node_counts(self) -> Ints:
-        """How many nodes each member has."""
-        counted: Ints = (self.graph.kind != FREE).sum(axis=1)
-        return counted
+        """Return the number of nodes of each member, `[nets]`."""
+        counts: Ints = (self.graph.kind != FREE).sum(axis=1)
+        return counts
 
     def take(self, indices: Ints) -> None:
-        """Member `i` becomes a copy of the member `indices[i]`, calibration and all."""
+        """Replace member `i` by a copy of the member `indices[i]`, running statistics included."""
         self.graph = GraphArrays(
             **{name: array[indices] for name, array in self.to_arrays().items()}
         )
 
     def mutate(self, key: int, n_elites: int = 0) -> None:
-        """Scalars, prunings, growths, for all but the first `n_elites` members."""
-        most = int(np.ceil(self.graph.growths.max() * 1.1)) + 1
-        needed = int(self.graph.top.max()) + most
+        """Mutate scalars, prune and grow nodes of all but the first `n_elites` members."""
+        max_growths = int(np.ceil(self.graph.growths.max() * 1.1)) + 1
+        needed = int(self.graph.top.max()) + max_growths
         if needed > self.capacity:
             self.graph = with_capacity(self.graph, needed + CAPACITY_STEP)
         keys: Ints = fold_in(key, np.arange(self.num_nets, dtype=np.int64))
         mutate_graphs(self.graph, keys, n_elites, allocate_scratch(self.capacity))
 
     def initial_memory(self, batch: int) -> NodeState:
-        """Nothing remembered, and a copy of each member's calibration for every row."""
+        """Return zero memory, and a copy of each member's running statistics for every row."""
         zeros = np.zeros((self.num_nets, batch, self.capacity))
         copies = (
             np.repeat(getattr(self.graph, part)[:, None], batch, 1) for part in RUNNING_STATS_FIELDS
@@ -111,22 +111,25 @@ class DynamicNets:
         return NodeState(zeros, zeros.copy(), *copies)
 
     def __call__(self, x: Any, memory: NodeState | None = None) -> tuple[Any, NodeState]:
-        """Run `[nets, batch, inputs]` through the nets: outputs, and the state after it.
+        """Return outputs `[nets, batch, outputs]` for inputs `[nets, batch, inputs]`, and new state.
 
-        The outputs are a tensor if `x` is one; the state is of arrays either way.
+        The outputs are a tensor if `x` is one; the state consists of arrays either way.
+
+        Raises:
+            SettingsError: `x` is not `[nets, batch, inputs]`.
         """
-        given = np.asarray(x, dtype=np.float64)
-        if given.ndim != 3 or given.shape[::2] != (self.num_nets, self.inputs):
+        inputs = np.asarray(x, dtype=np.float64)
+        if inputs.ndim != 3 or inputs.shape[::2] != (self.num_nets, self.inputs):
             raise SettingsError(
-                f"Inputs have shape [{self.num_nets}, batch, {self.inputs}] here, "
-                f"not {list(given.shape)}."
+                f"Inputs must have shape [{self.num_nets}, batch, {self.inputs}], "
+                f"not {list(inputs.shape)}."
             )
-        nets, batch = given.shape[:2]
+        nets, batch = inputs.shape[:2]
         before = self.initial_memory(batch) if memory is None else memory
         after = NodeState(*(part.reshape(nets * batch, -1).copy() for part in before))
         out = np.empty((nets * batch, self.outputs), dtype=np.float32)
         rows = np.arange(nets * batch, dtype=np.int64)
-        self.run_rows(rows // batch, rows, given.reshape(nets * batch, -1), after, True, out)
+        self.run_rows(rows // batch, rows, inputs.reshape(nets * batch, -1), after, True, out)
         shaped = NodeState(*(part.reshape(nets, batch, -1) for part in after))
         result = out.reshape(nets, batch, self.outputs)
         if not is_tensor(x):
@@ -144,35 +147,33 @@ class DynamicNets:
         update_stats: bool,
         out: AnyArray,
     ) -> None:
-        """Row `i` through member `member[i]`; `state` is changed in place, calibration `at[i]` too."""
+        """Run every row through the net of its member.
+
+        Args:
+            member: `[n]`, which net each row goes through.
+            stats_row: `[n]`, which row of the running statistics each row uses.
+            x: `[n, inputs]`.
+            state: `[n, capacity]`, changed.
+            update_stats: Whether the running statistics are updated.
+            out: `[n, outputs]`, written.
+        """
         g, active = self.graph, np.ones(len(member), dtype=np.bool_)
         raw = np.empty(self.capacity)
         run_passes(
-            g.kind,
-            g.source,
-            g.weight,
-            g.top,
-            g.passes,
-            member,
-            stats_row,
-            x,
-            state,
-            update_stats,
-            active,
-            raw,
-            out,
-        )
+            g.kind, g.source, g.weight, g.top, g.passes,
+            member, stats_row, x, state, update_stats, active, raw, out,
+        )  # fmt: skip
 
     def reset(self, memory: NodeState, done: Bools | None = None) -> NodeState:
-        """Forget the rows of `done`, `[nets, batch]`, or all; calibration stays."""
+        """Return memory with the rows of `done`, `[nets, batch]`, or all set to zero; statistics stay."""
         keep = 0.0 if done is None else ~np.asarray(done)[..., None]
         return memory._replace(x=memory.x * keep, z=memory.z * keep)
 
     def merge_copies(self, memories: Sequence[NodeState]) -> list[NodeState]:
-        """Merge what the copies in `memories` have learned: role by role, row by row.
+        """Merge the running statistics of all rows into the members', memory by memory, row by row.
 
         Returns:
-            The memories, whose copies go on from what was merged: absorbed again, they add nothing.
+            The memories with the merged statistics in every row: merging them again adds nothing.
         """
         if not memories:
             return []
@@ -184,13 +185,13 @@ class DynamicNets:
         return [self.initial_memory(m.z.shape[1])._replace(x=m.x, z=m.z) for m in memories]
 
     def set_running_stats(self, stats: RunningStats) -> None:
-        """Take a calibration, `[nets, room]` each."""
+        """Replace the running statistics of all members, `[nets, capacity]` each."""
         self.graph = self.graph._replace(**stats._asdict())
 
     def adapt_memory(self, memory: NodeState) -> NodeState:
-        """A memory from before the last mutation, for the nodes there are now.
+        """Return a memory from before the last mutation in the shape of the current nodes.
 
-        Nodes that are new remember nothing; copies of calibration begin from the members'.
+        New nodes have zero memory; running statistics start from those of the members.
         """
         missing = self.capacity - memory.z.shape[2]
         fresh = self.graph.fresh[:, None]
@@ -198,7 +199,7 @@ class DynamicNets:
         return self.initial_memory(memory.z.shape[1])._replace(x=x, z=z)
 
     def get_params(self) -> AnyArray:
-        """There are none.
+        """Refuse, as dynamic nets have no fixed parameters.
 
         Raises:
             SettingsError: Always.
@@ -206,7 +207,7 @@ class DynamicNets:
         raise SettingsError(_NO_PARAMETERS)
 
     def set_params(self, params: AnyArray) -> None:
-        """There are none.
+        """Refuse, as dynamic nets have no fixed parameters.
 
         Raises:
             SettingsError: Always.
@@ -215,20 +216,20 @@ class DynamicNets:
         raise SettingsError(_NO_PARAMETERS)
 
     def to_arrays(self) -> dict[str, AnyArray]:
-        """All that members carry, with the member as first axis."""
+        """Return everything that members carry, with the member as first axis."""
         return dict(self.graph._asdict())
 
     def load_arrays(self, arrays: Arrays) -> None:
-        """Become the population that `to_arrays` described."""
+        """Replace the population by what `to_arrays` returned."""
         self.graph = GraphArrays(**{name: arrays[name].copy() for name in GraphArrays._fields})
 
     def config(self) -> dict[str, Any]:
-        """Plain values that, with the arrays, make these nets again."""
+        """Return JSON values that, with the arrays, describe these nets completely."""
         return {"kind": self.kind, "inputs": self.inputs, "outputs": self.outputs}
 
     @classmethod
     def from_arrays(cls, config: Mapping[str, Any], arrays: Arrays) -> DynamicNets:
-        """The nets that `config` and `to_arrays` describe."""
+        """Return the nets that `config()` and `to_arrays()` describe."""
         nets = cls(len(arrays["top"]), config["inputs"], config["outputs"], zero=True)
         nets.load_arrays(arrays)
         return nets

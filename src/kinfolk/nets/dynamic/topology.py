@@ -1,4 +1,4 @@
-"""The topology of dynamic nets as plain values, for JSON, and back to the last bit."""
+"""Convert the topology of dynamic nets to JSON values and back, without loss of a bit."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _SCALARS = ("growths", "prunings", "passes", "locality")
 
 
 def topology_to_dict(nets: DynamicNets, member: int) -> dict[str, Any]:
-    """One member: its scalars, and every node with its edges and calibration, by slot."""
+    """Return a member's scalars, and its nodes with their edges and running statistics."""
     g = nets.graph
     nodes = []
     for slot in range(int(g.top[member])):
@@ -35,27 +35,30 @@ def topology_to_dict(nets: DynamicNets, member: int) -> dict[str, Any]:
 
 
 def nets_from_topologies(members: Sequence[Mapping[str, Any]]) -> DynamicNets:
-    """A population of described members.
+    """Return the population of members that `topology_to_dict` described.
 
     Raises:
-        SettingsError: There are none, or they differ in inputs or outputs.
+        SettingsError: There are no members, they differ in inputs or outputs, or a node has too
+            many sources.
     """
-    shapes = {(one["inputs"], one["outputs"]) for one in members}
+    shapes = {(topology["inputs"], topology["outputs"]) for topology in members}
     if len(shapes) != 1:
         raise SettingsError(
-            f"Members of one population have the same inputs and outputs; these have {sorted(shapes)}."
+            f"Members of a population must have the same inputs and outputs, not {sorted(shapes)}."
         )
     nets = DynamicNets(len(members), *shapes.pop(), zero=True)
-    most = max(node["slot"] for one in members for node in one["nodes"]) + 1
-    nets.graph = g = with_capacity(nets.graph, most)
-    for member, one in enumerate(members):
+    capacity = max(node["slot"] for topology in members for node in topology["nodes"]) + 1
+    nets.graph = g = with_capacity(nets.graph, capacity)
+    for member, topology in enumerate(members):
         for name in _SCALARS:
-            getattr(g, name)[member] = one[name]
-        g.top[member] = one["nodes"][-1]["slot"] + 1
-        for node in one["nodes"]:
+            getattr(g, name)[member] = topology[name]
+        g.top[member] = topology["nodes"][-1]["slot"] + 1
+        for node in topology["nodes"]:
             slot, edges = node["slot"], len(node["sources"])
             if edges > MAX_SOURCES:
-                raise SettingsError(f"Node {slot} has {edges} sources; {MAX_SOURCES} is the most.")
+                raise SettingsError(
+                    f"Node {slot} has {edges} sources; at most {MAX_SOURCES} are allowed."
+                )
             g.kind[member, slot] = _KINDS[node["kind"]]
             g.source[member, slot, :edges] = node["sources"]
             g.weight[member, slot, :edges] = node["weights"]

@@ -33,8 +33,8 @@ def settings_of(base, **changes):
     return validate_settings(Train, merge_settings(base, changes))
 
 
-def gathered(settings):
-    """Blocks of one gathering, by slot, with the state they were gathered by."""
+def collected(settings):
+    """Return the state of a new training, and the blocks of its first rollout by slot."""
     plan, engine = build_plan(settings), LocalEngine()
     state = initial_state(settings, plan.resolved)
     shared = replace(plan, policies=engine.share(plan.resolved))
