@@ -17,7 +17,7 @@ number: int = world.worlds
 other = kf.make("gym:CartPole-v1", settings={"bins": 3})
 result = kf.evaluate("savanna", slots={"all": "kin://random"}, episodes=3, isolate="slot")
 mean: float = result.returns["all"].mean
-text: str = kf.compare("kin://noop", "kin://random", measure="ticks").pairs["0 1"].better
+text: str = kf.compare("kin://noop", "kin://random", metric="ticks").pairs["0 1"].better
 settings = kf.jobs.EvolveRoles(generations=3, trigger="temple")
 champion = kf.evolve_roles(generations=3, evolution={"mutation_rate": 0.1})
 trained = kf.train("savanna", steps=1000, slots=[kf.PolicySlot(id="a", policy_uri="kin://mlp")])

@@ -9,12 +9,12 @@ def test_ranks_that_hold_and_ranks_that_do_not():
     assert rank_stability(truth + 5.0, truth, 1) == {
         "spearman": 1.0,
         "winner": 1.0,
-        "flattery": 5.0,
+        "selection_bias": 5.0,
     }
     assert rank_stability(truth[:, ::-1], truth, 1) == {
         "spearman": -1.0,
         "winner": 0.0,
-        "flattery": 3.0,
+        "selection_bias": 3.0,
     }
 
 
@@ -26,6 +26,7 @@ def test_more_games_hold_better():
     found = [rank_stability(ranked, fresh, n)["spearman"] for n in (1, 4, 16)]
     assert found == sorted(found)
     assert (
-        rank_stability(ranked, fresh, 1)["flattery"] > rank_stability(ranked, fresh, 16)["flattery"]
+        rank_stability(ranked, fresh, 1)["selection_bias"]
+        > rank_stability(ranked, fresh, 16)["selection_bias"]
     )
     assert found[0] == pytest.approx(0.4, abs=0.15)

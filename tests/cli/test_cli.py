@@ -68,12 +68,12 @@ SENTENCES = [
      "--slot is written NAME=VALUE, not '=kin://random'. Did you mean: --slot all=kin://random"),
     (["explain", "--world", "savanna"], 2,
      "Without --slot kinfolk explain plays kin://smart, which plays cogsguard, not savanna. Name a "
-     "policy for savanna that tells its reasons: --slot all=URI"),
-    (["compare", "kin://noop", "kin://random", "--round-robin", "--measure", "nonsense"], 2,
-     "--round-robin takes no --measure: its policies play all seats in turn and are rated by return "
+     "policy for savanna that explains its actions: --slot all=URI"),
+    (["compare", "kin://noop", "kin://random", "--round-robin", "--metric", "nonsense"], 2,
+     "--round-robin takes no --metric: its policies play all slots in turn and are rated by return "
      "per life. Leave out either."),
     (["compare", "kin://noop", "kin://random", "--round-robin", "--map", "grazer=a", "--slot", "a=kin://noop"], 2,
-     "--round-robin takes no --slot and no --map: its policies play all seats in turn and are rated by "
+     "--round-robin takes no --slot and no --map: its policies play all slots in turn and are rated by "
      "return per life. Leave out either."),
     (["compare", "kin://noop", "kin://random", "--map", "grazer=candidate"], 2,
      "World probe has the group hunter too, and no --map says who plays it. Give --map "
@@ -127,7 +127,7 @@ SENTENCES = [
     (["eval", "--parallel-policy", "--isolate", "slot"], 2,
      "--parallel-policy is short for --isolate agent; it does not go with --isolate slot."),
     (["eval", "--isolate", "cell"], 2, "Evaluate.isolate must be 'none', 'slot' or 'agent', not 'cell'."),
-    (["eval", "--sandbox"], 2, "--sandbox shuts processes in; give --isolate slot or agent with it."),
+    (["eval", "--sandbox"], 2, "--sandbox restricts worker processes; give --isolate slot or agent with it."),
     (["eval", "--step-timeout", "0"], 2, "Evaluate.step_timeout must be greater than 0.0, not 0."),
     (["eval", "--on-failure", "weep"], 2,
      "Evaluate.on_failure must be 'noop', 'restart' or 'abort', not 'weep'."),
@@ -140,7 +140,7 @@ SENTENCES = [
     (["eval", "--config", "none.toml"], 2, "There is no file none.toml."),
     (["eval", "--resume", "runs/none"], 2, "There is no run runs/none. Known: none."),
     (["eval", "--resume", "runs/none", "--episodes", "9"], 2,
-     "--resume goes on with the run's own settings; give no others with it."),
+     "--resume continues with the run's own settings; give no others with it."),
     (["play", "--world", "prob"], 2, "No world is named 'prob'. Did you mean 'probe'?"),
     (["bench", "engnes"], 2, "There is no benchmark 'engnes'. Did you mean 'engines'?"),
     (["eval", "--world", "savanna", "--preset", "shared_pry_r2"], 2,
@@ -289,7 +289,7 @@ def test_a_game_can_be_played(tmp_path):
     document = json.loads(
         kinfolk("play", "--slot", "all=kin://probe-python", "--seed", "3", "--json").stdout
     )
-    births = sum(h["kind"] == "birth" for h in document["happenings"])
+    births = sum(h["kind"] == "birth" for h in document["events"])
     assert births == document["result"]["counters"]["births"] > 0
 
 
@@ -314,7 +314,7 @@ def test_ctrl_c_stops_at_once_and_leaves_a_run_that_can_go_on(tmp_path):
     _, said = running.communicate(timeout=20)
     assert running.returncode == 130
     assert said.splitlines()[-2:] == [
-        "Stopped; go on with: kinfolk eval --resume mine",
+        "Stopped; resume with: kinfolk eval --resume mine",
         "Interrupted.",
     ]
     assert wait_for_exit(5, workers)
@@ -375,7 +375,7 @@ def test_a_phylogeny_comes_out_as_csv_and_newick(family_run):
     done = kinfolk(
         "export", "phylogeny", "mine", "--format", "newick", "--out", "tree.nwk", cwd=folder
     )
-    assert done.stderr.endswith(" lives are in tree.nwk.\n")
+    assert done.stderr.endswith(" agents are in tree.nwk.\n")
     assert (folder / "tree.nwk").read_text().count(";") == 30, "a tree per founder"
 
 
@@ -527,7 +527,7 @@ def test_a_run_of_another_kind_is_not_gone_on_with(tmp_path):
     refused = kinfolk("train", "--resume", "judged", cwd=tmp_path)
     assert (refused.returncode, refused.stderr) == (
         2,
-        "judged is a run of evaluate; its own command goes on with it.\n",
+        "judged is a run of evaluate; its own command resumes it.\n",
     )
 
 
@@ -536,7 +536,7 @@ def test_metrics_that_apply_to_no_episode_are_none_in_the_table_and_null_in_the_
     words += ["--slot", "all=kin://noop", "--out", "idle"]
     code, out, err = here(*words)
     assert code == 0, err
-    [row] = [line for line in out.splitlines() if "meals, full-length" in line]
+    [row] = [line for line in out.splitlines() if "cooperative_meal_fraction_full" in line]
     assert row.split()[-2:] == ["none", "0"]
     document = json.loads(here("eval", "--resume", "idle", "--json")[1])
     jsonschema.validate(document, RESULT_SCHEMA)

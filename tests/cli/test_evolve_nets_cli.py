@@ -38,7 +38,7 @@ def done(tmp_path_factory):
 def test_it_prints_a_table_and_a_map(done):
     folder, ran = done
     assert "gym:CartPole-v1: feedforward nets by ga, 2 generations of 6" in ran.stdout
-    assert "Map of behaviours, fitness from" in ran.stdout
+    assert "MAP-Elites archive, fitness from" in ran.stdout
     assert ran.stdout.endswith("The run lies in run; its nets play as run:run\n")
     assert "agent elite scores" in ran.stderr
     assert (folder / "run" / "map.svg").read_text().startswith("<svg")

@@ -70,11 +70,11 @@ def test_the_flags_that_users_know_are_there():
         "--step-timeout --on-failure --max-restarts --max-processes --memory-limit --cpu-limit "
         "--strict --sandbox --inherit-slot --replay --resume --plot",
         "evolve-roles": "--world --generations --games-per-generation --population --trigger --seed "
-        "--resume --history --lineups --mix --control --catalog --judge-games --showcase-every",
+        "--resume --history --n-teams --role-counts --control --catalog --eval-games --replay-every",
         "evolve-nets": "--task --net --algorithm --population --generations --inherit --adversarial "
         "--matches --archive --hidden --fixed --rival --fitness --goal --goal-of --zero-init",
-        "train": "--world --slot --map --steps --seed --worlds --ticks --stop-at",
-        "compare": "--world --slot --map --set --measure --round-robin --episodes --isolate",
+        "train": "--world --slot --map --steps --seed --worlds --rollout-length --target-score",
+        "compare": "--world --slot --map --set --metric --round-robin --episodes --isolate",
     }
     for command, flags in known.items():
         assert set(flags.split()) <= set(options_of(command)), command
@@ -152,7 +152,7 @@ def test_a_file_holds_a_comparison(run, tmp_path):
     ("words", "sentence"),
     [
         (["eval", "--episodes", "many"], "Evaluate.episodes must be a whole number, not 'many'."),
-        (["train", "--learning.clip", "-1"], "Train.learning.clip must be greater than 0.0, not -1."),
+        (["train", "--ppo.clip-range", "-1"], "Train.ppo.clip_range must be greater than 0.0, not -1."),
         (["settings", "savana"],
          "No world or job is named 'savana'. Did you mean 'savanna'? Known: play, explain, eval, "
          "compare, train, evolve-roles, evolve-nets, savanna, cogsguard, gym:CartPole-v1, probe."),

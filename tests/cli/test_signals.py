@@ -74,7 +74,7 @@ def check_end(tmp_path, scratch, name, words, begun, more_lines=r"Episodes: .*")
     *others, stopped, last = err.splitlines()
     assert [line for line in others if not re.fullmatch(more_lines, line)] == []
     resume = " ".join(word for word in words[:2] if not word.startswith("-"))
-    assert stopped == f"Stopped; go on with: kinfolk {resume} --resume 'my run'"
+    assert stopped == f"Stopped; resume with: kinfolk {resume} --resume 'my run'"
     assert last == LAST_WORDS[name]
     assert running.returncode == CODES[name]
     assert wait_for_exit(10, started)

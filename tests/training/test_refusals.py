@@ -116,8 +116,8 @@ CASES = {
     ),
     "a process of its own": (
         {"slots": {"a": {"policy_uri": "kin://mlp", "isolate": "slot"}}},
-        "Slot 'a' asks for a process of its own (isolate = 'slot'); training has none for "
-        "policies. Leave it out, or evaluate with kinfolk eval.",
+        "Slot 'a' has isolate = 'slot'; training runs policies in its own processes. Leave isolate "
+        "out, or evaluate with kinfolk eval.",
     ),
     "a device that the net cannot use": (
         {"slots": {"a": {"policy_uri": "kin://mlp", "device": "cuda"}}},
@@ -130,20 +130,20 @@ CASES = {
     ),
     "nobody to teach": (
         {"teachers": {"mian": {"teacher": "main"}}},
-        "The teaching of 'mian' has nobody to teach: no trainable slot is called so. "
+        "[teachers.mian] has no student: no trainable slot is called 'mian'. "
         "Did you mean 'main'? Known: main.",
     ),
     "no teacher": (
         {"slots": {"a": "kin://mlp", "b": FROZEN}, "teachers": {"a": {"teacher": "a"}}},
-        "Slot 'a' is to be taught by 'a', which is no other slot. Known: b.",
+        "The teacher of 'a' must be another slot, not 'a'. Known: b.",
     ),
     "a pool of an unknown slot": (
         {"opponent_pool": {"slot": "b", "source_slot": "main"}},
-        "The pool names an unknown slot 'b'. Known: main.",
+        "The opponent pool names an unknown slot 'b'. Known: main.",
     ),
     "a pool for a slot that learns": (
         {"slots": TWO["slots"], "opponent_pool": {"slot": "herd", "source_slot": "pack"}},
-        "A pool plays for a slot that is not trainable with copies of one that is; "
+        "An opponent pool needs a slot that is not trainable and a source_slot that is; "
         "'herd' and 'pack' are not so.",
     ),
     "a convolution without a window": (

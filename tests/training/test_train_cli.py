@@ -65,7 +65,7 @@ def test_mistakes_are_reported_and_leave_no_folder(kinfolk, tmp_path):
     code, _, err = kinfolk("train", "--resume", "one", "--steps", "3")
     assert (code, err) == (
         2,
-        "--resume goes on with the run's own settings; give no others with it.\n",
+        "--resume continues with the run's own settings; give no others with it.\n",
     )
 
 
@@ -81,7 +81,7 @@ def test_a_damaged_checkpoint_says_what_can_be_done(kinfolk, tmp_path):
     last.write_bytes(last.read_bytes()[:500])
     code, _, err = kinfolk("train", "--resume", "one")
     assert code == 1
-    assert err.endswith("To go on from the one before it, add --previous-checkpoint.\n")
+    assert err.endswith("To continue from the one before it, add --previous-checkpoint.\n")
     code, _, err = kinfolk("train", "--resume", "one", "--previous-checkpoint")
     assert code == 0, err
     assert f"The damaged checkpoint {last.name} was removed." in err

@@ -75,7 +75,7 @@ def test_the_command_writes_a_screenshot_of_the_charts(browser, runs, tmp_path):
     ("arguments", "message"),
     [
         (["gif", "{run}", "--from", "900"],
-         "A film has 1 to 2000 pictures, not 0; choose --from, --to and --every "
+         "A video has 1 to 2000 pictures, not 0; choose --from, --to and --every "
          "(the game has the ticks 0 to 300)."),
         (["png", "{run}", "--size", "big"],
          "--size is written WIDTHxHEIGHT, such as 1280x720, not 'big'."),

@@ -1,6 +1,6 @@
-"""A policy that works: a counted amount of arithmetic per agent and step, and then stands still.
+"""A policy that hashes for a fixed amount of work per agent and step, and does nothing.
 
-It shows what parallel policies gain; it plays no game.
+It measures what parallel policies gain.
 """
 
 from __future__ import annotations
@@ -14,14 +14,19 @@ from kinfolk.policies.stateless import NoopPolicy
 
 
 class ComputeLoadPolicy(NoopPolicy):
-    """Counts `rounds` for every agent it is asked for, one after another."""
+    """Compute a chain of hashes for every agent, one after another, and do nothing.
+
+    Args:
+        spec: Spec of the world.
+        n_hashes: Hashes per agent and step.
+    """
 
     def __init__(self, spec: WorldSpec, n_hashes: int = 1000) -> None:
         super().__init__(spec)
         self._n_hashes = n_hashes
 
     def act_async(self, observations: Bytes, batch: AgentBatch, memory: Memory, keys: Ints) -> None:
-        """Work, and look at nothing."""
+        """Compute the hashes, and ignore the observations."""
         for key in keys.tolist():
             hash_chain(key & 0xFFFF, self._n_hashes)
         super().act_async(observations, batch, memory, keys)
@@ -29,7 +34,7 @@ class ComputeLoadPolicy(NoopPolicy):
 
 @kernel
 def hash_chain(start: int, n_hashes: int) -> int:
-    """A chain of hashes: the same work everywhere, and of no use."""
+    """Compute a chain of hashes, which takes the same work everywhere."""
     word = start
     for i in range(n_hashes):
         word = threefry_2x32(word, i, 0, 0)[0]

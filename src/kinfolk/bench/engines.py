@@ -1,4 +1,4 @@
-"""How much the loop and the engines cost by themselves."""
+"""Benchmarks of the episode loop and of the engines."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _ENDLESS = {"max_ticks": 1_000_000, "max_age": 1_000_000}
 
 
 def bench_engines(jobs: int = 2) -> dict[str, Any]:
-    """The loop at three sizes of batch, and processes against local."""
+    """Measure the loop at three batch sizes, and processes against the local engine."""
     return {
         "loop": [_time_loop(worlds) for worlds in LOOP_WORLD_COUNTS],
         "tasks": _time_tasks(jobs),
@@ -29,7 +29,7 @@ def bench_engines(jobs: int = 2) -> dict[str, Any]:
 
 
 class _Clock:
-    """Adds up the time spent in what it wraps."""
+    """Adds up the time spent in functions that it wraps."""
 
     def __init__(self) -> None:
         self.seconds = 0.0
@@ -46,7 +46,7 @@ class _Clock:
 
 
 def _time_loop(worlds: int) -> dict[str, float]:
-    """Time whole ticks, and within them what world and policy take; the rest is the loop's."""
+    """Time whole ticks, and within them world and policy; the rest is the loop."""
     ref = WorldRef("probe", settings=_ENDLESS)
     task = RolloutTask[None](ref, {"all": resolve("kin://noop")}, 0, range(worlds))
     loop = EpisodeRunner(task).loop
@@ -78,7 +78,7 @@ def _time_loop(worlds: int) -> dict[str, float]:
 
 
 def hash_rounds(rounds: int) -> int:
-    """A counted amount of work: the same everywhere, and of no use."""
+    """Compute a chain of hashes, which takes the same work everywhere."""
     word = 1
     for i in range(rounds):
         word = threefry_2x32(word, i, 0, 0)[0]
@@ -93,7 +93,7 @@ def _seconds(engine: Engine, rounds: int) -> float:
 
 
 def _time_tasks(jobs: int) -> dict[str, float]:
-    """The same tasks here and in worker processes, which are started before the clock is."""
+    """Time the same tasks here and in worker processes that were started before."""
     start = time.perf_counter()
     hash_rounds(2000)
     rounds = int(2000 * TASK_SECONDS / (time.perf_counter() - start))

@@ -1,4 +1,4 @@
-"""What it costs to keep agents in processes of their own, beside queues and pickles."""
+"""Benchmarks of worker processes for agents, beside queues that pickle."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _COMPUTE_LOAD = "kinfolk.bench.compute_load:ComputeLoadPolicy"
 
 
 def bench_isolation() -> dict[str, Any]:
-    """Microseconds per agent-step of ours and of queues, start and memory, and real parallelism."""
+    """Measure microseconds per agent-step beside queues, start and memory, and parallelism."""
     by_agents = [_time_step(agents) for agents in AGENT_COUNTS]
     return {
         "by_agents": by_agents,
@@ -43,7 +43,7 @@ def bench_isolation() -> dict[str, Any]:
 
 
 def _spec(agents: int) -> WorldSpec:
-    """What agents of CogsGuard see: an observation of a size that people have."""
+    """Return the spec of CogsGuard, whose observations have a typical size."""
     spec = WorldRef("cogsguard", "arena", {"agents": agents}).spec
     return spec
 
@@ -55,7 +55,7 @@ def _rows(agents: int) -> AgentBatch:
 
 
 class _IsolatedAgents:
-    """Agents in our processes."""
+    """Agents in worker processes of kinfolk."""
 
     def __init__(self, agents: int, resolved: ResolvedPolicy = _NOOP) -> None:
         self.pool = WorkerPool(IsolationSettings(step_timeout=30.0))
@@ -78,7 +78,7 @@ class _IsolatedAgents:
 
 
 class _QueueAgents:
-    """The reference: a process per agent, two queues each, which pickle what crosses."""
+    """The reference: a process per agent with two queues each, which pickle messages."""
 
     def __init__(self, agents: int, batched: bool) -> None:
         context = multiprocessing.get_context("spawn")
@@ -112,7 +112,7 @@ class _QueueAgents:
 
 
 def _queue_worker(asked: Any, answered: Any) -> None:
-    """The far end of the reference."""
+    """Run the worker of the reference."""
     exit_with_parent(use_death_signal=True)
     policy, rows = build_policy(_NOOP, _spec(1)), _rows(1)
     key = np.zeros(1, dtype=np.int64)
@@ -123,7 +123,13 @@ def _queue_worker(asked: Any, answered: Any) -> None:
 
 
 def _us_per_step(step: Callable[[], None], agents: int, steps: int) -> float:
-    """Microseconds per agent and step."""
+    """Return microseconds per agent and step.
+
+    Args:
+        step: Steps all agents once.
+        agents: Number of agents.
+        steps: Steps to time.
+    """
     start = time.perf_counter()
     for _ in range(steps):
         step()
@@ -131,9 +137,9 @@ def _us_per_step(step: Callable[[], None], agents: int, steps: int) -> float:
 
 
 def _time_step(agents: int) -> dict[str, float]:
-    """Ours and the queues in turn, again and again, so that all meet the same moments.
+    """Measure worker processes and queues in turn, so that all meet the same load.
 
-    The best round of each counts: other programs on the machine only add to it.
+    The best round of each counts: other programs on the machine only slow it.
     """
     started: dict[str, tuple[_IsolatedAgents | _QueueAgents, int]] = {}
     best: dict[str, float] = {}
@@ -158,7 +164,7 @@ def _time_step(agents: int) -> dict[str, float]:
 
 
 def _time_lifecycle(agents: int) -> dict[str, float]:
-    """What a process costs before, while and after it plays."""
+    """Measure start, initialisation, memory and end of a worker process."""
     start = time.perf_counter()
     first = _IsolatedAgents(1)
     opened = time.perf_counter()
@@ -192,7 +198,7 @@ def _time_lifecycle(agents: int) -> dict[str, float]:
 
 
 def _time_parallelism(agents: int) -> dict[str, float]:
-    """A policy that counts for about a millisecond per agent and step: in turn, and side by side."""
+    """Measure a policy of a millisecond per agent and step: in one process and in parallel."""
     rounds = _rounds_per_ms()
     resolved = ResolvedPolicy(_COMPUTE_LOAD, {"n_hashes": int(rounds * _LOAD_MS)})
     spec = _spec(agents)
@@ -218,7 +224,7 @@ def _time_parallelism(agents: int) -> dict[str, float]:
         "agents": agents,
         "cores": len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else 1,
         "in_process_us": here,
-        "apart_us": there,
+        "isolated_us": there,
         "times_faster": ratio,
     }
 

@@ -1,4 +1,4 @@
-"""How fast populations of nets run, beside a loop of modules and a plain torch form in the same run."""
+"""Benchmarks of populations of nets, beside a loop of modules and a plain torch form."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _CARTPOLE = {
 
 
 def bench_nets() -> dict[str, Any]:
-    """Forward passes of every kind, mutation, and generations on CartPole."""
+    """Measure forward passes of every kind, mutation, and generations on CartPole."""
     import_libraries("The benchmark of nets", "torch")
     import torch
 
@@ -44,7 +44,7 @@ def bench_nets() -> dict[str, Any]:
 
 
 def _median_us(call: Callable[[], Any], seconds: float = 0.4) -> float:
-    """Microseconds of a call: the median, as others only add noise."""
+    """Return the median of the microseconds of a call."""
     call()
     taken: list[float] = []
     until = time.perf_counter() + seconds
@@ -56,6 +56,13 @@ def _median_us(call: Callable[[], Any], seconds: float = 0.4) -> float:
 
 
 def _forward(kind: str, population: int, batch: int) -> dict[str, Any]:
+    """Measure a forward pass of a population beside its reference.
+
+    Args:
+        kind: Kind of nets.
+        population: Number of nets.
+        batch: Inputs per net.
+    """
     import torch
 
     nets = grow_nets(population) if kind == "dynamic" else _make_static(kind, population)
@@ -79,7 +86,7 @@ def _make_static(kind: str, population: int) -> Any:
 
 
 def grow_nets(population: int) -> DynamicNets:
-    """Nets after some mutations."""
+    """Return dynamic nets that were mutated some times."""
     nets = DynamicNets(population, INPUTS, OUTPUTS, key=seed_key(0))
     for step in range(_GROWTH_MUTATIONS):
         nets.mutate(seed_key(step + 1))
@@ -87,7 +94,7 @@ def grow_nets(population: int) -> DynamicNets:
 
 
 def _module_loop(kind: str, x: Any) -> Callable[[], Any]:
-    """One module per member, called one after another."""
+    """Return a call of one module per member, one after another."""
     import torch
     from torch import nn
 
@@ -117,9 +124,13 @@ def _module_loop(kind: str, x: Any) -> Callable[[], Any]:
 
 
 class TorchGather:
-    """Dynamic nets in plain torch: gather the sources' values, weigh, add up, standardise.
+    """Dynamic nets in plain torch: gather inputs of nodes, weigh, sum and standardise them.
 
     All nets run as many passes as the one with the most, as forms without a kernel do.
+
+    Args:
+        nets: The nets.
+        batch: Inputs per net.
     """
 
     def __init__(self, nets: DynamicNets, batch: int) -> None:
@@ -153,7 +164,7 @@ class TorchGather:
         ]
 
     def make_step(self, x: Any) -> Callable[[], Any]:
-        """A call that runs a step."""
+        """Return a call that runs a step."""
         import torch
 
         @torch.no_grad()
@@ -170,7 +181,7 @@ class TorchGather:
 
 
 def _mutation() -> dict[str, Any]:
-    """Milliseconds to clone and mutate a population."""
+    """Measure milliseconds to clone and mutate a population."""
     nets = grow_nets(MUTATION_POPULATION)
     order = np.arange(MUTATION_POPULATION) // 2
     step = [0]
@@ -197,7 +208,7 @@ def _mutation() -> dict[str, Any]:
 
 
 def _cartpole() -> dict[str, Any]:
-    """Generations per second: selection, mutation and episodes together."""
+    """Measure generations per second: selection, mutation and episodes together."""
     settings = validate_settings(EvolveNets, _CARTPOLE)
     list(evolve_nets(settings.model_copy(update={"generations": 1}), LocalEngine()))
     start = time.perf_counter()

@@ -1,4 +1,4 @@
-"""Measure scripted roles and role evolution: throughput, scaling by engine, and how well team ranks hold."""
+"""Benchmarks of role policies and role evolution: throughput, scaling, stability of ranks."""
 
 from __future__ import annotations
 
@@ -40,17 +40,25 @@ ORIGINAL_RATE = (50, 90)
 def measure_roles(
     preset: str, worlds: int, uri: str = TEAM_URI, ticks: int | None = None, **settings: Any
 ) -> dict[str, Any]:
-    """Play `worlds` games side by side to their end, or for so many ticks."""
+    """Play games side by side to their end, or for some ticks, and time them.
+
+    Args:
+        preset: Preset of CogsGuard.
+        worlds: Games side by side.
+        uri: Policy of all agents.
+        ticks: Ticks to play; by default whole games.
+        settings: Rules of the world to change.
+    """
     ref = WorldRef("cogsguard", preset, settings)
     play = EpisodeRunner(RolloutTask[None](ref, {"cogs": resolve(uri)}, 7, range(worlds))).loop
     game = play.world
     play.tick()  # reads maps and kernels in
     total = (ticks or game.spec.max_ticks) - 1
-    stamps, held = [time.perf_counter()], 0.0
+    stamps, score = [time.perf_counter()], 0.0
     for part in range(PARTS):
         for _ in range(total * part // PARTS, total * (part + 1) // PARTS):
             for result in play.tick():
-                held += result.counters["junction_ticks_team_0"] / worlds
+                score += result.counters["junction_ticks_team_0"] / worlds
         stamps.append(time.perf_counter())
     steps = total * worlds * game.spec.rows
     spent = [b - a for a, b in pairwise(stamps)]
@@ -60,22 +68,22 @@ def measure_roles(
         "ticks": total + 1,
         "agent_steps_per_s": steps / sum(spent),
         "by_part": [steps / PARTS / seconds for seconds in spent],
-        "junction_ticks": held,
+        "junction_ticks": score,
     }
 
 
 def roles_reference() -> dict[str, Any]:
-    """A few ticks of one small game; run un-compiled for the reference."""
+    """Measure a few ticks of one small game; run un-compiled for the reference."""
     return measure_roles("arena", 1, ticks=21)
 
 
 def bench_roles() -> dict[str, Any]:
-    """Whole games on both maps, the ratio to un-compiled code, and how the cost grows."""
+    """Measure whole games on both maps, the ratio to un-compiled code, and how the cost grows."""
     plain = run_uncompiled("kinfolk.bench.roles", "roles_reference")
     arena, machina = measure_roles("arena", 32), measure_roles("machina_1", 8)
     fast = arena["agent_steps_per_s"]
     return {
-        "lineup": TEAM_URI,
+        "team": TEAM_URI,
         "arena": arena,
         "machina_1": machina,
         "smart": measure_roles("arena", 32, SMART_URI),
@@ -99,11 +107,11 @@ _TIMED_GENERATIONS = 8  # generations, after a first one that starts workers and
 
 
 def bench_role_evolution() -> dict[str, Any]:
-    """The default job on one and on two workers, and generations of ten games."""
+    """Measure the default job on one and on two workers, and generations of ten games."""
     kinds = [("local", 1), ("processes", 1), ("processes", 2)]
     if find_spec("ray") is not None:
         kinds.append(("ray", 2))
-    # Nothing is recorded: a showcase comes every ten generations, too seldom for so short a run.
+    # Nothing is recorded: a game is recorded every ten generations, too seldom for so short a run.
     usual = EvolveRoles(generations=_TIMED_GENERATIONS + 1, replay_every=0)
     few = {"games_per_generation": SMALL_GAMES, "chunk_size": SMALL_GAMES // 2}
     small = usual.model_copy(update={"generations": 4 * _TIMED_GENERATIONS + 1, **few})
@@ -119,10 +127,10 @@ def bench_role_evolution() -> dict[str, Any]:
 
 
 def time_engines(kinds: Sequence[tuple[str, int]], settings: EvolveRoles) -> list[list[float]]:
-    """What each generation but the first takes, by engine and number of workers.
+    """Return the seconds of each generation but the first, by engine and number of workers.
 
-    The engines take turns, generation by generation, and play the same games: what else the machine
-    does falls on all of them, and their ratio stays.
+    The engines take turns, generation by generation, and play the same games, so that other load of
+    the machine falls on all of them alike.
     """
     with ExitStack() as stack:
         engines = [stack.enter_context(closing(make_engine(*kind))) for kind in kinds]
@@ -134,7 +142,7 @@ def time_engines(kinds: Sequence[tuple[str, int]], settings: EvolveRoles) -> lis
 
 
 def _generations(settings: EvolveRoles, engine: Engine) -> Iterator[None]:
-    """Stops after each generation; what is bred and written after it belongs to the next."""
+    """Stop after each generation; its variation and files are timed with the next."""
     for item in evolve_roles(settings, engine):
         if isinstance(item, Event):
             yield
@@ -149,8 +157,16 @@ def _time_generation(run: Iterator[None]) -> float:
 def _engine_row(
     name: str, jobs: int, settings: EvolveRoles, seconds: Sequence[float]
 ) -> dict[str, Any]:
-    lineups, episodes = settings.generation_size
-    games, typical = (lineups + 1) * episodes, median(seconds)
+    """Return the rates of one engine.
+
+    Args:
+        name: Name of the engine.
+        jobs: Number of workers.
+        settings: Settings of the evolution.
+        seconds: Seconds of each generation.
+    """
+    n_teams, episodes = settings.generation_size
+    games, typical = (n_teams + 1) * episodes, median(seconds)
     return {
         "engine": name,
         "jobs": jobs,
@@ -168,19 +184,19 @@ _GAME_COUNTS = (1, 2, 4, 8, 16)
 
 
 def bench_team_ranks(history: str | None = None, jobs: int = 2) -> dict[str, Any]:
-    """Line-ups of a first generation, or of a history's next one."""
+    """Rank teams of a first generation, or of a history's next one, by few and by fresh games."""
     settings = EvolveRoles(history=history)
     state, _ = prepare(settings, None)
     state.evolve_teams(N_TEAMS, min(len(state.teams), N_TEAMS // 3), breed=True)
-    lineups = [lineup.roles for lineup in state.teams]
+    teams = [team.roles for team in state.teams]
     engine = make_engine("processes", jobs)
     try:
-        ranked, _ = evaluate_teams(settings, engine, state, lineups, _RANKED_EPISODES)
-        fresh, _ = evaluate_teams(settings, engine, state, lineups, _FRESH_EPISODES)
+        ranked, _ = evaluate_teams(settings, engine, state, teams, _RANKED_EPISODES)
+        fresh, _ = evaluate_teams(settings, engine, state, teams, _FRESH_EPISODES)
     finally:
         engine.close()
     return {
-        "lineups": N_TEAMS,
+        "n_teams": N_TEAMS,
         "fresh_games": len(_FRESH_EPISODES),
         "correlation": {str(n): rank_stability(ranked, fresh, n) for n in _GAME_COUNTS},
         "spread_between": float(fresh.mean(axis=0).std(ddof=1)),
@@ -189,22 +205,29 @@ def bench_team_ranks(history: str | None = None, jobs: int = 2) -> dict[str, Any
 
 
 def rank_stability(ranked: Floats, fresh: Floats, games: int) -> Mapping[str, float]:
-    """Ranked by each so many games: the correlation with fresh ranks, and what the winner is worth.
+    """Compare ranks by few games with ranks by fresh games.
 
-    `winner` is the place of the first among all on fresh games, 1 for the best, 0 for the worst;
-    `flattery` is how much better it looked than it is.
+    Args:
+        ranked: `[episodes, teams]` scores that teams are ranked by, `games` at a time.
+        fresh: `[episodes, teams]` scores on other episodes.
+        games: Episodes per ranking.
+
+    Returns:
+        Means over rankings: `spearman` correlation with the fresh ranks, `winner` (fresh rank of
+        the first, 1 for the best, 0 for the worst) and `selection_bias` (how much better it
+        scored than on fresh episodes).
     """
     from scipy.stats import rankdata, spearmanr
 
-    truth, found, places, flattery = fresh.mean(axis=0), [], [], []
+    truth, correlations, places, biases = fresh.mean(axis=0), [], [], []
     for first in range(0, len(ranked) - games + 1, games):
         seen = ranked[first : first + games].mean(axis=0)
         winner = int(seen.argmax())
-        found.append(float(spearmanr(seen, truth).statistic))
+        correlations.append(float(spearmanr(seen, truth).statistic))
         places.append(float((rankdata(truth)[winner] - 1) / (len(truth) - 1)))
-        flattery.append(float(seen[winner] - truth[winner]))
+        biases.append(float(seen[winner] - truth[winner]))
     return {
-        "spearman": float(np.mean(found)),
+        "spearman": float(np.mean(correlations)),
         "winner": float(np.mean(places)),
-        "flattery": float(np.mean(flattery)),
+        "selection_bias": float(np.mean(biases)),
     }

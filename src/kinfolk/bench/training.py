@@ -31,9 +31,16 @@ _SB3_ROLLOUT_LENGTH = 32  # of a rollout; two are learnt from, the first to warm
 
 
 def measure_sb3(hidden: tuple[int, ...], minibatch_size: int) -> float | None:
-    """Agent-steps of the living per second of processor time, one epoch; None if not installed.
+    """Return agent-steps per second of processor time of Stable-Baselines3, one epoch.
 
-    Every slot is an environment to it, empty ones too, as whoever uses the fixed slots has them.
+    Every slot is an environment to it, empty ones too, as users of the fixed slots have them.
+
+    Args:
+        hidden: Sizes of hidden layers.
+        minibatch_size: Rows per minibatch.
+
+    Returns:
+        Steps of living agents per second; None if it is not installed.
     """
     if find_spec("stable_baselines3") is None:
         return None
@@ -117,16 +124,16 @@ _ACTIONS = 9
 
 
 def bench_training(rounds: int = _ROUNDS) -> dict[str, Any]:
-    """Rates in agent-steps/s, the best of some rounds in which all take turns."""
+    """Measure agent-steps per second, the best of some rounds in which all take turns."""
     torch.set_num_threads(1)
-    asked = {
+    settings_by_name = {
         "two slots, 1 epoch": _settings(1, 2),
         "two slots, 4 epochs": _settings(4, 2),
         "one slot, 1 epoch": _settings(1, 1),
         "two slots, prey frozen, 1 epoch": _settings(1, 2, frozen=True),
     }
-    runs = {name: _rates(settings) for name, settings in asked.items()}
-    inputs = _count_inputs(asked["one slot, 1 epoch"])
+    runs = {name: _rates(settings) for name, settings in settings_by_name.items()}
+    inputs = _count_inputs(settings_by_name["one slot, 1 epoch"])
     others: dict[str, Callable[[], float]] = {
         "ceiling, 1 epoch": lambda: _ceiling(inputs, 1),
         "ceiling, 4 epochs": lambda: _ceiling(inputs, 4),
@@ -158,7 +165,13 @@ def bench_training(rounds: int = _ROUNDS) -> dict[str, Any]:
 
 
 def _settings(epochs: int, slots: int, frozen: bool = False) -> Train:
-    """A savanna on which a population lives on, seen in compact windows of 9 x 9."""
+    """Return settings of a training on a savanna whose population lives on.
+
+    Args:
+        epochs: Epochs per update.
+        slots: 1 or 2.
+        frozen: Whether the prey is not trained.
+    """
     prey: dict[str, Any] = {"policy_uri": _NET, "trainable": not frozen}
     two = {
         "slots": {"predators": _NET, "prey": prey},
@@ -180,7 +193,7 @@ def _settings(epochs: int, slots: int, frozen: bool = False) -> Train:
 
 
 def _rates(settings: Train) -> Iterator[float]:
-    """The rate of one update after another; the first few warm up."""
+    """Yield the rate of one update after another; the first few warm up."""
     start = time.process_time()
     for item in train(settings, LocalEngine()):
         if not isinstance(item, UpdateDone):
@@ -199,7 +212,7 @@ def _count_inputs(settings: Train) -> int:
 
 
 def _ceiling(inputs: int, epochs: int) -> float:
-    """Rows per second if there were nothing but products of matrices."""
+    """Return rows per second of nothing but the matrix products."""
     sizes = [inputs, *HIDDEN, _ACTIONS + 2]
     x = [torch.randn(MINIBATCH_SIZE, size) for size in sizes]
     weights = [torch.randn(a, b) for a, b in pairwise(sizes)]
@@ -225,7 +238,7 @@ def _ceiling(inputs: int, epochs: int) -> float:
 
 
 def _reference_loop(inputs: int, epochs: int) -> float:
-    """PPO as in a textbook: one net, a world of noise, no slots, no lives."""
+    """Return rows per second of a textbook PPO: one net, random observations, no slots."""
     agents, ticks = MINIBATCH_SIZE, 8
     net = nn.Sequential(
         nn.Linear(inputs, HIDDEN[0]), nn.ReLU(), nn.Linear(*HIDDEN), nn.ReLU(),
@@ -234,7 +247,7 @@ def _reference_loop(inputs: int, epochs: int) -> float:
     optimiser = torch.optim.Adam(net.parameters(), lr=3e-4)
     noise = torch.from_numpy(np.random.default_rng(0).integers(0, 8, (agents, inputs), np.uint8))
     start = time.process_time()
-    seen, actions, chances, values = [], [], [], []
+    seen, actions, log_probs, values = [], [], [], []
     for _ in range(ticks):
         with torch.no_grad():
             x = noise.float()
@@ -243,26 +256,33 @@ def _reference_loop(inputs: int, epochs: int) -> float:
             action = choice.sample()
         seen.append(noise)
         actions.append(action)
-        chances.append(choice.log_prob(action))
+        log_probs.append(choice.log_prob(action))
         values.append(out[:, _ACTIONS])
     reward = torch.zeros(agents)
     advantages, later = [], torch.zeros(agents)
     for value, after in zip(values[::-1], [values[-1], *values[:0:-1]], strict=True):
         later = reward + 0.99 * after - value + 0.99 * 0.95 * later
         advantages.append(later)
-    columns = [torch.cat(c) for c in (seen, actions, chances, values, advantages[::-1])]
+    columns = [torch.cat(c) for c in (seen, actions, log_probs, values, advantages[::-1])]
     for _ in range(epochs):
         order = torch.randperm(agents * ticks)
-        for at in order.split(MINIBATCH_SIZE):  # type: ignore[no-untyped-call]
-            _reference_step(net, optimiser, [column[at] for column in columns])
+        for rows in order.split(MINIBATCH_SIZE):  # type: ignore[no-untyped-call]
+            _reference_step(net, optimiser, [column[rows] for column in columns])
     return agents * ticks / (time.process_time() - start)
 
 
 def _reference_step(net: nn.Module, optimiser: Any, columns: list[torch.Tensor]) -> None:
-    seen, action, chance, value, advantage = columns
+    """Take one gradient step of PPO.
+
+    Args:
+        net: The net.
+        optimiser: Its optimizer.
+        columns: Observations, actions, log probabilities, values and advantages.
+    """
+    seen, action, log_prob, value, advantage = columns
     out = net(seen.float())
     choice: Any = torch.distributions.Categorical(logits=out[:, :_ACTIONS])
-    ratio = (choice.log_prob(action) - chance).exp()
+    ratio = (choice.log_prob(action) - log_prob).exp()
     unit = (advantage - advantage.mean()) / (advantage.std() + 1e-8)
     surrogate = torch.minimum(ratio * unit, ratio.clamp(0.8, 1.2) * unit).mean()
     error = (out[:, _ACTIONS] - advantage - value).square().mean()

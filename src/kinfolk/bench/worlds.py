@@ -15,7 +15,7 @@ from kinfolk.worlds import build_world
 
 
 def run_uncompiled(module: str, function: str) -> dict[str, Any]:
-    """What `function` of `module`, which returns plain values, finds with kernels left as Python."""
+    """Run a function that returns plain values in a process whose kernels are plain Python."""
     code = f"import json; from {module} import {function}; print(json.dumps({function}()))"
     done = subprocess.run(
         [sys.executable, "-c", code],
@@ -48,7 +48,7 @@ _ACTION_SETS = 16  # sets of random actions, used in turn, so that drawing them 
 
 
 class SavannaRate(NamedTuple):
-    """What a batch did per second, in the best of some tries: others only add noise."""
+    """Rates of a batch of savannas, the best of some tries: other load only slows."""
 
     rules: float  # agent-steps/s, stepping only
     whole: float  # agent-steps/s, stepping and observing
@@ -58,7 +58,7 @@ class SavannaRate(NamedTuple):
 
 
 def savanna_settings(agents: int = 60, grid: int | None = None) -> dict[str, Any]:
-    """A savanna on which a population of about twice `agents` lives on under random actions."""
+    """Return rules under which about twice `agents` live on with random actions."""
     size = grid or max(12, round((15 * agents) ** 0.5))
     predators = max(1, agents // 8)
     return {
@@ -81,7 +81,16 @@ def measure_savanna(
     ticks: int = _SAVANNA_TICKS,
     repeats: int = _REPEATS,
 ) -> SavannaRate:
-    """Step and observe `worlds` savannas with random actions; ended ones begin again."""
+    """Step and observe savannas with random actions; those that ended are reset.
+
+    Args:
+        settings: Rules of the savanna.
+        worlds: Worlds side by side.
+        observation: Format of observations.
+        threads: Threads that step the worlds.
+        ticks: Ticks per try.
+        repeats: Tries, after one that warms up.
+    """
     world = build_world(
         "savanna", {**settings, "observation": observation}, worlds, threads=threads
     )
@@ -122,13 +131,13 @@ def _count_births(world: Any) -> Any:
 
 
 def savanna_reference() -> dict[str, float]:
-    """What this interpreter does with a few worlds; run un-compiled for the reference."""
+    """Measure one world for a few ticks; run un-compiled for the reference."""
     rate = measure_savanna(savanna_settings(), 1, "float32", ticks=12, repeats=1)
     return {"rules": rate.rules, "float32": rate.whole}
 
 
 def bench_savanna() -> dict[str, Any]:
-    """The headline, the ratio to un-compiled code, and how the cost grows."""
+    """Measure the throughput, the ratio to un-compiled code, and how the cost grows."""
     plain = run_uncompiled("kinfolk.bench.worlds", "savanna_reference")
     compact = measure_savanna(savanna_settings(), SAVANNA_WORLDS)
     planes = measure_savanna(savanna_settings(), SAVANNA_WORLDS, "float32")
@@ -166,6 +175,13 @@ def bench_savanna() -> dict[str, Any]:
 
 
 def _savanna_row(name: str, value: int, rate: SavannaRate) -> dict[str, float]:
+    """Return the cost per agent-step at one point of a curve.
+
+    Args:
+        name: What is varied.
+        value: Its value.
+        rate: What was measured.
+    """
     return {
         name: value,
         "alive_per_world": rate.alive,
@@ -200,7 +216,15 @@ def measure_cogsguard(
     ticks: int = _COGSGUARD_TICKS,
     repeats: int = _COGSGUARD_REPEATS,
 ) -> dict[str, float]:
-    """Agent-steps per second, in the best of some tries: others only add noise."""
+    """Return agent-steps per second with random actions, the best of some tries.
+
+    Args:
+        worlds: Worlds side by side.
+        preset: Preset of CogsGuard.
+        agents: Agents per world.
+        ticks: Ticks per try.
+        repeats: Tries, after one that warms up.
+    """
     world = build_world("cogsguard", {"agents": agents}, worlds, preset)
     places = worlds * world.spec.rows
     rng = np.random.default_rng(0)
@@ -231,12 +255,12 @@ def measure_cogsguard(
 
 
 def cogsguard_reference() -> dict[str, float]:
-    """What this interpreter does with one world; run un-compiled for the reference."""
+    """Measure one world for a few ticks; run un-compiled for the reference."""
     return measure_cogsguard(1, ticks=20, repeats=1)
 
 
 def bench_cogsguard() -> dict[str, Any]:
-    """The headline, the ratio to un-compiled code, and how the cost grows."""
+    """Measure the throughput, the ratio to un-compiled code, and how the cost grows."""
     plain, arena = (
         run_uncompiled("kinfolk.bench.worlds", "cogsguard_reference"),
         measure_cogsguard(COGSGUARD_WORLDS),

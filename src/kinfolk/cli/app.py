@@ -48,8 +48,8 @@ app = typer.Typer(
 )
 app.command("play", cls=settings_command("play", "config", "out", "json"))(play)
 app.command("eval", cls=settings_command("eval"))(eval_command)
-_BEGUN_ANEW = ("engine", "jobs", "address", "config", "out", "json")  # no --resume
-app.command("compare", cls=settings_command("compare", *_BEGUN_ANEW))(compare)
+_NOT_RESUMABLE = ("engine", "jobs", "address", "config", "out", "json")  # no --resume
+app.command("compare", cls=settings_command("compare", *_NOT_RESUMABLE))(compare)
 app.command("train", cls=settings_command("train"))(train_command)
 app.command("worlds")(worlds)
 app.command("policies")(policies)
@@ -69,11 +69,12 @@ evolve.command("roles", cls=settings_command("evolve-roles", engine="processes")
 evolve.command("nets", cls=settings_command("evolve-nets"))(nets)
 app.add_typer(evolve, name="evolve")
 
-_RUBBISH = 50_000  # new objects between two looks for cycles; Python's own number is 700
+_GC_THRESHOLD = 50_000  # new objects between two garbage collections; Python's default is 700
 
 
-def _tell_version(asked: bool) -> None:
-    if asked:
+def _print_version(requested: bool) -> None:
+    """Print the version and exit, if it was asked for."""
+    if requested:
         typer.echo(f"kinfolk {version('kinfolk')}")
         raise typer.Exit
 
@@ -85,7 +86,7 @@ def options(
         False, "--quiet", "-q", help="Only results and errors; may stand anywhere."
     ),
     version: bool = typer.Option(
-        False, "--version", help="Show the version.", is_eager=True, callback=_tell_version
+        False, "--version", help="Show the version.", is_eager=True, callback=_print_version
     ),
 ) -> None:
     """Declare the options that stand before a command; `main` acts on --quiet and --debug."""
@@ -93,11 +94,11 @@ def options(
 
 def main(arguments: list[str] | None = None) -> NoReturn:
     """Run a command and leave with its exit code."""
-    # Imports make a great many objects that stay; looking for rubbish among them at the usual pace
-    # takes a seventh of the start.
-    gc.set_threshold(_RUBBISH)
+    # Imports make many objects that stay; collecting garbage among them at the default rate takes a
+    # seventh of the start.
+    gc.set_threshold(_GC_THRESHOLD)
     words = list(sys.argv[1:] if arguments is None else arguments)
-    if os.getcwd() not in sys.path:  # a class of one's own, in the folder one works in
+    if os.getcwd() not in sys.path:  # user classes in the working folder can be imported
         sys.path.append(os.getcwd())
     debug = "--debug" in words
     set_quiet(not {"--quiet", "-q"}.isdisjoint(words))
@@ -107,6 +108,13 @@ def main(arguments: list[str] | None = None) -> NoReturn:
 
 
 def _run(words: list[str], debug: bool, received: Received) -> NoReturn:
+    """Run a command and exit with its code; print what went wrong, if anything did.
+
+    Args:
+        words: The command line, without global options.
+        debug: Whether errors are raised with their tracebacks.
+        received: Signal that ended the command, if one did.
+    """
     try:
         # An exit inside a command comes back as a number; so does Ctrl-C, as 130.
         code = app(words, prog_name="kinfolk", standalone_mode=False) or 0
@@ -119,14 +127,14 @@ def _run(words: list[str], debug: bool, received: Received) -> NoReturn:
     except (KinfolkError, TyperException, KeyboardInterrupt, Exception) as error:
         if debug:
             raise
-        sentence, code = received.told() or _explain(error, words)
-        typer.echo(escape_lines(sentence), err=True)  # there may be words of a policy in it
+        message, code = received.describe() or _explain(error, words)
+        typer.echo(escape_lines(message), err=True)  # it may quote a policy
         sys.exit(code)
     sys.exit(code)
 
 
 def _explain(error: BaseException, words: list[str]) -> tuple[str, int]:
-    """What to say, and the exit code."""
+    """Return the error message and the exit code of an error."""
     if isinstance(error, KinfolkError):
         return str(error), error.exit_code
     root = typer.main.get_command(app)

@@ -18,7 +18,7 @@ from kinfolk.core.errors import KinfolkError
 
 _PROCESSES = 2
 _SECONDS_PER_SIZE = 150e-6  # of a kernel's code, on one core of 2024
-_SECONDS_BETWEEN_LOOKS = 0.5
+_POLL_SECONDS = 0.5
 _Kernels = list[Callable[..., Any]]
 
 
@@ -39,36 +39,38 @@ def compile_kernels(
     from kinfolk.core.jit import missing_kernels
     from kinfolk.worlds import build_world
 
-    game = build_world(world, settings, 1, preset)  # what is wrong with a line-up is said first
+    game = build_world(world, settings, 1, preset)  # reports wrong settings first
     kernels = [*_world_kernels(game), *_policy_kernels(uris.values())]
     missing = missing_kernels(kernels)
     if not missing:
         return
-    given = (world, dict(settings), preset)
+    world_args = (world, dict(settings), preset)
     other = None
     if len(missing) > 1:
-        other = _context().Process(target=_compile_beside, args=(*given, 1, list(uris.values())))
+        other = _context().Process(
+            target=_compile_beside, args=(*world_args, 1, list(uris.values()))
+        )
         other.start()
     with _shown_progress(kernels):
-        _compile(*given, 0, [] if other else uris.values())
+        _compile(*world_args, 0, [] if other else uris.values())
         for uri in uris.values():
             _prepare(uri, game.spec)
         if other is None:
-            _compile(*given, 1, [])
+            _compile(*world_args, 1, [])
         else:
             other.join()
         _try_out(game)
 
 
-def _compile_beside(*given: Any) -> None:
-    """Compile in a process that ends without a word when the command is stopped."""
+def _compile_beside(*arguments: Any) -> None:
+    """Compile in a second process, which ends silently when the command is stopped."""
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, signal.SIG_DFL)  # a fork has the handlers of the command
-    _compile(*given)
+    _compile(*arguments)
 
 
 def _context() -> Any:
-    """A fork shares what is imported, a second and a half of work; with threads it is not safe."""
+    """Return a fork context, which shares imports (1.5 s of work); spawn where forks are unsafe."""
     can_fork = sys.platform == "linux" and threading.active_count() == 1
     if not can_fork:
         return multiprocessing.get_context("spawn")
@@ -101,7 +103,7 @@ def compile_command(
 
 @contextmanager
 def _shown_progress(kernels: _Kernels) -> Iterator[None]:
-    """Say how long the missing ones of these take, and count them while they are compiled."""
+    """Estimate how long the missing kernels take, and count them while they are compiled."""
     from kinfolk.core.jit import missing_kernels
 
     missing = missing_kernels(kernels)
@@ -115,7 +117,7 @@ def _shown_progress(kernels: _Kernels) -> Iterator[None]:
     finished = threading.Event()
 
     def count(tell: Callable[..., None]) -> None:
-        while not finished.wait(_SECONDS_BETWEEN_LOOKS):
+        while not finished.wait(_POLL_SECONDS):
             tell(len(missing) - len(missing_kernels(kernels)))
 
     with progress("Kernels", len(missing)) as tell:
@@ -146,7 +148,7 @@ def _policy_kernels(uris: Iterable[str]) -> _Kernels:
 
 
 def _compile_world(world: str) -> None:
-    """All that a world needs with any of its presets, the compiled policies that play it, and sights."""
+    """Compile a world with any of its presets, its scripted policies and observation transforms."""
     from kinfolk.policies.neural.transforms import TRANSFORMS, make_transform
     from kinfolk.policies.resolve import POLICIES
     from kinfolk.worlds import build_world, get_presets
@@ -157,15 +159,23 @@ def _compile_world(world: str) -> None:
         _compile(world, {}, preset, 1, uris)
         game = build_world(world, {}, 1, preset)
         _try_out(game)
-        for sight in TRANSFORMS:
+        for transform in TRANSFORMS:
             with suppress(KinfolkError):  # it is for another world
-                make_transform(sight, game.spec)
+                make_transform(transform, game.spec)
 
 
 def _compile(
     world: str, settings: dict[str, Any], preset: str | None, part: int, uris: Iterable[str]
 ) -> None:
-    """One part of the world, and policies: those with kernels compile when made."""
+    """Compile one part of a world's kernels, and those of policies, which compile when made.
+
+    Args:
+        world: Name of the world.
+        settings: Its settings, where they differ from the defaults.
+        preset: Name of a preset of the world, or None.
+        part: Which half of the world's kernels.
+        uris: Policies.
+    """
     from kinfolk.policies.resolve import build_policy, resolve
     from kinfolk.worlds import build_world as build_world
     from kinfolk.worlds.batched import BatchedWorld
@@ -177,21 +187,21 @@ def _compile(
         try:
             build_policy(resolve(uri), game.spec).close()
         except KinfolkError:
-            continue  # it plays another world; or the caller will meet it too, and say it
+            continue  # it plays another world; or the caller meets and reports it too
 
 
 def _prepare(uri: str, spec: Any) -> None:
-    """The part of a policy that it leaves for last, if it says that there is one."""
+    """Compile the kernels that a policy compiles only in `prepare`, if it has any."""
     from kinfolk.policies.resolve import load_policy_class, resolve
 
     prepare = getattr(load_policy_class(resolve(uri)), "prepare", None)
     if prepare is not None:
-        with suppress(KinfolkError):  # it plays another world: whoever makes it will say so
+        with suppress(KinfolkError):  # it plays another world, which is reported where it is made
             prepare(spec)
 
 
 def _try_out(game: Any) -> None:
-    """Two ticks, for the loop's own kernels and whatever else is small."""
+    """Play two ticks, which compiles the episode loop's kernels and other small ones."""
     from kinfolk.play.task import EpisodeRunner, RolloutTask, WorldRef
     from kinfolk.policies.resolve import resolve
 

@@ -22,7 +22,7 @@ def complete_world(incomplete: str) -> Completions:
 
 
 def complete_preset(context: typer.Context, incomplete: str) -> Completions:
-    """Presets of the world that was named, or of all."""
+    """Complete presets of the world that was named, or of all worlds."""
     world = context.params.get("world") or context.params.get("task")
     return _matching(incomplete, _presets(str(world) if world else None))
 
@@ -43,7 +43,7 @@ def _presets(world: str | None) -> Iterator[tuple[str, str]]:
 
 
 def complete_policy(incomplete: str) -> Completions:
-    """Policies by URI, and runs."""
+    """Complete policies by URI, and runs."""
     from kinfolk.policies.resolve import POLICIES
 
     named = [(f"kin://{name}", POLICIES.get_entry(name).description) for name in POLICIES]
@@ -56,7 +56,7 @@ def complete_slot(incomplete: str) -> Completions:
     name, equals, uri = incomplete.partition("=")
     if not equals:
         return []
-    return [(f"{name}={found}", about) for found, about in complete_policy(uri)]
+    return [(f"{name}={policy}", about) for policy, about in complete_policy(uri)]
 
 
 def complete_engine(incomplete: str) -> Completions:

@@ -19,7 +19,7 @@ from kinfolk.jobs import JOB_SETTINGS
 if TYPE_CHECKING:
     from kinfolk.core.setting_fields import SettingField
 
-_CALL = "kinfolk.job_call"  # where a context keeps what its flags say
+_CALL = "kinfolk.job_call"  # key of the context under which the `JobCall` is kept
 _COMPLETIONS: dict[str, Callable[..., Any]] = {
     "world": complete_world,
     "preset": complete_preset,
@@ -63,15 +63,15 @@ def settings_command(job: str, *options: str, engine: str = "local") -> type[Typ
             return super().get_params(ctx)
 
         def invoke(self, ctx: Any) -> Any:
-            given: dict[str, Any] = {}
+            flags: dict[str, Any] = {}
             for name, field in (self._flags or {}).items():
                 value = ctx.params.pop(name)
                 if value not in (None, [], ()):
-                    _put(given, field.path, parse_flag(field, value))
-            said = {name: ctx.params.pop(name) for name in shared}
+                    _put(flags, field.path, parse_flag(field, value))
+            common = {name: ctx.params.pop(name) for name in shared}
             paths = ("config", "out", "resume")
-            said |= {name: Path(said[name]) for name in paths if said.get(name) is not None}
-            ctx.meta[_CALL] = JobCall(given, **said)
+            common |= {name: Path(common[name]) for name in paths if common.get(name) is not None}
+            ctx.meta[_CALL] = JobCall(flags, **common)
             return super().invoke(ctx)
 
     return SettingsCommand
@@ -84,7 +84,7 @@ def job_call(context: typer.Context) -> JobCall:
 
 
 def flag_name(field: SettingField) -> str:
-    """Return the flag of a setting, such as `--learning.learning-rate`."""
+    """Return the flag of a setting, such as `--ppo.learning-rate`."""
     return field.flag.name or f"--{field.name.replace('_', '-')}"
 
 
@@ -117,9 +117,10 @@ def parse_flag(field: SettingField, value: Any) -> Any:
 
 
 def _flag_fields(job: str) -> list[SettingField]:
+    """Return the settings of a job that have a flag."""
     from kinfolk.core.setting_fields import fields_of
 
-    # Not by `load`: what is missing is a library that the command needs, not a class of a user's.
+    # Not by `load`, whose errors are about classes of users: here a library may be missing.
     module, _, model = JOB_SETTINGS.get_entry(job).import_path.partition(":")
     fields = fields_of(getattr(import_module(module), model))
     return [field for field in fields if field.table is None]
@@ -132,7 +133,7 @@ def _make_options(
 
     def takes_options() -> None: ...
 
-    own = [
+    setting_options = [
         inspect.Parameter(
             name,
             inspect.Parameter.KEYWORD_ONLY,
@@ -141,14 +142,17 @@ def _make_options(
         )
         for name, field in flags.items()
     ]
-    rest = [parameter.replace(kind=parameter.KEYWORD_ONLY) for parameter in shared.values()]
-    takes_options.__signature__ = inspect.Signature([*own, *rest])  # type: ignore[attr-defined]
+    shared_options = [
+        parameter.replace(kind=parameter.KEYWORD_ONLY) for parameter in shared.values()
+    ]
+    takes_options.__signature__ = inspect.Signature([*setting_options, *shared_options])  # type: ignore[attr-defined]
     app = typer.Typer(add_completion=False, rich_markup_mode=None)
     app.command()(takes_options)
     return list(typer.main.get_command(app).params)
 
 
 def _annotation(field: SettingField) -> Any:
+    """Return the annotation by which typer makes the option of a setting."""
     name = flag_name(field)
     if field.annotation is bool:
         option = typer.Option(f"{name}/{name.replace('--', '--no-', 1)}", help=_help(field))
@@ -173,6 +177,7 @@ def _help(field: SettingField) -> str:
 
 
 def _metavar(field: SettingField) -> str:
+    """Return the placeholder of a value in help."""
     if field.flag.metavar is not None:
         return field.flag.metavar
     if field.choices:
@@ -181,14 +186,22 @@ def _metavar(field: SettingField) -> str:
 
 
 def _completion(field: SettingField) -> Callable[..., Any] | None:
+    """Return the function that completes values of a flag, if there is one."""
     if field.flag.completes is not None:
         return _COMPLETIONS[field.flag.completes]
     if not field.choices:
         return None
-    return lambda incomplete: [one for one in field.choices if one.startswith(incomplete)]
+    return lambda incomplete: [choice for choice in field.choices if choice.startswith(incomplete)]
 
 
 def _put(table: dict[str, Any], path: tuple[str, ...], value: Any) -> None:
+    """Set a value in nested tables, which are made where they are missing.
+
+    Args:
+        table: The outermost table; changed in place.
+        path: Names of the tables and, last, of the value.
+        value: The value.
+    """
     *tables, last = path
     for name in tables:
         table = table.setdefault(name, {})

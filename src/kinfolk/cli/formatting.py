@@ -1,4 +1,4 @@
-"""How things are shown: results on stdout, progress on stderr."""
+"""Output of commands: results on stdout, progress on stderr."""
 
 from __future__ import annotations
 
@@ -21,19 +21,19 @@ _LONG_JSON = 100_000  # characters; beyond them nobody reads, and indenting take
 
 
 def set_quiet(on: bool) -> None:
-    """Say whether progress, notes and hints are left out from now on."""
+    """Set whether progress, notes and hints are left out from now on."""
     global _quiet
     _quiet = on
 
 
 def note(text: str) -> None:
-    """A line on stderr about what goes on; none with --quiet."""
+    """Print a line on stderr about progress; none with --quiet."""
     if not _quiet:
         print(text, file=sys.stderr, flush=True)
 
 
 def hint(text: str) -> None:
-    """A line behind a result about what to do next; none with --quiet."""
+    """Print a line after a result about what to do next; none with --quiet."""
     if not _quiet:
         print(text)
 
@@ -49,24 +49,30 @@ def stdout_for_document(json: bool) -> Iterator[None]:
         yield
         return
     sys.stdout.flush()
-    kept = os.dup(_STDOUT)  # workers and libraries write to the descriptor, not to `sys.stdout`
+    saved = os.dup(_STDOUT)  # workers and libraries write to the descriptor, not to `sys.stdout`
     try:
         os.dup2(_STDERR, _STDOUT)
         with redirect_stdout(sys.stderr):
             yield
     finally:
-        os.dup2(kept, _STDOUT)
-        os.close(kept)
+        os.dup2(saved, _STDOUT)
+        os.close(saved)
 
 
 def print_json(document: Any) -> None:
-    """One document, nothing else; indented, unless it is long."""
+    """Print one JSON document and nothing else; indented, unless it is long."""
     text = json.dumps(document, sort_keys=True)
     print(text if len(text) > _LONG_JSON else json.dumps(document, indent=2, sort_keys=True))
 
 
 def print_table(title: str, headings: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
-    """A table that fits the terminal; the first column is text, the others are figures."""
+    """Print a table that fits the terminal; the first column is text, the others are numbers.
+
+    Args:
+        title: Line above the table; empty for none.
+        headings: Headings of the columns.
+        rows: Cells of each row.
+    """
     from rich import box
     from rich.console import Console
     from rich.table import Table
@@ -86,16 +92,16 @@ def print_table(title: str, headings: Sequence[str], rows: Iterable[Sequence[Any
 
 
 def print_list(title: str, rows: Iterable[tuple[str, str]]) -> None:
-    """Names with a line about each."""
-    found = list(rows)
-    width = max((len(name) for name, _ in found), default=0)
+    """Print names with a description of each."""
+    entries = list(rows)
+    width = max((len(name) for name, _ in entries), default=0)
     print(title)
-    for name, about in found:
+    for name, about in entries:
         print(f"  {name:<{width}}  {about}")
 
 
 def command(*words: object) -> str:
-    """A command of ours that can be pasted into a shell, whatever is in its paths.
+    """Return a kinfolk command that can be pasted into a shell, whatever is in its paths.
 
     >>> command("view", "runs/my first run")
     "kinfolk view 'runs/my first run'"
@@ -105,19 +111,25 @@ def command(*words: object) -> str:
 
 @contextmanager
 def progress(label: str, total: int, done: int = 0) -> Iterator[Callable[..., None]]:
-    """A bar on a terminal; elsewhere a line at each quarter; nothing with --quiet.
+    """Show a bar on a terminal; elsewhere a line at each quarter; nothing with --quiet.
 
-    Call it with what is done, and with a note if there is more to say.
+    Args:
+        label: What is counted.
+        total: Number of them in all.
+        done: Number that is done already.
+
+    Yields:
+        A function to call with the number done, and with a note if there is more to say.
     """
     if _quiet:
         yield lambda *_done: None
         return
     if not sys.stderr.isatty():
-        said = [4 * done // total]
+        quarters_shown = [4 * done // total]
 
         def tell(now: int, note: str = "") -> None:
-            if 4 * now // total > said[0]:
-                said[0] = 4 * now // total
+            if 4 * now // total > quarters_shown[0]:
+                quarters_shown[0] = 4 * now // total
                 more = f", {note}" if note else ""
                 print(f"{label}: {now} of {total}{more}", file=sys.stderr, flush=True)
 

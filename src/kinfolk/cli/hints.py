@@ -1,4 +1,4 @@
-"""What somebody may have meant by a command line that cannot be read."""
+"""Suggestions for command lines that cannot be parsed."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _URI = re.compile(r"(kin://|metta://|class:|run:|file:).")
 
 
 def command_of(root: Any, words: Sequence[str]) -> tuple[list[str], Any]:
-    """The command that words name, with the words that name it.
+    """Return the words that name a command, and the command.
 
     Args:
         root: The whole command line, as click has it.
@@ -35,51 +35,65 @@ def command_of(root: Any, words: Sequence[str]) -> tuple[list[str], Any]:
     return path, command
 
 
-def explain_usage(root: Any, words: Sequence[str], sentence: str) -> str:
-    """Say what is wrong with a command line, with the command that may have been meant.
+def explain_usage(root: Any, words: Sequence[str], message: str) -> str:
+    """Return what is wrong with a command line, with the command that may have been meant.
 
     Args:
         root: The whole command line, as click has it.
         words: What was typed after `kinfolk`.
-        sentence: What click says about it.
+        message: Error message of click.
     """
     path, command = command_of(root, words)
     rest = list(words[len(path) :])
     if hasattr(command, "commands") and path:
-        return _of_group(" ".join(["kinfolk", *path]), command.commands, rest, sentence)
+        return _explain_group(" ".join(["kinfolk", *path]), command.commands, rest, message)
     if hasattr(command, "commands"):
-        if not sentence.startswith("No such command"):
-            return sentence
-        asked = next(word for word in rest if not word.startswith("-"))
-        return f"There is no command '{asked}'.{format_suggestion(asked, command.commands)}"
-    extra = _EXTRA.match(sentence)
+        if not message.startswith("No such command"):
+            return message
+        name = next(word for word in rest if not word.startswith("-"))
+        return f"There is no command '{name}'.{format_suggestion(name, command.commands)}"
+    extra = _EXTRA.match(message)
     if extra is None:
-        return sentence
-    return _of_extra(" ".join(["kinfolk", *path]), command, rest, extra[1].split(" "))
+        return message
+    return _explain_extra(" ".join(["kinfolk", *path]), command, rest, extra[1].split(" "))
 
 
-def _of_group(name: str, commands: dict[str, Any], rest: list[str], sentence: str) -> str:
-    """`evolve` needs `roles` or `nets` behind it."""
+def _explain_group(name: str, commands: dict[str, Any], rest: list[str], message: str) -> str:
+    """Explain a group without its command: `evolve` needs `roles` or `nets` behind it.
+
+    Args:
+        name: The group with `kinfolk` before it.
+        commands: Its commands.
+        rest: What was typed behind it.
+        message: Error message of click.
+    """
     if rest and not rest[0].startswith("-"):
-        if not sentence.startswith("No such command"):
-            return sentence
+        if not message.startswith("No such command"):
+            return message
         return f"There is no command '{name} {rest[0]}'.{format_suggestion(rest[0], commands)}"
     options = {word.partition("=")[0] for word in rest if word.startswith("-")}
-    fitting = [inner for inner, one in commands.items() if options <= _options(one)]
+    fitting = [inner for inner, command in commands.items() if options <= _options(command)]
     meant = ", or ".join(shlex.join([*name.split(), inner, *rest]) for inner in fitting)
     hint = f" Did you mean: {meant}" if rest and fitting else ""
     return f"{name} needs a command behind it: {' or '.join(commands)}.{hint}"
 
 
-def _of_extra(name: str, command: Any, rest: list[str], extras: list[str]) -> str:
-    """`eval savanna` is `eval --world savanna`."""
+def _explain_extra(name: str, command: Any, rest: list[str], extras: list[str]) -> str:
+    """Explain arguments that a command does not take: `eval savanna` is `eval --world savanna`.
+
+    Args:
+        name: The command with `kinfolk` before it.
+        command: The command.
+        rest: What was typed behind it.
+        extras: The arguments that it does not take.
+    """
     meant = list(rest)
     for extra in extras:
         flag = flag_for(extra, _options(command))
         if flag is None or extra not in meant:
             return f"{name} takes no argument '{extra}'. Its options: {name} --help"
-        at = meant.index(extra)
-        meant[at : at + 1] = flag
+        i = meant.index(extra)
+        meant[i : i + 1] = flag
     return (
         f"{name} takes no argument '{extras[0]}'. "
         f"Did you mean: {shlex.join([*name.split(), *meant])}"
@@ -87,15 +101,15 @@ def _of_extra(name: str, command: Any, rest: list[str], extras: list[str]) -> st
 
 
 def flag_for(word: str, options: set[str]) -> list[str] | None:
-    """The option that a word was meant for; None if there is none.
+    """Return the option that an argument was meant for; None if there is none.
 
     Args:
         word: What was typed where nothing was expected.
-        options: The options that the command has.
+        options: Options that the command has.
     """
     from kinfolk.worlds import WORLDS
 
-    world = next((one for one in ("--world", "--task") if one in options), None)
+    world = next((flag for flag in ("--world", "--task") if flag in options), None)
     if world and word in WORLDS:
         return [world, word]
     if world and _TASK.match(word):
@@ -112,7 +126,7 @@ def flag_for(word: str, options: set[str]) -> list[str] | None:
 
 
 def refuse_as_config(config: Path | None) -> None:
-    """`train savanna` is `train --world savanna`: its argument is a file of settings.
+    """Refuse `train savanna`, which is `train --world savanna`: the argument is a settings file.
 
     Raises:
         UsageError: There is no such file, and it is the name of a world or a policy.
@@ -129,4 +143,6 @@ def refuse_as_config(config: Path | None) -> None:
 
 def _options(command: Any) -> set[str]:
     parameters = command.get_params(typer.Context(command))
-    return {name for one in parameters for name in (*one.opts, *one.secondary_opts)}
+    return {
+        name for parameter in parameters for name in (*parameter.opts, *parameter.secondary_opts)
+    }

@@ -9,7 +9,12 @@ _BARS = " ▁▂▃▄▅▆▇█"
 
 
 def plot(series: Sequence[float], width: int = 60, height: int = 5) -> list[str]:
-    """Lines of a bar chart from 0 to the largest value; each column is the mean of its share.
+    """Return the lines of a bar chart from 0 to the largest value.
+
+    Args:
+        series: The values; each column is the mean of its share of them.
+        width: Most columns.
+        height: Number of lines.
 
     >>> plot([0, 4, 8], width=3, height=1)
     [' ▄█']
@@ -26,7 +31,7 @@ def plot(series: Sequence[float], width: int = 60, height: int = 5) -> list[str]
 
 
 def print_plot(title: str, series: Sequence[float]) -> None:
-    """A plot with its title and its scale."""
+    """Print a plot with its title and its scale."""
     top = max(series)
     print(f"{title}, 0 to {f'{top:,.0f}' if top >= 100 else f'{top:g}'}")
     for line in plot(series):

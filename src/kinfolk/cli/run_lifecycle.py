@@ -1,4 +1,4 @@
-"""How every command with a run opens it, closes it and is interrupted."""
+"""How commands of jobs open a run, close it and are interrupted."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def job_options(
     ] = None,
     json: JsonOption = False,
 ) -> None:
-    """Declare the options that commands of jobs share; `JobCall` holds what they say."""
+    """Declare the options that commands of jobs share; `JobCall` holds their values."""
 
 
 @dataclass(frozen=True)
@@ -65,7 +65,7 @@ class JobCall:
     address: str | None = None
 
     def make_engine(self) -> Any:
-        """Return the engine that was asked for."""
+        """Return the engine that the options name."""
         from kinfolk.engines import make_engine
 
         return make_engine(self.engine, self.jobs, self.address)
@@ -107,12 +107,12 @@ class JobCall:
             return create_run(self.out or new_run_folder(job), job, settings.model_dump()), settings
         if self.flags or self.config or self.out:
             raise UsageError(
-                "--resume goes on with the run's own settings; give no others with it."
+                "--resume continues with the run's own settings; give no others with it."
             )
         run = open_run(self.resume)
         other = run.config["job"]
         if other != job:
-            rest = "start it again" if other in _NOT_RESUMED else "its own command goes on with it"
+            rest = "start it again" if other in _NOT_RESUMED else "its own command resumes it"
             raise UsageError(f"{self.resume} is a run of {other}; {rest}.")
         return run, validate_settings(model, run.config["settings"])
 
@@ -144,10 +144,10 @@ def interruptible(command: str, run: Any, *opened: Any) -> Iterator[None]:
     except BaseException as error:
         if isinstance(error, KeyboardInterrupt):
             again = shell_command(*command.split(), "--resume", run.folder)
-            note(f"Stopped; go on with: {again}")
-        for each in opened:
-            with suppress(Exception):  # the error that came first is the one to tell
-                each.close()
+            note(f"Stopped; resume with: {again}")
+        for resource in opened:
+            with suppress(Exception):  # the first error is the one to report
+                resource.close()
         raise
-    for each in opened:
-        each.close()
+    for resource in opened:
+        resource.close()

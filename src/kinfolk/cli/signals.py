@@ -13,24 +13,24 @@ _OFFSET = 128  # what shells add to the number of a signal to make an exit code
 
 
 class Received:
-    """Which signal has ended the command, if one has."""
+    """The signal that has ended the command, if one has."""
 
     number: signal.Signals | None = None
 
-    def told(self) -> tuple[str, int] | None:
-        """What to say of it, and the exit code: 143 for SIGTERM, 129 for SIGHUP."""
+    def describe(self) -> tuple[str, int] | None:
+        """Return a message and the exit code: 143 for SIGTERM, 129 for SIGHUP; None without a signal."""
         return None if self.number is None else (_WORDS[self.number], _OFFSET + self.number)
 
 
 @contextmanager
 def signals_interrupt() -> Iterator[Received]:
-    """Within, SIGTERM and SIGHUP raise `KeyboardInterrupt`, which all libraries know.
+    """Raise `KeyboardInterrupt` on SIGTERM and SIGHUP within the context; all libraries handle it.
 
-    One that is ignored (`nohup`) stays so.
+    A signal that is ignored (`nohup`) stays ignored.
     """
     received = Received()
 
-    def end(number: int, frame: FrameType | None) -> None:  # noqa: ARG001, the system's own form
+    def end(number: int, frame: FrameType | None) -> None:  # noqa: ARG001, signature of signal handlers
         # A session that ends sends both, and a supervisor repeats itself: closing goes on.
         for other in _WORDS:
             signal.signal(other, signal.SIG_IGN)

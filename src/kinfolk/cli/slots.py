@@ -1,4 +1,4 @@
-"""Slots and maps as they are written on the command line."""
+"""Slots and slot maps as they are written on the command line."""
 
 from __future__ import annotations
 
@@ -10,17 +10,20 @@ from kinfolk.core.errors import UsageError
 
 
 def warn_of_idle_slots(slots: Sequence[str], table: Any) -> None:
-    """Say which slots play nobody; that is allowed, and hardly ever meant."""
+    """Note slots that play no agent; that is allowed, and hardly ever meant."""
     for index, name in enumerate(slots):
         if not (table == index).any():
             note(f"Slot '{name}' plays nobody: no --map GROUP={name} was given.")
 
 
 def pairs(option: str, words: Sequence[str]) -> dict[str, str]:
-    """`A=B` words as a table; a name may stand once.
+    """Parse `A=B` arguments into a table; a name may be given once.
 
     >>> pairs("--slot", ["all=class:mine.Policy?depth=2"])
     {'all': 'class:mine.Policy?depth=2'}
+
+    Raises:
+        UsageError: An argument is not written NAME=VALUE, or a name is given twice.
     """
     table: dict[str, str] = {}
     for word in words:
@@ -34,7 +37,7 @@ def pairs(option: str, words: Sequence[str]) -> dict[str, str]:
 
 
 def _meant(option: str, word: str) -> str:
-    """`--slot hunter` is `--slot all=kin://hunter`."""
+    """Suggest what was meant: `--slot hunter` is `--slot all=kin://hunter`."""
     if option != "--slot":
         return ""
     word = word.removeprefix("=")

@@ -1,4 +1,4 @@
-"""What kinfolk does: each job takes settings and yields a stream of events. Start reading here.
+"""The jobs of kinfolk: each takes settings and an engine, and yields a stream of events.
 
 Jobs and their settings by name, imported when they are used:
 

@@ -1,4 +1,4 @@
-"""Compare policies: each plays the same episodes, in the same seats; are they different?"""
+"""Compare policies: each plays the same episodes in the same slots; does one score higher?"""
 
 from __future__ import annotations
 
@@ -35,11 +35,12 @@ METRICS = ("return", "return_per_life", "reward_per_tick", "ticks")
 
 
 class Compare(Evaluate):
-    """What to compare, and where. The candidates take turns in the slot `candidate`.
+    """Settings of a comparison, whose candidates take turns in the slot `candidate`.
 
     A candidate may be a team of slots too: `miner=kin://a;scout=kin://b`. Other `slots` and the map
-    are the same for all of them. In a world with one group a candidate plays everybody unless a map
-    says otherwise; a world with several needs a map. `measure` may also be a counter of the world.
+    are the same for all of them. In a world with one group a candidate plays all agents unless a
+    map says otherwise; a world with several groups needs a map. `metric` may also be a counter of
+    the world.
     """
 
     policies: Annotated[tuple[str, ...], Flag(completes="policy")] = Field(
@@ -64,10 +65,10 @@ class CandidatePlayed(Event):
 
 @dataclass(frozen=True, kw_only=True)
 class ComparisonDone(Event):
-    """All have played: what each earned, and every pair of them (by number) with its verdict.
+    """All candidates have played: their means, and a paired test of every two of them.
 
-    `notes` are sentences about pairs of which nothing could have been shown; `episodes_needed` is
-    how many episodes it takes at least.
+    Keys of `pairs` are two candidates' numbers, such as "0 1". `notes` are messages about pairs
+    with too few unequal episodes to show a difference; `episodes_needed` is the fewest that can.
     """
 
     kind: ClassVar[str] = "compared"
@@ -82,19 +83,19 @@ class ComparisonDone(Event):
 
 
 def unmapped_groups(settings: Compare) -> list[str]:
-    """The groups of a world with several of which no map says who plays them."""
+    """Return the groups that no slot map assigns, in a world with several groups."""
     slot_map = settings.slot_map_for(settings.world)
     if slot_map is not None and not isinstance(slot_map, Mapping):
-        return []  # it goes by agent
+        return []  # it lists a slot for each agent
     groups = [group.name for group in settings.world_ref.spec.groups]
     mapped = slot_map or {}
     if len(groups) == 1 or not set(mapped) <= set(groups):
-        return []  # a group that does not exist is named by whoever reads the map
+        return []  # an unknown group is reported by the code that reads the map
     return [name for name in groups if name not in mapped]
 
 
 def candidate_settings(settings: Compare) -> list[Evaluate]:
-    """Return what each candidate is evaluated by: the same but for itself.
+    """Return the evaluation settings of each candidate, equal but for its slots.
 
     Raises:
         SettingsError: The world has several groups, and no map says who plays one of them.
@@ -111,18 +112,18 @@ def candidate_settings(settings: Compare) -> list[Evaluate]:
         f"candidate would play all of them. Say who plays whom, such as "
         f"slots={{'others': 'kin://random'}}, agent_slot_map={example_map(groups)}.",
     )
-    given = {name: getattr(settings, name) for name in Evaluate.model_fields}
-    asked_for = settings.model_fields_set
-    others = [s for s in settings.slots if s.id != CANDIDATE_SLOT] if "slots" in asked_for else []
+    common = {name: getattr(settings, name) for name in Evaluate.model_fields}
+    has_slots = "slots" in settings.model_fields_set
+    others = [s for s in settings.slots if s.id != CANDIDATE_SLOT] if has_slots else []
     teams = [
         tuple(parse_slot(name, uri) for name, uri in parse_team(text).items())
         for text in settings.policies
     ]
-    return [Evaluate(**{**given, "slots": (*team, *others), "replays": 0}) for team in teams]
+    return [Evaluate(**{**common, "slots": (*team, *others), "replays": 0}) for team in teams]
 
 
 def example_map(groups: Sequence[str]) -> dict[str, str]:
-    """A map by which the first group is compared among others.
+    """Return a slot map in which the candidate plays the first group, for error messages.
 
     >>> example_map(["predator", "prey"])
     {'predator': 'candidate', 'prey': 'others'}
@@ -131,7 +132,7 @@ def example_map(groups: Sequence[str]) -> dict[str, str]:
 
 
 def parse_team(candidate: str) -> dict[str, str]:
-    """The slots of a candidate, and who plays them.
+    """Return the policy URI of each slot of a candidate.
 
     >>> parse_team("kin://roles?miner=3&scout=1")
     {'candidate': 'kin://roles?miner=3&scout=1'}
@@ -147,7 +148,13 @@ def parse_team(candidate: str) -> dict[str, str]:
 def compare_policies(
     settings: Compare, engine: Engine, resume: Snapshot | None = None
 ) -> Iterator[Event | Snapshot]:
-    """Yield every candidate's episodes, a snapshot after each chunk, and the verdicts."""
+    """Yield every candidate's episodes, a snapshot after each chunk, and the comparison.
+
+    Args:
+        settings: The candidates, their world and the metric.
+        engine: Engine that runs the tasks.
+        resume: Last snapshot of a stopped run to continue from; None starts anew.
+    """
     values = np.zeros((0, len(settings.policies)))
     failures = np.zeros(len(settings.policies), dtype=np.int64)
     teams = [list(parse_team(text)) for text in settings.policies]
@@ -155,15 +162,15 @@ def compare_policies(
     if resume is not None:
         values, failures = resume.arrays["values"], resume.arrays["failures"].copy()
         failed_slots = list(resume.notes.get("failed_slots", failed_slots))
-    tasks = [evaluation_tasks(one, len(values)) for one in candidate_settings(settings)]
+    tasks = [evaluation_tasks(candidate, len(values)) for candidate in candidate_settings(settings)]
     with closing_pools():
         turns = (task for chunk in zip(*tasks, strict=True) for task in chunk)
-        found: list[EpisodeColumns] = []
+        chunk_results: list[EpisodeColumns] = []
         for result in engine.map(run_evaluation, turns):
-            found.append(result.episodes)
-            if len(found) < len(settings.policies):
+            chunk_results.append(result.episodes)
+            if len(chunk_results) < len(settings.policies):
                 continue
-            for policy, played in enumerate(found):
+            for policy, played in enumerate(chunk_results):
                 failed_slots[policy] = count_failures(failed_slots[policy], played)
                 for report in played:
                     value = metric_value(settings.metric, report, teams[policy])
@@ -172,12 +179,12 @@ def compare_policies(
                     yield CandidatePlayed(
                         step=report.episode, policy=policy, value=value, failures=failed
                     )
-            fresh = [
+            chunk_values = [
                 [metric_value(settings.metric, report, team) for report in played]
-                for played, team in zip(found, teams, strict=True)
+                for played, team in zip(chunk_results, teams, strict=True)
             ]
-            values = np.concatenate([values, np.array(fresh).T])
-            found = []
+            values = np.concatenate([values, np.array(chunk_values).T])
+            chunk_results = []
             yield Snapshot(
                 step=len(values),
                 arrays={"values": values, "failures": failures},
@@ -189,26 +196,39 @@ def compare_policies(
 def _comparison_done(
     settings: Compare, values: Any, failures: Any, failed_slots: list[dict[str, Any]]
 ) -> ComparisonDone:
-    several, names = range(len(settings.policies)), settings.policies
+    """Test every pair of candidates.
+
+    Args:
+        settings: Settings of the comparison.
+        values: `[episodes, candidates]`, the metric.
+        failures: `[candidates]`, failures of their policies.
+        failed_slots: Failure counts by slot, for each candidate.
+    """
+    candidates, names = range(len(settings.policies)), settings.policies
     pairs = {
-        (i, j): compare_paired(values[:, i], values[:, j]) for i, j in combinations(several, 2)
+        (i, j): compare_paired(values[:, i], values[:, j]) for i, j in combinations(candidates, 2)
     }
-    notes = [describe_low_power(names[i], names[j], found) for (i, j), found in pairs.items()]
+    notes = [describe_low_power(names[i], names[j], test) for (i, j), test in pairs.items()]
     return ComparisonDone(
         step=settings.episodes,
         policies=list(settings.policies),
         metric=settings.metric,
-        means=[estimate_mean(values[:, i]) for i in several],
+        means=[estimate_mean(values[:, i]) for i in candidates],
         failures=failures.tolist(),
         failed_slots=failed_slots,
-        pairs={f"{i} {j}": found for (i, j), found in pairs.items()},
+        pairs={f"{i} {j}": test for (i, j), test in pairs.items()},
         episodes_needed=MIN_EPISODES,
         notes=[note for note in notes if note is not None],
     )
 
 
 def metric_value(metric: str, report: EpisodeResult, team: Sequence[str]) -> float:
-    """What a candidate is judged by, of one episode.
+    """Return the metric of a candidate in one episode.
+
+    Args:
+        metric: One of `METRICS`, or a counter of the world.
+        report: The episode.
+        team: Slots of the candidate, whose returns are added up.
 
     Raises:
         UnknownNameError: The world has no such counter.

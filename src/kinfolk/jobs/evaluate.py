@@ -1,4 +1,4 @@
-"""Evaluate a line-up: play episodes of one seed and say how each slot did."""
+"""Evaluate a team of policies: play episodes of one seed and report how each slot did."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from kinfolk.worlds import compute_world_metrics
 
 
 class Evaluate(IsolationSettings, EpisodeSettings):
-    """What to play. The results follow from these and nothing else."""
+    """Settings of an evaluation, which determine its results completely."""
 
     episodes: int = setting(100, "Number of episodes to play.", ge=1)
     chunk_size: int = setting(10, "Episodes per task; changes no result.", ge=1)
@@ -36,12 +36,12 @@ class Evaluate(IsolationSettings, EpisodeSettings):
     )
 
     def is_trusted(self, slot: PolicySlot) -> bool:
-        """Whether a slot's policy may run in the processes of the evaluation itself."""
+        """Return whether a slot's policy may run in the evaluation's own processes."""
         return (slot.isolate or self.isolate) == "none"
 
     @property
     def isolation_settings(self) -> IsolationSettings:
-        """How policies are kept."""
+        """Return the settings that worker processes of policies are kept by."""
         return validate_settings(
             IsolationSettings,
             {name: getattr(self, name) for name in IsolationSettings.model_fields},
@@ -63,7 +63,7 @@ class EpisodePlayed(Event, EpisodeResult):
 
 @dataclass(frozen=True, kw_only=True)
 class RolloutTimed(TimingEvent, RolloutTiming):
-    """What a task of some episodes took; `step` is the first of them."""
+    """The time that a task of some episodes took; `step` is its first episode."""
 
     kind: ClassVar[str] = "rollout_timed"
 
@@ -85,7 +85,7 @@ class Evaluated(Event, EvaluationSummary):
 
 
 def evaluation_tasks(settings: Evaluate, first: int = 0) -> Iterator[RolloutTask[SlotTimings]]:
-    """Yield the tasks, from episode `first` on. Policies are resolved here, once."""
+    """Yield the tasks, from episode `first` on; policies are resolved once, before the first."""
     policies = {slot.id: slot.resolve_policy(settings.is_trusted(slot)) for slot in settings.slots}
     isolate = {slot.id: slot.isolate for slot in settings.slots if slot.isolate is not None}
     for start in range(first, settings.episodes, settings.chunk_size):
@@ -106,6 +106,11 @@ def evaluate(
     """Yield every episode in order, a snapshot after each chunk, and the summary at the end.
 
     Replays come first, so that there is something to watch while the rest is played.
+
+    Args:
+        settings: The world, the policies and the number of episodes.
+        engine: Engine that runs the tasks.
+        resume: Last snapshot of a stopped run to continue from; None starts anew.
     """
     played = EpisodeColumns.from_results(())
     if resume is not None:
@@ -126,7 +131,7 @@ def evaluate(
 
 
 def summarize_evaluation(settings: Evaluate, reports: EpisodeColumns) -> EvaluationSummary:
-    """Return what the episodes say together."""
+    """Return means over episodes with their confidence intervals."""
     return summarize_episodes(
         reports, settings.slot_ids, lambda *columns: compute_world_metrics(settings.world, *columns)
     )

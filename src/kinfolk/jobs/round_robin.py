@@ -1,4 +1,4 @@
-"""A round robin: every policy meets every other in one game, from both sides, and is rated."""
+"""Play a round robin: every policy meets every other in one game, from both sides, and is rated."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ from kinfolk.play.slots import parse_slot
 from kinfolk.play.task import RolloutTask
 
 _SIDES = ("first", "second")
-_POLICY_SLOT = "policy"  # it plays in one slot or the other; failures are counted in both
+_POLICY_SLOT = "policy"  # under which failures on either side are counted together
 
 
 class RoundRobin(Evaluate):
-    """Who meets, and where; `episodes` is the number of games of each pair from each side."""
+    """Settings of a round robin; `episodes` is the number of games per pair and side."""
 
     policies: tuple[str, ...] = Field(
         min_length=2, description="Two or more policies that meet each other in one game."
@@ -48,7 +48,7 @@ class PairPlayed(Event):
 
 @dataclass(frozen=True, kw_only=True)
 class RatingsComputed(Event):
-    """All have met; ratings are in the order of the policies."""
+    """All policies have met; ratings are in the order of the policies."""
 
     kind: ClassVar[str] = "rated"
     policies: list[str]
@@ -57,6 +57,8 @@ class RatingsComputed(Event):
 
 
 class _Meeting(NamedTuple):
+    """A chunk of games of two policies, by number, and the same with sides exchanged."""
+
     first: int
     second: int
     task: RolloutTask[SlotTimings]
@@ -64,10 +66,10 @@ class _Meeting(NamedTuple):
 
 
 def assign_sides(spec: WorldSpec) -> tuple[dict[str, str] | list[str], dict[str, str] | list[str]]:
-    """Who sits where, and the same with sides exchanged.
+    """Return a slot map of two sides, and the same with sides exchanged.
 
-    Two groups that see and do the same are two teams, a side each. In any other world the rows
-    alternate, so that both sides have the same share of every group.
+    Two groups with equal observations and actions are two teams, a side each. In any other world
+    the rows alternate, so that both sides have the same share of every group.
     """
     groups = spec.groups
     if (
@@ -82,24 +84,30 @@ def assign_sides(spec: WorldSpec) -> tuple[dict[str, str] | list[str], dict[str,
 
 
 def _meetings(settings: RoundRobin, done: int) -> Iterator[_Meeting]:
-    """Pairs, chunk by chunk; the first `done` of them are left out."""
-    map_, mirror = assign_sides(settings.world_ref.spec)
-    given = {name: getattr(settings, name) for name in Evaluate.model_fields}
+    """Yield the chunks of every pair; the first `done` of them are left out."""
+    slot_map, mirrored_map = assign_sides(settings.world_ref.spec)
+    common = {name: getattr(settings, name) for name in Evaluate.model_fields}
     number = 0
     for first, second in combinations(range(len(settings.policies)), 2):
         uris = settings.policies[first], settings.policies[second]
         slots = tuple(parse_slot(side, uri) for side, uri in zip(_SIDES, uris, strict=True))
-        pair = Evaluate(**{**given, "slots": slots, "agent_slot_map": map_, "replays": 0})
+        pair = Evaluate(**{**common, "slots": slots, "agent_slot_map": slot_map, "replays": 0})
         for task in evaluation_tasks(pair):
             if number >= done:
-                yield _Meeting(first, second, task, replace(task, slot_map=mirror))
+                yield _Meeting(first, second, task, replace(task, slot_map=mirrored_map))
             number += 1
 
 
 def round_robin(
     settings: RoundRobin, engine: Engine, resume: Snapshot | None = None
 ) -> Iterator[Event | Snapshot]:
-    """Yield every meeting, a snapshot after each chunk of them, and the ratings at the end."""
+    """Yield every meeting, a snapshot after each chunk of them, and the ratings at the end.
+
+    Args:
+        settings: The policies and where they meet.
+        engine: Engine that runs the tasks.
+        resume: Last snapshot of a stopped run to continue from; None starts anew.
+    """
     games: list[PairResult] = []
     failed: list[dict[str, Any]] = [{} for _ in settings.policies]
     done = 0
@@ -114,11 +122,11 @@ def round_robin(
         for meeting in meetings:
             pair = [next(results).episodes, next(results).episodes]
             _count_failures(failed, meeting, [report for reports in pair for report in reports])
-            for here, there in zip(*pair, strict=True):
-                game = _score(meeting, here, there)
-                games.append(game)
-                failures = len(here.failures) + len(there.failures)
-                yield PairPlayed(step=here.episode, **game._asdict(), failures=failures)
+            for game, mirrored in zip(*pair, strict=True):
+                result = _score(meeting, game, mirrored)
+                games.append(result)
+                failures = len(game.failures) + len(mirrored.failures)
+                yield PairPlayed(step=game.episode, **result._asdict(), failures=failures)
             done += 1
             yield Snapshot(
                 step=done,
@@ -137,18 +145,30 @@ def round_robin(
 def _count_failures(
     failed: list[dict[str, Any]], meeting: _Meeting, reports: Sequence[EpisodeResult]
 ) -> None:
-    """Count the failures of both policies of a meeting."""
-    found = count_failures({}, reports)
+    """Add the failures of both policies of a meeting to `failed`.
+
+    Args:
+        failed: Failure counts of each policy; changed in place.
+        meeting: The meeting.
+        reports: Its episodes, of both sides.
+    """
+    counts = count_failures({}, reports)
     for policy, side in zip((meeting.first, meeting.second), _SIDES, strict=True):
-        if side in found:
-            failed[policy] = merge_failure_counts(failed[policy], {_POLICY_SLOT: found[side]})
+        if side in counts:
+            failed[policy] = merge_failure_counts(failed[policy], {_POLICY_SLOT: counts[side]})
 
 
-def _score(meeting: _Meeting, here: EpisodeResult, there: EpisodeResult) -> PairResult:
-    """One game from both sides: sides may differ, so only both together are fair."""
+def _score(meeting: _Meeting, game: EpisodeResult, mirrored: EpisodeResult) -> PairResult:
+    """Score one game by both of its sides: sides may differ, so only both together are fair.
+
+    Args:
+        meeting: The meeting.
+        game: The game.
+        mirrored: The same game with sides exchanged.
+    """
 
     def per_life(report: EpisodeResult, side: str) -> float:
         return report.returns[side] / max(1, report.lives[side])
 
-    first, second = (0.5 * (per_life(here, side) + per_life(there, side)) for side in _SIDES)
+    first, second = (0.5 * (per_life(game, side) + per_life(mirrored, side)) for side in _SIDES)
     return PairResult(meeting.first, meeting.second, first, second)

@@ -42,7 +42,8 @@ def test_showcases_change_nothing_else(items):
     )
     assert replays(without) == {}
     lines = [
-        [i.to_json_line() for i in these if hasattr(i, "to_line")] for these in (items, without)
+        [i.to_json_line() for i in these if hasattr(i, "to_json_line")]
+        for these in (items, without)
     ]
     assert lines[0] == lines[1]
 

@@ -189,6 +189,8 @@ def test_evolved_roles_gain_and_mapped_back_to_vibes_only_the_gain_vanishes(engi
 @pytest.mark.timeout(1800)
 def test_with_a_free_mix_mapped_back_to_vibes_what_is_lost_were_the_roles(engine):
     # The mix of crafts has evolved too, and a vibe still tells the craft: that part may stay.
-    event, _ = judged(validate_settings(EvolveRoles, {"seed": SEEDS[0], "mix": "free"}), engine)
+    event, _ = judged(
+        validate_settings(EvolveRoles, {"seed": SEEDS[0], "role_counts": "free"}), engine
+    )
     assert event.difference["seeded"][1] > 0.0, "evolved roles gain"
     assert event.difference["vibes"][1] > 0.0, f"its roles gave some: {event.difference['vibes']}"

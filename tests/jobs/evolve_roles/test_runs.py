@@ -107,8 +107,8 @@ def test_the_command_evolves_and_tells(finished, capsys):
     words = ["evolve", "roles", "--config", str(finished.parent / "small.json")]
     code, out, _ = run_command(capsys, *words, "--engine", "local", "--out", str(finished))
     assert code == 0
-    assert "2 games that selection never saw (episodes of seed 1000000)" in out
-    for words in ("seeded line-up", "smart baseline", "its vibes only", "evolved champion"):
+    assert "2 held-out games (episodes of seed 1000000)" in out
+    for words in ("seeded team", "smart baseline", "its vibes only", "evolved champion"):
         assert words in out
     assert "champion ahead by" in out
     assert f"The run lies in {finished}" in out
@@ -155,7 +155,10 @@ def test_the_champion_can_be_played_taken_out_and_started_from(finished, capsys,
             ("--control", "placebo"),
             "EvolveRoles.control must be 'none' or 'shuffled', not 'placebo'.",
         ),
-        (("--mix", "salad"), "EvolveRoles.role_counts must be 'fixed' or 'free', not 'salad'."),
+        (
+            ("--role-counts", "salad"),
+            "EvolveRoles.role_counts must be 'fixed' or 'free', not 'salad'.",
+        ),
         (("--world", "savanna"), "No world with roles is named 'savanna'. Known: cogsguard."),
     ],
 )

@@ -1,4 +1,4 @@
-"""`kinfolk compare`: is A better than B, and how sure is that."""
+"""`kinfolk compare`: whether one policy is better than another, with a p-value."""
 
 from __future__ import annotations
 
@@ -65,28 +65,30 @@ def compare(
     with stdout_for_document(call.json):
         last = _run_and_store(job, settings, workers, folder, name, total)
     document = {"schema": SCHEMA, "version": VERSION, "run": str(folder), **last}
-    in_vain = _report_failures(last, call.json, each)
+    never_acted = _report_failures(last, call.json, each)
     if call.json:
         print_json(document)
     elif round_robin:
         _print_ratings(settings.world, last)
     else:
-        _print_verdicts(settings.world, settings.seed, last)
-    if in_vain:
+        _print_comparison(settings.world, settings.seed, last)
+    if never_acted:
         raise typer.Exit(1)
 
 
 def _read_round_robin(model: Any, call: JobCall) -> Any:
-    """Read the settings of a round robin; refuse flags that it would not look at."""
+    """Read the settings of a round robin; refuse flags that it does not use."""
     from kinfolk.core.setting_fields import fields_of
     from kinfolk.jobs.compare import Compare
     from kinfolk.play.slot_config import SlotConfig
 
     unused = {*Compare.model_fields} - {*model.model_fields} | {*SlotConfig.model_fields}
-    given = [flag_name(f) for f in fields_of(Compare) if f.name in unused and f.name in call.flags]
-    if given:
+    refused = [
+        flag_name(f) for f in fields_of(Compare) if f.name in unused and f.name in call.flags
+    ]
+    if refused:
         raise UsageError(
-            f"--round-robin takes no {' and no '.join(given)}: its policies play all seats in turn and "
+            f"--round-robin takes no {' and no '.join(refused)}: its policies play all slots in turn and "
             f"are rated by return per life. Leave out either."
         )
     return call.read_settings(model)
@@ -97,7 +99,7 @@ def _check_candidates(settings: Any) -> None:
     from kinfolk.jobs.compare import candidate_settings, parse_team, unmapped_groups
     from kinfolk.play.slots import parse_slot
 
-    for policy in settings.policies:  # a mistyped policy is said before anything else
+    for policy in settings.policies:  # reports a mistyped policy before anything else
         for name, uri in parse_team(policy).items():
             parse_slot(name, uri).resolve_policy(trusted=False)
     _ask_for_map(settings, unmapped_groups(settings))
@@ -106,17 +108,23 @@ def _check_candidates(settings: Any) -> None:
 
 
 def _report_failures(last: dict[str, Any], json: bool, episodes: int) -> bool:
-    """Name policies that failed, with their URI, above the table; whether one never acted."""
-    in_vain = False
+    """Print failures of each policy under its URI, above the table; return whether one never acted.
+
+    Args:
+        last: Last event of the run.
+        json: Whether stdout belongs to a document.
+        episodes: Episodes that each policy played.
+    """
+    never_acted = False
     for uri, failed in zip(last["policies"], last["failed_slots"], strict=True):
         if failed:
             print(f"{uri}:", file=sys.stderr if json else sys.stdout)
-        in_vain |= report_failures(failed, episodes, to_stderr=json)
-    return in_vain
+        never_acted |= report_failures(failed, episodes, to_stderr=json)
+    return never_acted
 
 
 def _ask_for_map(settings: Any, groups: list[str]) -> None:
-    """Refuse to let every policy play predators and prey alike."""
+    """Refuse a comparison in which every policy would play predators and prey alike."""
     from kinfolk.jobs.compare import example_map, parse_team
 
     if not groups:
@@ -136,7 +144,7 @@ def _ask_for_map(settings: Any, groups: list[str]) -> None:
     else:
         words += ["--slot", "others=kin://random"]
         named = {
-            g: who if who == "others" else teams[0][0] for g, who in example_map(groups).items()
+            g: slot if slot == "others" else teams[0][0] for g, slot in example_map(groups).items()
         }
     for group, slot in named.items():
         words += ["--map", f"{group}={slot}"]
@@ -149,7 +157,16 @@ def _ask_for_map(settings: Any, groups: list[str]) -> None:
 def _run_and_store(
     job: Any, settings: Any, workers: Any, folder: Path, name: str, total: int
 ) -> dict[str, Any]:
-    """Run a job into a folder with progress; its last event."""
+    """Run a job into a folder with progress, and return its last event.
+
+    Args:
+        job: The job.
+        settings: Its settings.
+        workers: Engine that runs its tasks.
+        folder: Folder of the run.
+        name: Name of the job.
+        total: Number of episodes, for the progress bar.
+    """
     from kinfolk.store.run import create_run
     from kinfolk.store.run_job import run_and_store
 
@@ -169,22 +186,31 @@ def _run_and_store(
     return last
 
 
-def _print_verdicts(world: str, seed: int, last: dict[str, Any]) -> None:
+def _print_comparison(world: str, seed: int, last: dict[str, Any]) -> None:
+    """Print the mean of each policy and the test of each pair.
+
+    Args:
+        world: Name of the world.
+        seed: Random seed of the episodes.
+        last: Last event of the run.
+    """
     rows = [
         (uri, format_estimate(mean), format_sample_size(mean), failed)
         for uri, mean, failed in zip(last["policies"], last["means"], last["failures"], strict=True)
     ]
-    title = f"{world}, seed {seed}: {last['measure']} per episode"
+    title = f"{world}, seed {seed}: {last['metric']} per episode"
     print_table(title, ("policy", "mean (95 %)", "n", "failures"), rows)
-    for sentence in (*describe_comparison(last), *last["notes"]):
-        print(sentence)
+    for line in (*describe_comparison(last), *last["notes"]):
+        print(line)
 
 
 def _print_ratings(world: str, last: dict[str, Any]) -> None:
-    ranked = sorted(zip(last["policies"], last["ratings"], strict=True), key=lambda one: -one[1][2])
+    ranked = sorted(
+        zip(last["policies"], last["ratings"], strict=True), key=lambda pair: -pair[1][2]
+    )
     rows = [
-        (uri, f"{strength:.1f}", f"{doubt:.1f}", games, format_estimate(won))
-        for uri, (strength, doubt, _, games, *won) in ranked
+        (uri, f"{mu:.1f}", f"{sigma:.1f}", games, format_estimate(win_rate))
+        for uri, (mu, sigma, _, games, *win_rate) in ranked
     ]
     headings = ("policy", "rating", "+-", "games", "won (95 %)")
     print_table(f"{world}: every policy against every other, from both sides", headings, rows)

@@ -1,4 +1,4 @@
-"""`kinfolk doctor`: what this machine can do."""
+"""`kinfolk doctor`: what this machine supports."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ from kinfolk.core.optional_dependencies import get_install_command
 _PACKAGES = ("numpy", "numba", "torch", "ribs", "ray", "pyarrow", "starlette", "pillow")
 _BROWSERS = ("chromium", "chromium-browser", "google-chrome", "chrome")
 _TRY_SECONDS = 10.0
-# What one does without, and what helps; of libraries, `pip install` is added.
+# What does not work without it, and what helps; of libraries, `pip install` is added.
 _LOST = {
     "torch": "not installed: no training, no neural policies, no imitation by static nets",
-    "ribs": "not installed: no map of behaviours, no strategies openai-es and lm-ma",
+    "ribs": "not installed: no MAP-Elites archive, no strategies openai-es and lm-ma",
     "ray": "not installed: no --engine ray",
     "pyarrow": "not installed: no export to parquet (csv and json work)",
     "starlette": "not installed: no viewer",
-    "pillow": "not installed: no gif films",
+    "pillow": "not installed: no gif export",
     "network namespace": "not for this user: nothing of kinfolk's needs it",
-    "browser": "not installed: no pictures or films of runs. Debian: apt install chromium",
-    "ffmpeg": "not installed: no mp4 films (gif works). Debian: apt install ffmpeg",
+    "browser": "not installed: no png, gif or mp4 of runs. Debian: apt install chromium",
+    "ffmpeg": "not installed: no mp4 export (gif works). Debian: apt install ffmpeg",
     "landlock": "not in this kernel: --sandbox cannot keep a policy from writing files. "
     "Linux 5.13 or newer has it",
     "seccomp": "does not work here: --sandbox cannot keep a policy from the network. "
@@ -38,7 +38,7 @@ _IMPORTED_AS = {"pillow": "PIL"}
 
 
 def doctor(json: JsonOption = False) -> None:
-    """Say what this machine can do, and what is missing."""
+    """Report what this machine supports, and what is missing."""
     facts = examine()
     missing = {name: _loss(name) for name, value in facts.items() if _is_missing(name, value)}
     if json:
@@ -49,7 +49,7 @@ def doctor(json: JsonOption = False) -> None:
 
 
 def examine() -> dict[str, Any]:
-    """Facts by name; None is something that is not there or does not work."""
+    """Return facts by name; None is something that is missing or does not work."""
     from kinfolk.core.jit import COMPILED
     from kinfolk.core.kernel_cache import BOUNDSCHECK, cache_root, kernels_cached
     from kinfolk.isolation.sandbox import landlock
@@ -77,7 +77,7 @@ def examine() -> dict[str, Any]:
 
 
 def _cores() -> int:
-    """Cores this process may use, which may be fewer than the machine has."""
+    """Return the cores this process may use, which may be fewer than the machine has."""
     if sys.platform == "linux":
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
@@ -91,7 +91,7 @@ def _version(package: str) -> str | None:
 
 
 def _bubblewrap() -> str | None:
-    """Where bubblewrap is, if it works for this user; many systems forbid user namespaces."""
+    """Return the path of bubblewrap, if it works; many systems forbid user namespaces."""
     import subprocess
 
     path = shutil.which("bwrap")
@@ -106,7 +106,7 @@ def _bubblewrap() -> str | None:
 
 
 def _seccomp_works() -> bool:
-    """Whether a filter really refuses the network: tried in a child that ends at once."""
+    """Return whether a filter blocks the network, tried in a child process."""
     import socket
 
     from kinfolk.isolation.sandbox import seccomp
@@ -127,7 +127,7 @@ def _seccomp_works() -> bool:
 
 
 def _can_unshare() -> bool:
-    """Whether a policy can be cut off from the network: tried in a child that ends at once."""
+    """Return whether a network namespace can be made, tried in a child process."""
     if sys.platform != "linux":
         return False
     import ctypes
@@ -140,12 +140,12 @@ def _can_unshare() -> bool:
 
 
 def _is_missing(name: str, value: Any) -> bool:
-    """What nobody needs to get is not missing: a switch that is off, or a cache that is empty."""
+    """Return whether a fact is a lack: not a switch that is off, or a cache that is empty."""
     return not value and (name in _LOST or name == "bubblewrap" or value is None)
 
 
 def _loss(name: str) -> str:
-    """What one does without, and what helps."""
+    """Return what does not work without it, and how to install it."""
     if name == "bubblewrap":
         if shutil.which("bwrap") is None:
             return f"not installed: {_BWRAP_USE}. Debian: apt install bubblewrap"

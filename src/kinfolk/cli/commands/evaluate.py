@@ -41,8 +41,8 @@ def eval_command(
     with stdout_for_document(call.json):
         run, settings = call.open_run("evaluate", Evaluate, _check)
         summary = _summary_of(run) if run.status == "done" else _play(run, settings, workers)
-    failed = summary.get("failed_slots", {})  # runs of earlier versions have none
-    in_vain = report_failures(failed, summary["episodes"], to_stderr=call.json)
+    failed = summary["failed_slots"]
+    never_acted = report_failures(failed, summary["episodes"], to_stderr=call.json)
     if call.json:
         print_json(document(run, settings, summary))
     else:
@@ -52,17 +52,18 @@ def eval_command(
         print(f"The run lies in {run.folder}")
         if settings.replays:
             hint(f"Watch it: {command('view', run.folder)}")
-    if in_vain:
+    if never_acted:
         raise typer.Exit(1)
 
 
 def _check(settings: Any) -> None:
-    _say_what_is_enforced(settings)
+    """Find what is wrong before a folder is made for the run."""
+    _print_enforced(settings)
     check_policies(settings)
 
 
 def check_policies(settings: Any) -> None:
-    """Find what is wrong with a line-up before a folder is made for it."""
+    """Find what is wrong with a team before a folder is made for it."""
     from kinfolk.policies.resolve import build_policy
 
     trusted = [slot for slot in settings.slots if settings.is_trusted(slot)]
@@ -73,18 +74,20 @@ def check_policies(settings: Any) -> None:
     warn_of_idle_slots(settings.slot_ids, settings.build_assignment(spec))
     for slot in settings.slots:
         resolved = slot.resolve_policy(slot in trusted)
-        if slot in trusted:  # an isolated policy is not let into this process
+        if slot in trusted:  # an isolated policy is not loaded into this process
             build_policy(resolved, spec).close()
 
 
-def _say_what_is_enforced(settings: Any) -> None:
-    """Before the start, not after: what a sandbox keeps a policy from on this machine."""
+def _print_enforced(settings: Any) -> None:
+    """Print, before the start, what a sandbox can enforce on this machine."""
     if not settings.sandbox:
         return
     from kinfolk.isolation.sandbox.restrictions import list_enforced, list_unsupported
 
     if any(settings.is_trusted(slot) for slot in settings.slots):
-        raise UsageError("--sandbox shuts processes in; give --isolate slot or agent with it.")
+        raise UsageError(
+            "--sandbox restricts worker processes; give --isolate slot or agent with it."
+        )
     for part in list_enforced():
         note(f"Sandbox: {part}.")
     for part in list_unsupported():
@@ -94,10 +97,10 @@ def _say_what_is_enforced(settings: Any) -> None:
 
 
 def _summary_of(run: Any) -> dict[str, Any]:
-    """The last event of an evaluation that is done.
+    """Return the last event of an evaluation that is done.
 
     Raises:
-        DamagedRunError: It is something else.
+        DamagedRunError: The last event is no summary.
     """
     last: dict[str, Any] = {}
     for event in run.events():
@@ -108,7 +111,13 @@ def _summary_of(run: Any) -> dict[str, Any]:
 
 
 def _play(run: Any, settings: Any, workers: Any) -> dict[str, Any]:
-    """Run the job into the store, with progress; the last event is the summary."""
+    """Run the job into the store with progress, and return its last event, the summary.
+
+    Args:
+        run: The run.
+        settings: Its settings.
+        workers: Engine that runs its tasks.
+    """
     from kinfolk.core.events import TimingEvent
     from kinfolk.jobs.evaluate import EpisodePlayed, evaluate
     from kinfolk.store.run_job import run_and_store

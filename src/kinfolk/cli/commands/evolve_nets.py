@@ -9,7 +9,7 @@ import typer
 from kinfolk.cli.compile import compile_kernels
 from kinfolk.cli.flags import job_call
 from kinfolk.cli.formatting import print_json, progress
-from kinfolk.cli.reports.evolve_nets_report import print_map, print_progress, print_result
+from kinfolk.cli.reports.evolve_nets_report import print_archive, print_progress, print_result
 from kinfolk.cli.run_lifecycle import as_uris, interruptible
 
 
@@ -30,11 +30,11 @@ def nets(
     else:
         print_result(settings, events)
         if settings.archive:
-            print_map(run, settings)
+            print_archive(run, settings)
         scored = [event for event in events if event["kind"] == "generation_scored"]
         names = list(dict.fromkeys(event["population"] for event in scored))
         print(f"The run lies in {run.folder}; its nets play as {as_uris(run, names)}")
-    if events[-1]["reached"] is False:
+    if events[-1]["goal_reached"] is False:
         raise typer.Exit(1)
 
 
@@ -47,6 +47,13 @@ def _check(settings: Any) -> None:
 
 
 def _evolve(run: Any, settings: Any, workers: Any) -> None:
+    """Run the job into the store with progress.
+
+    Args:
+        run: The run.
+        settings: Its settings.
+        workers: Engine that runs its tasks.
+    """
     from kinfolk.jobs.evolve_nets.job import evolve_nets
     from kinfolk.store.run_job import run_and_store
 

@@ -51,12 +51,21 @@ def _check(settings: Any) -> None:
     from kinfolk.jobs.evolve_roles.job import prepare
 
     prepare(settings, None)
-    ground = settings.environment
-    policies = {"roles": f"class:{ground.policy}"}
-    compile_kernels(ground.world.name, ground.world.settings, ground.world.preset, policies)
+    environment = settings.environment
+    policies = {"roles": f"class:{environment.policy_path}"}
+    compile_kernels(
+        environment.world.name, environment.world.settings, environment.world.preset, policies
+    )
 
 
 def _evolve(run: Any, settings: Any, workers: Any) -> None:
+    """Run the job into the store with progress, unless it is done.
+
+    Args:
+        run: The run.
+        settings: Its settings.
+        workers: Engine that runs its tasks.
+    """
     from kinfolk.jobs.evolve_roles.job import evolve_roles
     from kinfolk.store.run_job import run_and_store
 
@@ -71,10 +80,17 @@ def _evolve(run: Any, settings: Any, workers: Any) -> None:
 
 
 def _document(run: Any, settings: Any, events: list[dict[str, Any]]) -> dict[str, Any]:
+    """Return the run as a JSON document: settings, generations and the champion's evaluation.
+
+    Args:
+        run: The run.
+        settings: Its settings.
+        events: All its events.
+    """
     generations = [event for event in events if event["kind"] == "generation_scored"]
     return {
         "run": str(run.folder),
         "settings": settings.model_dump(exclude={"history"}),
         "generations": generations,
-        "judged": events[-1],
+        "champion": events[-1],
     }

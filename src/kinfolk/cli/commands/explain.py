@@ -27,7 +27,7 @@ def explain(context: typer.Context) -> None:
     if settings.slots == default.slots and world != default.world:
         raise UsageError(
             f"Without --slot kinfolk explain plays {default.slots[0].policy_uri}, which plays "
-            f"{default.world}, not {world}. Name a policy for {world} that tells its reasons: "
+            f"{default.world}, not {world}. Name a policy for {world} that explains its actions: "
             f"--slot all=URI"
         )
     compile_kernels(world, settings.world_settings, settings.preset, settings.policy_uris)
@@ -40,26 +40,28 @@ def explain(context: typer.Context) -> None:
         inherit_slot=settings.inherit_slot,
     )
     with stdout_for_document(call.json):
-        found = explain_tick(task, tick)
+        explanations = explain_tick(task, tick)
     if agent is not None:
-        found = [find_explanation(found, agent)]
+        explanations = [find_explanation(explanations, agent)]
     if call.json:
-        print_json([asdict(one) for one in found])
+        print_json([asdict(explanation) for explanation in explanations])
     elif agent is not None:
-        _print_one(found[0], tick)
+        _print_one(explanations[0], tick)
     else:
         rows = [
-            (one.uid, *_words(one), one.behavior or "nothing", one.action["move"]) for one in found
+            (e.uid, *_facts(e), e.behavior or "nothing", e.action["move"]) for e in explanations
         ]
-        print_table(f"{world}, tick {tick}", ("agent", "role", "behaviour", "move"), rows)
+        print_table(f"{world}, tick {tick}", ("agent", "role", "behavior", "move"), rows)
 
 
-def _words(one: Any) -> tuple[str, ...]:
-    return tuple(one.facts.values()) or ("",)
+def _facts(explanation: Any) -> tuple[str, ...]:
+    """Return the facts that an explanation tells, such as the role."""
+    return tuple(explanation.facts.values()) or ("",)
 
 
 def _print_one(one: Any, tick: int) -> None:
+    """Print what one agent did, and why the other behaviors did not act."""
     print(f"Agent {one.uid} in tick {tick}, {', '.join(f'{k} {v}' for k, v in one.facts.items())}:")
-    print(f"  {one.acted or 'nothing'} acts: {', '.join(one.action.values())}")
+    print(f"  {one.behavior or 'nothing'} acts: {', '.join(one.action.values())}")
     for behavior, verdict in one.rejected:
         print(f"  {behavior}: {verdict}")

@@ -1,4 +1,4 @@
-"""The lists: worlds, policies, runs."""
+"""Commands that list worlds, presets, policies, behaviors and runs."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from kinfolk.cli.formatting import JsonOption, print_json, print_list, print_tab
 
 
 def worlds(json: JsonOption = False) -> None:
-    """List the worlds."""
+    """List the worlds that can be played."""
     from kinfolk.worlds import WORLDS
 
     rows = [(name, WORLDS.get_entry(name).description) for name in WORLDS]
@@ -49,7 +49,7 @@ def presets(
 
 
 def policies(json: JsonOption = False) -> None:
-    """List the policies that come by name."""
+    """List the policies that have a name, as kin://NAME."""
     from kinfolk.policies.resolve import POLICIES
 
     rows = [(f"kin://{name}", POLICIES.get_entry(name).description) for name in POLICIES]
@@ -61,7 +61,7 @@ def policies(json: JsonOption = False) -> None:
 
 
 def behaviors(json: JsonOption = False) -> None:
-    """List the behaviours of CogsGuard, and the roles made of them."""
+    """List the behaviors of CogsGuard, and the roles made of them."""
     from kinfolk.policies.scripted.cogsguard.catalog import BEHAVIORS, cogs_catalog
 
     catalog = cogs_catalog()
@@ -76,7 +76,7 @@ def behaviors(json: JsonOption = False) -> None:
     if json:
         print_json({"behaviors": found, "roles": roles})
         return
-    print_list("Behaviours", [(f"{one['name']} ({one['source']})", one["about"]) for one in found])
+    print_list("Behaviors", [(f"{one['name']} ({one['source']})", one["about"]) for one in found])
     tiers = {name: " / ".join(" + ".join(tier) for tier in role) for name, role in roles.items()}
     print_list("Roles", list(tiers.items()))
 
@@ -85,7 +85,7 @@ def runs(
     root: Annotated[Path, typer.Option(help="Folder that holds runs.")] = Path("runs"),
     json: JsonOption = False,
 ) -> None:
-    """List runs, newest first."""
+    """List the runs of a folder, newest first."""
     from kinfolk.store.run_list import DamagedRun, list_runs
 
     found = list(list_runs(root))

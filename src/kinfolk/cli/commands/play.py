@@ -83,7 +83,12 @@ def play(
 
 
 class Recording:
-    """A game that is kept as a run while it is played."""
+    """A game that is stored as a run while it is played.
+
+    Args:
+        folder: Folder of the run.
+        settings: Settings of the game.
+    """
 
     def __init__(self, folder: Path, settings: dict[str, Any]) -> None:
         from kinfolk.replay.reader import REPLAY_FOLDER, REPLAY_SUFFIX
@@ -93,15 +98,15 @@ class Recording:
         self.folder, self._name = folder, f"{REPLAY_FOLDER}/{replay_name(0)}{REPLAY_SUFFIX}"
         self._run = create_run(folder, "play", settings)
         self._run.open_for_writing()
-        self._begun = False
+        self._has_data = False
 
     def write(self, data: bytes) -> None:
         """Append the next bytes of the replay."""
         from kinfolk.core.events import FileChunk
 
-        self._run.write_file_chunk(FileChunk(path=self._name, data=data, append=self._begun))
-        self._begun = True
+        self._run.write_file_chunk(FileChunk(path=self._name, data=data, append=self._has_data))
+        self._has_data = True
 
     def finish(self) -> None:
-        """End the run."""
+        """Mark the run as done."""
         self._run.finish()

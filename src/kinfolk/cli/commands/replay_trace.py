@@ -1,4 +1,4 @@
-"""`kinfolk replay-trace`: our savanna against recordings of the published one."""
+"""`kinfolk replay-trace`: compare the savanna with recordings of the published one."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def replay_trace(
     All files are gone through; if one differs or cannot be read, the exit code is 1.
     """
     for path in files:
-        if not path.exists():  # a mistyped name is said before minutes are spent on the others
+        if not path.exists():  # reported before minutes are spent on the others
             raise UsageError(f"There is no file {path}.")
     compile_kernels("savanna", {}, None, {})
     rows = []
@@ -30,15 +30,21 @@ def replay_trace(
         row = _replayed(path)
         rows.append(row)
         if not json and not row["matches"]:
-            typer.echo(f"{path}: {row['error'] or row['sentence']}", err=True)
+            typer.echo(f"{path}: {row['error'] or row['message']}", err=True)
     if json:
-        print_json([{k: v for k, v in row.items() if k != "sentence"} for row in rows])
+        print_json([{k: v for k, v in row.items() if k != "message"} for row in rows])
     else:
         print_table(
             "Traces",
             ("file", "steps", "values compared", "cells from the trace", "result"),
             [
-                (Path(r["file"]).name, r["steps"], f"{r['values']:,}", r["fallbacks"], _result(r))
+                (
+                    Path(r["file"]).name,
+                    r["steps"],
+                    f"{r['n_values']:,}",
+                    r["n_random_placements"],
+                    _result(r),
+                )
                 for r in rows
             ],
         )
@@ -47,13 +53,13 @@ def replay_trace(
 
 
 def _replayed(path: Path) -> dict[str, Any]:
-    """How the replay of one file went; what is wrong with the file itself is its `error`."""
+    """Replay one file; what is wrong with the file itself is its `error`."""
     from kinfolk.store.files import read_bytes
     from kinfolk.worlds.savanna.io.golden_trace import TraceReplay, parse_trace, replay_golden_trace
 
-    found, error = TraceReplay(0, 0, 0, None), None
+    replay, error = TraceReplay(0, 0, 0, None), None
     try:
-        found = replay_golden_trace(parse_trace(read_bytes(path), str(path)))
+        replay = replay_golden_trace(parse_trace(read_bytes(path), str(path)))
     except KinfolkError as refused:
         error = str(refused).removeprefix(f"{path} ")
     except (LookupError, TypeError, ValueError, AttributeError) as wrong:
@@ -61,9 +67,9 @@ def _replayed(path: Path) -> dict[str, Any]:
         error = f"cannot be replayed, with {type(wrong).__name__}: {wrong}."
     return {
         "file": str(path),
-        **asdict(found),
-        "matches": found.matches and error is None,
-        "sentence": str(found.difference),
+        **asdict(replay),
+        "matches": replay.matches and error is None,
+        "message": str(replay.difference),
         "error": error,
     }
 

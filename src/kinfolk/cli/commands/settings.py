@@ -76,7 +76,7 @@ def _list_names(json: bool) -> None:
 
     tables: dict[str, Any] = {"jobs": JOB_SETTINGS, "worlds": WORLDS}
     rows = {
-        title: [(name, table.get_entry(name).about) for name in table]
+        title: [(name, table.get_entry(name).description) for name in table]
         for title, table in tables.items()
     }
     if json:

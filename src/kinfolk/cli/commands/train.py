@@ -54,9 +54,9 @@ def train_command(
     if previous:
         for name in run.drop_damaged_checkpoints():
             print(f"The damaged checkpoint {name} was removed.", file=sys.stderr)
-    sinks = open_loggers(run.folder, run.name, settings.model_dump(), tensorboard, wandb)
+    loggers = open_loggers(run.folder, run.name, settings.model_dump(), tensorboard, wandb)
     if run.status != "done":
-        _train(run, settings, workers, sinks)
+        _train(run, settings, workers, loggers)
     events = list(run.events())
     if call.json:
         document = {"run": str(run.folder), "settings": settings.model_dump()}
@@ -72,21 +72,36 @@ def _check(settings: Any) -> None:
 
     initial_state(settings, build_plan(settings).resolved)
     spec = settings.world_ref.spec
-    taught = {lesson.teacher for lesson in settings.teachers.values()}
-    playing = settings.build_assignment(spec)
-    idle = [name for name in settings.slot_ids if name not in taught]
-    warn_of_idle_slots(idle, _renumbered(playing, settings.slot_ids, idle))
+    teachers = {teaching.teacher for teaching in settings.teachers.values()}
+    assignment = settings.build_assignment(spec)
+    players = [name for name in settings.slot_ids if name not in teachers]
+    warn_of_idle_slots(players, _renumbered(assignment, settings.slot_ids, players))
     uris = {slot.id: slot.policy_uri for slot in settings.slots if slot.policy_uri is not None}
     compile_kernels(settings.world, settings.world_settings, settings.preset, uris)
 
 
 def _renumbered(table: Any, names: list[str], some: list[str]) -> Any:
+    """Return a slot assignment with the numbers that slots have among some of them.
+
+    Args:
+        table: Slot number of each row.
+        names: All slots.
+        some: Those that are counted; the others become -1.
+    """
     import numpy as np
 
     return np.array([some.index(n) if n in some else -1 for n in names])[table]
 
 
-def _train(run: Any, settings: Any, workers: Any, sinks: Any) -> None:
+def _train(run: Any, settings: Any, workers: Any, loggers: Any) -> None:
+    """Run the job into the store with progress.
+
+    Args:
+        run: The run.
+        settings: Its settings.
+        workers: Engine that runs its tasks.
+        loggers: Loggers that get every event.
+    """
     from kinfolk.jobs.train.events import EvaluationDone, UpdateDone
     from kinfolk.jobs.train.job import train
     from kinfolk.store.run_job import run_and_store
@@ -95,14 +110,14 @@ def _train(run: Any, settings: Any, workers: Any, sinks: Any) -> None:
     done = before[-1]["step"] if before else 0
     bar = progress("Steps", settings.steps, min(done, settings.steps))
     try:
-        with interruptible("train", run, workers, sinks), bar as tell:
+        with interruptible("train", run, workers, loggers), bar as tell:
             for event in run_and_store(run, lambda snapshot: train(settings, workers, snapshot)):
-                sinks.take(event)
+                loggers.log_event(event)
                 if isinstance(event, UpdateDone):
                     tell(min(event.step, settings.steps), describe_update(event))
                 elif isinstance(event, EvaluationDone):
                     note(describe_evaluation(event))
     except DamagedRunError as error:
         raise DamagedRunError(
-            f"{error} To go on from the one before it, add --previous-checkpoint."
+            f"{error} To continue from the one before it, add --previous-checkpoint."
         ) from None

@@ -1,4 +1,4 @@
-"""`kinfolk view`: look at runs in a browser."""
+"""`kinfolk view`: show runs in a browser."""
 
 from __future__ import annotations
 
@@ -48,9 +48,9 @@ def view(
         raise UsageError("Say which run: kinfolk view RUN.")
     if compare is None and compare_replay is not None:
         compare = run  # two games of one run
-    for one in (run, compare):
-        if one is not None:
-            open_run(one)
+    for path in (run, compare):
+        if path is not None:
+            open_run(path)
     if run is not None and episode is not None:
         replay = record_again(run, episode)
     if export is not None:
@@ -62,43 +62,52 @@ def view(
         raise UsageError(f"There is no folder {root}. Name another with --root.")
     if compare is not None and compare.resolve().parent != root:
         raise UsageError(f"{compare} must lie beside {run}, in one folder of runs.")
-    _serve(root, host, port, _words([(run, replay), (compare, compare_replay)]), browser)
+    _serve(root, host, port, _fragment([(run, replay), (compare, compare_replay)]), browser)
 
 
-def _serve(root: Path, host: str, port: int, words: str, browser: bool) -> None:
+def _serve(root: Path, host: str, port: int, fragment: str, browser: bool) -> None:
+    """Serve the viewer until it is interrupted.
+
+    Args:
+        root: Folder that holds runs.
+        host: Address to listen on.
+        port: Port; 0 takes any.
+        fragment: Part of the address that says what is shown.
+        browser: Whether to open a browser.
+    """
     need_viewer()
     from kinfolk.viewer.run_server import serve
 
     def ready(address: str) -> None:
-        print(f"Looking at {root}. Open {address}{words}", flush=True)
+        print(f"Looking at {root}. Open {address}{fragment}", flush=True)
         note("Ctrl-C ends it.")
         if browser and sys.stdout.isatty():
             import webbrowser
 
-            webbrowser.open(address + words)
+            webbrowser.open(address + fragment)
 
     serve(root, host, port, ready)
 
 
 def need_viewer() -> None:
-    """Say what is missing, if the viewer's libraries are not installed."""
+    """Raise an error with the install command if the viewer's libraries are missing."""
     import_libraries("The viewer", "starlette", "uvicorn", "websockets")
 
 
-def _words(shown: list[tuple[Path | None, str | None]]) -> str:
-    """The part of the address that says what is shown."""
+def _fragment(shown: list[tuple[Path | None, str | None]]) -> str:
+    """Return the fragment of the address that says what is shown."""
     from urllib.parse import urlencode
 
-    found: dict[str, str] = {}
+    parameters: dict[str, str] = {}
     for (run, replay), (name, game) in zip(shown, _KEYS, strict=True):
         if run is not None:
-            found |= {name: run.resolve().name, game: replay or ""}
-    words = urlencode({name: value for name, value in found.items() if value})
-    return f"#{words}" if words else ""
+            parameters |= {name: run.resolve().name, game: replay or ""}
+    text = urlencode({name: value for name, value in parameters.items() if value})
+    return f"#{text}" if text else ""
 
 
 def record_again(run: Path, episode: int) -> str:
-    """Play an episode of a run once more, which gives the same, and keep its replay there."""
+    """Play an episode of a run once more, which gives the same, and store its replay there."""
     from kinfolk.core.settings import validate_settings
     from kinfolk.jobs.evaluate import Evaluate, evaluation_tasks
     from kinfolk.replay.reader import REPLAY_FOLDER, REPLAY_SUFFIX
@@ -106,12 +115,12 @@ def record_again(run: Path, episode: int) -> str:
     from kinfolk.store.files import write_atomic
     from kinfolk.store.run import open_run
 
-    kept = open_run(run)
-    if kept.config["job"] != "evaluate":
+    stored = open_run(run)
+    if stored.config["job"] != "evaluate":
         raise UsageError(
-            f"{run} is a run of {kept.config['job']}; episodes are recorded again for `kinfolk eval`."
+            f"{run} is a run of {stored.config['job']}; episodes are recorded again for `kinfolk eval`."
         )
-    settings = validate_settings(Evaluate, kept.config["settings"])
+    settings = validate_settings(Evaluate, stored.config["settings"])
     if episode >= settings.episodes:
         raise UsageError(f"{run} has the episodes 0 to {settings.episodes - 1}, not {episode}.")
     path = run / REPLAY_FOLDER / f"{replay_name(episode)}{REPLAY_SUFFIX}"
@@ -122,6 +131,7 @@ def record_again(run: Path, episode: int) -> str:
 
 
 def _export(shown: list[tuple[Path | None, str | None]], file: Path) -> None:
+    """Write runs as one page that opens from disk."""
     need_viewer()
     from kinfolk.store.files import write_atomic
     from kinfolk.viewer.export import export_page

@@ -1,4 +1,4 @@
-"""What an evaluation found, as a table and as a document."""
+"""Reports of an evaluation: tables for a terminal and a JSON document."""
 
 from __future__ import annotations
 
@@ -13,11 +13,17 @@ _SHOWN_FAILURES = 5
 
 
 def document(run: Any, settings: Any, summary: dict[str, Any]) -> dict[str, Any]:
-    """The whole of an evaluation; see `kinfolk.evaluation.schema` for its form."""
+    """Return the whole of an evaluation; see `kinfolk.evaluation.schema` for its form.
+
+    Args:
+        run: The run.
+        settings: Its settings.
+        summary: Its last event.
+    """
     from kinfolk.evaluation.schema import SCHEMA_NAME, SCHEMA_VERSION
     from kinfolk.isolation.sandbox.restrictions import list_enforced, list_unsupported
 
-    asked = settings.sandbox
+    requested = settings.sandbox
     return {
         "schema": SCHEMA_NAME,
         "version": SCHEMA_VERSION,
@@ -31,10 +37,10 @@ def document(run: Any, settings: Any, summary: dict[str, Any]) -> dict[str, Any]
             for failure in event["failures"]
         ],
         "sandbox": {
-            "asked": asked,
-            "enforced": list_enforced() if asked else [],
+            "requested": requested,
+            "enforced": list_enforced() if requested else [],
             "not_enforced": list_unsupported()
-            if asked
+            if requested
             else [*list_enforced(), *list_unsupported()],
         },
         "timings": _timings(run),
@@ -42,28 +48,28 @@ def document(run: Any, settings: Any, summary: dict[str, Any]) -> dict[str, Any]
 
 
 def report_failures(failed: Mapping[str, Any], episodes: int, to_stderr: bool) -> bool:
-    """Say which slots failed, before anything else is said; whether one never acted at all.
+    """Print which slots failed, and return whether one never acted at all.
 
     Args:
-        failed: What `tally_failures` counted.
-        episodes: How many were played.
+        failed: What `count_failures` returned.
+        episodes: Episodes that were played.
         to_stderr: Whether stdout belongs to a document.
     """
     from kinfolk.evaluation.results import describe_failures, has_never_acted
 
     for line in describe_failures(failed, episodes):
         print(line, file=sys.stderr if to_stderr else sys.stdout)
-    return any(has_never_acted(one, episodes) for one in failed.values())
+    return any(has_never_acted(counts, episodes) for counts in failed.values())
 
 
 def _timings(run: Any) -> dict[str, Any]:
-    """The run's timings as one; lines that are damaged are left out, which is said."""
+    """Return the run's timings as one; damaged lines are left out with a warning."""
     from kinfolk.evaluation.timing import aggregate_timings, filter_valid_timings
     from kinfolk.store.event_log import TIMINGS_FILE
 
-    kept = run.timings()
-    lines = filter_valid_timings(kept.lines)
-    damaged = kept.n_damaged + len(kept.lines) - len(lines)
+    timings = run.timings()
+    lines = filter_valid_timings(timings.lines)
+    damaged = timings.n_damaged + len(timings.lines) - len(lines)
     if damaged:
         count = "1 line" if damaged == 1 else f"{damaged} lines"
         print(f"{run.folder / TIMINGS_FILE} is damaged: {count} left out.", file=sys.stderr)
@@ -71,7 +77,14 @@ def _timings(run: Any) -> dict[str, Any]:
 
 
 def print_summary(world: str, seed: int, summary: dict[str, Any], run: Any) -> None:
-    """Tables for a terminal."""
+    """Print the results of every slot, the metrics of the world and the failures.
+
+    Args:
+        world: Name of the world.
+        seed: Random seed of the episodes.
+        summary: Last event of the run.
+        run: The run.
+    """
     timings = _timings(run)
     rows = [
         (
@@ -96,9 +109,16 @@ def print_summary(world: str, seed: int, summary: dict[str, Any], run: Any) -> N
     _print_failures(summary, run)
 
 
-def _print_estimates(title: str, names: str, value: str, found: dict[str, Any]) -> None:
-    """A table with a row per name; n is the number of episodes to which it applies."""
-    rows = [(name, format_estimate(one), format_sample_size(one)) for name, one in found.items()]
+def _print_estimates(title: str, names: str, value: str, estimates: dict[str, Any]) -> None:
+    """Print a table with a row per name; n is the number of episodes to which it applies.
+
+    Args:
+        title: Line above the table.
+        names: Heading of the names.
+        value: Heading of the estimates.
+        estimates: Estimates by name.
+    """
+    rows = [(name, format_estimate(e), format_sample_size(e)) for name, e in estimates.items()]
     print_table(title, (names, f"{value} (95 %)", "n"), rows)
 
 
@@ -108,7 +128,7 @@ def _print_failures(summary: dict[str, Any], run: Any) -> None:
     if summary["failures"]:
         print(f"{summary['failures']} failures of policies; the first of them:")
         lines = (
-            f"  episode {event['step']}: {format_failure(failure['message'], failure.get('location', ''))}"
+            f"  episode {event['step']}: {format_failure(failure['message'], failure['location'])}"
             for event in run.events()
             if event["kind"] == "episode_played"
             for failure in event["failures"]
@@ -116,17 +136,15 @@ def _print_failures(summary: dict[str, Any], run: Any) -> None:
         for line, _ in zip(lines, range(_SHOWN_FAILURES), strict=False):
             print(line)
     if summary["invalid_actions"]:
-        print(
-            f"{summary['invalid_actions']} answers were no actions, and nothing was done in those steps."
-        )
+        print(f"{summary['invalid_actions']} actions were invalid, and replaced by doing nothing.")
 
 
 def plot_populations(settings: Any) -> None:
-    """Play the first episode once more, which gives the same, and plot who lived when."""
+    """Play the first episode once more, which gives the same, and plot its populations."""
     from kinfolk.cli.plot import print_plot
     from kinfolk.evaluation.trajectory import trace_episode
     from kinfolk.jobs.evaluate import evaluation_tasks
 
-    watched = trace_episode(next(evaluation_tasks(settings)), 0)
-    for name, series in zip(watched.groups, watched.populations.T.tolist(), strict=True):
-        print_plot(f"{name} alive, over the {watched.report.ticks} ticks of episode 0", series)
+    trace = trace_episode(next(evaluation_tasks(settings)), 0)
+    for name, series in zip(trace.groups, trace.populations.T.tolist(), strict=True):
+        print_plot(f"{name} alive, over the {trace.report.ticks} ticks of episode 0", series)

@@ -1,4 +1,4 @@
-"""How a training is shown: progress, evaluations and the final table."""
+"""Report of a training: progress, evaluations and the final table."""
 
 from __future__ import annotations
 
@@ -18,20 +18,23 @@ def describe_update(event: Any) -> str:
 
 def describe_evaluation(event: Any) -> str:
     """Describe an evaluation on held-out seeds in a line."""
-    best = ", the best so far" if event.best else ""
+    best = ", the best so far" if event.is_best else ""
     others = ", ".join(f"{name} {base['score']:,.2f}" for name, base in event.baselines.items())
-    beside = f"; beside it {others}" if others else ""
+    compared = f"; baselines: {others}" if others else ""
     return (
-        f"Judged at {event.step:,} steps: score {event.score:,.2f}{best}, "
-        f"length {format_estimate_1dp(event.length)}{beside}"
+        f"Evaluated at {event.step:,} steps: score {event.score:,.2f}{best}, "
+        f"length {format_estimate_1dp(event.length)}{compared}"
     )
 
 
 def last_events(events: list[dict[str, Any]]) -> dict[str, Any]:
     """Return the end of a training, its last update and all its evaluations."""
     last = {event["kind"]: event for event in events}
-    judged = [event for event in events if event["kind"] == "judged"]
-    return {"trained": last.get("trained"), "last": last.get("update_done"), "judged": judged}
+    return {
+        "result": last.get("training_done"),
+        "last_update": last.get("update_done"),
+        "evaluations": [event for event in events if event["kind"] == "evaluation_done"],
+    }
 
 
 def print_report(run: Any, settings: Any, events: list[dict[str, Any]]) -> None:
@@ -42,39 +45,43 @@ def print_report(run: Any, settings: Any, events: list[dict[str, Any]]) -> None:
         settings: Its settings.
         events: All its events.
     """
-    told = last_events(events)
-    trained, last = told["trained"], told["last"]
+    last = last_events(events)
+    result, update = last["result"], last["last_update"]
     shown = ("return_per_life", "wins", "entropy", "kl", "explained_variance")
     print_table(
-        f"{settings.world}: {trained['step']:,} steps in {trained['updates']} updates and "
-        f"{trained['episodes']:,} episodes; stopped by {trained['reason']}",
+        f"{settings.world}: {result['step']:,} steps in {result['updates']} updates and "
+        f"{result['episodes']:,} episodes; stopped by {result['reason']}",
         ("slot", *(name.replace("_", " ") for name in shown)),
         [
             (name, *(f"{values[s]:.3g}" if s in values else "" for s in shown))
-            for name, values in last["slots"].items()
+            for name, values in update["slots"].items()
         ],
     )
-    if last["length"] is not None:
-        recent = min(settings.stats_window, trained["episodes"])
-        print(f"The last {recent} episodes were {last['length']:,.0f} ticks long.")
-    if told["judged"]:
-        judged = told["judged"][-1]
-        others = judged["baselines"]
-        sides = (judged, *others.values())
-        rows = [("length", *(format_estimate(one["length"]) for one in sides))]
-        rows += [
-            (name, *(format_estimate(one["measures"].get(name)) for one in sides))
-            for name in judged["measures"]
-        ]  # fmt: skip
-        rows += [
-            (f"return per life, {n}", format_estimate(v), *("" for _ in others))
-            for n, v in judged["return_per_life"].items()
-        ]
-        episodes = format_sample_size(judged["length"])
-        print_table(
-            f"Judged on {episodes} episodes of unseen seeds at the end, means (95 %)",
-            ("", "trained", *others),
-            rows,
-        )
-    learnt = [slot.id for slot in settings.slots if slot.trainable]
-    print(f"The run lies in {run.folder}; play it as {as_uris(run, learnt, '@best')}")
+    if update["length"] is not None:
+        recent = min(settings.stats_window, result["episodes"])
+        print(f"The last {recent} episodes were {update['length']:,.0f} ticks long.")
+    if last["evaluations"]:
+        _print_evaluation(last["evaluations"][-1])
+    trained = [slot.id for slot in settings.slots if slot.trainable]
+    print(f"The run lies in {run.folder}; play it as {as_uris(run, trained, '@best')}")
+
+
+def _print_evaluation(event: dict[str, Any]) -> None:
+    """Print the trained team beside the baselines, a row per metric."""
+    baselines = event["baselines"]
+    teams = (event, *baselines.values())
+    rows = [("length", *(format_estimate(team["length"]) for team in teams))]
+    rows += [
+        (name, *(format_estimate(team["metrics"].get(name)) for team in teams))
+        for name in event["metrics"]
+    ]
+    rows += [
+        (f"return per life, {slot}", format_estimate(estimate), *("" for _ in baselines))
+        for slot, estimate in event["return_per_life"].items()
+    ]
+    print_table(
+        f"Evaluated on {format_sample_size(event['length'])} episodes of held-out seeds at the end, "
+        f"means (95 %)",
+        ("", "trained", *baselines),
+        rows,
+    )

@@ -1,4 +1,4 @@
-"""The map of behaviours of a run, as numbers and as a picture (SVG)."""
+"""The MAP-Elites archive of a run as a grid of fitness values and as a figure (SVG)."""
 
 from __future__ import annotations
 
@@ -14,22 +14,22 @@ from kinfolk.store.checkpoint import load_snapshot
 from kinfolk.store.run import Run
 
 _CELL, _LEFT, _TOP, _RIGHT, _BOTTOM = 18, 70, 40, 90, 60
-# Viridis at five points; between them colours are mixed.
+# Viridis at five points; colours between them are interpolated.
 _COLORS = ((68, 1, 84), (59, 82, 139), (33, 145, 140), (94, 201, 98), (253, 231, 37))
 
 
 def load_fitness_grid(run: Run, settings: EvolveNets) -> tuple[Floats, list[str]]:
-    """The fitness in each cell (NaN: nobody), and what the axes are.
+    """Return the fitness in each cell of a run's archive (NaN: empty) and the labels of its axes.
 
     Raises:
-        UsageError: The run has no map, or no checkpoint yet.
+        UsageError: The run has no archive, or no checkpoint yet.
     """
     if not settings.archive:
-        raise UsageError(f"The run {run.folder} has no map: it was not evolved with --archive.")
-    found = run.checkpoints()
-    if not found:
+        raise UsageError(f"The run {run.folder} has no archive: it was not evolved with --archive.")
+    checkpoints = run.checkpoints()
+    if not checkpoints:
         raise UsageError(f"The run {run.folder} has no checkpoint yet.")
-    arrays = load_snapshot(found[-1])[0].arrays
+    arrays = load_snapshot(checkpoints[-1])[0].arrays
     name = next(n.split("/")[1] for n in arrays if n.startswith("search/"))
     cells = [axis.cells for axis in settings.archive]
     flat = np.full(int(np.prod(cells)), np.nan)
@@ -38,12 +38,18 @@ def load_fitness_grid(run: Run, settings: EvolveNets) -> tuple[Floats, list[str]
 
 
 def axis_labels(settings: EvolveNets) -> list[str]:
-    """What the axes of a map are, in words."""
+    """Return the name and range of each axis of an archive."""
     return [f"{axis.name} from {axis.low:g} to {axis.high:g}" for axis in settings.archive]
 
 
 def render_svg(grid: Floats, axes: list[str], title: str) -> str:
-    """The map as SVG: first axis down, second across, a colour per fitness."""
+    """Render an archive as SVG: first axis down, second across, colour by fitness.
+
+    Args:
+        grid: Fitness in each cell, NaN where it is empty; one or two axes.
+        axes: Labels of the axes.
+        title: Title of the figure.
+    """
     rows, columns = grid.shape[0], grid.shape[1] if grid.ndim == 2 else 1
     width, height = _LEFT + columns * _CELL + _RIGHT, _TOP + rows * _CELL + _BOTTOM
     low, high = float(np.nanmin(grid)), float(np.nanmax(grid))
@@ -55,38 +61,54 @@ def render_svg(grid: Floats, axes: list[str], title: str) -> str:
     ]
     for row, line in enumerate(grid.reshape(rows, columns)):
         for column, value in enumerate(line):
-            colour = "#eeeeee" if np.isnan(value) else _color(value, low, high)
-            where = f'x="{_LEFT + column * _CELL}" y="{_TOP + row * _CELL}"'
+            color = "#eeeeee" if np.isnan(value) else _color(value, low, high)
+            position = f'x="{_LEFT + column * _CELL}" y="{_TOP + row * _CELL}"'
             parts.append(
-                f'<rect {where} width="{_CELL - 1}" height="{_CELL - 1}" fill="{colour}"/>'
+                f'<rect {position} width="{_CELL - 1}" height="{_CELL - 1}" fill="{color}"/>'
             )
     parts += _labels(axes, rows, columns, low, high)
     return "\n".join([*parts, "</svg>"]) + "\n"
 
 
 def _labels(axes: list[str], rows: int, columns: int, low: float, high: float) -> list[str]:
+    """Return the SVG elements of axis labels and colour bar.
+
+    Args:
+        axes: Labels of the axes.
+        rows: Cells along the first axis.
+        columns: Cells along the second axis.
+        low: Lowest fitness.
+        high: Highest fitness.
+    """
     below, beside = _TOP + rows * _CELL, _LEFT + columns * _CELL + 12
-    found: list[Any] = [
+    elements: list[Any] = [
         f'<text transform="translate(20 {_TOP + rows * _CELL / 2}) rotate(-90)" '
         f'text-anchor="middle">{escape(axes[0])}</text>'
     ]
     if len(axes) > 1:
-        found.append(f'<text x="{_LEFT}" y="{below + 20}">{escape(axes[1])}</text>')
+        elements.append(f'<text x="{_LEFT}" y="{below + 20}">{escape(axes[1])}</text>')
     for share in (0.0, 0.25, 0.5, 0.75, 1.0):
         value, y = low + share * (high - low), below - _CELL - share * (rows - 1) * _CELL
-        found.append(
+        elements.append(
             f'<rect x="{beside}" y="{y}" width="12" height="12" fill="{_color(value, low, high)}"/>'
         )
-        found.append(f'<text x="{beside + 17}" y="{y + 11}">{value:.3g}</text>')
-    return found
+        elements.append(f'<text x="{beside + 17}" y="{y + 11}">{value:.3g}</text>')
+    return elements
 
 
 def _color(value: float, low: float, high: float) -> str:
+    """Return the Viridis colour of a value as `#rrggbb`.
+
+    Args:
+        value: The value.
+        low: Value of the first colour.
+        high: Value of the last colour.
+    """
     share = 1.0 if high == low else (value - low) / (high - low)
-    at = share * (len(_COLORS) - 1)
-    first = min(int(at), len(_COLORS) - 2)
+    scaled = share * (len(_COLORS) - 1)
+    first = min(int(scaled), len(_COLORS) - 2)
     mixed = (
-        round(a + (b - a) * (at - first))
+        round(a + (b - a) * (scaled - first))
         for a, b in zip(_COLORS[first], _COLORS[first + 1], strict=True)
     )
     return "#" + "".join(f"{part:02x}" for part in mixed)

@@ -1,7 +1,7 @@
 """Evolve nets: play a generation, score it, make the next.
 
-Events say what each generation came to and who was whose child; snapshots hold all that goes on,
-and the nets that can be played as `run:NAME`.
+Events hold the fitness of each generation and the parents of its members; snapshots hold the
+populations and searchers, and files the nets that can be played as `run:NAME`.
 """
 
 from __future__ import annotations
@@ -35,10 +35,10 @@ _MATCHING_BRANCH, _SEARCH_BRANCH = 2, 3  # branches of the root key; 1 makes the
 
 @dataclass(frozen=True, kw_only=True)
 class NetGenerationScored(Event):
-    """A generation was played; `step` is its number. Higher is better.
+    """A generation was played; `step` is its number. Higher fitness is better.
 
-    `uid` and `parents` are of its members, in order. A strategy's members are children of its
-    `centre`, and each centre is a child of the one before.
+    `uid` and `parents` are of its members, in order. Members drawn by a strategy are children of
+    its centre, and each centre is a child of the one before.
     """
 
     kind: ClassVar[str] = "generation_scored"
@@ -47,13 +47,13 @@ class NetGenerationScored(Event):
     mean: float
     median: float
     worst: float
-    best_total: float  # with what was inherited
-    elite_uid: int  # uid
+    best_total: float  # with inherited fitness
+    elite_uid: int
     spread: float | None  # distance of members from their mean; None for dynamic nets
     nodes: float | None  # mean number of nodes of dynamic nets
-    n_lineages: int  # lines that go on; a strategy is one
-    center_uid: int | None  # uid
-    evaluations: int  # members tried so far, of this population
+    n_lineages: int  # founders with living descendants; a strategy is one lineage
+    center_uid: int | None  # of a strategy
+    evaluations: int  # members evaluated so far, of this population
     steps: int  # ticks of worlds so far
     uid: list[int]
     parents: list[int]
@@ -61,11 +61,11 @@ class NetGenerationScored(Event):
 
 @dataclass(frozen=True, kw_only=True)
 class HeldOut(Event):
-    """A net was played on episodes that nobody evolves on."""
+    """A net was evaluated on episodes on which no generation is scored."""
 
     kind: ClassVar[str] = "held_out"
     population: str
-    individual: str  # elite, or centre
+    individual: str  # elite or center
     uid: int
     episodes: int
     score: Estimate
@@ -73,7 +73,7 @@ class HeldOut(Event):
 
 @dataclass(frozen=True, kw_only=True)
 class ArchiveUpdated(Event):
-    """What a map of behaviours holds after a generation."""
+    """What a MAP-Elites archive holds after a generation."""
 
     kind: ClassVar[str] = "archive_updated"
     population: str
@@ -85,7 +85,7 @@ class ArchiveUpdated(Event):
 
 @dataclass(frozen=True, kw_only=True)
 class NetsEvolved(Event):
-    """The evolution is over. `reached` is None without a goal."""
+    """The evolution has ended; `goal_reached` is None without a goal."""
 
     kind: ClassVar[str] = "nets_evolved"
     generations: int
@@ -99,62 +99,79 @@ class NetsEvolved(Event):
 def evolve_nets(
     settings: EvolveNets, engine: Engine, resume: Snapshot | None = None
 ) -> Iterator[Event | Snapshot | FileChunk]:
-    """Yield what happens, generation by generation, with snapshots now and then and at the end."""
-    lab = initial_state(settings)
+    """Yield events generation by generation, with snapshots now and then and at the end.
+
+    Args:
+        settings: The task, the nets and how they evolve.
+        engine: Engine that plays the matches.
+        resume: Last snapshot of a stopped run to continue from; None starts anew.
+    """
+    state = initial_state(settings)
     if resume is not None:
-        restore_snapshot(lab, resume)
-    while not lab.is_finished:
-        yield from _generation(lab, engine)
-        due = lab.generation % settings.checkpoint_every == 0
-        if due or lab.is_finished:
-            yield from archive_figures(lab)
-            yield from policy_files(lab)
-            yield take_snapshot(lab)
+        restore_snapshot(state, resume)
+    while not state.is_finished:
+        yield from _generation(state, engine)
+        due = state.generation % settings.checkpoint_every == 0
+        if due or state.is_finished:
+            yield from archive_figures(state)
+            yield from policy_files(state)
+            yield take_snapshot(state)
     yield NetsEvolved(
-        step=lab.generation,
-        generations=lab.generation,
-        evaluations=lab.evaluations,
-        steps=lab.steps,
-        goal_reached=None if settings.goal is None else lab.goal_reached,
-        mean_fitness=dict(lab.mean_fitness),
-        held_out={name: Estimate(*score) for name, score in lab.held_out_scores.items()},
+        step=state.generation,
+        generations=state.generation,
+        evaluations=state.evaluations,
+        steps=state.steps,
+        goal_reached=None if settings.goal is None else state.goal_reached,
+        mean_fitness=dict(state.mean_fitness),
+        held_out={name: Estimate(*score) for name, score in state.held_out_scores.items()},
     )
 
 
-def _generation(lab: NetEvolutionState, engine: Engine) -> Iterator[Event]:
-    """Play, score, hold out, select."""
-    settings, key = lab.settings, fold_in(seed_key(lab.settings.seed), _MATCHING_BRANCH)
-    for name, pop in lab.populations.items():
-        lab.searchers[name].prepare(pop)
-    scores = lab.fitness(lab.populations, lab.generation, int(fold_in(key, lab.generation)), engine)
-    lab.steps += scores.steps
-    lab.evaluations += settings.population
+def _generation(state: NetEvolutionState, engine: Engine) -> Iterator[Event]:
+    """Play and score a generation, make the next one, and evaluate held-out if it is due."""
+    settings, key = state.settings, fold_in(seed_key(state.settings.seed), _MATCHING_BRANCH)
+    for name, pop in state.populations.items():
+        state.searchers[name].prepare(pop)
+    scores = state.fitness(
+        state.populations, state.generation, int(fold_in(key, state.generation)), engine
+    )
+    state.steps += scores.steps
+    state.evaluations += settings.population
     totals = {}
-    for name, pop in lab.populations.items():
+    for name, pop in state.populations.items():
         fitness = check_fitness(scores.fitness[name], pop.uid, name)
         totals[name] = pop.get_total_fitness(fitness)
-        lab.mean_fitness[name] = float(fitness.mean())
-        yield _generation_scored(lab, name, pop, fitness, totals[name])
-        lab.record_elite(name, pop, int(np.argmax(totals[name])))
+        state.mean_fitness[name] = float(fitness.mean())
+        yield _generation_scored(state, name, pop, fitness, totals[name])
+        state.record_elite(name, pop, int(np.argmax(totals[name])))
     if settings.goal_of == "mean" and settings.goal is not None:
-        lab.goal_reached = min(lab.mean_fitness.values()) >= settings.goal
-    for number, name in enumerate(lab.populations):
-        yield from _advance(lab, number, name, scores, totals[name])
-    if settings.held_out_episodes and lab.is_held_out_due:
-        yield from _evaluate_held_out(lab, engine)
-    lab.generation += 1
+        state.goal_reached = min(state.mean_fitness.values()) >= settings.goal
+    for number, name in enumerate(state.populations):
+        yield from _advance(state, number, name, scores, totals[name])
+    if settings.held_out_episodes and state.is_held_out_due:
+        yield from _evaluate_held_out(state, engine)
+    state.generation += 1
 
 
 def _generation_scored(
-    lab: NetEvolutionState, name: str, pop: BasePop, fitness: Floats, total: Floats
+    state: NetEvolutionState, name: str, pop: BasePop, fitness: Floats, total: Floats
 ) -> NetGenerationScored:
-    centre = getattr(lab.searchers[name], "center_uid", None)
-    if centre is None:
-        lab.founders[name] = trace_founders(pop.uid, pop.parents, lab.founders[name])
+    """Return the event of a generation; update the founders of its lineages.
+
+    Args:
+        state: State of the evolution.
+        name: Name of the population.
+        pop: The population.
+        fitness: `[members]`, of this generation.
+        total: `[members]`, with inherited fitness.
+    """
+    center_uid = getattr(state.searchers[name], "center_uid", None)
+    if center_uid is None:
+        state.founders[name] = trace_founders(pop.uid, pop.parents, state.founders[name])
     nets: Any = pop.nets
-    is_dynamic = lab.settings.net == "dynamic"
+    is_dynamic = state.settings.net == "dynamic"
     return NetGenerationScored(
-        step=lab.generation,
+        step=state.generation,
         population=name,
         best=float(fitness.max()),
         mean=float(fitness.mean()),
@@ -164,32 +181,40 @@ def _generation_scored(
         elite_uid=int(pop.uid[np.argmax(total)]),
         spread=None if is_dynamic else parameter_spread(pop.get_params()),
         nodes=float(nets.node_counts.mean()) if is_dynamic else None,
-        n_lineages=len(set(lab.founders[name].values())) if centre is None else 1,
-        center_uid=centre,
-        evaluations=lab.evaluations,
-        steps=lab.steps,
+        n_lineages=len(set(state.founders[name].values())) if center_uid is None else 1,
+        center_uid=center_uid,
+        evaluations=state.evaluations,
+        steps=state.steps,
         uid=pop.uid.tolist(),
         parents=pop.parents.tolist(),
     )
 
 
 def _advance(
-    lab: NetEvolutionState, number: int, name: str, scores: PopulationScores, total: Floats
+    state: NetEvolutionState, number: int, name: str, scores: PopulationScores, total: Floats
 ) -> Iterator[Event]:
-    """Make the next members of a population; worlds follow their selection."""
-    pop, search = lab.populations[name], lab.searchers[name]
+    """Make the next members of a population; inherited worlds follow their selection.
+
+    Args:
+        state: State of the evolution; changed in place.
+        number: Index of the population, which random keys depend on.
+        name: Name of the population.
+        scores: Fitness and measures of all populations.
+        total: `[members]`, fitness with what was inherited.
+    """
+    pop, search = state.populations[name], state.searchers[name]
     key = fold_in(
-        fold_in(fold_in(seed_key(lab.settings.seed), _SEARCH_BRANCH), number), lab.generation
+        fold_in(fold_in(seed_key(state.settings.seed), _SEARCH_BRANCH), number), state.generation
     )
-    axes = [scores.measures[axis.name] for axis in lab.settings.archive]
-    behaviour = np.stack(axes, axis=1) if axes else None
-    indices = search.advance(pop, total, behaviour, int(key))
+    axes = [scores.measures[axis.name] for axis in state.settings.archive]
+    measures = np.stack(axes, axis=1) if axes else None
+    indices = search.advance(pop, total, measures, int(key))
     if indices is not None:
-        lab.fitness.select(indices)
-    lab.record_center(name)
+        state.fitness.select(indices)
+    state.record_center(name)
     if search.archive is not None:
         yield ArchiveUpdated(
-            step=lab.generation,
+            step=state.generation,
             population=name,
             num_elites=search.archive.num_elites,
             coverage=search.archive.coverage,
@@ -198,31 +223,31 @@ def _advance(
         )
 
 
-def _evaluate_held_out(lab: NetEvolutionState, engine: Engine) -> Iterator[HeldOut]:
-    """Play the elites, and the centres of strategies, on episodes that nobody evolves on."""
-    goal, wanted = lab.settings.goal, lab.settings.goal_of
+def _evaluate_held_out(state: NetEvolutionState, engine: Engine) -> Iterator[HeldOut]:
+    """Evaluate elites, and centres of strategies, on held-out episodes."""
+    goal, goal_of = state.settings.goal, state.settings.goal_of
     scored = []
-    for name in lab.populations:
-        for who, champion in lab.champions(name):
+    for name in state.populations:
+        for individual, champion in state.champions(name):
             values = evaluate_held_out(
-                lab.setup,
+                state.setup,
                 name,
                 champion.nets,
-                lab.held_out_opponents,
-                lab.settings.held_out_episodes,
+                state.held_out_opponents,
+                state.settings.held_out_episodes,
                 engine,
             )
             score = estimate_mean(values)
-            lab.record_held_out(name, who, champion, score)
-            if who == wanted:
+            state.record_held_out(name, individual, champion, score)
+            if individual == goal_of:
                 scored.append(score.mean)
             yield HeldOut(
-                step=lab.generation,
+                step=state.generation,
                 population=name,
-                individual=who,
+                individual=individual,
                 uid=champion.uid,
                 episodes=len(values),
                 score=score,
             )
     if goal is not None and scored:
-        lab.goal_reached = min(scored) >= goal
+        state.goal_reached = min(scored) >= goal

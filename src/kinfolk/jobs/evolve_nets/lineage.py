@@ -1,4 +1,4 @@
-"""The family of an evolution of nets, from what its events say."""
+"""The phylogeny of an evolution of nets, read from its events."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from kinfolk.lineage.family import Family, FamilyMember
 
 
 def family_from_events(events: Iterable[Mapping[str, Any]]) -> Family:
-    """Every member that was ever tried, and the centres that strategies drew from.
+    """Return every member that was evaluated, and the centres that strategies drew from.
 
     A generation is a unit of time; a member dies when it is not in the next one.
     """

@@ -1,4 +1,4 @@
-"""How a population gets its next members: by selection, by a strategy, or from a map."""
+"""How a population gets its next members: by selection, by a strategy, or from an archive."""
 
 from __future__ import annotations
 
@@ -21,35 +21,49 @@ _UINT32_MASK = 0xFFFFFFFF
 
 
 class Searcher(Protocol):
-    """Works on one population; has no state but what `keep` returns."""
+    """A search on one population, whose whole state is what `state_dict` returns."""
 
     archive: MapElitesArchive | None
 
     def prepare(self, pop: BasePop) -> None:
-        """Before a generation is played."""
+        """Make the members ready before a generation is played."""
         ...
 
     def advance(
         self, pop: BasePop, fitness: Floats, measures: Floats | None, key: int
     ) -> Ints | None:
-        """After it was played: make the next; the parents' indices, if members have parents."""
+        """Make the next members after a generation was played.
+
+        Args:
+            pop: The population; changed in place.
+            fitness: `[members]`, higher is better.
+            measures: `[members, axes]` of an archive; None without one.
+            key: Random key.
+
+        Returns:
+            `[members]`, the parents' indices; None if members were not selected from the last ones.
+        """
         ...
 
     def center(self) -> Floats | None:
-        """The middle of the search, if it has one."""
+        """Return the centre of the search distribution; None if it has none."""
         ...
 
     def state_dict(self) -> OptimizerState:
-        """State."""
+        """Return all state that is not in the population."""
         ...
 
     def load_state_dict(self, state: OptimizerState) -> None:
-        """Go on."""
+        """Restore what `state_dict` returned."""
         ...
 
 
 class GeneticSearch:
-    """Selection and mutation."""
+    """A genetic algorithm: selection and mutation.
+
+    Args:
+        settings: Settings of the evolution.
+    """
 
     archive = None
 
@@ -57,38 +71,44 @@ class GeneticSearch:
         self._settings = settings
 
     def prepare(self, pop: BasePop) -> None:
-        """The members are there already."""
+        """Do nothing: the members were made by `advance`."""
 
     def advance(self, pop: BasePop, fitness: Floats, measures: Floats | None, key: int) -> Ints:
-        """Select parents, copy them with all they carry, mutate."""
+        """Select parents, copy them with all they carry, and mutate the copies."""
         del measures
-        asked = self._settings
-        if asked.selection == "tournament":
+        settings = self._settings
+        if settings.selection == "tournament":
             indices = tournament(
-                fitness, asked.tournament_size, fold_in(key, _SELECT), asked.elites
+                fitness, settings.tournament_size, fold_in(key, _SELECT), settings.elites
             )
         else:
-            indices = truncation(fitness, asked.elites)
-        pop.apply_selection(indices, asked.elites)
-        if not asked.keep_running_stats and asked.net == "dynamic":
+            indices = truncation(fitness, settings.elites)
+        pop.apply_selection(indices, settings.elites)
+        if not settings.keep_running_stats and settings.net == "dynamic":
             nets: Any = pop.nets
             nets.set_running_stats(RunningStats(*(np.zeros_like(nets.graph.n) for _ in range(3))))
-        pop.mutate(int(fold_in(key, _MUTATE)), asked.elites)
+        pop.mutate(int(fold_in(key, _MUTATE)), settings.elites)
         return indices
 
     def center(self) -> None:
-        """There is none."""
+        """Return None: a population has no centre."""
 
     def state_dict(self) -> OptimizerState:
-        """All state is in the population."""
+        """Return nothing: all state is in the population."""
         return OptimizerState()
 
     def load_state_dict(self, state: OptimizerState) -> None:
-        """Nothing to put."""
+        """Do nothing: all state is in the population."""
 
 
 class StrategySearch:
-    """An evolution strategy that draws each generation around its centre."""
+    """An evolution strategy that draws each generation around its centre.
+
+    Args:
+        settings: Settings of the evolution.
+        start: `[parameters]`, the first centre.
+        key: Random key.
+    """
 
     archive = None
 
@@ -100,37 +120,42 @@ class StrategySearch:
         self._center_uid = -1
 
     def prepare(self, pop: BasePop) -> None:
-        """Draw the members: children of the centre, which is a life of its own."""
+        """Draw the members as children of the centre, which has a uid of its own."""
         self._center_uid = pop.new_uid()
         pop.set_params(self._strategy.ask(), self._center_uid)
 
     @property
     def center_uid(self) -> int:
-        """The number of the centre that the members were drawn around."""
+        """Return the uid of the centre that the members were drawn around."""
         return self._center_uid
 
     def advance(self, pop: BasePop, fitness: Floats, measures: Floats | None, key: int) -> None:
-        """Tell the strategy."""
+        """Tell the strategy the fitness of its samples."""
         del pop, measures, key
         self._strategy.tell(fitness)
 
     def center(self) -> Floats:
-        """Its mean."""
+        """Return the mean of the search distribution."""
         return self._strategy.center
 
     def state_dict(self) -> OptimizerState:
-        """The library's state, and which centre was last."""
-        kept = self._strategy.state_dict()
-        return OptimizerState(kept.arrays, {**kept.values, "/center_uid": self._center_uid})
+        """Return the strategy's state and the uid of its last centre."""
+        state = self._strategy.state_dict()
+        return OptimizerState(state.arrays, {**state.values, "/center_uid": self._center_uid})
 
     def load_state_dict(self, state: OptimizerState) -> None:
-        """Go on from there."""
+        """Restore the strategy's state and the uid of its last centre."""
         self._center_uid = state.values["/center_uid"]
         self._strategy.load_state_dict(state)
 
 
 class MapElitesSearch:
-    """Quality-diversity: parents are drawn from a map of behaviours."""
+    """Quality-diversity search: parents are drawn from a MAP-Elites archive.
+
+    Args:
+        settings: Settings of the evolution, with the axes of the archive.
+        parameters: Number of parameters of a net.
+    """
 
     def __init__(self, settings: EvolveNets, parameters: int) -> None:
         axes = settings.archive
@@ -140,11 +165,11 @@ class MapElitesSearch:
         )
 
     def prepare(self, pop: BasePop) -> None:
-        """The members are there already."""
+        """Do nothing: the members were made by `advance`."""
 
     def advance(self, pop: BasePop, fitness: Floats, measures: Floats | None, key: int) -> None:
-        """Enter the members, then mutate children of members of the map."""
-        assert measures is not None  # a map is made only where behaviour is watched
+        """Add the members to the archive, then mutate offspring of its elites."""
+        assert measures is not None  # `_advance` has them where there is an archive
         self.archive.add(pop.get_params(), fitness, measures, pop.uid)
         params, parents = self.archive.sample_elites(pop.num_nets, int(fold_in(key, _SELECT)))
         pop.set_params(params)
@@ -152,23 +177,28 @@ class MapElitesSearch:
         pop.mutate(int(fold_in(key, _MUTATE)))
 
     def center(self) -> None:
-        """There is none."""
+        """Return None: an archive has no centre."""
 
     def state_dict(self) -> OptimizerState:
-        """The members of the map."""
+        """Return the elites of the archive."""
         return OptimizerState(self.archive.to_arrays() if self.archive.num_elites else {})
 
     def load_state_dict(self, state: OptimizerState) -> None:
-        """Fill the map."""
+        """Fill the archive with its elites."""
         if state.arrays:
             self.archive.load_arrays(state.arrays)
 
 
 def make_searcher(settings: EvolveNets, pop: BasePop, key: int) -> Any:
-    """The search that the settings ask for.
+    """Make the search that the settings name.
+
+    Args:
+        settings: Settings of the evolution.
+        pop: The population that is searched with.
+        key: Random key.
 
     Raises:
-        SettingsError: It cannot work with these nets.
+        SettingsError: The algorithm cannot work with these nets.
     """
     if settings.archive:
         return MapElitesSearch(settings, pop.get_params().shape[1])
@@ -180,11 +210,17 @@ def make_searcher(settings: EvolveNets, pop: BasePop, key: int) -> Any:
 
 
 def prefix_arrays(state: OptimizerState, prefix: str) -> dict[str, AnyArray]:
-    """A search's arrays under a prefix."""
+    """Return a search's arrays under names with a prefix."""
     return {f"{prefix}{name}": array for name, array in state.arrays.items()}
 
 
 def state_from_arrays(arrays: Arrays, notes: dict[str, Any], prefix: str) -> OptimizerState:
-    """What `kept_arrays` laid down."""
+    """Return the state whose arrays `prefix_arrays` named.
+
+    Args:
+        arrays: Arrays of a snapshot.
+        notes: Values of the state that are not arrays.
+        prefix: Prefix of the names of its arrays.
+    """
     inside = {k.removeprefix(prefix): v for k, v in arrays.items() if k.startswith(prefix)}
     return OptimizerState(inside, notes)

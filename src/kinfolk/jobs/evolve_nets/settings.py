@@ -1,4 +1,4 @@
-"""What an evolution of nets follows from."""
+"""Settings of an evolution of nets."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ AXES_SYNTAX = "NAME=LOW..HIGH[xCELLS][,...]"
 
 
 class ArchiveAxis(Settings):
-    """One side of a map of behaviours."""
+    """One axis of a MAP-Elites archive."""
 
     name: str = Field(
         description="Measure: ticks, a counter of the world, or mean:N of observation value N."
@@ -55,7 +55,7 @@ def read_axes(text: str) -> list[dict[str, Any]]:
 
 
 class EvolveNets(Settings):
-    """A task, nets, and how they evolve. The results follow from these and nothing else."""
+    """Settings of an evolution of nets, which determine its results completely."""
 
     task: Annotated[str, Flag(completes="world")] = setting(
         "gym:CartPole-v1", "World, or Gymnasium task as gym:ID or gym:MODULE:ID."
@@ -137,8 +137,8 @@ class EvolveNets(Settings):
 
     @field_validator("archive", mode="before")
     @classmethod
-    def _read_axes(cls, given: Any) -> Any:
-        return read_axes(given) if isinstance(given, str) else given
+    def _read_axes(cls, value: Any) -> Any:
+        return read_axes(value) if isinstance(value, str) else value
 
     @field_validator("head")
     @classmethod
@@ -176,14 +176,16 @@ class EvolveNets(Settings):
             )
         if (self.imitate or self.adversarial) and (self.inherit or self.archive):
             raise ValueError(
-                "Imitation has no worlds of its own to inherit or to map: leave those out."
+                "Imitation cannot be combined with inherit or archive: leave those out."
             )
         if self.archive and (strategy or self.net == "dynamic" or len(self.archive) > 2):
             raise ValueError(
-                "A map of behaviours has 1 or 2 axes, and needs ga and nets of fixed shape."
+                "An archive has 1 or 2 axes, and needs the algorithm ga and nets of fixed shape."
             )
         if self.archive and (self.inherit or self.elites):
-            raise ValueError("Parents of a map are its elites: leave out inherit and elites.")
+            raise ValueError(
+                "Parents from an archive are its elites: leave out inherit and elites."
+            )
         if self.goal is not None and self.goal_of == "center" and not strategy:
             raise ValueError(
                 "Only strategies have a search centre: take the goal of elite or mean."
@@ -192,12 +194,12 @@ class EvolveNets(Settings):
 
     @property
     def world_ref(self) -> WorldRef:
-        """The world with its rules."""
+        """Return the world with its preset and rules."""
         return WorldRef(self.task, self.preset, self.world_settings)
 
     @property
     def step_size(self) -> float:
-        """Sigma, or what suits the algorithm."""
+        """Return sigma, or the default of the algorithm."""
         if self.sigma is not None:
             return self.sigma
         return 0.01 if self.algorithm == "ga" else 0.5

@@ -1,4 +1,4 @@
-"""From settings to the arena, the populations and the evaluator of an evolution of nets."""
+"""From settings to the matches, the populations and the fitness of an evolution of nets."""
 
 from __future__ import annotations
 
@@ -24,17 +24,17 @@ from kinfolk.nets.registry import make_nets
 from kinfolk.policies.resolve import ResolvedPolicy, resolve
 from kinfolk.worlds import GYM_PREFIX
 
-TARGET_EPISODES_START = HELD_OUT_START << 1  # where the policy that is imitated plays
+TARGET_EPISODES_START = HELD_OUT_START << 1  # episodes of the policy that is imitated
 _NETS_BRANCH = 1  # branch of keys
 _UID_STRIDE = 1_000_000_000  # members of each population are numbered from a multiple of this
 TRAJECTORY_SUFFIXES = (".npz", ".safetensors")
 
 
 def build_setup(settings: EvolveNets) -> tuple[MatchSetup, WorldSpec]:
-    """Where the populations play, and its face.
+    """Return how populations meet in matches, and the spec of their world.
 
     Raises:
-        UsageError: Something is unknown or does not fit; said before anything is played.
+        UsageError: Something in the settings is unknown or does not fit; reported before playing.
     """
     check_env_copyable(settings)
     world = settings.world_ref.build()
@@ -47,9 +47,9 @@ def build_setup(settings: EvolveNets) -> tuple[MatchSetup, WorldSpec]:
                 f"There is no population '{name}' to score. There are: {', '.join(groups)}."
             )
         check_fitness_kind(kind, counters)
-    blind = 0
+    n_zero_inputs = 0  # discriminators see actions there; generators see zeros
     if settings.adversarial:
-        blind = int(spec.n_choices[spec.group_index(next(iter(groups.values()))[0])].sum())
+        n_zero_inputs = int(spec.n_choices[spec.group_index(next(iter(groups.values()))[0])].sum())
     return MatchSetup(
         world=settings.world_ref,
         rows=spec.rows,
@@ -61,7 +61,7 @@ def build_setup(settings: EvolveNets) -> tuple[MatchSetup, WorldSpec]:
         matches=settings.matches,
         steps=settings.steps,
         head=settings.head,
-        n_zero_inputs=blind,
+        n_zero_inputs=n_zero_inputs,
         measure_names=[axis.name for axis in settings.archive],
     ), spec
 
@@ -77,28 +77,32 @@ def check_env_copyable(settings: EvolveNets) -> None:
 def build_populations(
     settings: EvolveNets, setup: MatchSetup, spec: WorldSpec
 ) -> dict[str, BasePop]:
-    """New populations, one for each name in the arena.
+    """Make new populations, one for each name in the setup.
+
+    Args:
+        settings: Settings of the evolution.
+        setup: How populations meet in matches.
+        spec: Spec of the world.
 
     Raises:
-        SettingsError: More than one population for what only one can do.
+        SettingsError: There are several populations where only one is supported.
     """
     if len(setup.groups) > 1:
         names = ", ".join(setup.groups)
-        for what, asked in (
+        for feature, is_used in (
             ("Worlds are inherited in", "env" in settings.inherit),
             ("Imitation is of", bool(settings.imitate or settings.adversarial)),
-            ("A map of behaviours is of", bool(settings.archive)),
+            ("An archive is of", bool(settings.archive)),
         ):
-            if asked:
+            if is_used:
                 raise SettingsError(
-                    f"{what} one population; here are {names}. "
+                    f"{feature} one population; here are {names}. "
                     f"Give the other groups a policy that does not evolve, with fixed."
                 )
     inherits = GAConfig(**{f"inherit_{name}": True for name in settings.inherit})
-    found: dict[str, BasePop] = {}
+    populations: dict[str, BasePop] = {}
     for number, (name, groups) in enumerate(setup.groups.items()):
         inputs, outputs = net_sizes(spec, groups, settings.head)
-        acting = outputs
         nets = make_nets(
             settings.net, settings.population, inputs + setup.n_zero_inputs,
             outputs + (1 if settings.adversarial else 0), settings.hidden,
@@ -107,14 +111,20 @@ def build_populations(
         )  # fmt: skip
         first = number * _UID_STRIDE
         if settings.adversarial:
-            found[name] = GeneratorDiscriminatorPop(nets, acting, 1, inherits, first)
+            populations[name] = GeneratorDiscriminatorPop(nets, outputs, 1, inherits, first)
         else:
-            found[name] = GeneratorPop(nets, inherits, first)
-    return found
+            populations[name] = GeneratorPop(nets, inherits, first)
+    return populations
 
 
 def build_fitness(settings: EvolveNets, setup: MatchSetup, spec: WorldSpec) -> Any:
-    """What gives members their fitness."""
+    """Make the fitness function: scores in worlds, imitation or adversarial imitation.
+
+    Args:
+        settings: Settings of the evolution.
+        setup: How populations meet in matches.
+        spec: Spec of the world.
+    """
     if not (settings.imitate or settings.adversarial):
         inherit = settings.inherit
         return WorldFitness(setup, settings.chunk_size, "env" in inherit, "mem" in inherit)
@@ -133,21 +143,34 @@ def build_fitness(settings: EvolveNets, setup: MatchSetup, spec: WorldSpec) -> A
 
 
 def _load_target(
-    settings: EvolveNets, source: str, arena: MatchSetup, spec: WorldSpec, group: str
+    settings: EvolveNets, source: str, setup: MatchSetup, spec: WorldSpec, group: str
 ) -> Trajectories:
+    """Read the trajectories to imitate from a file, or record them of a policy.
+
+    Args:
+        settings: Settings of the evolution.
+        source: A file, or a policy URI.
+        setup: How populations meet in matches.
+        spec: Spec of the world.
+        group: The group whose agents are imitated.
+    """
     if source.endswith(TRAJECTORY_SUFFIXES):
         inputs, _ = net_sizes(spec, [group], settings.head)
         return read_trajectories(Path(source), inputs, spec.n_heads)
     episodes = range(TARGET_EPISODES_START, TARGET_EPISODES_START + settings.target_episodes)
     return record_demonstrations(
-        arena.world, group, resolve(source), settings.seed, episodes, arena.fixed_policies
+        setup.world, group, resolve(source), settings.seed, episodes, setup.fixed_policies
     )
 
 
 def resolve_held_out_opponents(
     settings: EvolveNets, setup: MatchSetup
 ) -> dict[str, ResolvedPolicy]:
-    """Who plays the other populations' parts when one is held out: chance, if nothing is said."""
+    """Return who plays the other populations in held-out episodes; by default random.
+
+    Raises:
+        SettingsError: A population of that name does not exist.
+    """
     unknown = [name for name in settings.held_out_opponents if name not in setup.groups]
     if unknown:
         raise SettingsError(

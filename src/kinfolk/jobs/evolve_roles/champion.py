@@ -31,7 +31,8 @@ from kinfolk.roles.fitness import find_winners
 from kinfolk.roles.teams import rank_teams
 
 # Added to the seed of a run: its episodes are played by no generation. Episodes from 0 on compare
-# the champion, those from _FINAL on choose it; so the comparison saw no choice at all.
+# the champion, those from
+# _FINALIST_EPISODES on choose it, so that selection does not bias the comparison.
 HELD_OUT_SEED_OFFSET = 1_000_000
 
 _FINALIST_EPISODES = 100_000
@@ -39,10 +40,10 @@ _FINALIST_EPISODES = 100_000
 
 @dataclass(frozen=True, kw_only=True)
 class ChampionEvaluated(Event):
-    """The champion beside others, on the same unseen episodes.
+    """The champion compared with other teams on the same held-out episodes.
 
-    They are the seeded line-up, the world's baseline, and the champion if its roles were only
-    their vibes: what it loses by that, its roles gave.
+    The others are the seeded team, the world's baseline, and the champion with each role replaced
+    by the seeded role of its vibe: what that loses, the evolved programs of its roles gave.
     """
 
     kind: ClassVar[str] = "champion_evaluated"
@@ -52,21 +53,27 @@ class ChampionEvaluated(Event):
     scores: dict[str, Estimate]  # by side: seeded, baseline, vibes, champion
     win_rate: dict[str, Estimate]
     difference: dict[str, Estimate]  # of the champion, paired, to each of the others
-    ratio: float | None  # champion to seeded; None where that holds nothing, or less
+    ratio: float | None  # champion to seeded; None where that is not positive
     team: dict[str, int]
-    programs: dict[str, str]  # what the roles of the champion are
-    credit: dict[str, Estimate]  # what is lost without one agent of each role
+    programs: dict[str, str]  # behaviors of the champion's roles, as text
+    credit: dict[str, Estimate]  # score lost without one agent of each role
 
 
 def evaluate_champion(
     settings: EvolveRoles, engine: Engine, state: RoleEvolutionState
 ) -> ChampionEvaluated:
-    """Choose the champion among the finalists, compare it, and take it apart."""
-    played = [lineup for lineup in rank_teams(state.teams) if lineup.games > 0]
-    finalists = [lineup.roles for lineup in played[: settings.finalists]]
+    """Choose the champion among the finalists, compare it, and estimate the credit of its roles.
+
+    Args:
+        settings: Settings of the evolution.
+        engine: Engine that plays the games.
+        state: State after the last generation; its champion is set.
+    """
+    played = [team for team in rank_teams(state.teams) if team.games > 0]
+    finalists = [team.roles for team in played[: settings.finalists]]
     final = range(_FINALIST_EPISODES, _FINALIST_EPISODES + settings.finalist_games)
-    held, _ = evaluate_teams(settings, engine, state, finalists, final)
-    state.champion = champion = finalists[int(held.mean(axis=0).argmax())]
+    scores, _ = evaluate_teams(settings, engine, state, finalists, final)
+    state.champion = champion = finalists[int(scores.mean(axis=0).argmax())]
     sides = {
         "seeded": state.seeded_roles,
         "baseline": (BASELINE_ROLE,) * len(champion),
@@ -74,8 +81,8 @@ def evaluate_champion(
         "champion": champion,
     }
     episodes = range(settings.eval_games)
-    held, won = evaluate_teams(settings, engine, state, list(sides.values()), episodes)
-    columns = dict(zip(sides, held.T, strict=True))
+    scores, won = evaluate_teams(settings, engine, state, list(sides.values()), episodes)
+    columns = dict(zip(sides, scores.T, strict=True))
     roles = [state.catalog.roles[i] for i in dict.fromkeys(champion)]
     return ChampionEvaluated(
         step=state.coordinator.generation,
@@ -98,9 +105,9 @@ def evaluate_champion(
     )
 
 
-def _ratio(ours: Floats, theirs: Floats) -> float | None:
-    """Of the means. Head to head they are margins, which may be below zero: those have none."""
-    return float(ours.mean() / theirs.mean()) if theirs.mean() > 0 else None
+def _ratio(first: Floats, second: Floats) -> float | None:
+    """Return the ratio of two means; None if the second is not positive, as margins may be."""
+    return float(first.mean() / second.mean()) if second.mean() > 0 else None
 
 
 def _credit(
@@ -110,15 +117,23 @@ def _credit(
     champion: tuple[int, ...],
     episodes: range,
 ) -> dict[str, Estimate]:
-    """Leave one agent of each role out, as one that does nothing, and see what is lost."""
+    """Estimate what the champion loses if one agent of a role does nothing, for each role.
+
+    Args:
+        settings: Settings of the evolution.
+        engine: Engine that plays the games.
+        state: State of the evolution.
+        champion: Role ids of the champion.
+        episodes: Held-out episodes to play.
+    """
     roles = list(dict.fromkeys(champion))
-    without = []
+    reduced_teams = []
     for role in roles:
-        seats = list(champion)
-        seats[seats.index(role)] = IDLE_ROLE
-        without.append(tuple(seats))
-    held, _ = evaluate_teams(settings, engine, state, [champion, *without], episodes)
-    lost = held[:, :1] - held[:, 1:]
+        team = list(champion)
+        team[team.index(role)] = IDLE_ROLE
+        reduced_teams.append(tuple(team))
+    scores, _ = evaluate_teams(settings, engine, state, [champion, *reduced_teams], episodes)
+    lost = scores[:, :1] - scores[:, 1:]
     names = [state.catalog.roles[i].name for i in roles]
     return {name: estimate_mean(column) for name, column in zip(names, lost.T, strict=True)}
 
@@ -130,26 +145,43 @@ def evaluate_teams(
     team_roles: Sequence[tuple[int, ...]],
     episodes: range,
 ) -> tuple[Floats, Floats]:
-    """`[episodes, line-ups]`: what each held, and whether it won; others play the seeded roles."""
-    ground = settings.environment
-    teams = ground.teams
-    others = (state.seeded_roles,) * (teams - 1)
-    games = [RoleGame(episode, (lineup, *others)) for episode in episodes for lineup in team_roles]
+    """Play teams on held-out episodes; other sides play the seeded roles.
+
+    Args:
+        settings: Settings of the evolution.
+        engine: Engine that plays the games.
+        state: State of the evolution.
+        team_roles: Role ids of each team.
+        episodes: Held-out episodes, the same for each team.
+
+    Returns:
+        `[episodes, teams]` score margins, and `[episodes, teams]` 1 where the team won.
+    """
+    environment = settings.environment
+    n_sides = environment.teams
+    others = (state.seeded_roles,) * (n_sides - 1)
+    games = [RoleGame(episode, (roles, *others)) for episode in episodes for roles in team_roles]
     seed = settings.seed + HELD_OUT_SEED_OFFSET
-    results = play_role_games(engine, ground, state.catalog, seed, games, settings.chunk_size)
-    held = np.array([score_margin(result, teams) for result in results])
+    results = play_role_games(engine, environment, state.catalog, seed, games, settings.chunk_size)
+    margins = np.array([score_margin(result, n_sides) for result in results])
     won = np.array(
         [find_winners(result.side_scores[-1:])[0, 0] for result in results], dtype=np.float64
     )
-    return held.reshape(len(episodes), -1), won.reshape(len(episodes), -1)
+    return margins.reshape(len(episodes), -1), won.reshape(len(episodes), -1)
 
 
 def record_game(
     settings: EvolveRoles, state: RoleEvolutionState, game: RoleGame, generation: int
 ) -> Iterator[FileChunk]:
-    """Play one game again, with its reasons, and yield its replay piece by piece.
+    """Play one game again with explanations, and yield its replay piece by piece.
 
-    The name of every role stands in the head, by its row of the tables that are played.
+    The header has the names of roles, by their row in the tables that are played.
+
+    Args:
+        settings: Settings of the evolution.
+        state: State of the evolution.
+        game: The game.
+        generation: Number of generations so far, for the name of the file.
     """
     task = games_task(settings.environment, state.catalog, settings.seed, [game])
     names = [state.catalog.roles[i].name for i in used_role_ids([game])]
@@ -159,13 +191,13 @@ def record_game(
 
 
 def record_champion(settings: EvolveRoles, state: RoleEvolutionState) -> Iterator[FileChunk]:
-    """The champion, and the seeded line-up on the same unseen map."""
-    ground = settings.environment
+    """Yield replays of the champion and of the seeded team on the same held-out map."""
+    environment = settings.environment
     for name, roles in (("champion", state.champion), ("seeded", state.seeded_roles)):
-        policy = team_policy(ground.domain, state.catalog, roles, settings.policy_kwargs)
+        policy = team_policy(environment.domain, state.catalog, roles, settings.policy_kwargs)
         task = evaluation_task(
-            ground.world, {name: policy}, settings.seed + HELD_OUT_SEED_OFFSET, range(1)
+            environment.world, {name: policy}, settings.seed + HELD_OUT_SEED_OFFSET, range(1)
         )
-        used = dict.fromkeys(roles)  # as the tables of `lineup_policy` have them
+        used = dict.fromkeys(roles)  # in the order of the tables of `team_policy`
         names = {"role": [state.catalog.roles[role].name for role in used]}
         yield from record_episode(task, 0, name, names=names)

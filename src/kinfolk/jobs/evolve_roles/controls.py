@@ -1,4 +1,4 @@
-"""Controls: what must not gain anything if evolution of roles gains."""
+"""Control experiments: teams that must gain nothing if the evolved roles are what gains."""
 
 from __future__ import annotations
 
@@ -15,26 +15,37 @@ T = TypeVar("T")
 
 
 def shuffle_results(results: Sequence[T], n_teams: int, key: int) -> list[T]:
-    """Results handed out at random: each episode's among its line-ups, but for the first.
+    """Shuffle the results of each episode among its teams, except the first, seeded one.
 
     >>> shuffle_results(["seeded", 1, 2, 3, "seeded", 1, 2, 3], 3, 5)
     ['seeded', 2, 3, 1, 'seeded', 3, 2, 1]
+
+    Args:
+        results: Results of all games, episode by episode, the seeded team first.
+        n_teams: Teams besides the seeded one.
+        key: Random key.
     """
-    found: list[T] = []
+    shuffled: list[T] = []
     for episode, start in enumerate(range(0, len(results), n_teams + 1)):
-        dice, left = KeyedRng(fold_in(key, episode)), list(results[start + 1 : start + 1 + n_teams])
-        found.append(results[start])
-        while left:
-            found.append(left.pop(dice.randint(len(left))))
-    return found
+        rng, rest = KeyedRng(fold_in(key, episode)), list(results[start + 1 : start + 1 + n_teams])
+        shuffled.append(results[start])
+        while rest:
+            shuffled.append(rest.pop(rng.randint(len(rest))))
+    return shuffled
 
 
 def reduce_to_vibes(
     domain: RoleDomain, catalog: RoleCatalog, team: Sequence[int]
 ) -> tuple[int, ...]:
-    """The line-up if a role were only its vibe: each played as the seeded role of that craft.
+    """Return a team in which each role is replaced by the seeded role of its vibe.
 
-    So the original played. Sorted, as line-ups are, so that of equal mixes the games are equal.
+    This is how the original played. Sorted, as teams are, so that equal compositions play equal
+    games.
+
+    Args:
+        domain: The role domain of the world.
+        catalog: The catalog of roles.
+        team: Role ids.
     """
     return tuple(sorted(assign_vibe_roles(domain, catalog, team)))
 
@@ -42,16 +53,21 @@ def reduce_to_vibes(
 def assign_vibe_roles(
     domain: RoleDomain, catalog: RoleCatalog, team: Sequence[int]
 ) -> tuple[int, ...]:
-    """The seeded role for each seat of the line-up, by vibe; where there is none, the last one.
+    """Return the seeded role for each agent, by vibe; where there is none, the last one.
 
-    Seeded roles that show the same vibe are handed out as the seeded line-up has them.
+    Seeded roles that show the same vibe are dealt out in the order of the seeded team.
+
+    Args:
+        domain: The role domain of the world.
+        catalog: The catalog of roles.
+        team: Role ids.
     """
     seeded, others = seeded_team(domain, catalog, len(team)), seeded_roles(domain, catalog)
-    left: dict[str, list[int]] = {}
+    by_vibe: dict[str, list[int]] = {}
     for i in (*seeded, *(role.id for role in others if role.id not in seeded)):
-        left.setdefault(map_role_to_vibe(catalog, catalog.roles[i]), []).append(i)
-    found = []
+        by_vibe.setdefault(map_role_to_vibe(catalog, catalog.roles[i]), []).append(i)
+    assigned = []
     for i in team:
-        fitting = left.get(map_role_to_vibe(catalog, catalog.roles[i]), [others[-1].id])
-        found.append(fitting.pop(0) if len(fitting) > 1 else fitting[0])
-    return tuple(found)
+        candidates = by_vibe.get(map_role_to_vibe(catalog, catalog.roles[i]), [others[-1].id])
+        assigned.append(candidates.pop(0) if len(candidates) > 1 else candidates[0])
+    return tuple(assigned)

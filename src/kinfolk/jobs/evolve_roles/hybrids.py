@@ -1,4 +1,4 @@
-"""Hybrids born in play, taken into the catalogue after the games."""
+"""Add hybrids that were born in play to the catalog, after the games."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from kinfolk.roles.model import RoleDef
 
 
 class GameBirths(NamedTuple):
-    """A game in which agents may have been born."""
+    """A game in which agents may have been born, with its scores."""
 
     roles: tuple[int, ...]  # of the founders
     newborns: tuple[Newborn, ...]
@@ -23,30 +23,30 @@ class GameBirths(NamedTuple):
 def add_hybrids(
     coordinator: EvolutionaryRoleCoordinator, games: Sequence[GameBirths]
 ) -> list[RoleDef]:
-    """The best hybrids of a generation's games enter the pool, with the game they have played.
+    """Add the best hybrids of a generation's games to the pool, with the score of their game.
 
-    Hundreds are born per generation; as many as half the pool may stay, by score, the earlier
-    ones before later ones. The others end with their game.
+    Hundreds are born per generation; at most half the pool's size are added, by score, earlier ones
+    before later ones. The others are discarded.
     """
     born = [
-        (-float(game.scores.scores[-1, baby.agent]), number, at)
+        (-float(game.scores.scores[-1, newborn.agent]), number, birth)
         for number, game in enumerate(games)
-        for at, baby in enumerate(game.newborns)
+        for birth, newborn in enumerate(game.newborns)
     ]
-    room = max(1, coordinator.config.generated_role_count // 2)
-    chosen = {(number, at) for _, number, at in sorted(born)[:room]}
-    taken = []
+    n_added = max(1, coordinator.config.generated_role_count // 2)
+    chosen = {(number, birth) for _, number, birth in sorted(born)[:n_added]}
+    added = []
     for number, game in enumerate(games):
-        known: dict[int, tuple[int, ...]] = {i: (role,) for i, role in enumerate(game.roles)}
-        for at, baby in enumerate(game.newborns):
-            parents = tuple(dict.fromkeys(i for p in baby.parents for i in known[p]))[:2]
-            known[baby.agent] = parents
-            if (number, at) in chosen:
-                made = coordinator.add_to_pool(
-                    RoleDef(baby.tiers, origin="hybrid", parents=parents)
+        role_of: dict[int, tuple[int, ...]] = {i: (role,) for i, role in enumerate(game.roles)}
+        for birth, newborn in enumerate(game.newborns):
+            parents = tuple(dict.fromkeys(i for p in newborn.parents for i in role_of[p]))[:2]
+            role_of[newborn.agent] = parents
+            if (number, birth) in chosen:
+                role = coordinator.add_to_pool(
+                    RoleDef(newborn.tiers, origin="hybrid", parents=parents)
                 )
-                known[baby.agent] = (made.id,)
-                score = float(game.scores.scores[-1, baby.agent])
-                coordinator.score_game([AgentScore(made.id, score, game.scores.won[-1])])
-                taken.append(made)
-    return taken
+                role_of[newborn.agent] = (role.id,)
+                score = float(game.scores.scores[-1, newborn.agent])
+                coordinator.score_game([AgentScore(role.id, score, game.scores.won[-1])])
+                added.append(role)
+    return added

@@ -1,8 +1,8 @@
-"""Roles that learn while they play: one game after another, with a coordinator that lives.
+"""Role evolution in play: one game after another, with one coordinator that persists.
 
-This is the lifecycle as its users know it: assign, play, score, record, end the game, and breed a
-generation every ten. `evolve_roles` finds more in the same time; this one can be watched, and
-driven from a notebook.
+This is the lifecycle of the original: assign, play, score, record, end the game, and evolve a
+generation every ten games. `evolve_roles` finds better roles in the same time; this one can be
+watched and driven from a notebook.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from kinfolk.policies.resolve import resolve
 
 @dataclass(frozen=True, kw_only=True)
 class OnlineGamePlayed(Event):
-    """A game was played and entered."""
+    """A game was played, and its scores were recorded."""
 
     kind: ClassVar[str] = "online_game_played"
     team_score: int
@@ -39,14 +39,33 @@ def evolve_online(
     preset: str | None = None,
     world_settings: Mapping[str, Any] | None = None,
 ) -> Iterator[OnlineGamePlayed]:
-    """Play so many games in this process; after each, what was learnt is in the next."""
-    ground = RoleEnvironment(WorldRef(world, preset, world_settings or {}))
-    kit, batch = ground.domain, ground.world.build()
-    teams = kit.team_rows(batch)
+    """Play games in this process; scores of each change the roles of the next.
+
+    Args:
+        n_games: Number of games.
+        seed: Random seed.
+        uri: Policy that evolves its roles in play.
+        world: World to play in; it needs a catalog of roles and one team.
+        preset: Named set of rules of the world.
+        world_settings: Rules of the world to change.
+
+    Raises:
+        SettingsError: The world has several teams, or the policy does not evolve its roles.
+    """
+    environment = RoleEnvironment(WorldRef(world, preset, world_settings or {}))
+    domain, batch = environment.domain, environment.world.build()
+    teams = domain.team_rows(batch)
     if len(teams) > 1:
-        raise SettingsError(f"A live coordinator plays for one team; this world has {len(teams)}.")
+        raise SettingsError(
+            f"Online role evolution needs a world with one team; this one has {len(teams)}."
+        )
     task = RolloutTask(
-        ground.world, {SLOT: resolve(uri)}, seed, range(n_games), worlds=1, observer=ground
+        environment.world,
+        {SLOT: resolve(uri)},
+        seed,
+        range(n_games),
+        worlds=1,
+        observer=environment,
     )
     runner = EpisodeRunner(task, batch)
     policy: Any = runner.observer.slots[0].policy
@@ -54,15 +73,15 @@ def evolve_online(
         raise SettingsError(f"'{uri}' does not learn. Write kin://roles?evolution=1&learn=1.")
     for episode in range(n_games):
         [result] = runner.run(replace(task, episodes=(episode,))).observed
-        found = score_game(kit, result, policy.evolution.team_weight)
+        game_scores = score_game(domain, result, policy.evolution.team_weight)
         agents = [a for a in range(len(teams[0])) if a in policy.coordinator.assignments]
-        scores = {agent: float(found.scores[-1, agent]) for agent in agents}
+        scores = {agent: float(game_scores.scores[-1, agent]) for agent in agents}
         names = {str(agent): policy.coordinator.assign_role(agent).name for agent in agents}
-        policy.finish_game(scores, found.won[-1])
+        policy.finish_game(scores, game_scores.won[-1])
         yield OnlineGamePlayed(
             step=episode,
             team_score=int(result.side_scores[-1, 0]),
-            won=found.won[-1],
+            won=game_scores.won[-1],
             generation=policy.coordinator.generation,
             roles=names,
             scores={str(agent): score for agent, score in scores.items()},

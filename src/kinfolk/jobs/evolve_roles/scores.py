@@ -1,4 +1,4 @@
-"""What games say of line-ups and of the roles in them."""
+"""Scores of teams and of the roles in them, from the results of games."""
 
 from __future__ import annotations
 
@@ -20,28 +20,34 @@ from kinfolk.roles.fitness import (
 
 
 class GameScores(NamedTuple):
-    """A game of the first team, by moments of scoring."""
+    """Scores of the first team in a game, by moments of scoring."""
 
     scores: Floats  # [moments, agents], 0 to 1
     won: tuple[bool, ...]  # [moments]
 
 
 def score_margin(result: RoleGameResult, n_teams: int) -> float:
-    """What a line-up is judged by: what its team held at the end, less the best other team's."""
-    held = result.side_scores[-1]
-    return float(held[0]) - (float(held[1:n_teams].max()) if n_teams > 1 else 0.0)
+    """Return the score of the first team at the end, less that of the best other team."""
+    scores = result.side_scores[-1]
+    return float(scores[0]) - (float(scores[1:n_teams].max()) if n_teams > 1 else 0.0)
 
 
 def score_game(domain: RoleDomain, result: RoleGameResult, team_weight: float) -> GameScores:
-    """Every agent's score: its team's share of all that was held, blended with its own deeds."""
+    """Return every agent's score: its team's share of all scores, blended with its own counters.
+
+    Args:
+        domain: The role domain, with the weights of counters.
+        result: Result of the game.
+        team_weight: Weight of the team's share, 0 to 1.
+    """
     team = team_shares(result.side_scores)[:, 0]
-    own = relative_contributions(result.agent_counters, domain.contribution_weights)
+    contributions = relative_contributions(result.agent_counters, domain.contribution_weights)
     won = find_winners(result.side_scores)[:, 0]
-    return GameScores(blend_scores(team, own, team_weight), tuple(bool(w) for w in won))
+    return GameScores(blend_scores(team, contributions, team_weight), tuple(bool(w) for w in won))
 
 
 def agent_records(game_scores: GameScores, roles: Sequence[int]) -> list[list[AgentScore]]:
-    """What to enter for the agents that play `roles`, moment by moment."""
+    """Return the score records of the agents that play `roles`, moment by moment."""
     return [
         [AgentScore(role, float(score), won) for role, score in zip(roles, scores, strict=False)]
         for scores, won in zip(game_scores.scores, game_scores.won, strict=True)
@@ -49,5 +55,5 @@ def agent_records(game_scores: GameScores, roles: Sequence[int]) -> list[list[Ag
 
 
 def sample_std(values: Sequence[float]) -> float:
-    """The standard deviation; 0 for a single value."""
+    """Return the sample standard deviation; 0 for a single value."""
     return float(np.std(values, ddof=1)) if len(values) > 1 else 0.0

@@ -12,7 +12,7 @@ from kinfolk.roles.config import EvolutionConfig
 
 
 class EvolveRoles(WorldSelection):
-    """What to evolve. The history follows from these and nothing else."""
+    """Settings of role evolution, which determine its history completely."""
 
     world: Annotated[str, Flag(completes="world")] = setting(
         "cogsguard", "World to play in; it needs a catalog of roles."
@@ -57,7 +57,7 @@ class EvolveRoles(WorldSelection):
 
     @property
     def environment(self) -> RoleEnvironment:
-        """Where it is played."""
+        """Return the world, the policy and the scoring of its games."""
         temple = self.trigger == "temple"
         rules = (
             merge_settings(self.world_settings, {"temple": True}) if temple else self.world_settings
@@ -70,23 +70,23 @@ class EvolveRoles(WorldSelection):
         )
 
     def records_replay_after(self, generation: int) -> bool:
-        """Whether a game is recorded after so many generations: the first, each n-th, the last."""
+        """Return whether a game is recorded after so many generations: first, each n-th, last."""
         every = self.replay_every
         return every > 0 and (generation in (1, self.generations) or generation % every == 0)
 
     @property
     def policy_kwargs(self) -> dict[str, Any]:
-        """What every policy of the run is made with."""
-        own = {} if self.catalog is None else {"catalog": self.catalog}
-        return {**self.policy_settings, **own}
+        """Return the settings that every policy of the run is made with."""
+        catalog = {} if self.catalog is None else {"catalog": self.catalog}
+        return {**self.policy_settings, **catalog}
 
     @property
     def config(self) -> EvolutionConfig:
-        """The numbers that evolution goes by, with the population asked for."""
+        """Return the settings of evolution, with the population of the run."""
         return self.evolution.model_copy(update={"generated_role_count": self.population})
 
     @property
     def generation_size(self) -> tuple[int, int]:
-        """How many line-ups play beside the seeded one, and how many episodes each."""
+        """Return how many teams play besides the seeded one, and how many episodes each."""
         episodes = max(1, self.games_per_generation // (self.n_teams + 1))
         return max(1, self.games_per_generation // episodes - 1), episodes

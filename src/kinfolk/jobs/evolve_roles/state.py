@@ -1,4 +1,4 @@
-"""What role evolution goes on from: the coordinator, the line-ups, the champion; and its snapshot."""
+"""State of role evolution (coordinator, teams, champion) and its snapshots and files."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from kinfolk.roles.teams import MayReplace, TeamComposition, allow_any, next_tea
 from kinfolk.store.policy_file import BEST, PolicyFile, make_policy_chunk
 
 HISTORY_FILE = "role_history.json"
-_HISTORY_BACKUPS = 3  # earlier ones
+_HISTORY_BACKUPS = 3  # earlier versions that are kept
 _TEAMS_BRANCH, _SAMPLE_BRANCH = (
     100,
     101,
@@ -33,27 +33,41 @@ _TEAMS_BRANCH, _SAMPLE_BRANCH = (
 
 @dataclass
 class RoleEvolutionState:
-    """A population of roles and one of line-ups, between two generations."""
+    """A population of roles and one of teams, between two generations.
+
+    Args:
+        coordinator: Holds the pool of roles, their catalog and their scores.
+        seeded_team: The seeded team, which never changes.
+        teams: Teams of the next generation.
+        champion: Role ids of the best team of the last generation.
+        may_replace: Whether a role may replace another in crossover of teams.
+    """
 
     coordinator: EvolutionaryRoleCoordinator
-    seeded_team: TeamComposition  # the seeded line-up, which never changes
+    seeded_team: TeamComposition
     teams: list[TeamComposition]
-    champion: tuple[int, ...]  # the line-up that was best in the last generation
-    may_replace: MayReplace = allow_any  # which role may take whose place when line-ups are mixed
+    champion: tuple[int, ...]
+    may_replace: MayReplace = allow_any
     _writer: HistoryWriter = field(default_factory=HistoryWriter)
 
     @property
     def seeded_roles(self) -> tuple[int, ...]:
-        """The roles of the line-up that all others are compared with."""
+        """Return the role ids of the team that all others are compared with."""
         return self.seeded_team.roles
 
     @property
     def catalog(self) -> RoleCatalog:
-        """All behaviours and roles."""
+        """Return the catalog of all behaviors and roles."""
         return self.coordinator.catalog
 
     def evolve_teams(self, n_teams: int, survivors: int, breed: bool) -> None:
-        """The next line-ups, in which roles that nobody has played yet are tried."""
+        """Replace the teams by their offspring, in which new roles are tried.
+
+        Args:
+            n_teams: Number of teams.
+            survivors: Teams that survive unchanged.
+            breed: Whether teams are recombined and mutated.
+        """
         coordinator = self.coordinator
         newborns = [i for i in coordinator.pool if self._is_new(i)]
         key = fold_in(fold_in(seed_key(coordinator.seed), _TEAMS_BRANCH), coordinator.generation)
@@ -62,12 +76,12 @@ class RoleEvolutionState:
         )
 
     def _is_new(self, role_id: int) -> bool:
-        """Whether a role of the pool entered it now; a mutation keeps the games of its parent."""
+        """Return whether a role entered the pool in this generation."""
         role = self.catalog.roles[role_id]
         return role.generation == self.coordinator.generation and role.origin != "manual"
 
     def history_text(self) -> str:
-        """The history as its file."""
+        """Return the history as the text of its file."""
         coordinator = self.coordinator
         return self._writer.format(
             self.catalog,
@@ -80,30 +94,30 @@ class RoleEvolutionState:
     def output_files(
         self, domain: RoleDomain, policy_kwargs: Mapping[str, Any]
     ) -> Iterator[FileChunk]:
-        """The history, and the champion as a policy that can be played, as files of the run."""
+        """Yield the history and the champion, a policy that can be played, as files."""
         yield FileChunk(
             path=HISTORY_FILE, data=self.history_text().encode(), n_backups=_HISTORY_BACKUPS
         )
-        made = team_policy(domain, self.catalog, self.champion, policy_kwargs)
-        policy = PolicyFile(made.class_path, made.settings, made.arrays)
+        team = team_policy(domain, self.catalog, self.champion, policy_kwargs)
+        policy = PolicyFile(team.class_path, team.settings, team.arrays)
         yield make_policy_chunk("champion", BEST, policy)
 
     def snapshot(self, done: int, previous: Mapping[str, Any]) -> Snapshot:
-        """All that is needed to go on."""
+        """Return the state after `done` generations as arrays and notes."""
         coordinator, text = self.coordinator, self.history_text()
-        own = {
+        evolution = {
             "wins": coordinator.wins,
             "hybrids": coordinator.n_hybrids,
             "pool": list(coordinator.pool),
             "pending": list(coordinator.pending),
             "seeded_team": asdict(self.seeded_team),
             "champion": list(self.champion),
-            "teams": [asdict(lineup) for lineup in self.teams],
+            "teams": [asdict(team) for team in self.teams],
         }
         return Snapshot(
             step=done,
             arrays={"history": np.frombuffer(text.encode(), dtype=np.uint8)},
-            notes={"done": done, "evolution": own, "previous_generation": dict(previous)},
+            notes={"done": done, "evolution": evolution, "previous_generation": dict(previous)},
         )
 
 
@@ -113,19 +127,34 @@ def team_policy(
     roles: tuple[int, ...],
     policy_kwargs: Mapping[str, Any],
 ) -> ResolvedPolicy:
-    """A line-up as a policy that can be played anywhere; `policy_kwargs` are further settings."""
+    """Return a team as a policy that can be played without its catalog.
+
+    Args:
+        domain: The role domain of the world.
+        catalog: The catalog of roles.
+        roles: Role ids of the team.
+        policy_kwargs: Further settings of the policy.
+    """
     used = list(dict.fromkeys(roles))
     tables = role_tables([catalog.roles[i] for i in used])
-    seats = [used.index(role) for role in roles]
+    rows = [used.index(role) for role in roles]
     return ResolvedPolicy(
-        domain.team_policy_class, {"roles": seats, **policy_kwargs}, tables._asdict()
+        domain.team_policy_class, {"roles": rows, **policy_kwargs}, tables._asdict()
     )
 
 
 def initial_state(
     domain: RoleDomain, catalog: RoleCatalog, n_agents: int, config: EvolutionConfig, seed: int
 ) -> RoleEvolutionState:
-    """Begin: the seeded roles and sampled ones; the seeded line-up."""
+    """Return the first state: seeded and sampled roles, and the seeded team.
+
+    Args:
+        domain: The role domain of the world.
+        catalog: The catalog of roles; sampled ones are added.
+        n_agents: Agents of a team.
+        config: Settings of evolution.
+        seed: Random seed.
+    """
     coordinator = EvolutionaryRoleCoordinator(n_agents, catalog, config=config, seed=seed)
     seeded = seeded_team(domain, catalog, n_agents)
     return RoleEvolutionState(
@@ -134,13 +163,19 @@ def initial_state(
 
 
 def seeded_team(domain: RoleDomain, catalog: RoleCatalog, n_agents: int) -> tuple[int, ...]:
-    """The roles that agents of a seeded team play."""
+    """Return the role ids that agents of a seeded team play.
+
+    Args:
+        domain: The role domain of the world.
+        catalog: The catalog of roles.
+        n_agents: Agents of the team.
+    """
     names = [domain.seeded_roles[agent % len(domain.seeded_roles)] for agent in range(n_agents)]
     return tuple(sorted(catalog.role(name).id for name in names))
 
 
 def seeded_roles(domain: RoleDomain, catalog: RoleCatalog) -> list[RoleDef]:
-    """The seeded roles that a catalogue has: one of one's own, for small teams, need not have all."""
+    """Return the seeded roles that a catalog has; a user's own need not have all."""
     known = {role.name for role in catalog.roles}
     return [catalog.role(name) for name in dict.fromkeys(domain.seeded_roles) if name in known]
 
@@ -153,10 +188,19 @@ def state_from_history(
     seed: int,
     text: str,
 ) -> RoleEvolutionState:
-    """Go on from the history of another run: its roles, and its line-ups if the teams are as large."""
+    """Continue from the history of another run: its roles, and its teams if they are as large.
+
+    Args:
+        domain: The role domain of the world.
+        catalog: A catalog of behaviors; the roles of the history replace its own.
+        n_agents: Agents of a team.
+        config: Settings of evolution.
+        seed: Random seed.
+        text: Text of a `role_history.json`.
+    """
     history = parse_history(text, "The history")
     references = seeded_roles(domain, catalog)
-    coordinator, lineups = _restored(history, catalog, n_agents, config, seed)
+    coordinator, teams = _restored(history, catalog, n_agents, config, seed)
     for role in references:  # they may have been renamed or left out by hand
         if all(role.tiers != known.tiers or role.name != known.name for known in catalog.roles):
             catalog.add_role(role)
@@ -165,7 +209,7 @@ def state_from_history(
         coordinator.add_to_pool(sample_role(catalog, fold_in(key, number), config))
     seeded = seeded_team(domain, catalog, n_agents)
     fitting = [
-        TeamComposition(one.roles, one.fitness) for one in lineups if len(one.roles) == n_agents
+        TeamComposition(team.roles, team.fitness) for team in teams if len(team.roles) == n_agents
     ]
     return RoleEvolutionState(
         coordinator, TeamComposition(seeded), fitting or [TeamComposition(seeded)], seeded
@@ -175,16 +219,23 @@ def state_from_history(
 def state_from_snapshot(
     catalog: RoleCatalog, n_agents: int, config: EvolutionConfig, snapshot: Snapshot
 ) -> RoleEvolutionState:
-    """Go on from where a run stopped."""
+    """Restore the state of a snapshot.
+
+    Args:
+        catalog: A catalog of behaviors; the roles of the snapshot replace its own.
+        n_agents: Agents of a team.
+        config: Settings of evolution.
+        snapshot: The snapshot.
+    """
     history = parse_history(snapshot.arrays["history"].tobytes().decode(), "The checkpoint")
-    own = snapshot.notes["evolution"]
+    notes = snapshot.notes["evolution"]
     coordinator, _ = _restored(history, catalog, n_agents, config, history.seed)
-    coordinator.wins, coordinator.n_hybrids = own["wins"], own["hybrids"]
-    coordinator.pool = list(own["pool"])
-    coordinator.pending.extend(own["pending"])
-    lineups = [_team_from_dict(one) for one in own["teams"]]
+    coordinator.wins, coordinator.n_hybrids = notes["wins"], notes["hybrids"]
+    coordinator.pool = list(notes["pool"])
+    coordinator.pending.extend(notes["pending"])
+    teams = [_team_from_dict(entry) for entry in notes["teams"]]
     return RoleEvolutionState(
-        coordinator, _team_from_dict(own["seeded_team"]), lineups, tuple(own["champion"])
+        coordinator, _team_from_dict(notes["seeded_team"]), teams, tuple(notes["champion"])
     )
 
 
@@ -195,6 +246,15 @@ def _team_from_dict(entry: Mapping[str, Any]) -> TeamComposition:
 def _restored(
     history: RoleHistory, catalog: RoleCatalog, agents: int, config: EvolutionConfig, seed: int
 ) -> tuple[EvolutionaryRoleCoordinator, Sequence[TeamComposition]]:
+    """Return a coordinator and the teams of a history.
+
+    Args:
+        history: The history.
+        catalog: A catalog of behaviors; the roles of the history replace its own.
+        agents: Agents of a team.
+        config: Settings of evolution.
+        seed: Random seed.
+    """
     pool = restore_history(history, catalog, "The history")
     coordinator = EvolutionaryRoleCoordinator(agents, catalog, config=config, seed=seed, pool=pool)
     coordinator.generation, coordinator.games = history.generation, history.games

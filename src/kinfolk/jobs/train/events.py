@@ -1,4 +1,4 @@
-"""What a training tells."""
+"""Events of a training: updates, evaluations, its end and its timings."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from kinfolk.core.events import Event, TimingEvent
 
 @dataclass(frozen=True, kw_only=True)
 class UpdateDone(Event):
-    """An update; `step` counts rows of trained slots. Means are over the last `window` episodes.
+    """An update; `step` counts rows of trained slots. Means are over the last episodes.
 
-    `slots` says of each slot what it earned and, if it learnt, how that went.
+    `slots` has the returns of each slot and, if it learnt, the statistics of its losses.
     """
 
     kind: ClassVar[str] = "update_done"
@@ -28,7 +28,7 @@ class UpdateDone(Event):
 
 @dataclass(frozen=True, kw_only=True)
 class EvaluationDone(Event):
-    """Games on unseen seeds: means, each with a 95 % interval; `baselines` on the same episodes."""
+    """An evaluation on held-out seeds: means with 95 % intervals, the same of baselines."""
 
     kind: ClassVar[str] = "evaluation_done"
     update: int
@@ -43,7 +43,7 @@ class EvaluationDone(Event):
 
 @dataclass(frozen=True, kw_only=True)
 class TrainingDone(Event):
-    """The end; `reason` is steps, reached or patience."""
+    """The end of a training; `reason` is steps, reached or patience."""
 
     kind: ClassVar[str] = "training_done"
     updates: int
@@ -58,7 +58,7 @@ class TrainingDone(Event):
 
 @dataclass(frozen=True, kw_only=True)
 class UpdateTimed(TimingEvent):
-    """What an update took."""
+    """The time that an update took, by phase."""
 
     kind: ClassVar[str] = "update_timed"
     rows: int

@@ -1,4 +1,4 @@
-"""Train: gather, learn, judge, and again. See `docs/training.md`."""
+"""Train nets: collect experience, update, evaluate, and repeat. See `docs/training.md`."""
 
 from __future__ import annotations
 
@@ -32,7 +32,13 @@ _UPDATE_BRANCH = 5  # the branch of the seed's key from which minibatches are sh
 def train(
     settings: Train, engine: Engine, resume: Snapshot | None = None
 ) -> Iterator[Event | Snapshot | FileChunk]:
-    """Yield every update, judgings, policies worth keeping, snapshots, and the end."""
+    """Yield every update, evaluations, trained policies, snapshots, and the result at the end.
+
+    Args:
+        settings: The world, its slots and how they learn.
+        engine: Engine that collects experience and plays evaluations.
+        resume: Last snapshot of a stopped run to continue from; None starts anew.
+    """
     plan = build_plan(settings)
     policies = plan.resolved
     state = initial_state(settings, policies)
@@ -42,17 +48,17 @@ def train(
     reason = _reason_to_stop(settings, state)
     while reason is None:
         yield from _update(settings, shared, state, engine)
-        asked = settings.evaluation.every
-        judged = asked and state.update % asked == 0
-        if judged:
+        every = settings.evaluation.every
+        evaluated = every and state.update % every == 0
+        if evaluated:
             yield evaluate_policies(settings, policies, state, engine)
         reason = _reason_to_stop(settings, state)
         if reason is not None or state.update % settings.checkpoint_every == 0:
-            if not asked:
+            if not every:
                 _record_best(settings, state)
             yield from _policy_files(policies, state)
             yield state.snapshot()
-        elif judged:
+        elif evaluated:
             yield from _policy_files(policies, state)
     yield _training_done(settings, policies, state, reason)
 
@@ -60,59 +66,78 @@ def train(
 def _update(
     settings: Train, plan: RolloutTask[Experience], state: TrainingState, engine: Engine
 ) -> Iterator[Event]:
-    """Gather and learn once."""
+    """Collect experience and update every slot whose turn it is.
+
+    Args:
+        settings: Settings of the training.
+        plan: The task of a chunk of worlds, without its weights and its state.
+        state: State of the training; changed in place.
+        engine: Engine that collects.
+    """
     start = time.perf_counter()
     weights = state.weights()
     tasks = [
-        collection_task(plan, chunk, weights, standing, state.opponent_pool)
-        for chunk, standing in enumerate(state.rollout_states)
+        collection_task(plan, chunk, weights, rollout_state, state.opponent_pool)
+        for chunk, rollout_state in enumerate(state.rollout_states)
     ]
-    gathered = list(engine.map(run_task, tasks))
-    state.rollout_states = [result.snapshot for result in gathered]
-    between = time.perf_counter()
-    blocks = _blocks([result.observed for result in gathered])
+    results = list(engine.map(run_task, tasks))
+    state.rollout_states = [result.snapshot for result in results]
+    collected = time.perf_counter()
+    blocks = _blocks([result.observed for result in results])
     rows = sum(int(block["is_trainable_agent"].sum()) for block in blocks)
-    learnt = _learn(settings, state, blocks)
+    update_stats = _learn(settings, state, blocks)
     state.update += 1
     state.steps += rows
-    _record_episodes(settings, state, gathered)
+    _record_episodes(settings, state, results)
     stop = time.perf_counter()
-    yield _update_done(settings, state, blocks, learnt)
+    yield _update_done(settings, state, blocks, update_stats)
     yield UpdateTimed(
-        step=state.steps, rows=rows, collect_seconds=between - start, learn_seconds=stop - between
+        step=state.steps,
+        rows=rows,
+        collect_seconds=collected - start,
+        learn_seconds=stop - collected,
     )
 
 
 def _blocks(parts: list[Experience]) -> list[RolloutColumns]:
-    """Join the rows of all chunks, slot by slot."""
-    places = 1 + max(
+    """Join the rows of all chunks of worlds, slot by slot."""
+    n_memories = 1 + max(
         int(block["memory_index"].max(initial=0)) for part in parts for block in part.blocks
     )
     slots = zip(*(part.blocks for part in parts), strict=True)
-    return [concat_blocks(list(blocks), places) for blocks in slots]
+    return [concat_blocks(list(blocks), n_memories) for blocks in slots]
 
 
 def _learn(
     settings: Train, state: TrainingState, blocks: list[RolloutColumns]
 ) -> dict[str, dict[str, float]]:
-    """Every slot whose turn it is learns from the rows that are its own to learn from."""
+    """Update every slot whose turn it is from the rows that it learns from.
+
+    Args:
+        settings: Settings of the training.
+        state: State of the training, whose learners are changed.
+        blocks: The collected rows of each slot.
+
+    Returns:
+        Statistics of the update, by slot.
+    """
     profiles = LossProfiles(settings.loss_profiles)
     key = fold_in(fold_in(seed_key(settings.seed), _UPDATE_BRANCH), state.update)
-    found = {}
+    stats = {}
     for index, slot in enumerate(settings.slots):
         if not slot.trainable or not is_update_due(settings.slots, slot, state.update):
             continue
-        mine = [b for b in blocks if len(b["learner_slot"]) and b["learner_slot"][0] == index]
-        if not mine:
+        own_blocks = [b for b in blocks if len(b["learner_slot"]) and b["learner_slot"][0] == index]
+        if not own_blocks:
             continue
-        rows = mine[0] if len(mine) == 1 else _concat_demonstrations(mine)
+        rows = own_blocks[0] if len(own_blocks) == 1 else _concat_demonstrations(own_blocks)
         weights = _loss_weights(settings, slot, state.steps)
-        found[slot.id] = state.learners[slot.id].learn(rows, profiles, weights, key)
-    return found
+        stats[slot.id] = state.learners[slot.id].learn(rows, profiles, weights, key)
+    return stats
 
 
 def _concat_demonstrations(blocks: list[RolloutColumns]) -> RolloutColumns:
-    """Own rows and a teacher's, one after the other; columns that only one has are filled."""
+    """Join a slot's own rows and its teacher's; columns that only one has are filled."""
     filled = []
     names = {name: block[name] for block in blocks for name in block}
     for block in blocks:
@@ -122,52 +147,70 @@ def _concat_demonstrations(blocks: list[RolloutColumns]) -> RolloutColumns:
                 missing = -1 if like.dtype.kind == "i" else np.nan
                 whole[name] = np.full((count, *like.shape[1:]), missing, like.dtype)
         filled.append(whole)
-    places = 1 + max(int(block["memory_index"].max(initial=0)) for block in filled)
-    return concat_blocks(filled, places)
+    n_memories = 1 + max(int(block["memory_index"].max(initial=0)) for block in filled)
+    return concat_blocks(filled, n_memories)
 
 
 def is_update_due(slots: tuple[PolicySlot, ...], slot: PolicySlot, update: int) -> bool:
-    """Whether a slot learns in an update.
+    """Return whether a slot learns in an update.
 
     It learns in `train_for` of every `train_every` updates; slots that take turns begin one after
     another, in their order.
+
+    Args:
+        slots: All slots.
+        slot: The slot in question.
+        update: Number of the update.
     """
     taking_turns = [s.id for s in slots if s.trainable and s.train_every > 1]
     if slot.id not in taking_turns:
         return True
-    for_so_many = slot.train_for or 1
-    turn = update - taking_turns.index(slot.id) * for_so_many
-    return turn % slot.train_every < for_so_many
+    train_for = slot.train_for or 1
+    turn = update - taking_turns.index(slot.id) * train_for
+    return turn % slot.train_every < train_for
 
 
 def _loss_weights(settings: Train, slot: PolicySlot, steps: int) -> LossWeights:
-    """What falls with time, as it is now."""
+    """Return the learning rate and the weights of losses as they are now.
+
+    Args:
+        settings: Settings of the training.
+        slot: The slot that learns.
+        steps: Steps so far, by which schedules go.
+    """
     rate = slot.learning_rate or settings.ppo.learning_rate
     if settings.ppo.anneal_lr:
         rate *= max(0.0, 1.0 - steps / settings.steps)
-    known = settings.loss_settings()
-    return LossWeights(rate, {name: LOSSES[name].weight(own, steps) for name, own in known.items()})
+    losses = settings.loss_settings()
+    return LossWeights(rate, {name: LOSSES[name].weight(s, steps) for name, s in losses.items()})
 
 
 def _record_episodes(
-    settings: Train, state: TrainingState, gathered: list[RolloutResult[Experience]]
+    settings: Train, state: TrainingState, results: list[RolloutResult[Experience]]
 ) -> None:
-    """Remember the last episodes, and let the pool know who won and who joins."""
-    ended = [episode for result in gathered for episode in result.episodes]
+    """Keep the last episodes, and update the opponent pool with their results.
+
+    Args:
+        settings: Settings of the training.
+        state: State of the training; changed in place.
+        results: Collected experience of every chunk of worlds.
+    """
+    ended = [episode for result in results for episode in result.episodes]
     state.episodes += len(ended)
     state.recent_episodes = [*state.recent_episodes, *ended][-settings.stats_window :]
-    pool, asked = state.opponent_pool, settings.opponent_pool
-    if pool is None or asked is None:
+    pool, pool_settings = state.opponent_pool, settings.opponent_pool
+    if pool is None or pool_settings is None:
         return
-    rivals = [rival for result in gathered for rival in result.observed.opponents]
+    rivals = [rival for result in results for rival in result.observed.opponents]
+    played = (pool_settings.slot, pool_settings.source_slot)
     for episode, rival in zip(ended, rivals, strict=True):
-        earned = {s: np.array([episode.returns[s]]) for s in (asked.slot, asked.source_slot)}
-        pool = pool.with_result(rival, float(win_shares(earned)[asked.slot][0]), asked)
-    if state.update % asked.add_every == 0:
+        earned = {s: np.array([episode.returns[s]]) for s in played}
+        pool = pool.with_result(rival, float(win_shares(earned)[played[0]][0]), pool_settings)
+    if state.update % pool_settings.add_every == 0:
         pool = pool.with_snapshot(
-            state.update, state.learners[asked.source_slot].policy.arrays(), asked
+            state.update, state.learners[played[1]].policy.arrays(), pool_settings
         )
-    playing = [result.snapshot["worker/members"][:, 0].tolist() for result in gathered]
+    playing = [result.snapshot["worker/members"][:, 0].tolist() for result in results]
     state.opponent_pool = pool.without_unused([number for numbers in playing for number in numbers])
 
 
@@ -175,13 +218,21 @@ def _update_done(
     settings: Train,
     state: TrainingState,
     blocks: list[RolloutColumns],
-    learnt: dict[str, dict[str, float]],
+    update_stats: dict[str, dict[str, float]],
 ) -> UpdateDone:
+    """Return the event of an update.
+
+    Args:
+        settings: Settings of the training.
+        state: State of the training.
+        blocks: The collected rows of each slot.
+        update_stats: Statistics of the update, by slot.
+    """
     slots = slot_statistics(state.recent_episodes, settings)
     for name, block in zip(settings.slot_ids, blocks, strict=True):
         slots[name]["rows"] = float(len(block["slot_id"]))
         slots[name]["reward"] = float(block["reward"].mean()) if len(block["slot_id"]) else 0.0
-        slots[name] |= learnt.get(name, {})
+        slots[name] |= update_stats.get(name, {})
     recent = state.recent_episodes
     return UpdateDone(
         step=state.steps,
@@ -200,10 +251,10 @@ def _reason_to_stop(settings: Train, state: TrainingState) -> str | None:
     if state.steps >= settings.steps:
         return "steps"
     score = episode_score(state.recent_episodes, settings)
-    whole = len(state.recent_episodes) == settings.stats_window
+    is_window_full = len(state.recent_episodes) == settings.stats_window
     if (
         settings.target_score is not None
-        and whole
+        and is_window_full
         and score is not None
         and score >= settings.target_score
     ):
@@ -214,24 +265,33 @@ def _reason_to_stop(settings: Train, state: TrainingState) -> str | None:
 
 
 def _record_best(settings: Train, state: TrainingState) -> None:
-    """Without judging, the best is the best of the last episodes."""
+    """Without evaluations, the best checkpoint is that of the best last episodes."""
     score = episode_score(state.recent_episodes, settings)
     if score is not None and (state.best is None or score > state.best):
         state.best, state.best_step = score, state.steps
 
 
 def _policy_files(first: Policies, state: TrainingState) -> Iterator[FileChunk]:
-    """The trained policies as files of the run."""
-    now = state.policies(first)
+    """Yield the trained policies as files of the run."""
+    policies = state.policies(first)
     for name in state.learners:
-        policy = PolicyFile(now[name].class_path, now[name].settings, now[name].arrays)
+        policy = policies[name]
+        file = PolicyFile(policy.class_path, policy.settings, policy.arrays)
         best = state.best_step == state.steps
-        yield from iter_policy_chunks(name, state.steps, policy, best)
+        yield from iter_policy_chunks(name, state.steps, file, best)
 
 
 def _training_done(
     settings: Train, first: Policies, state: TrainingState, reason: str
 ) -> TrainingDone:
+    """Return the last event of a training.
+
+    Args:
+        settings: Settings of the training.
+        first: Policies that the training began with.
+        state: State of the training.
+        reason: Why it ended: steps, reached or patience.
+    """
     recent = state.recent_episodes
     return TrainingDone(
         step=state.steps,

@@ -1,4 +1,4 @@
-"""From settings to what a gathering needs: policies resolved, rows labelled, lessons arranged."""
+"""From settings to the task that collects experience: policies, labels of rows, teachers."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def build_plan(settings: Train) -> RolloutTask[Experience]:
     """Return what stays the same through a training: the task of a chunk, with no episodes yet.
 
     Raises:
-        UsageError: A policy is not there, or cannot be trained though it should.
+        UsageError: A policy is missing, or is not trainable though its slot is.
     """
     resolved = {slot.id: _resolved(slot, settings) for slot in settings.slots}
     if settings.opponent_pool is not None:  # its copies are of the slot that learns
@@ -50,26 +50,27 @@ def is_batch_invariant(settings: Train) -> bool:
 
 
 def _resolved(slot: PolicySlot, settings: Train) -> ResolvedPolicy:
-    """A slot's policy; nets that begin to learn draw their first weights from the seed."""
-    found = slot.resolve_policy()
+    """Resolve a slot's policy; nets that begin to learn draw their first weights from the seed."""
+    policy = slot.resolve_policy()
     if not slot.trainable:
-        return found
-    kind = load_policy_class(found)
+        return policy
+    kind = load_policy_class(policy)
     if not (isinstance(kind, type) and issubclass(kind, NeuralPolicy)):
         raise SettingsError(
             f"Slot '{slot.id}' is trainable, and {slot.policy_uri or slot.class_path} is not a net "
             f"that can be trained. Use kin://mlp, kin://conv, kin://gru or kin://net, or set "
             f"trainable = false."
         )
-    if found.arrays or "seed" in found.settings:
-        return found
-    return replace(found, settings={**found.settings, "seed": settings.seed}, sha256="")
+    if policy.arrays or "seed" in policy.settings:
+        return policy
+    return replace(policy, settings={**policy.settings, "seed": settings.seed}, sha256="")
 
 
 def _slot_plan(index: int, settings: Train) -> SlotPlan:
+    """Return how the rows of a slot are labelled, and who teaches or is taught by it."""
     slot, names = settings.slots[index], settings.slot_ids
-    lesson = settings.teachers.get(slot.id)
-    teacher = lesson.teacher if lesson is not None and lesson.student_led else None
+    teaching = settings.teachers.get(slot.id)
+    teacher = teaching.teacher if teaching is not None and teaching.student_led else None
     students = [
         student
         for student, other in settings.teachers.items()
@@ -77,7 +78,7 @@ def _slot_plan(index: int, settings: Train) -> SlotPlan:
     ]
     if len(students) > 1:
         raise SettingsError(
-            f"Slot '{slot.id}' leads the lessons of {' and '.join(students)}; it can lead one's. "
+            f"Slot '{slot.id}' is the teacher of {' and '.join(students)}; it can lead only one. "
             f"Set teacher_led = false for the others."
         )
     profiles = LossProfiles(settings.loss_profiles)

@@ -1,4 +1,4 @@
-"""What a training is asked to do."""
+"""Settings of a training, and the checks that they fit together."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ _LOSS_TABLES: dict[type[Settings], str] = {
 
 
 class EvalSettings(Settings):
-    """Games on seeds that are not trained on, every so many updates; 0 is never.
+    """Settings of the evaluation on held-out seeds during a training.
 
-    `slots` are played by other policies than in training, and agents by other slots if there is
-    an `agent_slot_map`; `baselines` are whole line-ups to compare with, each a table of slots,
-    played on the same episodes.
+    `slots` are played by other policies than in training, and agents by other slots if there is an
+    `agent_slot_map`; `baselines` are whole teams to compare with, each a table of slots, played on
+    the same episodes.
     """
 
     every: int = setting(0, "Updates between two evaluations; 0 for none.", ge=0)
@@ -49,11 +49,11 @@ class EvalSettings(Settings):
 
 
 class Train(EpisodeSettings):
-    """Slots, a map, and how they learn. The results follow from these and nothing else.
+    """Settings of a training, which determine its results completely.
 
-    Without slots one net, `main`, plays and learns everybody. `steps` counts rows of slots that
-    are trained. `worlds` run side by side, split into `chunks`; `ticks` are played between two
-    updates.
+    Without slots one net, `main`, plays all agents and learns from them. `steps` counts rows of
+    trainable slots. `worlds` run side by side, split into `n_chunks` tasks; `rollout_length` ticks
+    are played between two updates.
     """
 
     slots: Annotated[tuple[PolicySlot, ...], Flag("--slot", "ID=URI", "slot", repeats=True)] = (
@@ -108,8 +108,8 @@ class Train(EpisodeSettings):
             )
             require(
                 slot.isolate in (None, "none"),
-                f"Slot '{slot.id}' asks for a process of its own (isolate = '{slot.isolate}'); "
-                f"training has none for policies. Leave it out, or evaluate with kinfolk eval.",
+                f"Slot '{slot.id}' has isolate = '{slot.isolate}'; training runs policies in its own "
+                f"processes. Leave isolate out, or evaluate with kinfolk eval.",
             )
         require(
             self.worlds % self.n_chunks == 0,
@@ -121,9 +121,9 @@ class Train(EpisodeSettings):
         return self
 
     def loss_settings(self) -> dict[str, Settings]:
-        """By name, the settings of every loss that a profile lists.
+        """Return the settings of every loss that a profile lists, by its name.
 
-        A loss that reads one of the tables of a training gets that; others read `losses`.
+        A loss whose settings have a table of their own in `Train` reads that; others read `losses`.
         """
         kinds = {n: LOSSES[n].settings_type for n in LossProfiles(self.loss_profiles).losses}
         return {
@@ -134,8 +134,8 @@ class Train(EpisodeSettings):
         }
 
     def _check_losses(self, profiles: LossProfiles) -> None:
-        """Refuse settings that no loss reads, and losses that can never be applied."""
-        own = [name for name in profiles.losses if LOSSES[name].settings_type not in _LOSS_TABLES]
+        """Refuse settings that no loss reads, and losses that no row can use."""
+        custom = [n for n in profiles.losses if LOSSES[n].settings_type not in _LOSS_TABLES]
         for name in self.losses:
             table = _LOSS_TABLES.get(LOSSES[name].settings_type) if name in LOSSES else None
             require(
@@ -143,32 +143,45 @@ class Train(EpisodeSettings):
                 f"The loss '{name}' reads its settings from [{table}], not from [losses.{name}].",
             )
             require(
-                name in own,
+                name in custom,
                 f"There are settings in [losses.{name}], and no loss profile lists such a loss."
-                f"{format_suggestion(name, own)}",
+                f"{format_suggestion(name, custom)}",
             )
         self.loss_settings()
         if not self.loss_profiles:
-            return  # the default profile lists what some trainings have no rows for
+            return  # the default profile lists losses that not every training has rows for
         for number, profile in enumerate(profiles.names):
-            slots = [slot for slot in self.slots if self._is_of(slot, profile, number == 0)]
+            slots = [slot for slot in self.slots if self._has_profile(slot, profile, number == 0)]
             for name in profiles.losses if slots else ():
                 if profiles.includes(number, name):
                     self._check_usable(name, profile, slots)
 
-    def _is_of(self, slot: PolicySlot, profile: str, first: bool) -> bool:
-        """Whether a slot has a profile: by name, or as the first one if its rows are learnt from."""
+    def _has_profile(self, slot: PolicySlot, profile: str, is_default: bool) -> bool:
+        """Return whether a slot has a loss profile: by name, or as the default one.
+
+        Args:
+            slot: The slot.
+            profile: Name of the profile.
+            is_default: Whether it is the first profile, the default of slots that are learnt from.
+        """
         if slot.loss_profile is not None:
             return slot.loss_profile == profile
-        return first and (slot.trainable or self._is_taught(slot))
+        return is_default and (slot.trainable or self._is_taught(slot))
 
     def _is_taught(self, slot: PolicySlot) -> bool:
-        """Whether rows of a slot hold what a teacher does: its own teacher's, or it is one."""
-        own = self.teachers.get(slot.id)
+        """Return whether rows of a slot hold actions of a teacher: it has one, or is one."""
+        teaching = self.teachers.get(slot.id)
         leads = any(t.teacher == slot.id and t.teacher_led for t in self.teachers.values())
-        return leads or (own is not None and own.student_led)
+        return leads or (teaching is not None and teaching.student_led)
 
     def _check_usable(self, loss: str, profile: str, slots: list[PolicySlot]) -> None:
+        """Refuse a loss that no row of the slots of its profile can use.
+
+        Args:
+            loss: Name of the loss.
+            profile: Name of the profile that lists it.
+            slots: Slots that have the profile.
+        """
         names = " and ".join(f"'{slot.id}'" for slot in slots)
         start = (
             f"The loss profile '{profile}' lists '{loss}', which no row can use: the profile is "
@@ -189,17 +202,17 @@ class Train(EpisodeSettings):
 
     def _check_teaching(self) -> None:
         trainable = [slot.id for slot in self.slots if slot.trainable]
-        for student, lesson in self.teachers.items():
+        for student, teaching in self.teachers.items():
             require(
                 student in trainable,
-                f"The teaching of '{student}' has nobody to teach: no trainable slot is called "
-                f"so.{format_suggestion(student, trainable)}",
+                f"[teachers.{student}] has no student: no trainable slot is called "
+                f"'{student}'.{format_suggestion(student, trainable)}",
             )
             others = [name for name in self.slot_ids if name != student]
             require(
-                lesson.teacher in others,
-                f"Slot '{student}' is to be taught by '{lesson.teacher}', which is no other slot."
-                f"{format_suggestion(lesson.teacher, others)}",
+                teaching.teacher in others,
+                f"The teacher of '{student}' must be another slot, not '{teaching.teacher}'."
+                f"{format_suggestion(teaching.teacher, others)}",
             )
 
     def _check_pool(self) -> None:
@@ -209,11 +222,11 @@ class Train(EpisodeSettings):
         for name in (self.opponent_pool.slot, self.opponent_pool.source_slot):
             require(
                 name in by_id,
-                f"The pool names an unknown slot '{name}'.{format_suggestion(name, by_id)}",
+                f"The opponent pool names an unknown slot '{name}'.{format_suggestion(name, by_id)}",
             )
         require(
             not by_id[self.opponent_pool.slot].trainable
             and by_id[self.opponent_pool.source_slot].trainable,
-            f"A pool plays for a slot that is not trainable with copies of one that is; "
+            f"An opponent pool needs a slot that is not trainable and a source_slot that is; "
             f"'{self.opponent_pool.slot}' and '{self.opponent_pool.source_slot}' are not so.",
         )

@@ -1,4 +1,4 @@
-"""Where a training stands: learners, worlds, pool, recent episodes; and how that is laid down."""
+"""State of a training (learners, worlds, opponent pool, recent episodes) and its snapshots."""
 
 from __future__ import annotations
 
@@ -24,7 +24,21 @@ from kinfolk.training.opponents import OpponentPool
 
 @dataclass
 class TrainingState:
-    """All that the rest of a training follows from."""
+    """All that the rest of a training follows from.
+
+    Args:
+        learners: Nets and optimizers of trainable slots, by slot.
+        rollout_states: State of the worlds of each chunk; None before the first update.
+        opponent_pool: Earlier copies of a net to play against, if there are any.
+        update: Updates so far.
+        steps: Rows of trainable slots so far.
+        episodes: Episodes that have ended so far.
+        recent_episodes: The last `stats_window` of them.
+        best: Best score so far.
+        best_step: Steps at which it was reached.
+        evals_since_best: Evaluations since then.
+        baselines: Results of baselines, which are evaluated once.
+    """
 
     learners: dict[str, Learner]
     rollout_states: list[Arrays | None]
@@ -35,29 +49,29 @@ class TrainingState:
     recent_episodes: list[EpisodeResult] = field(default_factory=list)
     best: float | None = None
     best_step: int | None = None
-    evals_since_best: int = 0  # judgings since the last best
+    evals_since_best: int = 0
     baselines: dict[str, dict[str, Any]] = field(default_factory=dict)
 
     def weights(self) -> dict[str, dict[str, AnyArray]]:
-        """Of all that learn."""
+        """Return the weights of every slot that learns."""
         return {name: learner.policy.arrays() for name, learner in self.learners.items()}
 
     def policies(self, first: Policies) -> dict[str, ResolvedPolicy]:
         """Return every slot's policy as it is now; `first` are those the training began with."""
-        found = dict(first)
+        policies = dict(first)
         for name, learner in self.learners.items():
-            found[name] = ResolvedPolicy(
+            policies[name] = ResolvedPolicy(
                 first[name].class_path, first[name].settings, learner.policy.arrays()
             )
-        return found
+        return policies
 
     def snapshot(self) -> Snapshot:
-        """All of it, as arrays and notes."""
+        """Return the whole state as arrays and notes."""
         arrays: dict[str, AnyArray] = {}
         for name, learner in self.learners.items():
             arrays |= {f"slot/{name}/{path}": a for path, a in learner.state_dict().items()}
-        for number, standing in enumerate(self.rollout_states):
-            arrays |= {f"chunk/{number}/{path}": a for path, a in (standing or {}).items()}
+        for chunk, state in enumerate(self.rollout_states):
+            arrays |= {f"chunk/{chunk}/{path}": a for path, a in (state or {}).items()}
         notes: dict[str, Any] = {
             name: getattr(self, name)
             for name in (
@@ -77,10 +91,10 @@ class TrainingState:
         return Snapshot(step=self.update, arrays=arrays, notes=notes)
 
     def restore(self, snapshot: Snapshot) -> None:
-        """Stand where a snapshot was taken.
+        """Restore the state of a snapshot.
 
         Raises:
-            SettingsError: It is of another training.
+            SettingsError: The snapshot is of another training.
         """
         for name, learner in self.learners.items():
             learner.load_state_dict(_strip_prefix(snapshot.arrays, f"slot/{name}/"))
@@ -102,7 +116,7 @@ def _strip_prefix(arrays: Arrays, prefix: str) -> dict[str, AnyArray]:
 
 
 def initial_state(settings: Train, policies: Policies) -> TrainingState:
-    """Return a training that has not begun; `policies` are those of its slots.
+    """Return the state before the first update; `policies` are those of the slots.
 
     Raises:
         UsageError: A policy cannot be made for this world.
@@ -115,7 +129,7 @@ def initial_state(settings: Train, policies: Policies) -> TrainingState:
         owner = slot.id if slot.trainable else ""
         policy = registry.load(policies[slot.id], spec, slot.device, owner)
         if slot.trainable:
-            assert isinstance(policy, NeuralPolicy)  # the plan has seen to it
+            assert isinstance(policy, NeuralPolicy)  # `build_plan` refuses others
             learners[slot.id] = Learner(policy, settings.ppo, settings.loss_settings())
     pool = None
     if settings.opponent_pool is not None:
@@ -127,7 +141,7 @@ def initial_state(settings: Train, policies: Policies) -> TrainingState:
 
 
 def mean_columns(episodes: list[EpisodeResult], table: str) -> dict[str, float]:
-    """Means over episodes of a table of values by name."""
+    """Return means over episodes of one of their tables, by name."""
     if not episodes:
         return {}
     names: Mapping[str, float] = getattr(episodes[-1], table)

@@ -5,10 +5,9 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from pydantic import Field
 
 from kinfolk.core.arrays import Bools, Floats, Ints
-from kinfolk.core.settings import Settings
+from kinfolk.core.settings import Settings, setting
 
 
 class Probe(Settings):
@@ -17,18 +16,20 @@ class Probe(Settings):
     Energies are whole numbers, so that the energy balance is exact.
     """
 
-    cells: int = Field(default=12, ge=3)  # of the ring
-    rows: int = Field(default=16, ge=2)  # agents that can exist at a time
-    grazers: int = Field(default=5, ge=0)  # at the start
-    hunters: int = Field(default=3, ge=0)  # at the start
-    max_ticks: int = Field(default=60, ge=1)  # of an episode
-    start_energy: int = Field(default=12, ge=1)  # of a founder
-    meal: int = Field(default=4, ge=1)  # energy of a meal
-    bite: int = Field(default=3, ge=1)  # energy that a hunter takes from a grazer, at most
-    birth_energy: int = Field(default=10, ge=2)  # that each parent needs to have
-    birth_cost: int = Field(default=4, ge=1)  # energy that each parent gives to the child
-    max_age: int = Field(default=40, ge=1)  # in ticks
-    growth: float = Field(default=0.3, ge=0.0, le=1.0)  # chance per tick of a meal in an empty cell
+    cells: int = setting(12, "Cells of the ring.", ge=3)
+    rows: int = setting(16, "Most agents alive at once.", ge=2)
+    grazers: int = setting(5, "Grazers at the start.", ge=0)
+    hunters: int = setting(3, "Hunters at the start.", ge=0)
+    max_ticks: int = setting(60, "Length of an episode in ticks.", ge=1)
+    start_energy: int = setting(12, "Energy of an agent at the start.", ge=1)
+    meal: int = setting(4, "Energy of a meal.", ge=1)
+    bite: int = setting(3, "Most energy that a hunter takes from a grazer.", ge=1)
+    birth_energy: int = setting(10, "Energy that each parent must have.", ge=2)
+    birth_cost: int = setting(4, "Energy that each parent gives to the child.", ge=1)
+    max_age: int = setting(40, "Age in ticks at which an agent dies.", ge=1)
+    growth: float = setting(
+        0.3, "Probability per tick that a meal grows in an empty cell.", ge=0.0, le=1.0
+    )
 
 
 GRAZER, HUNTER = 0, 1  # groups

@@ -1,4 +1,4 @@
-"""How the benchmarks of CogsGuard and its roles are shown."""
+"""`kinfolk bench worlds` and `kinfolk bench roles`: tables of CogsGuard."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from kinfolk.cli.formatting import print_table
 
 
 def show_cogs(report: dict[str, Any]) -> None:
-    """The engine, beside un-compiled code and the original."""
+    """Print the throughput of CogsGuard beside un-compiled code and the original."""
     low, high = report["original"]
     print_table(
         f"cogsguard, arena, {report['worlds']} worlds of {report['agents']} agents, one core",
@@ -37,7 +37,7 @@ def show_cogs(report: dict[str, Any]) -> None:
 
 
 def show_roles(report: dict[str, Any]) -> None:
-    """Whole games with roles, beside un-compiled code and the original."""
+    """Print the throughput of role policies beside un-compiled code and the original."""
     low, high = report["original"]
     rows = [(name, report[name]) for name in ("arena", "machina_1", "smart", "edition_a")]
     print_table(

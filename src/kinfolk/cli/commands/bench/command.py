@@ -26,7 +26,7 @@ def bench(
     ] = None,
     json: JsonOption = False,
 ) -> None:
-    """Measure throughput."""
+    """Measure the throughput of worlds, roles, engines, nets, isolation and training."""
     chosen = subjects or list(_SUBJECTS)
     for subject in chosen:
         if subject not in _SUBJECTS:
@@ -60,7 +60,7 @@ def _measure_roles() -> dict[str, Any]:
     from kinfolk.bench.roles import SMART_URI, TEAM_URI, bench_role_evolution, bench_roles
 
     for preset in ("arena", "machina_1", "edition_a", "tutorial"):
-        compile_kernels("cogsguard", {}, preset, {"lineup": TEAM_URI, "smart": SMART_URI})
+        compile_kernels("cogsguard", {}, preset, {"team": TEAM_URI, "smart": SMART_URI})
     return {**bench_roles(), "job": bench_role_evolution()}
 
 

@@ -9,7 +9,7 @@ from kinfolk.cli.formatting import print_table
 
 
 def measure_engines() -> dict[str, Any]:
-    """Measure, with kernels compiled before."""
+    """Compile the kernels of the probe world, then measure."""
     from kinfolk.bench.engines import bench_engines
 
     compile_kernels("probe", {}, None, {})
@@ -17,7 +17,7 @@ def measure_engines() -> dict[str, Any]:
 
 
 def show_engines(report: dict[str, Any]) -> None:
-    """Tables of what was measured."""
+    """Print the cost of the episode loop and of tasks."""
     print_table(
         "The loop's own cost, beyond world and policy",
         ("worlds", "rows", "us per tick", "ns per row", "whole tick us"),

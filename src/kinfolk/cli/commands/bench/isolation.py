@@ -8,14 +8,14 @@ from kinfolk.cli.formatting import print_table
 
 
 def measure_isolation() -> dict[str, Any]:
-    """Measure; each point warms up first."""
+    """Measure worker processes; each measurement warms up first."""
     from kinfolk.bench.isolation import bench_isolation
 
     return bench_isolation()
 
 
 def show_isolation(report: dict[str, Any]) -> None:
-    """Tables of what was measured."""
+    """Print the cost of worker processes per step, per life and in parallel."""
     print_table(
         "A process per agent: microseconds per agent and step",
         ("agents", "ours, gathered", "queue, one by one", "queue, gathered", "times", "times"),
@@ -49,6 +49,6 @@ def show_isolation(report: dict[str, Any]) -> None:
         ("", "us per agent-step", "times"),
         [
             ("in this process, in turn", f"{busy['in_process_us']:.0f}", "1.00"),
-            ("a process each", f"{busy['apart_us']:.0f}", f"{busy['times_faster']:.2f}"),
+            ("a process each", f"{busy['isolated_us']:.0f}", f"{busy['times_faster']:.2f}"),
         ],
     )

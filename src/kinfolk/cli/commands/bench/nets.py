@@ -8,14 +8,14 @@ from kinfolk.cli.formatting import print_table
 
 
 def measure_nets() -> dict[str, Any]:
-    """Measure; each point warms up first."""
+    """Measure populations of nets; each measurement warms up first."""
     from kinfolk.bench.nets import bench_nets
 
     return bench_nets()
 
 
 def show_nets(report: dict[str, Any]) -> None:
-    """Tables of what was measured."""
+    """Print the cost of forward passes, mutation and generations."""
     print_table(
         "A forward pass of a whole population, one core",
         ("nets", "members", "batch", "us", "reference", "us", "times faster"),

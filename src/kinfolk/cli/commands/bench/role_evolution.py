@@ -1,4 +1,4 @@
-"""How the benchmarks of the role job are shown."""
+"""`kinfolk bench roles` and `kinfolk bench ranks`: tables of role evolution."""
 
 from __future__ import annotations
 
@@ -8,23 +8,23 @@ from kinfolk.cli.formatting import print_table
 
 
 def measure_ranks() -> dict[str, Any]:
-    """Play a generation's line-ups on episodes they were ranked by, and on fresh ones."""
+    """Play teams of a generation on the episodes that rank them, and on fresh ones."""
     from kinfolk.bench.roles import bench_team_ranks
 
     return bench_team_ranks()
 
 
 def show_ranks(report: dict[str, Any]) -> None:
-    """By how many games line-ups must be ranked."""
+    """Print how well ranks by few games agree with ranks by fresh games."""
     print_table(
-        f"{report['lineups']} line-ups, ranked again on {report['fresh_games']} fresh games each",
-        ("ranked by", "rank correlation", "the first is better than", "looked better by"),
+        f"{report['n_teams']} teams, ranked again on {report['fresh_games']} fresh games each",
+        ("ranked by", "rank correlation", "the winner is better than", "selection bias"),
         [
             (
                 f"{games} games",
                 f"{row['spearman']:.2f}",
                 f"{100 * row['winner']:.0f} % of them",
-                f"{row['flattery']:,.0f}",
+                f"{row['selection_bias']:,.0f}",
             )
             for games, row in report["correlation"].items()
         ],
@@ -32,7 +32,7 @@ def show_ranks(report: dict[str, Any]) -> None:
 
 
 def show_role_job(report: dict[str, Any]) -> None:
-    """Games and generations by engine."""
+    """Print games and generations per second, by engine."""
     print_table(
         "Role evolution on the arena: whole generations, breeding and reports included",
         ("engine", "workers", "games per generation", "games/s", "generations/min"),

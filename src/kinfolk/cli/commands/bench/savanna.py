@@ -1,4 +1,4 @@
-"""How `kinfolk bench worlds` shows the savanna."""
+"""`kinfolk bench worlds`: tables of the savanna."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from kinfolk.cli.formatting import print_table
 
 
 def show_savanna(report: dict[str, Any]) -> None:
-    """Tables of what was measured."""
+    """Print the throughput of the savanna, and how its cost grows."""
     plain = report["uncompiled"]
     print_table(
         f"savanna, {report['worlds']} worlds, {report['alive_per_world']:.0f} alive in each, one core",

@@ -1,4 +1,4 @@
-"""How `kinfolk bench train` shows what it measured."""
+"""`kinfolk bench train`."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from kinfolk.cli.formatting import print_table
 
 
 def measure_train() -> dict[str, Any]:
-    """Compile, then measure."""
+    """Compile the kernels of the savanna, then measure."""
     from kinfolk.bench.training import bench_training
 
     compile_kernels("savanna", {"observation": "compact"}, None, {})
@@ -17,7 +17,7 @@ def measure_train() -> dict[str, Any]:
 
 
 def show_train(report: dict[str, Any]) -> None:
-    """Rates, and how they stand to each other."""
+    """Print rates of training, and their ratios."""
     net, rates = report["net"], report["agent_steps_per_second"]
     sizes = "-".join(str(n) for n in (net["inputs"], *net["hidden"], net["outputs"]))
     print_table(

@@ -1,4 +1,4 @@
-"""`kinfolk export gif|mp4|png|html`: pictures, films and pages of a run."""
+"""`kinfolk export gif|mp4|png|html`: pictures, videos and pages of a run."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def png(
     descendants: Annotated[bool, typer.Option("--descendants", help="Mark its kin.")] = False,
     tab: TabOption = 1,
 ) -> None:
-    """A picture of one tick, or of the charts."""
+    """Export a picture of one tick, or of the charts."""
     from kinfolk.store.files import write_atomic
 
     picture = _picture(part, size, theme, agent, tab, descendants)
@@ -56,7 +56,7 @@ def png(
 
     with open_page(_shown(run, replay, compare, compare_replay), picture) as page:
         data = capture(page, picture, tick)
-    _said(write_atomic, out or Path(f"{run.name}-{tick}.png"), data)
+    _write(write_atomic, out or Path(f"{run.name}-{tick}.png"), data)
 
 
 def gif(
@@ -74,11 +74,11 @@ def gif(
     theme: ThemeOption = "light",
     agent: AgentOption = None,
 ) -> None:
-    """A film as a gif."""
-    import_libraries("A gif", "PIL")  # said before the pictures are taken
+    """Export a video as a gif."""
+    import_libraries("A gif", "PIL")  # checked before pictures are taken
     from kinfolk.viewer.screenshots import encode_gif
 
-    _film("gif", encode_gif, run, out, (first, last, every), speed, (replay, compare, compare_replay),
+    _export_video("gif", encode_gif, run, out, (first, last, every), speed, (replay, compare, compare_replay),
           _picture(part, size, theme, agent, 1))  # fmt: skip
 
 
@@ -98,10 +98,10 @@ def mp4(
     agent: AgentOption = None,
     tab: TabOption = 2,
 ) -> None:
-    """A film as an mp4; it needs ffmpeg."""
+    """Export a video as an mp4; it needs ffmpeg."""
     from kinfolk.viewer.screenshots import encode_mp4
 
-    _film("mp4", encode_mp4, run, out, (first, last, every), speed, (replay, compare, compare_replay),
+    _export_video("mp4", encode_mp4, run, out, (first, last, every), speed, (replay, compare, compare_replay),
           _picture(part, size, theme, agent, tab))  # fmt: skip
 
 
@@ -112,18 +112,26 @@ def html(
     compare: WithOption = None,
     compare_replay: WithReplayOption = None,
 ) -> None:
-    """One page that opens from disk, as `kinfolk view RUN --export` writes it."""
+    """Export one page that opens from disk, as `kinfolk view RUN --export` writes it."""
     need_viewer()
     from kinfolk.store.files import write_atomic
     from kinfolk.viewer.export import export_page
 
     data = export_page(_shown(run, replay, compare, compare_replay))
-    _said(write_atomic, out or Path(f"{run.name}.html"), data)
+    _write(write_atomic, out or Path(f"{run.name}.html"), data)
 
 
 def _shown(
     run: Path, replay: str | None, compare: Path | None, compare_replay: str | None
 ) -> list[tuple[Path, str | None]]:
+    """Return the runs that are shown, each with the name of its replay.
+
+    Args:
+        run: The run.
+        replay: Which of its replays; None for the first.
+        compare: A second run beside it.
+        compare_replay: Which replay of the second run, or a second one of the first.
+    """
     if compare is None and compare_replay is None:
         return [(run, replay)]
     return [(run, replay), (compare or run, compare_replay)]
@@ -132,6 +140,16 @@ def _shown(
 def _picture(
     part: str, size: str, theme: str, agent: int | None, tab: int, marks: bool = False
 ) -> Any:
+    """Validate the settings of a picture.
+
+    Args:
+        part: stage, charts, family or page.
+        size: Width and height of the page in pixels, as 1280x720.
+        theme: light or dark.
+        agent: uid of the selected agent.
+        tab: Panel that the page shows, from 1.
+        marks: Whether descendants of the agent are marked.
+    """
     need_viewer()
     from kinfolk.core.settings import validate_settings
     from kinfolk.viewer.screenshots import Screenshot
@@ -139,15 +157,32 @@ def _picture(
     width, times, height = size.partition("x")
     if not (times and width.isdecimal() and height.isdecimal()):
         raise UsageError(f"--size is written WIDTHxHEIGHT, such as 1280x720, not '{size}'.")
-    given = {"part": part, "width": width, "height": height, "theme": theme, "selected_uid": agent}
-    return validate_settings(Screenshot, given | {"tab": tab - 1, "mark_descendants": marks})
+    settings = {
+        "part": part,
+        "width": width,
+        "height": height,
+        "theme": theme,
+        "selected_uid": agent,
+    }
+    return validate_settings(Screenshot, settings | {"tab": tab - 1, "mark_descendants": marks})
 
 
-def _film(
+def _export_video(
     form: str, encode: Any, run: Path, out: Path | None, ticks: tuple[int, int | None, int],
     speed: float, beside: tuple[str | None, Path | None, str | None], picture: Any,
 ) -> None:  # fmt: skip
-    """Photograph each tick and put the pictures one after another."""
+    """Capture every tick and encode the pictures as a video.
+
+    Args:
+        form: Suffix of the file.
+        encode: Function that encodes pictures at a speed.
+        run: The run.
+        out: File to write; None names it after the run.
+        ticks: First tick, last tick (None for the end) and step.
+        speed: Pictures per second.
+        beside: Replay of the run, second run, and replay of that.
+        picture: Settings of the pictures.
+    """
     from kinfolk.replay.reader import Replay, find_replay
     from kinfolk.store.files import write_atomic
     from kinfolk.viewer.screenshots import capture, open_page
@@ -157,7 +192,7 @@ def _film(
     shown = range(first, (end if last is None else min(last, end)) + 1, every)
     if not 1 <= len(shown) <= MOST_FRAMES:
         raise UsageError(
-            f"A film has 1 to {MOST_FRAMES} pictures, not {len(shown)}; "
+            f"A video has 1 to {MOST_FRAMES} pictures, not {len(shown)}; "
             f"choose --from, --to and --every (the game has the ticks 0 to {end})."
         )
     with open_page(_shown(run, *beside), picture) as page, progress("Pictures", len(shown)) as tell:
@@ -165,9 +200,16 @@ def _film(
         for tick in shown:
             frames.append(capture(page, picture, tick))
             tell(len(frames))
-    _said(write_atomic, out or Path(f"{run.name}.{form}"), encode(frames, speed))
+    _write(write_atomic, out or Path(f"{run.name}.{form}"), encode(frames, speed))
 
 
-def _said(write: Any, path: Path, data: bytes) -> None:
+def _write(write: Any, path: Path, data: bytes) -> None:
+    """Write a file, and note its size.
+
+    Args:
+        write: Function that writes bytes to a path.
+        path: The file.
+        data: Its content.
+    """
     write(path, data)
     note(f"{path}: {len(data) / 1024:,.0f} KB")

@@ -1,4 +1,4 @@
-"""`kinfolk export metrics` and `kinfolk export events`: what an evaluation found, as files."""
+"""`kinfolk export metrics` and `kinfolk export events`: results of an evaluation as files."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def metrics(
     form: Annotated[str, typer.Option("--format", help="csv, parquet or json.")] = "csv",
     out: Annotated[Path | None, typer.Option(help="File to write; without it, stdout.")] = None,
 ) -> None:
-    """An evaluation as a table: a row per episode, agent or failure."""
+    """Export an evaluation as a table: a row per episode, agent or failure."""
     import json
 
     from kinfolk.evaluation.export import TABLE_NAMES, build_table, to_csv, to_parquet
@@ -33,20 +33,20 @@ def metrics(
         raise SettingsError(f"--format must be csv, parquet or json, not '{form}'.")
     if table not in TABLE_NAMES:
         raise SettingsError(f"--table must be episodes, agents or failures, not '{table}'.")
-    kept, settings = evaluation(run)
-    spec = _spec_of(settings)
+    stored, settings = evaluation(run)
+    spec = settings.world_ref.spec
     groups = [group.name for group in spec.groups]
-    found = build_table(table, kept.events(), settings.slot_ids, groups)
+    columns = build_table(table, stored.events(), settings.slot_ids, groups)
     if form == "json":
-        data = json.dumps(found).encode() + b"\n"
+        data = json.dumps(columns).encode() + b"\n"
     else:
-        data = to_csv(found) if form == "csv" else to_parquet(found)
+        data = to_csv(columns) if form == "csv" else to_parquet(columns)
     if out is None:
         sys.stdout.buffer.write(data)
         sys.stdout.flush()
     else:
         write_atomic(out, data)
-        rows = len(next(iter(found.values()), []))
+        rows = len(next(iter(columns.values()), []))
         note(f"{rows} rows are in {out}.")
 
 
@@ -58,10 +58,10 @@ def events(
     episode: Annotated[int, typer.Option(min=0, help="Which of its episodes.")] = 0,
     out: Annotated[Path, typer.Option(help="Folder for the two files.")] = Path("."),
 ) -> None:
-    """What happened to every agent of the savanna, in the files its users read.
+    """Export what happened to every agent of the savanna, in the formats of the original.
 
-    `agent_event_log_EPISODE.json` tells every life, `reward_summary_EPISODE.txt` what each group
-    earned. The episode is played again for it, which gives the same.
+    `agent_event_log_EPISODE.json` has every agent's events, `reward_summary_EPISODE.txt` the
+    rewards of each group. The episode is played again for it, which gives the same.
     """
     import json
 
@@ -73,40 +73,45 @@ def events(
     from kinfolk.jobs.evaluate import evaluation_tasks
     from kinfolk.store.files import write_atomic
 
-    kept, settings = evaluation(run)
+    stored, settings = evaluation(run)
     if settings.world != "savanna":
         raise UsageError(f"{run} is of {settings.world}; these files are of the savanna.")
-    _played(kept, episode)
-    report, lives = replay_savanna_agents(next(evaluation_tasks(settings)), episode)
-    _refuse_changed(kept, episode, report)
-    log = build_event_log(lives)
+    _episode_event(stored, episode)
+    report, agents = replay_savanna_agents(next(evaluation_tasks(settings)), episode)
+    _refuse_changed(stored, episode, report)
+    log = build_event_log(agents)
     files = {
         f"agent_event_log_{episode}.json": json.dumps(log, indent=1) + "\n",
-        f"reward_summary_{episode}.txt": format_reward_summary(lives, report.ticks),
+        f"reward_summary_{episode}.txt": format_reward_summary(agents, report.ticks),
     }
     for name, text in files.items():
         write_atomic(out / name, text.encode())
-    note(f"{len(log)} lives are in {out / next(iter(files))}.")
+    note(f"{len(log)} agents are in {out / next(iter(files))}.")
 
 
 def evaluation(run: Path) -> tuple[Any, Any]:
-    """A run of `kinfolk eval`, and its settings.
+    """Open a run of `kinfolk eval`, and return it with its settings.
 
     Raises:
-        UsageError: It is a run of something else.
+        UsageError: It is a run of another job.
     """
     from kinfolk.core.settings import validate_settings
     from kinfolk.jobs.evaluate import Evaluate
     from kinfolk.store.run import open_run
 
-    kept = open_run(run)
-    if kept.config["job"] != "evaluate":
-        raise UsageError(f"{run} is a run of {kept.config['job']}, not of `kinfolk eval`.")
-    return kept, validate_settings(Evaluate, kept.config["settings"])
+    stored = open_run(run)
+    if stored.config["job"] != "evaluate":
+        raise UsageError(f"{run} is a run of {stored.config['job']}, not of `kinfolk eval`.")
+    return stored, validate_settings(Evaluate, stored.config["settings"])
 
 
-def watched_again(kept: Any, settings: Any, episode: int) -> Any:
-    """An episode of a run, played once more and looked at closely.
+def trace_again(run: Any, settings: Any, episode: int) -> Any:
+    """Play an episode of a run once more and return its trace.
+
+    Args:
+        run: The run.
+        settings: Its settings.
+        episode: Number of the episode.
 
     Raises:
         UsageError: The run has no such episode.
@@ -115,28 +120,31 @@ def watched_again(kept: Any, settings: Any, episode: int) -> Any:
     from kinfolk.evaluation.trajectory import trace_episode
     from kinfolk.jobs.evaluate import evaluation_tasks
 
-    _played(kept, episode)
-    watched = trace_episode(next(evaluation_tasks(settings)), episode)
-    _refuse_changed(kept, episode, watched.report)
-    return watched
+    _episode_event(run, episode)
+    trace = trace_episode(next(evaluation_tasks(settings)), episode)
+    _refuse_changed(run, episode, trace.report)
+    return trace
 
 
-def _played(kept: Any, episode: int) -> dict[str, Any]:
-    for event in kept.events():
+def _episode_event(run: Any, episode: int) -> dict[str, Any]:
+    for event in run.events():
         if event["kind"] == "episode_played" and event["step"] == episode:
             found: dict[str, Any] = event
             return found
-    raise UsageError(f"{kept.folder} has no episode {episode}.")
+    raise UsageError(f"{run.folder} has no episode {episode}.")
 
 
-def _refuse_changed(kept: Any, episode: int, report: Any) -> None:
-    then = _played(kept, episode)
+def _refuse_changed(run: Any, episode: int, report: Any) -> None:
+    """Refuse an episode that does not end as it did when the run was made.
+
+    Args:
+        run: The run.
+        episode: Number of the episode.
+        report: Its result now.
+    """
+    then = _episode_event(run, episode)
     if (report.ticks, report.returns) != (then["ticks"], then["returns"]):
         raise DamagedRunError(
-            f"Episode {episode} of {kept.folder} ends otherwise now than it did: "
+            f"Episode {episode} of {run.folder} ends otherwise now than it did: "
             f"a policy has changed since."
         )
-
-
-def _spec_of(settings: Any) -> Any:
-    return settings.world_ref.spec

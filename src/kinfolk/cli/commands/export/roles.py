@@ -1,4 +1,4 @@
-"""Roles out of a run: `export role`, and `export phylogeny` of a run of role evolution."""
+"""`kinfolk export role`, and `kinfolk export phylogeny` of a run of role evolution."""
 
 from __future__ import annotations
 
@@ -22,32 +22,32 @@ def role(
     ] = [],  # noqa: B006, typer copies it
     out: Annotated[Path | None, typer.Option(help="File to write; without it, stdout.")] = None,
 ) -> None:
-    """Take roles out as a history of their own, which `--history` starts from."""
+    """Export roles as a history of their own, which `--history` starts from."""
     from kinfolk.roles.history import extract_roles, role_ids_by_name
     from kinfolk.roles.history_text import format_history
     from kinfolk.store.run import open_run
 
-    kept = open_run(run)
-    history = read_role_history(kept)
-    ids = role_ids_by_name(history, name) if name else _champion(kept, history)
-    say_or_write(
+    stored = open_run(run)
+    history = read_role_history(stored)
+    ids = role_ids_by_name(history, name) if name else _champion(stored, history)
+    print_or_write(
         format_history(extract_roles(history, ids)), out, f"{len(set(ids))} roles are in {out}."
     )
 
 
 def read_role_history(run: Any) -> Any:
-    """The history of a run of role evolution.
+    """Read the history of a run of role evolution.
 
     Raises:
-        UsageError: The run is of another job, or has not come to a generation yet.
+        UsageError: The run is of another job, or its first generation is not over.
     """
     from kinfolk.jobs.evolve_roles.state import HISTORY_FILE
     from kinfolk.roles.history_text import parse_history
     from kinfolk.store.json_files import read_text
 
-    if run.about["job"] != "evolve_roles":
+    if run.config["job"] != "evolve_roles":
         raise UsageError(
-            f"{run.folder} is a run of {run.about['job']}; roles come from `kinfolk evolve roles`."
+            f"{run.folder} is a run of {run.config['job']}; roles come from `kinfolk evolve roles`."
         )
     path = run.folder / HISTORY_FILE
     if not path.exists():
@@ -58,7 +58,7 @@ def read_role_history(run: Any) -> Any:
 
 
 def phylogeny_text(run: Any, form: str) -> str:
-    """The family tree of a run's roles."""
+    """Return the phylogeny of a run's roles as csv or newick."""
     from kinfolk.lineage.export import to_csv, to_newick
     from kinfolk.roles.history import origins_of, role_family
 
@@ -70,21 +70,27 @@ def phylogeny_text(run: Any, form: str) -> str:
 
 
 def _champion(run: Any, history: Any) -> list[int]:
-    """The roles of the champion that was judged, or of the best line-up so far."""
+    """Return the role ids of the champion, or of the best team so far."""
     from kinfolk.roles.history import role_ids_by_name
 
-    judged = [event for event in run.events() if event["kind"] == "champion_evaluated"]
-    if judged:
-        return role_ids_by_name(history, list(judged[-1]["lineup"]))
-    return list(dict.fromkeys(history.lineups[0].roles))
+    evaluations = [event for event in run.events() if event["kind"] == "champion_evaluated"]
+    if evaluations:
+        return role_ids_by_name(history, list(evaluations[-1]["team"]))
+    return list(dict.fromkeys(history.teams[0].roles))
 
 
-def say_or_write(text: str, out: Path | None, said: str) -> None:
-    """On stdout, or in a file with a line about it on stderr."""
+def print_or_write(text: str, out: Path | None, message: str) -> None:
+    """Print a text, or write it to a file with a note on stderr.
+
+    Args:
+        text: The text.
+        out: File to write; None prints it.
+        message: The note.
+    """
     from kinfolk.store.files import write_atomic
 
     if out is None:
         print(text, end="")
     else:
         write_atomic(out, text.encode())
-        note(said)
+        note(message)
