@@ -1,4 +1,4 @@
-"""`python -m kinfolk`."""
+"""Run the command line: `python -m kinfolk`."""
 
 from kinfolk.cli.app import main
 

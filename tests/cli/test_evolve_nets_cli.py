@@ -7,7 +7,7 @@ import pytest
 
 from kinfolk.cli.app import main
 
-QUICK = ["--population", "6", "--generations", "2", "--hidden", "4", "--held-out", "2"]
+QUICK = ["--population", "6", "--generations", "2", "--hidden", "4", "--held-out-episodes", "2"]
 
 
 class Ran(NamedTuple):

@@ -71,9 +71,9 @@ def test_explaining_changes_nothing_and_is_off_by_default():
     from kinfolk.worlds.cogsguard.spec import make_spec
 
     policy = build_policy(resolve("kin://smart"), make_spec(validate_settings(Cogsguard, {})))
-    assert policy.why().considered.shape == (0, 12)
-    assert "cannot start: it has no heart" in policy.reasons.outcomes
-    assert policy.reasons.facts["role"][-1] == "smart"
+    assert policy.last_explanation().considered.shape == (0, 12)
+    assert "cannot start: it has no heart" in policy.explanation_schema.outcomes
+    assert policy.explanation_schema.facts["role"][-1] == "smart"
 
 
 def test_behaviors_lists_thirteen_and_the_four_roles(capsys):

@@ -35,10 +35,10 @@ COMMANDS = {
 BASE = (
     "eval --slot all=kin://random --episodes 2",
     "compare kin://noop kin://random --map grazer=candidate --map hunter=candidate --episodes 2",
-    "evolve nets --generations 2 --population 4 --held-out 2",
-    "evolve nets --generations 2 --population 4 --held-out 2 --net recurrent --inherit env,mem,fit --steps 50",
-    "evolve nets --generations 2 --population 4 --held-out 2 --net dynamic",
-    "evolve nets --generations 2 --population 4 --held-out 2 --algorithm sep-cma",
+    "evolve nets --generations 2 --population 4 --held-out-episodes 2",
+    "evolve nets --generations 2 --population 4 --held-out-episodes 2 --net recurrent --inherit env,mem,fit --steps 50",
+    "evolve nets --generations 2 --population 4 --held-out-episodes 2 --net dynamic",
+    "evolve nets --generations 2 --population 4 --held-out-episodes 2 --algorithm sep-cma",
     "doctor",
 )
 SCRIPT = """

@@ -105,7 +105,7 @@ def test_doctor_says_what_is_lost_without_a_program_and_how_to_get_it(run, monke
     monkeypatch.setattr(doctor_module, "_version", lambda name: None if name == "ray" else "1.0")
     lines = [line.strip() for line in run("doctor")[1].splitlines()]
     told = {line.split("  ")[0]: line.split("  ")[-1].strip() for line in lines if "  " in line}
-    assert told["ffmpeg"] == "not installed: no mp4 films (gif works). Debian: apt install ffmpeg"
+    assert told["ffmpeg"] == "not installed: no mp4 export (gif works). Debian: apt install ffmpeg"
     assert told["browser"] == (
         "not installed: no pictures or films of runs. Debian: apt install chromium"
     )

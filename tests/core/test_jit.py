@@ -22,7 +22,7 @@ import importlib, json, pkgutil, kinfolk.worlds.savanna, kinfolk.worlds.cogsguar
 from kinfolk.core.kernel_cache import KernelCache
 hashes = {}
 for package in (kinfolk.worlds.savanna, kinfolk.worlds.cogsguard):
-    for found in pkgutil.iter_modules(package.__path__, package.__name__ + "."):
+    for found in pkgutil.walk_packages(package.__path__, package.__name__ + "."):
         for value in vars(importlib.import_module(found.name)).values():
             cache = getattr(value, "_cache", None)
             if isinstance(cache, KernelCache):
@@ -91,8 +91,9 @@ def test_a_second_checkout_with_the_same_code_compiles_nothing(tmp_path, package
 
 def test_an_edit_of_movement_recompiles_the_kernels_that_move_and_no_others(tmp_path, package):
     before = json.loads(run(package, tmp_path, HASHES))
-    moves = package / "kinfolk" / "worlds" / "savanna" / "moves.py"
-    replace(moves, "far * price * g.energy[w, row]", "2.0 * far * price * g.energy[w, row]")
+    moves = package / "kinfolk" / "worlds" / "savanna" / "step" / "movement.py"
+    old = "distance * move_cost * occupancy.energy[w, row]"
+    replace(moves, old, f"2.0 * {old}")
     after = json.loads(run(package, tmp_path, HASHES))
     changed = {name for name in before if after[name] != before[name]}
     assert changed == {
@@ -106,7 +107,7 @@ def test_an_edit_of_movement_recompiles_the_kernels_that_move_and_no_others(tmp_
 
 def test_comments_and_line_numbers_recompile_nothing(tmp_path, package):
     before = run(package, tmp_path, HASHES)
-    moves = package / "kinfolk" / "worlds" / "savanna" / "moves.py"
+    moves = package / "kinfolk" / "worlds" / "savanna" / "step" / "movement.py"
     moves.write_text("# one line more\n" + moves.read_text())
     assert run(package, tmp_path, HASHES) == before
 

@@ -34,7 +34,7 @@ def test_an_unknown_name_suggests_the_most_similar_one():
         ("no_such_module.Thing", "'no_such_module.Thing' cannot be imported: there is no module no_such_module."),
         ("kinfolk.core.registry.Registri", "The module kinfolk.core.registry has no Registri. "
          "Did you mean 'Registry'? Known: Iterator, Mapping, Any, UnknownNameError, UsageError, "
-         "RegistryEntry, Registry, import_object."),
+         "MissingLibraryError, RegistryEntry, Registry, import_object."),
     ],
 )  # fmt: skip
 def test_an_import_path_that_does_not_exist_raises_an_error(path, message):

@@ -131,7 +131,9 @@ def test_invalid_actions_of_an_agent_are_refused_by_name():
     assert str(refused.value) == (
         "Wrong returned [0.5]; an action is one integer for each of 2 heads."
     )
-    with pytest.raises(NotImplementedError, match=r"^MultiAgentPolicy has no agent_policy yet\.$"):
+    with pytest.raises(
+        NotImplementedError, match=r"^MultiAgentPolicy must define agent_policy\(agent_id\)\.$"
+    ):
         kf.MultiAgentPolicy(SPEC).reset_agents(
             single_agent_batch(0, 0), {}, np.zeros(1, dtype=np.int64)
         )

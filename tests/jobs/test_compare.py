@@ -61,7 +61,8 @@ def test_a_policy_does_not_differ_from_itself():
 
 def test_a_verdict_is_of_common_episodes():
     with pytest.raises(
-        ValueError, match=r"^A comparison is of common episodes; there are 3 and 2\.$"
+        ValueError,
+        match=r"^Paired values must be of the same episodes, but there are 3 and 2 values\.$",
     ):
         compare_paired(np.zeros(3), np.zeros(2))
     same = np.array([1.0, 2.0, 3.0, 4.0, 5.0, 6.0])
@@ -215,8 +216,8 @@ def test_in_a_round_robin_all_meet_from_both_sides_and_the_better_is_rated_highe
         if hasattr(e, "kind")
     ]
     assert [(e.first, e.second) for e in met[::6]] == [(0, 1), (0, 2), (1, 2)]
-    assert [rating.games for rating in rated.ratings] == [12, 12, 12]
-    strengths = [rating.strength for rating in rated.ratings]
+    assert [rating.n_games for rating in rated.ratings] == [12, 12, 12]
+    strengths = [rating.mu for rating in rated.ratings]
     assert strengths[1] == max(strengths)
     assert sum(rating.win_rate for rating in rated.ratings) == pytest.approx(1.5)
 

@@ -125,8 +125,8 @@ def test_a_single_slot_can_be_isolated():
     )
     assert event_lines(items) == plain("savanna")
     timing = next(item for item in items if isinstance(item, TimingEvent)).slots
-    assert timing["pack"]["processes"] >= 2
-    assert timing["herd"]["processes"] == 0
+    assert timing["pack"].processes >= 2
+    assert timing["herd"].processes == 0
 
 
 def test_newborns_may_take_their_parents_slot():

@@ -1,4 +1,4 @@
-"""`kf.evolve_roles` and `kf.evolve_nets`."""
+"""Functions that evolve: `kf.evolve_roles` and `kf.evolve_nets`."""
 
 from __future__ import annotations
 

@@ -58,13 +58,13 @@ def run_job(
 def signature_of(model: type[Settings]) -> Callable[[F], F]:
     """Return a decorator that shows the settings of a model in a function's signature.
 
-    Type checkers read the function's own annotations; `help()`, notebooks and `inspect` read this.
+    Type checkers read the function's declared annotations; `help()`, notebooks and `inspect` read this.
     """
 
     def decorate(function: F) -> F:
-        own = list(inspect.signature(function).parameters.values())
-        taken = {parameter.name for parameter in own}
-        named = [parameter for parameter in own if parameter.kind != parameter.VAR_KEYWORD]
+        declared = list(inspect.signature(function).parameters.values())
+        taken = {parameter.name for parameter in declared}
+        named = [parameter for parameter in declared if parameter.kind != parameter.VAR_KEYWORD]
         rest = [
             inspect.Parameter(
                 name,

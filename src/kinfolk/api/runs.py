@@ -34,7 +34,7 @@ class StoredRun(Run):
 
 
 def load_run(folder: str | Path) -> StoredRun:
-    """Open a stored run.
+    """Open a stored run for reading.
 
     Raises:
         UsageError: There is no such run.
@@ -45,13 +45,13 @@ def load_run(folder: str | Path) -> StoredRun:
 
 def runs(root: str | Path = "runs") -> list[StoredRun]:
     """List the runs in a folder, newest first; warn of those that are damaged."""
-    found = []
+    stored_runs = []
     for run in list_runs(Path(root)):
         if isinstance(run, DamagedRun):
             warnings.warn(f"{run.name} is damaged. {run.problem}", stacklevel=2)
         else:
-            found.append(_stored(run))
-    return found
+            stored_runs.append(_stored(run))
+    return stored_runs
 
 
 def _stored(run: Run) -> StoredRun:

@@ -59,15 +59,15 @@ def _time_loop(worlds: int) -> dict[str, float]:
     ):
         for name in names:
             setattr(thing, name, clock.wrap(getattr(thing, name)))
-    own, whole = [], []
+    inner, whole = [], []
     for _ in range(max(20, 4000 // worlds)):
         clock.seconds, start = 0.0, time.perf_counter()
         loop.tick()
         whole.append(time.perf_counter() - start)
-        own.append(whole[-1] - clock.seconds)
+        inner.append(whole[-1] - clock.seconds)
     rows = int(loop.slot_rows.n_rows.sum())
     # The median: a shared machine gives outliers, never gifts.
-    tick, loop_only = statistics.median(whole), statistics.median(own)
+    tick, loop_only = statistics.median(whole), statistics.median(inner)
     return {
         "worlds": worlds,
         "rows": rows,

@@ -111,15 +111,15 @@ class _QueueAgents:
             process.join()
 
 
-def _queue_worker(asked: Any, answered: Any) -> None:
+def _queue_worker(requests: Any, replies: Any) -> None:
     """Run the worker of the reference."""
     exit_with_parent(use_death_signal=True)
     policy, rows = build_policy(_NOOP, _spec(1)), _rows(1)
     key = np.zeros(1, dtype=np.int64)
     while True:
-        number, seen = asked.get()
+        number, seen = requests.get()
         policy.act_async(seen[None], rows, {}, key)
-        answered.put((number, policy.act_wait()[0]))
+        replies.put((number, policy.act_wait()[0]))
 
 
 def _us_per_step(step: Callable[[], None], agents: int, steps: int) -> float:

@@ -69,16 +69,16 @@ def _forward(kind: str, population: int, batch: int) -> dict[str, Any]:
     x = torch.randn(population, batch, INPUTS, generator=torch.Generator().manual_seed(0))
     _, memory = nets(x)
     ours = _median_us(lambda: nets(x, memory))
-    found: dict[str, Any] = {"kind": kind, "population": population, "batch": batch, "us": ours}
+    figures: dict[str, Any] = {"kind": kind, "population": population, "batch": batch, "us": ours}
     if kind == "dynamic":
-        found["reference"] = "torch gather"
-        found["reference_us"] = _median_us(TorchGather(nets, batch).make_step(x))
-        found["nodes"] = float(nets.node_counts.mean())
+        figures["reference"] = "torch gather"
+        figures["reference_us"] = _median_us(TorchGather(nets, batch).make_step(x))
+        figures["nodes"] = float(nets.node_counts.mean())
     else:
-        found["reference"] = "loop of modules"
-        found["reference_us"] = _median_us(_module_loop(kind, x))
-    found["ratio"] = found["reference_us"] / ours
-    return found
+        figures["reference"] = "loop of modules"
+        figures["reference_us"] = _median_us(_module_loop(kind, x))
+    figures["ratio"] = figures["reference_us"] / ours
+    return figures
 
 
 def _make_static(kind: str, population: int) -> Any:
@@ -103,8 +103,8 @@ def _module_loop(kind: str, x: Any) -> Callable[[], Any]:
             super().__init__()
             self.cell, self.out = nn.RNNCell(INPUTS, HIDDEN), nn.Linear(HIDDEN, OUTPUTS)
 
-        def forward(self, given: Any, state: Any) -> Any:
-            state = self.cell(given, state)
+        def forward(self, inputs: Any, state: Any) -> Any:
+            state = self.cell(inputs, state)
             return self.out(state), state
 
     def feedforward() -> nn.Module:
@@ -117,8 +117,8 @@ def _module_loop(kind: str, x: Any) -> Callable[[], Any]:
     @torch.no_grad()
     def call() -> Any:
         if is_recurrent:
-            return torch.stack([m(given, state)[0] for m, given in zip(members, x, strict=True)])
-        return torch.stack([m(given) for m, given in zip(members, x, strict=True)])
+            return torch.stack([m(inputs, state)[0] for m, inputs in zip(members, x, strict=True)])
+        return torch.stack([m(inputs) for m, inputs in zip(members, x, strict=True)])
 
     return call
 
@@ -153,11 +153,11 @@ class TorchGather:
         middle = torch.where(new, mean + away / count.clamp(min=1), mean)
         squares = torch.where(new, m2 + away * (value - middle), m2)
         deviation = torch.sqrt(squares / (count - 1).clamp(min=1)).clamp(min=1e-8)
-        said = torch.where(count >= 2, (value - middle) / deviation, torch.zeros(()))
-        said = torch.where(value == 0, torch.zeros(()), said)
+        output = torch.where(count >= 2, (value - middle) / deviation, torch.zeros(()))
+        output = torch.where(value == 0, torch.zeros(()), output)
         self.state = [
             torch.where(new, value, x),
-            torch.where(active, said, z),
+            torch.where(active, output, z),
             count,
             middle,
             squares,
@@ -172,8 +172,8 @@ class TorchGather:
             shown = torch.nn.functional.pad(x, (0, self.state[0].shape[2] - self._inputs))
             self._standardise(shown, ~self._active)
             for _ in range(self._passes):
-                said = self.state[1][..., None].expand(-1, -1, -1, 3)
-                sources = torch.gather(said, 2, self._source)
+                output = self.state[1][..., None].expand(-1, -1, -1, 3)
+                sources = torch.gather(output, 2, self._source)
                 self._standardise((sources * self._weight).sum(dim=3), self._active)
             return self.state[1][..., self._inputs : self._inputs + self._outputs]
 

@@ -121,7 +121,9 @@ def bench_role_evolution() -> dict[str, Any]:
         "engines": [
             _engine_row(*kind, usual, took) for kind, took in zip(kinds, seconds, strict=True)
         ],
-        "scaling": median(one / two for one, two in zip(seconds[1], seconds[2], strict=True)),
+        "scaling": median(
+            single / double for single, double in zip(seconds[1], seconds[2], strict=True)
+        ),
         "small": _engine_row("processes", 2, small, small_seconds),
     }
 

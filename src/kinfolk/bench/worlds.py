@@ -24,8 +24,8 @@ def run_uncompiled(module: str, function: str) -> dict[str, Any]:
         text=True,
         check=True,
     )
-    found: dict[str, Any] = json.loads(done.stdout)
-    return found
+    figures: dict[str, Any] = json.loads(done.stdout)
+    return figures
 
 
 SAVANNA_WORLD_COUNTS = (1, 16, 256, 4096)

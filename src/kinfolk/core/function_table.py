@@ -43,9 +43,9 @@ def _add_to_list(function: Callable[..., Any]) -> int:
 def _compiled_address(function: Callable[..., Any], types: tuple[Any, ...]) -> int:
     made = compile_for_types(function, types)
     [result] = made.overloads.values()
-    found = int(result.library.get_pointer_to_function(result.fndesc.llvm_cfunc_wrapper_name))
-    _owners[found] = made
-    return found
+    address = int(result.library.get_pointer_to_function(result.fndesc.llvm_cfunc_wrapper_name))
+    _owners[address] = made
+    return address
 
 
 @function_pointer_call

@@ -75,14 +75,14 @@ def function_pointer_call(function: F) -> F:
 
     if numbers == 1:
 
-        def typed(typing: Any, address: Any, state: Any, place: Any) -> Any:
-            del typing, address, place
+        def typed(typing: Any, address: Any, state: Any, index: Any) -> Any:
+            del typing, address, index
             return whole(whole, state, whole), lowered
 
         return cast("F", intrinsic(typed))
 
-    def typed4(typing: Any, address: Any, state: Any, place: Any, a: Any, b: Any) -> Any:
-        del typing, address, place, a, b
+    def typed4(typing: Any, address: Any, state: Any, index: Any, a: Any, b: Any) -> Any:
+        del typing, address, index, a, b
         return whole(whole, state, whole, whole, whole), lowered
 
     return cast("F", intrinsic(typed4))

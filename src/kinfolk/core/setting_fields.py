@@ -134,7 +134,7 @@ def type_in_words(annotation: Any) -> str:
     if origin is Literal:
         return " | ".join(map(str, inner))
     if origin in (Union, UnionType):
-        return " or ".join(type_in_words(one) for one in inner)
+        return " or ".join(type_in_words(part) for part in inner)
     if origin is tuple:
         return f"list of {type_in_words(inner[0])}"
     if origin is dict:

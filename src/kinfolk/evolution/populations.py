@@ -190,7 +190,7 @@ class BasePop(ABC):
 
     @abstractmethod
     def restore_memory(self, state: Any) -> None:
-        """Restore what `save_memory` returned."""
+        """Restore the memory that `save_memory` returned."""
 
     def _roles_of(self, mode: str | None) -> tuple[str, ...]:
         """Return the role `mode`, or all if None."""
@@ -237,7 +237,7 @@ class GeneratorPop(BasePop):
         return tree.copy_arrays(self._memory["gen"])
 
     def restore_memory(self, state: Any) -> None:
-        """Restore what `save_memory` returned."""
+        """Restore the memory that `save_memory` returned."""
         self._memory["gen"] = tree.copy_arrays(state)
 
 
@@ -300,5 +300,5 @@ class GeneratorDiscriminatorPop(BasePop):
         return {role: tree.copy_arrays(memory) for role, memory in self._memory.items()}
 
     def restore_memory(self, state: dict[str, Any]) -> None:
-        """Restore what `save_memory` returned."""
+        """Restore the memory that `save_memory` returned."""
         self._memory = {role: tree.copy_arrays(state[role]) for role in self.roles}

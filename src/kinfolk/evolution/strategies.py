@@ -41,7 +41,7 @@ class EvolutionStrategy(Protocol):
         ...
 
     def load_state_dict(self, state: OptimizerState) -> None:
-        """Restore what `state_dict` returned."""
+        """Restore the state that `state_dict` returned."""
         ...
 
 

@@ -62,14 +62,14 @@ class MatchObservers:
         sides: The populations that play, by slot.
         learn: Whether dynamic nets update their running statistics.
         keep_memory: Whether the memory of the populations is returned.
-        watch: Names of measures, see `MeasureTracker`.
+        measure_names: Names of measures, see `MeasureTracker`.
         record: A population whose trajectories are recorded; None: none.
     """
 
     sides: Mapping[str, PopulationSide]
     learn: bool = True
     keep_memory: bool = False
-    watch: Sequence[str] = ()
+    measure_names: Sequence[str] = ()
     record: str | None = None
 
     def __call__(self, task: RolloutTask[Any], world: World) -> MatchObserver:
@@ -124,7 +124,7 @@ class MatchObserver(Observer[MatchMeasures]):
 
     def start(self) -> None:
         """Start to track the measures."""
-        self._tracker = MeasureTracker(self.loop, self._observers.watch)
+        self._tracker = MeasureTracker(self.loop, self._observers.measure_names)
 
     def before_step(self) -> None:
         """Remember which worlds play this step."""

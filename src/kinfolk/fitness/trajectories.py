@@ -76,7 +76,7 @@ class TrajectoryRecorder:
         return actions
 
     def close(self) -> None:
-        """Close the wrapped policy."""
+        """Close the policy that is wrapped."""
         self.policy.close()
 
     def trajectories(self) -> Trajectories:
@@ -139,7 +139,7 @@ class TargetRecorder(Observer[Trajectories]):
         return [LoadedSlot(name, self._recorder), *others]
 
     def finish(self) -> Trajectories:
-        """Return the recorded trajectories."""
+        """Return the trajectories that were recorded."""
         return self._recorder.trajectories()
 
 

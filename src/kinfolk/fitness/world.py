@@ -137,7 +137,7 @@ class WorldFitness:
             }
             episodes = [generation * matches + match for match in (chunk % matches).tolist()]
             observers = MatchObservers(
-                sides, keep_memory=self._inherit_mem, watch=setup.measure_names
+                sides, keep_memory=self._inherit_mem, measure_names=setup.measure_names
             )
             task = make_match_task(setup, observers, episodes, max_ticks=setup.steps)
             if self.env:  # only idle worlds begin a new episode

@@ -1,4 +1,4 @@
-"""Hyperparameters of role evolution."""
+"""Hyperparameters of the evolution of roles."""
 
 from __future__ import annotations
 

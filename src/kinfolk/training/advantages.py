@@ -1,4 +1,4 @@
-"""Generalised advantage estimation, compiled.
+"""Generalised advantage estimation as compiled kernels.
 
 Rows lie in the order of time, as many per tick as there were agents. A row's successor is the next
 row with the same memory index, if it belongs to the same life. A life that ended has no successor.

@@ -261,7 +261,7 @@ class Learner:
         return state
 
     def load_state_dict(self, state: Arrays) -> None:
-        """Restore what `state_dict` returned.
+        """Restore the state that `state_dict` returned.
 
         Raises:
             SettingsError: The shapes are those of another net.

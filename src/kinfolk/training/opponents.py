@@ -211,7 +211,7 @@ class OpponentPolicy:
         return self._actions
 
     def close(self) -> None:
-        """Close the wrapped policy."""
+        """Close the policy that is wrapped."""
         self._net.close()
 
     _actions: Ints

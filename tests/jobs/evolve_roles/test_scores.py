@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from kinfolk.jobs.evolve_roles.games import Newborn, RoleGameResult
+from kinfolk.jobs.evolve_roles.games import BirthRecord, RoleGameResult
 from kinfolk.jobs.evolve_roles.hybrids import GameBirths, add_hybrids
 from kinfolk.jobs.evolve_roles.scores import GameScores, agent_records, score_game, score_margin
 from kinfolk.policies.scripted.cogsguard.catalog import cogs_catalog
@@ -53,7 +53,11 @@ def test_the_best_hybrids_of_a_generation_enter_the_pool_with_their_parents():
     coordinator = EvolutionaryRoleCoordinator(2, catalog, config=config, seed=0)
     tiers = catalog.roles[3].tiers
     # Agent 3 is a child of agent 2, which was born first and scored too little to stay.
-    babies = (Newborn(2, (0, 1), tiers), Newborn(3, (2, 1), tiers), Newborn(4, (3, 0), tiers))
+    babies = (
+        BirthRecord(2, (0, 1), tiers),
+        BirthRecord(3, (2, 1), tiers),
+        BirthRecord(4, (3, 0), tiers),
+    )
     scores = GameScores(np.array([[0.1, 0.1, 0.2, 0.9, 0.8]]), (True,))
     taken = add_hybrids(coordinator, [GameBirths((0, 2), babies, scores)])
     assert [role.parents for role in taken] == [(0, 2), (4, 0)]

@@ -1,4 +1,4 @@
-"""`kinfolk eval`."""
+"""The command `kinfolk eval` and its checks."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`kinfolk evolve nets`."""
+"""The command `kinfolk evolve nets` and its checks."""
 
 from __future__ import annotations
 

@@ -46,7 +46,7 @@ def explain(context: typer.Context) -> None:
     if call.json:
         print_json([asdict(explanation) for explanation in explanations])
     elif agent is not None:
-        _print_one(explanations[0], tick)
+        _print_explanation(explanations[0], tick)
     else:
         rows = [
             (e.uid, *_facts(e), e.behavior or "nothing", e.action["move"]) for e in explanations
@@ -59,9 +59,11 @@ def _facts(explanation: Any) -> tuple[str, ...]:
     return tuple(explanation.facts.values()) or ("",)
 
 
-def _print_one(one: Any, tick: int) -> None:
+def _print_explanation(explanation: Any, tick: int) -> None:
     """Print what one agent did, and why the other behaviors did not act."""
-    print(f"Agent {one.uid} in tick {tick}, {', '.join(f'{k} {v}' for k, v in one.facts.items())}:")
-    print(f"  {one.behavior or 'nothing'} acts: {', '.join(one.action.values())}")
-    for behavior, verdict in one.rejected:
+    print(
+        f"Agent {explanation.uid} in tick {tick}, {', '.join(f'{k} {v}' for k, v in explanation.facts.items())}:"
+    )
+    print(f"  {explanation.behavior or 'nothing'} acts: {', '.join(explanation.action.values())}")
+    for behavior, verdict in explanation.rejected:
         print(f"  {behavior}: {verdict}")

@@ -32,7 +32,7 @@ def presets(
     """List the named sets of rules of each world."""
     from kinfolk.worlds import WORLDS, get_preset_descriptions, get_presets
 
-    found = [
+    entries = [
         {
             "world": name,
             "preset": preset,
@@ -43,9 +43,9 @@ def presets(
         for preset, rules in get_presets(name).items()
     ]
     if json:
-        print_json(found)
+        print_json(entries)
     else:
-        print_list("Presets", [(f"{p['world']} {p['preset']}", str(p["about"])) for p in found])
+        print_list("Presets", [(f"{p['world']} {p['preset']}", str(p["about"])) for p in entries])
 
 
 def policies(json: JsonOption = False) -> None:
@@ -65,18 +65,25 @@ def behaviors(json: JsonOption = False) -> None:
     from kinfolk.policies.scripted.cogsguard.catalog import BEHAVIORS, cogs_catalog
 
     catalog = cogs_catalog()
-    found = [
-        {"name": one.name, "source": str(one.source), "about": BEHAVIORS[one.name].description}
-        for one in catalog.behaviors
+    entries = [
+        {
+            "name": behavior.name,
+            "source": str(behavior.source),
+            "about": BEHAVIORS[behavior.name].description,
+        }
+        for behavior in catalog.behaviors
     ]
     roles = {
         role.name: [[catalog.behaviors[i].name for i in tier.behavior_ids] for tier in role.tiers]
         for role in catalog.roles
     }
     if json:
-        print_json({"behaviors": found, "roles": roles})
+        print_json({"behaviors": entries, "roles": roles})
         return
-    print_list("Behaviors", [(f"{one['name']} ({one['source']})", one["about"]) for one in found])
+    print_list(
+        "Behaviors",
+        [(f"{behavior['name']} ({behavior['source']})", behavior["about"]) for behavior in entries],
+    )
     tiers = {name: " / ".join(" + ".join(tier) for tier in role) for name, role in roles.items()}
     print_list("Roles", list(tiers.items()))
 
@@ -88,25 +95,25 @@ def runs(
     """List the runs of a folder, newest first."""
     from kinfolk.store.run_list import DamagedRun, list_runs
 
-    found = list(list_runs(root))
-    damaged = [run for run in found if isinstance(run, DamagedRun)]
+    entries = list(list_runs(root))
+    damaged = [run for run in entries if isinstance(run, DamagedRun)]
     if json:
         print_json(
             [
                 {"name": r.name, "status": "damaged", "problem": r.problem}
                 if isinstance(r, DamagedRun)
                 else {"name": r.name, "status": r.status, **r.config}
-                for r in found
+                for r in entries
             ]
         )
-    elif not found:
+    elif not entries:
         print(f"There are no runs in {root}.")
     else:
         rows = [
             (r.name, "", "damaged", "")
             if isinstance(r, DamagedRun)
             else (r.name, r.config["job"], r.status, len(r.checkpoints()))
-            for r in found
+            for r in entries
         ]
         print_table("Runs", ("name", "job", "status", "checkpoints"), rows)
     for run in damaged:

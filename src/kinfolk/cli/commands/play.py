@@ -49,7 +49,7 @@ def play(
         runner = EpisodeRunner(task, game)
     game.record_events(True)
     document = settings.model_dump()
-    recording = Recording(call.out or new_run_folder("play"), document) if record else None
+    recording = GameRecording(call.out or new_run_folder("play"), document) if record else None
     ticks = record_ticks(runner, {**document, "episode": 0}) if recording else None
     events: list[Any] = []
     results: list[Any] = []
@@ -82,7 +82,7 @@ def play(
         hint(f"Watch it again: {command('view', recording.folder)}")
 
 
-class Recording:
+class GameRecording:
     """A game that is stored as a run while it is played.
 
     Args:

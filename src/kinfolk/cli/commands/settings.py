@@ -19,7 +19,7 @@ def complete_settings(incomplete: str) -> list[tuple[str, str]]:
     from kinfolk.jobs import JOB_SETTINGS
 
     jobs = [(name, JOB_SETTINGS.get_entry(name).description) for name in JOB_SETTINGS]
-    return [one for one in jobs if one[0].startswith(incomplete)] + complete_world(incomplete)
+    return [entry for entry in jobs if entry[0].startswith(incomplete)] + complete_world(incomplete)
 
 
 def settings(

@@ -1,4 +1,4 @@
-"""`kinfolk train`."""
+"""The command `kinfolk train` and its checks."""
 
 from __future__ import annotations
 

@@ -54,7 +54,7 @@ class Searcher(Protocol):
         ...
 
     def load_state_dict(self, state: OptimizerState) -> None:
-        """Restore what `state_dict` returned."""
+        """Restore the state that `state_dict` returned."""
         ...
 
 

@@ -71,7 +71,7 @@ class RoleGame:
 
 
 @dataclass(frozen=True)
-class Newborn:
+class BirthRecord:
     """An agent born into the first team in play: its index there, its parents and its role."""
 
     agent: int
@@ -85,7 +85,7 @@ class RoleGameResult:
 
     side_scores: AnyArray  # [moments, sides]
     agent_counters: Mapping[str, AnyArray]  # [moments, agents of the first team] by name
-    newborns: tuple[Newborn, ...] = ()
+    newborns: tuple[BirthRecord, ...] = ()
 
 
 class RoleScorer(Observer[list[RoleGameResult]]):
@@ -137,7 +137,7 @@ class RoleScorer(Observer[list[RoleGameResult]]):
             n: counters[n][:, self._rows] for n in self._domain.contribution_weights
         }
 
-    def _newborns(self) -> list[tuple[Newborn, ...]]:
+    def _newborns(self) -> list[tuple[BirthRecord, ...]]:
         """Return the agents born into the first team of each game, the eldest first."""
         world, columns, rows = self.world, self.world.columns, self._rows
         roles, row_state = role_tables_in_memory(self.loop.memory[0]), self.loop.row_state
@@ -151,7 +151,7 @@ class RoleScorer(Observer[list[RoleGameResult]]):
             living.sort(key=lambda slot: int(columns.uid[slot]))
             newborns.append(
                 tuple(
-                    Newborn(
+                    BirthRecord(
                         agent_of[slot % world.spec.rows],
                         (
                             agent_of[int(columns.parent_rows[slot, 0])],

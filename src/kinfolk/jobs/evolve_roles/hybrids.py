@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from kinfolk.jobs.evolve_roles.games import Newborn
+from kinfolk.jobs.evolve_roles.games import BirthRecord
 from kinfolk.jobs.evolve_roles.scores import GameScores
 from kinfolk.roles.coordinator import EvolutionaryRoleCoordinator
 from kinfolk.roles.fitness import AgentScore
@@ -16,7 +16,7 @@ class GameBirths(NamedTuple):
     """A game in which agents may have been born, with its scores."""
 
     roles: tuple[int, ...]  # of the founders
-    newborns: tuple[Newborn, ...]
+    newborns: tuple[BirthRecord, ...]
     scores: GameScores
 
 

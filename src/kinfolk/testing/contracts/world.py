@@ -1,4 +1,4 @@
-"""Contract tests of worlds.
+"""Contract tests that every world must pass.
 
 Subclass `WorldContract` in a test file and give it a fixture `make` that builds a batch of worlds:
 
@@ -112,8 +112,10 @@ class WorldContract:
         batched, single = make(batch), make(1)
         batched.reset(episode_world_keys(range(batch)))
         single.reset(episode_world_keys(range(batch - 1, batch)))
-        for many, one in zip(step_frames(batched, TICKS), step_frames(single, TICKS), strict=True):
-            assert frames_equal([array[-1:] for array in many], one)
+        for many, alone in zip(
+            step_frames(batched, TICKS), step_frames(single, TICKS), strict=True
+        ):
+            assert frames_equal([array[-1:] for array in many], alone)
 
     def test_an_episode_does_not_depend_on_the_one_before(self, make: WorldFactory) -> None:
         used, new = make(2), make(2)

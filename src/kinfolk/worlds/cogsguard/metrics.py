@@ -1,4 +1,4 @@
-"""Metrics of CogsGuard episodes."""
+"""Metrics that summarise CogsGuard episodes."""
 
 from __future__ import annotations
 

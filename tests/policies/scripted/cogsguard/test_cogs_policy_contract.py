@@ -91,7 +91,7 @@ def test_a_restored_snapshot_equals_continuing():
     first, other = _loop({"cogs": TEAM}), _loop({"cogs": TEAM})
     for _ in range(25):
         first.tick()
-    other.begin()
+    other.start_episodes()
     other.restore(first.snapshot())
     assert digest_loop(other) == digest_loop(first)
 

@@ -103,7 +103,7 @@ def test_eight_percent_of_agents_explore_new_roles():
 
 def test_a_newborn_plays_the_hybrid_of_its_parents_roles():
     policy, loop = build_loop("kin://roles?evolution=1&miner=6", TEMPLE, 4)
-    while not loop.over:
+    while not loop.is_done:
         loop.tick()
     columns, memory = loop.world.columns, loop.memory[0]
     tables = role_tables_in_memory(memory)
@@ -155,6 +155,6 @@ def test_online_evolution_is_refused_in_evaluations_and_a_frozen_pool_does_not_c
         loop.tick()
     policy, loop = build_loop("kin://roles?evolution=1", SMALL, 2)
     before = policy.catalog.copy()
-    while not loop.over:
+    while not loop.is_done:
         loop.tick()
     assert policy.catalog == before

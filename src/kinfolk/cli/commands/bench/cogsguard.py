@@ -46,13 +46,13 @@ def show_roles(report: dict[str, Any]) -> None:
         [
             (
                 name,
-                found["worlds"],
-                f"{found['ticks']:,}",
-                f"{found['agent_steps_per_s'] / 1e3:,.0f}",
-                f"{found['by_part'][0] / 1e3:,.0f}",
-                f"{found['by_part'][-1] / 1e3:,.0f}",
+                figures["worlds"],
+                f"{figures['ticks']:,}",
+                f"{figures['agent_steps_per_s'] / 1e3:,.0f}",
+                f"{figures['by_part'][0] / 1e3:,.0f}",
+                f"{figures['by_part'][-1] / 1e3:,.0f}",
             )
-            for name, found in rows
+            for name, figures in rows
         ],
     )
     print(

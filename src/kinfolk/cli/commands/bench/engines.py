@@ -1,4 +1,4 @@
-"""`kinfolk bench engines`."""
+"""Print the figures of `kinfolk bench engines`."""
 
 from __future__ import annotations
 

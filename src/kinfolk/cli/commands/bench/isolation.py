@@ -1,4 +1,4 @@
-"""`kinfolk bench isolation`."""
+"""Print the figures of `kinfolk bench isolation`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`kinfolk bench nets`."""
+"""Print the figures of `kinfolk bench nets`."""
 
 from __future__ import annotations
 

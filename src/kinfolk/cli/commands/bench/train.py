@@ -1,4 +1,4 @@
-"""`kinfolk bench train`."""
+"""Print the figures of `kinfolk bench train`."""
 
 from __future__ import annotations
 

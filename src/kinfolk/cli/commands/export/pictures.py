@@ -48,14 +48,14 @@ def png(
     descendants: Annotated[bool, typer.Option("--descendants", help="Mark its kin.")] = False,
     tab: TabOption = 1,
 ) -> None:
-    """Export a picture of one tick, or of the charts."""
+    """Export a screenshot of one tick, or of the charts."""
     from kinfolk.store.files import write_atomic
 
-    picture = _picture(part, size, theme, agent, tab, descendants)
+    screenshot = _picture(part, size, theme, agent, tab, descendants)
     from kinfolk.viewer.screenshots import capture, open_page
 
-    with open_page(_shown(run, replay, compare, compare_replay), picture) as page:
-        data = capture(page, picture, tick)
+    with open_page(_shown(run, replay, compare, compare_replay), screenshot) as page:
+        data = capture(page, screenshot, tick)
     _write(write_atomic, out or Path(f"{run.name}-{tick}.png"), data)
 
 
@@ -140,7 +140,7 @@ def _shown(
 def _picture(
     part: str, size: str, theme: str, agent: int | None, tab: int, marks: bool = False
 ) -> Any:
-    """Validate the settings of a picture.
+    """Validate the settings of a screenshot.
 
     Args:
         part: stage, charts, family or page.
@@ -169,7 +169,7 @@ def _picture(
 
 def _export_video(
     form: str, encode: Any, run: Path, out: Path | None, ticks: tuple[int, int | None, int],
-    speed: float, beside: tuple[str | None, Path | None, str | None], picture: Any,
+    speed: float, beside: tuple[str | None, Path | None, str | None], screenshot: Any,
 ) -> None:  # fmt: skip
     """Capture every tick and encode the pictures as a video.
 
@@ -181,7 +181,7 @@ def _export_video(
         ticks: First tick, last tick (None for the end) and step.
         speed: Pictures per second.
         beside: Replay of the run, second run, and replay of that.
-        picture: Settings of the pictures.
+        screenshot: Settings of the pictures.
     """
     from kinfolk.replay.reader import Replay, find_replay
     from kinfolk.store.files import write_atomic
@@ -195,10 +195,13 @@ def _export_video(
             f"A video has 1 to {MOST_FRAMES} pictures, not {len(shown)}; "
             f"choose --from, --to and --every (the game has the ticks 0 to {end})."
         )
-    with open_page(_shown(run, *beside), picture) as page, progress("Pictures", len(shown)) as tell:
+    with (
+        open_page(_shown(run, *beside), screenshot) as page,
+        progress("Pictures", len(shown)) as tell,
+    ):
         frames = []
         for tick in shown:
-            frames.append(capture(page, picture, tick))
+            frames.append(capture(page, screenshot, tick))
             tell(len(frames))
     _write(write_atomic, out or Path(f"{run.name}.{form}"), encode(frames, speed))
 

@@ -129,8 +129,8 @@ def trace_again(run: Any, settings: Any, episode: int) -> Any:
 def _episode_event(run: Any, episode: int) -> dict[str, Any]:
     for event in run.events():
         if event["kind"] == "episode_played" and event["step"] == episode:
-            found: dict[str, Any] = event
-            return found
+            played: dict[str, Any] = event
+            return played
     raise UsageError(f"{run.folder} has no episode {episode}.")
 
 
