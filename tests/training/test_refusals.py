@@ -121,8 +121,8 @@ CASES = {
     ),
     "a device that the net cannot use": (
         {"slots": {"a": {"policy_uri": "kin://mlp", "device": "cuda"}}},
-        "kinfolk.policies.neural.architectures:MlpPolicy runs on the cpu only, not on 'cuda': "
-        "it has no method to.",
+        "kinfolk.policies.neural.architectures:MlpPolicy cannot be moved to device 'cuda', because it has "
+        "no method `to`. Set device = 'cpu'.",
     ),
     "chunks that do not divide": (
         {"worlds": 4, "n_chunks": 3},
@@ -149,7 +149,7 @@ CASES = {
     "a convolution without a window": (
         {"slots": {"a": "kin://conv"}},
         "A convolution needs a window with the same planes in all groups of the world; "
-        "this world shows none. Use kin://mlp.",
+        "this world has none. Use kin://mlp.",
     ),
     "an unknown critic": (
         {"slots": {"a": "kin://mlp?critic=own"}},

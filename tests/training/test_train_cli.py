@@ -28,8 +28,8 @@ def test_train_resume_and_play(kinfolk, tmp_path):
     code, out, err = kinfolk("train", *TINY, "--steps", "400", "--out", "one", "--json")
     assert code == 0, err
     document = json.loads(out)
-    assert document["trained"]["reason"] == "steps"
-    assert document["trained"]["step"] >= 400
+    assert document["result"]["reason"] == "steps"
+    assert document["result"]["step"] >= 400
     assert document["settings"]["ppo"]["minibatch_size"] == 64
     assert "Steps: 400 of 400" in err
     code, out, err = kinfolk("train", "--resume", "one")

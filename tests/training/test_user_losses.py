@@ -55,7 +55,7 @@ def test_a_loss_is_added_as_contributing_says(page, capsys):
     assert left.value.code == 0, err
     document = json.loads(out)
     assert document["settings"]["losses"] == {"entropy_floor": {"weight": 0.1, "floor": 5.0}}
-    slot = document["last"]["slots"]["main"]
+    slot = document["last_update"]["slots"]["main"]
     assert slot["entropy_lack"] == pytest.approx(5.0 - slot["entropy"], abs=1e-4)
     exec(compile(page, "CONTRIBUTING.md", "exec"), {"__name__": "example"})
 

@@ -21,9 +21,9 @@ TINY = {"world": "probe", "worlds": 2, "rollout_length": 8, "steps": 300, "check
         "ppo": {"minibatch_size": 64, "n_epochs": 1}}  # fmt: skip
 NETS = ["kin://mlp?hidden=[50]", "kin://mlp?hidden=[7,13]", "kin://net?module=own_nets.Odd"]
 MIXES = (
-    "Mixing gives a row other results when the other rows of its batch change: its rows depend on "
-    "each other, and which agents share a batch is no part of a game. Normalise over features "
-    "(LayerNorm), not over the batch, and mix no rows."
+    "Mixing returns other results for a row when the other rows of its batch change, and which agents "
+    "share a batch must not matter. Normalise over features (LayerNorm), not over the batch, and do "
+    "not mix rows."
 )
 
 
@@ -59,7 +59,7 @@ def weights(items):
 def test_odd_layers_are_trained_and_evaluated(kinfolk):
     tiny = ["--world", "probe", "--worlds", "2", "--rollout-length", "8", "--steps", "100"]
     document = kinfolk("train", *tiny, "--slot", f"main={NETS[1]}", "--out", "one", "--json")
-    assert document["trained"]["reason"] == "steps"
+    assert document["result"]["reason"] == "steps"
     document = kinfolk("eval", "--slot", "all=run:one", "--episodes", "2", "--json")
     assert document["settings"]["slots"] == {"all": "run:one"}
 
@@ -128,10 +128,10 @@ def test_a_net_with_batch_statistics_goes_on_as_if_never_stopped():
 
 
 WRONG_NETS = {
-    "Column": "(scores [2, 5], value [2]), not shapes [2, 5], [2, 1].",
-    "Actor": "(scores [2, 5], value [2]), not one Tensor.",
-    "Wide": "(scores [2, 5], value [2]), not shapes [2, 6], [2].",
-    "Forgetful": "(scores [2, 5], value [2], memory [2, 3]), not shapes [2, 5], [2].",
+    "Column": "(logits [2, 5], value [2]), not shapes [2, 5], [2, 1].",
+    "Actor": "(logits [2, 5], value [2]), not one Tensor.",
+    "Wide": "(logits [2, 5], value [2]), not shapes [2, 6], [2].",
+    "Forgetful": "(logits [2, 5], value [2], memory [2, 3]), not shapes [2, 5], [2].",
 }
 
 
@@ -160,5 +160,5 @@ def test_sizes_of_layers_are_a_list(uri, name, given):
     with pytest.raises(SettingsError) as caught:
         trained(uri)
     assert str(caught.value) == (
-        f"{name} is a list of sizes of layers, each at least 1, such as [64,64], not {given}."
+        f"{name} is a list of layer sizes, each at least 1, such as [64,64], not {given}."
     )

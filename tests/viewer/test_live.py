@@ -106,9 +106,9 @@ def test_the_page_reconnects_to_a_restarted_server(live, serve, open_screen, tmp
 
 def test_role_evolution_is_followed_from_replay_to_replay(serve, open_screen, tmp_path):
     arguments = (
-        "evolve roles --preset tutorial --set max_steps=150 --generations 6 --lineups 3 "
-        "--games-per-generation 4 --population 4 --judge-games 2 --engine local "
-        "--showcase-every 1 --out runs/evolving"
+        "evolve roles --preset tutorial --set max_steps=150 --generations 6 --n-teams 3 "
+        "--games-per-generation 4 --population 4 --eval-games 2 --engine local "
+        "--replay-every 1 --out runs/evolving"
     )
     (tmp_path / "runs").mkdir()
     with serve(tmp_path / "runs") as address, open_screen(address) as screen:

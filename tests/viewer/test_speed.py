@@ -111,8 +111,8 @@ def test_a_thousand_agents_take_less_than_8_ms_of_script_a_frame(long_runs, serv
 
 
 EVOLVE = (
-    "evolve roles --preset tutorial --set max_steps=300 --generations 8 --lineups 4 "
-    "--games-per-generation 10 --population 6 --judge-games 4 --engine local --showcase-every 2 --out"
+    "evolve roles --preset tutorial --set max_steps=300 --generations 8 --n-teams 4 "
+    "--games-per-generation 10 --population 6 --eval-games 4 --engine local --replay-every 2 --out"
 )
 
 

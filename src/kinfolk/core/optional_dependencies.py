@@ -33,17 +33,17 @@ class MissingLibraryError(UsageError, ModuleNotFoundError):
 
 
 def get_install_command(module: str) -> str | None:
-    """The command that installs a library; None if it is none that kinfolk knows.
+    """Return the command that installs a library; None if kinfolk does not know it.
 
     >>> [get_install_command(name) for name in ("torch.nn", "PIL", "my_package")]
-    ("pip install 'kinfolk[train]'", "pip install 'kinfolk[plots]'", None)
+    ["pip install 'kinfolk[train]'", "pip install 'kinfolk[plots]'", None]
     """
     installed_by = _INSTALLED_BY.get(module.partition(".")[0])
     return None if installed_by is None else f"pip install {installed_by}"
 
 
 def make_missing_library_error(feature: str, module: str) -> MissingLibraryError:
-    """The error that says who needs a library and how to install it.
+    """Return the error that says who needs a library and how to install it.
 
     Args:
         feature: What needs it, as the beginning of a sentence: "The viewer".

@@ -226,7 +226,16 @@ def test_what_is_wrong_with_a_task_is_said(name, walk, tmp_path):
     assert str(caught.value) == message.replace("{here}", str(tmp_path))
 
 
-SHORT_TRAINING = ["--worlds", "2", "--ticks", "8", "--steps", "16", "--slot", "main=kin://mlp"]
+SHORT_TRAINING = [
+    "--worlds",
+    "2",
+    "--rollout-length",
+    "8",
+    "--steps",
+    "16",
+    "--slot",
+    "main=kin://mlp",
+]
 COMMANDS = {
     "train": ["train", *SHORT_TRAINING, "--out", "run", "--world"],
     "eval": ["eval", "--slot", "all=kin://random", "--episodes", "2", "--world"],

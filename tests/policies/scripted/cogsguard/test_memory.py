@@ -4,7 +4,7 @@ from collections import deque
 
 import numpy as np
 from cogs_harness import Cogs
-from cogs_scenes import give, place, set_store
+from cogs_scenes import give, position, set_store
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -56,7 +56,7 @@ def test_a_junction_is_remembered_as_it_was_last_seen():
     cogs = Cogs("H..@..!.............\n....................", window_radius=4).observe()
     assert cogs.state(JUNCTION_COUNTS + CLIPS) == 1
     seen = cogs.state(CLOCK)
-    while place(cogs.world)[1] < 11:
+    while position(cogs.world)[1] < 11:
         cogs.play(1)  # away to the east
         assert cogs.state(CLOCK) < 40
     change_junction_owner(get_map_arrays(cogs.world._arrays), cogs.world._rules, 0, 0, -1)

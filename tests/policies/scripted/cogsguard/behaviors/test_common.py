@@ -2,7 +2,7 @@
 
 import pytest
 from cogs_harness import Cogs
-from cogs_scenes import counter, give, has, place, set_store
+from cogs_scenes import counter, give, has, position, set_store
 
 HOME = {"area_radius": 2}  # friendly cells near hubs and own junctions
 
@@ -15,7 +15,7 @@ def test_explore_always_starts_goes_to_the_nearest_frontier_and_ends_when_an_obj
     cogs.observe()
     assert not cogs.ended("explore")
     cogs.play(11)
-    assert place(cogs.world) == (1, 14)
+    assert position(cogs.world) == (1, 14)
     assert not cogs.ended("explore")
     cogs.play(1)
     cogs.observe()
@@ -29,7 +29,7 @@ def test_explore_patrols_known_junctions_when_no_frontier_is_left():
     seen = []
     for _ in range(60):
         cogs.play(1)
-        seen.append(place(cogs.world)[1])
+        seen.append(position(cogs.world)[1])
     assert min(seen) <= 4  # it came back to the junction in the west
     assert has(cogs.world, "last_action_succeeded") in (0, 1)
     assert counter(cogs.world, "bumps_failed") < 10
@@ -42,7 +42,7 @@ def test_two_exploring_agents_pass_each_other_in_a_door():
     been = set()
     for _ in range(120):
         cogs.play(1)
-        been |= {(row, place(cogs.world, row)[0]) for row in (0, 1)}
+        been |= {(row, position(cogs.world, row)[0]) for row in (0, 1)}
     assert {(0, 3), (1, 1)} <= been
 
 
@@ -72,7 +72,7 @@ def test_recharge_starts_at_low_energy_by_night_waits_at_home_and_ends_when_full
     assert cogs.observe().move("recharge") == "noop!"  # no energy; within three steps of home
     give(cogs.world, energy=20)
     cogs.play(3)
-    assert place(cogs.world) == (0, 2)
+    assert position(cogs.world) == (0, 2)
     assert has(cogs.world, "hp", "energy") == [100, 20]
     assert cogs.observe().ended("recharge")
 
