@@ -107,7 +107,7 @@ def test_doctor_says_what_is_lost_without_a_program_and_how_to_get_it(run, monke
     told = {line.split("  ")[0]: line.split("  ")[-1].strip() for line in lines if "  " in line}
     assert told["ffmpeg"] == "not installed: no mp4 export (gif works). Debian: apt install ffmpeg"
     assert told["browser"] == (
-        "not installed: no pictures or films of runs. Debian: apt install chromium"
+        "not installed: no png, gif or mp4 of runs. Debian: apt install chromium"
     )
     assert told["bubblewrap"] == (
         "not installed: kinfolk cannot be run in a container of its own without root; --sandbox "
