@@ -191,7 +191,7 @@ def cases() -> Iterator[tuple[str, Callable[[], dict[str, str]]]]:
     rows = 3 * PREDATION["worlds"] * PREDATION["rollout_length"]
     teacher = {"slots": {"predators": "kin://mlp",
                          "prey": {"policy_uri": "kin://grazer", "trainable": False}},
-               "teaching": {"predators": {"teacher": "hunters", "teacher_led": False}},
+               "teachers": {"predators": {"teacher": "hunters", "teacher_led": False}},
                "ppo": LEARNING}  # fmt: skip
     teacher["slots"]["hunters"] = {"policy_uri": "kin://hunter", "trainable": False}
     plain = {"slots": {"predators": "kin://mlp", "prey": "kin://gru"}, "ppo": LEARNING}
@@ -199,7 +199,8 @@ def cases() -> Iterator[tuple[str, Callable[[], dict[str, str]]]]:
             "slots": {"main": "kin://conv",
                       "rival": {"policy_uri": "kin://conv", "trainable": False}},
             "agent_slot_map": {"cogs_0": "main", "cogs_1": "rival"},
-            "pool": {"slot": "rival", "of": "main", "every": 1, "size": 2, "choose": "win_rate"},
+            "opponent_pool": {"slot": "rival", "source_slot": "main", "add_every": 1, "max_size": 2,
+                              "sampling": "win_rate"},
             "ppo": LEARNING, "steps": 1500}  # fmt: skip
     for name, values in {
         "plain": {**PREDATION, **plain, "steps": 10 * rows},

@@ -13,7 +13,7 @@ CORRECT = """
 import kinfolk as kf
 
 world = kf.make("savanna", worlds=2, preset="shared_prey_r2", grid_size=25)
-number: int = world.worlds
+number: int = world.n_worlds
 other = kf.make("gym:CartPole-v1", settings={"bins": 3})
 result = kf.evaluate("savanna", slots={"all": "kin://random"}, episodes=3, isolate="slot")
 mean: float = result.returns["all"].mean

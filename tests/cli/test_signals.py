@@ -152,7 +152,7 @@ def runs_policies(pid):
 
     def starts_policies(one):  # those that it forks have its command line
         try:
-            return b"nursery_process" in Path(f"/proc/{one}/cmdline").read_bytes()
+            return b"forkserver_main" in Path(f"/proc/{one}/cmdline").read_bytes()
         except OSError:
             return False
 
