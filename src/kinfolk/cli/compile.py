@@ -88,11 +88,10 @@ def compile_command(
 ) -> None:
     """Compile all kernels now, so that nothing has to wait for them later."""
     from kinfolk.core.kernel_cache import kernels_cached
-    from kinfolk.policies.resolve import POLICIES
     from kinfolk.worlds import WORLDS, build_world, get_presets
 
     worlds = world or list(WORLDS)
-    kernels = _policy_kernels(f"kin://{name}" for name in POLICIES)
+    kernels = [kernel for compiled in _compiled_policies().values() for kernel in compiled()]
     for name in worlds:
         for preset in (None, *get_presets(name)):
             kernels += _world_kernels(build_world(name, {}, 1, preset))
@@ -147,13 +146,26 @@ def _policy_kernels(uris: Iterable[str]) -> _Kernels:
     ]
 
 
+def _compiled_policies() -> dict[str, Callable[[], _Kernels]]:
+    """Return what lists the kernels of each policy that has some, by the policy's name."""
+    from kinfolk.core.optional_dependencies import MissingLibraryError
+    from kinfolk.policies.resolve import POLICIES
+
+    listed = {}
+    for name in POLICIES:
+        with suppress(MissingLibraryError):  # a neural policy, without the extra `train`
+            policy_class = POLICIES.load(name)
+            if hasattr(policy_class, "kernels"):
+                listed[name] = policy_class.kernels
+    return listed
+
+
 def _compile_world(world: str) -> None:
     """Compile a world with any of its presets, its scripted policies and observation transforms."""
     from kinfolk.policies.neural.transforms import TRANSFORMS, make_transform
-    from kinfolk.policies.resolve import POLICIES
     from kinfolk.worlds import build_world, get_presets
 
-    uris = [f"kin://{n}" for n in POLICIES if hasattr(POLICIES.load(n), "kernels")]
+    uris = [f"kin://{name}" for name in _compiled_policies()]
     for preset in (None, *get_presets(world)):
         _compile(world, {}, preset, 0, [])
         _compile(world, {}, preset, 1, uris)
