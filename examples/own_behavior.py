@@ -9,14 +9,9 @@ or play its roles by URI, in the folder that contains this file:
     kinfolk eval --world cogsguard --slot "cogs=kin://roles?catalog=own_behavior.catalog&Careful=8"
 """
 
-from kinfolk.policies.scripted.cogsguard.behaviors.explanations import (
-    NO_PATH,
-    NO_RECHARGE_NEEDED,
-    YES,
-)
+from kinfolk.policies.scripted.cogsguard.behaviors.reasons import NO_PATH, NO_RECHARGE_NEEDED, YES
 from kinfolk.policies.scripted.cogsguard.catalog import cogs_catalog, compiled
-from kinfolk.policies.scripted.cogsguard.requirements import hp_limit
-from kinfolk.policies.scripted.cogsguard.shared_kernels import go_home
+from kinfolk.policies.scripted.cogsguard.primitives import go_home, hp_limit
 from kinfolk.roles.model import RoleDef, RoleTier
 from kinfolk.worlds.cogsguard.codes import GEAR, HP
 

@@ -33,7 +33,7 @@ from kinfolk.jobs.evolve_roles.job import evolve_roles
 from kinfolk.jobs.evolve_roles.settings import EvolveRoles
 from kinfolk.jobs.train.job import train
 from kinfolk.jobs.train.settings import Train
-from kinfolk.replay.format import FRAMES
+from kinfolk.replay.codec import FRAMES
 from kinfolk.replay.reader import Replay
 from kinfolk.worlds.savanna.io.golden_trace import parse_trace, replay_golden_trace
 

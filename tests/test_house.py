@@ -14,11 +14,11 @@ MAY_TOUCH_DISK = {
     "core/temporary_folder.py": "makes and removes temporary folders",
     "core/kernel_cache.py": "compiled kernels, which numba would write beside their sources",
     "testing/contracts/engine.py": "a task that dies once has to remember that it did",
-    "testing/processes.py": "looks at /proc",
+    "testing/inspection.py": "looks at /proc",
     "replay/reader.py": "reads replays",
     "isolation/forkserver_main.py": "looks at /proc",
     "isolation/worker_main.py": "looks at /proc",
-    "isolation/sandbox/landlock.py": "names the folder that stays writable by a handle on it",
+    "isolation/sandbox.py": "names the folder that stays writable by a handle on it",
     "cli/app.py": "gives stdout to the null device when its reader has gone",
 }
 CALLS = {"open", "io.open", "os.open", "os.mkdir", "os.makedirs", "os.remove", "os.unlink",
@@ -81,7 +81,7 @@ def test_sources_unpickle_only_what_our_own_parent_sent():
         if "pickle.load" in p.read_text()
     }
     # Compiled kernels lie in the user's own cache folder, which isolated policies cannot write.
-    assert users == {"core/kernel_cache.py", "engines/shared_memory.py"}
+    assert users == {"core/kernel_cache.py", "engines/processes.py"}
 
 
 def test_the_repository_names_no_path_of_a_machine():

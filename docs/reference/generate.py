@@ -14,8 +14,7 @@ from types import UnionType
 from typing import Any, Literal, Union, get_args, get_origin
 
 import kinfolk as kf
-from kinfolk.core.setting_fields import fields_of, without_none
-from kinfolk.core.settings import Flag, Settings
+from kinfolk.core.settings import Flag, Settings, fields_of, without_none
 from kinfolk.jobs import JOB_SETTINGS
 from kinfolk.play.slots import PolicySlot
 from kinfolk.worlds import WORLDS

@@ -12,18 +12,21 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from kinfolk.core.lazy import export_lazily
+from kinfolk.core.imports import export_lazily
 
 if TYPE_CHECKING:
     from kinfolk import jobs
-    from kinfolk.api.evaluation import ComparisonResult, EvaluationResult, compare, evaluate
-    from kinfolk.api.evolution import (
+    from kinfolk.api.jobs import (
+        ComparisonResult,
+        EvaluationResult,
         NetEvolutionResult,
         RoleEvolutionResult,
+        compare,
+        evaluate,
         evolve_nets,
         evolve_roles,
     )
-    from kinfolk.api.runs import StoredRun, load_run, runs
+    from kinfolk.api.results import StoredRun, load_run, runs
     from kinfolk.api.training import TrainingResult, train
     from kinfolk.api.worlds import make, pettingzoo
     from kinfolk.engines import make_engine
@@ -33,10 +36,7 @@ if TYPE_CHECKING:
         GeneratorDiscriminatorPop,
         GeneratorPop,
     )
-    from kinfolk.isolation.subprocess_policy import (
-        PerAgentSubprocessPolicy,
-        wrap_agent_policy_in_subprocess,
-    )
+    from kinfolk.isolation.proxy import PerAgentSubprocessPolicy, wrap_agent_policy_in_subprocess
     from kinfolk.nets.dynamic.nets import DynamicNets
     from kinfolk.nets.static import FeedforwardStaticNets, RecurrentStaticNets
     from kinfolk.play.slots import PolicySlot, SlotRegistry
@@ -47,68 +47,36 @@ if TYPE_CHECKING:
         PolicySpec,
     )
     from kinfolk.roles.catalog import RoleCatalog, map_role_to_vibe
-    from kinfolk.roles.config import EvolutionConfig
     from kinfolk.roles.coordinator import EvolutionaryRoleCoordinator
     from kinfolk.roles.fitness import (
         lock_role_name_if_fit,
         pick_role_id_weighted,
         record_role_score,
     )
-    from kinfolk.roles.model import BehaviorDef, BehaviorSource, RoleDef, RoleTier, TierSelection
+    from kinfolk.roles.model import (
+        BehaviorDef,
+        BehaviorSource,
+        EvolutionConfig,
+        RoleDef,
+        RoleTier,
+        TierSelection,
+    )
     from kinfolk.roles.operators import inject_behavior, mutate_role, recombine_roles, sample_role
     from kinfolk.roles.program import materialize_role_behaviors, resolve_tier_order
 
-__all__ = [
-    "AgentPolicy",
-    "BasePop",
-    "BehaviorDef",
-    "BehaviorSource",
-    "ComparisonResult",
-    "DynamicNets",
-    "EvaluationResult",
-    "EvolutionConfig",
-    "EvolutionaryRoleCoordinator",
-    "FeedforwardStaticNets",
-    "GAConfig",
-    "GeneratorDiscriminatorPop",
-    "GeneratorPop",
-    "MultiAgentPolicy",
-    "NetEvolutionResult",
-    "PerAgentSubprocessPolicy",
-    "PolicyEnvInterface",
-    "PolicySlot",
-    "PolicySpec",
-    "RecurrentStaticNets",
-    "RoleCatalog",
-    "RoleDef",
-    "RoleEvolutionResult",
-    "RoleTier",
-    "SlotRegistry",
-    "StoredRun",
-    "TierSelection",
-    "TrainingResult",
-    "compare",
-    "evaluate",
-    "evolve_nets",
-    "evolve_roles",
-    "inject_behavior",
-    "jobs",
-    "load_run",
-    "lock_role_name_if_fit",
-    "make",
-    "make_engine",
-    "map_role_to_vibe",
-    "materialize_role_behaviors",
-    "mutate_role",
-    "pettingzoo",
-    "pick_role_id_weighted",
-    "recombine_roles",
-    "record_role_score",
-    "resolve_tier_order",
-    "runs",
-    "sample_role",
-    "train",
-    "wrap_agent_policy_in_subprocess",
-]
+__all__ = ["compare", "evaluate", "evolve_nets", "evolve_roles", "jobs", "make_engine", "train"]
+__all__ += ["load_run", "make", "pettingzoo", "runs"]
+__all__ += ["ComparisonResult", "EvaluationResult", "NetEvolutionResult"]
+__all__ += ["RoleEvolutionResult", "StoredRun", "TrainingResult"]
+__all__ += ["AgentPolicy", "MultiAgentPolicy", "PolicyEnvInterface", "PolicySpec"]
+__all__ += ["PolicySlot", "SlotRegistry"]
+__all__ += ["PerAgentSubprocessPolicy", "wrap_agent_policy_in_subprocess"]
+__all__ += ["BehaviorDef", "BehaviorSource", "RoleCatalog", "RoleDef", "RoleTier", "TierSelection"]
+__all__ += ["EvolutionConfig", "EvolutionaryRoleCoordinator", "map_role_to_vibe"]
+__all__ += ["inject_behavior", "mutate_role", "recombine_roles", "sample_role"]
+__all__ += ["materialize_role_behaviors", "resolve_tier_order"]
+__all__ += ["lock_role_name_if_fit", "pick_role_id_weighted", "record_role_score"]
+__all__ += ["BasePop", "GAConfig", "GeneratorDiscriminatorPop", "GeneratorPop"]
+__all__ += ["DynamicNets", "FeedforwardStaticNets", "RecurrentStaticNets"]
 
 export_lazily(__name__)

@@ -4,7 +4,7 @@ import pytest
 
 from kinfolk.bench import roles, worlds
 from kinfolk.core.settings import validate_settings
-from kinfolk.engines.local import LocalEngine
+from kinfolk.engines.base import LocalEngine
 from kinfolk.jobs.evolve_roles.settings import EvolveRoles
 
 

@@ -12,8 +12,8 @@ import jsonschema
 import pytest
 
 from kinfolk.cli.app import main
-from kinfolk.evaluation.schema import RESULT_SCHEMA
-from kinfolk.testing.processes import children_of, wait_for_exit
+from kinfolk.evaluation.export import RESULT_SCHEMA
+from kinfolk.testing.inspection import children_of, wait_for_exit
 
 KINFOLK = [sys.executable, "-m", "kinfolk"]
 

@@ -15,7 +15,7 @@ import pytest
 
 from kinfolk.cli.app import main
 from kinfolk.core.settings import validate_settings
-from kinfolk.engines.local import LocalEngine
+from kinfolk.engines.base import LocalEngine
 from kinfolk.store.run import create_run
 from kinfolk.store.run_job import run_and_store
 
@@ -119,8 +119,7 @@ def server(tmp_path):
     import uvicorn
 
     from kinfolk.viewer.run_index import RunIndex
-    from kinfolk.viewer.run_server import make_uvicorn_config, open_socket
-    from kinfolk.viewer.server import make_app
+    from kinfolk.viewer.server import make_app, make_uvicorn_config, open_socket
 
     waiting = open_socket("127.0.0.1", 0)
     server = uvicorn.Server(make_uvicorn_config(make_app(RunIndex(tmp_path / "runs"))))

@@ -8,7 +8,7 @@ import pytest
 
 import kinfolk as kf
 from kinfolk.cli.app import main
-from kinfolk.evaluation.schema import RESULT_SCHEMA
+from kinfolk.evaluation.export import RESULT_SCHEMA
 
 POLICIES = """
 from kinfolk.policies.stateless import NoopPolicy

@@ -9,8 +9,7 @@ import typer
 
 from kinfolk.cli.app import app, main
 from kinfolk.cli.flags import flag_name, parse_flag
-from kinfolk.core.setting_fields import SettingField, fields_of
-from kinfolk.core.settings import Flag
+from kinfolk.core.settings import Flag, SettingField, fields_of
 from kinfolk.jobs import JOB_SETTINGS
 from kinfolk.worlds import WORLDS
 

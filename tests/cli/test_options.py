@@ -100,7 +100,7 @@ def test_doctor_knows_sandbox_and_helper_programs(run):
 
 def test_doctor_says_what_is_lost_without_a_program_and_how_to_get_it(run, monkeypatch):
     monkeypatch.setattr("shutil.which", lambda name: None)
-    monkeypatch.setattr("kinfolk.isolation.sandbox.landlock.abi_version", lambda: 0)
+    monkeypatch.setattr("kinfolk.isolation.sandbox.landlock_abi_version", lambda: 0)
     monkeypatch.setattr(doctor_module, "_seccomp_works", lambda: False)
     monkeypatch.setattr(doctor_module, "_version", lambda name: None if name == "ray" else "1.0")
     lines = [line.strip() for line in run("doctor")[1].splitlines()]

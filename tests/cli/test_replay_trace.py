@@ -24,7 +24,7 @@ def files(tmp_path, monkeypatch):
 
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(trace_module, "replay_golden_trace", replay)
-    monkeypatch.setattr("kinfolk.cli.commands.replay_trace.compile_kernels", lambda *words: None)
+    monkeypatch.setattr("kinfolk.cli.commands.play.compile_kernels", lambda *words: None)
     for name, kind in (("a", "good"), ("b", "bad"), ("e", "good")):
         data = gzip.compress(json.dumps({"kind": kind}).encode())
         (tmp_path / f"{name}.json.gz").write_bytes(data)

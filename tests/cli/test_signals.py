@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from kinfolk.testing.processes import children_of, wait_for_exit
+from kinfolk.testing.inspection import children_of, wait_for_exit
 
 KINFOLK = [sys.executable, "-m", "kinfolk"]
 CODES = {"SIGINT": 130, "SIGTERM": 143, "SIGHUP": 129}

@@ -6,13 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from kinfolk.core import optional_dependencies
+from kinfolk.core import imports
 from kinfolk.core.errors import UsageError
-from kinfolk.core.optional_dependencies import (
-    MissingLibraryError,
-    import_libraries,
-    optional_import,
-)
+from kinfolk.core.imports import MissingLibraryError, import_libraries, optional_import
 
 PROJECT = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text())["project"]
 EXTRAS = {
@@ -25,7 +21,7 @@ IMPORTED_AS = {"pillow": "PIL"}
 @pytest.mark.parametrize("extra", [name for name in EXTRAS if name != "dev"])
 def test_libraries_of_an_extra_are_installed_by_it(extra):
     for package in EXTRAS[extra]:
-        command = optional_dependencies.get_install_command(IMPORTED_AS.get(package, package))
+        command = imports.get_install_command(IMPORTED_AS.get(package, package))
         assert command == f"pip install 'kinfolk[{extra}]'"
 
 
@@ -35,7 +31,7 @@ def test_libraries_of_the_base_are_in_no_extra():
 
 
 def test_a_missing_library_is_named_with_its_user_and_its_command(monkeypatch):
-    monkeypatch.setitem(optional_dependencies._INSTALLED_BY, "no_such_library", "'kinfolk[train]'")
+    monkeypatch.setitem(imports._INSTALLED_BY, "no_such_library", "'kinfolk[train]'")
     with pytest.raises(MissingLibraryError) as caught:
         import_libraries("Training", "numpy", "no_such_library.part")
     assert str(caught.value) == (

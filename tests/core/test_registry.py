@@ -1,7 +1,7 @@
 import pytest
 
 from kinfolk.core.errors import UnknownNameError, UsageError
-from kinfolk.core.registry import Registry, RegistryEntry, import_object
+from kinfolk.core.imports import Registry, RegistryEntry, import_object
 from kinfolk.engines import ENGINES
 from kinfolk.policies.resolve import POLICIES
 from kinfolk.worlds import WORLDS
@@ -32,9 +32,11 @@ def test_an_unknown_name_suggests_the_most_similar_one():
     [
         ("nowhere", "'nowhere' is not an import path. Write package.module.Class."),
         ("no_such_module.Thing", "'no_such_module.Thing' cannot be imported: there is no module no_such_module."),
-        ("kinfolk.core.registry.Registri", "The module kinfolk.core.registry has no Registri. "
-         "Did you mean 'Registry'? Known: Iterator, Mapping, Any, UnknownNameError, UsageError, "
-         "MissingLibraryError, RegistryEntry, Registry, import_object."),
+        ("kinfolk.core.imports.Registri", "The module kinfolk.core.imports has no Registri. "
+         "Did you mean 'Registry'? Known: Iterator, Mapping, ModuleType, Any, "
+         "UsageError, export_lazily, MissingLibraryError, get_install_command, "
+         "make_missing_library_error, optional_import, import_libraries, RegistryEntry, Registry, "
+         "import_object."),
     ],
 )  # fmt: skip
 def test_an_import_path_that_does_not_exist_raises_an_error(path, message):
@@ -48,7 +50,7 @@ def test_other_packages_register_worlds_by_entry_point(monkeypatch):
         name, value, dist = "pond", "ponds.world:Pond", None
 
     monkeypatch.setattr(
-        "kinfolk.core.registry.entry_points",
+        "kinfolk.core.imports.entry_points",
         lambda group: [Point] if group == "kinfolk.worlds" else [],
     )
     registry = Registry("world", "worlds", {"forage": RegistryEntry("a:b", "")})

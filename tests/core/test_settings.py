@@ -2,7 +2,8 @@ import pytest
 from pydantic import Field, field_validator
 
 from kinfolk.core.errors import SettingsError
-from kinfolk.core.settings import Settings, parse_overrides, parse_settings, validate_settings
+from kinfolk.core.settings import Settings, parse_overrides, validate_settings
+from kinfolk.store.files import parse_settings
 
 
 class Food(Settings):

@@ -15,7 +15,7 @@ from kinfolk.testing.contracts.engine import (
     kill_worker_once,
     square,
 )
-from kinfolk.testing.processes import is_alive, wait_for_exit
+from kinfolk.testing.inspection import is_alive, wait_for_exit
 
 
 class TestEveryEngine(EngineContract):

@@ -9,7 +9,7 @@ import pytest
 from kinfolk.core.errors import EngineError, SettingsError
 from kinfolk.core.settings import validate_settings
 from kinfolk.engines import make_engine
-from kinfolk.engines.local import LocalEngine
+from kinfolk.engines.base import LocalEngine
 from kinfolk.engines.ray_cluster import RayEngine, ping, run_batch
 from kinfolk.jobs.evaluate import EpisodePlayed, Evaluate, evaluate
 from kinfolk.testing.contracts.engine import (
@@ -20,7 +20,7 @@ from kinfolk.testing.contracts.engine import (
     square,
 )
 from kinfolk.testing.contracts.job import event_lines
-from kinfolk.testing.processes import children_of, wait_for_exit
+from kinfolk.testing.inspection import children_of, wait_for_exit
 
 pytestmark = pytest.mark.xdist_group("ray")
 

@@ -6,11 +6,10 @@ import pytest
 from pyarrow import parquet
 
 from kinfolk.core.settings import validate_settings
-from kinfolk.engines.local import LocalEngine
-from kinfolk.evaluation.export import build_table, to_csv, to_parquet
+from kinfolk.engines.base import LocalEngine
+from kinfolk.evaluation.export import RESULT_SCHEMA, build_table, to_csv, to_parquet
 from kinfolk.evaluation.rollout import evaluation_task
 from kinfolk.evaluation.savanna import build_event_log, format_reward_summary, replay_savanna_agents
-from kinfolk.evaluation.schema import RESULT_SCHEMA
 from kinfolk.jobs.evaluate import Evaluate, evaluate
 from kinfolk.play.task import WorldRef
 from kinfolk.policies.resolve import resolve

@@ -3,7 +3,7 @@ import pytest
 
 from kinfolk.core.errors import ContractError, SettingsError
 from kinfolk.core.random import seed_key
-from kinfolk.evolution import GAConfig, GeneratorDiscriminatorPop, GeneratorPop, tree
+from kinfolk.evolution import GAConfig, GeneratorDiscriminatorPop, GeneratorPop, protocol
 from kinfolk.nets.registry import make_nets
 
 KINDS = ["feedforward", "recurrent", "dynamic"]
@@ -34,7 +34,7 @@ def played(pop, count=6):
 
 def parts(memory):
     found = []
-    tree.map_arrays(lambda part: found.append(np.asarray(part)) or part, memory)
+    protocol.map_arrays(lambda part: found.append(np.asarray(part)) or part, memory)
     return found
 
 

@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 
 from kinfolk.core.errors import ContractError, SettingsError, UnknownNameError
-from kinfolk.evolution.optimizer_state import OptimizerState
-from kinfolk.evolution.strategies import STRATEGIES, make_strategy
+from kinfolk.evolution.strategies import STRATEGIES, OptimizerState, make_strategy
 
 START = np.linspace(-1.0, 1.0, 30)
 

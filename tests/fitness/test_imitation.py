@@ -4,13 +4,15 @@ import pytest
 from kinfolk.core.errors import SettingsError
 from kinfolk.core.random import seed_key
 from kinfolk.core.settings import validate_settings
-from kinfolk.engines.local import LocalEngine
+from kinfolk.engines.base import LocalEngine
 from kinfolk.evolution import GeneratorPop
 from kinfolk.fitness.imitation import ImitationFitness, append_one_hot_actions
-from kinfolk.fitness.trajectories import Trajectories, read_trajectories, record_demonstrations
-from kinfolk.fitness.trajectory_scoring import (
+from kinfolk.fitness.trajectories import (
     DiscriminationTask,
     ImitationTask,
+    Trajectories,
+    read_trajectories,
+    record_demonstrations,
     score_discrimination,
     score_imitation,
 )
@@ -106,8 +108,8 @@ def test_chunks_of_members_do_not_change_a_bit_of_the_scores():
 def test_evolution_improves_imitation():
     settings = validate_settings(EvolveNets, {"imitate": "kin://cartpole", "target_episodes": 2, "sigma": 0.3,
                                  "population": 30, "world_settings": {"max_steps": 60}})  # fmt: skip
-    setup, spec = build_setup(settings)
-    pops, fitness = build_populations(settings, setup, spec), build_fitness(settings, setup, spec)
+    setup = build_setup(settings)
+    pops, fitness = build_populations(settings, setup), build_fitness(settings, setup)
     means = []
     for generation in range(12):
         score = fitness(pops, generation, 0, LocalEngine()).fitness["agent"]

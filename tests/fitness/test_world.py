@@ -4,7 +4,7 @@ import pytest
 from kinfolk.core.errors import SettingsError, UnknownNameError
 from kinfolk.core.random import fold_in, seed_key
 from kinfolk.core.settings import validate_settings
-from kinfolk.engines.local import LocalEngine
+from kinfolk.engines.base import LocalEngine
 from kinfolk.evolution.selection import truncation
 from kinfolk.jobs.evolve_nets.settings import EvolveNets
 from kinfolk.jobs.evolve_nets.setup import build_fitness, build_populations, build_setup
@@ -14,8 +14,8 @@ PROBE = {"task": "probe", "population": 5, "matches": 2, "hidden": (6,), "steps"
 
 def start(**values):
     settings = validate_settings(EvolveNets, values)
-    setup, spec = build_setup(settings)
-    return build_populations(settings, setup, spec), build_fitness(settings, setup, spec)
+    setup = build_setup(settings)
+    return build_populations(settings, setup), build_fitness(settings, setup)
 
 
 def generations(count, **given):
@@ -121,7 +121,7 @@ def test_running_statistics_of_all_matches_are_merged():
 @pytest.mark.parametrize(("kind", "expected"), [("return", 40.0), ("per_life", 10.0), ("life", 25.0),
                                                 ("counter:births", 7.0)])  # fmt: skip
 def test_match_fitness_of_every_kind(kind, expected):
-    from kinfolk.fitness.match_setup import match_fitness
+    from kinfolk.fitness.match_task import match_fitness
     from kinfolk.play.results import EpisodeColumns
     from kinfolk.play.task import RolloutResult
 

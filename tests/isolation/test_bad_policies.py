@@ -8,12 +8,12 @@ import pytest
 from kinfolk.core import temporary_folder
 from kinfolk.core.errors import PolicyFailedError
 from kinfolk.evaluation.rollout import Isolation, evaluation_task, run_evaluation
-from kinfolk.isolation.settings import IsolationSettings
+from kinfolk.isolation.failures import IsolationSettings
 from kinfolk.isolation.shared_buffers import create_anonymous_memory
 from kinfolk.isolation.worker_pool import _pools, close_pools
 from kinfolk.play.task import WorldRef
 from kinfolk.policies.resolve import resolve
-from kinfolk.testing.processes import children_of, wait_for_exit
+from kinfolk.testing.inspection import children_of, wait_for_exit
 
 # Hunters are agents 3 and 4; nobody is born or dies early.
 RULES = {"grazers": 3, "hunters": 2, "rows": 5, "max_ticks": 8, "max_age": 99, "start_energy": 99}

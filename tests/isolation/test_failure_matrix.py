@@ -10,7 +10,7 @@ import pytest
 
 from kinfolk.core.errors import PolicyFailedError
 from kinfolk.evaluation.rollout import Isolation, evaluation_task, run_evaluation
-from kinfolk.isolation.settings import IsolationSettings
+from kinfolk.isolation.failures import IsolationSettings
 from kinfolk.play.task import WorldRef
 from kinfolk.policies.resolve import resolve
 

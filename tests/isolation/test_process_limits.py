@@ -8,9 +8,9 @@ import pytest
 
 from kinfolk.core.errors import EngineError
 from kinfolk.evaluation.rollout import Isolation, evaluation_task, run_evaluation
+from kinfolk.isolation import sandbox
+from kinfolk.isolation.failures import IsolationSettings
 from kinfolk.isolation.forkserver import ForkServerClient, ProcessLimitError
-from kinfolk.isolation.sandbox import restrictions
-from kinfolk.isolation.settings import IsolationSettings
 from kinfolk.isolation.worker_pool import close_pools
 from kinfolk.play.task import WorldRef
 from kinfolk.policies.resolve import resolve
@@ -98,10 +98,10 @@ def test_workers_start_in_a_host_with_more_than_a_thousand_open_files(plain):
 
 
 def test_restrictions_that_the_machine_cannot_enforce_are_listed(monkeypatch):
-    monkeypatch.setattr(restrictions.landlock, "is_supported", lambda: False)
-    monkeypatch.setattr(restrictions.seccomp, "is_supported", lambda: False)
-    assert restrictions.list_enforced() == []
-    assert restrictions.list_unsupported() == [
+    monkeypatch.setattr(sandbox, "is_landlock_supported", lambda: False)
+    monkeypatch.setattr(sandbox, "is_seccomp_supported", lambda: False)
+    assert sandbox.list_enforced() == []
+    assert sandbox.list_unsupported() == [
         "no network, no signals to or tracing of other processes",
         "files outside a scratch folder cannot be written",
     ]

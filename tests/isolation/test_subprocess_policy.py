@@ -15,13 +15,12 @@ from kinfolk.core.errors import ContractError, PolicyFailedError, SettingsError
 from kinfolk.play.loop import EpisodeLoop
 from kinfolk.play.slots import LoadedSlot, build_slot_assignment
 from kinfolk.policies.base import single_agent_batch
+from kinfolk.policies.multi_agent import SingleAgentPolicy
 from kinfolk.policies.resolve import build_policy, resolve
-from kinfolk.policies.single_agent import SingleAgentPolicy
 from kinfolk.policies.stateless import NoopPolicy
-from kinfolk.testing.episode_digest import play_to_end
+from kinfolk.testing.inspection import children_of, play_to_end, wait_for_exit
 from kinfolk.testing.probe.state import Probe
 from kinfolk.testing.probe.world import ProbeWorld
-from kinfolk.testing.processes import children_of, wait_for_exit
 
 SPEC = ProbeWorld(Probe()).spec
 
@@ -32,12 +31,14 @@ def observations(count=6):
 
 
 def test_an_agent_in_a_subprocess_acts_as_in_this_process(tmp_path):
-    from kinfolk.testing.probe.policies.gru import ProbeGruPolicy
+    from kinfolk.testing.probe.policies.neural import ProbeGruPolicy
 
     weights = {name: w.detach().numpy() * 2 for name, w in ProbeGruPolicy(SPEC)._weights.items()}
     (tmp_path / "w.safetensors").write_bytes(save(weights))
     spec = kf.PolicySpec(
-        "kinfolk.testing.probe.policies.gru:ProbeGruPolicy", tmp_path / "w.safetensors", {"seed": 3}
+        "kinfolk.testing.probe.policies.neural:ProbeGruPolicy",
+        tmp_path / "w.safetensors",
+        {"seed": 3},
     )
     here = SingleAgentPolicy(build_policy(spec.resolve(), SPEC))
     with kf.wrap_agent_policy_in_subprocess(

@@ -5,9 +5,14 @@ import pytest
 
 from kinfolk.core.errors import SettingsError, UnknownNameError
 from kinfolk.core.settings import validate_settings
-from kinfolk.engines.local import LocalEngine
-from kinfolk.evaluation.comparison import PairedComparison, compare_paired, describe_low_power
-from kinfolk.evaluation.ratings import PairResult, rate_players
+from kinfolk.engines.base import LocalEngine
+from kinfolk.evaluation.comparison import (
+    PairedComparison,
+    PairResult,
+    compare_paired,
+    describe_low_power,
+    rate_players,
+)
 from kinfolk.evaluation.statistics import Estimate, estimate_proportion, win_shares
 from kinfolk.jobs.compare import Compare, compare_policies
 from kinfolk.jobs.evaluate import EpisodePlayed, Evaluate, evaluate

@@ -3,7 +3,7 @@ import pytest
 import kinfolk
 from kinfolk.core.events import Event, Snapshot, TimingEvent
 from kinfolk.core.settings import validate_settings
-from kinfolk.engines.local import LocalEngine
+from kinfolk.engines.base import LocalEngine
 from kinfolk.engines.processes import ProcessEngine
 from kinfolk.jobs.evaluate import Evaluate, evaluate
 from kinfolk.testing.contracts.job import JobContract, event_lines

@@ -10,7 +10,7 @@ import pytest
 
 from kinfolk.core.events import TimingEvent
 from kinfolk.core.settings import validate_settings
-from kinfolk.engines.local import LocalEngine
+from kinfolk.engines.base import LocalEngine
 from kinfolk.engines.processes import ProcessEngine
 from kinfolk.engines.ray_cluster import RayEngine
 from kinfolk.jobs.evaluate import Evaluate, evaluate

@@ -8,15 +8,15 @@ import sys
 import numpy as np
 import pytest
 
-from kinfolk.engines.local import LocalEngine
+from kinfolk.engines.base import LocalEngine
 from kinfolk.engines.processes import ProcessEngine
 from kinfolk.evaluation.rollout import evaluation_task, run_evaluation
-from kinfolk.isolation.subprocess_policy import SubprocessPolicy
+from kinfolk.isolation.proxy import SubprocessPolicy
 from kinfolk.play.loop import EpisodeLoop
 from kinfolk.play.slots import LoadedSlot, build_slot_assignment
 from kinfolk.play.task import WorldRef
 from kinfolk.policies.resolve import build_policy, resolve
-from kinfolk.testing.episode_digest import digest_loop, episode_digests
+from kinfolk.testing.inspection import digest_loop, episode_digests
 from kinfolk.worlds import build_world as build_world
 
 FOUR = [
@@ -28,7 +28,7 @@ FOUR = [
 every_policy = pytest.mark.parametrize("uri", FOUR)
 ELSEWHERE = """
 import json, sys
-from kinfolk.testing.episode_digest import episode_digests
+from kinfolk.testing.inspection import episode_digests
 print(json.dumps(episode_digests("probe", {"all": sys.argv[1]}, episodes=range(2), batch=2, max_ticks=25)))
 """
 

@@ -7,13 +7,13 @@ import sys
 
 import pytest
 
-from kinfolk.engines.local import LocalEngine
+from kinfolk.engines.base import LocalEngine
 from kinfolk.engines.processes import ProcessEngine
 from kinfolk.evaluation.rollout import Isolation, evaluation_task, run_evaluation
-from kinfolk.isolation.settings import IsolationSettings
+from kinfolk.isolation.failures import IsolationSettings
 from kinfolk.play.task import WorldRef
 from kinfolk.policies.resolve import resolve
-from kinfolk.testing.episode_digest import episode_digests
+from kinfolk.testing.inspection import episode_digests
 
 SLOTS = {"pack": "kin://hunter", "herd": "kin://grazer"}
 MAP = {"type_1_predator": "pack", "type_1_prey": "herd"}
@@ -101,7 +101,7 @@ def test_local_equals_processes_and_isolated_equals_plain(isolate):
 
 ELSEWHERE = """
 import json, sys
-from kinfolk.testing.episode_digest import episode_digests
+from kinfolk.testing.inspection import episode_digests
 slots, slot_map, settings = json.loads(sys.argv[1])
 found = episode_digests("savanna", slots, slot_map=slot_map, episodes=range(1), batch=1, **settings)
 print(json.dumps(found))

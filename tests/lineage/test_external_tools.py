@@ -9,8 +9,7 @@ import pytest
 
 from kinfolk.evaluation.rollout import evaluation_task
 from kinfolk.evaluation.trajectory import trace_episode
-from kinfolk.lineage.export import to_csv, to_newick
-from kinfolk.lineage.metrics import depths, max_depth
+from kinfolk.lineage.family import depths, max_depth, to_csv, to_newick
 from kinfolk.play.task import WorldRef
 from kinfolk.policies.resolve import resolve
 

@@ -9,15 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kinfolk.core.errors import ContractError
-from kinfolk.lineage.export import to_csv, to_newick
-from kinfolk.lineage.family import Family, FamilyMember
-from kinfolk.lineage.kernels import (
-    compute_lineage_reward,
-    record_birth,
-    record_death,
-    update_descendant_change,
-)
-from kinfolk.lineage.metrics import (
+from kinfolk.lineage.family import (
+    Family,
+    FamilyMember,
     depths,
     lineage_survival,
     live_descendants,
@@ -25,6 +19,14 @@ from kinfolk.lineage.metrics import (
     mean_depth,
     relatedness,
     surviving_founders,
+    to_csv,
+    to_newick,
+)
+from kinfolk.lineage.kernels import (
+    compute_lineage_reward,
+    record_birth,
+    record_death,
+    update_descendant_change,
 )
 
 

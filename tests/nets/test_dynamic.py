@@ -9,11 +9,10 @@ from hypothesis import strategies as st
 
 from kinfolk.core.errors import SettingsError
 from kinfolk.core.random import seed_key
+from kinfolk.nets.dynamic.forward import RunningStats, merge_running_stats
 from kinfolk.nets.dynamic.graph import FREE, HIDDEN, INPUT, OUTPUT
-from kinfolk.nets.dynamic.nets import DynamicNets
-from kinfolk.nets.dynamic.topology import nets_from_topologies, topology_to_dict
+from kinfolk.nets.dynamic.nets import DynamicNets, nets_from_topologies, topology_to_dict
 from kinfolk.nets.registry import load_nets, make_nets, save_nets
-from kinfolk.nets.running_stats import RunningStats, merge_running_stats
 
 
 def grown(members=6, inputs=4, outputs=2, mutations=30, seed=0):

@@ -3,10 +3,9 @@ import pytest
 
 from kinfolk.core.errors import SettingsError
 from kinfolk.core.random import fold_in, seed_key
-from kinfolk.nets.forward_rows import forward_rows
-from kinfolk.nets.gaussian import fill_standard_normal
+from kinfolk.nets.forward import forward_rows
+from kinfolk.nets.numerics import fill_standard_normal, tanh_inplace
 from kinfolk.nets.static import FeedforwardStaticNets, RecurrentStaticNets
-from kinfolk.nets.tanh import tanh_inplace
 
 
 @pytest.mark.parametrize("kind", [FeedforwardStaticNets, RecurrentStaticNets])

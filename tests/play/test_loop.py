@@ -6,8 +6,8 @@ from kinfolk.play.loop import EpisodeLoop
 from kinfolk.play.slots import LoadedSlot, build_slot_assignment
 from kinfolk.policies.base import MemoryField
 from kinfolk.policies.stateless import NoopPolicy, RandomPolicy, StatelessPolicy
-from kinfolk.testing.episode_digest import play_to_end
-from kinfolk.testing.probe.policies.python import PythonForager
+from kinfolk.testing.inspection import play_to_end
+from kinfolk.testing.probe.policies.scripted import PythonForager
 from kinfolk.testing.probe.state import Probe
 from kinfolk.testing.probe.world import ProbeWorld
 

@@ -8,7 +8,7 @@ from kinfolk.core.errors import SettingsError, UnknownNameError, UsageError
 from kinfolk.core.settings import validate_settings
 from kinfolk.jobs.evaluate import Evaluate
 from kinfolk.play.loop import EpisodeLoop
-from kinfolk.play.slot_config import SlotConfig
+from kinfolk.play.settings import SlotConfig
 from kinfolk.play.slots import (
     LoadedSlot,
     PolicySlot,
@@ -17,7 +17,7 @@ from kinfolk.play.slots import (
     parse_slot,
 )
 from kinfolk.policies.stateless import NoopPolicy
-from kinfolk.testing.episode_digest import play_to_end
+from kinfolk.testing.inspection import play_to_end
 from kinfolk.testing.probe.state import Probe
 from kinfolk.testing.probe.world import ProbeWorld
 
@@ -225,7 +225,7 @@ def test_one_policy_may_play_two_slots_of_a_game():
 
 
 def gru_weights(factor=1):
-    from kinfolk.testing.probe.policies.gru import ProbeGruPolicy
+    from kinfolk.testing.probe.policies.neural import ProbeGruPolicy
 
     return {name: w.detach().numpy() * factor for name, w in ProbeGruPolicy(SPEC)._weights.items()}
 

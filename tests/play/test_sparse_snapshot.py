@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as some
 
 from kinfolk.core.errors import ContractError
-from kinfolk.play.sparse_snapshot import pack_sparse, unpack_sparse
+from kinfolk.play.loop import pack_sparse, unpack_sparse
 
 ROWS = some.arrays(np.int32, (6, 3), elements=st.integers(-2, 2))
 

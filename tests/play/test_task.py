@@ -8,13 +8,18 @@ import numpy as np
 import pytest
 
 import kinfolk
-from kinfolk.engines.local import LocalEngine
+from kinfolk.engines.base import LocalEngine
 from kinfolk.jobs.evaluate import EpisodePlayed
-from kinfolk.play.agent_log import AGENT_COLUMNS, AgentRecord
 from kinfolk.play.loop import EpisodeLoop
-from kinfolk.play.observer import Observer
-from kinfolk.play.results import NOTE_FIELDS, SCALAR_FIELDS, TABLE_FIELDS, EpisodeResult
-from kinfolk.play.task import EpisodeRunner, RolloutTask, WorldRef, reuse_world, run_task
+from kinfolk.play.results import (
+    AGENT_COLUMNS,
+    NOTE_FIELDS,
+    SCALAR_FIELDS,
+    TABLE_FIELDS,
+    AgentRecord,
+    EpisodeResult,
+)
+from kinfolk.play.task import EpisodeRunner, Observer, RolloutTask, WorldRef, reuse_world, run_task
 from kinfolk.policies.resolve import resolve
 
 SOURCES = Path(kinfolk.__file__).parent

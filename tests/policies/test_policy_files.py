@@ -8,12 +8,12 @@ from kinfolk.core.errors import UsageError
 from kinfolk.policies.resolve import build_policy, resolve
 from kinfolk.store.policy_file import PolicyFile, iter_policy_chunks, write_policy
 from kinfolk.store.run import create_run
-from kinfolk.testing.probe.policies.gru import ProbeGruPolicy
+from kinfolk.testing.probe.policies.neural import ProbeGruPolicy
 from kinfolk.testing.probe.state import Probe
 from kinfolk.testing.probe.world import ProbeWorld
 
 SPEC = ProbeWorld(Probe()).spec
-PATH = "kinfolk.testing.probe.policies.gru:ProbeGruPolicy"
+PATH = "kinfolk.testing.probe.policies.neural:ProbeGruPolicy"
 
 
 def weights(seed):

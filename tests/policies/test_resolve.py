@@ -13,7 +13,7 @@ SPEC = ProbeWorld(Probe()).spec
 def test_a_uri_resolves_to_a_class_path_and_plain_settings():
     resolved = resolve("kin://probe-gru?seed=3")
     assert resolved == ResolvedPolicy(
-        "kinfolk.testing.probe.policies.gru:ProbeGruPolicy", {"seed": 3}
+        "kinfolk.testing.probe.policies.neural:ProbeGruPolicy", {"seed": 3}
     )
     assert resolved.sha256 == resolve("kin://probe-gru?seed=3").sha256
     assert resolved.sha256 != resolve("kin://probe-gru?seed=4").sha256
@@ -24,7 +24,7 @@ def test_a_uri_resolves_to_a_class_path_and_plain_settings():
 
 
 def test_weights_of_a_uri_are_read_when_it_is_resolved(tmp_path):
-    from kinfolk.testing.probe.policies.gru import ProbeGruPolicy
+    from kinfolk.testing.probe.policies.neural import ProbeGruPolicy
 
     weights = {name: w.detach().numpy() * 2 for name, w in ProbeGruPolicy(SPEC)._weights.items()}
     path = tmp_path / "twice.safetensors"

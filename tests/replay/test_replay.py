@@ -16,7 +16,7 @@ from kinfolk.evaluation.rollout import evaluation_task, run_evaluation
 from kinfolk.evaluation.trajectory import trace_episode
 from kinfolk.play.task import EpisodeRunner, WorldRef
 from kinfolk.policies.resolve import resolve
-from kinfolk.replay.format import (
+from kinfolk.replay.codec import (
     FRAMES,
     MAGIC,
     SERIES,
@@ -28,8 +28,14 @@ from kinfolk.replay.format import (
     encode_cell_changes,
 )
 from kinfolk.replay.reader import Replay, find_replay
-from kinfolk.replay.record import record_episode, record_replay
-from kinfolk.replay.recorder import ALIVE, ENDED, ReplayOptions, ReplayRecorder
+from kinfolk.replay.record import (
+    ALIVE,
+    ENDED,
+    ReplayOptions,
+    ReplayRecorder,
+    record_episode,
+    record_replay,
+)
 
 TASK = evaluation_task(WorldRef("probe"), {"all": resolve("kin://probe-explaining")}, 3, range(1))
 

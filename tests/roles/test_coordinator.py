@@ -4,8 +4,8 @@ import pytest
 from role_helpers import evolve, play_game
 
 from kinfolk.core.errors import SettingsError
-from kinfolk.roles.config import EvolutionConfig
 from kinfolk.roles.coordinator import EvolutionaryRoleCoordinator
+from kinfolk.roles.model import EvolutionConfig
 
 NEVER = EvolutionConfig(exploration_chance=0.0)
 

@@ -4,9 +4,9 @@ from role_helpers import evolve, make_catalog, play_game
 
 from kinfolk.core.random import seed_key
 from kinfolk.roles.catalog import map_role_to_vibe
-from kinfolk.roles.config import EvolutionConfig
 from kinfolk.roles.coordinator import EvolutionaryRoleCoordinator
 from kinfolk.roles.generations import breed_from_survivors
+from kinfolk.roles.model import EvolutionConfig
 from kinfolk.roles.operators import mutate_role, recombine_roles
 
 CONFIG = EvolutionConfig()

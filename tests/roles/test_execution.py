@@ -10,8 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kinfolk.core.function_table import PYTHON_ADDRESS, get_function_address
-from kinfolk.core.jit import COMPILED
+from kinfolk.core.jit import COMPILED, PYTHON_ADDRESS, get_function_address
 from kinfolk.roles.execution import (
     ACT,
     ACTED,

@@ -5,7 +5,6 @@ import pytest
 from kinfolk.core.errors import SettingsError
 from kinfolk.core.random import seed_key
 from kinfolk.roles.catalog import map_role_to_vibe
-from kinfolk.roles.config import EvolutionConfig
 from kinfolk.roles.fitness import (
     AgentScore,
     behavior_weight,
@@ -16,6 +15,7 @@ from kinfolk.roles.fitness import (
     record_role_score,
     role_weight,
 )
+from kinfolk.roles.model import EvolutionConfig
 from kinfolk.roles.operators import mutate_role
 
 CONFIG = EvolutionConfig()

@@ -3,9 +3,9 @@
 import pytest
 from role_helpers import evolve, make_catalog
 
-from kinfolk.roles.config import EvolutionConfig
 from kinfolk.roles.generations import next_generation
-from kinfolk.roles.history_text import HistoryWriter
+from kinfolk.roles.history import HistoryWriter
+from kinfolk.roles.model import EvolutionConfig
 
 # On one worker, or each would evolve the generations again.
 pytestmark = pytest.mark.xdist_group("role generations")

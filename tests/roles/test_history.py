@@ -6,19 +6,21 @@ from role_helpers import evolve, make_catalog
 
 from kinfolk.core.errors import DamagedRunError, UnknownNameError
 from kinfolk.core.events import FileChunk
-from kinfolk.lineage.export import to_csv
+from kinfolk.lineage.family import to_csv
 from kinfolk.roles.catalog import RoleCatalog
 from kinfolk.roles.history import (
+    HistoryWriter,
     extract_roles,
+    format_history,
     origins_of,
+    parse_history,
     restore_history,
     role_family,
     role_ids_by_name,
 )
-from kinfolk.roles.history_text import HistoryWriter, format_history, parse_history
 from kinfolk.roles.model import RoleDef, RoleTier, TierSelection
 from kinfolk.roles.teams import TeamComposition
-from kinfolk.store.json_files import write_with_backups
+from kinfolk.store.files import write_with_backups
 from kinfolk.store.run import create_run
 
 

@@ -9,10 +9,9 @@ from kinfolk.core.errors import SettingsError
 from kinfolk.core.random import seed_key
 from kinfolk.core.settings import validate_settings
 from kinfolk.roles.catalog import RoleCatalog
-from kinfolk.roles.config import EvolutionConfig
 from kinfolk.roles.fitness import record_behavior_score
 from kinfolk.roles.generations import make_distinct_offspring
-from kinfolk.roles.model import RoleDef, RoleTier, TierSelection
+from kinfolk.roles.model import EvolutionConfig, RoleDef, RoleTier, TierSelection
 from kinfolk.roles.operators import (
     draw_hybrid_operators,
     enforce_caps,
@@ -20,9 +19,9 @@ from kinfolk.roles.operators import (
     make_hybrid,
     mutate_role,
     recombine_roles,
+    reorder_role,
     sample_role,
 )
-from kinfolk.roles.reordering import reorder_role
 
 CONFIG = EvolutionConfig()
 ALWAYS = EvolutionConfig(mutation_rate=1.0)

@@ -5,9 +5,8 @@ from role_helpers import make_catalog, parse_role
 
 from kinfolk.core.random import seed_key
 from kinfolk.roles.catalog import have_same_vibe, map_role_to_vibe
-from kinfolk.roles.config import EvolutionConfig
 from kinfolk.roles.coordinator import EvolutionaryRoleCoordinator
-from kinfolk.roles.model import RoleDef
+from kinfolk.roles.model import EvolutionConfig, RoleDef
 from kinfolk.roles.teams import (
     PRIOR_GAMES,
     SCORE_DECAY,

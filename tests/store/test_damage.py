@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from kinfolk.core.errors import DamagedRunError, UsageError
-from kinfolk.replay.format import (
+from kinfolk.replay.codec import (
     DONE,
     FRAMES,
     HEADER,
@@ -27,7 +27,7 @@ from kinfolk.replay.format import (
 )
 from kinfolk.replay.reader import Replay
 from kinfolk.store.arrays import read_arrays
-from kinfolk.store.compression import decompress_zlib
+from kinfolk.store.event_log import decompress_zlib
 from kinfolk.store.run import create_run
 
 

@@ -4,7 +4,7 @@ import pytest
 from small_trainings import TINY, settings_of
 
 from kinfolk.core.settings import validate_settings
-from kinfolk.engines.local import LocalEngine
+from kinfolk.engines.base import LocalEngine
 from kinfolk.evaluation.rollout import evaluation_task, run_evaluation
 from kinfolk.jobs.train.job import train
 from kinfolk.jobs.train.settings import Train

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from kinfolk.core.settings import merge_settings, validate_settings
-from kinfolk.engines.local import LocalEngine
+from kinfolk.engines.base import LocalEngine
 from kinfolk.jobs.evaluate import Evaluate, evaluate
 from kinfolk.jobs.train.job import train
 from kinfolk.jobs.train.settings import Train

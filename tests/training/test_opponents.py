@@ -4,7 +4,7 @@ import numpy as np
 from small_trainings import TWO, settings_of
 
 from kinfolk.core.settings import merge_settings
-from kinfolk.engines.local import LocalEngine
+from kinfolk.engines.base import LocalEngine
 from kinfolk.jobs.train.job import train
 from kinfolk.training.opponents import OpponentPool, OpponentPoolSettings, assign_opponents
 

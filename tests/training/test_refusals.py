@@ -5,9 +5,8 @@ from small_trainings import TINY, TWO
 
 from kinfolk.core.errors import UsageError
 from kinfolk.core.settings import merge_settings, validate_settings
-from kinfolk.jobs.train.plan import build_plan
 from kinfolk.jobs.train.settings import Train
-from kinfolk.jobs.train.state import initial_state
+from kinfolk.jobs.train.state import build_plan, initial_state
 
 FROZEN = {"policy_uri": "kin://noop", "trainable": False}
 CASES = {

@@ -6,10 +6,10 @@ from small_trainings import SCRIPTED, TINY, TWO, collected, copied, same, settin
 
 from kinfolk.core.random import fold_in, seed_key
 from kinfolk.core.settings import merge_settings
-from kinfolk.jobs.train.job import _learn
+from kinfolk.jobs.train.job import update_learners
 from kinfolk.play.slots import SlotRegistry
 from kinfolk.policies.resolve import build_policy, resolve
-from kinfolk.testing.probe.policies.python import PythonForager
+from kinfolk.testing.probe.policies.scripted import PythonForager
 from kinfolk.training.learner import LossWeights
 from kinfolk.training.losses import LOSSES
 from kinfolk.training.profiles import LossProfiles
@@ -219,19 +219,19 @@ def test_removing_a_slot_leaves_other_updates_bit_identical():
     settings = settings_of(TWO)
     state, blocks = collected(settings)
     start = state.learners["herd"].state_dict()
-    _learn(settings, state, [copied(block) for block in blocks.values()])
+    update_learners(state, [copied(block) for block in blocks.values()])
     together = state.learners["herd"].policy.arrays()
     state.learners["herd"].load_state_dict(start)
     nothing = {name: array[:0] for name, array in blocks["pack"].items()}
-    _learn(settings, state, [copied(blocks["herd"]), nothing])
+    update_learners(state, [copied(blocks["herd"]), nothing])
     assert same(state.learners["herd"].policy.arrays(), together)
 
 
 def test_a_frozen_net_has_the_same_hash_after(tmp_path):
     """Trained beside it, under the same class and first weights: nothing of it moves."""
-    from kinfolk.engines.local import LocalEngine
+    from kinfolk.engines.base import LocalEngine
     from kinfolk.jobs.train.job import train
-    from kinfolk.jobs.train.plan import build_plan
+    from kinfolk.jobs.train.state import build_plan
 
     frozen = {"pack": {"policy_uri": "kin://mlp?hidden=[16]&seed=0", "trainable": False}}
     settings = settings_of(merge_settings(TWO, {"slots": frozen}), steps=600)

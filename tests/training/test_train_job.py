@@ -15,7 +15,7 @@ from kinfolk.core.errors import DamagedRunError, SettingsError
 from kinfolk.core.events import FileChunk, Snapshot, TimingEvent
 from kinfolk.core.settings import merge_settings, validate_settings
 from kinfolk.engines import make_engine
-from kinfolk.engines.local import LocalEngine
+from kinfolk.engines.base import LocalEngine
 from kinfolk.evaluation.rollout import evaluation_task, run_evaluation
 from kinfolk.jobs.train.job import is_update_due, train
 from kinfolk.jobs.train.settings import DEFAULT_NET, Train

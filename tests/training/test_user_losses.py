@@ -13,7 +13,7 @@ from kinfolk.cli.app import main
 from kinfolk.core.errors import ContractError, SettingsError
 from kinfolk.core.events import Snapshot
 from kinfolk.core.random import fold_in, seed_key
-from kinfolk.engines.local import LocalEngine
+from kinfolk.engines.base import LocalEngine
 from kinfolk.jobs.train.job import train
 from kinfolk.training.learner import LossWeights
 from kinfolk.training.losses import LOSSES, register_loss

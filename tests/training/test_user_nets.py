@@ -10,7 +10,7 @@ from kinfolk.cli.app import main
 from kinfolk.core.errors import ContractError, SettingsError
 from kinfolk.core.events import Snapshot
 from kinfolk.core.settings import merge_settings, validate_settings
-from kinfolk.engines.local import LocalEngine
+from kinfolk.engines.base import LocalEngine
 from kinfolk.engines.processes import ProcessEngine
 from kinfolk.jobs.train.job import train
 from kinfolk.jobs.train.settings import Train

@@ -76,8 +76,7 @@ def serving(root, port=0, **options):
     import uvicorn
 
     from kinfolk.viewer.run_index import RunIndex
-    from kinfolk.viewer.run_server import make_uvicorn_config, open_socket
-    from kinfolk.viewer.server import make_app
+    from kinfolk.viewer.server import make_app, make_uvicorn_config, open_socket
 
     listener = open_socket("127.0.0.1", port)
     server = uvicorn.Server(make_uvicorn_config(make_app(RunIndex(root), **options)))

@@ -3,7 +3,7 @@
 import pytest
 
 from kinfolk.core.settings import validate_settings
-from kinfolk.engines.local import LocalEngine
+from kinfolk.engines.base import LocalEngine
 from kinfolk.jobs.compare import Compare, compare_policies
 from kinfolk.jobs.round_robin import RoundRobin, round_robin
 from kinfolk.store.run import create_run, open_run

@@ -4,7 +4,7 @@ from base64 import b64encode
 
 import pytest
 
-from kinfolk.replay.format import (
+from kinfolk.replay.codec import (
     MAGIC,
     MAX_PAYLOAD_BYTES,
     RECORD_HEADER,

@@ -21,7 +21,7 @@ from kinfolk.jobs.evaluate import Evaluate, evaluation_tasks
 from kinfolk.replay.reader import Replay
 from kinfolk.replay.record import record_replay
 from kinfolk.store.run import FORMAT_VERSION, create_run
-from kinfolk.viewer.run_server import open_socket
+from kinfolk.viewer.server import open_socket
 
 pytestmark = pytest.mark.xdist_group("viewer")
 

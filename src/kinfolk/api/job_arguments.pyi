@@ -11,7 +11,7 @@ from typing import Any, Literal, TypedDict
 from kinfolk.jobs.evolve_nets.settings import ArchiveAxis
 from kinfolk.jobs.train.settings import EvalSettings
 from kinfolk.play.slots import SlotsLike
-from kinfolk.roles.config import EvolutionConfig
+from kinfolk.roles.model import EvolutionConfig
 from kinfolk.training.opponents import OpponentPoolSettings
 from kinfolk.training.settings import BehaviorCloning, Kickstart, PPOSettings, TeacherSettings
 

@@ -1,14 +1,70 @@
-"""Results of jobs: typed attributes, plain values by `to_dict()`, a readable `repr`."""
+"""Jobs run from Python, their results and the runs that they store.
+
+Results have typed attributes, plain values by `to_dict()` and a readable `repr`.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import inspect
+import warnings
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import closing
 from dataclasses import dataclass, fields
+from pathlib import Path
 from typing import Any, TypeVar
 
-from kinfolk.api.runs import StoredRun
-from kinfolk.core.events import Event
+from kinfolk.core.events import Event, TimingEvent
+from kinfolk.core.settings import Settings
+from kinfolk.engines import make_engine
 from kinfolk.evaluation.statistics import Estimate
+from kinfolk.store.run import Run, create_run, open_run
+from kinfolk.store.run_job import run_and_store
+from kinfolk.store.run_list import DamagedRun, list_runs
+
+
+class StoredRun(Run):
+    """A run of an earlier job: its settings, its events and its checkpoints."""
+
+    @property
+    def job(self) -> str:
+        """Return the name of the job."""
+        return str(self.config["job"])
+
+    @property
+    def settings(self) -> Mapping[str, Any]:
+        """Return the settings of the job as plain values."""
+        settings: Mapping[str, Any] = self.config["settings"]
+        return settings
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return what is known of the run as plain values, without its events."""
+        return {"folder": str(self.folder), "status": self.status, **self.config}
+
+    def __repr__(self) -> str:
+        return f"StoredRun({str(self.folder)!r}: {self.job}, {self.status})"
+
+
+def load_run(folder: str | Path) -> StoredRun:
+    """Open a stored run for reading.
+
+    Raises:
+        UsageError: There is no such run.
+        DamagedRunError: The folder is not a whole run.
+    """
+    run = open_run(Path(folder))
+    return StoredRun(run.folder, run.config)
+
+
+def runs(root: str | Path = "runs") -> list[StoredRun]:
+    """List the runs in a folder, newest first; warn of those that are damaged."""
+    stored_runs = []
+    for run in list_runs(Path(root)):
+        if isinstance(run, DamagedRun):
+            warnings.warn(f"{run.name} is damaged. {run.problem}", stacklevel=2)
+        else:
+            stored_runs.append(StoredRun(run.folder, run.config))
+    return stored_runs
+
 
 R = TypeVar("R", bound="JobResult")
 _LINE = 100  # characters of a line of a repr
@@ -62,3 +118,65 @@ def _text(value: Any) -> str:
     if isinstance(value, tuple) and hasattr(value, "_asdict"):
         return ", ".join(f"{name} {_text(inner)}" for name, inner in value._asdict().items())
     return f"{value:.4g}" if isinstance(value, float) else str(value)
+
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+def run_job(
+    result_type: type[R],
+    name: str,
+    job: Callable[..., Iterator[Any]],
+    settings: Settings,
+    engine: str,
+    jobs: int,
+    out: str | Path | None,
+) -> R:
+    """Run a job to its end.
+
+    Args:
+        result_type: Class of the result; it has the fields of the job's last event.
+        name: Name of the job in a run's folder.
+        job: The job.
+        settings: Its settings.
+        engine: Name of the engine that runs its tasks: local, processes or ray.
+        jobs: Tasks that run at once.
+        out: Folder for the run; None stores nothing.
+
+    Returns:
+        The facts of the last event, with the run if there is one.
+    """
+    last: Event | None = None
+    with closing(make_engine(engine, jobs)) as workers:
+        run = None if out is None else create_run(Path(out), name, settings.model_dump())
+        if run is None:
+            stream = job(settings, workers)
+        else:
+            stream = run_and_store(run, lambda snapshot: job(settings, workers, snapshot))
+        for item in stream:
+            if isinstance(item, Event) and not isinstance(item, TimingEvent):
+                last = item
+    assert last is not None  # every job ends with an event
+    return result_type.from_event(last, None if run is None else load_run(run.folder))
+
+
+def signature_of(model: type[Settings]) -> Callable[[F], F]:
+    """Return a decorator that shows the settings of a model in a function's signature.
+
+    Type checkers read the function's declared annotations; `help()`, notebooks and `inspect` read this.
+    """
+
+    def decorate(function: F) -> F:
+        declared = list(inspect.signature(function).parameters.values())
+        taken = {parameter.name for parameter in declared}
+        named = [parameter for parameter in declared if parameter.kind != parameter.VAR_KEYWORD]
+        fields = {name: f for name, f in model.model_fields.items() if name not in taken}
+        keyword = inspect.Parameter.KEYWORD_ONLY
+        rest = [
+            inspect.Parameter(name, keyword, default=f.get_default(), annotation=f.annotation)
+            for name, f in fields.items()
+        ]
+        function.__signature__ = inspect.Signature([*named, *rest])  # type: ignore[attr-defined]
+        return function
+
+    return decorate

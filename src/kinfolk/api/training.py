@@ -6,13 +6,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Unpack
 
-from kinfolk.api.results import JobResult
-from kinfolk.api.run_job import run_job, signature_of
+from kinfolk.api.results import JobResult, run_job, signature_of
 from kinfolk.core.settings import validate_settings
-from kinfolk.jobs.train.events import TrainingDone
 from kinfolk.jobs.train.job import train as train_job
+from kinfolk.jobs.train.reports import TrainingDone
 from kinfolk.jobs.train.settings import Train
-from kinfolk.store.run_folder import new_run_folder
+from kinfolk.store.run import new_run_folder
 
 if TYPE_CHECKING:
     from kinfolk.api.job_arguments import TrainArguments
@@ -49,4 +48,4 @@ def train(
     """
     chosen = validate_settings(Train, {"world": world, **settings})
     folder = new_run_folder("train") if out is None else out
-    return TrainingResult.from_event(*run_job("train", train_job, chosen, engine, jobs, folder))
+    return run_job(TrainingResult, "train", train_job, chosen, engine, jobs, folder)

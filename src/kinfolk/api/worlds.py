@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, Literal, Unpack, overload
+from typing import TYPE_CHECKING, Any, Literal, TypedDict, Unpack, overload
 
 import numpy as np
 
@@ -16,43 +16,48 @@ if TYPE_CHECKING:
     from kinfolk.worlds.adapters.pettingzoo import ParallelEnvAdapter
     from kinfolk.worlds.base import World
 
+    class _Options(TypedDict, total=False):
+        """Arguments of both functions that are no rules of a world."""
+
+        preset: str | None
+        seed: int
+
+    class _MakeOptions(_Options, total=False):
+        worlds: int
+
+    class _EnvOptions(_Options, total=False):
+        render_mode: str | None
+
+    class _Table(TypedDict, total=False):
+        """Rules of a world whose name is not known beforehand."""
+
+        settings: Mapping[str, Any] | None
+
+    class _MakeSavanna(_MakeOptions, SavannaArguments): ...
+
+    class _MakeCogsguard(_MakeOptions, CogsguardArguments): ...
+
+    class _MakeProbe(_MakeOptions, ProbeArguments): ...
+
+    class _MakeAny(_MakeOptions, _Table): ...
+
+    class _SavannaEnv(_EnvOptions, SavannaArguments): ...
+
+    class _CogsguardEnv(_EnvOptions, CogsguardArguments): ...
+
+    class _ProbeEnv(_EnvOptions, ProbeArguments): ...
+
+    class _AnyEnv(_EnvOptions, _Table): ...
+
 
 @overload
-def make(
-    name: Literal["savanna"],
-    *,
-    worlds: int = 1,
-    preset: str | None = None,
-    seed: int = 0,
-    **rules: Unpack[SavannaArguments],
-) -> World: ...
+def make(name: Literal["savanna"], **options: Unpack[_MakeSavanna]) -> World: ...
 @overload
-def make(
-    name: Literal["cogsguard"],
-    *,
-    worlds: int = 1,
-    preset: str | None = None,
-    seed: int = 0,
-    **rules: Unpack[CogsguardArguments],
-) -> World: ...
+def make(name: Literal["cogsguard"], **options: Unpack[_MakeCogsguard]) -> World: ...
 @overload
-def make(
-    name: Literal["probe"],
-    *,
-    worlds: int = 1,
-    preset: str | None = None,
-    seed: int = 0,
-    **rules: Unpack[ProbeArguments],
-) -> World: ...
+def make(name: Literal["probe"], **options: Unpack[_MakeProbe]) -> World: ...
 @overload
-def make(
-    name: str,
-    *,
-    worlds: int = 1,
-    preset: str | None = None,
-    seed: int = 0,
-    settings: Mapping[str, Any] | None = None,
-) -> World: ...
+def make(name: str, **options: Unpack[_MakeAny]) -> World: ...
 def make(
     name: str,
     *,
@@ -82,41 +87,15 @@ def make(
 
 
 @overload
-def pettingzoo(
-    name: Literal["savanna"],
-    *,
-    preset: str | None = None,
-    seed: int = 0,
-    render_mode: str | None = None,
-    **rules: Unpack[SavannaArguments],
-) -> ParallelEnvAdapter: ...
+def pettingzoo(name: Literal["savanna"], **options: Unpack[_SavannaEnv]) -> ParallelEnvAdapter: ...
 @overload
 def pettingzoo(
-    name: Literal["cogsguard"],
-    *,
-    preset: str | None = None,
-    seed: int = 0,
-    render_mode: str | None = None,
-    **rules: Unpack[CogsguardArguments],
+    name: Literal["cogsguard"], **options: Unpack[_CogsguardEnv]
 ) -> ParallelEnvAdapter: ...
 @overload
-def pettingzoo(
-    name: Literal["probe"],
-    *,
-    preset: str | None = None,
-    seed: int = 0,
-    render_mode: str | None = None,
-    **rules: Unpack[ProbeArguments],
-) -> ParallelEnvAdapter: ...
+def pettingzoo(name: Literal["probe"], **options: Unpack[_ProbeEnv]) -> ParallelEnvAdapter: ...
 @overload
-def pettingzoo(
-    name: str,
-    *,
-    preset: str | None = None,
-    seed: int = 0,
-    render_mode: str | None = None,
-    settings: Mapping[str, Any] | None = None,
-) -> ParallelEnvAdapter: ...
+def pettingzoo(name: str, **options: Unpack[_AnyEnv]) -> ParallelEnvAdapter: ...
 def pettingzoo(
     name: str,
     *,

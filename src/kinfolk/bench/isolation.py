@@ -7,20 +7,24 @@ import os
 import statistics
 import time
 from collections.abc import Callable
+from contextlib import closing
 from typing import Any
 
 import numpy as np
 
-from kinfolk.core.arrays import AnyArray
+from kinfolk.core.arrays import AnyArray, Bytes, Ints
+from kinfolk.core.jit import kernel
+from kinfolk.core.random import threefry_2x32
 from kinfolk.core.spaces import WorldSpec
-from kinfolk.engines.parent_death import exit_with_parent
+from kinfolk.engines.processes import exit_with_parent
+from kinfolk.isolation.failures import IsolationSettings
 from kinfolk.isolation.proxy import IsolatedPolicy
-from kinfolk.isolation.settings import IsolationSettings
 from kinfolk.isolation.worker_main import private_memory_mb
 from kinfolk.isolation.worker_pool import WorkerPool
 from kinfolk.play.task import WorldRef
-from kinfolk.policies.base import AgentBatch, allocate_memory
+from kinfolk.policies.base import AgentBatch, Memory, allocate_memory
 from kinfolk.policies.resolve import ResolvedPolicy, build_policy
+from kinfolk.policies.stateless import NoopPolicy
 
 AGENT_COUNTS = (1, 4, 8, 16)
 PARALLEL_AGENTS = 8
@@ -29,23 +33,19 @@ _QUEUE_STEPS = 60
 _LOAD_STEPS, _LOAD_ROUNDS = 60, 5
 _LOAD_MS = 1.0
 _NOOP = ResolvedPolicy("kinfolk.policies.stateless:NoopPolicy")
-_COMPUTE_LOAD = "kinfolk.bench.compute_load:ComputeLoadPolicy"
+_COMPUTE_LOAD = "kinfolk.bench.isolation:ComputeLoadPolicy"
 
 
 def bench_isolation() -> dict[str, Any]:
     """Measure microseconds per agent-step beside queues, start and memory, and parallelism."""
     by_agents = [_time_step(agents) for agents in AGENT_COUNTS]
-    return {
-        "by_agents": by_agents,
-        "life": _time_lifecycle(max(AGENT_COUNTS)),
-        "busy": _time_parallelism(PARALLEL_AGENTS),
-    }
+    life, busy = _time_lifecycle(max(AGENT_COUNTS)), _time_parallelism(PARALLEL_AGENTS)
+    return {"by_agents": by_agents, "life": life, "busy": busy}
 
 
 def _spec(agents: int) -> WorldSpec:
     """Return the spec of CogsGuard, whose observations have a typical size."""
-    spec = WorldRef("cogsguard", "arena", {"agents": agents}).spec
-    return spec
+    return WorldRef("cogsguard", "arena", {"agents": agents}).spec
 
 
 def _rows(agents: int) -> AgentBatch:
@@ -58,10 +58,10 @@ class _IsolatedAgents:
     """Agents in worker processes of kinfolk."""
 
     def __init__(self, agents: int, resolved: ResolvedPolicy = _NOOP) -> None:
-        self.pool = WorkerPool(IsolationSettings(step_timeout=30.0))
-        spec = _spec(agents)
+        settings, spec = IsolationSettings(step_timeout=30.0), _spec(agents)
+        self.pool = WorkerPool(settings)
         self.slot = IsolatedPolicy(
-            "bench", resolved, spec, self.pool, IsolationSettings(step_timeout=30.0), lambda: 0, agents,
+            "bench", resolved, spec, self.pool, settings, lambda: 0, agents,
             per_agent=True, single_episode=True,
         )  # fmt: skip
         self.rows, self.keys = _rows(agents), np.arange(agents, dtype=np.int64)
@@ -141,66 +141,58 @@ def _time_step(agents: int) -> dict[str, float]:
 
     The best round of each counts: other programs on the machine only slow it.
     """
-    started: dict[str, tuple[_IsolatedAgents | _QueueAgents, int]] = {}
     best: dict[str, float] = {}
-    try:
-        started["gathered_us"] = _IsolatedAgents(agents), _STEPS
-        started["queue_one_by_one_us"] = _QueueAgents(agents, batched=False), _QUEUE_STEPS
-        started["queue_gathered_us"] = _QueueAgents(agents, batched=True), _QUEUE_STEPS
+    with (
+        closing(_IsolatedAgents(agents)) as isolated,
+        closing(_QueueAgents(agents, batched=False)) as one_by_one,
+        closing(_QueueAgents(agents, batched=True)) as batched,
+    ):
+        timed = {
+            "gathered_us": (isolated.step, _STEPS),
+            "queue_one_by_one_us": (one_by_one.step, _QUEUE_STEPS),
+            "queue_gathered_us": (batched.step, _QUEUE_STEPS),
+        }
         for _ in range(_ROUNDS):
-            for name, (players, steps) in started.items():
-                players.step()  # back into the cache
-                took = _us_per_step(players.step, agents, steps)
+            for name, (step, steps) in timed.items():
+                step()  # back into the cache
+                took = _us_per_step(step, agents, steps)
                 best[name] = min(took, best.get(name, took))
-    finally:
-        for players, _ in started.values():
-            players.close()
-    return {
-        "agents": agents,
-        **best,
-        "times_one_by_one": best["queue_one_by_one_us"] / best["gathered_us"],
-        "times_gathered": best["queue_gathered_us"] / best["gathered_us"],
-    }
+    ours, queue, queue_batched = best.values()
+    times = {"times_one_by_one": queue / ours, "times_gathered": queue_batched / ours}
+    return {"agents": agents, **best, **times}
 
 
 def _time_lifecycle(agents: int) -> dict[str, float]:
     """Measure start, initialisation, memory and end of a worker process."""
     start = time.perf_counter()
-    first = _IsolatedAgents(1)
-    opened = time.perf_counter()
-    first.close()
-    whole = _IsolatedAgents(1)
-    pids = []
-    try:
-        begun = time.perf_counter()
-        for _ in range(agents):
-            guest, _ = whole.pool.acquire(_NOOP, _spec(1), 1, inherits_memory=False)
-            pids.append(guest)
+    with closing(_IsolatedAgents(1)):
+        opened = time.perf_counter()
+    with closing(_IsolatedAgents(1)) as whole:
+        pool, begun = whole.pool, time.perf_counter()
+        started = [pool.acquire(_NOOP, _spec(1), 1, inherits_memory=False) for _ in range(agents)]
         forked = time.perf_counter()
-        for guest in pids:
-            while guest.poll() != "":
+        workers = [worker for worker, _ in started]
+        for worker in workers:
+            while worker.poll() != "":
                 pass
         ready = time.perf_counter()
-        memory = [private_memory_mb(guest.pid) for guest in pids]
-        closing = time.perf_counter()
-        for guest in pids:
-            whole.pool.release(guest, reusable=False)
-        closed = time.perf_counter()
-    finally:
-        whole.close()
+        memory = [private_memory_mb(worker.pid) for worker in workers]
+        ending = time.perf_counter()
+        for worker in workers:
+            pool.release(worker, reusable=False)
+        ended = time.perf_counter()
     return {
         "first_ms": 1e3 * (opened - start),  # with the process that starts the others
         "start_ms": 1e3 * (forked - begun) / agents,
         "initialise_ms": 1e3 * (ready - forked) / agents,
-        "clean_up_ms": 1e3 * (closed - closing) / agents,
+        "clean_up_ms": 1e3 * (ended - ending) / agents,
         "own_megabytes": statistics.median(memory),
     }
 
 
 def _time_parallelism(agents: int) -> dict[str, float]:
     """Measure a policy of a millisecond per agent and step: in one process and in parallel."""
-    rounds = _rounds_per_ms()
-    resolved = ResolvedPolicy(_COMPUTE_LOAD, {"n_hashes": int(rounds * _LOAD_MS)})
+    resolved = ResolvedPolicy(_COMPUTE_LOAD, {"n_hashes": int(_hashes_per_ms() * _LOAD_MS)})
     spec = _spec(agents)
     policy, memory = build_policy(resolved, spec), allocate_memory({}, agents)
     rows, keys = _rows(agents), np.arange(agents, dtype=np.int64)
@@ -210,29 +202,49 @@ def _time_parallelism(agents: int) -> dict[str, float]:
         policy.act_async(seen, rows, memory, keys)
         policy.act_wait()
 
-    apart = _IsolatedAgents(agents, resolved)
-    try:
-        pairs = []
+    pairs = []
+    with closing(_IsolatedAgents(agents, resolved)) as apart:
         for _ in range(3):
             here = min(_us_per_step(in_turn, agents, _LOAD_STEPS) for _ in range(_LOAD_ROUNDS))
             there = min(_us_per_step(apart.step, agents, _LOAD_STEPS) for _ in range(_LOAD_ROUNDS))
             pairs.append((here / there, here, there))
-    finally:
-        apart.close()
     ratio, here, there = sorted(pairs)[1]
-    return {
-        "agents": agents,
-        "cores": len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else 1,
-        "in_process_us": here,
-        "isolated_us": there,
-        "times_faster": ratio,
-    }
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else 1
+    rates = {"in_process_us": here, "isolated_us": there, "times_faster": ratio}
+    return {"agents": agents, "cores": cores, **rates}
 
 
-def _rounds_per_ms() -> float:
-    from kinfolk.bench.compute_load import hash_chain
-
+def _hashes_per_ms() -> float:
+    """Return how many hashes of a chain this machine computes in a millisecond."""
     hash_chain(1, 1000)
     start = time.perf_counter()
     hash_chain(1, 200_000)
     return 200_000 / (1e3 * (time.perf_counter() - start))
+
+
+class ComputeLoadPolicy(NoopPolicy):
+    """Compute a chain of hashes for every agent, one after another, and do nothing.
+
+    Args:
+        spec: Spec of the world.
+        n_hashes: Hashes per agent and step.
+    """
+
+    def __init__(self, spec: WorldSpec, n_hashes: int = 1000) -> None:
+        super().__init__(spec)
+        self._n_hashes = n_hashes
+
+    def act_async(self, observations: Bytes, batch: AgentBatch, memory: Memory, keys: Ints) -> None:
+        """Compute the hashes, and ignore the observations."""
+        for key in keys.tolist():
+            hash_chain(key & 0xFFFF, self._n_hashes)
+        super().act_async(observations, batch, memory, keys)
+
+
+@kernel
+def hash_chain(start: int, n_hashes: int) -> int:
+    """Compute a chain of hashes, which takes the same work everywhere."""
+    word = start
+    for i in range(n_hashes):
+        word = threefry_2x32(word, i, 0, 0)[0]
+    return int(word)

@@ -5,39 +5,34 @@ from __future__ import annotations
 import statistics
 import time
 from collections.abc import Callable
+from itertools import count
 from typing import Any
 
 import numpy as np
 
-from kinfolk.core.events import Event
-from kinfolk.core.optional_dependencies import import_libraries
+from kinfolk.core.imports import optional_import
 from kinfolk.core.random import seed_key
 from kinfolk.core.settings import validate_settings
-from kinfolk.engines.local import LocalEngine
-from kinfolk.jobs.evolve_nets.job import evolve_nets
+from kinfolk.engines.base import LocalEngine
+from kinfolk.jobs.evolve_nets.job import NetsEvolved, evolve_nets
 from kinfolk.jobs.evolve_nets.settings import EvolveNets
 from kinfolk.nets.dynamic.nets import DynamicNets
 from kinfolk.nets.registry import make_nets
+
+with optional_import("The benchmark of nets"):
+    import torch
+    from torch import nn
 
 POPULATIONS, BATCHES = (64, 256, 1024), (1, 16)
 KINDS = ("feedforward", "recurrent", "dynamic")
 INPUTS, HIDDEN, OUTPUTS = 32, 32, 8
 MUTATION_POPULATION = 256
 _GROWTH_MUTATIONS = 60  # mutations before dynamic nets are measured
-_CARTPOLE = {
-    "population": 256,
-    "generations": 12,
-    "held_out_episodes": 0,
-    "hidden": (16,),
-    "chunk_size": 256,
-}
+_CARTPOLE = {"population": 256, "chunk_size": 256, "generations": 12, "held_out_episodes": 0}
 
 
 def bench_nets() -> dict[str, Any]:
     """Measure forward passes of every kind, mutation, and generations on CartPole."""
-    import_libraries("The benchmark of nets", "torch")
-    import torch
-
     torch.set_num_threads(1)
     forward = [_forward(kind, p, b) for kind in KINDS for p in POPULATIONS for b in BATCHES]
     return {"forward": forward, "mutation": _mutation(), "cartpole": _cartpole()}
@@ -63,22 +58,18 @@ def _forward(kind: str, population: int, batch: int) -> dict[str, Any]:
         population: Number of nets.
         batch: Inputs per net.
     """
-    import torch
-
     nets = grow_nets(population) if kind == "dynamic" else _make_static(kind, population)
     x = torch.randn(population, batch, INPUTS, generator=torch.Generator().manual_seed(0))
     _, memory = nets(x)
     ours = _median_us(lambda: nets(x, memory))
     figures: dict[str, Any] = {"kind": kind, "population": population, "batch": batch, "us": ours}
     if kind == "dynamic":
-        figures["reference"] = "torch gather"
-        figures["reference_us"] = _median_us(TorchGather(nets, batch).make_step(x))
         figures["nodes"] = float(nets.node_counts.mean())
+        name, reference = "torch gather", TorchGather(nets, batch).make_step(x)
     else:
-        figures["reference"] = "loop of modules"
-        figures["reference_us"] = _median_us(_module_loop(kind, x))
-    figures["ratio"] = figures["reference_us"] / ours
-    return figures
+        name, reference = "loop of modules", _module_loop(kind, x)
+    theirs = _median_us(reference)
+    return {**figures, "reference": name, "reference_us": theirs, "ratio": theirs / ours}
 
 
 def _make_static(kind: str, population: int) -> Any:
@@ -95,29 +86,23 @@ def grow_nets(population: int) -> DynamicNets:
 
 def _module_loop(kind: str, x: Any) -> Callable[[], Any]:
     """Return a call of one module per member, one after another."""
-    import torch
-    from torch import nn
 
     class Elman(nn.Module):
         def __init__(self) -> None:
             super().__init__()
             self.cell, self.out = nn.RNNCell(INPUTS, HIDDEN), nn.Linear(HIDDEN, OUTPUTS)
 
-        def forward(self, inputs: Any, state: Any) -> Any:
-            state = self.cell(inputs, state)
-            return self.out(state), state
+        def forward(self, inputs: Any) -> Any:
+            return self.out(self.cell(inputs, state))
 
     def feedforward() -> nn.Module:
         return nn.Sequential(nn.Linear(INPUTS, HIDDEN), nn.Tanh(), nn.Linear(HIDDEN, OUTPUTS))
 
-    is_recurrent = kind == "recurrent"
-    members = [Elman() if is_recurrent else feedforward() for _ in range(len(x))]
     state = torch.zeros(x.shape[1], HIDDEN)
+    members = [Elman() if kind == "recurrent" else feedforward() for _ in range(len(x))]
 
     @torch.no_grad()
     def call() -> Any:
-        if is_recurrent:
-            return torch.stack([m(inputs, state)[0] for m, inputs in zip(members, x, strict=True)])
         return torch.stack([m(inputs) for m, inputs in zip(members, x, strict=True)])
 
     return call
@@ -134,8 +119,6 @@ class TorchGather:
     """
 
     def __init__(self, nets: DynamicNets, batch: int) -> None:
-        import torch
-
         g = nets.graph
         self._source = torch.from_numpy(np.maximum(g.source, 0))[:, None].expand(-1, batch, -1, -1)
         self._weight = torch.from_numpy(np.where(g.source >= 0, g.weight, 0.0))[:, None].float()
@@ -144,8 +127,6 @@ class TorchGather:
         self.state = [torch.zeros(nets.num_nets, batch, nets.capacity) for _ in range(5)]
 
     def _standardise(self, value: Any, active: Any) -> None:
-        import torch
-
         x, z, n, mean, m2 = self.state
         new = active & (value != 0) & (value != x)
         count = torch.where(new, n + 1, n)
@@ -155,17 +136,11 @@ class TorchGather:
         deviation = torch.sqrt(squares / (count - 1).clamp(min=1)).clamp(min=1e-8)
         output = torch.where(count >= 2, (value - middle) / deviation, torch.zeros(()))
         output = torch.where(value == 0, torch.zeros(()), output)
-        self.state = [
-            torch.where(new, value, x),
-            torch.where(active, output, z),
-            count,
-            middle,
-            squares,
-        ]
+        x, z = torch.where(new, value, x), torch.where(active, output, z)
+        self.state = [x, z, count, middle, squares]
 
     def make_step(self, x: Any) -> Callable[[], Any]:
         """Return a call that runs a step."""
-        import torch
 
         @torch.no_grad()
         def call() -> Any:
@@ -184,38 +159,31 @@ def _mutation() -> dict[str, Any]:
     """Measure milliseconds to clone and mutate a population."""
     nets = grow_nets(MUTATION_POPULATION)
     order = np.arange(MUTATION_POPULATION) // 2
-    step = [0]
-
-    def call() -> None:
-        step[0] += 1
-        nets.take(order)
-        nets.mutate(seed_key(step[0]))
-
-    dynamic = _median_us(call, 0.3) / 1000
     static = _make_static("feedforward", MUTATION_POPULATION)
+    steps = count(1)
 
-    def static_call() -> None:
-        static.take(order)
-        static.mutate(seed_key(1))
+    def breed(population: Any, key: int) -> None:
+        population.take(order)
+        population.mutate(key)
 
+    dynamic_us = _median_us(lambda: breed(nets, seed_key(next(steps))), 0.3)
     return {
         "population": MUTATION_POPULATION,
-        "dynamic_ms": dynamic,
+        "dynamic_ms": dynamic_us / 1000,
         "nodes": float(nets.node_counts.mean()),
-        "static_ms": _median_us(static_call, 0.3) / 1000,
+        "static_ms": _median_us(lambda: breed(static, seed_key(1)), 0.3) / 1000,
         "parameters": int(static.flat.shape[1]),
     }
 
 
 def _cartpole() -> dict[str, Any]:
     """Measure generations per second: selection, mutation and episodes together."""
-    settings = validate_settings(EvolveNets, _CARTPOLE)
+    settings = validate_settings(EvolveNets, {**_CARTPOLE, "hidden": (16,)})
     list(evolve_nets(settings.model_copy(update={"generations": 1}), LocalEngine()))
     start = time.perf_counter()
     items = list(evolve_nets(settings, LocalEngine()))
     seconds = time.perf_counter() - start
-    ticks = next(item for item in items if isinstance(item, Event) and item.kind == "nets_evolved")
-    steps = int(ticks.to_dict()["steps"])
+    steps = next(item.steps for item in items if isinstance(item, NetsEvolved))
     return {
         "population": settings.population,
         "generations_per_second": settings.generations / seconds,

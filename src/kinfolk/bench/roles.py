@@ -24,17 +24,17 @@ from kinfolk.play.task import EpisodeRunner, RolloutTask, WorldRef
 from kinfolk.policies.resolve import resolve
 
 TEAM_URI = "kin://roles?miner=3&scout=1&aligner=2&scrambler=2"
-
 SMART_URI = "kin://smart"
-
 PARTS = 5  # a game is timed in so many parts
-
 WORLD_COUNTS = (1, 8, 32, 128)
-
 AGENT_COUNTS = (1, 8, 24)
-
 # Agent-steps per second of the retired original's scripted roles, from its note.
 ORIGINAL_RATE = (50, 90)
+SMALL_GAMES = 10  # per generation of the original
+_TIMED_GENERATIONS = 8  # after a first one that starts workers and reads kernels in
+N_TEAMS = 20
+_RANKED_EPISODES, _FRESH_EPISODES = range(16), range(100, 148)
+_GAME_COUNTS = (1, 2, 4, 8, 16)
 
 
 def measure_roles(
@@ -100,12 +100,6 @@ def bench_roles() -> dict[str, Any]:
     }
 
 
-# The size of the original's generations, and how many of them make a run of a thousand.
-SMALL_GAMES = 10
-
-_TIMED_GENERATIONS = 8  # generations, after a first one that starts workers and reads kernels in
-
-
 def bench_role_evolution() -> dict[str, Any]:
     """Measure the default job on one and on two workers, and generations of ten games."""
     kinds = [("local", 1), ("processes", 1), ("processes", 2)]
@@ -117,13 +111,11 @@ def bench_role_evolution() -> dict[str, Any]:
     small = usual.model_copy(update={"generations": 4 * _TIMED_GENERATIONS + 1, **few})
     seconds = time_engines(kinds, usual)
     [small_seconds] = time_engines([("processes", 2)], small)
+    timed = zip(kinds, seconds, strict=True)
+    ratios = [single / double for single, double in zip(seconds[1], seconds[2], strict=True)]
     return {
-        "engines": [
-            _engine_row(*kind, usual, took) for kind, took in zip(kinds, seconds, strict=True)
-        ],
-        "scaling": median(
-            single / double for single, double in zip(seconds[1], seconds[2], strict=True)
-        ),
+        "engines": [_engine_row(*kind, usual, took) for kind, took in timed],
+        "scaling": median(ratios),
         "small": _engine_row("processes", 2, small, small_seconds),
     }
 
@@ -178,25 +170,15 @@ def _engine_row(
     }
 
 
-N_TEAMS = 20
-
-_RANKED_EPISODES, _FRESH_EPISODES = range(16), range(100, 148)  # episodes
-
-_GAME_COUNTS = (1, 2, 4, 8, 16)
-
-
 def bench_team_ranks(history: str | None = None, jobs: int = 2) -> dict[str, Any]:
     """Rank teams of a first generation, or of a history's next one, by few and by fresh games."""
     settings = EvolveRoles(history=history)
     state, _ = prepare(settings, None)
     state.evolve_teams(N_TEAMS, min(len(state.teams), N_TEAMS // 3), breed=True)
     teams = [team.roles for team in state.teams]
-    engine = make_engine("processes", jobs)
-    try:
+    with closing(make_engine("processes", jobs)) as engine:
         ranked, _ = evaluate_teams(settings, engine, state, teams, _RANKED_EPISODES)
         fresh, _ = evaluate_teams(settings, engine, state, teams, _FRESH_EPISODES)
-    finally:
-        engine.close()
     return {
         "n_teams": N_TEAMS,
         "fresh_games": len(_FRESH_EPISODES),
@@ -221,15 +203,11 @@ def rank_stability(ranked: Floats, fresh: Floats, games: int) -> Mapping[str, fl
     """
     from scipy.stats import rankdata, spearmanr
 
-    truth, correlations, places, biases = fresh.mean(axis=0), [], [], []
+    truth, rows = fresh.mean(axis=0), []
     for first in range(0, len(ranked) - games + 1, games):
         seen = ranked[first : first + games].mean(axis=0)
         winner = int(seen.argmax())
-        correlations.append(float(spearmanr(seen, truth).statistic))
-        places.append(float((rankdata(truth)[winner] - 1) / (len(truth) - 1)))
-        biases.append(float(seen[winner] - truth[winner]))
-    return {
-        "spearman": float(np.mean(correlations)),
-        "winner": float(np.mean(places)),
-        "selection_bias": float(np.mean(biases)),
-    }
+        place = (rankdata(truth)[winner] - 1) / (len(truth) - 1)
+        rows.append((spearmanr(seen, truth).statistic, place, seen[winner] - truth[winner]))
+    spearman, winner_place, bias = (float(np.mean(column)) for column in zip(*rows, strict=True))
+    return {"spearman": spearman, "winner": winner_place, "selection_bias": bias}

@@ -19,14 +19,25 @@ from typing import Any
 import numpy as np
 
 from kinfolk.bench.worlds import savanna_settings
-from kinfolk.core.optional_dependencies import optional_import
+from kinfolk.core.imports import optional_import
 from kinfolk.core.settings import validate_settings
-from kinfolk.engines.local import LocalEngine
-from kinfolk.jobs.train.events import UpdateDone
+from kinfolk.engines.base import LocalEngine
 from kinfolk.jobs.train.job import train
+from kinfolk.jobs.train.reports import UpdateDone
 from kinfolk.jobs.train.settings import Train
 from kinfolk.worlds.adapters import make_fixed_agents
 
+with optional_import("The benchmark of training"):
+    import torch
+    from torch import nn
+
+HIDDEN = (64, 64)
+MINIBATCH_SIZE = 4096
+_WORLDS, _TICKS = 64, 16
+_ROUNDS = 4
+_WARM_UP = 2  # updates
+_NET = "kin://mlp?hidden=[64,64]"
+_ACTIONS = 9
 _SB3_ROLLOUT_LENGTH = 32  # of a rollout; two are learnt from, the first to warm up
 
 
@@ -54,9 +65,8 @@ def measure_sb3(hidden: tuple[int, ...], minibatch_size: int) -> float | None:
             self.env = make_fixed_agents("savanna", observation="compact", **savanna_settings())
             names = self.env.possible_agents
             self.lived = 0
-            super().__init__(
-                len(names), self.env.observation_space(names[0]), self.env.action_space(names[0])
-            )
+            spaces = self.env.observation_space(names[0]), self.env.action_space(names[0])
+            super().__init__(len(names), *spaces)
 
         def reset(self) -> Any:
             seen, _ = self.env.reset()
@@ -87,8 +97,7 @@ def measure_sb3(hidden: tuple[int, ...], minibatch_size: int) -> float | None:
         def set_attr(self, *_: Any, **__: Any) -> None:
             raise NotImplementedError
 
-        def env_method(self, *_: Any, **__: Any) -> Any:
-            raise NotImplementedError
+        env_method = set_attr
 
         def env_is_wrapped(self, *_: Any, **__: Any) -> list[bool]:
             return [False] * self.num_envs
@@ -104,47 +113,23 @@ def measure_sb3(hidden: tuple[int, ...], minibatch_size: int) -> float | None:
     return slots.lived / (time.process_time() - start)
 
 
-with optional_import("The benchmark of training"):
-    import torch
-    from torch import nn
-
-HIDDEN = (64, 64)
-
-MINIBATCH_SIZE = 4096
-
-_WORLDS, _TICKS = 64, 16
-
-_ROUNDS = 4
-
-_WARM_UP = 2  # updates
-
-_NET = "kin://mlp?hidden=[64,64]"
-
-_ACTIONS = 9
-
-
 def bench_training(rounds: int = _ROUNDS) -> dict[str, Any]:
     """Measure agent-steps per second, the best of some rounds in which all take turns."""
     torch.set_num_threads(1)
-    settings_by_name = {
-        "two slots, 1 epoch": _settings(1, 2),
-        "two slots, 4 epochs": _settings(4, 2),
-        "one slot, 1 epoch": _settings(1, 1),
-        "two slots, prey frozen, 1 epoch": _settings(1, 2, frozen=True),
-    }
-    runs = {name: _rates(settings) for name, settings in settings_by_name.items()}
-    inputs = _count_inputs(settings_by_name["one slot, 1 epoch"])
-    others: dict[str, Callable[[], float]] = {
+    inputs = _count_inputs(_settings(1, 1))
+    measures: dict[str, Callable[[], float]] = {
+        "two slots, 1 epoch": _rates(_settings(1, 2)).__next__,
+        "two slots, 4 epochs": _rates(_settings(4, 2)).__next__,
+        "one slot, 1 epoch": _rates(_settings(1, 1)).__next__,
+        "two slots, prey frozen, 1 epoch": _rates(_settings(1, 2, frozen=True)).__next__,
         "ceiling, 1 epoch": lambda: _ceiling(inputs, 1),
         "ceiling, 4 epochs": lambda: _ceiling(inputs, 4),
         "plain loop, 1 epoch": lambda: _reference_loop(inputs, 1),
         "plain loop, 4 epochs": lambda: _reference_loop(inputs, 4),
     }
-    best = dict.fromkeys([*runs, *others], 0.0)
+    best = dict.fromkeys(measures, 0.0)
     for _ in range(rounds):
-        for name, rates in runs.items():
-            best[name] = max(best[name], next(rates))
-        for name, measure in others.items():
+        for name, measure in measures.items():
             best[name] = max(best[name], measure())
     theirs = measure_sb3(HIDDEN, MINIBATCH_SIZE)
     if theirs is not None:
@@ -156,8 +141,7 @@ def bench_training(rounds: int = _ROUNDS) -> dict[str, Any]:
         "ticks": _TICKS,
         "agent_steps_per_second": best,
         "share_of_ceiling": {
-            "1 epoch": two / best["ceiling, 1 epoch"],
-            "4 epochs": best["two slots, 4 epochs"] / best["ceiling, 4 epochs"],
+            n: best[f"two slots, {n}"] / best[f"ceiling, {n}"] for n in ("1 epoch", "4 epochs")
         },
         "two_slots_cost": best["one slot, 1 epoch"] / two,
         "frozen_gain": best["two slots, prey frozen, 1 epoch"] / two,
@@ -172,24 +156,21 @@ def _settings(epochs: int, slots: int, frozen: bool = False) -> Train:
         slots: 1 or 2.
         frozen: Whether the prey is not trained.
     """
-    prey: dict[str, Any] = {"policy_uri": _NET, "trainable": not frozen}
-    two = {
-        "slots": {"predators": _NET, "prey": prey},
-        "agent_slot_map": {"type_1_predator": "predators", "type_1_prey": "prey"},
+    settings: dict[str, Any] = {
+        "world": "savanna",
+        "world_settings": {**savanna_settings(), "observation": "compact"},
+        "worlds": _WORLDS,
+        "rollout_length": _TICKS,
+        "steps": 10**12,
+        "checkpoint_every": 10**6,
+        "ppo": {"n_epochs": epochs, "minibatch_size": MINIBATCH_SIZE},
+        "slots": {"main": _NET},
     }
-    return validate_settings(
-        Train,
-        {
-            "world": "savanna",
-            "world_settings": {**savanna_settings(), "observation": "compact"},
-            "worlds": _WORLDS,
-            "rollout_length": _TICKS,
-            "steps": 10**12,
-            "checkpoint_every": 10**6,
-            "ppo": {"n_epochs": epochs, "minibatch_size": MINIBATCH_SIZE},
-            **(two if slots == 2 else {"slots": {"main": _NET}}),
-        },
-    )
+    if slots == 2:
+        prey = {"policy_uri": _NET, "trainable": not frozen}
+        settings["slots"] = {"predators": _NET, "prey": prey}
+        settings["agent_slot_map"] = {"type_1_predator": "predators", "type_1_prey": "prey"}
+    return validate_settings(Train, settings)
 
 
 def _rates(settings: Train) -> Iterator[float]:
@@ -205,7 +186,7 @@ def _rates(settings: Train) -> Iterator[float]:
 
 
 def _count_inputs(settings: Train) -> int:
-    from kinfolk.policies.neural.encoding.feature_encoder import FeatureEncoder
+    from kinfolk.policies.neural.encoding import FeatureEncoder
     from kinfolk.worlds import build_world
 
     return FeatureEncoder(build_world(settings.world, settings.world_settings, 1).spec).shape.inputs

@@ -11,50 +11,91 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from kinfolk.core.arrays import Ints
 from kinfolk.worlds import build_world
+from kinfolk.worlds.base import World
 
 
 def run_uncompiled(module: str, function: str) -> dict[str, Any]:
     """Run a function that returns plain values in a process whose kernels are plain Python."""
     code = f"import json; from {module} import {function}; print(json.dumps({function}()))"
-    done = subprocess.run(
-        [sys.executable, "-c", code],
-        env={**os.environ, "NUMBA_DISABLE_JIT": "1"},
-        capture_output=True,
-        text=True,
-        check=True,
-    )
+    words, environment = [sys.executable, "-c", code], {**os.environ, "NUMBA_DISABLE_JIT": "1"}
+    done = subprocess.run(words, env=environment, capture_output=True, check=True)
     figures: dict[str, Any] = json.loads(done.stdout)
     return figures
 
 
 SAVANNA_WORLD_COUNTS = (1, 16, 256, 4096)
-
 SAVANNA_AGENT_COUNTS = (10, 100, 1000)
-
 GRID_SIZES = (25, 100, 500)
-
-SAVANNA_WORLDS = (
-    64  # a batch that stays in the cache; `by_worlds` shows larger ones, which are slower
-)
-
+SAVANNA_WORLDS = 64  # stays in the cache; `by_worlds` shows larger ones, which are slower
 THREADED_WORLDS = 256  # enough that handing out the work costs little
-
-_SAVANNA_TICKS = 100
-
-_REPEATS = 3
-
+COGSGUARD_WORLDS = 64  # stays in the cache
+COGSGUARD_WORLD_COUNTS = (1, 16, 256)
+COGSGUARD_AGENT_COUNTS = (1, 8, 24)
+COGSGUARD_MAPS = ("tutorial", "arena", "machina_1")
+# Agent-steps per second of the retired original's engine on one such core, from its note.
+COGSGUARD_ORIGINAL = (9_000, 31_000)
+_SAVANNA_TICKS, _COGSGUARD_TICKS, _REPEATS = 100, 200, 3
 _ACTION_SETS = 16  # sets of random actions, used in turn, so that drawing them costs nothing
 
 
-class SavannaRate(NamedTuple):
-    """Rates of a batch of savannas, the best of some tries: other load only slows."""
+class WorldRate(NamedTuple):
+    """Rates of a batch of worlds, the best of some tries: other load only slows."""
 
     rules: float  # agent-steps/s, stepping only
     whole: float  # agent-steps/s, stepping and observing
     alive: float  # agents per world, on average
     births: int
-    bytes_per_world: int
+    bytes_per_world: float
+
+
+def measure_world(world: World, actions: Ints, ticks: int, repeats: int) -> WorldRate:
+    """Step and observe a batch of worlds; those that ended are reset.
+
+    Args:
+        world: The batch.
+        actions: `[sets, batch rows, heads]`; the sets are used in turn.
+        ticks: Ticks per try.
+        repeats: Tries, after one that warms up.
+    """
+    n_worlds = world.n_worlds
+    shown = np.zeros((n_worlds * world.spec.rows, world.spec.row_bytes), dtype=np.uint8)
+    rules = whole = 0.0
+    agent_steps = births = episode = 0
+    for _ in range(repeats + 1):  # the first try warms up
+        world.reset(np.arange(episode, episode + n_worlds))
+        episode += n_worlds
+        stepping = observing = 0.0
+        lived = 0
+        for tick in range(ticks):
+            start = time.perf_counter()
+            world.step(actions[tick % len(actions)])
+            between = time.perf_counter()
+            world.observe(shown)
+            stop = time.perf_counter()
+            stepping += between - start
+            observing += stop - between
+            lived += int(world.columns.alive.sum())
+            ended = np.flatnonzero(world.done)
+            if len(ended):
+                births += _count_births(world, ended)
+                world.reset(np.arange(episode, episode + len(ended)), ended)
+                episode += len(ended)
+        births += _count_births(world, np.arange(n_worlds))
+        rules = max(rules, lived / stepping)
+        whole = max(whole, lived / (stepping + observing))
+        agent_steps += lived
+    alive = agent_steps / ((repeats + 1) * ticks) / n_worlds
+    size = sum(array.nbytes for array in world.snapshot().values())
+    return WorldRate(rules, whole, alive, births, size / n_worlds)
+
+
+def _count_births(world: World, worlds: Ints) -> int:
+    """Return how many agents were born in some worlds of a batch; 0 if none are in this game."""
+    counters = world.counters()
+    names = ("spawned_predators", "spawned_prey")
+    return sum(int(counters[name][worlds].sum()) for name in names if name in counters)
 
 
 def savanna_settings(agents: int = 60, grid: int | None = None) -> dict[str, Any]:
@@ -80,7 +121,7 @@ def measure_savanna(
     threads: int = 1,
     ticks: int = _SAVANNA_TICKS,
     repeats: int = _REPEATS,
-) -> SavannaRate:
+) -> WorldRate:
     """Step and observe savannas with random actions; those that ended are reset.
 
     Args:
@@ -91,43 +132,11 @@ def measure_savanna(
         ticks: Ticks per try.
         repeats: Tries, after one that warms up.
     """
-    world = build_world(
-        "savanna", {**settings, "observation": observation}, worlds, threads=threads
-    )
-    places = worlds * world.spec.rows
-    drawn = np.random.default_rng(0).integers(0, 9, (_ACTION_SETS, places, 1))
-    shown = np.zeros((places, world.spec.row_bytes), dtype=np.uint8)
-    best = [0.0, 0.0]
-    agent_steps = steps = births = episode = 0
-    for _ in range(repeats + 1):  # the first try warms up
-        world.reset(np.arange(episode, episode + worlds))
-        episode += worlds
-        stepping = observing = 0.0
-        lived = 0
-        for tick in range(ticks):
-            start = time.perf_counter()
-            world.step(drawn[tick % _ACTION_SETS])
-            between = time.perf_counter()
-            world.observe(shown)
-            stop = time.perf_counter()
-            stepping += between - start
-            observing += stop - between
-            lived += int(world.columns.alive.sum())
-            ended = np.flatnonzero(world.done)
-            if len(ended):
-                births += _count_births(world)[ended].sum()
-                world.reset(np.arange(episode, episode + len(ended)), ended)
-                episode += len(ended)
-        births += _count_births(world).sum()
-        best = [max(best[0], lived / stepping), max(best[1], lived / (stepping + observing))]
-        agent_steps, steps = agent_steps + lived, steps + ticks
-    size = sum(array.nbytes for array in world.snapshot().values())
-    return SavannaRate(best[0], best[1], agent_steps / steps / worlds, int(births), size // worlds)
-
-
-def _count_births(world: Any) -> Any:
-    counters = world.counters()
-    return counters["spawned_predators"] + counters["spawned_prey"]
+    changed = {**settings, "observation": observation}
+    world = build_world("savanna", changed, worlds, threads=threads)
+    rows = worlds * world.spec.rows
+    actions = np.random.default_rng(0).integers(0, 9, (_ACTION_SETS, rows, 1))
+    return measure_world(world, actions, ticks, repeats)
 
 
 def savanna_reference() -> dict[str, float]:
@@ -159,54 +168,31 @@ def bench_savanna() -> dict[str, Any]:
             "two": two_threads.whole,
             "ratio": two_threads.whole / one_thread.whole,
         },
-        "by_worlds": [
-            _savanna_row("worlds", n, measure_savanna(savanna_settings(), n))
-            for n in SAVANNA_WORLD_COUNTS
-        ],
+        "by_worlds": [_savanna_point("worlds", n, n) for n in SAVANNA_WORLD_COUNTS],
         "by_agents": [
-            _savanna_row("agents", n, measure_savanna(savanna_settings(n), max(1, 4096 // n)))
-            for n in SAVANNA_AGENT_COUNTS
+            _savanna_point("agents", n, max(1, 4096 // n), agents=n) for n in SAVANNA_AGENT_COUNTS
         ],
-        "by_grid": [
-            _savanna_row("grid", n, measure_savanna(savanna_settings(60, n), 32))
-            for n in GRID_SIZES
-        ],
+        "by_grid": [_savanna_point("grid", n, 32, grid=n) for n in GRID_SIZES],
     }
 
 
-def _savanna_row(name: str, value: int, rate: SavannaRate) -> dict[str, float]:
-    """Return the cost per agent-step at one point of a curve.
+def _savanna_point(name: str, value: int, worlds: int, **size: int) -> dict[str, float]:
+    """Measure the cost per agent-step at one point of a curve.
 
     Args:
         name: What is varied.
         value: Its value.
-        rate: What was measured.
+        worlds: Worlds side by side.
+        size: Arguments of `savanna_settings`.
     """
+    rate = measure_savanna(savanna_settings(**size), worlds)
     return {
         name: value,
         "alive_per_world": rate.alive,
         "ns_per_agent_step": 1e9 / rate.whole,
         "ns_rules": 1e9 / rate.rules,
-        "bytes_per_world": rate.bytes_per_world,
+        "bytes_per_world": int(rate.bytes_per_world),
     }
-
-
-COGSGUARD_WORLDS = 64  # a batch that stays in the cache
-
-COGSGUARD_WORLD_COUNTS = (1, 16, 256)
-
-COGSGUARD_AGENT_COUNTS = (1, 8, 24)
-
-COGSGUARD_MAPS = ("tutorial", "arena", "machina_1")
-
-_COGSGUARD_TICKS, _COGSGUARD_REPEATS = 200, 3
-
-_COGSGUARD_ACTION_SETS = (
-    16  # sets of random actions, used in turn, so that drawing them costs nothing
-)
-
-# Agent-steps per second of the retired original's engine on one such core, from its note.
-COGSGUARD_ORIGINAL = (9_000, 31_000)
 
 
 def measure_cogsguard(
@@ -214,7 +200,7 @@ def measure_cogsguard(
     preset: str = "arena",
     agents: int = 8,
     ticks: int = _COGSGUARD_TICKS,
-    repeats: int = _COGSGUARD_REPEATS,
+    repeats: int = _REPEATS,
 ) -> dict[str, float]:
     """Return agent-steps per second with random actions, the best of some tries.
 
@@ -226,32 +212,11 @@ def measure_cogsguard(
         repeats: Tries, after one that warms up.
     """
     world = build_world("cogsguard", {"agents": agents}, worlds, preset)
-    places = worlds * world.spec.rows
-    rng = np.random.default_rng(0)
-    drawn = np.stack(
-        [
-            rng.integers(0, 5, (_COGSGUARD_ACTION_SETS, places)),
-            np.zeros((_COGSGUARD_ACTION_SETS, places)),
-        ],
-        axis=2,
-    )
-    drawn = np.ascontiguousarray(drawn.astype(np.int64))
-    shown = np.zeros((places, world.spec.row_bytes), dtype=np.uint8)
-    rules = whole = 0.0
-    for again in range(repeats + 1):  # the first try warms up
-        world.reset(np.arange(worlds) + again * worlds)
-        stepping = observing = 0.0
-        for tick in range(ticks):
-            start = time.perf_counter()
-            world.step(drawn[tick % _COGSGUARD_ACTION_SETS])
-            between = time.perf_counter()
-            world.observe(shown)
-            stepping += between - start
-            observing += time.perf_counter() - between
-        rules = max(rules, ticks * places / stepping)
-        whole = max(whole, ticks * places / (stepping + observing))
-    size = sum(array.nbytes for array in world.snapshot().values())
-    return {"rules": rules, "whole": whole, "bytes_per_world": size / worlds}
+    rows = worlds * world.spec.rows
+    actions = np.zeros((_ACTION_SETS, rows, 2), dtype=np.int64)  # a move, and no vibe
+    actions[:, :, 0] = np.random.default_rng(0).integers(0, 5, (_ACTION_SETS, rows))
+    rate = measure_world(world, actions, ticks, repeats)
+    return {"rules": rate.rules, "whole": rate.whole, "bytes_per_world": rate.bytes_per_world}
 
 
 def cogsguard_reference() -> dict[str, float]:
@@ -261,10 +226,8 @@ def cogsguard_reference() -> dict[str, float]:
 
 def bench_cogsguard() -> dict[str, Any]:
     """Measure the throughput, the ratio to un-compiled code, and how the cost grows."""
-    plain, arena = (
-        run_uncompiled("kinfolk.bench.worlds", "cogsguard_reference"),
-        measure_cogsguard(COGSGUARD_WORLDS),
-    )
+    plain = run_uncompiled("kinfolk.bench.worlds", "cogsguard_reference")
+    arena = measure_cogsguard(COGSGUARD_WORLDS)
     return {
         "worlds": COGSGUARD_WORLDS,
         "agents": 8,

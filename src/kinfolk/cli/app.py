@@ -14,28 +14,23 @@ from typing import NoReturn
 import typer
 from typer.exceptions import TyperException
 
-from kinfolk.cli.commands.bench.command import bench
+from kinfolk.cli.commands.bench import bench
 from kinfolk.cli.commands.compare import compare
 from kinfolk.cli.commands.doctor import doctor
 from kinfolk.cli.commands.evaluate import eval_command
-from kinfolk.cli.commands.evolve_nets import nets
-from kinfolk.cli.commands.evolve_roles import roles
-from kinfolk.cli.commands.explain import explain
-from kinfolk.cli.commands.export.group import export
-from kinfolk.cli.commands.list_commands import behaviors, policies, presets, runs, worlds
-from kinfolk.cli.commands.play import play
-from kinfolk.cli.commands.replay_trace import replay_trace
-from kinfolk.cli.commands.settings import settings
+from kinfolk.cli.commands.evolve import evolve
+from kinfolk.cli.commands.export import export
+from kinfolk.cli.commands.list_commands import behaviors, policies, presets, runs, settings, worlds
+from kinfolk.cli.commands.play import explain, play, replay_trace
 from kinfolk.cli.commands.train import train_command
 from kinfolk.cli.commands.view import view
 from kinfolk.cli.compile import compile_command
 from kinfolk.cli.flags import settings_command
-from kinfolk.cli.formatting import set_quiet
-from kinfolk.cli.hints import command_of, explain_usage
-from kinfolk.cli.signals import Received, signals_interrupt
-from kinfolk.core.errors import KinfolkError
-from kinfolk.core.optional_dependencies import get_install_command, make_missing_library_error
-from kinfolk.core.tracebacks import escape_lines
+from kinfolk.cli.hints import explain_usage, find_command
+from kinfolk.cli.output import set_quiet
+from kinfolk.cli.run_lifecycle import ReceivedSignal, signals_interrupt
+from kinfolk.core.errors import KinfolkError, escape_lines
+from kinfolk.core.imports import get_install_command, make_missing_library_error
 
 INTERRUPTED = 130
 
@@ -46,27 +41,20 @@ app = typer.Typer(
     rich_markup_mode=None,
     no_args_is_help=False,
 )
-app.command("play", cls=settings_command("play", "config", "out", "json"))(play)
+app.command(cls=settings_command("play", "config", "out", "json"))(play)
 app.command("eval", cls=settings_command("eval"))(eval_command)
 _NOT_RESUMABLE = ("engine", "jobs", "address", "config", "out", "json")  # no --resume
-app.command("compare", cls=settings_command("compare", *_NOT_RESUMABLE))(compare)
+app.command(cls=settings_command("compare", *_NOT_RESUMABLE))(compare)
 app.command("train", cls=settings_command("train"))(train_command)
-app.command("worlds")(worlds)
-app.command("policies")(policies)
-app.command("behaviors")(behaviors)
-app.command("explain", cls=settings_command("explain", "config", "json"))(explain)
-app.command("runs")(runs)
-app.command("settings")(settings)
-app.command("bench")(bench)
-app.command("doctor")(doctor)
-app.command("presets")(presets)
+for listing in (worlds, policies, behaviors):
+    app.command()(listing)
+app.command(cls=settings_command("explain", "config", "json"))(explain)
+for plain_command in (runs, settings, bench, doctor, presets):
+    app.command()(plain_command)
 app.command("compile")(compile_command)
-app.command("replay-trace")(replay_trace)
-app.command("view")(view)
+app.command()(replay_trace)
+app.command()(view)
 app.add_typer(export, name="export")
-evolve = typer.Typer(help="Evolve roles or networks.", rich_markup_mode=None)
-evolve.command("roles", cls=settings_command("evolve-roles", engine="processes"))(roles)
-evolve.command("nets", cls=settings_command("evolve-nets"))(nets)
 app.add_typer(evolve, name="evolve")
 
 _GC_THRESHOLD = 50_000  # new objects between two garbage collections; Python's default is 700
@@ -107,7 +95,7 @@ def main(arguments: list[str] | None = None) -> NoReturn:
         _run(words, debug, received)
 
 
-def _run(words: list[str], debug: bool, received: Received) -> NoReturn:
+def _run(words: list[str], debug: bool, received: ReceivedSignal) -> NoReturn:
     """Run a command and exit with its code; print what went wrong, if anything did.
 
     Args:
@@ -141,13 +129,10 @@ def _explain(error: BaseException, words: list[str]) -> tuple[str, int]:
     if isinstance(error, TyperException):
         return explain_usage(root, words, error.format_message()), 2
     if isinstance(error, ModuleNotFoundError) and error.name and get_install_command(error.name):
-        path, _ = command_of(root, words)
+        path, _ = find_command(root, words)
         missing = make_missing_library_error(" ".join(["kinfolk", *path]), error.name)
         return str(missing), missing.exit_code
     if isinstance(error, (KeyboardInterrupt, typer.Abort)):
         return "Interrupted.", INTERRUPTED
-    return (
-        f"kinfolk itself failed, with {type(error).__name__}: {error}. "
-        f"Run it again with --debug to see where.",
-        1,
-    )
+    cause = f"{type(error).__name__}: {error}"
+    return f"kinfolk itself failed, with {cause}. Run it again with --debug to see where.", 1

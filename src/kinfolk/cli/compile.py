@@ -13,7 +13,7 @@ from typing import Annotated, Any
 import typer
 
 from kinfolk.cli.completion import complete_world
-from kinfolk.cli.formatting import note, progress
+from kinfolk.cli.output import note, progress
 from kinfolk.core.errors import KinfolkError
 
 _PROCESSES = 2
@@ -37,29 +37,32 @@ def compile_kernels(
         uris: The policy of each slot.
     """
     from kinfolk.core.jit import missing_kernels
+    from kinfolk.policies.resolve import load_policy_class, resolve
     from kinfolk.worlds import build_world
 
     game = build_world(world, settings, 1, preset)  # reports wrong settings first
-    kernels = [*_world_kernels(game), *_policy_kernels(uris.values())]
+    policies = list(uris.values())
+    policy_classes = [load_policy_class(resolve(uri)) for uri in policies]
+    kernels = _list_kernels(game, *policy_classes)
     missing = missing_kernels(kernels)
     if not missing:
         return
     world_args = (world, dict(settings), preset)
     other = None
     if len(missing) > 1:
-        other = _context().Process(
-            target=_compile_beside, args=(*world_args, 1, list(uris.values()))
-        )
+        other = _process_context().Process(target=_compile_beside, args=(*world_args, 1, policies))
         other.start()
-    with _shown_progress(kernels):
-        _compile(*world_args, 0, [] if other else uris.values())
-        for uri in uris.values():
-            _prepare(uri, game.spec)
+    with _show_progress(kernels):
+        _compile(*world_args, 0, [] if other else policies)
+        for policy_class in policy_classes:
+            if hasattr(policy_class, "prepare"):  # compiles what is not compiled when it is made
+                with suppress(KinfolkError):  # it plays another world, reported where it is made
+                    policy_class.prepare(game.spec)
         if other is None:
             _compile(*world_args, 1, [])
         else:
             other.join()
-        _try_out(game)
+        _compile_by_playing(game)
 
 
 def _compile_beside(*arguments: Any) -> None:
@@ -69,7 +72,7 @@ def _compile_beside(*arguments: Any) -> None:
     _compile(*arguments)
 
 
-def _context() -> Any:
+def _process_context() -> Any:
     """Return a fork context, which shares imports (1.5 s of work); spawn where forks are unsafe."""
     can_fork = sys.platform == "linux" and threading.active_count() == 1
     if not can_fork:
@@ -91,17 +94,17 @@ def compile_command(
     from kinfolk.worlds import WORLDS, build_world, get_presets
 
     worlds = world or list(WORLDS)
-    kernels = [kernel for compiled in _compiled_policies().values() for kernel in compiled()]
+    kernels = _list_kernels(*_compiled_policies().values())
     for name in worlds:
         for preset in (None, *get_presets(name)):
-            kernels += _world_kernels(build_world(name, {}, 1, preset))
-    with _shown_progress(kernels), multiprocessing.get_context("spawn").Pool(_PROCESSES) as pool:
+            kernels += _list_kernels(build_world(name, {}, 1, preset))
+    with _show_progress(kernels), multiprocessing.get_context("spawn").Pool(_PROCESSES) as pool:
         pool.map(_compile_world, worlds, chunksize=1)
     print(f"{kernels_cached()} kernels are compiled.")
 
 
 @contextmanager
-def _shown_progress(kernels: _Kernels) -> Iterator[None]:
+def _show_progress(kernels: _Kernels) -> Iterator[None]:
     """Estimate how long the missing kernels take, and count them while they are compiled."""
     from kinfolk.core.jit import missing_kernels
 
@@ -130,34 +133,21 @@ def _shown_progress(kernels: _Kernels) -> Iterator[None]:
         tell(len(missing) - len(missing_kernels(kernels)))
 
 
-def _world_kernels(game: Any) -> _Kernels:
-    from kinfolk.worlds.batched import BatchedWorld
-
-    return [*game.kernels()] if isinstance(game, BatchedWorld) else []
-
-
-def _policy_kernels(uris: Iterable[str]) -> _Kernels:
-    from kinfolk.policies.resolve import load_policy_class, resolve
-
-    return [
-        kernel
-        for uri in uris
-        for kernel in getattr(load_policy_class(resolve(uri)), "kernels", list)()
-    ]
+def _list_kernels(*things: Any) -> _Kernels:
+    """Return the kernels of worlds and classes of policies, as far as they have any."""
+    return [kernel for thing in things for kernel in getattr(thing, "kernels", list)()]
 
 
-def _compiled_policies() -> dict[str, Callable[[], _Kernels]]:
-    """Return what lists the kernels of each policy that has some, by the policy's name."""
-    from kinfolk.core.optional_dependencies import MissingLibraryError
+def _compiled_policies() -> dict[str, Any]:
+    """Return the classes of the named policies that have kernels, by name."""
+    from kinfolk.core.imports import MissingLibraryError
     from kinfolk.policies.resolve import POLICIES
 
-    listed = {}
+    classes = {}
     for name in POLICIES:
         with suppress(MissingLibraryError):  # a neural policy, without the extra `train`
-            policy_class = POLICIES.load(name)
-            if hasattr(policy_class, "kernels"):
-                listed[name] = policy_class.kernels
-    return listed
+            classes[name] = POLICIES.load(name)
+    return {name: policy for name, policy in classes.items() if hasattr(policy, "kernels")}
 
 
 def _compile_world(world: str) -> None:
@@ -170,7 +160,7 @@ def _compile_world(world: str) -> None:
         _compile(world, {}, preset, 0, [])
         _compile(world, {}, preset, 1, uris)
         game = build_world(world, {}, 1, preset)
-        _try_out(game)
+        _compile_by_playing(game)
         for transform in TRANSFORMS:
             with suppress(KinfolkError):  # it is for another world
                 make_transform(transform, game.spec)
@@ -189,36 +179,22 @@ def _compile(
         uris: Policies.
     """
     from kinfolk.policies.resolve import build_policy, resolve
-    from kinfolk.worlds import build_world as build_world
-    from kinfolk.worlds.batched import BatchedWorld
+    from kinfolk.worlds import build_world
 
     game = build_world(world, settings, 1, preset)
-    if isinstance(game, BatchedWorld):
+    if hasattr(game, "compile"):  # a world of plain Python has nothing to compile
         game.compile(part)
     for uri in uris:
-        try:
+        with suppress(KinfolkError):  # it plays another world; or the caller reports it too
             build_policy(resolve(uri), game.spec).close()
-        except KinfolkError:
-            continue  # it plays another world; or the caller meets and reports it too
 
 
-def _prepare(uri: str, spec: Any) -> None:
-    """Compile the kernels that a policy compiles only in `prepare`, if it has any."""
-    from kinfolk.policies.resolve import load_policy_class, resolve
-
-    prepare = getattr(load_policy_class(resolve(uri)), "prepare", None)
-    if prepare is not None:
-        with suppress(KinfolkError):  # it plays another world, which is reported where it is made
-            prepare(spec)
-
-
-def _try_out(game: Any) -> None:
+def _compile_by_playing(game: Any) -> None:
     """Play two ticks, which compiles the episode loop's kernels and other small ones."""
     from kinfolk.play.task import EpisodeRunner, RolloutTask, WorldRef
     from kinfolk.policies.resolve import resolve
 
-    policies = {"noop": resolve("kin://noop")}
-    task = RolloutTask[None](WorldRef(game.spec.world), policies, 0, (0,))
-    runner = EpisodeRunner(task, game)
+    world, policies = WorldRef(game.spec.world), {"noop": resolve("kin://noop")}
+    runner = EpisodeRunner(RolloutTask[None](world, policies, 0, (0,)), game)
     for _ in range(2):
         runner.tick()

@@ -8,8 +8,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from importlib import import_module
 from pathlib import Path
+from typing import Any
 
 import typer
+
+from kinfolk.core.imports import Registry
 
 Completions = list[tuple[str, str]]  # names, each with a line about it
 
@@ -18,16 +21,16 @@ def complete_world(incomplete: str) -> Completions:
     """Complete the name of a world, with a line about each."""
     from kinfolk.worlds import WORLDS
 
-    return _matching(incomplete, ((name, WORLDS.get_entry(name).description) for name in WORLDS))
+    return filter_by_prefix(incomplete, list_entries(WORLDS))
 
 
 def complete_preset(context: typer.Context, incomplete: str) -> Completions:
     """Complete presets of the world that was named, or of all worlds."""
     world = context.params.get("world") or context.params.get("task")
-    return _matching(incomplete, _presets(str(world) if world else None))
+    return filter_by_prefix(incomplete, _list_presets(str(world) if world else None))
 
 
-def _presets(world: str | None) -> Iterator[tuple[str, str]]:
+def _list_presets(world: str | None) -> Iterator[tuple[str, str]]:
     from kinfolk.worlds import WORLDS
 
     for name in WORLDS if world is None else (world,):
@@ -46,39 +49,44 @@ def complete_policy(incomplete: str) -> Completions:
     """Complete policies by URI, and runs."""
     from kinfolk.policies.resolve import POLICIES
 
-    named = [(f"kin://{name}", POLICIES.get_entry(name).description) for name in POLICIES]
-    runs = [(f"run:{name}", about) for name, about in _runs()]
-    return _matching(incomplete, (*named, *runs))
+    named = [(f"kin://{name}", about) for name, about in list_entries(POLICIES)]
+    runs = [(f"run:{name}", about) for name, about in _list_run_folders()]
+    return filter_by_prefix(incomplete, (*named, *runs))
 
 
 def complete_slot(incomplete: str) -> Completions:
     """Complete the policy behind `ID=` of a --slot."""
     name, equals, uri = incomplete.partition("=")
-    if not equals:
-        return []
-    return [(f"{name}={policy}", about) for policy, about in complete_policy(uri)]
+    policies = complete_policy(uri) if equals else []
+    return [(f"{name}={policy}", about) for policy, about in policies]
 
 
 def complete_engine(incomplete: str) -> Completions:
     """Complete the name of an engine, with a line about each."""
     from kinfolk.engines import ENGINES
 
-    return _matching(incomplete, ((name, ENGINES.get_entry(name).description) for name in ENGINES))
+    return filter_by_prefix(incomplete, list_entries(ENGINES))
 
 
 def complete_run(incomplete: str) -> Completions:
     """Complete the folder of a run in `runs`, with its job."""
-    return _matching(incomplete, _runs())
+    return filter_by_prefix(incomplete, _list_run_folders())
 
 
-def _runs() -> list[tuple[str, str]]:
+def _list_run_folders() -> list[tuple[str, str]]:
     from kinfolk.store.run_list import DamagedRun, list_runs
 
-    return [
-        (str(run.folder), "damaged" if isinstance(run, DamagedRun) else str(run.config["job"]))
-        for run in list_runs(Path("runs"))
-    ]
+    def job(run: Any) -> str:
+        return "damaged" if isinstance(run, DamagedRun) else str(run.config["job"])
+
+    return [(str(run.folder), job(run)) for run in list_runs(Path("runs"))]
 
 
-def _matching(incomplete: str, names: Iterable[tuple[str, str]]) -> Completions:
+def list_entries(registry: Registry) -> Completions:
+    """Return the names in a registry, each with its description."""
+    return [(name, registry.get_entry(name).description) for name in registry]
+
+
+def filter_by_prefix(incomplete: str, names: Iterable[tuple[str, str]]) -> Completions:
+    """Return the names that begin with what was typed."""
     return [(name, about) for name, about in names if name.startswith(incomplete)]

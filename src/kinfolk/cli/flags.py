@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Container, Sequence
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, get_args, get_origin
@@ -12,12 +12,13 @@ import typer
 from typer.core import TyperCommand
 
 from kinfolk.cli.completion import complete_policy, complete_preset, complete_slot, complete_world
+from kinfolk.cli.output import note
 from kinfolk.cli.run_lifecycle import JobCall, job_options
-from kinfolk.cli.slots import pairs, slot_map
+from kinfolk.core.errors import UsageError
 from kinfolk.jobs import JOB_SETTINGS
 
 if TYPE_CHECKING:
-    from kinfolk.core.setting_fields import SettingField
+    from kinfolk.core.settings import SettingField
 
 _CALL = "kinfolk.job_call"  # key of the context under which the `JobCall` is kept
 _COMPLETIONS: dict[str, Callable[..., Any]] = {
@@ -51,12 +52,9 @@ def settings_command(job: str, *options: str, engine: str = "local") -> type[Typ
         def get_params(self, ctx: Any) -> list[Any]:
             if self._flags is None:
                 taken = {str(parameter.name) for parameter in self.params}
-                self._flags = {
-                    "__".join(field.path): field
-                    for field in _flag_fields(job)
-                    if field.name not in taken
-                }
-                made = _make_options(self._flags, shared)
+                fields = [field for field in _load_flag_fields(job) if field.name not in taken]
+                self._flags = {"__".join(field.path): field for field in fields}
+                made = _make_click_options(self._flags, shared)
                 first = [p for p in self.params if p.param_type_name == "argument"]
                 last = [p for p in self.params if p.param_type_name != "argument"]
                 self.params = [*first, *made[: len(self._flags)], *last, *made[len(self._flags) :]]
@@ -67,7 +65,7 @@ def settings_command(job: str, *options: str, engine: str = "local") -> type[Typ
             for name, field in (self._flags or {}).items():
                 value = ctx.params.pop(name)
                 if value not in (None, [], ()):
-                    _put(flags, field.path, parse_flag(field, value))
+                    _set_nested(flags, field.path, parse_flag(field, value))
             common = {name: ctx.params.pop(name) for name in shared}
             paths = ("config", "out", "resume")
             common |= {name: Path(common[name]) for name in paths if common.get(name) is not None}
@@ -105,9 +103,9 @@ def parse_flag(field: SettingField, value: Any) -> Any:
         return value
     if isinstance(value, Sequence) and not isinstance(value, str):
         if get_origin(kind) not in (dict, tuple):
-            return slot_map(value, flag_name(field))
+            return parse_slot_map(value, flag_name(field))
         texts = field.flag.repeats or get_args(kind)[1] is str
-        return pairs(flag_name(field), value) if texts else parse_overrides(value)
+        return parse_pairs(flag_name(field), value) if texts else parse_overrides(value)
     if field.optional and value == "none":
         return None
     if get_origin(kind) is tuple and field.flag.metavar is None:
@@ -116,9 +114,9 @@ def parse_flag(field: SettingField, value: Any) -> Any:
     return parse_value(value) if kind in (int, float) else value
 
 
-def _flag_fields(job: str) -> list[SettingField]:
+def _load_flag_fields(job: str) -> list[SettingField]:
     """Return the settings of a job that have a flag."""
-    from kinfolk.core.setting_fields import fields_of
+    from kinfolk.core.settings import fields_of
 
     # Not by `load`, whose errors are about classes of users: here a library may be missing.
     module, _, model = JOB_SETTINGS.get_entry(job).import_path.partition(":")
@@ -126,57 +124,50 @@ def _flag_fields(job: str) -> list[SettingField]:
     return [field for field in fields if field.table is None]
 
 
-def _make_options(
+def _make_click_options(
     flags: dict[str, SettingField], shared: dict[str, inspect.Parameter]
 ) -> list[Any]:
     """Let typer make options, from the signature of a function that would take them."""
 
     def takes_options() -> None: ...
 
-    setting_options = [
-        inspect.Parameter(
-            name,
-            inspect.Parameter.KEYWORD_ONLY,
-            default=[] if _repeats(field) else None,
-            annotation=_annotation(field),
-        )
-        for name, field in flags.items()
-    ]
-    shared_options = [
-        parameter.replace(kind=parameter.KEYWORD_ONLY) for parameter in shared.values()
-    ]
-    takes_options.__signature__ = inspect.Signature([*setting_options, *shared_options])  # type: ignore[attr-defined]
+    parameters = [_make_parameter(name, field) for name, field in flags.items()]
+    parameters += [option.replace(kind=option.KEYWORD_ONLY) for option in shared.values()]
+    takes_options.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
     app = typer.Typer(add_completion=False, rich_markup_mode=None)
     app.command()(takes_options)
     return list(typer.main.get_command(app).params)
 
 
-def _annotation(field: SettingField) -> Any:
-    """Return the annotation by which typer makes the option of a setting."""
-    name = flag_name(field)
+def _make_parameter(name: str, field: SettingField) -> inspect.Parameter:
+    """Return the parameter by which typer makes the option of a setting."""
+    flag, about, keyword = flag_name(field), _format_help(field), inspect.Parameter.KEYWORD_ONLY
+    annotation: Any
     if field.annotation is bool:
-        option = typer.Option(f"{name}/{name.replace('--', '--no-', 1)}", help=_help(field))
-        return Annotated[bool | None, option]
-    option = typer.Option(
-        name, help=_help(field), metavar=_metavar(field), autocompletion=_completion(field)
-    )
-    return Annotated[list[str] if _repeats(field) else str | None, option]
+        option = typer.Option(f"{flag}/{flag.replace('--', '--no-', 1)}", help=about)
+        annotation = Annotated[bool | None, option]
+    else:
+        metavar, completion = _format_metavar(field), _find_completion(field)
+        option = typer.Option(flag, help=about, metavar=metavar, autocompletion=completion)
+        annotation = Annotated[list[str] if _is_repeated(field) else str | None, option]
+    default: Any = [] if _is_repeated(field) else None
+    return inspect.Parameter(name, keyword, default=default, annotation=annotation)
 
 
-def _repeats(field: SettingField) -> bool:
+def _is_repeated(field: SettingField) -> bool:
     """Whether a flag is given once per entry: tables, and lists or tables alike."""
     origin = get_origin(field.annotation)
     return field.flag.repeats or origin not in (None, tuple, Literal)
 
 
-def _help(field: SettingField) -> str:
+def _format_help(field: SettingField) -> str:
     """Describe a setting in a line: its meaning, its default and its bounds."""
     default = "" if field.default in (None, {}, (), "") else field.default_text
     facts = "; ".join(fact for fact in (default, field.bounds) if fact)
     return f"{field.description} [{facts}]" if facts else field.description
 
 
-def _metavar(field: SettingField) -> str:
+def _format_metavar(field: SettingField) -> str:
     """Return the placeholder of a value in help."""
     if field.flag.metavar is not None:
         return field.flag.metavar
@@ -185,7 +176,7 @@ def _metavar(field: SettingField) -> str:
     return _METAVARS.get(get_origin(field.annotation) or field.annotation, "KEY=VALUE")
 
 
-def _completion(field: SettingField) -> Callable[..., Any] | None:
+def _find_completion(field: SettingField) -> Callable[..., Any] | None:
     """Return the function that completes values of a flag, if there is one."""
     if field.flag.completes is not None:
         return _COMPLETIONS[field.flag.completes]
@@ -194,7 +185,7 @@ def _completion(field: SettingField) -> Callable[..., Any] | None:
     return lambda incomplete: [choice for choice in field.choices if choice.startswith(incomplete)]
 
 
-def _put(table: dict[str, Any], path: tuple[str, ...], value: Any) -> None:
+def _set_nested(table: dict[str, Any], path: tuple[str, ...], value: Any) -> None:
     """Set a value in nested tables, which are made where they are missing.
 
     Args:
@@ -206,3 +197,63 @@ def _put(table: dict[str, Any], path: tuple[str, ...], value: Any) -> None:
     for name in tables:
         table = table.setdefault(name, {})
     table[last] = value
+
+
+def warn_of_idle_slots(
+    slots: Sequence[str], assignment: Any, teachers: Container[str] = ()
+) -> None:
+    """Note slots that play no agent; that is allowed, and hardly ever meant.
+
+    Args:
+        slots: Names of the slots.
+        assignment: Index of the slot that plays each row.
+        teachers: Slots that need not play.
+    """
+    for index, name in enumerate(slots):
+        if name not in teachers and not (assignment == index).any():
+            note(f"Slot '{name}' plays nobody: no --map GROUP={name} was given.")
+
+
+def parse_pairs(option: str, words: Sequence[str]) -> dict[str, str]:
+    """Parse `A=B` arguments into a table; a name may be given once.
+
+    >>> parse_pairs("--slot", ["all=class:mine.Policy?depth=2"])
+    {'all': 'class:mine.Policy?depth=2'}
+
+    Raises:
+        UsageError: An argument is not written NAME=VALUE, or a name is given twice.
+    """
+    table: dict[str, str] = {}
+    for word in words:
+        name, equals, value = word.partition("=")
+        if not name or not equals or not value:
+            hint = _suggest_slot(option, word)
+            raise UsageError(f"{option} is written NAME=VALUE, not '{word}'.{hint}")
+        if name in table:
+            raise UsageError(f"{option} gives '{name}' twice.")
+        table[name] = value
+    return table
+
+
+def _suggest_slot(option: str, word: str) -> str:
+    """Suggest what was meant: `--slot hunter` is `--slot all=kin://hunter`."""
+    if option != "--slot":
+        return ""
+    word = word.removeprefix("=")
+    from kinfolk.policies.resolve import POLICIES
+
+    if word in POLICIES:
+        return f" Did you mean: --slot all=kin://{word}"
+    is_policy = ":" in word or word.endswith((".py", ".safetensors"))
+    return f" Did you mean: --slot all={word}" if is_policy else ""
+
+
+def parse_slot_map(words: Sequence[str], option: str = "--map") -> dict[str, str] | list[str]:
+    """Parse a slot per group, or one word with a slot for each agent.
+
+    >>> parse_slot_map(["type_1_prey=herd"]), parse_slot_map(["miner,miner,scout"])
+    ({'type_1_prey': 'herd'}, ['miner', 'miner', 'scout'])
+    """
+    if len(words) == 1 and "=" not in words[0]:
+        return words[0].split(",")
+    return parse_pairs(option, words)

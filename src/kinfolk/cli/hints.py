@@ -17,7 +17,7 @@ _TASK = re.compile(r"[A-Za-z][\w/]*-v\d+$")  # how Gymnasium names its tasks
 _URI = re.compile(r"(kin://|metta://|class:|run:|file:).")
 
 
-def command_of(root: Any, words: Sequence[str]) -> tuple[list[str], Any]:
+def find_command(root: Any, words: Sequence[str]) -> tuple[list[str], Any]:
     """Return the words that name a command, and the command.
 
     Args:
@@ -43,19 +43,18 @@ def explain_usage(root: Any, words: Sequence[str], message: str) -> str:
         words: What was typed after `kinfolk`.
         message: Error message of click.
     """
-    path, command = command_of(root, words)
+    path, command = find_command(root, words)
     rest = list(words[len(path) :])
+    full_name = " ".join(["kinfolk", *path])
     if hasattr(command, "commands") and path:
-        return _explain_group(" ".join(["kinfolk", *path]), command.commands, rest, message)
+        return _explain_group(full_name, command.commands, rest, message)
     if hasattr(command, "commands"):
         if not message.startswith("No such command"):
             return message
         name = next(word for word in rest if not word.startswith("-"))
         return f"There is no command '{name}'.{format_suggestion(name, command.commands)}"
     extra = _EXTRA.match(message)
-    if extra is None:
-        return message
-    return _explain_extra(" ".join(["kinfolk", *path]), command, rest, extra[1].split(" "))
+    return _explain_extra(full_name, command, rest, extra[1].split(" ")) if extra else message
 
 
 def _explain_group(name: str, commands: dict[str, Any], rest: list[str], message: str) -> str:
@@ -72,7 +71,7 @@ def _explain_group(name: str, commands: dict[str, Any], rest: list[str], message
             return message
         return f"There is no command '{name} {rest[0]}'.{format_suggestion(rest[0], commands)}"
     options = {word.partition("=")[0] for word in rest if word.startswith("-")}
-    fitting = [inner for inner, command in commands.items() if options <= _options(command)]
+    fitting = [inner for inner, command in commands.items() if options <= _list_options(command)]
     meant = ", or ".join(shlex.join([*name.split(), inner, *rest]) for inner in fitting)
     hint = f" Did you mean: {meant}" if rest and fitting else ""
     return f"{name} needs a command behind it: {' or '.join(commands)}.{hint}"
@@ -89,18 +88,16 @@ def _explain_extra(name: str, command: Any, rest: list[str], extras: list[str]) 
     """
     meant = list(rest)
     for extra in extras:
-        flag = flag_for(extra, _options(command))
+        flag = suggest_flag(extra, _list_options(command))
         if flag is None or extra not in meant:
             return f"{name} takes no argument '{extra}'. Its options: {name} --help"
         i = meant.index(extra)
         meant[i : i + 1] = flag
-    return (
-        f"{name} takes no argument '{extras[0]}'. "
-        f"Did you mean: {shlex.join([*name.split(), *meant])}"
-    )
+    suggestion = shlex.join([*name.split(), *meant])
+    return f"{name} takes no argument '{extras[0]}'. Did you mean: {suggestion}"
 
 
-def flag_for(word: str, options: set[str]) -> list[str] | None:
+def suggest_flag(word: str, options: set[str]) -> list[str] | None:
     """Return the option that an argument was meant for; None if there is none.
 
     Args:
@@ -125,7 +122,7 @@ def flag_for(word: str, options: set[str]) -> list[str] | None:
     return None
 
 
-def refuse_as_config(config: Path | None) -> None:
+def refuse_name_as_config(config: Path | None) -> None:
     """Refuse `train savanna`, which is `train --world savanna`: the argument is a settings file.
 
     Raises:
@@ -133,7 +130,7 @@ def refuse_as_config(config: Path | None) -> None:
     """
     if config is None or config.exists():
         return
-    flag = flag_for(str(config), {"--world", "--slot"})
+    flag = suggest_flag(str(config), {"--world", "--slot"})
     if flag is not None:
         raise UsageError(
             f"There is no file {config}; kinfolk train takes a file of settings. "
@@ -141,8 +138,6 @@ def refuse_as_config(config: Path | None) -> None:
         )
 
 
-def _options(command: Any) -> set[str]:
+def _list_options(command: Any) -> set[str]:
     parameters = command.get_params(typer.Context(command))
-    return {
-        name for parameter in parameters for name in (*parameter.opts, *parameter.secondary_opts)
-    }
+    return {name for option in parameters for name in (*option.opts, *option.secondary_opts)}

@@ -1,24 +1,34 @@
-"""How commands of jobs open a run, close it and are interrupted."""
+"""How commands of jobs open a run, close it and are ended by signals."""
 
 from __future__ import annotations
 
 import shlex
+import signal
+import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
+from types import FrameType
 from typing import Annotated, Any, TypeVar
 
 import typer
 
 from kinfolk.cli.completion import complete_engine, complete_run
-from kinfolk.cli.formatting import JsonOption, note
-from kinfolk.cli.formatting import command as shell_command
+from kinfolk.cli.output import JsonOption, note
+from kinfolk.cli.output import command as shell_command
 from kinfolk.core.errors import UsageError
 
 _NOT_RESUMED = ("compare", "round_robin")  # their command has no --resume
+_SIGNALS = {signal.SIGTERM: "Terminated.", signal.SIGHUP: "Hung up."}  # with their messages
+_SIGNAL_EXIT_CODE = 128  # what shells add to the number of a signal to make an exit code
 
 S = TypeVar("S", bound=Any)
+
+
+def run_argument(description: str) -> Any:
+    """Return the command-line argument that names a run, with its completion."""
+    return typer.Argument(help=description, autocompletion=complete_run)
 
 
 def job_options(
@@ -98,17 +108,15 @@ class JobCall:
             UsageError: Settings were given together with `resume`, or it is a run of another job.
         """
         from kinfolk.core.settings import validate_settings
-        from kinfolk.store.run import create_run, open_run
-        from kinfolk.store.run_folder import new_run_folder
+        from kinfolk.store.run import create_run, new_run_folder, open_run
 
         if self.resume is None:
             settings = self.read_settings(model)
             check(settings)
             return create_run(self.out or new_run_folder(job), job, settings.model_dump()), settings
         if self.flags or self.config or self.out:
-            raise UsageError(
-                "--resume continues with the run's own settings; give no others with it."
-            )
+            rule = "--resume continues with the run's own settings"
+            raise UsageError(f"{rule}; give no others with it.")
         run = open_run(self.resume)
         other = run.config["job"]
         if other != job:
@@ -117,7 +125,7 @@ class JobCall:
         return run, validate_settings(model, run.config["settings"])
 
 
-def as_uris(run: Any, names: Sequence[str], moment: str = "") -> str:
+def format_policy_uris(run: Any, names: Sequence[str], moment: str = "") -> str:
     """Return the URIs by which policies of a run play, quoted for a shell.
 
     Args:
@@ -151,3 +159,46 @@ def interruptible(command: str, run: Any, *opened: Any) -> Iterator[None]:
         raise
     for resource in opened:
         resource.close()
+
+
+class ReceivedSignal:
+    """The signal that has ended the command, if one has."""
+
+    number: signal.Signals | None = None
+
+    def describe(self) -> tuple[str, int] | None:
+        """Return a message and the exit code: 143 for SIGTERM, 129 for SIGHUP; None without a signal."""
+        return (
+            None
+            if self.number is None
+            else (_SIGNALS[self.number], _SIGNAL_EXIT_CODE + self.number)
+        )
+
+
+@contextmanager
+def signals_interrupt() -> Iterator[ReceivedSignal]:
+    """Raise `KeyboardInterrupt` on SIGTERM and SIGHUP within the context; all libraries handle it.
+
+    A signal that is ignored (`nohup`) stays ignored.
+    """
+    received = ReceivedSignal()
+
+    def end(number: int, frame: FrameType | None) -> None:  # noqa: ARG001, signature of signal handlers
+        # A session that ends sends both, and a supervisor repeats itself: closing goes on.
+        for other in _SIGNALS:
+            signal.signal(other, signal.SIG_IGN)
+        received.number = signal.Signals(number)
+        raise KeyboardInterrupt
+
+    if threading.current_thread() is not threading.main_thread():
+        yield received
+        return
+    before = {number: signal.getsignal(number) for number in _SIGNALS}
+    for number, handler in before.items():
+        if handler is not signal.SIG_IGN:
+            signal.signal(number, end)
+    try:
+        yield received
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler or signal.SIG_DFL)

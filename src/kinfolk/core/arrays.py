@@ -18,7 +18,7 @@ Arrays: TypeAlias = Mapping[str, AnyArray]
 
 
 def is_tensor(value: object) -> bool:
-    """Tell whether a value is a torch tensor, without importing torch for the question.
+    """Return whether a value is a torch tensor, without importing torch.
 
     >>> is_tensor(np.zeros(3))
     False

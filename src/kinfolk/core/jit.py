@@ -1,4 +1,12 @@
-"""The one way kernels are compiled and cached; see `kernel_pipeline` and `kernel_cache`."""
+"""Decorators that compile kernels and their callees, and calls of compiled functions by address.
+
+Kernels are compiled by the pipelines of `kernel_pipeline` and cached by `kernel_cache`.
+
+A kernel that takes functions as arguments looks up each of them at every call (85 us apiece), and
+one that names them is compiled again for every choice of them. So kernels receive a table of
+addresses, which is plain data: a call by address costs about 20 ns. Without compilation, an address
+is an index into a list of Python functions.
+"""
 
 from __future__ import annotations
 
@@ -7,19 +15,26 @@ from collections.abc import Callable, Iterable
 from typing import Any, TypeVar, cast
 
 import numba
-import numba.extending
 from numba import config
-from numba.extending import register_jitable
+from numba.extending import intrinsic, register_jitable
 
 from kinfolk.core.kernel_cache import BOUNDSCHECK, KernelCache
 from kinfolk.core.kernel_pipeline import CalleeCompiler, KernelCompiler
 
 F = TypeVar("F", bound=Callable[..., Any])
 
-_config: Any = config  # numba fills it at run time, out of sight of type checkers
+_numba: Any = numba  # numba is untyped
+_config: Any = config
+_intrinsic: Any = intrinsic
+_INT = _numba.types.int64
 COMPILED = not _config.DISABLE_JIT
 _OPTIONS = {"nogil": True, "error_model": "numpy", "boundscheck": BOUNDSCHECK}
 _CALLEE_OPTIONS = {"no_cfunc_wrapper": True, "boundscheck": BOUNDSCHECK}
+
+PYTHON_ADDRESS = -1  # the address of a function that stays Python
+_functions: list[Callable[..., Any]] = []
+_dispatchers: dict[int, Any] = {}  # by address; machine code lives as long as its dispatcher
+_addresses: dict[tuple[Any, ...], int] = {}
 
 
 def kernel(function: F) -> F:
@@ -32,98 +47,131 @@ def kernel(function: F) -> F:
 
 
 def allocation_free_kernel(function: F) -> F:
-    """A `kernel` without reference counts, for one that makes no arrays.
+    """Compile a `kernel` that allocates no arrays without reference counting.
 
     Counting references at each call of an inner function can cost more than the work in it (a
-    factor of three in the savanna). `_nrt` is an option numba keeps for itself: it refuses to
-    compile what allocates.
+    factor of three in the savanna). `_nrt` is an internal option of numba, which refuses to compile
+    code that allocates.
     """
     return _compile(function, _nrt=False)
 
 
-def compile_for_types(function: Callable[..., Any], types: tuple[Any, ...]) -> Any:
-    """A lean kernel compiled at once, for arguments of numba's `types`; it returns a whole number."""
-    made: Any = _dispatcher(function, {**_OPTIONS, "_nrt": False})
-    made.compile(numba.types.int64(*types))
-    made.disable_compile()
-    return made
-
-
-def numba_type_of(example: Any) -> Any:
-    """What numba takes a value for."""
-    typeof: Any = numba.typeof
-    return typeof(example)
-
-
-def function_pointer_call(function: F) -> F:
-    """Let kernels call what lies at an address, the first argument; see `core.function_table`.
-
-    `function(address, state, *numbers)` is how it is done un-compiled. Numba's own first-class
-    functions do the same, but look up every function of a table at each call of a kernel.
-    """
-    if not COMPILED:
-        return function
-    numbers = function.__code__.co_argcount - 2
-    intrinsic: Any = numba.extending.intrinsic
-    whole = numba.types.int64
-
-    def lowered(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        ir = importlib.import_module("llvmlite.ir")
-        takes = [context.get_value_type(kind) for kind in signature.args[1:]]
-        kind = ir.FunctionType(context.get_value_type(whole), takes)
-        return builder.call(builder.inttoptr(args[0], kind.as_pointer()), args[1:])
-
-    if numbers == 1:
-
-        def typed(typing: Any, address: Any, state: Any, index: Any) -> Any:
-            del typing, address, index
-            return whole(whole, state, whole), lowered
-
-        return cast("F", intrinsic(typed))
-
-    def typed4(typing: Any, address: Any, state: Any, index: Any, a: Any, b: Any) -> Any:
-        del typing, address, index, a, b
-        return whole(whole, state, whole, whole, whole), lowered
-
-    return cast("F", intrinsic(typed4))
-
-
 def _compile(function: F, **options: Any) -> F:
+    """Return a kernel compiled with these numba options, or the function without compilation."""
     if not COMPILED:
         return function
-    return cast("F", _dispatcher(function, {**_OPTIONS, "no_cfunc_wrapper": True, **options}))
+    return cast("F", _make_dispatcher(function, no_cfunc_wrapper=True, **options))
 
 
-def _dispatcher(function: Callable[..., Any], options: dict[str, Any]) -> Any:
-    made: Any = numba.njit(pipeline_class=KernelCompiler, **options)(function)
-    made._cache = KernelCache(function, repr(sorted(options.items())))
-    return made
+def _make_dispatcher(function: Callable[..., Any], **options: Any) -> Any:
+    """Return numba's dispatcher of a function, with our compiler pipeline and cache."""
+    options = {**_OPTIONS, **options}
+    dispatcher = _numba.njit(pipeline_class=KernelCompiler, **options)(function)
+    dispatcher._cache = KernelCache(function, repr(sorted(options.items())))
+    return dispatcher
 
 
 def inline(function: F) -> F:
-    """Let kernels call `function`, and leave it plain Python for everybody else."""
-    return _callee(function, forceinline=False)
+    """Make `function` callable from kernels; called from Python it stays plain Python."""
+    return _make_callee(function, forceinline=False)
 
 
 def inline_always(function: F) -> F:
-    """An `inline` function whose code is put in place of its one call.
+    """Make an `inline` function whose code replaces the call in the kernel.
 
     A state of forty arrays is copied at every call that takes it, which costs more than a birth.
     Only for functions called from one place: each call compiles the code anew.
     """
-    return _callee(function, forceinline=True)
+    return _make_callee(function, forceinline=True)
 
 
-def _callee(function: F, forceinline: bool) -> F:
+def _make_callee(function: F, forceinline: bool) -> F:
+    """Register a function that kernels may call, keeping it callable from Python."""
     options = {**_CALLEE_OPTIONS, "forceinline": forceinline}
-    made: F = register_jitable(pipeline_class=CalleeCompiler, **options)(function)
-    made.jit_options = options  # type: ignore[attr-defined]  # for the hash of `kernel_cache`
-    return made
+    callee: F = register_jitable(pipeline_class=CalleeCompiler, **options)(function)
+    callee.jit_options = options  # type: ignore[attr-defined]  # for the hash of `kernel_cache`
+    return callee
 
 
 def missing_kernels(kernels: Iterable[Callable[..., Any]]) -> dict[str, int]:
-    """Return those that were never compiled here, by name, with the size of their code."""
+    """Return the kernels that were never compiled on this machine.
+
+    Returns:
+        By name, the size of the code that each kernel reaches.
+    """
     if not COMPILED:
         return {}
     caches: list[KernelCache] = [cast("Any", kernel)._cache for kernel in kernels]
     return {cache.name: cache.code_size for cache in caches if cache.is_empty()}
+
+
+def get_function_address(function: Callable[..., Any], *examples: Any) -> int:
+    """Compile a function and return the address by which kernels can call it.
+
+    Args:
+        function: Returns an integer, and allocates no arrays.
+        examples: Arguments of the types that it will be called with.
+    """
+    types = tuple(_numba.typeof(example) for example in examples) if COMPILED else ()
+    key = (function, *types)
+    if key not in _addresses:
+        if COMPILED:
+            _addresses[key] = _compile_to_address(function, types)
+        else:
+            _addresses[key] = len(_functions)
+            _functions.append(function)
+    return _addresses[key]
+
+
+def _compile_to_address(function: Callable[..., Any], types: tuple[Any, ...]) -> int:
+    """Compile a function for arguments of numba's `types` and return its address."""
+    dispatcher = _make_dispatcher(function, _nrt=False)
+    dispatcher.compile(_INT(*types))
+    dispatcher.disable_compile()
+    [result] = dispatcher.overloads.values()
+    address = int(result.library.get_pointer_to_function(result.fndesc.llvm_cfunc_wrapper_name))
+    _dispatchers[address] = dispatcher
+    return address
+
+
+def call_address(address: int, *arguments: Any) -> int:
+    """Call the function at `address` from Python."""
+    function = _dispatchers[address] if COMPILED else _functions[address]
+    return int(function(*arguments))
+
+
+def _lower_pointer_call(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+    """Generate the LLVM code that calls the function at the address `args[0]` with the other args."""
+    ir = importlib.import_module("llvmlite.ir")
+    parameters = [context.get_value_type(kind) for kind in signature.args[1:]]
+    kind = ir.FunctionType(context.get_value_type(_INT), parameters)
+    return builder.call(builder.inttoptr(args[0], kind.as_pointer()), args[1:])
+
+
+def _type_call_2(typing: Any, address: Any, state: Any, agent_index: Any) -> Any:
+    """Return the signature and the code generator of `call_address_2`, for numba."""
+    del typing, address, agent_index
+    return _INT(_INT, state, _INT), _lower_pointer_call
+
+
+def _type_call_4(typing: Any, address: Any, state: Any, agent_index: Any, a: Any, b: Any) -> Any:
+    """Return the signature and the code generator of `call_address_4`, for numba."""
+    del typing, address, agent_index, a, b
+    return _INT(_INT, state, _INT, _INT, _INT), _lower_pointer_call
+
+
+def _compiled_as(define: Callable[..., Any]) -> Callable[[F], F]:
+    """Replace a function in compiled code by the intrinsic that `define` gives the type of."""
+    return lambda function: _intrinsic(define) if COMPILED else function
+
+
+@_compiled_as(_type_call_2)
+def call_address_2(address: int, state: Any, agent_index: int) -> int:
+    """Call the function at `address` with `(state, agent_index)`, from a kernel."""
+    return int(_functions[address](state, agent_index))
+
+
+@_compiled_as(_type_call_4)
+def call_address_4(address: int, state: Any, agent_index: int, a: int, b: int) -> int:
+    """Call the function at `address` with `(state, agent_index, a, b)`, from a kernel."""
+    return int(_functions[address](state, agent_index, a, b))

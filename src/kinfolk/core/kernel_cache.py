@@ -1,8 +1,8 @@
-"""The cache of compiled kernels: one file per kernel and signature, named by what it is made of.
+"""The cache of compiled kernels: one file per kernel and signature, named by a hash of its code.
 
-Numba's own cache looks only at the file of the function: edit a callee or a constant in another
-file and the old machine code is run on. Here the name holds a hash of all code and constants that a
-kernel reaches, taken from the functions themselves. So an edit recompiles the kernels that reach
+Numba's own cache looks only at the file of the function: after an edit of a callee or a constant in
+another file, the outdated machine code still runs. Here the hash covers all code and constants that
+a kernel reaches, taken from the functions themselves. So an edit recompiles the kernels that reach
 it and no others, comments and line numbers do not count, and two checkouts with the same code
 share their kernels.
 """
@@ -23,38 +23,26 @@ from typing import Any
 
 import numba
 import numpy as np
-from numba.core.caching import _Cache
-from numba.core.compiler import CompileResult
-from numba.core.dispatcher import Dispatcher
-from numba.core.extending import _Intrinsic
-from numba.core.serialize import dumps
-from numba.core.types import Type
 
 BOUNDSCHECK = os.environ.get("KINFOLK_BOUNDSCHECK", "0") == "1"
 _SUFFIX = ".kernel"
-_NumbaCache: Any = _Cache  # numba is untyped
-_CompileResult: Any = CompileResult
-_dumps: Any = dumps
-_PLAIN = (
-    int,
-    float,
-    complex,
-    str,
-    bytes,
-    type(None),
-    type(...),
-    np.generic,
-    np.dtype,
-    enum.Enum,
-    Type,
-)
+_numba: Any = numba  # untyped
+_core = _numba.core
+_NumbaCache: Any = _core.caching._Cache
+# Types of constants whose `repr` identifies their value.
+_BUILTIN_CONSTANTS = (int, float, complex, str, bytes, type(None), type(...))
+_LIBRARY_CONSTANTS = (np.generic, np.dtype, enum.Enum, _core.types.Type)
 
 
 class KernelCache(_NumbaCache):  # type: ignore[misc]
     """Loads and saves the machine code of one kernel, for numba's dispatcher.
 
-    What the kernel reaches is looked up at its first call: while it is decorated, functions that
-    stand below it do not exist yet.
+    The code that the kernel reaches is collected at its first call: while it is decorated,
+    functions that are defined below it do not exist yet.
+
+    Args:
+        function: The kernel in Python.
+        options: Compiler options as text, which are part of the hash.
     """
 
     read_only = False  # of all kernels of this process; see `cache_read_only`
@@ -65,12 +53,12 @@ class KernelCache(_NumbaCache):  # type: ignore[misc]
 
     @property
     def name(self) -> str:
-        """The module and name of the kernel."""
+        """Module and qualified name of the kernel."""
         return f"{self._function.__module__}.{self._function.__qualname__}"
 
     @property
     def cache_path(self) -> str:
-        """The folder of this kernel."""
+        """Folder with the files of this kernel."""
         return str(cache_root() / self.name)
 
     @functools.cached_property
@@ -83,21 +71,21 @@ class KernelCache(_NumbaCache):  # type: ignore[misc]
 
     @property
     def code_size(self) -> int:
-        """How much code the kernel reaches; the time to compile it grows with that."""
+        """Size of the code that the kernel reaches, to which its compile time is proportional."""
         return sum(map(len, self._code))
 
     def is_empty(self) -> bool:
-        """Return whether no signature of this kernel was ever compiled here."""
+        """Return whether the cache has no signature of this kernel."""
         return not any(Path(self.cache_path).glob(f"{self._code_hash}-*{_SUFFIX}"))
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
-        """Return the compiled code for a signature, None where there is none."""
+        """Return the compiled code for a signature; None if it is not in the cache."""
         target_context.refresh()
         try:
             data = self._file(sig, target_context.codegen()).read_bytes()
         except OSError:
             return None
-        return _CompileResult._rebuild(target_context, *pickle.loads(data))
+        return _core.compiler.CompileResult._rebuild(target_context, *pickle.loads(data))
 
     def save_overload(self, sig: Any, data: Any) -> None:
         """Write the compiled code of a signature, unless this process may only read."""
@@ -106,71 +94,82 @@ class KernelCache(_NumbaCache):  # type: ignore[misc]
         path = self._file(sig, data.codegen)
         path.parent.mkdir(parents=True, exist_ok=True)
         draft = path.with_suffix(f".{os.getpid()}")
-        draft.write_bytes(_dumps(data._reduce()))
+        draft.write_bytes(_core.serialize.dumps(data._reduce()))
         draft.replace(path)
 
-    def enable(self) -> None:
-        """Do nothing: the cache is always on."""
-
-    def disable(self) -> None:
-        """Do nothing: the cache is always on."""
-
     def flush(self) -> None:
-        """Do nothing: what is outdated is never looked at again."""
+        """Do nothing: the cache is always on, and outdated files are never read again."""
+
+    enable = disable = flush
 
     def _file(self, sig: Any, codegen: Any) -> Path:
-        parts = [*_types(sig), repr(codegen.magic_tuple())]
+        """Return the file of a signature compiled for the CPU of a numba code generator."""
+        parts = [*_describe_types(sig), repr(codegen.magic_tuple())]
         return Path(self.cache_path) / f"{self._code_hash}-{_hash(parts)}{_SUFFIX}"
 
 
 def reached_code(function: Callable[..., Any], options: str = "") -> list[str]:
-    """Describe the code and constants that `function` reaches, and what compiles them."""
+    """Return texts that change with any code or constant that `function` reaches.
+
+    Args:
+        function: A Python function that is to be compiled.
+        options: Compiler options as text.
+
+    Raises:
+        TypeError: It refers to a value whose changes cannot be noticed.
+    """
     versions = f"{numba.__version__} {np.__version__} {sys.version_info} {BOUNDSCHECK} {options}"
-    return [versions, _compiler_hash(), *_reached(function, {})]
+    return [versions, _compiler_hash(), *_describe(function, {})]
 
 
 @functools.cache
 def _compiler_hash() -> str:
-    """Hash how kernels are compiled and cached: every kernel depends on that."""
+    """Return a hash of the sources that compile and cache kernels, on which every kernel depends."""
     names = ("jit.py", "kernel_cache.py", "kernel_pipeline.py")
     return _hash([Path(__file__).with_name(name).read_text(encoding="utf-8") for name in names])
 
 
 def _hash(parts: list[str]) -> str:
+    """Return the first 16 hexadecimal digits of the SHA-256 of some texts."""
     return hashlib.sha256("\0".join(parts).encode()).hexdigest()[:16]
 
 
-def _types(sig: Any) -> Iterator[str]:
-    """Numba's types, and where tuples have names, which: code of `x.name` is code of a place."""
+def _describe_types(sig: Any) -> Iterator[str]:
+    """Describe numba types, with the fields of named tuples: `x.name` is compiled to a position."""
     for kind in sig if isinstance(sig, tuple) else (sig,):
         yield repr(kind)
         named = getattr(kind, "instance_class", None)
         if named is not None:
             yield f"{named.__module__}.{named.__qualname__} {named._fields}"
-        yield from _types(tuple(getattr(kind, "types", ())))
+        yield from _describe_types(tuple(getattr(kind, "types", ())))
 
 
-def _reached(value: Any, seen: dict[int, int]) -> Iterator[str]:
-    """Describe a function or constant, and all that it refers to, in a fixed order."""
-    if isinstance(value, _PLAIN):
+def _describe(value: Any, seen: dict[int, int]) -> Iterator[str]:
+    """Describe a function or constant, and everything it refers to, in a fixed order.
+
+    Args:
+        value: What a kernel refers to.
+        seen: Functions described before, numbered by their `id`.
+    """
+    if isinstance(value, (*_BUILTIN_CONSTANTS, *_LIBRARY_CONSTANTS)):
         yield f"{type(value).__qualname__} {value!r}"
     elif isinstance(value, np.ndarray):
         yield f"{value.dtype} {value.shape} {value.tobytes()!r}"
     elif isinstance(value, tuple | list):
         yield f"{type(value).__qualname__} {getattr(value, '_fields', '')} {len(value)}"
         for item in value:
-            yield from _reached(item, seen)
+            yield from _describe(item, seen)
     elif isinstance(value, frozenset):
         yield f"frozenset {sorted(map(repr, value))}"
     elif isinstance(value, CodeType):
-        yield from _code(value, seen)
+        yield from _describe_code(value, seen)
     elif isinstance(value, FunctionType):
-        yield from _function(value, seen)
-    elif isinstance(value, Dispatcher):
+        yield from _describe_function(value, seen)
+    elif isinstance(value, _core.dispatcher.Dispatcher):
         yield repr(sorted(value.targetoptions.items(), key=repr))
-        yield from _reached(value.py_func, seen)
-    elif isinstance(value, _Intrinsic):
-        yield from _reached(value._defn, seen)
+        yield from _describe(value.py_func, seen)
+    elif isinstance(value, _core.extending._Intrinsic):
+        yield from _describe(value._defn, seen)
     elif isinstance(value, enum.EnumMeta):
         yield f"{value.__qualname__} {[*value]!r}"
     elif isinstance(value, type | ModuleType | BuiltinFunctionType | np.ufunc):
@@ -183,7 +182,8 @@ def _reached(value: Any, seen: dict[int, int]) -> Iterator[str]:
         )
 
 
-def _function(function: FunctionType, seen: dict[int, int]) -> Iterator[str]:
+def _describe_function(function: FunctionType, seen: dict[int, int]) -> Iterator[str]:
+    """Describe the code of a function, its defaults, closure and the globals that it names."""
     if id(function) in seen:
         yield f"again {seen[id(function)]}"
         return
@@ -191,20 +191,20 @@ def _function(function: FunctionType, seen: dict[int, int]) -> Iterator[str]:
     yield f"{function.__module__}.{function.__qualname__} {getattr(function, 'jit_options', '')}"
     if _is_library(function.__module__):
         return
-    yield from _code(function.__code__, seen)
-    yield from _reached(function.__defaults__ or (), seen)
-    yield from _reached(tuple(cell.cell_contents for cell in function.__closure__ or ()), seen)
-    names = sorted(set(_names(function.__code__)))
+    yield from _describe_code(function.__code__, seen)
+    yield from _describe(function.__defaults__ or (), seen)
+    yield from _describe(tuple(cell.cell_contents for cell in function.__closure__ or ()), seen)
+    names = sorted(set(_global_names(function.__code__)))
     for name in names:
         if name in function.__globals__:
             value = function.__globals__[name]
             yield name
-            yield from _reached(value, seen)
+            yield from _describe(value, seen)
             if isinstance(value, ModuleType) and not _is_library(value.__name__):
                 for member in names:  # names of attributes stand among the others
                     if member in vars(value):
                         yield member
-                        yield from _reached(vars(value)[member], seen)
+                        yield from _describe(vars(value)[member], seen)
 
 
 def _is_library(module: str) -> bool:
@@ -213,35 +213,37 @@ def _is_library(module: str) -> bool:
     return package in ("numba", "numpy", "llvmlite") or package in sys.stdlib_module_names
 
 
-def _code(code: CodeType, seen: dict[int, int]) -> Iterator[str]:
+def _describe_code(code: CodeType, seen: dict[int, int]) -> Iterator[str]:
+    """Describe bytecode and its constants, without file names and line numbers."""
     yield f"{code.co_code!r} {code.co_names} {code.co_varnames} {code.co_freevars} {code.co_flags}"
     for constant in code.co_consts:
-        yield from _reached(constant, seen)
+        yield from _describe(constant, seen)
 
 
-def _names(code: CodeType) -> Iterator[str]:
+def _global_names(code: CodeType) -> Iterator[str]:
+    """Yield the names of globals and attributes in bytecode, including nested functions."""
     yield from code.co_names
     for constant in code.co_consts:
         if isinstance(constant, CodeType):
-            yield from _names(constant)
+            yield from _global_names(constant)
 
 
 def cache_read_only() -> None:
-    """Use what is cached and write nothing there, for a process that may not.
+    """Let this process read the kernel cache but never write it.
 
-    A stranger's policy must never write it: what it left there would run in the next host.
+    Isolated policies must not write it: what they leave there would run in the next host.
     """
     KernelCache.read_only = True
 
 
 def kernels_cached() -> int:
-    """Return how many kernels are compiled, once for every signature."""
+    """Return the number of compiled kernels in the cache, counting every signature."""
     return sum(1 for _ in cache_root().rglob(f"*{_SUFFIX}"))
 
 
 @functools.cache
 def cache_root() -> Path:
-    """Return KINFOLK_CACHE, or the user's cache folder, or a temporary one where that is read-only."""
+    """Return KINFOLK_CACHE or the user's cache folder; a temporary one if that is read-only."""
     chosen = os.environ.get("KINFOLK_CACHE")
     home = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
     root = Path(chosen) if chosen else Path(home) / "kinfolk" / "kernels"

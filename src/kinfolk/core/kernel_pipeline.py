@@ -9,25 +9,18 @@ halves the time that kernels take to compile.
 from __future__ import annotations
 
 import gc
-import importlib
 from typing import Any
 
-from numba.core.codegen import JITCodeLibrary
-from numba.core.compiler import Compiler, DefaultPassBuilder
-from numba.core.compiler_machinery import register_pass
-from numba.core.environment import lookup_environment
-from numba.core.targetconfig import TargetConfig
-from numba.core.typed_passes import NativeLowering
+import numba
 
 _ENVIRONMENT_PREFIX = "_ZN08NumbaEnv"
-_dynfunc: Any = importlib.import_module("numba._dynfunc")  # numba is untyped
-_Library: Any = JITCodeLibrary
-_Lowering: Any = NativeLowering
-_Compiler: Any = Compiler
-_Flags: Any = TargetConfig
-_PassBuilder: Any = DefaultPassBuilder
-_register: Any = register_pass
-_environment_of: Any = lookup_environment
+_numba: Any = numba  # untyped
+_core = _numba.core
+_register_pass = _core.compiler_machinery.register_pass
+_Library: Any = _core.codegen.JITCodeLibrary
+_Lowering: Any = _core.typed_passes.NativeLowering
+_Compiler: Any = _core.compiler.Compiler
+_Flags = _core.targetconfig.TargetConfig
 _equal_in_full = _Flags.__eq__
 
 
@@ -43,8 +36,10 @@ class _CalleeLibrary(_Library):  # type: ignore[misc]
         self._finalized = True
 
 
-@_register(mutates_CFG=True, analysis_only=False)
+@_register_pass(mutates_CFG=True, analysis_only=False)
 class _CalleeLowering(_Lowering):  # type: ignore[misc]
+    """Compiler pass that lowers a callee to intermediate code and stops there."""
+
     _name = "kinfolk_callee_lowering"
 
     def run_pass(self, state: Any) -> bool:
@@ -54,16 +49,17 @@ class _CalleeLowering(_Lowering):  # type: ignore[misc]
         lowered = state["cr"]
         function, name = lowered.fndesc, lowered.fndesc.qualname.split(".")[-1]
         # Dispatchers want an entry point: this one has no code, as numba's own has for callees.
-        entry = _dynfunc.make_function(
-            function.lookup_module(), name, "", 0, lowered.env, (state.library,)
-        )
+        module, library = function.lookup_module(), (state.library,)
+        entry = _numba._dynfunc.make_function(module, name, "", 0, lowered.env, library)
         state.targetctx.insert_user_function(entry, function, [state.library])
         state["cr"] = lowered._replace(cfunc=entry)
         return True
 
 
-@_register(mutates_CFG=True, analysis_only=False)
+@_register_pass(mutates_CFG=True, analysis_only=False)
 class _KernelLowering(_Lowering):  # type: ignore[misc]
+    """Compiler pass that lowers a kernel and connects the environments of its callees."""
+
     _name = "kinfolk_kernel_lowering"
 
     def run_pass(self, state: Any) -> bool:
@@ -71,20 +67,20 @@ class _KernelLowering(_Lowering):  # type: ignore[misc]
         codegen = state.targetctx.codegen()
         for variable in state.library._final_module.global_variables:
             if variable.name.startswith(_ENVIRONMENT_PREFIX):  # callees' too, loaded only now
-                environment = _environment_of(variable.name)
+                environment = _core.environment.lookup_environment(variable.name)
                 if environment is not None:
                     codegen.set_env(variable.name, environment)
         return True
 
 
 class CalleeCompiler(_Compiler):  # type: ignore[misc]
-    """Numba's compiler for nopython mode, ending in intermediate code."""
+    """Numba's compiler for nopython mode, whose result is LLVM's intermediate code."""
 
     _lowering: Any = _CalleeLowering
 
     def define_pipelines(self) -> list[Any]:
-        """Return numba's passes with another lowering."""
-        manager = _PassBuilder.define_nopython_pipeline(self.state)
+        """Return numba's passes with `_lowering` in place of its own lowering pass."""
+        manager = _core.compiler.DefaultPassBuilder.define_nopython_pipeline(self.state)
         manager.passes = [
             (self._lowering if kind is _Lowering else kind, text) for kind, text in manager.passes
         ]
@@ -94,7 +90,7 @@ class CalleeCompiler(_Compiler):  # type: ignore[misc]
 
 
 class KernelCompiler(CalleeCompiler):
-    """Numba's compiler for nopython mode, for kernels that call what `CalleeCompiler` made."""
+    """Numba's compiler for nopython mode, for kernels that call results of `CalleeCompiler`."""
 
     _lowering = _KernelLowering
 
@@ -110,6 +106,7 @@ class KernelCompiler(CalleeCompiler):
 
 
 def _same_flags(self: Any, other: object) -> Any:
+    """Compare compiler flags by value first, which is faster than numba's full comparison."""
     if isinstance(other, _Flags) and self._values == other._values:
         return True
     return _equal_in_full(self, other)

@@ -12,12 +12,15 @@ kinfolk.core.errors.SettingsError: Forage has no setting 'growht'. Did you mean 
 from __future__ import annotations
 
 import json
-import tomllib
-from collections.abc import Iterable, Mapping
+import math
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, Literal, TypeVar
+from types import NoneType, UnionType
+from typing import Any, Literal, TypeVar, Union, get_args, get_origin
 
+from annotated_types import MinLen
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic.fields import FieldInfo
 
 from kinfolk.core.errors import SettingsError, format_suggestion
 
@@ -39,13 +42,16 @@ _TYPE_TEXTS = {
     "dict_type": "a table",
     "model_type": "a table",
 }
+# Names of bounds, in annotations and in pydantic's errors -> how they are described.
 _BOUND_TEXTS = {
-    "greater_than": ("greater than", "gt"),
-    "greater_than_equal": ("at least", "ge"),
-    "less_than": ("less than", "lt"),
-    "less_than_equal": ("at most", "le"),
-    "multiple_of": ("a multiple of", "multiple_of"),
+    "gt": "greater than",
+    "ge": "at least",
+    "lt": "less than",
+    "le": "at most",
+    "multiple_of": "a multiple of",
 }
+_TYPES = {int: "integer", float: "number", bool: "boolean", str: "text", Any: "any value"}
+_MAX_SHOWN = 60  # characters of a value in a table or message
 
 
 @dataclass(frozen=True)
@@ -98,28 +104,6 @@ def validate_settings(settings_class: type[S], data: Mapping[str, Any]) -> S:
         return settings_class.model_validate(dict(data))
     except ValidationError as error:
         raise SettingsError(_error_message(settings_class, error.errors()[0])) from None
-
-
-def parse_settings(text: str, file_format: str, source: str) -> dict[str, Any]:
-    """Parse the text of a settings file.
-
-    Args:
-        text: Content of the file.
-        file_format: `toml` or `json`.
-        source: Name of the file, for error messages.
-
-    Raises:
-        SettingsError: The text is not valid, or does not hold a table.
-    """
-    try:
-        if file_format == "toml":
-            return tomllib.loads(text)
-        data = json.loads(text)
-    except (tomllib.TOMLDecodeError, json.JSONDecodeError) as error:
-        raise SettingsError(f"{source} is not valid {file_format.upper()}: {error}.") from None
-    if not isinstance(data, dict):
-        raise SettingsError(f"{source} must hold a table of settings, not {_shorten_repr(data)}.")
-    return data
 
 
 def parse_overrides(overrides: Iterable[str]) -> dict[str, Any]:
@@ -176,7 +160,7 @@ def _error_message(settings_class: type[Settings], error: Any) -> str:
     """Describe one error of pydantic, such as "Lake.size must be at least 1, not 0."."""
     path = [str(part) for part in error["loc"]]
     setting = ".".join([settings_class.__name__, *path])
-    reason, value = error["type"], _shorten_repr(error["input"])
+    reason, value = error["type"], shorten_repr(error["input"])
     if reason == "extra_forbidden":
         *parents, unknown = path
         known = _model_at(settings_class, parents).model_fields
@@ -186,9 +170,9 @@ def _error_message(settings_class: type[Settings], error: Any) -> str:
         return f"{setting} is missing and has no default."
     if reason in _TYPE_TEXTS:
         return f"{setting} must be {_TYPE_TEXTS[reason]}, not {value}."
-    if reason in _BOUND_TEXTS:
-        words, bound = _BOUND_TEXTS[reason]
-        return f"{setting} must be {words} {error['ctx'][bound]}, not {value}."
+    for bound, words in _BOUND_TEXTS.items():
+        if bound in error.get("ctx", {}):
+            return f"{setting} must be {words} {error['ctx'][bound]}, not {value}."
     if reason == "too_short":
         minimum, actual = error["ctx"]["min_length"], error["ctx"]["actual_length"]
         return f"{setting} needs at least {minimum} entries; it has {actual}."
@@ -202,17 +186,162 @@ def _error_message(settings_class: type[Settings], error: Any) -> str:
 def _model_at(settings_class: type[Settings], path: list[str]) -> type[Settings]:
     """Return the nested settings model at `path`, or the innermost model on the way there."""
     for part in path:
-        inner = (
-            settings_class.model_fields[part].annotation
-            if part in settings_class.model_fields
-            else None
-        )
+        field = settings_class.model_fields.get(part)
+        inner = field and field.annotation
         if not (isinstance(inner, type) and issubclass(inner, Settings)):
-            return settings_class
+            break
         settings_class = inner
     return settings_class
 
 
-def _shorten_repr(value: Any) -> str:
+def shorten_repr(value: Any) -> str:
+    """Return the `repr` of a value, cut to at most 60 characters for an error message."""
     text = repr(value)
-    return text if len(text) <= 60 else text[:57] + "..."
+    return text if len(text) <= _MAX_SHOWN else text[: _MAX_SHOWN - 3] + "..."
+
+
+@dataclass(frozen=True)
+class SettingField:
+    """One setting of a model, or of a table within it.
+
+    Args:
+        path: Names from the model down to the setting.
+        annotation: Its type, without None.
+        optional: Whether None is allowed.
+        required: Whether there is no default.
+        default: Default as a plain value.
+        bounds: Limits of the value in words, such as "at least 1".
+        description: What it means, in a line.
+        flag: How it is written on the command line.
+    """
+
+    path: tuple[str, ...]
+    annotation: Any
+    optional: bool
+    required: bool
+    default: Any
+    bounds: str
+    description: str
+    flag: Flag
+
+    @property
+    def name(self) -> str:
+        """Return the path with dots between its names."""
+        return ".".join(self.path)
+
+    @property
+    def table(self) -> type[Settings] | None:
+        """Return the settings model that the setting holds, if it holds one."""
+        kind = self.annotation
+        return kind if isinstance(kind, type) and issubclass(kind, Settings) else None
+
+    @property
+    def choices(self) -> tuple[str, ...]:
+        """Return the values that a literal type allows, none for other types."""
+        return get_args(self.annotation) if get_origin(self.annotation) is Literal else ()
+
+    @property
+    def type_name(self) -> str:
+        """Return the type in words, such as "integer" or "list of text"."""
+        return type_in_words(self.annotation) + (" or none" if self.optional else "")
+
+    @property
+    def default_text(self) -> str:
+        """Return the default as it is written in a settings file; long ones are counted."""
+        if self.required:
+            return "required"
+        if self.table is not None:
+            return ""
+        value = plain(self.default)
+        if isinstance(value, str):
+            return value
+        text = "none" if value is None else json.dumps(value)
+        return text if len(text) <= _MAX_SHOWN else f"{len(self.default)} entries"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the setting as plain values, for a JSON document."""
+        return {
+            "name": self.name,
+            "type": self.type_name,
+            "default": None if self.required else plain(self.default),
+            "required": self.required,
+            "bounds": self.bounds,
+            "choices": list(self.choices),
+            "description": self.description,
+        }
+
+
+def fields_of(model: type[Settings]) -> Iterator[SettingField]:
+    """Yield every setting of a model; a table is followed by the settings within it."""
+    return _fields(model, (), model.model_construct().model_dump())
+
+
+def _fields(
+    model: type[Settings], path: tuple[str, ...], defaults: Mapping[str, Any]
+) -> Iterator[SettingField]:
+    for name, info in model.model_fields.items():
+        annotation, optional = without_none(info.annotation)
+        field = SettingField(
+            (*path, name),
+            annotation,
+            optional,
+            info.is_required(),
+            defaults.get(name),
+            _describe_bounds(info),
+            info.description or "",
+            next((each for each in info.metadata if isinstance(each, Flag)), Flag()),
+        )
+        yield field
+        if field.table is not None:
+            inner = defaults.get(name) or field.table.model_construct().model_dump()
+            yield from _fields(field.table, field.path, inner)
+
+
+def without_none(annotation: Any) -> tuple[Any, bool]:
+    """Return a union without None, and whether None was in it; other types unchanged."""
+    members = get_args(annotation) if get_origin(annotation) in (Union, UnionType) else ()
+    if NoneType not in members:
+        return annotation, False
+    rest = tuple(member for member in members if member is not NoneType)
+    return rest[0] if len(rest) == 1 else Union[rest], True  # noqa: UP007, made at run time
+
+
+def type_in_words(annotation: Any) -> str:
+    """Return the name of a type, as help texts and the reference show it.
+
+    >>> type_in_words(tuple[int, ...]), type_in_words(dict[str, float])
+    ('list of integer', 'table of number')
+    """
+    origin, inner = get_origin(annotation), get_args(annotation)
+    if origin is Literal:
+        return " | ".join(map(str, inner))
+    if origin in (Union, UnionType):
+        return " or ".join(type_in_words(part) for part in inner)
+    if origin is tuple:
+        return f"list of {type_in_words(inner[0])}"
+    if origin is dict:
+        return f"table of {type_in_words(inner[1])}"
+    if isinstance(annotation, type) and issubclass(annotation, Settings):
+        return "table"
+    return _TYPES[annotation]
+
+
+def plain(value: Any) -> Any:
+    """Return a default as JSON values; infinity becomes text, which settings accept."""
+    if isinstance(value, float) and math.isinf(value):
+        return str(value)
+    if isinstance(value, Mapping):
+        return {name: plain(inner) for name, inner in value.items()}
+    return [plain(inner) for inner in value] if isinstance(value, list | tuple) else value
+
+
+def _describe_bounds(info: FieldInfo) -> str:
+    """Describe the bounds of a field, such as "at least 0, at most 1"."""
+    texts = []
+    for limit in info.metadata:
+        bounds = [bound for bound in _BOUND_TEXTS if hasattr(limit, bound)]
+        texts += [f"{_BOUND_TEXTS[bound]} {getattr(limit, bound)}" for bound in bounds]
+        if isinstance(limit, MinLen):
+            least = limit.min_length
+            texts.append("not empty" if least == 1 else f"at least {least} entries")
+    return ", ".join(texts)

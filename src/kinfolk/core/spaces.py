@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from kinfolk.core.arrays import AnyArray, Bytes
-from kinfolk.core.errors import UnknownNameError, format_suggestion
+from kinfolk.core.errors import make_unknown_name_error
 
 _ALIGNMENT = 8  # bytes; fields start at multiples of it, so that views of any dtype are aligned
 
@@ -38,6 +38,11 @@ class ObservationField:
     def n_bytes(self) -> int:
         """Size of the field for one agent, without padding."""
         return prod(self.shape) * np.dtype(self.dtype).itemsize
+
+    @property
+    def padded_bytes(self) -> int:
+        """Size of the field in a row of observations, rounded up to the alignment."""
+        return -(-self.n_bytes // _ALIGNMENT) * _ALIGNMENT
 
 
 @dataclass(frozen=True)
@@ -75,13 +80,13 @@ class AgentGroup:
         offsets, end = {}, 0
         for field in self.fields:
             offsets[field.name] = end
-            end += -(-field.n_bytes // _ALIGNMENT) * _ALIGNMENT
+            end += field.padded_bytes
         return offsets
 
     @property
     def row_bytes(self) -> int:
         """Size of one observation of this group, with padding."""
-        return sum(-(-field.n_bytes // _ALIGNMENT) * _ALIGNMENT for field in self.fields)
+        return sum(field.padded_bytes for field in self.fields)
 
     def read_field(self, observations: Bytes, name: str) -> AnyArray:
         """Return one field of a batch of observations, as a view.
@@ -99,9 +104,7 @@ class AgentGroup:
         field = next((f for f in self.fields if f.name == name), None)
         if field is None:
             known = [f.name for f in self.fields]
-            raise UnknownNameError(
-                f"Group {self.name} has no field '{name}'.{format_suggestion(name, known)}"
-            )
+            raise make_unknown_name_error(f"Group {self.name} has no field", name, known)
         start = self.offsets[name]
         block = observations[:, start : start + field.n_bytes].view(field.dtype)
         return block.reshape(len(observations), *field.shape)
@@ -148,9 +151,7 @@ class WorldSpec:
         """
         names = [group.name for group in self.groups]
         if name not in names:
-            raise UnknownNameError(
-                f"World {self.world} has no group '{name}'.{format_suggestion(name, names)}"
-            )
+            raise make_unknown_name_error(f"World {self.world} has no group", name, names)
         return names.index(name)
 
     def to_dict(self) -> dict[str, Any]:
@@ -160,20 +161,11 @@ class WorldSpec:
     @staticmethod
     def from_dict(data: dict[str, Any]) -> WorldSpec:
         """Restore a spec from the result of `to_dict`."""
-        return WorldSpec(
-            world=data["world"],
-            rows=data["rows"],
-            max_ticks=data["max_ticks"],
-            rules=tuple((str(name), int(value)) for name, value in data.get("rules", ())),
-            groups=tuple(
-                AgentGroup(
-                    group["name"],
-                    tuple(
-                        ObservationField(f["name"], tuple(f["shape"]), f["dtype"])
-                        for f in group["fields"]
-                    ),
-                    tuple(ActionHead(h["name"], tuple(h["choices"])) for h in group["heads"]),
-                )
-                for group in data["groups"]
-            ),
-        )
+        groups = []
+        for group in data["groups"]:
+            fields = [(f["name"], tuple(f["shape"]), f["dtype"]) for f in group["fields"]]
+            heads = tuple(ActionHead(h["name"], tuple(h["choices"])) for h in group["heads"])
+            observation = tuple(ObservationField(*field) for field in fields)
+            groups.append(AgentGroup(group["name"], observation, heads))
+        rules = tuple((str(name), int(value)) for name, value in data.get("rules", ()))
+        return WorldSpec(data["world"], data["rows"], tuple(groups), data["max_ticks"], rules)

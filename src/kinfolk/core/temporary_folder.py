@@ -10,27 +10,28 @@ from __future__ import annotations
 import atexit
 import errno
 import fcntl
+import itertools
 import os
 import tempfile
 import time
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 
 _TIMEOUT = 20.0  # seconds
-
 _OPEN_DIRECTORY_FLAGS = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW
-
 _OWNER_ALL = 0o700
+_PREFIX = "kin-"
+_MIN_STALE_SECONDS = 60.0  # a younger folder may belong to a process that has not locked it yet
+_moved_folders = itertools.count()  # numbers for unique names
 
 
 def remove_tree(folder: Path, timeout: float = _TIMEOUT) -> bool:
     """Remove a folder and everything in it, however deeply nested.
 
-    Only one folder is open at a time and entries are removed relative to it, so that no depth needs
-    recursion, a long path or many file descriptors. Symbolic links are never followed. On the way
-    up the identity of each folder is compared with that seen on the way down, so that nothing
-    outside is removed even if another process moves folders at the same time.
+    Subfolders of subfolders are moved to the top before they are emptied, so that no depth needs
+    recursion, a long path or many file descriptors. Symbolic links are never followed, and entries
+    are removed relative to open folders, so that nothing outside is removed even if another process
+    moves folders at the same time.
 
     Args:
         folder: What to remove; it need not exist.
@@ -39,88 +40,56 @@ def remove_tree(folder: Path, timeout: float = _TIMEOUT) -> bool:
     Returns:
         Whether the folder no longer exists. No error is raised.
     """
+    deadline = time.monotonic() + timeout
     try:
-        handle = _open_folder(os.fspath(folder), None)
+        top = _open_folder(os.fspath(folder), None)
         try:
-            _TreeRemover(handle, time.monotonic() + timeout).run()
+            while time.monotonic() < deadline and _remove_entries(top, top, deadline):
+                pass
         finally:
-            os.close(handle)
+            os.close(top)
         os.rmdir(folder)
     except OSError as error:
         return error.errno == errno.ENOENT
     return True
 
 
-@dataclass
-class _Level:
-    """A folder on the path from the top of the tree to the folder that is open."""
+def _remove_entries(folder: int, top: int, deadline: float) -> bool:
+    """Remove the files of a folder, and empty or move its subfolders.
 
-    identity: tuple[int, int]
-    folders: list[str]  # not removed yet; the last of them is being emptied
+    What cannot be removed, such as a file of another user, is left where it is.
 
+    Args:
+        folder: Handle of the top of the tree, whose subfolders are emptied and removed if possible,
+            or of one of its subfolders, whose own subfolders are moved to the top.
+        top: Handle of the top of the tree.
+        deadline: When to stop, as `time.monotonic` counts.
 
-class _TreeRemover:
-    def __init__(self, top: int, deadline: float) -> None:
-        self._top, self._deadline, self._removed = top, deadline, True
-
-    def run(self) -> None:
-        """Traverse the tree until nothing more can be removed or the time is up."""
-        while self._removed and not self._is_late():
-            self._removed = False
-            with suppress(OSError):  # another process changed the tree: start again at the top
-                self._remove_once()
-
-    def _remove_once(self) -> None:
-        current = os.dup(self._top)
-        try:
-            levels = [self._remove_files(current)]
-            while not self._is_late():
-                if levels[-1].folders:
-                    try:
-                        inner = _open_folder(levels[-1].folders[-1], current)
-                    except OSError:  # owned by another user, or removed meanwhile
-                        levels[-1].folders.pop()
-                        continue
-                    os.close(current)
-                    current = inner
-                    levels.append(self._remove_files(current))
-                    continue
-                levels.pop()
-                if not levels:
-                    return
-                parent = os.open("..", _OPEN_DIRECTORY_FLAGS, dir_fd=current)
-                os.close(current)
-                current = parent
-                if _identity(current) != levels[-1].identity:
-                    return
-                with suppress(OSError):
-                    os.rmdir(levels[-1].folders.pop(), dir_fd=current)
-                    self._removed = True
-        finally:
-            os.close(current)
-
-    def _remove_files(self, handle: int) -> _Level:
-        """Remove the files of an open folder and list its subfolders."""
-        folders = []
-        with os.scandir(handle) as entries:
-            for entry in entries:
-                if self._is_late():
-                    break
-                if entry.is_dir(follow_symlinks=False):
-                    folders.append(entry.name)
-                    continue
-                with suppress(OSError):
-                    os.unlink(entry.name, dir_fd=handle)
-                    self._removed = True
-        return _Level(_identity(handle), folders)
-
-    def _is_late(self) -> bool:
-        return time.monotonic() >= self._deadline
-
-
-def _identity(handle: int) -> tuple[int, int]:
-    status = os.fstat(handle)
-    return status.st_dev, status.st_ino
+    Returns:
+        Whether any entry was removed or moved, so that another call may remove more.
+    """
+    changed = False
+    with os.scandir(folder) as scan:
+        entries = list(scan)
+    for entry in entries:
+        if time.monotonic() >= deadline:
+            break
+        with suppress(OSError):
+            if not entry.is_dir(follow_symlinks=False):
+                os.unlink(entry.name, dir_fd=folder)
+            else:
+                inner = _open_folder(entry.name, folder)
+                try:
+                    if folder == top:
+                        changed |= _remove_entries(inner, top, deadline)
+                        os.rmdir(entry.name, dir_fd=top)
+                    else:
+                        name = f".removed-{next(_moved_folders)}"
+                        os.rename(entry.name, name, src_dir_fd=folder, dst_dir_fd=top)
+                finally:
+                    os.close(inner)
+            changed = True
+    return changed
 
 
 def _open_folder(name: str, parent: int | None) -> int:
@@ -137,6 +106,7 @@ def _open_folder(name: str, parent: int | None) -> int:
 
 
 def _make_accessible(name: str, parent: int | None) -> None:
+    """Give the owner all permissions of a folder, without following a symbolic link."""
     if not hasattr(os, "O_PATH"):
         os.chmod(name, _OWNER_ALL, dir_fd=parent, follow_symlinks=False)
         return
@@ -146,11 +116,6 @@ def _make_accessible(name: str, parent: int | None) -> None:
         os.chmod(f"/proc/self/fd/{handle}", _OWNER_ALL)
     finally:
         os.close(handle)
-
-
-_PREFIX = "kin-"
-
-_MIN_STALE_SECONDS = 60.0  # a younger folder may belong to a process that has not locked it yet
 
 
 class TemporaryFolder:
@@ -213,6 +178,7 @@ class _ProcessFolder:
             self._reset()
 
     def _create(self) -> None:
+        """Create and lock the folder, after removing those of processes that were killed."""
         remove_stale_folders()
         if self._lock >= 0:  # another process has removed the folder
             os.close(self._lock)

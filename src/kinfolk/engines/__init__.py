@@ -5,7 +5,7 @@ from __future__ import annotations
 from inspect import signature
 
 from kinfolk.core.errors import UsageError
-from kinfolk.core.registry import Registry, RegistryEntry
+from kinfolk.core.imports import Registry, RegistryEntry
 from kinfolk.engines.base import Engine
 
 ENGINES = Registry(
@@ -13,7 +13,7 @@ ENGINES = Registry(
     "engines",
     {
         "local": RegistryEntry(
-            "kinfolk.engines.local:LocalEngine", "in this process, one task after another"
+            "kinfolk.engines.base:LocalEngine", "in this process, one task after another"
         ),
         "processes": RegistryEntry(
             "kinfolk.engines.processes:ProcessEngine", "in worker processes"

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from typing import Protocol, TypeVar
+from dataclasses import dataclass
+from typing import Generic, Protocol, TypeVar
 
-from kinfolk.core.errors import SettingsError
+from kinfolk.core.errors import EngineError, SettingsError
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
@@ -30,6 +31,20 @@ def validate_jobs(jobs: int) -> int:
     if jobs < 1:
         raise SettingsError(f"The number of jobs must be at least 1, not {jobs}.")
     return jobs
+
+
+def lost_worker_error(task: Callable[..., object], item: object, n_attempts: int) -> EngineError:
+    """Return the error of a task that was given up, because its workers exited each time.
+
+    Args:
+        task: The task.
+        item: Its argument.
+        n_attempts: How often it was run.
+    """
+    name = getattr(task, "__name__", task)
+    return EngineError(
+        f"{name} lost its worker {n_attempts} times and was given up; its item was {str(item)[:80]}."
+    )
 
 
 class Engine(Protocol):
@@ -64,3 +79,41 @@ class Engine(Protocol):
     def close(self) -> None:
         """Stop all workers and remove temporary files. May be called twice."""
         ...
+
+
+@dataclass(frozen=True)
+class LocalRef(Generic[Value]):
+    """A shared value that stays in this process."""
+
+    value: Value
+
+    def get(self) -> Value:
+        """Return the value itself, not a copy."""
+        return self.value
+
+
+class LocalEngine:
+    """Runs tasks in this process: the reference for the other engines.
+
+    Args:
+        jobs: Accepted so that all engines are constructed alike; one task runs at a time.
+    """
+
+    def __init__(self, jobs: int = 1) -> None:
+        validate_jobs(jobs)
+
+    @property
+    def jobs(self) -> int:
+        """Number of tasks that run at once: always 1."""
+        return 1
+
+    def map(self, task: Callable[[Item], Result], items: Iterable[Item]) -> Iterator[Result]:
+        """Run each task when its result is consumed."""
+        return (task(item) for item in items)
+
+    def share(self, value: Value) -> ObjectRef[Value]:
+        """Wrap the value without copying it."""
+        return LocalRef(value)
+
+    def close(self) -> None:
+        """Do nothing: there is no worker to stop."""

@@ -2,28 +2,99 @@
 
 from __future__ import annotations
 
+import ctypes
 import multiprocessing
 import os
+import pickle
+import signal
+import sys
+import threading
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import CancelledError, Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass
 from itertools import islice
-from typing import Any
+from multiprocessing.connection import wait
+from multiprocessing.shared_memory import SharedMemory
+from typing import Any, Generic
 
 from kinfolk.core.errors import EngineError
 from kinfolk.core.temporary_folder import TemporaryFolder, use_parent_folder
-from kinfolk.engines.base import Item, ObjectRef, Result, Value, validate_jobs
-from kinfolk.engines.parent_death import exit_with_parent
-from kinfolk.engines.shared_memory import SharedMemoryStore
+from kinfolk.engines.base import Item, ObjectRef, Result, Value, lost_worker_error, validate_jobs
 
-_MAX_ATTEMPTS = 3
+_PR_SET_PDEATHSIG = 1
+
+
+def exit_with_parent(use_death_signal: bool) -> None:
+    """Exit this process when its parent exits, and leave Ctrl-C to the parent.
+
+    A thread waits for the parent's exit.
+
+    Args:
+        use_death_signal: Whether to also ask the Linux kernel for a kill signal, which ends even a
+            process that never releases the interpreter lock. It fires when the *thread* that
+            started this process ends, so use it only if that thread lives as long as the parent.
+    """
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    parent = multiprocessing.parent_process()
+    if parent is None:
+        return
+    threading.Thread(target=_exit_when_parent_ends, args=(parent.sentinel,), daemon=True).start()
+    if use_death_signal and sys.platform == "linux":
+        ctypes.CDLL(None, use_errno=True).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+        if os.getppid() != parent.pid:  # the parent exited before the request was made
+            os._exit(1)
+
+
+def _exit_when_parent_ends(sentinel: int) -> None:
+    """Wait for the end of the parent process and exit."""
+    wait([sentinel])
+    os._exit(1)
+
+
+_MAX_CACHED = 8  # unpickled values per process; the oldest is dropped first
+_cache: dict[str, Any] = {}
+
+
+@dataclass(frozen=True)
+class SharedMemoryRef(Generic[Value]):
+    """A reference to a pickled value in a shared-memory segment, which its engine will unlink.
+
+    Attributes:
+        name: Name of the segment.
+        n_bytes: Size of the pickled value; the segment may be larger.
+    """
+
+    name: str
+    n_bytes: int
+
+    def get(self) -> Value:
+        """Unpickle the value, once per process.
+
+        The segment was written by this process or its parent, so unpickling it is safe.
+        """
+        if self.name not in _cache:
+            segment = SharedMemory(self.name)
+            try:
+                value = pickle.loads(bytes(segment.buf or b"")[: self.n_bytes])
+            finally:
+                segment.close()
+            while len(_cache) >= _MAX_CACHED:
+                _cache.pop(next(iter(_cache)))
+            _cache[self.name] = value
+        cached: Value = _cache[self.name]
+        return cached
+
+
+_MAX_ATTEMPTS = 3  # how often a task is run that loses its worker
 _TASKS_PER_WORKER = 3  # tasks submitted ahead, so that no worker waits for its next one
 
 
 @dataclass
 class _PendingTask:
+    """An item of `ProcessEngine.map` whose result has not been yielded."""
+
     item: Any
     future: Future[Any] | None = None  # None until it is submitted
     n_lost_workers: int = 0  # while it ran alone
@@ -38,6 +109,7 @@ class _PendingTask:
 
 
 def _start_worker(temporary_folder: str) -> None:
+    """Set up a worker process: threads, temporary folder, and its end with the parent."""
     # One thread per worker: with two busy threads per core, numpy and torch are three times slower.
     for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
         os.environ[name] = "1"
@@ -57,7 +129,8 @@ class ProcessEngine:
     """
 
     def __init__(self, jobs: int = 2) -> None:
-        self._jobs, self._shared_memory = validate_jobs(jobs), SharedMemoryStore()
+        self._jobs = validate_jobs(jobs)
+        self._segments: list[SharedMemory] = []  # of shared values
         self._pool: ProcessPoolExecutor | None = None
         self._temporary_folder: TemporaryFolder | None = None  # parent of the workers' own ones
 
@@ -73,9 +146,8 @@ class ProcessEngine:
         suspects = 0  # tasks at the head of the queue that run alone, after a worker was lost
         try:
             while True:
-                pending.extend(
-                    map(_PendingTask, islice(source, self._jobs * _TASKS_PER_WORKER - len(pending)))
-                )
+                n_missing = self._jobs * _TASKS_PER_WORKER - len(pending)
+                pending.extend(_PendingTask(item) for item in islice(source, n_missing))
                 if not pending:
                     return
                 for entry in islice(pending, 1 if suspects else None):
@@ -87,7 +159,8 @@ class ProcessEngine:
                 except (BrokenProcessPool, CancelledError):
                     if suspects:
                         head.n_lost_workers += 1
-                        self._raise_if_exhausted(task, head)
+                        if head.n_lost_workers == _MAX_ATTEMPTS:
+                            raise lost_worker_error(task, head.item, _MAX_ATTEMPTS) from None
                     suspects = suspects or len(pending)
                     self._stop()
                     for entry in pending:
@@ -103,15 +176,24 @@ class ProcessEngine:
 
     def share(self, value: Value) -> ObjectRef[Value]:
         """Copy the value into shared memory."""
-        return self._shared_memory.put(value)
+        data = pickle.dumps(value, protocol=pickle.HIGHEST_PROTOCOL)
+        segment = SharedMemory(create=True, size=max(1, len(data)))
+        assert segment.buf is not None  # it is None only after `close`
+        segment.buf[: len(data)] = data
+        self._segments.append(segment)
+        return SharedMemoryRef(segment.name, len(data))
 
     def close(self) -> None:
-        """Kill the workers; tasks that are running are dropped."""
+        """Kill the workers; running tasks are dropped, references to shared values become invalid."""
         self._stop()
-        self._shared_memory.clear()
+        while self._segments:
+            segment = self._segments.pop()
+            segment.close()
+            segment.unlink()
 
     def _submit(self, task: Callable[[Any], Any], item: Any) -> Future[Any]:
-        for attempt in range(_MAX_ATTEMPTS):
+        """Submit a task to the pool of workers, starting it if needed."""
+        for _ in range(_MAX_ATTEMPTS):
             if self._pool is None:
                 self._temporary_folder = TemporaryFolder("jobs-")
                 self._pool = ProcessPoolExecutor(
@@ -124,21 +206,10 @@ class ProcessEngine:
                 return self._pool.submit(task, item)
             except BrokenProcessPool:
                 self._stop()
-                if attempt == _MAX_ATTEMPTS - 1:
-                    raise EngineError(
-                        f"Workers exit as soon as they start; tried {_MAX_ATTEMPTS} times."
-                    ) from None
-        raise AssertionError  # the loop returns or raises
-
-    @staticmethod
-    def _raise_if_exhausted(task: Callable[[Any], Any], pending: _PendingTask) -> None:
-        if pending.n_lost_workers == _MAX_ATTEMPTS:
-            raise EngineError(
-                f"{getattr(task, '__name__', task)} lost its worker {_MAX_ATTEMPTS} times "
-                f"and was given up; its item was {str(pending.item)[:80]}."
-            )
+        raise EngineError(f"Workers exit as soon as they start; tried {_MAX_ATTEMPTS} times.")
 
     def _stop(self) -> None:
+        """Kill the workers and remove their temporary folders; the next task starts new ones."""
         pool, self._pool = self._pool, None
         if pool is None:
             return

@@ -14,12 +14,12 @@ from itertools import islice
 from typing import Any, Generic
 
 from kinfolk.core.errors import EngineError
-from kinfolk.core.optional_dependencies import make_missing_library_error
+from kinfolk.core.imports import make_missing_library_error
 from kinfolk.core.temporary_folder import TemporaryFolder, use_parent_folder
-from kinfolk.engines.base import Item, ObjectRef, Result, Value, validate_jobs
+from kinfolk.engines.base import Item, ObjectRef, Result, Value, lost_worker_error, validate_jobs
 
 ADDRESS_VARIABLE = "RAY_ADDRESS"  # the environment variable that Ray itself reads
-_MAX_ATTEMPTS = 3
+_MAX_ATTEMPTS = 3  # how often a task is run that loses its worker
 _PING_TIMEOUT = 5.0  # seconds
 _BATCHES_PER_JOB = 2  # batches submitted ahead, so that no worker waits for its next one
 _BATCH_SECONDS = 0.2  # a remote call costs 1 to 6 ms, so its overhead stays at a few per cent
@@ -43,6 +43,8 @@ class RayRef(Generic[Value]):
 
 @dataclass
 class _TaskBatch:
+    """Items of `RayEngine.map` that are sent to a worker together."""
+
     items: list[Any]
     reference: Any = None  # Ray's reference to the result; None until it is submitted
 
@@ -77,6 +79,7 @@ class RayEngine:
     def map(self, task: Callable[[Item], Result], items: Iterable[Item]) -> Iterator[Result]:
         """Run tasks on the cluster; only a few more batches than jobs are in memory."""
         self._connect()
+        folder = str(self._worker_folder.folder) if self._worker_folder is not None else ""
         source = iter(items)
         pending: deque[_TaskBatch] = deque()
         try:
@@ -89,15 +92,21 @@ class RayEngine:
                 if not pending:
                     return
                 for batch in pending:
-                    batch.reference = batch.reference or self._remote_run_batch.remote(
-                        task, batch.items, self._shared_folder
-                    )
+                    if batch.reference is None:
+                        arguments = (task, batch.items, folder)
+                        batch.reference = self._remote_run_batch.remote(*arguments)
                 head = pending.popleft()
-                fetched = self._fetch(task, head)
-                if fetched is None:  # lost three times: run its tasks one by one to find the cause
+                try:
+                    results, error, seconds = self._ray.get(head.reference)
+                except self._ray.exceptions.RayError as lost:
+                    if len(head.items) == 1:
+                        raise lost_worker_error(task, head.items[0], _MAX_ATTEMPTS) from lost
+                    # It lost its workers three times: run its tasks one by one to find the cause.
                     pending.extendleft(_TaskBatch([item]) for item in reversed(head.items))
                     continue
-                results, error = fetched
+                if results:
+                    seconds_per_task = seconds / len(results)
+                    self._seconds_per_task = 0.5 * (self._seconds_per_task + seconds_per_task)
                 yield from results
                 if error is not None:
                     raise error
@@ -122,38 +131,12 @@ class RayEngine:
                 folder.remove()
         self._cluster_folder = self._worker_folder = None
 
-    @property
-    def _shared_folder(self) -> str:
-        return str(self._worker_folder.folder) if self._worker_folder is not None else ""
-
     def _batch_size(self) -> int:
+        """Return how many tasks the next batch should have, by the time that recent ones took."""
         return max(1, min(_MAX_BATCH, int(_BATCH_SECONDS / max(self._seconds_per_task, 1e-6))))
 
-    def _fetch(
-        self, task: Callable[[Any], Any], batch: _TaskBatch
-    ) -> tuple[list[Any], BaseException | None] | None:
-        """Wait for a batch and return its results and the error that ended it, if any.
-
-        Returns:
-            None if a batch of several tasks lost its workers.
-
-        Raises:
-            EngineError: A batch of one task lost its workers.
-        """
-        try:
-            results, error, seconds = self._ray.get(batch.reference)
-        except self._ray.exceptions.RayError as lost:
-            if len(batch.items) > 1:
-                return None
-            raise EngineError(
-                f"{getattr(task, '__name__', task)} lost its worker {_MAX_ATTEMPTS} times "
-                f"and was given up; its item was {str(batch.items[0])[:80]}."
-            ) from lost
-        if results:
-            self._seconds_per_task = 0.5 * self._seconds_per_task + 0.5 * seconds / len(results)
-        return results, error
-
     def _connect(self) -> None:
+        """Join or start a cluster, unless this engine is connected already."""
         if self._ray is not None:
             return
         ray = import_ray()
@@ -174,6 +157,7 @@ class RayEngine:
         self._remote_run_batch = ray.remote(num_cpus=1, max_retries=_MAX_ATTEMPTS - 1)(run_batch)
 
     def _init_arguments(self) -> dict[str, Any]:
+        """Return the arguments of `ray.init` that join the cluster, or start one here."""
         quiet = {"log_to_driver": False, "logging_level": "ERROR", "configure_logging": False}
         if self._address:
             ping(self._address)

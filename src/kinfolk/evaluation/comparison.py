@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
+from collections.abc import Iterable, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from kinfolk.core.arrays import AnyArray
-from kinfolk.evaluation.statistics import Estimate, estimate_mean
+from kinfolk.evaluation.statistics import Estimate, estimate_mean, estimate_proportion
 
 SIGNIFICANCE_LEVEL = 0.05  # below this p-value a difference is reported
 # With n unequal pairs, the two-sided p-value of a permutation test is at least 2 / 2^n.
@@ -88,15 +89,56 @@ def _permutation_p_value(a: AnyArray, b: AnyArray) -> float:
     from scipy.stats import permutation_test
 
     def mean_difference(x: AnyArray, y: AnyArray, axis: int) -> AnyArray:
-        difference: AnyArray = np.mean(x - y, axis=axis)
-        return difference
+        return np.asarray(np.mean(x - y, axis=axis))
 
+    n, rng = _N_PERMUTATIONS, np.random.default_rng(0)
     result = permutation_test(
-        (a, b),
-        mean_difference,
-        permutation_type="samples",
-        vectorized=True,
-        n_resamples=_N_PERMUTATIONS,
-        rng=np.random.default_rng(0),
+        (a, b), mean_difference, permutation_type="samples", vectorized=True, n_resamples=n, rng=rng
     )
     return float(result.pvalue)
+
+
+class Rating(NamedTuple):
+    """The skill of a player with its uncertainty, and its win rate."""
+
+    mu: float  # mean of the skill
+    sigma: float  # its standard deviation
+    ordinal: float  # mu - 3 sigma, the conservative rating by which players are ranked
+    n_games: int
+    win_rate: float  # ties count half
+    win_rate_low: float | None  # the 95 % confidence interval; None with fewer than two games
+    win_rate_high: float | None
+
+
+class PairResult(NamedTuple):
+    """The scores of two players in one game."""
+
+    first: int  # index of the player
+    second: int
+    first_score: float
+    second_score: float
+
+
+def rate_players(players: Sequence[str], results: Iterable[PairResult]) -> dict[str, Rating]:
+    """Return the rating of each player after a sequence of games; the order of games matters."""
+    from openskill.models import PlackettLuce
+
+    model = PlackettLuce()
+    ratings = [model.rating(name=name) for name in players]
+    win_shares: list[list[float]] = [[] for _ in players]
+    for first, second, a, b in results:
+        teams = [[ratings[first]], [ratings[second]]]
+        [[ratings[first]], [ratings[second]]] = model.rate(teams, scores=[a, b])
+        win_shares[first].append(1.0 if a > b else 0.5 * (a == b))
+        win_shares[second].append(1.0 if b > a else 0.5 * (a == b))
+    rated = map(_make_rating, ratings, win_shares)
+    return dict(zip(players, rated, strict=True))
+
+
+def _make_rating(rating: Any, win_shares: list[float]) -> Rating:
+    """Return a player's rating from that of the model and its share of the win of each game."""
+    share = Estimate(0.0, None, None, 0)
+    if win_shares:
+        share = estimate_proportion(np.array(win_shares))
+    strength = float(rating.mu), float(rating.sigma), float(rating.ordinal())
+    return Rating(*strength, share.n, share.mean, share.low, share.high)

@@ -3,16 +3,32 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any
-
-import numpy as np
+from typing import Annotated, Any
 
 from kinfolk.core.errors import UsageError
+from kinfolk.core.settings import Flag, setting
 from kinfolk.evaluation.rollout import Isolation
-from kinfolk.isolation.settings import IsolationSettings
+from kinfolk.isolation.failures import IsolationSettings
 from kinfolk.play.loop import EpisodeLoop
+from kinfolk.play.settings import SLOT_FLAG, EpisodeSettings
+from kinfolk.play.slots import PolicySlot
 from kinfolk.play.task import EpisodeRunner, RolloutTask
-from kinfolk.policies.explain import ACTED, find_explainable
+from kinfolk.policies.base import ACTED, find_explainable
+
+
+class Explain(EpisodeSettings):
+    """Select the episode and tick whose actions are explained."""
+
+    world: Annotated[str, Flag(completes="world")] = setting(
+        "cogsguard", "World to play in; see `kinfolk worlds`."
+    )
+    slots: Annotated[tuple[PolicySlot, ...], SLOT_FLAG] = setting(
+        (PolicySlot(id="cogs", policy_uri="kin://smart"),),
+        "Policies that play; those that explain their actions are explained.",
+        min_length=1,
+    )
+    tick: int = setting(0, "Tick that is explained, from 0.", ge=0)
+    agent: int | None = setting(None, "Number of the only agent to show.", ge=0)
 
 
 @dataclass(frozen=True)
@@ -63,30 +79,23 @@ def _explain_slot(loop: EpisodeLoop, index: int) -> list[ActionExplanation]:
     policy = find_explainable(loop.slots[index].policy)
     if policy is None or loop.slot_rows.n_rows[index] == 0:
         return []
-    slot_rows = loop.slot_rows
+    slot_rows, slot = loop.slot_rows, loop.slots[index].id
     schema, explanation = policy.explanation_schema, policy.last_explanation()
     heads = loop.world.spec.groups[0].heads
     explanations = []
     for i in range(int(slot_rows.n_rows[index])):
         action = loop.actions[slot_rows.memory_index[index, i]]
         choices = {head.name: head.choices[int(a)] for head, a in zip(heads, action, strict=True)}
-        outcomes = [
-            (schema.behaviors[int(b)], schema.outcomes[int(v)])
-            for b, v in zip(explanation.considered[i], explanation.outcome[i], strict=True)
-            if b >= 0
-        ]
+        tried = zip(explanation.considered[i], explanation.outcome[i], strict=True)
+        outcomes = [(schema.behaviors[int(b)], schema.outcomes[int(v)]) for b, v in tried if b >= 0]
+        values = {name: int(explanation.facts[name][i]) for name in schema.facts}
         facts = {
-            name: labels[int(explanation.facts[name][i])]
-            if labels
-            else str(int(explanation.facts[name][i]))
-            for name, labels in schema.facts.items()
+            n: labels[values[n]] if labels else str(values[n]) for n, labels in schema.facts.items()
         }
         behavior = next((name for name, outcome in outcomes if outcome == ACTED), None)
         rejected = tuple(item for item in outcomes if item[1] != ACTED)
         uid = int(slot_rows.uid[index, i])
-        explanations.append(
-            ActionExplanation(uid, loop.slots[index].id, choices, facts, behavior, rejected)
-        )
+        explanations.append(ActionExplanation(uid, slot, choices, facts, behavior, rejected))
     return explanations
 
 
@@ -96,8 +105,8 @@ def find_explanation(explanations: list[ActionExplanation], uid: int) -> ActionE
     Raises:
         UsageError: No agent with this uid acted.
     """
-    for explanation in explanations:
-        if explanation.uid == uid:
-            return explanation
-    known = ", ".join(str(uid) for uid in np.unique([e.uid for e in explanations]))
-    raise UsageError(f"No agent {uid} acted in this tick. Known: {known}.")
+    by_uid = {explanation.uid: explanation for explanation in reversed(explanations)}
+    if uid not in by_uid:
+        known = ", ".join(str(known_uid) for known_uid in sorted(by_uid))
+        raise UsageError(f"No agent {uid} acted in this tick. Known: {known}.")
+    return by_uid[uid]

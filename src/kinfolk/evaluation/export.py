@@ -8,19 +8,99 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import fields
 from typing import Any
 
-from kinfolk.core.optional_dependencies import make_missing_library_error
-from kinfolk.play.agent_log import AgentRecord
-from kinfolk.play.results import SCALAR_FIELDS, TABLE_FIELDS, Failure
+from kinfolk.core.imports import make_missing_library_error
+from kinfolk.play.results import SCALAR_FIELDS, TABLE_FIELDS, AgentRecord, Failure
+
+SCHEMA_NAME = "kinfolk.evaluation"
+SCHEMA_VERSION = 3
+
+_NUMBER_OR_NULL: dict[str, Any] = {"type": ["number", "null"]}
+_COUNT: dict[str, Any] = {"type": "integer", "minimum": 0}
+_TEXT: dict[str, Any] = {"type": "string"}
+_TEXTS: dict[str, Any] = {"type": "array", "items": _TEXT}
+_BOOLEAN: dict[str, Any] = {"type": "boolean"}
+_ESTIMATE: dict[str, Any] = {
+    "type": "array",
+    "prefixItems": [{"type": "number"}, _NUMBER_OR_NULL, _NUMBER_OR_NULL, {**_COUNT, "minimum": 1}],
+    "minItems": 4,
+    "maxItems": 4,
+    "description": "mean, the lower and upper end of its 95 % confidence interval, and the number "
+    "of episodes; one episode has no interval, and both ends are null",
+}
+_ESTIMATES: dict[str, Any] = {"type": "object", "additionalProperties": _ESTIMATE}
+# Null where no episode has such a value, as for a slot that never had an agent.
+_OPTIONAL_ESTIMATES: dict[str, Any] = {
+    "type": "object",
+    "additionalProperties": {"anyOf": [_ESTIMATE, {"type": "null"}]},
+}
+
+
+def _object_schema(properties: dict[str, Any]) -> dict[str, Any]:
+    """Return the schema of an object in which all properties are required."""
+    return {"type": "object", "properties": properties, "required": list(properties)}
+
+
+_FAILURE = _object_schema(
+    {
+        "episode": _COUNT,
+        "slot": _TEXT,
+        "policy": _TEXT,
+        "agent": {"type": "integer", "minimum": -1, "description": "uid; -1: the whole slot"},
+        "tick": _COUNT,
+        "cause": {"enum": ["raised", "timeout", "exited"]},
+        "message": _TEXT,
+        "traceback": _TEXT,
+        "restarted": _BOOLEAN,
+        "location": {**_TEXT, "description": "file, line and function in the policy author's code"},
+    }
+)
+_FAILED_SLOT = _object_schema(
+    {
+        "failures": _COUNT,
+        "episodes": {**_COUNT, "description": "in which the policy failed"},
+        "never_acted": {**_COUNT, "description": "episodes in which it gave no valid action"},
+        "first": {"oneOf": [_FAILURE, {"type": "null"}]},
+    }
+)
+_SUMMARY = _object_schema(
+    {
+        "kind": {"const": "evaluated"},
+        "episodes": _COUNT,
+        "ticks": _ESTIMATE,
+        **dict.fromkeys(("returns", "lives", "reward_per_tick", "group_returns"), _ESTIMATES),
+        **dict.fromkeys(("metrics", "return_per_life", "win_rate", "differences"), _OPTIONAL_ESTIMATES),
+        "failures": _COUNT,
+        "invalid_actions": _COUNT,
+        "failed_slots": {"type": "object", "additionalProperties": _FAILED_SLOT},
+    }
+)  # fmt: skip
+_SANDBOX = {"requested": _BOOLEAN, "enforced": _TEXTS, "not_enforced": _TEXTS}
+_TIMING_NUMBERS = {"episodes": _COUNT, "ticks": _COUNT, "seconds": {"type": "number"}}
+_TIMINGS = {**_TIMING_NUMBERS, "slots": {"type": "object"}, "warnings": _TEXTS}
+RESULT_SCHEMA: dict[str, Any] = {
+    "$schema": "https://json-schema.org/draft/2020-12/schema",
+    "title": "An evaluation of kinfolk",
+    **_object_schema(
+        {
+            "schema": {"const": SCHEMA_NAME},
+            "version": {"const": SCHEMA_VERSION},
+            "run": _TEXT,
+            "settings": {"type": "object"},
+            "summary": _SUMMARY,
+            "failures": {"type": "array", "items": _FAILURE},
+            "sandbox": _object_schema(_SANDBOX),
+            "timings": _object_schema(_TIMINGS),
+        }
+    ),
+}
+
 
 TABLE_NAMES = ("episodes", "agents", "failures")
 ColumnTable = Mapping[str, list[Any]]  # columns by name, of equal length
 
 
 def build_table(
-    name: str,
-    events: Iterable[Mapping[str, Any]],
-    slots: Sequence[str],
-    groups: Sequence[str],
+    name: str, events: Iterable[Mapping[str, Any]], slots: Sequence[str], groups: Sequence[str]
 ) -> ColumnTable:
     """Build a table from the events of an evaluation.
 
@@ -46,9 +126,7 @@ def build_table(
             for event in played
             for failure in event["failures"]
         ]
-    if not rows:
-        return {}
-    return {column: [row[column] for row in rows] for column in rows[0]}
+    return {column: [row[column] for row in rows] for column in (rows[0] if rows else ())}
 
 
 def _episode_row(event: Mapping[str, Any]) -> dict[str, Any]:

@@ -5,22 +5,111 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from typing import Any, TypeAlias
 
+import numpy as np
+
 from kinfolk.core.errors import EngineError
-from kinfolk.evaluation.timing import RolloutTiming, SlotTiming
+from kinfolk.isolation.failures import FailureLog, IsolationSettings, RetrySerially
 from kinfolk.isolation.forkserver import ProcessLimitError
-from kinfolk.isolation.inprocess import GuardedPolicy, RetrySerially
+from kinfolk.isolation.inprocess import GuardedPolicy
 from kinfolk.isolation.proxy import IsolatedPolicy
-from kinfolk.isolation.settings import IsolationSettings
 from kinfolk.isolation.worker_pool import get_pool
-from kinfolk.play.observer import Observer
 from kinfolk.play.results import EpisodeResult, concatenate_columns
 from kinfolk.play.slots import LoadedSlot, SlotMap, SlotRegistry
-from kinfolk.play.task import EpisodeRunner, RolloutResult, RolloutTask, WorldRef, reuse_world
+from kinfolk.play.task import (
+    EpisodeRunner,
+    Observer,
+    RolloutResult,
+    RolloutTask,
+    WorldRef,
+    reuse_world,
+)
 from kinfolk.policies.resolve import ResolvedPolicy
 from kinfolk.worlds.base import World
+
+
+@dataclass(frozen=True)
+class SlotTiming:
+    """Time and resources of one slot's policy; all but the first two are of worker processes."""
+
+    agent_steps: int  # number of actions
+    us_per_agent_step: float  # microseconds in the policy per action
+    latency_us_mean: float = 0.0  # microseconds from request to reply
+    latency_us_p99: float = 0.0
+    processes: int = 0  # most at a time
+    restarts: int = 0
+    stale_replies: int = 0  # replies to requests that were no longer current
+    printed_chars: int = 0  # characters that the policy printed, which are discarded
+    peak_megabytes: float = 0.0  # largest of a process
+
+    @staticmethod
+    def from_slot(policy: GuardedPolicy | IsolatedPolicy) -> SlotTiming:
+        """Return the timing of a slot's policy so far."""
+        steps = policy.agent_steps
+        us_per_step = 1e6 * policy.policy_seconds / max(1, steps)
+        if isinstance(policy, GuardedPolicy):
+            return SlotTiming(steps, us_per_step)
+        workers = policy.workers
+        latencies = workers.latencies * 1e6 if len(workers.latencies) else np.zeros(1)
+        mean, p99 = float(latencies.mean()), float(np.percentile(latencies, 99))
+        n_processes, n_restarts = workers.peak_processes, workers.n_restarts
+        return SlotTiming(steps, us_per_step, mean, p99, n_processes, n_restarts, *workers.stats)
+
+
+@dataclass(frozen=True, kw_only=True)
+class RolloutTiming:
+    """Time and resources of a rollout task."""
+
+    episodes: int  # number of episodes
+    ticks: int  # of all episodes
+    seconds: float  # of wall-clock time
+    slots: dict[str, SlotTiming] = field(default_factory=dict)
+    warnings: tuple[str, ...] = ()  # about weaker isolation
+
+
+_TIMING_TOTALS = ("episodes", "ticks", "seconds")
+
+
+def filter_valid_timings(lines: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Return the lines of a run's timings that are a `RolloutTiming`; others are damaged."""
+    slot_fields = [field.name for field in fields(SlotTiming)]
+
+    def fits(line: dict[str, Any]) -> bool:
+        slots, warnings = line.get("slots"), line.get("warnings")
+        if not (isinstance(slots, dict) and isinstance(warnings, list)):
+            return False
+        fitting_slots = all(_has_numbers(slot, slot_fields) for slot in slots.values())
+        fitting_warnings = all(isinstance(warning, str) for warning in warnings)
+        return fitting_slots and fitting_warnings and _has_numbers(line, _TIMING_TOTALS)
+
+    return [line for line in lines if fits(line)]
+
+
+def _has_numbers(table: Any, names: Sequence[str]) -> bool:
+    """Whether a value of JSON is a table with numbers under all of these names."""
+    return isinstance(table, dict) and all(isinstance(table.get(n), int | float) for n in names)
+
+
+def aggregate_timings(lines: Sequence[dict[str, Any]]) -> dict[str, Any]:
+    """Aggregate the timings of tasks: sums, means, and maxima of p99, memory and processes."""
+    slots: dict[str, dict[str, float]] = {}
+    for timing in lines:
+        for name, slot in timing["slots"].items():
+            total = slots.setdefault(name, dict.fromkeys(slot, 0))
+            before, now = total["agent_steps"], slot["agent_steps"]
+            for key, value in slot.items():
+                if key in ("us_per_agent_step", "latency_us_mean"):
+                    total[key] = (total[key] * before + value * now) / max(1, before + now)
+                elif key in ("latency_us_p99", "peak_megabytes", "processes"):
+                    total[key] = max(total[key], value)
+                else:
+                    total[key] += value
+    totals = {name: sum(timing[name] for timing in lines) for name in _TIMING_TOTALS}
+    warnings = sorted({warning for timing in lines for warning in timing["warnings"]})
+    return {**totals, "slots": slots, "warnings": warnings}
+
 
 _MAX_POLICIES = 16
 _registry = SlotRegistry(max_policies=_MAX_POLICIES)  # of this process, which runs many tasks
@@ -36,8 +125,7 @@ class GuardedSlots(Observer[SlotTimings]):
         """Build the slots, each with a guarded or an isolated policy."""
         isolation, world, policies = _get_isolation(self.task), self.world, self.task.resolved
         settings, modes = isolation.settings, isolation.modes(policies)
-        single_episode = world.n_worlds == 1
-        max_agents = world.n_worlds * world.spec.rows
+        single, max_agents = world.n_worlds == 1, world.n_worlds * world.spec.rows
 
         def get_tick() -> int:
             return int(world.tick[0])
@@ -49,16 +137,12 @@ class GuardedSlots(Observer[SlotTimings]):
                 guard: GuardedPolicy | IsolatedPolicy
                 if modes[name] == "none":
                     n_equal = sum(resolved == other for other in policies.values())
-                    owner = name if n_equal > 1 else ""
-                    guard = GuardedPolicy(
-                        name, resolved, world.spec, _registry, settings, get_tick, single_episode,
-                        owner,
-                    )  # fmt: skip
+                    log = FailureLog(name, resolved, world.spec, settings, get_tick, single)
+                    guard = GuardedPolicy(log, _registry, owner=name if n_equal > 1 else "")
                 else:
-                    per_agent = modes[name] == "agent"
                     guard = IsolatedPolicy(
                         name, resolved, world.spec, get_pool(settings), settings, get_tick,
-                        max_agents, per_agent, single_episode,
+                        max_agents, modes[name] == "agent", single,
                     )  # fmt: skip
                 stack.callback(guard.close)
                 self._guards.append(guard)
@@ -72,20 +156,16 @@ class GuardedSlots(Observer[SlotTimings]):
 
     def after_step(self, ended: list[EpisodeResult]) -> list[EpisodeResult]:
         """Add failures and invalid actions; with several worlds they raise `RetrySerially` instead."""
+        if not ended:
+            return ended
         logs = [guard.failure_log for guard in self._guards]
-        return [
-            replace(
-                result,
-                failures=tuple(failure for log in logs for failure in log.failures),
-                never_acted=tuple(log.slot for log in logs if log.never_acted),
-                invalid_actions={
-                    log.slot: dict(sorted(log.invalid_actions.items()))
-                    for log in logs
-                    if log.invalid_actions
-                },
-            )
-            for result in ended
-        ]
+        counts = {log.slot: dict(sorted(log.invalid_actions.items())) for log in logs}
+        additions: dict[str, Any] = {
+            "failures": tuple(failure for log in logs for failure in log.failures),
+            "never_acted": tuple(log.slot for log in logs if log.never_acted),
+            "invalid_actions": {slot: reasons for slot, reasons in counts.items() if reasons},
+        }
+        return [replace(result, **additions) for result in ended]
 
     def finish(self) -> SlotTimings:
         """Return the time and resources that each slot has used so far."""

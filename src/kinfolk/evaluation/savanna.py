@@ -2,23 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from kinfolk.lineage.metrics import lineage_survival
+from kinfolk.lineage.family import lineage_survival
 from kinfolk.play.results import EpisodeResult
 from kinfolk.play.task import EpisodeRunner, RolloutTask
 from kinfolk.worlds.savanna.agent_log import SavannaAgentLog, SavannaAgentRecord
-from kinfolk.worlds.savanna.kin_metrics import (
-    energy_transferred_to_kin,
-    is_past_fertility,
-    kin_carcass_bite_fraction,
-    late_birth_fraction,
-    nearest_kin_distances,
-)
 from kinfolk.worlds.savanna.world import SavannaWorld
 
 _SUMMARY_COLUMNS = ("R", "Life", "Off", "Off/100", "Lineage", "FertCap", "FertExp", "FBlk")
@@ -111,26 +104,13 @@ def format_reward_summary(population: SavannaAgentLog, ticks: int) -> str:
         rows = [_agent_statistics(agent, ticks) for agent in members]
         means = [sum(column) / len(rows) for column in zip(*rows, strict=True)]
         expired = sum(agent.fertility_expired_step is not None for agent in members) / len(members)
-        lines.append(
-            _format_line(
-                f"{group:<24}{len(members):>7}",
-                means,
-                _format_fertility_cap(cap, group),
-                f"{expired:.2f}",
-            )
-        )
+        label, group_cap = f"{group:<24}{len(members):>7}", _format_fertility_cap(cap, group)
+        lines.append(_format_line(label, means, group_cap, f"{expired:.2f}"))
     lines.append("")
     for agent in sorted(population.by_uid.values(), key=lambda agent: -agent.cumulative_reward):
         expiry = "-" if agent.fertility_expired_step is None else str(agent.fertility_expired_step)
-        label = f"{agent.agent_id:<31}"
-        lines.append(
-            _format_line(
-                label,
-                _agent_statistics(agent, ticks),
-                _format_fertility_cap(cap, agent.policy_group),
-                expiry,
-            )
-        )
+        label, agent_cap = f"{agent.agent_id:<31}", _format_fertility_cap(cap, agent.policy_group)
+        lines.append(_format_line(label, _agent_statistics(agent, ticks), agent_cap, expiry))
     return "\n".join(lines) + "\n"
 
 
@@ -180,7 +160,8 @@ def kin_metrics(task: RolloutTask[Any], episode: int, late_age: int = 50) -> dic
     def sample_distances(world: SavannaWorld, log: SavannaAgentLog) -> None:
         if int(world.tick[0]) % _SAMPLE_EVERY == 0:
             for uid, distance in nearest_kin_distances(world, log).items():
-                distances[is_past_fertility(log.by_uid[uid])].append(distance)
+                is_past_fertility = log.by_uid[uid].fertility_expired_step is not None
+                distances[is_past_fertility].append(distance)
 
     result, log = replay_savanna_agents(task, episode, sample_distances)
     count = len(log.by_uid)
@@ -199,3 +180,89 @@ def kin_metrics(task: RolloutTask[Any], episode: int, late_age: int = 50) -> dic
 
 def _mean_or_nan(values: list[int]) -> float:
     return float(np.mean(values)) if values else float("nan")
+
+
+def find_founders(agent_log: SavannaAgentLog) -> dict[int, int]:
+    """Return the founder of every agent's line, by uid; agents with the same founder are kin."""
+    ids = {record.agent_id: record.uid for record in agent_log.by_uid.values()}
+    founders: dict[int, int] = {}
+    for uid, record in agent_log.by_uid.items():  # in order of birth: parents come first
+        founders[uid] = uid if record.parent is None else founders[ids[record.parent]]
+    return founders
+
+
+def kin_carcass_bite_fraction(agent_log: SavannaAgentLog) -> float:
+    """Return which fraction of bites into others' carcasses kin of the killer took.
+
+    NaN if there were no such bites.
+    """
+    founders, records = find_founders(agent_log), agent_log.by_uid.values()
+    bites = [
+        bite for record in records for bite in _others_carcass_bites(agent_log, record, founders)
+    ]
+    return sum(by_kin for _, by_kin in bites) / len(bites) if bites else float("nan")
+
+
+def _others_carcass_bites(
+    agent_log: SavannaAgentLog, record: SavannaAgentRecord, founders: dict[int, int]
+) -> Iterator[tuple[float, bool]]:
+    """Yield the size of each bite into a carcass that another agent made, and whether it was kin.
+
+    Args:
+        agent_log: Names the killer of each carcass.
+        record: Record of the agent that bites.
+        founders: Founder of each agent's line, by uid.
+    """
+    for event in record.eating_events:
+        hunter = agent_log.carcass_makers.get(event["other"], record.uid)
+        if event["kind"] == "carcass_bite" and hunter != record.uid:
+            yield event["bite_size"], founders[hunter] == founders[record.uid]
+
+
+def energy_transferred_to_kin(agent_log: SavannaAgentLog) -> float:
+    """Return the energy that agents gave to kin: at birth, and by carcasses that kin ate."""
+    founders, settings = find_founders(agent_log), agent_log.settings
+    total = 0.0
+    for record in agent_log.by_uid.values():
+        initial_energy = settings.initial_energy_prey
+        if "predator" in record.policy_group:
+            initial_energy = settings.initial_energy_predator
+        if record.parent is not None:
+            total += initial_energy * settings.reproduction_energy_efficiency
+        for size, by_kin in _others_carcass_bites(agent_log, record, founders):
+            total += size if by_kin else 0.0
+    return total
+
+
+def late_birth_fraction(agent_log: SavannaAgentLog, min_age: int) -> float:
+    """Return the fraction of births whose parent was at least `min_age` steps old; NaN without births."""
+    ages = [
+        event["t"] - record.birth_step
+        for record in agent_log.by_uid.values()
+        for event in record.reproduction_events
+    ]
+    return sum(age >= min_age for age in ages) / len(ages) if ages else float("nan")
+
+
+def nearest_kin_distances(
+    world: SavannaWorld, agent_log: SavannaAgentLog, world_index: int = 0
+) -> dict[int, int]:
+    """Return the Chebyshev distance of each living agent to its nearest living kin, by uid.
+
+    Agents without living kin are left out.
+
+    Args:
+        world: The batch.
+        agent_log: Log of the world `world_index`.
+        world_index: World of the batch.
+    """
+    s, founder = world._arrays, find_founders(agent_log)
+    rows = np.flatnonzero(s.alive[world_index] & ~s.carcass[world_index])
+    uids, x, y = s.uid[world_index, rows], s.x[world_index, rows], s.y[world_index, rows]
+    founders = np.array([founder[uid] for uid in uids.tolist()], dtype=np.int64)
+    distances = np.maximum(abs(x[:, None] - x), abs(y[:, None] - y))
+    distances[founders[:, None] != founders] = world.settings.grid_size  # larger than any distance
+    np.fill_diagonal(distances, world.settings.grid_size)
+    nearest = distances.min(axis=1, initial=world.settings.grid_size)
+    pairs = zip(uids.tolist(), nearest.tolist(), strict=True)
+    return {uid: distance for uid, distance in pairs if distance < world.settings.grid_size}

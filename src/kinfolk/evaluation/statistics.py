@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
 from itertools import combinations
-from typing import NamedTuple, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
 from kinfolk.core.arrays import AnyArray
-from kinfolk.play.results import EpisodeColumns
+from kinfolk.isolation.failures import format_failure
+from kinfolk.play.results import EpisodeColumns, EpisodeResult
 
 CONFIDENCE_LEVEL = 0.95
 # Takes `[episodes]` flags of full length and columns by name; returns columns of metrics by name.
@@ -137,30 +138,24 @@ def summarize_episodes(
     ticks_lived = {slot: reports.column("ticks_lived", slot) for slot in slots}
     lives = {slot: reports.column("lives", slot) for slot in slots}
     per_life = {s: returns[s] / np.where(lives[s] > 0, lives[s], np.nan) for s in slots}
-    groups = reports.notes["group_returns"]
+    per_tick = {s: returns[s] / np.maximum(ticks_lived[s], 1.0) for s in slots}
+    pairs = {f"{a} - {b}": per_life[a] - per_life[b] for a, b in combinations(slots, 2)}
+    wins = win_shares(per_life) if len(slots) > 1 else {}
+    groups, notes = reports.notes["group_returns"], reports.notes
+    invalid = [counts for table in notes["invalid_actions"].values() for counts in table.values()]
     return EvaluationSummary(
         episodes=len(reports),
         ticks=estimate_mean(reports.arrays["ticks"]),
         returns=_estimate_columns(returns),
         lives=_estimate_columns(lives),
-        reward_per_tick=_estimate_columns(
-            {s: returns[s] / np.maximum(ticks_lived[s], 1.0) for s in slots}
-        ),
+        reward_per_tick=_estimate_columns(per_tick),
         metrics=_estimate_finite(metric_function(*_as_columns(reports))),
         return_per_life=_estimate_finite(per_life),
         group_returns=_estimate_columns({g: reports.column("group_returns", g) for g in groups}),
-        win_rate=_estimate_finite(win_shares(per_life), estimate_proportion)
-        if len(slots) > 1
-        else {},
-        differences=_estimate_finite(
-            {f"{a} - {b}": per_life[a] - per_life[b] for a, b in combinations(slots, 2)}
-        ),
-        failures=sum(len(failures) for failures in reports.notes["failures"].values()),
-        invalid_actions=sum(
-            sum(counts.values())
-            for by_slot in reports.notes["invalid_actions"].values()
-            for counts in by_slot.values()
-        ),
+        win_rate=_estimate_finite(wins, estimate_proportion),
+        differences=_estimate_finite(pairs),
+        failures=sum(len(failures) for failures in notes["failures"].values()),
+        invalid_actions=sum(sum(counts.values()) for counts in invalid),
     )
 
 
@@ -185,6 +180,7 @@ def win_shares(values: Mapping[str, AnyArray]) -> dict[str, AnyArray]:
 
 
 def _estimate_columns(columns: Mapping[str, AnyArray]) -> dict[str, Estimate]:
+    """Return an estimate of the mean of each column, all of whose values are finite."""
     return {name: estimate_mean(values) for name, values in columns.items()}
 
 
@@ -207,3 +203,72 @@ def _as_columns(played: EpisodeColumns) -> tuple[AnyArray, dict[str, AnyArray]]:
         prefix = "" if table == "counters" else f"{table}/"
         columns |= {f"{prefix}{name}": played.column(table, name) for name in played.notes[table]}
     return played.arrays["full_length"], columns
+
+
+# Failures of one slot as JSON values: number of `failures`, of `episodes` with a failure or without
+# any valid action, of episodes in which it `never_acted`, and the `first` failure (the fields of
+# `Failure` and `episode`), None if it only returned invalid actions.
+SlotFailures: TypeAlias = dict[str, Any]
+FailedSlots: TypeAlias = dict[str, SlotFailures]
+_NO_FAILURES: SlotFailures = {"failures": 0, "episodes": 0, "never_acted": 0, "first": None}
+
+
+def count_failures(earlier: Mapping[str, Any], reports: Iterable[EpisodeResult]) -> FailedSlots:
+    """Count the failures of every slot that has any.
+
+    Args:
+        earlier: Counts of earlier episodes by slot, which are added.
+        reports: Results of further episodes.
+    """
+    counts: FailedSlots = {slot: {**known} for slot, known in earlier.items()}
+    for report in reports:
+        failed = [failure.slot for failure in report.failures]
+        for slot in dict.fromkeys([*failed, *report.never_acted]):
+            slot_counts = counts.setdefault(slot, {**_NO_FAILURES})
+            slot_counts["failures"] += failed.count(slot)
+            slot_counts["episodes"] += 1
+            slot_counts["never_acted"] += slot in report.never_acted
+            if slot_counts["first"] is None and slot in failed:
+                first = report.failures[failed.index(slot)]
+                slot_counts["first"] = {"episode": report.episode, **asdict(first)}
+    return counts
+
+
+def merge_failure_counts(earlier: Mapping[str, Any], later: Mapping[str, Any]) -> FailedSlots:
+    """Return the sum of the counts of two sets of episodes."""
+    counts: FailedSlots = {slot: {**known} for slot, known in earlier.items()}
+    for slot, more in later.items():
+        slot_counts = counts.setdefault(slot, {**_NO_FAILURES})
+        for name in ("failures", "episodes", "never_acted"):
+            slot_counts[name] += more[name]
+        slot_counts["first"] = slot_counts["first"] or more["first"]
+    return counts
+
+
+def has_never_acted(counts: Mapping[str, Any], n_episodes: int) -> bool:
+    """Whether the policy of a slot gave no valid action in any of the episodes."""
+    return bool(counts["never_acted"] == n_episodes)
+
+
+def describe_failures(counts_by_slot: Mapping[str, Any], n_episodes: int) -> Iterator[str]:
+    """Yield a message for each slot that failed: how often, and its first failure.
+
+    Args:
+        counts_by_slot: Counts of `count_failures`.
+        n_episodes: Number of episodes that were played.
+    """
+    for slot, slot_counts in counts_by_slot.items():
+        episodes = f"{n_episodes} episodes" if n_episodes != 1 else "1 episode"
+        if has_never_acted(slot_counts, n_episodes):
+            line = f"Slot '{slot}' never acted: its policy failed in all of {episodes}."
+        else:
+            line = f"Slot '{slot}' failed in {slot_counts['episodes']} of {episodes}."
+        first = slot_counts["first"]
+        if first is None:
+            yield (
+                f"{line} None of its actions was valid: whole numbers [agents, spec.n_heads], each "
+                f"below the number of choices of its head."
+            )
+        else:
+            message = format_failure(first["message"], first.get("location", ""))
+            yield f"{line} The first failure, in episode {first['episode']}: {message}"

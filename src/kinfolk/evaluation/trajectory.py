@@ -10,8 +10,7 @@ import numpy as np
 
 from kinfolk.core.arrays import Ints
 from kinfolk.lineage.family import Family, FamilyMember
-from kinfolk.play.agent_log import BirthDeathLog
-from kinfolk.play.results import EpisodeResult
+from kinfolk.play.results import BirthDeathLog, EpisodeResult
 from kinfolk.play.task import EpisodeRunner, RolloutTask
 from kinfolk.worlds.base import World
 
@@ -46,12 +45,14 @@ def trace_episode(task: RolloutTask[Any], episode: int) -> EpisodeTrace:
 
 
 def _count_population(world: World) -> list[int]:
+    """Return the number of live agents of each group in a single world."""
     alive, group = world.columns.alive, world.columns.group
     counts: list[int] = np.bincount(group[alive], minlength=len(world.spec.groups)).tolist()
     return counts
 
 
 def _build_family(log: BirthDeathLog, groups: Sequence[str]) -> Family:
+    """Return the family tree of all agents of a log; `groups` are the names of the groups."""
     deaths = {death.uid: death for death in log.deaths}
     members = []
     for birth in log.births:

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from kinfolk.core.arrays import AnyArray, Arrays, Floats, Ints
-from kinfolk.core.optional_dependencies import optional_import
+from kinfolk.core.imports import optional_import
 from kinfolk.core.random import randint
 from kinfolk.evolution.selection import check_fitness
 
@@ -31,10 +31,9 @@ class MapElitesArchive:
         with optional_import("A MAP-Elites archive"):
             from ribs.archives import GridArchive
 
-        self._archive: Any = GridArchive(
-            solution_dim=solution_dim, dims=list(dims), ranges=list(ranges),
-            extra_fields={"uid": ((), np.int64)}, dtype=np.float64,
-        )  # fmt: skip
+        grid = {"solution_dim": solution_dim, "dims": list(dims), "ranges": list(ranges)}
+        fields = {"uid": ((), np.int64)}
+        self._archive: Any = GridArchive(**grid, extra_fields=fields, dtype=np.float64)
         self.dims = tuple(dims)
 
     def add(self, params: AnyArray, fitness: Floats, measures: Floats, uid: Ints) -> int:
@@ -97,6 +96,5 @@ class MapElitesArchive:
 
     def load_arrays(self, arrays: Arrays) -> None:
         """Fill an empty archive with what `to_arrays` returned."""
-        self._archive.add(
-            arrays["solution"], arrays["objective"], arrays["measures"], uid=arrays["uid"]
-        )
+        solutions = (arrays["solution"], arrays["objective"], arrays["measures"])
+        self._archive.add(*solutions, uid=arrays["uid"])

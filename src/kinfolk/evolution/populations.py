@@ -15,8 +15,8 @@ import numpy as np
 
 from kinfolk.core.arrays import AnyArray, Arrays, Bools, Floats, Ints
 from kinfolk.core.errors import ContractError, SettingsError
-from kinfolk.evolution import tree
-from kinfolk.evolution.protocol import NetPopulation
+from kinfolk.evolution import protocol
+from kinfolk.evolution.protocol import NetPopulation, copy_memory
 from kinfolk.evolution.selection import check_fitness
 
 
@@ -59,8 +59,7 @@ class BasePop(ABC):
 
     def __repr__(self) -> str:
         inherits = [name for name, on in vars(self.ga_config).items() if on]
-        shown = f"{type(self).__name__}({self.nets!r}"
-        return f"{shown}, {', '.join(inherits)})" if inherits else f"{shown})"
+        return f"{type(self).__name__}({', '.join([repr(self.nets), *inherits])})"
 
     @property
     def num_nets(self) -> int:
@@ -101,8 +100,10 @@ class BasePop(ABC):
         self.nets.take(chosen)
         for role, memory in self._memory.items():
             inherits = self.ga_config.inherit_mem and memory is not None
-            self._memory[role] = tree.take_members(memory, chosen) if inherits else None
-        self._inherit_fitness(chosen)
+            self._memory[role] = protocol.take_members(memory, chosen) if inherits else None
+        if self.ga_config.inherit_fit:
+            self._inherited = (self._inherited if self._total is None else self._total)[chosen]
+        self._total = None
         self._assign_uids(self.uid[chosen], n_elites)
 
     def _merge_copies(self) -> None:
@@ -110,13 +111,6 @@ class BasePop(ABC):
         roles = [role for role, memory in self._memory.items() if memory is not None]
         merged = self.nets.merge_copies([self._memory[role] for role in roles])
         self._memory |= dict(zip(roles, merged, strict=True))
-
-    def _inherit_fitness(self, chosen: Ints) -> None:
-        """Let children start from the total fitness of their parents, if the config says so."""
-        if self.ga_config.inherit_fit:
-            total = self._inherited if self._total is None else self._total
-            self._inherited = total[chosen]
-        self._total = None
 
     def _assign_uids(self, parents: Ints, n_elites: int) -> None:
         """Give children new uids; the first `n_elites` keep their uid and their parent."""
@@ -148,8 +142,8 @@ class BasePop(ABC):
         """Replace all members by new ones with these parameters, children of the uid `parent`."""
         self.nets.set_params(params)
         count = len(params)
-        self.parents = np.full(count, parent, dtype=np.int64)
         self.uid = self.next_uid + np.arange(count, dtype=np.int64)
+        self.parents = np.full(count, parent, dtype=np.int64)
         self.next_uid += count
         self._inherited, self._total = np.zeros(count), None
         self._memory = dict.fromkeys(self.roles)
@@ -174,15 +168,20 @@ class BasePop(ABC):
 
     def on_done(self, done: Bools, mode: str | None = None) -> None:
         """Clear the memory of rows `done`, `[nets, batch]`, in the role `mode`, or in all if None."""
-        for role in self._roles_of(mode):
-            memory = self._memory[role]
-            self._memory[role] = None if memory is None else self.nets.reset(memory, done)
+        self._clear_memory(mode, done)
 
     def reset_memory(self, mode: str | None = None) -> None:
         """Clear the memory of the role `mode`, or of all if None; running statistics stay."""
-        for role in self._roles_of(mode):
+        self._clear_memory(mode, None)
+
+    def _clear_memory(self, mode: str | None, done: Bools | None) -> None:
+        """Clear rows `done` of the memory of the role `mode`; None means all rows, or all roles."""
+        if mode is not None and mode not in self.roles:
+            known = " or ".join(f"'{role}'" for role in self.roles)
+            raise SettingsError(f"A memory's mode is {known}, or None for all, not '{mode}'.")
+        for role in self.roles if mode is None else (mode,):
             memory = self._memory[role]
-            self._memory[role] = None if memory is None else self.nets.reset(memory)
+            self._memory[role] = None if memory is None else self.nets.reset(memory, done)
 
     @abstractmethod
     def save_memory(self) -> Any:
@@ -192,35 +191,24 @@ class BasePop(ABC):
     def restore_memory(self, state: Any) -> None:
         """Restore the memory that `save_memory` returned."""
 
-    def _roles_of(self, mode: str | None) -> tuple[str, ...]:
-        """Return the role `mode`, or all if None."""
-        if mode is None:
-            return self.roles
-        if mode not in self.roles:
-            known = " or ".join(f"'{role}'" for role in self.roles)
-            raise SettingsError(f"A memory's mode is {known}, or None for all, not '{mode}'.")
-        return (mode,)
-
     def to_arrays(self) -> dict[str, AnyArray]:
         """Return everything that members carry; each array has the member as first axis."""
         arrays = {f"nets/{name}": array for name, array in self.nets.to_arrays().items()}
         arrays |= {"uid": self.uid, "parents": self.parents, "inherited": self._inherited}
         for role, memory in self._memory.items():
-            arrays |= tree.flatten(memory, f"memory/{role}")
+            arrays |= protocol.flatten_memory(memory, f"memory/{role}")
         return arrays
 
     def load_arrays(self, arrays: Arrays, next_uid: int) -> None:
         """Replace the population by what `to_arrays` returned; `next_uid` is stored beside it."""
-        prefix = "nets/"
-        self.nets.load_arrays(
-            {k.removeprefix(prefix): v for k, v in arrays.items() if k.startswith(prefix)}
-        )
+        names = [name for name in arrays if name.startswith("nets/")]
+        self.nets.load_arrays({name.removeprefix("nets/"): arrays[name] for name in names})
         self.uid, self.parents = arrays["uid"].copy(), arrays["parents"].copy()
         self._inherited, self._total = arrays["inherited"].copy(), None
         self.next_uid = next_uid
         template = self.nets.initial_memory(1)
         for role in self.roles:
-            self._memory[role] = tree.unflatten(template, arrays, f"memory/{role}")
+            self._memory[role] = protocol.unflatten_memory(template, arrays, f"memory/{role}")
 
 
 class GeneratorPop(BasePop):
@@ -234,11 +222,11 @@ class GeneratorPop(BasePop):
 
     def save_memory(self) -> Any:
         """Return a copy of the memory."""
-        return tree.copy_arrays(self._memory["gen"])
+        return copy_memory(self._memory["gen"])
 
     def restore_memory(self, state: Any) -> None:
         """Restore the memory that `save_memory` returned."""
-        self._memory["gen"] = tree.copy_arrays(state)
+        self._memory["gen"] = copy_memory(state)
 
 
 class GeneratorDiscriminatorPop(BasePop):
@@ -283,6 +271,7 @@ class GeneratorDiscriminatorPop(BasePop):
             )
 
     def _run(self, role: str, x: Any) -> Any:
+        """Run the nets as in `BasePop`, and refuse outputs in which the roles would overlap."""
         out = super()._run(role, x)
         self._check_outputs(out.shape[-1])
         return out
@@ -297,8 +286,8 @@ class GeneratorDiscriminatorPop(BasePop):
 
     def save_memory(self) -> dict[str, Any]:
         """Return a copy of both memories, by role."""
-        return {role: tree.copy_arrays(memory) for role, memory in self._memory.items()}
+        return {role: copy_memory(memory) for role, memory in self._memory.items()}
 
     def restore_memory(self, state: dict[str, Any]) -> None:
         """Restore the memory that `save_memory` returned."""
-        self._memory = {role: tree.copy_arrays(state[role]) for role in self.roles}
+        self._memory = {role: copy_memory(state[role]) for role in self.roles}

@@ -102,8 +102,7 @@ def tournament(fitness: AnyArray, size: int, key: int, elites: int = 0) -> Ints:
     order = rank_descending(fitness)
     _check_elites(elites, len(order))
     require(size >= 1, f"A tournament needs at least 1 contestant, not {size}.")
-    rank = np.empty(len(order), dtype=np.int64)
-    rank[order] = np.arange(len(order))
+    rank = np.argsort(order)  # the inverse permutation
     children = len(order) - elites
     keys = fold_in(key, np.arange(children, dtype=np.int64))
     drawn = randint(keys[:, None], np.arange(size, dtype=np.int64), len(order))
@@ -111,10 +110,9 @@ def tournament(fitness: AnyArray, size: int, key: int, elites: int = 0) -> Ints:
 
 
 def _check_elites(elites: int, members: int) -> None:
-    require(
-        0 <= elites < members,
-        f"Elites must be fewer than the {members} members, and at least 0, not {elites}.",
-    )
+    """Raise SettingsError unless there are fewer elites than members."""
+    message = f"Elites must be fewer than the {members} members, and at least 0, not {elites}."
+    require(0 <= elites < members, message)
 
 
 def parameter_spread(params: AnyArray) -> float:
@@ -134,7 +132,5 @@ def trace_founders(uid: Ints, parents: Ints, previous: Mapping[int, int]) -> dic
     >>> trace_founders(np.array([2, 3]), np.array([1, 1]), {0: 0, 1: 0})
     {2: 0, 3: 0}
     """
-    return {
-        member: previous.get(member, previous.get(parent, member))
-        for member, parent in zip(uid.tolist(), parents.tolist(), strict=True)
-    }
+    pairs = zip(uid.tolist(), parents.tolist(), strict=True)
+    return {member: previous.get(member, previous.get(parent, member)) for member, parent in pairs}

@@ -2,20 +2,104 @@
 
 `cma` and `sep-cma` are those of the package cmaes, `openai-es` and `lm-ma` those of pyribs (extra
 `qd`). With the same seed each draws exactly the populations of the library called directly.
+
+Their state is extracted and restored without pickle: arrays, numbers, random generators and the
+library's own nested objects. Types are left out, as a new optimiser has the same. Anything else is
+an error.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, Protocol
 
 import numpy as np
 
 from kinfolk.core.arrays import AnyArray, Floats
 from kinfolk.core.errors import ContractError, UnknownNameError, format_suggestion, require
-from kinfolk.core.optional_dependencies import optional_import
-from kinfolk.evolution.optimizer_state import OptimizerState, extract_state, restore_state
+from kinfolk.core.imports import optional_import
 from kinfolk.evolution.selection import check_fitness, rank_descending
+
+_LIBRARIES = ("cmaes", "ribs")
+_PLAIN_TYPES = (bool, int, float, str, type(None))
+
+
+@dataclass(frozen=True)
+class OptimizerState:
+    """State of an optimiser: arrays and JSON values by attribute path, such as `adam_opt.theta`."""
+
+    arrays: dict[str, AnyArray] = field(default_factory=dict)
+    values: dict[str, Any] = field(default_factory=dict)
+
+
+def extract_state(optimizer: Any, prefix: str = "") -> OptimizerState:
+    """Return the attributes of `optimizer` and of the library's objects nested in it.
+
+    Args:
+        optimizer: An optimiser of cmaes or pyribs.
+        prefix: Path of a nested object, ending in a dot; empty for the optimiser itself.
+
+    Raises:
+        ContractError: An attribute has a type that cannot be stored.
+    """
+    state = OptimizerState()
+    for name, value in vars(optimizer).items():
+        path = f"{prefix}{name}"
+        if isinstance(value, np.ndarray | np.generic):
+            state.arrays[path] = np.array(value, order="C")
+        elif isinstance(value, _PLAIN_TYPES):
+            state.values[path] = value
+        elif isinstance(value, np.random.RandomState):
+            state.values[path] = _to_plain(value.get_state(legacy=False))
+        elif isinstance(value, np.random.Generator):
+            state.values[path] = _to_plain(value.bit_generator.state)
+        elif _is_library_object(value):
+            nested = extract_state(value, f"{path}.")
+            state.arrays.update(nested.arrays)
+            state.values.update(nested.values)
+        elif not isinstance(value, type | np.dtype):
+            owner, kind = type(optimizer).__name__, type(value).__name__
+            raise ContractError(f"{owner}.{name} is a {kind}, which cannot be stored.")
+    return state
+
+
+def restore_state(optimizer: Any, state: OptimizerState, prefix: str = "") -> None:
+    """Set the attributes of an optimiser that was constructed with the same arguments.
+
+    Args:
+        optimizer: Changed in place.
+        state: What `extract_state` returned.
+        prefix: Path of a nested object, ending in a dot; empty for the optimiser itself.
+    """
+    for name, value in list(vars(optimizer).items()):
+        path = f"{prefix}{name}"
+        if isinstance(value, np.random.RandomState):
+            value.set_state(state.values[path])
+        elif isinstance(value, np.random.Generator):
+            value.bit_generator.state = state.values[path]
+        elif _is_library_object(value):
+            restore_state(value, state, f"{path}.")
+        elif path in state.arrays:
+            array = state.arrays[path].copy()
+            is_number = array.ndim == 0 and not isinstance(value, np.ndarray)
+            setattr(optimizer, name, array[()] if is_number else array)
+        elif path in state.values:
+            setattr(optimizer, name, state.values[path])
+
+
+def _is_library_object(value: Any) -> bool:
+    """Return whether a value belongs to a class of the libraries whose state is extracted."""
+    return type(value).__module__.partition(".")[0] in _LIBRARIES
+
+
+def _to_plain(state: Any) -> Any:
+    """Return the state of a random generator with lists in place of arrays."""
+    if isinstance(state, dict):
+        return {name: _to_plain(value) for name, value in state.items()}
+    return state.tolist() if isinstance(state, np.ndarray) else state
+
 
 STRATEGIES = ("cma", "sep-cma", "openai-es", "lm-ma")
 
@@ -26,23 +110,18 @@ class EvolutionStrategy(Protocol):
     @property
     def center(self) -> Floats:
         """Return the mean of the distribution, `[parameters]`."""
-        ...
 
     def ask(self) -> Floats:
         """Draw a population, `[members, parameters]`."""
-        ...
 
     def tell(self, fitness: AnyArray) -> None:
         """Update the distribution by the fitness `[members]` of the last `ask`; higher is better."""
-        ...
 
     def state_dict(self) -> OptimizerState:
         """Return everything that the next `ask` depends on."""
-        ...
 
     def load_state_dict(self, state: OptimizerState) -> None:
         """Restore the state that `state_dict` returned."""
-        ...
 
 
 class _AskTellAdapter:
@@ -140,43 +219,38 @@ def make_strategy(
         SettingsError: It cannot work with these numbers.
     """
     if name not in _MAKERS:
-        raise UnknownNameError(
-            f"No strategy is named '{name}'.{format_suggestion(name, STRATEGIES)}"
-        )
+        hint = format_suggestion(name, STRATEGIES)
+        raise UnknownNameError(f"No strategy is named '{name}'.{hint}")
     require(members >= 2, f"A strategy needs at least 2 members, not {members}.")
     require(sigma > 0, f"A strategy's sigma must be greater than 0, not {sigma}.")
     # A copy, as SepCMA changes the array it is given.
     return _MAKERS[name](np.array(start, dtype=np.float64), members, sigma, seed, learning_rate)
 
 
-def _cma(start: Floats, members: int, sigma: float, seed: int, _: float) -> EvolutionStrategy:
-    from cmaes import CMA
-
-    require(len(start) >= 2, f"CMA-ES needs at least 2 parameters, not {len(start)}.")
-    return CmaesStrategy(CMA(start, sigma, seed=seed, population_size=members), members)
-
-
-def _sep_cma(start: Floats, members: int, sigma: float, seed: int, _: float) -> EvolutionStrategy:
-    from cmaes import SepCMA
-
-    require(len(start) >= 2, f"CMA-ES needs at least 2 parameters, not {len(start)}.")
-    return CmaesStrategy(SepCMA(start, sigma, seed=seed, population_size=members), members)
-
-
-def _openai_es(
-    start: Floats, members: int, sigma: float, seed: int, rate: float
+def _cmaes(
+    class_name: str, start: Floats, members: int, sigma: float, seed: int, _: float
 ) -> EvolutionStrategy:
+    """Make the `CMA` or `SepCMA` of cmaes."""
+    import cmaes
+
+    require(len(start) >= 2, f"CMA-ES needs at least 2 parameters, not {len(start)}.")
+    optimizer = getattr(cmaes, class_name)(start, sigma, seed=seed, population_size=members)
+    return CmaesStrategy(optimizer, members)
+
+
+def _openai_es(start: Floats, members: int, sigma: float, seed: int, rate: float) -> RibsStrategy:
+    """Make OpenAI-ES of pyribs; with an even number of members it samples mirrored pairs."""
     with optional_import("The strategy openai-es"):
         from ribs.emitters.opt import OpenAIEvolutionStrategy
 
-    optimizer = OpenAIEvolutionStrategy(
-        sigma, len(start), members, seed=seed, mirror_sampling=members % 2 == 0, lr=rate
-    )
+    options = {"seed": seed, "mirror_sampling": members % 2 == 0, "lr": rate}
+    optimizer = OpenAIEvolutionStrategy(sigma, len(start), members, **options)
     optimizer.reset(start)
     return RibsStrategy(optimizer, members)
 
 
-def _lm_ma(start: Floats, members: int, sigma: float, seed: int, _: float) -> EvolutionStrategy:
+def _lm_ma(start: Floats, members: int, sigma: float, seed: int, _: float) -> RibsStrategy:
+    """Make LM-MA-ES of pyribs, which needs at least as many parameters as members."""
     with optional_import("The strategy lm-ma"):
         from ribs.emitters.opt import LMMAEvolutionStrategy
 
@@ -191,8 +265,8 @@ def _lm_ma(start: Floats, members: int, sigma: float, seed: int, _: float) -> Ev
 
 
 _MAKERS: Mapping[str, Callable[[Floats, int, float, int, float], EvolutionStrategy]] = {
-    "cma": _cma,
-    "sep-cma": _sep_cma,
+    "cma": partial(_cmaes, "CMA"),
+    "sep-cma": partial(_cmaes, "SepCMA"),
     "openai-es": _openai_es,
     "lm-ma": _lm_ma,
 }

@@ -16,19 +16,28 @@ from kinfolk.core.arrays import AnyArray, Ints
 from kinfolk.core.random import fold_in
 from kinfolk.engines.base import Engine
 from kinfolk.evolution.populations import BasePop
-from kinfolk.fitness.inherited_state import take_rows
-from kinfolk.fitness.match_setup import MatchSetup
-from kinfolk.fitness.match_task import MatchMeasures, MatchObservers
-from kinfolk.fitness.trajectories import Trajectories, concat_trajectories
-from kinfolk.fitness.trajectory_scoring import (
+from kinfolk.fitness.inherited_state import concat_chunks, pad_axes, take_rows
+from kinfolk.fitness.match_task import (
+    MatchMeasures,
+    MatchObservers,
+    MatchSetup,
+    make_match_task,
+    population_policy,
+)
+from kinfolk.fitness.trajectories import (
     DiscriminationTask,
     ImitationTask,
-    TrajectoryScores,
+    Trajectories,
     score_discrimination,
     score_imitation,
 )
-from kinfolk.fitness.world import PopulationScores, make_match_task, make_side, random_permutation
-from kinfolk.nets.running_stats import RunningStats, merge_running_stats
+from kinfolk.fitness.world import (
+    PopulationScores,
+    concat_stats,
+    match_stats,
+    merge_stats_into,
+    random_permutation,
+)
 from kinfolk.play.task import RolloutTask, run_task
 
 
@@ -62,22 +71,16 @@ class ImitationFitness:
         """
         del generation, key  # imitation is deterministic
         nets: Any = pops[self._name].nets
+        imitation = self._target, self._head, self._choices
         tasks = (
-            ImitationTask(
-                nets.config(),
-                take_rows(nets.to_arrays(), members),
-                self._target,
-                self._head,
-                self._choices,
-            )
+            ImitationTask(nets.config(), take_rows(nets.to_arrays(), members), *imitation)
             for members in split_members(nets.num_nets, self._chunk)
         )
         parts = list(engine.map(score_imitation, tasks))
-        merge_stats_into(nets, [concat_stats(parts)])
+        merge_stats_into(nets, [concat_stats([part.running_stats for part in parts])])
         fitness = np.concatenate([part.scores for part in parts])
-        return PopulationScores(
-            {self._name: fitness}, int(self._target.length.sum()) * nets.num_nets
-        )
+        steps = int(self._target.length.sum()) * nets.num_nets
+        return PopulationScores({self._name: fitness}, steps)
 
     def select(self, indices: Ints) -> None:
         """Do nothing, as there are no worlds to inherit."""
@@ -87,23 +90,15 @@ class AdversarialFitness:
     """Fitness of members that imitate the target and discriminate imitations from it.
 
     Args:
-        setup: World and policies of the matches.
-        name: Name of the population.
+        setup: World and policies of the matches, with one population.
         target: Demonstrations.
-        choices: Number of choices of each part of an action.
         chunk_size: Members per task of the engine.
     """
 
-    def __init__(
-        self,
-        setup: MatchSetup,
-        name: str,
-        target: Trajectories,
-        choices: Sequence[int],
-        chunk_size: int,
-    ) -> None:
-        self.setup, self._name, self._chunk = setup, name, chunk_size
-        self._choices = list(choices)
+    def __init__(self, setup: MatchSetup, target: Trajectories, chunk_size: int) -> None:
+        self.setup, self._chunk = setup, chunk_size
+        self._name, (group,) = next(iter(setup.groups.items()))
+        self._choices = setup.spec.n_choices[setup.spec.group_index(group)].tolist()
         self._target = append_one_hot_actions(target, self._choices)
 
     def __call__(
@@ -117,29 +112,30 @@ class AdversarialFitness:
             key: Random key of the partners.
             engine: Runs the tasks.
         """
-        pop, matches = pops[self._name], self.setup.matches
-        nets: Any = pop.nets
-        tasks = self._acting_tasks(pop, generation)
+        nets: Any = pops[self._name].nets
+        members, matches = nets.num_nets, self.setup.matches
+        tasks = self._acting_tasks(nets, generation)
         acted = [result.observed for result in engine.map(run_task, tasks)]
-        trajectories = concat_trajectories(
-            [part.trajectories for part in acted if part.trajectories is not None]
-        )
-        partners = draw_partners(pop.num_nets, matches, key)
+        recorded = [part.trajectories for part in acted if part.trajectories is not None]
+        trajectories = Trajectories(**concat_chunks([part._asdict() for part in recorded]))
+        partners = draw_partners(members, matches, key)
         discrimination = self._discrimination_tasks(nets, trajectories, partners, generation)
         parts = list(engine.map(score_discrimination, discrimination))
         scores = np.concatenate([part.scores for part in parts])  # [members, 2 matches]
-        merge_stats_into(nets, [_acting_stats(acted, self._name, matches), concat_stats(parts)])
+        acting_stats = match_stats(acted, self._name, np.arange(members * matches), matches)
+        scoring_stats = concat_stats([part.running_stats for part in parts])
+        merge_stats_into(nets, [acting_stats, scoring_stats])
         fitness = adversarial_fitness(scores[:, :matches], scores[:, matches:], partners)
         return PopulationScores({self._name: fitness}, int(trajectories.length.sum()))
 
-    def _acting_tasks(self, pop: BasePop, generation: int) -> Iterator[RolloutTask[MatchMeasures]]:
+    def _acting_tasks(self, nets: Any, generation: int) -> Iterator[RolloutTask[MatchMeasures]]:
         """Yield the tasks in which members play their matches and are recorded."""
-        matches = self.setup.matches
-        for members in split_members(pop.num_nets, self._chunk):
-            side = make_side(self.setup, self._name, pop, np.repeat(members, matches), {})
+        setup, name, matches = self.setup, self._name, self.setup.matches
+        for members in split_members(nets.num_nets, self._chunk):
+            policies = {name: population_policy(setup, name, nets, np.repeat(members, matches))}
             episodes = [generation * matches + m for _ in members for m in range(matches)]
-            observers = MatchObservers({self._name: side}, record=self._name)
-            yield make_match_task(self.setup, observers, episodes, self.setup.steps)
+            observers = MatchObservers({name: {}}, record=name)
+            yield make_match_task(setup, policies, observers, episodes, setup.steps)
 
     def _discrimination_tasks(
         self, nets: Any, trajectories: Trajectories, partners: Ints, generation: int
@@ -155,8 +151,9 @@ class AdversarialFitness:
         matches, acting = self.setup.matches, sum(self._choices)
         ticks = max(self._target.shape[1], trajectories.x.shape[1])
         shown = (generation * matches + np.arange(matches)) % len(self._target)
-        real = _pad_ticks(self._target[shown], ticks)
-        fake = _pad_ticks(append_one_hot_actions(trajectories, self._choices), ticks)
+        shape = (ticks, self._target.shape[2])
+        real = pad_axes(self._target[shown], shape)
+        fake = pad_axes(append_one_hot_actions(trajectories, self._choices), shape)
         for members in split_members(nets.num_nets, self._chunk):
             indices = partners[members] * matches + np.arange(matches)
             shared = np.broadcast_to(real, (len(members), *real.shape))
@@ -223,39 +220,3 @@ def append_one_hot_actions(trajectories: Trajectories, choices: Sequence[int]) -
 def split_members(members: int, size: int) -> list[Ints]:
     """Split the indices of members into chunks of `size`."""
     return [np.arange(a, min(a + size, members), dtype=np.int64) for a in range(0, members, size)]
-
-
-def concat_stats(parts: Sequence[TrajectoryScores]) -> RunningStats | None:
-    """Concatenate the running statistics of chunks of members; None if the nets have none."""
-    stats = [part.running_stats for part in parts if part.running_stats is not None]
-    return RunningStats(*(np.concatenate(p) for p in zip(*stats, strict=True))) if stats else None
-
-
-def merge_stats_into(nets: Any, copies: Sequence[RunningStats | None]) -> None:
-    """Merge the running statistics `[members, copies, capacity]` of several roles into the nets'."""
-    stats = [copy for copy in copies if copy is not None]
-    if stats:
-        base = RunningStats(*(nets.to_arrays()[name] for name in RunningStats._fields))
-        merged = (np.concatenate(part, axis=1) for part in zip(*stats, strict=True))
-        nets.set_running_stats(merge_running_stats(base, RunningStats(*merged)))
-
-
-def _acting_stats(parts: Sequence[MatchMeasures], name: str, matches: int) -> RunningStats | None:
-    """Return the running statistics of all matches, `[members, matches, capacity]`.
-
-    Args:
-        parts: What was observed of chunks of matches.
-        name: Name of the population.
-        matches: Matches per member.
-    """
-    stats = [part.running_stats[name] for part in parts if name in part.running_stats]
-    if not stats:
-        return None
-    joined = (np.concatenate(part) for part in zip(*stats, strict=True))
-    return RunningStats(*(a.reshape(-1, matches, a.shape[1]) for a in joined))
-
-
-def _pad_ticks(array: AnyArray, ticks: int) -> AnyArray:
-    """Pad the second axis with zeros to `ticks`."""
-    pads = [(0, 0), (0, ticks - array.shape[1]), *[(0, 0)] * (array.ndim - 2)]
-    return np.pad(array, pads)

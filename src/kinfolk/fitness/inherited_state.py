@@ -23,11 +23,10 @@ def save_env(play: EpisodeLoop) -> dict[str, AnyArray]:
     """
     env = {}
     for name, array in play.snapshot().items():
+        if name.startswith(_ROW_ARRAYS):
+            array = array.reshape(play.world.n_worlds, -1, *array.shape[1:])
         if name not in _EXCLUDED and not name.startswith("memory/"):
-            by_row = name.startswith(_ROW_ARRAYS)
-            env[name] = (
-                array.reshape(play.world.n_worlds, -1, *array.shape[1:]) if by_row else array
-            )
+            env[name] = array
     return env
 
 
@@ -64,19 +63,14 @@ def concat_chunks(parts: list[Arrays]) -> dict[str, AnyArray]:
     for name in parts[0]:
         arrays = [part[name] for part in parts]
         shape = np.max([array.shape[1:] for array in arrays], axis=0) if arrays[0].ndim > 1 else ()
-        joined[name] = np.concatenate([_pad_to(array, tuple(shape)) for array in arrays])
+        joined[name] = np.concatenate([pad_axes(array, tuple(shape)) for array in arrays])
     return joined
 
 
-def _pad_to(array: AnyArray, shape: tuple[int, ...]) -> AnyArray:
+def pad_axes(array: AnyArray, shape: tuple[int, ...]) -> AnyArray:
     """Pad all axes but the first with zeros to `shape`."""
-    if array.shape[1:] == shape:
-        return array
-    pads = [
-        (0, 0),
-        *((0, int(size) - current) for size, current in zip(shape, array.shape[1:], strict=True)),
-    ]
-    return np.pad(array, pads)
+    added = [int(size) - current for size, current in zip(shape, array.shape[1:], strict=True)]
+    return np.pad(array, [(0, 0), *((0, n) for n in added)]) if any(added) else array
 
 
 def take_rows(arrays: Arrays, rows: Ints) -> dict[str, AnyArray]:

@@ -1,4 +1,4 @@
-"""Observers of matches: tasks in which members of populations play in a world.
+"""Matches: tasks in which members of populations play in a world, and how they are observed.
 
 A match is one world with a member of each population, the fixed policies, and an episode. Its
 result depends on these alone, so a generation can be split into chunks of any size.
@@ -7,41 +7,77 @@ result depends on these alone, so a generation can be split into chunks of any s
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from kinfolk.core.arrays import AnyArray, Arrays, Ints
+from kinfolk.core.arrays import AnyArray, Arrays, Bools, Floats, Ints
+from kinfolk.core.errors import UnknownNameError, format_suggestion
+from kinfolk.core.spaces import WorldSpec
 from kinfolk.fitness.inherited_state import (
     read_memory,
     restore_env,
     save_env,
+    take_rows,
     write_inherited_memory,
 )
-from kinfolk.fitness.measures import MeasureTracker
 from kinfolk.fitness.trajectories import Trajectories, TrajectoryRecorder
-from kinfolk.nets.running_stats import RunningStats, merge_running_stats
-from kinfolk.play.observer import Observer
+from kinfolk.nets.dynamic.forward import RunningStats, merge_running_stats
+from kinfolk.play.loop import EpisodeLoop
 from kinfolk.play.results import EpisodeResult
 from kinfolk.play.slots import LoadedSlot
-from kinfolk.play.task import RolloutTask
-from kinfolk.policies.neural.evolved import EvolvedPolicy
+from kinfolk.play.task import Observer, RolloutResult, RolloutTask, WorldRef
+from kinfolk.policies.neural.evolved import CLASS_PATH
 from kinfolk.policies.resolve import ResolvedPolicy, build_policy
 from kinfolk.worlds.base import World
 
+COUNTER_PREFIX = "counter:"  # of a fitness that is a counter of the world
+MEAN_PREFIX = "mean:"  # mean:3 is the mean of the fourth number of agents' observations
+
 
 @dataclass(frozen=True)
-class PopulationSide:
-    """One population in some matches: the nets of some members, and who plays in each match."""
+class MatchSetup:
+    """What all matches of an evolution have in common.
 
-    nets: Mapping[str, Any]  # `config()` of the nets
-    arrays: Arrays  # `to_arrays()` of the members that play
-    members: Ints  # [matches], index into these members
-    groups: tuple[str, ...]  # groups of agents that the population plays
-    head: str = "argmax"  # output head
-    n_zero_inputs: int = 0  # additional inputs that are always zero
-    memory: Arrays = field(default_factory=dict)  # [matches, rows, ...], initial memory
+    Slots are named after populations and fixed groups.
+
+    Attributes:
+        world: The world of the matches.
+        spec: Spec of the world.
+        groups: Groups of agents that each population plays.
+        fixed_policies: Policies of groups that do not evolve, by group.
+        slot_map: Slot of each group, or of each row.
+        fitness_kinds: By population, a value that `check_fitness_kind` accepts.
+        seed: Seed of the episodes.
+        matches: Matches per member and generation.
+        steps: Ticks of a match at most; None: whole episodes.
+        head: Output head of the nets.
+        n_zero_inputs: Additional inputs of the nets that are always zero.
+        measure_names: Measures for an archive, see `MeasureTracker`.
+    """
+
+    world: WorldRef
+    spec: WorldSpec
+    groups: Mapping[str, tuple[str, ...]]
+    fixed_policies: Mapping[str, ResolvedPolicy]
+    slot_map: Mapping[str, str] | Sequence[str]
+    fitness_kinds: Mapping[str, str]
+    seed: int
+    matches: int = 1
+    steps: int | None = None
+    head: str = "argmax"
+    n_zero_inputs: int = 0
+    measure_names: Sequence[str] = ()
+
+    def policy_settings(self, population: str, nets: Any) -> dict[str, Any]:
+        """Return the settings of the policy with which nets of a population play."""
+        return {
+            "nets": nets.config(),
+            "head": self.head,
+            "groups": list(self.groups[population]),
+            "n_zero_inputs": self.n_zero_inputs,
+        }
 
 
 @dataclass(frozen=True)
@@ -59,14 +95,15 @@ class MatchObservers:
     """What to observe of matches beside their results; makes the observer.
 
     Args:
-        sides: The populations that play, by slot.
+        memory: By population that plays, the initial memory of its policy, `[matches, rows, ...]`
+            by name; empty: it begins with none.
         learn: Whether dynamic nets update their running statistics.
         keep_memory: Whether the memory of the populations is returned.
         measure_names: Names of measures, see `MeasureTracker`.
         record: A population whose trajectories are recorded; None: none.
     """
 
-    sides: Mapping[str, PopulationSide]
+    memory: Mapping[str, Arrays]
     learn: bool = True
     keep_memory: bool = False
     measure_names: Sequence[str] = ()
@@ -98,25 +135,24 @@ class MatchObserver(Observer[MatchMeasures]):
         slots = []
         for name, resolved in self.task.resolved.items():
             policy: Any = build_policy(resolved, spec)
-            side = self._observers.sides.get(name)
-            if side is not None:
+            memory = self._observers.memory.get(name)
+            if memory is not None:
                 self._evolved[name] = policy
-                if self._observers.learn:
-                    policy.running_stats = _copy_stats(side, spec.rows)
-                policy.initial_memory = {
-                    n: a.reshape(n_rows, *a.shape[2:]) for n, a in side.memory.items()
-                }
-            if side is not None and name == self._observers.record:
-                policy = self._recorder = TrajectoryRecorder(policy, spec, side.groups[0])
+                if self._observers.learn and resolved.settings["nets"]["kind"] == "dynamic":
+                    stats = (np.repeat(part, spec.rows, axis=0) for part in _match_stats(resolved))
+                    policy.running_stats = RunningStats(*stats)
+                rows = {n: a.reshape(n_rows, *a.shape[2:]) for n, a in memory.items()}
+                policy.initial_memory = rows
+            if name == self._observers.record:
+                group = resolved.settings["groups"][0]
+                policy = self._recorder = TrajectoryRecorder(policy, spec, group)
             slots.append(LoadedSlot(name, policy))
         return slots
 
     def restore(self, snapshot: Arrays) -> None:
         """Continue inherited worlds, and the agents alive in them with inherited memory."""
         restore_env(self.loop, snapshot)
-        write_inherited_memory(
-            self.loop, {name: side.memory for name, side in self._observers.sides.items()}
-        )
+        write_inherited_memory(self.loop, self._observers.memory)
 
     def snapshot(self) -> dict[str, AnyArray]:
         """Return the state of the worlds by match."""
@@ -137,47 +173,140 @@ class MatchObserver(Observer[MatchMeasures]):
 
     def finish(self) -> MatchMeasures:
         """Return measures, running statistics, memory and trajectories."""
-        sides = self._observers.sides if self._observers.learn else {}
-        stats = {name: _merge_rows(side, self._evolved[name]) for name, side in sides.items()}
-        with_memory = self._observers.sides if self._observers.keep_memory else {}
+        running_stats = {}
+        for name, policy in self._evolved.items():
+            if policy.running_stats is not None:
+                base = _match_stats(self.task.resolved[name])
+                by_match = (a.reshape(len(base.n), -1, a.shape[1]) for a in policy.running_stats)
+                running_stats[name] = merge_running_stats(base, RunningStats(*by_match))
+        with_memory = self._evolved if self._observers.keep_memory else ()
         return MatchMeasures(
             measures=self._tracker.measures(),
-            running_stats={name: merged for name, merged in stats.items() if merged is not None},
+            running_stats=running_stats,
             memory={name: read_memory(self.loop, name) for name in with_memory},
             trajectories=self._recorder.trajectories() if self._recorder else None,
         )
 
 
-def side_policy(side: PopulationSide) -> ResolvedPolicy:
-    """Return the policy that plays for a population."""
-    settings = {
-        "nets": dict(side.nets), "head": side.head, "groups": list(side.groups), "n_zero_inputs": side.n_zero_inputs,
-    }  # fmt: skip
-    arrays = {**side.arrays, "match_members": np.asarray(side.members, dtype=np.int64)}
-    return ResolvedPolicy(
-        f"{EvolvedPolicy.__module__}:{EvolvedPolicy.__name__}",
-        settings,
-        arrays,
-        sha256="not asked for",
+def _match_stats(policy: ResolvedPolicy) -> RunningStats:
+    """Return the running statistics that the members of a population begin each match with."""
+    members = policy.arrays["match_members"]
+    return RunningStats(*(policy.arrays[name][members] for name in RunningStats._fields))
+
+
+def population_policy(setup: MatchSetup, name: str, nets: Any, members: Ints) -> ResolvedPolicy:
+    """Return the policy that plays for a population in some matches.
+
+    Args:
+        setup: What all matches have in common.
+        name: Name of the population.
+        nets: Its nets.
+        members: `[matches]`, which member plays in each match.
+    """
+    playing, indices = np.unique(members, return_inverse=True)
+    arrays = take_rows(nets.to_arrays(), playing) | {"match_members": indices.astype(np.int64)}
+    settings = setup.policy_settings(name, nets)
+    return ResolvedPolicy(CLASS_PATH, settings, arrays, sha256="not asked for")
+
+
+def make_match_task(
+    setup: MatchSetup,
+    policies: Mapping[str, ResolvedPolicy],
+    observers: MatchObservers,
+    episodes: Sequence[int],
+    max_ticks: int | None = None,
+) -> RolloutTask[MatchMeasures]:
+    """Return the task that plays some matches.
+
+    Args:
+        setup: What all matches have in common.
+        policies: Policies of the populations, by name.
+        observers: What to observe of the populations.
+        episodes: Number of the episode of each match.
+        max_ticks: Ticks of a match at most; None: whole episodes.
+    """
+    count, policies = len(episodes), {**policies, **setup.fixed_policies}
+    return RolloutTask(
+        setup.world,
+        policies,
+        setup.seed,
+        episodes,
+        setup.slot_map,
+        worlds=count,
+        members=np.repeat(np.arange(count, dtype=np.int64)[:, None], setup.spec.rows, axis=1),
+        max_ticks=max_ticks,
+        observer=observers,
     )
 
 
-def _copy_stats(side: PopulationSide, rows: int) -> RunningStats | None:
-    """Return a copy of the running statistics for every row of every match; None for static nets."""
-    if side.nets["kind"] != "dynamic":
-        return None
-    parts = (
-        np.repeat(side.arrays[name][side.members], rows, axis=0) for name in RunningStats._fields
-    )
-    return RunningStats(*parts)
+def match_fitness(kind: str, result: RolloutResult[Any], slot: str) -> Floats:
+    """Return the fitness of a slot in each match, `[matches]`.
+
+    Args:
+        kind: `return` (sum over all agents), `per_life` (mean return of an agent), `life` (mean
+            ticks lived by an agent) or `counter:NAME`.
+        result: Result of a task with a world for each match.
+        slot: The slot of the population.
+    """
+    returns, lives = result.totals["returns"][slot], np.maximum(result.totals["lives"][slot], 1.0)
+    if kind == "return":
+        return returns
+    if kind == "per_life":
+        return returns / lives
+    if kind == "life":
+        return result.totals["ticks_lived"][slot] / lives
+    return result.counters[kind.removeprefix(COUNTER_PREFIX)]
 
 
-def _merge_rows(side: PopulationSide, policy: Any) -> RunningStats | None:
-    """Merge the running statistics of the rows of each match; None for static nets."""
-    if policy.running_stats is None:
-        return None
-    count = len(side.members)
-    base = RunningStats(*(side.arrays[name][side.members] for name in RunningStats._fields))
-    return merge_running_stats(
-        base, RunningStats(*(a.reshape(count, -1, a.shape[1]) for a in policy.running_stats))
-    )
+class MeasureTracker:
+    """Tracks measures of every match while it is played.
+
+    Args:
+        play: The loop of the matches, one world each.
+        names: Names of measures: `ticks`, a counter of the world, or `mean:N`.
+
+    Raises:
+        UnknownNameError: The world has no such measure.
+    """
+
+    def __init__(self, play: EpisodeLoop, names: Sequence[str]) -> None:
+        self._play, self._names = play, tuple(names)
+        self.ticks: Ints = np.zeros(play.world.n_worlds, dtype=np.int64)
+        self._sums: dict[str, Floats] = {}
+        self._n_observations: Ints = np.zeros(play.world.n_worlds, dtype=np.int64)
+        field = play.world.spec.groups[0].fields[0]
+        numbers = int(np.prod(field.shape)) if field.dtype == "float32" else 0
+        known = ["ticks", *play.world.counters(), *(f"{MEAN_PREFIX}{i}" for i in range(numbers))]
+        for name in names:
+            if name not in known:
+                shown = [n for n in known if not n.startswith(MEAN_PREFIX)]
+                shown += [f"{MEAN_PREFIX}0 to {MEAN_PREFIX}{numbers - 1}"] if numbers else []
+                start = f"World {play.world.spec.world} has no measure '{name}'."
+                raise UnknownNameError(f"{start}{format_suggestion(name, shown)}")
+            if name.startswith(MEAN_PREFIX):
+                self._sums[name] = np.zeros(play.world.n_worlds)
+
+    def update(self, playing: Bools) -> None:
+        """Add a tick of the worlds that are `playing`, `[worlds]`."""
+        self.ticks += playing
+        if not self._sums:
+            return
+        worlds = self._play.world.n_worlds
+        present = (self._play.world.columns.uid >= 0).reshape(worlds, -1) & playing[:, None]
+        observations = self._play.observations.view(np.float32).reshape(*present.shape, -1)
+        self._n_observations += present.sum(axis=1)
+        for name, total in self._sums.items():
+            values = observations[:, :, int(name.removeprefix(MEAN_PREFIX))]
+            total += np.where(present, values, 0.0).sum(axis=1)
+
+    def measures(self) -> dict[str, AnyArray]:
+        """Return the measures by name, `[matches]` each."""
+        counters = self._play.world.counters()
+        measures: dict[str, AnyArray] = {}
+        for name in self._names:
+            if name in self._sums:
+                measures[name] = self._sums[name] / np.maximum(self._n_observations, 1)
+            else:
+                values = self.ticks if name == "ticks" else counters[name]
+                measures[name] = np.asarray(values, dtype=np.float64)
+        return measures

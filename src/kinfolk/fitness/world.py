@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from kinfolk.core.arrays import AnyArray, Arrays, Floats, Ints
+from kinfolk.core.arrays import AnyArray, Floats, Ints
 from kinfolk.core.random import bits, fold_in
 from kinfolk.engines.base import Engine
 from kinfolk.evolution.populations import BasePop
@@ -18,10 +18,16 @@ from kinfolk.fitness.inherited_state import (
     memory_to_population,
     take_rows,
 )
-from kinfolk.fitness.match_setup import MatchSetup, match_fitness
-from kinfolk.fitness.match_task import MatchMeasures, MatchObservers, PopulationSide, side_policy
-from kinfolk.nets.running_stats import RunningStats, merge_running_stats
-from kinfolk.play.task import RolloutResult, RolloutTask, run_task
+from kinfolk.fitness.match_task import (
+    MatchMeasures,
+    MatchObservers,
+    MatchSetup,
+    make_match_task,
+    match_fitness,
+    population_policy,
+)
+from kinfolk.nets.dynamic.forward import RunningStats, merge_running_stats
+from kinfolk.play.task import RolloutTask, run_task
 from kinfolk.policies.resolve import ResolvedPolicy
 
 HELD_OUT_START = 1 << 40  # number of the first episode that is never used for evolution
@@ -51,9 +57,8 @@ def pairings(names: Sequence[str], members: int, matches: int, key: int) -> dict
     """
     assignment = {names[0]: np.repeat(np.arange(members, dtype=np.int64), matches)}
     for number, name in enumerate(names[1:]):
-        rounds = [
-            random_permutation(members, fold_in(fold_in(key, number), m)) for m in range(matches)
-        ]
+        keys = [fold_in(fold_in(key, number), match) for match in range(matches)]
+        rounds = [random_permutation(members, round_key) for round_key in keys]
         assignment[name] = np.stack(rounds, axis=1).reshape(-1)
     return assignment
 
@@ -93,22 +98,25 @@ class WorldFitness:
             key: Random key of the pairings.
             engine: Runs the tasks.
         """
-        members = next(iter(pops.values())).num_nets
-        paired = pairings(list(pops), members, self.setup.matches, key)
-        parts = list(engine.map(run_task, self._tasks(pops, paired, generation)))
+        members, matches = next(iter(pops.values())).num_nets, self.setup.matches
+        paired = pairings(list(pops), members, matches, key)
+        results = list(engine.map(run_task, self._tasks(pops, paired, generation)))
+        observed = [result.observed for result in results]
         if self._inherit_env:
-            self.env = concat_chunks([part.snapshot for part in parts])
+            self.env = concat_chunks([result.snapshot for result in results])
         fitness = {}
         for name, pop in pops.items():
-            order = np.argsort(paired[name], kind="stable")
-            score = np.concatenate(
-                [match_fitness(self.setup.fitness_kinds[name], p, name) for p in parts]
-            )
-            fitness[name] = score[order].reshape(members, -1).mean(axis=1)
-            self._store_learned(name, pop, order, parts)
-        measures = concat_chunks([part.observed.measures for part in parts])
+            order = np.argsort(paired[name], kind="stable")  # sorts the matches by member
+            kind = self.setup.fitness_kinds[name]
+            scores = np.concatenate([match_fitness(kind, result, name) for result in results])
+            fitness[name] = scores[order].reshape(members, -1).mean(axis=1)
+            merge_stats_into(pop.nets, [match_stats(observed, name, order, matches)])
+            if self._inherit_mem:
+                memory = concat_chunks([part.memory[name] for part in observed])
+                pop.set_memory("gen", memory_to_population(pop.nets, memory, order, matches))
+        measures = concat_chunks([part.measures for part in observed])
         means = {name: array.reshape(members, -1).mean(axis=1) for name, array in measures.items()}
-        return PopulationScores(fitness, int(sum(part.ticks.sum() for part in parts)), means)
+        return PopulationScores(fitness, int(sum(result.ticks.sum() for result in results)), means)
 
     def _tasks(
         self, pops: Mapping[str, BasePop], paired: Mapping[str, Ints], generation: int
@@ -121,117 +129,68 @@ class WorldFitness:
             generation: Decides the episodes.
         """
         setup, matches = self.setup, self.setup.matches
+        inherited: dict[str, dict[str, AnyArray]] = {name: {} for name in pops}
+        for name, pop in pops.items() if self._inherit_mem else ():
+            order = np.argsort(paired[name], kind="stable")
+            inherited[name] = memory_to_policy(pop.memory_of("gen"), order, matches)
         total = len(next(iter(paired.values())))
-        memory: dict[str, Any] = {name: {} for name in pops}
-        if self._inherit_mem:
-            for name, pop in pops.items():
-                order = np.argsort(paired[name], kind="stable")
-                memory[name] = memory_to_policy(pop.memory_of("gen"), order, matches)
         for start in range(0, total, self._chunk * matches):
             chunk = np.arange(start, min(start + self._chunk * matches, total))
-            sides = {
-                name: make_side(
-                    setup, name, pop, paired[name][chunk], take_rows(memory[name], chunk)
-                )
+            policies = {
+                name: population_policy(setup, name, pop.nets, paired[name][chunk])
                 for name, pop in pops.items()
             }
+            memory = {name: take_rows(arrays, chunk) for name, arrays in inherited.items()}
             episodes = [generation * matches + match for match in (chunk % matches).tolist()]
-            observers = MatchObservers(
-                sides, keep_memory=self._inherit_mem, measure_names=setup.measure_names
-            )
-            task = make_match_task(setup, observers, episodes, max_ticks=setup.steps)
+            keep, names = self._inherit_mem, setup.measure_names
+            observers = MatchObservers(memory, keep_memory=keep, measure_names=names)
+            task = make_match_task(setup, policies, observers, episodes, setup.steps)
             if self.env:  # only idle worlds begin a new episode
                 env = take_rows(self.env, chunk)
                 new = [n for n, is_idle in zip(episodes, env["idle"], strict=True) if is_idle]
                 task = replace(task, episodes=new, snapshot=env)
             yield replace(task, keep_snapshot=self._inherit_env)
 
-    def _store_learned(
-        self,
-        name: str,
-        pop: BasePop,
-        order: Ints,
-        parts: Sequence[RolloutResult[MatchMeasures]],
-    ) -> None:
-        """Merge the running statistics of all matches into the nets, and store inherited memory.
-
-        Args:
-            name: Name of the population.
-            pop: The population, changed.
-            order: Indices that sort the matches by member.
-            parts: Results of the tasks.
-        """
-        nets: Any = pop.nets
-        observed = [part.observed for part in parts]
-        if name in observed[0].running_stats:
-            shape = (nets.num_nets, self.setup.matches, nets.capacity)
-            columns = zip(*(part.running_stats[name] for part in observed), strict=True)
-            copies = (np.concatenate(list(column))[order].reshape(shape) for column in columns)
-            base = RunningStats(*(nets.to_arrays()[field] for field in RunningStats._fields))
-            nets.set_running_stats(merge_running_stats(base, RunningStats(*copies)))
-        if self._inherit_mem:
-            memory = concat_chunks([part.memory[name] for part in observed])
-            state = memory_to_population(nets, memory, order, self.setup.matches)
-            pop.set_memory("gen", state)
-
     def select(self, indices: Ints) -> None:
         """Let child `i` inherit the worlds of the member `indices[i]`."""
-        if self.env:
-            matches = np.arange(self.setup.matches)
-            self.env = take_rows(
-                self.env, (indices[:, None] * self.setup.matches + matches).reshape(-1)
-            )
+        matches = self.setup.matches
+        rows = indices[:, None] * matches + np.arange(matches)
+        self.env = take_rows(self.env, rows.reshape(-1))
 
 
-def make_side(
-    setup: MatchSetup, name: str, pop: BasePop, members: Ints, memory: Arrays
-) -> PopulationSide:
-    """Return the side of a population in some matches.
+def concat_stats(parts: Sequence[RunningStats | None]) -> RunningStats | None:
+    """Concatenate the running statistics of chunks; None if the nets have none."""
+    stats = [part for part in parts if part is not None]
+    return RunningStats(*map(np.concatenate, zip(*stats, strict=True))) if stats else None
+
+
+def match_stats(
+    parts: Sequence[MatchMeasures], name: str, order: Ints, matches: int
+) -> RunningStats | None:
+    """Return the running statistics of all matches of a population, `[members, matches, capacity]`.
 
     Args:
-        setup: What all matches have in common.
+        parts: What was observed of chunks of matches.
         name: Name of the population.
-        pop: The population.
-        members: `[matches]`, which member plays in each match.
-        memory: `[matches, rows, ...]`, initial memory; may be empty.
+        order: Indices that sort the matches by member.
+        matches: Matches per member.
+
+    Returns:
+        The statistics; None if the nets have none.
     """
-    nets: Any = pop.nets
-    playing, local = np.unique(members, return_inverse=True)
-    return PopulationSide(
-        nets=nets.config(),
-        arrays=take_rows(nets.to_arrays(), playing),
-        members=local,
-        groups=setup.groups[name],
-        head=setup.head,
-        n_zero_inputs=setup.n_zero_inputs,
-        memory=memory,
-    )
+    stats = concat_stats([part.running_stats.get(name) for part in parts])
+    if stats is None:
+        return None
+    return RunningStats(*(a[order].reshape(-1, matches, a.shape[1]) for a in stats))
 
 
-def make_match_task(
-    setup: MatchSetup,
-    observers: MatchObservers,
-    episodes: Sequence[int],
-    max_ticks: int | None = None,
-    others: Mapping[str, ResolvedPolicy] | None = None,
-) -> RolloutTask[MatchMeasures]:
-    """Return the task that plays some matches.
-
-    Args:
-        setup: What all matches have in common.
-        observers: The populations that play, and what to observe of them.
-        episodes: Number of the episode of each match.
-        max_ticks: Ticks of a match at most; None: whole episodes.
-        others: Policies of slots that no population of `observers` plays.
-    """
-    sides = {name: side_policy(side) for name, side in observers.sides.items()}
-    rest = {name: policy for name, policy in (others or {}).items() if name not in sides}
-    count, rows = len(episodes), setup.rows
-    members = np.repeat(np.arange(count, dtype=np.int64)[:, None], rows, axis=1)
-    return RolloutTask(
-        setup.world, {**sides, **setup.fixed_policies, **rest}, setup.seed, episodes, setup.slot_map,
-        worlds=count, members=members, max_ticks=max_ticks, observer=observers,
-    )  # fmt: skip
+def merge_stats_into(nets: Any, copies: Sequence[RunningStats | None]) -> None:
+    """Merge the running statistics `[members, copies, capacity]` of several roles into the nets'."""
+    stats = [copy for copy in copies if copy is not None]
+    if stats:
+        base = RunningStats(*(nets.to_arrays()[name] for name in RunningStats._fields))
+        merged = (np.concatenate(part, axis=1) for part in zip(*stats, strict=True))
+        nets.set_running_stats(merge_running_stats(base, RunningStats(*merged)))
 
 
 def evaluate_held_out(
@@ -257,15 +216,12 @@ def evaluate_held_out(
     """
 
     def tasks() -> Iterator[RolloutTask[MatchMeasures]]:
+        observers = MatchObservers({name: {}}, learn=False)
         for start in range(0, episodes, _HELD_OUT_CHUNK_SIZE):
             count = min(_HELD_OUT_CHUNK_SIZE, episodes - start)
-            side = PopulationSide(
-                net.config(), net.to_arrays(), np.zeros(count, dtype=np.int64),
-                setup.groups[name], setup.head, setup.n_zero_inputs,
-            )  # fmt: skip
-            numbers = [HELD_OUT_START + start + i for i in range(count)]
-            observers = MatchObservers({name: side}, learn=False)
-            yield make_match_task(setup, observers, numbers, others=opponents)
+            policy = population_policy(setup, name, net, np.zeros(count, dtype=np.int64))
+            numbers = range(HELD_OUT_START + start, HELD_OUT_START + start + count)
+            yield make_match_task(setup, {**opponents, name: policy}, observers, numbers)
 
     parts = engine.map(run_task, tasks())
     return np.concatenate([match_fitness(setup.fitness_kinds[name], part, name) for part in parts])

@@ -1,30 +1,62 @@
-"""Failures and invalid actions of policies, recorded per slot and episode."""
+"""Failures and invalid actions of policies: settings, records, and what happens after a failure.
+
+`GuardedPolicy` (`inprocess.py`) and `IsolatedPolicy` (`proxy.py`) fulfil the contract of a policy and
+do not raise if the policy fails, with one exception: with several worlds in the batch the first
+failure raises `RetrySerially`, and the episodes are played again one by one. So a failure in one
+episode cannot affect another, and a result does not depend on which episodes were played together.
+"""
 
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass, field
+from collections.abc import Callable
+from typing import Literal, TypeAlias
 
 import numpy as np
 
 from kinfolk.core.arrays import AnyArray, Bools, Ints
-from kinfolk.core.errors import PolicyFailedError
+from kinfolk.core.errors import (
+    ErrorSummary,
+    PolicyFailedError,
+    escape_lines,
+    escape_text,
+    summarize_error,
+)
+from kinfolk.core.settings import Settings, setting
 from kinfolk.core.spaces import WorldSpec
-from kinfolk.core.tracebacks import ErrorSummary, escape_lines, escape_text, summarize_error
 from kinfolk.play.results import Failure
 from kinfolk.policies.base import AgentBatch
+from kinfolk.policies.resolve import ResolvedPolicy
 from kinfolk.policies.stateless import NoopPolicy
+
+
+class IsolationSettings(Settings):
+    """Limits of policies that may fail; none of them affects the results of those that do not."""
+
+    step_timeout: float = setting(
+        1.0, "Seconds that an isolated policy has for the actions of one step.", gt=0
+    )
+    start_timeout: float = setting(
+        60.0, "Seconds that a worker process has to start; not charged to the policy.", gt=0
+    )
+    on_failure: Literal["noop", "restart", "abort"] = setting(
+        "noop", "After a failure of a policy: act as noop, restart its process, or abort the job."
+    )
+    max_restarts: int = setting(3, "Restarts of a worker process per episode.", ge=0)
+    max_processes: int = setting(64, "Worker processes of policies per job.", ge=1)
+    memory_limit: int | None = setting(None, "Memory limit of a worker process in MB.", ge=1)
+    cpu_limit: float | None = setting(None, "CPU time limit of a worker process in seconds.", gt=0)
+    strict: bool = setting(
+        False, "Refuse to run if a limit or sandbox cannot be enforced, instead of warning."
+    )
+    sandbox: bool = setting(False, "Give worker processes no network and no write access to files.")
+
 
 WHOLE_SLOT = -1  # `Failure.agent` if all agents of the slot are affected
 _ISOLATION_PACKAGE = "kinfolk.isolation"
 UNKNOWN_REASON = "unknown"  # the worker reported an invalid action without a known reason
-INVALID_ACTION_REASONS = (
-    "not a number",
-    "not whole numbers",
-    "not numbers",
-    "wrong shape",
-    UNKNOWN_REASON,
-)
+INVALID_ACTION_REASONS = ("not a number", "not whole numbers", "not numbers", "wrong shape")
+TickGetter: TypeAlias = Callable[[], int]  # returns the current tick, for records of failures
 
 
 def summarize_policy_error(error: BaseException) -> ErrorSummary:
@@ -46,69 +78,85 @@ def find_invalid_action_reason(actions: AnyArray, shape: tuple[int, ...]) -> str
     return "" if actions.shape == shape else "wrong shape"
 
 
-@dataclass
+class RetrySerially(PolicyFailedError):  # noqa: N818, control flow more than an error
+    """A policy failed in a batch of several worlds; the episodes must be played one by one."""
+
+
 class FailureLog:
     """Failures and invalid actions of one slot in the current episode.
 
     Args:
         slot: Id of the slot.
-        policy: Class path of its policy.
+        resolved: Class, settings and weights of its policy.
         spec: Spec of the world.
+        settings: What happens after a failure.
+        get_tick: Returns the current tick, for records of failures.
+        single_episode: Whether the batch has one world only, so that a failure can be recorded
+            instead of raising `RetrySerially`.
+
+    Attributes:
         failures: Failures so far.
         invalid_actions: Number of invalid answers by reason.
-        has_acted: Whether the policy has given a valid action.
     """
 
-    slot: str
-    policy: str
-    spec: WorldSpec
-    failures: list[Failure] = field(default_factory=list)
-    invalid_actions: Counter[str] = field(default_factory=Counter)
-    has_acted: bool = False
-
-    def __post_init__(self) -> None:
-        self._noop_policy = NoopPolicy(self.spec)
-        self._n_choices = self.spec.n_choices.astype(np.uint64)
+    def __init__(
+        self,
+        slot: str,
+        resolved: ResolvedPolicy,
+        spec: WorldSpec,
+        settings: IsolationSettings,
+        get_tick: TickGetter,
+        single_episode: bool,
+    ) -> None:
+        self.slot, self.resolved, self.spec, self.settings = slot, resolved, spec, settings
+        self._get_tick, self._single_episode = get_tick, single_episode
+        self._noop_policy = NoopPolicy(spec)
+        self._n_choices = spec.n_choices.astype(np.uint64)
+        self.start_episode()
 
     def start_episode(self) -> None:
         """Clear the log for a new episode."""
-        self.failures, self.invalid_actions, self.has_acted = [], Counter(), False
+        self.failures: list[Failure] = []
+        self.invalid_actions: Counter[str] = Counter()
+        self._has_acted = False
 
-    def record_failure(
-        self,
-        agent: int,
-        tick: int,
-        cause: str,
-        description: str,
-        error: ErrorSummary,
-        restarted: bool,
-    ) -> Failure:
-        """Add a failure; text that comes from the policy is escaped and truncated.
+    def handle_failure(
+        self, agent: int, cause: str, description: str, error: ErrorSummary, n_restarts: int
+    ) -> bool:
+        """Record a failure, or raise as the settings say; text from the policy is escaped.
 
         Args:
             agent: Uid of the agent, or `WHOLE_SLOT`.
-            tick: Tick of the failure.
             cause: `raised`, `timeout` or `exited`.
             description: What happened, such as "act_wait raised KeyError: 'x'".
             error: Summary of the exception, if there was one.
-            restarted: Whether the policy is built again.
+            n_restarts: How often the policy was restarted in this episode.
 
         Returns:
-            The failure, as it is reported.
+            Whether the policy is to be restarted.
+
+        Raises:
+            RetrySerially: Several episodes are played side by side.
+            PolicyFailedError: `on_failure` is `abort`.
         """
+        if not self._single_episode:
+            raise RetrySerially(f"Slot '{self.slot}': {description}.")
+        settings, tick = self.settings, self._get_tick()
+        restart = settings.on_failure == "restart" and n_restarts < settings.max_restarts
         subject = f"Slot '{self.slot}'" + (f", agent {agent}" if agent != WHOLE_SLOT else "")
         message = f"{subject}, tick {tick}: {escape_text(description)}."
         traceback, location = escape_lines(error.traceback), escape_text(error.location)
-        failure = Failure(
-            self.slot, self.policy, agent, tick, cause, message, traceback, restarted, location
-        )
+        slot, policy = self.slot, self.resolved.class_path
+        failure = Failure(slot, policy, agent, tick, cause, message, traceback, restart, location)
         self.failures.append(failure)
-        return failure
+        if settings.on_failure == "abort":
+            raise PolicyFailedError(format_failure(message, location))
+        return restart
 
     @property
     def never_acted(self) -> bool:
         """Whether the policy failed in this episode before it gave any valid action."""
-        return not self.has_acted and bool(self.failures or self.invalid_actions)
+        return not self._has_acted and bool(self.failures or self.invalid_actions)
 
     def noop_actions(self, batch: AgentBatch) -> Ints:
         """Return noop actions for the agents of a batch, `[n, heads]`."""
@@ -124,7 +172,17 @@ class FailureLog:
 
         Returns:
             `[n, heads]`, int64.
+
+        Raises:
+            RetrySerially: Actions were invalid, and several episodes are played side by side.
         """
+        valid_actions = self._replace_invalid(actions, batch, n_answered)
+        if self.invalid_actions and not self._single_episode:
+            raise RetrySerially(f"Slot '{self.slot}' returned invalid actions.")
+        return valid_actions
+
+    def _replace_invalid(self, actions: object, batch: AgentBatch, n_answered: int) -> Ints:
+        """Count invalid actions and return all actions with noop in their place."""
         array = np.asarray(actions)
         reason = find_invalid_action_reason(array, (len(batch.group), self._n_choices.shape[1]))
         if reason:
@@ -141,13 +199,8 @@ class FailureLog:
             valid_actions = valid_actions.copy()
             valid_actions[invalid_rows] = self.noop_actions(batch)[invalid_rows]
             n_answered -= len(invalid_rows)
-        self.has_acted = self.has_acted or n_answered > 0
+        self._has_acted = self._has_acted or n_answered > 0
         return valid_actions
-
-
-def make_abort_error(failure: Failure) -> PolicyFailedError:
-    """Return the error that ends an evaluation with `on_failure='abort'`."""
-    return PolicyFailedError(format_failure(failure.message, failure.location))
 
 
 def format_failure(message: str, location: str) -> str:

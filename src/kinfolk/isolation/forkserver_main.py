@@ -16,6 +16,7 @@ import select
 import signal
 import socket
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -92,25 +93,21 @@ class ForkServer:
             request = json.loads(line)
             if "preload" in request:
                 payload_fd = self._received_fds.pop(0)
-                with contextlib.suppress(
-                    Exception
-                ):  # the worker will fail in the same way and report it
+                # If it fails, the worker will fail in the same way and report it.
+                with contextlib.suppress(Exception):
                     preload_policy(payload_fd, request["preload"])
                 os.close(payload_fd)
                 self._send({"preloaded": True})
-            elif "kill" in request:
-                if request["kill"] in self._worker_pids:
-                    self._kill(request["kill"])
-            else:
+            elif "kill" not in request:
                 self._fork(request)
+            elif request["kill"] in self._worker_pids:
+                self._kill(request["kill"])
         return True
 
     def _fork(self, config: dict[str, Any]) -> None:
         """Fork a worker with the descriptors received last, and report its pid or the error."""
-        fds, self._received_fds = (
-            self._received_fds[:_FDS_PER_WORKER],
-            self._received_fds[_FDS_PER_WORKER:],
-        )
+        fds = self._received_fds[:_FDS_PER_WORKER]
+        del self._received_fds[:_FDS_PER_WORKER]
         try:
             pid = os.fork()
         except OSError as error:
@@ -146,10 +143,8 @@ class ForkServer:
 
     def _kill(self, pid: int) -> None:
         """Kill a worker and its process group."""
-        with contextlib.suppress(ProcessLookupError, PermissionError):
-            os.killpg(pid, signal.SIGKILL)
-        with contextlib.suppress(ProcessLookupError, PermissionError):
-            os.kill(pid, signal.SIGKILL)  # it may not have called setsid yet
+        _send_sigkill(os.killpg, pid)
+        _send_sigkill(os.kill, pid)  # it may not have called setsid yet
 
     def _reap(self) -> None:
         """Collect exited workers, kill what they left behind and report their exit codes."""
@@ -162,8 +157,7 @@ class ForkServer:
                 return
             if pid in self._worker_pids:
                 self._worker_pids.remove(pid)
-                with contextlib.suppress(ProcessLookupError, PermissionError):
-                    os.killpg(pid, signal.SIGKILL)  # children in its process group
+                _send_sigkill(os.killpg, pid)  # children in its process group
                 self._kill_orphans()
                 self._send({"exited": pid, "code": os.waitstatus_to_exitcode(status)})
 
@@ -171,12 +165,18 @@ class ForkServer:
         """Kill descendants of exited workers in other process groups, which this subreaper adopts."""
         for pid in _list_children():
             if pid not in self._worker_pids:
-                with contextlib.suppress(ProcessLookupError, PermissionError):
-                    os.kill(pid, signal.SIGKILL)
+                _send_sigkill(os.kill, pid)
 
     def _send(self, message: dict[str, Any]) -> None:
+        """Send a report to the host, if it still runs."""
         with contextlib.suppress(OSError):
             self._control.sendall(json.dumps(message).encode() + b"\n")
+
+
+def _send_sigkill(kill: Callable[[int, int], None], pid: int) -> None:
+    """Call `os.kill` or `os.killpg` with SIGKILL; processes that have exited are ignored."""
+    with contextlib.suppress(ProcessLookupError, PermissionError):
+        kill(pid, signal.SIGKILL)
 
 
 def _list_children() -> list[int]:
@@ -190,5 +190,6 @@ def _list_children() -> list[int]:
 
 
 def _prctl(option: int, value: int) -> None:
+    """Set an attribute of this process by the Linux system call `prctl`; nothing elsewhere."""
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(option, value, 0, 0, 0)

@@ -3,31 +3,20 @@
 from __future__ import annotations
 
 import time
+from typing import Any
 
 from kinfolk.core.arrays import AnyArray, Bytes, Ints
+from kinfolk.core.errors import SettingsError
 from kinfolk.core.spaces import WorldSpec
-from kinfolk.isolation.batch_call import BatchedCall
-from kinfolk.isolation.failures import FailureLog
-from kinfolk.isolation.inprocess import RetrySerially, TickGetter
-from kinfolk.isolation.settings import IsolationSettings
-from kinfolk.isolation.shared_buffers import (
-    BufferLayout,
-    SharedBufferArray,
-    fingerprint_rows,
-    pack_rows,
-)
+from kinfolk.isolation import shared_buffers as shared
+from kinfolk.isolation.batched_call import BatchedCall
+from kinfolk.isolation.failures import FailureLog, IsolationSettings, TickGetter
 from kinfolk.isolation.worker import Worker, WorkerError
-from kinfolk.isolation.worker_group import (
-    AGENT_INDEX_COLUMN,
-    SupervisedWorker,
-    WorkerGroup,
-    WorkerStats,
-    reset_agents,
-    restart_failed,
-)
+from kinfolk.isolation.worker_group import SupervisedWorker, WorkerGroup
 from kinfolk.isolation.worker_pool import WorkerPool
 from kinfolk.policies.base import AgentBatch, Memory, MemoryLayout
-from kinfolk.policies.resolve import ResolvedPolicy
+from kinfolk.policies.multi_agent import PolicyEnvInterface, PolicySpec, SingleAgentPolicy
+from kinfolk.policies.resolve import ResolvedPolicy, find_resolved
 
 
 class IsolatedPolicy:
@@ -47,6 +36,7 @@ class IsolatedPolicy:
 
     Attributes:
         failure_log: Failures and invalid actions of the current episode.
+        workers: The workers, with counts and latencies.
         agent_steps: Number of actions so far.
         policy_seconds: Seconds spent in `act_async` and `act_wait`.
     """
@@ -63,22 +53,14 @@ class IsolatedPolicy:
         per_agent: bool,
         single_episode: bool,
     ) -> None:
-        self.failure_log = FailureLog(slot, resolved.class_path, spec)
-        self._group = WorkerGroup(
-            self.failure_log,
-            resolved,
-            spec,
-            pool,
-            settings,
-            get_tick,
-            max_agents,
-            per_agent=per_agent,
-            single_episode=single_episode,
-        )
-        layout = BufferLayout(self._group.agents_per_worker, spec.row_bytes, spec.n_heads)
-        self._buffers = SharedBufferArray(layout, max_agents if per_agent else 1)
+        self.failure_log = FailureLog(slot, resolved, spec, settings, get_tick, single_episode)
+        self.workers = WorkerGroup(self.failure_log, pool, max_agents, per_agent)
+        layout = shared.BufferLayout(self.workers.agents_per_worker, spec.row_bytes, spec.n_heads)
+        self._buffers = shared.SharedBufferArray(layout, max_agents if per_agent else 1)
         self._attached: dict[int, Worker] = {}  # by index of the buffer
         self._batch: AgentBatch | None = None
+        # The request that is repeated while the same agents live; None if workers have changed.
+        self._call: BatchedCall | None = None
         # Memory indices of the last batch, and all of its columns, as bytes for comparison.
         self._batch_order = self._fingerprint = b""
         self._called: dict[Worker, tuple[SupervisedWorker, slice]] = {}
@@ -90,68 +72,52 @@ class IsolatedPolicy:
         """Empty, as the memory is kept in the workers."""
         return {}
 
-    @property
-    def stats(self) -> WorkerStats:
-        """Counts over all workers of the slot so far."""
-        return self._group.stats
-
-    @property
-    def n_restarts(self) -> int:
-        """Number of restarts of workers so far."""
-        return self._group.n_restarts
-
-    @property
-    def peak_processes(self) -> int:
-        """Largest number of workers at a time."""
-        return self._group.peak_processes
-
-    @property
-    def latencies(self) -> AnyArray:
-        """Seconds from each request to its reply."""
-        return self._group.poller.latencies
-
     def start_episode(self) -> None:
-        """Clear the failure log for a new episode."""
-        self._group.start_episode()
+        """Clear failures for a new episode, so that failed workers are started again."""
+        self.failure_log.start_episode()
+        self.workers.start_episode()
 
     def reset_agents(self, batch: AgentBatch, memory: Memory, keys: Ints) -> None:
         """Reset new agents in their workers and wait for all of them."""
-        self._group.cancel_call()
-        reset_agents(self._group, pack_rows(batch, keys))
+        self._cancel_call()
+        self.workers.reset_agents(shared.pack_rows(batch, keys))
 
     def act_async(self, observations: Bytes, batch: AgentBatch, memory: Memory, keys: Ints) -> None:
         """Send observations to all workers without waiting for actions."""
         start = time.perf_counter()
-        group, fingerprint, self._batch = self._group, fingerprint_rows(batch), batch
-        if group.current_call is None or fingerprint != self._fingerprint:
-            block = pack_rows(batch, keys)
-            order = block[:, AGENT_INDEX_COLUMN].tobytes()
-            if group.current_call is None or order != self._batch_order:
-                self._batch_order, group.current_call = order, self._arrange_call(block)
-            if group.per_agent:
-                block[:, AGENT_INDEX_COLUMN] = 0
-            self._fingerprint = fingerprint
-            group.current_call.write_rows(block)
-        group.current_call.send(keys, observations)
+        call, fingerprint, self._batch = self._call, shared.fingerprint_rows(batch), batch
+        if call is None or fingerprint != self._fingerprint:
+            block = shared.pack_rows(batch, keys)
+            order = batch.memory_index.tobytes()
+            if call is None or order != self._batch_order:
+                self._batch_order, call = order, self._arrange_call(block)
+            if self.workers.per_agent:
+                block[:, shared.AGENT_INDEX_COLUMN] = 0
+            self._fingerprint, self._call = fingerprint, call
+            call.write_rows(block)
+        call.send(keys, observations)
         self.agent_steps += len(keys)
         self.policy_seconds += time.perf_counter() - start
 
     def act_wait(self) -> Ints:
         """Return the actions, with noop in place of missing and invalid ones."""
-        call, poller, batch = self._group.current_call, self._group.poller, self._batch
-        assert batch is not None  # set by act_async
-        assert call is not None
+        call, batch, log = self._call, self._batch, self.failure_log
+        assert call is not None  # set by act_async
+        assert batch is not None
         start = time.perf_counter()
-        late = call.collect(poller)
-        actions = call.read_actions(poller, late, lambda: self.failure_log.noop_actions(batch))
+        late = call.collect()
+        actions, reply_times = call.read_actions(late, lambda: log.noop_actions(batch))
+        self.workers.reply_times.append(reply_times)
         n_missing = self._collect_late(late, actions, call.elapsed) if late else 0
-        valid_actions = self.failure_log.validate_actions(
-            actions, batch, self._n_called_rows - n_missing
-        )
-        if self.failure_log.invalid_actions and not self._group.single_episode:
-            raise RetrySerially(f"Slot '{self.failure_log.slot}' returned invalid actions.")
+        valid_actions = log.validate_actions(actions, batch, self._n_called_rows - n_missing)
         self.policy_seconds += time.perf_counter() - start
         return valid_actions
+
+    def close(self) -> None:
+        """Release the workers for other tasks and unmap their buffers; may be called twice."""
+        self._cancel_call()
+        self.workers.close()
+        self._buffers.close()
 
     def _collect_late(self, late: list[Worker], actions: Ints, elapsed: float) -> int:
         """Wait for workers one by one, copy their actions and handle their failures.
@@ -164,52 +130,169 @@ class IsolatedPolicy:
         Returns:
             Number of agents without an action of their policy.
         """
-        failed, n_missing = [], 0
-        assert self._batch is not None
-        poller, settings = self._group.poller, self._group.settings
-        for worker, reply in poller.collect(
-            late, settings.step_timeout, settings.start_timeout, elapsed
-        ):
+        failed, n_missing, group = [], 0, self.workers
+        replies = group.collect(late, group.get_action_timeout(late), elapsed)
+        for worker, reply in replies.items():
             supervised, part = self._called[worker]
-            n_missing += (part.stop - part.start) if reply else 0
+            n_rows = part.stop - part.start
+            n_missing += n_rows if reply else 0
             if isinstance(reply, WorkerError):
-                failed.append((part.start, supervised, part, reply))
+                failed.append((supervised, reply))
                 continue
             worker.has_acted = True
             if reply:
                 self.failure_log.invalid_actions[reply] += 1
             else:
-                actions[part] = worker.buffer.actions[: part.stop - part.start]
-        for _, supervised, part, error in sorted(failed, key=lambda item: item[0]):
-            self._group.handle_failure(supervised, error, "act_async", self._batch.uid[part])
+                actions[part] = worker.buffer.actions[:n_rows]
+        if failed:
+            self._call = None
+        for supervised, error in failed:
+            group.handle_failure(supervised, error, "act_async")
         return n_missing
 
-    def close(self) -> None:
-        """Release the workers for other tasks and unmap their buffers."""
-        self._group.close()
-        self._buffers.close()
+    def _cancel_call(self) -> None:
+        """Drop the batched call, because agents are born or workers are released."""
+        call, self._call = self._call, None
+        if call is not None:
+            call.cancel()
 
     def _arrange_call(self, block: AnyArray) -> BatchedCall:
         """Restart failed workers, release those of dead agents and return a call of the others."""
-        group = self._group
-        parts = list(group.split_rows(block))
-        restart_failed(group, parts, block)
+        self._cancel_call()
+        group = self.workers
+        parts = group.split_rows(block)
+        group.restart_failed(parts, block)
         if group.per_agent:
             group.release_dead(block)
-        running = [
-            (supervised.worker, supervised, part)
+        self._called = {
+            supervised.worker: (supervised, part)
             for supervised, part in parts
             if supervised.worker is not None
-        ]
-        self._called = {worker: (supervised, part) for worker, supervised, part in running}
-        buffer_indices = [
-            int(block[part.start, AGENT_INDEX_COLUMN]) if group.per_agent else 0
-            for _, _, part in running
-        ]
-        for (worker, _, _), index in zip(running, buffer_indices, strict=True):
+        }
+        buffer_indices: list[int] = []
+        rows: list[int] = []
+        for worker, (_, part) in self._called.items():
+            index = int(block[part.start, shared.AGENT_INDEX_COLUMN]) if group.per_agent else 0
             if self._attached.get(index) is not worker:
                 self._buffers.attach(index, worker.buffer_fd)
                 self._attached[index] = worker
-        rows = [row for _, _, part in running for row in range(part.start, part.stop)]
+            buffer_indices.append(index)
+            rows += range(part.start, part.stop)
         self._n_called_rows = len(rows)
         return BatchedCall(self._buffers, list(self._called), buffer_indices, rows)
+
+
+class SubprocessPolicy(IsolatedPolicy):
+    """A policy in a new worker process, for users who step an environment with their own loop.
+
+    A policy that raises, hangs or crashes raises `PolicyFailedError` here. Without `sandbox` a
+    hostile policy is not contained: it has the user's files and network.
+
+    Args:
+        name: Name of the policy in error messages.
+        resolved: Class, settings and weights of the policy.
+        spec: Spec of the world.
+        max_agents: Largest number of agents in a batch.
+        step_timeout: Seconds for the actions of one step.
+        start_timeout: Seconds for the start of the process and the first actions.
+        sandbox: Whether the process has no network and cannot write files.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        resolved: ResolvedPolicy,
+        spec: WorldSpec,
+        max_agents: int,
+        step_timeout: float = 1.0,
+        start_timeout: float = 60.0,
+        sandbox: bool = False,
+    ) -> None:
+        settings = IsolationSettings(
+            step_timeout=step_timeout,
+            start_timeout=start_timeout,
+            on_failure="abort",
+            sandbox=sandbox,
+        )
+        self._n_steps = 0
+        self._pool = WorkerPool(settings)
+        super().__init__(
+            name, resolved, spec, self._pool, settings, lambda: self._n_steps, max_agents,
+            per_agent=False, single_episode=True,
+        )  # fmt: skip
+
+    def act_async(self, observations: Bytes, batch: AgentBatch, memory: Memory, keys: Ints) -> None:
+        """Send observations to the worker without waiting for its actions."""
+        super().act_async(observations, batch, memory, keys)
+        self._n_steps += 1
+
+    def close(self) -> None:
+        """End the worker process; may be called twice."""
+        super().close()
+        self._pool.close()
+
+
+class PerAgentSubprocessPolicy(SingleAgentPolicy):
+    """A policy of one agent in its own worker process: `reset`, `step`, and finally `shutdown`.
+
+    Args:
+        policy: The policy to load in the process.
+        policy_env_info: Spec of the world.
+        group: Index of the agent's group.
+        step_timeout: Seconds for the action of one step.
+        sandbox: Whether the process has no network and cannot write files.
+    """
+
+    def __init__(
+        self,
+        policy: PolicySpec | ResolvedPolicy,
+        policy_env_info: PolicyEnvInterface,
+        group: int = 0,
+        step_timeout: float = 1.0,
+        sandbox: bool = False,
+    ) -> None:
+        resolved = policy.resolve() if isinstance(policy, PolicySpec) else policy
+        self._subprocess_policy = SubprocessPolicy(
+            resolved.class_path, resolved, policy_env_info, 1, step_timeout, sandbox=sandbox
+        )
+        try:
+            super().__init__(self._subprocess_policy, group)
+        except BaseException:
+            self._subprocess_policy.close()
+            raise
+
+    def shutdown(self) -> None:
+        """End the worker process; may be called twice."""
+        self._subprocess_policy.close()
+
+    def __enter__(self) -> PerAgentSubprocessPolicy:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.shutdown()
+
+
+def wrap_agent_policy_in_subprocess(
+    policy: Any, policy_env_info: PolicyEnvInterface, group: int = 0, step_timeout: float = 1.0
+) -> PerAgentSubprocessPolicy:
+    """Load a policy in a new worker process, for a single agent.
+
+    Args:
+        policy: A `PolicySpec`, or a policy that kinfolk built, whose class, settings and weights are
+            therefore known and sent to the process.
+        policy_env_info: Spec of the world.
+        group: Index of the agent's group.
+        step_timeout: Seconds for the action of one step.
+
+    Raises:
+        SettingsError: The policy was not built by kinfolk, so its settings and weights are unknown.
+    """
+    if isinstance(policy, PolicySpec | ResolvedPolicy):
+        return PerAgentSubprocessPolicy(policy, policy_env_info, group, step_timeout)
+    resolved = find_resolved(policy)
+    if resolved is None:
+        raise SettingsError(
+            f"{type(policy).__name__} was not built by kinfolk, so its settings and weights are unknown. "
+            f"Pass a PolicySpec with class path, weights and arguments instead."
+        )
+    return PerAgentSubprocessPolicy(resolved, policy_env_info, group, step_timeout)

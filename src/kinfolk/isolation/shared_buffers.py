@@ -22,7 +22,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from itertools import count
 from multiprocessing.shared_memory import SharedMemory
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -38,25 +38,20 @@ CMD_RESET, CMD_ACT, CMD_EXPORT_MEMORY, CMD_EXIT = 1, 2, 3, 4
 STATUS_OK, STATUS_RAISED, STATUS_INVALID_ACTION = 1, 2, 3
 
 # Fields of the header, int64 each.
-REQUEST_ID, COMMAND, N_ROWS, REPLY_ID, STATUS, MEMORY_BYTES, PRINTED_CHARS, PEAK_KB, REPLY_NS = (
-    range(9)
-)
-
+REQUEST_ID, COMMAND, N_ROWS, REPLY_ID, STATUS = range(5)
+MEMORY_BYTES, PRINTED_CHARS, PEAK_KB, REPLY_NS = range(5, 9)
 HOST_WAITING = 9  # whether the worker must wake the host when it replies
-
 ROWS_VERSION = 10  # changes when more of the rows than their keys has changed
 
-# How long the host spins: a few times what sixteen fast policies take. If that was too short, then
-# policies are slow or cores are busy, and the host sleeps at once in the next calls.
-SPIN_NS, SPIN_BACKOFF_CALLS = 400_000, 8
-
 HEADER_FIELDS = 16  # size of the header; the last fields are unused
+
+# Nanoseconds of a request: of replies by the workers' clocks, of sending and of receiving.
+ReplyTimes: TypeAlias = tuple[AnyArray, int, int]
 
 # Columns of a row: key, memory index, world, row, uid, group, member, uids of the two parents, memory
 # indices of the two parents.
 ROW_COLUMNS = 11
-
-ROW_BYTES = 8 * ROW_COLUMNS
+AGENT_INDEX_COLUMN, UID_COLUMN, PARENT_INDEX_COLUMNS = 1, 4, slice(9, 11)
 
 _HAS_STRONG_ORDERING = platform.machine() in ("x86_64", "AMD64", "i686")
 
@@ -75,13 +70,8 @@ class BufferLayout:
     def part_sizes(self) -> list[int]:
         """Bytes of header, rows, actions, observations and text, in this order."""
         n = self.capacity
-        return [
-            8 * HEADER_FIELDS,
-            8 * n * ROW_COLUMNS,
-            8 * n * self.n_heads,
-            n * self.row_bytes,
-            TEXT_BYTES,
-        ]
+        rows, actions = 8 * n * ROW_COLUMNS, 8 * n * self.n_heads
+        return [8 * HEADER_FIELDS, rows, actions, n * self.row_bytes, TEXT_BYTES]
 
 
 def create_anonymous_memory(n_bytes: int) -> int:
@@ -124,13 +114,10 @@ class SharedBuffer:
         starts = np.cumsum([0, *layout.part_sizes]).tolist()
         self._map = map_memory(fd, starts[-1])
         n = layout.capacity
-        # Memoryviews for what is read and written for every agent and step: for a handful of
+        # A memoryview, because it is read and written for every agent and step: for a handful of
         # numbers NumPy takes twice as long.
         view = memoryview(self._map)
         self.header = view[: starts[1]].cast("q")
-        self.row_bytes = view[starts[1] : starts[2]]
-        self.action_bytes = view[starts[2] : starts[3]]
-        self.observation_bytes = view[starts[3] : starts[4]]
         self._cached_version = -1  # ROWS_VERSION of the cached request
         self._cached_request: tuple[AgentBatch, Ints, Bytes, Ints] | None = None
         self.rows: Ints = np.ndarray((n, ROW_COLUMNS), np.int64, self._map, starts[1])
@@ -174,9 +161,8 @@ class SharedBuffer:
     def close(self) -> None:
         """Release the views and unmap the memory, unless other views of it exist."""
         del self.rows, self.actions, self.observations, self._cached_request
-        for view in (self.header, self.row_bytes, self.action_bytes,
-                     self.observation_bytes, self._text):  # fmt: skip
-            view.release()
+        self.header.release()
+        self._text.release()
         with suppress(BufferError):  # unmapped with the last view of it
             self._map.close()
 
@@ -190,17 +176,7 @@ def memory_fence() -> None:
         os.sched_yield()
 
 
-def as_bytes(array: AnyArray) -> memoryview:
-    """Return the bytes of an array, as a view if it is contiguous."""
-    return np.ascontiguousarray(array).data.cast("B")
-
-
-_row_versions = count(1)
-
-
-def next_rows_version() -> int:
-    """Return a new value for `ROWS_VERSION`, unique in this process."""
-    return next(_row_versions)
+row_versions = count(1)  # new values for `ROWS_VERSION`, unique in this process
 
 
 def fingerprint_rows(batch: AgentBatch) -> bytes:
@@ -220,9 +196,7 @@ def pack_rows(batch: AgentBatch, keys: Ints) -> AnyArray:
 
 
 _READ_AND_WRITE = mmap.PROT_READ | mmap.PROT_WRITE
-
 _MAP_FIXED = 0x10  # on Linux, macOS and the BSDs alike
-
 _MAP_FAILED = ctypes.c_void_p(-1).value
 
 
@@ -246,9 +220,8 @@ class SharedBufferArray:
         page = mmap.ALLOCATIONGRANULARITY
         self._stride = -(-self._size // page) * page
         # Reserves address space; untouched pages cost nothing.
-        self._region = mmap.mmap(
-            -1, n_buffers * self._stride, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS
-        )
+        flags = mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS
+        self._region = mmap.mmap(-1, n_buffers * self._stride, flags=flags)
         n, heads = layout.capacity, layout.n_heads
         self.header: Ints = self._view((n_buffers, HEADER_FIELDS), np.int64, starts[0])
         self.rows: Ints = self._view((n_buffers, n, ROW_COLUMNS), np.int64, starts[1])

@@ -2,52 +2,27 @@
 
 from __future__ import annotations
 
-import json
 import os
 import random
 import socket
-import sys
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import TypeAlias
+from dataclasses import astuple, dataclass
+from select import POLLIN, poll
+from typing import NamedTuple
 
 import numpy as np
-from safetensors.numpy import save
 
-from kinfolk.core.arrays import AnyArray, Arrays
-from kinfolk.core.spaces import WorldSpec
+from kinfolk.core.arrays import AnyArray
+from kinfolk.core.errors import NO_ERROR, ErrorSummary
 from kinfolk.core.temporary_folder import TemporaryFolder
-from kinfolk.core.tracebacks import NO_ERROR, ErrorSummary
-from kinfolk.isolation.failures import INVALID_ACTION_REASONS, UNKNOWN_REASON
-from kinfolk.isolation.forkserver import ForkServerClient
-from kinfolk.isolation.settings import IsolationSettings
-from kinfolk.isolation.shared_buffers import (
-    CMD_EXIT,
-    COMMAND,
-    HOST_WAITING,
-    MEMORY_BYTES,
-    N_ROWS,
-    PEAK_KB,
-    PRINTED_CHARS,
-    REPLY_ID,
-    REQUEST_ID,
-    ROW_BYTES,
-    ROWS_VERSION,
-    STATUS,
-    STATUS_INVALID_ACTION,
-    STATUS_RAISED,
-    BufferLayout,
-    SharedBuffer,
-    create_anonymous_memory,
-    map_memory,
-    memory_fence,
-    next_rows_version,
-)
-from kinfolk.policies.resolve import ResolvedPolicy
+from kinfolk.isolation import shared_buffers as shared
+from kinfolk.isolation.failures import INVALID_ACTION_REASONS, UNKNOWN_REASON, IsolationSettings
+from kinfolk.isolation.forkserver import ForkServerClient, WorkerPayload
 
-BytesLike: TypeAlias = bytes | memoryview
 EXIT_TIMEOUT = 1.0  # seconds for a worker to exit by itself
+# A wake-up can be missed if host and worker go to sleep at the same moment; so sleeps are short.
+_MAX_WAIT_SECONDS = 0.02
 _MAX_PARENT_MEMORY = 256 * 2**20  # bytes
 _PIPE_BYTES = 65536  # capacity of a pipe; one byte per wake-up
 
@@ -69,37 +44,22 @@ class WorkerError:
         return f"its process exited in {method} with code {self.detail}"
 
 
-class WorkerPayload:
-    """A policy and a world's spec, serialized once into memory that all their workers map.
+class WorkerStats(NamedTuple):
+    """Counts over one or more workers."""
 
-    Args:
-        resolved: Class, settings and weights of the policy.
-        spec: Spec of the world.
-    """
+    stale_replies: int = 0  # replies to requests that were no longer current
+    printed_chars: int = 0  # characters that policies printed
+    peak_megabytes: float = 0.0  # largest peak memory of a worker, as it reports itself
 
-    def __init__(self, resolved: ResolvedPolicy, spec: WorldSpec) -> None:
-        header = {
-            "class_path": resolved.class_path,
-            "settings": dict(resolved.settings),
-            "spec": spec.to_dict(),
-            "sys_path": [path or os.getcwd() for path in sys.path],
-        }
-        data = json.dumps(header).encode()
-        data = len(data).to_bytes(8, "little") + data + _serialize_arrays(resolved.arrays)
-        self.resolved, self.spec, self.size = resolved, spec, len(data)
-        self.fd = create_anonymous_memory(self.size)
-        with map_memory(self.fd, self.size) as memory:
-            memory[:] = data
-
-    def close(self) -> None:
-        """Close the file descriptor of the memory; may be called twice."""
-        if self.fd >= 0:
-            os.close(self.fd)
-            self.fd = -1
+    def merge(self, other: WorkerStats) -> WorkerStats:
+        """Return the counts of two sets of workers together."""
+        peak = max(self.peak_megabytes, other.peak_megabytes)
+        printed = self.printed_chars + other.printed_chars
+        return WorkerStats(self.stale_replies + other.stale_replies, printed, peak)
 
 
 class Worker:
-    """A worker process with one policy: `send` a command, then `poll` for its reply.
+    """A worker process with one policy: `send` a command, then `poll` or `wait` for its reply.
 
     Args:
         forkserver: Starts the process.
@@ -108,6 +68,13 @@ class Worker:
         settings: Memory and CPU limits, sandbox.
         inherits_memory: Whether the process plays a single agent, whose memory is copied to the
             workers of its children.
+
+    Attributes:
+        buffer: Memory shared with the process.
+        pending: Whether a reply is due; the first reply says that the policy is loaded.
+        has_acted: Whether the policy has returned actions.
+        parent_memory: `[3, bytes]`, exported memory of this agent and of its two parents; None if
+            there is none to inherit.
 
     Raises:
         ProcessLimitError: The system cannot start the process.
@@ -121,7 +88,7 @@ class Worker:
         settings: IsolationSettings,
         inherits_memory: bool = False,
     ) -> None:
-        layout = BufferLayout(capacity, payload.spec.row_bytes, payload.spec.n_heads)
+        layout = shared.BufferLayout(capacity, payload.spec.row_bytes, payload.spec.n_heads)
         self._forkserver, self.payload = forkserver, payload
         self.capacity, self.inherits_memory = capacity, inherits_memory
         self._temporary_folder = TemporaryFolder("worker-") if settings.sandbox else None
@@ -131,19 +98,16 @@ class Worker:
         self._reply_fd, worker_reply_fd = os.pipe()
         for fd in (self.wake_fd, self._reply_fd):
             os.set_blocking(fd, False)  # the host never blocks, whatever the worker does
-        self.buffer_fd = create_anonymous_memory(sum(layout.part_sizes))
-        self.buffer = SharedBuffer(layout, self.buffer_fd)
-        self.request_id = self.buffer.header[REQUEST_ID] = draw_request_id()
+        self.buffer_fd = shared.create_anonymous_memory(sum(layout.part_sizes))
+        self.buffer = shared.SharedBuffer(layout, self.buffer_fd)
+        self.request_id = self.buffer.header[shared.REQUEST_ID] = draw_request_id()
         self._n_stale = self._printed_offset = self._n_expected_wakeups = 0
         self._host_waited = False  # whether the host has slept during the current request
-        self.has_acted = False
+        self.has_acted = self.closed = False
         self.parent_memory: AnyArray | None = None
-        self.closed = False
-        self.pending = True  # no reply yet; the first reply says that the policy is loaded
+        self.pending = True
         config = {
-            "capacity": capacity,
-            "row_bytes": layout.row_bytes,
-            "heads": layout.n_heads,
+            "layout": astuple(layout),
             "payload_bytes": payload.size,
             "memory_limit": settings.memory_limit,
             "cpu_limit": settings.cpu_limit,
@@ -151,77 +115,61 @@ class Worker:
             "inherits_memory": inherits_memory,
         }
         self.sent_ns = time.perf_counter_ns()
+        pipe_fds = (worker_wake_fd, worker_reply_fd)
         try:
-            fds = [
-                worker_socket.fileno(),
-                worker_wake_fd,
-                worker_reply_fd,
-                self.buffer_fd,
-                payload.fd,
-            ]
+            fds = [worker_socket.fileno(), *pipe_fds, self.buffer_fd, payload.fd]
             self.pid = forkserver.fork(config, fds)
         except BaseException:
             self._release()
             raise
         finally:
             worker_socket.close()
-            for fd in (worker_wake_fd, worker_reply_fd):
+            for fd in pipe_fds:
                 os.close(fd)
-
-    def fileno(self) -> int:
-        """Return a descriptor that becomes readable when the worker has replied."""
-        return self._reply_fd
+        self._poll = poll()  # for replies, and for the fork server's reports of exits
+        self._poll.register(self._reply_fd, POLLIN)
+        self._poll.register(forkserver.fileno(), POLLIN)
 
     @property
-    def printed_chars(self) -> int:
-        """Number of characters that the policy printed since the last `reset_stats`."""
-        return int(self.buffer.header[PRINTED_CHARS]) - self._printed_offset
+    def stats(self) -> WorkerStats:
+        """Counts since the last `reset_stats`, and the peak memory of the process."""
+        self.drain_wakeups(replied=not self.pending)
+        header = self.buffer.header
+        n_printed = int(header[shared.PRINTED_CHARS]) - self._printed_offset
+        return WorkerStats(self._n_stale, n_printed, int(header[shared.PEAK_KB]) / 1024)
 
     def reset_stats(self) -> None:
         """Set the counts of stale replies and printed characters to zero, for the next slot."""
         self.drain_wakeups(replied=True)
-        self._n_stale, self._printed_offset = 0, int(self.buffer.header[PRINTED_CHARS])
+        self._n_stale, self._printed_offset = 0, int(self.buffer.header[shared.PRINTED_CHARS])
 
-    def send(
-        self, command: int, row_bytes: BytesLike = b"", observation_bytes: BytesLike = b""
-    ) -> None:
+    def send(self, command: int, rows: AnyArray | None = None) -> None:
         """Send a command without waiting; `poll` reports it if the worker has exited.
 
         Args:
             command: One of the `CMD_` constants of `shared_buffers`.
-            row_bytes: Agents of the request, the bytes of `pack_rows`; empty: as before.
-            observation_bytes: Their observations; empty for commands other than `CMD_ACT`.
+            rows: Agents of the request, as `pack_rows` returns them; None: as before.
         """
         header = self.buffer.header
-        if row_bytes:
-            header[N_ROWS], header[ROWS_VERSION] = len(row_bytes) // ROW_BYTES, next_rows_version()
-            self.buffer.row_bytes[: len(row_bytes)] = row_bytes
-            self.buffer.observation_bytes[: len(observation_bytes)] = observation_bytes
+        if rows is not None:
+            header[shared.N_ROWS] = len(rows)
+            header[shared.ROWS_VERSION] = next(shared.row_versions)
+            self.buffer.rows[: len(rows)] = rows
         self.set_pending(draw_request_id(), time.perf_counter_ns())
-        header[COMMAND] = command
-        memory_fence()
-        header[REQUEST_ID] = self.request_id
-        self.wake()
+        header[shared.COMMAND] = command
+        shared.memory_fence()
+        header[shared.REQUEST_ID] = self.request_id
+        wake_workers((self.wake_fd,))
 
     def set_pending(self, request_id: int, sent_ns: int) -> None:
         """Expect a reply to the request `request_id`, sent at `sent_ns`."""
-        self.request_id, self.sent_ns = request_id, sent_ns
-        self.pending, self._host_waited = True, False
-
-    def wake(self) -> None:
-        """Wake the worker, so that it reads its header."""
-        wake_workers((self.wake_fd,))
-
-    def set_host_waiting(self, waiting: bool) -> None:
-        """Tell the worker whether to wake the host when it replies."""
-        self.buffer.header[HOST_WAITING] = waiting
-        if waiting and not self._host_waited:
-            # The wake-up may arrive long after the reply was seen in the header.
-            self._host_waited, self._n_expected_wakeups = True, min(2, self._n_expected_wakeups + 1)
+        if request_id != self.request_id:
+            self.request_id, self.sent_ns, self._host_waited = request_id, sent_ns, False
+        self.pending = True
 
     def has_replied(self) -> bool:
         """Whether the last reply is to the current request."""
-        return self.buffer.header[REPLY_ID] == self.request_id
+        return self.buffer.header[shared.REPLY_ID] == self.request_id
 
     def drain_wakeups(self, replied: bool) -> bool:
         """Read pending wake-ups, counting unexpected ones as stale; False if the pipe is closed."""
@@ -242,74 +190,100 @@ class Worker:
             None if there is no reply yet, "" for success, the reason of invalid actions, or an
             error if the policy raised or the process has exited.
         """
-        header = self.buffer.header
         if not (self.pending and self.has_replied()):
-            return None if self.drain_wakeups(replied=False) else self.describe_exit()
-        memory_fence()
+            return None if self.drain_wakeups(replied=False) else self._describe_exit()
+        shared.memory_fence()
         if self._host_waited:
             self.drain_wakeups(replied=True)
         self.pending = False
-        status = header[STATUS]
-        if status == STATUS_RAISED:
+        status = self.buffer.header[shared.STATUS]
+        if status == shared.STATUS_RAISED:
             summary = ErrorSummary(*(*self.buffer.read_message().split("\n", 2), "", "")[:3])
             return WorkerError("raised", summary.message, summary)
-        if status != STATUS_INVALID_ACTION:
+        if status != shared.STATUS_INVALID_ACTION:
             return ""
         reason = self.buffer.read_message()
         return reason if reason in INVALID_ACTION_REASONS else UNKNOWN_REASON
 
-    @property
-    def stale_replies(self) -> int:
-        """Number of wake-ups without a reply to the current request since the last `reset_stats`."""
-        if not self.closed:
-            self.drain_wakeups(replied=not self.pending)
-        return self._n_stale
+    def wait(self, timeout: float, deadline: float) -> WorkerError | str:
+        """Wait for the reply to the current request.
 
-    def describe_exit(self) -> WorkerError:
-        """Return an error with the exit code of the process, which has exited or is about to."""
-        code = self._forkserver.exit_code(self.pid, EXIT_TIMEOUT)
-        return WorkerError("exited", str(code))
+        Args:
+            timeout: Seconds that the worker had, for the error if there is no reply.
+            deadline: Time on the monotonic clock until which to wait.
 
-    def has_exited(self) -> bool:
-        """Whether the fork server has reported that the process exited."""
-        return self._forkserver.exit_code(self.pid) is not None
+        Returns:
+            The reply, as `poll` returns it.
+        """
+        reply = self.poll()
+        while reply is None:
+            remaining = deadline - time.monotonic()
+            if remaining <= 0:
+                return WorkerError("timeout", f"{timeout:g}")
+            # A child of an exited process may hold its pipe open, so ask the fork server too.
+            if self._forkserver.exit_code(self.pid) is not None:
+                last_reply = self.poll()  # sent before it exited
+                return self._describe_exit() if last_reply is None else last_reply
+            self._set_host_waiting(True)
+            reply = self.poll()
+            if reply is None:
+                self._poll.poll(1000.0 * min(remaining, _MAX_WAIT_SECONDS))
+                reply = self.poll()
+            self._set_host_waiting(False)
+        return reply
+
+    def wait_briefly(self) -> bool:
+        """Sleep until the worker has replied or 20 ms have passed; return whether it has replied."""
+        self._set_host_waiting(True)
+        if not self.has_replied():
+            self._poll.poll(1000.0 * _MAX_WAIT_SECONDS)
+        self._set_host_waiting(False)
+        replied = self.has_replied()
+        self.drain_wakeups(replied)
+        return replied
 
     def share_parent_memory(self) -> None:
         """Share memory through which agents inherit; called once the policy is loaded.
 
         Its three rows hold the exported memory of this agent, and that of its two parents.
         """
-        size = int(self.buffer.header[MEMORY_BYTES])
+        size = min(int(self.buffer.header[shared.MEMORY_BYTES]), _MAX_PARENT_MEMORY)
         if not self.inherits_memory or size <= 0:
             return
-        size = min(size, _MAX_PARENT_MEMORY)
-        fd = create_anonymous_memory(3 * size)
-        self.parent_memory = np.frombuffer(map_memory(fd, 3 * size), np.uint8).reshape(3, size)
+        fd = shared.create_anonymous_memory(3 * size)
+        memory = shared.map_memory(fd, 3 * size)
+        self.parent_memory = np.frombuffer(memory, np.uint8).reshape(3, size)
         socket.send_fds(self._socket, [b"."], [fd])
         os.close(fd)
-
-    @property
-    def peak_megabytes(self) -> float:
-        """Peak memory of the process in MB, as reported by the process itself."""
-        return int(self.buffer.header[PEAK_KB]) / 1024
 
     def close(self, graceful: bool = False) -> None:
         """End the process; `graceful` lets the policy close first. May be called twice."""
         if self.closed:
             return
         if graceful:
-            self.send(CMD_EXIT)
+            self.send(shared.CMD_EXIT)
             self._forkserver.exit_code(self.pid, EXIT_TIMEOUT)
         self._forkserver.kill(self.pid)
         self._release()
 
+    def _set_host_waiting(self, waiting: bool) -> None:
+        """Tell the worker whether to wake the host when it replies."""
+        self.buffer.header[shared.HOST_WAITING] = waiting
+        if waiting and not self._host_waited:
+            # The wake-up may arrive long after the reply was seen in the header.
+            self._host_waited, self._n_expected_wakeups = True, min(2, self._n_expected_wakeups + 1)
+
+    def _describe_exit(self) -> WorkerError:
+        """Return an error with the exit code of the process, which has exited or is about to."""
+        return WorkerError("exited", str(self._forkserver.exit_code(self.pid, EXIT_TIMEOUT)))
+
     def _release(self) -> None:
+        """Close the descriptors and the memory of this process, and remove the worker's folder."""
         self.closed = True
         self.parent_memory = None
         self._socket.close()
-        os.close(self.wake_fd)
-        os.close(self._reply_fd)
-        os.close(self.buffer_fd)
+        for fd in (self.wake_fd, self._reply_fd, self.buffer_fd):
+            os.close(fd)
         self.buffer.close()
         if self._temporary_folder is not None:
             self._temporary_folder.remove()
@@ -328,7 +302,3 @@ def wake_workers(wake_fds: Sequence[int]) -> None:
 def draw_request_id() -> int:
     """Return a random request id, so that a policy cannot reply before it is asked."""
     return random.getrandbits(62)
-
-
-def _serialize_arrays(arrays: Arrays) -> bytes:
-    return save({name: np.ascontiguousarray(array) for name, array in arrays.items()})

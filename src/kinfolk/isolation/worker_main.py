@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import json
 import math
 import os
 import resource
@@ -16,36 +15,14 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from safetensors.numpy import load
 
 from kinfolk.core.arrays import AnyArray, Ints
-from kinfolk.core.spaces import WorldSpec
+from kinfolk.isolation import shared_buffers as shared
 from kinfolk.isolation.failures import find_invalid_action_reason, summarize_policy_error
-from kinfolk.isolation.sandbox.restrictions import enter_sandbox
-from kinfolk.isolation.shared_buffers import (
-    CMD_ACT,
-    CMD_EXIT,
-    CMD_EXPORT_MEMORY,
-    CMD_RESET,
-    COMMAND,
-    HOST_WAITING,
-    MEMORY_BYTES,
-    PEAK_KB,
-    PRINTED_CHARS,
-    REPLY_ID,
-    REPLY_NS,
-    REQUEST_ID,
-    STATUS,
-    STATUS_INVALID_ACTION,
-    STATUS_OK,
-    STATUS_RAISED,
-    BufferLayout,
-    SharedBuffer,
-    map_memory,
-    memory_fence,
-)
+from kinfolk.isolation.forkserver import read_payload
+from kinfolk.isolation.sandbox import enter_sandbox
 from kinfolk.policies.base import MemoryLayout, Policy, allocate_memory, single_agent_batch
-from kinfolk.policies.resolve import ResolvedPolicy, build_policy
+from kinfolk.policies.resolve import build_policy
 
 PARENT_MEMORY_ROWS = (1, 2)  # memory rows for the two parents' memory, in a worker of one agent
 
@@ -60,39 +37,13 @@ def run_worker(fds: Sequence[int], config: dict[str, Any]) -> None:
             the pipe that wakes the host, the shared buffer, and the payload.
         config: Sizes and limits, as `Worker` sends them.
     """
-    layout = BufferLayout(config["capacity"], config["row_bytes"], config["heads"])
-    socket_fd, wake_fd, reply_fd, buffer_fd, payload_fd = fds
-    buffer = SharedBuffer(layout, buffer_fd)
-    sys.stdout = sys.stderr = _CountingStdout(buffer)
-    _use_batch_scheduling()
-    worker_loop = _WorkerLoop(buffer, wake_fd, reply_fd, config, payload_fd)
-    is_loaded = worker_loop.execute(worker_loop.load_policy)
-    if is_loaded and config["inherits_memory"]:
-        worker_loop.receive_parent_memory(socket.socket(fileno=socket_fd))
-    if is_loaded:
-        worker_loop.serve()
-
-
-def _use_batch_scheduling() -> None:
-    """Use SCHED_BATCH, so that a woken worker does not preempt a host that still wakes others."""
-    if hasattr(os, "SCHED_BATCH"):
+    worker_loop = _WorkerLoop(fds, config)
+    if hasattr(os, "SCHED_BATCH"):  # a woken worker does not preempt a host that still wakes others
         with suppress(OSError):  # some containers forbid it
             os.sched_setscheduler(0, os.SCHED_BATCH, os.sched_param(0))
-
-
-def read_payload(fd: int, size: int) -> tuple[ResolvedPolicy, WorldSpec, list[str]]:
-    """Return the policy, the world's spec and `sys.path` of a `WorkerPayload`.
-
-    Args:
-        fd: Descriptor of the payload.
-        size: Its bytes.
-    """
-    with map_memory(fd, size) as memory:
-        data = memory[:]
-    length = int.from_bytes(data[:8], "little")
-    header = json.loads(data[8 : 8 + length])
-    resolved = ResolvedPolicy(header["class_path"], header["settings"], load(data[8 + length :]))
-    return resolved, WorldSpec.from_dict(header["spec"]), header["sys_path"]
+    if worker_loop.execute(worker_loop.load_policy):
+        worker_loop.receive_parent_memory()
+        worker_loop.serve()
 
 
 def preload_policy(fd: int, size: int) -> None:
@@ -114,11 +65,11 @@ def preload_policy(fd: int, size: int) -> None:
 class _CountingStdout(io.TextIOBase):
     """Discards what a policy prints, but counts its characters."""
 
-    def __init__(self, buffer: SharedBuffer) -> None:
+    def __init__(self, buffer: shared.SharedBuffer) -> None:
         self._buffer = buffer
 
     def write(self, text: str) -> int:
-        self._buffer.header[PRINTED_CHARS] += len(text)
+        self._buffer.header[shared.PRINTED_CHARS] += len(text)
         return len(text)
 
 
@@ -130,26 +81,18 @@ class _WorkerLoop:
     """Runs the policy of a worker and replies to requests in the shared buffer.
 
     Args:
-        buffer: Requests and replies.
-        wake_fd: Pipe from which wake-ups are read.
-        reply_fd: Pipe that wakes the host.
-        config: Sizes and limits.
-        payload_fd: Descriptor of the payload.
+        fds: Descriptors, as `run_worker` takes them.
+        config: Sizes and limits, as `Worker` sends them.
     """
 
     policy: Policy
     memory: dict[str, AnyArray]
 
-    def __init__(
-        self,
-        buffer: SharedBuffer,
-        wake_fd: int,
-        reply_fd: int,
-        config: dict[str, Any],
-        payload_fd: int,
-    ) -> None:
-        self._buffer, self._wake_fd, self._reply_fd = buffer, wake_fd, reply_fd
-        self._config, self._payload_fd = config, payload_fd
+    def __init__(self, fds: Sequence[int], config: dict[str, Any]) -> None:
+        self._socket_fd, self._wake_fd, self._reply_fd, buffer_fd, self._payload_fd = fds
+        layout = shared.BufferLayout(*config["layout"])
+        self._buffer, self._config = shared.SharedBuffer(layout, buffer_fd), config
+        sys.stdout = sys.stderr = _CountingStdout(self._buffer)
         self._last_request_id = 0
         self._parent_memory: AnyArray | None = None
 
@@ -157,15 +100,15 @@ class _WorkerLoop:
         """Execute commands until an exit command, an error or the end of the host."""
         header, wake_fd, read = self._buffer.header, self._wake_fd, os.read
         methods = {
-            CMD_RESET: self.reset_agents,
-            CMD_ACT: self.compute_actions,
-            CMD_EXPORT_MEMORY: self.export_memory,
+            shared.CMD_RESET: self.reset_agents,
+            shared.CMD_ACT: self.compute_actions,
+            shared.CMD_EXPORT_MEMORY: self.export_memory,
         }
         while read(wake_fd, 1):
-            if header[REQUEST_ID] == self._last_request_id:
+            if header[shared.REQUEST_ID] == self._last_request_id:
                 continue  # woken twice for one request
-            command = header[COMMAND]
-            if command == CMD_EXIT:
+            command = header[shared.COMMAND]
+            if command == shared.CMD_EXIT:
                 self.policy.close()
                 return
             if not self.execute(methods[command]):
@@ -174,26 +117,26 @@ class _WorkerLoop:
     def execute(self, command: Callable[[], None]) -> bool:
         """Execute a command, write the reply and wake the host; False if the worker must exit."""
         header = self._buffer.header
-        request_id = header[REQUEST_ID]
+        request_id = header[shared.REQUEST_ID]
         try:
             command()
-            status = STATUS_OK
+            status = shared.STATUS_OK
         except _InvalidAction as error:
             self._buffer.write_text(str(error))
-            status = STATUS_INVALID_ACTION
+            status = shared.STATUS_INVALID_ACTION
         except BaseException as error:  # including SystemExit, which the host must record
             self._buffer.write_text("\n".join(summarize_policy_error(error)))
-            status = STATUS_RAISED
-        header[REPLY_NS] = time.perf_counter_ns()
-        header[STATUS] = status
-        memory_fence()
-        header[REPLY_ID] = self._last_request_id = request_id
-        if header[HOST_WAITING]:
+            status = shared.STATUS_RAISED
+        header[shared.REPLY_NS] = time.perf_counter_ns()
+        header[shared.STATUS] = status
+        shared.memory_fence()
+        header[shared.REPLY_ID] = self._last_request_id = request_id
+        if header[shared.HOST_WAITING]:
             try:
                 os.write(self._reply_fd, b".")
             except OSError:
                 return False  # the host has exited
-        return status != STATUS_RAISED
+        return status != shared.STATUS_RAISED
 
     def load_policy(self) -> None:
         """Set limits and enter the sandbox, then import and build the policy."""
@@ -205,19 +148,19 @@ class _WorkerLoop:
         self.policy = build_policy(resolved, spec)
         extra = len(PARENT_MEMORY_ROWS) if self._config["inherits_memory"] else 0
         self.memory = allocate_memory(self.policy.memory_layout, self._buffer.rows.shape[0] + extra)
-        self._buffer.header[MEMORY_BYTES] = memory_bytes_per_agent(self.policy.memory_layout)
+        self._buffer.header[shared.MEMORY_BYTES] = memory_bytes_per_agent(self.policy.memory_layout)
 
-    def receive_parent_memory(self, sock: socket.socket) -> None:
+    def receive_parent_memory(self) -> None:
         """Receive and map the memory through which agents inherit; see `Worker.share_parent_memory`."""
-        size = self._buffer.header[MEMORY_BYTES]
-        if size:
-            _, fds, _, _ = socket.recv_fds(sock, 1, 1)
-            memory = np.frombuffer(map_memory(fds[0], 3 * size), np.uint8)
+        size = self._buffer.header[shared.MEMORY_BYTES]
+        if self._config["inherits_memory"] and size:
+            _, fds, _, _ = socket.recv_fds(socket.socket(fileno=self._socket_fd), 1, 1)
+            memory = np.frombuffer(shared.map_memory(fds[0], 3 * size), np.uint8)
             self._parent_memory = memory.reshape(3, size)
 
     def reset_agents(self) -> None:
         """Reset the memory of new agents, and report the peak memory of the process."""
-        self._buffer.header[PEAK_KB] = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+        self._buffer.header[shared.PEAK_KB] = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
         batch, keys, _, _ = self._buffer.read_request()
         for array in self.memory.values():
             array[batch.memory_index] = 0
@@ -233,14 +176,15 @@ class _WorkerLoop:
         policy.act_async(observations, batch, self.memory, keys)
         actions = policy.act_wait()
         is_int64 = type(actions) is np.ndarray and actions.dtype is _INT64
-        out[...] = (
-            actions if is_int64 and actions.shape == out.shape else _as_int64(actions, out.shape)
-        )
+        if not (is_int64 and actions.shape == out.shape):
+            actions = _as_int64(actions, out.shape)
+        out[...] = actions
 
     def export_memory(self) -> None:
         """Write the memory of the only agent into shared memory, for its children."""
         if self._parent_memory is not None:
-            _export_memory_row(self.memory, self._parent_memory[0])
+            exported = b"".join(array[0].tobytes() for array in self.memory.values())
+            self._parent_memory[0] = np.frombuffer(exported, np.uint8)
 
 
 def _as_int64(actions: Any, shape: tuple[int, ...]) -> Ints:
@@ -257,20 +201,11 @@ def memory_bytes_per_agent(layout: MemoryLayout) -> int:
     return sum(math.prod(field.shape) * np.dtype(field.dtype).itemsize for field in layout.values())
 
 
-def _export_memory_row(memory: dict[str, AnyArray], out: AnyArray) -> None:
-    """Copy row 0 of all memory arrays into the bytes `out`."""
-    offset = 0
-    for array in memory.values():
-        flat = np.ascontiguousarray(array[0]).reshape(-1).view(np.uint8)
-        out[offset : offset + flat.size] = flat
-        offset += flat.size
-
-
 def _import_memory_row(blob: AnyArray, memory: dict[str, AnyArray], row: int) -> None:
     """Copy exported bytes into one row of all memory arrays.
 
     Args:
-        blob: Bytes that `_export_memory_row` wrote.
+        blob: Bytes that `_WorkerLoop.export_memory` wrote.
         memory: Memory arrays by name, written.
         row: Their row.
     """

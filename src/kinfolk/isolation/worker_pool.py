@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from kinfolk.core.spaces import WorldSpec
-from kinfolk.isolation.forkserver import ForkServerClient, ProcessLimitError
-from kinfolk.isolation.settings import IsolationSettings
-from kinfolk.isolation.worker import Worker, WorkerPayload
+from kinfolk.isolation.failures import IsolationSettings
+from kinfolk.isolation.forkserver import ForkServerClient, ProcessLimitError, WorkerPayload
+from kinfolk.isolation.worker import Worker
 from kinfolk.policies.resolve import ResolvedPolicy
 
 _MAX_PAYLOADS = 16
@@ -48,25 +48,21 @@ class WorkerPool:
             ProcessLimitError: All processes are in use, or the system cannot start another.
         """
         payload = self._get_payload(resolved, spec)
+        key = (payload, capacity, inherits_memory)
         for worker in self._idle:
-            if (
-                worker.payload is payload
-                and worker.capacity == capacity
-                and worker.inherits_memory == inherits_memory
-            ):
+            if (worker.payload, worker.capacity, worker.inherits_memory) == key:
                 self._idle.remove(worker)
                 self._in_use.add(worker)
                 worker.reset_stats()
                 return worker, False
-        if len(self._in_use) >= self._settings.max_processes:
-            raise ProcessLimitError(
-                f"All {self._settings.max_processes} worker processes (--max-processes) are in use."
-            )
-        while self._idle and len(self._in_use) + len(self._idle) >= self._settings.max_processes:
+        limit = self._settings.max_processes
+        if len(self._in_use) >= limit:
+            raise ProcessLimitError(f"All {limit} worker processes (--max-processes) are in use.")
+        while self._idle and len(self._in_use) + len(self._idle) >= limit:
             self._idle.pop(0).close(graceful=True)
         if resolved.class_path.startswith("kinfolk."):
             # Only policies of this package may be loaded outside the sandbox.
-            self.forkserver.preload(resolved.sha256, payload.fd, payload.size)
+            self.forkserver.preload(payload)
         worker = Worker(self.forkserver, payload, capacity, self._settings, inherits_memory)
         self.n_started += 1
         self._in_use.add(worker)
@@ -86,21 +82,22 @@ class WorkerPool:
             worker.close()
         self._idle.clear()
         self._in_use.clear()
-        for payload in self._payloads.values():
-            payload.close()
-        self._payloads.clear()
+        while self._payloads:
+            self._drop_oldest_payload()
         self.forkserver.close()
 
     def _get_payload(self, resolved: ResolvedPolicy, spec: WorldSpec) -> WorkerPayload:
+        """Return the payload of a policy from a small cache, or make it."""
         key = (resolved.sha256, spec)
         if key not in self._payloads:
             while len(self._payloads) >= _MAX_PAYLOADS:
-                self._drop_payload(next(iter(self._payloads)))
+                self._drop_oldest_payload()
             self._payloads[key] = WorkerPayload(resolved, spec)
         return self._payloads[key]
 
-    def _drop_payload(self, key: tuple[str, WorldSpec]) -> None:
-        payload = self._payloads.pop(key)
+    def _drop_oldest_payload(self) -> None:
+        """Free the oldest payload and end the idle workers that have loaded it."""
+        payload = self._payloads.pop(next(iter(self._payloads)))
         for worker in [worker for worker in self._idle if worker.payload is payload]:
             self._idle.remove(worker)
             worker.close(graceful=True)

@@ -14,8 +14,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from kinfolk.core.lazy import export_lazily
-from kinfolk.core.registry import Registry, RegistryEntry
+from kinfolk.core.imports import Registry, RegistryEntry, export_lazily
 
 if TYPE_CHECKING:
     from kinfolk.jobs.compare import Compare, compare_policies
@@ -44,27 +43,16 @@ __all__ = [
     "train",
 ]
 
+_SETTINGS = {
+    "play": ("kinfolk.play.settings:EpisodeSettings", "one game in the terminal"),
+    "explain": ("kinfolk.evaluation.explain:Explain", "why agents acted so"),
+    "eval": ("kinfolk.jobs.evaluate:Evaluate", "episodes of a team of policies"),
+    "compare": ("kinfolk.jobs.compare:Compare", "policies on the same episodes"),
+    "train": ("kinfolk.jobs.train.settings:Train", "training of nets by PPO"),
+    "evolve-roles": ("kinfolk.jobs.evolve_roles.settings:EvolveRoles", "evolution of roles"),
+    "evolve-nets": ("kinfolk.jobs.evolve_nets.settings:EvolveNets", "neuroevolution"),
+}
 # The settings of each command that has some, by the command's name.
-JOB_SETTINGS = Registry(
-    "job",
-    "jobs",
-    {
-        "play": RegistryEntry(
-            "kinfolk.play.episode_settings:EpisodeSettings", "one game in the terminal"
-        ),
-        "explain": RegistryEntry(
-            "kinfolk.evaluation.explain_settings:Explain", "why agents acted so"
-        ),
-        "eval": RegistryEntry("kinfolk.jobs.evaluate:Evaluate", "episodes of a team of policies"),
-        "compare": RegistryEntry("kinfolk.jobs.compare:Compare", "policies on the same episodes"),
-        "train": RegistryEntry("kinfolk.jobs.train.settings:Train", "training of nets by PPO"),
-        "evolve-roles": RegistryEntry(
-            "kinfolk.jobs.evolve_roles.settings:EvolveRoles", "evolution of roles"
-        ),
-        "evolve-nets": RegistryEntry(
-            "kinfolk.jobs.evolve_nets.settings:EvolveNets", "neuroevolution"
-        ),
-    },
-)
+JOB_SETTINGS = Registry("job", "jobs", {n: RegistryEntry(*entry) for n, entry in _SETTINGS.items()})
 
 export_lazily(__name__)

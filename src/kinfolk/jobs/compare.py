@@ -21,12 +21,11 @@ from kinfolk.evaluation.comparison import (
     compare_paired,
     describe_low_power,
 )
-from kinfolk.evaluation.results import count_failures
 from kinfolk.evaluation.rollout import run_evaluation
-from kinfolk.evaluation.statistics import Estimate, estimate_mean
+from kinfolk.evaluation.statistics import Estimate, count_failures, estimate_mean
 from kinfolk.isolation.worker_pool import closing_pools
 from kinfolk.jobs.evaluate import Evaluate, evaluation_tasks
-from kinfolk.play.results import EpisodeColumns, EpisodeResult
+from kinfolk.play.results import EpisodeResult
 from kinfolk.play.slots import parse_slot
 
 CANDIDATE_SLOT = "candidate"
@@ -115,11 +114,11 @@ def candidate_settings(settings: Compare) -> list[Evaluate]:
     common = {name: getattr(settings, name) for name in Evaluate.model_fields}
     has_slots = "slots" in settings.model_fields_set
     others = [s for s in settings.slots if s.id != CANDIDATE_SLOT] if has_slots else []
-    teams = [
-        tuple(parse_slot(name, uri) for name, uri in parse_team(text).items())
-        for text in settings.policies
-    ]
-    return [Evaluate(**{**common, "slots": (*team, *others), "replays": 0}) for team in teams]
+    candidates = []
+    for text in settings.policies:
+        team = [parse_slot(name, uri) for name, uri in parse_team(text).items()]
+        candidates.append(Evaluate(**{**common, "slots": (*team, *others), "replays": 0}))
+    return candidates
 
 
 def example_map(groups: Sequence[str]) -> dict[str, str]:
@@ -155,36 +154,29 @@ def compare_policies(
         engine: Engine that runs the tasks.
         resume: Last snapshot of a stopped run to continue from; None starts anew.
     """
-    values = np.zeros((0, len(settings.policies)))
-    failures = np.zeros(len(settings.policies), dtype=np.int64)
     teams = [list(parse_team(text)) for text in settings.policies]
+    values, failures = np.zeros((0, len(teams))), np.zeros(len(teams), dtype=np.int64)
     failed_slots: list[dict[str, Any]] = [{} for _ in teams]
     if resume is not None:
         values, failures = resume.arrays["values"], resume.arrays["failures"].copy()
         failed_slots = list(resume.notes.get("failed_slots", failed_slots))
     tasks = [evaluation_tasks(candidate, len(values)) for candidate in candidate_settings(settings)]
     with closing_pools():
-        turns = (task for chunk in zip(*tasks, strict=True) for task in chunk)
-        chunk_results: list[EpisodeColumns] = []
-        for result in engine.map(run_evaluation, turns):
-            chunk_results.append(result.episodes)
-            if len(chunk_results) < len(settings.policies):
-                continue
-            for policy, played in enumerate(chunk_results):
+        chunks = list(zip(*tasks, strict=True))  # a task of each candidate
+        results = engine.map(run_evaluation, (task for chunk in chunks for task in chunk))
+        for _ in chunks:
+            chunk_values = []
+            for policy, team in enumerate(teams):
+                played = next(results).episodes
+                chunk_values.append([metric_value(settings.metric, r, team) for r in played])
                 failed_slots[policy] = count_failures(failed_slots[policy], played)
-                for report in played:
-                    value = metric_value(settings.metric, report, teams[policy])
+                for report, value in zip(played, chunk_values[policy], strict=True):
                     failed = len(report.failures)
                     failures[policy] += failed
                     yield CandidatePlayed(
                         step=report.episode, policy=policy, value=value, failures=failed
                     )
-            chunk_values = [
-                [metric_value(settings.metric, report, team) for report in played]
-                for played, team in zip(chunk_results, teams, strict=True)
-            ]
             values = np.concatenate([values, np.array(chunk_values).T])
-            chunk_results = []
             yield Snapshot(
                 step=len(values),
                 arrays={"values": values, "failures": failures},
@@ -204,19 +196,19 @@ def _comparison_done(
         failures: `[candidates]`, failures of their policies.
         failed_slots: Failure counts by slot, for each candidate.
     """
-    candidates, names = range(len(settings.policies)), settings.policies
-    pairs = {
-        (i, j): compare_paired(values[:, i], values[:, j]) for i, j in combinations(candidates, 2)
-    }
-    notes = [describe_low_power(names[i], names[j], test) for (i, j), test in pairs.items()]
+    names, columns = settings.policies, values.T
+    pairs, notes = {}, []
+    for i, j in combinations(range(len(names)), 2):
+        pairs[f"{i} {j}"] = test = compare_paired(columns[i], columns[j])
+        notes.append(describe_low_power(names[i], names[j], test))
     return ComparisonDone(
         step=settings.episodes,
-        policies=list(settings.policies),
+        policies=list(names),
         metric=settings.metric,
-        means=[estimate_mean(values[:, i]) for i in candidates],
+        means=[estimate_mean(column) for column in columns],
         failures=failures.tolist(),
         failed_slots=failed_slots,
-        pairs={f"{i} {j}": test for (i, j), test in pairs.items()},
+        pairs=pairs,
         episodes_needed=MIN_EPISODES,
         notes=[note for note in notes if note is not None],
     )
@@ -235,13 +227,11 @@ def metric_value(metric: str, report: EpisodeResult, team: Sequence[str]) -> flo
     """
     if metric == "ticks":
         return float(report.ticks)
-    earned = sum(report.returns[slot] for slot in team)
-    if metric == "return":
-        return earned
-    if metric == "return_per_life":
-        return earned / max(1, sum(report.lives[slot] for slot in team))
-    if metric == "reward_per_tick":
-        return earned / max(1, sum(report.ticks_lived[slot] for slot in team))
+    if metric in METRICS:
+        earned = sum(report.returns[slot] for slot in team)
+        divisors = {"return_per_life": report.lives, "reward_per_tick": report.ticks_lived}
+        counts = divisors.get(metric)
+        return earned if counts is None else earned / max(1, sum(counts[s] for s in team))
     if metric not in report.counters:
         known = [*METRICS, *report.counters]
         raise UnknownNameError(f"There is no metric '{metric}'.{format_suggestion(metric, known)}")

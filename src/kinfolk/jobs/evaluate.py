@@ -4,19 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
+from functools import partial
 from typing import Annotated, Any, ClassVar
 
 from kinfolk.core.events import Event, FileChunk, Snapshot, TimingEvent
 from kinfolk.core.settings import Flag, setting, validate_settings
 from kinfolk.engines.base import Engine
-from kinfolk.evaluation.results import count_failures
-from kinfolk.evaluation.rollout import Isolation, SlotTimings, evaluation_task, run_evaluation
-from kinfolk.evaluation.statistics import EvaluationSummary, summarize_episodes
-from kinfolk.evaluation.timing import RolloutTiming
-from kinfolk.isolation.settings import IsolationSettings
+from kinfolk.evaluation.rollout import (
+    Isolation,
+    RolloutTiming,
+    SlotTimings,
+    evaluation_task,
+    run_evaluation,
+)
+from kinfolk.evaluation.statistics import EvaluationSummary, count_failures, summarize_episodes
+from kinfolk.isolation.failures import IsolationSettings
 from kinfolk.isolation.worker_pool import closing_pools
-from kinfolk.play.episode_settings import EpisodeSettings
 from kinfolk.play.results import EpisodeColumns, EpisodeResult
+from kinfolk.play.settings import EpisodeSettings
 from kinfolk.play.slots import IsolationMode, PolicySlot
 from kinfolk.play.task import RolloutTask
 from kinfolk.replay.record import record_episode
@@ -42,10 +47,8 @@ class Evaluate(IsolationSettings, EpisodeSettings):
     @property
     def isolation_settings(self) -> IsolationSettings:
         """Return the settings that worker processes of policies are kept by."""
-        return validate_settings(
-            IsolationSettings,
-            {name: getattr(self, name) for name in IsolationSettings.model_fields},
-        )
+        fields = {name: getattr(self, name) for name in IsolationSettings.model_fields}
+        return validate_settings(IsolationSettings, fields)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -88,16 +91,12 @@ def evaluation_tasks(settings: Evaluate, first: int = 0) -> Iterator[RolloutTask
     """Yield the tasks, from episode `first` on; policies are resolved once, before the first."""
     policies = {slot.id: slot.resolve_policy(settings.is_trusted(slot)) for slot in settings.slots}
     isolate = {slot.id: slot.isolate for slot in settings.slots if slot.isolate is not None}
+    isolation = Isolation(settings.isolate, settings.isolation_settings, isolate)
+    world, seed, slot_map = settings.world_ref, settings.seed, settings.slot_map_for(settings.world)
     for start in range(first, settings.episodes, settings.chunk_size):
-        yield evaluation_task(
-            settings.world_ref,
-            policies,
-            settings.seed,
-            range(start, min(start + settings.chunk_size, settings.episodes)),
-            settings.slot_map_for(settings.world),
-            Isolation(settings.isolate, settings.isolation_settings, isolate),
-            settings.inherit_slot,
-        )
+        chunk = range(start, min(start + settings.chunk_size, settings.episodes))
+        inherit = settings.inherit_slot
+        yield evaluation_task(world, policies, seed, chunk, slot_map, isolation, inherit)
 
 
 def evaluate(
@@ -112,11 +111,12 @@ def evaluate(
         engine: Engine that runs the tasks.
         resume: Last snapshot of a stopped run to continue from; None starts anew.
     """
-    played = EpisodeColumns.from_results(())
-    if resume is not None:
-        played = EpisodeColumns(resume.arrays, resume.notes)
+    if resume is None:
+        played, n_replays = EpisodeColumns.from_results(()), settings.replays
+    else:
+        played, n_replays = EpisodeColumns(resume.arrays, resume.notes), 0
     with closing_pools():
-        for episode in range(min(settings.replays, settings.episodes) if resume is None else 0):
+        for episode in range(min(n_replays, settings.episodes)):
             yield from record_episode(next(evaluation_tasks(settings)), episode)
         for result in engine.map(run_evaluation, evaluation_tasks(settings, len(played))):
             for episode_result in result.episodes:
@@ -125,13 +125,7 @@ def evaluate(
             # Kept as columns: a thousand episodes as objects would take a hundred times the room.
             played = played.concatenate(result.episodes)
             yield Snapshot(step=len(played), arrays=played.arrays, notes=played.notes)
-    summary = summarize_evaluation(settings, played)
+    metrics = partial(compute_world_metrics, settings.world)
+    summary = summarize_episodes(played, settings.slot_ids, metrics)
     failed = count_failures({}, played)
     yield Evaluated(step=settings.episodes, **vars(summary), failed_slots=failed)
-
-
-def summarize_evaluation(settings: Evaluate, reports: EpisodeColumns) -> EvaluationSummary:
-    """Return means over episodes with their confidence intervals."""
-    return summarize_episodes(
-        reports, settings.slot_ids, lambda *columns: compute_world_metrics(settings.world, *columns)
-    )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import Any, ClassVar, NamedTuple
@@ -13,9 +13,9 @@ from pydantic import Field
 from kinfolk.core.events import Event, Snapshot
 from kinfolk.core.spaces import WorldSpec
 from kinfolk.engines.base import Engine
-from kinfolk.evaluation.ratings import PairResult, Rating, rate_players
-from kinfolk.evaluation.results import count_failures, merge_failure_counts
+from kinfolk.evaluation.comparison import PairResult, Rating, rate_players
 from kinfolk.evaluation.rollout import SlotTimings, run_evaluation
+from kinfolk.evaluation.statistics import count_failures, merge_failure_counts
 from kinfolk.isolation.worker_pool import closing_pools
 from kinfolk.jobs.evaluate import Evaluate, evaluation_tasks
 from kinfolk.play.results import EpisodeResult
@@ -61,8 +61,7 @@ class _Meeting(NamedTuple):
 
     first: int
     second: int
-    task: RolloutTask[SlotTimings]
-    mirrored: RolloutTask[SlotTimings]
+    tasks: tuple[RolloutTask[SlotTimings], RolloutTask[SlotTimings]]
 
 
 def assign_sides(spec: WorldSpec) -> tuple[dict[str, str] | list[str], dict[str, str] | list[str]]:
@@ -71,31 +70,27 @@ def assign_sides(spec: WorldSpec) -> tuple[dict[str, str] | list[str], dict[str,
     Two groups with equal observations and actions are two teams, a side each. In any other world
     the rows alternate, so that both sides have the same share of every group.
     """
-    groups = spec.groups
-    if (
-        len(groups) == 2
-        and groups[0].fields == groups[1].fields
-        and groups[0].heads == groups[1].heads
-    ):
-        a, b = groups[0].name, groups[1].name
-        return {a: _SIDES[0], b: _SIDES[1]}, {a: _SIDES[1], b: _SIDES[0]}
+    first, second = _SIDES
+    if len(spec.groups) == 2:
+        a, b = spec.groups
+        if a.fields == b.fields and a.heads == b.heads:
+            return {a.name: first, b.name: second}, {a.name: second, b.name: first}
     rows = [_SIDES[row % 2] for row in range(spec.rows)]
     return rows, [_SIDES[1 - row % 2] for row in range(spec.rows)]
 
 
-def _meetings(settings: RoundRobin, done: int) -> Iterator[_Meeting]:
-    """Yield the chunks of every pair; the first `done` of them are left out."""
+def _list_meetings(settings: RoundRobin, done: int) -> list[_Meeting]:
+    """Return the chunks of every pair; the first `done` of them are left out."""
     slot_map, mirrored_map = assign_sides(settings.world_ref.spec)
     common = {name: getattr(settings, name) for name in Evaluate.model_fields}
-    number = 0
+    meetings = []
     for first, second in combinations(range(len(settings.policies)), 2):
         uris = settings.policies[first], settings.policies[second]
         slots = tuple(parse_slot(side, uri) for side, uri in zip(_SIDES, uris, strict=True))
         pair = Evaluate(**{**common, "slots": slots, "agent_slot_map": slot_map, "replays": 0})
         for task in evaluation_tasks(pair):
-            if number >= done:
-                yield _Meeting(first, second, task, replace(task, slot_map=mirrored_map))
-            number += 1
+            meetings.append(_Meeting(first, second, (task, replace(task, slot_map=mirrored_map))))
+    return meetings[done:]
 
 
 def round_robin(
@@ -116,14 +111,18 @@ def round_robin(
         done = resume.step
         games = [PairResult(int(a), int(b), x, y) for a, b, x, y in resume.arrays["games"].tolist()]
     with closing_pools():
-        meetings = list(_meetings(settings, done))
-        tasks = (task for meeting in meetings for task in (meeting.task, meeting.mirrored))
+        meetings = _list_meetings(settings, done)
+        tasks = (task for meeting in meetings for task in meeting.tasks)
         results = engine.map(run_evaluation, tasks)
-        for meeting in meetings:
+        for first, second, _ in meetings:
             pair = [next(results).episodes, next(results).episodes]
-            _count_failures(failed, meeting, [report for reports in pair for report in reports])
+            counts = count_failures({}, [report for reports in pair for report in reports])
+            for policy, side in zip((first, second), _SIDES, strict=True):
+                if side in counts:
+                    counted = {_POLICY_SLOT: counts[side]}
+                    failed[policy] = merge_failure_counts(failed[policy], counted)
             for game, mirrored in zip(*pair, strict=True):
-                result = _score(meeting, game, mirrored)
+                result = PairResult(first, second, *score_sides(game, mirrored))
                 games.append(result)
                 failures = len(game.failures) + len(mirrored.failures)
                 yield PairPlayed(step=game.episode, **result._asdict(), failures=failures)
@@ -142,33 +141,10 @@ def round_robin(
     )
 
 
-def _count_failures(
-    failed: list[dict[str, Any]], meeting: _Meeting, reports: Sequence[EpisodeResult]
-) -> None:
-    """Add the failures of both policies of a meeting to `failed`.
+def score_sides(game: EpisodeResult, mirrored: EpisodeResult) -> list[float]:
+    """Return the return per life of both sides, averaged over a game and its mirrored one.
 
-    Args:
-        failed: Failure counts of each policy; changed in place.
-        meeting: The meeting.
-        reports: Its episodes, of both sides.
+    Sides may differ, so only both games together are fair.
     """
-    counts = count_failures({}, reports)
-    for policy, side in zip((meeting.first, meeting.second), _SIDES, strict=True):
-        if side in counts:
-            failed[policy] = merge_failure_counts(failed[policy], {_POLICY_SLOT: counts[side]})
-
-
-def _score(meeting: _Meeting, game: EpisodeResult, mirrored: EpisodeResult) -> PairResult:
-    """Score one game by both of its sides: sides may differ, so only both together are fair.
-
-    Args:
-        meeting: The meeting.
-        game: The game.
-        mirrored: The same game with sides exchanged.
-    """
-
-    def per_life(report: EpisodeResult, side: str) -> float:
-        return report.returns[side] / max(1, report.lives[side])
-
-    first, second = (0.5 * (per_life(game, side) + per_life(mirrored, side)) for side in _SIDES)
-    return PairResult(meeting.first, meeting.second, first, second)
+    pair = (game, mirrored)
+    return [0.5 * sum(r.returns[s] / max(1, r.lives[s]) for r in pair) for s in _SIDES]

@@ -1,7 +1,7 @@
 """Count live descendants exactly, in O(depth) per birth and per death.
 
 Arrays are `[worlds, max uids]`, indexed by world and uid. An agent has one line of descent here,
-that of its first parent. Where both parents count, use `kinfolk.lineage.metrics` instead.
+that of its first parent. Where both parents count, use `kinfolk.lineage.family` instead.
 """
 
 from __future__ import annotations

@@ -12,16 +12,9 @@ from kinfolk.core.errors import UnknownNameError, format_suggestion
 HEADS = ("argmax", "softmax_sample", "tanh", "raw")
 
 
-def argmax(out: AnyArray) -> Ints:
-    """Return the index of the highest output; the first of equals."""
-    choice: Ints = out.argmax(axis=-1)
-    return choice
-
-
 def softmax(out: AnyArray) -> Floats:
     """Return probabilities over the last axis, float64."""
-    logits = out.astype(np.float64) - out.max(axis=-1, keepdims=True)
-    weight = np.exp(logits)
+    weight = np.exp(out.astype(np.float64) - out.max(axis=-1, keepdims=True))
     probabilities: Floats = weight / weight.sum(axis=-1, keepdims=True)
     return probabilities
 
@@ -36,11 +29,6 @@ def softmax_sample(out: AnyArray, uniforms: AnyArray) -> Ints:
 def tanh(out: AnyArray) -> Floats:
     """Return the hyperbolic tangent of the outputs, float64."""
     return np.tanh(out.astype(np.float64))
-
-
-def raw(out: AnyArray) -> AnyArray:
-    """Return the outputs of the net unchanged."""
-    return out
 
 
 def count_outputs(head: str, choices: Sequence[int]) -> int:
@@ -68,17 +56,16 @@ def decode_actions(
         choices: Number of choices of each part of the action.
         uniforms: `[rows, parts]` in [0, 1); needed by `softmax_sample` only.
     """
-    actions = np.empty((len(out), len(choices)), dtype=np.int64)
     if head in ("tanh", "raw"):
-        numbers = tanh(out) if head == "tanh" else np.clip(raw(out), -1.0, 1.0)
-        steps = np.asarray(choices) - 1
-        actions[:] = np.rint((numbers + 1.0) / 2.0 * steps)
+        numbers = tanh(out) if head == "tanh" else np.clip(out, -1.0, 1.0)
+        actions: Ints = np.rint((numbers + 1.0) / 2.0 * (np.asarray(choices) - 1)).astype(np.int64)
         return actions
+    actions = np.empty((len(out), len(choices)), dtype=np.int64)
     start = 0
     for part, size in enumerate(choices):
         logits = out[:, start : start + size]
-        if head == "argmax":
-            actions[:, part] = argmax(logits)
+        if head == "argmax":  # the first of equals
+            actions[:, part] = logits.argmax(axis=-1)
         else:
             assert uniforms is not None  # callers that sample provide them
             actions[:, part] = softmax_sample(logits, uniforms[:, part])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any
 
 from kinfolk.core.arrays import Arrays
 from kinfolk.core.errors import UnknownNameError, format_suggestion
@@ -12,7 +12,6 @@ from kinfolk.nets.dynamic.nets import DynamicNets
 from kinfolk.nets.static import FeedforwardStaticNets, RecurrentStaticNets, StaticNets
 from kinfolk.store.arrays import read_arrays_and_metadata, write_arrays
 
-AnyNets: TypeAlias = FeedforwardStaticNets | RecurrentStaticNets | DynamicNets
 NET_TYPES: Mapping[str, type[Any]] = {
     "feedforward": FeedforwardStaticNets,
     "recurrent": RecurrentStaticNets,
@@ -52,10 +51,8 @@ def make_nets(
     net_type = _net_type(kind)
     if not issubclass(net_type, StaticNets):
         return net_type(num_nets, inputs, outputs, key=key)
-    return net_type(
-        num_nets, inputs, outputs, hidden,
-        key=key, sigma=sigma, self_adaptive=self_adaptive, zero=zero,
-    )  # fmt: skip
+    options: Any = {"key": key, "sigma": sigma, "self_adaptive": self_adaptive, "zero": zero}
+    return net_type(num_nets, inputs, outputs, hidden, **options)
 
 
 def nets_from_config(config: Mapping[str, Any], arrays: Arrays) -> Any:
@@ -63,7 +60,7 @@ def nets_from_config(config: Mapping[str, Any], arrays: Arrays) -> Any:
     return _net_type(config["kind"]).from_arrays(config, arrays)
 
 
-def save_nets(path: Path, nets: AnyNets) -> None:
+def save_nets(path: Path, nets: StaticNets | DynamicNets) -> None:
     """Write a population to a safetensors file, from which `load_nets` restores every bit."""
     write_arrays(path, nets.to_arrays(), {"nets": nets.config()})
 
@@ -81,7 +78,6 @@ def load_nets(path: Path) -> Any:
 def _net_type(kind: str) -> type[Any]:
     """Return the class of a kind of nets, or raise UnknownNameError."""
     if kind not in NET_TYPES:
-        raise UnknownNameError(
-            f"No kind of net is named '{kind}'.{format_suggestion(kind, NET_TYPES)}"
-        )
+        hint = format_suggestion(kind, NET_TYPES)
+        raise UnknownNameError(f"No kind of net is named '{kind}'.{hint}")
     return NET_TYPES[kind]

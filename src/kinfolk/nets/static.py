@@ -12,11 +12,10 @@ from typing import Any, ClassVar
 import numpy as np
 
 from kinfolk.core.arrays import AnyArray, Arrays, Bools, Ints, is_tensor
-from kinfolk.core.errors import SettingsError, require
+from kinfolk.core.errors import require
 from kinfolk.core.random import fold_in
-from kinfolk.nets.forward_rows import forward_rows
-from kinfolk.nets.gaussian import draw_seed, fill_standard_normal
-from kinfolk.nets.layers import LayerLayout, build_layers, count_parameters
+from kinfolk.nets import forward
+from kinfolk.nets.numerics import draw_seed, fill_standard_normal
 
 _START, _MUTATION, _SIGMA = 1, 2, 3  # branches of random keys
 SIGMA_RATE = 0.01  # relative standard deviation of the mutation of self-adaptive sigmas
@@ -52,40 +51,40 @@ class StaticNets:
         self_adaptive: bool = False,
         zero: bool = False,
     ) -> None:
-        for name, size in (("num_nets", num_nets), ("inputs", inputs), ("outputs", outputs)):
-            require(size >= 1, f"Nets need {name} of at least 1, not {size}.")
-        require(
-            all(size >= 1 for size in hidden),
-            f"Sizes of hidden layers must be at least 1, not {hidden}.",
-        )
+        forward.check_net_sizes(num_nets, inputs, outputs)
+        message = f"Sizes of hidden layers must be at least 1, not {hidden}."
+        require(all(size >= 1 for size in hidden), message)
         require(sigma >= 0, f"sigma must be at least 0, not {sigma}.")
-        self.inputs, self.outputs, self.hidden = inputs, outputs, tuple(hidden)
-        self.sigma = sigma
-        self.layers: list[LayerLayout] = build_layers(inputs, self.hidden, outputs, self.recurrent)
-        self.flat: AnyArray = np.zeros((num_nets, count_parameters(self.layers)), dtype=np.float32)
-        self.views: Any = None  # torch views of `flat`, cached by `forward_batched`
-        self.sigmas: AnyArray | None = None
-        if self_adaptive:
-            self.sigmas = np.full_like(self.flat, sigma)
+        self.inputs, self.outputs, self.sigma, self.hidden = inputs, outputs, sigma, tuple(hidden)
+        self.layers = forward.build_layers(inputs, self.hidden, outputs, self.recurrent)
+        self.flat: AnyArray = np.zeros((num_nets, self.layers[-1].stop), dtype=np.float32)
+        self._views: Any = None  # cache of torch views: the array they belong to, and the views
+        self.sigmas: AnyArray | None = np.full_like(self.flat, sigma) if self_adaptive else None
         self.seed: int | None = None
         if not zero:
             self.seed = draw_seed() if key is None else key
             self._draw_weights(self.seed)
 
     def __repr__(self) -> str:
-        return (
-            f"{type(self).__name__}(num_nets={self.num_nets}, inputs={self.inputs}, "
-            f"outputs={self.outputs}, hidden={self.hidden}, sigma={self.sigma:g})"
-        )
+        sizes = f"num_nets={self.num_nets}, inputs={self.inputs}, outputs={self.outputs}"
+        return f"{type(self).__name__}({sizes}, hidden={self.hidden}, sigma={self.sigma:g})"
 
     def _draw_weights(self, key: int) -> None:
         """Draw the initial weights; biases stay zero."""
-        keys = _member_keys(fold_in(key, _START), len(self.flat))
-        drawn = np.empty(self.flat.shape, dtype=np.float64)
-        fill_standard_normal(keys, 0, drawn)
+        drawn = self._draw_normal(fold_in(key, _START), np.float64)
         for layer in self.layers:
-            for block, fan_in in layer.weight_blocks():
-                self.flat[:, block] = drawn[:, block] / np.sqrt(fan_in)
+            weights = slice(layer.start, layer.recurrent_start)
+            recurrent_weights = slice(layer.recurrent_start, layer.bias_start)
+            self.flat[:, weights] = drawn[:, weights] / np.sqrt(layer.in_features)
+            recurrent_scale = np.sqrt(layer.out_features)
+            self.flat[:, recurrent_weights] = drawn[:, recurrent_weights] / recurrent_scale
+
+    def _draw_normal(self, key: int, dtype: Any = np.float32) -> AnyArray:
+        """Draw from N(0, 1) for every parameter; member `i` draws from `fold_in(key, i)`."""
+        keys: Ints = fold_in(key, np.arange(self.num_nets, dtype=np.int64))
+        drawn = np.empty(self.flat.shape, dtype=dtype)
+        fill_standard_normal(keys, 0, drawn)
+        return drawn
 
     @property
     def num_nets(self) -> int:
@@ -100,16 +99,13 @@ class StaticNets:
 
     def mutate(self, key: int, n_elites: int = 0) -> None:
         """Add sigma * N(0, 1) to every parameter of all but the first `n_elites` members."""
-        changed = slice(n_elites, None)
-        noise = np.empty((self.num_nets, self.flat.shape[1]), dtype=np.float32)
-        if self.sigmas is None:
-            scale: Any = self.sigma
-        else:
-            fill_standard_normal(_member_keys(fold_in(key, _SIGMA), self.num_nets), 0, noise)
-            self.sigmas[changed] *= np.float32(1.0) + np.float32(SIGMA_RATE) * noise[changed]
-            scale = self.sigmas[changed]
-        fill_standard_normal(_member_keys(fold_in(key, _MUTATION), self.num_nets), 0, noise)
-        self.flat[changed] += (scale * noise[changed]).astype(np.float32)
+        scale: Any = self.sigma
+        if self.sigmas is not None:
+            sigma_noise = self._draw_normal(fold_in(key, _SIGMA))[n_elites:]
+            self.sigmas[n_elites:] *= np.float32(1.0) + np.float32(SIGMA_RATE) * sigma_noise
+            scale = self.sigmas[n_elites:]
+        noise = self._draw_normal(fold_in(key, _MUTATION))[n_elites:]
+        self.flat[n_elites:] += (scale * noise).astype(np.float32)
 
     def get_params(self) -> AnyArray:
         """Return a copy of all parameters, `[nets, parameters]`."""
@@ -121,22 +117,19 @@ class StaticNets:
         Raises:
             SettingsError: The shape is wrong, or nets with self-adaptive sigmas would change in number.
         """
-        if params.ndim != 2 or params.shape[1] != self.flat.shape[1]:
-            raise SettingsError(
-                f"These nets need parameters of shape [nets, {self.flat.shape[1]}], "
-                f"not {params.shape}."
-            )
-        if self.sigmas is not None and len(params) != len(self.sigmas):
-            raise SettingsError(
-                f"Nets with self-adaptive sigmas keep their number of members, {len(self.sigmas)}; "
-                f"it cannot become {len(params)}."
-            )
+        count = self.flat.shape[1]
+        message = f"These nets need parameters of shape [nets, {count}], not {params.shape}."
+        require(params.ndim == 2 and params.shape[1] == count, message)
+        require(
+            self.sigmas is None or len(params) == len(self.sigmas),
+            f"Nets with self-adaptive sigmas keep their number of members, {self.num_nets}; "
+            f"it cannot become {len(params)}.",
+        )
         self.flat = np.ascontiguousarray(params, dtype=np.float32).copy()
 
-    def _zero_states(self, batch: int) -> list[Any]:
-        """Return hidden states of zero, `[nets, batch, size]` for every recurrent layer."""
-        sizes = [layer.out_features for layer in self.layers if layer.recurrent]
-        return [np.zeros((self.num_nets, batch, size), dtype=np.float32) for size in sizes]
+    def initial_memory(self, batch: int) -> Any:
+        """Return hidden states of zero, `[nets, batch, size]` for every hidden layer."""
+        return [np.zeros((self.num_nets, batch, size), dtype=np.float32) for size in self.hidden]
 
     def _forward(self, x: Any, memory: Sequence[Any] | None) -> tuple[Any, list[Any]]:
         """Return outputs and new hidden states: tensors if `x` is one, arrays otherwise.
@@ -148,21 +141,17 @@ class StaticNets:
             SettingsError: `x` is not `[nets, batch, inputs]`.
         """
         value = x if is_tensor(x) else np.asarray(x, dtype=np.float32)
-        if value.ndim != 3 or value.shape[0] != self.num_nets or value.shape[2] != self.inputs:
-            raise SettingsError(
-                f"Inputs must have shape [{self.num_nets}, batch, {self.inputs}], "
-                f"not {list(value.shape)}."
-            )
+        forward.check_input_shape(value.shape, self.num_nets, self.inputs)
         nets, batch = value.shape[:2]
-        before = self._zero_states(batch) if memory is None else memory
+        before = self.initial_memory(batch) if memory is None else memory
         if is_tensor(x):
-            from kinfolk.nets.forward_batched import forward_batched
-
-            return forward_batched(self, x, before)
+            if self._views is None or self._views[0] is not self.flat:
+                self._views = (self.flat, forward.view_layers(self.flat, self.layers))
+            return forward.forward_batched(self.layers, self._views[1], x, before)
         states = [np.asarray(state, dtype=np.float32).reshape(nets * batch, -1) for state in before]
         member = np.repeat(np.arange(nets, dtype=np.int64), batch)
         rows = value.reshape(nets * batch, -1)
-        out, after = forward_rows(self.flat, self.layers, member, rows, states)
+        out, after = forward.forward_rows(self.flat, self.layers, member, rows, states)
         return out.reshape(nets, batch, -1), [state.reshape(nets, batch, -1) for state in after]
 
     def merge_copies(self, memories: Sequence[Any]) -> list[Any]:
@@ -185,13 +174,8 @@ class StaticNets:
 
     def config(self) -> dict[str, Any]:
         """Return JSON values that, with the arrays, describe these nets completely."""
-        return {
-            "kind": self.kind,
-            "inputs": self.inputs,
-            "outputs": self.outputs,
-            "hidden": list(self.hidden),
-            "sigma": self.sigma,
-        }
+        shape = {"inputs": self.inputs, "outputs": self.outputs, "hidden": list(self.hidden)}
+        return {"kind": self.kind, **shape, "sigma": self.sigma}
 
     @classmethod
     def from_arrays(cls, config: Mapping[str, Any], arrays: Arrays) -> StaticNets:
@@ -209,11 +193,10 @@ class FeedforwardStaticNets(StaticNets):
 
     def initial_memory(self, batch: int) -> None:
         """Return None, as there is no memory."""
-        del batch
 
     def __call__(self, x: Any, memory: None = None) -> tuple[Any, None]:
         """Return outputs `[nets, batch, outputs]` for inputs `[nets, batch, inputs]`, and None."""
-        return self._forward(x, memory)[0], None
+        return self._forward(x, memory or [])[0], None
 
     def reset(self, memory: None, done: Bools | None = None) -> None:
         """Return None, as there is no memory."""
@@ -225,10 +208,6 @@ class RecurrentStaticNets(StaticNets):
     kind = "recurrent"
     recurrent = True
 
-    def initial_memory(self, batch: int) -> list[Any]:
-        """Return hidden states of zero, `[nets, batch, size]` for every hidden layer."""
-        return self._zero_states(batch)
-
     def __call__(self, x: Any, memory: Sequence[Any] | None = None) -> tuple[Any, list[Any]]:
         """Return outputs `[nets, batch, outputs]` for inputs `[nets, batch, inputs]`, and new memory.
 
@@ -239,15 +218,6 @@ class RecurrentStaticNets(StaticNets):
     def reset(self, memory: list[Any], done: Bools | None = None) -> list[Any]:
         """Return memory with the rows of `done`, `[nets, batch]`, set to zero; all rows if None."""
         if done is None:
-            return [
-                state.new_zeros(state.shape) if is_tensor(state) else np.zeros_like(state)
-                for state in memory
-            ]
+            return [x.new_zeros(x.shape) if is_tensor(x) else np.zeros_like(x) for x in memory]
         keep = ~np.asarray(done)[..., None]
         return [state * (state.new_tensor(keep) if is_tensor(state) else keep) for state in memory]
-
-
-def _member_keys(key: int, members: int) -> Ints:
-    """Return a random key for each member."""
-    keys: Ints = fold_in(key, np.arange(members, dtype=np.int64))
-    return keys

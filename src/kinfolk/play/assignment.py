@@ -49,6 +49,9 @@ class SlotRows(NamedTuple):
     new_entries: Ints  # [slots, worlds * rows] entries of the new agents
 
 
+_BATCH_COLUMNS = slice(2, 10)  # of `SlotRows`: the columns that `AgentBatch` has, in its order
+
+
 class EpisodeTotals(NamedTuple):
     """Sums over the current episode of each world."""
 
@@ -68,24 +71,9 @@ def empty_row_state(n_agents: int) -> RowState:
 
 def empty_slot_rows(n_slots: int, n_agents: int) -> SlotRows:
     """Return lists with capacity for all agents in every slot; untouched pages cost nothing."""
-
-    def ints(*tail: int) -> Ints:
-        return np.zeros((n_slots, *tail), dtype=np.int64)
-
-    return SlotRows(
-        n_rows=ints(),
-        n_new=ints(),
-        memory_index=ints(n_agents),
-        world=ints(n_agents),
-        row=ints(n_agents),
-        uid=ints(n_agents),
-        group=ints(n_agents),
-        member=ints(n_agents),
-        parents=ints(n_agents, 2),
-        parent_memory_index=ints(n_agents, 2),
-        key=ints(n_agents),
-        new_entries=ints(n_agents),
-    )
+    column, pairs, count = (n_slots, n_agents), (n_slots, n_agents, 2), (n_slots,)
+    shapes = [count, count, *6 * [column], pairs, pairs, column, column]  # as the fields above
+    return SlotRows(*(np.zeros(shape, dtype=np.int64) for shape in shapes))
 
 
 def empty_totals(n_worlds: int, n_slots: int, n_groups: int) -> EpisodeTotals:
@@ -96,15 +84,14 @@ def empty_totals(n_worlds: int, n_slots: int, n_groups: int) -> EpisodeTotals:
         n_slots: Number of slots.
         n_groups: Number of the world's groups.
     """
-    lives, ticks = (np.zeros((n_worlds, n_slots), dtype=np.int64) for _ in range(2))
-    group_lives, group_ticks = (np.zeros((n_worlds, n_groups), dtype=np.int64) for _ in range(2))
-    returns = np.zeros((n_worlds, n_slots), dtype=np.float64)
-    return EpisodeTotals(returns, lives, ticks, group_lives, group_ticks)
+    by_slot, by_group = (n_worlds, n_slots), (n_worlds, n_groups)
+    shapes = (by_slot, by_slot, by_group, by_group)
+    return EpisodeTotals(np.zeros(by_slot), *(np.zeros(shape, np.int64) for shape in shapes))
 
 
 @inline
 def _start_agent(
-    row_state: RowState, columns: AgentColumns, memory_index: int, world: int, row: int,
+    row_state: RowState, columns: AgentColumns, memory_index: int,
     assignment: Ints, members: Ints, episode_key: int, inherit_slot: bool,
 ) -> None:  # fmt: skip
     """Write slot, member and random key of a new agent into `row_state`.
@@ -113,22 +100,20 @@ def _start_agent(
         row_state: Written at `memory_index`.
         columns: The world's columns, read.
         memory_index: Index of the agent's row in the batch.
-        world: Index of its world.
-        row: Its row in the world.
         assignment: `[groups, rows]` slots of new agents.
         members: `[worlds, rows]` members of populations.
         episode_key: Random key of the world's episode.
         inherit_slot: Whether the first parent's slot plays the agent.
     """
+    world, row = divmod(memory_index, assignment.shape[1])
     slot = assignment[columns.group[memory_index], row]
     if inherit_slot and columns.parent_rows[memory_index, 0] >= 0:
         slot = row_state.slot[memory_index - row + columns.parent_rows[memory_index, 0]]
     row_state.uid[memory_index] = columns.uid[memory_index]
     row_state.slot[memory_index] = slot
     row_state.member[memory_index] = members[world, row]
-    row_state.key[memory_index] = fold_in(
-        fold_in(episode_key, POLICY_STREAM), columns.uid[memory_index]
-    )
+    policy_key = fold_in(episode_key, POLICY_STREAM)
+    row_state.key[memory_index] = fold_in(policy_key, columns.uid[memory_index])
     row_state.n_steps[memory_index] = 0
     row_state.total_reward[memory_index] = 0.0
 
@@ -165,23 +150,14 @@ def assign_rows(
     for world in range(idle.shape[0]):
         if idle[world]:
             continue
+        key = episode_keys[world]
         for row in range(rows):
             index = world * rows + row
             if not columns.alive[index]:
                 continue
             is_new = row_state.uid[index] != columns.uid[index]
             if is_new:
-                _start_agent(
-                    row_state,
-                    columns,
-                    index,
-                    world,
-                    row,
-                    assignment,
-                    members,
-                    episode_keys[world],
-                    inherit_slot,
-                )
+                _start_agent(row_state, columns, index, assignment, members, key, inherit_slot)
             slot = row_state.slot[index]
             entry = slot_rows.n_rows[slot]
             slot_rows.n_rows[slot] = entry + 1
@@ -210,12 +186,7 @@ def assign_rows(
 
 @allocation_free_kernel
 def accumulate_rewards(
-    n_rows: Ints,
-    memory_index: Ints,
-    world: Ints,
-    total_reward: Floats,
-    returns: Floats,
-    reward: Floats,
+    n_rows: Ints, indices: Ints, world: Ints, total_reward: Floats, returns: Floats, reward: Floats
 ) -> None:
     """Add the reward of every listed row to its agent and to the return of its slot.
 
@@ -223,7 +194,7 @@ def accumulate_rewards(
 
     Args:
         n_rows: `[slots]`, number of listed rows.
-        memory_index: `[slots, worlds * rows]`, their indices in the batch.
+        indices: `[slots, worlds * rows]`, their indices in the batch.
         world: `[slots, worlds * rows]`, their worlds.
         total_reward: `[worlds * rows]`, incremented.
         returns: `[worlds, slots]`, incremented.
@@ -231,8 +202,8 @@ def accumulate_rewards(
     """
     for slot in range(n_rows.shape[0]):
         for i in range(n_rows[slot]):
-            total_reward[memory_index[slot, i]] += reward[memory_index[slot, i]]
-            returns[world[slot, i], slot] += reward[memory_index[slot, i]]
+            total_reward[indices[slot, i]] += reward[indices[slot, i]]
+            returns[world[slot, i], slot] += reward[indices[slot, i]]
 
 
 @allocation_free_kernel
@@ -266,13 +237,4 @@ def scatter_actions(actions: Ints, memory_index: Ints, slot_actions: Ints) -> No
 def get_slot_batch(slot_rows: SlotRows, slot: int) -> AgentBatch:
     """Return the live agents of a slot as views of the lists."""
     n = slot_rows.n_rows[slot]
-    return AgentBatch(
-        slot_rows.memory_index[slot, :n],
-        slot_rows.world[slot, :n],
-        slot_rows.row[slot, :n],
-        slot_rows.uid[slot, :n],
-        slot_rows.group[slot, :n],
-        slot_rows.member[slot, :n],
-        slot_rows.parents[slot, :n],
-        slot_rows.parent_memory_index[slot, :n],
-    )
+    return AgentBatch(*(column[slot, :n] for column in slot_rows[_BATCH_COLUMNS]))

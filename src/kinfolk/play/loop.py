@@ -16,25 +16,59 @@ from typing import Any
 import numpy as np
 
 from kinfolk.core.arrays import AnyArray, Arrays, Bools, Bytes, Ints
-from kinfolk.core.errors import ContractError, KinfolkError, PolicyFailedError
+from kinfolk.core.errors import ContractError, KinfolkError, PolicyFailedError, summarize_error
 from kinfolk.core.random import WORLD_STREAM, episode_key, fold_in
-from kinfolk.core.tracebacks import summarize_error
-from kinfolk.play.agent_log import AGENT_COLUMNS, AgentLog
-from kinfolk.play.assignment import (
-    accumulate_rewards,
-    assign_rows,
-    empty_row_state,
-    empty_slot_rows,
-    empty_totals,
-    gather_observations,
-    get_slot_batch,
-    scatter_actions,
-)
-from kinfolk.play.results import EpisodeResult
+from kinfolk.play import assignment as kernels
+from kinfolk.play.results import AGENT_COLUMNS, AgentLog, EpisodeResult
 from kinfolk.play.slots import LoadedSlot
-from kinfolk.play.sparse_snapshot import pack_sparse, unpack_sparse
 from kinfolk.policies.base import AgentBatch, allocate_memory
 from kinfolk.worlds.base import World
+
+# Each slot has memory for every row of the batch, but plays only some of them. Sent whole to another
+# process, the map memories of six slots of CogsGuard are a hundred megabytes per task.
+_SPARSE_PREFIX = "memory/"  # arrays that are packed
+_ROWS_SUFFIX = "@rows"  # appended to the name of a packed array: its row indices
+
+
+def pack_sparse(arrays: Arrays) -> dict[str, AnyArray]:
+    """Return copies of arrays; those of policy memory with their nonzero rows only.
+
+    >>> packed = pack_sparse({"memory/a/map": np.array([[0, 0], [3, 4], [0, 0]])})
+    >>> packed["memory/a/map"].tolist(), packed["memory/a/map@rows"].tolist()
+    ([[3, 4]], [1])
+    """
+    packed = {}
+    for name, array in arrays.items():
+        if not name.startswith(_SPARSE_PREFIX):
+            packed[name] = array.copy()
+            continue
+        rows = np.flatnonzero(_nonzero_rows(array))
+        packed[name], packed[name + _ROWS_SUFFIX] = array[rows], rows
+    return packed
+
+
+def unpack_sparse(packed: Arrays, arrays: Mapping[str, AnyArray]) -> None:
+    """Write packed arrays into `arrays`; rows of memory that were not packed become zero.
+
+    Raises:
+        ContractError: An array is missing or has another shape.
+    """
+    for name, array in arrays.items():
+        values, rows = packed.get(name), packed.get(name + _ROWS_SUFFIX)
+        shape = array.shape if rows is None else (len(rows), *array.shape[1:])
+        in_range = rows is None or (rows < len(array)).all()
+        if values is None or values.shape != shape or not in_range:
+            raise ContractError(f"The snapshot does not fit: '{name}' should be {array.shape}.")
+        if rows is None:
+            array[...] = values
+        else:
+            array[_nonzero_rows(array)] = 0
+            array[rows] = values
+
+
+def _nonzero_rows(array: AnyArray) -> Bools:
+    """Return which rows of an array have a value other than zero, `[rows]`."""
+    return np.asarray(array.reshape(len(array), -1).any(axis=1))
 
 
 class EpisodeLoop:
@@ -53,6 +87,12 @@ class EpisodeLoop:
         members: `[worlds, rows]`, member of the policy's population that plays each row; None: 0.
         inherit_slot: Whether a newborn is played by its first parent's slot instead of its group's.
         agent_log: Receives a record of every agent; None: agents are not logged.
+
+    Attributes:
+        episode: `[worlds]`, the episode that each world plays or played last; -1 before its first.
+        idle: `[worlds]`, True for worlds that play no episode at the moment.
+        members: `[worlds, rows]`, as the argument; may be written between ticks, but agents that
+            already live keep their member.
     """
 
     def __init__(
@@ -79,40 +119,25 @@ class EpisodeLoop:
         self._gathered_observations = [np.empty_like(self.observations) for _ in slots]
         self._assignment = np.ascontiguousarray(assignment, dtype=np.int64)
         shape = (world.n_worlds, world.spec.rows)
-        self._members = np.zeros(shape, np.int64) if members is None else members.astype(np.int64)
+        self.members: Ints = (
+            np.zeros(shape, np.int64) if members is None else members.astype(np.int64)
+        )
         self._inherit_slot = inherit_slot
         self._agent_log = agent_log
-        self.row_state = empty_row_state(n_agents)
-        self.slot_rows = empty_slot_rows(len(slots), n_agents)
-        self.totals = empty_totals(world.n_worlds, len(slots), len(world.spec.groups))
-        self._episode = np.full(world.n_worlds, -1, dtype=np.int64)
+        self.row_state = kernels.empty_row_state(n_agents)
+        self.slot_rows = kernels.empty_slot_rows(len(slots), n_agents)
+        self.totals = kernels.empty_totals(world.n_worlds, len(slots), len(world.spec.groups))
+        self.episode: Ints = np.full(world.n_worlds, -1, dtype=np.int64)
         self._episode_key = np.zeros(world.n_worlds, dtype=np.int64)
-        self._idle = np.ones(world.n_worlds, dtype=np.bool_)  # plays no episode at the moment
+        self.idle: Bools = np.ones(world.n_worlds, dtype=np.bool_)
         self._episode_numbers = episodes  # not copied to a list: a range may be very long
-        self._episode_cursor = np.array([0, len(episodes)], dtype=np.int64)
-
-    @property
-    def episode(self) -> Ints:
-        """`[worlds]`, the episode that each world plays or played last; -1 before its first."""
-        return self._episode
-
-    @property
-    def idle(self) -> Bools:
-        """`[worlds]`, True for worlds that play no episode at the moment."""
-        return self._idle
-
-    @property
-    def members(self) -> Ints:
-        """`[worlds, rows]`, member of its policy's population that plays a new agent of a row.
-
-        May be written between ticks; agents that already live keep their member.
-        """
-        return self._members
+        # How many episodes have been started, and how many there are.
+        self._cursor = np.array([0, len(episodes)], dtype=np.int64)
 
     @property
     def is_done(self) -> bool:
         """Whether every episode has been played to its end."""
-        return bool(self._episode_cursor[0] == self._episode_cursor[1] and self._idle.all())
+        return bool(self._cursor[0] == self._cursor[1] and self.idle.all())
 
     def tick(self) -> list[EpisodeResult]:
         """Play one tick in every world; return the episodes that ended in it."""
@@ -121,14 +146,13 @@ class EpisodeLoop:
 
     def step(self) -> list[EpisodeResult]:
         """Play one tick in the worlds that have an episode; return the episodes that ended."""
-        assign_rows(
-            self.row_state, self.slot_rows, self.totals, self.world.columns, self._idle,
-            self._episode_key, self._assignment, self._members, self._inherit_slot,
+        kernels.assign_rows(
+            self.row_state, self.slot_rows, self.totals, self.world.columns, self.idle,
+            self._episode_key, self._assignment, self.members, self._inherit_slot,
         )  # fmt: skip
-        counts = self.slot_rows.n_rows.tolist()
-        batches = [
-            (index, get_slot_batch(self.slot_rows, index)) for index, n in enumerate(counts) if n
-        ]
+        slot_rows = self.slot_rows
+        playing = np.flatnonzero(slot_rows.n_rows).tolist()
+        batches = [(index, kernels.get_slot_batch(slot_rows, index)) for index in playing]
         early_actions: dict[int, Ints] = {}
         for index, batch in batches:
             with self._naming_slot(index, "act_async"):
@@ -140,30 +164,28 @@ class EpisodeLoop:
                 actions = early_actions.get(index)
                 if actions is None:
                     actions = self._receive_actions(index, batch)
-                scatter_actions(self.actions, batch.memory_index, actions)
+                kernels.scatter_actions(self.actions, batch.memory_index, actions)
         self.world.step(self.actions)
         self.world.observe(self.observations)
-        accumulate_rewards(
+        kernels.accumulate_rewards(
             self.slot_rows.n_rows, self.slot_rows.memory_index, self.slot_rows.world,
             self.row_state.total_reward, self.totals.returns, self.world.columns.reward,
         )  # fmt: skip
         if self._agent_log is not None:
-            self._agent_log.update(self.world, self.row_state, ~self._idle)
+            self._agent_log.update(self.world, self.row_state, ~self.idle)
         return self._finish_episodes()
 
     def start_episodes(self) -> None:
         """Start the next episodes in idle worlds; `tick` calls this itself."""
-        idle_worlds = np.flatnonzero(self._idle)[
-            : int(self._episode_cursor[1] - self._episode_cursor[0])
-        ]
+        first, end = self._cursor.tolist()
+        idle_worlds = np.flatnonzero(self.idle)[: end - first]
         if not len(idle_worlds):
             return
-        first = int(self._episode_cursor[0])
-        self._episode[idle_worlds] = self._episode_numbers[first : first + len(idle_worlds)]
-        self._episode_cursor[0] += len(idle_worlds)
+        self.episode[idle_worlds] = self._episode_numbers[first : first + len(idle_worlds)]
+        self._cursor[0] += len(idle_worlds)
         for world in idle_worlds:
-            self._episode_key[world] = episode_key(self.seed, int(self._episode[world]))
-        self._idle[idle_worlds] = False
+            self._episode_key[world] = episode_key(self.seed, int(self.episode[world]))
+        self.idle[idle_worlds] = False
         for total in self.totals:
             total[idle_worlds] = 0
         self.row_state.uid.reshape(self.world.n_worlds, -1)[idle_worlds] = -1
@@ -195,7 +217,7 @@ class EpisodeLoop:
                 array[new_agents.memory_index] = 0
             policy.reset_agents(new_agents, memory, self.row_state.key[new_agents.memory_index])
         observations = self._gathered_observations[index][: len(batch.memory_index)]
-        gather_observations(
+        kernels.gather_observations(
             self._observation_words, batch.memory_index, observations.view(np.uint64)
         )
         policy.act_async(observations, batch, memory, keys)
@@ -213,10 +235,11 @@ class EpisodeLoop:
         return np.ascontiguousarray(actions, dtype=np.int64)
 
     def _finish_episodes(self) -> list[EpisodeResult]:
-        ended = np.flatnonzero(self.world.done & ~self._idle)
+        """Make worlds idle whose episode has just ended, and return the results."""
+        ended = np.flatnonzero(self.world.done & ~self.idle)
         if not len(ended):
             return []
-        self._idle[ended] = True
+        self.idle[ended] = True
         counters = self.world.counters()
         return [self._build_result(world, counters) for world in ended.tolist()]
 
@@ -224,7 +247,7 @@ class EpisodeLoop:
         """Return the result of the episode that has just ended in a world."""
         slots = [slot.id for slot in self.slots]
         groups = [group.name for group in self.world.spec.groups]
-        totals, ticks, episode = self.totals, int(self.world.tick[world]), int(self._episode[world])
+        totals, ticks, episode = self.totals, int(self.world.tick[world]), int(self.episode[world])
 
         def by_name(names: list[str], values: AnyArray) -> dict[str, Any]:
             return dict(zip(names, values.tolist(), strict=True))
@@ -253,9 +276,8 @@ class EpisodeLoop:
 
     def snapshot(self) -> dict[str, AnyArray]:
         """Return copies of all arrays that the next tick depends on, by path-like names."""
-        return {
-            name: array.copy() for name, array in self._state_arrays().items()
-        } | self._world_arrays()
+        state = self._state_arrays()
+        return {name: array.copy() for name, array in state.items()} | self._world_arrays()
 
     def sparse_snapshot(self) -> dict[str, AnyArray]:
         """Return a snapshot without zero rows of memory, to be sent to another process."""
@@ -268,18 +290,18 @@ class EpisodeLoop:
             ContractError: The snapshot is of other worlds or slots.
         """
         unpack_sparse(snapshot, self._state_arrays())
-        prefix = "world/"
-        self.world.restore(
-            {k.removeprefix(prefix): v for k, v in snapshot.items() if k.startswith(prefix)}
-        )
+        world_arrays = {k: array for k, array in snapshot.items() if k.startswith("world/")}
+        self.world.restore({k.removeprefix("world/"): a for k, a in world_arrays.items()})
 
     def _world_arrays(self) -> dict[str, AnyArray]:
+        """Return copies of the state of the worlds, by name below `world/`."""
         return {f"world/{name}": array for name, array in self.world.snapshot().items()}
 
     def _state_arrays(self) -> dict[str, AnyArray]:
+        """Return the arrays of the loop itself, by their names in a snapshot; not copied."""
         arrays: dict[str, AnyArray] = {
-            "observations": self.observations, "actions": self.actions, "episode": self._episode,
-            "episode_key": self._episode_key, "idle": self._idle, "next": self._episode_cursor,
+            "observations": self.observations, "actions": self.actions, "episode": self.episode,
+            "episode_key": self._episode_key, "idle": self.idle, "next": self._cursor,
         }  # fmt: skip
         arrays |= {f"row_state/{name}": array for name, array in self.row_state._asdict().items()}
         arrays |= {f"totals/{name}": array for name, array in self.totals._asdict().items()}

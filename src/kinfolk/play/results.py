@@ -1,4 +1,4 @@
-"""Results of episodes: the fields of one episode, and many episodes as columns of arrays.
+"""Results of episodes: records of agents, the fields of one episode, many episodes as columns.
 
 Events, tables and snapshots of jobs iterate over the fields of `EpisodeResult`, so a new field is
 declared here and nowhere else.
@@ -6,14 +6,115 @@ declared here and nowhere else.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
-from typing import Any, get_type_hints, overload
+from typing import Any, NamedTuple, get_type_hints, overload
 
 import numpy as np
 
-from kinfolk.core.arrays import AnyArray, Arrays
-from kinfolk.play.agent_log import AGENT_COLUMNS
+from kinfolk.core.arrays import AnyArray, Arrays, Bools, Ints
+from kinfolk.play.assignment import RowState
+from kinfolk.worlds.base import World, WorldEvent
+
+
+class AgentRecord(NamedTuple):
+    """One agent of one episode."""
+
+    uid: int
+    group: int  # index
+    slot: int  # index
+    birth_tick: int  # tick of its first action, counted from 0
+    ticks: int  # number of its actions
+    total_reward: float
+
+
+# The fields of a record and the types of their columns.
+_RECORD_HINTS = get_type_hints(AgentRecord).items()
+AGENT_COLUMNS = {name: "float64" if hint is float else "int64" for name, hint in _RECORD_HINTS}
+
+
+class AgentLog:
+    """Collects a record of each agent of a batch when it dies or its episode ends."""
+
+    def __init__(self) -> None:
+        self._records: dict[int, list[AgentRecord]] = {}
+
+    def update(self, world: World, row_state: RowState, playing: Bools) -> None:
+        """Record the agents that died, or whose episode ended, in the last step.
+
+        Args:
+            world: The batch of worlds, after the step.
+            row_state: The loop's state of every row of the batch.
+            playing: `[worlds]`, True for worlds that took part in the step.
+        """
+        columns, rows = world.columns, world.spec.rows
+        ended = columns.terminated | (np.repeat(world.done, rows) & columns.alive)
+        ended &= np.repeat(playing, rows) & (row_state.uid == columns.uid) & (columns.uid >= 0)
+        for index in np.flatnonzero(ended).tolist():
+            uid, group = int(columns.uid[index]), int(columns.group[index])
+            slot, ticks = int(row_state.slot[index]), int(row_state.n_steps[index])
+            birth_tick = int(world.tick[index // rows]) - ticks
+            total_reward = float(row_state.total_reward[index])
+            record = AgentRecord(uid, group, slot, birth_tick, ticks, total_reward)
+            self._records.setdefault(index // rows, []).append(record)
+
+    def take(self, world: int) -> list[AgentRecord]:
+        """Remove and return the records of a world's ended episode, sorted by uid."""
+        return sorted(self._records.pop(world, []))
+
+
+class Birth(NamedTuple):
+    """The first tick in which an agent exists; the parents of an initial agent are -1."""
+
+    uid: int
+    tick: int
+    group: int
+    parents: tuple[int, int]
+
+
+class Death(NamedTuple):
+    """The tick in which an agent died, and the cause in the world's terms."""
+
+    uid: int
+    tick: int
+    cause: str
+
+
+class BirthDeathLog:
+    """Collects the births and deaths of a single world in order of time.
+
+    Agents that die before they act are included. Causes of death are known only while the world
+    records its events (`World.record_events`).
+    """
+
+    def __init__(self) -> None:
+        self.births: list[Birth] = []
+        self.deaths: list[Death] = []
+        self._known: Bools = np.zeros(1024, dtype=np.bool_)  # by uid
+
+    def add_births(self, world: World) -> None:
+        """Add the agents that exist now and are not in the log yet."""
+        columns, tick = world.columns, int(world.tick[0])
+        highest = int(columns.uid.max(initial=0))
+        if highest >= len(self._known):
+            self._known = np.concatenate([self._known, np.zeros(2 * highest, dtype=np.bool_)])
+        indices: Ints = np.flatnonzero((columns.uid >= 0) & ~self._known[columns.uid])
+        for index in indices.tolist():
+            uid = int(columns.uid[index])
+            self._known[uid] = True
+            first, second = columns.parents[index].tolist()
+            self.births.append(Birth(uid, tick, int(columns.group[index]), (first, second)))
+
+    def add_deaths(self, world: World, events: Iterable[WorldEvent]) -> None:
+        """Add the agents that died in the last step, with the causes that `events` of the world give."""
+        tick = int(world.tick[0])
+        causes = {event.uid: event.note for event in events if event.kind == "death"}
+        for uid in world.columns.uid[world.columns.terminated].tolist():
+            self.deaths.append(Death(uid, tick, causes.get(uid) or "ended"))
+
+    def clear(self) -> None:
+        """Drop the collected births and deaths, but remember which agents were born."""
+        self.births, self.deaths = [], []
 
 
 @dataclass(frozen=True)
@@ -114,8 +215,7 @@ class EpisodeColumns(Sequence[EpisodeResult]):
     def column(self, table: str, name: str) -> AnyArray:
         """Return one column of a table field, such as a slot's returns, as `[episodes]` floats."""
         index = self.notes[table].index(name)
-        values: AnyArray = self.arrays[table][:, index].astype(np.float64)
-        return values
+        return np.array(self.arrays[table][:, index], dtype=np.float64)
 
     def __len__(self) -> int:
         return len(self._ends)
@@ -133,9 +233,8 @@ class EpisodeColumns(Sequence[EpisodeResult]):
         i = index % len(self)
         fields: dict[str, Any] = {name: self.arrays[name][i].item() for name in SCALAR_FIELDS}
         for table in TABLE_FIELDS:
-            fields[table] = dict(
-                zip(self.notes[table], self.arrays[table][i].tolist(), strict=True)
-            )
+            values = self.arrays[table][i].tolist()
+            fields[table] = dict(zip(self.notes[table], values, strict=True))
         agents = slice(self._ends[i - 1] if i else 0, self._ends[i])
         if agents.start < agents.stop:
             fields[_AGENTS] = {
@@ -145,9 +244,6 @@ class EpisodeColumns(Sequence[EpisodeResult]):
         fields["failures"] = tuple(Failure(**values) for values in fields.get("failures", ()))
         fields["never_acted"] = tuple(fields.get("never_acted", ()))
         return EpisodeResult(**fields)
-
-    def __iter__(self) -> Iterator[EpisodeResult]:
-        return (self[i] for i in range(len(self)))
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, EpisodeColumns) and list(self) == list(other)

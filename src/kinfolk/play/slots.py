@@ -157,10 +157,11 @@ def build_slot_assignment(
         for group, slot in agent_slot_map.items():
             assignment[spec.group_index(group)] = find_slot_index(slots, slot)
         return assignment
-    if len(agent_slot_map) != spec.rows:
-        raise SettingsError(
-            f"The slot map has {len(agent_slot_map)} entries; world {spec.world} has {spec.rows} rows."
-        )
+    n = len(agent_slot_map)
+    require(
+        n == spec.rows,
+        f"The slot map has {n} entries; world {spec.world} has {spec.rows} rows.",
+    )
     assignment[:] = [find_slot_index(slots, slot) for slot in agent_slot_map]
     return assignment
 
@@ -168,8 +169,8 @@ def build_slot_assignment(
 def check_unique_ids(slot_ids: Sequence[str]) -> None:
     """Raise `SettingsError` if two slots have the same id."""
     for name in slot_ids:
-        if list(slot_ids).count(name) > 1:
-            raise SettingsError(f"Two slots have the id '{name}'. Give each slot its own id.")
+        unique = list(slot_ids).count(name) == 1
+        require(unique, f"Two slots have the id '{name}'. Give each slot its own id.")
 
 
 def find_slot_index(slot_ids: Sequence[str], name: SlotName) -> int:
@@ -179,15 +180,12 @@ def find_slot_index(slot_ids: Sequence[str], name: SlotName) -> int:
         SettingsError: There is no such slot.
     """
     if isinstance(name, int):
-        if not 0 <= name < len(slot_ids):
-            raise SettingsError(
-                f"The slot map names slot number {name}; there are 0 to {len(slot_ids) - 1}."
-            )
+        last = len(slot_ids) - 1
+        require(0 <= name <= last, f"The slot map names slot number {name}; there are 0 to {last}.")
         return name
     if name not in slot_ids:
-        raise SettingsError(
-            f"The slot map names no known slot '{name}'.{format_suggestion(name, slot_ids)}"
-        )
+        suggestion = format_suggestion(name, slot_ids)
+        raise SettingsError(f"The slot map names no known slot '{name}'.{suggestion}")
     return list(slot_ids).index(name)
 
 
@@ -252,7 +250,8 @@ class SlotRegistry:
         policy = self._loaded.pop(key, None)
         if policy is None:
             policy = build_policy(resolved, world_spec, self._batch_invariant)
-            _move_to_device(policy, resolved.class_path, device)
+            if device != "cpu":
+                _move_to_device(policy, resolved.class_path, device)
         self._loaded[key] = policy
         while self._max_policies is not None and len(self._loaded) > self._max_policies:
             self._loaded.pop(next(iter(self._loaded))).close()
@@ -271,7 +270,7 @@ class SlotRegistry:
 
 
 def _move_to_device(policy: Policy, class_path: str, device: str) -> None:
-    """Call the policy's `to` with a torch device, unless it is the CPU.
+    """Call the policy's `to` with a torch device.
 
     Args:
         policy: The policy.
@@ -281,12 +280,10 @@ def _move_to_device(policy: Policy, class_path: str, device: str) -> None:
     Raises:
         SettingsError: The policy has no method `to`.
     """
-    if device == "cpu":
-        return
-    to = getattr(policy, "to", None)
-    if to is None:
-        raise SettingsError(
-            f"{class_path} cannot be moved to device '{device}', because it has no method `to`. Set "
-            f"device = 'cpu'."
-        )
-    to(device)
+    move: Any = getattr(policy, "to", None)
+    require(
+        move is not None,
+        f"{class_path} cannot be moved to device '{device}', because it has no method `to`. Set "
+        f"device = 'cpu'.",
+    )
+    move(device)

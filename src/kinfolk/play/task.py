@@ -6,27 +6,25 @@ Engines run `run_task`. Callers that need every tick (`kinfolk play`, the replay
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from types import TracebackType
-from typing import Any, Generic, TypeVar, cast
+from typing import Any, Generic, TypeAlias, TypeVar, cast
 
 import numpy as np
 
 from kinfolk.core.arrays import AnyArray, Arrays, Floats, Ints
 from kinfolk.core.spaces import WorldSpec
 from kinfolk.engines.base import ObjectRef
-from kinfolk.play.agent_log import AgentLog
 from kinfolk.play.loop import EpisodeLoop
-from kinfolk.play.observer import Observer, ObserverFactory, PlainObserver
-from kinfolk.play.results import EpisodeColumns, EpisodeResult
-from kinfolk.play.slots import SlotMap, build_slot_assignment
-from kinfolk.policies.resolve import ResolvedPolicy
+from kinfolk.play.results import AgentLog, EpisodeColumns, EpisodeResult
+from kinfolk.play.slots import LoadedSlot, SlotMap, build_slot_assignment
+from kinfolk.policies.resolve import ResolvedPolicy, build_policy
 from kinfolk.worlds import build_world
 from kinfolk.worlds.base import World
 
 T = TypeVar("T")
-Policies = Mapping[str, ResolvedPolicy]  # by slot
+T_co = TypeVar("T_co", covariant=True)
+Policies: TypeAlias = Mapping[str, ResolvedPolicy]  # by slot
 
 
 @dataclass(frozen=True)
@@ -122,6 +120,80 @@ class RolloutResult(Generic[T]):
     observed: T
 
 
+class Observer(Generic[T_co]):
+    """Hooks of an `EpisodeRunner`, called around every step of the tasks that it plays.
+
+    Subclasses override what they need. By default each slot's policy is built in this process and
+    the results are passed through unchanged.
+
+    Args:
+        task: The first task of the runner; later ones have the same world and policies.
+        world: The batch of worlds that is played.
+
+    Attributes:
+        task: The current task.
+        loop: The loop of the current task.
+        slots: The slots with their policies.
+    """
+
+    loop: EpisodeLoop
+
+    def __init__(self, task: RolloutTask[Any], world: World) -> None:
+        self.task, self.world = task, world
+        self.slots: Sequence[LoadedSlot] = self.build_slots()
+
+    def build_slots(self) -> Sequence[LoadedSlot]:
+        """Build the policies of the task and return its slots with them."""
+        spec, policies = self.world.spec, self.task.resolved
+        return [LoadedSlot(name, build_policy(policy, spec)) for name, policy in policies.items()]
+
+    def attach(self, task: RolloutTask[Any], loop: EpisodeLoop) -> None:
+        """Make a task the current one, restoring its snapshot into the loop if it has one."""
+        self.task, self.loop = task, loop
+        if task.snapshot is not None:
+            self.restore(task.snapshot)
+        self.start()
+
+    def restore(self, snapshot: Arrays) -> None:
+        """Restore the loop from the snapshot of a task."""
+        self.loop.restore(snapshot)
+
+    def snapshot(self) -> dict[str, AnyArray]:
+        """Return the state of the loop, for a task that continues from it."""
+        return self.loop.sparse_snapshot()
+
+    def start(self) -> None:
+        """Prepare for a task, before its first tick."""
+
+    def before_step(self) -> None:
+        """Read the worlds before a step, after the reset of those that begin an episode."""
+
+    def after_step(self, ended: list[EpisodeResult]) -> list[EpisodeResult]:
+        """Read the worlds after a step; return its ended episodes, with additions if there are any."""
+        return ended
+
+    def finish(self) -> T_co:
+        """Return the observations of the current task; `RolloutResult.observed` holds them."""
+        raise NotImplementedError
+
+    def close(self) -> None:
+        """Close the policies of all slots."""
+        for slot in self.slots:
+            slot.policy.close()
+
+
+class PlainObserver(Observer[None]):
+    """Observes nothing; used by tasks that need the results of their episodes only."""
+
+    def finish(self) -> None:
+        """Return None, as nothing was observed."""
+
+
+# Builds the observer of a task in the process that plays it; pickled with the task. A subclass of
+# `Observer` is one; so is a frozen dataclass whose `__call__` returns an observer.
+ObserverFactory: TypeAlias = Callable[[RolloutTask[Any], World], Observer[T]]
+
+
 class EpisodeRunner(Generic[T]):
     """Plays tasks that share a world and policies; closes the policies at the end.
 
@@ -136,9 +208,8 @@ class EpisodeRunner(Generic[T]):
         default = cast("ObserverFactory[T]", PlainObserver)  # T is None in this case
         self.observer: Observer[T] = (task.observer or default)(task, self.world)
         self._log = AgentLog() if task.log_agents else None
-        self._loops: dict[
-            Sequence[int], EpisodeLoop
-        ] = {}  # by episodes; for tasks with shared policies
+        # By the episodes of a task; only of tasks with shared policies.
+        self._loops: dict[Sequence[int], EpisodeLoop] = {}
         self._loop: EpisodeLoop | None = None
 
     @property
@@ -152,12 +223,11 @@ class EpisodeRunner(Generic[T]):
         if shared and task.snapshot is not None and task.episodes in self._loops:
             loop = self._loops[task.episodes]
         else:
-            slots = self.observer.slots
-            assignment = build_slot_assignment(
-                self.world.spec, [slot.id for slot in slots], task.slot_map
-            )
+            slots, world = self.observer.slots, self.world
+            ids = [slot.id for slot in slots]
+            assignment = build_slot_assignment(world.spec, ids, task.slot_map)
             loop = EpisodeLoop(
-                self.world, slots, assignment, task.seed, task.episodes, task.members,
+                world, slots, assignment, task.seed, task.episodes, task.members,
                 task.inherit_slot, self._log,
             )  # fmt: skip
             if shared:
@@ -168,13 +238,13 @@ class EpisodeRunner(Generic[T]):
 
     def tick(self) -> list[EpisodeResult]:
         """Play one tick in every world; return the episodes that ended in it."""
-        loop = self.loop
-        loop.start_episodes()
-        return self._observed_step(loop)
+        self.loop.start_episodes()
+        return self._step()
 
-    def _observed_step(self, loop: EpisodeLoop) -> list[EpisodeResult]:
+    def _step(self) -> list[EpisodeResult]:
+        """Step the loop and call the observer before and after it; return the ended episodes."""
         self.observer.before_step()
-        return self.observer.after_step(loop.step())
+        return self.observer.after_step(self.loop.step())
 
     def run(self, task: RolloutTask[T] | None = None) -> RolloutResult[T]:
         """Play a task and return its result.
@@ -193,7 +263,7 @@ class EpisodeRunner(Generic[T]):
         while not loop.is_done and (task.max_ticks is None or played < task.max_ticks):
             loop.start_episodes()
             ticks += ~loop.idle
-            ended += self._observed_step(loop)
+            ended += self._step()
             played += 1
 
         def totals_of_task(name: str) -> dict[str, Floats]:
@@ -222,12 +292,7 @@ class EpisodeRunner(Generic[T]):
     def __enter__(self) -> EpisodeRunner[T]:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         self.close()
 
 

@@ -3,12 +3,17 @@
 What a policy remembers of an agent lies in `memory`: arrays with one row per agent slot, owned by the
 episode loop and changed in place by the policy, only at the rows of the current batch. So a batch of
 any size gives the same actions, and memory can be saved and restored.
+
+A policy may also explain its last decisions. An `Explainable` one has `explanation_schema`, which
+names behaviors and outcomes, and `last_explanation()`, which gives them for the agents of the last
+`act_async`, in the same order. Explanations cost nothing while they are disabled.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import NamedTuple, Protocol, TypeAlias
+from dataclasses import dataclass, field
+from typing import NamedTuple, Protocol, TypeAlias, runtime_checkable
 
 import numpy as np
 
@@ -50,7 +55,6 @@ class Policy(Protocol):
     @property
     def memory_layout(self) -> MemoryLayout:
         """Describe the arrays that the policy keeps per agent; empty if it is stateless."""
-        ...
 
     def reset_agents(self, batch: AgentBatch, memory: Memory, keys: Ints) -> None:
         """Prepare the memory of agents whose lives start now.
@@ -61,7 +65,6 @@ class Policy(Protocol):
                 their parents hold what the parents left there.
             keys: `[n]`, the random key of each agent's whole life.
         """
-        ...
 
     def act_async(self, observations: Bytes, batch: AgentBatch, memory: Memory, keys: Ints) -> None:
         """Start to compute actions; `act_wait` returns them.
@@ -74,23 +77,17 @@ class Policy(Protocol):
             memory: All memory of this policy, changed in place at `batch.memory_index`.
             keys: `[n]`, the random key of each agent for this tick.
         """
-        ...
 
     def act_wait(self) -> Ints:
         """Return the actions for the last `act_async`, int64 `[n, heads]`."""
-        ...
 
     def close(self) -> None:
         """Release resources outside this process; safe to call twice."""
-        ...
 
 
 def allocate_memory(layout: MemoryLayout, capacity: int) -> dict[str, AnyArray]:
     """Return zeroed arrays for `capacity` agents; pages that stay untouched cost no memory."""
-    return {
-        name: np.zeros((capacity, *entry.shape), dtype=entry.dtype)
-        for name, entry in layout.items()
-    }
+    return {name: np.zeros((capacity, *f.shape), dtype=f.dtype) for name, f in layout.items()}
 
 
 def prefix_layout(policy_name: str, layout: MemoryLayout) -> dict[str, MemoryField]:
@@ -101,11 +98,8 @@ def prefix_layout(policy_name: str, layout: MemoryLayout) -> dict[str, MemoryFie
 def select_memory(memory: Memory, policy_name: str) -> dict[str, AnyArray]:
     """Return the arrays (not copies) of a contained policy, under the names of its own layout."""
     prefix = f"{policy_name}/"
-    return {
-        name.removeprefix(prefix): array
-        for name, array in memory.items()
-        if name.startswith(prefix)
-    }
+    names = [name for name in memory if name.startswith(prefix)]
+    return {name.removeprefix(prefix): memory[name] for name in names}
 
 
 def empty_batch() -> AgentBatch:
@@ -125,8 +119,67 @@ def single_agent_batch(uid: int, group: int, member: int = 0) -> AgentBatch:
     Returns:
         A batch of size 1 with memory row 0, world 0 and no parents.
     """
-    zero = np.zeros(1, dtype=np.int64)
-    no_parents = np.full((1, 2), -1, dtype=np.int64)
-    return AgentBatch(
-        zero, zero, zero, zero + uid, zero + group, zero + member, no_parents, no_parents
-    )
+    zero, no_parents = np.zeros(1, dtype=np.int64), np.full((1, 2), -1, dtype=np.int64)
+    identity = (zero + uid, zero + group, zero + member)
+    return AgentBatch(zero, zero, zero, *identity, no_parents, no_parents)
+
+
+@dataclass(frozen=True)
+class ExplanationSchema:
+    """Names for the indices in an `ExplanationBatch`.
+
+    Attributes:
+        behaviors: Names of the behaviors that can be considered.
+        outcomes: Names of what can come of one; the outcome of the behavior that acts is `ACTED`.
+        facts: Further columns by name (such as the role an agent plays), each with the names of its
+            values, or with none if its values are plain numbers.
+        depth: The most behaviors that are listed per agent.
+    """
+
+    behaviors: tuple[str, ...]
+    outcomes: tuple[str, ...]
+    facts: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    depth: int = 8
+
+
+@dataclass(frozen=True)
+class ExplanationBatch:
+    """Which behaviors each agent considered, in order, and the outcome of each.
+
+    Attributes:
+        considered: `[n, depth]`, indices into `ExplanationSchema.behaviors`; -1 ends the list.
+        outcome: `[n, depth]`, indices into `ExplanationSchema.outcomes`; -1 ends the list.
+        facts: `[n]` each, by the names of `ExplanationSchema.facts`.
+    """
+
+    considered: AnyArray
+    outcome: AnyArray
+    facts: Mapping[str, AnyArray] = field(default_factory=dict)
+
+
+ACTED = "acts"  # the outcome of the behavior that acts
+
+
+@runtime_checkable
+class Explainable(Protocol):
+    """A policy that can explain its decisions."""
+
+    @property
+    def explanation_schema(self) -> ExplanationSchema:
+        """Name the behaviors, outcomes and facts of its explanations."""
+
+    def enable_explanations(self, enabled: bool) -> None:
+        """Start or stop to record an explanation with every `act_async`."""
+
+    def last_explanation(self) -> ExplanationBatch:
+        """Return the explanation for the agents of the last `act_async`."""
+
+
+def find_explainable(policy: object) -> Explainable | None:
+    """Return the policy, or the policy inside its failure guard, if it can explain itself.
+
+    In an evaluation a policy is wrapped by a guard that handles its failures; the guard has it as
+    `unwrapped`, which changes when the policy is restarted.
+    """
+    unwrapped = getattr(policy, "unwrapped", policy)
+    return unwrapped if isinstance(unwrapped, Explainable) else None

@@ -12,6 +12,8 @@ other policy:
             self.random = random.Random(seed)
         def step(self, observation):
             return [self.random.randrange(5)]
+
+`SingleAgentPolicy` is the other direction: it plays one agent with a batched policy.
 """
 
 from __future__ import annotations
@@ -24,9 +26,11 @@ import numpy as np
 
 from kinfolk.core.arrays import Bytes, Ints
 from kinfolk.core.errors import ContractError
+from kinfolk.core.random import POLICY_STREAM, episode_key, fold_in
 from kinfolk.core.spaces import WorldSpec
-from kinfolk.policies.base import AgentBatch, Memory, MemoryLayout
+from kinfolk.policies.base import AgentBatch, Memory, Policy, allocate_memory, single_agent_batch
 from kinfolk.policies.resolve import ResolvedPolicy, resolve_class
+from kinfolk.policies.stateless import StatelessPolicy
 
 PolicyEnvInterface = WorldSpec  # what a policy may know of the world before it plays
 
@@ -42,11 +46,9 @@ class AgentPolicy(Protocol):
             episode: Number of the episode.
             uid: The agent's uid in the episode.
         """
-        ...
 
     def step(self, observation: Bytes) -> Any:
         """Return the action, one integer per action head, for one encoded observation."""
-        ...
 
 
 @dataclass(frozen=True)
@@ -63,7 +65,7 @@ class PolicySpec:
         return resolve_class(self.class_path, {**self.init_kwargs, **weights})
 
 
-class MultiAgentPolicy:
+class MultiAgentPolicy(StatelessPolicy):
     """Base class of policies that are written per agent: override `agent_policy`.
 
     An agent keeps its state in itself, so a snapshot in the middle of an episode is not supported: use
@@ -84,37 +86,25 @@ class MultiAgentPolicy:
         """Return the agent that plays row `agent_id` of a world."""
         raise NotImplementedError(f"{type(self).__name__} must define agent_policy(agent_id).")
 
-    @property
-    def memory_layout(self) -> MemoryLayout:
-        """Return an empty layout: agents keep their state themselves."""
-        return {}
-
     def reset_agents(self, batch: AgentBatch, memory: Memory, keys: Ints) -> None:  # noqa: ARG002
         """Reset the agents whose lives start, and make those that do not exist yet."""
-        for index, row, uid, key in zip(
-            batch.memory_index.tolist(), batch.row, batch.uid, keys, strict=True
-        ):
+        for i, index in enumerate(batch.memory_index.tolist()):
             if index not in self._agents:
-                self._agents[index] = self.agent_policy(int(row))
-            self._agents[index].reset(seed=int(key), episode=0, uid=int(uid))
+                self._agents[index] = self.agent_policy(int(batch.row[i]))
+            self._agents[index].reset(seed=int(keys[i]), episode=0, uid=int(batch.uid[i]))
 
     def act_async(self, observations: Bytes, batch: AgentBatch, memory: Memory, keys: Ints) -> None:  # noqa: ARG002
         """Call `step` of every agent in the batch."""
-        actions = [
-            np.asarray(self._agents[int(index)].step(observation)).reshape(-1)
-            for index, observation in zip(batch.memory_index, observations, strict=True)
-        ]
-        for action in actions:
-            if len(action) != self.policy_env_info.n_heads or action.dtype.kind not in "iu":
+        n_heads, actions = self.policy_env_info.n_heads, []
+        for index, observation in zip(batch.memory_index.tolist(), observations, strict=True):
+            action = np.asarray(self._agents[index].step(observation)).reshape(-1)
+            if len(action) != n_heads or action.dtype.kind not in "iu":
                 raise ContractError(
                     f"{type(self).__name__} returned {action.tolist()}; an action is one integer "
-                    f"for each of {self.policy_env_info.n_heads} heads."
+                    f"for each of {n_heads} heads."
                 )
+            actions.append(action)
         self._actions = np.array(actions, dtype=np.int64)
-
-    def act_wait(self) -> Ints:
-        """Return the actions that the agents chose."""
-        return self._actions
 
     def shutdown(self) -> None:
         """Release resources outside this process; `close` calls it."""
@@ -122,3 +112,54 @@ class MultiAgentPolicy:
     def close(self) -> None:
         """Call `shutdown`, the hook for subclasses."""
         self.shutdown()
+
+
+def agent_key(seed: int, episode: int, uid: int) -> int:
+    """Return the random key of an agent's life; its tick `t` uses `fold_in(key, t)`.
+
+    Args:
+        seed: Seed of the run.
+        episode: Number of the episode.
+        uid: The agent's uid in the episode.
+    """
+    return int(fold_in(fold_in(episode_key(seed, episode), POLICY_STREAM), uid))
+
+
+class SingleAgentPolicy:
+    """Plays one agent with a batched policy, with exactly the actions it would have in a batch.
+
+    Not covered: the agent has no parents here, so it inherits nothing from them.
+
+    Args:
+        policy: The batched policy.
+        group: Index of the agent's group in `WorldSpec.groups`.
+        member: Member of the policy's population that plays it.
+    """
+
+    def __init__(self, policy: Policy, group: int = 0, member: int = 0) -> None:
+        self._policy, self._group, self._member = policy, group, member
+        self._memory = allocate_memory(policy.memory_layout, 1)
+        self.reset(0, 0, 0)
+
+    def reset(self, seed: int = 0, episode: int = 0, uid: int = 0) -> None:
+        """Reset memory and random key for a new life.
+
+        Args:
+            seed: Seed of the run.
+            episode: Number of the episode.
+            uid: The agent's uid in the episode.
+        """
+        for array in self._memory.values():
+            array[...] = 0
+        self._key, self._age = agent_key(seed, episode, uid), 0
+        self._batch = single_agent_batch(uid, self._group, self._member)
+        self._policy.reset_agents(self._batch, self._memory, np.array([self._key], dtype=np.int64))
+
+    def step(self, observation: Bytes) -> Ints:
+        """Return the action, one integer per head, for one encoded observation."""
+        key = np.array([fold_in(self._key, self._age)], dtype=np.int64)
+        self._age += 1
+        observations = np.ascontiguousarray(observation, dtype=np.uint8).reshape(1, -1)
+        self._policy.act_async(observations, self._batch, self._memory, key)
+        actions: Ints = self._policy.act_wait()[0]
+        return actions

@@ -13,88 +13,77 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 from urllib.parse import parse_qsl, unquote
 from weakref import finalize
 
+from kinfolk.core import errors
 from kinfolk.core.arrays import Arrays
 from kinfolk.core.errors import (
-    KinfolkError,
-    PolicyFailedError,
     SettingsError,
     UsageError,
     format_suggestion,
+    require,
+    summarize_error,
 )
-from kinfolk.core.registry import Registry, RegistryEntry, import_object
+from kinfolk.core.imports import Registry, RegistryEntry, import_object
 from kinfolk.core.settings import parse_value
 from kinfolk.core.spaces import WorldSpec
-from kinfolk.core.tracebacks import summarize_error
 from kinfolk.policies.base import Policy
 from kinfolk.policies.uri_hints import suggest_policy_uri
 from kinfolk.store.arrays import read_arrays
-from kinfolk.store.json_files import read_text
+from kinfolk.store.files import read_text
 from kinfolk.store.policy_file import find_policy, read_policy
 
-_PROBE = "kinfolk.testing.probe.policies"
 _SAVANNA = "kinfolk.policies.scripted.savanna"
 _NEURAL = "kinfolk.policies.neural.architectures"
 _TEAMS = "kinfolk.policies.scripted.cogsguard.teams"
-
-POLICIES = Registry(
-    "policy",
-    "policies",
-    {
-        "random": RegistryEntry(
-            "kinfolk.policies.stateless:RandomPolicy", "draws every action uniformly"
-        ),
-        "noop": RegistryEntry("kinfolk.policies.stateless:NoopPolicy", "does nothing"),
-        "hunter": RegistryEntry(
-            f"{_SAVANNA}.hunter:Hunter", "hunts prey, alone or in teams, in the savanna"
-        ),
-        "grazer": RegistryEntry(f"{_SAVANNA}.grazer:Grazer", "grazes and flees, in the savanna"),
-        "roles": RegistryEntry(
-            "kinfolk.policies.scripted.cogsguard.evolved_roles:RolePolicyFactory",
-            "roles of CogsGuard by count: ?miner=4&scrambler=2; &evolution=1",
-        ),
-        "smart": RegistryEntry(
-            f"{_TEAMS}:SmartPolicy", "switches among the seeded roles of CogsGuard"
-        ),
-        "role/NAME": RegistryEntry(
-            f"{_TEAMS}:SingleRolePolicy", "one role for all, such as role/BaseMiner"
-        ),
-        "behavior/NAME": RegistryEntry(
-            f"{_TEAMS}:SingleBehaviorPolicy", "one behavior for all, such as behavior/explore"
-        ),
-        "cartpole": RegistryEntry(
-            "kinfolk.policies.scripted.cartpole:CartPoleHeuristic", "keeps CartPole's pole up"
-        ),
-        "mlp": RegistryEntry(f"{_NEURAL}:MlpPolicy", "a multilayer perceptron, to be trained"),
-        "conv": RegistryEntry(
-            f"{_NEURAL}:CnnPolicy", "a convolutional net over the window, to be trained"
-        ),
-        "gru": RegistryEntry(f"{_NEURAL}:GruPolicy", "a recurrent net (GRU), to be trained"),
-        "net": RegistryEntry(
-            f"{_NEURAL}:CustomNetPolicy", "a torch module of your own: ?module=package.Net"
-        ),
-        "probe-python": RegistryEntry(
-            f"{_PROBE}.python:PythonForager", "a forager in plain Python, for the probe"
-        ),
-        "probe-explaining": RegistryEntry(
-            f"{_PROBE}.explaining:ExplainingForager", "the forager, explaining its actions"
-        ),
-        "probe-large-memory": RegistryEntry(
-            f"{_PROBE}.large_memory:LargeMemoryPolicy", "100 KB of memory per agent, for the probe"
-        ),
-        "probe-gru": RegistryEntry(
-            f"{_PROBE}.gru:ProbeGruPolicy", "a small recurrent net, for the probe"
-        ),
-        "probe-population": RegistryEntry(
-            f"{_PROBE}.population:PopulationPolicy", "a population of nets, for the probe"
-        ),
-    },
-)
-# Families of policies: `kin://role/BaseMiner` is the entry `role/NAME` with that name.
-_FAMILY = "{}/NAME"
+_BUILT_IN = {  # import path and description
+    "random": ("kinfolk.policies.stateless:RandomPolicy", "draws every action uniformly"),
+    "noop": ("kinfolk.policies.stateless:NoopPolicy", "does nothing"),
+    "hunter": (f"{_SAVANNA}.hunter:Hunter", "hunts prey, alone or in teams, in the savanna"),
+    "grazer": (f"{_SAVANNA}.grazer:Grazer", "grazes and flees, in the savanna"),
+    "roles": (
+        "kinfolk.policies.scripted.cogsguard.evolved_roles:RolePolicyFactory",
+        "roles of CogsGuard by count: ?miner=4&scrambler=2; &evolution=1",
+    ),
+    "smart": (f"{_TEAMS}:SmartPolicy", "switches among the seeded roles of CogsGuard"),
+    "role/NAME": (f"{_TEAMS}:SingleRolePolicy", "one role for all, such as role/BaseMiner"),
+    "behavior/NAME": (
+        f"{_TEAMS}:SingleBehaviorPolicy",
+        "one behavior for all, such as behavior/explore",
+    ),
+    "cartpole": (
+        "kinfolk.policies.scripted.cartpole:CartPoleHeuristic",
+        "keeps CartPole's pole up",
+    ),
+    "mlp": (f"{_NEURAL}:MlpPolicy", "a multilayer perceptron, to be trained"),
+    "conv": (f"{_NEURAL}:CnnPolicy", "a convolutional net over the window, to be trained"),
+    "gru": (f"{_NEURAL}:GruPolicy", "a recurrent net (GRU), to be trained"),
+    "net": (f"{_NEURAL}:CustomNetPolicy", "a torch module of your own: ?module=package.Net"),
+    "probe-python": (
+        "kinfolk.testing.probe.policies.scripted:PythonForager",
+        "a forager in plain Python, for the probe",
+    ),
+    "probe-explaining": (
+        "kinfolk.testing.probe.policies.scripted:ExplainingForager",
+        "the forager, explaining its actions",
+    ),
+    "probe-large-memory": (
+        "kinfolk.testing.probe.policies.scripted:LargeMemoryPolicy",
+        "100 KB of memory per agent, for the probe",
+    ),
+    "probe-gru": (
+        "kinfolk.testing.probe.policies.neural:ProbeGruPolicy",
+        "a small recurrent net, for the probe",
+    ),
+    "probe-population": (
+        "kinfolk.testing.probe.policies.neural:PopulationPolicy",
+        "a population of nets, for the probe",
+    ),
+}
+_ENTRIES = {name: RegistryEntry(*entry) for name, entry in _BUILT_IN.items()}
+POLICIES = Registry("policy", "policies", _ENTRIES)
 _ALIASES = {"metta://policy/role_py": "kin://roles"}  # how users of the earlier system write it
 _URI_FORMS = (
     "kin://NAME or class:package.module.Class, each with ?key=value (weights=FILE), "
@@ -146,21 +135,19 @@ def resolve(
     body = _ALIASES.get(body, body)
     scheme, _, name = body.partition(":")
     if body.startswith("kin://"):
-        family, slash, member = unquote(body[len("kin://") :]).partition("/")
-        if slash and _FAMILY.format(family) in POLICIES:
-            family, kwargs = _FAMILY.format(family), {"name": member, **kwargs}
-        elif slash:
-            family = f"{family}/{member}"
-        return _read_files(POLICIES.get_entry(family).import_path, kwargs)
+        entry = unquote(body[len("kin://") :])
+        family, slash, member = entry.partition("/")
+        if slash and f"{family}/NAME" in POLICIES:  # kin://role/BaseMiner is of the family role
+            entry, kwargs = f"{family}/NAME", {"name": member, **kwargs}
+        return _read_files(POLICIES.get_entry(entry).import_path, kwargs)
     if scheme == "class":
         return resolve_class(name, kwargs, trusted)
     if scheme in ("file", "run"):
         name = unquote(name)
         saved = read_policy(Path(name) if scheme == "file" else find_policy(name))
         return ResolvedPolicy(saved.class_path, {**saved.settings, **kwargs}, saved.arrays)
-    raise UsageError(
-        f"'{uri}' is not a policy.{suggest_policy_uri(uri, POLICIES) or f' Write {_URI_FORMS}.'}"
-    )
+    hint = suggest_policy_uri(uri, POLICIES) or f" Write {_URI_FORMS}."
+    raise UsageError(f"'{uri}' is not a policy.{hint}")
 
 
 def resolve_class(path: str, settings: Mapping[str, Any], trusted: bool = True) -> ResolvedPolicy:
@@ -180,12 +167,11 @@ def resolve_class(path: str, settings: Mapping[str, Any], trusted: bool = True) 
         known = ".py" in path or Path(file).exists()
         hint = suggest_policy_uri(file, ()) if known else " Write class:package.module.Class."
         raise UsageError(f"'class:{path}' is not an import path.{hint}")
+    package = path.partition(":")[0].partition(".")[0]
     if trusted:
         import_object(path)
-    else:
-        package = path.partition(":")[0].partition(".")[0]
-        if find_spec(package) is None:
-            raise UsageError(f"'{path}' cannot be imported: there is no module {package}.")
+    elif find_spec(package) is None:
+        raise UsageError(f"'{path}' cannot be imported: there is no module {package}.")
     return _read_files(path, settings)
 
 
@@ -215,9 +201,8 @@ def load_policy_class(resolved: ResolvedPolicy) -> Callable[..., Policy]:
     try:
         signature.bind(None, **resolved.settings)
     except TypeError as error:
-        raise SettingsError(
-            f"{resolved.class_path} cannot be built with these settings: {error}."
-        ) from None
+        message = f"{resolved.class_path} cannot be built with these settings: {error}."
+        raise SettingsError(message) from None
     return policy_class
 
 
@@ -239,46 +224,24 @@ def build_policy(resolved: ResolvedPolicy, spec: WorldSpec, batch_invariant: boo
     """
     policy_class = load_policy_class(resolved)
     try:
-        policy = _instantiate(policy_class, resolved, spec, batch_invariant)
-    except KinfolkError:
+        policy: Any = policy_class(spec, **resolved.settings)
+        if resolved.arrays:
+            message = f"{resolved.class_path} takes no weights: it has no method load."
+            require(hasattr(policy, "load"), message)
+            policy.load(resolved.arrays)
+        if batch_invariant and hasattr(policy, "require_batch_invariant"):
+            policy.require_batch_invariant()
+        if hasattr(policy, "initialize_to_environment"):
+            policy.initialize_to_environment(spec)
+    except errors.KinfolkError:
         raise
     except Exception as error:
         message, source, _ = summarize_error(error)
-        raise PolicyFailedError(
-            f"{resolved.class_path} could not be made: {message} ({source})."
-        ) from error
+        message = f"{resolved.class_path} could not be made: {message} ({source})."
+        raise errors.PolicyFailedError(message) from error
     _built[id(policy)] = resolved
     finalize(policy, _built.pop, id(policy), None)
-    return policy
-
-
-def _instantiate(
-    policy_class: Callable[..., Policy],
-    resolved: ResolvedPolicy,
-    spec: WorldSpec,
-    batch_invariant: bool,
-) -> Policy:
-    """Call the class and the optional hooks of a new policy.
-
-    Args:
-        policy_class: The imported class.
-        resolved: Its settings and weights.
-        spec: Spec of the world to play.
-        batch_invariant: Whether to call `require_batch_invariant`, if the policy has it.
-    """
-    policy = policy_class(spec, **resolved.settings)
-    if resolved.arrays:
-        load = getattr(policy, "load", None)
-        if load is None:
-            raise SettingsError(f"{resolved.class_path} takes no weights: it has no method load.")
-        load(resolved.arrays)
-    require_batch_invariant = getattr(policy, "require_batch_invariant", None)
-    if batch_invariant and require_batch_invariant is not None:
-        require_batch_invariant()
-    initialize = getattr(policy, "initialize_to_environment", None)
-    if initialize is not None:
-        initialize(spec)
-    return policy
+    return cast("Policy", policy)
 
 
 _built: dict[int, ResolvedPolicy] = {}  # by the policy's id, as long as it is alive
@@ -307,27 +270,24 @@ def check_weights(
         SettingsError: A weight is missing, unknown or of another shape than this world needs.
     """
     for name, shape in shapes.items():
-        if name not in arrays:
-            raise SettingsError(f"The weights have no '{name}', which {policy_name} needs.")
+        require(name in arrays, f"The weights have no '{name}', which {policy_name} needs.")
         actual, needed = tuple(arrays[name].shape), tuple(shape)
-        if actual != needed and not (actual == (1,) and needed == ()):  # files have no scalars
-            raise SettingsError(
-                f"The weights '{name}' have shape {actual}; {policy_name} in world {spec.world} "
-                f"needs {needed}."
-            )
+        require(
+            actual == needed or (actual == (1,) and needed == ()),  # files have no scalars
+            f"The weights '{name}' have shape {actual}; {policy_name} in world {spec.world} "
+            f"needs {needed}.",
+        )
     for name in arrays:
         if name not in shapes:
-            raise SettingsError(
-                f"{policy_name} has no weight '{name}'.{format_suggestion(name, shapes)}"
-            )
+            hint = format_suggestion(name, shapes)
+            raise SettingsError(f"{policy_name} has no weight '{name}'.{hint}")
     return arrays
 
 
 def _digest(resolved: ResolvedPolicy) -> str:
     """Return the SHA-256 of class path, settings and weights."""
-    digest = hashlib.sha256(
-        json.dumps([resolved.class_path, dict(resolved.settings)], sort_keys=True).encode()
-    )
+    text = json.dumps([resolved.class_path, dict(resolved.settings)], sort_keys=True)
+    digest = hashlib.sha256(text.encode())
     for name in sorted(resolved.arrays):
         array = resolved.arrays[name]
         digest.update(f"{name} {array.dtype} {array.shape}".encode() + array.tobytes())

@@ -11,22 +11,17 @@ from dataclasses import dataclass
 from typing import Any
 
 from kinfolk.core.arrays import AnyArray, Ints
-from kinfolk.core.registry import Registry, RegistryEntry
+from kinfolk.core.imports import Registry, RegistryEntry
 from kinfolk.policies.base import Memory
 from kinfolk.roles.catalog import RoleCatalog
 from kinfolk.roles.program import RoleTables, tables_from_arrays
 
 ROLE_PREFIX = "own_"  # of the memory arrays that hold an agent's role itself
-ROLE_DOMAINS = Registry(
-    "world with roles",
-    "role_domains",
-    {
-        "cogsguard": RegistryEntry(
-            "kinfolk.policies.scripted.cogsguard.role_domain:COGSGUARD_ROLES",
-            "thirteen behaviors, four roles",
-        )
-    },
+_COGSGUARD = RegistryEntry(
+    "kinfolk.policies.scripted.cogsguard.catalog:COGSGUARD_ROLES",
+    "thirteen behaviors, four roles",
 )
+ROLE_DOMAINS = Registry("world with roles", "role_domains", {"cogsguard": _COGSGUARD})
 
 
 @dataclass(frozen=True)

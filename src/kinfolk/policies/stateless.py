@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from kinfolk.core.arrays import Bytes, Ints
@@ -42,16 +44,8 @@ class NoopPolicy(StatelessPolicy):
     """
 
     def __init__(self, spec: WorldSpec) -> None:
-        self._noop_choice = np.array(
-            [
-                [
-                    next((h.choices.index(s) for s in _NOOP_CHOICES if s in h.choices), 0)
-                    for h in g.heads
-                ]
-                for g in spec.groups
-            ],
-            dtype=np.int64,
-        )
+        choices = [[_find_noop(head.choices) for head in group.heads] for group in spec.groups]
+        self._noop_choice = np.array(choices, dtype=np.int64)
 
     def act_async(self, observations: Bytes, batch: AgentBatch, memory: Memory, keys: Ints) -> None:
         """Choose the no-op of every agent's group."""
@@ -61,6 +55,11 @@ class NoopPolicy(StatelessPolicy):
         """Return the no-op actions `[n, heads]` of agents of these groups."""
         actions: Ints = self._noop_choice.take(group, axis=0)  # twice as fast as indexing
         return actions
+
+
+def _find_noop(choices: Sequence[str]) -> int:
+    """Return the index of the choice that does nothing; 0 if no name tells."""
+    return next((choices.index(name) for name in _NOOP_CHOICES if name in choices), 0)
 
 
 class RandomPolicy(StatelessPolicy):

@@ -12,7 +12,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from kinfolk.core.errors import format_suggestion
-from kinfolk.store.json_files import read_text
+from kinfolk.store.files import read_text
 
 _FILE = re.compile(r"(?:class:|file:)?(?P<path>[^?]*\.py)(?::(?P<name>\w+))?(?:\?.*)?$")
 _DOTTED = re.compile(r"[A-Za-z_]\w*(\.\w+)+$")
@@ -58,10 +58,9 @@ def _hint_for_file(path: Path, name: str | None) -> str:
     parts = absolute.relative_to(Path.cwd() if inside else absolute.parent).with_suffix("").parts
     module = ".".join(parts)
     folder_hint = "" if inside else f", and run kinfolk in {absolute.parent}"
-    if name in classes:
-        return f" Did you mean 'class:{module}.{name}'{folder_hint}?"
-    if len(classes) == 1 and name is None:
-        return f" Did you mean 'class:{module}.{classes[0]}'{folder_hint}?"
+    likely = classes[0] if name is None and len(classes) == 1 else name
+    if likely in classes:
+        return f" Did you mean 'class:{module}.{likely}'{folder_hint}?"
     if name is not None:
         return f" {path} has no class {name}.{format_suggestion(name, classes)}"
     uris = ", ".join(f"class:{module}.{class_name}" for class_name in classes)
@@ -83,6 +82,7 @@ def find_policy_classes(source: str) -> list[str]:
 
 
 def _looks_like_policy(node: ast.ClassDef) -> bool:
+    """Return whether a class has a base named `...Policy`, or the methods of a policy."""
     bases = [ast.unparse(base).rpartition(".")[2] for base in node.bases]
     methods = {item.name for item in node.body if isinstance(item, ast.FunctionDef)}
     named = any(base.endswith("Policy") and base != "AgentPolicy" for base in bases)

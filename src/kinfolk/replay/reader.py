@@ -10,26 +10,8 @@ from typing import Any, NamedTuple
 
 from kinfolk.core.arrays import AnyArray
 from kinfolk.core.errors import DamagedRunError, UsageError, format_suggestion
-from kinfolk.replay.format import (
-    DONE,
-    FIRST_SUFFIX,
-    FORMAT_VERSION,
-    FRAMES,
-    HEADER,
-    MAGIC,
-    MAGIC_PREFIX,
-    MAX_FRAMES,
-    RECORD_HEADER,
-    RECORD_KINDS,
-    SERIES,
-    RecordHeader,
-    decode_arrays,
-    decode_cell_changes,
-    decode_payload,
-    delta_decode,
-)
-from kinfolk.store.files import as_store_error
-from kinfolk.store.json_files import parse_json
+from kinfolk.replay import codec
+from kinfolk.store.files import as_store_error, parse_json
 
 REPLAY_FOLDER, REPLAY_SUFFIX = "replays", ".replay"
 EVENT_FIELDS = ("tick", "kind", "uid", "other", "value", "note")  # of `Replay.events`
@@ -38,7 +20,7 @@ EVENT_FIELDS = ("tick", "kind", "uid", "other", "value", "note")  # of `Replay.e
 class RecordRef(NamedTuple):
     """Header of a record and where its payload lies in the file."""
 
-    header: RecordHeader
+    header: codec.RecordHeader
     offset: int  # of the payload's first byte
 
 
@@ -60,7 +42,7 @@ class Replay:
     def __init__(self, path: Path) -> None:
         self.path = path
         self._offset = 0
-        self.records: dict[bytes, list[RecordRef]] = {kind: [] for kind in RECORD_KINDS}
+        self.records: dict[bytes, list[RecordRef]] = {kind: [] for kind in codec.RECORD_KINDS}
         if not path.exists():
             raise UsageError(f"There is no replay {path}.")
         if not path.is_file():
@@ -73,88 +55,92 @@ class Replay:
         with as_store_error(f"{self.path} could not be read"), self.path.open("rb") as file:
             size = file.seek(0, 2)
             if size < self._offset:  # a resumed run records the episode anew
-                self._offset, self.records = 0, {kind: [] for kind in RECORD_KINDS}
+                self._offset, self.records = 0, {kind: [] for kind in codec.RECORD_KINDS}
             file.seek(self._offset)
             if self._offset == 0:
-                self._check_magic(file.read(len(MAGIC)), size)
-                if size < len(MAGIC):
+                self._check_magic(file.read(len(codec.MAGIC)), size)
+                if size < len(codec.MAGIC):
                     return False
-                self._offset = len(MAGIC)
-            while self._offset + RECORD_HEADER.size <= size:
+                self._offset = len(codec.MAGIC)
+            while self._offset + codec.RECORD_HEADER.size <= size:
                 file.seek(self._offset)
-                header = RecordHeader(*RECORD_HEADER.unpack(file.read(RECORD_HEADER.size)))
-                if header.kind not in RECORD_KINDS or not self._is_next_record(header):
+                fields = codec.RECORD_HEADER.unpack(file.read(codec.RECORD_HEADER.size))
+                header = codec.RecordHeader(*fields)
+                if header.kind not in codec.RECORD_KINDS or not self._is_next_record(header):
                     raise DamagedRunError(f"{self.path} is damaged at byte {self._offset}.")
-                payload = self._offset + RECORD_HEADER.size
+                payload = self._offset + codec.RECORD_HEADER.size
                 if payload + header.length > size:
                     break  # still being written
                 self.records[header.kind].append(RecordRef(header, payload))
                 self._offset, grew = payload + header.length, True
         return grew
 
-    def _is_next_record(self, header: RecordHeader) -> bool:
+    def _is_next_record(self, header: codec.RecordHeader) -> bool:
         """Return whether a record continues the frames before it; headers have no checksum."""
-        if header.kind not in (SERIES, FRAMES):
+        if header.kind not in (codec.SERIES, codec.FRAMES):
             return True
         previous = self.records[header.kind][-1:]
         first = previous[0].header.first + previous[0].header.frames if previous else 0
-        return header.first == first and 1 <= header.frames <= MAX_FRAMES
+        return header.first == first and 1 <= header.frames <= codec.MAX_FRAMES
 
     def _check_magic(self, start: bytes, size: int) -> None:
-        if start == MAGIC or (size < len(MAGIC) and MAGIC.startswith(start)):
+        """Raise unless a file of this size begins as a replay, or with a part of the first line."""
+        if start == codec.MAGIC or (size < len(codec.MAGIC) and codec.MAGIC.startswith(start)):
             return
-        if start.startswith(MAGIC_PREFIX):
-            version = start.removeprefix(MAGIC_PREFIX).split(b"\n")[0].decode(errors="replace")
+        if start.startswith(codec.MAGIC_PREFIX):
+            version = start.removeprefix(codec.MAGIC_PREFIX).split(b"\n")[0]
+            actual, expected = version.decode(errors="replace"), codec.FORMAT_VERSION
             raise DamagedRunError(
-                f"{self.path} has format {version}; this kinfolk reads {FORMAT_VERSION}."
+                f"{self.path} has format {actual}; this kinfolk reads {expected}."
             )
         raise DamagedRunError(f"{self.path} is not a replay of kinfolk.")
 
     @property
     def is_complete(self) -> bool:
         """Whether the episode was recorded to its end."""
-        return bool(self.records[DONE])
+        return bool(self.records[codec.DONE])
 
     @property
     def frames(self) -> int:
         """Number of frames that can be read now."""
-        if not self.records[FRAMES]:
+        if not self.records[codec.FRAMES]:
             return 0
-        last = self.records[FRAMES][-1].header
+        last = self.records[codec.FRAMES][-1].header
         return last.first + last.frames
 
     @property
     def ticks(self) -> int:
         """Tick of the last frame that can be read now."""
-        if not self.records[SERIES]:
+        if not self.records[codec.SERIES]:
             raise DamagedRunError(f"{self.path} is cut short: it has no frames.")
-        with self._describing_damage(self.records[SERIES][-1]):
+        with self._describing_damage(self.records[codec.SERIES][-1]):
             return int(self.series(-1)[0]["ticks"][-1])
 
     def read_compressed(self, record: RecordRef) -> bytes:
         """Return a record's payload as it lies in the file, after checking that it is whole."""
         compressed = self._read(record)
-        decode_payload(record.header, compressed, str(self.path))
+        codec.decode_payload(record.header, compressed, str(self.path))
         return compressed
 
     def _read(self, record: RecordRef) -> bytes:
+        """Return the compressed payload of a record."""
         with as_store_error(f"{self.path} could not be read"), self.path.open("rb") as file:
             file.seek(record.offset)
             return file.read(record.header.length)  # no more than the file has: `refresh` looked
 
     def head(self) -> dict[str, Any]:
         """Return the HEAD record: what was played, and what the numbers mean."""
-        if not self.records[HEADER]:
+        if not self.records[codec.HEADER]:
             raise DamagedRunError(f"{self.path} is cut short: it has no head.")
-        return self._read_json(self.records[HEADER][0])
+        return self._read_json(self.records[codec.HEADER][0])
 
     def result(self) -> dict[str, Any] | None:
         """Return the DONE record with the episode's result, None if it has not ended."""
-        return self._read_json(self.records[DONE][0]) if self.is_complete else None
+        return self._read_json(self.records[codec.DONE][0]) if self.is_complete else None
 
     def series(self, index: int) -> tuple[dict[str, AnyArray], dict[str, Any]]:
         """Return the arrays and notes of a SERI record."""
-        return self._read_arrays(self.records[SERIES][index])
+        return self._read_arrays(self.records[codec.SERIES][index])
 
     def columns(self, index: int) -> dict[str, AnyArray]:
         """Return all frames of a FRAM record.
@@ -165,16 +151,17 @@ class Replay:
         Returns:
             Agents' columns `[frames, rows]` by name, and `cells` `[frames, cells]`.
         """
-        record = self.records[FRAMES][index]
+        record = self.records[codec.FRAMES][index]
         arrays, _ = self._read_arrays(record)
-        names = [name.removesuffix(FIRST_SUFFIX) for name in arrays if name.endswith(FIRST_SUFFIX)]
+        suffix = codec.FIRST_SUFFIX
+        names = [name.removesuffix(suffix) for name in arrays if name.endswith(suffix)]
         with self._describing_damage(record):
-            columns = {name: delta_decode(name, arrays) for name in names}
-            return columns | {"cells": decode_cell_changes(arrays, record.header.frames)}
+            columns = {name: codec.delta_decode(name, arrays) for name in names}
+            return columns | {"cells": codec.decode_cell_changes(arrays, record.header.frames)}
 
     def events(self, index: int) -> list[dict[str, Any]]:
         """Return the world's events in the frames of a FRAM record, as `EVENT_FIELDS`."""
-        record = self.records[FRAMES][index]
+        record = self.records[codec.FRAMES][index]
         arrays, notes = self._read_arrays(record)
         with self._describing_damage(record):
             columns = {name: arrays[f"event_{name}"].tolist() for name in EVENT_FIELDS}
@@ -185,14 +172,14 @@ class Replay:
 
     def _read_arrays(self, record: RecordRef) -> tuple[dict[str, AnyArray], dict[str, Any]]:
         with self._describing_damage(record):
-            return decode_arrays(self._read_payload(record))
+            return codec.decode_arrays(self._read_payload(record))
 
     def _read_json(self, record: RecordRef) -> dict[str, Any]:
         with self._describing_damage(record):
             return dict(parse_json(self._read_payload(record)))
 
     def _read_payload(self, record: RecordRef) -> bytes:
-        return decode_payload(record.header, self._read(record), str(self.path))
+        return codec.decode_payload(record.header, self._read(record), str(self.path))
 
     @contextmanager
     def _describing_damage(self, record: RecordRef) -> Iterator[None]:
@@ -222,12 +209,9 @@ def find_replay(folder: Path, name: str | None) -> Path:
     """
     known = [path.name.removesuffix(REPLAY_SUFFIX) for path in list_replays(folder)]
     if not known:
-        raise UsageError(
-            f"The run {folder} has no replays. Record one: kinfolk view {shlex.quote(str(folder))} "
-            f"--episode 0"
-        )
+        command = f"kinfolk view {shlex.quote(str(folder))} --episode 0"
+        raise UsageError(f"The run {folder} has no replays. Record one: {command}")
     if name is not None and name not in known:
-        raise UsageError(
-            f"The run {folder} has no replay '{name}'.{format_suggestion(name, known)}"
-        )
+        hint = format_suggestion(name, known)
+        raise UsageError(f"The run {folder} has no replay '{name}'.{hint}")
     return folder / REPLAY_FOLDER / f"{name or known[0]}{REPLAY_SUFFIX}"

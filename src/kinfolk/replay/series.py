@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from kinfolk.core.arrays import AnyArray
-from kinfolk.play.agent_log import BirthDeathLog
 from kinfolk.play.loop import EpisodeLoop
+from kinfolk.play.results import BirthDeathLog
 from kinfolk.worlds.base import WorldEvent
 from kinfolk.worlds.render import Renderable, RenderFrame
 

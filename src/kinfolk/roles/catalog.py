@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
 
-from kinfolk.core.errors import SettingsError, UnknownNameError, format_suggestion
-from kinfolk.core.registry import Registry, RegistryEntry
+from kinfolk.core.errors import make_unknown_name_error, require
+from kinfolk.core.imports import Registry, RegistryEntry
 from kinfolk.roles.model import BehaviorDef, BehaviorSource, RoleDef, TierSelection
 
 Named = TypeVar("Named", BehaviorDef, RoleDef)
@@ -61,8 +61,8 @@ class RoleCatalog:
         Raises:
             SettingsError: Another behavior has this name.
         """
-        if any(behavior.name == name for behavior in self.behaviors):
-            raise SettingsError(f"There is a behavior '{name}' already. Choose another name.")
+        is_new = all(behavior.name != name for behavior in self.behaviors)
+        require(is_new, f"There is a behavior '{name}' already. Choose another name.")
         behavior_id, role_type = len(self.behaviors), BehaviorSource(source)
         hooks = (can_start, act, should_terminate)
         self.behaviors.append(BehaviorDef(behavior_id, name, role_type, *hooks, interruptible))
@@ -81,11 +81,9 @@ class RoleCatalog:
         Raises:
             SettingsError: It contains a behavior id that is not in the catalog.
         """
+        size = len(self.behaviors)
         for i in role.behavior_ids:
-            if not 0 <= i < len(self.behaviors):
-                raise SettingsError(
-                    f"A role contains behavior {i}; the catalog has {len(self.behaviors)}."
-                )
+            require(0 <= i < size, f"A role contains behavior {i}; the catalog has {size}.")
         name = role.name
         if not name:
             first = self.behaviors[role.tiers[0].behavior_ids[0]].name
@@ -134,20 +132,13 @@ def _find_by_name(known: Sequence[Named], kind: str, name: str) -> Named:
     for entry in known:
         if entry.name == name:
             return entry
-    names = [entry.name for entry in known]
-    raise UnknownNameError(f"No {kind} is named '{name}'.{format_suggestion(name, names)}")
+    raise make_unknown_name_error(f"No {kind} is named", name, [entry.name for entry in known])
 
 
-ROLE_CATALOGS = Registry(
-    "role catalog",
-    "role_catalogs",
-    {
-        "cogsguard": RegistryEntry(
-            "kinfolk.policies.scripted.cogsguard.catalog:cogs_catalog",
-            "thirteen behaviors, four roles",
-        )
-    },
+_COGSGUARD = RegistryEntry(
+    "kinfolk.policies.scripted.cogsguard.catalog:cogs_catalog", "thirteen behaviors, four roles"
 )
+ROLE_CATALOGS = Registry("role catalog", "role_catalogs", {"cogsguard": _COGSGUARD})
 
 
 def default_catalog() -> RoleCatalog:

@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Sequence
 
-from kinfolk.core.errors import SettingsError
+from kinfolk.core.errors import SettingsError, require
 from kinfolk.core.random import fold_in, seed_key
 from kinfolk.roles.catalog import RoleCatalog, default_catalog, map_role_to_vibe
-from kinfolk.roles.config import EvolutionConfig
 from kinfolk.roles.fitness import AgentScore, pick_role_id_weighted, record_game
 from kinfolk.roles.generations import make_initial_pool, next_generation, select_survivors
 from kinfolk.roles.keyed_rng import KeyedRng, Rng, seed_from
-from kinfolk.roles.model import BehaviorDef, RoleDef
+from kinfolk.roles.model import BehaviorDef, EvolutionConfig, RoleDef
 from kinfolk.roles.operators import make_hybrid, sample_role
 from kinfolk.roles.program import materialize_role_behaviors
 
@@ -53,12 +52,18 @@ class EvolutionaryRoleCoordinator:
         pool: list[int] | None = None,
         rng: Rng = None,
     ) -> None:
-        _validate_positive("num_agents", num_agents)
-        _validate_positive("games_per_generation", games_per_generation)
-        if seed is not None and rng is not None:
-            raise SettingsError("EvolutionaryRoleCoordinator takes seed or rng, not both.")
+        class_name = "EvolutionaryRoleCoordinator"
+        counts = {"num_agents": num_agents, "games_per_generation": games_per_generation}
+        for name, count in counts.items():
+            require(count >= 1, f"{class_name}.{name} must be at least 1, not {count}.")
+        require(seed is None or rng is None, f"{class_name} takes seed or rng, not both.")
         self.num_agents = num_agents
-        self.catalog = _validate_catalog(default_catalog() if catalog is None else catalog)
+        self.catalog = default_catalog() if catalog is None else catalog
+        require(
+            isinstance(self.catalog, RoleCatalog),
+            f"{class_name}.catalog must be a RoleCatalog, not {catalog!r}. "
+            f"Give games_per_generation and rng by name.",
+        )
         self.seed = seed_from(rng if seed is None else seed, _SEED_BITS)
         self.games_per_generation = games_per_generation
         self.config = EvolutionConfig() if config is None else config
@@ -66,7 +71,9 @@ class EvolutionaryRoleCoordinator:
         self.pending: deque[int] = deque()
         self.assignments: dict[int, int] = {}
         self._scores: list[AgentScore] = []
-        self.pool = self._make_initial_pool() if pool is None else pool
+        if pool is None:
+            pool = make_initial_pool(self.catalog, self._key(_INITIAL_POOL), self.config)
+        self.pool = pool
 
     def assign_role(self, agent_id: int, step: int = 0) -> RoleDef:
         """Return the role of an agent, and draw one with `draw_role` if it has none.
@@ -173,9 +180,6 @@ class EvolutionaryRoleCoordinator:
         self.games_this_generation = 0
         self.assignments.clear()
 
-    def _make_initial_pool(self) -> list[int]:
-        return make_initial_pool(self.catalog, self._key(_INITIAL_POOL), self.config)
-
     def draw_role(self, key: int) -> int:
         """Draw the id of a role: a pending hybrid, a newly sampled role, or one of the pool."""
         if self.pending:
@@ -187,17 +191,3 @@ class EvolutionaryRoleCoordinator:
 
     def _key(self, purpose: int) -> int:
         return int(fold_in(seed_key(self.seed), purpose))
-
-
-def _validate_catalog(catalog: RoleCatalog) -> RoleCatalog:
-    if not isinstance(catalog, RoleCatalog):
-        raise SettingsError(
-            f"EvolutionaryRoleCoordinator.catalog must be a RoleCatalog, not {catalog!r}. "
-            f"Give games_per_generation and rng by name."
-        )
-    return catalog
-
-
-def _validate_positive(name: str, value: int) -> None:
-    if value < 1:
-        raise SettingsError(f"EvolutionaryRoleCoordinator.{name} must be at least 1, not {value}.")

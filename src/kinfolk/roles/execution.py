@@ -22,8 +22,7 @@ import numpy as np
 import numpy.typing as npt
 
 from kinfolk.core.arrays import Bools, Ints
-from kinfolk.core.function_table import PYTHON_ADDRESS, call_address_2
-from kinfolk.core.jit import inline, kernel
+from kinfolk.core.jit import PYTHON_ADDRESS, call_address_2, inline, kernel
 from kinfolk.roles.model import MAX_BEHAVIORS
 
 CAN_START, ACT, SHOULD_TERMINATE = range(3)  # columns of `BehaviorTable.hooks`
@@ -77,13 +76,10 @@ def new_step(agents: Ints, explain: bool) -> ExecutionStep:
         explain: Whether to record a trace.
     """
     n = len(agents)
-    return ExecutionStep(
-        agents,
-        np.zeros((n, CURSOR_COLUMNS), dtype=np.int64),
-        np.zeros(n, dtype=np.int64),
-        np.zeros(n, dtype=np.int64),
-        np.zeros((n if explain else 0, MAX_BEHAVIORS), dtype=np.int16),
-    )
+    cursor = np.zeros((n, CURSOR_COLUMNS), dtype=np.int64)
+    answer, action = np.zeros((2, n), dtype=np.int64)
+    trace = np.zeros((n if explain else 0, MAX_BEHAVIORS), dtype=np.int16)
+    return ExecutionStep(agents, cursor, answer, action, trace)
 
 
 @inline
@@ -296,7 +292,6 @@ def run_step(
     while waiting:
         for i in np.flatnonzero(step.cursor[:, _PENDING]).tolist():
             behavior = int(execution.program[step.agents[i], step.cursor[i, _POSITION]])
-            step.answer[i] = call_python_hook(
-                behavior, _hook_of_stage(int(step.cursor[i, _STAGE])), i
-            )
+            hook = _hook_of_stage(int(step.cursor[i, _STAGE]))
+            step.answer[i] = call_python_hook(behavior, hook, i)
         waiting = run_compiled_hooks(table, execution, state, step, True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import fsum
@@ -9,11 +10,10 @@ from math import fsum
 import numpy as np
 
 from kinfolk.core.arrays import AnyArray, Bools, Floats
-from kinfolk.core.errors import SettingsError
+from kinfolk.core.errors import require
 from kinfolk.roles.catalog import RoleCatalog
-from kinfolk.roles.config import DEFAULT_CONFIG, EvolutionConfig
 from kinfolk.roles.keyed_rng import KeyedRng, Rng
-from kinfolk.roles.model import BehaviorDef, RoleDef
+from kinfolk.roles.model import DEFAULT_CONFIG, BehaviorDef, EvolutionConfig, RoleDef
 
 
 def team_shares(side_scores: AnyArray) -> Floats:
@@ -83,19 +83,19 @@ def blend_scores(team_scores: AnyArray, agent_scores: AnyArray, team_weight: flo
 _MIN_WEIGHT = 0.1  # selection weight of a role or behavior that has failed so far
 
 
-def exponential_average(average: float, n_games: int, score: float, alpha: float) -> float:
-    """Update an exponential moving average, which starts at the first score.
+def update_fitness(entry: RoleDef | BehaviorDef, score: float, alpha: float) -> float:
+    """Return the exponential moving average of scores after one more game.
 
     Args:
-        average: Average so far; ignored if there were no games.
-        n_games: Number of games so far.
-        score: Score of the new game.
+        entry: Its fitness is the average so far; before its first game, the result is the score.
+        score: Score of the new game, from 0 to 1.
         alpha: Weight of the new game.
 
-    >>> exponential_average(0.0, 0, 0.5, 0.2), exponential_average(0.5, 1, 1.0, 0.5)
-    (0.5, 0.75)
+    Raises:
+        SettingsError: The score is not in [0, 1].
     """
-    return score if n_games == 0 else average * (1.0 - alpha) + score * alpha
+    score = validate_score(score)
+    return score if entry.games == 0 else entry.fitness * (1.0 - alpha) + score * alpha
 
 
 def validate_score(score: float) -> float:
@@ -104,8 +104,8 @@ def validate_score(score: float) -> float:
     Raises:
         SettingsError: It is not in [0, 1].
     """
-    if not 0.0 <= score <= 1.0:  # also false for NaN
-        raise SettingsError(f"A score must lie between 0 and 1, not {score}.")
+    # The comparison is also false for NaN.
+    require(0.0 <= score <= 1.0, f"A score must lie between 0 and 1, not {score}.")
     return float(score)
 
 
@@ -130,8 +130,7 @@ def pick_role_id_weighted(catalog: RoleCatalog, role_ids: Sequence[int], rng: Rn
     Raises:
         SettingsError: There are no candidates.
     """
-    if not role_ids:
-        raise SettingsError("A role must be picked from at least one; the list is empty.")
+    require(len(role_ids) > 0, "A role must be picked from at least one; the list is empty.")
     weights = [role_weight(catalog.roles[i]) for i in role_ids]
     return KeyedRng(rng).weighted_choice(list(role_ids), weights)
 
@@ -172,9 +171,7 @@ def record_role_score(
         SettingsError: The score is not in [0, 1].
     """
     role = catalog.roles[role_id]
-    fitness = exponential_average(
-        role.fitness, role.games, validate_score(score), config.fitness_alpha
-    )
+    fitness = update_fitness(role, score, config.fitness_alpha)
     updated = replace(role, fitness=fitness, games=role.games + 1, wins=role.wins + int(won))
     catalog.roles[role_id] = lock_role_name_if_fit(updated, config.lock_fitness_threshold)
     return catalog.roles[role_id]
@@ -195,12 +192,9 @@ def record_behavior_score(
         SettingsError: The score is not in [0, 1].
     """
     old = catalog.behaviors[behavior_id]
-    fitness = exponential_average(
-        old.fitness, old.games, validate_score(score), config.fitness_alpha
-    )
-    catalog.behaviors[behavior_id] = replace(
-        old, fitness=fitness, games=old.games + 1, uses=old.uses + 1
-    )
+    fitness = update_fitness(old, score, config.fitness_alpha)
+    updated = replace(old, fitness=fitness, games=old.games + 1, uses=old.uses + 1)
+    catalog.behaviors[behavior_id] = updated
 
 
 @dataclass(frozen=True)
@@ -227,18 +221,17 @@ def record_game(
         scores: Results of all agents.
         config: Hyperparameters of the update.
     """
-    by_role: dict[int, list[AgentScore]] = {}
-    by_behavior: dict[int, list[float]] = {}
+    by_role: defaultdict[int, list[AgentScore]] = defaultdict(list)
+    by_behavior: defaultdict[int, list[float]] = defaultdict(list)
     for agent in scores:
-        by_role.setdefault(agent.role_id, []).append(agent)
+        by_role[agent.role_id].append(agent)
         for behavior_id in catalog.roles[agent.role_id].behavior_ids:
-            by_behavior.setdefault(behavior_id, []).append(agent.score)
-    for role_id in sorted(by_role):
-        agents = by_role[role_id]
+            by_behavior[behavior_id].append(agent.score)
+    for role_id, agents in sorted(by_role.items()):
         won = any(agent.won for agent in agents)
         record_role_score(catalog, role_id, _mean([a.score for a in agents]), won, config)
-    for behavior_id in sorted(by_behavior):
-        record_behavior_score(catalog, behavior_id, _mean(by_behavior[behavior_id]), config)
+    for behavior_id, agent_scores in sorted(by_behavior.items()):
+        record_behavior_score(catalog, behavior_id, _mean(agent_scores), config)
 
 
 def _mean(scores: list[float]) -> float:

@@ -6,15 +6,13 @@ from collections.abc import Sequence
 from dataclasses import replace
 from itertools import combinations
 
-from kinfolk.core.errors import SettingsError
+from kinfolk.core.errors import require
 from kinfolk.core.random import fold_in
 from kinfolk.roles.catalog import RoleCatalog
-from kinfolk.roles.config import EvolutionConfig
 from kinfolk.roles.fitness import role_weight
 from kinfolk.roles.keyed_rng import KeyedRng
-from kinfolk.roles.model import RoleDef
-from kinfolk.roles.operators import mutate_role, recombine_roles, sample_role
-from kinfolk.roles.reordering import reorder_role
+from kinfolk.roles.model import EvolutionConfig, RoleDef
+from kinfolk.roles.operators import mutate_role, recombine_roles, reorder_role, sample_role
 
 _MIN_SURVIVORS = 2  # recombination needs two different parents
 _MAX_TRIES = 8  # to breed a role that is not in the pool yet
@@ -35,8 +33,8 @@ def make_initial_pool(catalog: RoleCatalog, key: int, config: EvolutionConfig) -
     pool = [role.id for role in catalog.roles if role.retired is None]
     for number in range(config.generated_role_count - len(pool)):
         pool.append(catalog.add_role(sample_role(catalog, fold_in(key, number), config)).id)
-    if len(pool) < _MIN_SURVIVORS:
-        raise SettingsError(f"A pool must hold at least two roles, not {len(pool)}.")
+    size = len(pool)
+    require(size >= _MIN_SURVIVORS, f"A pool must hold at least two roles, not {size}.")
     return pool
 
 
@@ -69,6 +67,8 @@ def next_generation(
 ) -> list[int]:
     """Select survivors, breed children, and return the ids of the new pool in ascending order.
 
+    A child that equals a role of the pool is bred again, a few times.
+
     Args:
         catalog: Children are added to it; roles that do not survive are marked as retired.
         pool: Ids of the active roles.
@@ -79,39 +79,20 @@ def next_generation(
     size = config.generated_role_count
     survivors = select_survivors(catalog, pool, size // 2, generation)
     samples_last = KeyedRng(fold_in(key, size)).bernoulli(config.sampling_chance)
-    new_pool = list(survivors)
-    for number in range(size - len(survivors)):
-        child_key, is_last = fold_in(key, number), number == size - len(survivors) - 1
-        if samples_last and is_last:
+    new_pool, n_children = list(survivors), size - len(survivors)
+    for number in range(n_children):
+        child_key = fold_in(key, number)
+        if samples_last and number == n_children - 1:
             child = sample_role(catalog, fold_in(child_key, _SAMPLE), config)
         else:
-            child = _breed_unlike_pool(catalog, survivors, new_pool, child_key, config)
+            known = {catalog.roles[i].tiers for i in new_pool}
+            for attempt in range(_MAX_TRIES):
+                try_key = fold_in(child_key, attempt)
+                child = breed_from_survivors(catalog, survivors, try_key, config)
+                if child.tiers not in known:
+                    break
         new_pool.append(catalog.add_role(child, generation).id)
     return sorted(new_pool)
-
-
-def _breed_unlike_pool(
-    catalog: RoleCatalog,
-    survivors: Sequence[int],
-    pool: Sequence[int],
-    key: int,
-    config: EvolutionConfig,
-) -> RoleDef:
-    """Breed a child that no role of the pool equals, if a few tries give one.
-
-    Args:
-        catalog: Catalog with all roles.
-        survivors: Ids of possible parents.
-        pool: Ids of the roles that the child must differ from.
-        key: Random key.
-        config: Hyperparameters of the operators.
-    """
-    known = {catalog.roles[i].tiers for i in pool}
-    for attempt in range(_MAX_TRIES):
-        child = breed_from_survivors(catalog, survivors, fold_in(key, attempt), config)
-        if child.tiers not in known:
-            break
-    return child
 
 
 def breed_from_survivors(

@@ -1,4 +1,4 @@
-"""The schema of `role_history.json`: all roles of an evolution with their fitness and parents.
+"""Schema and text of `role_history.json`: all roles of an evolution, their fitness and parents.
 
 Behaviors are identified by name, so that a history stays valid when the catalog changes. Each line
 of the file holds one behavior or one role, so that `diff` shows which roles differ.
@@ -6,17 +6,20 @@ of the file holds one behavior or one role, so that `diff` shows which roles dif
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
-from typing import Literal, TypeAlias
+from dataclasses import asdict, replace
+from typing import Any, Literal, TypeAlias
 
-from pydantic import Field
+from pydantic import Field, ValidationError
 
-from kinfolk.core.errors import UnknownNameError, format_suggestion
-from kinfolk.core.settings import Settings
+from kinfolk.core import errors
+from kinfolk.core.settings import Settings, validate_settings
 from kinfolk.lineage.family import Family, FamilyMember
 from kinfolk.roles.catalog import RoleCatalog
-from kinfolk.roles.model import Origin, RoleDef, RoleTier, TierSelection
+from kinfolk.roles.model import BehaviorDef, Origin, RoleDef, RoleTier, TierSelection
+from kinfolk.roles.teams import TeamComposition
+from kinfolk.store.files import find_line, parse_json_object
 
 FORMAT = 1
 
@@ -108,15 +111,12 @@ def restore_history(history: RoleHistory, catalog: RoleCatalog, source: str) -> 
     unknown = sorted((used | {b.name for b in history.behaviors}) - ids.keys())
     if unknown:
         names = ", ".join(f"'{name}'" for name in unknown)
-        raise UnknownNameError(
-            f"{source} names behaviors that are not registered: {names}."
-            f"{format_suggestion(unknown[0], ids)}"
-        )
+        problem = f"{source} names behaviors that are not registered: {names}."
+        raise errors.UnknownNameError(problem + errors.format_suggestion(unknown[0], ids))
     for entry in history.behaviors:
         i = ids[entry.name]
-        catalog.behaviors[i] = replace(
-            catalog.behaviors[i], fitness=entry.fitness, games=entry.games, uses=entry.uses
-        )
+        record = entry.model_dump(exclude={"name"})
+        catalog.behaviors[i] = replace(catalog.behaviors[i], **record)
     catalog.roles[:] = [role_from_entry(entry, ids) for entry in history.roles]
     catalog.next_name_id = history.nextNameId
     return [role.id for role in catalog.roles if role.retired is None]
@@ -132,27 +132,12 @@ def role_from_entry(entry: RoleEntry, ids: Mapping[str, int]) -> RoleDef:
     Raises:
         SettingsError: The entry is not a valid role.
     """
-    tiers = tuple(
-        RoleTier(
-            tuple(ids[name] for name in tier.behaviors),
-            tier.weights,
-            TierSelection[tier.selection.upper()],
-        )
-        for tier in entry.tiers
-    )
-    return RoleDef(
-        tiers,
-        entry.name,
-        entry.id,
-        entry.origin,
-        entry.locked,
-        entry.fitness,
-        entry.games,
-        entry.wins,
-        entry.parents,
-        entry.generation,
-        entry.retired,
-    )
+    tiers = []
+    for tier in entry.tiers:
+        behavior_ids = tuple(ids[name] for name in tier.behaviors)
+        tiers.append(RoleTier(behavior_ids, tier.weights, TierSelection[tier.selection.upper()]))
+    fields = entry.model_dump(exclude={"tiers", "locked"})
+    return RoleDef(tuple(tiers), locked_name=entry.locked, **fields)
 
 
 def role_ids_by_name(history: RoleHistory, names: Sequence[str]) -> list[int]:
@@ -164,7 +149,7 @@ def role_ids_by_name(history: RoleHistory, names: Sequence[str]) -> list[int]:
     newest = {role.name: role.id for role in history.roles}
     for name in names:
         if name not in newest:
-            raise UnknownNameError(f"No role is named '{name}'.{format_suggestion(name, newest)}")
+            raise errors.make_unknown_name_error("No role is named", name, newest)
     return [newest[name] for name in names]
 
 
@@ -180,39 +165,176 @@ def extract_roles(history: RoleHistory, role_ids: Sequence[int]) -> RoleHistory:
     new_ids = {role_id: number for number, role_id in enumerate(dict.fromkeys(role_ids))}
     roles = [history.roles[role_id] for role_id in new_ids]
     used = {name for role in roles for tier in role.tiers for name in tier.behaviors}
-    teams = [team for team in history.teams if set(team.roles) <= new_ids.keys()]
-    return history.model_copy(
-        update={
-            "generation": 0,
-            "games": 0,
-            "behaviors": tuple(b for b in history.behaviors if b.name in used),
-            "roles": tuple(
-                role.model_copy(update={"id": i, "parents": (), "generation": 0, "retired": None})
-                for i, role in enumerate(roles)
-            ),
-            "teams": tuple(
-                team.model_copy(update={"roles": tuple(sorted(new_ids[i] for i in team.roles))})
-                for team in teams
-            ),
-        }
-    )
+    founder: dict[str, Any] = {"parents": (), "generation": 0, "retired": None}
+    teams = []
+    for team in history.teams:
+        if set(team.roles) <= new_ids.keys():
+            team_roles = tuple(sorted(new_ids[i] for i in team.roles))
+            teams.append(team.model_copy(update={"roles": team_roles}))
+    update = {
+        "generation": 0,
+        "games": 0,
+        "behaviors": tuple(b for b in history.behaviors if b.name in used),
+        "roles": tuple(r.model_copy(update={**founder, "id": i}) for i, r in enumerate(roles)),
+        "teams": tuple(teams),
+    }
+    return history.model_copy(update=update)
 
 
 def role_family(history: RoleHistory) -> Family:
     """Return the family tree of all roles; times are generations, the group is the role's name."""
-    return Family.from_members(
-        FamilyMember(
-            role.id,
-            role.parents,
-            role.name,
-            role.generation,
-            role.retired,
-            None if role.retired is None else "retired",
-        )
-        for role in history.roles
-    )
+    members = []
+    for role in history.roles:
+        cause = None if role.retired is None else "retired"
+        lifetime = (role.generation, role.retired, cause)
+        members.append(FamilyMember(role.id, role.parents, role.name, *lifetime))
+    return Family.from_members(members)
 
 
 def origins_of(history: RoleHistory) -> dict[int, str]:
     """Return the operator that created each role, by id."""
     return {role.id: role.origin for role in history.roles}
+
+
+class HistoryWriter:
+    """Formats the history of a growing catalog, again after every generation.
+
+    Thousands of roles are retired and no longer change, so the lines of roles are cached.
+    """
+
+    def __init__(self) -> None:
+        self._lines: dict[int, tuple[RoleDef, str]] = {}  # by the id of the role
+
+    def format(
+        self,
+        catalog: RoleCatalog,
+        *,
+        generation: int,
+        seed: int,
+        games: int,
+        teams: Sequence[TeamComposition] = (),
+    ) -> str:
+        """Return the text of the file, one entry per line.
+
+        Args:
+            catalog: Its behaviors and roles.
+            generation: Number of the last generation.
+            seed: Seed of the evolution.
+            games: Number of games played.
+            teams: Team compositions of the last generation.
+        """
+        names = [behavior.name for behavior in catalog.behaviors]
+        for role in catalog.roles:
+            if role.id not in self._lines or self._lines[role.id][0] is not role:
+                self._lines[role.id] = (role, _role_line(role, names))
+        header = {"format": FORMAT, "generation": generation, "seed": seed, "games": games}
+        return _format_object(
+            **header,
+            nextNameId=catalog.next_name_id,
+            behaviors=[_behavior_line(behavior) for behavior in catalog.behaviors],
+            roles=[line for _, line in self._lines.values()],
+            teams=[json.dumps(asdict(team)) for team in teams],
+        )
+
+
+def format_history(history: RoleHistory) -> str:
+    """Return the text of a history, the same that `HistoryWriter` writes."""
+    entries = history.model_dump(mode="json")
+    for name in ("behaviors", "roles", "teams"):
+        entries[name] = [json.dumps(entry) for entry in entries[name]]
+    return _format_object(**entries)
+
+
+def _role_line(role: RoleDef, names: Sequence[str]) -> str:
+    """Return the JSON of a role, with its behaviors by name."""
+    tiers = [
+        {
+            "behaviors": [names[i] for i in tier.behavior_ids],
+            "selection": tier.selection.name.lower(),
+            "weights": tier.weights,
+        }
+        for tier in role.tiers
+    ]
+    renamed = {"locked": role.locked_name, "tiers": tiers}
+    fields = RoleEntry.model_fields
+    return json.dumps({n: renamed[n] if n in renamed else getattr(role, n) for n in fields})
+
+
+def _behavior_line(behavior: BehaviorDef) -> str:
+    return json.dumps({name: getattr(behavior, name) for name in BehaviorEntry.model_fields})
+
+
+def _format_object(**entries: int | Sequence[str]) -> str:
+    """Return the JSON text of an object of numbers, and of lists with one entry per line."""
+    texts = []
+    for name, value in entries.items():
+        if not isinstance(value, int):
+            value = "[\n  " + ",\n  ".join(value) + "\n]" if value else "[]"
+        texts.append(f'"{name}": {value}')
+    return "{\n" + ",\n".join(texts) + "\n}\n"
+
+
+def parse_history(text: str, source: str) -> RoleHistory:
+    """Parse and validate the text of a history.
+
+    Args:
+        text: The text.
+        source: Name of the file, for error messages.
+
+    Raises:
+        DamagedRunError: It is cut short, damaged, or of another format version; the message has
+            the line and the reason.
+    """
+    data = parse_json_object(text, source)
+    if data.get("format") != FORMAT:
+        version = data.get("format")
+        raise errors.DamagedRunError(f"{source} has format {version}; this kinfolk reads {FORMAT}.")
+    try:
+        history = validate_settings(RoleHistory, data)
+    except errors.SettingsError as error:
+        invalid = error.__context__  # pydantic's error, which has the path of the value
+        path = invalid.errors()[0]["loc"] if isinstance(invalid, ValidationError) else ()
+        raise _damage_error(source, text, path, str(error)) from None
+    for i, role in enumerate(history.roles):
+        reason = _find_inconsistency(history, i, role)
+        if reason:
+            raise _damage_error(source, text, ("roles", i), reason)
+    for i, team in enumerate(history.teams):
+        if max(team.roles) >= len(history.roles):
+            reason = f"a team names role {max(team.roles)}, and there are {len(history.roles)}."
+            raise _damage_error(source, text, ("teams", i), reason)
+    return history
+
+
+def _find_inconsistency(history: RoleHistory, index: int, role: RoleEntry) -> str:
+    """Return what is wrong with a role beyond single fields, or an empty text.
+
+    Args:
+        history: The history.
+        index: Index of the role in it.
+        role: The role.
+    """
+    names = [name for tier in role.tiers for name in tier.behaviors]
+    duplicates = [name for name in names if names.count(name) > 1]
+    if role.id != index:
+        return f"role '{role.name}' has the id {role.id}; at this position it must be {index}."
+    if any(not 0 <= parent < index for parent in role.parents):
+        return f"role '{role.name}' has parents {list(role.parents)}; they must come before it."
+    if duplicates:
+        return f"role '{role.name}' contains '{duplicates[0]}' twice."
+    if role.wins > role.games:
+        return f"role '{role.name}' has {role.wins} wins in {role.games} games."
+    if role.retired is not None and role.retired > history.generation:
+        return f"role '{role.name}' retired in generation {role.retired}, after the last one."
+    try:
+        role_from_entry(role, {name: i for i, name in enumerate(names)})
+    except errors.SettingsError as error:
+        return str(error)
+    return ""
+
+
+def _damage_error(
+    source: str, text: str, path: tuple[int | str, ...], reason: str
+) -> errors.DamagedRunError:
+    """Return an error for the value at a path of the JSON text."""
+    return errors.DamagedRunError(f"{source} is damaged at line {find_line(text, path)}: {reason}")

@@ -11,7 +11,10 @@ from dataclasses import dataclass
 from enum import IntEnum
 from typing import Any, ClassVar, Literal, TypeAlias
 
+from pydantic import Field, model_validator
+
 from kinfolk.core.errors import require
+from kinfolk.core.settings import Settings, setting
 
 MAX_BEHAVIORS = 12  # in one role; also the length of a program
 Origin: TypeAlias = Literal["manual", "sampled", "recombined", "mutated", "hybrid", "explore"]
@@ -31,11 +34,8 @@ class BehaviorSource(str):
     COMMON: ClassVar[BehaviorSource]
 
 
-BehaviorSource.MINER = BehaviorSource("miner")
-BehaviorSource.SCOUT = BehaviorSource("scout")
-BehaviorSource.ALIGNER = BehaviorSource("aligner")
-BehaviorSource.SCRAMBLER = BehaviorSource("scrambler")
-BehaviorSource.COMMON = BehaviorSource("common")
+for _source in ("miner", "scout", "aligner", "scrambler", "common"):
+    setattr(BehaviorSource, _source.upper(), BehaviorSource(_source))
 
 
 class TierSelection(IntEnum):
@@ -92,22 +92,18 @@ class RoleTier:
     selection: TierSelection = TierSelection.FIXED
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "behavior_ids", tuple(self.behavior_ids))
+        ids = tuple(self.behavior_ids)
+        weights = tuple(float(w) for w in self.weights) if self.weights else None
+        object.__setattr__(self, "behavior_ids", ids)
+        object.__setattr__(self, "weights", weights)
         object.__setattr__(self, "selection", TierSelection(self.selection))
-        require(len(self.behavior_ids) > 0, "A tier must hold at least one behavior; it has none.")
-        if not self.weights:  # an empty list counts as None
-            object.__setattr__(self, "weights", None)
-            return
-        object.__setattr__(self, "weights", tuple(float(w) for w in self.weights))
-        require(
-            len(self.weights) == len(self.behavior_ids),
-            f"A tier of {len(self.behavior_ids)} behaviors must have as many weights, "
-            f"not {len(self.weights)}.",
-        )
-        require(
-            all(0.001 <= w <= 1000 for w in self.weights),
-            f"The weights of a tier must lie between 0.001 and 1000, not {self.weights}.",
-        )
+        require(len(ids) > 0, "A tier must hold at least one behavior; it has none.")
+        if weights is not None:
+            problem = f"must have as many weights, not {len(weights)}"
+            require(len(weights) == len(ids), f"A tier of {len(ids)} behaviors {problem}.")
+            problem = f"must lie between 0.001 and 1000, not {weights}"
+            in_range = all(0.001 <= w <= 1000 for w in weights)
+            require(in_range, f"The weights of a tier {problem}.")
 
 
 @dataclass(frozen=True)
@@ -143,14 +139,63 @@ class RoleDef:
     def __post_init__(self) -> None:
         object.__setattr__(self, "tiers", tuple(self.tiers))
         object.__setattr__(self, "parents", tuple(self.parents))
-        ids = self.behavior_ids
-        require(len(ids) > 0, f"The role '{self.name}' must hold a behavior; it has none.")
-        require(
-            len(ids) <= MAX_BEHAVIORS,
-            f"The role '{self.name}' must hold at most {MAX_BEHAVIORS} behaviors, not {len(ids)}.",
-        )
+        n, role = len(self.behavior_ids), f"The role '{self.name}'"
+        require(n > 0, f"{role} must hold a behavior; it has none.")
+        limit = f"at most {MAX_BEHAVIORS} behaviors"
+        require(n <= MAX_BEHAVIORS, f"{role} must hold {limit}, not {n}.")
 
     @property
     def behavior_ids(self) -> tuple[int, ...]:
         """Ids of all its behaviors, tier by tier."""
         return tuple(i for tier in self.tiers for i in tier.behavior_ids)
+
+
+def probability(default: float, description: str) -> Any:
+    """Declare a setting that is a probability."""
+    return Field(default=default, ge=0.0, le=1.0, description=description)
+
+
+class EvolutionConfig(Settings):
+    """How roles are sampled, bred, scored and named."""
+
+    min_tiers: int = setting(2, "Fewest tiers of a sampled role.", ge=1, le=MAX_BEHAVIORS)
+    max_tiers: int = setting(4, "Most tiers of a role.", ge=1, le=MAX_BEHAVIORS)
+    min_tier_size: int = setting(1, "Fewest behaviors of a sampled tier.", ge=1, le=MAX_BEHAVIORS)
+    max_tier_size: int = setting(3, "Most behaviors of a tier.", ge=1, le=MAX_BEHAVIORS)
+    max_behaviors_per_role: int = setting(
+        MAX_BEHAVIORS, "Most behaviors of a role.", ge=1, le=MAX_BEHAVIORS
+    )
+    mutation_rate: float = probability(
+        0.15,
+        "Probability per tier that a behavior is replaced; half of it that its selection mode flips.",
+    )
+    sampling_chance: float = probability(
+        0.10, "Probability per generation that a new role is sampled instead of the last offspring."
+    )
+    exploration_chance: float = probability(
+        0.08, "Probability per assignment that an agent gets a new role."
+    )
+    role_mutation_chance: float = probability(0.25, "Probability that a hybrid is mutated.")
+    injection_chance: float = probability(
+        0.35, "Probability that a behavior is injected into a hybrid."
+    )
+    generated_role_count: int = setting(16, "Roles in the pool.", ge=2, le=10_000)
+    fitness_alpha: float = setting(
+        0.2, "Weight of the newest score in the moving average of a role's fitness.", gt=0.0, le=1.0
+    )
+    lock_fitness_threshold: float = probability(0.7, "Fitness from which a role keeps its name.")
+    team_weight: float = probability(
+        0.5, "Share of the team's score in a role's score; the rest is the agent's own."
+    )
+
+    @model_validator(mode="after")
+    def _check_bounds(self) -> EvolutionConfig:
+        for low, high in (("min_tiers", "max_tiers"), ("min_tier_size", "max_tier_size")):
+            minimum, maximum = getattr(self, low), getattr(self, high)
+            if minimum > maximum:
+                limits = f"at most {high}, which is {maximum}; it is {minimum}"
+                raise ValueError(f"EvolutionConfig.{low} must be {limits}.")
+        return self
+
+
+DEFAULT_CONFIG = EvolutionConfig()

@@ -36,12 +36,8 @@ class RoleTables(NamedTuple):
 def role_tables(roles: Sequence[RoleDef]) -> RoleTables:
     """Convert roles to tables, with one row per role in the given order."""
     shape = (len(roles), MAX_BEHAVIORS)
-    tables = RoleTables(
-        np.full(shape, -1, np.int16),
-        np.zeros(shape, np.int16),
-        np.ones(shape, np.int32),
-        np.zeros(shape, np.int16),
-    )
+    tier_index, mode = np.zeros((2, *shape), np.int16)
+    tables = RoleTables(np.full(shape, -1, np.int16), tier_index, np.ones(shape, np.int32), mode)
     for row, role in enumerate(roles):
         start = 0
         for number, tier in enumerate(role.tiers):

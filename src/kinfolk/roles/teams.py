@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
 
@@ -54,11 +55,8 @@ class TeamComposition:
 
     def with_games(self, margins: Sequence[float]) -> TeamComposition:
         """Return the composition with the scores of one more generation added."""
-        return replace(
-            self,
-            total=self.total * SCORE_DECAY + sum(margins),
-            games=self.games * SCORE_DECAY + len(margins),
-        )
+        total = self.total * SCORE_DECAY + sum(margins)
+        return replace(self, total=total, games=self.games * SCORE_DECAY + len(margins))
 
     def with_roles(self, roles: Sequence[int]) -> TeamComposition:
         """Return a child with these roles and no record."""
@@ -132,12 +130,8 @@ def shift_roles(
         may_replace: Which role may replace which.
     """
     roles, distinct = list(team.roles), dict.fromkeys(team.roles)
-    changes = [
-        (agent, new)
-        for agent, old in enumerate(roles)
-        for new in distinct
-        if new != old and may_replace(new, old)
-    ]
+    pairs = itertools.product(enumerate(roles), distinct)
+    changes = [(i, new) for (i, old), new in pairs if new != old and may_replace(new, old)]
     if changes:
         agent, new = KeyedRng(key).choice(changes)
         roles[agent] = new
@@ -145,40 +139,25 @@ def shift_roles(
 
 
 def crossover_teams(
-    team: TeamComposition,
-    other_team: TeamComposition,
-    key: int,
-    may_replace: MayReplace = allow_any,
+    team: TeamComposition, other: TeamComposition, key: int, may_replace: MayReplace = allow_any
 ) -> TeamComposition:
     """Return a child that takes each agent's role from either of two teams (uniform crossover).
 
+    Teams are sorted by role id, so roles at equal positions need not be exchangeable: each role is
+    paired with the first one of the other team that may replace it, or with itself.
+
     Args:
         team: One parent team.
-        other_team: The other parent team.
+        other: The other parent team; each of its roles is used at most once.
         key: Random key.
         may_replace: Which role may replace which.
     """
-    rng, pairs = KeyedRng(key), _pair_roles(team, other_team, may_replace)
-    return team.with_roles([role if rng.bernoulli(0.5) else other for role, other in pairs])
-
-
-def _pair_roles(
-    team: TeamComposition, other_team: TeamComposition, may_replace: MayReplace
-) -> list[tuple[int, int]]:
-    """Pair each role of a team with one of another team that may replace it, else with itself.
-
-    Teams are sorted by role id, so roles at equal positions need not be exchangeable.
-
-    Args:
-        team: The team.
-        other_team: The other team; each of its roles is used at most once.
-        may_replace: Which role may replace which.
-    """
-    others, pairs = list(other_team.roles), []
+    rng, candidates, roles = KeyedRng(key), list(other.roles), []
     for role in team.roles:
-        match = next((i for i, other in enumerate(others) if may_replace(other, role)), None)
-        pairs.append((role, role if match is None else others.pop(match)))
-    return pairs
+        match = next((i for i, new in enumerate(candidates) if may_replace(new, role)), None)
+        partner = role if match is None else candidates.pop(match)
+        roles.append(role if rng.bernoulli(0.5) else partner)
+    return team.with_roles(roles)
 
 
 _MAX_TRIES = 6  # to breed a team that does not exist yet
@@ -222,105 +201,99 @@ def next_teams(
     played = sorted({role for team in survivors for role in team.roles})
     # A newborn that may replace no role would block those after it.
     waiting = [i for i in newborns if any(may_replace(i, role) for role in played)]
+    breeder = _TeamBreeder(coordinator, survivors, breed, may_replace)
     next_generation = list(survivors)
     for number in range(size - len(survivors)):
         known = {team.roles for team in next_generation}
+        child_key = fold_in(key, number)
         for attempt in range(_MAX_TRIES):
-            try_key = fold_in(fold_in(key, number), attempt)
-            child = _make_child(coordinator, survivors, waiting, breed, try_key, may_replace)
+            child = breeder.breed_child(waiting, fold_in(child_key, attempt))
             if child.roles not in known:
                 break
         else:
-            child = _any_new_team(coordinator, survivors, known, fold_in(key, number), may_replace)
+            child = breeder.find_unknown_team(known, child_key)
         waiting = [role for role in waiting if role not in child.roles]
         next_generation.append(replace(child, prior=prior))
     return next_generation
 
 
-def _make_child(
-    coordinator: EvolutionaryRoleCoordinator,
-    survivors: Sequence[TeamComposition],
-    waiting: Sequence[int],
-    breed: bool,
-    key: int,
-    may_replace: MayReplace,
-) -> TeamComposition:
-    """Create a child of the surviving teams by an operator drawn by weight.
+@dataclass(frozen=True)
+class _TeamBreeder:
+    """Breeds children of the surviving teams.
 
-    Args:
-        coordinator: Pool and catalog of the roles; a role may be added.
+    Attributes:
+        coordinator: Pool and catalog of the roles; roles may be added.
         survivors: Possible parents, best first.
-        waiting: Ids of newborn roles that have not been tried.
-        breed: Whether a role may be bred for the child.
-        key: Random key.
+        breed: Whether roles may be bred for a child.
         may_replace: Which role may replace which.
     """
-    rng = KeyedRng(fold_in(key, _OPERATOR))
-    change_key, draw_key = fold_in(key, _CHANGE), fold_in(key, _DRAW)
-    possible = {"newborn": bool(waiting), "variant": breed}
-    operators = [name for name in _OPERATOR_WEIGHTS if possible.get(name, True)]
-    operator = rng.weighted_choice(operators, [_OPERATOR_WEIGHTS[name] for name in operators])
-    # The best has twice the weight of the second, and so on.
-    parent = rng.weighted_choice(survivors, [0.5**rank for rank in range(len(survivors))])
-    if operator == "newborn":
-        return replace_parent(coordinator.catalog, parent, waiting[0], change_key, may_replace)
-    if operator == "variant":
-        return _with_role_variant(coordinator, parent, change_key, draw_key, may_replace)
-    if operator == "draw":
-        return replace_one_role(parent, coordinator.draw_role(draw_key), change_key, may_replace)
-    if operator == "cross" and len(survivors) > 1:
-        return crossover_teams(parent, rng.choice(survivors), change_key, may_replace)
-    return shift_roles(parent, change_key, may_replace)
 
+    coordinator: EvolutionaryRoleCoordinator
+    survivors: Sequence[TeamComposition]
+    breed: bool
+    may_replace: MayReplace
 
-def _with_role_variant(
-    coordinator: EvolutionaryRoleCoordinator,
-    parent: TeamComposition,
-    key: int,
-    draw_key: int,
-    may_replace: MayReplace,
-) -> TeamComposition:
-    """Breed a variant of a random role of a team and put it in that role's place.
+    def breed_child(self, waiting: Sequence[int], key: int) -> TeamComposition:
+        """Breed a child by an operator drawn by weight.
 
-    Roles are drawn uniformly, so that also role types that score little themselves improve.
+        Args:
+            waiting: Ids of newborn roles that have not been tried.
+            key: Random key.
+        """
+        rng = KeyedRng(fold_in(key, _OPERATOR))
+        change_key, draw_key = fold_in(key, _CHANGE), fold_in(key, _DRAW)
+        possible = {"newborn": bool(waiting), "variant": self.breed}
+        operators = [name for name in _OPERATOR_WEIGHTS if possible.get(name, True)]
+        operator = rng.weighted_choice(operators, [_OPERATOR_WEIGHTS[name] for name in operators])
+        # The best has twice the weight of the second, and so on.
+        weights = [0.5**rank for rank in range(len(self.survivors))]
+        parent = rng.weighted_choice(self.survivors, weights)
+        if operator == "newborn":
+            return self._replace_parent(parent, waiting[0], change_key)
+        if operator == "variant":
+            return self._replace_by_variant(parent, change_key, draw_key)
+        if operator == "draw":
+            drawn = self.coordinator.draw_role(draw_key)
+            return replace_one_role(parent, drawn, change_key, self.may_replace)
+        if operator == "cross" and len(self.survivors) > 1:
+            other = rng.choice(self.survivors)
+            return crossover_teams(parent, other, change_key, self.may_replace)
+        return shift_roles(parent, change_key, self.may_replace)
 
-    Args:
-        coordinator: The variant is added to its pool.
-        parent: The parent team.
-        key: Random key of the role and its variant.
-        draw_key: Random key of the mate and of the replacement.
-        may_replace: Which role may replace which.
-    """
-    catalog = coordinator.catalog
-    role = catalog.roles[KeyedRng(key).choice(parent.roles)]
-    others = [i for i in {*coordinator.pool, *parent.roles} if i != role.id]
-    mate = catalog.roles[KeyedRng(draw_key).choice(sorted(others))]
-    offspring = make_distinct_offspring(catalog, role, mate, key, coordinator.config)
-    variant = coordinator.add_to_pool(offspring)
-    return replace_parent(catalog, parent, variant.id, draw_key, may_replace)
+    def _replace_parent(self, team: TeamComposition, role_id: int, key: int) -> TeamComposition:
+        """Return a child of a team in which a new role replaces its parent."""
+        return replace_parent(self.coordinator.catalog, team, role_id, key, self.may_replace)
 
+    def _replace_by_variant(
+        self, parent: TeamComposition, key: int, draw_key: int
+    ) -> TeamComposition:
+        """Breed a variant of a random role of a team and put it in that role's place.
 
-def _any_new_team(
-    coordinator: EvolutionaryRoleCoordinator,
-    survivors: Sequence[TeamComposition],
-    known: Collection[tuple[int, ...]],
-    key: int,
-    may_replace: MayReplace,
-) -> TeamComposition:
-    """Return a team that does not exist yet, with one role from the pool; a survivor if none does.
+        Roles are drawn uniformly, so that also role types that score little themselves improve.
 
-    Args:
-        coordinator: Pool of the roles.
-        survivors: Possible parents.
-        known: Roles of the teams that exist.
-        key: Random key.
-        may_replace: Which role may replace which.
-    """
-    children = {
-        child.roles: child
-        for parent in survivors
-        for role in coordinator.pool
-        for child in [replace_one_role(parent, role, fold_in(key, role), may_replace)]
-        if child.roles not in known
-    }
-    return KeyedRng(key).choice(list(children.values()) or survivors)
+        Args:
+            parent: The parent team.
+            key: Random key of the role and its variant.
+            draw_key: Random key of the mate and of the replacement.
+        """
+        coordinator, catalog = self.coordinator, self.coordinator.catalog
+        role = catalog.roles[KeyedRng(key).choice(parent.roles)]
+        others = [i for i in {*coordinator.pool, *parent.roles} if i != role.id]
+        mate = catalog.roles[KeyedRng(draw_key).choice(sorted(others))]
+        offspring = make_distinct_offspring(catalog, role, mate, key, coordinator.config)
+        return self._replace_parent(parent, coordinator.add_to_pool(offspring).id, draw_key)
+
+    def find_unknown_team(self, known: Collection[tuple[int, ...]], key: int) -> TeamComposition:
+        """Return a survivor with one role from the pool that is not known; else a survivor.
+
+        Args:
+            known: Roles of the teams that exist.
+            key: Random key.
+        """
+        children = {}
+        for parent in self.survivors:
+            for role in self.coordinator.pool:
+                child = replace_one_role(parent, role, fold_in(key, role), self.may_replace)
+                if child.roles not in known:
+                    children[child.roles] = child
+        return KeyedRng(key).choice(list(children.values()) or self.survivors)

@@ -1,4 +1,7 @@
-"""Read and write arrays as safetensors, and read npz. Nothing is unpickled."""
+"""Files of arrays and checkpoints in the safetensors format, and reading of npz.
+
+Nothing is unpickled.
+"""
 
 from __future__ import annotations
 
@@ -15,9 +18,9 @@ from safetensors import SafetensorError, safe_open
 from safetensors.numpy import load, save
 
 from kinfolk.core.arrays import AnyArray, Arrays
-from kinfolk.core.errors import UsageError
-from kinfolk.store.files import as_store_error, read_bytes, write_atomic
-from kinfolk.store.json_files import parse_json
+from kinfolk.core.errors import DamagedRunError, UsageError
+from kinfolk.core.events import Snapshot
+from kinfolk.store.files import as_store_error, parse_json, read_bytes, write_atomic
 
 # What the libraries raise for a file that is cut short or damaged.
 _DAMAGE_ERRORS = (SafetensorError, zipfile.BadZipFile, zlib.error, ValueError, EOFError, KeyError,
@@ -113,3 +116,61 @@ def read_arrays_and_metadata(path: Path, metadata_key: str) -> tuple[dict[str, A
         return arrays, parse_json(header[metadata_key])
     except ValueError as error:
         raise UsageError(f"{path} is damaged: its header is not JSON ({error}).") from None
+
+
+FORMAT_VERSION = 1
+_COUNT_FIELDS = ("step", "events", "event_bytes")  # header fields that are integers >= 0
+
+
+def save_snapshot(path: Path, snapshot: Snapshot, n_events: int, event_bytes: int) -> None:
+    """Write a snapshot to a checkpoint file.
+
+    Args:
+        path: The file.
+        snapshot: State of the job.
+        n_events: How many events were logged before the snapshot.
+        event_bytes: Size of the event log at that moment; resuming truncates the log to it.
+
+    Raises:
+        StoreError: The file could not be written.
+    """
+    header = {
+        "format": FORMAT_VERSION,
+        "step": snapshot.step,
+        "events": n_events,
+        "event_bytes": event_bytes,
+        "notes": dict(snapshot.notes),
+    }
+    arrays = {name: np.ascontiguousarray(array) for name, array in snapshot.arrays.items()}
+    write_atomic(path, save(arrays, metadata={"kinfolk": json.dumps(header, sort_keys=True)}))
+
+
+def load_snapshot(path: Path) -> tuple[Snapshot, dict[str, Any]]:
+    """Read a snapshot from a checkpoint file.
+
+    Returns:
+        The snapshot, and the header of the file with `events` and `event_bytes`.
+
+    Raises:
+        DamagedRunError: It is cut short, damaged or of another format version.
+    """
+    try:
+        message = f"{path} could not be read"
+        with as_store_error(message), safe_open(path, framework="numpy") as file:
+            header = dict(parse_json((file.metadata() or {})["kinfolk"]))
+            arrays = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118, not a dict
+    except (SafetensorError, KeyError, TypeError, ValueError) as error:
+        raise DamagedRunError(f"The checkpoint {path} is cut short or damaged: {error}.") from None
+    if header.get("format") != FORMAT_VERSION:
+        versions = f"has format {header.get('format')}; this kinfolk reads {FORMAT_VERSION}"
+        raise DamagedRunError(f"The checkpoint {path} {versions}.")
+    invalid = [name for name in _COUNT_FIELDS if not _is_count(header.get(name))]
+    invalid += [] if isinstance(header.get("notes"), dict) else ["notes"]
+    if invalid:
+        raise DamagedRunError(f"The checkpoint {path} is damaged: its header lacks {invalid[0]}.")
+    return Snapshot(step=header["step"], arrays=arrays, notes=header["notes"]), header
+
+
+def _is_count(value: Any) -> bool:
+    """Return whether a JSON value is an integer of at least 0."""
+    return isinstance(value, int) and not isinstance(value, bool) and value >= 0

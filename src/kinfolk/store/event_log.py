@@ -1,20 +1,101 @@
-"""Event logs: one JSON object per line, compressed when a run is done; timings in a second log."""
+"""Event logs: one JSON object per line, compressed when a run is done; timings in a second log.
+
+Files are decompressed within bounds, so that a damaged or hostile one cannot exhaust the memory.
+"""
 
 from __future__ import annotations
 
 import gzip
+import io
+import zlib
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
 
 from kinfolk.core.errors import DamagedRunError
-from kinfolk.store.compression import verify_gzip
-from kinfolk.store.files import as_store_error
-from kinfolk.store.json_files import parse_json
+from kinfolk.store.files import as_store_error, parse_json
 
 EVENTS_FILE, COMPRESSED_EVENTS_FILE = "events.jsonl", "events.jsonl.gz"
-
+TIMINGS_FILE = "timings.jsonl"
 MAX_LINE_BYTES = 16 * 2**20
+MAX_RATIO = 200  # decompressed to compressed; events and traces have 5 to 40, a zip bomb 1,030
+MIN_SIZE_LIMIT = 64 * 2**20  # bytes that even the smallest file may decompress to
+_CHUNK_BYTES = 2**20
+
+
+def decompress_zlib(compressed: bytes, max_bytes: int) -> bytes:
+    """Decompress a zlib stream of limited size.
+
+    Args:
+        compressed: Exactly one stream.
+        max_bytes: Maximum size of the result.
+
+    Raises:
+        zlib.error: The stream is damaged, cut short, followed by other bytes, or too large.
+    """
+    stream = zlib.decompressobj()
+    data = stream.decompress(compressed, max_bytes)
+    if not stream.eof:  # the end of a stream of exactly `max_bytes` is read only now
+        data += stream.decompress(stream.unconsumed_tail, 1)
+    if not stream.eof or stream.unused_data or len(data) > max_bytes:
+        raise zlib.error(f"it is not a whole stream of at most {max_bytes} bytes")
+    return data
+
+
+def decompress_gzip(compressed: bytes, source: str) -> bytes:
+    """Decompress the content of a gzip file.
+
+    Args:
+        compressed: Content of the file.
+        source: Name of the file, for error messages.
+
+    Raises:
+        DamagedRunError: It decompresses to more than a file of this size may.
+        EOFError: It is cut short.
+        gzip.BadGzipFile: It is not a gzip file, or its checksum is wrong.
+        zlib.error: It is damaged.
+    """
+    with gzip.open(io.BytesIO(compressed)) as file:
+        return b"".join(_iter_chunks(file, len(compressed), source))
+
+
+def verify_gzip(path: Path) -> None:
+    """Check that a gzip file can be decompressed to its end, in constant memory.
+
+    Raises:
+        DamagedRunError: It is cut short or damaged, or decompresses to more than a file of its
+            size may.
+    """
+    with as_store_error(f"{path} could not be read"), path.open("rb") as raw:
+        size = path.stat().st_size
+        if size == 0:
+            raise DamagedRunError(f"{path} is cut short: it is empty.")
+        try:
+            with gzip.open(raw) as file:
+                for _ in _iter_chunks(file, size, str(path)):
+                    pass
+        except (EOFError, gzip.BadGzipFile, zlib.error) as error:
+            raise DamagedRunError(f"{path} is cut short or damaged: {error}.") from None
+
+
+def _iter_chunks(file: gzip.GzipFile, compressed_size: int, source: str) -> Iterator[bytes]:
+    """Yield the decompressed content of a gzip file chunk by chunk, up to a size limit.
+
+    Args:
+        file: The open file.
+        compressed_size: Its size on disk, from which the limit follows.
+        source: Name of the file, for error messages.
+
+    Raises:
+        DamagedRunError: The limit is exceeded.
+    """
+    limit, n_bytes = max(MIN_SIZE_LIMIT, MAX_RATIO * compressed_size), 0
+    while chunk := file.read(_CHUNK_BYTES):
+        n_bytes += len(chunk)
+        if n_bytes > limit:
+            sizes = f"its {compressed_size:,} bytes unpack to more than {limit:,}"
+            raise DamagedRunError(f"{source} is damaged: {sizes}.")
+        yield chunk
 
 
 def read_events(folder: Path) -> Iterator[dict[str, Any]]:
@@ -42,46 +123,31 @@ def read_events(folder: Path) -> Iterator[dict[str, Any]]:
 
 def get_events_size(folder: Path) -> int:
     """Return the size of the event log in bytes, which changes whenever events are added."""
-    for path in (folder / COMPRESSED_EVENTS_FILE, folder / EVENTS_FILE):
-        if path.exists():
-            return path.stat().st_size
-    return 0
+    paths = (folder / COMPRESSED_EVENTS_FILE, folder / EVENTS_FILE)
+    return next((path.stat().st_size for path in paths if path.exists()), 0)
 
 
 def _read_lines(file: BinaryIO | gzip.GzipFile, path: Path) -> Iterator[dict[str, Any]]:
+    """Yield the event on each complete line of an open log; `path` is for error messages."""
     number = 1
     while (line := file.readline(MAX_LINE_BYTES)).endswith(b"\n"):
-        yield _parse_event(line, path, number)
+        event = _parse_object(line) or {}
+        if not isinstance(event.get("kind"), str) or type(event.get("step")) is not int:
+            raise DamagedRunError(f"{path} is damaged: line {number} is not an event.")
+        yield event
         number += 1
     if len(line) == MAX_LINE_BYTES:
-        raise DamagedRunError(
-            f"{path} is damaged: line {number} is longer than {MAX_LINE_BYTES >> 20} MiB."
-        )
+        size = f"{MAX_LINE_BYTES >> 20} MiB"
+        raise DamagedRunError(f"{path} is damaged: line {number} is longer than {size}.")
 
 
-def _parse_event(text: bytes, path: Path, number: int) -> dict[str, Any]:
-    """Parse one line of an event log.
-
-    Args:
-        text: The line.
-        path: The file, for error messages.
-        number: Number of the line in the file, from 1.
-
-    Raises:
-        DamagedRunError: It is not a JSON object with `kind` and `step`.
-    """
+def _parse_object(text: bytes) -> dict[str, Any] | None:
+    """Parse one line of a log; None if it is not a JSON object."""
     try:
-        event = parse_json(text)
+        value = parse_json(text)
     except ValueError:
-        event = None
-    if isinstance(event, dict) and isinstance(event.get("kind"), str):
-        step = event.get("step")
-        if isinstance(step, int) and not isinstance(step, bool):
-            return event
-    raise DamagedRunError(f"{path} is damaged: line {number} is not an event.")
-
-
-TIMINGS_FILE = "timings.jsonl"
+        return None
+    return value if isinstance(value, dict) else None
 
 
 class TimingLog(NamedTuple):
@@ -100,13 +166,5 @@ def read_timings(path: Path) -> TimingLog:
         return TimingLog([], 0)
     with as_store_error(f"{path} could not be read"):
         texts = path.read_bytes().split(b"\n")[:-1]
-    lines = [line for text in texts if (line := _parse_timing(text)) is not None]
+    lines = [line for text in texts if (line := _parse_object(text)) is not None]
     return TimingLog(lines, len(texts) - len(lines))
-
-
-def _parse_timing(text: bytes) -> dict[str, Any] | None:
-    try:
-        timing = parse_json(text)
-    except ValueError:
-        return None
-    return timing if isinstance(timing, dict) else None

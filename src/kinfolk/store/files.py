@@ -1,21 +1,24 @@
-"""Atomic writes, reads with readable errors, and paths that stay inside a folder."""
+"""Atomic writes, reads with readable errors, JSON with line numbers, and safe paths."""
 
 from __future__ import annotations
 
 import contextlib
 import errno
+import json
 import os
 import tempfile
-from collections.abc import Iterator
+import tomllib
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from kinfolk.core.errors import StoreError, UsageError, format_suggestion
-from kinfolk.core.settings import parse_settings
+from kinfolk.core import errors
+from kinfolk.core.settings import shorten_repr
 
 PARTIAL_PREFIX = ".unfinished-"  # prefix of the names of files that are still being written
 _MAX_NAME_BYTES = 255  # limit of all common file systems
 _MAX_SHOWN_CHARS = 100  # of a name in an error message
+_BLANKS = (" ", "\t", "\r", "\n")
 _REASONS = {
     errno.ENOSPC: "the disk is full",
     errno.EDQUOT: "the disk quota is used up",
@@ -57,7 +60,7 @@ def read_bytes(path: Path) -> bytes:
         StoreError: It cannot be read.
     """
     if not path.exists():
-        raise UsageError(f"There is no file {path}.")
+        raise errors.UsageError(f"There is no file {path}.")
     with as_store_error(f"{path} could not be read"):
         return path.read_bytes()
 
@@ -71,15 +74,39 @@ def read_settings_file(path: Path) -> dict[str, Any]:
     """
     file_format = path.suffix.removeprefix(".").lower()
     if file_format not in ("toml", "json"):
-        raise UsageError(f"Settings are read from .toml or .json files, not from {path}.")
+        raise errors.UsageError(f"Settings are read from .toml or .json files, not from {path}.")
     if not path.exists():
         others = [p.name for p in sorted(path.parent.glob("*")) if p.suffix in (".toml", ".json")]
-        hint = format_suggestion(path.name, others) if others else ""
-        raise UsageError(f"There is no file {path}.{hint}")
+        hint = errors.format_suggestion(path.name, others) if others else ""
+        raise errors.UsageError(f"There is no file {path}.{hint}")
     try:
         return parse_settings(read_bytes(path).decode(), file_format, str(path))
     except UnicodeDecodeError:
-        raise UsageError(f"{path} is not a text file.") from None
+        raise errors.UsageError(f"{path} is not a text file.") from None
+
+
+def parse_settings(text: str, file_format: str, source: str) -> dict[str, Any]:
+    """Parse the text of a settings file.
+
+    Args:
+        text: Content of the file.
+        file_format: `toml` or `json`.
+        source: Name of the file, for error messages.
+
+    Raises:
+        SettingsError: The text is not valid, or does not hold a table.
+    """
+    try:
+        if file_format == "toml":
+            return tomllib.loads(text)
+        data = json.loads(text)
+    except (tomllib.TOMLDecodeError, json.JSONDecodeError) as error:
+        problem = f"is not valid {file_format.upper()}: {error}"
+        raise errors.SettingsError(f"{source} {problem}.") from None
+    if not isinstance(data, dict):
+        problem = f"must hold a table of settings, not {shorten_repr(data)}"
+        raise errors.SettingsError(f"{source} {problem}.")
+    return data
 
 
 @contextlib.contextmanager
@@ -94,7 +121,7 @@ def as_store_error(message: str, hint: str = "") -> Iterator[None]:
         yield
     except OSError as error:
         reason = _REASONS.get(error.errno or 0) or (error.strerror or str(error)).lower()
-        raise StoreError(f"{message}: {reason}. {hint}".rstrip()) from error
+        raise errors.StoreError(f"{message}: {reason}. {hint}".rstrip()) from error
 
 
 def _sync_folder(folder: Path) -> None:
@@ -119,11 +146,14 @@ def resolve_inside(folder: Path, *names: str) -> Path:
     """
     path = folder.joinpath(*names)
     if not all(map(_is_plain_name, names)) or path.resolve() != folder.resolve().joinpath(*names):
-        raise UsageError(f"There is no {_shorten('/'.join(names))!r} here.")
+        name = "/".join(names)
+        shown = name if len(name) <= _MAX_SHOWN_CHARS else f"{name[:_MAX_SHOWN_CHARS]}..."
+        raise errors.UsageError(f"There is no {shown!r} here.")
     return path
 
 
 def _is_plain_name(name: str) -> bool:
+    """Return whether a text is the name of a file, without separators or special meaning."""
     try:
         size = len(os.fsencode(name))
     except UnicodeEncodeError:  # no file can have such a name
@@ -131,12 +161,143 @@ def _is_plain_name(name: str) -> bool:
     return name not in ("", ".", "..") and not set(name) & set("/\\\0") and size <= _MAX_NAME_BYTES
 
 
-def _shorten(name: str) -> str:
-    return name if len(name) <= _MAX_SHOWN_CHARS else f"{name[:_MAX_SHOWN_CHARS]}..."
-
-
 @contextlib.contextmanager
 def temporary_directory() -> Iterator[Path]:
     """Create a folder for an external program and remove it afterwards."""
     with tempfile.TemporaryDirectory(prefix="kinfolk-", ignore_cleanup_errors=True) as name:
         yield Path(name)
+
+
+def parse_json(data: bytes | str) -> Any:
+    """Parse JSON from a file that may be damaged.
+
+    Raises:
+        ValueError: It is not JSON, or is nested too deeply to be read.
+    """
+    try:
+        return json.loads(data)
+    except RecursionError:
+        raise ValueError("it is nested too deeply") from None
+
+
+def parse_json_object(text: str, source: str) -> dict[str, Any]:
+    """Parse a text that must hold a JSON object.
+
+    Args:
+        text: The text.
+        source: Name of the file, for error messages.
+
+    Raises:
+        DamagedRunError: It does not; the message has the line and the reason.
+    """
+
+    def refuse_constant(name: str) -> Any:
+        line = text[: text.find(name)].count("\n") + 1
+        raise errors.DamagedRunError(f"{source} is damaged at line {line}: {name} is not a number.")
+
+    try:
+        data = json.loads(text, parse_constant=refuse_constant)
+    except json.JSONDecodeError as error:
+        is_cut = error.pos >= len(text.rstrip()) - 1
+        reason = "the file ends too early" if is_cut else error.msg[0].lower() + error.msg[1:]
+        problem = f"is damaged at line {error.lineno}: {reason}"
+        raise errors.DamagedRunError(f"{source} {problem}.") from None
+    except RecursionError:
+        raise errors.DamagedRunError(f"{source} is damaged: it is nested too deeply.") from None
+    if not isinstance(data, dict):
+        raise errors.DamagedRunError(f"{source} is damaged at line 1: it must hold a table.")
+    return data
+
+
+def find_line(text: str, path: Sequence[int | str]) -> int:
+    r"""Return the line on which a value of a valid JSON text begins.
+
+    Args:
+        text: The text.
+        path: Keys and indices that lead to the value; where it is missing, the line of the
+            innermost value on the way there is returned.
+
+    >>> find_line('{"a": 1,\n "b": [5,\n 6]}', ("b", 1))
+    3
+    """
+    offset = _skip_blanks(text, 0)
+    for key in path:
+        entry_offset = _find_entry(text, offset, key)
+        if entry_offset < 0:
+            break
+        offset = entry_offset
+    return text[:offset].count("\n") + 1
+
+
+def _find_entry(text: str, offset: int, key: int | str) -> int:
+    """Return the offset of an entry of a JSON object or array, or -1 if there is none.
+
+    Args:
+        text: A valid JSON text.
+        offset: Where the object or array begins.
+        key: Key of an object, or index of an array.
+    """
+    if text[offset] not in "{[":
+        return -1
+    decoder, is_object, number = json.JSONDecoder(), text[offset] == "{", 0
+    offset = _skip_blanks(text, offset + 1)
+    while text[offset] not in "}]":
+        name: int | str = number
+        if is_object:
+            name, offset = decoder.raw_decode(text, offset)
+            offset = _skip_blanks(text, _skip_blanks(text, offset) + 1)  # the colon
+        if name == key:
+            return offset
+        offset = _skip_blanks(text, decoder.raw_decode(text, offset)[1])
+        offset = _skip_blanks(text, offset + 1) if text[offset] == "," else offset
+        number += 1
+    return -1
+
+
+def _skip_blanks(text: str, offset: int) -> int:
+    """Return the offset of the next character that is not white space."""
+    while text[offset : offset + 1] in _BLANKS:
+        offset += 1
+    return offset
+
+
+def read_text(path: Path) -> str:
+    """Return the content of a text file.
+
+    Raises:
+        UsageError: There is no such file.
+        DamagedRunError: It is not UTF-8.
+    """
+    try:
+        return read_bytes(path).decode()
+    except UnicodeDecodeError as error:
+        line = read_bytes(path)[: error.start].count(b"\n") + 1
+        raise errors.DamagedRunError(f"{path} is damaged at line {line}: it is not text.") from None
+
+
+def write_with_backups(path: Path, data: bytes, n_backups: int) -> None:
+    """Replace a file atomically and keep earlier versions as `NAME.1.SUFFIX`, `NAME.2.SUFFIX`, ...
+
+    Args:
+        path: The file.
+        data: Its new content; if it is equal to the old one, nothing is written.
+        n_backups: How many earlier versions are kept; with 0 the file is always written.
+
+    Raises:
+        StoreError: Something could not be written; the file has its old or its new content.
+    """
+    if path.exists() and n_backups > 0:
+        earlier = read_bytes(path)
+        if earlier == data:
+            return
+        for number in range(n_backups - 1, 0, -1):
+            older = _backup_path(path, number)
+            with as_store_error(f"{older} could not be renamed"):
+                if older.exists():
+                    older.replace(_backup_path(path, number + 1))
+        write_atomic(_backup_path(path, 1), earlier)
+    write_atomic(path, data)
+
+
+def _backup_path(path: Path, number: int) -> Path:
+    return path.with_name(f"{path.stem}.{number}{path.suffix}")

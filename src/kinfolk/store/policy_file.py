@@ -94,9 +94,8 @@ def find_policy(reference: str) -> Path:
     if not slots:
         raise UsageError(f"The run {run} has no policies.")
     if slot is None and len(slots) > 1:
-        raise UsageError(
-            f"The run {run} has several policies: {', '.join(slots)}. Write run:{run}/NAME."
-        )
+        names = ", ".join(slots)
+        raise UsageError(f"The run {run} has several policies: {names}. Write run:{run}/NAME.")
     slot = slot or slots[0]
     if slot not in slots:
         raise UsageError(f"The run {run} has no policy '{slot}'.{format_suggestion(slot, slots)}")
@@ -122,9 +121,8 @@ def _find_version(run: Path, slot: str, version: str) -> Path:
         return steps[max(steps)]
     if not version.isdecimal() or int(version) not in steps:
         known = ", ".join(f"@{step}" for step in sorted(steps))
-        raise UsageError(
-            f"Policy '{slot}' of {run} has no version '@{version}'. It has: @best, @latest, {known}."
-        )
+        problem = f"Policy '{slot}' of {run} has no version '@{version}'"
+        raise UsageError(f"{problem}. It has: @best, @latest, {known}.")
     return steps[int(version)]
 
 
@@ -135,9 +133,5 @@ def _split_run_and_slot(path: Path) -> tuple[Path, str | None]:
             return base, None
         if (base.parent / "settings.json").exists():
             return base.parent, base.name
-    known = (
-        sorted(p.parent.name for p in RUNS_FOLDER.glob("*/settings.json"))
-        if RUNS_FOLDER.is_dir()
-        else []
-    )
+    known = sorted(p.parent.name for p in RUNS_FOLDER.glob("*/settings.json"))
     raise UsageError(f"There is no run {path}.{format_suggestion(path.name, known)}")

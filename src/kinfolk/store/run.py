@@ -13,23 +13,23 @@ import json
 import os
 import time
 from collections.abc import Iterator, Mapping
+from contextlib import AbstractContextManager
+from datetime import datetime
 from importlib.metadata import version
 from pathlib import Path
 from typing import IO, Any
 
 from kinfolk.core.errors import DamagedRunError, StoreError, UsageError, format_suggestion
 from kinfolk.core.events import Event, FileChunk, Snapshot, TimingEvent
-from kinfolk.store.checkpoint import load_snapshot, save_snapshot
-from kinfolk.store.event_log import (
-    COMPRESSED_EVENTS_FILE,
-    EVENTS_FILE,
-    TIMINGS_FILE,
-    TimingLog,
-    read_events,
-    read_timings,
+from kinfolk.store import event_log
+from kinfolk.store.arrays import load_snapshot, save_snapshot
+from kinfolk.store.files import (
+    PARTIAL_PREFIX,
+    as_store_error,
+    parse_json,
+    write_atomic,
+    write_with_backups,
 )
-from kinfolk.store.files import PARTIAL_PREFIX, as_store_error, write_atomic
-from kinfolk.store.json_files import parse_json, write_with_backups
 
 FORMAT_VERSION = 1
 MAX_CHECKPOINTS = 3
@@ -46,6 +46,7 @@ class Run:
 
     def __init__(self, folder: Path, config: Mapping[str, Any]) -> None:
         self.folder, self.config = folder, config
+        self._log_path = folder / event_log.EVENTS_FILE
         self._file: IO[bytes] | None = None
         self._lock: IO[bytes] | None = None
         self._n_events = 0
@@ -58,7 +59,7 @@ class Run:
     @property
     def status(self) -> str:
         """`done`, `running` (a process holds the lock) or `stopped` (it can be resumed)."""
-        if (self.folder / COMPRESSED_EVENTS_FILE).exists():
+        if (self.folder / event_log.COMPRESSED_EVENTS_FILE).exists():
             return "done"
         path = self.folder / "lock"
         if not path.exists():
@@ -73,7 +74,7 @@ class Run:
 
     def events(self) -> Iterator[dict[str, Any]]:
         """Yield all events of the run, as JSON values."""
-        return read_events(self.folder)
+        return event_log.read_events(self.folder)
 
     def checkpoints(self) -> list[Path]:
         """Return the checkpoint files, oldest first."""
@@ -115,7 +116,7 @@ class Run:
         if checkpoints:
             snapshot, header = load_snapshot(checkpoints[-1])
             n_events, size = header["events"], header["event_bytes"]
-        path = self.folder / EVENTS_FILE
+        path = self._log_path
         with as_store_error(f"{path} could not be opened"):
             self._file = path.open("ab")
             if path.stat().st_size < size:
@@ -129,30 +130,27 @@ class Run:
 
     def append(self, event: Event) -> None:
         """Append an event to the log, where readers see it at once."""
-        with as_store_error(
-            f"{self.folder / EVENTS_FILE} could not be written", "The run can be resumed."
-        ):
-            self._get_open_file().write(event.to_json_line().encode() + b"\n")
-            self._get_open_file().flush()
+        with self._writing(self._log_path):
+            file = self._get_open_file()
+            file.write(event.to_json_line().encode() + b"\n")
+            file.flush()
         self._n_events += 1
 
     def append_timing(self, event: TimingEvent) -> None:
         """Append a timing to its own log, so that the event log is reproducible."""
-        with as_store_error(f"{self.folder / TIMINGS_FILE} could not be written"):
-            self._get_open_file()  # raises unless the run is open for writing
-            with (self.folder / TIMINGS_FILE).open("ab") as file:
-                file.write(event.to_json_line().encode() + b"\n")
+        self._get_open_file()  # raises unless the run is open for writing
+        path = self.folder / event_log.TIMINGS_FILE
+        with as_store_error(f"{path} could not be written"), path.open("ab") as file:
+            file.write(event.to_json_line().encode() + b"\n")
 
-    def timings(self) -> TimingLog:
+    def timings(self) -> event_log.TimingLog:
         """Return all timings, including those from before the run was last resumed."""
-        return read_timings(self.folder / TIMINGS_FILE)
+        return event_log.read_timings(self.folder / event_log.TIMINGS_FILE)
 
     def checkpoint(self, snapshot: Snapshot) -> None:
         """Write a snapshot with the position in the event log, and remove old checkpoints."""
         file = self._get_open_file()
-        with as_store_error(
-            f"{self.folder / EVENTS_FILE} could not be written", "The run can be resumed."
-        ):
+        with self._writing(self._log_path):
             os.fsync(file.fileno())
             size = os.fstat(file.fileno()).st_size
         path = self.folder / "checkpoints" / f"{snapshot.step:08d}.safetensors"
@@ -174,10 +172,7 @@ class Run:
         if not chunk.append:
             write_with_backups(path, chunk.data, chunk.n_backups)
             return
-        with (
-            as_store_error(f"{path} could not be written", "The run can be resumed."),
-            path.open("ab") as file,
-        ):
+        with self._writing(path), path.open("ab") as file:
             file.write(chunk.data)
 
     def finish(self) -> None:
@@ -185,11 +180,12 @@ class Run:
 
         The lock is released last: in between, readers would take the run for a stopped one.
         """
-        plain, compressed = self.folder / EVENTS_FILE, self.folder / COMPRESSED_EVENTS_FILE
+        plain = self._log_path
+        compressed = plain.with_name(event_log.COMPRESSED_EVENTS_FILE)
         file, self._file = self._file, None
         try:
             if file is not None:
-                with as_store_error(f"{plain} could not be written", "The run can be resumed."):
+                with self._writing(plain):
                     file.close()
             with as_store_error(f"{plain} could not be compressed"):
                 write_atomic(compressed, gzip.compress(plain.read_bytes(), mtime=0))
@@ -218,6 +214,7 @@ class Run:
             self.close()
 
     def _acquire_lock(self) -> None:
+        """Lock the run for this process, or raise a `StoreError` after `LOCK_TIMEOUT`."""
         with as_store_error(f"{self.folder} could not be locked"):
             self._lock = (self.folder / "lock").open("ab")
             deadline = time.monotonic() + LOCK_TIMEOUT
@@ -239,11 +236,16 @@ class Run:
                 path.unlink()
 
     def _get_open_file(self) -> IO[bytes]:
+        """Return the event log; raise a `StoreError` if the run is not open for writing."""
         if self._file is None:
-            raise StoreError(
-                f"The run {self.folder} is not open for writing; call open_for_writing first."
-            )
+            hint = "call open_for_writing first"
+            raise StoreError(f"The run {self.folder} is not open for writing; {hint}.")
         return self._file
+
+    @staticmethod
+    def _writing(path: Path) -> AbstractContextManager[None]:
+        """Return a context in which an `OSError` is reported as a failure to write the file."""
+        return as_store_error(f"{path} could not be written", "The run can be resumed.")
 
 
 def create_run(folder: Path, job: str, settings: Mapping[str, Any]) -> Run:
@@ -261,15 +263,10 @@ def create_run(folder: Path, job: str, settings: Mapping[str, Any]) -> Run:
     with as_store_error(f"{folder} could not be made"):
         exists = folder.exists()
     if exists:
-        raise UsageError(
-            f"{folder} exists already. Choose another --out, or continue it with --resume."
-        )
-    config = {
-        "format": FORMAT_VERSION,
-        "job": job,
-        "kinfolk": version("kinfolk"),
-        "settings": settings,
-    }
+        hint = "Choose another --out, or continue it with --resume."
+        raise UsageError(f"{folder} exists already. {hint}")
+    header = {"format": FORMAT_VERSION, "job": job, "kinfolk": version("kinfolk")}
+    config = {**header, "settings": settings}
     # Keys are not sorted: the order of slots is that of the columns of a checkpoint.
     text = json.dumps(config, indent=2) + "\n"
     write_atomic(folder / "settings.json", text.encode())
@@ -294,8 +291,9 @@ def open_run(folder: Path) -> Run:
         config = parse_json(data)
     except ValueError as error:
         raise DamagedRunError(f"{path} is damaged: {error}.") from None
-    if not isinstance(config, dict) or config.get("format") != FORMAT_VERSION:
-        actual = config.get("format") if isinstance(config, dict) else None
+    config = config if isinstance(config, dict) else {}
+    actual = config.get("format")
+    if actual != FORMAT_VERSION:
         raise DamagedRunError(f"{path} has format {actual}; this kinfolk reads {FORMAT_VERSION}.")
     if not isinstance(config.get("job"), str) or not isinstance(config.get("settings"), dict):
         raise DamagedRunError(f"{path} is damaged: it names no job with its settings.")
@@ -309,3 +307,14 @@ def _suggest_runs(folder: Path) -> str:
         return format_suggestion(folder.name, others)
     known = sorted(str(p.parent) for p in Path("runs").glob("*/settings.json"))
     return format_suggestion(str("runs" / folder), known)
+
+
+def new_run_folder(job: str) -> Path:
+    """Return a folder in `runs` that does not exist yet, named after the job and the time."""
+    stamp = datetime.now().strftime("%Y%m%d-%H%M%S")
+    name, again = f"{job.replace('_', '-')}-{stamp}", 1
+    folder = Path("runs") / name
+    while folder.exists():
+        again += 1
+        folder = Path("runs") / f"{name}-{again}"
+    return folder

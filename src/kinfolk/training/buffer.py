@@ -1,9 +1,14 @@
-"""Rollout buffers: observations, actions and rewards of a slot as columns in the order of time.
+"""Rollout buffers, advantages and minibatches.
 
+Observations, actions and rewards of a slot are columns in the order of time.
 A block holds the rows in which one slot *acted*; the column `learner_slot` says which slot learns
 from them, -1 if none does. Rows that nobody learns from have the base columns only: the acting
 slot (`slot_id`), which losses may use the row (`loss_profile_id`), whether its actor is being
 trained (`is_trainable_agent`), the agent (`uid`) and that it was alive (`alive`).
+
+A row's successor is the next row with the same memory index, if it belongs to the same life. A life
+that ended has no successor. Where an episode was truncated, or the rollout stopped, the value of the
+next observation is used instead (`bootstrap_value`).
 """
 
 from __future__ import annotations
@@ -12,14 +17,18 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
+import numpy.typing as npt
 
-from kinfolk.core.arrays import AnyArray, Ints
-from kinfolk.core.optional_dependencies import make_missing_library_error
+from kinfolk.core.arrays import AnyArray, Bools, Ints
+from kinfolk.core.imports import make_missing_library_error
+from kinfolk.core.jit import allocation_free_kernel
+from kinfolk.core.random import fold_in, randint
 from kinfolk.policies.base import MemoryField
-from kinfolk.training.advantages import NO_ROW, shuffled_indices
 from kinfolk.training.settings import PPOSettings
 
 RolloutColumns: TypeAlias = dict[str, AnyArray]
+Float32Array: TypeAlias = npt.NDArray[np.float32]
+NO_ROW = -1  # instead of the index of a row
 
 BASE_COLUMNS = {
     "slot_id": MemoryField((), "int16"),
@@ -36,33 +45,33 @@ BASE_COLUMNS = {
 NO_SLOT = -1  # in `learner_slot`: nobody learns from the row
 
 
-class ColumnSizes(NamedTuple):
-    """Widths of the columns of a block."""
+def learner_columns(
+    row_bytes: int, n_heads: int, state_size: int, n_teacher_logits: int | None
+) -> dict[str, MemoryField]:
+    """Return the columns of rows that a slot learns from, with those of a teacher if it has one.
 
-    row_bytes: int  # of an observation
-    n_heads: int  # of an action
-    n_logits: int  # of a teacher's net; 0: the teacher has no logits
-    state_size: int  # of a recurrent learner's hidden state; 0: the learner is not recurrent
-
-
-def learner_columns(sizes: ColumnSizes, with_teacher: bool) -> dict[str, MemoryField]:
-    """Return the columns of rows that a slot learns from, with those of a teacher if it has one."""
+    Args:
+        row_bytes: Size of an observation.
+        n_heads: Parts of an action.
+        state_size: Size of a recurrent learner's hidden state; 0: it is not recurrent.
+        n_teacher_logits: Logits of a teacher's net; 0: it has none; None: there is no teacher.
+    """
     columns = {
         **BASE_COLUMNS,
-        "observations": MemoryField((sizes.row_bytes,), "uint8"),
+        "observations": MemoryField((row_bytes,), "uint8"),
         "group": MemoryField((), "int64"),
-        "action": MemoryField((sizes.n_heads,), "int64"),
+        "action": MemoryField((n_heads,), "int64"),
         "log_prob": MemoryField((), "float32"),
         "value": MemoryField((), "float32"),
         "bootstrap_index": MemoryField((), "int64"),  # into bootstrap_value; -1: none
     }
-    if sizes.state_size:
-        columns["state"] = MemoryField((sizes.state_size,), "float32")  # before this row
-    if with_teacher:
-        columns["teacher_action"] = MemoryField((sizes.n_heads,), "int64")  # -1: no label
+    if state_size:
+        columns["state"] = MemoryField((state_size,), "float32")  # before this row
+    if n_teacher_logits is not None:
+        columns["teacher_action"] = MemoryField((n_heads,), "int64")  # -1: no label
         columns["teacher_value"] = MemoryField((), "float32")  # NaN: the teacher has no critic
-        if sizes.n_logits:
-            columns["teacher_logits"] = MemoryField((sizes.n_logits,), "float32")
+    if n_teacher_logits:
+        columns["teacher_logits"] = MemoryField((n_teacher_logits,), "float32")
     return columns
 
 
@@ -78,9 +87,6 @@ class RolloutBuffer:
         # Untouched pages cost no memory, so there is room for every agent slot in every tick.
         self._arrays = {n: np.empty((capacity, *c.shape), c.dtype) for n, c in columns.items()}
         self.size = 0
-
-    def __contains__(self, name: str) -> bool:
-        return name in self._arrays
 
     def clear(self) -> None:
         """Remove all rows; the memory is kept."""
@@ -111,9 +117,8 @@ def concat_blocks(blocks: Sequence[RolloutColumns], n_memory_indices: int) -> Ro
     for number, block in enumerate(blocks):
         columns = {**block, "memory_index": block["memory_index"] + number * n_memory_indices}
         if "bootstrap_index" in block:
-            columns["bootstrap_index"] = np.where(
-                block["bootstrap_index"] >= 0, block["bootstrap_index"] + n_bootstrap, NO_ROW
-            )
+            index = block["bootstrap_index"]
+            columns["bootstrap_index"] = np.where(index >= 0, index + n_bootstrap, NO_ROW)
             n_bootstrap += len(block["bootstrap_value"])
         shifted.append(columns)
     return {name: np.concatenate([block[name] for block in shifted]) for name in shifted[0]}
@@ -165,10 +170,8 @@ def minibatch_schedule(n_rows: int, settings: PPOSettings) -> MinibatchSchedule:
     """
     size = min(max(n_rows // _MINIBATCHES_PER_EPOCH, _MIN_MINIBATCH_SIZE), _MAX_MINIBATCH_SIZE)
     epochs = round(_MAX_EPOCHS * (_FULL_EPOCHS_ROWS / max(n_rows, 1)) ** 0.5)
-    return MinibatchSchedule(
-        settings.minibatch_size or size,
-        settings.n_epochs or min(max(epochs, _MIN_EPOCHS), _MAX_EPOCHS),
-    )
+    epochs = min(max(epochs, _MIN_EPOCHS), _MAX_EPOCHS)
+    return MinibatchSchedule(settings.minibatch_size or size, settings.n_epochs or epochs)
 
 
 class Sequences(NamedTuple):
@@ -205,10 +208,8 @@ def iter_minibatches(
         key: Random key of the update.
         epoch: Number of the epoch, folded into the key.
     """
-    order = shuffled_indices(count, key, epoch)
-    yield from np.array_split(
-        order, max(1, min(min_minibatches, count), round(count / minibatch_size))
-    )
+    n_minibatches = max(1, min(min_minibatches, count), round(count / minibatch_size))
+    yield from np.array_split(shuffled_indices(count, key, epoch), n_minibatches)
 
 
 def iter_sequence_minibatches(
@@ -229,8 +230,7 @@ def iter_sequence_minibatches(
         The first rows of the sequences, and for each time step the rows of all sequences that are
         long enough.
     """
-    count = len(sequences.start)
-    order = shuffled_indices(count, key, epoch)
+    order = shuffled_indices(len(sequences.start), key, epoch)
     n_minibatches = max(min_minibatches, round(len(sequences.order) / minibatch_size))
     for minibatch in np.array_split(order, n_minibatches):
         if not len(minibatch):
@@ -240,3 +240,82 @@ def iter_sequence_minibatches(
         counts = [int((length > step).sum()) for step in range(int(length[0]))]
         steps = [sequences.order[start[:n] + step] for step, n in enumerate(counts)]
         yield steps[0], steps
+
+
+@allocation_free_kernel
+def link_next_rows(
+    memory_index: Ints, done: Bools, bootstrap_index: Ints, scratch: Ints, next_row: Ints
+) -> None:
+    """Write each row's successor to `next_row`; `NO_ROW` where a life or the rollout ended.
+
+    Args:
+        memory_index: `[n]`, memory index of the agent of each row, in the order of time.
+        done: `[n]`, whether the life or its episode ended with this row.
+        bootstrap_index: `[n]`, which bootstrap value follows the row, or `NO_ROW`.
+        scratch: `[memory indices]`, overwritten.
+        next_row: `[n]`, written.
+    """
+    for i in range(scratch.shape[0]):
+        scratch[i] = NO_ROW
+    for i in range(memory_index.shape[0] - 1, -1, -1):
+        agent = memory_index[i]
+        next_row[i] = NO_ROW if done[i] or bootstrap_index[i] != NO_ROW else scratch[agent]
+        scratch[agent] = i
+
+
+@allocation_free_kernel
+def estimate_advantages(
+    reward: Float32Array,
+    value: Float32Array,
+    next_row: Ints,
+    bootstrap_index: Ints,
+    bootstrap_value: Float32Array,
+    rho: Float32Array,
+    gamma: float,
+    gae_lambda: float,
+    advantage: Float32Array,
+) -> None:
+    """Compute generalised advantage estimates (Schulman et al. 2015), from the last row to the first.
+
+    Args:
+        reward: `[n]`, reward received after each row's action.
+        value: `[n]`, critic's value of each row's observation.
+        next_row: `[n]`, successors from `link_next_rows`.
+        bootstrap_index: `[n]`, index into `bootstrap_value`, or `NO_ROW`.
+        bootstrap_value: `[bootstraps]`, values of the observations after truncated rows.
+        rho: `[n]`, importance weights of V-trace (Espeholt et al. 2018), clipped by the caller;
+            ones give plain GAE.
+        gamma: Discount per step.
+        gae_lambda: Trade-off between bias (0) and variance (1).
+        advantage: `[n]`, written.
+    """
+    for i in range(reward.shape[0] - 1, -1, -1):
+        next_value, next_advantage = 0.0, 0.0
+        if next_row[i] >= 0:
+            next_value = float(value[next_row[i]])
+            next_advantage = float(advantage[next_row[i]])
+        elif bootstrap_index[i] >= 0:
+            next_value = float(bootstrap_value[bootstrap_index[i]])
+        td_error = float(reward[i]) + gamma * next_value - float(value[i])
+        advantage[i] = np.float32(float(rho[i]) * (td_error + gamma * gae_lambda * next_advantage))
+
+
+@allocation_free_kernel
+def _shuffle(order: Ints, key: int) -> None:
+    """Shuffle `order` in place (Fisher and Yates)."""
+    for i in range(order.shape[0] - 1, 0, -1):
+        j = randint(key, i, i + 1)
+        order[i], order[j] = order[j], order[i]
+
+
+def shuffled_indices(count: int, key: int, epoch: int) -> Ints:
+    """Return a random permutation of `range(count)`.
+
+    Args:
+        count: How many indices.
+        key: Random key of the update.
+        epoch: Folded into the key, so that every epoch has another order.
+    """
+    order: Ints = np.arange(count, dtype=np.int64)
+    _shuffle(order, fold_in(key, epoch))
+    return order

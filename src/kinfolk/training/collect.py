@@ -8,45 +8,25 @@ setting, so the number of workers does not change results.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from copy import copy
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
 from kinfolk.core.arrays import AnyArray, Arrays, Ints
-from kinfolk.play.observer import Observer
 from kinfolk.play.results import EpisodeResult
 from kinfolk.play.slots import LoadedSlot
-from kinfolk.play.task import RolloutTask
+from kinfolk.play.task import Observer, RolloutTask
 from kinfolk.policies.base import Policy
 from kinfolk.policies.neural.policy import NeuralPolicy
 from kinfolk.policies.resolve import build_policy
 from kinfolk.training.buffer import RolloutColumns
 from kinfolk.training.opponents import OpponentPolicy, OpponentPool, assign_opponents
-from kinfolk.training.recorder import RolloutRecorder, RowLabels
+from kinfolk.training.recorder import RolloutRecorder, SlotPlan
 from kinfolk.worlds.base import World
 
 _EPISODES_PER_CHUNK = 1 << 40  # range of episode numbers of a chunk: no two chunks share one
 _PREFIX = "worker/"  # of the collector's arrays in a snapshot
-
-
-@dataclass(frozen=True)
-class SlotPlan:
-    """How the rows of a slot are recorded.
-
-    Attributes:
-        labels: Written to every row.
-        teacher: Id of the slot whose policy labels the rows with its own actions; None: no labels.
-        student: Id of the slot that learns from this one's rows. A recurrent student sees every
-            row, so that its hidden states can be recorded.
-        is_demonstration: Whether this slot's own actions are the teacher's labels.
-    """
-
-    labels: RowLabels
-    teacher: str | None = None
-    student: str | None = None
-    is_demonstration: bool = False
 
 
 @dataclass(frozen=True)
@@ -103,12 +83,9 @@ def collection_task(
         pool: The opponents to play against.
     """
     assert isinstance(plan.observer, Collection)
-    return replace(
-        plan,
-        episodes=range(chunk * _EPISODES_PER_CHUNK, (chunk + 1) * _EPISODES_PER_CHUNK),
-        snapshot=snapshot,
-        observer=replace(plan.observer, chunk=chunk, weights=weights, pool=pool),
-    )
+    episodes = range(chunk * _EPISODES_PER_CHUNK, (chunk + 1) * _EPISODES_PER_CHUNK)
+    observer = replace(plan.observer, chunk=chunk, weights=weights, pool=pool)
+    return replace(plan, episodes=episodes, snapshot=snapshot, observer=observer)
 
 
 class Collector(Observer[Experience]):
@@ -123,9 +100,7 @@ class Collector(Observer[Experience]):
     def __init__(self, plan: Collection, task: RolloutTask[Any], world: World) -> None:
         self._plan = self._current = plan
         self._opponent: OpponentPolicy | None = None
-        self._episodes: Ints = np.zeros(
-            0, dtype=np.int64
-        )  # of each world, when its opponent was drawn
+        self._episodes: Ints = np.zeros(0, np.int64)  # of worlds, when their opponents were drawn
         super().__init__(task, world)
 
     def build_slots(self) -> Sequence[LoadedSlot]:
@@ -141,21 +116,13 @@ class Collector(Observer[Experience]):
             self._policies[plan.pool_slot] = self._opponent
         assert self.task.max_ticks is not None  # a rollout has a fixed length
         capacity = self.task.max_ticks * self.world.n_worlds * spec.rows
-        self._recorders = []
+        self._recorders = {}
         for name, slot in plan.slots.items():
             teacher = None if slot.teacher is None else build(slot.teacher)
-            student = (
-                None if slot.student is None else _observing_student(self._policies[slot.student])
-            )
+            student = None if slot.student is None else self._policies[slot.student]
             actor = self._policies[name]
-            self._recorders.append(
-                RolloutRecorder(
-                    actor, slot.labels, spec, capacity, teacher, student, slot.is_demonstration
-                )
-            )
-        return [
-            LoadedSlot(n, recorder) for n, recorder in zip(plan.slots, self._recorders, strict=True)
-        ]
+            self._recorders[name] = RolloutRecorder(actor, slot, spec, capacity, teacher, student)
+        return [LoadedSlot(name, recorder) for name, recorder in self._recorders.items()]
 
     def restore(self, snapshot: Arrays) -> None:
         """Restore the chunk's worlds and their opponents from a snapshot."""
@@ -165,11 +132,10 @@ class Collector(Observer[Experience]):
 
     def snapshot(self) -> dict[str, AnyArray]:
         """Return the state of the chunk's worlds and their opponents."""
-        members, episodes = self.loop.members.copy(), self._episodes.copy()
-        return self.loop.sparse_snapshot() | {
-            f"{_PREFIX}members": members,
-            f"{_PREFIX}episodes": episodes,
-        }
+        arrays = self.loop.sparse_snapshot()
+        arrays[f"{_PREFIX}members"] = self.loop.members.copy()
+        arrays[f"{_PREFIX}episodes"] = self._episodes.copy()
+        return arrays
 
     def start(self) -> None:
         """Load the weights of a task and empty the recorders."""
@@ -183,32 +149,28 @@ class Collector(Observer[Experience]):
             self._opponent.load_pool(self._current.pool)
         if self.task.snapshot is None:
             self._episodes = np.full(self.world.n_worlds, -1, dtype=np.int64)
-        for recorder in self._recorders:
+        for recorder in self._recorders.values():
             recorder.start_chunk(self._current.chunk)
         self._ticks_left = self.task.max_ticks or 0
         self._opponents: list[int] = []
 
     def before_step(self) -> None:
         """Draw opponents in the worlds whose episode has just begun."""
-        loop = self.loop
-        if self._opponent is not None and self._current.pool is not None:
+        loop, pool = self.loop, self._current.pool
+        if self._opponent is not None and pool is not None:
             new_episodes = np.flatnonzero(loop.episode != self._episodes)
-            assign_opponents(
-                loop.members, new_episodes, loop.episode, self._current.pool, loop.seed
-            )
+            assign_opponents(loop.members, new_episodes, loop.episode, pool, loop.seed)
             self._episodes = loop.episode.copy()
 
     def after_step(self, ended: list[EpisodeResult]) -> list[EpisodeResult]:
         """Record the rewards of this tick's rows, and which rows need a bootstrap value."""
         self._ticks_left -= 1
         world, loop = self.world, self.loop
-        rows, no_bootstrap = world.spec.rows, np.zeros(world.n_worlds, dtype=np.bool_)
-        if not self._plan.bootstrap_early_ends:
-            no_bootstrap = world.done & (world.tick < world.spec.max_ticks)
-        done, no_bootstrap = np.repeat(world.done, rows), np.repeat(no_bootstrap, rows)
-        is_last = self._ticks_left == 0
-        for recorder in self._recorders:
-            recorder.finish_step(world.columns, done, no_bootstrap, loop.observations, is_last)
+        no_bootstrap = world.done & (world.tick < world.spec.max_ticks)
+        if self._plan.bootstrap_early_ends:
+            no_bootstrap = np.zeros_like(no_bootstrap)
+        for recorder in self._recorders.values():
+            recorder.finish_step(loop, no_bootstrap, is_last=self._ticks_left == 0)
         if ended:
             opponent_of = dict(zip(loop.episode.tolist(), loop.members[:, 0].tolist(), strict=True))
             self._opponents += [opponent_of[result.episode] for result in ended]
@@ -216,11 +178,5 @@ class Collector(Observer[Experience]):
 
     def finish(self) -> Experience:
         """Return the recorded rows of every slot."""
-        return Experience([recorder.columns() for recorder in self._recorders], self._opponents)
-
-
-def _observing_student(student: Policy) -> NeuralPolicy | None:
-    """Return a copy of a recurrent student with the same weights, to run beside the actor."""
-    if not isinstance(student, NeuralPolicy) or not student.needs_sequence:
-        return None
-    return copy(student)  # the module is shared, the last outputs are not
+        blocks = [recorder.columns() for recorder in self._recorders.values()]
+        return Experience(blocks, self._opponents)

@@ -9,16 +9,18 @@ from typing import NamedTuple
 import numpy as np
 
 from kinfolk.core.arrays import AnyArray, Arrays, Bools, Ints
-from kinfolk.core.errors import ContractError, SettingsError
-from kinfolk.core.optional_dependencies import optional_import
+from kinfolk.core.errors import ContractError, require
+from kinfolk.core.imports import optional_import
 from kinfolk.core.random import fold_in
 from kinfolk.core.settings import Settings
+from kinfolk.policies.base import select_memory as select_arrays
 from kinfolk.policies.neural.policy import NeuralPolicy
-from kinfolk.training.advantages import estimate_advantages, link_next_rows
 from kinfolk.training.buffer import (
     RolloutColumns,
+    estimate_advantages,
     iter_minibatches,
     iter_sequence_minibatches,
+    link_next_rows,
     minibatch_schedule,
     split_sequences,
 )
@@ -57,14 +59,11 @@ class Learner:
     ) -> None:
         self.policy, self._settings, self._loss_settings = policy, settings, loss_settings
         self._parameters = [p for p in policy.module.parameters() if p.requires_grad]
-        self._optimizer = torch.optim.Adam(
-            self._parameters, lr=settings.learning_rate, eps=1e-5, fused=True
-        )
-        head_sizes = policy.n_choices.max(axis=0)
-        self._head_sizes = head_sizes.tolist()
-        unavailable = [
-            np.arange(size)[None] >= policy.n_choices[:, [h]] for h, size in enumerate(head_sizes)
-        ]
+        rate = settings.learning_rate
+        self._optimizer = torch.optim.Adam(self._parameters, lr=rate, eps=1e-5, fused=True)
+        self._head_sizes = policy.n_choices.max(axis=0).tolist()
+        heads = zip(self._head_sizes, policy.n_choices.T, strict=True)
+        unavailable = [np.arange(size)[None] >= n_choices[:, None] for size, n_choices in heads]
         masked = np.concatenate(unavailable, axis=1)  # [groups, logits]
         self._logit_mask = torch.from_numpy(np.where(masked, _MASKED_LOGIT, 0.0).astype(np.float32))
         self._has_masked_logits = bool(masked.any())
@@ -93,28 +92,21 @@ class Learner:
         history: dict[str, list[float]] = {}
         with _train_mode(self.policy.module, key):
             for epoch in range(minibatch_schedule(count, settings).n_epochs):
-                divergences: list[float] = []
+                n_before = len(history.get("approx_kl", ()))
                 for indices, output in self._forward_minibatches(rows, count, key, epoch):
-                    stats = self._step(rows, indices, output, masks, weights)
-                    divergences += [stats["approx_kl"]] if "approx_kl" in stats else []
-                    for name, value in stats.items():
+                    for name, value in self._step(rows, indices, output, masks, weights).items():
                         history.setdefault(name, []).append(value)
+                divergences = history.get("approx_kl", [])[n_before:]  # of this epoch
                 target_kl = settings.target_kl
                 if target_kl is not None and divergences and np.mean(divergences) > target_kl:
                     break
         means = {name: float(np.mean(values)) for name, values in history.items()}
-        return means | _explained_variance(
-            rows, masks.get("ppo_critic", np.zeros(count, dtype=np.bool_))
-        )
+        return means | _explained_variance(rows, masks.get("ppo_critic", np.zeros(count, bool)))
 
     def _advantages(self, rows: RolloutColumns) -> AnyArray:
         """Return `[n]` advantages, corrected by V-trace if the settings say so."""
-        settings, memory_index, bootstrap = (
-            self._settings,
-            rows["memory_index"],
-            rows["bootstrap_index"],
-        )
-        count = len(memory_index)
+        settings, count = self._settings, len(rows["slot_id"])
+        memory_index, bootstrap = rows["memory_index"], rows["bootstrap_index"]
         scratch: Ints = np.empty(int(memory_index.max()) + 1, np.int64)
         next_row: Ints = np.empty(count, dtype=np.int64)
         link_next_rows(memory_index, rows["done"], bootstrap, scratch, next_row)
@@ -124,10 +116,8 @@ class Learner:
             ratio = np.exp(self._current_log_prob(rows) - rows["log_prob"])
             rho = np.minimum(1.0, ratio).astype(np.float32)
         reward = rows["reward"] * np.float32(settings.reward_scale)
-        estimate_advantages(
-            reward, rows["value"], next_row, bootstrap, rows["bootstrap_value"], rho,
-            settings.gamma, settings.gae_lambda, advantage,
-        )  # fmt: skip
+        inputs = reward, rows["value"], next_row, bootstrap, rows["bootstrap_value"], rho
+        estimate_advantages(*inputs, settings.gamma, settings.gae_lambda, advantage)
         return advantage
 
     @torch.no_grad()
@@ -168,15 +158,12 @@ class Learner:
             indices = np.concatenate(steps)
             x = net.encoder.encode(observations, group, indices)
             state = torch.from_numpy(rows["state"][first])
-            logits_of_steps, values = [], []
+            outputs = []
             for step in torch.split(x, [len(step) for step in steps]):
-                logits, value, state = net.module(step, state[: len(step)])
-                logits_of_steps.append(logits)
-                values.append(value)
-            yield (
-                indices,
-                self._masked_output(torch.cat(logits_of_steps), torch.cat(values), group[indices]),
-            )
+                *output, state = net.module(step, state[: len(step)])
+                outputs.append(output)
+            logits, value = map(torch.cat, zip(*outputs, strict=True))
+            yield indices, self._masked_output(logits, value, group[indices])
 
     def _masked_output(
         self, logits: torch.Tensor, value: torch.Tensor, group: Ints
@@ -190,10 +177,9 @@ class Learner:
         """
         if self._has_masked_logits:
             logits = logits + self._logit_mask[torch.from_numpy(group)]
-        parts = torch.split(logits, self._head_sizes, dim=1)
-        return ActorCriticOutput(
-            tuple(functional.log_softmax(part, dim=1) for part in parts), value
-        )
+        heads = torch.split(logits, self._head_sizes, dim=1)
+        log_probs = tuple(functional.log_softmax(head, dim=1) for head in heads)
+        return ActorCriticOutput(log_probs, value)
 
     def _step(
         self,
@@ -223,16 +209,13 @@ class Learner:
         stats: dict[str, torch.Tensor] = {}
         applied: list[str] = []
         for name, allowed in masks.items():
-            weight, mask = weights.losses[name], allowed[indices]
+            weight, mask, arguments = weights.losses[name], allowed[indices], (batch, output)
             if weight == 0.0 or not mask.any():
                 continue
-            loss_batch, loss_output = batch, output
             if not mask.all():
                 selected = torch.from_numpy(np.flatnonzero(mask))
-                loss_batch, loss_output = batch.select(selected), output.select(selected)
-            loss, loss_stats = apply_loss(
-                LOSSES[name], loss_batch, loss_output, self._loss_settings[name]
-            )
+                arguments = batch.select(selected), output.select(selected)
+            loss, loss_stats = apply_loss(LOSSES[name], *arguments, self._loss_settings[name])
             total = total + weight * loss
             stats |= loss_stats
             applied.append(name)
@@ -247,9 +230,8 @@ class Learner:
         total.backward()  # type: ignore[no-untyped-call]
         grad_norm = clip_grad_norm_(self._parameters, self._settings.max_grad_norm)
         self._optimizer.step()
-        return {name: float(value) for name, value in stats.items()} | {
-            "grad_norm": float(grad_norm)
-        }
+        stats["grad_norm"] = grad_norm
+        return {name: float(value) for name, value in stats.items()}
 
     def state_dict(self) -> dict[str, AnyArray]:
         """Return the weights and the state of the optimiser as arrays."""
@@ -266,15 +248,11 @@ class Learner:
         Raises:
             SettingsError: The shapes are those of another net.
         """
-        prefix = "weights/"
-        self.policy.load({n[len(prefix) :]: a for n, a in state.items() if n.startswith(prefix)})
+        self.policy.load(select_arrays(state, "weights"))
         for number, parameter in enumerate(self._parameters):
-            start = f"optimiser/{number}/"
-            self._optimizer.state[parameter] = {
-                name[len(start) :]: _reshape_state(name[len(start) :], array, parameter)
-                for name, array in state.items()
-                if name.startswith(start)
-            }
+            stored = select_arrays(state, f"optimiser/{number}")
+            entries = {name: _reshape_state(name, a, parameter) for name, a in stored.items()}
+            self._optimizer.state[parameter] = entries
 
 
 @contextmanager
@@ -300,14 +278,12 @@ def _reshape_state(name: str, array: AnyArray, parameter: torch.Tensor) -> torch
     Raises:
         SettingsError: The shape is that of another net.
     """
-    if name == "step":
-        return torch.tensor(array).reshape(())
-    if array.shape != (tuple(parameter.shape) or (1,)):
-        raise SettingsError(
-            f"The optimiser's '{name}' has shape {array.shape}; the weights have "
-            f"{tuple(parameter.shape)}."
-        )
-    return torch.tensor(array).reshape(parameter.shape)
+    shape = () if name == "step" else tuple(parameter.shape)
+    require(
+        array.shape == (shape or (1,)),
+        f"The optimiser's '{name}' has shape {array.shape}; the weights have {shape}.",
+    )
+    return torch.tensor(array).reshape(shape)
 
 
 def _to_minibatch(rows: RolloutColumns, indices: Ints) -> Minibatch:

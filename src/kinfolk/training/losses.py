@@ -12,10 +12,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple, TypeAlias, TypeVar
 
-from kinfolk.core.errors import ContractError, require
-from kinfolk.core.optional_dependencies import optional_import
+from kinfolk.core.errors import ContractError, require, summarize_error
+from kinfolk.core.imports import optional_import
 from kinfolk.core.settings import Settings
-from kinfolk.core.tracebacks import summarize_error
 from kinfolk.training.settings import BehaviorCloning, Kickstart, LossSettings, PPOSettings
 
 with optional_import("Training"):
@@ -54,9 +53,8 @@ class ActorCriticOutput(NamedTuple):
 
     def log_prob(self, action: Tensor) -> Tensor:
         """Return the log-probability of actions `[n, heads]`, summed over the heads: `[n]`."""
-        parts = [
-            head.gather(1, action[:, i : i + 1]).squeeze(1) for i, head in enumerate(self.log_probs)
-        ]
+        heads = enumerate(self.log_probs)
+        parts = [head.gather(1, action[:, i : i + 1]).squeeze(1) for i, head in heads]
         return parts[0] if len(parts) == 1 else torch.stack(parts).sum(dim=0)
 
     def entropy(self) -> Tensor:
@@ -133,10 +131,11 @@ def register_loss(
     )
 
     def register(function: F) -> F:
-        origin = _origin(LOSSES[name].function) if name in LOSSES else _origin(function)
+        defined = _qualified_name(function)
+        registered = _qualified_name(LOSSES[name].function) if name in LOSSES else defined
         require(
-            origin == _origin(function),
-            f"The loss '{name}' is already registered by {origin}. Give {_origin(function)} another name.",
+            registered == defined,
+            f"The loss '{name}' is already registered by {registered}. Give {defined} another name.",
         )
         LOSSES[name] = Loss(name, function, rows, settings, weight, by_default)
         return function
@@ -200,7 +199,7 @@ def _to_float(value: Any) -> float | None:
         return None
 
 
-def _origin(function: Any) -> str:
+def _qualified_name(function: Any) -> str:
     """Return where a function was defined; a reloaded module may register the same name again."""
     return f"{function.__module__}.{function.__qualname__}"
 
@@ -253,9 +252,8 @@ def ppo_critic(batch: Minibatch, output: ActorCriticOutput, settings: PPOSetting
     target = batch.advantage + batch.value
     error = (output.value - target).square()
     if settings.clip_range_vf is not None:
-        clipped = batch.value + (output.value - batch.value).clamp(
-            -settings.clip_range_vf, settings.clip_range_vf
-        )
+        limit = settings.clip_range_vf
+        clipped = batch.value + (output.value - batch.value).clamp(-limit, limit)
         error = torch.maximum(error, (clipped - target).square())
     loss = 0.5 * error.mean()
     return settings.vf_coef * loss, {"value_loss": loss.detach()}
@@ -279,9 +277,8 @@ def kickstarter(batch: Minibatch, output: ActorCriticOutput, settings: Kickstart
     else:
         divergence = _kl_divergence(batch.teacher_logits, output, settings.temperature)
     loss = divergence
-    has_value = None if batch.teacher_value is None else torch.isfinite(batch.teacher_value)
-    if has_value is not None and bool(has_value.any()):
-        assert batch.teacher_value is not None
+    if batch.teacher_value is not None and batch.teacher_value.isfinite().any():
+        has_value = batch.teacher_value.isfinite()
         error = (output.value[has_value] - batch.teacher_value[has_value]).square().mean()
         loss = loss + settings.vf_coef * 0.5 * error
     return loss, {"kickstarter": divergence.detach()}
@@ -299,8 +296,7 @@ def _kl_divergence(teacher_logits: Tensor, output: ActorCriticOutput, temperatur
     total = teacher_logits.new_zeros(())
     teacher_heads = torch.split(teacher_logits, sizes, dim=1)
     for logits, log_probs in zip(teacher_heads, output.log_probs, strict=True):
-        teacher = functional.log_softmax(logits / temperature, dim=1)
-        student = log_probs
+        teacher, student = functional.log_softmax(logits / temperature, dim=1), log_probs
         if temperature != 1.0:
             student = functional.log_softmax(log_probs / temperature, dim=1)
         total = total + (teacher.exp() * (teacher - student)).sum(dim=1).mean()

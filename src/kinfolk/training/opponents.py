@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 from pydantic import Field
@@ -68,9 +68,8 @@ class OpponentPool:
             settings: Size of the pool and how opponents are drawn.
         """
         active = (*self.active, number)[-settings.max_size :]
-        weights = {**self.weights, number: arrays}
-        win_rates = {**self.win_rates, number: 0.5}
-        pool = replace(self, weights=weights, active=active, win_rates=win_rates)
+        weights, win_rates = {**self.weights, number: arrays}, {**self.win_rates, number: 0.5}
+        pool = OpponentPool(weights, active, (), win_rates)
         return pool.with_sampling_weights(settings)
 
     def with_sampling_weights(self, settings: OpponentPoolSettings) -> OpponentPool:
@@ -101,11 +100,9 @@ class OpponentPool:
     def without_unused(self, playing: Sequence[int]) -> OpponentPool:
         """Return the pool without snapshots that are neither active nor among `playing`."""
         used = {*self.active, *playing}
-        return replace(
-            self,
-            weights={n: a for n, a in self.weights.items() if n in used},
-            win_rates={n: share for n, share in self.win_rates.items() if n in used},
-        )
+        weights = {n: arrays for n, arrays in self.weights.items() if n in used}
+        win_rates = {n: share for n, share in self.win_rates.items() if n in used}
+        return replace(self, weights=weights, win_rates=win_rates)
 
     def arrays(self) -> dict[str, AnyArray]:
         """Return the weights of all snapshots by path, for a checkpoint."""
@@ -115,30 +112,26 @@ class OpponentPool:
             for name, array in arrays.items()
         }
 
-    def notes(self) -> dict[str, object]:
+    def notes(self) -> dict[str, Any]:
         """Return all but the weights as plain values, for a checkpoint."""
-        win_rates = {str(number): rate for number, rate in self.win_rates.items()}
         return {
             "active": list(self.active),
             "sampling_weights": list(self.sampling_weights),
-            "win_rates": win_rates,
+            "win_rates": {str(number): rate for number, rate in self.win_rates.items()},
         }
 
     @staticmethod
-    def from_snapshot(arrays: Arrays, notes: dict[str, object]) -> OpponentPool:
+    def from_snapshot(arrays: Arrays, notes: Mapping[str, Any]) -> OpponentPool:
         """Return the pool that `arrays` and `notes` describe."""
         weights: dict[int, dict[str, AnyArray]] = {}
         for path, array in arrays.items():
             if path.startswith("pool/"):
                 _, number, name = path.split("/", 2)
                 weights.setdefault(int(number), {})[name] = array
-        active, sampling_weights = notes["active"], notes["sampling_weights"]
-        assert isinstance(active, list)
-        assert isinstance(sampling_weights, list)
-        assert isinstance(notes["win_rates"], dict)
-        win_rates = {int(number): float(rate) for number, rate in notes["win_rates"].items()}
         ordered: dict[int, Arrays] = {number: weights[number] for number in sorted(weights)}
-        return OpponentPool(ordered, tuple(active), tuple(sampling_weights), win_rates)
+        active, sampling_weights = tuple(notes["active"]), tuple(notes["sampling_weights"])
+        win_rates = {int(number): float(rate) for number, rate in notes["win_rates"].items()}
+        return OpponentPool(ordered, active, sampling_weights, win_rates)
 
 
 def assign_opponents(
@@ -196,7 +189,7 @@ class OpponentPolicy:
 
     def act_async(self, observations: Bytes, batch: AgentBatch, memory: Memory, keys: Ints) -> None:
         """Choose actions, with one forward pass per snapshot in the batch."""
-        self._actions = np.empty((len(keys), self._heads), dtype=np.int64)
+        self._actions: Ints = np.empty((len(keys), self._heads), dtype=np.int64)
         for number in np.unique(batch.member).tolist():
             rows = np.flatnonzero(batch.member == number)
             part = AgentBatch(*(column[rows] for column in batch))
@@ -213,5 +206,3 @@ class OpponentPolicy:
     def close(self) -> None:
         """Close the policy that is wrapped."""
         self._net.close()
-
-    _actions: Ints

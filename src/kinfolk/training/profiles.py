@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from kinfolk.core.arrays import Bools
-from kinfolk.core.errors import SettingsError, format_suggestion
-from kinfolk.core.registry import import_object
+from kinfolk.core.errors import format_suggestion, require
+from kinfolk.core.imports import import_object
 from kinfolk.training.buffer import RolloutColumns
 from kinfolk.training.losses import LOSSES, Loss
 
@@ -34,16 +34,12 @@ class LossProfiles:
     """
 
     def __init__(self, profiles: Mapping[str, Sequence[str]]) -> None:
-        default = [loss.name for loss in LOSSES.values() if loss.by_default]
-        listed = {
-            profile: [_find_loss(profile, name).name for name in names]
-            for profile, names in (profiles or {DEFAULT_PROFILE: default}).items()
-        }
-        self.names = list(listed)
-        self.losses = [name for name in LOSSES if any(name in names for names in listed.values())]
-        self._table = np.array(
-            [[name in names for name in self.losses] for names in listed.values()], dtype=np.bool_
-        )
+        default = {DEFAULT_PROFILE: [loss.name for loss in LOSSES.values() if loss.by_default]}
+        profiles = profiles or default
+        self.names = list(profiles)
+        listed = [{_find_loss(p, name).name for name in names} for p, names in profiles.items()]
+        self.losses = [name for name in LOSSES if any(name in names for names in listed)]
+        self._table = np.array([[n in names for n in self.losses] for names in listed], np.bool_)
 
     def profile_id(self, slot: str, profile: str | None) -> int:
         """Return the id of a slot's profile; the first profile if the slot names none.
@@ -53,11 +49,10 @@ class LossProfiles:
         """
         if profile is None:
             return 0
-        if profile not in self.names:
-            raise SettingsError(
-                f"Slot '{slot}' has the unknown loss profile '{profile}'."
-                f"{format_suggestion(profile, self.names)}"
-            )
+        hint = format_suggestion(profile, self.names)
+        require(
+            profile in self.names, f"Slot '{slot}' has the unknown loss profile '{profile}'.{hint}"
+        )
         return self.names.index(profile)
 
     def includes(self, profile: int, loss: str) -> bool:
@@ -71,14 +66,13 @@ class LossProfiles:
             loss: One of `losses`.
             rows: Columns of the rollout.
         """
-        allowed: Bools = self._table[:, self.losses.index(loss)][rows["loss_profile_id"]]
-        allowed = allowed & rows["alive"]
+        listed = self._table[:, self.losses.index(loss)][rows["loss_profile_id"]]
+        allowed: Bools = listed & rows["alive"]
         if LOSSES[loss].rows == "trainable":
             return allowed & rows["is_trainable_agent"]
         if "teacher_action" not in rows:
             return np.zeros_like(allowed)
-        labeled: Bools = rows["teacher_action"][:, 0] >= 0
-        return allowed & labeled
+        return allowed & (rows["teacher_action"][:, 0] >= 0)
 
 
 def _find_loss(profile: str, name: str) -> Loss:
@@ -86,17 +80,17 @@ def _find_loss(profile: str, name: str) -> Loss:
     name = LOSS_ALIASES.get(name, name)
     if name in LOSSES:
         return LOSSES[name]
-    if "." not in name and ":" not in name:
-        raise SettingsError(
-            f"The loss profile '{profile}' lists an unknown loss '{name}'."
-            f"{format_suggestion(name, LOSSES)} A loss of your own is listed by its import path, such as "
-            f"mylosses.entropy_floor."
-        )
+    require(
+        "." in name or ":" in name,
+        f"The loss profile '{profile}' lists an unknown loss '{name}'."
+        f"{format_suggestion(name, LOSSES)} A loss of your own is listed by its import path, such as "
+        f"mylosses.entropy_floor.",
+    )
     function = import_object(name)
     registered = [loss for loss in LOSSES.values() if loss.function is function]
-    if not registered:
-        raise SettingsError(
-            f"The loss profile '{profile}' lists '{name}', which is not registered as a loss. "
-            f"Decorate it with kinfolk.training.losses.register_loss."
-        )
+    require(
+        bool(registered),
+        f"The loss profile '{profile}' lists '{name}', which is not registered as a loss. "
+        f"Decorate it with kinfolk.training.losses.register_loss.",
+    )
     return registered[0]

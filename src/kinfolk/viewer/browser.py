@@ -48,21 +48,38 @@ def find_chromium() -> str:
 
 
 class BrowserPage:
-    """An open page of a running browser.
+    """A page that is opened in a running browser.
 
     Args:
         socket: Connection to the browser's DevTools endpoint.
-        session: Identifier of the page's DevTools session.
     """
 
-    def __init__(self, socket: ClientConnection, session: str) -> None:
-        self._socket, self._session, self._last_id = socket, session, 0
+    def __init__(self, socket: ClientConnection) -> None:
+        self._socket, self._last_id = socket, 0
+        self._session: dict[str, Any] = {}  # names the page's DevTools session, once there is one
+        target = self.send_command("Target.createTarget", url="about:blank")
+        attached = self.send_command(
+            "Target.attachToTarget", targetId=target["targetId"], flatten=True
+        )
+        self._session = {"sessionId": attached["sessionId"]}
 
     def send_command(self, method: str, **params: Any) -> dict[str, Any]:
-        """Send a DevTools command with its parameters and return its result."""
+        """Send a DevTools command and return its result; other messages are ignored.
+
+        Raises:
+            KinfolkError: The browser refused the command.
+        """
         self._last_id += 1
-        message = {"id": self._last_id, "method": method, "params": params}
-        return _send_command(self._socket, message | {"sessionId": self._session})
+        message = {"id": self._last_id, "method": method, "params": params, **self._session}
+        self._socket.send(json.dumps(message))
+        deadline = time.monotonic() + _TIMEOUT
+        while True:
+            reply = json.loads(self._socket.recv(timeout=max(0.1, deadline - time.monotonic())))
+            if all(reply.get(name) == message.get(name) for name in ("id", "sessionId")):
+                if "error" in reply:
+                    raise KinfolkError(f"Chromium refused {method}: {reply['error']}.")
+                result: dict[str, Any] = reply["result"]
+                return result
 
     def evaluate(self, script: str) -> Any:
         """Return the value of a JavaScript expression; promises are awaited.
@@ -121,15 +138,7 @@ def open_browser_page(
         process = _start_browser(find_chromium(), folder)
         try:
             with connect(_read_address(process), max_size=_MAX_MESSAGE_BYTES) as socket:
-                target = _send_command(
-                    socket,
-                    {"id": 1, "method": "Target.createTarget", "params": {"url": "about:blank"}},
-                )
-                params = {"targetId": target["targetId"], "flatten": True}
-                session = _send_command(
-                    socket, {"id": 2, "method": "Target.attachToTarget", "params": params}
-                )
-                page = BrowserPage(socket, session["sessionId"])
+                page = BrowserPage(socket)
                 page.send_command(
                     "Emulation.setDeviceMetricsOverride",
                     width=width, height=height, deviceScaleFactor=pixel_ratio, mobile=False,
@@ -161,16 +170,3 @@ def _read_address(process: subprocess.Popen[str]) -> str:
         if "DevTools listening on " in line:
             return line.split("DevTools listening on ")[1].strip()
     raise KinfolkError(f"Chromium did not start: {' '.join(lines[-3:]).strip()[:300]}")
-
-
-def _send_command(socket: ClientConnection, message: dict[str, Any]) -> dict[str, Any]:
-    """Send a message and return the result of its reply; other messages are ignored."""
-    socket.send(json.dumps(message))
-    deadline = time.monotonic() + _TIMEOUT
-    while True:
-        reply = json.loads(socket.recv(timeout=max(0.1, deadline - time.monotonic())))
-        if reply.get("id") == message["id"] and reply.get("sessionId") == message.get("sessionId"):
-            if "error" in reply:
-                raise KinfolkError(f"Chromium refused {message['method']}: {reply['error']}.")
-            result: dict[str, Any] = reply["result"]
-            return result

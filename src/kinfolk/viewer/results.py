@@ -12,6 +12,90 @@ from kinfolk.core.errors import DamagedRunError, UsageError
 from kinfolk.evaluation.formatting import describe_comparison, format_interval, format_number
 from kinfolk.evaluation.statistics import win_shares
 
+_ESTIMATE_LENGTHS = (3, 4)  # mean, low, high and, in most events, n
+MAX_POINTS = 2000  # of a line: more than a chart has pixels
+_EXCLUDED_FIELDS = ("counters", "group_lives", "mean_alive", "ticks_lived", "agents", "seed")
+# Timings are not results, and comparisons are shown as a table (`kinfolk.viewer.results`).
+_EXCLUDED_KINDS = ("rollout_timed", "candidate_played", "compared", "pair_played", "rated")
+
+
+def collect_metrics(events: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
+    """Return the steps and numeric fields of each kind of event.
+
+    Nested mappings become names with a dot, and an estimate is reduced to its mean. A kind with
+    more than `MAX_POINTS` events is thinned to at most that many.
+
+    Args:
+        events: Events of a run as plain values, in their order.
+
+    Returns:
+        `{kind: {"step": [...], "fields": {name: [...]}}}`; None where an event lacks a field.
+
+    >>> collect_metrics([{"kind": "scored", "step": 1, "best": 2.0, "by": {"a": 1}, "who": "x"}])
+    {'scored': {'step': [1], 'fields': {'best': [2.0], 'by.a': [1]}}}
+    >>> collect_metrics([{"kind": "evaluation_done", "step": 1, "length": [5.0, None, None, 1],
+    ...                   "uid": [1, 2, 3]}])
+    {'evaluation_done': {'step': [1], 'fields': {'length': [5.0]}}}
+    """
+    kinds: dict[str, _ThinnedEvents] = {}
+    for event in events:
+        if event["kind"] not in _EXCLUDED_KINDS:
+            kinds.setdefault(event["kind"], _ThinnedEvents()).add(event)
+    return {kind: thinned.columns() for kind, thinned in kinds.items()}
+
+
+class _ThinnedEvents:
+    """Each n-th event of one kind; n doubles whenever there are more than `MAX_POINTS`."""
+
+    def __init__(self) -> None:
+        self._steps: list[int] = []
+        self._rows: list[dict[str, float]] = []
+        self._stride, self._seen = 1, 0
+
+    def add(self, event: Mapping[str, Any]) -> None:
+        if self._seen % self._stride == 0:
+            if len(self._rows) == MAX_POINTS:
+                self._steps, self._rows = self._steps[::2], self._rows[::2]
+                self._stride *= 2
+            if self._seen % self._stride == 0:
+                self._steps.append(event["step"])
+                self._rows.append(_flatten_event(event))
+        self._seen += 1
+
+    def columns(self) -> dict[str, Any]:
+        names = dict.fromkeys(name for row in self._rows for name in row)
+        fields = {name: [row.get(name) for row in self._rows] for name in names}
+        return {"step": self._steps, "fields": fields}
+
+
+def _flatten_event(event: Mapping[str, Any]) -> dict[str, float]:
+    """Return the numbers of an event by name; those of a nested mapping as `field.key`."""
+    numbers: dict[str, float] = {}
+    for name, value in event.items():
+        if name == "step" or name in _EXCLUDED_FIELDS:
+            continue
+        nested = value if isinstance(value, Mapping) else {"": value}
+        for key, number in nested.items():
+            if _is_estimate(number):
+                number = number[0]
+            if _is_finite_number(number):
+                numbers[f"{name}.{key}" if key else name] = number
+    return numbers
+
+
+def _is_estimate(value: Any) -> bool:
+    """Return whether it is a mean with its interval; the mean is a float, unlike uids in lists."""
+    has_length = isinstance(value, list) and len(value) in _ESTIMATE_LENGTHS
+    return has_length and isinstance(value[0], float)
+
+
+def _is_finite_number(value: Any) -> bool:
+    """Return whether it can be drawn: JSON of a damaged file may hold 1e999 or a thousand digits."""
+    if isinstance(value, float):
+        return math.isfinite(value)
+    return isinstance(value, int) and not isinstance(value, bool) and abs(value) < 2**63
+
+
 _EMPTY_CELL = "-"  # of a table, where there is no value
 _TIE = 0.5  # wins that a drawn game counts for each side
 
@@ -70,16 +154,14 @@ def _build_comparison(
     rows = []
     for i, policy in enumerate(policies):
         played = list(values[i].values())
-        mean = float(np.mean(played)) if played else None
-        estimate = last["means"][i] if last else [mean, None, None, len(played)]
-        mean = estimate[0]
+        mean_so_far = float(np.mean(played)) if played else None
+        estimate = last["means"][i] if last else [mean_so_far, None, None, len(played)]
+        mean = _EMPTY_CELL if estimate[0] is None else format_number(estimate[0])
         n = estimate[3] if len(estimate) > 3 else len(played)
-        rows.append(
-            [policy, _EMPTY_CELL if mean is None else format_number(mean), format_interval(estimate) or _EMPTY_CELL,
-             str(n), f"{round(wins[i], 2):g}", str(failures[i])]
-        )  # fmt: skip
-    headings = ["policy", f"mean {settings.get('metric', 'return')}", "95 % confidence interval",
-                "n", "wins", "failures"]  # fmt: skip
+        counts = [str(n), f"{round(wins[i], 2):g}", str(failures[i])]
+        rows.append([policy, mean, format_interval(estimate) or _EMPTY_CELL, *counts])
+    metric = f"mean {settings.get('metric', 'return')}"
+    headings = ["policy", metric, "95 % confidence interval", "n", "wins", "failures"]
     if last:
         return headings, rows, [*describe_comparison(last), *map(str, last.get("notes", []))]
     n_played, n_planned = sum(map(len, values)), settings.get("episodes", 0) * len(policies)
@@ -91,10 +173,8 @@ def _count_wins(values: Sequence[Mapping[int, float]]) -> list[float]:
     common = sorted(set.intersection(*(set(by_episode) for by_episode in values)))
     if not common:
         return [0.0 for _ in values]
-    table = {
-        str(i): np.array([by_episode[episode] for episode in common])
-        for i, by_episode in enumerate(values)
-    }
+    scores = [[by_episode[episode] for episode in common] for by_episode in values]
+    table = {str(i): np.array(of_policy) for i, of_policy in enumerate(scores)}
     return [float(np.nansum(shares)) for shares in win_shares(table).values()]
 
 
@@ -119,29 +199,21 @@ def _build_ratings(
         elif event["kind"] == "rated":
             last = event
     headings = ["policy", "rating", "uncertainty", "games", "wins"]
+    counts = [[str(n), f"{won:g}"] for n, won in zip(games, wins, strict=True)]
     order = list(range(len(policies)))
     if last is None:
-        pairs = len(policies) * (len(policies) - 1) // 2
-        n_planned = settings.get("episodes", 0) * pairs
-        rows = [
-            [policies[i], _EMPTY_CELL, _EMPTY_CELL, str(games[i]), f"{wins[i]:g}"] for i in order
-        ]
-        return (
-            headings,
-            rows,
-            [f"No ratings yet: {sum(games) // 2} of {n_planned} games are played."],
-        )
+        n_planned = settings.get("episodes", 0) * (len(policies) * (len(policies) - 1) // 2)
+        rows = [[policies[i], _EMPTY_CELL, _EMPTY_CELL, *counts[i]] for i in order]
+        verdict = f"No ratings yet: {sum(games) // 2} of {n_planned} games are played."
+        return headings, rows, [verdict]
     ratings = last["ratings"]
     order.sort(key=lambda i: -ratings[i][2])
-    rows = [
-        [policies[i], f"{ratings[i][0]:.1f}", f"{ratings[i][1]:.1f}", str(games[i]), f"{wins[i]:g}"]
-        for i in order
-    ]
+    figures = [[f"{mu:.1f}", f"{sigma:.1f}"] for mu, sigma, *_ in ratings]
+    rows = [[policies[i], *figures[i], *counts[i]] for i in order]
     best, second = order[:2]
     lead = ratings[best][0] - ratings[second][0]
     uncertainty = 2 * math.hypot(ratings[best][1], ratings[second][1])
-    verdict = f"{policies[best]} is rated highest, {lead:.1f} above {policies[second]}"
+    leader = f"{policies[best]} is rated highest, {lead:.1f} above {policies[second]}"
     relation = "more" if lead > uncertainty else "not more"
-    return headings, rows, [
-        f"{verdict}: {relation} than twice the uncertainty of the difference ({uncertainty:.1f})."
-    ]  # fmt: skip
+    margin = f"{relation} than twice the uncertainty of the difference ({uncertainty:.1f})"
+    return headings, rows, [f"{leader}: {margin}."]

@@ -10,12 +10,10 @@ from typing import Any
 
 from kinfolk.core.errors import KinfolkError, UsageError
 from kinfolk.replay.reader import REPLAY_FOLDER, REPLAY_SUFFIX, Replay, list_replays
-from kinfolk.store.files import as_store_error, resolve_inside
-from kinfolk.store.json_files import parse_json_object, read_text
+from kinfolk.store.files import as_store_error, parse_json_object, read_text, resolve_inside
 from kinfolk.store.run import Run, open_run
 from kinfolk.store.run_list import DamagedRun, list_runs
-from kinfolk.viewer.metrics import collect_metrics
-from kinfolk.viewer.results import build_results
+from kinfolk.viewer.results import build_results, collect_metrics
 
 ROLE_HISTORY_FILE = "role_history.json"
 _MAX_OPEN_REPLAYS = 32  # whose record headers are kept in memory
@@ -38,9 +36,8 @@ class RunIndex:
 
     def list_runs(self) -> list[dict[str, Any]]:
         """Return a summary of each run, newest first."""
-        return [
-            self._summarize_run(run) for run in list_runs(self.root) if self._is_inside_root(run)
-        ]
+        inside = filter(self._is_inside_root, list_runs(self.root))
+        return [self._summarize_run(run) for run in inside]
 
     def _is_inside_root(self, run: Run | DamagedRun) -> bool:
         try:

@@ -69,9 +69,8 @@ class RequestGuard:
         if origin is not None and origin.partition("://")[2] != host:
             return f"The viewer refuses requests from pages of '{origin}'."
         if origin is None and scope["type"] == "websocket":
-            return (
-                "The viewer accepts WebSockets from its own page only; there was no Origin header."
-            )
+            own_only = "The viewer accepts WebSockets from its own page only"
+            return f"{own_only}; there was no Origin header."
         if self._token is not None and not self._has_token(scope, headers):
             return "The viewer needs its token: open the address that `kinfolk view` printed."
         return None
@@ -120,11 +119,8 @@ def _add_security_headers(send: Send) -> Send:
     async def send_with_headers(message: Any) -> None:
         if message["type"] == "http.response.start":
             present = {name for name, _ in message["headers"]}
-            message["headers"] += [
-                (name.encode(), value.encode())
-                for name, value in _SECURITY_HEADERS.items()
-                if name.encode() not in present
-            ]
+            wanted = [(name.encode(), value.encode()) for name, value in _SECURITY_HEADERS.items()]
+            message["headers"] += [header for header in wanted if header[0] not in present]
         await send(message)
 
     return send_with_headers

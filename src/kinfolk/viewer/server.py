@@ -1,30 +1,40 @@
-"""The viewer's HTTP server: its page, and a read-only API for the runs of one folder."""
+"""The viewer's server: its page, a read-only API for the runs of one folder, and live updates."""
 
 from __future__ import annotations
 
+import asyncio
+import contextlib
+import errno
 import json
 import math
+import secrets
+import socket
 import struct
 from collections.abc import Callable, Mapping
 from functools import wraps
 from html import escape
+from pathlib import Path
 from pkgutil import get_data
 from typing import Any
 
+import uvicorn
 from starlette.applications import Starlette
+from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, JSONResponse, Response
 from starlette.routing import Route, WebSocketRoute
 from starlette.types import ASGIApp
+from starlette.websockets import WebSocket, WebSocketDisconnect
 
 from kinfolk.core.errors import KinfolkError, UsageError
-from kinfolk.replay.format import FRAMES, SERIES
+from kinfolk.replay.codec import FRAMES, SERIES
 from kinfolk.replay.reader import Replay
-from kinfolk.viewer.live import stream_updates
+from kinfolk.store.event_log import get_events_size
 from kinfolk.viewer.run_index import RunIndex
 from kinfolk.viewer.security import LOOPBACK, RequestGuard
 
+POLL_INTERVAL = 0.25  # seconds between looks for more of a run; each costs a few system calls
 _PAGE_FILES = {"": "index.html", "app.js": "app.js", "app.css": "app.css"}
 _MEDIA_TYPES = {"html": "text/html", "js": "text/javascript", "css": "text/css"}
 _BINARY_MEDIA_TYPE = "application/octet-stream"
@@ -65,10 +75,10 @@ def make_app(
     """
     replay = "/api/runs/{run}/replays/{replay}"
     handlers: dict[str, Handler] = {
-        "/api/runs": _runs,
-        "/api/runs/{run}/metrics": _metrics,
-        "/api/runs/{run}/results": _results,
-        "/api/runs/{run}/roles": _roles,
+        "/api/runs": lambda index, _: FiniteJSONResponse(index.list_runs()),
+        "/api/runs/{run}/metrics": _serve_json(RunIndex.get_metrics),
+        "/api/runs/{run}/results": _serve_json(RunIndex.get_results),
+        "/api/runs/{run}/roles": _serve_json(RunIndex.get_role_history),
         replay: _replay,
         f"{replay}/series": _series,
         f"{replay}/frames/{{chunk:int}}": _frames,
@@ -117,26 +127,15 @@ async def _handle_not_found(request: Request, error: Exception) -> Response:
     shown = path if len(path) <= _MAX_PATH_SHOWN else path[:_MAX_PATH_SHOWN] + "..."
     message = f"There is nothing at {shown}."
     if "text/html" in request.headers.get("accept", ""):
-        page = f'<!doctype html><title>kinfolk</title><p>{escape(message)}</p><p><a href="/">All runs</a></p>'
+        body = f'<p>{escape(message)}</p><p><a href="/">All runs</a></p>'
+        page = f"<!doctype html><title>kinfolk</title>{body}"
         return HTMLResponse(page, status_code=error.status_code)
     return FiniteJSONResponse({"error": message}, status_code=error.status_code)
 
 
-def _runs(run_index: RunIndex, request: Request) -> Response:
-    del request
-    return FiniteJSONResponse(run_index.list_runs())
-
-
-def _metrics(run_index: RunIndex, request: Request) -> Response:
-    return FiniteJSONResponse(run_index.get_metrics(request.path_params["run"]))
-
-
-def _results(run_index: RunIndex, request: Request) -> Response:
-    return FiniteJSONResponse(run_index.get_results(request.path_params["run"]))
-
-
-def _roles(run_index: RunIndex, request: Request) -> Response:
-    return FiniteJSONResponse(run_index.get_role_history(request.path_params["run"]))
+def _serve_json(read: Callable[[RunIndex, str], Any]) -> Handler:
+    """Return a handler that answers with what a method of the index returns for the run."""
+    return lambda index, request: FiniteJSONResponse(read(index, request.path_params["run"]))
 
 
 def _get_replay(run_index: RunIndex, request: Request) -> Replay:
@@ -148,12 +147,10 @@ def _replay(run_index: RunIndex, request: Request) -> Response:
     replay = _get_replay(run_index, request)
     headers = [record.header for record in replay.records[FRAMES]]
     chunks = [{"first": header.first, "count": header.frames} for header in headers]
-    is_live = (
-        not replay.is_complete and run_index.get_run(request.path_params["run"]).status == "running"
-    )
-    return FiniteJSONResponse(
-        {"head": replay.head(), "chunks": chunks, "result": replay.result(), "live": is_live}
-    )
+    run = request.path_params["run"]
+    is_live = not replay.is_complete and run_index.get_run(run).status == "running"
+    answer = {"head": replay.head(), "chunks": chunks, "result": replay.result(), "live": is_live}
+    return FiniteJSONResponse(answer)
 
 
 def _series(run_index: RunIndex, request: Request) -> Response:
@@ -163,10 +160,8 @@ def _series(run_index: RunIndex, request: Request) -> Response:
     if not first.isdecimal():
         raise UsageError(f"The parameter 'from' must be the number of a chunk, not '{first}'.")
     payloads = [replay.read_compressed(record) for record in replay.records[SERIES][int(first) :]]
-    return Response(
-        b"".join(struct.pack("<I", len(payload)) + payload for payload in payloads),
-        media_type=_BINARY_MEDIA_TYPE,
-    )
+    data = b"".join(struct.pack("<I", len(payload)) + payload for payload in payloads)
+    return Response(data, media_type=_BINARY_MEDIA_TYPE)
 
 
 def _frames(run_index: RunIndex, request: Request) -> Response:
@@ -176,3 +171,131 @@ def _frames(run_index: RunIndex, request: Request) -> Response:
     if chunk >= len(records):
         raise UsageError(f"{replay.path} has {len(records)} chunks of frames, not {chunk + 1}.")
     return Response(replay.read_compressed(records[chunk]), media_type=_BINARY_MEDIA_TYPE)
+
+
+async def stream_updates(run_index: RunIndex, websocket: WebSocket) -> None:
+    """Tell the page when its run has grown, until the run ends or the page disconnects.
+
+    A message says only that there is more, as `status`, `replays`, `has_new_frames` and
+    `events_size` (-1 if unchanged); the page then requests what it shows.
+
+    Args:
+        run_index: Where runs are looked up.
+        websocket: Connection of the page; its query names the `run` and, optionally, its `replay`.
+    """
+    run, replay = websocket.query_params.get("run", ""), websocket.query_params.get("replay", "")
+    await websocket.accept()
+    disconnected = asyncio.create_task(_wait_for_disconnect(websocket))
+    previous: dict[str, Any] = {}
+    try:
+        while not disconnected.done():
+            progress = await run_in_threadpool(_read_progress, run_index, run, replay)
+            if progress != previous:
+                await websocket.send_json(_build_message(progress, previous))
+                previous = progress
+            if progress["status"] != "running":
+                await websocket.close(1000)
+                return
+            await asyncio.wait([disconnected], timeout=POLL_INTERVAL)
+    except KinfolkError as error:
+        await websocket.close(1000, str(error)[:100])
+    except (WebSocketDisconnect, RuntimeError):
+        pass  # the page disconnected while a message was being sent
+    finally:
+        disconnected.cancel()
+
+
+async def _wait_for_disconnect(websocket: WebSocket) -> None:
+    """Return when the page has closed its end."""
+    with contextlib.suppress(WebSocketDisconnect, RuntimeError):
+        while True:
+            await websocket.receive_text()
+
+
+def _read_progress(run_index: RunIndex, name: str, replay: str) -> dict[str, Any]:
+    """Return what tells whether a run has grown since the last poll.
+
+    Args:
+        run_index: Where the run is looked up.
+        name: Name of the run.
+        replay: Name of the replay that the page shows, "" if it shows none.
+
+    Returns:
+        `status`, `frames` of the replay, size of the `events` in bytes, and `replays`.
+    """
+    run = run_index.get_run(name)
+    return {
+        "status": run.status,  # read first: what a run writes before it ends must not be missed
+        "frames": run_index.get_replay(name, replay).frames if replay else 0,
+        "events": get_events_size(run.folder),
+        "replays": run_index.list_replays(run),
+    }
+
+
+def _build_message(progress: dict[str, Any], previous: dict[str, Any]) -> dict[str, Any]:
+    """Return what is sent to the page when `progress` differs from the `previous` one."""
+    message = {name: progress[name] for name in ("status", "replays")}
+    message["has_new_frames"] = progress["frames"] != previous.get("frames")
+    has_new_events = progress["events"] != previous.get("events")
+    return message | {"events_size": progress["events"] if has_new_events else -1}
+
+
+def open_socket(host: str, port: int) -> socket.socket:
+    """Return a listening socket; port 0 takes any port that is free.
+
+    Raises:
+        UsageError: The port is in use, or the address is not one of this machine.
+    """
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    listener = socket.socket(family, socket.SOCK_STREAM)
+    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        listener.bind((host, port))
+        listener.listen(64)
+    except OSError as error:
+        listener.close()
+        problem = f"The viewer cannot listen on {host} port {port}: {error}."
+        if error.errno == errno.EADDRINUSE:
+            problem = f"Port {port} of {host} is in use. Choose another with --port, or any with --port 0."
+        raise UsageError(problem) from None
+    return listener
+
+
+def serve(root: Path, host: str, port: int, on_ready: Callable[[str], None]) -> None:
+    """Serve the runs in a folder until the process is interrupted.
+
+    Args:
+        root: Folder that holds the runs.
+        host: Address to listen on. If other machines can reach it, requests need a random token,
+            which is part of the URL.
+        port: Port to listen on; 0 takes any that is free.
+        on_ready: Called with the URL to open, once the server accepts connections.
+
+    Raises:
+        UsageError: The port is in use, or the address is not one of this machine.
+    """
+    listener = open_socket(host, port)
+    port = listener.getsockname()[1]
+    is_local = host in LOOPBACK
+    token = None if is_local else secrets.token_urlsafe(18)
+    names = () if is_local else (host, socket.gethostname(), *_local_addresses(host))
+    app = make_app(RunIndex(root), (*LOOPBACK, *names), token)
+    name = f"[{host}]" if ":" in host else host
+    on_ready(f"http://{name}:{port}/" + (f"?token={token}" if token else ""))
+    uvicorn.Server(make_uvicorn_config(app)).run(sockets=[listener])
+
+
+def make_uvicorn_config(app: ASGIApp) -> uvicorn.Config:
+    """Return the server's configuration: few log lines, and a shutdown within a second."""
+    return uvicorn.Config(
+        app, log_level="warning", lifespan="off", ws="websockets-sansio", server_header=False,
+        timeout_graceful_shutdown=1,
+    )  # fmt: skip
+
+
+def _local_addresses(host: str) -> list[str]:
+    """Return the addresses of this machine if `host` stands for all of them, else none."""
+    if host not in ("0.0.0.0", "::"):
+        return []
+    infos = socket.getaddrinfo(socket.gethostname(), None)
+    return sorted({str(info[4][0]) for info in infos})

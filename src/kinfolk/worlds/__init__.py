@@ -7,9 +7,10 @@ from typing import Any
 
 from kinfolk.core.arrays import AnyArray
 from kinfolk.core.errors import UnknownNameError, format_suggestion
-from kinfolk.core.registry import Registry, RegistryEntry
+from kinfolk.core.imports import Registry, RegistryEntry
 
 GYM_PREFIX = "gym:"
+_GYM_WORLD = "kinfolk.worlds.gymnasium_task.world:GymWorld"
 
 
 class WorldRegistry(Registry):
@@ -25,14 +26,11 @@ class WorldRegistry(Registry):
             UnknownNameError: There is no such world; a forgotten `gym:` is suggested.
         """
         if name.startswith(GYM_PREFIX):
-            return RegistryEntry(
-                "kinfolk.worlds.gymnasium_task.world:GymWorld",
-                f"the Gymnasium task {name[len(GYM_PREFIX) :]}",
-            )
+            task = name.removeprefix(GYM_PREFIX)
+            return RegistryEntry(_GYM_WORLD, f"the Gymnasium task {task}")
         if name not in self and _is_gymnasium_task(name):
-            raise UnknownNameError(
-                f"No world is named '{name}'. Did you mean '{GYM_PREFIX}{name}'?"
-            )
+            hint = f"Did you mean '{GYM_PREFIX}{name}'?"
+            raise UnknownNameError(f"No world is named '{name}'. {hint}")
         return super().get_entry(name)
 
 
@@ -61,7 +59,7 @@ WORLDS = WorldRegistry(
             "teams mine, make hearts, change gear and hold junctions against clips",
         ),
         "gym:CartPole-v1": RegistryEntry(
-            "kinfolk.worlds.gymnasium_task.world:GymWorld",
+            _GYM_WORLD,
             "a Gymnasium task as a world of one agent; any other by gym:ID or gym:MODULE:ID",
         ),
         "probe": RegistryEntry(
@@ -137,10 +135,9 @@ def build_world(
             hint = format_suggestion(preset, presets)
             raise UnknownNameError(f"World {name} has no preset '{preset}'.{hint}")
         preset_settings = presets[preset]
-    task_settings = {"task": name[len(GYM_PREFIX) :]} if name.startswith(GYM_PREFIX) else {}
-    validated = validate_settings(
-        world_type.settings_type, merge_settings(preset_settings, {**settings, **task_settings})
-    )
-    return (
-        world_type(validated, n_worlds, threads) if threads > 1 else world_type(validated, n_worlds)
-    )
+    if name.startswith(GYM_PREFIX):
+        settings = {**settings, "task": name.removeprefix(GYM_PREFIX)}
+    merged = merge_settings(preset_settings, settings)
+    validated = validate_settings(world_type.settings_type, merged)
+    thread_arguments = (threads,) if threads > 1 else ()  # not every world takes them
+    return world_type(validated, n_worlds, *thread_arguments)

@@ -158,7 +158,8 @@ class RepliesToOldRequest(Bad):
         frame = sys._getframe()
         while "worker_loop" not in frame.f_locals:
             frame = frame.f_back
-        buffer, reply_fd = frame.f_locals["buffer"], frame.f_locals["reply_fd"]
+        worker_loop = frame.f_locals["worker_loop"]
+        buffer, reply_fd = worker_loop._buffer, worker_loop._reply_fd
         buffer.actions[:] = 1
         buffer.header[3], buffer.header[4] = 12345, 1
         os.write(reply_fd, b".....")
@@ -172,7 +173,7 @@ class RetractsReply(Bad):
         frame = sys._getframe()
         while "worker_loop" not in frame.f_locals:
             frame = frame.f_back
-        header = frame.f_locals["buffer"].header
+        header = frame.f_locals["worker_loop"]._buffer.header
 
         def waver():
             while True:

@@ -6,7 +6,7 @@ import pytest
 
 from kinfolk.core.events import Event
 from kinfolk.core.settings import validate_settings
-from kinfolk.engines.local import LocalEngine
+from kinfolk.engines.base import LocalEngine
 from kinfolk.jobs.evolve_nets.job import evolve_nets
 from kinfolk.jobs.evolve_nets.settings import EvolveNets
 

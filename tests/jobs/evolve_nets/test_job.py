@@ -7,18 +7,18 @@ import pytest
 from kinfolk.core.errors import ContractError, SettingsError, UsageError
 from kinfolk.core.events import Event, Snapshot
 from kinfolk.core.settings import validate_settings
-from kinfolk.engines.local import LocalEngine
+from kinfolk.engines.base import LocalEngine
 from kinfolk.engines.processes import ProcessEngine
 from kinfolk.jobs.evaluate import Evaluate, evaluate
 from kinfolk.jobs.evolve_nets.job import evolve_nets
-from kinfolk.jobs.evolve_nets.lineage import family_from_events
+from kinfolk.jobs.evolve_nets.outputs import family_from_events
 from kinfolk.jobs.evolve_nets.settings import EvolveNets
-from kinfolk.lineage.export import to_csv, to_newick
+from kinfolk.lineage.family import to_csv, to_newick
 from kinfolk.policies.resolve import resolve
 from kinfolk.store.run import create_run
 from kinfolk.store.run_job import run_and_store
 from kinfolk.testing.contracts.job import JobContract, event_lines
-from kinfolk.testing.episode_digest import episode_digests
+from kinfolk.testing.inspection import episode_digests
 
 SMALL = {
     "population": 6, "generations": 4, "hidden": (4,), "held_out_episodes": 3, "held_out_every": 2,

@@ -5,7 +5,7 @@ import pytest
 
 from kinfolk.core.events import FileChunk
 from kinfolk.core.settings import validate_settings
-from kinfolk.engines.local import LocalEngine
+from kinfolk.engines.base import LocalEngine
 from kinfolk.jobs.evolve_roles.job import evolve_roles
 from kinfolk.jobs.evolve_roles.settings import EvolveRoles
 from kinfolk.replay.reader import Replay

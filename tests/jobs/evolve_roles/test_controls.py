@@ -7,16 +7,19 @@ import pytest
 
 from kinfolk.core.events import Event, FileChunk, Snapshot
 from kinfolk.core.settings import validate_settings
-from kinfolk.engines.local import LocalEngine
+from kinfolk.engines.base import LocalEngine
 from kinfolk.engines.processes import ProcessEngine
 from kinfolk.evaluation.statistics import estimate_mean
 from kinfolk.jobs.evolve_roles.champion import evaluate_teams
-from kinfolk.jobs.evolve_roles.controls import assign_vibe_roles, reduce_to_vibes
 from kinfolk.jobs.evolve_roles.job import evolve_roles, prepare
 from kinfolk.jobs.evolve_roles.settings import EvolveRoles
-from kinfolk.jobs.evolve_roles.state import HISTORY_FILE, state_from_snapshot
-from kinfolk.policies.scripted.cogsguard.catalog import cogs_catalog
-from kinfolk.policies.scripted.cogsguard.role_domain import COGSGUARD_ROLES
+from kinfolk.jobs.evolve_roles.state import (
+    HISTORY_FILE,
+    assign_vibe_roles,
+    reduce_to_vibes,
+    state_from_snapshot,
+)
+from kinfolk.policies.scripted.cogsguard.catalog import COGSGUARD_ROLES, cogs_catalog
 from kinfolk.roles.catalog import RoleCatalog, have_same_vibe, map_role_to_vibe
 from kinfolk.roles.model import RoleDef, RoleTier
 from kinfolk.testing.contracts.job import JobContract
@@ -85,8 +88,7 @@ def states_of(settings, items):
     """What each generation went on with, and what the run ended with."""
     kept = [item for item in items if isinstance(item, Snapshot)]
     return [
-        state_from_snapshot(COGSGUARD_ROLES.make_catalog(None), 5, settings.config, one)
-        for one in kept
+        state_from_snapshot(settings, COGSGUARD_ROLES.make_catalog(None), 5, one) for one in kept
     ]
 
 
@@ -177,7 +179,7 @@ def test_evolved_roles_gain_and_mapped_back_to_vibes_only_the_gain_vanishes(engi
     assert event.difference["seeded"][1] > 0.0, f"roles gain: {event.difference['seeded']}"
     assert event.scores["vibes"] == event.scores["seeded"], "nothing is left of it"
     assert event.difference["vibes"] == event.difference["seeded"], "all of it was the roles'"
-    state = state_from_snapshot(COGSGUARD_ROLES.make_catalog(None), 8, settings.config, snapshot)
+    state = state_from_snapshot(settings, COGSGUARD_ROLES.make_catalog(None), 8, snapshot)
     # Line-ups are sorted by role id, so the champion's crafts sit elsewhere, which is no gain either.
     seats = assign_vibe_roles(COGSGUARD_ROLES, state.catalog, state.champion)
     held, _ = evaluate_teams(settings, engine, state, [state.seeded_roles, seats], range(100))

@@ -9,14 +9,13 @@ import pytest
 from kinfolk.core.errors import DamagedRunError, SettingsError, UnknownNameError
 from kinfolk.core.events import Event, FileChunk
 from kinfolk.core.settings import validate_settings
-from kinfolk.engines.local import LocalEngine
+from kinfolk.engines.base import LocalEngine
 from kinfolk.engines.processes import ProcessEngine
-from kinfolk.jobs.evolve_roles.job import evolve_roles, prepare
-from kinfolk.jobs.evolve_roles.report import report_generation
+from kinfolk.jobs.evolve_roles.job import evolve_roles, prepare, report_generation
 from kinfolk.jobs.evolve_roles.settings import EvolveRoles
 from kinfolk.jobs.evolve_roles.state import HISTORY_FILE
 from kinfolk.policies.scripted.cogsguard.catalog import cogs_catalog
-from kinfolk.roles.history_text import parse_history
+from kinfolk.roles.history import parse_history
 from kinfolk.roles.teams import TeamComposition
 from kinfolk.testing.contracts.job import JobContract, event_lines
 
@@ -88,9 +87,9 @@ def test_the_curve_is_of_those_that_stayed_in_games_they_were_not_chosen_by():
         TeamComposition((0, 1, 3), games=2.0),
     )
     state.teams = [new, lucky]
-    assert report_generation(state, yesterday, margins, 0.5, 0)[0].advantage == 0.0, "all are new"
+    assert report_generation(state, yesterday, margins, 0.5, 0).advantage == 0.0, "all are new"
     state.teams = [replace(new, games=3.8), lucky]
-    assert report_generation(state, yesterday, margins, 0.5, 1)[0].advantage == 160.0 - 400.0 / 4.0
+    assert report_generation(state, yesterday, margins, 0.5, 1).advantage == 160.0 - 400.0 / 4.0
 
 
 def test_the_history_tells_of_every_role_and_reads_back(played):

@@ -10,10 +10,10 @@ import pytest
 
 from kinfolk.cli.app import main
 from kinfolk.core.settings import validate_settings
-from kinfolk.engines.local import LocalEngine
+from kinfolk.engines.base import LocalEngine
 from kinfolk.jobs.evolve_roles.job import evolve_roles
 from kinfolk.jobs.evolve_roles.settings import EvolveRoles
-from kinfolk.roles.history_text import parse_history
+from kinfolk.roles.history import parse_history
 from kinfolk.store.run import create_run, open_run
 from kinfolk.store.run_job import run_and_store
 

@@ -1,14 +1,19 @@
 import numpy as np
 import pytest
 
-from kinfolk.jobs.evolve_roles.games import BirthRecord, RoleGameResult
-from kinfolk.jobs.evolve_roles.hybrids import GameBirths, add_hybrids
-from kinfolk.jobs.evolve_roles.scores import GameScores, agent_records, score_game, score_margin
-from kinfolk.policies.scripted.cogsguard.catalog import cogs_catalog
-from kinfolk.policies.scripted.cogsguard.role_domain import COGSGUARD_ROLES
-from kinfolk.roles.config import EvolutionConfig
+from kinfolk.jobs.evolve_roles.games import (
+    BirthRecord,
+    GameScores,
+    RoleGameResult,
+    agent_records,
+    score_game,
+    score_margin,
+)
+from kinfolk.jobs.evolve_roles.state import GameBirths, add_hybrids
+from kinfolk.policies.scripted.cogsguard.catalog import COGSGUARD_ROLES, cogs_catalog
 from kinfolk.roles.coordinator import EvolutionaryRoleCoordinator
 from kinfolk.roles.fitness import record_game, role_weight
+from kinfolk.roles.model import EvolutionConfig
 
 
 def result(held, **deeds):

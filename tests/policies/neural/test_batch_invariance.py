@@ -17,7 +17,7 @@ from kinfolk.policies.neural.batch_invariance import (
     require_invariant,
     run_batched,
 )
-from kinfolk.policies.neural.encoding.feature_encoder import NetShape
+from kinfolk.policies.neural.encoding import NetShape
 from kinfolk.policies.neural.modules import ConvNet, GruNet, MlpNet
 from kinfolk.policies.resolve import build_policy, resolve
 from kinfolk.testing.contracts.policy import PolicyContract

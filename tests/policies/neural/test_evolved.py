@@ -4,13 +4,12 @@ import pytest
 from kinfolk.core.errors import SettingsError, UsageError
 from kinfolk.core.random import seed_key
 from kinfolk.nets.registry import make_nets
-from kinfolk.policies.neural.encoding.group_encoder import make_group_encoder
-from kinfolk.policies.neural.evolved import CLASS_PATH
+from kinfolk.policies.neural.evolved import CLASS_PATH, GroupEncoder
 from kinfolk.policies.resolve import build_policy, resolve
 from kinfolk.store.policy_file import PolicyFile, iter_policy_chunks
 from kinfolk.store.run import create_run
 from kinfolk.testing.contracts.policy import PolicyContract
-from kinfolk.testing.episode_digest import episode_digests
+from kinfolk.testing.inspection import episode_digests
 from kinfolk.worlds import build_world as build_world
 
 SMALL = {
@@ -85,9 +84,7 @@ def test_both_observation_formats_of_savanna_give_nearly_equal_features():
         out = np.zeros((72, world.spec.row_bytes), dtype=np.uint8)
         world.observe(out)
         alive = np.flatnonzero(world.columns.alive)
-        features[observation] = make_group_encoder(world.spec, 0)(out[alive]).reshape(
-            len(alive), 5, 5, 5
-        )
+        features[observation] = GroupEncoder(world.spec, 0)(out[alive]).reshape(len(alive), 5, 5, 5)
     walls, predators, prey = (slice(0, 1), slice(1, 2), slice(2, 3))
     for plane in (walls, predators, prey, slice(4, 5)):
         assert np.allclose(

@@ -4,7 +4,7 @@ import numpy as np
 
 from kinfolk.core.settings import validate_settings
 from kinfolk.worlds.cogsguard.codes import BODY_COLUMNS, CELL, GEARS, JUNCTION_CELL, JUNCTION_OWNER
-from kinfolk.worlds.cogsguard.map.layout import PAD_SYMBOLS
+from kinfolk.worlds.cogsguard.maps import PAD_SYMBOLS
 from kinfolk.worlds.cogsguard.settings import Cogsguard
 from kinfolk.worlds.cogsguard.world import CogsguardWorld
 

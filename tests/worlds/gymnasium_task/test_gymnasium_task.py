@@ -7,7 +7,7 @@ import pytest
 from kinfolk.cli.app import main
 from kinfolk.core.errors import SettingsError, UnknownNameError, UsageError
 from kinfolk.worlds import build_world
-from kinfolk.worlds.gymnasium_task.state import check_copyable, deserialize_env, serialize_env
+from kinfolk.worlds.gymnasium_task.env import check_copyable, deserialize_env, serialize_env
 from kinfolk.worlds.gymnasium_task.vector import ArrayTasks, LoopTasks
 
 

@@ -6,9 +6,9 @@ from savanna_scenes import act, scene
 
 from kinfolk.core.settings import validate_settings
 from kinfolk.worlds.savanna.agent_log import SavannaAgentLog
+from kinfolk.worlds.savanna.codes import ATE
 from kinfolk.worlds.savanna.presets import LINEAGE_DOCUMENTED, SHARED_PREY_R1
 from kinfolk.worlds.savanna.settings import Savanna
-from kinfolk.worlds.savanna.state import ATE
 from kinfolk.worlds.savanna.world import SavannaWorld
 
 TINY = {

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-import shlex
 import sys
+from contextlib import closing
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from kinfolk.cli.commands.evaluate import check_policies
+from kinfolk import jobs
+from kinfolk.cli.commands.evaluate import check_policies, report_failures
 from kinfolk.cli.completion import complete_policy
 from kinfolk.cli.flags import flag_name, job_call
-from kinfolk.cli.formatting import print_json, print_table, progress, stdout_for_document
-from kinfolk.cli.reports.evaluate_report import report_failures
+from kinfolk.cli.output import command, print_json, print_table, progress, stdout_for_document
 from kinfolk.cli.run_lifecycle import JobCall
 from kinfolk.core.errors import UsageError
 from kinfolk.evaluation.formatting import describe_comparison, format_estimate, format_sample_size
@@ -39,10 +39,7 @@ def compare(
     Each plays the same episodes in the same slots: those of --map GROUP=candidate, or all in a
     world with one group. Other slots are played by --slot policies, the same for each.
     """
-    from kinfolk.jobs.compare import Compare, compare_policies
-    from kinfolk.jobs.round_robin import RoundRobin
-    from kinfolk.jobs.round_robin import round_robin as meet
-    from kinfolk.store.run_folder import new_run_folder
+    from kinfolk.store.run import new_run_folder
 
     call = job_call(context)
     workers = call.make_engine()
@@ -51,23 +48,22 @@ def compare(
     settings: Any
     job: Any
     if round_robin:
-        settings = _read_round_robin(RoundRobin, call)
+        settings = _read_round_robin(call)
         rivals = len(settings.policies) - 1
-        job, name, each = meet, "round_robin", 2 * settings.episodes * rivals
+        job, name, each = jobs.round_robin, "round_robin", 2 * settings.episodes * rivals
         total = settings.episodes * len(settings.policies) * rivals // 2
     else:
-        settings = call.read_settings(Compare)
+        settings = call.read_settings(jobs.Compare)
         with stdout_for_document(call.json):
             _check_candidates(settings)
-        job, name, each = compare_policies, "compare", settings.episodes
+        job, name, each = jobs.compare_policies, "compare", settings.episodes
         total = each * len(settings.policies)
     folder = call.out or new_run_folder(name)
     with stdout_for_document(call.json):
         last = _run_and_store(job, settings, workers, folder, name, total)
-    document = {"schema": SCHEMA, "version": VERSION, "run": str(folder), **last}
     never_acted = _report_failures(last, call.json, each)
     if call.json:
-        print_json(document)
+        print_json({"schema": SCHEMA, "version": VERSION, "run": str(folder), **last})
     elif round_robin:
         _print_ratings(settings.world, last)
     else:
@@ -76,22 +72,20 @@ def compare(
         raise typer.Exit(1)
 
 
-def _read_round_robin(model: Any, call: JobCall) -> Any:
+def _read_round_robin(call: JobCall) -> Any:
     """Read the settings of a round robin; refuse flags that it does not use."""
-    from kinfolk.core.setting_fields import fields_of
-    from kinfolk.jobs.compare import Compare
-    from kinfolk.play.slot_config import SlotConfig
+    from kinfolk.core.settings import fields_of
+    from kinfolk.play.settings import SlotConfig
 
-    unused = {*Compare.model_fields} - {*model.model_fields} | {*SlotConfig.model_fields}
-    refused = [
-        flag_name(f) for f in fields_of(Compare) if f.name in unused and f.name in call.flags
-    ]
+    unused = {*jobs.Compare.model_fields} - {*jobs.RoundRobin.model_fields}
+    wrong = (unused | {*SlotConfig.model_fields}) & {*call.flags}
+    refused = [flag_name(field) for field in fields_of(jobs.Compare) if field.name in wrong]
     if refused:
         raise UsageError(
             f"--round-robin takes no {' and no '.join(refused)}: its policies play all slots in turn and "
             f"are rated by return per life. Leave out either."
         )
-    return call.read_settings(model)
+    return call.read_settings(jobs.RoundRobin)
 
 
 def _check_candidates(settings: Any) -> None:
@@ -129,28 +123,26 @@ def _ask_for_map(settings: Any, groups: list[str]) -> None:
 
     if not groups:
         return
+    team = list(parse_team(settings.policies[0]))
     if settings.slot_map_for(settings.world) is not None:
-        first = next(iter(parse_team(settings.policies[0])))
         raise UsageError(
             f"World {settings.world} has the group {groups[0]} too, and no --map says who plays it. "
-            f"Give --map {groups[0]}={first}, or for somebody else --slot others=kin://random "
+            f"Give --map {groups[0]}={team[0]}, or for somebody else --slot others=kin://random "
             f"--map {groups[0]}=others."
         )
-    teams = [list(parse_team(policy)) for policy in settings.policies]
-    words = ["kinfolk", "compare", *settings.policies, "--world", settings.world]
+    words = ["compare", *settings.policies, "--world", settings.world]
     words += ["--preset", settings.preset] if settings.preset else []
-    if len(teams[0]) > 1:  # a team has a slot for each group already
-        named = {group: teams[0][i % len(teams[0])] for i, group in enumerate(groups)}
+    if len(team) > 1:  # a team has a slot for each group already
+        named = {group: team[i % len(team)] for i, group in enumerate(groups)}
     else:
         words += ["--slot", "others=kin://random"]
-        named = {
-            g: slot if slot == "others" else teams[0][0] for g, slot in example_map(groups).items()
-        }
+        example = example_map(groups)
+        named = {g: slot if slot == "others" else team[0] for g, slot in example.items()}
     for group, slot in named.items():
         words += ["--map", f"{group}={slot}"]
     raise UsageError(
         f"World {settings.world} has the groups {', '.join(groups)}, and without --map every policy "
-        f"would play all of them. Say which it plays, and who plays the others: {shlex.join(words)}"
+        f"would play all of them. Say which it plays, and who plays the others: {command(*words)}"
     )
 
 
@@ -162,7 +154,7 @@ def _run_and_store(
     Args:
         job: The job.
         settings: Its settings.
-        workers: Engine that runs its tasks.
+        workers: Engine that runs its tasks; it is closed.
         folder: Folder of the run.
         name: Name of the job.
         total: Number of episodes, for the progress bar.
@@ -173,16 +165,12 @@ def _run_and_store(
     run = create_run(folder, name, settings.model_dump())
     last: dict[str, Any] = {}
     failures = done = 0
-    try:
-        with progress("Episodes", total) as tell:
-            for event in run_and_store(run, lambda snapshot: job(settings, workers, snapshot)):
-                last = event.to_dict()
-                if "failures" in last and isinstance(last["failures"], int):
-                    done, failures = done + 1, failures + last["failures"]
-                    note = f"failures of policies so far: {failures}" if failures else ""
-                    tell(done, note)
-    finally:
-        workers.close()
+    with closing(workers), progress("Episodes", total) as tell:
+        for event in run_and_store(run, lambda snapshot: job(settings, workers, snapshot)):
+            last = event.to_dict()
+            if isinstance(last.get("failures"), int):
+                done, failures = done + 1, failures + last["failures"]
+                tell(done, f"failures of policies so far: {failures}" if failures else "")
     return last
 
 
@@ -194,10 +182,8 @@ def _print_comparison(world: str, seed: int, last: dict[str, Any]) -> None:
         seed: Random seed of the episodes.
         last: Last event of the run.
     """
-    rows = [
-        (uri, format_estimate(mean), format_sample_size(mean), failed)
-        for uri, mean, failed in zip(last["policies"], last["means"], last["failures"], strict=True)
-    ]
+    columns = zip(last["policies"], last["means"], last["failures"], strict=True)
+    rows = [(uri, format_estimate(m), format_sample_size(m), failed) for uri, m, failed in columns]
     title = f"{world}, seed {seed}: {last['metric']} per episode"
     print_table(title, ("policy", "mean (95 %)", "n", "failures"), rows)
     for line in (*describe_comparison(last), *last["notes"]):
@@ -205,9 +191,9 @@ def _print_comparison(world: str, seed: int, last: dict[str, Any]) -> None:
 
 
 def _print_ratings(world: str, last: dict[str, Any]) -> None:
-    ranked = sorted(
-        zip(last["policies"], last["ratings"], strict=True), key=lambda pair: -pair[1][2]
-    )
+    """Print the rating of each policy, the best first."""
+    rated = zip(last["policies"], last["ratings"], strict=True)
+    ranked = sorted(rated, key=lambda pair: -pair[1][2])
     rows = [
         (uri, f"{mu:.1f}", f"{sigma:.1f}", games, format_estimate(win_rate))
         for uri, (mu, sigma, _, games, *win_rate) in ranked

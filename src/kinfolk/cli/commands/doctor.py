@@ -6,11 +6,12 @@ import os
 import platform
 import shutil
 import sys
+from contextlib import suppress
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
-from kinfolk.cli.formatting import JsonOption, print_json, print_list
-from kinfolk.core.optional_dependencies import get_install_command
+from kinfolk.cli.output import JsonOption, print_json, print_list
+from kinfolk.core.imports import get_install_command
 
 _PACKAGES = ("numpy", "numba", "torch", "ribs", "ray", "pyarrow", "starlette", "pillow")
 _BROWSERS = ("chromium", "chromium-browser", "google-chrome", "chrome")
@@ -31,9 +32,7 @@ _LOST = {
     "seccomp": "does not work here: --sandbox cannot keep a policy from the network. "
     "It needs Linux on x86_64 or aarch64, outside a container that forbids filters",
 }
-_BWRAP_USE = (
-    "kinfolk cannot be run in a container of its own without root; --sandbox does not need it"
-)
+_BWRAP = "kinfolk cannot be run in a container of its own without root; --sandbox does not need it"
 _IMPORTED_AS = {"pillow": "PIL"}
 
 
@@ -44,15 +43,16 @@ def doctor(json: JsonOption = False) -> None:
     if json:
         print_json({**facts, "missing": missing})
     else:
-        rows = [(name, missing.get(name) or _shown(value)) for name, value in facts.items()]
-        print_list("This machine", rows)
+        words = {True: "yes", False: "no"}
+        shown = {n: words[v] if isinstance(v, bool) else str(v) for n, v in facts.items()}
+        print_list("This machine", (shown | missing).items())
 
 
 def examine() -> dict[str, Any]:
     """Return facts by name; None is something that is missing or does not work."""
     from kinfolk.core.jit import COMPILED
     from kinfolk.core.kernel_cache import BOUNDSCHECK, cache_root, kernels_cached
-    from kinfolk.isolation.sandbox import landlock
+    from kinfolk.isolation import sandbox
 
     facts: dict[str, Any] = {
         "kinfolk": _version("kinfolk"),
@@ -60,34 +60,30 @@ def examine() -> dict[str, Any]:
         "system": f"{platform.system()} {platform.machine()}",
         "cores": _cores(),
     }
-    facts |= {name: _version(name) for name in _PACKAGES}
-    facts |= {
+    return facts | {
+        **{name: _version(name) for name in _PACKAGES},
         "kernels": "compiled" if COMPILED else "plain Python (NUMBA_DISABLE_JIT)",
         "bounds checked": BOUNDSCHECK,
         "kernel cache": str(cache_root()),
         "kernels cached": kernels_cached(),
-        "landlock": max(0, landlock.abi_version()),  # of its interface; 0 is none
+        "landlock": max(0, sandbox.landlock_abi_version()),  # of its interface; 0 is none
         "seccomp": _seccomp_works(),
         "bubblewrap": _bubblewrap(),
         "network namespace": _can_unshare(),
         "browser": next((path for name in _BROWSERS if (path := shutil.which(name))), None),
         "ffmpeg": shutil.which("ffmpeg"),
     }
-    return facts
 
 
 def _cores() -> int:
     """Return the cores this process may use, which may be fewer than the machine has."""
-    if sys.platform == "linux":
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
+    return len(os.sched_getaffinity(0)) if sys.platform == "linux" else os.cpu_count() or 1
 
 
 def _version(package: str) -> str | None:
-    try:
+    with suppress(PackageNotFoundError):
         return version(package)
-    except PackageNotFoundError:
-        return None
+    return None
 
 
 def _bubblewrap() -> str | None:
@@ -98,26 +94,25 @@ def _bubblewrap() -> str | None:
     if path is None:
         return None
     words = [path, "--ro-bind", "/", "/", "true"]
-    try:
-        done = subprocess.run(words, capture_output=True, timeout=_TRY_SECONDS)
-    except (OSError, subprocess.TimeoutExpired):
-        return None
-    return path if done.returncode == 0 else None
+    with suppress(OSError, subprocess.TimeoutExpired):
+        if subprocess.run(words, capture_output=True, timeout=_TRY_SECONDS).returncode == 0:
+            return path
+    return None
 
 
 def _seccomp_works() -> bool:
     """Return whether a filter blocks the network, tried in a child process."""
     import socket
 
-    from kinfolk.isolation.sandbox import seccomp
+    from kinfolk.isolation import sandbox
 
-    if not seccomp.is_supported():
+    if not sandbox.is_seccomp_supported():
         return False
     child = os.fork()
     if child == 0:
         refused = False
         try:
-            seccomp.install_filter()
+            sandbox.install_seccomp_filter()
             socket.socket().close()
         except PermissionError:
             refused = True
@@ -148,15 +143,9 @@ def _loss(name: str) -> str:
     """Return what does not work without it, and how to install it."""
     if name == "bubblewrap":
         if shutil.which("bwrap") is None:
-            return f"not installed: {_BWRAP_USE}. Debian: apt install bubblewrap"
-        return (
-            f"does not work for this user: {_BWRAP_USE}. "
-            f"Try `bwrap --ro-bind / / true`; the system must allow user namespaces"
-        )
+            return f"not installed: {_BWRAP}. Debian: apt install bubblewrap"
+        attempt = "Try `bwrap --ro-bind / / true`; the system must allow user namespaces"
+        return f"does not work for this user: {_BWRAP}. {attempt}"
     lost = _LOST.get(name, "not installed")
     command = get_install_command(_IMPORTED_AS.get(name, name))
     return f"{lost}. {command}" if command else lost
-
-
-def _shown(value: Any) -> str:
-    return ("yes" if value else "no") if isinstance(value, bool) else str(value)

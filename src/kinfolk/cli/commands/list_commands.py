@@ -1,26 +1,30 @@
-"""Commands that list worlds, presets, policies, behaviors and runs."""
+"""Commands that list worlds, presets, policies, behaviors, runs and settings."""
 
 from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from kinfolk.cli.completion import complete_world
-from kinfolk.cli.formatting import JsonOption, print_json, print_list, print_table
+from kinfolk.cli.completion import complete_world, filter_by_prefix, list_entries
+from kinfolk.cli.output import JsonOption, print_json, print_list, print_table
+from kinfolk.core.errors import UnknownNameError, format_suggestion
+from kinfolk.jobs import JOB_SETTINGS
+
+if TYPE_CHECKING:
+    from kinfolk.core.settings import Settings
 
 
 def worlds(json: JsonOption = False) -> None:
     """List the worlds that can be played."""
     from kinfolk.worlds import WORLDS
 
-    rows = [(name, WORLDS.get_entry(name).description) for name in WORLDS]
     if json:
-        print_json([{"name": name, "about": about} for name, about in rows])
+        print_json([{"name": name, "about": about} for name, about in list_entries(WORLDS)])
     else:
-        print_list("Worlds", rows)
+        print_list("Worlds", list_entries(WORLDS))
 
 
 def presets(
@@ -32,16 +36,13 @@ def presets(
     """List the named sets of rules of each world."""
     from kinfolk.worlds import WORLDS, get_preset_descriptions, get_presets
 
-    entries = [
-        {
-            "world": name,
-            "preset": preset,
-            "about": get_preset_descriptions(name).get(preset, ""),
-            "settings": rules,
-        }
-        for name in ([world] if world else WORLDS)
-        for preset, rules in get_presets(name).items()
-    ]
+    entries = []
+    for name in [world] if world else WORLDS:
+        about = get_preset_descriptions(name)
+        entries += [
+            {"world": name, "preset": preset, "about": about.get(preset, ""), "settings": rules}
+            for preset, rules in get_presets(name).items()
+        ]
     if json:
         print_json(entries)
     else:
@@ -52,7 +53,7 @@ def policies(json: JsonOption = False) -> None:
     """List the policies that have a name, as kin://NAME."""
     from kinfolk.policies.resolve import POLICIES
 
-    rows = [(f"kin://{name}", POLICIES.get_entry(name).description) for name in POLICIES]
+    rows = [(f"kin://{name}", about) for name, about in list_entries(POLICIES)]
     if json:
         print_json([{"uri": uri, "about": about} for uri, about in rows])
     else:
@@ -66,12 +67,8 @@ def behaviors(json: JsonOption = False) -> None:
 
     catalog = cogs_catalog()
     entries = [
-        {
-            "name": behavior.name,
-            "source": str(behavior.source),
-            "about": BEHAVIORS[behavior.name].description,
-        }
-        for behavior in catalog.behaviors
+        {"name": b.name, "source": str(b.source), "about": BEHAVIORS[b.name].description}
+        for b in catalog.behaviors
     ]
     roles = {
         role.name: [[catalog.behaviors[i].name for i in tier.behavior_ids] for tier in role.tiers]
@@ -80,10 +77,7 @@ def behaviors(json: JsonOption = False) -> None:
     if json:
         print_json({"behaviors": entries, "roles": roles})
         return
-    print_list(
-        "Behaviors",
-        [(f"{behavior['name']} ({behavior['source']})", behavior["about"]) for behavior in entries],
-    )
+    print_list("Behaviors", [(f"{b['name']} ({b['source']})", b["about"]) for b in entries])
     tiers = {name: " / ".join(" + ".join(tier) for tier in role) for name, role in roles.items()}
     print_list("Roles", list(tiers.items()))
 
@@ -95,26 +89,85 @@ def runs(
     """List the runs of a folder, newest first."""
     from kinfolk.store.run_list import DamagedRun, list_runs
 
-    entries = list(list_runs(root))
-    damaged = [run for run in entries if isinstance(run, DamagedRun)]
+    entries: list[dict[str, Any]] = []
+    rows: list[tuple[Any, ...]] = []
+    damaged = []
+    for run in list_runs(root):
+        if isinstance(run, DamagedRun):
+            damaged.append(run)
+            entries.append({"name": run.name, "status": "damaged", "problem": run.problem})
+            rows.append((run.name, "", "damaged", ""))
+        else:
+            entries.append({"name": run.name, "status": run.status, **run.config})
+            rows.append((run.name, run.config["job"], run.status, len(run.checkpoints())))
     if json:
-        print_json(
-            [
-                {"name": r.name, "status": "damaged", "problem": r.problem}
-                if isinstance(r, DamagedRun)
-                else {"name": r.name, "status": r.status, **r.config}
-                for r in entries
-            ]
-        )
+        print_json(entries)
     elif not entries:
         print(f"There are no runs in {root}.")
     else:
-        rows = [
-            (r.name, "", "damaged", "")
-            if isinstance(r, DamagedRun)
-            else (r.name, r.config["job"], r.status, len(r.checkpoints()))
-            for r in entries
-        ]
         print_table("Runs", ("name", "job", "status", "checkpoints"), rows)
-    for run in damaged:
-        print(f"{run.name} is damaged. {run.problem}", file=sys.stderr)
+    for broken in damaged:
+        print(f"{broken.name} is damaged. {broken.problem}", file=sys.stderr)
+
+
+def complete_settings(incomplete: str) -> list[tuple[str, str]]:
+    """Complete the name of a job or a world, with a line about each."""
+    jobs = filter_by_prefix(incomplete, list_entries(JOB_SETTINGS))
+    return [*jobs, *complete_world(incomplete)]
+
+
+def settings(
+    name: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="WORLD|JOB",
+            help="A world, or a job such as eval or evolve-roles; without it, a list of both.",
+            autocompletion=complete_settings,
+        ),
+    ] = None,
+    json: JsonOption = False,
+) -> None:
+    """List every setting of a world or job: type, default, bounds and meaning."""
+    if not name:
+        _list_settings(json)
+        return
+    from kinfolk.core.settings import fields_of
+
+    words = "-".join(name).replace("_", "-")  # evolve roles, evolve_roles and evolve-roles alike
+    fields = list(fields_of(_load_settings(words)))
+    if json:
+        print_json({"name": words, "settings": [field.to_dict() for field in fields]})
+        return
+    print(words)
+    for field in fields:
+        facts = [field.type_name, f"default {field.default_text}" if field.default_text else ""]
+        print(f"  {field.name}: {'; '.join(fact for fact in (*facts, field.bounds) if fact)}")
+        print(f"      {field.description}")
+
+
+def _load_settings(name: str) -> type[Settings]:
+    """Return the settings class of a job or a world.
+
+    Raises:
+        UnknownNameError: There is neither a job nor a world of that name.
+    """
+    from kinfolk.worlds import WORLDS
+
+    if name not in JOB_SETTINGS and name not in WORLDS:
+        known = format_suggestion(name, [*JOB_SETTINGS, *WORLDS])
+        raise UnknownNameError(f"No world or job is named '{name}'.{known}")
+    is_job = name in JOB_SETTINGS
+    model: type[Settings] = JOB_SETTINGS.load(name) if is_job else WORLDS.load(name).settings_type
+    return model
+
+
+def _list_settings(json: bool) -> None:
+    """List the jobs and worlds that have settings."""
+    from kinfolk.worlds import WORLDS
+
+    tables = {"jobs": list_entries(JOB_SETTINGS), "worlds": list_entries(WORLDS)}
+    if json:
+        print_json({title: dict(rows) for title, rows in tables.items()})
+        return
+    for title, rows in tables.items():
+        print_list(f"Settings of {title}", rows)

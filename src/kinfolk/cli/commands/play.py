@@ -1,20 +1,21 @@
-"""`kinfolk play`: one game in the terminal."""
+"""Games played in this process: `kinfolk play`, `kinfolk explain` and `kinfolk replay-trace`."""
 
 from __future__ import annotations
 
 import sys
 import textwrap
 import time
+from collections.abc import Callable, Iterator
 from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
+from kinfolk.cli import output
 from kinfolk.cli.compile import compile_kernels
-from kinfolk.cli.flags import job_call
-from kinfolk.cli.formatting import command, hint, print_json, print_table, stdout_for_document
-from kinfolk.cli.slots import warn_of_idle_slots
+from kinfolk.cli.flags import job_call, warn_of_idle_slots
+from kinfolk.core.errors import KinfolkError, UsageError
 
 
 def play(
@@ -25,88 +26,188 @@ def play(
     ] = False,
 ) -> None:
     """Play one game and watch it."""
-    from kinfolk.play.episode_settings import EpisodeSettings
+    from kinfolk.play.settings import EpisodeSettings
     from kinfolk.play.task import EpisodeRunner, RolloutTask
-    from kinfolk.replay.record import record_ticks
-    from kinfolk.store.run_folder import new_run_folder
+    from kinfolk.store.run import new_run_folder
 
     call = job_call(context)
     settings = call.read_settings(EpisodeSettings)
-    world, seed = settings.world, settings.seed
+    world, names = settings.world, settings.slot_ids
     compile_kernels(world, settings.world_settings, settings.preset, settings.policy_uris)
     game = settings.world_ref.build()
-    warn_of_idle_slots(settings.slot_ids, settings.build_assignment(game.spec))
-    with stdout_for_document(call.json):
-        policies = {slot.id: slot.resolve_policy() for slot in settings.slots}
-        task = RolloutTask[None](
-            settings.world_ref,
-            policies,
-            seed,
-            range(1),
-            settings.slot_map_for(world),
-            inherit_slot=settings.inherit_slot,
-        )
-        runner = EpisodeRunner(task, game)
+    warn_of_idle_slots(names, settings.build_assignment(game.spec))
+    with output.stdout_for_document(call.json):
+        runner = EpisodeRunner(_first_episode(RolloutTask[None], settings), game)
     game.record_events(True)
-    document = settings.model_dump()
-    recording = GameRecording(call.out or new_run_folder("play"), document) if record else None
-    ticks = record_ticks(runner, {**document, "episode": 0}) if recording else None
+    folder = call.out or new_run_folder("play")
+    ticks = _record_game(runner, settings.model_dump(), folder) if record else _play_game(runner)
     events: list[Any] = []
     results: list[Any] = []
     on_screen = sys.stdout.isatty() and not call.json
-    if ticks and recording:
-        recording.write(next(ticks)[1])
     while not results:
-        with stdout_for_document(call.json):
-            results, chunk = next(ticks) if ticks else (runner.tick(), b"")
+        with output.stdout_for_document(call.json):
+            results = next(ticks)
         events += game.events()
-        if recording and chunk:
-            recording.write(chunk)
         if on_screen:
             print(f"\x1b[2J\x1b[Htick {int(game.tick[0])}\n{game.render_text(0)}", flush=True)
             time.sleep(1.0 / speed)
-    if recording:
-        recording.finish()
-    if call.json:
-        print_json({"result": asdict(results[0]), "events": [event._asdict() for event in events]})
-        return
     [result] = results
-    print_table(
-        f"{world}: game {seed}, {result.ticks} ticks",
+    if call.json:
+        happened = [event._asdict() for event in events]
+        output.print_json({"result": asdict(result), "events": happened})
+        return
+    output.print_table(
+        f"{world}: game {settings.seed}, {result.ticks} ticks",
         ("slot", "return", "lives", "ticks lived"),
-        [(n, result.returns[n], result.lives[n], result.ticks_lived[n]) for n in settings.slot_ids],
+        [(n, result.returns[n], result.lives[n], result.ticks_lived[n]) for n in names],
     )
     counted = [f"{name} {value:g}" for name, value in result.counters.items() if value]
     print(textwrap.fill(", ".join(counted), 100))
-    if recording:
-        hint(f"Watch it again: {command('view', recording.folder)}")
+    if record:
+        output.hint(f"Watch it again: {output.command('view', folder)}")
 
 
-class GameRecording:
-    """A game that is stored as a run while it is played.
+def _first_episode(make_task: Callable[..., Any], settings: Any) -> Any:
+    """Return the task of playing the first episode of some settings."""
+    return make_task(
+        settings.world_ref,
+        {slot.id: slot.resolve_policy() for slot in settings.slots},
+        settings.seed,
+        range(1),
+        settings.slot_map_for(settings.world),
+        inherit_slot=settings.inherit_slot,
+    )
+
+
+def _play_game(runner: Any) -> Iterator[list[Any]]:
+    """Play tick by tick, and yield the results of episodes that ended in each."""
+    while True:
+        yield runner.tick()
+
+
+def _record_game(runner: Any, settings: dict[str, Any], folder: Path) -> Iterator[list[Any]]:
+    """Play a game tick by tick as `_play_game` does, and store it as a run meanwhile.
 
     Args:
-        folder: Folder of the run.
+        runner: Plays the game.
         settings: Settings of the game.
+        folder: Folder of the run.
     """
+    from kinfolk.core.events import FileChunk
+    from kinfolk.replay.reader import REPLAY_FOLDER, REPLAY_SUFFIX
+    from kinfolk.replay.record import record_ticks, replay_name
+    from kinfolk.store.run import create_run
 
-    def __init__(self, folder: Path, settings: dict[str, Any]) -> None:
-        from kinfolk.replay.reader import REPLAY_FOLDER, REPLAY_SUFFIX
-        from kinfolk.replay.record import replay_name
-        from kinfolk.store.run import create_run
+    path = f"{REPLAY_FOLDER}/{replay_name(0)}{REPLAY_SUFFIX}"
+    run = create_run(folder, "play", settings)
+    run.open_for_writing()
+    ticks = record_ticks(runner, {**settings, "episode": 0})
+    run.write_file_chunk(FileChunk(path=path, data=next(ticks)[1], append=False))
+    for results, chunk in ticks:
+        if chunk:
+            run.write_file_chunk(FileChunk(path=path, data=chunk, append=True))
+        if results:
+            run.finish()
+        yield results
 
-        self.folder, self._name = folder, f"{REPLAY_FOLDER}/{replay_name(0)}{REPLAY_SUFFIX}"
-        self._run = create_run(folder, "play", settings)
-        self._run.open_for_writing()
-        self._has_data = False
 
-    def write(self, data: bytes) -> None:
-        """Append the next bytes of the replay."""
-        from kinfolk.core.events import FileChunk
+def explain(context: typer.Context) -> None:
+    """Play a game to a tick and explain why every agent acted as it did."""
+    from kinfolk.evaluation.explain import Explain, explain_tick, find_explanation
+    from kinfolk.evaluation.rollout import evaluation_task
 
-        self._run.write_file_chunk(FileChunk(path=self._name, data=data, append=self._has_data))
-        self._has_data = True
+    call = job_call(context)
+    settings = call.read_settings(Explain)
+    world, tick, agent = settings.world, settings.tick, settings.agent
+    settings.world_ref.build()  # reports a mistyped world first
+    default = Explain()
+    if settings.slots == default.slots and world != default.world:
+        usual = f"{default.slots[0].policy_uri}, which plays {default.world}, not {world}"
+        raise UsageError(
+            f"Without --slot kinfolk explain plays {usual}. "
+            f"Name a policy for {world} that explains its actions: --slot all=URI"
+        )
+    compile_kernels(world, settings.world_settings, settings.preset, settings.policy_uris)
+    task = _first_episode(evaluation_task, settings)
+    with output.stdout_for_document(call.json):
+        explanations = explain_tick(task, tick)
+    if agent is not None:
+        explanations = [find_explanation(explanations, agent)]
+    if call.json:
+        output.print_json([asdict(explanation) for explanation in explanations])
+    elif agent is not None:
+        _print_explanation(explanations[0], tick)
+    else:
+        rows = [
+            (e.uid, *(e.facts.values() or ("",)), e.behavior or "nothing", e.action["move"])
+            for e in explanations
+        ]
+        output.print_table(f"{world}, tick {tick}", ("agent", "role", "behavior", "move"), rows)
 
-    def finish(self) -> None:
-        """Mark the run as done."""
-        self._run.finish()
+
+def _print_explanation(explanation: Any, tick: int) -> None:
+    """Print what one agent did, and why the other behaviors did not act."""
+    facts = ", ".join(f"{name} {value}" for name, value in explanation.facts.items())
+    print(f"Agent {explanation.uid} in tick {tick}, {facts}:")
+    print(f"  {explanation.behavior or 'nothing'} acts: {', '.join(explanation.action.values())}")
+    for behavior, verdict in explanation.rejected:
+        print(f"  {behavior}: {verdict}")
+
+
+def replay_trace(
+    files: Annotated[list[Path], typer.Argument(help="Traces, *.json.gz.")],
+    json: output.JsonOption = False,
+) -> None:
+    """Replay recorded savanna traces and compare every step.
+
+    All files are gone through; if one differs or cannot be read, the exit code is 1.
+    """
+    for path in files:
+        if not path.exists():  # reported before minutes are spent on the others
+            raise UsageError(f"There is no file {path}.")
+    compile_kernels("savanna", {}, None, {})
+    rows = []
+    for path in files:
+        row = _replay_file(path)
+        rows.append(row)
+        if not json and not row["matches"]:
+            typer.echo(f"{path}: {row['error'] or row['message']}", err=True)
+    if json:
+        output.print_json([{k: v for k, v in row.items() if k != "message"} for row in rows])
+    else:
+        headings = ("file", "steps", "values compared", "cells from the trace", "result")
+        cells = [
+            (path.name, r["steps"], f"{r['n_values']:,}", r["n_random_placements"], _result(r))
+            for path, r in zip(files, rows, strict=True)
+        ]
+        output.print_table("Traces", headings, cells)
+    if not all(row["matches"] for row in rows):
+        raise typer.Exit(1)
+
+
+def _replay_file(path: Path) -> dict[str, Any]:
+    """Replay one file; what is wrong with the file itself is its `error`."""
+    from kinfolk.store.files import read_bytes
+    from kinfolk.worlds.savanna.io.golden_trace import TraceReplay, parse_trace, replay_golden_trace
+
+    replay, error = TraceReplay(0, 0, 0, None), None
+    try:
+        replay = replay_golden_trace(parse_trace(read_bytes(path), str(path)))
+    except KinfolkError as refused:
+        error = str(refused).removeprefix(f"{path} ")
+    except (LookupError, TypeError, ValueError, AttributeError) as wrong:
+        # It has the keys of a trace, and values of another kind behind them.
+        error = f"cannot be replayed, with {type(wrong).__name__}: {wrong}."
+    return {
+        "file": str(path),
+        **asdict(replay),
+        "matches": replay.matches and error is None,
+        "message": str(replay.difference),
+        "error": error,
+    }
+
+
+def _result(row: dict[str, Any]) -> str:
+    if row["error"] is not None:
+        return "error"
+    return "matches" if row["matches"] else "differs"

@@ -9,20 +9,15 @@ from typing import Annotated, Any
 
 import typer
 
+from kinfolk import jobs
 from kinfolk.cli.compile import compile_kernels
-from kinfolk.cli.flags import job_call
-from kinfolk.cli.formatting import note, print_json, progress
-from kinfolk.cli.hints import refuse_as_config
-from kinfolk.cli.reports.train_report import (
-    describe_evaluation,
-    describe_update,
-    last_events,
-    print_report,
-)
-from kinfolk.cli.run_lifecycle import interruptible
-from kinfolk.cli.slots import warn_of_idle_slots
+from kinfolk.cli.flags import job_call, warn_of_idle_slots
+from kinfolk.cli.hints import refuse_name_as_config
+from kinfolk.cli.output import note, print_json, print_table, progress
+from kinfolk.cli.run_lifecycle import format_policy_uris, interruptible
 from kinfolk.core.errors import DamagedRunError, UsageError
-from kinfolk.core.optional_dependencies import import_libraries
+from kinfolk.core.imports import import_libraries
+from kinfolk.evaluation.formatting import format_estimate, format_estimate_1dp, format_sample_size
 
 
 def train_command(
@@ -38,19 +33,18 @@ def train_command(
     wandb: Annotated[str | None, typer.Option(help="Send them to this W&B project too.")] = None,
 ) -> None:
     """Train nets by PPO: one for all agents, or several slots side by side."""
-    refuse_as_config(file)
+    refuse_name_as_config(file)
     call = job_call(context)
     if file is not None and call.config is not None:
         raise UsageError(f"Give one file of settings, not {file} and --config {call.config}.")
     for wanted, package in ((tensorboard, "tensorboard"), (wandb is not None, "wandb")):
         if wanted:  # before a folder is made for the run
             import_libraries(f"--{package}", package)
-    from kinfolk.jobs.train.settings import Train
-    from kinfolk.store.loggers import open_loggers
+    from kinfolk.store.run_job import open_loggers
 
     workers = call.make_engine()
     call = replace(call, config=file or call.config)
-    run, settings = call.open_run("train", Train, _check)
+    run, settings = call.open_run("train", jobs.Train, _check)
     if previous:
         for name in run.drop_damaged_checkpoints():
             print(f"The damaged checkpoint {name} was removed.", file=sys.stderr)
@@ -59,38 +53,22 @@ def train_command(
         _train(run, settings, workers, loggers)
     events = list(run.events())
     if call.json:
-        document = {"run": str(run.folder), "settings": settings.model_dump()}
-        print_json({**document, **last_events(events)})
+        start = {"run": str(run.folder), "settings": settings.model_dump()}
+        print_json({**start, **_last_events(events)})
     else:
-        print_report(run, settings, events)
+        _print_report(run, settings, events)
 
 
 def _check(settings: Any) -> None:
     """Find what is wrong before a folder is made, and compile before workers wait for it."""
-    from kinfolk.jobs.train.plan import build_plan
-    from kinfolk.jobs.train.state import initial_state
+    from kinfolk.jobs.train.state import build_plan, initial_state
 
     initial_state(settings, build_plan(settings).resolved)
-    spec = settings.world_ref.spec
     teachers = {teaching.teacher for teaching in settings.teachers.values()}
-    assignment = settings.build_assignment(spec)
-    players = [name for name in settings.slot_ids if name not in teachers]
-    warn_of_idle_slots(players, _renumbered(assignment, settings.slot_ids, players))
+    assignment = settings.build_assignment(settings.world_ref.spec)
+    warn_of_idle_slots(settings.slot_ids, assignment, teachers)
     uris = {slot.id: slot.policy_uri for slot in settings.slots if slot.policy_uri is not None}
     compile_kernels(settings.world, settings.world_settings, settings.preset, uris)
-
-
-def _renumbered(table: Any, names: list[str], some: list[str]) -> Any:
-    """Return a slot assignment with the numbers that slots have among some of them.
-
-    Args:
-        table: Slot number of each row.
-        names: All slots.
-        some: Those that are counted; the others become -1.
-    """
-    import numpy as np
-
-    return np.array([some.index(n) if n in some else -1 for n in names])[table]
 
 
 def _train(run: Any, settings: Any, workers: Any, loggers: Any) -> None:
@@ -102,8 +80,6 @@ def _train(run: Any, settings: Any, workers: Any, loggers: Any) -> None:
         workers: Engine that runs its tasks.
         loggers: Loggers that get every event.
     """
-    from kinfolk.jobs.train.events import EvaluationDone, UpdateDone
-    from kinfolk.jobs.train.job import train
     from kinfolk.store.run_job import run_and_store
 
     before = [event for event in run.events() if event["kind"] == "update_done"]
@@ -111,13 +87,80 @@ def _train(run: Any, settings: Any, workers: Any, loggers: Any) -> None:
     bar = progress("Steps", settings.steps, min(done, settings.steps))
     try:
         with interruptible("train", run, workers, loggers), bar as tell:
-            for event in run_and_store(run, lambda snapshot: train(settings, workers, snapshot)):
+            for event in run_and_store(run, lambda state: jobs.train(settings, workers, state)):
                 loggers.log_event(event)
-                if isinstance(event, UpdateDone):
-                    tell(min(event.step, settings.steps), describe_update(event))
-                elif isinstance(event, EvaluationDone):
-                    note(describe_evaluation(event))
+                if event.kind == "update_done":
+                    tell(min(event.step, settings.steps), _describe_update(event))
+                elif event.kind == "evaluation_done":
+                    note(_describe_evaluation(event))
     except DamagedRunError as error:
-        raise DamagedRunError(
-            f"{error} To continue from the one before it, add --previous-checkpoint."
-        ) from None
+        advice = "To continue from the one before it, add --previous-checkpoint."
+        raise DamagedRunError(f"{error} {advice}") from None
+
+
+def _describe_update(event: Any) -> str:
+    """Describe the running means after an update."""
+    if event.length is None:
+        return "no episode has ended yet"
+    return f"length {event.length:,.0f}, score {event.score:,.2f}"
+
+
+def _describe_evaluation(event: Any) -> str:
+    """Describe an evaluation on held-out seeds in a line."""
+    best = ", the best so far" if event.is_best else ""
+    others = ", ".join(f"{name} {base['score']:,.2f}" for name, base in event.baselines.items())
+    compared = f"; baselines: {others}" if others else ""
+    score, length = f"score {event.score:,.2f}{best}", format_estimate_1dp(event.length)
+    return f"Evaluated at {event.step:,} steps: {score}, length {length}{compared}"
+
+
+def _last_events(events: list[dict[str, Any]]) -> dict[str, Any]:
+    """Return the end of a training, its last update and all its evaluations."""
+    last = {event["kind"]: event for event in events}
+    return {
+        "result": last.get("training_done"),
+        "last_update": last.get("update_done"),
+        "evaluations": [event for event in events if event["kind"] == "evaluation_done"],
+    }
+
+
+def _print_report(run: Any, settings: Any, events: list[dict[str, Any]]) -> None:
+    """Print a table of slots, the last evaluation, and how to play the result.
+
+    Args:
+        run: The run.
+        settings: Its settings.
+        events: All its events.
+    """
+    last = _last_events(events)
+    result, update = last["result"], last["last_update"]
+    shown = ("return_per_life", "wins", "entropy", "kl", "explained_variance")
+    rows = [
+        (name, *(f"{values[s]:.3g}" if s in values else "" for s in shown))
+        for name, values in update["slots"].items()
+    ]
+    length = f"{result['step']:,} steps in {result['updates']} updates"
+    length += f" and {result['episodes']:,} episodes"
+    headings = ("slot", *(name.replace("_", " ") for name in shown))
+    print_table(f"{settings.world}: {length}; stopped by {result['reason']}", headings, rows)
+    if update["length"] is not None:
+        recent = min(settings.stats_window, result["episodes"])
+        print(f"The last {recent} episodes were {update['length']:,.0f} ticks long.")
+    if last["evaluations"]:
+        _print_evaluation(last["evaluations"][-1])
+    trained = [slot.id for slot in settings.slots if slot.trainable]
+    print(f"The run lies in {run.folder}; play it as {format_policy_uris(run, trained, '@best')}")
+
+
+def _print_evaluation(event: dict[str, Any]) -> None:
+    """Print the trained team beside the baselines, a row per metric."""
+    baselines = event["baselines"]
+    teams = (event, *baselines.values())
+    rows = [("length", *(format_estimate(team["length"]) for team in teams))]
+    for name in event["metrics"]:
+        rows.append((name, *(format_estimate(team["metrics"].get(name)) for team in teams)))
+    for slot, estimate in event["return_per_life"].items():
+        rows.append((f"return per life, {slot}", format_estimate(estimate), *[""] * len(baselines)))
+    episodes = f"{format_sample_size(event['length'])} episodes of held-out seeds"
+    title = f"Evaluated on {episodes} at the end, means (95 %)"
+    print_table(title, ("", "trained", *baselines), rows)

@@ -9,19 +9,17 @@ from typing import Annotated
 import typer
 
 from kinfolk.cli.completion import complete_run
-from kinfolk.cli.formatting import note
+from kinfolk.cli.output import note
+from kinfolk.cli.run_lifecycle import run_argument
 from kinfolk.core.errors import UsageError
-from kinfolk.core.optional_dependencies import import_libraries
+from kinfolk.core.imports import import_libraries
 
 PORT = 8713
 _KEYS = (("run", "replay"), ("with", "withReplay"))  # in the address of the page
 
 
 def view(
-    run: Annotated[
-        Path | None,
-        typer.Argument(help="A run; without it, all of --root.", autocompletion=complete_run),
-    ] = None,
+    run: Annotated[Path | None, run_argument("A run; without it, all of --root.")] = None,
     root: Annotated[Path, typer.Option(help="Folder that holds runs.")] = Path("runs"),
     episode: Annotated[
         int | None, typer.Option(min=0, help="Record this episode of the run first.")
@@ -48,13 +46,13 @@ def view(
         raise UsageError("Say which run: kinfolk view RUN.")
     if compare is None and compare_replay is not None:
         compare = run  # two games of one run
-    for path in (run, compare):
-        if path is not None:
-            open_run(path)
+    for path in filter(None, (run, compare)):
+        open_run(path)
     if run is not None and episode is not None:
-        replay = record_again(run, episode)
+        replay = _record_again(run, episode)
+    shown = [(run, replay), (compare, compare_replay)]
     if export is not None:
-        _export([(run, replay), (compare, compare_replay)], export)
+        _export(shown, export)
         return
     if run is not None:
         root = run.resolve().parent
@@ -62,7 +60,7 @@ def view(
         raise UsageError(f"There is no folder {root}. Name another with --root.")
     if compare is not None and compare.resolve().parent != root:
         raise UsageError(f"{compare} must lie beside {run}, in one folder of runs.")
-    _serve(root, host, port, _fragment([(run, replay), (compare, compare_replay)]), browser)
+    _serve(root, host, port, _fragment(shown), browser)
 
 
 def _serve(root: Path, host: str, port: int, fragment: str, browser: bool) -> None:
@@ -76,7 +74,7 @@ def _serve(root: Path, host: str, port: int, fragment: str, browser: bool) -> No
         browser: Whether to open a browser.
     """
     need_viewer()
-    from kinfolk.viewer.run_server import serve
+    from kinfolk.viewer.server import serve
 
     def ready(address: str) -> None:
         print(f"Looking at {root}. Open {address}{fragment}", flush=True)
@@ -106,7 +104,7 @@ def _fragment(shown: list[tuple[Path | None, str | None]]) -> str:
     return f"#{text}" if text else ""
 
 
-def record_again(run: Path, episode: int) -> str:
+def _record_again(run: Path, episode: int) -> str:
     """Play an episode of a run once more, which gives the same, and store its replay there."""
     from kinfolk.core.settings import validate_settings
     from kinfolk.jobs.evaluate import Evaluate, evaluation_tasks
@@ -117,9 +115,8 @@ def record_again(run: Path, episode: int) -> str:
 
     stored = open_run(run)
     if stored.config["job"] != "evaluate":
-        raise UsageError(
-            f"{run} is a run of {stored.config['job']}; episodes are recorded again for `kinfolk eval`."
-        )
+        other = f"{run} is a run of {stored.config['job']}"
+        raise UsageError(f"{other}; episodes are recorded again for `kinfolk eval`.")
     settings = validate_settings(Evaluate, stored.config["settings"])
     if episode >= settings.episodes:
         raise UsageError(f"{run} has the episodes 0 to {settings.episodes - 1}, not {episode}.")

@@ -21,14 +21,7 @@ from kinfolk.evolution.populations import BasePop
 from kinfolk.evolution.selection import check_fitness, parameter_spread, trace_founders
 from kinfolk.fitness.world import PopulationScores, evaluate_held_out
 from kinfolk.jobs.evolve_nets.settings import EvolveNets
-from kinfolk.jobs.evolve_nets.state import (
-    NetEvolutionState,
-    archive_figures,
-    initial_state,
-    policy_files,
-    restore_snapshot,
-    take_snapshot,
-)
+from kinfolk.jobs.evolve_nets.state import NetEvolutionState, initial_state
 
 _MATCHING_BRANCH, _SEARCH_BRANCH = 2, 3  # branches of the root key; 1 makes the first nets
 
@@ -108,14 +101,14 @@ def evolve_nets(
     """
     state = initial_state(settings)
     if resume is not None:
-        restore_snapshot(state, resume)
-    while not state.is_finished:
-        yield from _generation(state, engine)
-        due = state.generation % settings.checkpoint_every == 0
-        if due or state.is_finished:
-            yield from archive_figures(state)
-            yield from policy_files(state)
-            yield take_snapshot(state)
+        state.restore(resume)
+    while not state.is_over_after(state.generation):
+        yield from _play_generation(state, engine)
+        is_last = state.is_over_after(state.generation)
+        if is_last or state.generation % settings.checkpoint_every == 0:
+            yield from state.archive_figures()
+            yield from state.policy_files()
+            yield state.snapshot()
     yield NetsEvolved(
         step=state.generation,
         generations=state.generation,
@@ -127,14 +120,13 @@ def evolve_nets(
     )
 
 
-def _generation(state: NetEvolutionState, engine: Engine) -> Iterator[Event]:
+def _play_generation(state: NetEvolutionState, engine: Engine) -> Iterator[Event]:
     """Play and score a generation, make the next one, and evaluate held-out if it is due."""
-    settings, key = state.settings, fold_in(seed_key(state.settings.seed), _MATCHING_BRANCH)
+    settings, generation = state.settings, state.generation
     for name, pop in state.populations.items():
         state.searchers[name].prepare(pop)
-    scores = state.fitness(
-        state.populations, state.generation, int(fold_in(key, state.generation)), engine
-    )
+    key = fold_in(fold_in(seed_key(settings.seed), _MATCHING_BRANCH), generation)
+    scores = state.fitness(state.populations, generation, int(key), engine)
     state.steps += scores.steps
     state.evaluations += settings.population
     totals = {}
@@ -142,18 +134,18 @@ def _generation(state: NetEvolutionState, engine: Engine) -> Iterator[Event]:
         fitness = check_fitness(scores.fitness[name], pop.uid, name)
         totals[name] = pop.get_total_fitness(fitness)
         state.mean_fitness[name] = float(fitness.mean())
-        yield _generation_scored(state, name, pop, fitness, totals[name])
+        yield _report_generation(state, name, pop, fitness, totals[name])
         state.record_elite(name, pop, int(np.argmax(totals[name])))
     if settings.goal_of == "mean" and settings.goal is not None:
         state.goal_reached = min(state.mean_fitness.values()) >= settings.goal
     for number, name in enumerate(state.populations):
-        yield from _advance(state, number, name, scores, totals[name])
+        yield from _advance_population(state, number, name, scores, totals[name])
     if settings.held_out_episodes and state.is_held_out_due:
         yield from _evaluate_held_out(state, engine)
     state.generation += 1
 
 
-def _generation_scored(
+def _report_generation(
     state: NetEvolutionState, name: str, pop: BasePop, fitness: Floats, total: Floats
 ) -> NetGenerationScored:
     """Return the event of a generation; update the founders of its lineages.
@@ -165,7 +157,7 @@ def _generation_scored(
         fitness: `[members]`, of this generation.
         total: `[members]`, with inherited fitness.
     """
-    center_uid = getattr(state.searchers[name], "center_uid", None)
+    center_uid = state.searchers[name].center_uid
     if center_uid is None:
         state.founders[name] = trace_founders(pop.uid, pop.parents, state.founders[name])
     nets: Any = pop.nets
@@ -190,7 +182,7 @@ def _generation_scored(
     )
 
 
-def _advance(
+def _advance_population(
     state: NetEvolutionState, number: int, name: str, scores: PopulationScores, total: Floats
 ) -> Iterator[Event]:
     """Make the next members of a population; inherited worlds follow their selection.
@@ -203,43 +195,36 @@ def _advance(
         total: `[members]`, fitness with what was inherited.
     """
     pop, search = state.populations[name], state.searchers[name]
-    key = fold_in(
-        fold_in(fold_in(seed_key(state.settings.seed), _SEARCH_BRANCH), number), state.generation
-    )
+    root = fold_in(seed_key(state.settings.seed), _SEARCH_BRANCH)
+    key = fold_in(fold_in(root, number), state.generation)
     axes = [scores.measures[axis.name] for axis in state.settings.archive]
     measures = np.stack(axes, axis=1) if axes else None
     indices = search.advance(pop, total, measures, int(key))
     if indices is not None:
         state.fitness.select(indices)
     state.record_center(name)
-    if search.archive is not None:
+    archive = search.archive
+    if archive is not None:
         yield ArchiveUpdated(
             step=state.generation,
             population=name,
-            num_elites=search.archive.num_elites,
-            coverage=search.archive.coverage,
-            obj_max=search.archive.obj_max,
-            obj_mean=search.archive.obj_mean(),
+            num_elites=archive.num_elites,
+            coverage=archive.coverage,
+            obj_max=archive.obj_max,
+            obj_mean=archive.obj_mean(),
         )
 
 
 def _evaluate_held_out(state: NetEvolutionState, engine: Engine) -> Iterator[HeldOut]:
     """Evaluate elites, and centres of strategies, on held-out episodes."""
-    goal, goal_of = state.settings.goal, state.settings.goal_of
-    scored = []
-    for name in state.populations:
-        for individual, champion in state.champions(name):
-            values = evaluate_held_out(
-                state.setup,
-                name,
-                champion.nets,
-                state.held_out_opponents,
-                state.settings.held_out_episodes,
-                engine,
-            )
+    settings, opponents, scored = state.settings, state.held_out_opponents, []
+    for name, latest in state.latest.items():
+        for individual, champion in latest.items():
+            nets, episodes = champion.nets, settings.held_out_episodes
+            values = evaluate_held_out(state.setup, name, nets, opponents, episodes, engine)
             score = estimate_mean(values)
             state.record_held_out(name, individual, champion, score)
-            if individual == goal_of:
+            if individual == settings.goal_of:
                 scored.append(score.mean)
             yield HeldOut(
                 step=state.generation,
@@ -249,5 +234,5 @@ def _evaluate_held_out(state: NetEvolutionState, engine: Engine) -> Iterator[Hel
                 episodes=len(values),
                 score=score,
             )
-    if goal is not None and scored:
-        state.goal_reached = min(scored) >= goal
+    if settings.goal is not None and scored:
+        state.goal_reached = min(scored) >= settings.goal

@@ -2,32 +2,36 @@
 
 from __future__ import annotations
 
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
-from kinfolk.core.arrays import AnyArray, Arrays, Floats, Ints
+from kinfolk.core.arrays import AnyArray, Floats, Ints
 from kinfolk.core.random import fold_in
 from kinfolk.evolution.archive import MapElitesArchive
-from kinfolk.evolution.optimizer_state import OptimizerState
 from kinfolk.evolution.populations import BasePop
 from kinfolk.evolution.selection import tournament, truncation
-from kinfolk.evolution.strategies import make_strategy
+from kinfolk.evolution.strategies import OptimizerState, make_strategy
 from kinfolk.jobs.evolve_nets.settings import EvolveNets
-from kinfolk.nets.running_stats import RunningStats
+from kinfolk.nets.dynamic.forward import RunningStats
 
 _SELECT, _MUTATE, _STRATEGY = 1, 2, 3  # branches of keys
 _UINT32_MASK = 0xFFFFFFFF
 
 
-class Searcher(Protocol):
-    """A search on one population, whose whole state is what `state_dict` returns."""
+class Searcher:
+    """A search on one population, whose whole state is what `state_dict` returns.
 
-    archive: MapElitesArchive | None
+    Attributes:
+        archive: The MAP-Elites archive; None if the search has none.
+        center_uid: Uid of the centre that the members were drawn around; None if there is none.
+    """
+
+    archive: MapElitesArchive | None = None
+    center_uid: int | None = None
 
     def prepare(self, pop: BasePop) -> None:
-        """Make the members ready before a generation is played."""
-        ...
+        """Make the members ready before a generation is played; by default `advance` did."""
 
     def advance(
         self, pop: BasePop, fitness: Floats, measures: Floats | None, key: int
@@ -43,65 +47,48 @@ class Searcher(Protocol):
         Returns:
             `[members]`, the parents' indices; None if members were not selected from the last ones.
         """
-        ...
+        raise NotImplementedError
 
     def center(self) -> Floats | None:
         """Return the centre of the search distribution; None if it has none."""
-        ...
+        return None
 
     def state_dict(self) -> OptimizerState:
-        """Return all state that is not in the population."""
-        ...
+        """Return all state that is not in the population; by default there is none."""
+        return OptimizerState()
 
     def load_state_dict(self, state: OptimizerState) -> None:
         """Restore the state that `state_dict` returned."""
-        ...
 
 
-class GeneticSearch:
+class GeneticSearch(Searcher):
     """A genetic algorithm: selection and mutation.
 
     Args:
         settings: Settings of the evolution.
     """
 
-    archive = None
-
     def __init__(self, settings: EvolveNets) -> None:
         self._settings = settings
-
-    def prepare(self, pop: BasePop) -> None:
-        """Do nothing: the members were made by `advance`."""
 
     def advance(self, pop: BasePop, fitness: Floats, measures: Floats | None, key: int) -> Ints:
         """Select parents, copy them with all they carry, and mutate the copies."""
         del measures
-        settings = self._settings
+        settings, elites = self._settings, self._settings.elites
         if settings.selection == "tournament":
-            indices = tournament(
-                fitness, settings.tournament_size, fold_in(key, _SELECT), settings.elites
-            )
+            size = settings.tournament_size
+            indices = tournament(fitness, size, fold_in(key, _SELECT), elites)
         else:
-            indices = truncation(fitness, settings.elites)
-        pop.apply_selection(indices, settings.elites)
+            indices = truncation(fitness, elites)
+        pop.apply_selection(indices, elites)
         if not settings.keep_running_stats and settings.net == "dynamic":
             nets: Any = pop.nets
             nets.set_running_stats(RunningStats(*(np.zeros_like(nets.graph.n) for _ in range(3))))
-        pop.mutate(int(fold_in(key, _MUTATE)), settings.elites)
+        pop.mutate(int(fold_in(key, _MUTATE)), elites)
         return indices
 
-    def center(self) -> None:
-        """Return None: a population has no centre."""
 
-    def state_dict(self) -> OptimizerState:
-        """Return nothing: all state is in the population."""
-        return OptimizerState()
-
-    def load_state_dict(self, state: OptimizerState) -> None:
-        """Do nothing: all state is in the population."""
-
-
-class StrategySearch:
+class StrategySearch(Searcher):
     """An evolution strategy that draws each generation around its centre.
 
     Args:
@@ -110,24 +97,16 @@ class StrategySearch:
         key: Random key.
     """
 
-    archive = None
-
     def __init__(self, settings: EvolveNets, start: AnyArray, key: int) -> None:
-        self._strategy = make_strategy(
-            settings.algorithm, start, settings.population, settings.step_size,
-            int(fold_in(key, _STRATEGY)) & _UINT32_MASK, settings.learning_rate,
-        )  # fmt: skip
-        self._center_uid = -1
+        seed = int(fold_in(key, _STRATEGY)) & _UINT32_MASK
+        size, sigma, rate = settings.population, settings.step_size, settings.learning_rate
+        self._strategy = make_strategy(settings.algorithm, start, size, sigma, seed, rate)
+        self.center_uid = -1
 
     def prepare(self, pop: BasePop) -> None:
         """Draw the members as children of the centre, which has a uid of its own."""
-        self._center_uid = pop.new_uid()
-        pop.set_params(self._strategy.ask(), self._center_uid)
-
-    @property
-    def center_uid(self) -> int:
-        """Return the uid of the centre that the members were drawn around."""
-        return self._center_uid
+        self.center_uid = pop.new_uid()
+        pop.set_params(self._strategy.ask(), self.center_uid)
 
     def advance(self, pop: BasePop, fitness: Floats, measures: Floats | None, key: int) -> None:
         """Tell the strategy the fitness of its samples."""
@@ -141,15 +120,15 @@ class StrategySearch:
     def state_dict(self) -> OptimizerState:
         """Return the strategy's state and the uid of its last centre."""
         state = self._strategy.state_dict()
-        return OptimizerState(state.arrays, {**state.values, "/center_uid": self._center_uid})
+        return OptimizerState(state.arrays, {**state.values, "/center_uid": self.center_uid})
 
     def load_state_dict(self, state: OptimizerState) -> None:
         """Restore the strategy's state and the uid of its last centre."""
-        self._center_uid = state.values["/center_uid"]
+        self.center_uid = state.values["/center_uid"]
         self._strategy.load_state_dict(state)
 
 
-class MapElitesSearch:
+class MapElitesSearch(Searcher):
     """Quality-diversity search: parents are drawn from a MAP-Elites archive.
 
     Args:
@@ -158,26 +137,18 @@ class MapElitesSearch:
     """
 
     def __init__(self, settings: EvolveNets, parameters: int) -> None:
-        axes = settings.archive
-        ranges = [(axis.low, axis.high) for axis in axes]
-        self.archive: MapElitesArchive = MapElitesArchive(
-            parameters, [axis.cells for axis in axes], ranges
-        )
-
-    def prepare(self, pop: BasePop) -> None:
-        """Do nothing: the members were made by `advance`."""
+        cells = [axis.cells for axis in settings.archive]
+        ranges = [(axis.low, axis.high) for axis in settings.archive]
+        self.archive: MapElitesArchive = MapElitesArchive(parameters, cells, ranges)
 
     def advance(self, pop: BasePop, fitness: Floats, measures: Floats | None, key: int) -> None:
         """Add the members to the archive, then mutate offspring of its elites."""
-        assert measures is not None  # `_advance` has them where there is an archive
+        assert measures is not None  # `_advance_population` has them where there is an archive
         self.archive.add(pop.get_params(), fitness, measures, pop.uid)
         params, parents = self.archive.sample_elites(pop.num_nets, int(fold_in(key, _SELECT)))
         pop.set_params(params)
         pop.parents = parents
         pop.mutate(int(fold_in(key, _MUTATE)))
-
-    def center(self) -> None:
-        """Return None: an archive has no centre."""
 
     def state_dict(self) -> OptimizerState:
         """Return the elites of the archive."""
@@ -189,7 +160,7 @@ class MapElitesSearch:
             self.archive.load_arrays(state.arrays)
 
 
-def make_searcher(settings: EvolveNets, pop: BasePop, key: int) -> Any:
+def make_searcher(settings: EvolveNets, pop: BasePop, key: int) -> Searcher:
     """Make the search that the settings name.
 
     Args:
@@ -207,20 +178,3 @@ def make_searcher(settings: EvolveNets, pop: BasePop, key: int) -> Any:
     params = pop.get_params()
     start = np.zeros(params.shape[1]) if settings.zero_init else params[0]
     return StrategySearch(settings, start, key)
-
-
-def prefix_arrays(state: OptimizerState, prefix: str) -> dict[str, AnyArray]:
-    """Return a search's arrays under names with a prefix."""
-    return {f"{prefix}{name}": array for name, array in state.arrays.items()}
-
-
-def state_from_arrays(arrays: Arrays, notes: dict[str, Any], prefix: str) -> OptimizerState:
-    """Return the state whose arrays `prefix_arrays` named.
-
-    Args:
-        arrays: Arrays of a snapshot.
-        notes: Values of the state that are not arrays.
-        prefix: Prefix of the names of its arrays.
-    """
-    inside = {k.removeprefix(prefix): v for k, v in arrays.items() if k.startswith(prefix)}
-    return OptimizerState(inside, notes)

@@ -27,9 +27,8 @@ class ArchiveAxis(Settings):
     @model_validator(mode="after")
     def _ordered(self) -> ArchiveAxis:
         if self.low >= self.high:
-            raise ValueError(
-                f"The axis {self.name} must go up; it goes from {self.low} to {self.high}."
-            )
+            ends = f"from {self.low} to {self.high}"
+            raise ValueError(f"The axis {self.name} must go up; it goes {ends}.")
         return self
 
 
@@ -43,14 +42,12 @@ def read_axes(text: str) -> list[dict[str, Any]]:
     for part in text.split(","):
         name, _, rest = part.partition("=")
         ends, _, cells = rest.partition("x")
-        low, dots, high = ends.partition("..")
         try:
-            axis: dict[str, Any] = {"name": name, "low": float(low), "high": float(high)}
+            low, high = (float(end) for end in ends.split(".."))
+            axis: dict[str, Any] = {"name": name, "low": low, "high": high}
             axes.append(axis | ({"cells": int(cells)} if cells else {}))
         except ValueError:
-            dots = ""
-        if not dots:
-            raise SettingsError(f"An archive is written {AXES_SYNTAX}, not '{part}'.")
+            raise SettingsError(f"An archive is written {AXES_SYNTAX}, not '{part}'.") from None
     return axes
 
 
@@ -149,47 +146,36 @@ class EvolveNets(Settings):
 
     @model_validator(mode="after")
     def _fits(self) -> EvolveNets:
-        strategy = self.algorithm != "ga"
-        if strategy and self.net == "dynamic":
-            raise ValueError(
-                f"Dynamic nets have no fixed set of parameters, which {self.algorithm} needs. "
+        problem, algorithm, is_strategy = None, self.algorithm, self.algorithm != "ga"
+        if is_strategy and self.net == "dynamic":
+            problem = (
+                f"Dynamic nets have no fixed set of parameters, which {algorithm} needs. "
                 f"Use the algorithm ga, or feedforward or recurrent nets."
             )
-        if strategy and self.inherit:
-            raise ValueError(
-                f"Members drawn by {self.algorithm} have no parents to inherit {self.inherit[0]} from. "
-                f"Use the algorithm ga."
-            )
-        if strategy and self.elites:
-            raise ValueError(f"Elites are of the algorithm ga; {self.algorithm} has none.")
-        if self.elites >= self.population:
-            raise ValueError(
-                f"EvolveNets.elites must be fewer than the {self.population} members, not {self.elites}."
-            )
-        if "env" in self.inherit and self.steps is None:
-            raise ValueError(
-                "To inherit env a generation must have an end before the episode's: set steps."
-            )
-        if self.imitate and self.adversarial:
-            raise ValueError(
-                "A run imitates by comparing or adversarially: give imitate or adversarial."
-            )
-        if (self.imitate or self.adversarial) and (self.inherit or self.archive):
-            raise ValueError(
-                "Imitation cannot be combined with inherit or archive: leave those out."
-            )
-        if self.archive and (strategy or self.net == "dynamic" or len(self.archive) > 2):
-            raise ValueError(
-                "An archive has 1 or 2 axes, and needs the algorithm ga and nets of fixed shape."
-            )
-        if self.archive and (self.inherit or self.elites):
-            raise ValueError(
-                "Parents from an archive are its elites: leave out inherit and elites."
-            )
-        if self.goal is not None and self.goal_of == "center" and not strategy:
-            raise ValueError(
-                "Only strategies have a search centre: take the goal of elite or mean."
-            )
+        elif is_strategy and self.inherit:
+            lack = f"have no parents to inherit {self.inherit[0]} from"
+            problem = f"Members drawn by {algorithm} {lack}. Use the algorithm ga."
+        elif is_strategy and self.elites:
+            problem = f"Elites are of the algorithm ga; {algorithm} has none."
+        elif self.elites >= self.population:
+            limit = f"fewer than the {self.population} members"
+            problem = f"EvolveNets.elites must be {limit}, not {self.elites}."
+        elif "env" in self.inherit and self.steps is None:
+            end = "an end before the episode's"
+            problem = f"To inherit env a generation must have {end}: set steps."
+        elif self.imitate and self.adversarial:
+            problem = "A run imitates by comparing or adversarially: give imitate or adversarial."
+        elif (self.imitate or self.adversarial) and (self.inherit or self.archive):
+            problem = "Imitation cannot be combined with inherit or archive: leave those out."
+        elif self.archive and (is_strategy or self.net == "dynamic" or len(self.archive) > 2):
+            needs = "the algorithm ga and nets of fixed shape"
+            problem = f"An archive has 1 or 2 axes, and needs {needs}."
+        elif self.archive and (self.inherit or self.elites):
+            problem = "Parents from an archive are its elites: leave out inherit and elites."
+        elif self.goal is not None and self.goal_of == "center" and not is_strategy:
+            problem = "Only strategies have a search centre: take the goal of elite or mean."
+        if problem is not None:
+            raise ValueError(problem)
         return self
 
     @property

@@ -8,16 +8,16 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from kinfolk.core.arrays import AnyArray, Arrays
+from kinfolk.core.arrays import AnyArray
 from kinfolk.core.events import FileChunk, Snapshot
 from kinfolk.core.random import fold_in, seed_key
-from kinfolk.core.spaces import WorldSpec
 from kinfolk.evaluation.statistics import Estimate
 from kinfolk.evolution.populations import BasePop
+from kinfolk.evolution.strategies import OptimizerState
 from kinfolk.fitness.inherited_state import take_rows
-from kinfolk.fitness.match_setup import MatchSetup
-from kinfolk.jobs.evolve_nets.archive_figure import axis_labels, render_svg
-from kinfolk.jobs.evolve_nets.search import make_searcher, prefix_arrays, state_from_arrays
+from kinfolk.fitness.match_task import MatchSetup
+from kinfolk.jobs.evolve_nets.outputs import axis_labels, render_svg
+from kinfolk.jobs.evolve_nets.search import Searcher, make_searcher
 from kinfolk.jobs.evolve_nets.settings import EvolveNets
 from kinfolk.jobs.evolve_nets.setup import (
     build_fitness,
@@ -26,11 +26,14 @@ from kinfolk.jobs.evolve_nets.setup import (
     resolve_held_out_opponents,
 )
 from kinfolk.nets.registry import nets_from_config
+from kinfolk.policies.base import select_memory as select_arrays
 from kinfolk.policies.neural.evolved import CLASS_PATH
 from kinfolk.policies.resolve import ResolvedPolicy
 from kinfolk.store.policy_file import BEST, PolicyFile, make_policy_chunk
 
 _SEARCHER_BRANCH = 4  # branch of the root key
+# Fields of the state that a snapshot stores as they are.
+_NOTED = ("generation", "evaluations", "steps", "goal_reached", "mean_fitness", "held_out_scores")
 
 
 class NetChampion(NamedTuple):
@@ -47,7 +50,6 @@ class NetEvolutionState:
     Args:
         settings: Settings of the evolution.
         setup: How populations meet in matches.
-        spec: Spec of the world.
         populations: Populations by name.
         searchers: A `Searcher` for each of them.
         fitness: Function that scores a generation.
@@ -59,16 +61,15 @@ class NetEvolutionState:
         mean_fitness: Of the last generation, by population.
         held_out_scores: Last held-out estimate, by population.
         founders: Founder of each living member, by population and uid.
-        latest: Elite and centre of the last generation, by population.
+        latest: By population, `elite` and, of a strategy, `center` of the last generation.
         best: Net with the best held-out score, by population.
         best_score: Its score.
     """
 
     settings: EvolveNets
     setup: MatchSetup
-    spec: WorldSpec
     populations: dict[str, BasePop]
-    searchers: dict[str, Any]
+    searchers: dict[str, Searcher]
     fitness: Any
     held_out_opponents: dict[str, ResolvedPolicy]
     generation: int = 0
@@ -78,32 +79,24 @@ class NetEvolutionState:
     mean_fitness: dict[str, float] = field(default_factory=dict)
     held_out_scores: dict[str, list[Any]] = field(default_factory=dict)
     founders: dict[str, dict[int, int]] = field(default_factory=dict)
-    latest: dict[str, dict[str, NetChampion]] = field(
-        default_factory=dict
-    )  # by population, elite or center
+    latest: dict[str, dict[str, NetChampion]] = field(default_factory=dict)
     best: dict[str, NetChampion] = field(default_factory=dict)
     best_score: dict[str, float] = field(default_factory=dict)
 
-    @property
-    def is_finished(self) -> bool:
-        """Return whether no generation is left to play."""
-        return self.goal_reached or self._over_after(self.generation, self.evaluations)
-
-    def _over_after(self, generation: int, evaluations: int) -> bool:
+    def is_over_after(self, generations: int) -> bool:
+        """Return whether no generation is played after so many."""
         limit = self.settings.max_evaluations
-        return generation >= self.settings.generations or (
-            limit is not None and evaluations >= limit
-        )
+        is_spent = limit is not None and self.evaluations >= limit
+        return self.goal_reached or is_spent or generations >= self.settings.generations
 
     @property
     def is_held_out_due(self) -> bool:
         """Return whether the current generation ends with a held-out evaluation."""
-        settings = self.settings
+        settings, done = self.settings, self.generation + 1
         every = settings.held_out_every
         if every is None and settings.goal is not None and settings.goal_of != "mean":
             every = 1
-        last = self.goal_reached or self._over_after(self.generation + 1, self.evaluations)
-        return last or (every is not None and (self.generation + 1) % every == 0)
+        return self.is_over_after(done) or (every is not None and done % every == 0)
 
     def record_elite(self, name: str, pop: BasePop, member: int) -> None:
         """Copy the best member of a generation, before the next one replaces it.
@@ -119,15 +112,11 @@ class NetEvolutionState:
 
     def record_center(self, name: str) -> None:
         """Copy the centre of a strategy, after it was updated."""
-        center = self.searchers[name].center()
-        if center is not None:
+        center, uid = self.searchers[name].center(), self.searchers[name].center_uid
+        if center is not None and uid is not None:
             nets: Any = self.populations[name].nets
             net = nets_from_config(nets.config(), {"flat": center[None].astype(np.float32)})
-            self.latest[name]["center"] = NetChampion(self.searchers[name].center_uid, net)
-
-    def champions(self, name: str) -> Iterator[tuple[str, NetChampion]]:
-        """Yield the elite and, of a strategy, the centre."""
-        yield from self.latest[name].items()
+            self.latest[name]["center"] = NetChampion(uid, net)
 
     def record_held_out(
         self, name: str, individual: str, champion: NetChampion, score: Estimate
@@ -150,6 +139,62 @@ class NetEvolutionState:
         latest = self.latest[name].get("center") or self.latest[name]["elite"]
         return {"best": self.best.get(name, latest), "latest": latest}
 
+    def snapshot(self) -> Snapshot:
+        """Return the whole state as arrays and notes."""
+        arrays: dict[str, AnyArray] = {}
+        searches: dict[str, Any] = {}
+        best: dict[str, Any] = {}
+        for name, pop in self.populations.items():
+            arrays |= {f"pops/{name}/{k}": v for k, v in pop.to_arrays().items()}
+            search_state = self.searchers[name].state_dict()
+            arrays |= {f"search/{name}/{k}": v for k, v in search_state.arrays.items()}
+            searches[name] = {"notes": search_state.values, "next_uid": pop.next_uid}
+            champion = self.saved_champions(name)["best"]
+            arrays |= {f"best/{name}/{k}": v for k, v in champion.nets.to_arrays().items()}
+            best[name] = [self.best_score.get(name), champion.uid, champion.nets.config()]
+        arrays |= {f"env/{k}": v for k, v in getattr(self.fitness, "env", {}).items()}
+        founders = {n: [[k, v] for k, v in known.items()] for n, known in self.founders.items()}
+        notes = {name: getattr(self, name) for name in _NOTED}
+        notes |= {"founders": founders, "searches": searches, "best": best}
+        return Snapshot(step=self.generation, arrays=arrays, notes=notes)
+
+    def policy_files(self) -> Iterator[FileChunk]:
+        """Yield the nets that play as `run:NAME`, in a file each."""
+        for name in self.populations:
+            for moment, (_, nets) in self.saved_champions(name).items():
+                settings = self.setup.policy_settings(name, nets)
+                version = BEST if moment == BEST else f"{self.generation:08d}"
+                policy = PolicyFile(CLASS_PATH, settings, nets.to_arrays())
+                yield make_policy_chunk(name, version, policy)
+
+    def archive_figures(self) -> Iterator[FileChunk]:
+        """Yield the MAP-Elites archives as figures."""
+        for name, search in self.searchers.items():
+            if search.archive is not None and search.archive.num_elites:
+                axes = axis_labels(self.settings)
+                title = f"{self.settings.task}, {name}, generation {self.generation}"
+                svg = render_svg(search.archive.fitness_grid(), axes, title)
+                yield FileChunk(path="map.svg", data=svg.encode())
+
+    def restore(self, snapshot: Snapshot) -> None:
+        """Restore the state of a snapshot."""
+        notes, arrays = snapshot.notes, snapshot.arrays
+        for name in _NOTED:
+            value = notes[name]
+            setattr(self, name, dict(value) if isinstance(value, dict) else value)
+        for name, pop in self.populations.items():
+            search = notes["searches"][name]
+            pop.load_arrays(select_arrays(arrays, f"pops/{name}"), search["next_uid"])
+            search_state = OptimizerState(select_arrays(arrays, f"search/{name}"), search["notes"])
+            self.searchers[name].load_state_dict(search_state)
+            self.founders[name] = {int(k): int(v) for k, v in notes["founders"][name]}
+            score, uid, config = notes["best"][name]
+            if score is not None:
+                nets = nets_from_config(config, select_arrays(arrays, f"best/{name}"))
+                self.best[name], self.best_score[name] = NetChampion(uid, nets), score
+        if hasattr(self.fitness, "env"):
+            self.fitness.env = select_arrays(arrays, "env")
+
 
 def initial_state(settings: EvolveNets) -> NetEvolutionState:
     """Return the state before the first generation.
@@ -157,97 +202,12 @@ def initial_state(settings: EvolveNets) -> NetEvolutionState:
     Raises:
         UsageError: Something in the settings is unknown or does not fit.
     """
-    setup, spec = build_setup(settings)
-    pops = build_populations(settings, setup, spec)
+    setup = build_setup(settings)
+    pops = build_populations(settings, setup)
     key = fold_in(seed_key(settings.seed), _SEARCHER_BRANCH)
-    searches = {
-        name: make_searcher(settings, pop, int(fold_in(key, number)))
-        for number, (name, pop) in enumerate(pops.items())
-    }
     opponents = resolve_held_out_opponents(settings, setup)
-    state = NetEvolutionState(
-        settings, setup, spec, pops, searches, build_fitness(settings, setup, spec), opponents
-    )
-    state.founders = {name: {} for name in pops}
+    state = NetEvolutionState(settings, setup, pops, {}, build_fitness(settings, setup), opponents)
+    for number, (name, pop) in enumerate(pops.items()):
+        state.searchers[name] = make_searcher(settings, pop, int(fold_in(key, number)))
+        state.founders[name] = {}
     return state
-
-
-def take_snapshot(state: NetEvolutionState) -> Snapshot:
-    """Return the whole state as arrays and notes."""
-    arrays: dict[str, AnyArray] = {}
-    searches: dict[str, Any] = {}
-    best: dict[str, Any] = {}
-    for name, pop in state.populations.items():
-        arrays |= {f"pops/{name}/{k}": v for k, v in pop.to_arrays().items()}
-        search_state = state.searchers[name].state_dict()
-        arrays |= prefix_arrays(search_state, f"search/{name}/")
-        searches[name] = {"notes": search_state.values, "next_uid": pop.next_uid}
-        champion = state.saved_champions(name)["best"]
-        arrays |= {f"best/{name}/{k}": v for k, v in champion.nets.to_arrays().items()}
-        best[name] = [state.best_score.get(name), champion.uid, champion.nets.config()]
-    arrays |= {f"env/{k}": v for k, v in getattr(state.fitness, "env", {}).items()}
-    founders = {n: [[k, v] for k, v in known.items()] for n, known in state.founders.items()}
-    notes = {
-        "generation": state.generation, "evaluations": state.evaluations, "steps": state.steps,
-        "goal_reached": state.goal_reached, "mean_fitness": state.mean_fitness, "held_out_scores": state.held_out_scores, "founders": founders,
-        "searches": searches, "best": best,
-    }  # fmt: skip
-    return Snapshot(step=state.generation, arrays=arrays, notes=notes)
-
-
-def policy_files(state: NetEvolutionState) -> Iterator[FileChunk]:
-    """Yield the nets that play as `run:NAME`, in a file each."""
-    for name in state.populations:
-        for moment, champion in state.saved_champions(name).items():
-            config = {
-                "nets": champion.nets.config(), "head": state.setup.head,
-                "groups": list(state.setup.groups[name]), "n_zero_inputs": state.setup.n_zero_inputs,
-            }  # fmt: skip
-            policy = PolicyFile(CLASS_PATH, config, champion.nets.to_arrays())
-            yield make_policy_chunk(
-                name, BEST if moment == BEST else f"{state.generation:08d}", policy
-            )
-
-
-def archive_figures(state: NetEvolutionState) -> Iterator[FileChunk]:
-    """Yield the MAP-Elites archives as figures."""
-    for name, search in state.searchers.items():
-        if search.archive is not None and search.archive.num_elites:
-            axes = axis_labels(state.settings)
-            title = f"{state.settings.task}, {name}, generation {state.generation}"
-            svg = render_svg(search.archive.fitness_grid(), axes, title)
-            yield FileChunk(path="map.svg", data=svg.encode())
-
-
-def restore_snapshot(state: NetEvolutionState, snapshot: Snapshot) -> None:
-    """Restore the state of a snapshot."""
-    notes, arrays = snapshot.notes, snapshot.arrays
-    for name in (
-        "generation",
-        "evaluations",
-        "steps",
-        "goal_reached",
-        "mean_fitness",
-        "held_out_scores",
-    ):
-        value = notes[name]
-        setattr(state, name, dict(value) if isinstance(value, dict) else value)
-    for name, pop in state.populations.items():
-        search = notes["searches"][name]
-        pop.load_arrays(_strip_prefix(arrays, f"pops/{name}/"), search["next_uid"])
-        state.searchers[name].load_state_dict(
-            state_from_arrays(arrays, search["notes"], f"search/{name}/")
-        )
-        state.founders[name] = {int(k): int(v) for k, v in notes["founders"][name]}
-        score, uid, config = notes["best"][name]
-        if score is not None:
-            state.best[name] = NetChampion(
-                uid, nets_from_config(config, _strip_prefix(arrays, f"best/{name}/"))
-            )
-            state.best_score[name] = score
-    if hasattr(state.fitness, "env"):
-        state.fitness.env = _strip_prefix(arrays, "env/")
-
-
-def _strip_prefix(arrays: Arrays, prefix: str) -> dict[str, AnyArray]:
-    return {k.removeprefix(prefix): v for k, v in arrays.items() if k.startswith(prefix)}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
@@ -13,28 +14,25 @@ from kinfolk.core.events import Event, FileChunk
 from kinfolk.engines.base import Engine
 from kinfolk.evaluation.rollout import evaluation_task
 from kinfolk.evaluation.statistics import Estimate, estimate_mean, estimate_proportion
-from kinfolk.jobs.evolve_roles.controls import reduce_to_vibes
 from kinfolk.jobs.evolve_roles.games import (
     BASELINE_ROLE,
     IDLE_ROLE,
     RoleGame,
     games_task,
-    play_role_games,
+    score_margin,
     used_role_ids,
 )
-from kinfolk.jobs.evolve_roles.report import count_roles
-from kinfolk.jobs.evolve_roles.scores import score_margin
 from kinfolk.jobs.evolve_roles.settings import EvolveRoles
-from kinfolk.jobs.evolve_roles.state import RoleEvolutionState, team_policy
+from kinfolk.jobs.evolve_roles.state import RoleEvolutionState, reduce_to_vibes
 from kinfolk.replay.record import as_file_chunks, record_episode, record_replay
+from kinfolk.roles.catalog import RoleCatalog
 from kinfolk.roles.fitness import find_winners
 from kinfolk.roles.teams import rank_teams
 
 # Added to the seed of a run: its episodes are played by no generation. Episodes from 0 on compare
-# the champion, those from
-# _FINALIST_EPISODES on choose it, so that selection does not bias the comparison.
+# the champion, those from _FINALIST_EPISODES on choose it, so that selection does not bias the
+# comparison.
 HELD_OUT_SEED_OFFSET = 1_000_000
-
 _FINALIST_EPISODES = 100_000
 
 
@@ -53,89 +51,77 @@ class ChampionEvaluated(Event):
     scores: dict[str, Estimate]  # by side: seeded, baseline, vibes, champion
     win_rate: dict[str, Estimate]
     difference: dict[str, Estimate]  # of the champion, paired, to each of the others
-    ratio: float | None  # champion to seeded; None where that is not positive
+    ratio: float | None  # champion to seeded; None where that is not positive, as margins may be
     team: dict[str, int]
     programs: dict[str, str]  # behaviors of the champion's roles, as text
     credit: dict[str, Estimate]  # score lost without one agent of each role
 
 
-def evaluate_champion(
-    settings: EvolveRoles, engine: Engine, state: RoleEvolutionState
-) -> ChampionEvaluated:
+def evaluate_champion(state: RoleEvolutionState, engine: Engine) -> ChampionEvaluated:
     """Choose the champion among the finalists, compare it, and estimate the credit of its roles.
 
     Args:
-        settings: Settings of the evolution.
-        engine: Engine that plays the games.
         state: State after the last generation; its champion is set.
+        engine: Engine that plays the games.
     """
-    played = [team for team in rank_teams(state.teams) if team.games > 0]
-    finalists = [team.roles for team in played[: settings.finalists]]
+    settings, domain = state.settings, state.settings.environment.domain
+    played = [team.roles for team in rank_teams(state.teams) if team.games > 0]
+    finalists = played[: settings.finalists]
     final = range(_FINALIST_EPISODES, _FINALIST_EPISODES + settings.finalist_games)
     scores, _ = evaluate_teams(settings, engine, state, finalists, final)
     state.champion = champion = finalists[int(scores.mean(axis=0).argmax())]
     sides = {
         "seeded": state.seeded_roles,
         "baseline": (BASELINE_ROLE,) * len(champion),
-        "vibes": reduce_to_vibes(settings.environment.domain, state.catalog, champion),
+        "vibes": reduce_to_vibes(domain, state.catalog, champion),
         "champion": champion,
     }
     episodes = range(settings.eval_games)
     scores, won = evaluate_teams(settings, engine, state, list(sides.values()), episodes)
     columns = dict(zip(sides, scores.T, strict=True))
+    best, seeded = columns["champion"], columns["seeded"]
+    others = [name for name in sides if name != "champion"]
     roles = [state.catalog.roles[i] for i in dict.fromkeys(champion)]
+    credit = estimate_role_credit(state, engine, final)
     return ChampionEvaluated(
         step=state.coordinator.generation,
-        metric=settings.environment.domain.score_name,
+        metric=domain.score_name,
         games=len(episodes),
         seed=settings.seed + HELD_OUT_SEED_OFFSET,
         scores={name: estimate_mean(column) for name, column in columns.items()},
-        win_rate={
-            name: estimate_proportion(column) for name, column in zip(sides, won.T, strict=True)
-        },
-        difference={
-            other: estimate_mean(columns["champion"] - column)
-            for other, column in columns.items()
-            if other != "champion"
-        },
-        ratio=_ratio(columns["champion"], columns["seeded"]),
+        win_rate={n: estimate_proportion(column) for n, column in zip(sides, won.T, strict=True)},
+        difference={name: estimate_mean(best - columns[name]) for name in others},
+        ratio=float(best.mean() / seeded.mean()) if seeded.mean() > 0 else None,
         team=count_roles(state.catalog, champion),
         programs={role.name: state.catalog.format_role(role) for role in roles},
-        credit=_credit(settings, engine, state, champion, final),
+        credit=credit,
     )
 
 
-def _ratio(first: Floats, second: Floats) -> float | None:
-    """Return the ratio of two means; None if the second is not positive, as margins may be."""
-    return float(first.mean() / second.mean()) if second.mean() > 0 else None
-
-
-def _credit(
-    settings: EvolveRoles,
-    engine: Engine,
-    state: RoleEvolutionState,
-    champion: tuple[int, ...],
-    episodes: range,
+def estimate_role_credit(
+    state: RoleEvolutionState, engine: Engine, episodes: range
 ) -> dict[str, Estimate]:
     """Estimate what the champion loses if one agent of a role does nothing, for each role.
 
     Args:
-        settings: Settings of the evolution.
-        engine: Engine that plays the games.
         state: State of the evolution.
-        champion: Role ids of the champion.
+        engine: Engine that plays the games.
         episodes: Held-out episodes to play.
     """
-    roles = list(dict.fromkeys(champion))
-    reduced_teams = []
+    roles, teams = list(dict.fromkeys(state.champion)), [state.champion]
     for role in roles:
-        team = list(champion)
+        team = list(state.champion)
         team[team.index(role)] = IDLE_ROLE
-        reduced_teams.append(tuple(team))
-    scores, _ = evaluate_teams(settings, engine, state, [champion, *reduced_teams], episodes)
-    lost = scores[:, :1] - scores[:, 1:]
+        teams.append(tuple(team))
+    scores, _ = evaluate_teams(state.settings, engine, state, teams, episodes)
+    lost = (scores[:, :1] - scores[:, 1:]).T
     names = [state.catalog.roles[i].name for i in roles]
-    return {name: estimate_mean(column) for name, column in zip(names, lost.T, strict=True)}
+    return {name: estimate_mean(column) for name, column in zip(names, lost, strict=True)}
+
+
+def count_roles(catalog: RoleCatalog, roles: tuple[int, ...]) -> dict[str, int]:
+    """Return how many agents of a team play which role."""
+    return dict(Counter(catalog.roles[i].name for i in roles))
 
 
 def evaluate_teams(
@@ -157,47 +143,37 @@ def evaluate_teams(
     Returns:
         `[episodes, teams]` score margins, and `[episodes, teams]` 1 where the team won.
     """
-    environment = settings.environment
-    n_sides = environment.teams
+    n_sides = settings.environment.teams
     others = (state.seeded_roles,) * (n_sides - 1)
     games = [RoleGame(episode, (roles, *others)) for episode in episodes for roles in team_roles]
-    seed = settings.seed + HELD_OUT_SEED_OFFSET
-    results = play_role_games(engine, environment, state.catalog, seed, games, settings.chunk_size)
+    results = state.play_games(engine, settings.seed + HELD_OUT_SEED_OFFSET, games)
     margins = np.array([score_margin(result, n_sides) for result in results])
-    won = np.array(
-        [find_winners(result.side_scores[-1:])[0, 0] for result in results], dtype=np.float64
-    )
+    won = np.array([find_winners(result.side_scores[-1:])[0, 0] for result in results], np.float64)
     return margins.reshape(len(episodes), -1), won.reshape(len(episodes), -1)
 
 
-def record_game(
-    settings: EvolveRoles, state: RoleEvolutionState, game: RoleGame, generation: int
-) -> Iterator[FileChunk]:
+def record_game(state: RoleEvolutionState, game: RoleGame, generation: int) -> Iterator[FileChunk]:
     """Play one game again with explanations, and yield its replay piece by piece.
 
     The header has the names of roles, by their row in the tables that are played.
 
     Args:
-        settings: Settings of the evolution.
         state: State of the evolution.
         game: The game.
         generation: Number of generations so far, for the name of the file.
     """
-    task = games_task(settings.environment, state.catalog, settings.seed, [game])
+    task = games_task(state.settings.environment, state.catalog, state.settings.seed, [game])
     names = [state.catalog.roles[i].name for i in used_role_ids([game])]
-    roles = {"role": [*names, "nobody"]}
-    pieces = record_replay(task, game.episode, names=roles, generation=generation)
+    legend = {"role": [*names, "nobody"]}
+    pieces = record_replay(task, game.episode, names=legend, generation=generation)
     yield from as_file_chunks(f"generation-{generation:05d}", pieces)
 
 
-def record_champion(settings: EvolveRoles, state: RoleEvolutionState) -> Iterator[FileChunk]:
+def record_champion(state: RoleEvolutionState) -> Iterator[FileChunk]:
     """Yield replays of the champion and of the seeded team on the same held-out map."""
-    environment = settings.environment
+    world, seed = state.settings.environment.world, state.settings.seed + HELD_OUT_SEED_OFFSET
     for name, roles in (("champion", state.champion), ("seeded", state.seeded_roles)):
-        policy = team_policy(environment.domain, state.catalog, roles, settings.policy_kwargs)
-        task = evaluation_task(
-            environment.world, {name: policy}, settings.seed + HELD_OUT_SEED_OFFSET, range(1)
-        )
-        used = dict.fromkeys(roles)  # in the order of the tables of `team_policy`
-        names = {"role": [state.catalog.roles[role].name for role in used]}
-        yield from record_episode(task, 0, name, names=names)
+        task = evaluation_task(world, {name: state.team_policy(roles)}, seed, range(1))
+        used = dict.fromkeys(roles)  # in the order of the tables of the team
+        legend = {"role": [state.catalog.roles[role].name for role in used]}
+        yield from record_episode(task, 0, name, names=legend)

@@ -1,23 +1,28 @@
-"""Games of teams of roles as tasks: a batch of worlds, each with its own teams."""
+"""Games of teams of roles: a batch of worlds, each with its own teams, and their scores."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 
-from kinfolk.core.arrays import AnyArray, Ints
-from kinfolk.engines.base import Engine
-from kinfolk.play.observer import Observer
+from kinfolk.core.arrays import AnyArray, Floats, Ints
 from kinfolk.play.results import EpisodeResult
-from kinfolk.play.task import RolloutTask, WorldRef, run_task
+from kinfolk.play.task import Observer, RolloutTask, WorldRef
 from kinfolk.policies.resolve import ResolvedPolicy
 from kinfolk.policies.role_domain import ROLE_DOMAINS, RoleDomain, role_tables_in_memory
 from kinfolk.roles.catalog import RoleCatalog
+from kinfolk.roles.fitness import (
+    AgentScore,
+    blend_scores,
+    find_winners,
+    relative_contributions,
+    team_shares,
+)
 from kinfolk.roles.model import RoleTier
-from kinfolk.roles.program import RoleTables, role_from_tables, role_tables, tables_from_arrays
+from kinfolk.roles.program import role_from_tables, role_tables
 from kinfolk.worlds.base import World
 
 # Instead of a role id: an agent that does nothing, and one of the world's baseline.
@@ -44,8 +49,7 @@ class RoleEnvironment:
     @property
     def domain(self) -> RoleDomain:
         """Return the world's hooks for role evolution."""
-        domain: RoleDomain = ROLE_DOMAINS.load(self.world.name)
-        return domain
+        return cast("RoleDomain", ROLE_DOMAINS.load(self.world.name))
 
     @property
     def policy_path(self) -> str:
@@ -99,7 +103,7 @@ class RoleScorer(Observer[list[RoleGameResult]]):
 
     def __init__(self, environment: RoleEnvironment, task: RolloutTask[Any], world: World) -> None:
         self._environment, self._domain = environment, environment.domain
-        self._rows = self._domain.team_rows(world)[0]
+        self._rows = self._domain.team_rows(world)[0]  # of the first team
         super().__init__(task, world)
 
     def start(self) -> None:
@@ -111,82 +115,46 @@ class RoleScorer(Observer[list[RoleGameResult]]):
         """Read the scores if this tick is a moment of scoring."""
         self._ticks += 1
         if self._ticks == self._environment.score_step:
-            self._moments.append(self._read())
+            self._moments.append(self._read_scores())
         return ended
 
     def finish(self) -> list[RoleGameResult]:
         """Return the result of each game."""
-        moments = [*self._moments, self._read()]
+        moments = [*self._moments, self._read_scores()]
         games = range(self.world.n_worlds)
-        newborns = self._newborns() if self._environment.temple else [() for _ in games]
+        newborns = self._read_newborns() if self._environment.temple else [() for _ in games]
         scores = np.stack([sides for sides, _ in moments], axis=1)
-        counters = {
-            n: np.stack([each[n] for _, each in moments], axis=1)
-            for n in self._domain.contribution_weights
-        }
+        counters = {n: np.stack([each[n] for _, each in moments], axis=1) for n in moments[0][1]}
         return [
-            RoleGameResult(
-                scores[game], {name: a[game] for name, a in counters.items()}, newborns[game]
-            )
+            RoleGameResult(scores[game], {n: a[game] for n, a in counters.items()}, newborns[game])
             for game in games
         ]
 
-    def _read(self) -> tuple[AnyArray, dict[str, AnyArray]]:
-        counters = self._domain.agent_counters(self.world)
-        return self._domain.side_scores(self.world), {
-            n: counters[n][:, self._rows] for n in self._domain.contribution_weights
-        }
+    def _read_scores(self) -> tuple[AnyArray, dict[str, AnyArray]]:
+        """Return the scores `[games, sides]` and the counters `[games, agents]` of now."""
+        domain, counters = self._domain, self._domain.agent_counters(self.world)
+        own_team = {name: counters[name][:, self._rows] for name in domain.contribution_weights}
+        return domain.side_scores(self.world), own_team
 
-    def _newborns(self) -> list[tuple[BirthRecord, ...]]:
+    def _read_newborns(self) -> list[tuple[BirthRecord, ...]]:
         """Return the agents born into the first team of each game, the eldest first."""
-        world, columns, rows = self.world, self.world.columns, self._rows
+        world, columns, n_rows = self.world, self.world.columns, self.world.spec.rows
         roles, row_state = role_tables_in_memory(self.loop.memory[0]), self.loop.row_state
-        agent_of = {int(row): agent for agent, row in enumerate(rows)}
+        agent_of = {int(row): agent for agent, row in enumerate(self._rows)}
+        free_rows = self._rows[self._domain.initial_team_size(world) :]
         newborns = []
         for game in range(world.n_worlds):
-            slots = game * world.spec.rows + rows[self._domain.initial_team_size(world) :]
-            # Agents born in the last tick have not acted, and have no role yet.
-            living = [p for p in slots.tolist() if columns.uid[p] >= 0 <= roles.behaviors[p, 0]]
-            living = [p for p in living if row_state.uid[p] == columns.uid[p]]
-            living.sort(key=lambda slot: int(columns.uid[slot]))
-            newborns.append(
-                tuple(
-                    BirthRecord(
-                        agent_of[slot % world.spec.rows],
-                        (
-                            agent_of[int(columns.parent_rows[slot, 0])],
-                            agent_of[int(columns.parent_rows[slot, 1])],
-                        ),
-                        role_from_tables(roles, slot).tiers,
-                    )
-                    for slot in living
-                )
-            )
+            births = []
+            slots = game * n_rows + free_rows
+            for slot in sorted(slots.tolist(), key=lambda slot: int(columns.uid[slot])):
+                uid = columns.uid[slot]
+                # Agents born in the last tick have not acted, and have no role yet.
+                if uid >= 0 <= roles.behaviors[slot, 0] and row_state.uid[slot] == uid:
+                    first, second = (agent_of[row] for row in columns.parent_rows[slot].tolist())
+                    tiers = role_from_tables(roles, slot).tiers
+                    births.append(BirthRecord(agent_of[slot % n_rows], (first, second), tiers))
+            newborns.append(tuple(births))
         return newborns
-
-
-def play_role_games(
-    engine: Engine,
-    environment: RoleEnvironment,
-    catalog: RoleCatalog,
-    seed: int,
-    games: Sequence[RoleGame],
-    chunk_size: int,
-) -> list[RoleGameResult]:
-    """Play games on an engine; results come in the order of the games, whatever the chunk.
-
-    Args:
-        engine: Engine that plays the games.
-        environment: World, policy and scoring.
-        catalog: The catalog of roles.
-        seed: Random seed of all games.
-        games: Their episodes and teams.
-        chunk_size: Most games of a task.
-    """
-    parts = split_batches(games, chunk_size, engine.jobs)
-    tasks = (games_task(environment, catalog, seed, part) for part in parts)
-    played = [result.observed for result in engine.map(run_task, tasks)]
-    return [played[i % len(parts)][i // len(parts)] for i in range(len(games))]
 
 
 def split_batches(
@@ -230,18 +198,13 @@ def games_task(
     members: Ints = np.zeros((len(games), world.spec.rows), dtype=np.int64)
     founders = domain.team_rows(world)[:, : domain.initial_team_size(world)].ravel()
     members[:, founders] = [[rows[int(i)] for i in game] for game in teams.reshape(len(games), -1)]
-    tables = _add_idle_role(role_tables([catalog.roles[i] for i in used]))
+    played = role_tables([catalog.roles[i] for i in used])._asdict()
+    tables = {name: np.pad(table, ((0, 1), (0, 0))) for name, table in played.items()}
+    tables["behaviors"][-1] = -1  # the idle role
+    policy = ResolvedPolicy(environment.policy_path, environment.policy_settings, tables)
+    episodes = [game.episode for game in games]
     return RolloutTask(
-        environment.world,
-        {
-            SLOT: ResolvedPolicy(
-                environment.policy_path, environment.policy_settings, tables._asdict()
-            )
-        },
-        seed,
-        [game.episode for game in games],
-        members=members,
-        observer=environment,
+        environment.world, {SLOT: policy}, seed, episodes, members=members, observer=environment
     )
 
 
@@ -250,8 +213,36 @@ def used_role_ids(games: Sequence[RoleGame]) -> list[int]:
     return sorted({role for game in games for team in game.teams for role in team if role >= 0})
 
 
-def _add_idle_role(tables: RoleTables) -> RoleTables:
-    """Return tables with one more role, which has no behaviors."""
-    padded = {name: np.pad(a, ((0, 1), (0, 0))) for name, a in tables._asdict().items()}
-    padded["behaviors"][-1] = -1
-    return tables_from_arrays(padded)
+class GameScores(NamedTuple):
+    """Scores of the first team in a game, by moments of scoring."""
+
+    scores: Floats  # [moments, agents], 0 to 1
+    won: tuple[bool, ...]  # [moments]
+
+
+def score_margin(result: RoleGameResult, n_teams: int) -> float:
+    """Return the score of the first team at the end, less that of the best other team."""
+    scores = result.side_scores[-1]
+    return float(scores[0]) - (float(scores[1:n_teams].max()) if n_teams > 1 else 0.0)
+
+
+def score_game(domain: RoleDomain, result: RoleGameResult, team_weight: float) -> GameScores:
+    """Return every agent's score: its team's share of all scores, blended with its own counters.
+
+    Args:
+        domain: The role domain, with the weights of counters.
+        result: Result of the game.
+        team_weight: Weight of the team's share, 0 to 1.
+    """
+    team = team_shares(result.side_scores)[:, 0]
+    contributions = relative_contributions(result.agent_counters, domain.contribution_weights)
+    won = find_winners(result.side_scores)[:, 0]
+    return GameScores(blend_scores(team, contributions, team_weight), tuple(bool(w) for w in won))
+
+
+def agent_records(game_scores: GameScores, roles: Sequence[int]) -> list[list[AgentScore]]:
+    """Return the score records of the agents that play `roles`, moment by moment."""
+    return [
+        [AgentScore(role, float(score), won) for role, score in zip(roles, scores, strict=False)]
+        for scores, won in zip(game_scores.scores, game_scores.won, strict=True)
+    ]

@@ -11,10 +11,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
-from kinfolk.core.errors import SettingsError
+from kinfolk.core.errors import require
 from kinfolk.core.events import Event
-from kinfolk.jobs.evolve_roles.games import SLOT, RoleEnvironment
-from kinfolk.jobs.evolve_roles.scores import score_game
+from kinfolk.jobs.evolve_roles.games import SLOT, RoleEnvironment, score_game
 from kinfolk.play.task import EpisodeRunner, RolloutTask, WorldRef
 from kinfolk.policies.resolve import resolve
 
@@ -52,25 +51,18 @@ def evolve_online(
     Raises:
         SettingsError: The world has several teams, or the policy does not evolve its roles.
     """
-    environment = RoleEnvironment(WorldRef(world, preset, world_settings or {}))
-    domain, batch = environment.domain, environment.world.build()
+    ref = WorldRef(world, preset, world_settings or {})
+    environment, batch = RoleEnvironment(ref), ref.build()
+    domain = environment.domain
     teams = domain.team_rows(batch)
-    if len(teams) > 1:
-        raise SettingsError(
-            f"Online role evolution needs a world with one team; this one has {len(teams)}."
-        )
-    task = RolloutTask(
-        environment.world,
-        {SLOT: resolve(uri)},
-        seed,
-        range(n_games),
-        worlds=1,
-        observer=environment,
-    )
+    count = f"this one has {len(teams)}"
+    require(len(teams) == 1, f"Online role evolution needs a world with one team; {count}.")
+    policies, episodes = {SLOT: resolve(uri)}, range(n_games)
+    task = RolloutTask(ref, policies, seed, episodes, worlds=1, observer=environment)
     runner = EpisodeRunner(task, batch)
     policy: Any = runner.observer.slots[0].policy
-    if not hasattr(policy, "finish_game"):
-        raise SettingsError(f"'{uri}' does not learn. Write kin://roles?evolution=1&learn=1.")
+    remedy = "Write kin://roles?evolution=1&learn=1."
+    require(hasattr(policy, "finish_game"), f"'{uri}' does not learn. {remedy}")
     for episode in range(n_games):
         [result] = runner.run(replace(task, episodes=(episode,))).observed
         game_scores = score_game(domain, result, policy.evolution.team_weight)

@@ -6,9 +6,9 @@ from typing import Annotated, Any, Literal
 
 from kinfolk.core.settings import Flag, merge_settings, setting
 from kinfolk.jobs.evolve_roles.games import RoleEnvironment
-from kinfolk.play.episode_settings import WorldSelection
+from kinfolk.play.settings import WorldSelection
 from kinfolk.play.task import WorldRef
-from kinfolk.roles.config import EvolutionConfig
+from kinfolk.roles.model import EvolutionConfig
 
 
 class EvolveRoles(WorldSelection):
@@ -58,16 +58,13 @@ class EvolveRoles(WorldSelection):
     @property
     def environment(self) -> RoleEnvironment:
         """Return the world, the policy and the scoring of its games."""
-        temple = self.trigger == "temple"
-        rules = (
-            merge_settings(self.world_settings, {"temple": True}) if temple else self.world_settings
-        )
-        policy = self.policy_kwargs
-        if temple:
+        is_temple = self.trigger == "temple"
+        rules, policy = self.world_settings, self.policy_kwargs
+        if is_temple:
+            rules = merge_settings(rules, {"temple": True})
             policy["evolution"] = self.config.model_dump()
-        return RoleEnvironment(
-            WorldRef(self.world, self.preset, rules), policy, self.score_step, temple
-        )
+        world = WorldRef(self.world, self.preset, rules)
+        return RoleEnvironment(world, policy, self.score_step, is_temple)
 
     def records_replay_after(self, generation: int) -> bool:
         """Return whether a game is recorded after so many generations: first, each n-th, last."""

@@ -4,20 +4,30 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
-from typing import Any
+from typing import NamedTuple
 
 import numpy as np
 
 from kinfolk.core.events import FileChunk, Snapshot
 from kinfolk.core.random import fold_in, seed_key
+from kinfolk.engines.base import Engine
+from kinfolk.jobs.evolve_roles.games import (
+    BirthRecord,
+    GameScores,
+    RoleGame,
+    RoleGameResult,
+    games_task,
+    split_batches,
+)
+from kinfolk.jobs.evolve_roles.settings import EvolveRoles
+from kinfolk.play.task import run_task
 from kinfolk.policies.resolve import ResolvedPolicy
 from kinfolk.policies.role_domain import RoleDomain
-from kinfolk.roles.catalog import RoleCatalog
-from kinfolk.roles.config import EvolutionConfig
+from kinfolk.roles.catalog import RoleCatalog, map_role_to_vibe
 from kinfolk.roles.coordinator import EvolutionaryRoleCoordinator
-from kinfolk.roles.history import RoleHistory, restore_history
-from kinfolk.roles.history_text import HistoryWriter, parse_history
-from kinfolk.roles.model import RoleDef
+from kinfolk.roles.fitness import AgentScore
+from kinfolk.roles.history import HistoryWriter, RoleHistory, parse_history, restore_history
+from kinfolk.roles.model import EvolutionConfig, RoleDef
 from kinfolk.roles.operators import sample_role
 from kinfolk.roles.program import role_tables
 from kinfolk.roles.teams import MayReplace, TeamComposition, allow_any, next_teams, rank_teams
@@ -25,10 +35,7 @@ from kinfolk.store.policy_file import BEST, PolicyFile, make_policy_chunk
 
 HISTORY_FILE = "role_history.json"
 _HISTORY_BACKUPS = 3  # earlier versions that are kept
-_TEAMS_BRANCH, _SAMPLE_BRANCH = (
-    100,
-    101,
-)  # branches of the run's key; the coordinator has those below
+_TEAMS_BRANCH, _SAMPLE_BRANCH = 100, 101  # of the run's key; the coordinator has those below
 
 
 @dataclass
@@ -36,6 +43,7 @@ class RoleEvolutionState:
     """A population of roles and one of teams, between two generations.
 
     Args:
+        settings: Settings of the evolution.
         coordinator: Holds the pool of roles, their catalog and their scores.
         seeded_team: The seeded team, which never changes.
         teams: Teams of the next generation.
@@ -43,6 +51,7 @@ class RoleEvolutionState:
         may_replace: Whether a role may replace another in crossover of teams.
     """
 
+    settings: EvolveRoles
     coordinator: EvolutionaryRoleCoordinator
     seeded_team: TeamComposition
     teams: list[TeamComposition]
@@ -68,43 +77,53 @@ class RoleEvolutionState:
             survivors: Teams that survive unchanged.
             breed: Whether teams are recombined and mutated.
         """
-        coordinator = self.coordinator
-        newborns = [i for i in coordinator.pool if self._is_new(i)]
-        key = fold_in(fold_in(seed_key(coordinator.seed), _TEAMS_BRANCH), coordinator.generation)
+        coordinator, generation = self.coordinator, self.coordinator.generation
+        pool = [self.catalog.roles[i] for i in coordinator.pool]
+        new = [r.id for r in pool if r.generation == generation and r.origin != "manual"]
+        key = fold_in(fold_in(seed_key(coordinator.seed), _TEAMS_BRANCH), generation)
         self.teams = next_teams(
-            coordinator, self.teams, n_teams, survivors, newborns, breed, key, self.may_replace
+            coordinator, self.teams, n_teams, survivors, new, breed, key, self.may_replace
         )
-
-    def _is_new(self, role_id: int) -> bool:
-        """Return whether a role entered the pool in this generation."""
-        role = self.catalog.roles[role_id]
-        return role.generation == self.coordinator.generation and role.origin != "manual"
 
     def history_text(self) -> str:
         """Return the history as the text of its file."""
-        coordinator = self.coordinator
-        return self._writer.format(
-            self.catalog,
-            generation=coordinator.generation,
-            seed=coordinator.seed,
-            games=coordinator.games,
-            teams=rank_teams(self.teams),
-        )
+        counts = {name: getattr(self.coordinator, name) for name in ("generation", "seed", "games")}
+        return self._writer.format(self.catalog, **counts, teams=rank_teams(self.teams))
 
-    def output_files(
-        self, domain: RoleDomain, policy_kwargs: Mapping[str, Any]
-    ) -> Iterator[FileChunk]:
+    def play_games(
+        self, engine: Engine, seed: int, games: Sequence[RoleGame]
+    ) -> list[RoleGameResult]:
+        """Play games on an engine; results come in the order of the games, whatever the chunk.
+
+        Args:
+            engine: Engine that plays the games.
+            seed: Random seed of all games.
+            games: Their episodes and teams.
+        """
+        parts = split_batches(games, self.settings.chunk_size, engine.jobs)
+        environment, catalog = self.settings.environment, self.catalog
+        tasks = (games_task(environment, catalog, seed, part) for part in parts)
+        played = [result.observed for result in engine.map(run_task, tasks)]
+        return [played[i % len(parts)][i // len(parts)] for i in range(len(games))]
+
+    def team_policy(self, roles: Sequence[int]) -> ResolvedPolicy:
+        """Return a team, by its role ids, as a policy that can be played without the catalog."""
+        used = list(dict.fromkeys(roles))
+        tables = role_tables([self.catalog.roles[i] for i in used])._asdict()
+        settings = {"roles": [used.index(role) for role in roles], **self.settings.policy_kwargs}
+        return ResolvedPolicy(self.settings.environment.domain.team_policy_class, settings, tables)
+
+    def output_files(self) -> Iterator[FileChunk]:
         """Yield the history and the champion, a policy that can be played, as files."""
-        yield FileChunk(
-            path=HISTORY_FILE, data=self.history_text().encode(), n_backups=_HISTORY_BACKUPS
-        )
-        team = team_policy(domain, self.catalog, self.champion, policy_kwargs)
+        text = self.history_text().encode()
+        yield FileChunk(path=HISTORY_FILE, data=text, n_backups=_HISTORY_BACKUPS)
+        team = self.team_policy(self.champion)
         policy = PolicyFile(team.class_path, team.settings, team.arrays)
         yield make_policy_chunk("champion", BEST, policy)
 
-    def snapshot(self, done: int, previous: Mapping[str, Any]) -> Snapshot:
-        """Return the state after `done` generations as arrays and notes."""
-        coordinator, text = self.coordinator, self.history_text()
+    def snapshot(self, done: int, shares: Mapping[str, float]) -> Snapshot:
+        """Return the state after `done` generations; `shares` are those of behaviors in the last."""
+        coordinator = self.coordinator
         evolution = {
             "wins": coordinator.wins,
             "hybrids": coordinator.n_hybrids,
@@ -114,52 +133,12 @@ class RoleEvolutionState:
             "champion": list(self.champion),
             "teams": [asdict(team) for team in self.teams],
         }
+        previous = {"shares": dict(shares)}
         return Snapshot(
             step=done,
-            arrays={"history": np.frombuffer(text.encode(), dtype=np.uint8)},
-            notes={"done": done, "evolution": evolution, "previous_generation": dict(previous)},
+            arrays={"history": np.frombuffer(self.history_text().encode(), dtype=np.uint8)},
+            notes={"done": done, "evolution": evolution, "previous_generation": previous},
         )
-
-
-def team_policy(
-    domain: RoleDomain,
-    catalog: RoleCatalog,
-    roles: tuple[int, ...],
-    policy_kwargs: Mapping[str, Any],
-) -> ResolvedPolicy:
-    """Return a team as a policy that can be played without its catalog.
-
-    Args:
-        domain: The role domain of the world.
-        catalog: The catalog of roles.
-        roles: Role ids of the team.
-        policy_kwargs: Further settings of the policy.
-    """
-    used = list(dict.fromkeys(roles))
-    tables = role_tables([catalog.roles[i] for i in used])
-    rows = [used.index(role) for role in roles]
-    return ResolvedPolicy(
-        domain.team_policy_class, {"roles": rows, **policy_kwargs}, tables._asdict()
-    )
-
-
-def initial_state(
-    domain: RoleDomain, catalog: RoleCatalog, n_agents: int, config: EvolutionConfig, seed: int
-) -> RoleEvolutionState:
-    """Return the first state: seeded and sampled roles, and the seeded team.
-
-    Args:
-        domain: The role domain of the world.
-        catalog: The catalog of roles; sampled ones are added.
-        n_agents: Agents of a team.
-        config: Settings of evolution.
-        seed: Random seed.
-    """
-    coordinator = EvolutionaryRoleCoordinator(n_agents, catalog, config=config, seed=seed)
-    seeded = seeded_team(domain, catalog, n_agents)
-    return RoleEvolutionState(
-        coordinator, TeamComposition(seeded), [TeamComposition(seeded)], seeded
-    )
 
 
 def seeded_team(domain: RoleDomain, catalog: RoleCatalog, n_agents: int) -> tuple[int, ...]:
@@ -180,82 +159,153 @@ def seeded_roles(domain: RoleDomain, catalog: RoleCatalog) -> list[RoleDef]:
     return [catalog.role(name) for name in dict.fromkeys(domain.seeded_roles) if name in known]
 
 
-def state_from_history(
-    domain: RoleDomain,
-    catalog: RoleCatalog,
-    n_agents: int,
-    config: EvolutionConfig,
-    seed: int,
-    text: str,
-) -> RoleEvolutionState:
-    """Continue from the history of another run: its roles, and its teams if they are as large.
+def reduce_to_vibes(
+    domain: RoleDomain, catalog: RoleCatalog, team: Sequence[int]
+) -> tuple[int, ...]:
+    """Return a team in which each role is replaced by the seeded role of its vibe, as a control.
+
+    If the evolved roles are what gains, this team gains nothing. The original played so. Sorted, as teams are, so that equal compositions play equal
+    games.
 
     Args:
         domain: The role domain of the world.
-        catalog: A catalog of behaviors; the roles of the history replace its own.
-        n_agents: Agents of a team.
-        config: Settings of evolution.
-        seed: Random seed.
-        text: Text of a `role_history.json`.
+        catalog: The catalog of roles.
+        team: Role ids.
     """
-    history = parse_history(text, "The history")
-    references = seeded_roles(domain, catalog)
-    coordinator, teams = _restored(history, catalog, n_agents, config, seed)
-    for role in references:  # they may have been renamed or left out by hand
-        if all(role.tiers != known.tiers or role.name != known.name for known in catalog.roles):
-            catalog.add_role(role)
-    key = fold_in(seed_key(seed), _SAMPLE_BRANCH)
-    for number in range(config.generated_role_count - len(coordinator.pool)):
-        coordinator.add_to_pool(sample_role(catalog, fold_in(key, number), config))
-    seeded = seeded_team(domain, catalog, n_agents)
-    fitting = [
-        TeamComposition(team.roles, team.fitness) for team in teams if len(team.roles) == n_agents
-    ]
-    return RoleEvolutionState(
-        coordinator, TeamComposition(seeded), fitting or [TeamComposition(seeded)], seeded
-    )
+    return tuple(sorted(assign_vibe_roles(domain, catalog, team)))
+
+
+def assign_vibe_roles(
+    domain: RoleDomain, catalog: RoleCatalog, team: Sequence[int]
+) -> tuple[int, ...]:
+    """Return the seeded role for each agent, by vibe; where there is none, the last one.
+
+    Seeded roles that show the same vibe are dealt out in the order of the seeded team.
+
+    Args:
+        domain: The role domain of the world.
+        catalog: The catalog of roles.
+        team: Role ids.
+    """
+    seeded, others = seeded_team(domain, catalog, len(team)), seeded_roles(domain, catalog)
+    by_vibe: dict[str, list[int]] = {}
+    for i in (*seeded, *(role.id for role in others if role.id not in seeded)):
+        by_vibe.setdefault(map_role_to_vibe(catalog, catalog.roles[i]), []).append(i)
+    assigned = []
+    for i in team:
+        candidates = by_vibe.get(map_role_to_vibe(catalog, catalog.roles[i]), [others[-1].id])
+        assigned.append(candidates.pop(0) if len(candidates) > 1 else candidates[0])
+    return tuple(assigned)
+
+
+def initial_state(settings: EvolveRoles, catalog: RoleCatalog, n_agents: int) -> RoleEvolutionState:
+    """Return the first state: sampled roles or those of `settings.history`, and their teams.
+
+    Of the history of another run its roles are taken, and its teams if they are as large.
+
+    Args:
+        settings: Settings of the evolution.
+        catalog: The catalog of behaviors and roles. Sampled roles are added; the roles of a history
+            replace those of the catalog.
+        n_agents: Agents of a team.
+    """
+    domain, config, seed = settings.environment.domain, settings.config, settings.seed
+    teams: Sequence[TeamComposition] = ()
+    if settings.history is None:
+        coordinator = EvolutionaryRoleCoordinator(n_agents, catalog, config=config, seed=seed)
+    else:
+        references = seeded_roles(domain, catalog)
+        history = parse_history(settings.history, "The history")
+        coordinator = _restore_coordinator(history, catalog, n_agents, config, seed)
+        teams = [TeamComposition(**dict(entry)) for entry in history.teams]
+        for role in references:  # they may have been renamed or left out by hand
+            if all(role.tiers != known.tiers or role.name != known.name for known in catalog.roles):
+                catalog.add_role(role)
+        key = fold_in(seed_key(seed), _SAMPLE_BRANCH)
+        for number in range(config.generated_role_count - len(coordinator.pool)):
+            coordinator.add_to_pool(sample_role(catalog, fold_in(key, number), config))
+    seeded = TeamComposition(seeded_team(domain, catalog, n_agents))
+    fitting = [TeamComposition(t.roles, t.fitness) for t in teams if len(t.roles) == n_agents]
+    return RoleEvolutionState(settings, coordinator, seeded, fitting or [seeded], seeded.roles)
 
 
 def state_from_snapshot(
-    catalog: RoleCatalog, n_agents: int, config: EvolutionConfig, snapshot: Snapshot
+    settings: EvolveRoles, catalog: RoleCatalog, n_agents: int, snapshot: Snapshot
 ) -> RoleEvolutionState:
     """Restore the state of a snapshot.
 
     Args:
+        settings: Settings of the evolution.
         catalog: A catalog of behaviors; the roles of the snapshot replace its own.
         n_agents: Agents of a team.
-        config: Settings of evolution.
         snapshot: The snapshot.
     """
     history = parse_history(snapshot.arrays["history"].tobytes().decode(), "The checkpoint")
     notes = snapshot.notes["evolution"]
-    coordinator, _ = _restored(history, catalog, n_agents, config, history.seed)
+    coordinator = _restore_coordinator(history, catalog, n_agents, settings.config, history.seed)
     coordinator.wins, coordinator.n_hybrids = notes["wins"], notes["hybrids"]
     coordinator.pool = list(notes["pool"])
     coordinator.pending.extend(notes["pending"])
-    teams = [_team_from_dict(entry) for entry in notes["teams"]]
-    return RoleEvolutionState(
-        coordinator, _team_from_dict(notes["seeded_team"]), teams, tuple(notes["champion"])
-    )
+    seeded, *teams = [
+        TeamComposition(**{**entry, "roles": tuple(entry["roles"])})
+        for entry in (notes["seeded_team"], *notes["teams"])
+    ]
+    return RoleEvolutionState(settings, coordinator, seeded, teams, tuple(notes["champion"]))
 
 
-def _team_from_dict(entry: Mapping[str, Any]) -> TeamComposition:
-    return TeamComposition(**{**entry, "roles": tuple(entry["roles"])})
-
-
-def _restored(
-    history: RoleHistory, catalog: RoleCatalog, agents: int, config: EvolutionConfig, seed: int
-) -> tuple[EvolutionaryRoleCoordinator, Sequence[TeamComposition]]:
-    """Return a coordinator and the teams of a history.
+def _restore_coordinator(
+    history: RoleHistory, catalog: RoleCatalog, n_agents: int, config: EvolutionConfig, seed: int
+) -> EvolutionaryRoleCoordinator:
+    """Return a coordinator with the roles, the generation and the number of games of a history.
 
     Args:
         history: The history.
         catalog: A catalog of behaviors; the roles of the history replace its own.
-        agents: Agents of a team.
+        n_agents: Agents of a team.
         config: Settings of evolution.
         seed: Random seed.
     """
     pool = restore_history(history, catalog, "The history")
-    coordinator = EvolutionaryRoleCoordinator(agents, catalog, config=config, seed=seed, pool=pool)
-    coordinator.generation, coordinator.games = history.generation, history.games
-    return coordinator, [TeamComposition(**dict(entry)) for entry in history.teams]
+    restored = EvolutionaryRoleCoordinator(n_agents, catalog, config=config, seed=seed, pool=pool)
+    restored.generation, restored.games = history.generation, history.games
+    return restored
+
+
+class GameBirths(NamedTuple):
+    """A game in which agents may have been born, with its scores."""
+
+    roles: tuple[int, ...]  # of the founders
+    newborns: tuple[BirthRecord, ...]
+    scores: GameScores
+
+
+def add_hybrids(
+    coordinator: EvolutionaryRoleCoordinator, games: Sequence[GameBirths]
+) -> list[RoleDef]:
+    """Add the best hybrids of a generation's games to the pool, with the score of their game.
+
+    Hundreds are born per generation; at most half the pool's size are added, by score, earlier ones
+    before later ones. The others are discarded.
+    """
+    born = [
+        (-float(game.scores.scores[-1, newborn.agent]), number, birth)
+        for number, game in enumerate(games)
+        for birth, newborn in enumerate(game.newborns)
+    ]
+    n_added = max(1, coordinator.config.generated_role_count // 2)
+    chosen = {(number, birth) for _, number, birth in sorted(born)[:n_added]}
+    added = []
+    for number, game in enumerate(games):
+        role_of: dict[int, tuple[int, ...]] = {i: (role,) for i, role in enumerate(game.roles)}
+        for birth, newborn in enumerate(game.newborns):
+            agent = newborn.agent
+            parents = tuple(dict.fromkeys(i for p in newborn.parents for i in role_of[p]))[:2]
+            role_of[agent] = parents
+            if (number, birth) in chosen:
+                hybrid = RoleDef(newborn.tiers, origin="hybrid", parents=parents)
+                role = coordinator.add_to_pool(hybrid)
+                role_of[agent] = (role.id,)
+                score = float(game.scores.scores[-1, agent])
+                coordinator.score_game([AgentScore(role.id, score, game.scores.won[-1])])
+                added.append(role)
+    return added

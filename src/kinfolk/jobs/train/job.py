@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -12,13 +12,18 @@ from kinfolk.core.events import Event, FileChunk, Snapshot
 from kinfolk.core.random import fold_in, seed_key
 from kinfolk.engines.base import Engine
 from kinfolk.evaluation.statistics import win_shares
-from kinfolk.jobs.train.evaluation import episode_score, evaluate_policies, slot_statistics
-from kinfolk.jobs.train.events import TrainingDone, UpdateDone, UpdateTimed
-from kinfolk.jobs.train.plan import build_plan
+from kinfolk.jobs.train.reports import (
+    TrainingDone,
+    UpdateTimed,
+    evaluate_policies,
+    mean_length,
+    recent_score,
+    report_update,
+)
 from kinfolk.jobs.train.settings import Train
-from kinfolk.jobs.train.state import TrainingState, initial_state, mean_columns
+from kinfolk.jobs.train.state import TrainingState, build_plan, initial_state
 from kinfolk.play.slots import PolicySlot
-from kinfolk.play.task import Policies, RolloutResult, RolloutTask, run_task
+from kinfolk.play.task import RolloutResult, RolloutTask, run_task
 from kinfolk.store.policy_file import PolicyFile, iter_policy_chunks
 from kinfolk.training.buffer import RolloutColumns, concat_blocks
 from kinfolk.training.collect import Experience, collection_task
@@ -40,36 +45,44 @@ def train(
         resume: Last snapshot of a stopped run to continue from; None starts anew.
     """
     plan = build_plan(settings)
-    policies = plan.resolved
-    state = initial_state(settings, policies)
+    state = initial_state(settings, plan.resolved)
     if resume is not None:
         state.restore(resume)
-    shared = replace(plan, policies=engine.share(policies))
-    reason = _reason_to_stop(settings, state)
+    plan = replace(plan, policies=engine.share(plan.resolved))
+    every = settings.evaluation.every
+    reason = _reason_to_stop(state)
     while reason is None:
-        yield from _update(settings, shared, state, engine)
-        every = settings.evaluation.every
-        evaluated = every and state.update % every == 0
-        if evaluated:
-            yield evaluate_policies(settings, policies, state, engine)
-        reason = _reason_to_stop(settings, state)
-        if reason is not None or state.update % settings.checkpoint_every == 0:
-            if not every:
-                _record_best(settings, state)
-            yield from _policy_files(policies, state)
+        yield from _run_update(plan, state, engine)
+        is_evaluated = every > 0 and state.update % every == 0
+        if is_evaluated:
+            yield evaluate_policies(state, engine)
+        reason = _reason_to_stop(state)
+        is_checkpoint = reason is not None or state.update % settings.checkpoint_every == 0
+        if is_checkpoint and not every:
+            _record_best(state)
+        if is_checkpoint or is_evaluated:
+            yield from _policy_files(state)
+        if is_checkpoint:
             yield state.snapshot()
-        elif evaluated:
-            yield from _policy_files(policies, state)
-    yield _training_done(settings, policies, state, reason)
+    yield TrainingDone(
+        step=state.steps,
+        updates=state.update,
+        episodes=state.episodes,
+        reason=reason,
+        score=recent_score(state),
+        length=mean_length(state.recent_episodes),
+        best=state.best,
+        best_step=state.best_step,
+        weights={name: policy.sha256 for name, policy in state.policies().items()},
+    )
 
 
-def _update(
-    settings: Train, plan: RolloutTask[Experience], state: TrainingState, engine: Engine
+def _run_update(
+    plan: RolloutTask[Experience], state: TrainingState, engine: Engine
 ) -> Iterator[Event]:
     """Collect experience and update every slot whose turn it is.
 
     Args:
-        settings: Settings of the training.
         plan: The task of a chunk of worlds, without its weights and its state.
         state: State of the training; changed in place.
         engine: Engine that collects.
@@ -83,56 +96,53 @@ def _update(
     results = list(engine.map(run_task, tasks))
     state.rollout_states = [result.snapshot for result in results]
     collected = time.perf_counter()
-    blocks = _blocks([result.observed for result in results])
+    blocks = join_chunks([result.observed for result in results])
     rows = sum(int(block["is_trainable_agent"].sum()) for block in blocks)
-    update_stats = _learn(settings, state, blocks)
+    update_stats = update_learners(state, blocks)
     state.update += 1
     state.steps += rows
-    _record_episodes(settings, state, results)
-    stop = time.perf_counter()
-    yield _update_done(settings, state, blocks, update_stats)
+    _record_episodes(state, results)
+    collect_seconds, learn_seconds = collected - start, time.perf_counter() - collected
+    yield report_update(state, blocks, update_stats)
     yield UpdateTimed(
-        step=state.steps,
-        rows=rows,
-        collect_seconds=collected - start,
-        learn_seconds=stop - collected,
+        step=state.steps, rows=rows, collect_seconds=collect_seconds, learn_seconds=learn_seconds
     )
 
 
-def _blocks(parts: list[Experience]) -> list[RolloutColumns]:
+def join_chunks(parts: Sequence[Experience]) -> list[RolloutColumns]:
     """Join the rows of all chunks of worlds, slot by slot."""
-    n_memories = 1 + max(
-        int(block["memory_index"].max(initial=0)) for part in parts for block in part.blocks
-    )
+    n_memories = _count_memories([block for part in parts for block in part.blocks])
     slots = zip(*(part.blocks for part in parts), strict=True)
     return [concat_blocks(list(blocks), n_memories) for blocks in slots]
 
 
-def _learn(
-    settings: Train, state: TrainingState, blocks: list[RolloutColumns]
+def _count_memories(blocks: Sequence[RolloutColumns]) -> int:
+    """Return the number of memory indices, which is one more than the largest of all blocks."""
+    return 1 + max(int(block["memory_index"].max(initial=0)) for block in blocks)
+
+
+def update_learners(
+    state: TrainingState, blocks: Sequence[RolloutColumns]
 ) -> dict[str, dict[str, float]]:
     """Update every slot whose turn it is from the rows that it learns from.
 
     Args:
-        settings: Settings of the training.
         state: State of the training, whose learners are changed.
         blocks: The collected rows of each slot.
 
     Returns:
         Statistics of the update, by slot.
     """
+    settings = state.settings
     profiles = LossProfiles(settings.loss_profiles)
     key = fold_in(fold_in(seed_key(settings.seed), _UPDATE_BRANCH), state.update)
     stats = {}
     for index, slot in enumerate(settings.slots):
-        if not slot.trainable or not is_update_due(settings.slots, slot, state.update):
-            continue
-        own_blocks = [b for b in blocks if len(b["learner_slot"]) and b["learner_slot"][0] == index]
-        if not own_blocks:
-            continue
-        rows = own_blocks[0] if len(own_blocks) == 1 else _concat_demonstrations(own_blocks)
-        weights = _loss_weights(settings, slot, state.steps)
-        stats[slot.id] = state.learners[slot.id].learn(rows, profiles, weights, key)
+        used = [b for b in blocks if len(b["learner_slot"]) and b["learner_slot"][0] == index]
+        if slot.trainable and used and is_update_due(settings.slots, slot, state.update):
+            rows = used[0] if len(used) == 1 else _concat_demonstrations(used)
+            weights = _loss_weights(settings, slot, state.steps)
+            stats[slot.id] = state.learners[slot.id].learn(rows, profiles, weights, key)
     return stats
 
 
@@ -147,8 +157,7 @@ def _concat_demonstrations(blocks: list[RolloutColumns]) -> RolloutColumns:
                 missing = -1 if like.dtype.kind == "i" else np.nan
                 whole[name] = np.full((count, *like.shape[1:]), missing, like.dtype)
         filled.append(whole)
-    n_memories = 1 + max(int(block["memory_index"].max(initial=0)) for block in filled)
-    return concat_blocks(filled, n_memories)
+    return concat_blocks(filled, _count_memories(filled))
 
 
 def is_update_due(slots: tuple[PolicySlot, ...], slot: PolicySlot, update: int) -> bool:
@@ -185,122 +194,55 @@ def _loss_weights(settings: Train, slot: PolicySlot, steps: int) -> LossWeights:
     return LossWeights(rate, {name: LOSSES[name].weight(s, steps) for name, s in losses.items()})
 
 
-def _record_episodes(
-    settings: Train, state: TrainingState, results: list[RolloutResult[Experience]]
-) -> None:
+def _record_episodes(state: TrainingState, results: Sequence[RolloutResult[Experience]]) -> None:
     """Keep the last episodes, and update the opponent pool with their results.
 
     Args:
-        settings: Settings of the training.
         state: State of the training; changed in place.
         results: Collected experience of every chunk of worlds.
     """
     ended = [episode for result in results for episode in result.episodes]
     state.episodes += len(ended)
-    state.recent_episodes = [*state.recent_episodes, *ended][-settings.stats_window :]
-    pool, pool_settings = state.opponent_pool, settings.opponent_pool
-    if pool is None or pool_settings is None:
+    state.recent_episodes = [*state.recent_episodes, *ended][-state.settings.stats_window :]
+    pool, settings = state.opponent_pool, state.settings.opponent_pool
+    if pool is None or settings is None:
         return
     rivals = [rival for result in results for rival in result.observed.opponents]
-    played = (pool_settings.slot, pool_settings.source_slot)
+    slot, source = settings.slot, settings.source_slot
     for episode, rival in zip(ended, rivals, strict=True):
-        earned = {s: np.array([episode.returns[s]]) for s in played}
-        pool = pool.with_result(rival, float(win_shares(earned)[played[0]][0]), pool_settings)
-    if state.update % pool_settings.add_every == 0:
-        pool = pool.with_snapshot(
-            state.update, state.learners[played[1]].policy.arrays(), pool_settings
-        )
-    playing = [result.snapshot["worker/members"][:, 0].tolist() for result in results]
-    state.opponent_pool = pool.without_unused([number for numbers in playing for number in numbers])
+        earned = {name: np.array([episode.returns[name]]) for name in (slot, source)}
+        pool = pool.with_result(rival, float(win_shares(earned)[slot][0]), settings)
+    if state.update % settings.add_every == 0:
+        pool = pool.with_snapshot(state.update, state.learners[source].policy.arrays(), settings)
+    playing = [result.snapshot["worker/members"][:, 0] for result in results]
+    state.opponent_pool = pool.without_unused(np.concatenate(playing).tolist())
 
 
-def _update_done(
-    settings: Train,
-    state: TrainingState,
-    blocks: list[RolloutColumns],
-    update_stats: dict[str, dict[str, float]],
-) -> UpdateDone:
-    """Return the event of an update.
-
-    Args:
-        settings: Settings of the training.
-        state: State of the training.
-        blocks: The collected rows of each slot.
-        update_stats: Statistics of the update, by slot.
-    """
-    slots = slot_statistics(state.recent_episodes, settings)
-    for name, block in zip(settings.slot_ids, blocks, strict=True):
-        slots[name]["rows"] = float(len(block["slot_id"]))
-        slots[name]["reward"] = float(block["reward"].mean()) if len(block["slot_id"]) else 0.0
-        slots[name] |= update_stats.get(name, {})
-    recent = state.recent_episodes
-    return UpdateDone(
-        step=state.steps,
-        update=state.update,
-        episodes=state.episodes,
-        length=float(np.mean([r.ticks for r in recent])) if recent else None,
-        score=episode_score(recent, settings),
-        slots=slots,
-        alive=mean_columns(recent, "mean_alive"),
-        births=mean_columns(recent, "group_lives"),
-        counters=mean_columns(recent, "counters"),
-    )
-
-
-def _reason_to_stop(settings: Train, state: TrainingState) -> str | None:
+def _reason_to_stop(state: TrainingState) -> str | None:
+    """Return why a training ends now: steps, reached or patience; None if it goes on."""
+    settings = state.settings
     if state.steps >= settings.steps:
         return "steps"
-    score = episode_score(state.recent_episodes, settings)
-    is_window_full = len(state.recent_episodes) == settings.stats_window
-    if (
-        settings.target_score is not None
-        and is_window_full
-        and score is not None
-        and score >= settings.target_score
-    ):
-        return "reached"
+    if len(state.recent_episodes) == settings.stats_window and settings.target_score is not None:
+        score = recent_score(state)
+        if score is not None and score >= settings.target_score:
+            return "reached"
     if settings.patience is not None and state.evals_since_best >= settings.patience:
         return "patience"
     return None
 
 
-def _record_best(settings: Train, state: TrainingState) -> None:
-    """Without evaluations, the best checkpoint is that of the best last episodes."""
-    score = episode_score(state.recent_episodes, settings)
+def _record_best(state: TrainingState) -> None:
+    """Without evaluations, take the score of the last episodes as that of this checkpoint."""
+    score = recent_score(state)
     if score is not None and (state.best is None or score > state.best):
         state.best, state.best_step = score, state.steps
 
 
-def _policy_files(first: Policies, state: TrainingState) -> Iterator[FileChunk]:
+def _policy_files(state: TrainingState) -> Iterator[FileChunk]:
     """Yield the trained policies as files of the run."""
-    policies = state.policies(first)
+    policies = state.policies()
     for name in state.learners:
         policy = policies[name]
         file = PolicyFile(policy.class_path, policy.settings, policy.arrays)
-        best = state.best_step == state.steps
-        yield from iter_policy_chunks(name, state.steps, file, best)
-
-
-def _training_done(
-    settings: Train, first: Policies, state: TrainingState, reason: str
-) -> TrainingDone:
-    """Return the last event of a training.
-
-    Args:
-        settings: Settings of the training.
-        first: Policies that the training began with.
-        state: State of the training.
-        reason: Why it ended: steps, reached or patience.
-    """
-    recent = state.recent_episodes
-    return TrainingDone(
-        step=state.steps,
-        updates=state.update,
-        episodes=state.episodes,
-        reason=reason,
-        score=episode_score(recent, settings),
-        length=float(np.mean([r.ticks for r in recent])) if recent else None,
-        best=state.best,
-        best_step=state.best_step,
-        weights={name: policy.sha256 for name, policy in state.policies(first).items()},
-    )
+        yield from iter_policy_chunks(name, state.steps, file, state.best_step == state.steps)

@@ -8,7 +8,7 @@ from pydantic import model_validator
 
 from kinfolk.core.errors import format_suggestion, require
 from kinfolk.core.settings import Flag, Settings, setting, validate_settings
-from kinfolk.play.episode_settings import EpisodeSettings
+from kinfolk.play.settings import EpisodeSettings
 from kinfolk.play.slots import PolicySlot
 from kinfolk.training.losses import LOSSES
 from kinfolk.training.opponents import OpponentPoolSettings
@@ -111,27 +111,31 @@ class Train(EpisodeSettings):
                 f"Slot '{slot.id}' has isolate = '{slot.isolate}'; training runs policies in its own "
                 f"processes. Leave isolate out, or evaluate with kinfolk eval.",
             )
-        require(
-            self.worlds % self.n_chunks == 0,
-            f"{self.worlds} worlds cannot be split into {self.n_chunks} equal chunks.",
-        )
+        split = f"split into {self.n_chunks} equal chunks"
+        require(self.worlds % self.n_chunks == 0, f"{self.worlds} worlds cannot be {split}.")
         self._check_teaching()
         self._check_pool()
         self._check_losses(profiles)
         return self
+
+    @property
+    def needs_batch_invariance(self) -> bool:
+        """Return whether nets are refused whose output for an agent depends on its batch."""
+        return self.batch_invariant or self.evaluation.every > 0
 
     def loss_settings(self) -> dict[str, Settings]:
         """Return the settings of every loss that a profile lists, by its name.
 
         A loss whose settings have a table of their own in `Train` reads that; others read `losses`.
         """
-        kinds = {n: LOSSES[n].settings_type for n in LossProfiles(self.loss_profiles).losses}
-        return {
-            name: getattr(self, _LOSS_TABLES[kind])
-            if kind in _LOSS_TABLES
-            else validate_settings(kind, self.losses.get(name, {}))
-            for name, kind in kinds.items()
-        }
+        settings = {}
+        for name in LossProfiles(self.loss_profiles).losses:
+            kind = LOSSES[name].settings_type
+            if kind in _LOSS_TABLES:
+                settings[name] = getattr(self, _LOSS_TABLES[kind])
+            else:
+                settings[name] = validate_settings(kind, self.losses.get(name, {}))
+        return settings
 
     def _check_losses(self, profiles: LossProfiles) -> None:
         """Refuse settings that no loss reads, and losses that no row can use."""
@@ -151,22 +155,15 @@ class Train(EpisodeSettings):
         if not self.loss_profiles:
             return  # the default profile lists losses that not every training has rows for
         for number, profile in enumerate(profiles.names):
-            slots = [slot for slot in self.slots if self._has_profile(slot, profile, number == 0)]
+            slots = [s for s in self.slots if self._profile_of(s, profiles.names[0]) == profile]
             for name in profiles.losses if slots else ():
                 if profiles.includes(number, name):
                     self._check_usable(name, profile, slots)
 
-    def _has_profile(self, slot: PolicySlot, profile: str, is_default: bool) -> bool:
-        """Return whether a slot has a loss profile: by name, or as the default one.
-
-        Args:
-            slot: The slot.
-            profile: Name of the profile.
-            is_default: Whether it is the first profile, the default of slots that are learnt from.
-        """
-        if slot.loss_profile is not None:
-            return slot.loss_profile == profile
-        return is_default and (slot.trainable or self._is_taught(slot))
+    def _profile_of(self, slot: PolicySlot, default: str) -> str | None:
+        """Return the loss profile of a slot, `default` if its rows are learnt from and it names none."""
+        is_learnt_from = slot.trainable or self._is_taught(slot)
+        return default if slot.loss_profile is None and is_learnt_from else slot.loss_profile
 
     def _is_taught(self, slot: PolicySlot) -> bool:
         """Return whether rows of a slot hold actions of a teacher: it has one, or is one."""
@@ -182,23 +179,18 @@ class Train(EpisodeSettings):
             profile: Name of the profile that lists it.
             slots: Slots that have the profile.
         """
-        names = " and ".join(f"'{slot.id}'" for slot in slots)
-        start = (
-            f"The loss profile '{profile}' lists '{loss}', which no row can use: the profile is "
-            f"that of {names},"
-        )
         if LOSSES[loss].rows == "trainable":
-            require(
-                any(slot.trainable for slot in slots),
-                f"{start} and '{loss}' is for trainable slots. Set trainable = true, or take "
-                f"'{loss}' out of the profile.",
-            )
+            is_usable = any(slot.trainable for slot in slots)
+            reason = "is for trainable slots. Set trainable = true"
         else:
-            require(
-                any(self._is_taught(slot) for slot in slots),
-                f"{start} and '{loss}' needs a teacher. Add [teachers.{slots[0].id}] with "
-                f"teacher = 'SLOT', or take '{loss}' out of the profile.",
-            )
+            is_usable = any(self._is_taught(slot) for slot in slots)
+            reason = f"needs a teacher. Add [teachers.{slots[0].id}] with teacher = 'SLOT'"
+        names = " and ".join(f"'{slot.id}'" for slot in slots)
+        require(
+            is_usable,
+            f"The loss profile '{profile}' lists '{loss}', which no row can use: the profile is "
+            f"that of {names}, and '{loss}' {reason}, or take '{loss}' out of the profile.",
+        )
 
     def _check_teaching(self) -> None:
         trainable = [slot.id for slot in self.slots if slot.trainable]
@@ -218,15 +210,13 @@ class Train(EpisodeSettings):
     def _check_pool(self) -> None:
         if self.opponent_pool is None:
             return
-        by_id = {slot.id: slot for slot in self.slots}
-        for name in (self.opponent_pool.slot, self.opponent_pool.source_slot):
-            require(
-                name in by_id,
-                f"The opponent pool names an unknown slot '{name}'.{format_suggestion(name, by_id)}",
-            )
+        trainable = {slot.id: slot.trainable for slot in self.slots}
+        slot, source = self.opponent_pool.slot, self.opponent_pool.source_slot
+        for name in (slot, source):
+            hint = format_suggestion(name, trainable)
+            require(name in trainable, f"The opponent pool names an unknown slot '{name}'.{hint}")
         require(
-            not by_id[self.opponent_pool.slot].trainable
-            and by_id[self.opponent_pool.source_slot].trainable,
+            trainable[source] and not trainable[slot],
             f"An opponent pool needs a slot that is not trainable and a source_slot that is; "
-            f"'{self.opponent_pool.slot}' and '{self.opponent_pool.source_slot}' are not so.",
+            f"'{slot}' and '{source}' are not so.",
         )

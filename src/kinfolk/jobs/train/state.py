@@ -1,25 +1,98 @@
-"""State of a training (learners, worlds, opponent pool, recent episodes) and its snapshots."""
+"""The plan of a training (policies, labels of rows, teachers), its state, and its snapshots."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
-
-import numpy as np
 
 from kinfolk.core.arrays import AnyArray, Arrays
 from kinfolk.core.errors import SettingsError
 from kinfolk.core.events import Snapshot
-from kinfolk.jobs.train.plan import is_batch_invariant
 from kinfolk.jobs.train.settings import Train
 from kinfolk.play.results import EpisodeResult
-from kinfolk.play.slots import SlotRegistry
-from kinfolk.play.task import Policies
+from kinfolk.play.slots import PolicySlot, SlotRegistry
+from kinfolk.play.task import Policies, RolloutTask
+from kinfolk.policies.base import select_memory as select_arrays
 from kinfolk.policies.neural.policy import NeuralPolicy
-from kinfolk.policies.resolve import ResolvedPolicy
+from kinfolk.policies.resolve import ResolvedPolicy, load_policy_class
+from kinfolk.training.buffer import NO_SLOT
+from kinfolk.training.collect import Collection, Experience
 from kinfolk.training.learner import Learner
 from kinfolk.training.opponents import OpponentPool
+from kinfolk.training.profiles import LossProfiles
+from kinfolk.training.recorder import SlotPlan
+
+# Fields of the state that a snapshot stores as they are.
+_NOTED = ("update", "steps", "episodes", "best", "best_step", "evals_since_best", "baselines")
+
+
+def build_plan(settings: Train) -> RolloutTask[Experience]:
+    """Return what stays the same through a training: the task of a chunk, with no episodes yet.
+
+    Raises:
+        UsageError: A policy is missing, or is not trainable though its slot is.
+    """
+    resolved = {slot.id: _resolve_policy(slot, settings) for slot in settings.slots}
+    pool = settings.opponent_pool
+    if pool is not None:  # its copies are of the slot that learns
+        resolved[pool.slot] = resolved[pool.source_slot]
+    return RolloutTask(
+        settings.world_ref,
+        resolved,
+        settings.seed,
+        (),
+        settings.slot_map_for(settings.world),
+        worlds=settings.worlds // settings.n_chunks,
+        inherit_slot=settings.inherit_slot,
+        max_ticks=settings.rollout_length,
+        keep_snapshot=True,
+        observer=Collection(
+            {slot.id: _slot_plan(i, settings) for i, slot in enumerate(settings.slots)},
+            bootstrap_early_ends=settings.ppo.bootstrap_early_ends,
+            pool_slot=None if pool is None else pool.slot,
+            batch_invariant=settings.needs_batch_invariance,
+        ),
+    )
+
+
+def _resolve_policy(slot: PolicySlot, settings: Train) -> ResolvedPolicy:
+    """Resolve a slot's policy; nets that begin to learn draw their first weights from the seed."""
+    policy = slot.resolve_policy()
+    if not slot.trainable:
+        return policy
+    kind = load_policy_class(policy)
+    if not (isinstance(kind, type) and issubclass(kind, NeuralPolicy)):
+        raise SettingsError(
+            f"Slot '{slot.id}' is trainable, and {slot.policy_uri or slot.class_path} is not a net "
+            f"that can be trained. Use kin://mlp, kin://conv, kin://gru or kin://net, or set "
+            f"trainable = false."
+        )
+    if policy.arrays or "seed" in policy.settings:
+        return policy
+    return replace(policy, settings={**policy.settings, "seed": settings.seed}, sha256="")
+
+
+def _slot_plan(index: int, settings: Train) -> SlotPlan:
+    """Return how the rows of a slot are labelled, and who teaches or is taught by it."""
+    slot, teachers = settings.slots[index], settings.teachers
+    teaching = teachers.get(slot.id)
+    students = [s for s, t in teachers.items() if t.teacher == slot.id and t.teacher_led]
+    if len(students) > 1:
+        raise SettingsError(
+            f"Slot '{slot.id}' is the teacher of {' and '.join(students)}; it can lead only one. "
+            f"Set teacher_led = false for the others."
+        )
+    student = students[0] if students and not slot.trainable else None
+    learner = NO_SLOT if student is None else settings.slot_ids.index(student)
+    return SlotPlan(
+        slot_id=index,
+        learner_slot=index if slot.trainable else learner,
+        loss_profile_id=LossProfiles(settings.loss_profiles).profile_id(slot.id, slot.loss_profile),
+        is_trainable_agent=slot.trainable,
+        teacher=teaching.teacher if teaching is not None and teaching.student_led else None,
+        student=student,
+        is_demonstration=bool(students),
+    )
 
 
 @dataclass
@@ -27,6 +100,8 @@ class TrainingState:
     """All that the rest of a training follows from.
 
     Args:
+        settings: Settings of the training.
+        initial_policies: Policies of all slots at the start.
         learners: Nets and optimizers of trainable slots, by slot.
         rollout_states: State of the worlds of each chunk; None before the first update.
         opponent_pool: Earlier copies of a net to play against, if there are any.
@@ -40,6 +115,8 @@ class TrainingState:
         baselines: Results of baselines, which are evaluated once.
     """
 
+    settings: Train
+    initial_policies: Policies
     learners: dict[str, Learner]
     rollout_states: list[Arrays | None]
     opponent_pool: OpponentPool | None = None
@@ -56,13 +133,12 @@ class TrainingState:
         """Return the weights of every slot that learns."""
         return {name: learner.policy.arrays() for name, learner in self.learners.items()}
 
-    def policies(self, first: Policies) -> dict[str, ResolvedPolicy]:
-        """Return every slot's policy as it is now; `first` are those the training began with."""
-        policies = dict(first)
-        for name, learner in self.learners.items():
-            policies[name] = ResolvedPolicy(
-                first[name].class_path, first[name].settings, learner.policy.arrays()
-            )
+    def policies(self) -> dict[str, ResolvedPolicy]:
+        """Return every slot's policy with its current weights."""
+        policies = dict(self.initial_policies)
+        for name, arrays in self.weights().items():
+            initial = policies[name]
+            policies[name] = ResolvedPolicy(initial.class_path, initial.settings, arrays)
         return policies
 
     def snapshot(self) -> Snapshot:
@@ -72,18 +148,7 @@ class TrainingState:
             arrays |= {f"slot/{name}/{path}": a for path, a in learner.state_dict().items()}
         for chunk, state in enumerate(self.rollout_states):
             arrays |= {f"chunk/{chunk}/{path}": a for path, a in (state or {}).items()}
-        notes: dict[str, Any] = {
-            name: getattr(self, name)
-            for name in (
-                "update",
-                "steps",
-                "episodes",
-                "best",
-                "best_step",
-                "evals_since_best",
-                "baselines",
-            )
-        }
+        notes: dict[str, Any] = {name: getattr(self, name) for name in _NOTED}
         notes["recent"] = [asdict(result) for result in self.recent_episodes]
         if self.opponent_pool is not None:
             arrays |= self.opponent_pool.arrays()
@@ -96,23 +161,19 @@ class TrainingState:
         Raises:
             SettingsError: The snapshot is of another training.
         """
+        arrays, notes = snapshot.arrays, snapshot.notes
         for name, learner in self.learners.items():
-            learner.load_state_dict(_strip_prefix(snapshot.arrays, f"slot/{name}/"))
+            learner.load_state_dict(select_arrays(arrays, f"slot/{name}"))
         for number in range(len(self.rollout_states)):
-            self.rollout_states[number] = _strip_prefix(snapshot.arrays, f"chunk/{number}/")
+            self.rollout_states[number] = select_arrays(arrays, f"chunk/{number}")
             if not self.rollout_states[number]:
                 raise SettingsError(f"The checkpoint has no worlds for chunk {number}.")
-        notes = snapshot.notes
-        for name in ("update", "steps", "episodes", "best", "best_step", "evals_since_best"):
+        for name in _NOTED:
             setattr(self, name, notes[name])
-        self.baselines = dict(notes["baselines"])
+        self.baselines = dict(self.baselines)  # the snapshot's is not changed
         self.recent_episodes = [EpisodeResult(**facts) for facts in notes["recent"]]
         if self.opponent_pool is not None:
-            self.opponent_pool = OpponentPool.from_snapshot(snapshot.arrays, notes["opponent_pool"])
-
-
-def _strip_prefix(arrays: Arrays, prefix: str) -> dict[str, AnyArray]:
-    return {n.removeprefix(prefix): a for n, a in arrays.items() if n.startswith(prefix)}
+            self.opponent_pool = OpponentPool.from_snapshot(arrays, notes["opponent_pool"])
 
 
 def initial_state(settings: Train, policies: Policies) -> TrainingState:
@@ -124,25 +185,16 @@ def initial_state(settings: Train, policies: Policies) -> TrainingState:
     spec = settings.world_ref.spec
     settings.build_assignment(spec)
     learners = {}
-    registry = SlotRegistry(training=True, batch_invariant=is_batch_invariant(settings))
+    registry = SlotRegistry(training=True, batch_invariant=settings.needs_batch_invariance)
     for slot in settings.slots:
         owner = slot.id if slot.trainable else ""
         policy = registry.load(policies[slot.id], spec, slot.device, owner)
         if slot.trainable:
             assert isinstance(policy, NeuralPolicy)  # `build_plan` refuses others
             learners[slot.id] = Learner(policy, settings.ppo, settings.loss_settings())
-    pool = None
+    state = TrainingState(settings, policies, learners, [None] * settings.n_chunks)
     if settings.opponent_pool is not None:
+        weights = state.weights()[settings.opponent_pool.source_slot]
         empty = OpponentPool({}, (), ())
-        pool = empty.with_snapshot(
-            0, learners[settings.opponent_pool.source_slot].policy.arrays(), settings.opponent_pool
-        )
-    return TrainingState(learners, [None] * settings.n_chunks, pool)
-
-
-def mean_columns(episodes: list[EpisodeResult], table: str) -> dict[str, float]:
-    """Return means over episodes of one of their tables, by name."""
-    if not episodes:
-        return {}
-    names: Mapping[str, float] = getattr(episodes[-1], table)
-    return {n: float(np.mean([getattr(r, table)[n] for r in episodes])) for n in names}
+        state.opponent_pool = empty.with_snapshot(0, weights, settings.opponent_pool)
+    return state

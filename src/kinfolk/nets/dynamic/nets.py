@@ -1,4 +1,7 @@
-"""Populations of nets whose topology evolves: growth, pruning, running standardisation."""
+"""Populations of nets whose topology evolves: growth, pruning, running standardisation.
+
+The topology can be converted to JSON values and back without loss of a bit.
+"""
 
 from __future__ import annotations
 
@@ -10,19 +13,12 @@ import numpy as np
 from kinfolk.core.arrays import AnyArray, Arrays, Bools, Ints, is_tensor
 from kinfolk.core.errors import SettingsError, require
 from kinfolk.core.random import fold_in
-from kinfolk.nets.dynamic.forward import NodeState, run_passes
-from kinfolk.nets.dynamic.graph import (
-    CAPACITY_STEP,
-    FREE,
-    RUNNING_STATS_FIELDS,
-    GraphArrays,
-    empty_graph,
-    pad_slots,
-    with_capacity,
-)
-from kinfolk.nets.dynamic.mutation import allocate_scratch, mutate_graphs
-from kinfolk.nets.gaussian import draw_seed
-from kinfolk.nets.running_stats import RunningStats, merge_running_stats
+from kinfolk.nets.dynamic import graph as graphs
+from kinfolk.nets.dynamic.forward import NodeState, RunningStats, merge_running_stats, run_passes
+from kinfolk.nets.dynamic.graph import FREE, MAX_SOURCES, GraphArrays
+from kinfolk.nets.dynamic.mutation import mutate_graphs
+from kinfolk.nets.forward import check_input_shape, check_net_sizes
+from kinfolk.nets.numerics import draw_seed
 
 _NO_PARAMETERS = (
     "Dynamic nets have no fixed set of parameters, which evolution strategies need. "
@@ -47,18 +43,11 @@ class DynamicNets:
     kind: ClassVar[str] = "dynamic"
 
     def __init__(
-        self,
-        num_nets: int,
-        inputs: int,
-        outputs: int,
-        *,
-        key: int | None = None,
-        zero: bool = False,
+        self, num_nets: int, inputs: int, outputs: int, key: int | None = None, zero: bool = False
     ) -> None:
-        for name, size in (("num_nets", num_nets), ("inputs", inputs), ("outputs", outputs)):
-            require(size >= 1, f"Nets need {name} of at least 1, not {size}.")
+        check_net_sizes(num_nets, inputs, outputs)
         self.inputs, self.outputs = inputs, outputs
-        self.graph: GraphArrays = empty_graph(num_nets, inputs, outputs)
+        self.graph: GraphArrays = graphs.empty_graph(num_nets, inputs, outputs)
         self.seed: int | None = None
         if not zero:
             self.seed = draw_seed() if key is None else key
@@ -66,10 +55,8 @@ class DynamicNets:
 
     def __repr__(self) -> str:
         low, high = int(self.node_counts.min()), int(self.node_counts.max())
-        return (
-            f"DynamicNets(num_nets={self.num_nets}, inputs={self.inputs}, "
-            f"outputs={self.outputs}; {low} to {high} nodes)"
-        )
+        sizes = f"num_nets={self.num_nets}, inputs={self.inputs}, outputs={self.outputs}"
+        return f"DynamicNets({sizes}; {low} to {high} nodes)"
 
     @property
     def num_nets(self) -> int:
@@ -87,27 +74,28 @@ class DynamicNets:
         counts: Ints = (self.graph.kind != FREE).sum(axis=1)
         return counts
 
+    @property
+    def running_stats(self) -> RunningStats:
+        """Return the running statistics of all members, `[nets, capacity]` each."""
+        return RunningStats(self.graph.n, self.graph.mean, self.graph.m2)
+
     def take(self, indices: Ints) -> None:
         """Replace member `i` by a copy of the member `indices[i]`, running statistics included."""
-        self.graph = GraphArrays(
-            **{name: array[indices] for name, array in self.to_arrays().items()}
-        )
+        self.graph = GraphArrays._make(array[indices] for array in self.graph)
 
     def mutate(self, key: int, n_elites: int = 0) -> None:
         """Mutate scalars, prune and grow nodes of all but the first `n_elites` members."""
         max_growths = int(np.ceil(self.graph.growths.max() * 1.1)) + 1
         needed = int(self.graph.top.max()) + max_growths
         if needed > self.capacity:
-            self.graph = with_capacity(self.graph, needed + CAPACITY_STEP)
+            self.graph = graphs.with_capacity(self.graph, needed + graphs.CAPACITY_STEP)
         keys: Ints = fold_in(key, np.arange(self.num_nets, dtype=np.int64))
-        mutate_graphs(self.graph, keys, n_elites, allocate_scratch(self.capacity))
+        mutate_graphs(self.graph, keys, n_elites, graphs.allocate_scratch(self.capacity))
 
     def initial_memory(self, batch: int) -> NodeState:
         """Return zero memory, and a copy of each member's running statistics for every row."""
         zeros = np.zeros((self.num_nets, batch, self.capacity))
-        copies = (
-            np.repeat(getattr(self.graph, part)[:, None], batch, 1) for part in RUNNING_STATS_FIELDS
-        )
+        copies = (np.repeat(part[:, None], batch, 1) for part in self.running_stats)
         return NodeState(zeros, zeros.copy(), *copies)
 
     def __call__(self, x: Any, memory: NodeState | None = None) -> tuple[Any, NodeState]:
@@ -119,17 +107,12 @@ class DynamicNets:
             SettingsError: `x` is not `[nets, batch, inputs]`.
         """
         inputs = np.asarray(x, dtype=np.float64)
-        if inputs.ndim != 3 or inputs.shape[::2] != (self.num_nets, self.inputs):
-            raise SettingsError(
-                f"Inputs must have shape [{self.num_nets}, batch, {self.inputs}], "
-                f"not {list(inputs.shape)}."
-            )
+        check_input_shape(inputs.shape, self.num_nets, self.inputs)
         nets, batch = inputs.shape[:2]
         before = self.initial_memory(batch) if memory is None else memory
         after = NodeState(*(part.reshape(nets * batch, -1).copy() for part in before))
-        out = np.empty((nets * batch, self.outputs), dtype=np.float32)
         rows = np.arange(nets * batch, dtype=np.int64)
-        self.run_rows(rows // batch, rows, inputs.reshape(nets * batch, -1), after, True, out)
+        out = self.run_rows(rows // batch, rows, inputs.reshape(nets * batch, -1), after, True)
         shaped = NodeState(*(part.reshape(nets, batch, -1) for part in after))
         result = out.reshape(nets, batch, self.outputs)
         if not is_tensor(x):
@@ -139,30 +122,23 @@ class DynamicNets:
         return torch.from_numpy(result), shaped
 
     def run_rows(
-        self,
-        member: Ints,
-        stats_row: Ints,
-        x: AnyArray,
-        state: NodeState,
-        update_stats: bool,
-        out: AnyArray,
-    ) -> None:
+        self, member: Ints, stats_row: Ints, x: AnyArray, state: NodeState, update_stats: bool
+    ) -> AnyArray:
         """Run every row through the net of its member.
 
         Args:
             member: `[n]`, which net each row goes through.
             stats_row: `[n]`, which row of the running statistics each row uses.
-            x: `[n, inputs]`.
+            x: `[n, inputs]`, float64.
             state: `[n, capacity]`, changed.
             update_stats: Whether the running statistics are updated.
-            out: `[n, outputs]`, written.
+
+        Returns:
+            `[n, outputs]`, float32.
         """
-        g, active = self.graph, np.ones(len(member), dtype=np.bool_)
-        raw = np.empty(self.capacity)
-        run_passes(
-            g.kind, g.source, g.weight, g.top, g.passes,
-            member, stats_row, x, state, update_stats, active, raw, out,
-        )  # fmt: skip
+        sums = np.empty(self.capacity)
+        run_passes(self.graph, member, stats_row, x, state, update_stats, sums)
+        return state.z[:, self.inputs : self.inputs + self.outputs].astype(np.float32)
 
     def reset(self, memory: NodeState, done: Bools | None = None) -> NodeState:
         """Return memory with the rows of `done`, `[nets, batch]`, or all set to zero; statistics stay."""
@@ -177,11 +153,9 @@ class DynamicNets:
         """
         if not memories:
             return []
-        base = RunningStats(*(getattr(self.graph, part) for part in RUNNING_STATS_FIELDS))
-        copies = (
-            np.concatenate([getattr(m, part) for m in memories], 1) for part in RUNNING_STATS_FIELDS
-        )
-        self.set_running_stats(merge_running_stats(base, RunningStats(*copies)))
+        parts = zip(*((m.n, m.mean, m.m2) for m in memories), strict=True)
+        copies = RunningStats(*(np.concatenate(part, axis=1) for part in parts))
+        self.set_running_stats(merge_running_stats(self.running_stats, copies))
         return [self.initial_memory(m.z.shape[1])._replace(x=m.x, z=m.z) for m in memories]
 
     def set_running_stats(self, stats: RunningStats) -> None:
@@ -195,7 +169,7 @@ class DynamicNets:
         """
         missing = self.capacity - memory.z.shape[2]
         fresh = self.graph.fresh[:, None]
-        x, z = (np.where(fresh, 0.0, pad_slots(part, 2, missing)) for part in memory[:2])
+        x, z = (np.where(fresh, 0.0, graphs.pad_slots(part, 2, missing)) for part in memory[:2])
         return self.initial_memory(memory.z.shape[1])._replace(x=x, z=z)
 
     def get_params(self) -> AnyArray:
@@ -233,3 +207,52 @@ class DynamicNets:
         nets = cls(len(arrays["top"]), config["inputs"], config["outputs"], zero=True)
         nets.load_arrays(arrays)
         return nets
+
+
+_KIND_NAMES = {graphs.INPUT: "input", graphs.OUTPUT: "output", graphs.HIDDEN: "hidden"}
+_KINDS = {name: kind for kind, name in _KIND_NAMES.items()}
+_SCALARS = ("growths", "prunings", "passes", "locality")
+
+
+def topology_to_dict(nets: DynamicNets, member: int) -> dict[str, Any]:
+    """Return a member's scalars, and its nodes with their edges and running statistics."""
+    g = nets.graph
+    nodes = []
+    for slot in np.flatnonzero(g.kind[member] != FREE).tolist():
+        edges = int((g.source[member, slot] >= 0).sum())
+        node = {"slot": slot, "kind": _KIND_NAMES[int(g.kind[member, slot])]}
+        node["sources"] = g.source[member, slot, :edges].tolist()
+        node["weights"] = g.weight[member, slot, :edges].tolist()
+        node["running_stats"] = [float(part[member, slot]) for part in nets.running_stats]
+        nodes.append(node)
+    scalars = {name: getattr(g, name)[member].item() for name in _SCALARS}
+    return {"inputs": nets.inputs, "outputs": nets.outputs, **scalars, "nodes": nodes}
+
+
+def nets_from_topologies(members: Sequence[Mapping[str, Any]]) -> DynamicNets:
+    """Return the population of members that `topology_to_dict` described.
+
+    Raises:
+        SettingsError: There are no members, they differ in inputs or outputs, or a node has too
+            many sources.
+    """
+    shapes = {(topology["inputs"], topology["outputs"]) for topology in members}
+    different = sorted(shapes)
+    message = f"Members of a population must have the same inputs and outputs, not {different}."
+    require(len(shapes) == 1, message)
+    nets = DynamicNets(len(members), *shapes.pop(), zero=True)
+    capacity = max(node["slot"] for topology in members for node in topology["nodes"]) + 1
+    nets.graph = g = graphs.with_capacity(nets.graph, capacity)
+    for member, topology in enumerate(members):
+        for name in _SCALARS:
+            getattr(g, name)[member] = topology[name]
+        g.top[member] = topology["nodes"][-1]["slot"] + 1
+        for node in topology["nodes"]:
+            slot, edges = node["slot"], len(node["sources"])
+            message = f"Node {slot} has {edges} sources; at most {MAX_SOURCES} are allowed."
+            require(edges <= MAX_SOURCES, message)
+            g.kind[member, slot] = _KINDS[node["kind"]]
+            g.source[member, slot, :edges] = node["sources"]
+            g.weight[member, slot, :edges] = node["weights"]
+            g.n[member, slot], g.mean[member, slot], g.m2[member, slot] = node["running_stats"]
+    return nets

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 from kinfolk.core.errors import ContractError, SettingsError, require
-from kinfolk.core.optional_dependencies import optional_import
-from kinfolk.core.registry import import_object
+from kinfolk.core.imports import import_object, optional_import
 from kinfolk.core.spaces import WorldSpec
-from kinfolk.policies.neural.encoding.feature_encoder import NetShape
+from kinfolk.policies.neural.encoding import NetShape
 from kinfolk.policies.neural.modules import ConvNet, CriticMode, GruNet, MlpNet
 from kinfolk.policies.neural.policy import NeuralPolicy
 from kinfolk.policies.neural.transforms import IDENTITY
@@ -42,12 +42,8 @@ class MlpPolicy(NeuralPolicy):
         greedy: bool = False,
         transform: str = IDENTITY,
     ) -> None:
-        _check_critic(critic)
-        _check_sizes("hidden", hidden)
-
-        def make_module(shape: NetShape) -> nn.Module:
-            return MlpNet(shape, hidden, critic, activation)
-
+        _check_layers(critic, hidden=hidden)
+        make_module = partial(MlpNet, hidden=hidden, critic=critic, activation=activation)
         super().__init__(spec, make_module, seed, greedy, transform)
 
 
@@ -76,9 +72,7 @@ class CnnPolicy(NeuralPolicy):
         greedy: bool = False,
         transform: str = IDENTITY,
     ) -> None:
-        _check_critic(critic)
-        _check_sizes("channels", channels)
-        _check_sizes("hidden", hidden)
+        _check_layers(critic, channels=channels, hidden=hidden)
 
         def make_module(shape: NetShape) -> nn.Module:
             return ConvNet(shape, channels, hidden, critic, activation)
@@ -113,9 +107,7 @@ class GruPolicy(NeuralPolicy):
         greedy: bool = False,
         transform: str = IDENTITY,
     ) -> None:
-        _check_critic(critic)
-        _check_sizes("channels", channels)
-        _check_sizes("hidden", hidden)
+        _check_layers(critic, channels=channels, hidden=hidden)
 
         def make_module(shape: NetShape) -> nn.Module:
             return GruNet(shape, state_size, hidden, channels, critic, activation)
@@ -160,21 +152,19 @@ class CustomNetPolicy(NeuralPolicy):
         super().__init__(spec, make_module, seed, greedy, transform)
 
 
-def _check_critic(critic: str) -> None:
-    """Raise SettingsError unless the critic mode is known."""
-    require(
-        critic in ("shared", "separate"), f"The critic is 'shared' or 'separate', not '{critic}'."
-    )
+def _check_layers(critic: str, **layer_sizes: Any) -> None:
+    """Raise SettingsError unless the critic mode is known and all sizes are positive integers.
 
-
-def _check_sizes(name: str, sizes: object) -> None:
-    """Raise SettingsError unless `sizes` is a list of positive integers."""
-    require(
-        isinstance(sizes, Sequence)
-        and not isinstance(sizes, str)
-        and all(type(size) is int and size >= 1 for size in sizes),
-        f"{name} is a list of layer sizes, each at least 1, such as [64,64], not {sizes}.",
-    )
+    Args:
+        critic: The setting `critic`.
+        layer_sizes: Settings that list the sizes of layers, by name.
+    """
+    message = f"The critic is 'shared' or 'separate', not '{critic}'."
+    require(critic in ("shared", "separate"), message)
+    for name, sizes in layer_sizes.items():
+        is_list = isinstance(sizes, Sequence) and not isinstance(sizes, str)
+        message = f"{name} is a list of layer sizes, each at least 1, such as [64,64], not {sizes}."
+        require(is_list and all(type(size) is int and size >= 1 for size in sizes), message)
 
 
 def _check_outputs(name: str, module: nn.Module, shape: NetShape) -> None:
@@ -195,12 +185,11 @@ def _check_outputs(name: str, module: nn.Module, shape: NetShape) -> None:
         expected["memory"] = [2, memory_size]
     with torch.no_grad():
         outputs: Any = module.eval()(*(torch.zeros(2, size) for size in sizes))
+    got = f"one {type(outputs).__name__}"
     if isinstance(outputs, tuple | list) and all(isinstance(x, torch.Tensor) for x in outputs):
         shapes = [list(x.shape) for x in outputs]
         if shapes == list(expected.values()):
             return
         got = "shapes " + ", ".join(map(str, shapes))
-    else:
-        got = f"one {type(outputs).__name__}"
     wanted = ", ".join(f"{key} {size}" for key, size in expected.items())
     raise ContractError(f"For two rows {name} must return ({wanted}), not {got}.")

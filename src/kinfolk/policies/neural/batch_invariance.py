@@ -19,11 +19,11 @@ from contextlib import contextmanager
 from typing import Any, NamedTuple, TypeAlias
 
 from kinfolk.core.errors import ContractError
-from kinfolk.core.optional_dependencies import optional_import
+from kinfolk.core.imports import optional_import
 
 with optional_import("A neural policy"):
     import torch
-    from torch import nn
+    from torch import Tensor, nn
     from torch.nn import functional
 
 PADDED_ROWS = 32
@@ -34,7 +34,7 @@ _ALIGNMENT = 8  # float32 numbers, which are 32 bytes
 _TRIED_SIZES = (1, 2, *range(31, 48), 64, 100, 257)  # rows; some are no multiple of any block
 _NOISE = 0.1  # added to weights during the trial: a layer of zeros would hide the others
 _LAYERS = (nn.Linear, nn.RNNCell, nn.GRUCell, nn.LSTMCell)
-Forward: TypeAlias = Callable[..., tuple[torch.Tensor, ...]]
+Forward: TypeAlias = Callable[..., tuple[Tensor, ...]]
 
 
 class Batching(NamedTuple):
@@ -71,11 +71,8 @@ def find_batching(
         if _is_size_invariant(forward, inputs):
             return Batching()
         if module is not None:
-            hooks = [
-                layer.register_forward_pre_hook(_align_inputs)
-                for layer in module.modules()
-                if isinstance(layer, _LAYERS)
-            ]
+            layers = [layer for layer in module.modules() if isinstance(layer, _LAYERS)]
+            hooks = [layer.register_forward_pre_hook(_align_inputs) for layer in layers]
             if _is_size_invariant(forward, inputs):
                 return Batching()
             for hook in hooks:
@@ -93,9 +90,7 @@ def require_invariant(name: str, batching: Batching) -> None:
         raise ContractError(f"{name} {batching.problem}")
 
 
-def run_batched(
-    batching: Batching, forward: Forward, *inputs: torch.Tensor
-) -> tuple[torch.Tensor, ...]:
+def run_batched(batching: Batching, forward: Forward, *inputs: Tensor) -> tuple[Tensor, ...]:
     """Call `forward` in the batches that `find_batching` chose.
 
     Args:
@@ -106,12 +101,13 @@ def run_batched(
     Returns:
         The outputs, `[rows, ...]` each.
     """
-    rows = len(inputs[0])
-    if batching.problem:
-        return _run_padded(forward, inputs, 1)
-    if not batching.spacing:
-        return _run_padded(forward, inputs, PADDED_ROWS)
-    spacing = batching.spacing
+    rows, spacing = len(inputs[0]), batching.spacing
+    if not spacing:
+        missing = (1 if batching.problem else PADDED_ROWS) - rows
+        if missing <= 0:
+            return forward(*inputs)
+        padded = [torch.cat([x, x.new_zeros(missing, *x.shape[1:])]) for x in inputs]
+        return tuple(out[:rows] for out in forward(*padded))
     rows_per_call = FIXED_ROWS // spacing
     calls = max(1, -(-rows // rows_per_call))
     chunks = []
@@ -119,43 +115,21 @@ def run_batched(
         spaced = x.new_zeros((calls * rows_per_call, spacing, *x.shape[1:]))
         spaced[:rows, 0] = x
         chunks.append(torch.split(spaced.flatten(0, 1), FIXED_ROWS))
-    results = [forward(*chunk) for chunk in zip(*chunks, strict=True)]
-    return tuple(
-        torch.cat([out[::spacing] for out in outs])[:rows] for outs in zip(*results, strict=True)
-    )
+    results = zip(*(forward(*chunk) for chunk in zip(*chunks, strict=True)), strict=True)
+    return tuple(torch.cat([out[::spacing] for out in outs])[:rows] for outs in results)
 
 
-def _run_padded(
-    forward: Forward, inputs: tuple[torch.Tensor, ...], min_rows: int
-) -> tuple[torch.Tensor, ...]:
-    """Call `forward` on the inputs, with rows of zeros appended up to `min_rows`.
-
-    Args:
-        forward: The net.
-        inputs: `[rows, ...]` each.
-        min_rows: The least number of rows to run.
-    """
-    rows = len(inputs[0])
-    if rows >= min_rows:
-        return forward(*inputs)
-    padded = [torch.cat([x, x.new_zeros(min_rows - rows, *x.shape[1:])]) for x in inputs]
-    return tuple(out[:rows] for out in forward(*padded))
-
-
-def _is_size_invariant(forward: Forward, inputs: list[torch.Tensor]) -> bool:
+def _is_size_invariant(forward: Forward, inputs: list[Tensor]) -> bool:
     """Return whether rows give the same bits in batches of other sizes and at other positions."""
     whole = run_batched(Batching(), forward, *inputs)
-    return all(
-        _equal_bits(
-            run_batched(Batching(), forward, *(x[-rows:] for x in inputs)),
-            whole,
-            slice(-rows, None),
-        )
-        for rows in _TRIED_SIZES
-    )
+    for rows in _TRIED_SIZES:
+        part = run_batched(Batching(), forward, *(x[-rows:] for x in inputs))
+        if not _equal_bits(part, whole, slice(-rows, None)):
+            return False
+    return True
 
 
-def _find_fixed_size(forward: Forward, inputs: list[torch.Tensor]) -> Batching:
+def _find_fixed_size(forward: Forward, inputs: list[Tensor]) -> Batching:
     """Find the least spacing at which rows give the same bits at every position of a fixed batch."""
     rows = [x[:FIXED_ROWS].clone() for x in inputs]
     others = [x[FIXED_ROWS : 2 * FIXED_ROWS] for x in inputs]
@@ -183,7 +157,7 @@ def _find_fixed_size(forward: Forward, inputs: list[torch.Tensor]) -> Batching:
 
 
 def _is_position_invariant(
-    forward: Forward, rows: list[torch.Tensor], base: tuple[torch.Tensor, ...], spacing: int
+    forward: Forward, rows: list[Tensor], base: tuple[Tensor, ...], spacing: int
 ) -> bool:
     """Return whether every `spacing`-th row gives the same bits wherever it stands in the batch.
 
@@ -209,24 +183,21 @@ def _equal_bits(outputs: Any, expected: Any, rows: slice = slice(None)) -> bool:
         expected: As many tensors to compare with.
         rows: Which rows of `expected` to compare.
     """
-    return all(
-        torch.equal(a.nan_to_num(), b[rows].nan_to_num())
-        for a, b in zip(outputs, expected, strict=True)
-    )
+    pairs = zip(outputs, expected, strict=True)
+    return all(torch.equal(a.nan_to_num(), b[rows].nan_to_num()) for a, b in pairs)
 
 
-def _align_inputs(layer: nn.Module, inputs: tuple[Any, ...]) -> tuple[Any, ...]:
+def _align_inputs(_layer: nn.Module, inputs: tuple[Any, ...]) -> tuple[Any, ...]:
     """Copy the inputs of a layer so that every row begins at a multiple of 32 bytes.
 
     Not while gradients are recorded: training does not need batch invariance.
     """
-    del layer
     if torch.is_grad_enabled():
         return inputs
-    return tuple(_aligned(x) if isinstance(x, torch.Tensor) else x for x in inputs)
+    return tuple(_aligned(x) if isinstance(x, Tensor) else x for x in inputs)
 
 
-def _aligned(x: torch.Tensor) -> torch.Tensor:
+def _aligned(x: Tensor) -> Tensor:
     """Return `x`, or a view of a padded copy whose rows are aligned."""
     padding = -x.shape[-1] % _ALIGNMENT
     return functional.pad(x, (0, padding))[..., : x.shape[-1]] if padding else x

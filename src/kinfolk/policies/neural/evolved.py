@@ -1,34 +1,96 @@
 """Evolved nets as a policy: one net for all agents, or a population with a member for each.
 
-Static nets run row by row (`kinfolk.nets.forward_rows`), so that the batch has no effect on a row.
+Static nets run row by row (`kinfolk.nets.forward`), so that the batch has no effect on a row.
 Dynamic nets play with frozen running statistics; while they evolve, the fitness evaluation sets
 `running_stats` to copies that they update.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
 
 from kinfolk.core.arrays import AnyArray, Arrays, Bytes, Ints
-from kinfolk.core.errors import SettingsError
+from kinfolk.core.errors import SettingsError, require
 from kinfolk.core.random import uniform
-from kinfolk.core.spaces import WorldSpec
-from kinfolk.nets.dynamic.forward import NodeState
+from kinfolk.core.spaces import ObservationField, WorldSpec
+from kinfolk.nets.dynamic.forward import NodeState, RunningStats
 from kinfolk.nets.dynamic.nets import DynamicNets
-from kinfolk.nets.forward_rows import forward_rows
+from kinfolk.nets.forward import forward_rows
 from kinfolk.nets.heads import count_outputs, decode_actions
 from kinfolk.nets.registry import nets_from_config
-from kinfolk.nets.running_stats import RunningStats
 from kinfolk.policies.base import AgentBatch, Memory, MemoryField, MemoryLayout
-from kinfolk.policies.neural.encoding.group_encoder import GroupEncoder, make_group_encoder
+from kinfolk.policies.stateless import StatelessPolicy
+
+_ENERGY_SCALE = 0.1  # savanna: energies go up to about ten
+
+
+class GroupEncoder:
+    """Turns the observations of one group into rows of float32 features for evolved nets.
+
+    Plain numbers are taken as they are. Words of cells are unpacked into planes, as each world's
+    `spec` describes them, and scaled so that most values lie within -1 and 1.
+
+    Args:
+        spec: Spec of the world.
+        group: Index of the group in `spec.groups`.
+
+    Attributes:
+        group: The group.
+        n_features: Columns of the result.
+    """
+
+    def __init__(self, spec: WorldSpec, group: int) -> None:
+        self.group = spec.groups[group]
+        self._encoders = [(f.name, _field_encoder(spec.world, f)) for f in self.group.fields]
+        self.n_features = self(np.zeros((1, spec.row_bytes), dtype=np.uint8)).shape[1]
+
+    def __call__(self, observations: Bytes) -> AnyArray:
+        """Return the features `[rows, n_features]` of observations `[rows, row_bytes]`."""
+        parts = []
+        for name, encode in self._encoders:
+            features = encode(self.group.read_field(observations, name))
+            parts.append(np.asarray(features, dtype=np.float32).reshape(len(observations), -1))
+        return parts[0] if len(parts) == 1 else np.concatenate(parts, axis=1)
+
+
+def _field_encoder(world: str, field: ObservationField) -> Callable[[AnyArray], AnyArray]:
+    """Return the function that turns one field into planes or numbers."""
+    if world == "savanna":
+        return _unpack_savanna_words if field.dtype == "uint32" else _scale_savanna_planes
+    if world == "cogsguard":
+        from kinfolk.worlds.cogsguard.spec import facts_to_features, window_to_planes
+
+        return window_to_planes if field.name == "window" else facts_to_features
+    return np.asarray
+
+
+def _scale_savanna_planes(values: AnyArray) -> AnyArray:
+    """Scale the energies in float32 planes `[n, planes, x, y]`."""
+    scaled: AnyArray = values * np.float32(_ENERGY_SCALE)
+    scaled[:, 0] = values[:, 0]  # walls
+    scaled[:, 4:] = values[:, 4:]  # visibility, where there is such a plane
+    return scaled
+
+
+def _unpack_savanna_words(words: AnyArray) -> AnyArray:
+    """Unpack compact words `[n, x, y]` into planes wall, predator, prey, grass, visibility."""
+    from kinfolk.worlds.savanna import spec
+
+    bits, energy = words.astype(np.int64), _ENERGY_SCALE / spec.CODES_PER_ENERGY
+    predator = (bits >> spec.PREDATOR_SHIFT & spec.MAX_CODE) * energy
+    prey = (bits >> spec.PREY_SHIFT & spec.MAX_CODE) * energy
+    grass = (bits >> spec.GRASS_SHIFT & spec.MAX_CODE) / spec.MAX_CODE
+    wall, visible = (bits & spec.WALL_BIT) > 0, (bits & spec.VISIBLE_BIT) > 0
+    return np.stack([wall, predator, prey, grass, visible], axis=1)
+
 
 CLASS_PATH = "kinfolk.policies.neural.evolved:EvolvedPolicy"
 
 
-class EvolvedPolicy:
+class EvolvedPolicy(StatelessPolicy):
     """Plays agents of the groups whose observations its nets can read.
 
     The arrays for `load` are those of the nets and, optionally, `match_members` `[matches]`: the
@@ -61,20 +123,20 @@ class EvolvedPolicy:
         self._net_config, self._head, self._spec = dict(nets), head, spec
         names = list(groups) or [group.name for group in spec.groups]
         self._groups = [spec.group_index(name) for name in names]
-        self._encoders = {group: make_group_encoder(spec, group) for group in self._groups}
+        self._encoders = {group: GroupEncoder(spec, group) for group in self._groups}
         self._choices = {group: spec.n_choices[group].tolist() for group in self._groups}
-        for group in self._groups:
-            _check_sizes(
-                spec,
-                self._encoders[group],
-                n_zero_inputs,
-                self._choices[group],
-                self._net_config,
-                head,
-            )
+        for group, encoder in self._encoders.items():
+            n_outputs = count_outputs(head, self._choices[group])
+            needed = {"inputs": encoder.n_features + n_zero_inputs, "outputs": n_outputs}
+            for name, needs in needed.items():
+                has = nets[name]
+                require(
+                    has == needs or (has > needs and name == "outputs"),
+                    f"These nets have {has} {name}; group {encoder.group.name} of world {spec.world} "
+                    f"needs {needs}. They were evolved for another world, group or observation.",
+                )
         self._n_zero_inputs = n_zero_inputs
-        self._is_foreign_group = np.ones(len(spec.groups), dtype=np.bool_)
-        self._is_foreign_group[self._groups] = False
+        self._is_foreign_group = ~np.isin(np.arange(len(spec.groups)), self._groups)
         self._nets: Any = None
         self._match_members: Ints | None = None
         self.running_stats: RunningStats | None = None
@@ -84,22 +146,16 @@ class EvolvedPolicy:
         """Take the arrays of the nets, and `match_members` if there is one."""
         net_arrays = dict(arrays)
         members = net_arrays.pop("match_members", None)
+        self._match_members = None if members is None else members.astype(np.int64)
         self._nets = nets_from_config(self._net_config, net_arrays)
-        self._match_members = (
-            None if members is None else np.ascontiguousarray(members, dtype=np.int64)
-        )
 
     @property
     def memory_layout(self) -> MemoryLayout:
         """Return hidden states of recurrent layers, or input and output of each dynamic node."""
         if isinstance(self._nets, DynamicNets):
-            nodes = (self._nets.capacity,)
-            return {"x": MemoryField(nodes, "float64"), "z": MemoryField(nodes, "float64")}
-        recurrent = [layer for layer in self._nets.layers if layer.recurrent]
-        return {
-            f"hidden_{i}": MemoryField((layer.out_features,), "float32")
-            for i, layer in enumerate(recurrent)
-        }
+            return dict.fromkeys(("x", "z"), MemoryField((self._nets.capacity,), "float64"))
+        sizes = [layer.out_features for layer in self._nets.layers if layer.recurrent]
+        return {f"hidden_{i}": MemoryField((size,), "float32") for i, size in enumerate(sizes)}
 
     def reset_agents(self, batch: AgentBatch, memory: Memory, keys: Ints) -> None:
         """Copy `initial_memory` of the new agents, where it is given."""
@@ -111,36 +167,30 @@ class EvolvedPolicy:
         """Run one forward pass for the rows of each group."""
         self._actions = np.zeros((len(keys), self._spec.n_heads), dtype=np.int64)
         self._check_groups(batch.group)
-        member = (
-            batch.member % self._nets.num_nets
-            if self._match_members is None
-            else self._match_members[batch.member]
-        )
+        members, heads = self._match_members, np.arange(self._spec.n_heads, dtype=np.int64)
+        member = batch.member % self._nets.num_nets if members is None else members[batch.member]
         for group in self._groups:
             rows: Any = slice(None)  # most policies play one group: no need to search for its rows
             if len(self._groups) > 1:
                 rows = np.flatnonzero(batch.group == group)
-            if len(self._groups) == 1 or len(rows):
-                x = self._encoders[group](observations[rows])
-                if self._n_zero_inputs:
-                    x = np.pad(x, ((0, 0), (0, self._n_zero_inputs)))
-                out = self._forward(member[rows], batch.memory_index[rows], x, memory)
-                heads = np.arange(self._spec.n_heads, dtype=np.int64)
-                draws = (
-                    uniform(keys[rows][:, None], heads) if self._head == "softmax_sample" else None
-                )
-                self._actions[rows] = decode_actions(self._head, out, self._choices[group], draws)
+                if not len(rows):
+                    continue
+            x = self._encoders[group](observations[rows])
+            if self._n_zero_inputs:
+                x = np.pad(x, ((0, 0), (0, self._n_zero_inputs)))
+            out = self._forward(member[rows], batch.memory_index[rows], x, memory)
+            samples = self._head == "softmax_sample"
+            uniforms = uniform(keys[rows, None], heads) if samples else None
+            self._actions[rows] = decode_actions(self._head, out, self._choices[group], uniforms)
 
     def _check_groups(self, group: Ints) -> None:
         """Raise SettingsError if an agent belongs to a group that the nets do not play."""
-        foreign = self._is_foreign_group[group]
-        if foreign.any():
-            names = [group.name for group in self._spec.groups]
-            played = ", ".join(names[index] for index in self._groups)
-            raise SettingsError(
-                f"These nets play {played}, not {names[int(group[foreign][0])]}. "
-                f"Map that group to another slot."
-            )
+        foreign = group[self._is_foreign_group[group]]
+        if len(foreign):
+            played = ", ".join(self._spec.groups[index].name for index in self._groups)
+            name = self._spec.groups[int(foreign[0])].name
+            message = f"These nets play {played}, not {name}. Map that group to another slot."
+            raise SettingsError(message)
 
     def _forward(self, member: Ints, memory_index: Ints, x: AnyArray, memory: Memory) -> AnyArray:
         """Run the nets of some agents and update their memory.
@@ -160,50 +210,9 @@ class EvolvedPolicy:
             for name, state in zip(memory, next_states, strict=True):
                 memory[name][memory_index] = state
             return out
-        outputs = np.empty((len(member), self._nets.outputs), dtype=np.float32)
-        x64 = np.ascontiguousarray(x, dtype=np.float64)
-        graph, learn = self._nets.graph, self.running_stats is not None
-        stats = self.running_stats or RunningStats(graph.n, graph.mean, graph.m2)
+        x64, learn = np.ascontiguousarray(x, dtype=np.float64), self.running_stats is not None
+        stats = self.running_stats or self._nets.running_stats
         nodes = NodeState(memory["x"][memory_index], memory["z"][memory_index], *stats)
-        self._nets.run_rows(member, memory_index if learn else member, x64, nodes, learn, outputs)
+        out = self._nets.run_rows(member, memory_index if learn else member, x64, nodes, learn)
         memory["x"][memory_index], memory["z"][memory_index] = nodes.x, nodes.z
-        return outputs
-
-    def act_wait(self) -> Ints:
-        """Return the actions that `act_async` computed."""
-        return self._actions
-
-    def close(self) -> None:
-        """Do nothing: no resources are held."""
-
-
-def _check_sizes(
-    spec: WorldSpec,
-    encoder: GroupEncoder,
-    n_zero_inputs: int,
-    choices: list[int],
-    net_config: Mapping[str, Any],
-    head: str,
-) -> None:
-    """Check the input and output sizes of the nets against a group.
-
-    Args:
-        spec: Spec of the world to play.
-        encoder: Encoder of the group's observations.
-        n_zero_inputs: Inputs beyond the encoded observation.
-        choices: Number of choices of each action head.
-        net_config: Config of the nets, with `inputs` and `outputs`.
-        head: How outputs become actions.
-
-    Raises:
-        SettingsError: The nets have another number of inputs, or too few outputs.
-    """
-    for name, has, needs in (
-        ("inputs", net_config["inputs"], encoder.n_features + n_zero_inputs),
-        ("outputs", net_config["outputs"], count_outputs(head, choices)),
-    ):
-        if has < needs if name == "outputs" else has != needs:
-            raise SettingsError(
-                f"These nets have {has} {name}; group {encoder.group.name} of world {spec.world} "
-                f"needs {needs}. They were evolved for another world, group or observation."
-            )
+        return out

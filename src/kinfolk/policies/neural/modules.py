@@ -13,16 +13,18 @@ evaluation refuses a net whose outputs for an agent change with the rest of its 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
+from math import prod
 from typing import Literal
 
-from kinfolk.core.errors import SettingsError
-from kinfolk.core.optional_dependencies import optional_import
-from kinfolk.policies.neural.encoding.feature_encoder import NetShape
+from kinfolk.core.errors import SettingsError, require
+from kinfolk.core.imports import optional_import
+from kinfolk.policies.neural.encoding import NetShape
 
 with optional_import("A neural policy"):
     import torch
-    from torch import nn
+    from torch import Tensor, nn
 
 CriticMode = Literal["shared", "separate"]
 _ACTIVATIONS: dict[str, type[nn.Module]] = {"relu": nn.ReLU, "tanh": nn.Tanh}
@@ -40,7 +42,34 @@ def _init_weights(net: nn.Module) -> None:
                 nn.init.zeros_(weight)
 
 
-class MlpNet(nn.Module):
+class _FeedforwardNet(nn.Module):
+    """A body with an actor and a critic head, and a second body if the critic is separate.
+
+    Args:
+        make_body: Makes a body.
+        width: Number of features that a body returns.
+        outputs: Number of logits.
+        critic: `shared` for one body, `separate` for a second one under the critic.
+    """
+
+    def __init__(
+        self, make_body: Callable[[], nn.Module], width: int, outputs: int, critic: CriticMode
+    ) -> None:
+        super().__init__()
+        self.body = make_body()
+        self.critic_body = make_body() if critic == "separate" else None
+        self.heads = _Heads(width, outputs)
+        _init_weights(self)
+
+    def forward(self, x: Tensor) -> tuple[Tensor, Tensor]:
+        """Return logits `[n, outputs]` and values `[n]`."""
+        features = self.body(x)
+        critic_features = features if self.critic_body is None else self.critic_body(x)
+        logits, value = self.heads(features, critic_features)
+        return logits, value
+
+
+class MlpNet(_FeedforwardNet):
     """A multilayer perceptron with an actor and a critic head.
 
     Args:
@@ -57,23 +86,11 @@ class MlpNet(nn.Module):
         critic: CriticMode = "shared",
         activation: str = "relu",
     ) -> None:
-        super().__init__()
-        self.body = _mlp_layers(shape.inputs, hidden, activation)
-        self.critic_body = (
-            _mlp_layers(shape.inputs, hidden, activation) if critic == "separate" else None
-        )
-        self.heads = _Heads(_output_width(hidden, shape.inputs), shape.outputs)
-        _init_weights(self)
-
-    def forward(self, x: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-        """Return logits `[n, outputs]` and values `[n]`."""
-        features = self.body(x)
-        critic_features = features if self.critic_body is None else self.critic_body(x)
-        logits, value = self.heads(features, critic_features)
-        return logits, value
+        make_body = partial(_mlp_layers, shape.inputs, hidden, activation)
+        super().__init__(make_body, hidden[-1] if hidden else shape.inputs, shape.outputs, critic)
 
 
-class ConvNet(nn.Module):
+class ConvNet(_FeedforwardNet):
     """Convolutions over the window, then dense layers over their output and the other inputs.
 
     Args:
@@ -92,19 +109,8 @@ class ConvNet(nn.Module):
         critic: CriticMode = "shared",
         activation: str = "relu",
     ) -> None:
-        super().__init__()
-        self.body = _ConvBody(shape, channels, hidden, activation)
-        separate = critic == "separate"
-        self.critic_body = _ConvBody(shape, channels, hidden, activation) if separate else None
-        self.heads = _Heads(_output_width(hidden, 0), shape.outputs)
-        _init_weights(self)
-
-    def forward(self, x: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-        """Return logits `[n, outputs]` and values `[n]`."""
-        features = self.body(x)
-        critic_features = features if self.critic_body is None else self.critic_body(x)
-        logits, value = self.heads(features, critic_features)
-        return logits, value
+        make_body = partial(_ConvBody, shape, channels, hidden, activation)
+        super().__init__(make_body, hidden[-1] if hidden else 0, shape.outputs, critic)
 
 
 class GruNet(nn.Module):
@@ -134,24 +140,20 @@ class GruNet(nn.Module):
             self.body: nn.Module = _ConvBody(shape, channels, hidden, activation)
         else:
             self.body = _mlp_layers(shape.inputs, hidden, activation)
-        width = _output_width(hidden, shape.inputs)
+        width = hidden[-1] if hidden else shape.inputs
         self.memory_size = state_size
         self.cell = nn.GRUCell(width, state_size)
         self.critic_body = nn.Linear(width, state_size) if critic == "separate" else None
         self.heads = _Heads(state_size, shape.outputs)
         _init_weights(self)
 
-    def forward(
-        self, x: torch.Tensor, memory: torch.Tensor
-    ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+    def forward(self, x: Tensor, memory: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         """Return logits, values and the next hidden state."""
         features = self.body(x)
         memory = self.cell(features, memory)
-        critic_features = (
-            memory
-            if self.critic_body is None
-            else torch.relu(self.critic_body(features)) + memory.detach()
-        )
+        critic_features = memory
+        if self.critic_body is not None:
+            critic_features = torch.relu(self.critic_body(features)) + memory.detach()
         logits, value = self.heads(memory, critic_features)
         return logits, value, memory
 
@@ -172,9 +174,8 @@ class _Heads(nn.Module):
         self.actor, self.critic = nn.Linear(width, outputs), nn.Linear(width, 2)
         self.actor.gain, self.critic.gain = 0.01, 1.0  # type: ignore[assignment]
 
-    def forward(
-        self, actor_features: torch.Tensor, critic_features: torch.Tensor
-    ) -> tuple[torch.Tensor, torch.Tensor]:
+    def forward(self, actor_features: Tensor, critic_features: Tensor) -> tuple[Tensor, Tensor]:
+        """Return logits `[n, outputs]` and values `[n]`."""
         return self.actor(actor_features), self.critic(critic_features)[:, 0]
 
 
@@ -200,8 +201,7 @@ class _ConvBody(nn.Module):
                 "A convolution needs a window with the same planes in all groups of the world; "
                 "this world has none. Use kin://mlp."
             )
-        if not hidden:
-            raise SettingsError("A convolution needs a dense layer behind it: give hidden = [64].")
+        require(bool(hidden), "A convolution needs a dense layer behind it: give hidden = [64].")
         self._planes = shape.planes
         depth, height, width = shape.planes
         layers: list[nn.Module] = []
@@ -209,19 +209,18 @@ class _ConvBody(nn.Module):
             stride = 2 if layer else 1
             layers += [nn.Conv2d(depth, n_channels, 3, stride), _ACTIVATIONS[activation]()]
             height, width, depth = (height - 3) // stride + 1, (width - 3) // stride + 1, n_channels
-        if min(height, width) < 1:
-            raise SettingsError(
-                f"{len(channels)} filters of 3x3 do not fit a window of {shape.planes[1:]}."
-            )
+        message = f"{len(channels)} filters of 3x3 do not fit a window of {shape.planes[1:]}."
+        require(min(height, width) >= 1, message)
         self.filters = nn.Sequential(*layers)
-        self._window_size = shape.planes[0] * shape.planes[1] * shape.planes[2]
+        self._window_size = prod(shape.planes)
         n_features = depth * height * width + shape.inputs - self._window_size
         self.dense = _mlp_layers(n_features, hidden, activation)
 
-    def forward(self, x: torch.Tensor) -> torch.Tensor:
+    def forward(self, x: Tensor) -> Tensor:
+        """Return features `[n, width of the last dense layer]` for inputs `[n, inputs]`."""
         window, others = x[:, : self._window_size], x[:, self._window_size :]
         features = self.filters(window.reshape(len(x), *self._planes)).flatten(1)
-        out: torch.Tensor = self.dense(torch.cat([features, others], dim=1))
+        out: Tensor = self.dense(torch.cat([features, others], dim=1))
         return out
 
 
@@ -236,17 +235,10 @@ def _mlp_layers(inputs: int, hidden: Sequence[int], activation: str) -> nn.Seque
     Raises:
         SettingsError: The activation is unknown.
     """
-    if activation not in _ACTIVATIONS:
-        raise SettingsError(
-            f"The activation must be one of {', '.join(_ACTIVATIONS)}, not {activation}."
-        )
+    message = f"The activation must be one of {', '.join(_ACTIVATIONS)}, not {activation}."
+    require(activation in _ACTIVATIONS, message)
     layers: list[nn.Module] = []
     for width in hidden:
         layers += [nn.Linear(inputs, width), _ACTIVATIONS[activation]()]
         inputs = width
     return nn.Sequential(*layers)
-
-
-def _output_width(hidden: Sequence[int], default: int) -> int:
-    """Return the width of the last layer, or `default` if there are no layers."""
-    return hidden[-1] if hidden else default

@@ -1,33 +1,32 @@
 """The base of neural policies: encode observations, run the net, sample actions.
 
+Sampling uses one random key per agent, so that it does not depend on the batch. It is the Gumbel-max
+trick: each logit gets Gumbel noise from the agent's key, and the largest is taken, which samples from
+the softmax of the logits (Gumbel 1954; Maddison et al. 2014).
+
 Training changes the weights; `architectures.py` has the nets.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
 
 from kinfolk.core.arrays import AnyArray, Arrays, Bytes, Ints
-from kinfolk.core.optional_dependencies import optional_import
-from kinfolk.core.random import fold_in, seed_key
+from kinfolk.core.imports import optional_import
+from kinfolk.core.jit import allocation_free_kernel
+from kinfolk.core.random import bits, fold_in, seed_key
 from kinfolk.core.spaces import WorldSpec
-from kinfolk.policies.base import (
-    AgentBatch,
-    Memory,
-    MemoryField,
-    MemoryLayout,
-    prefix_layout,
-    select_memory,
-)
+from kinfolk.policies import base
+from kinfolk.policies.base import AgentBatch, Memory, MemoryField, MemoryLayout
 from kinfolk.policies.neural.batch_invariance import find_batching, require_invariant, run_batched
-from kinfolk.policies.neural.encoding.feature_encoder import FeatureEncoder, NetShape
-from kinfolk.policies.neural.encoding.unpack import Float32Array
-from kinfolk.policies.neural.sampling import sample_actions
+from kinfolk.policies.neural.encoding import FeatureEncoder, Float32Array, NetShape
 from kinfolk.policies.neural.transforms import IDENTITY, make_transform
 from kinfolk.policies.resolve import check_weights
+from kinfolk.policies.stateless import StatelessPolicy
 
 with optional_import("A neural policy"):
     import torch
@@ -35,6 +34,51 @@ with optional_import("A neural policy"):
 
 _TRANSFORM = "transform"  # prefix of the memory fields of the observation transform
 _INIT_BRANCH = 3  # branch of the seed's key from which initial weights are drawn
+_UNIFORM_STEP = 1.0 / 16777216.0  # 2**-24: draws are 24 bits, the precision of float32
+
+
+@allocation_free_kernel
+def sample_actions(
+    logits: Float32Array,
+    head_offsets: Ints,
+    n_choices: Ints,
+    group: Ints,
+    keys: Ints,
+    greedy: bool,
+    actions: Ints,
+    log_prob: Float32Array,
+) -> None:
+    """Choose an action for every agent and head, and compute its log-probability.
+
+    Args:
+        logits: `[n, choices of all heads]`.
+        head_offsets: `[heads]`, column where the choices of a head begin.
+        n_choices: `[groups, heads]`, number of choices of a group; further logits are not read.
+        group: `[n]`, group of each agent.
+        keys: `[n]`, random keys; not read if `greedy`.
+        greedy: Take the largest logit, the first of equals, instead of sampling.
+        actions: `[n, heads]`, filled with the actions.
+        log_prob: `[n]`, filled with the log-probability of the whole action, summed over heads.
+    """
+    for i in range(logits.shape[0]):
+        total = 0.0
+        for head in range(head_offsets.shape[0]):
+            start, size = head_offsets[head], n_choices[group[i], head]
+            top = float(logits[i, start])
+            for j in range(1, size):
+                top = max(top, float(logits[i, start + j]))
+            weight, best, chosen = 0.0, -math.inf, 0
+            for j in range(size):
+                score = float(logits[i, start + j])
+                weight += math.exp(score - top)
+                if not greedy:
+                    draw = (float(bits(keys[i], start + j) >> 8) + 0.5) * _UNIFORM_STEP
+                    score -= math.log(-math.log(draw))
+                if score > best:
+                    best, chosen = score, j
+            actions[i, head] = chosen
+            total += float(logits[i, start + chosen]) - top - math.log(weight)
+        log_prob[i] = np.float32(total)
 
 
 class PolicyOutput(NamedTuple):
@@ -45,7 +89,7 @@ class PolicyOutput(NamedTuple):
     log_prob: Float32Array  # [n], log-probability of the chosen actions
 
 
-class NeuralPolicy:
+class NeuralPolicy(StatelessPolicy):
     """Base class of neural policies; a subclass chooses the net and its settings.
 
     Args:
@@ -69,9 +113,7 @@ class NeuralPolicy:
         self.input_spec = spec if self._transform is None else self._transform.spec
         self.spec, self.encoder, self.greedy = spec, FeatureEncoder(self.input_spec), greedy
         max_choices = spec.n_choices.max(axis=0)
-        self.head_offsets: Ints = np.concatenate([[0], np.cumsum(max_choices)[:-1]]).astype(
-            np.int64
-        )
+        self.head_offsets: Ints = np.cumsum(max_choices) - max_choices
         self.n_choices: Ints = np.ascontiguousarray(spec.n_choices)
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(int(fold_in(seed_key(seed), _INIT_BRANCH)))
@@ -87,7 +129,7 @@ class NeuralPolicy:
         state = {"state": MemoryField((self.memory_size,), "float32")} if self.memory_size else {}
         if self._transform is None:
             return state
-        return state | prefix_layout(_TRANSFORM, self._transform.memory_layout)
+        return state | base.prefix_layout(_TRANSFORM, self._transform.memory_layout)
 
     def require_batch_invariant(self) -> None:
         """Check that the outputs for a row do not depend on the rest of its batch.
@@ -114,25 +156,22 @@ class NeuralPolicy:
     def reset_agents(self, batch: AgentBatch, memory: Memory, keys: Ints) -> None:
         """Reset the transform's memory; the recurrent state is zero already."""
         if self._transform is not None:
-            self._transform.reset_agents(batch, select_memory(memory, _TRANSFORM), keys)
+            self._transform.reset_agents(batch, base.select_memory(memory, _TRANSFORM), keys)
 
     def act_async(self, observations: Bytes, batch: AgentBatch, memory: Memory, keys: Ints) -> None:
         """Run one forward pass for the whole batch, update memory and sample the actions."""
         self.last_inputs = observations
         if self._transform is not None:
-            self.last_inputs = self._transform.transform(
-                observations, batch, select_memory(memory, _TRANSFORM), keys
-            )
+            fields = base.select_memory(memory, _TRANSFORM)
+            self.last_inputs = self._transform.transform(observations, batch, fields, keys)
         state = memory["state"][batch.memory_index] if self.memory_size else None
         logits, value, state = self.evaluate(self.last_inputs, batch.group, state)
         if state is not None:
             memory["state"][batch.memory_index] = state
         self._actions = np.empty((len(keys), len(self.head_offsets)), dtype=np.int64)
         log_prob = np.empty(len(keys), dtype=np.float32)
-        sample_actions(
-            logits, self.head_offsets, self.n_choices, batch.group, keys, self.greedy,
-            self._actions, log_prob,
-        )  # fmt: skip
+        choices = (self.head_offsets, self.n_choices, batch.group)
+        sample_actions(logits, *choices, keys, self.greedy, self._actions, log_prob)
         self.last_output = PolicyOutput(logits, value, log_prob)
 
     def observe_next(self, observations: Bytes, batch: AgentBatch, memory: Memory) -> Bytes:
@@ -149,13 +188,10 @@ class NeuralPolicy:
         if self._transform is None:
             return observations
         indices = np.arange(len(batch.memory_index), dtype=np.int64)
-        copied = {
-            name: array[batch.memory_index]
-            for name, array in select_memory(memory, _TRANSFORM).items()
-        }
-        return self._transform.transform(
-            observations, batch._replace(memory_index=indices), copied, np.zeros_like(indices)
-        )
+        fields = base.select_memory(memory, _TRANSFORM)
+        copies = {name: array[batch.memory_index] for name, array in fields.items()}
+        batch = batch._replace(memory_index=indices)
+        return self._transform.transform(observations, batch, copies, np.zeros_like(indices))
 
     def evaluate(
         self, observations: Bytes, group: Ints, state: Float32Array | None
@@ -174,18 +210,8 @@ class NeuralPolicy:
         if state is not None:
             inputs.append(torch.from_numpy(state))
         logits, value, *next_state = run_batched(self._batching, self.forward, *inputs)
-        return (
-            np.ascontiguousarray(logits.numpy()),
-            np.ascontiguousarray(value.numpy()),
-            next_state[0].numpy() if next_state else None,
-        )
-
-    def act_wait(self) -> Ints:
-        """Return the actions that `act_async` sampled."""
-        return self._actions
-
-    def close(self) -> None:
-        """Do nothing: no resources are held."""
+        state = next_state[0].numpy() if next_state else None
+        return np.ascontiguousarray(logits.numpy()), np.ascontiguousarray(value.numpy()), state
 
     def arrays(self) -> dict[str, AnyArray]:
         """Return a copy of the weights by name."""
@@ -203,6 +229,5 @@ class NeuralPolicy:
         for name, tensor in state.items():
             tensor.copy_(torch.from_numpy(np.ascontiguousarray(arrays[name])).reshape(tensor.shape))
 
-    _actions: Ints
     last_inputs: Bytes  # transformed observations of the last batch
     last_output: PolicyOutput  # of the last batch

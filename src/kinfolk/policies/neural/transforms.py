@@ -6,14 +6,12 @@ from typing import Protocol
 
 from kinfolk.core.arrays import Bytes, Ints
 from kinfolk.core.errors import SettingsError, format_suggestion
-from kinfolk.core.registry import import_object
+from kinfolk.core.imports import import_object
 from kinfolk.core.spaces import WorldSpec
 from kinfolk.policies.base import AgentBatch, Memory, MemoryLayout
 
 IDENTITY = "identity"  # the observation as the world gives it
-TRANSFORMS = {
-    "map_features": "kinfolk.policies.scripted.cogsguard.map_features.transform.MapFeatures"
-}
+TRANSFORMS = {"map_features": "kinfolk.policies.scripted.cogsguard.map_features.MapFeatures"}
 
 
 class ObservationTransform(Protocol):
@@ -28,11 +26,9 @@ class ObservationTransform(Protocol):
     @property
     def memory_layout(self) -> MemoryLayout:
         """Describe the arrays that the transform keeps per agent."""
-        ...
 
     def reset_agents(self, batch: AgentBatch, memory: Memory, keys: Ints) -> None:
         """Prepare the memory of agents whose lives start now; see `Policy.reset_agents`."""
-        ...
 
     def transform(
         self, observations: Bytes, batch: AgentBatch, memory: Memory, keys: Ints
@@ -45,7 +41,6 @@ class ObservationTransform(Protocol):
             memory: The transform's own memory, changed in place at `batch.memory_index`.
             keys: `[n]`, the random key of each agent for this tick.
         """
-        ...
 
 
 def make_transform(name: str, spec: WorldSpec) -> ObservationTransform | None:
@@ -57,9 +52,8 @@ def make_transform(name: str, spec: WorldSpec) -> ObservationTransform | None:
     if name == IDENTITY:
         return None
     if name not in TRANSFORMS and "." not in name:
-        raise SettingsError(
-            f"There is no transform '{name}', and it is not a class path either."
-            f"{format_suggestion(name, [IDENTITY, *TRANSFORMS])}"
-        )
+        hint = format_suggestion(name, [IDENTITY, *TRANSFORMS])
+        message = f"There is no transform '{name}', and it is not a class path either.{hint}"
+        raise SettingsError(message)
     transform: ObservationTransform = import_object(TRANSFORMS.get(name, name))(spec)
     return transform

@@ -11,13 +11,12 @@ import pytest
 from kinfolk.core.arrays import Bytes, Ints
 from kinfolk.core.random import fold_in
 from kinfolk.play.loop import EpisodeLoop
-from kinfolk.play.observer import PlainObserver
 from kinfolk.play.slots import LoadedSlot
-from kinfolk.play.task import EpisodeRunner, RolloutTask, WorldRef
+from kinfolk.play.task import EpisodeRunner, PlainObserver, RolloutTask, WorldRef
 from kinfolk.policies.base import AgentBatch, Memory, MemoryLayout, Policy
+from kinfolk.policies.multi_agent import SingleAgentPolicy
 from kinfolk.policies.resolve import build_policy, resolve
-from kinfolk.policies.single_agent import SingleAgentPolicy
-from kinfolk.testing.episode_digest import episode_digests
+from kinfolk.testing.inspection import episode_digests
 
 
 class RecordingPolicy:
@@ -43,9 +42,8 @@ class RecordingPolicy:
 
     def reset_agents(self, batch: AgentBatch, memory: Memory, keys: Ints) -> None:
         """Reset agents, and note founders: only their actions do not depend on other agents."""
-        for world, uid, group, parents in zip(
-            batch.world, batch.uid, batch.group, batch.parents, strict=True
-        ):
+        agents = zip(batch.world, batch.uid, batch.group, batch.parents, strict=True)
+        for world, uid, group, parents in agents:
             if parents[0] < 0:
                 self.founders[int(world), int(uid)] = int(group)
         self._policy.reset_agents(batch, memory, keys)
@@ -59,9 +57,8 @@ class RecordingPolicy:
     def act_wait(self) -> Ints:
         """Return the actions, and record them."""
         actions = self._policy.act_wait()
-        for agent, observation, action in zip(
-            self._acting, self._observations, actions, strict=True
-        ):
+        steps = zip(self._acting, self._observations, actions, strict=True)
+        for agent, observation, action in steps:
             self.trajectories.setdefault(agent, []).append((observation, action.copy()))
         return actions
 
@@ -96,6 +93,7 @@ class PolicyContract:
         raise NotImplementedError
 
     def _build_loop(self, uri: str, n_worlds: int) -> tuple[EpisodeLoop, RecordingPolicy]:
+        """Return a loop in which the policy plays all agents, and the recorder around it."""
         ref = WorldRef(self.world, settings=self.world_settings)
         task = RolloutTask(ref, {"all": resolve(uri)}, 5, range(n_worlds), observer=RecordedSlot)
         runner = EpisodeRunner(task)

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from kinfolk.core.arrays import AnyArray, Bytes, Ints
+from kinfolk.core.arrays import AnyArray, Arrays, Bytes, Ints
 from kinfolk.core.errors import ContractError
 from kinfolk.core.random import WORLD_STREAM, episode_key, fold_in
 from kinfolk.core.spaces import WorldSpec
@@ -74,6 +74,32 @@ def frames_equal(a: list[AnyArray], b: list[AnyArray]) -> bool:
     return all(np.array_equal(x, y) for x, y in zip(a, b, strict=True))
 
 
+def start_worlds(make: WorldFactory, episodes: range, seed: int = 0, ticks: int = 0) -> World:
+    """Build a batch of worlds, start an episode in each, and play some ticks.
+
+    Args:
+        make: Builds a batch, given its size.
+        episodes: Numbers of the episodes.
+        seed: Seed of the episodes.
+        ticks: How many steps with random actions.
+    """
+    world = make(len(episodes))
+    world.reset(episode_world_keys(episodes, seed))
+    for _ in step_frames(world, ticks):
+        pass
+    return world
+
+
+def play_equally(first: World, second: World) -> bool:
+    """Return whether two batches of worlds have equal frames in the next `TICKS` steps."""
+    return all(map(frames_equal, step_frames(first, TICKS), step_frames(second, TICKS)))
+
+
+def snapshots_equal(a: Arrays, b: Arrays) -> bool:
+    """Return whether two snapshots hold the same values."""
+    return all(np.array_equal(a[name], b[name]) for name in a)
+
+
 class WorldContract:
     """Tests of what `kinfolk.worlds.base.World` promises."""
 
@@ -94,53 +120,33 @@ class WorldContract:
         assert make(2).done.tolist() == [True, True]
 
     def test_the_same_keys_give_the_same_episodes(self, make: WorldFactory) -> None:
-        first, second = make(3), make(3)
-        first.reset(episode_world_keys(range(3)))
-        second.reset(episode_world_keys(range(3)))
-        assert all(map(frames_equal, step_frames(first, TICKS), step_frames(second, TICKS)))
+        assert play_equally(start_worlds(make, range(3)), start_worlds(make, range(3)))
 
     def test_another_key_gives_another_episode(self, make: WorldFactory) -> None:
-        first, second = make(1), make(1)
-        first.reset(episode_world_keys(range(1)))
-        second.reset(episode_world_keys(range(1), seed=1))
-        assert not all(map(frames_equal, step_frames(first, TICKS), step_frames(second, TICKS)))
+        assert not play_equally(start_worlds(make, range(1)), start_worlds(make, range(1), seed=1))
 
     @pytest.mark.parametrize("batch", [2, 31, 64])
     def test_a_single_world_equals_that_world_in_a_batch(
         self, make: WorldFactory, batch: int
     ) -> None:
-        batched, single = make(batch), make(1)
-        batched.reset(episode_world_keys(range(batch)))
-        single.reset(episode_world_keys(range(batch - 1, batch)))
-        for many, alone in zip(
-            step_frames(batched, TICKS), step_frames(single, TICKS), strict=True
-        ):
+        batched = step_frames(start_worlds(make, range(batch)), TICKS)
+        single = step_frames(start_worlds(make, range(batch - 1, batch)), TICKS)
+        for many, alone in zip(batched, single, strict=True):
             assert frames_equal([array[-1:] for array in many], alone)
 
     def test_an_episode_does_not_depend_on_the_one_before(self, make: WorldFactory) -> None:
-        used, new = make(2), make(2)
-        used.reset(episode_world_keys(range(7, 9)))
-        for _ in step_frames(used, TICKS):
-            pass
+        used = start_worlds(make, range(7, 9), ticks=TICKS)
         used.reset(episode_world_keys(range(2)))
-        new.reset(episode_world_keys(range(2)))
-        assert all(map(frames_equal, step_frames(used, TICKS), step_frames(new, TICKS)))
+        assert play_equally(used, start_worlds(make, range(2)))
 
     def test_resetting_one_world_does_not_change_the_others(self, make: WorldFactory) -> None:
-        first, second = make(2), make(2)
-        for world in (first, second):
-            world.reset(episode_world_keys(range(2)))
-            for _ in step_frames(world, 5):
-                pass
+        first, second = (start_worlds(make, range(2), ticks=5) for _ in range(2))
         first.reset(episode_world_keys(range(5, 6)), np.array([0], dtype=np.int64))
         for a, b in zip(step_frames(first, TICKS), step_frames(second, TICKS), strict=True):
             assert frames_equal([array[1:] for array in a], [array[1:] for array in b])
 
     def test_a_restored_snapshot_continues_the_episode(self, make: WorldFactory) -> None:
-        world = make(3)
-        world.reset(episode_world_keys(range(3)))
-        for _ in step_frames(world, 10):
-            pass
+        world = start_worlds(make, range(3), ticks=10)
         snapshot = world.snapshot()
         continued = list(step_frames(world, TICKS))
         restored = make(3)
@@ -148,10 +154,7 @@ class WorldContract:
         assert all(map(frames_equal, step_frames(restored, TICKS), continued))
 
     def test_a_snapshot_is_restored_into_worlds_chosen_by_source(self, make: WorldFactory) -> None:
-        world, copies = make(3), make(4)
-        world.reset(episode_world_keys(range(3)))
-        for _ in step_frames(world, 10):
-            pass
+        world, copies = start_worlds(make, range(3), ticks=10), make(4)
         source = np.array([2, 0, 2, 1], dtype=np.int64)
         copies.restore(world.snapshot(), source)
         for a, b in zip(step_frames(copies, TICKS), step_frames(world, TICKS), strict=True):
@@ -160,8 +163,7 @@ class WorldContract:
     def test_new_keys_change_only_the_random_key_of_a_restored_world(
         self, make: WorldFactory
     ) -> None:
-        world, copy = make(1), make(1)
-        world.reset(episode_world_keys(range(1)))
+        world, copy = start_worlds(make, range(1)), make(1)
         copy.restore(world.snapshot(), keys=episode_world_keys(range(9, 10)))
         for name, saved in world.snapshot().items():
             restored = copy.snapshot()[name]
@@ -180,19 +182,15 @@ class WorldContract:
     def test_uids_are_never_reused_and_rows_are_freed_one_step_after_death(
         self, make: WorldFactory
     ) -> None:
-        world = make(4)
-        world.reset(episode_world_keys(range(4)))
+        world = start_worlds(make, range(4))
         shape = (4, world.spec.rows)
-        seen: list[set[int]] = [
-            set(row[row >= 0].tolist()) for row in world.columns.uid.reshape(shape)
-        ]
+        seen = [set(row[row >= 0].tolist()) for row in world.columns.uid.reshape(shape)]
         before, was_alive = world.columns.uid.copy(), world.columns.alive.copy()
         for _ in step_frames(world, TICKS):
             uids, alive = world.columns.uid, world.columns.alive
             stays = was_alive & ~np.repeat(world.tick == 0, world.spec.rows)
-            assert np.array_equal(uids[stays], before[stays]), (
-                "the row of a living agent was reused"
-            )
+            same = np.array_equal(uids[stays], before[stays])
+            assert same, "the row of a living agent was reused"
             for number, row in enumerate(uids.reshape(shape)):
                 present = row[row >= 0].tolist()
                 assert len(set(present)) == len(present)
@@ -204,8 +202,7 @@ class WorldContract:
             before, was_alive = uids.copy(), alive.copy()
 
     def test_stepping_a_done_world_changes_nothing(self, make: WorldFactory) -> None:
-        world = make(1)
-        world.reset(episode_world_keys(range(1)))
+        world = start_worlds(make, range(1))
         for _ in range(world.spec.max_ticks):
             if world.done[0]:
                 break
@@ -213,12 +210,10 @@ class WorldContract:
         assert world.done[0]
         before = world.snapshot()
         world.step(random_actions(world, 4))
-        after = world.snapshot()
-        assert all(np.array_equal(before[name], after[name]) for name in before)
+        assert snapshots_equal(before, world.snapshot())
 
     def test_observing_some_worlds_writes_only_their_rows(self, make: WorldFactory) -> None:
-        world = make(3)
-        world.reset(episode_world_keys(range(3)))
+        world = start_worlds(make, range(3))
         whole = observe_all(world)
         part = np.full_like(whole, 7)
         world.observe(part, np.array([1], dtype=np.int64))
@@ -228,10 +223,8 @@ class WorldContract:
         assert (part[2 * rows :] == 7).all()
 
     def test_observations_of_empty_rows_are_zero(self, make: WorldFactory) -> None:
-        world = make(2)
-        world.reset(episode_world_keys(range(2)))
-        out = np.zeros((2 * world.spec.rows, world.spec.row_bytes), dtype=np.uint8)
-        world.observe(out)
+        world = start_worlds(make, range(2))
+        out = observe_all(world)
         for _ in range(TICKS):
             world.step(random_actions(world, 1))
             world.observe(out)  # into the same buffer, as the loop does
@@ -240,20 +233,17 @@ class WorldContract:
     def test_an_action_out_of_range_is_refused_and_changes_nothing(
         self, make: WorldFactory
     ) -> None:
-        world = make(2)
-        world.reset(episode_world_keys(range(2)))
+        world = start_worlds(make, range(2))
         actions = random_actions(world, 1)
         row = int(np.flatnonzero(world.columns.alive)[-1])
         actions[row, 0] = 99_999
         before = world.snapshot()
         with pytest.raises(ContractError, match=r"^Agent \d+ of world 1 chose 99999 for "):
             world.step(actions)
-        after = world.snapshot()
-        assert all(np.array_equal(before[name], after[name]) for name in before)
+        assert snapshots_equal(before, world.snapshot())
 
     def test_actions_of_a_wrong_shape_are_refused(self, make: WorldFactory) -> None:
-        world = make(1)
-        world.reset(episode_world_keys(range(1)))
+        world = start_worlds(make, range(1))
         with pytest.raises(ContractError, match="Actions must be int64 of shape"):
             world.step(np.zeros((3, 1), dtype=np.int64))
 
@@ -270,13 +260,11 @@ class WorldContract:
         assert events[True]
 
     def test_recording_events_changes_no_result(self, make: WorldFactory) -> None:
-        recorded, plain = make(2), make(2)
+        recorded = make(2)
         recorded.record_events(True)
         recorded.reset(episode_world_keys(range(2)))
-        plain.reset(episode_world_keys(range(2)))
-        assert all(map(frames_equal, step_frames(recorded, TICKS), step_frames(plain, TICKS)))
+        assert play_equally(recorded, start_worlds(make, range(2)))
 
     def test_it_renders_text(self, make: WorldFactory) -> None:
-        world = make(2)
-        world.reset(episode_world_keys(range(2)))
+        world = start_worlds(make, range(2))
         assert world.render_text(1).strip()

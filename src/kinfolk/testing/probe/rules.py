@@ -41,10 +41,7 @@ def log_event(s: ProbeState, w: int, kind: int, uid: int, other: int, value: int
         value: Amount, such as energy.
     """
     entry = s.logged[w]
-    s.log[w, entry, 0] = kind
-    s.log[w, entry, 1] = uid
-    s.log[w, entry, 2] = other
-    s.log[w, entry, 3] = value
+    s.log[w, entry] = (kind, uid, other, value)
     s.logged[w] = entry + 1
 
 
@@ -63,17 +60,14 @@ def spawn(s: ProbeState, w: int, row: int, group: int, cell: int, energy: int) -
     s.uid[w, row] = s.next_uid[w]
     s.next_uid[w] += 1
     s.alive[w, row] = True
-    s.terminated[w, row] = False
-    s.truncated[w, row] = False
+    s.terminated[w, row] = s.truncated[w, row] = s.calling[w, row] = False
     s.reward[w, row] = 0.0
     s.group[w, row] = group
     s.cell[w, row] = cell
     s.energy[w, row] = energy
     s.age[w, row] = 0
-    s.calling[w, row] = False
-    for side in range(2):
-        s.parents[w, row, side] = -1
-        s.parent_rows[w, row, side] = -1
+    s.parents[w, row] = -1
+    s.parent_rows[w, row] = -1
     s.order[w, s.living[w]] = row
     s.living[w] += 1
 
@@ -81,24 +75,15 @@ def spawn(s: ProbeState, w: int, row: int, group: int, cell: int, energy: int) -
 @inline
 def clear(s: ProbeState, w: int) -> None:
     """Remove all agents and food of a world, and set its counters to 0."""
-    s.tick[w] = 0
-    s.next_uid[w] = 0
-    s.living[w] = 0
-    s.births[w] = 0
-    s.deaths[w] = 0
-    s.blocked[w] = 0
-    s.grown[w] = 0
-    s.spent[w] = 0
-    s.lost[w] = 0
-    s.logged[w] = 0
-    for cell in range(s.food.shape[1]):
-        s.food[w, cell] = 0
-    for row in range(s.uid.shape[1]):
-        s.uid[w, row] = -1
-        s.alive[w, row] = False
-        s.terminated[w, row] = False
-        s.truncated[w, row] = False
-        s.reward[w, row] = 0.0
+    s.tick[w] = s.next_uid[w] = s.living[w] = s.logged[w] = 0
+    s.births[w] = s.deaths[w] = s.blocked[w] = 0
+    s.grown[w] = s.spent[w] = s.lost[w] = 0
+    s.food[w] = 0
+    s.uid[w] = -1
+    s.alive[w] = False
+    s.terminated[w] = False
+    s.truncated[w] = False
+    s.reward[w] = 0.0
 
 
 @kernel
@@ -196,6 +181,12 @@ def free_row(s: ProbeState, w: int) -> int:
 
 
 @inline
+def is_ready(s: ProbeState, w: int, row: int, rules: ProbeParams) -> bool:
+    """Return whether an agent calls and has enough energy for a child."""
+    return bool(s.calling[w, row] and s.energy[w, row] >= rules.birth_energy)
+
+
+@inline
 def breed(s: ProbeState, w: int, rules: ProbeParams, record: bool) -> None:
     """Let pairs of a group that call in one cell and have enough energy have a child there.
 
@@ -213,29 +204,19 @@ def breed(s: ProbeState, w: int, rules: ProbeParams, record: bool) -> None:
     for i in range(adults):
         for j in range(i + 1, adults):
             a, b = s.order[w, i], s.order[w, j]
-            if (
-                s.calling[w, a]
-                and s.calling[w, b]
-                and s.group[w, a] == s.group[w, b]
-                and s.cell[w, a] == s.cell[w, b]
-                and s.energy[w, a] >= rules.birth_energy
-                and s.energy[w, b] >= rules.birth_energy
-            ):
-                s.calling[w, a] = False
-                s.calling[w, b] = False
+            meet = s.group[w, a] == s.group[w, b] and s.cell[w, a] == s.cell[w, b]
+            if meet and is_ready(s, w, a, rules) and is_ready(s, w, b, rules):
+                s.calling[w, a] = s.calling[w, b] = False
                 child = free_row(s, w)
                 if child < 0:
                     s.blocked[w] += 1
                     continue
-                s.energy[w, a] -= rules.birth_cost
-                s.energy[w, b] -= rules.birth_cost
                 spawn(s, w, child, s.group[w, a], s.cell[w, a], 2 * rules.birth_cost)
-                s.parents[w, child, 0] = s.uid[w, a]
-                s.parents[w, child, 1] = s.uid[w, b]
-                s.parent_rows[w, child, 0] = a
-                s.parent_rows[w, child, 1] = b
-                s.reward[w, a] += 1.0
-                s.reward[w, b] += 1.0
+                for side, parent in enumerate((a, b)):
+                    s.energy[w, parent] -= rules.birth_cost
+                    s.reward[w, parent] += 1.0
+                    s.parents[w, child, side] = s.uid[w, parent]
+                    s.parent_rows[w, child, side] = parent
                 s.births[w] += 1
                 if record:
                     log_event(s, w, BIRTH, s.uid[w, child], s.uid[w, a], s.uid[w, b])
@@ -294,12 +275,10 @@ def finish(s: ProbeState, w: int, rules: ProbeParams) -> None:
         rules: Settings; `max_ticks` is read.
     """
     s.tick[w] += 1
-    if s.tick[w] >= rules.max_ticks:
-        s.done[w] = True
-        for i in range(s.living[w]):
-            s.truncated[w, s.order[w, i]] = True
-    if s.living[w] == 0:
-        s.done[w] = True
+    is_over = s.tick[w] >= rules.max_ticks
+    s.done[w] = is_over or s.living[w] == 0
+    for i in range(s.living[w] if is_over else 0):
+        s.truncated[w, s.order[w, i]] = True
 
 
 @kernel

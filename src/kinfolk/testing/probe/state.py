@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from kinfolk.core.arrays import Bools, Floats, Ints
+from kinfolk.core.arrays import AnyArray, Bools, Floats, Ints
 from kinfolk.core.settings import Settings, setting
 
 
@@ -36,6 +36,7 @@ GRAZER, HUNTER = 0, 1  # groups
 LOG_FIELDS = 4  # kind, uid, other, value
 BIRTH, DEATH, MEAL, BITE = 0, 1, 2, 3
 EVENT_KINDS = ("birth", "death", "meal", "bite")
+COUNTERS = ("births", "deaths", "blocked", "grown", "spent", "lost")
 
 
 class ProbeState(NamedTuple):
@@ -73,40 +74,20 @@ class ProbeState(NamedTuple):
 def empty_state(settings: Probe, n_worlds: int) -> ProbeState:
     """Allocate the state of worlds that are done until their reset."""
     w, n = n_worlds, settings.rows
-
-    def ints(*shape: int) -> Ints:
-        return np.zeros(shape, dtype=np.int64)
-
-    def bools(*shape: int) -> Bools:
-        return np.zeros(shape, dtype=np.bool_)
-
+    per_world = ("key", "tick", "next_uid", "living", *COUNTERS, "logged")
+    arrays: dict[str, AnyArray] = {name: np.zeros(w, np.int64) for name in per_world}
+    for name in ("order", "group", "cell", "energy", "age"):
+        arrays[name] = np.zeros((w, n), np.int64)
+    for name in ("alive", "terminated", "truncated", "calling"):
+        arrays[name] = np.zeros((w, n), np.bool_)
     return ProbeState(
-        key=ints(w),
-        tick=ints(w),
-        done=np.ones(w, dtype=np.bool_),
-        next_uid=ints(w),
-        living=ints(w),
-        order=ints(w, n),
-        food=ints(w, settings.cells),
-        uid=np.full((w, n), -1, dtype=np.int64),
-        alive=bools(w, n),
-        reward=np.zeros((w, n), dtype=np.float64),
-        terminated=bools(w, n),
-        truncated=bools(w, n),
-        group=ints(w, n),
-        parents=np.full((w, n, 2), -1, dtype=np.int64),
-        parent_rows=np.full((w, n, 2), -1, dtype=np.int64),
-        cell=ints(w, n),
-        energy=ints(w, n),
-        age=ints(w, n),
-        calling=bools(w, n),
-        births=ints(w),
-        deaths=ints(w),
-        blocked=ints(w),
-        grown=ints(w),
-        spent=ints(w),
-        lost=ints(w),
+        done=np.ones(w, np.bool_),
+        food=np.zeros((w, settings.cells), np.int64),
+        uid=np.full((w, n), -1, np.int64),
+        reward=np.zeros((w, n), np.float64),
+        parents=np.full((w, n, 2), -1, np.int64),
+        parent_rows=np.full((w, n, 2), -1, np.int64),
         # Per row and tick there is at most one meal or bite, one birth and one death.
-        log=ints(w, 4 * n, LOG_FIELDS),
-        logged=ints(w),
+        log=np.zeros((w, 4 * n, LOG_FIELDS), np.int64),
+        **arrays,
     )

@@ -13,17 +13,13 @@ import numpy as np
 from gymnasium import spaces
 
 from kinfolk.core.errors import UsageError
+from kinfolk.core.spaces import AgentGroup, ObservationField
 from kinfolk.worlds.adapters.infos import get_info_provider
-from kinfolk.worlds.adapters.single_world import (
-    SingleWorld,
-    check_render_mode,
-    make_stacked_action_space,
-    make_stacked_observation_space,
-)
+from kinfolk.worlds.adapters.single_world import SingleWorldEnv, make_box
 from kinfolk.worlds.base import World
 
 
-class GymEnvAdapter(gymnasium.Env[dict[str, Any], Mapping[str, Any]]):
+class GymEnvAdapter(SingleWorldEnv, gymnasium.Env[dict[str, Any], Mapping[str, Any]]):
     """Present one world to a single controller of all agents.
 
     Observations are, by group, the fields of all rows, `[rows, *shape]`, and a mask of the living
@@ -38,22 +34,13 @@ class GymEnvAdapter(gymnasium.Env[dict[str, Any], Mapping[str, Any]]):
     """
 
     def __init__(self, world: World, seed: int = 0, render_mode: str | None = None) -> None:
-        self.single_world = SingleWorld(world, seed)
+        super().__init__(world, seed, render_mode)
         self.metadata = {"name": world.spec.world, "render_modes": ["ansi"]}
-        self.render_mode = check_render_mode(render_mode)
         groups, rows = world.spec.groups, world.spec.rows
         bounds = get_info_provider(world).observation_bounds
-        self.observation_space = spaces.Dict(
-            {group.name: make_stacked_observation_space(group, rows, bounds) for group in groups}
-        )
-        self.action_space = spaces.Dict(
-            {group.name: make_stacked_action_space(group, rows) for group in groups}
-        )
-
-    @property
-    def world(self) -> World:
-        """Return the wrapped world, which must only be stepped through this adapter."""
-        return self.single_world.world
+        observed = {group.name: _stack_observation_space(group, rows, bounds) for group in groups}
+        chosen = {group.name: _stack_action_space(group, rows) for group in groups}
+        self.observation_space, self.action_space = spaces.Dict(observed), spaces.Dict(chosen)
 
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
@@ -79,38 +66,45 @@ class GymEnvAdapter(gymnasium.Env[dict[str, Any], Mapping[str, Any]]):
         for row in np.flatnonzero(columns.alive).tolist():
             group = int(columns.group[row])
             name = groups[group].name
-            self.single_world.set_action(
-                row, group, f"row {row} of {name}", np.asarray(action[name])[row]
-            )
+            choice = np.asarray(action[name])[row]
+            self.single_world.set_action(row, group, f"row {row} of {name}", choice)
         self.single_world.step()
         over, has_survivors = bool(self.world.done[0]), bool(columns.alive.any())
         reward = float(columns.reward[columns.uid >= 0].sum())
         counters = {name: count[0].item() for name, count in self.world.counters().items()}
-        return (
-            self._observations(),
-            reward,
-            over and not has_survivors,
-            over and has_survivors,
-            counters,
-        )
+        terminated, truncated = over and not has_survivors, over and has_survivors
+        return self._observations(), reward, terminated, truncated, counters
 
     def _observations(self) -> dict[str, Any]:
-        columns = self.world.columns
+        """Return the fields of all rows by group, zero where the row is of another group."""
+        columns, buffer = self.world.columns, self.single_world.observations
         observations = {}
         for index, group in enumerate(self.world.spec.groups):
             in_group = (columns.uid >= 0) & (columns.group == index)
-            fields = {
-                f.name: group.read_field(self.single_world.observations, f.name).copy()
-                for f in group.fields
-            }
+            fields = {f.name: group.read_field(buffer, f.name).copy() for f in group.fields}
             for field in fields.values():
                 field[~in_group] = 0
-            observations[group.name] = {
-                **fields,
-                "alive": (in_group & columns.alive).astype(np.int8),
-            }
+            fields["alive"] = (in_group & columns.alive).astype(np.int8)
+            observations[group.name] = fields
         return observations
 
-    def render(self) -> Any:
-        """Return the world as text in mode "ansi", else None."""
-        return self.single_world.render_text(self.render_mode)
+
+def _stack_observation_space(
+    group: AgentGroup, rows: int, bounds: tuple[float, float]
+) -> spaces.Space[Any]:
+    """Return the space of the fields of all rows together with a mask of the living.
+
+    Args:
+        group: Group whose fields are described.
+        rows: Rows of the world.
+        bounds: Lowest and highest value of floating-point fields.
+    """
+    fields = [ObservationField(f.name, (rows, *f.shape), f.dtype) for f in group.fields]
+    stacked: dict[str, spaces.Space[Any]] = {f.name: make_box(f, bounds) for f in fields}
+    return spaces.Dict(stacked | {"alive": spaces.MultiBinary(rows)})
+
+
+def _stack_action_space(group: AgentGroup, rows: int) -> spaces.Space[Any]:
+    """Return the space of one choice per row and head, `[rows, heads]`."""
+    sizes = [len(head.choices) for head in group.heads]
+    return spaces.MultiDiscrete(np.tile(np.array(sizes, dtype=np.int64), (rows, 1)))

@@ -12,7 +12,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from kinfolk.core.registry import Registry, RegistryEntry
+from kinfolk.core.imports import Registry, RegistryEntry
 from kinfolk.worlds.base import AgentColumns, World
 
 
@@ -63,16 +63,14 @@ class AgentIndex:
             columns: Columns of the world after the step.
             step: Number of the step, from 0.
         """
-        uid = columns.uid
-        rows = np.flatnonzero(uid >= 0)
-        rows = rows[np.argsort(uid[rows])]
+        rows = np.flatnonzero(columns.uid >= 0)
+        rows = rows[np.argsort(columns.uid[rows])]
+        uids, rewards = columns.uid[rows].tolist(), columns.reward[rows].tolist()
         before, self.by_uid = self.by_uid, {}
-        for row, agent_uid, reward in zip(
-            rows.tolist(), uid[rows].tolist(), columns.reward[rows].tolist(), strict=True
-        ):
-            entry = before.get(agent_uid)
-            self.by_uid[agent_uid] = entry or self._add_agent(columns, before, agent_uid, row, step)
-            self.by_uid[agent_uid].cumulative_reward += reward
+        for row, uid, reward in zip(rows.tolist(), uids, rewards, strict=True):
+            entry = before.get(uid) or self._add_agent(columns, before, uid, row, step)
+            entry.cumulative_reward += reward
+            self.by_uid[uid] = entry
 
     def _add_agent(
         self, columns: AgentColumns, before: dict[int, AgentEntry], uid: int, row: int, step: int
@@ -90,13 +88,11 @@ class AgentIndex:
         number = self._n_born[group]
         self._n_born[group] += 1
         # A parent existed before the step, or has a lower uid and was added just now.
-        parent_entries = [
-            before.get(p) or self.by_uid.get(p) for p in columns.parents[row].tolist() if p >= 0
-        ]
-        parents = tuple(parent.name for parent in parent_entries if parent is not None)
-        return AgentEntry(
-            uid, self._namer(self._groups[group], number, uid), row, group, step, parents
-        )
+        parent_uids = columns.parents[row].tolist()
+        entries = [before.get(parent) or self.by_uid.get(parent) for parent in parent_uids]
+        parents = tuple(entry.name for entry in entries if entry is not None)
+        name = self._namer(self._groups[group], number, uid)
+        return AgentEntry(uid, name, row, group, step, parents)
 
 
 Infos = dict[int, dict[str, Any]]  # by uid
@@ -143,9 +139,8 @@ class InfoProvider(Protocol):
 def get_info_provider(world: World) -> InfoProvider:
     """Return the info provider registered for a world, or the default one."""
     name = world.spec.world
-    provider: InfoProvider = (
-        INFO_PROVIDERS.load(name)() if name in INFO_PROVIDERS else DefaultInfoProvider()
-    )
+    provider_type = INFO_PROVIDERS.load(name) if name in INFO_PROVIDERS else DefaultInfoProvider
+    provider: InfoProvider = provider_type()
     return provider
 
 

@@ -14,7 +14,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from kinfolk.core.errors import UsageError
-from kinfolk.worlds.adapters.factory import RLLIB_PACKAGES, make_parallel
+from kinfolk.worlds.adapters import RLLIB_PACKAGES, make_parallel
 from kinfolk.worlds.adapters.pettingzoo import ParallelStep
 from kinfolk.worlds.adapters.single_world import Observation
 from kinfolk.worlds.base import World

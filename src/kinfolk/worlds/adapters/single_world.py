@@ -17,18 +17,6 @@ from kinfolk.worlds.base import World
 Observation = AnyArray | dict[str, AnyArray]
 
 
-def check_render_mode(render_mode: str | None) -> str | None:
-    """Return `render_mode` if it is supported.
-
-    Raises:
-        SettingsError: It is neither None nor "ansi".
-    """
-    require(
-        render_mode in (None, "ansi"), f"render_mode must be None or 'ansi', not '{render_mode}'."
-    )
-    return render_mode
-
-
 class SingleWorld:
     """Step a single world with actions that are set row by row.
 
@@ -107,10 +95,6 @@ class SingleWorld:
                 )
             self.actions[row, head] = choice
 
-    def render_text(self, render_mode: str | None) -> str | None:
-        """Return the world as text in mode "ansi", None without a mode."""
-        return self.world.render_text(0) if render_mode == "ansi" else None
-
     def observation(self, row: int, group: int) -> Observation:
         """Return a copy of the observation of the agent in `row`."""
         views = self._views[group]
@@ -140,6 +124,37 @@ class SingleWorld:
         self.seed, self.episode, self.has_reset = state["episode"]
 
 
+class SingleWorldEnv:
+    """Hold the single world of an environment, and render it.
+
+    Args:
+        world: A batch of one world.
+        seed: Seed whose episode 0 the first `reset()` starts; see `SingleWorld`.
+        render_mode: None, or "ansi" for text.
+        record_events: Whether the world records its events.
+
+    Raises:
+        SettingsError: The batch has several worlds, or `render_mode` is unknown.
+    """
+
+    def __init__(
+        self, world: World, seed: int, render_mode: str | None, record_events: bool = False
+    ) -> None:
+        self.single_world = SingleWorld(world, seed, record_events)
+        is_known = render_mode in (None, "ansi")
+        require(is_known, f"render_mode must be None or 'ansi', not '{render_mode}'.")
+        self.render_mode = render_mode
+
+    @property
+    def world(self) -> World:
+        """Return the wrapped world, which must only be stepped through this adapter."""
+        return self.single_world.world
+
+    def render(self) -> Any:
+        """Return the world as text in mode "ansi", else None."""
+        return self.world.render_text(0) if self.render_mode == "ansi" else None
+
+
 def make_observation_space(group: AgentGroup, bounds: tuple[float, float]) -> spaces.Space[Any]:
     """Return a box, or a dictionary of boxes if the group has several fields.
 
@@ -147,13 +162,14 @@ def make_observation_space(group: AgentGroup, bounds: tuple[float, float]) -> sp
         group: Group whose fields are described.
         bounds: Lowest and highest value of floating-point fields.
     """
-    boxes: dict[str, spaces.Space[Any]] = {f.name: _make_box(f, bounds) for f in group.fields}
+    boxes: dict[str, spaces.Space[Any]] = {f.name: make_box(f, bounds) for f in group.fields}
     if len(boxes) == 1:
         return next(iter(boxes.values()))
     return spaces.Dict(boxes)
 
 
-def _make_box(field: ObservationField, bounds: tuple[float, float]) -> spaces.Box:
+def make_box(field: ObservationField, bounds: tuple[float, float]) -> spaces.Box:
+    """Return the space of a field; `bounds` are those of floating-point fields."""
     dtype = np.dtype(field.dtype)
     low, high = bounds
     if dtype.kind in "iu":
@@ -173,28 +189,3 @@ def make_zero_observation(group: AgentGroup) -> Observation:
     """Return the observation of an empty row: zeros."""
     zeros = {field.name: np.zeros(field.shape, field.dtype) for field in group.fields}
     return next(iter(zeros.values())) if len(zeros) == 1 else zeros
-
-
-def make_stacked_observation_space(
-    group: AgentGroup, rows: int, bounds: tuple[float, float]
-) -> spaces.Dict:
-    """Return the space of the fields of all rows together with a mask of the living.
-
-    Args:
-        group: Group whose fields are described.
-        rows: Rows of the world.
-        bounds: Lowest and highest value of floating-point fields.
-    """
-    stacked = [
-        ObservationField(field.name, (rows, *field.shape), field.dtype) for field in group.fields
-    ]
-    boxes: dict[str, spaces.Space[Any]] = {
-        field.name: _make_box(field, bounds) for field in stacked
-    }
-    return spaces.Dict(boxes | {"alive": spaces.MultiBinary(rows)})
-
-
-def make_stacked_action_space(group: AgentGroup, rows: int) -> spaces.MultiDiscrete:
-    """Return the space of one choice per row and head, `[rows, heads]`."""
-    sizes = [len(head.choices) for head in group.heads]
-    return spaces.MultiDiscrete(np.tile(np.array(sizes, dtype=np.int64), (rows, 1)))

@@ -5,28 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from kinfolk.core.arrays import AnyArray
-from kinfolk.worlds.cogsguard.codes import (
-    ACTION_SUCCEEDED,
-    AGENT,
-    BODY_COLUMNS,
-    CELL,
-    CLIPS,
-    EMPTY,
-    EXTRACTOR,
-    GEARS,
-    HUB,
-    JUNCTION,
-    JUNCTION_OWNER,
-    JUNCTIONS_HELD,
-    KIND_MASK,
-    KINDS,
-    OWN,
-    OWNER_SHIFT,
-    STORE_HEARTS,
-    VIBES,
-)
-from kinfolk.worlds.cogsguard.map.layout import PAD_SYMBOLS
-from kinfolk.worlds.cogsguard.map.text import get_symbol
+from kinfolk.worlds.cogsguard import codes
+from kinfolk.worlds.cogsguard.maps import PAD_SYMBOLS, get_symbol
 from kinfolk.worlds.cogsguard.rules import CogsguardRules
 from kinfolk.worlds.cogsguard.settings import Cogsguard
 from kinfolk.worlds.cogsguard.state import CogsguardState
@@ -45,14 +25,12 @@ def make_render_spec(settings: Cogsguard, groups: tuple[str, ...]) -> RenderSpec
         height=height,
         width=width,
         layers=(
-            CellLayer("kind", "code", KINDS),
+            CellLayer("kind", "code", codes.KINDS),
             CellLayer("owner", "code", ("nobody", *sides)),
             CellLayer("area", "bits", sides),
             CellLayer("amount", "amount", max_value=STOCK_LEVELS),
         ),
-        attributes=tuple(
-            _make_attribute(settings, name) for name in BODY_COLUMNS[:ACTION_SUCCEEDED]
-        ),
+        attributes=tuple(_make_attribute(settings, name) for name in codes.OBSERVED_COLUMNS),
         view_radius=(settings.window_radius,) * len(groups),
         owners=sides,
         series=(
@@ -66,7 +44,7 @@ def make_render_spec(settings: Cogsguard, groups: tuple[str, ...]) -> RenderSpec
 def _make_attribute(settings: Cogsguard, name: str) -> AgentAttribute:
     """Return the attribute of a column of `body`, with its limit or its labels."""
     if name in ("gear", "vibe"):
-        return AgentAttribute(name, labels=GEARS if name == "gear" else VIBES)
+        return AgentAttribute(name, labels=codes.GEARS if name == "gear" else codes.VIBES)
     limit = f"{name if name in _LIMITED_COLUMNS else 'cargo'}_limit"
     return AgentAttribute(name, max_value=float(getattr(settings, limit)))
 
@@ -79,45 +57,34 @@ def render_frame(state: CogsguardState, rules: CogsguardRules, world: int) -> Re
         rules: Rules of the batch.
         world: Which world.
     """
-    views = [
-        _crop_padding(state.team_view[world, team], rules).astype(np.int64)
-        for team in range(rules.teams)
-    ]
-    kind = views[0] & KIND_MASK
-    is_object = kind != AGENT
-    kind = np.where(is_object, kind, EMPTY)
+    views = _crop_padding(state.team_view[world], rules).astype(np.int64)
+    kind, view_owner = views[0] & codes.KIND_MASK, views >> codes.OWNER_SHIFT & 3
+    is_object = kind != codes.AGENT
+    kind = np.where(is_object, kind, codes.EMPTY)
     owner = np.zeros(len(kind), dtype=np.uint8)
-    for team, view in enumerate(views):
-        owner[is_object & (view >> OWNER_SHIFT & 3 == OWN)] = team + 1
-    owner[is_object & (views[0] >> OWNER_SHIFT & 3 == CLIPS)] = rules.teams + 1
-    area = np.zeros(len(kind), dtype=np.uint8)
-    for side in range(rules.teams + 1):
-        area |= (_crop_padding(state.area_cover[world, side], rules) > 0).astype(np.uint8) << side
-    is_extractor = (kind >= EXTRACTOR) & (kind < HUB)
-    stock = np.ceil(
-        _crop_padding(state.cell_detail[world], rules) * (STOCK_LEVELS / rules.extractor_stock)
-    )
-    amount = np.where(is_extractor, stock, 0).astype(np.uint8)
+    for team in range(rules.teams):
+        owner[is_object & (view_owner[team] == codes.OWN)] = team + 1
+    owner[is_object & (view_owner[0] == codes.CLIPS)] = rules.teams + 1
+    is_covered = _crop_padding(state.area_cover[world], rules) > 0
+    area = np.packbits(is_covered, axis=0, bitorder="little")[0]
+    is_extractor = (kind >= codes.EXTRACTOR) & (kind < codes.HUB)
+    stock = _crop_padding(state.cell_detail[world], rules) * (STOCK_LEVELS / rules.extractor_stock)
+    amount = np.where(is_extractor, np.ceil(stock), 0).astype(np.uint8)
     cells = np.stack([kind.astype(np.uint8), owner, area, amount])
-    body = state.body[world]
-    y, x = body[:, CELL] // rules.stride - rules.pad, body[:, CELL] % rules.stride - rules.pad
-    store = state.store[world]
-    series = [
-        *state.teams[world, :, JUNCTIONS_HELD],
-        *store[:, STORE_HEARTS],
-        *store[:, :STORE_HEARTS].sum(1),
-    ]
-    attributes = np.ascontiguousarray(body[:, :ACTION_SUCCEEDED].T)
-    return RenderFrame(cells, y * rules.width + x, attributes, np.array(series, dtype=np.float64))
+    body, store = state.body[world], state.store[world]
+    y, x = np.divmod(body[:, codes.CELL], rules.stride)
+    agent_cell = (y - rules.pad) * rules.width + x - rules.pad
+    hearts, elements = store[:, codes.STORE_HEARTS], store[:, : codes.STORE_HEARTS].sum(1)
+    series = np.concatenate([state.teams[world, :, codes.JUNCTIONS_HELD], hearts, elements])
+    attributes = np.ascontiguousarray(body[:, : codes.ACTION_SUCCEEDED].T)
+    return RenderFrame(cells, agent_cell, attributes, series.astype(np.float64))
 
 
 def _crop_padding(cells: AnyArray, rules: CogsguardRules) -> AnyArray:
-    """Return the cells of the map without padding, in reading order."""
-    grid = cells.reshape(-1, rules.stride)
-    cropped: AnyArray = grid[
-        rules.pad : rules.pad + rules.height, rules.pad : rules.pad + rules.width
-    ].reshape(-1)
-    return cropped
+    """Return the cells of the map `[..., height * width]` out of all cells `[..., cells]`."""
+    grid, pad = cells.reshape(*cells.shape[:-1], -1, rules.stride), rules.pad
+    cropped = grid[..., pad : pad + rules.height, pad : pad + rules.width]
+    return cropped.reshape(*cells.shape[:-1], -1)
 
 
 def render_text(state: CogsguardState, rules: CogsguardRules, world: int) -> str:
@@ -128,21 +95,14 @@ def render_text(state: CogsguardState, rules: CogsguardRules, world: int) -> str
         rules: Rules of the batch.
         world: Which world.
     """
-    lines = []
-    for y in range(rules.pad, rules.pad + rules.height):
-        line = ""
-        for x in range(rules.pad, rules.pad + rules.width):
-            cell = y * rules.stride + x
-            kind, detail = (
-                int(state.team_view[world, 0, cell]) & KIND_MASK,
-                int(state.cell_detail[world, cell]),
-            )
-            if kind == AGENT:
-                line += PAD_SYMBOLS[detail // rules.rows_per_team]
-            else:
-                owner = (
-                    int(state.junction[world, detail, JUNCTION_OWNER]) if kind == JUNCTION else -1
-                )
-                line += get_symbol(kind, owner, rules.teams)
-        lines.append(line)
-    return "\n".join(lines)
+    kinds = _crop_padding(state.team_view[world, 0], rules) & codes.KIND_MASK
+    details = _crop_padding(state.cell_detail[world], rules)
+    text = ""
+    for kind, detail in zip(kinds.tolist(), details.tolist(), strict=True):
+        if kind == codes.AGENT:
+            text += PAD_SYMBOLS[detail // rules.rows_per_team]
+        else:
+            is_junction = kind == codes.JUNCTION
+            owner = int(state.junction[world, detail, codes.JUNCTION_OWNER]) if is_junction else -1
+            text += get_symbol(kind, owner, rules.teams)
+    return "\n".join(text[i : i + rules.width] for i in range(0, len(text), rules.width))

@@ -2,33 +2,20 @@
 
 from __future__ import annotations
 
-import numpy as np
-
 from kinfolk.core.arrays import Ints
-from kinfolk.core.jit import allocation_free_kernel, inline
+from kinfolk.core.jit import allocation_free_kernel, inline, inline_always
 from kinfolk.core.random import fold_in, randint
-from kinfolk.worlds.cogsguard.codes import (
-    EMPTY,
-    EXTRACTOR,
-    HUB,
-    JUNCTION,
-    JUNCTION_ALIGNED_BY,
-    JUNCTION_CELL,
-    JUNCTION_OWNER,
-    JUNCTIONS_HELD,
-    SHIP,
-    STORE_HEARTS,
-    WALL,
+from kinfolk.worlds.cogsguard import codes
+from kinfolk.worlds.cogsguard.map_generator import (
+    OWNER_STRIDE,
+    MapConfig,
+    MapScratch,
+    generate_map,
 )
-from kinfolk.worlds.cogsguard.inventory import AgentArrays, get_agent_arrays
-from kinfolk.worlds.cogsguard.map.config import MapConfig, MapScratch
-from kinfolk.worlds.cogsguard.map.generator import OWNER_STRIDE, generate_map
-from kinfolk.worlds.cogsguard.map.text import CLIPS_OWNER
 from kinfolk.worlds.cogsguard.rules import HUB_SOURCE, JUNCTION_SOURCE, CogsguardRules
-from kinfolk.worlds.cogsguard.settings import Cogsguard
-from kinfolk.worlds.cogsguard.state import CogsguardState
-from kinfolk.worlds.cogsguard.step.births import PopulationArrays, get_population_arrays, start_life
-from kinfolk.worlds.cogsguard.territory import MapArrays, add_area, get_map_arrays, write_cell
+from kinfolk.worlds.cogsguard.state import CogsguardState, GameArrays, get_game_arrays
+from kinfolk.worlds.cogsguard.step.births import start_life
+from kinfolk.worlds.cogsguard.territory import add_area, write_cell
 
 _MAP_KEY, _PAD_KEY = 1, 2  # folded into an episode's key; `step.phases` uses 3
 
@@ -42,37 +29,12 @@ def clear_worlds(state: CogsguardState, worlds: Ints) -> None:
             array[worlds] = -1 if name in _MINUS_ONE_FIELDS else 0
 
 
-def load_parsed_map(map_scratch: MapScratch, settings: Cogsguard, rules: CogsguardRules) -> None:
-    """Copy a map given as text into the scratch map; do nothing if maps are generated.
-
-    Args:
-        map_scratch: Scratch map, written.
-        settings: Settings of the world.
-        rules: Rules made from them.
-    """
-    parsed_map = settings.parsed_map
-    if parsed_map is None:
-        return
-    inside = (slice(rules.pad, rules.pad + rules.height), slice(rules.pad, rules.pad + rules.width))
-    shape = (rules.height + 2 * rules.pad, rules.stride)
-    owner = np.where(parsed_map.owner == CLIPS_OWNER, rules.teams, parsed_map.owner).astype(
-        np.int64
-    )
-    map_scratch.cell_codes.reshape(shape)[inside] = parsed_map.kind + OWNER_STRIDE * (owner + 1)
-    for team in range(rules.teams):
-        for i, (y, x) in enumerate(parsed_map.spawn_pads[team]):
-            map_scratch.pads[team, i] = (y + rules.pad) * rules.stride + x + rules.pad
-
-
 @inline
-def place_map_objects(
-    map_arrays: MapArrays, store: Ints, cell_codes: Ints, rules: CogsguardRules, w: int
-) -> None:
+def place_map_objects(game: GameArrays, cell_codes: Ints, rules: CogsguardRules, w: int) -> None:
     """Copy the objects of a scratch map into a world, in reading order, and fill the stores.
 
     Args:
-        map_arrays: Written.
-        store: `[W, teams, elements and hearts]`, written.
+        game: Written.
         cell_codes: `[cells]` of the scratch map.
         rules: Rules of the batch.
         w: World.
@@ -80,95 +42,82 @@ def place_map_objects(
     n_junctions, next_ship = 0, rules.teams
     for cell in range(cell_codes.shape[0]):
         kind, owner = cell_codes[cell] % OWNER_STRIDE, cell_codes[cell] // OWNER_STRIDE - 1
-        if kind == EMPTY:
+        if kind == codes.EMPTY:
             continue
         detail = owner
-        if kind == JUNCTION:
+        if kind == codes.JUNCTION:
             detail = n_junctions
-            map_arrays.junction[w, detail, JUNCTION_CELL] = cell
-            map_arrays.junction[w, detail, JUNCTION_OWNER] = owner
-            map_arrays.junction[w, detail, JUNCTION_ALIGNED_BY] = -1
+            game.junction[w, detail, codes.JUNCTION_CELL] = cell
+            game.junction[w, detail, codes.JUNCTION_OWNER] = owner
+            game.junction[w, detail, codes.JUNCTION_ALIGNED_BY] = -1
             n_junctions += 1
-        elif EXTRACTOR <= kind < HUB:
+        elif codes.EXTRACTOR <= kind < codes.HUB:
             detail = rules.extractor_stock
-        elif kind == HUB:
-            map_arrays.home_cell[w, owner] = cell
-        elif kind == SHIP:
-            map_arrays.home_cell[w, next_ship] = cell
+        elif kind == codes.HUB:
+            game.home_cell[w, owner] = cell
+        elif kind == codes.SHIP:
+            game.home_cell[w, next_ship] = cell
             next_ship += 1
-        write_cell(map_arrays.team_view, w, cell, kind, owner, 0)
-        if kind > WALL:
-            map_arrays.cell_detail[w, cell] = detail
+        write_cell(game.team_view, w, cell, kind, owner, 0)
+        if kind > codes.WALL:
+            game.cell_detail[w, cell] = detail
     for team in range(rules.teams):
-        for item in range(store.shape[2]):
-            amount = rules.store_hearts if item == STORE_HEARTS else rules.store_elements
-            store[w, team, item] = min(amount, rules.store_cap)
+        for item in range(game.store.shape[2]):
+            amount = rules.store_hearts if item == codes.STORE_HEARTS else rules.store_elements
+            game.store[w, team, item] = min(amount, rules.store_cap)
 
 
 @inline
-def initialize_areas(map_arrays: MapArrays, rules: CogsguardRules, w: int) -> None:
+def initialize_areas(game: GameArrays, rules: CogsguardRules, w: int) -> None:
     """Add the areas of hubs, ships and junctions that have an owner from the start.
 
     Ships have areas in edition A; in F they are only obstacles.
 
     Args:
-        map_arrays: Writes areas and numbers of junctions held.
+        game: Writes areas and numbers of junctions held.
         rules: Rules of the batch.
         w: World.
     """
-    n_homes = map_arrays.home_cell.shape[1]
-    for i in range(n_homes + map_arrays.junction.shape[1]):
+    n_homes = game.home_cell.shape[1]
+    for i in range(n_homes + game.junction.shape[1]):
         source, owner = JUNCTION_SOURCE, min(i, rules.teams)
         if i < n_homes:
-            cell = map_arrays.home_cell[w, i]
+            cell = game.home_cell[w, i]
             if owner < rules.teams:
                 source = HUB_SOURCE
             elif not rules.territory:
                 owner = -1
         else:
-            cell, owner = (
-                map_arrays.junction[w, i - n_homes, JUNCTION_CELL],
-                map_arrays.junction[w, i - n_homes, JUNCTION_OWNER],
-            )
+            cell = game.junction[w, i - n_homes, codes.JUNCTION_CELL]
+            owner = game.junction[w, i - n_homes, codes.JUNCTION_OWNER]
             if cell > 0 and owner >= 0:
-                map_arrays.teams[w, owner, JUNCTIONS_HELD] += 1
+                game.teams[w, owner, codes.JUNCTIONS_HELD] += 1
         if cell > 0 and owner >= 0:
-            add_area(map_arrays, rules, w, owner, cell, source, 1)
+            add_area(game, rules, w, owner, cell, source, 1)
 
 
-@inline
+@inline_always
 def spawn_agents(
-    population: PopulationArrays,
-    map_arrays: MapArrays,
-    agents: AgentArrays,
-    pads: Ints,
-    pad_counts: Ints,
-    rules: CogsguardRules,
-    w: int,
-    key: int,
+    state: CogsguardState, rules: CogsguardRules, pads: Ints, n_pads: Ints, w: int, key: int
 ) -> None:
     """Place each team's agents on spawn pads drawn at random; the order of `pads` changes.
 
     Args:
-        population: Written.
-        map_arrays: Written.
-        agents: Written.
-        pads: `[teams, pads]`, cells of the spawn pads, permuted.
-        pad_counts: `[teams]`, number of pads.
+        state: State of the batch, written.
         rules: Rules of the batch.
+        pads: `[teams, pads]`, cells of the spawn pads, permuted.
+        n_pads: `[teams]`, number of pads.
         w: World.
         key: Random key.
     """
     for team in range(rules.teams):
         team_key = fold_in(key, team)
         for i in range(rules.agents):
-            j = i + randint(team_key, i, pad_counts[team] - i)
+            j = i + randint(team_key, i, n_pads[team] - i)
             cell = pads[team, j]
             pads[team, j] = pads[team, i]
             pads[team, i] = cell
-            start_life(
-                population, map_arrays, agents, rules, w, team * rules.rows_per_team + i, team, cell
-            )
+            start_life(state, rules, w, team * rules.rows_per_team + i, team, cell)
 
 
 @allocation_free_kernel
@@ -176,58 +125,31 @@ def reset_worlds(
     state: CogsguardState,
     rules: CogsguardRules,
     config: MapConfig,
-    map_scratch: MapScratch,
-    pads: Ints,
-    pad_counts: Ints,
-    has_fixed_map: bool,
+    scratch: MapScratch,
     worlds: Ints,
-    keys: Ints,
-    first: int,
-    last: int,
 ) -> int:
-    """Start episodes in `worlds[first:last]`, which must have been cleared.
+    """Start episodes in worlds that have their random keys and are otherwise cleared.
 
     Args:
         state: State of the batch, written.
         rules: Rules of the batch.
-        config: Parameters of generated maps.
-        map_scratch: Scratch map; holds the map already if it is fixed.
-        pads: `[teams, pads]`, spawn pads of a fixed map.
-        pad_counts: `[teams]`, number of pads.
-        has_fixed_map: Whether the map was given as text.
+        config: Parameters of maps.
+        scratch: Scratch map; holds the map already if it is fixed.
         worlds: Indices of worlds.
-        keys: `[worlds]` random keys.
-        first: First entry of `worlds`.
-        last: End of the range, exclusive.
 
     Returns:
         The first world for which no map could be generated, or -1.
     """
-    map_arrays, agents, population = (
-        get_map_arrays(state),
-        get_agent_arrays(state),
-        get_population_arrays(state),
-    )
-    for i in range(first, last):
-        w, key = worlds[i], keys[i]
-        state.key[w] = key
-        if not has_fixed_map:
-            if not generate_map(map_scratch, config, fold_in(key, _MAP_KEY)):
-                return int(w)
-        else:
-            for team in range(rules.teams):
-                for j in range(pads.shape[1]):
-                    map_scratch.pads[team, j] = pads[team, j]
-        place_map_objects(map_arrays, agents.store, map_scratch.cell_codes, rules, w)
-        initialize_areas(map_arrays, rules, w)
-        spawn_agents(
-            population,
-            map_arrays,
-            agents,
-            map_scratch.pads,
-            pad_counts,
-            rules,
-            w,
-            fold_in(key, _PAD_KEY),
-        )
+    game = get_game_arrays(state)
+    for i in range(worlds.shape[0]):
+        w = worlds[i]
+        map_key, pad_key = fold_in(state.key[w], _MAP_KEY), fold_in(state.key[w], _PAD_KEY)
+        if not config.is_fixed and not generate_map(scratch, config, map_key):
+            return int(w)
+        for team in range(rules.teams):
+            for pad in range(config.pads.shape[1]):
+                scratch.pads[team, pad] = config.pads[team, pad]
+        place_map_objects(game, scratch.cell_codes, rules, w)
+        initialize_areas(game, rules, w)
+        spawn_agents(state, rules, scratch.pads, config.n_pads, w, pad_key)
     return -1

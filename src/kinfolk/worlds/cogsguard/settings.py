@@ -1,15 +1,71 @@
-"""The settings of CogsGuard; the defaults are edition F on the arena."""
+"""The settings of CogsGuard and its presets; the defaults are edition F on the arena."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, Literal
 
 from pydantic import Field, model_validator
 
 from kinfolk.core.settings import Settings, setting
-from kinfolk.worlds.cogsguard.map.layout import PAD_SYMBOLS, count_compounds_that_fit
-from kinfolk.worlds.cogsguard.map.text import ParsedMap, parse_map
-from kinfolk.worlds.cogsguard.presets import add_defaults
+from kinfolk.worlds.cogsguard import maps
+
+# Where edition A differs from the defaults of `Cogsguard`, which are those of edition F.
+EDITION_A_DEFAULTS: Mapping[str, Any] = {
+    "influence_aligner": 0,
+    "influence_upkeep": 0,
+    "influence_friendly_area": 0,
+    "influence_enemy_area": 0,
+    "align_influence": 0,
+    "extractor_stock": 200,
+    "heart_price": 7,
+}
+
+ELEMENTS_PER_AGENT_A = 3  # of each element, in the initial store of edition A
+
+_SIZE_FIELDS = ("height", "width", "max_steps", "junctions", "extractors")
+_MAP_FIELDS = (*_SIZE_FIELDS, "junction_gap", "extractor_gap")
+MAP_DEFAULTS: Mapping[str, Mapping[str, Any]] = {
+    "arena": dict(zip(_MAP_FIELDS, (50, 50, 1000, (27, 33), (16, 28), 5, 4), strict=True)),
+    "machina_1": dict(zip(_MAP_FIELDS, (88, 88, 10_000, (65, 75), (45, 55), 6, 5), strict=True)),
+    "tutorial": dict(zip(_MAP_FIELDS, (30, 30, 500, (6, 8), (4, 6), 4, 3), strict=True)),
+}
+
+
+def add_defaults(data: Mapping[str, Any]) -> dict[str, Any]:
+    """Return `data` merged over the defaults of the edition and the map that it names."""
+    defaults: dict[str, Any] = {}
+    if data.get("map_text") is None:
+        defaults |= MAP_DEFAULTS.get(str(data.get("map", "arena")), {})
+    if data.get("edition") == "A":
+        agents = str(data.get("agents", 8))
+        stock = ELEMENTS_PER_AGENT_A * int(agents) if agents.isdigit() else 0
+        defaults |= {**EDITION_A_DEFAULTS, "store_elements": stock}
+    return defaults | dict(data)
+
+
+PRESETS: Mapping[str, Mapping[str, Any]] = {
+    "arena": {"map": "arena"},
+    "machina_1": {"map": "machina_1"},
+    "tutorial": {"map": "tutorial", "agents": 4},
+    "head_to_head": {"map": "arena", "teams": 2, "agents": 8},
+    "edition_a": {"map": "arena", "edition": "A"},
+    "edition_a_machina_1": {"map": "machina_1", "edition": "A"},
+    "edition_a_released": {"map": "arena", "edition": "A", "free_moves": True},
+    "temple": {"map": "arena", "temple": True},
+}
+
+DESCRIPTIONS: Mapping[str, str] = {
+    "arena": "edition F on 50 x 50 cells, 1,000 ticks, 8 agents",
+    "machina_1": "edition F on 88 x 88 cells, 10,000 ticks, 8 agents",
+    "tutorial": "edition F on 30 x 30 cells, 500 ticks, 4 agents",
+    "head_to_head": "two teams of 8 on the arena, each with a hub, and the clips",
+    "edition_a": "territory, ships and networks (the last release) on the arena; moves cost energy",
+    "edition_a_machina_1": "territory, ships and networks on 88 x 88 cells, 10,000 ticks",
+    "edition_a_released": "edition A as its engine was released: moves cost nothing",
+    "temple": "edition F on the arena; pairs beside the hub have children, up to 24 agents",
+}
+
 
 MAX_TEAMS, MAX_AGENTS = 4, 24
 
@@ -29,7 +85,7 @@ def int_setting(description: str, default: int, minimum: int = 0, maximum: int =
 class Cogsguard(Settings):
     """Settings of a game; amounts are integers, periods are in ticks, reaches in cells.
 
-    Defaults that depend on `map` and `edition` are in `presets`.
+    Defaults that depend on `map` and `edition` are in MAP_DEFAULTS and EDITION_A_DEFAULTS.
     """
 
     map: Literal["arena", "machina_1", "tutorial"] = setting("arena", "Map generator.")
@@ -133,23 +189,25 @@ class Cogsguard(Settings):
     @property
     def map_shape(self) -> tuple[int, int]:
         """Return the height and width of the map."""
-        parsed_map = self.parsed_map
-        if parsed_map is None:
+        if self.parsed_map is None:
             return self.height, self.width
-        return parsed_map.kind.shape[0], parsed_map.kind.shape[1]
+        height, width = self.parsed_map.kind.shape
+        return height, width
 
     @property
-    def parsed_map(self) -> ParsedMap | None:
+    def parsed_map(self) -> maps.ParsedMap | None:
         """Return the parsed `map_text`; None if maps are generated."""
-        return None if self.map_text is None else parse_map(self.map_text)
+        return None if self.map_text is None else maps.parse_map(self.map_text)
 
     @model_validator(mode="before")
     @classmethod
     def _add_defaults(cls, data: Any) -> Any:
+        """Fill in the defaults of the edition and the map before fields are validated."""
         return add_defaults(data) if isinstance(data, dict) else data
 
     @model_validator(mode="after")
     def _check_fit(self) -> Cogsguard:
+        """Check that agents, objects and teams have room on the map."""
         if self.temple and self.temple_cap < self.agents:
             raise ValueError(
                 f"Cogsguard.temple_cap must be at least the {self.agents} agents of a team, "
@@ -164,30 +222,31 @@ class Cogsguard(Settings):
         parsed_map = self.parsed_map
         if parsed_map is not None:
             self._check_parsed_map(parsed_map)
-        elif count_compounds_that_fit(self.height, self.width) < self.teams:
+        elif (room := maps.count_compounds_that_fit(self.height, self.width)) < self.teams:
+            size = f"{self.height} x {self.width}"
             raise ValueError(
-                f"Cogsguard.teams: a map of {self.height} x {self.width} has room for "
-                f"{count_compounds_that_fit(self.height, self.width)}, not {self.teams}."
+                f"Cogsguard.teams: a map of {size} has room for {room}, not {self.teams}."
             )
         return self
 
-    def _check_parsed_map(self, parsed_map: ParsedMap) -> None:
-        if parsed_map.n_hubs == 0:
+    def _check_parsed_map(self, parsed_map: maps.ParsedMap) -> None:
+        """Check that a map given as text has a hub and enough spawn pads for each team."""
+        n_hubs, owner = parsed_map.n_hubs, int(parsed_map.owner.max())
+        if n_hubs == 0:
             raise ValueError("Cogsguard.map_text has no hub (H); every team needs one.")
-        if parsed_map.n_hubs != self.teams:
+        if n_hubs != self.teams:
             raise ValueError(
-                f"Cogsguard.map_text must have a hub (H) for each team, {self.teams}, "
-                f"not {parsed_map.n_hubs}."
+                f"Cogsguard.map_text must have a hub (H) for each team, {self.teams}, not {n_hubs}."
             )
-        if int(parsed_map.owner.max()) >= self.teams:
+        if owner >= self.teams:
             raise ValueError(
-                f"Cogsguard.map_text has a junction of team {int(parsed_map.owner.max())}; "
-                f"teams is {self.teams}, and they are numbered from 0."
+                f"Cogsguard.map_text has a junction of team {owner}; teams is {self.teams}, and they "
+                "are numbered from 0."
             )
-        for team in range(self.teams):
+        for team, symbol in enumerate(maps.PAD_SYMBOLS[: self.teams]):
             pads = len(parsed_map.spawn_pads[team])
             if pads < self.agents:
                 raise ValueError(
-                    f"Cogsguard.agents must be at most the {pads} spawn pads ({PAD_SYMBOLS[team]}) "
-                    f"of team {team} in map_text, not {self.agents}."
+                    f"Cogsguard.agents must be at most the {pads} spawn pads ({symbol}) of team "
+                    f"{team} in map_text, not {self.agents}."
                 )

@@ -1,21 +1,15 @@
-"""The arrays of CogsGuard; the first axis is the world."""
+"""The arrays of CogsGuard, whose first axis is the world, and the buffer of its events."""
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from kinfolk.core.arrays import Bools, Floats, Ints
-from kinfolk.worlds.cogsguard.codes import (
-    BODY_COLUMNS,
-    JUNCTION,
-    JUNCTION_COLUMNS,
-    SHIP,
-    STATISTICS,
-    TEAM_COLUMNS,
-)
+from kinfolk.core.jit import inline
+from kinfolk.worlds.cogsguard import codes
 from kinfolk.worlds.cogsguard.rules import CogsguardRules
 from kinfolk.worlds.cogsguard.settings import Cogsguard
 
@@ -23,6 +17,8 @@ CellWords = npt.NDArray[np.uint16]  # cells as teams see them, see `spec`
 Int32Array = npt.NDArray[np.int32]
 SeenBits = npt.NDArray[np.uint32]
 N_SHIPS = 4
+N_EVENT_FIELDS = 4
+MAX_EVENTS_PER_ROW = 6  # at most: a deposit of four elements, a birth, exhaustion
 
 
 class CogsguardState(NamedTuple):
@@ -51,22 +47,32 @@ class CogsguardState(NamedTuple):
     stats: Ints  # [W, N, STATISTICS]
 
 
-class MapSizes(NamedTuple):
-    """Sizes of the arrays that a map needs."""
+class GameArrays(NamedTuple):
+    """The arrays of a state that actions and areas need; every call copies them, so they are few."""
 
-    n_cells: int
-    n_junctions: int
-    n_ships: int
+    team_view: CellWords
+    cell_detail: Int32Array
+    area_cover: Int32Array
+    junction: Ints
+    home_cell: Ints
+    teams: Ints
+    store: Ints
+    body: Ints
+    stats: Ints
 
 
-def compute_map_sizes(settings: Cogsguard, rules: CogsguardRules) -> MapSizes:
-    """Return the sizes of the map given as text, or of the largest that can be generated."""
-    cells = rules.stride * (rules.height + 2 * rules.pad)
-    parsed_map = settings.parsed_map
-    if parsed_map is None:
-        return MapSizes(cells, settings.junctions[1], N_SHIPS if settings.edition == "A" else 0)
-    junctions, ships = (int((parsed_map.kind == kind).sum()) for kind in (JUNCTION, SHIP))
-    return MapSizes(cells, junctions, ships)
+@inline
+def get_game_arrays(state: CogsguardState) -> GameArrays:
+    """Return the arrays of a state that actions and areas need."""
+    s, view, detail, cover = state, state.team_view, state.cell_detail, state.area_cover
+    return GameArrays(
+        view, detail, cover, s.junction, s.home_cell, s.teams, s.store, s.body, s.stats
+    )
+
+
+def count_cells(rules: CogsguardRules) -> int:
+    """Return the number of cells of a map and the padding around it."""
+    return rules.stride * (rules.height + 2 * rules.pad)
 
 
 def allocate_state(settings: Cogsguard, rules: CogsguardRules, n_worlds: int) -> CogsguardState:
@@ -77,34 +83,68 @@ def allocate_state(settings: Cogsguard, rules: CogsguardRules, n_worlds: int) ->
         rules: Rules made from them.
         n_worlds: Number of worlds in the batch.
     """
-    w, t, n = n_worlds, rules.teams, rules.teams * rules.rows_per_team
-    sizes = compute_map_sizes(settings, rules)
+    w, t, n, cells = n_worlds, rules.teams, rules.teams * rules.rows_per_team, count_cells(rules)
+    if settings.parsed_map is None:
+        junctions, ships = settings.junctions[1], N_SHIPS if settings.edition == "A" else 0
+    else:
+        kind = settings.parsed_map.kind
+        junctions, ships = int((kind == codes.JUNCTION).sum()), int((kind == codes.SHIP).sum())
 
     def ints(*shape: int, fill: int = 0) -> Ints:
         return np.full(shape, fill, dtype=np.int64)
 
-    def numbers(*shape: int) -> Int32Array:
-        return np.zeros(shape, dtype=np.int32)
-
-    arrays: dict[str, Any] = {name: ints(w) for name in ("key", "tick")}
-    arrays |= {name: np.zeros((w, n), dtype=np.bool_) for name in ("alive", "terminated")}
     return CogsguardState(
-        **arrays,
+        key=ints(w),
+        tick=ints(w),
         done=np.ones(w, dtype=np.bool_),
-        team_view=np.zeros((w, t, sizes.n_cells), dtype=np.uint16),
-        cell_detail=numbers(w, sizes.n_cells),
-        area_cover=numbers(w, t + 1, sizes.n_cells),
-        junction=ints(w, sizes.n_junctions, JUNCTION_COLUMNS),
-        home_cell=ints(w, t + sizes.n_ships),
-        teams=ints(w, t + 1, TEAM_COLUMNS),
+        team_view=np.zeros((w, t, cells), dtype=np.uint16),
+        cell_detail=np.zeros((w, cells), dtype=np.int32),
+        area_cover=np.zeros((w, t + 1, cells), dtype=np.int32),
+        junction=ints(w, junctions, codes.JUNCTION_COLUMNS),
+        home_cell=ints(w, t + ships),
+        teams=ints(w, t + 1, codes.TEAM_COLUMNS),
         store=ints(w, t, 5),
         uid=ints(w, n, fill=-1),
+        alive=np.zeros((w, n), dtype=np.bool_),
         reward=np.zeros((w, n)),
+        terminated=np.zeros((w, n), dtype=np.bool_),
         truncated=np.zeros((w, n), dtype=np.bool_),
         group=np.tile(np.repeat(np.arange(t), rules.rows_per_team), (w, 1)),
         parents=ints(w, n, 2, fill=-1),
         parent_rows=ints(w, n, 2, fill=-1),
-        body=ints(w, n, len(BODY_COLUMNS)),
+        body=ints(w, n, len(codes.BODY_COLUMNS)),
         seen=np.zeros((w, n, rules.height, -(-rules.width // 32)), dtype=np.uint32),
-        stats=ints(w, n, len(STATISTICS)),
+        stats=ints(w, n, len(codes.STATISTICS)),
     )
+
+
+def allocate_event_buffer(state: CogsguardState, enabled: bool) -> Ints:
+    """Allocate the event buffer `[W, 1 + capacity, N_EVENT_FIELDS]` for one step of a batch.
+
+    The first entry of a world holds the number of entries that follow. The capacity is more than the
+    agents and junctions of a world can need, or 0 if recording is not `enabled`.
+    """
+    n_worlds, n_rows = state.uid.shape
+    capacity = MAX_EVENTS_PER_ROW * n_rows + 4 * state.junction.shape[1] + 16 if enabled else 0
+    return np.zeros((n_worlds, 1 + capacity, N_EVENT_FIELDS), dtype=np.int64)
+
+
+@inline
+def record_event(events: Ints, w: int, kind: int, row: int, other: int, value: int) -> None:
+    """Append an event to the buffer of a world, if there is room.
+
+    Args:
+        events: `[W, 1 + capacity, N_EVENT_FIELDS]`, written.
+        w: World.
+        kind: Index into `EVENT_KINDS`.
+        row: Row of the agent, -1 for the clips.
+        other: Second row, junction, element, gear or team.
+        value: Amount, gear or former owner.
+    """
+    entry = events[w, 0, 0] + 1
+    if entry < events.shape[1]:
+        events[w, entry, 0] = kind
+        events[w, entry, 1] = row
+        events[w, entry, 2] = other
+        events[w, entry, 3] = value
+        events[w, 0, 0] = entry

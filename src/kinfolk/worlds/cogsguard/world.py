@@ -2,36 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
-from kinfolk.core.arrays import Arrays, Bytes, Floats, Ints
-from kinfolk.core.errors import ContractError, SettingsError
-from kinfolk.worlds.base import WorldEvent, check_actions, load_snapshot, take_snapshot
-from kinfolk.worlds.batched import BatchedWorld, check_batch_size
-from kinfolk.worlds.cogsguard import observe, render, reset, spec
-from kinfolk.worlds.cogsguard.codes import ELEMENTS, GEARS, STATISTICS, TEAM_STATISTICS
-from kinfolk.worlds.cogsguard.events import (
-    BIRTH,
-    DEPOSIT,
-    EVENT_KINDS,
-    EXHAUSTED,
-    EXTRACTOR_EMPTIED,
-    GEAR_CHANGE,
-    MINE,
-    allocate_event_buffer,
-)
-from kinfolk.worlds.cogsguard.map.config import allocate_map_scratch, make_map_config
-from kinfolk.worlds.cogsguard.metrics import compute_metrics
-from kinfolk.worlds.cogsguard.presets import DESCRIPTIONS, PRESETS
+from kinfolk.core.arrays import AnyArray, Arrays, Bytes, Floats, Ints
+from kinfolk.core.errors import SettingsError
+from kinfolk.worlds.base import BatchedWorld, WorldEvent, check_actions, check_batch_size
+from kinfolk.worlds.cogsguard import codes, render, reset, spec
+from kinfolk.worlds.cogsguard.map_generator import allocate_map_scratch, make_map_config
 from kinfolk.worlds.cogsguard.rules import make_rules
-from kinfolk.worlds.cogsguard.settings import Cogsguard
-from kinfolk.worlds.cogsguard.state import CogsguardState, allocate_state
+from kinfolk.worlds.cogsguard.settings import DESCRIPTIONS, PRESETS, Cogsguard
+from kinfolk.worlds.cogsguard.state import (
+    CogsguardState,
+    allocate_event_buffer,
+    allocate_state,
+    get_game_arrays,
+)
 from kinfolk.worlds.cogsguard.step import phases
 from kinfolk.worlds.render import RenderFrame, RenderSpec
 
+_TEAM_METRICS = {  # metric: counter of a team
+    "junction_ticks_held": "junction_ticks",
+    "junctions_aligned": "aligned",
+    "junctions_scrambled": "scrambled",
+    "hearts_made": "hearts_made",
+    "hearts_spent": "hearts_spent",
+    "elements_deposited": "deposited",
+}
 # Worlds that run the phases of a tick together: few enough to stay in the cache of one core.
 _WORLDS_PER_BLOCK = 64
 
@@ -48,28 +47,20 @@ class CogsguardWorld(BatchedWorld):
     settings_type = Cogsguard
     presets = PRESETS
     preset_descriptions = DESCRIPTIONS
-    compute_metrics = staticmethod(compute_metrics)
 
     def __init__(self, settings: Cogsguard, n_worlds: int = 1, threads: int = 1) -> None:
         check_batch_size(n_worlds, threads)
         self.settings = settings
         self._rules = make_rules(settings)
         self._state = allocate_state(settings, self._rules, n_worlds)
+        self._game_arrays = get_game_arrays(self._state)
         self._map_config = make_map_config(settings, self._rules)
         super().__init__(spec.make_spec(settings), self._state, threads)
         self._facts_offset = self._spec.groups[0].offsets["facts"]
-        self._event_buffer = self._allocate_event_buffer(enabled=False)
-        self._map_scratch = [allocate_map_scratch(settings, self._rules) for _ in range(threads)]
-        for map_scratch in self._map_scratch:
-            reset.load_parsed_map(map_scratch, settings, self._rules)
-        self._spawn_pads = self._map_scratch[0].pads.copy()
-        parsed_map = settings.parsed_map
-        self._pad_counts = np.array(
-            [len(pads) for pads in parsed_map.spawn_pads[: settings.teams]]
-            if parsed_map is not None
-            else [self._spawn_pads.shape[1]] * settings.teams,
-            dtype=np.int64,
-        )
+        self._event_buffer = allocate_event_buffer(self._state, enabled=False)
+        self._map_scratch = [
+            allocate_map_scratch(settings, self._rules, self._map_config) for _ in range(threads)
+        ]
         self._order = np.zeros((threads, self._spec.rows), dtype=np.int64)
 
     def reset(self, keys: Ints, worlds: Ints | None = None) -> None:
@@ -78,26 +69,14 @@ class CogsguardWorld(BatchedWorld):
         Raises:
             SettingsError: No map has room for all objects that the settings require.
         """
-        indices = (
-            self._all_worlds if worlds is None else np.ascontiguousarray(worlds, dtype=np.int64)
-        )
-        if len(keys) != len(indices):
-            raise ContractError(f"{len(indices)} worlds need as many keys, not {len(keys)}.")
-        keys = np.ascontiguousarray(keys, dtype=np.int64)
+        indices = self._select_worlds(worlds, keys)
         reset.clear_worlds(self._state, indices)
+        self._state.key[indices] = keys
         self._event_buffer[indices, 0] = 0
-        has_fixed_map = self.settings.map_text is not None
 
         def run_part(first: int, last: int, thread: int) -> int:
-            map_scratch, pads, counts = (
-                self._map_scratch[thread],
-                self._spawn_pads,
-                self._pad_counts,
-            )
-            return reset.reset_worlds(
-                self._state, self._rules, self._map_config, map_scratch, pads, counts, has_fixed_map, indices, keys,
-                first, last,
-            )  # fmt: skip
+            scratch, part = self._map_scratch[thread], indices[first:last]
+            return reset.reset_worlds(self._state, self._rules, self._map_config, scratch, part)
 
         if max(self._run_in_threads(len(indices), run_part)) >= 0:
             self._state.done[indices] = True
@@ -163,29 +142,27 @@ class CogsguardWorld(BatchedWorld):
 
     def observe(self, out: Bytes, worlds: Ints | None = None) -> None:
         """Write observations, one row of bytes per batch row."""
-        indices = (
-            self._all_worlds if worlds is None else np.ascontiguousarray(worlds, dtype=np.int64)
-        )
-        s, r, facts_offset, buffer = self._state, self._rules, self._facts_offset, out.reshape(-1)
-        inputs = (s.team_view, s.uid, s.body, s.store, s.tick, r, facts_offset, indices)
-        views = (buffer, buffer.view(np.uint16), buffer.view(np.float32))
-        self._run_in_threads(
-            len(indices), lambda a, b, _: observe.write_observations(*inputs, a, b, *views)
-        )
+        indices, flat_out, tick = self._select_worlds(worlds), out.reshape(-1), self._state.tick
+
+        def run_part(first: int, last: int, _: int) -> None:
+            game, rules, part = self._game_arrays, self._rules, indices[first:last]
+            spec.write_observations(game, tick, rules, self._facts_offset, part, flat_out)
+
+        self._run_in_threads(len(indices), run_part)
 
     def statistics(self) -> dict[str, Ints]:
         """Return `[W, N]` copies of what was counted for each agent, by name."""
-        return {name: self._state.stats[:, :, i].copy() for i, name in enumerate(STATISTICS)}
+        return {name: self._state.stats[:, :, i].copy() for i, name in enumerate(codes.STATISTICS)}
 
     def counters(self) -> dict[str, Ints | Floats]:
         """Return sums over agents, in total and by team, and the counters of teams and the clips."""
         s, teams = self._state, self.settings.teams
-        by_team = s.stats.reshape(self.n_worlds, teams, -1, len(STATISTICS)).sum(axis=2)
+        by_team = s.stats.reshape(self.n_worlds, teams, -1, len(codes.STATISTICS)).sum(axis=2)
         counters: dict[str, Ints | Floats] = {}
-        for i, name in enumerate(STATISTICS):
+        for i, name in enumerate(codes.STATISTICS):
             counters[name] = by_team[:, :, i].sum(axis=1)
             counters |= {f"{name}_team_{team}": by_team[:, team, i].copy() for team in range(teams)}
-        for i, name in enumerate(TEAM_STATISTICS):
+        for i, name in enumerate(codes.TEAM_STATISTICS):
             for team in range(teams):
                 counters[f"{name}_team_{team}"] = s.teams[:, team, i].copy()
             if name != "births":
@@ -194,11 +171,7 @@ class CogsguardWorld(BatchedWorld):
 
     def record_events(self, on: bool) -> None:
         """Start or stop recording events."""
-        self._event_buffer = self._allocate_event_buffer(on)
-
-    def _allocate_event_buffer(self, enabled: bool) -> Ints:
-        junctions = self._state.junction.shape[1]
-        return allocate_event_buffer(self.n_worlds, self._spec.rows, junctions, enabled)
+        self._event_buffer = allocate_event_buffer(self._state, on)
 
     def events(self) -> list[WorldEvent]:
         """Return the events of the last step; the note names an element or a gear."""
@@ -210,32 +183,50 @@ class CogsguardWorld(BatchedWorld):
         ]
 
     def render_text(self, world: int) -> str:
-        """Return one world as text, in the symbols of `map.text`."""
+        """Return one world as text, in the symbols of `maps`."""
         return render.render_text(self._state, self._rules, world)
 
     @property
     def render_spec(self) -> RenderSpec:
         """Return the description of this world's frames."""
-        return render.make_render_spec(
-            self.settings, tuple(group.name for group in self._spec.groups)
-        )
+        groups = tuple(group.name for group in self._spec.groups)
+        return render.make_render_spec(self.settings, groups)
 
     def render_frame(self, world: int) -> RenderFrame:
         """Return the current frame of one world."""
         return render.render_frame(self._state, self._rules, world)
 
-    def snapshot(self) -> dict[str, Any]:
-        """Return a copy of the whole state."""
-        return take_snapshot(self._state)
-
     def restore(
         self, snapshot: Arrays, source: Ints | None = None, keys: Ints | None = None
     ) -> None:
         """Restore a snapshot: world `i` becomes a copy of the snapshot's world `source[i]`."""
-        load_snapshot(self._state, snapshot, source)
+        super().restore(snapshot, source, keys)
         self._event_buffer[:, 0] = 0
-        if keys is not None:
-            self._state.key[:] = keys
+
+    @staticmethod
+    def compute_metrics(
+        full_length: AnyArray, values: Mapping[str, AnyArray]
+    ) -> dict[str, AnyArray]:
+        """Compute metrics of junctions, hearts and elements, by team if there are several.
+
+        Args:
+            full_length: `[episodes]`, True where the time limit was reached.
+            values: `[episodes]` each: the world's counters.
+
+        Returns:
+            `[episodes]` for each metric, NaN for episodes that did not reach the time limit.
+        """
+        prefix = "junction_ticks_team_"
+        teams = sorted(name.removeprefix(prefix) for name in values if name.startswith(prefix))
+        metrics: dict[str, AnyArray] = {}
+        for team in teams:
+            suffix = "" if len(teams) == 1 else f"_team_{team}"
+            for metric, counter in _TEAM_METRICS.items():
+                metrics[f"{metric}{suffix}"] = values[f"{counter}_team_{team}"]
+            mined = [values[f"{element}_mined_team_{team}"] for element in codes.ELEMENTS]
+            metrics[f"elements_mined{suffix}"] = np.sum(mined, axis=0)
+        metrics["junction_ticks_held_clips"] = values["junction_ticks_clips"]
+        return {name: np.where(full_length, value, np.nan) for name, value in metrics.items()}
 
     @property
     def _arrays(self) -> CogsguardState:
@@ -254,13 +245,13 @@ def _to_world_event(world: int, tick: int, uid: Ints, entry: list[int]) -> World
     """
     kind, row, other, value = entry
     note = ""
-    if kind in (MINE, DEPOSIT, EXTRACTOR_EMPTIED):
-        note = ELEMENTS[other]
-    elif kind == GEAR_CHANGE:
-        note = GEARS[value]
-    elif kind == EXHAUSTED:
-        note = GEARS[other]
-    elif kind == BIRTH:
+    if kind in (codes.MINE_EVENT, codes.DEPOSIT_EVENT, codes.EMPTIED_EVENT):
+        note = codes.ELEMENTS[other]
+    elif kind == codes.GEAR_EVENT:
+        note = codes.GEARS[value]
+    elif kind == codes.EXHAUSTED_EVENT:
+        note = codes.GEARS[other]
+    elif kind == codes.BIRTH_EVENT:
         other, value = int(uid[other]), int(uid[value])
     row = int(uid[row]) if row >= 0 else -1
-    return WorldEvent(world, tick, EVENT_KINDS[kind], row, other, float(value), note)
+    return WorldEvent(world, tick, codes.EVENT_KINDS[kind], row, other, float(value), note)

@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from functools import cache
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 import gymnasium
 import numpy as np
@@ -14,10 +14,14 @@ from gymnasium.spaces import Box, Discrete, MultiDiscrete
 from gymnasium.spaces.utils import flatdim, flatten
 
 from kinfolk.core.arrays import AnyArray, Arrays, Bools, Floats, Ints
-from kinfolk.core.errors import ContractError, KinfolkError
-from kinfolk.core.tracebacks import summarize_error
-from kinfolk.worlds.gymnasium_task.factory import make_env, resolve_task_id
-from kinfolk.worlds.gymnasium_task.state import deserialize_env, serialize_env, stack_bytes
+from kinfolk.core.errors import ContractError, KinfolkError, summarize_error
+from kinfolk.worlds.gymnasium_task.env import (
+    deserialize_env,
+    make_env,
+    resolve_task_id,
+    serialize_env,
+    stack_bytes,
+)
 
 
 class TaskStep(NamedTuple):
@@ -27,26 +31,6 @@ class TaskStep(NamedTuple):
     reward: Floats  # [tasks], as are those below
     terminated: Bools
     truncated: Bools
-
-
-class VectorTasks(Protocol):
-    """Independent copies of one task."""
-
-    def reset(self, index: int, seed: int) -> AnyArray:
-        """Start an episode of task `index` with a seed, and return its first observation."""
-        ...
-
-    def step(self, actions: Ints, active: Bools) -> TaskStep:
-        """Step the active tasks with `[tasks, heads]` actions."""
-        ...
-
-    def get_states(self) -> dict[str, AnyArray]:
-        """Return copies of all states, with the task as first axis."""
-        ...
-
-    def set_states(self, states: Arrays, source: Ints) -> None:
-        """Restore states: task `i` gets the saved state of task `source[i]`."""
-        ...
 
 
 def decode_action(space: gymnasium.Space[Any], choices: Ints, bins: int) -> Any:
@@ -85,6 +69,7 @@ class LoopTasks:
         self._observation_space = self.envs[0].observation_space
 
     def _flatten(self, observation: Any) -> AnyArray:
+        """Return an observation as a float32 vector, or raise ContractError if its size is wrong."""
         flat = np.asarray(flatten(self._observation_space, observation), dtype=np.float32)
         size = flatdim(self._observation_space)
         if flat.shape != (size,):
@@ -95,7 +80,7 @@ class LoopTasks:
         return flat
 
     def reset(self, index: int, seed: int) -> AnyArray:
-        """Reset the environment `index` with a seed.
+        """Reset the environment `index` with a seed, and return its first observation.
 
         Raises:
             ContractError: The environment raised, or returned what Gymnasium does not allow.
@@ -106,7 +91,7 @@ class LoopTasks:
             return self._flatten(values[0])
 
     def step(self, actions: Ints, active: Bools) -> TaskStep:
-        """Step the environments that are active.
+        """Step the environments that are active with `[tasks, heads]` actions.
 
         Raises:
             ContractError: An environment raised, or returned what Gymnasium does not allow.
@@ -121,18 +106,16 @@ class LoopTasks:
 
     def _check_step(self, values: Any) -> tuple[AnyArray, float, bool, bool]:
         """Return observation, reward and flags of a step, checked."""
-        self._require_values(
-            "step", values, ("observation", "reward", "terminated", "truncated", "info")
-        )
+        names = ("observation", "reward", "terminated", "truncated", "info")
+        self._require_values("step", values, names)
         observation, reward, terminated, truncated, _ = values
         try:
             number = float(reward)
         except (TypeError, ValueError):
             number = math.nan
         if not math.isfinite(number):
-            raise ContractError(
-                f"{self._name} must give a finite number as reward, not {reward!r}."
-            )
+            message = f"{self._name} must give a finite number as reward, not {reward!r}."
+            raise ContractError(message)
         return self._flatten(observation), number, bool(terminated), bool(truncated)
 
     def _require_values(self, method: str, values: Any, names: tuple[str, ...]) -> None:
@@ -160,9 +143,8 @@ class LoopTasks:
             raise
         except Exception as error:
             description, location, _ = summarize_error(error)
-            raise ContractError(
-                f"{self._name} failed in {method}: {description} ({location})."
-            ) from error
+            message = f"{self._name} failed in {method}: {description} ({location})."
+            raise ContractError(message) from error
 
     def get_states(self) -> dict[str, AnyArray]:
         """Return the serialised environments, one row of bytes each."""
@@ -193,8 +175,9 @@ class ArrayTasks:
 
     def reset(self, index: int, seed: int) -> AnyArray:
         """Start task `index` in the state in which a single environment with this seed starts."""
-        initial_state, observation = _reset_single_env(self._task, seed)
-        self._env.state[:, index] = initial_state
+        single_env = _make_single_env(self._task)
+        observation: AnyArray = single_env.reset(seed=seed)[0][0]
+        self._env.state[:, index] = single_env.unwrapped.state[:, 0]
         self._env.steps[index] = 0
         return observation
 
@@ -220,7 +203,7 @@ class ArrayTasks:
 
 def make_vector_tasks(
     task: str, n_tasks: int, bins: int, env_kwargs: Mapping[str, Any] | None = None
-) -> VectorTasks:
+) -> LoopTasks | ArrayTasks:
     """Return an array environment if the task has one that can be seeded per task, else a loop.
 
     With keywords it is always a loop: the array version of a task may take other keywords, or give
@@ -233,35 +216,28 @@ def make_vector_tasks(
         env_kwargs: Keywords for `gymnasium.make`.
     """
     name = resolve_task_id(task)
-    if (
-        not env_kwargs
-        and gymnasium.spec(name).vector_entry_point is not None
-        and _has_array_state(name)
-    ):
+    has_vector_env = gymnasium.spec(name).vector_entry_point is not None
+    if not env_kwargs and has_vector_env and _has_array_state(name):
         return ArrayTasks(name, n_tasks)
     return LoopTasks(task, n_tasks, bins, env_kwargs)
 
 
 def _make_vector_env(task: str, n_tasks: int) -> Any:
+    """Make the array environment that a task registers, of `n_tasks` tasks."""
     return gymnasium.make_vec(task, num_envs=n_tasks, vectorization_mode="vector_entry_point")
 
 
 @cache
 def _has_array_state(task: str) -> bool:
+    """Return whether the state of a task's array environment is `[numbers, tasks]`."""
     env: Any = _make_vector_env(task, 3).unwrapped
     env.reset(seed=0)
     names = ("state", "steps", "prev_done")
-    return all(isinstance(getattr(env, n, None), np.ndarray) for n in names) and (
-        env.state.ndim == 2 and env.state.shape[1] == 3
-    )
+    has_arrays = all(isinstance(getattr(env, name, None), np.ndarray) for name in names)
+    return has_arrays and env.state.ndim == 2 and env.state.shape[1] == 3
 
 
 @cache
 def _make_single_env(task: str) -> Any:
+    """Return the array environment of one task, whose resets give initial states."""
     return _make_vector_env(task, 1)
-
-
-def _reset_single_env(task: str, seed: int) -> tuple[AnyArray, AnyArray]:
-    env = _make_single_env(task)
-    observation, _ = env.reset(seed=seed)
-    return env.unwrapped.state[:, 0].copy(), observation[0]

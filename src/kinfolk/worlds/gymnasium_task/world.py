@@ -15,12 +15,11 @@ from gymnasium.spaces import Box, Discrete, MultiDiscrete
 from gymnasium.spaces.utils import flatdim
 
 from kinfolk.core.arrays import AnyArray, Arrays, Bools, Bytes, Floats, Ints
-from kinfolk.core.errors import ContractError, SettingsError
+from kinfolk.core.errors import SettingsError
 from kinfolk.core.settings import Settings, setting
 from kinfolk.core.spaces import ActionHead, AgentGroup, ObservationField, WorldSpec
-from kinfolk.worlds.base import WorldEvent, check_actions, load_snapshot, take_snapshot
-from kinfolk.worlds.batched import BatchedWorld, check_batch_size
-from kinfolk.worlds.gymnasium_task.factory import make_env
+from kinfolk.worlds.base import BatchedWorld, WorldEvent, check_actions, check_batch_size
+from kinfolk.worlds.gymnasium_task.env import make_env
 from kinfolk.worlds.gymnasium_task.vector import make_vector_tasks
 
 
@@ -73,9 +72,7 @@ class GymWorld(BatchedWorld):
 
     def reset(self, keys: Ints, worlds: Ints | None = None) -> None:
         """Start episodes; a key is the seed of its task."""
-        s, indices = self._state, self._all_worlds if worlds is None else worlds
-        if len(keys) != len(indices):
-            raise ContractError(f"{len(indices)} worlds need as many keys, not {len(keys)}.")
+        s, indices = self._state, self._select_worlds(worlds, keys)
         for world, key in zip(indices.tolist(), np.asarray(keys).tolist(), strict=True):
             s.observation[world] = self._tasks.reset(world, key)
         s.key[indices] = keys
@@ -105,29 +102,18 @@ class GymWorld(BatchedWorld):
         if self._is_recording_events:
             for world in np.flatnonzero(active & s.done).tolist():
                 note = "ended" if s.terminated[world, 0] else "cut"
-                self._events.append(
-                    WorldEvent(
-                        world,
-                        int(s.tick[world]),
-                        "end",
-                        0,
-                        -1,
-                        float(s.episode_return[world]),
-                        note,
-                    )
-                )
+                tick, total = int(s.tick[world]), float(s.episode_return[world])
+                self._events.append(WorldEvent(world, tick, "end", 0, -1, total, note))
 
     def observe(self, out: Bytes, worlds: Ints | None = None) -> None:
         """Write the latest observations of the tasks."""
-        indices = self._all_worlds if worlds is None else worlds
-        size = self._state.observation.shape[1]
-        if worlds is None and self._state.uid.min() >= 0:
-            out.view(np.float32)[:, :size] = self._state.observation
+        rows, observation, uid = out.view(np.float32), self._state.observation, self._state.uid
+        size = observation.shape[1]
+        if worlds is None and uid.min() >= 0:
+            rows[:, :size] = observation
             return
-        has_agent = self._state.uid[indices] >= 0
-        out.view(np.float32)[indices, :size] = np.where(
-            has_agent, self._state.observation[indices], 0.0
-        )
+        indices = self._select_worlds(worlds)
+        rows[indices, :size] = np.where(uid[indices] >= 0, observation[indices], 0.0)
 
     def counters(self) -> dict[str, Ints | Floats]:
         """Return the sum of rewards since the reset as `return`."""
@@ -153,20 +139,17 @@ class GymWorld(BatchedWorld):
             SettingsError: The task cannot be copied.
         """
         task_states = {f"task_{name}": array for name, array in self._tasks.get_states().items()}
-        return take_snapshot(self._state) | task_states
+        return super().snapshot() | task_states
 
     def restore(
         self, snapshot: Arrays, source: Ints | None = None, keys: Ints | None = None
     ) -> None:
         """Restore a snapshot: world `i` becomes a copy of the snapshot's world `source[i]`."""
-        load_snapshot(self._state, snapshot, source)
-        task_states = {
-            n.removeprefix("task_"): a for n, a in snapshot.items() if n.startswith("task_")
-        }
+        super().restore(snapshot, source, keys)
+        task_arrays = {name: a for name, a in snapshot.items() if name.startswith("task_")}
+        task_states = {name.removeprefix("task_"): a for name, a in task_arrays.items()}
         self._tasks.set_states(task_states, self._all_worlds if source is None else source)
         self._events = []
-        if keys is not None:
-            self._state.key[:] = keys
 
 
 def make_spec(settings: GymTask) -> tuple[WorldSpec, int]:
@@ -213,7 +196,9 @@ def _make_heads(task: str, space: Any, bins: int) -> tuple[ActionHead, ...]:
 
 
 def _allocate_state(n_worlds: int, size: int) -> GymState:
-    def column(value: Any, dtype: Any, *tail: int) -> AnyArray:
+    """Allocate the state of `n_worlds` tasks with observations of `size` numbers."""
+
+    def column(value: float, dtype: Any, *tail: int) -> AnyArray:
         return np.full((n_worlds, *tail), value, dtype=dtype)
 
     return GymState(

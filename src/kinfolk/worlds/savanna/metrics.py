@@ -26,10 +26,8 @@ def compute_metrics(full_length: AnyArray, values: Mapping[str, AnyArray]) -> di
     """
     successes, failures = values["team_capture_successes"], values["team_capture_failures"]
     coop_successes = values["team_capture_coop_successes"]
-    meals, coop_meals = (
-        values["team_capture_helper_total"],
-        values["team_capture_coop_helper_total"],
-    )
+    meals = values["team_capture_helper_total"]
+    coop_meals = values["team_capture_coop_helper_total"]
     split_metrics = {
         "capture_success_rate": _fraction(successes, successes + failures),
         "cooperative_kill_fraction": _fraction(coop_successes, successes),

@@ -10,22 +10,15 @@ import numpy as np
 from kinfolk.core.arrays import Ints
 from kinfolk.core.jit import allocation_free_kernel
 from kinfolk.core.random import randint
+from kinfolk.worlds.savanna.codes import GRASS, NO_BIRTH_TICK, PREDATOR
 from kinfolk.worlds.savanna.rules import SavannaRules
-from kinfolk.worlds.savanna.state import GRASS, NO_CAUSE, NO_EVENT, PREDATOR, SavannaState
-from kinfolk.worlds.savanna.step.births import NO_BIRTH_TICK
+from kinfolk.worlds.savanna.state import INDEX_FIELDS, SavannaState
 
 ZEROED_FIELDS = (
-    *("tick", "next_uid", "next_number", "active", "n_alive", "n_ended"),
-    *("alive", "terminated", "truncated", "carcass", "reward", "energy", "age"),
-    *("visible_energy", "counters", "energy_accounts", "kickbacks", "group", "x", "y", "number"),
-)
-MINUS_ONE_FIELDS = (
-    "uid",
-    "parents",
-    "parent_rows",
-    "first_in_cell",
-    "next_in_cell",
-    "patch_in_cell",
+    *("tick", "done", "next_uid", "next_number", "active", "n_alive", "n_ended", "alive"),
+    *("terminated", "truncated", "carcass", "reward", "energy", "age", "step_event"),
+    *("death_cause", "kickbacks", "group", "x", "y", "number"),
+    *("visible_energy", "counters", "energy_accounts"),
 )
 
 
@@ -50,21 +43,6 @@ def draw_cells(free: Ints, deck: Ints, keys: Ints, cells: Ints) -> None:
             cells[i, j] = chosen
 
 
-def clear_worlds(state: SavannaState, worlds: Ints) -> None:
-    """Reset these worlds to an empty state with counters at zero."""
-    rows = state.uid.shape[1]
-    for name in ZEROED_FIELDS:
-        getattr(state, name)[worlds] = 0
-    for name in MINUS_ONE_FIELDS:
-        getattr(state, name)[worlds] = -1
-    state.step_event[worlds] = NO_EVENT
-    state.death_cause[worlds] = NO_CAUSE
-    state.last_birth_tick[worlds] = NO_BIRTH_TICK
-    state.done[worlds] = False
-    state.n_free[worlds] = rows
-    state.free_rows[worlds] = np.arange(rows)[::-1]  # a stack: the lowest row is used first
-
-
 def reset_worlds(
     state: SavannaState,
     rules: SavannaRules,
@@ -83,7 +61,14 @@ def reset_worlds(
         keys: `[worlds]` random keys.
         cells: `[worlds, founders + grass]`, cells in that order.
     """
-    clear_worlds(state, worlds)
+    for name in ZEROED_FIELDS:
+        getattr(state, name)[worlds] = 0
+    for name in INDEX_FIELDS:
+        getattr(state, name)[worlds] = -1
+    n_rows = state.uid.shape[1]
+    state.last_birth_tick[worlds] = NO_BIRTH_TICK
+    state.n_free[worlds] = n_rows
+    state.free_rows[worlds] = np.arange(n_rows)[::-1]  # a stack: the lowest row is used first
     state.key[worlds] = keys
     column = worlds[:, None]
     first = 0
@@ -109,10 +94,10 @@ def reset_worlds(
     state.active[worlds] = state.n_alive[worlds]
     state.next_uid[worlds] = first
     state.n_free[worlds] -= first
-    state.parent[column, np.arange(first)] = -1
-    state.living[column, np.arange(first)] = True
-    state.live_descendants[column, np.arange(first)] = 0
-    state.prev_live_descendants[column, np.arange(first)] = 0
+    state.parent[worlds, :first] = -1
+    state.living[worlds, :first] = True
+    state.live_descendants[worlds, :first] = 0
+    state.prev_live_descendants[worlds, :first] = 0
     grass = cells[:, first:]
     state.patch_in_cell[column, grass] = np.arange(grass.shape[1])
     state.patch_cell[worlds] = grass

@@ -62,58 +62,48 @@ class SavannaRules(NamedTuple):
 
 def make_rules(settings: Savanna) -> SavannaRules:
     """Convert settings into the tables that kernels read."""
-    wall = np.zeros(settings.grid_size**2, dtype=np.bool_)
-    wall[settings.wall_cells] = True
-    quirks = settings.quirks
+    s, quirks = settings, settings.quirks
+    wall = np.zeros(s.grid_size**2, dtype=np.bool_)
+    wall[s.wall_cells] = True
     return SavannaRules(
-        size=settings.grid_size,
-        n_types=2 if settings.type_2_action_range else 1,
-        max_steps=settings.max_steps,
+        size=s.grid_size,
+        n_types=2 if s.type_2_action_range else 1,
+        max_steps=s.max_steps,
         wall=wall,
-        moves=_move_table(settings.type_1_action_range, settings.type_2_action_range),
-        line_of_sight_moves=settings.respect_los_for_movement,
-        energy_loss=_by_species(
-            settings.energy_loss_per_step_predator, settings.energy_loss_per_step_prey
-        ),
-        initial_energy=_by_species(settings.initial_energy_predator, settings.initial_energy_prey),
-        max_energy=_by_species(settings.max_energy_predator, settings.max_energy_prey),
+        moves=_move_table(s.type_1_action_range, s.type_2_action_range),
+        line_of_sight_moves=s.respect_los_for_movement,
+        energy_loss=_by_species(s.energy_loss_per_step_predator, s.energy_loss_per_step_prey),
+        initial_energy=_by_species(s.initial_energy_predator, s.initial_energy_prey),
+        max_energy=_by_species(s.max_energy_predator, s.max_energy_prey),
         birth_threshold=_by_species(
-            settings.predator_creation_energy_threshold, settings.prey_creation_energy_threshold
+            s.predator_creation_energy_threshold, s.prey_creation_energy_threshold
         ),
-        move_cost=settings.move_energy_cost_factor,
-        initial_grass=settings.initial_energy_grass,
-        grass_gain=settings.energy_gain_per_step_grass,
-        max_grass=settings.max_energy_grass,
-        max_grass_bite=settings.max_energy_gain_per_grass,
-        max_prey_bite=settings.max_energy_gain_per_prey,
-        transfer_efficiency=settings.energy_transfer_efficiency,
-        birth_efficiency=settings.reproduction_energy_efficiency,
-        birth_cooldown=settings.reproduction_cooldown_steps,
-        birth_probability=_by_type(
-            settings.reproduction_chance_predator, settings.reproduction_chance_prey
-        ),
-        mutation_rate=_by_species(settings.mutation_rate_predator, settings.mutation_rate_prey),
-        capture_margin=settings.team_capture_margin,
-        tie_succeeds=settings.team_capture_tie == "succeeds",
-        equal_split=settings.team_capture_equal_split,
-        failure_cost=settings.energy_percentage_loss_per_failed_attacked_prey,
+        move_cost=s.move_energy_cost_factor,
+        initial_grass=s.initial_energy_grass,
+        grass_gain=s.energy_gain_per_step_grass,
+        max_grass=s.max_energy_grass,
+        max_grass_bite=s.max_energy_gain_per_grass,
+        max_prey_bite=s.max_energy_gain_per_prey,
+        transfer_efficiency=s.energy_transfer_efficiency,
+        birth_efficiency=s.reproduction_energy_efficiency,
+        birth_cooldown=s.reproduction_cooldown_steps,
+        birth_probability=_by_type(s.reproduction_chance_predator, s.reproduction_chance_prey),
+        mutation_rate=_by_species(s.mutation_rate_predator, s.mutation_rate_prey),
+        capture_margin=s.team_capture_margin,
+        tie_succeeds=s.team_capture_tie == "succeeds",
+        equal_split=s.team_capture_equal_split,
+        failure_cost=s.energy_percentage_loss_per_failed_attacked_prey,
         mean_catch_reward=quirks.mean_catch_reward,
-        birth_reward=_by_type(
-            settings.reproduction_reward_predator, settings.reproduction_reward_prey
-        ),
-        meal_reward=_by_type(settings.reward_predator_catch_prey, settings.reward_prey_eat_grass),
-        step_reward=_by_type(settings.reward_predator_step, settings.reward_prey_step),
-        caught_reward=_by_type(settings.penalty_prey_caught),
-        lineage_coeff=_by_type(settings.lineage_reward_coeff),
-        kick_back_reward=_by_type(
-            settings.kin_kick_back_reward_predator, settings.kin_kick_back_reward_prey
-        ),
-        symmetric_lineage=settings.lineage_reward_mode == "symmetric",
-        max_fertility_age=_age_limits(settings.max_fertility_age, {}),
-        max_age=_age_limits(
-            settings.max_agent_age, _DEFAULT_AGE_CAPS if quirks.default_age_caps else {}
-        ),
-        juvenile_age=_age_limits(settings.carcass_only_predator_age, {}),
+        birth_reward=_by_type(s.reproduction_reward_predator, s.reproduction_reward_prey),
+        meal_reward=_by_type(s.reward_predator_catch_prey, s.reward_prey_eat_grass),
+        step_reward=_by_type(s.reward_predator_step, s.reward_prey_step),
+        caught_reward=_by_type(s.penalty_prey_caught),
+        lineage_coeff=_by_type(s.lineage_reward_coeff),
+        kick_back_reward=_by_type(s.kin_kick_back_reward_predator, s.kin_kick_back_reward_prey),
+        symmetric_lineage=s.lineage_reward_mode == "symmetric",
+        max_fertility_age=_age_limits(s.max_fertility_age, {}),
+        max_age=_age_limits(s.max_agent_age, _DEFAULT_AGE_CAPS if quirks.default_age_caps else {}),
+        juvenile_age=_age_limits(s.carcass_only_predator_age, {}),
         dead_prey_bitten=quirks.dead_prey_bitten,
         cell_erasure=quirks.cell_erasure,
         zero_terminal=quirks.zero_terminal,
@@ -147,9 +137,7 @@ def _move_table(*ranges: int) -> Ints:
     """Return the step of each action: (k // r - (r - 1) / 2, k % r - (r - 1) / 2) for range r."""
     table = np.zeros((2, max(ranges) ** 2, 2), dtype=np.int64)
     for kind, reach in enumerate(ranges):
+        half = (reach - 1) // 2
         for action in range(reach**2):
-            table[kind, action] = (
-                action // reach - (reach - 1) // 2,
-                action % reach - (reach - 1) // 2,
-            )
+            table[kind, action] = action // reach - half, action % reach - half
     return table

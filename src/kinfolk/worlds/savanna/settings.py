@@ -39,13 +39,8 @@ class PreyValues(_PerType):
     type_2_prey: float = setting(0.0, "Value of prey of type 2.")
 
 
-class PerTypeValues(_PerType):
+class PerTypeValues(PreyValues, PredatorValues):
     """A number per type of agent."""
-
-    type_1_predator: float = setting(0.0, "Value of predators of type 1.")
-    type_2_predator: float = setting(0.0, "Value of predators of type 2.")
-    type_1_prey: float = setting(0.0, "Value of prey of type 1.")
-    type_2_prey: float = setting(0.0, "Value of prey of type 2.")
 
 
 class PredatorProbabilities(_PerType):
@@ -69,11 +64,9 @@ class PredatorAges(_PerType):
     type_2_predator: int | None = setting(None, "Age in steps of predators of type 2.")
 
 
-class PerTypeAges(_PerType):
+class PerTypeAges(PredatorAges):
     """An age in steps per type of agent; None or a negative number means no limit."""
 
-    type_1_predator: int | None = setting(None, "Age in steps of predators of type 1.")
-    type_2_predator: int | None = setting(None, "Age in steps of predators of type 2.")
     type_1_prey: int | None = setting(None, "Age in steps of prey of type 1.")
     type_2_prey: int | None = setting(None, "Age in steps of prey of type 2.")
 

@@ -9,30 +9,31 @@ import numpy as np
 
 from kinfolk.core.arrays import Arrays, Bytes, Floats, Ints
 from kinfolk.core.errors import ContractError
-from kinfolk.worlds.base import WorldEvent, check_actions, load_snapshot, take_snapshot
-from kinfolk.worlds.batched import BatchedWorld, check_batch_size
+from kinfolk.worlds.base import (
+    BatchedWorld,
+    WorldEvent,
+    check_actions,
+    check_batch_size,
+    load_snapshot,
+    take_snapshot,
+)
 from kinfolk.worlds.render import RenderFrame, RenderSpec
-from kinfolk.worlds.savanna import render, reset, spec
-from kinfolk.worlds.savanna.events import EVENT_KINDS, allocate_event_buffer
+from kinfolk.worlds.savanna import observe, render, reset, spec
+from kinfolk.worlds.savanna.codes import COUNTERS, DEATH_CAUSES, ENERGY_ACCOUNTS, EVENT_KINDS
 from kinfolk.worlds.savanna.metrics import compute_metrics
-from kinfolk.worlds.savanna.observe.buffer import WrittenRows, get_visible_arrays
-from kinfolk.worlds.savanna.observe.planes import observe_planes
-from kinfolk.worlds.savanna.observe.words import observe_words
 from kinfolk.worlds.savanna.presets import DESCRIPTIONS, PRESETS
 from kinfolk.worlds.savanna.rules import make_rules
 from kinfolk.worlds.savanna.settings import Savanna
 from kinfolk.worlds.savanna.state import (
-    COUNTERS,
-    DEATH_CAUSES,
-    ENERGY_ACCOUNTS,
     PER_UID_FIELDS,
     RowIndices,
     SavannaState,
+    allocate_event_buffer,
     allocate_state,
     grow_uid_capacity,
 )
 from kinfolk.worlds.savanna.step import phases
-from kinfolk.worlds.savanna.step.movement import find_invalid_action
+from kinfolk.worlds.savanna.step.context import CaptureScratch, StepActions
 
 
 class SavannaWorld(BatchedWorld):
@@ -55,7 +56,8 @@ class SavannaWorld(BatchedWorld):
         self._state = allocate_state(settings, n_worlds)
         self._rules = make_rules(settings)
         super().__init__(spec.make_spec(settings), self._state, threads)
-        self._visible_arrays = get_visible_arrays(self._state)
+        visible = observe.VisibleArrays._fields
+        self._visible_arrays = observe.VisibleArrays(*(getattr(self._state, n) for n in visible))
         self._observation_tables = spec.make_observation_tables(settings, self._rules, threads)
         self._founder_counts = np.array(settings.founder_counts, dtype=np.int64)
         self._free_cells = np.flatnonzero(~self._rules.wall)
@@ -63,13 +65,16 @@ class SavannaWorld(BatchedWorld):
         self._event_buffer = allocate_event_buffer(n_worlds, settings.rows, enabled=False)
         self._no_cells = np.zeros((n_worlds, 0), dtype=np.int64)
         self._buffer: Bytes | None = None
-        self._written_rows = WrittenRows(
+        self._written_rows = observe.WrittenRows(
             np.zeros(n_worlds, dtype=np.bool_),
-            np.zeros((n_worlds, settings.rows), dtype=np.int64),
+            np.zeros((n_worlds, settings.rows), dtype=np.uint32),
             np.zeros(n_worlds, dtype=np.int64),
         )
-        self._helpers = np.zeros((threads, settings.rows), dtype=np.uint32)
-        self._reach_stamps = np.zeros((threads, (settings.grid_size + 2) ** 2 + 1), dtype=np.int64)
+        stamps = (settings.grid_size + 2) ** 2 + 1
+        self._scratch = [
+            CaptureScratch(np.zeros(settings.rows, np.uint32), np.zeros(stamps, np.int64))
+            for _ in range(threads)
+        ]
 
     def reset(self, keys: Ints, worlds: Ints | None = None) -> None:
         """Start episodes; with published placement, a key is the seed of numpy's generator."""
@@ -86,10 +91,8 @@ class SavannaWorld(BatchedWorld):
         indices = self._all_worlds if worlds is None else worlds
         cells = np.empty((len(indices), self._n_start_cells), dtype=np.int64)
         for i, seed in enumerate(seeds):
-            drawn = np.random.default_rng(seed).choice(
-                self._free_cells, self._n_start_cells, replace=False
-            )
-            cells[i] = drawn
+            generator = np.random.default_rng(seed)
+            cells[i] = generator.choice(self._free_cells, self._n_start_cells, replace=False)
         keys = np.array([seed & 0x7FFFFFFFFFFFFFFF for seed in seeds], dtype=np.int64)
         self._begin(indices, keys, cells)
 
@@ -115,11 +118,9 @@ class SavannaWorld(BatchedWorld):
 
     def _reserve_uids(self, uids: int) -> None:
         """Grow the per-uid arrays so that the births of one step, at most one per row, fit."""
-        capacity = self._state.parent.shape[1]
-        if uids + self.settings.rows > capacity:
-            self._state = grow_uid_capacity(
-                self._state, max(2 * capacity, uids + self.settings.rows)
-            )
+        capacity, needed = self._state.parent.shape[1], uids + self.settings.rows
+        if needed > capacity:
+            self._state = grow_uid_capacity(self._state, max(2 * capacity, needed))
 
     def step(self, actions: Ints) -> None:
         """Advance every world that is not done by one step."""
@@ -141,64 +142,47 @@ class SavannaWorld(BatchedWorld):
         expected = (self.n_worlds * self.settings.rows, 1)
         if actions.shape != expected or actions.dtype != np.int64 or not actions.flags.c_contiguous:
             check_actions(self, actions)
-        s, r = self._state, self._rules
-        invalid = find_invalid_action(
-            s.done, s.n_alive, s.alive_rows, s.group, self._choices, actions
-        )
-        if invalid >= 0:
+        s, choices = self._state, self._choices
+        if (
+            phases.find_invalid_action(s.done, s.n_alive, s.alive_rows, s.group, choices, actions)
+            >= 0
+        ):
             check_actions(self, actions)
+        moves = StepActions(actions, acting_rows, n_acting, acting_rows is s.alive_rows)
 
         def run_part(first: int, last: int, thread: int) -> int:
-            self._act(actions, acting_rows, n_acting, first, last, thread)
-            return phases.step_births_and_end(s, r, self._event_buffer, newborn_cells, first, last)
+            self._act(moves, first, last, thread)
+            return phases.step_births_and_end(
+                s, self._rules, self._event_buffer, newborn_cells, first, last
+            )
 
         self._reserve_uids(max(self._run_in_threads(self.n_worlds, run_part)))
 
-    def _act(
-        self,
-        actions: Ints,
-        acting_rows: RowIndices,
-        n_acting: Ints,
-        first: int,
-        last: int,
-        thread: int,
-    ) -> None:
+    def _act(self, moves: StepActions, first: int, last: int, thread: int) -> None:
         """Run the first half of a step, up to the removal of the dead, in worlds `first` to `last`.
 
         Args:
-            actions: `[W * N, 1]`, int64.
-            acting_rows: `[W, 2, N]`, rows of each species that move, in order.
-            n_acting: `[W, 2]`, how many of them.
+            moves: Actions, and the order of moves.
             first: First world.
             last: End of the range of worlds, exclusive.
             thread: Index of the calling thread, which has scratch of its own.
         """
-        s = self._state
-        arguments = (
-            s,
-            self._rules,
-            self._event_buffer,
-            actions,
-            acting_rows,
-            n_acting,
-            acting_rows is s.alive_rows,
-        )
+        arguments = self._state, self._rules, self._event_buffer, moves
         if self.settings.team_capture_enabled:
-            scratch = self._helpers[thread], self._reach_stamps[thread]
-            phases.step_with_team_capture(*arguments, *scratch, first, last)
+            phases.step_with_team_capture(*arguments, self._scratch[thread], first, last)
         else:
             phases.step_with_solo_predation(*arguments, first, last)
 
     def kernels(self) -> Sequence[Callable[..., Any]]:
         """Return the two kernels of a step and the one of observations that the settings select."""
-        team_capture, observation_format = (
-            self.settings.team_capture_enabled,
-            self.settings.observation,
+        step_kernel: Callable[..., Any] = phases.step_with_solo_predation
+        if self.settings.team_capture_enabled:
+            step_kernel = phases.step_with_team_capture
+        observe_kernel = (
+            observe.observe_planes
+            if self.settings.observation == "float32"
+            else observe.observe_words
         )
-        step_kernel: Callable[..., Any] = (
-            phases.step_with_team_capture if team_capture else phases.step_with_solo_predation
-        )
-        observe_kernel = observe_planes if observation_format == "float32" else observe_words
         return step_kernel, phases.step_births_and_end, observe_kernel
 
     def compile(self, part: int) -> None:
@@ -206,7 +190,7 @@ class SavannaWorld(BatchedWorld):
         s = self._state
         if part == 0:
             actions = np.zeros((self.n_worlds * self.settings.rows, 1), dtype=np.int64)
-            self._act(actions, s.alive_rows, s.n_alive, 0, 0, 0)
+            self._act(StepActions(actions, s.alive_rows, s.n_alive, True), 0, 0, 0)
         else:
             phases.step_births_and_end(s, self._rules, self._event_buffer, self._no_cells, 0, 0)
             rows = np.zeros((self.n_worlds * self.settings.rows, self._spec.row_bytes), np.uint8)
@@ -222,20 +206,15 @@ class SavannaWorld(BatchedWorld):
             self._written_rows.is_known[:] = False
         visible, tables = self._visible_arrays, self._observation_tables
         words, floats = out.view(np.uint32), out.reshape(-1).view(np.float32)
-        if self.settings.observation == "float32":
-            self._run_in_threads(
-                len(indices),
-                lambda a, b, _: observe_planes(
-                    visible, tables, self._written_rows, indices, a, b, words, floats
-                ),
-            )
-        else:
-            self._run_in_threads(
-                len(indices),
-                lambda a, b, i: observe_words(
-                    visible, tables, self._written_rows, indices, a, b, words, i
-                ),
-            )
+        arguments = visible, tables, self._written_rows, indices
+
+        def observe_part(first: int, last: int, thread: int) -> None:
+            if self.settings.observation == "float32":
+                observe.observe_planes(*arguments, first, last, words, floats)
+            else:
+                observe.observe_words(*arguments, first, last, words, thread)
+
+        self._run_in_threads(len(indices), observe_part)
 
     def _is_same_buffer(self, out: Bytes) -> bool:
         """Return whether `out` is the buffer written last; it is kept, so its memory is not reused."""
@@ -253,12 +232,12 @@ class SavannaWorld(BatchedWorld):
             name: s.counters[:, i].copy() for i, name in enumerate(COUNTERS)
         }
         counters |= {name: s.energy_accounts[:, i].copy() for i, name in enumerate(ENERGY_ACCOUNTS)}
-        solo_successes = (
-            counters["team_capture_successes"] - counters["team_capture_coop_successes"]
+        successes, helpers = (
+            counters["team_capture_successes"],
+            counters["team_capture_helper_total"],
         )
-        counters["team_capture_coop_helper_total"] = (
-            counters["team_capture_helper_total"] - solo_successes
-        )
+        solo_successes = successes - counters["team_capture_coop_successes"]
+        counters["team_capture_coop_helper_total"] = helpers - solo_successes
         counters["active_num_predators"] = s.active[:, 0].copy()
         counters["active_num_prey"] = s.active[:, 1].copy()
         return counters

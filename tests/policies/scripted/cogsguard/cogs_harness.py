@@ -3,14 +3,14 @@
 import numpy as np
 from cogs_scenes import scene
 
-from kinfolk.core.function_table import call_address
+from kinfolk.core.jit import call_address
 from kinfolk.core.random import fold_in, seed_key
 from kinfolk.policies.base import AgentBatch, allocate_memory
-from kinfolk.policies.scripted.cogsguard.behaviors.explanations import HOLD, reason_text
+from kinfolk.policies.scripted.cogsguard.behaviors.reasons import reason_text
 from kinfolk.policies.scripted.cogsguard.memory import view_memory
 from kinfolk.policies.scripted.cogsguard.perception import perceive
 from kinfolk.policies.scripted.cogsguard.role_policy import RolePolicy
-from kinfolk.roles.execution import ACT, CAN_START, SHOULD_TERMINATE
+from kinfolk.roles.execution import ACT, CAN_START, HOLD, SHOULD_TERMINATE
 from kinfolk.worlds.cogsguard.codes import MOVES
 
 # Small, with everything to do nearby; clips seed at once.

@@ -8,16 +8,16 @@ import sys
 import pytest
 from cogs_harness import SMALL_GAME
 
-from kinfolk.engines.local import LocalEngine
+from kinfolk.engines.base import LocalEngine
 from kinfolk.engines.processes import ProcessEngine
 from kinfolk.evaluation.rollout import Isolation, evaluation_task, run_evaluation
-from kinfolk.isolation.settings import IsolationSettings
+from kinfolk.isolation.failures import IsolationSettings
 from kinfolk.play.loop import EpisodeLoop
 from kinfolk.play.slots import LoadedSlot, build_slot_assignment
 from kinfolk.play.task import WorldRef
 from kinfolk.policies.resolve import build_policy, resolve
 from kinfolk.testing.contracts.policy import PolicyContract
-from kinfolk.testing.episode_digest import digest_loop, episode_digests
+from kinfolk.testing.inspection import digest_loop, episode_digests
 from kinfolk.worlds import build_world as build_world
 
 TEAM = "kin://roles?miner=2&scout=1&aligner=1&scrambler=1"  # and one smart agent
@@ -106,7 +106,7 @@ def test_the_name_of_a_slot_changes_nothing():
 )
 def test_compiled_kernels_equal_plain_python(uri):
     code = (
-        "import json; from kinfolk.testing.episode_digest import episode_digests; "
+        "import json; from kinfolk.testing.inspection import episode_digests; "
         f"print(json.dumps(episode_digests('cogsguard', {{'cogs': {uri!r}}}, seed=1, "
         f"episodes=range(2), batch=2, **{SMALL_GAME | {'max_steps': 40}!r})))"
     )

@@ -121,9 +121,9 @@ def test_a_newborn_plays_the_hybrid_of_its_parents_roles():
 
 def test_the_pool_of_a_history_is_sampled_by_fitness(tmp_path):
     from kinfolk.policies.scripted.cogsguard.catalog import cogs_catalog
-    from kinfolk.roles.config import EvolutionConfig
     from kinfolk.roles.fitness import record_role_score
-    from kinfolk.roles.history_text import HistoryWriter
+    from kinfolk.roles.history import HistoryWriter
+    from kinfolk.roles.model import EvolutionConfig
 
     catalog = cogs_catalog()
     for role, score in enumerate((0.9, 0.1, 0.1, 0.1)):

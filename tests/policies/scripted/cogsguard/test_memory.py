@@ -8,33 +8,17 @@ from cogs_scenes import give, position, set_store
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kinfolk.core.function_table import call_address
+from kinfolk.core.jit import call_address
+from kinfolk.policies.scripted.cogsguard import columns as col
 from kinfolk.policies.scripted.cogsguard.behaviors.python_behaviors import AgentView
-from kinfolk.policies.scripted.cogsguard.memory import (
-    CELL,
-    CLOCK,
-    EXTRACTOR_COUNTS,
-    FAILED_GOAL,
-    FAILED_UNTIL,
-    HUB_CELL,
-    JUNCTION_COUNTS,
-    LAST_CHANGED,
-    LAST_SEEN,
-    MAP_VERSION,
-    MAX_PATH_STEPS,
-    NEARBY_CELL,
-    OWNER,
-    PATH_LENGTH,
-    PREVIOUS_OWNER,
-)
-from kinfolk.policies.scripted.cogsguard.parameters import FIND_PATH_KERNEL, STEP_KERNEL, STRIDE
 from kinfolk.worlds.cogsguard.codes import CLIPS, NOBODY
-from kinfolk.worlds.cogsguard.territory import change_junction_owner, get_map_arrays
+from kinfolk.worlds.cogsguard.state import get_game_arrays
+from kinfolk.worlds.cogsguard.territory import change_junction_owner
 
 
 def cell_at(cogs, south, east):
     """Return the cell at an offset from the first agent."""
-    return cogs.state(CELL) + south * int(cogs.policy.rules[STRIDE]) + east
+    return cogs.state(col.CELL) + south * int(cogs.policy.rules[col.STRIDE]) + east
 
 
 def test_only_observed_cells_are_known():
@@ -42,54 +26,58 @@ def test_only_observed_cells_are_known():
     known = cogs.memory["cells"][0]
     assert known[cell_at(cogs, 0, 2)] != 0
     assert known[cell_at(cogs, 0, 3)] == 0
-    assert cogs.state(HUB_CELL) == 0
+    assert cogs.state(col.HUB_CELL) == 0
     assert np.count_nonzero(known) == 25
-    while cogs.state(JUNCTION_COUNTS + NOBODY) == 0:
+    while cogs.state(col.JUNCTION_COUNTS + NOBODY) == 0:
         cogs.play(1)
-        assert cogs.state(CLOCK) < 40
+        assert cogs.state(col.CLOCK) < 40
     [junction] = AgentView(cogs.agent_memory, 0).junctions("nobody")
     assert junction.cell == cell_at(cogs, 0, 2)  # as it came into view
-    assert (junction.owner, junction.last_seen) == ("nobody", cogs.state(CLOCK))
+    assert (junction.owner, junction.last_seen) == ("nobody", cogs.state(col.CLOCK))
 
 
 def test_a_junction_is_remembered_as_it_was_last_seen():
     cogs = Cogs("H..@..!.............\n....................", window_radius=4).observe()
-    assert cogs.state(JUNCTION_COUNTS + CLIPS) == 1
-    seen = cogs.state(CLOCK)
+    assert cogs.state(col.JUNCTION_COUNTS + CLIPS) == 1
+    seen = cogs.state(col.CLOCK)
     while position(cogs.world)[1] < 11:
         cogs.play(1)  # away to the east
-        assert cogs.state(CLOCK) < 40
-    change_junction_owner(get_map_arrays(cogs.world._arrays), cogs.world._rules, 0, 0, -1)
+        assert cogs.state(col.CLOCK) < 40
+    change_junction_owner(get_game_arrays(cogs.world._arrays), cogs.world._rules, 0, 0, -1)
     cogs.observe()
-    assert cogs.state(JUNCTION_COUNTS + CLIPS) == 1
-    assert seen <= int(cogs.memory["objects"][0, 0, LAST_SEEN]) < cogs.state(CLOCK)
+    assert cogs.state(col.JUNCTION_COUNTS + CLIPS) == 1
+    assert seen <= int(cogs.memory["objects"][0, 0, col.LAST_SEEN]) < cogs.state(col.CLOCK)
     for _ in range(40):
         cogs.play(1)
     entry = cogs.memory["objects"][0, 0]
-    assert cogs.state(JUNCTION_COUNTS + CLIPS) == 0
-    assert cogs.state(JUNCTION_COUNTS + NOBODY) == 1
-    assert (entry[OWNER], entry[PREVIOUS_OWNER]) == (NOBODY, CLIPS)
-    assert seen < entry[LAST_CHANGED] <= cogs.state(CLOCK)
+    assert cogs.state(col.JUNCTION_COUNTS + CLIPS) == 0
+    assert cogs.state(col.JUNCTION_COUNTS + NOBODY) == 1
+    assert (entry[col.OWNER], entry[col.PREVIOUS_OWNER]) == (NOBODY, CLIPS)
+    assert seen < entry[col.LAST_CHANGED] <= cogs.state(col.CLOCK)
 
 
 def test_an_extractor_that_is_used_up_is_forgotten_and_its_cell_becomes_free():
     cogs = Cogs("H@c.", program=["mine_resource"], extractor_stock=1).observe()
-    assert cogs.state(EXTRACTOR_COUNTS) == 1
-    version = cogs.state(MAP_VERSION)
+    assert cogs.state(col.EXTRACTOR_COUNTS) == 1
+    version = cogs.state(col.MAP_VERSION)
     cogs.play(1)
     cogs.observe()
-    assert cogs.state(EXTRACTOR_COUNTS) == 0
-    assert cogs.state(MAP_VERSION) > version
+    assert cogs.state(col.EXTRACTOR_COUNTS) == 0
+    assert cogs.state(col.MAP_VERSION) > version
     assert AgentView(cogs.agent_memory, 0).extractors() == []
 
 
 def test_agents_in_view_are_not_part_of_the_map():
     cogs = Cogs("H.@@").observe()
     assert int(cogs.memory["nearby"][0, 0]) == 1
-    assert int(cogs.memory["nearby"][0, 1]) >> NEARBY_CELL == cell_at(cogs, 0, 1)
+    assert int(cogs.memory["nearby"][0, 1]) >> col.NEARBY_CELL == cell_at(cogs, 0, 1)
     assert (
         call_address(
-            int(cogs.policy.rules[FIND_PATH_KERNEL]), cogs.agent_memory, 0, cell_at(cogs, 0, 1), 0
+            int(cogs.policy.rules[col.FIND_PATH_KERNEL]),
+            cogs.agent_memory,
+            0,
+            cell_at(cogs, 0, 1),
+            0,
         )
         == 1
     )
@@ -121,7 +109,7 @@ def test_paths_are_shortest_paths(lines):
                 continue
             cell = cell_at(cogs, y - 4, x - 5)
             length = call_address(
-                int(cogs.policy.rules[FIND_PATH_KERNEL]), cogs.agent_memory, 0, cell, 0
+                int(cogs.policy.rules[col.FIND_PATH_KERNEL]), cogs.agent_memory, 0, cell, 0
             )
             assert length == expected.get((y, x), -1), (y, x)
 
@@ -134,9 +122,9 @@ def test_long_paths_are_walked_in_parts():
     rows[0] = "H@" + "." * 13
     cogs = Cogs("\n".join([*rows, "." * 14 + "J"]), window_radius=15)
     cogs.play(400)  # explores all of it
-    assert cogs.state(JUNCTION_COUNTS + NOBODY) == 1
+    assert cogs.state(col.JUNCTION_COUNTS + NOBODY) == 1
     goal = AgentView(cogs.agent_memory, 0).building("hub")
-    assert cogs.state(PATH_LENGTH) <= MAX_PATH_STEPS
+    assert cogs.state(col.PATH_LENGTH) <= col.MAX_PATH_STEPS
     give(cogs.world, carbon=4)
     cogs.run_only("deposit_resource").play(300)
     cogs.observe()
@@ -147,10 +135,10 @@ def test_long_paths_are_walked_in_parts():
 def test_a_failed_search_is_not_repeated_at_once():
     cogs = Cogs("C#@\n##.\nH..").observe()
     goal = cell_at(cogs, 0, -2)
-    walk = int(cogs.policy.rules[STEP_KERNEL])
+    walk = int(cogs.policy.rules[col.STEP_KERNEL])
     assert call_address(walk, cogs.agent_memory, 0, goal, 0) == -1
-    assert cogs.state(FAILED_GOAL) == goal
-    assert cogs.state(FAILED_UNTIL) > cogs.state(CLOCK)
+    assert cogs.state(col.FAILED_GOAL) == goal
+    assert cogs.state(col.FAILED_UNTIL) > cogs.state(col.CLOCK)
     searches = int(cogs.policy._scratch[0, -1])
     for _ in range(5):
         cogs.observe()

@@ -8,7 +8,7 @@ from kinfolk.core.settings import validate_settings
 from kinfolk.policies.base import AgentBatch, allocate_memory
 from kinfolk.policies.resolve import build_policy, resolve
 from kinfolk.policies.scripted.cogsguard.adaptive_baseline import SMART
-from kinfolk.policies.scripted.cogsguard.behaviors.explanations import explain_step, make_schema
+from kinfolk.policies.scripted.cogsguard.behaviors.reasons import explain_step, make_schema
 from kinfolk.policies.scripted.cogsguard.catalog import cogs_catalog
 from kinfolk.policies.scripted.cogsguard.role_policy import RolePolicy
 from kinfolk.policies.scripted.cogsguard.teams import RoleCountPolicy

@@ -13,7 +13,6 @@ from kinfolk.policies.resolve import build_policy, resolve
 from kinfolk.policies.scripted.savanna import grazer, hunter
 from kinfolk.policies.scripted.savanna.grazer import Grazer
 from kinfolk.policies.scripted.savanna.hunter import Hunter
-from kinfolk.policies.scripted.savanna.window_decoder import as_words
 from kinfolk.worlds.savanna.presets import PRESETS
 from kinfolk.worlds.savanna.settings import Savanna
 from kinfolk.worlds.savanna.spec import make_spec
@@ -113,14 +112,12 @@ def test_compiled_kernels_equal_plain_python(form, reach, policy_class, kernel):
         loop.tick()
         alive = np.flatnonzero(world.columns.alive)
         batch = _batch(alive, world)
-        words, floats = as_words(loop.observations[alive])
         results = []
         for run in (kernel, kernel.py_func):
             walk = loop.memory[0]["walk"].copy()
-            out = np.zeros((len(alive), 1), dtype=np.int64)
-            scratch, params = policy._scratch, policy._params
-            run(words, floats, alive, batch.group, batch.uid, walk, *scratch, params, out)
-            results.append((out, walk))
+            inputs = policy.kernel_inputs(loop.observations[alive], batch, walk, batch.uid)
+            run(inputs, policy._params)
+            results.append((inputs.out, walk))
         assert np.array_equal(results[0][0], results[1][0])
         assert np.array_equal(results[0][1], results[1][1])
 

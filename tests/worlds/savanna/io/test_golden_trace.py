@@ -10,7 +10,7 @@ import pytest
 
 from kinfolk.core.errors import KinfolkError
 from kinfolk.worlds.savanna.io.golden_trace import parse_trace, replay_golden_trace
-from kinfolk.worlds.savanna.io.upstream_config import TraceError
+from kinfolk.worlds.savanna.io.trace_format import TraceError
 
 ROOT = Path(__file__).resolve().parents[4]
 SHARED = Path(os.environ.get("KINFOLK_GOLDEN", ROOT.parent / "shared" / "golden"))

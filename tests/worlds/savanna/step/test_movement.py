@@ -5,7 +5,7 @@ import pytest
 from savanna_scenes import BITES, STILL, act, counter, position, scene
 
 from kinfolk.core.errors import ContractError
-from kinfolk.worlds.savanna.line_of_sight import compute_visibility
+from kinfolk.worlds.savanna.spec import compute_visibility
 
 
 def wall_flags(world):

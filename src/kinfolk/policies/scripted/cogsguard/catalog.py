@@ -1,85 +1,85 @@
-"""The catalog of CogsGuard: the thirteen behaviors in a fixed order, and the four seeded roles."""
+"""The catalog of CogsGuard: the thirteen behaviors in a fixed order, and the four seeded roles.
+
+Also how the game is described to role evolution: rows of a team, scores, weights of contributions.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from operator import attrgetter, methodcaller
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
+import numpy as np
+
+from kinfolk.core.arrays import AnyArray, Ints
 from kinfolk.core.errors import UsageError
-from kinfolk.core.registry import import_object
-from kinfolk.policies.scripted.cogsguard.behaviors import aligner, common, miner, scout, scrambler
+from kinfolk.core.imports import import_object
+from kinfolk.policies.role_domain import RoleDomain
+from kinfolk.policies.scripted.cogsguard.adaptive_baseline import SMART
+from kinfolk.policies.scripted.cogsguard.behaviors import foraging, junctions
 from kinfolk.roles.catalog import RoleCatalog
-from kinfolk.roles.model import BehaviorSource, RoleDef, RoleTier
+from kinfolk.roles.model import RoleDef, RoleTier
+
+if TYPE_CHECKING:
+    from kinfolk.worlds.cogsguard.world import CogsguardWorld
 
 Hook = Callable[..., Any]
+CatalogLike: TypeAlias = RoleCatalog | str | None  # see `load_catalog`
 
 
 class BuiltinBehavior(NamedTuple):
     """A behavior that comes with the game: a description, its source and its three hooks."""
 
     description: str  # for the list of behaviors
-    source: BehaviorSource  # the seeded role it comes from
+    source: str  # the seeded role it comes from, or "common"
     can_start: Hook
     act: Hook
     should_terminate: Hook
 
 
-_COMMON, _MINER, _SCOUT = BehaviorSource.COMMON, BehaviorSource.MINER, BehaviorSource.SCOUT
-_ALIGNER, _SCRAMBLER = BehaviorSource.ALIGNER, BehaviorSource.SCRAMBLER
 BEHAVIORS = {
     "explore": BuiltinBehavior(
         "goes to the nearest unknown frontier, patrols when all is known",
-        _COMMON, common.can_explore, common.explore, common.explored,
-    ),
+        "common", foraging.can_explore, foraging.explore, foraging.explored),
     "recharge": BuiltinBehavior(
         "goes to a friendly area and waits there until full",
-        _COMMON, common.can_recharge, common.recharge, common.recharged,
-    ),
+        "common", foraging.can_recharge, foraging.recharge, foraging.recharged),
     "mine_resource": BuiltinBehavior(
         "fetches gear, walks to the best extractor and mines",
-        _MINER, miner.can_mine, miner.mine, miner.mined,
-    ),
+        "miner", foraging.can_mine, foraging.mine, foraging.mined),
     "deposit_resource": BuiltinBehavior(
         "brings elements to the nearest hub or own junction",
-        _MINER, miner.can_deposit, miner.deposit, miner.deposited,
-    ),
+        "miner", foraging.can_deposit, foraging.deposit, foraging.deposited),
     "find_extractor": BuiltinBehavior(
         "searches by sectors, away from where others search",
-        _MINER, miner.can_find_extractor, miner.find_extractor, miner.found_extractor,
-    ),
+        "miner", foraging.can_find_extractor, foraging.find_extractor, foraging.found_extractor),
     "discover_stations": BuiltinBehavior(
         "explores near the hub, in growing rings",
-        _SCOUT, scout.can_discover_stations, scout.discover_stations, scout.discovered_stations,
-    ),
+        "scout", foraging.can_discover_stations, foraging.discover_stations,
+        foraging.discovered_stations),
     "discover_extractors": BuiltinBehavior(
         "explores far from the extractors it knows",
-        _SCOUT, scout.can_discover_extractors, scout.discover_extractors,
-        scout.discovered_extractors,
-    ),
+        "scout", foraging.can_discover_extractors, foraging.discover_extractors,
+        foraging.discovered_extractors),
     "discover_junctions": BuiltinBehavior(
         "explores far from the junctions it knows",
-        _SCOUT, scout.can_discover_junctions, scout.discover_junctions, scout.discovered_junctions,
-    ),
+        "scout", foraging.can_discover_junctions, foraging.discover_junctions,
+        foraging.discovered_junctions),
     "get_hearts": BuiltinBehavior(
         "takes hearts from the chest, in edition A from the hub",
-        _ALIGNER, aligner.can_get_hearts, aligner.get_hearts, aligner.got_hearts,
-    ),
+        "aligner", junctions.can_get_hearts, junctions.get_hearts, junctions.got_hearts),
     "get_influence": BuiltinBehavior(
         "waits in a friendly area until it holds all the influence it can",
-        _ALIGNER, aligner.can_get_influence, aligner.get_influence, aligner.got_influence,
-    ),
+        "aligner", junctions.can_get_influence, junctions.get_influence, junctions.got_influence),
     "align_junction": BuiltinBehavior(
         "walks to the best neutral junction and aligns it",
-        _ALIGNER, aligner.can_align_junction, aligner.align_junction, aligner.aligned,
-    ),
+        "aligner", junctions.can_align_junction, junctions.align_junction, junctions.aligned),
     "scramble_junction": BuiltinBehavior(
         "walks to an enemy junction and scrambles it",
-        _SCRAMBLER, scrambler.can_scramble, scrambler.scramble, scrambler.scrambled,
-    ),
+        "scrambler", junctions.can_scramble, junctions.scramble, junctions.scrambled),
     "find_enemy_junction": BuiltinBehavior(
         "searches outward from the enemy area it saw last",
-        _SCRAMBLER, scrambler.can_find_enemy, scrambler.find_enemy, scrambler.found_enemy,
-    ),
+        "scrambler", junctions.can_find_enemy, junctions.find_enemy, junctions.found_enemy),
 }  # fmt: skip
 
 # Behavior names by tier; the order within a tier is FIXED.
@@ -113,7 +113,7 @@ def cogs_catalog() -> RoleCatalog:
     return catalog
 
 
-def load_catalog(catalog: RoleCatalog | str | None) -> RoleCatalog:
+def load_catalog(catalog: CatalogLike) -> RoleCatalog:
     """Return a catalog: the given one, what a function at an import path returns, or the game's own.
 
     Raises:
@@ -126,9 +126,8 @@ def load_catalog(catalog: RoleCatalog | str | None) -> RoleCatalog:
     factory = import_object(catalog)
     loaded = factory() if callable(factory) else factory
     if not isinstance(loaded, RoleCatalog):
-        raise UsageError(
-            f"'{catalog}' must be a function that returns a RoleCatalog, not {type(loaded).__name__}."
-        )
+        kind = type(loaded).__name__
+        raise UsageError(f"'{catalog}' must be a function that returns a RoleCatalog, not {kind}.")
     return loaded
 
 
@@ -145,3 +144,38 @@ def compiled(function: Hook) -> Hook:
 def is_compiled(function: Hook) -> bool:
     """Return whether a hook was marked by `compiled`."""
     return bool(getattr(function, "__kinfolk_compiled__", False))
+
+
+def team_rows(world: CogsguardWorld) -> Ints:
+    """Return the row numbers of every team, `[teams, rows per team]`."""
+    rules = world.settings
+    return np.arange(rules.teams * rules.rows_per_team).reshape(rules.teams, -1)
+
+
+def junction_ticks(world: CogsguardWorld) -> AnyArray:
+    """Return the junction-ticks `[worlds, sides]` of every team and, last, of the clips."""
+    counters = world.counters()
+    sides = [f"team_{team}" for team in range(world.settings.teams)] + ["clips"]
+    return np.stack([counters[f"junction_ticks_{side}"] for side in sides], axis=1)
+
+
+# Of eight agents: three miners, two aligners, two scramblers, one scout.
+_SEEDED_TEAM = ("Miner", "Aligner", "Scrambler", "Scout", "Miner", "Aligner", "Scrambler", "Miner")
+# In hearts: forty elements pay for one; an aligned junction is held for some 250 ticks; scrambling a
+# junction of the clips is worth several, since whatever they hold grows.
+_HEARTS_PER = {"held_ticks": 1 / 250, "scrambled": 3.0, "deposited": 1 / 40, "hearts_made": 1 / 4}
+COGSGUARD_ROLES = RoleDomain(
+    make_catalog=load_catalog,
+    policy_class="kinfolk.policies.scripted.cogsguard.role_policy:RolePolicy",
+    hybrid_policy_class="kinfolk.policies.scripted.cogsguard.evolved_roles:HybridRolePolicy",
+    team_policy_class="kinfolk.policies.scripted.cogsguard.teams:TeamPolicy",
+    seeded_roles=tuple(f"Base{role}" for role in _SEEDED_TEAM),
+    baseline_uri="kin://smart",
+    baseline_member=SMART,
+    score_name="junction-ticks",
+    contribution_weights=_HEARTS_PER,
+    team_rows=team_rows,
+    initial_team_size=attrgetter("settings.agents"),
+    side_scores=junction_ticks,
+    agent_counters=methodcaller("statistics"),
+)

@@ -17,31 +17,20 @@ from kinfolk.core.settings import validate_settings
 from kinfolk.core.spaces import WorldSpec
 from kinfolk.policies.base import AgentBatch, Memory, MemoryField, MemoryLayout
 from kinfolk.policies.role_domain import ROLE_PREFIX, role_tables_in_memory
+from kinfolk.policies.scripted.cogsguard import columns as col
+from kinfolk.policies.scripted.cogsguard import teams
 from kinfolk.policies.scripted.cogsguard.catalog import load_catalog
-from kinfolk.policies.scripted.cogsguard.parameters import AGENTS, BehaviorParams
+from kinfolk.policies.scripted.cogsguard.memory import BehaviorParams
 from kinfolk.policies.scripted.cogsguard.role_policy import RolePolicy
-from kinfolk.policies.scripted.cogsguard.teams import (
-    RoleCountPolicy,
-    check_team_size,
-    expand_role_counts,
-    pop_settings,
-)
-from kinfolk.roles.config import EvolutionConfig
+from kinfolk.roles import program
 from kinfolk.roles.coordinator import EvolutionaryRoleCoordinator
 from kinfolk.roles.fitness import pick_role_id_weighted
 from kinfolk.roles.generations import make_initial_pool
-from kinfolk.roles.history import restore_history
-from kinfolk.roles.history_text import parse_history
+from kinfolk.roles.history import parse_history, restore_history
 from kinfolk.roles.keyed_rng import KeyedRng
-from kinfolk.roles.model import MAX_BEHAVIORS, RoleDef
+from kinfolk.roles.model import MAX_BEHAVIORS, EvolutionConfig, RoleDef
 from kinfolk.roles.operators import make_hybrid, sample_role
-from kinfolk.roles.program import (
-    RoleTables,
-    role_from_tables,
-    role_tables,
-    tables_from_arrays,
-    write_programs,
-)
+from kinfolk.roles.program import RoleTables
 
 HYBRID, EXPLORED = -2, -3  # role ids of roles that are in no table, only in memory
 EVOLUTION_FLAGS = ("evolution", "evolutionary", "evolve")
@@ -72,7 +61,7 @@ class HybridRolePolicy(RolePolicy):
         """Return the memory of a role policy, and the role itself."""
         role_fields = {
             f"{ROLE_PREFIX}{name}": MemoryField((MAX_BEHAVIORS,), str(array.dtype))
-            for name, array in role_tables([])._asdict().items()
+            for name, array in program.role_tables([])._asdict().items()
         }
         return {**super().memory_layout, **role_fields}
 
@@ -92,20 +81,18 @@ class HybridRolePolicy(RolePolicy):
     def write_programs(self, batch: AgentBatch, roles: Ints, memory: Memory, keys: Ints) -> None:
         """Store each new agent's role in its memory, and sample its program from it."""
         tables = role_tables_in_memory(memory)
-        for i, (index, role) in enumerate(
-            zip(batch.memory_index.tolist(), roles.tolist(), strict=True)
-        ):
+        for i, (index, role) in enumerate(zip(batch.memory_index, roles.tolist(), strict=True)):
             source, row = self.tables, role
             if role in (HYBRID, EXPLORED):
                 parents = batch.parent_memory_index[i].tolist()
-                source, row = role_tables([self._make_role(role, tables, parents, int(keys[i]))]), 0
+                made = self._make_role(role, tables, parents, int(keys[i]))
+                source, row = program.role_tables([made]), 0
             for name in RoleTables._fields:
                 getattr(tables, name)[index] = getattr(source, name)[row]
         programs = np.empty((len(roles), MAX_BEHAVIORS), dtype=np.int16)
-        batch_tables = tables_from_arrays(
-            {name: array[batch.memory_index] for name, array in tables._asdict().items()}
-        )
-        write_programs(batch_tables, np.arange(len(roles)), keys, programs)
+        columns = {name: array[batch.memory_index] for name, array in tables._asdict().items()}
+        new_tables = program.tables_from_arrays(columns)
+        program.write_programs(new_tables, np.arange(len(roles)), keys, programs)
         memory["program"][batch.memory_index] = programs
 
     def _make_role(self, role: int, tables: RoleTables, parents: list[int], key: int) -> RoleDef:
@@ -120,7 +107,8 @@ class HybridRolePolicy(RolePolicy):
         if role == EXPLORED:
             return sample_role(self.catalog, key, self.evolution, "explore")
         with_roles = [p for p in parents if p >= 0 and tables.behaviors[p, 0] >= 0]
-        first, second = (role_from_tables(tables, row) for row in (with_roles[0], with_roles[-1]))
+        first = program.role_from_tables(tables, with_roles[0])
+        second = program.role_from_tables(tables, with_roles[-1])
         return make_hybrid(self.catalog, first, second, key, self.evolution)
 
 
@@ -146,7 +134,7 @@ class RolePolicyFactory:
         if learn and not any(on):
             raise SettingsError("learn=1 needs evolution=1: only a pool that evolves can learn.")
         if not any(on):
-            return RoleCountPolicy(spec, **kwargs)
+            return teams.RoleCountPolicy(spec, **kwargs)
         return OnlineRolePolicy(spec, **kwargs) if learn else SampledRolePolicy(spec, **kwargs)
 
 
@@ -192,31 +180,28 @@ class SampledRolePolicy(HybridRolePolicy):
         catalog: str | None = None,
         **counts_and_params: Any,
     ) -> None:
-        evolution = pop_settings(counts_and_params, EvolutionConfig)
-        params = pop_settings(counts_and_params, BehaviorParams)
+        evolution = teams.pop_settings(counts_and_params, EvolutionConfig)
+        params = teams.pop_settings(counts_and_params, BehaviorParams)
         loaded = load_catalog(catalog)
         pool = None
         if history is not None:
             entries = parse_history(str(history), "The history")
             pool = restore_history(entries, loaded, "The history")
-        fixed = expand_role_counts(loaded, counts_and_params)
+        fixed = teams.expand_role_counts(loaded, counts_and_params)
         super().__init__(spec, evolution, catalog=loaded, **params)
         key = fold_in(seed_key(seed), _POOL)
         self.pool = make_initial_pool(loaded, key, self.evolution) if pool is None else pool
-        self.tables = role_tables(loaded.roles)
-        self._fixed_roles, self._team_size = fixed, int(self.rules[AGENTS])
-        check_team_size(fixed, self._team_size)
+        self.tables = program.role_tables(loaded.roles)
+        self._fixed_roles, self._team_size = fixed, int(self.rules[col.AGENTS])
+        teams.check_team_size(fixed, self._team_size)
 
     def assign_roles(self, batch: AgentBatch, memory: Memory, keys: Ints) -> Ints:
         """Return a hybrid for a newborn; for an initial agent its fixed role, or a sampled one."""
-        roles = super().assign_roles(batch, memory, keys)
+        roles, fixed = super().assign_roles(batch, memory, keys), self._fixed_roles
         for i in np.flatnonzero(roles >= 0).tolist():
             number = int(batch.uid[i]) % self._team_size
-            roles[i] = (
-                self._fixed_roles[number]
-                if number < len(self._fixed_roles)
-                else self._sample_role_id(int(keys[i]))
-            )
+            is_fixed = number < len(fixed)
+            roles[i] = fixed[number] if is_fixed else self._sample_role_id(int(keys[i]))
         return roles
 
     def _sample_role_id(self, key: int) -> int:
@@ -242,32 +227,24 @@ class OnlineRolePolicy(SampledRolePolicy):
         self, spec: WorldSpec, games_per_generation: int = 10, **counts_and_params: Any
     ) -> None:
         super().__init__(spec, **counts_and_params)
+        seed = int(counts_and_params.get("seed", 0))
         self.coordinator = EvolutionaryRoleCoordinator(
-            self._team_size,
-            self.catalog,
-            games_per_generation,
-            self.evolution,
-            int(counts_and_params.get("seed", 0)),
-            self.pool,
+            self._team_size, self.catalog, games_per_generation, self.evolution, seed, self.pool
         )
 
     def assign_roles(self, batch: AgentBatch, memory: Memory, keys: Ints) -> Ints:
         """Return the roles that the coordinator assigns; a newborn gets the hybrid queued for it."""
-        require(
-            len(set(batch.world.tolist())) == 1,
-            "kin://roles?learn=1 learns from one game at a time, and is not for evaluations.",
-        )
-        role_ids = memory["role"]
-        for agent, parents in zip(
-            batch.uid.tolist(), batch.parent_memory_index.tolist(), strict=True
-        ):
+        message = "kin://roles?learn=1 learns from one game at a time, and is not for evaluations."
+        require(len(set(batch.world.tolist())) == 1, message)
+        role_ids, agents = memory["role"], batch.uid.tolist()
+        for agent, parents in zip(agents, batch.parent_memory_index.tolist(), strict=True):
             if agent < len(self._fixed_roles):
                 self.coordinator.assignments.setdefault(agent, self._fixed_roles[agent])
             elif min(parents) >= 0 and agent not in self.coordinator.assignments:
                 self.coordinator.queue_hybrid(int(role_ids[parents[0]]), int(role_ids[parents[1]]))
             self.coordinator.assign_role(agent)
-        self.tables = role_tables(self.catalog.roles)
-        return np.array([self.coordinator.assignments[a] for a in batch.uid.tolist()], np.int64)
+        self.tables = program.role_tables(self.catalog.roles)
+        return np.array([self.coordinator.assignments[a] for a in agents], np.int64)
 
     def finish_game(self, scores: dict[int, float], won: bool) -> bool:
         """Record the agents' scores by uid; return whether a new generation began."""

@@ -8,53 +8,16 @@ from __future__ import annotations
 
 from kinfolk.core.jit import inline
 from kinfolk.core.random import randint
+from kinfolk.policies.scripted.cogsguard import columns as col
+from kinfolk.policies.scripted.cogsguard import pathfinding, primitives
 from kinfolk.policies.scripted.cogsguard.memory import (
-    CELL,
-    CLOCK,
-    ENEMY_CELL,
-    FRONTIER_CELL,
-    FRONTIER_MODE,
-    HUB_CELL,
-    LAST_SEEN,
-    MAP_VERSION,
-    N_EXTRACTORS,
-    N_JUNCTIONS,
-    NEARBY_CELL,
-    NEARBY_OWNER,
-    NO_FRONTIER_UNTIL,
-    NO_FRONTIER_VERSION,
-    OBJECT_CELL,
-    OBJECT_SHIFT,
-    PATH_GOAL,
-    PATROL_CELL,
-    RANDOM_KEY,
-    RETRY_AT,
-    UID,
     AgentMemory,
     cell_of,
     grid_distance,
     is_free,
     move_offset,
 )
-from kinfolk.policies.scripted.cogsguard.parameters import (
-    MAX_JUNCTIONS,
-    MAX_SEARCH_CELLS,
-    RADIUS,
-    RETRY_DELAY,
-    SHIFT,
-    STRIDE,
-)
-from kinfolk.policies.scripted.cogsguard.pathfinding import (
-    CAME_FROM,
-    NO_MOVE,
-    QUEUE,
-    STAMP,
-    begin_search,
-    sidestep,
-    store_path,
-)
-from kinfolk.policies.scripted.cogsguard.shared_kernels import move_to
-from kinfolk.worlds.cogsguard.codes import EMPTY, KIND_MASK, OWN
+from kinfolk.worlds.cogsguard import codes
 
 # Modes of exploration: what is looked for. The numbers are kept in memory (FRONTIER_MODE).
 ANYWHERE, RINGS, NEW_EXTRACTORS, NEW_JUNCTIONS, ENEMIES, BY_SECTOR = 0, 1, 2, 3, 5, 8
@@ -71,17 +34,19 @@ _PATROL_TRIES = 8  # random cells tried as goal of a patrol
 @inline
 def choose_patrol_cell(memory: AgentMemory, agent: int) -> int:
     """Return the junction seen longest ago, else a random known free cell; 0 if there is none."""
-    objects, clock = memory.objects, memory.state[agent, CLOCK]
+    state = memory.state[agent]
+    objects, clock = memory.objects[agent], state[col.CLOCK]
     best, oldest = 0, clock
-    for entry in range(memory.state[agent, N_JUNCTIONS]):
-        if objects[agent, entry, LAST_SEEN] < oldest and objects[agent, entry, RETRY_AT] <= clock:
-            best, oldest = objects[agent, entry, OBJECT_CELL], objects[agent, entry, LAST_SEEN]
+    for entry in range(state[col.N_JUNCTIONS]):
+        seen = objects[entry, col.LAST_SEEN]
+        if seen < oldest and objects[entry, col.RETRY_AT] <= clock:
+            best, oldest = objects[entry, col.OBJECT_CELL], seen
     if best > 0:
         return int(best)
-    reach = memory.rules[STRIDE] // 2
+    reach = memory.rules[col.STRIDE] // 2
     for i in range(_PATROL_TRIES):
-        south = randint(memory.state[agent, RANDOM_KEY], 2 + 2 * i, reach) - reach // 2
-        east = randint(memory.state[agent, RANDOM_KEY], 3 + 2 * i, reach) - reach // 2
+        south = randint(state[col.RANDOM_KEY], 2 + 2 * i, reach) - reach // 2
+        east = randint(state[col.RANDOM_KEY], 3 + 2 * i, reach) - reach // 2
         cell = cell_of(memory.rules, south, east)
         if 0 < cell < memory.cells.shape[1] and is_free(memory, agent, cell):
             return int(cell)
@@ -91,24 +56,22 @@ def choose_patrol_cell(memory: AgentMemory, agent: int) -> int:
 @inline
 def patrol(memory: AgentMemory, agent: int) -> int:
     """Return the move to the cell of the patrol; a goal that came into view is replaced."""
-    state = memory.state
-    goal = int(state[agent, PATROL_CELL])
-    number = int(memory.cells[agent, goal]) >> OBJECT_SHIFT if goal > 0 else 0
-    in_view = number > 0 and memory.objects[agent, number - 1, LAST_SEEN] == state[agent, CLOCK]
-    if goal == 0 or in_view or goal == state[agent, CELL]:
+    state, objects = memory.state[agent], memory.objects[agent]
+    goal = int(state[col.PATROL_CELL])
+    number = int(memory.cells[agent, goal]) >> col.OBJECT_SHIFT if goal > 0 else 0
+    in_view = number > 0 and objects[number - 1, col.LAST_SEEN] == state[col.CLOCK]
+    if goal == 0 or in_view or goal == state[col.CELL]:
         goal = choose_patrol_cell(memory, agent)
-        state[agent, PATROL_CELL] = goal
+        state[col.PATROL_CELL] = goal
     if goal == 0:
-        return NO_MOVE
-    move = move_to(memory, agent, goal, 0)
-    if move == NO_MOVE:
-        number = int(memory.cells[agent, goal]) >> OBJECT_SHIFT
+        return pathfinding.NO_MOVE
+    move = primitives.move_to(memory, agent, goal, 0)
+    if move == pathfinding.NO_MOVE:
+        number = int(memory.cells[agent, goal]) >> col.OBJECT_SHIFT
         if number > 0:
-            memory.objects[agent, number - 1, RETRY_AT] = (
-                state[agent, CLOCK] + memory.rules[RETRY_DELAY]
-            )
-        state[agent, PATROL_CELL] = 0
-        return sidestep(memory, agent)
+            objects[number - 1, col.RETRY_AT] = state[col.CLOCK] + memory.rules[col.RETRY_DELAY]
+        state[col.PATROL_CELL] = 0
+        return pathfinding.sidestep(memory, agent)
     return move
 
 
@@ -125,7 +88,7 @@ def sector_of(south: int, east: int) -> int:
 @inline
 def search_center(memory: AgentMemory, agent: int) -> int:
     """Return the cell of the hub or, while it is unknown, of the agent's birth."""
-    hub = int(memory.state[agent, HUB_CELL])
+    hub = int(memory.state[agent, col.HUB_CELL])
     return hub if hub > 0 else cell_of(memory.rules, 0, 0)
 
 
@@ -138,20 +101,18 @@ def sector_cost(memory: AgentMemory, agent: int, cell: int) -> int:
         agent: The agent's row in memory.
         cell: The cell.
     """
-    shift, last = memory.rules[SHIFT], memory.rules[STRIDE] - 1
+    state = memory.state[agent]
+    shift, last = memory.rules[col.SHIFT], memory.rules[col.STRIDE] - 1
     center = search_center(memory, agent)
     south, east = (cell >> shift) - (center >> shift), (cell & last) - (center & last)
     sector = sector_of(south, east)
-    current = (memory.state[agent, UID] + memory.state[agent, CLOCK] // SECTOR_TICKS) % N_SECTORS
+    current = (state[col.UID] + state[col.CLOCK] // SECTOR_TICKS) % N_SECTORS
     turn = abs(sector - current)
     cost = 6 * min(turn, N_SECTORS - turn)
     for i in range(1, memory.nearby[agent, 0] + 1):
-        friend = memory.nearby[agent, i] >> NEARBY_OWNER & 3 == OWN
-        if (
-            friend
-            and grid_distance(memory, int(memory.nearby[agent, i]) >> NEARBY_CELL, cell)
-            <= _CROWDED_DISTANCE
-        ):
+        other = int(memory.nearby[agent, i])
+        is_friend = other >> col.NEARBY_OWNER & 3 == codes.OWN
+        if is_friend and grid_distance(memory, other >> col.NEARBY_CELL, cell) <= _CROWDED_DISTANCE:
             cost += 8
     return int(cost)
 
@@ -167,12 +128,11 @@ def distance_to_known(memory: AgentMemory, agent: int, cell: int, first: int, co
         first: Index of the first object.
         count: Number of objects.
     """
+    objects = memory.objects[agent]
     least = _MAX_USEFUL_DISTANCE
     for entry in range(first, first + count):
-        if memory.objects[agent, entry, OBJECT_CELL] > 0:
-            least = min(
-                least, grid_distance(memory, cell, int(memory.objects[agent, entry, OBJECT_CELL]))
-            )
+        if objects[entry, col.OBJECT_CELL] > 0:
+            least = min(least, grid_distance(memory, cell, int(objects[entry, col.OBJECT_CELL])))
     return least
 
 
@@ -186,17 +146,16 @@ def frontier_cost(memory: AgentMemory, agent: int, cell: int, mode: int) -> int:
         cell: The frontier.
         mode: Mode of exploration.
     """
-    state = memory.state
+    state = memory.state[agent]
     if mode == RINGS:
         return 3 * grid_distance(memory, cell, search_center(memory, agent))
     if mode == NEW_EXTRACTORS:
-        return -distance_to_known(
-            memory, agent, cell, memory.rules[MAX_JUNCTIONS], state[agent, N_EXTRACTORS]
-        )
+        first = memory.rules[col.MAX_JUNCTIONS]
+        return -distance_to_known(memory, agent, cell, first, state[col.N_EXTRACTORS])
     if mode == NEW_JUNCTIONS:
-        return -distance_to_known(memory, agent, cell, 0, state[agent, N_JUNCTIONS])
-    if mode == ENEMIES and state[agent, ENEMY_CELL] > 0:
-        return grid_distance(memory, cell, state[agent, ENEMY_CELL])
+        return -distance_to_known(memory, agent, cell, 0, state[col.N_JUNCTIONS])
+    if mode == ENEMIES and state[col.ENEMY_CELL] > 0:
+        return grid_distance(memory, cell, state[col.ENEMY_CELL])
     return sector_cost(memory, agent, cell)
 
 
@@ -230,23 +189,21 @@ def find_frontier(memory: AgentMemory, agent: int, mode: int) -> int:
         The cell of the frontier, 0 if none can be reached.
     """
     cells, scratch = memory.cells, memory.scratch
-    stamp, head, tail = begin_search(memory, agent, 0), 0, 1
-    level, level_end = 0, 1
+    stamp, head, tail = pathfinding.begin_search(memory, agent, 0), 0, 1
+    bound, level, level_end = memory.rules[col.MAX_SEARCH_CELLS], 0, 1
     best, least, ranked, limit = 0, 1 << 30, 0, 1 << 30
-    bound = memory.rules[MAX_SEARCH_CELLS]
     while head < tail and head < bound and level <= limit and ranked < _MAX_RANKED:
-        cell = int(scratch[QUEUE, head])
-        head += 1
-        edge = False
+        cell = int(scratch[col.QUEUE, head])
+        head, edge = head + 1, False
         for move in range(1, 5):
             to = cell + move_offset(memory, move)
             known = int(cells[agent, to])
             if known == 0:
                 edge = True
-            elif scratch[STAMP, to] < stamp and known & KIND_MASK == EMPTY:
-                scratch[STAMP, to] = stamp
-                scratch[CAME_FROM, to] = move
-                scratch[QUEUE, tail] = to
+            elif scratch[col.STAMP, to] < stamp and known & codes.KIND_MASK == codes.EMPTY:
+                scratch[col.STAMP, to] = stamp
+                scratch[col.CAME_FROM, to] = move
+                scratch[col.QUEUE, tail] = to
                 tail += 1
         if edge:
             cost = level + frontier_cost(memory, agent, cell, mode)
@@ -258,7 +215,7 @@ def find_frontier(memory: AgentMemory, agent: int, mode: int) -> int:
             level += 1
             level_end = tail
     if best > 0:
-        store_path(memory, agent, best, best, 0)
+        pathfinding.store_path(memory, agent, best, best, 0)
     return int(best)
 
 
@@ -274,8 +231,8 @@ def is_explored(memory: AgentMemory, agent: int, goal: int) -> bool:
         agent: The agent's row in memory.
         goal: Cell of the frontier.
     """
-    near = grid_distance(memory, memory.state[agent, CELL], goal) <= memory.rules[RADIUS] // 2
-    return near and not is_frontier(memory, agent, goal)
+    distance = grid_distance(memory, memory.state[agent, col.CELL], goal)
+    return distance <= memory.rules[col.RADIUS] // 2 and not is_frontier(memory, agent, goal)
 
 
 def explore(memory: AgentMemory, agent: int, mode: int, _unused: int) -> int:
@@ -287,31 +244,29 @@ def explore(memory: AgentMemory, agent: int, mode: int, _unused: int) -> int:
         mode: Mode of exploration.
         _unused: Kernels that are called by address take four arguments.
     """
-    state = memory.state
-    goal = int(state[agent, FRONTIER_CELL])
-    if goal == 0 or state[agent, FRONTIER_MODE] != mode or is_explored(memory, agent, goal):
+    state = memory.state[agent]
+    goal = int(state[col.FRONTIER_CELL])
+    if goal == 0 or state[col.FRONTIER_MODE] != mode or is_explored(memory, agent, goal):
         goal = 0
-        unchanged = state[agent, NO_FRONTIER_VERSION] == state[agent, MAP_VERSION]
-        if not unchanged and state[agent, CLOCK] >= state[agent, NO_FRONTIER_UNTIL]:
+        unchanged = state[col.NO_FRONTIER_VERSION] == state[col.MAP_VERSION]
+        if not unchanged and state[col.CLOCK] >= state[col.NO_FRONTIER_UNTIL]:
             goal = find_frontier(memory, agent, mode)
             if goal == 0:
-                state[agent, NO_FRONTIER_VERSION] = state[agent, MAP_VERSION]
-                state[agent, NO_FRONTIER_UNTIL] = state[agent, CLOCK] + _NO_FRONTIER_TICKS
-        state[agent, FRONTIER_CELL] = goal
-        state[agent, FRONTIER_MODE] = mode
+                state[col.NO_FRONTIER_VERSION] = state[col.MAP_VERSION]
+                state[col.NO_FRONTIER_UNTIL] = state[col.CLOCK] + _NO_FRONTIER_TICKS
+        state[col.FRONTIER_CELL] = goal
+        state[col.FRONTIER_MODE] = mode
     if goal > 0:
-        move = move_to(memory, agent, goal, 0)
-        if move != NO_MOVE:
+        move = primitives.move_to(memory, agent, goal, 0)
+        if move != pathfinding.NO_MOVE:
             return move
-        state[agent, FRONTIER_CELL], state[agent, PATH_GOAL] = 0, 0
-        return sidestep(memory, agent)
+        state[col.FRONTIER_CELL], state[col.PATH_GOAL] = 0, 0
+        return pathfinding.sidestep(memory, agent)
     return patrol(memory, agent)
 
 
 @inline
 def has_no_frontier(memory: AgentMemory, agent: int) -> bool:
     """Return whether the last search found no frontier and is not yet to be repeated."""
-    return bool(
-        memory.state[agent, FRONTIER_CELL] == 0
-        and memory.state[agent, NO_FRONTIER_UNTIL] > memory.state[agent, CLOCK]
-    )
+    state = memory.state[agent]
+    return bool(state[col.FRONTIER_CELL] == 0 and state[col.NO_FRONTIER_UNTIL] > state[col.CLOCK])

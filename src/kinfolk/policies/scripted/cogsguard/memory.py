@@ -1,4 +1,4 @@
-"""The memory of an agent: a map of the cells it has seen, known objects, and its state.
+"""The memory of an agent: a map of the cells it has seen, known objects, its state, and the rules.
 
 An agent knows its position only relative to the cell it was born on. So that cell is the middle of its
 map, which is large enough wherever it lies in the world.
@@ -10,92 +10,19 @@ from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
+from pydantic import Field
 
 from kinfolk.core.arrays import Ints
+from kinfolk.core.errors import SettingsError
 from kinfolk.core.jit import inline
+from kinfolk.core.settings import Settings
+from kinfolk.core.spaces import WorldSpec
 from kinfolk.policies.base import Memory, MemoryField, MemoryLayout
-from kinfolk.policies.scripted.cogsguard.parameters import (
-    HEIGHT,
-    MAP_HEIGHT,
-    MAX_EXTRACTORS,
-    MAX_JUNCTIONS,
-    MOVE_OFFSETS,
-    RADIUS,
-    SHIFT,
-    STRIDE,
-    WIDTH,
-)
-from kinfolk.worlds.cogsguard.codes import EMPTY, ENEMY_AREA, FRIENDLY_AREA, KIND_MASK
-from kinfolk.worlds.cogsguard.spec import EAST_FACT, N_FACTS, SOUTH_FACT
+from kinfolk.policies.scripted.cogsguard import columns as col
+from kinfolk.worlds.cogsguard import codes
+from kinfolk.worlds.cogsguard.spec import EAST_FACT, SOUTH_FACT
 
-# A cell of the known map: the word of the window without agents, the flag KNOWN, and above these 16 bits
-# the number of the object on it, from 1.
-KNOWN = 1 << 14
-WORD_MASK = 0xFFFF
-OBJECT_SHIFT = 16
-
-# Columns of a known object: junctions first, then extractors, up to as many as there can be. LAST_SEEN
-# and LAST_CHANGED are ticks of the agent's own clock; PREVIOUS_OWNER is the owner before the last
-# change; before RETRY_AT it is not tried again. An object that is gone has cell 0.
-OBJECT_CELL, KIND, OWNER, LAST_SEEN, LAST_CHANGED, PREVIOUS_OWNER, RETRY_AT = range(7)
-OBJECT_COLUMNS = 7
-
-# An agent in view, one number: cell << 8 | owner << 6 | gear << 3 | vibe.
-NEARBY_CELL, NEARBY_OWNER, NEARBY_GEAR = 8, 6, 3  # shifts
-MAX_NEARBY = 24
-MAX_PATH_STEPS = 96  # of a stored path; the rest of a longer one is searched again on the way
-
-# Columns of the state: first the observed facts as integers (the last one, the elapsed share of the
-# episode, as the tick of the game), then these. All cells are cell numbers, 0 for none.
-TICK = N_FACTS - 1
-(
-    CLOCK,  # number of observations so far
-    CELL,  # the agent's position
-    RANDOM_KEY,  # of this tick
-    UID,  # of the agent; its preferences follow from it
-    EXTRACTOR_COUNTS,  # known usable extractors by element: four columns
-) = range(N_FACTS, N_FACTS + 5)
-JUNCTION_COUNTS = EXTRACTOR_COUNTS + 4  # known junctions by owner: four columns
-(
-    HUB_CELL,  # of the team's own buildings, 0 while unknown
-    CHEST_CELL,
-    STATION_CELL,  # by gear: four columns
-) = range(JUNCTION_COUNTS + 4, JUNCTION_COUNTS + 7)
-(
-    N_JUNCTIONS,  # junctions found so far
-    N_EXTRACTORS,  # extractors found so far, also those that are gone
-    MAP_VERSION,  # rises when a path may have opened or closed
-    LAST_FOUND,  # clock when an object was last found
-    FRUITLESS_TICKS,  # ticks of searching for junctions since one was found
-    ENEMY_CELL,  # cell of an enemy area that was seen last
-    PATH_GOAL,  # of the stored path
-    PATH_LENGTH,
-    PATH_STEP,  # index of the next step
-    PATH_FROM,  # cell from which the next step starts
-    BLOCKED,  # failed moves in a row
-    FAILED_GOAL,  # cell to which the last search found no path
-    FAILED_UNTIL,  # clock before which that search is not repeated
-    FRONTIER_CELL,  # cell to explore next
-    FRONTIER_MODE,  # exploration mode in which it was chosen
-    NO_FRONTIER_VERSION,  # map version on which no frontier could be reached
-    NO_FRONTIER_UNTIL,  # clock before which frontiers are not searched again
-    PATROL_CELL,  # goal of the patrol when the map is explored
-    MINE_TARGET,  # cell of the chosen target, by purpose: four columns
-    ALIGN_TARGET,
-    SCRAMBLE_TARGET,
-    DEPOT_TARGET,
-    MINE_RETRY,  # clock before which no other target is chosen, by purpose: four columns
-    ALIGN_RETRY,
-    SCRAMBLE_RETRY,
-    DEPOT_RETRY,
-    TRAVEL_STEPS,  # steps outside friendly areas to the junction to align
-    HOME_CLOCK,  # clock when HOME_DISTANCE was computed
-    HOME_DISTANCE,  # approximate steps to the nearest friendly area
-    HOME_CELL,  # friendly cell to which it returns
-    SMART_ROLE,  # seeded role + 1 that a smart agent plays
-    SMART_ROLE_UNTIL,  # clock before which it keeps that role
-) = range(STATION_CELL + 4, STATION_CELL + 36)
-STATE_COLUMNS = SMART_ROLE_UNTIL + 1
+_UNKNOWN_DISTANCE = 1 << 30  # to a depot, while none is known
 
 
 class AgentMemory(NamedTuple):
@@ -111,19 +38,19 @@ class AgentMemory(NamedTuple):
     nearby: npt.NDArray[np.int32]  # [capacity, 1 + MAX_NEARBY] count, then agents in view
     path: npt.NDArray[np.int8]  # [capacity, MAX_PATH_STEPS] moves of the stored path
     scratch: npt.NDArray[np.int32]  # [5, cells + 1] of searches, shared by all agents
-    rules: Ints  # the row of `parameters`
+    rules: Ints  # [RULE_COLUMNS] what `parameter_row` returned
 
 
 def agent_memory_layout(rules: Ints) -> MemoryLayout:
     """Return the memory fields of an agent, sized for the map of these rules."""
-    cells = int(rules[STRIDE] * rules[MAP_HEIGHT])
-    objects = int(rules[MAX_JUNCTIONS] + rules[MAX_EXTRACTORS])
+    cells = int(rules[col.STRIDE] * rules[col.MAP_HEIGHT])
+    objects = int(rules[col.MAX_JUNCTIONS] + rules[col.MAX_EXTRACTORS])
     return {
         "cells": MemoryField((cells,), "int32"),
-        "objects": MemoryField((max(objects, 1), OBJECT_COLUMNS), "int32"),
-        "state": MemoryField((STATE_COLUMNS,), "int64"),
-        "nearby": MemoryField((1 + MAX_NEARBY,), "int32"),
-        "path": MemoryField((MAX_PATH_STEPS,), "int8"),
+        "objects": MemoryField((max(objects, 1), col.OBJECT_COLUMNS), "int32"),
+        "state": MemoryField((col.STATE_COLUMNS,), "int64"),
+        "nearby": MemoryField((1 + col.MAX_NEARBY,), "int32"),
+        "path": MemoryField((col.MAX_PATH_STEPS,), "int8"),
     }
 
 
@@ -133,7 +60,7 @@ def allocate_scratch(rules: Ints) -> npt.NDArray[np.int32]:
     A queue has room for every cell to be reached from all four sides: the map is four times as
     large as the world.
     """
-    return np.zeros((5, int(rules[STRIDE] * rules[MAP_HEIGHT]) + 1), dtype=np.int32)
+    return np.zeros((5, int(rules[col.STRIDE] * rules[col.MAP_HEIGHT]) + 1), dtype=np.int32)
 
 
 def view_memory(memory: Memory, scratch: npt.NDArray[np.int32], rules: Ints) -> AgentMemory:
@@ -142,17 +69,10 @@ def view_memory(memory: Memory, scratch: npt.NDArray[np.int32], rules: Ints) -> 
     Args:
         memory: Arrays by field name.
         scratch: What `allocate_scratch` returned.
-        rules: The row of `parameters`.
+        rules: What `parameter_row` returned.
     """
-    return AgentMemory(
-        memory["cells"],
-        memory["objects"],
-        memory["state"],
-        memory["nearby"],
-        memory["path"],
-        scratch,
-        rules,
-    )
+    arrays = {name: memory[name] for name in AgentMemory._fields[:-2]}
+    return AgentMemory(**arrays, scratch=scratch, rules=rules)
 
 
 @inline
@@ -160,16 +80,12 @@ def cell_of(rules: Ints, south: int, east: int) -> int:
     """Return the number of a cell on the agent's map.
 
     Args:
-        rules: The row of `parameters`.
+        rules: What `parameter_row` returned.
         south: Steps south of the cell the agent was born on.
         east: Steps east of it.
     """
-    return int(
-        (south + rules[HEIGHT] + rules[RADIUS]) * rules[STRIDE]
-        + east
-        + rules[WIDTH]
-        + rules[RADIUS]
-    )
+    row = south + rules[col.HEIGHT] + rules[col.RADIUS]
+    return int(row * rules[col.STRIDE] + east + rules[col.WIDTH] + rules[col.RADIUS])
 
 
 @inline
@@ -181,7 +97,7 @@ def grid_distance(memory: AgentMemory, a: int, b: int) -> int:
         a: A cell.
         b: Another cell.
     """
-    shift, last = memory.rules[SHIFT], memory.rules[STRIDE] - 1
+    shift, last = memory.rules[col.SHIFT], memory.rules[col.STRIDE] - 1
     return int(abs((a >> shift) - (b >> shift)) + abs((a & last) - (b & last)))
 
 
@@ -194,7 +110,7 @@ def squared_distance(memory: AgentMemory, a: int, b: int) -> int:
         a: A cell.
         b: Another cell.
     """
-    shift, last = memory.rules[SHIFT], memory.rules[STRIDE] - 1
+    shift, last = memory.rules[col.SHIFT], memory.rules[col.STRIDE] - 1
     y, x = (a >> shift) - (b >> shift), (a & last) - (b & last)
     return int(y * y + x * x)
 
@@ -202,7 +118,7 @@ def squared_distance(memory: AgentMemory, a: int, b: int) -> int:
 @inline
 def move_offset(memory: AgentMemory, move: int) -> int:
     """Return by how much a move changes the cell number."""
-    return int(memory.rules[MOVE_OFFSETS + move])
+    return int(memory.rules[col.MOVE_OFFSETS + move])
 
 
 @inline
@@ -215,7 +131,7 @@ def is_free(memory: AgentMemory, agent: int, cell: int) -> bool:
         cell: The cell.
     """
     known = int(memory.cells[agent, cell])
-    return known != 0 and known & KIND_MASK == EMPTY
+    return known != 0 and known & codes.KIND_MASK == codes.EMPTY
 
 
 @inline
@@ -228,7 +144,7 @@ def is_occupied(memory: AgentMemory, agent: int, cell: int) -> bool:
         cell: The cell.
     """
     for i in range(1, memory.nearby[agent, 0] + 1):
-        if memory.nearby[agent, i] >> NEARBY_CELL == cell:
+        if memory.nearby[agent, i] >> col.NEARBY_CELL == cell:
             return True
     return False
 
@@ -242,7 +158,7 @@ def is_in_friendly_area(memory: AgentMemory, agent: int, cell: int) -> bool:
         agent: The agent's row in memory.
         cell: The cell.
     """
-    return int(memory.cells[agent, cell]) & FRIENDLY_AREA != 0
+    return int(memory.cells[agent, cell]) & codes.FRIENDLY_AREA != 0
 
 
 @inline
@@ -254,10 +170,77 @@ def is_in_enemy_area(memory: AgentMemory, agent: int, cell: int) -> bool:
         agent: The agent's row in memory.
         cell: The cell.
     """
-    return int(memory.cells[agent, cell]) & ENEMY_AREA != 0
+    return int(memory.cells[agent, cell]) & codes.ENEMY_AREA != 0
 
 
 @inline
 def agent_cell(memory: AgentMemory, agent: int) -> int:
     """Return the cell that an agent stands on, from its observed facts."""
-    return cell_of(memory.rules, memory.state[agent, SOUTH_FACT], memory.state[agent, EAST_FACT])
+    state = memory.state[agent]
+    return cell_of(memory.rules, state[SOUTH_FACT], state[EAST_FACT])
+
+
+@inline
+def depot_distance(memory: AgentMemory, agent: int, cell: int) -> int:
+    """Return the distance from a cell to the nearest known hub or own junction.
+
+    Args:
+        memory: Memory of all agents.
+        agent: The agent's row in memory.
+        cell: The cell.
+    """
+    state, objects = memory.state[agent], memory.objects[agent]
+    hub, least = int(state[col.HUB_CELL]), _UNKNOWN_DISTANCE
+    if hub > 0:
+        least = grid_distance(memory, cell, hub)
+    for entry in range(state[col.N_JUNCTIONS]):
+        if objects[entry, col.OWNER] == codes.OWN:
+            least = min(least, grid_distance(memory, cell, int(objects[entry, col.OBJECT_CELL])))
+    return least
+
+
+class BehaviorParams(Settings):
+    """Tuning of the behaviors; each field is a setting of every policy that runs them.
+
+    Attributes:
+        hearts_wanted: Hearts that an agent collects before it uses them.
+        extractors_wanted: Extractors per element that a scout looks for.
+        retry_delay: Ticks before a target that could not be reached is tried again.
+        home_margin: Ticks of hp to spare on the path home.
+        commit_distance: Cells from a goal within which nothing interrupts a behavior.
+        store_reserve: Amount of each element that a scout's gear must leave in the store.
+        recent_ticks: Ticks during which a scrambled junction is preferred.
+        max_search_cells: The most cells that a path search expands.
+    """
+
+    hearts_wanted: int = Field(default=2, ge=1, le=10)
+    extractors_wanted: int = Field(default=3, ge=1, le=100)
+    retry_delay: int = Field(default=60, ge=1, le=10_000)
+    home_margin: int = Field(default=5, ge=0, le=1000)
+    commit_distance: int = Field(default=3, ge=0, le=100)
+    store_reserve: int = Field(default=3, ge=0, le=10_000)
+    recent_ticks: int = Field(default=100, ge=0, le=10_000)
+    max_search_cells: int = Field(default=8000, ge=16, le=1_000_000)
+
+
+def parameter_row(spec: WorldSpec, params: BehaviorParams) -> Ints:
+    """Return the rules and the tuning as one row, with the kernel addresses still zero.
+
+    Raises:
+        SettingsError: The world is not CogsGuard.
+    """
+    rules = dict(spec.rules)
+    missing = [name for name in col.RULE_NAMES if name not in rules]
+    if missing or [field.name for field in spec.groups[0].fields] != ["window", "facts"]:
+        raise SettingsError(f"This policy plays cogsguard; {spec.world} has other observations.")
+    row = np.zeros(col.RULE_COLUMNS, dtype=np.int64)
+    row[: len(col.RULE_NAMES)] = [rules[name] for name in col.RULE_NAMES]
+    if rules["free_moves"]:
+        row[col.MOVE_COST] = 0
+    row[col.SHIFT] = int(2 * (row[col.WIDTH] + row[col.RADIUS])).bit_length()
+    row[col.STRIDE] = 1 << int(row[col.SHIFT])
+    row[col.MAP_HEIGHT] = 2 * (row[col.HEIGHT] + row[col.RADIUS]) + 1
+    row[col.MOVE_OFFSETS : col.MOVE_OFFSETS + 5] = [0, -row[col.STRIDE], row[col.STRIDE], -1, 1]
+    row[col.FACTS_OFFSET] = spec.groups[0].offsets["facts"]
+    row[col.HEARTS_WANTED : col.MAX_SEARCH_CELLS + 1] = list(params.model_dump().values())
+    return row

@@ -7,41 +7,23 @@ fail, and each costs as much as fifty decisions.
 
 from __future__ import annotations
 
-from kinfolk.core.function_table import call_address_4
-from kinfolk.core.jit import inline
+from kinfolk.core.jit import call_address_4, inline
 from kinfolk.core.random import randint
+from kinfolk.policies.scripted.cogsguard import columns as col
 from kinfolk.policies.scripted.cogsguard.memory import (
-    BLOCKED,
-    CELL,
-    CLOCK,
-    FAILED_GOAL,
-    FAILED_UNTIL,
-    MAX_PATH_STEPS,
-    NEARBY_CELL,
-    PATH_FROM,
-    PATH_GOAL,
-    PATH_LENGTH,
-    PATH_STEP,
-    RANDOM_KEY,
     AgentMemory,
     grid_distance,
     is_free,
     is_occupied,
     move_offset,
 )
-from kinfolk.policies.scripted.cogsguard.parameters import (
-    FIND_PATH_KERNEL,
-    MAX_SEARCH_CELLS,
-    MOVE_COST,
-)
-from kinfolk.worlds.cogsguard.codes import EMPTY, ENEMY_AREA, ENERGY, FRIENDLY_AREA, KIND_MASK
+from kinfolk.worlds.cogsguard import codes
 from kinfolk.worlds.cogsguard.spec import SUCCEEDED_FACT
 
-NO_MOVE = -1
+NO_MOVE = -1  # equal to the reason code NO_PATH, so behaviors return it as it is
 WAIT = 0  # the move that stays
 AVOID_AGENTS, AVOID_ENEMY = 1, 2  # flags of a search
 TO_FRIENDLY = -1  # instead of a goal: the nearest cell of a friendly area
-STAMP, CAME_FROM, QUEUE, DEFERRED, COST = range(5)  # rows of the scratch
 _MAX_STAMP = 1 << 30  # then stamps start again from 2
 _OBSTACLE_RADIUS = 3  # cells: agents farther away are no obstacles
 _PATH_BACK_OFF = 12  # ticks before a failed search is repeated
@@ -62,20 +44,20 @@ def begin_search(memory: AgentMemory, agent: int, flags: int) -> int:
         closed.
     """
     scratch, last = memory.scratch, memory.scratch.shape[1] - 1
-    stamp = int(scratch[STAMP, last]) + 2
+    stamp = int(scratch[col.STAMP, last]) + 2
     if stamp > _MAX_STAMP:
-        scratch[STAMP, :] = 0
+        scratch[col.STAMP, :] = 0
         stamp = 2
-    scratch[STAMP, last] = stamp
-    cell = int(memory.state[agent, CELL])
+    scratch[col.STAMP, last] = stamp
+    cell = int(memory.state[agent, col.CELL])
     if flags & AVOID_AGENTS != 0:
         for i in range(1, memory.nearby[agent, 0] + 1):
-            other = int(memory.nearby[agent, i]) >> NEARBY_CELL
+            other = int(memory.nearby[agent, i]) >> col.NEARBY_CELL
             if grid_distance(memory, cell, other) <= _OBSTACLE_RADIUS:
-                scratch[STAMP, other] = stamp + 1
-    scratch[STAMP, cell] = stamp
-    scratch[CAME_FROM, cell] = 0
-    scratch[QUEUE, 0] = cell
+                scratch[col.STAMP, other] = stamp + 1
+    scratch[col.STAMP, cell] = stamp
+    scratch[col.CAME_FROM, cell] = 0
+    scratch[col.QUEUE, 0] = cell
     return stamp
 
 
@@ -93,24 +75,24 @@ def store_path(memory: AgentMemory, agent: int, goal: int, end: int, last_move: 
     Returns:
         The length of the path in moves.
     """
-    state, path, back = memory.state, memory.path, memory.scratch
+    state, path, back = memory.state[agent], memory.path, memory.scratch
     length, cell = 0, end
-    while back[CAME_FROM, cell] != 0:
-        cell -= move_offset(memory, int(back[CAME_FROM, cell]))
+    while back[col.CAME_FROM, cell] != 0:
+        cell -= move_offset(memory, int(back[col.CAME_FROM, cell]))
         length += 1
     total = length + (1 if last_move > 0 else 0)
-    if last_move > 0 and length < MAX_PATH_STEPS:
+    if last_move > 0 and length < col.MAX_PATH_STEPS:
         path[agent, length] = last_move
     cell = end
     for step in range(length - 1, -1, -1):
-        move = int(back[CAME_FROM, cell])
-        if step < MAX_PATH_STEPS:
+        move = int(back[col.CAME_FROM, cell])
+        if step < col.MAX_PATH_STEPS:
             path[agent, step] = move
         cell -= move_offset(memory, move)
-    state[agent, PATH_GOAL] = goal
-    state[agent, PATH_LENGTH] = min(total, MAX_PATH_STEPS)
-    state[agent, PATH_STEP] = 0
-    state[agent, PATH_FROM] = state[agent, CELL]
+    state[col.PATH_GOAL] = goal
+    state[col.PATH_LENGTH] = min(total, col.MAX_PATH_STEPS)
+    state[col.PATH_STEP] = 0
+    state[col.PATH_FROM] = state[col.CELL]
     return int(total)
 
 
@@ -125,27 +107,27 @@ def is_traversable(memory: AgentMemory, agent: int, cell: int, flags: int) -> bo
         flags: With AVOID_ENEMY, cells of enemy areas are closed.
     """
     known = int(memory.cells[agent, cell])
-    if known == 0 or known & KIND_MASK != EMPTY:
+    if known == 0 or known & codes.KIND_MASK != codes.EMPTY:
         return False
-    return flags & AVOID_ENEMY == 0 or known & ENEMY_AREA == 0
+    return flags & AVOID_ENEMY == 0 or known & codes.ENEMY_AREA == 0
 
 
 @inline
 def find_path_home(memory: AgentMemory, agent: int) -> int:
     """Find and store the shortest path to a friendly area; return its length or NO_MOVE."""
-    scratch, bound = memory.scratch, memory.rules[MAX_SEARCH_CELLS]
+    scratch, bound = memory.scratch, memory.rules[col.MAX_SEARCH_CELLS]
     stamp, head, tail = begin_search(memory, agent, 0), 0, 1
     while head < tail and head < bound:
-        cell = int(scratch[QUEUE, head])
+        cell = int(scratch[col.QUEUE, head])
         head += 1
-        if int(memory.cells[agent, cell]) & FRIENDLY_AREA != 0:
+        if int(memory.cells[agent, cell]) & codes.FRIENDLY_AREA != 0:
             return store_path(memory, agent, cell, cell, 0)
         for move in range(1, 5):
             to = cell + move_offset(memory, move)
-            if scratch[STAMP, to] < stamp and is_traversable(memory, agent, to, 0):
-                scratch[STAMP, to] = stamp
-                scratch[CAME_FROM, to] = move
-                scratch[QUEUE, tail] = to
+            if scratch[col.STAMP, to] < stamp and is_traversable(memory, agent, to, 0):
+                scratch[col.STAMP, to] = stamp
+                scratch[col.CAME_FROM, to] = move
+                scratch[col.QUEUE, tail] = to
                 tail += 1
     return NO_MOVE
 
@@ -165,7 +147,7 @@ def refill_queue(memory: AgentMemory, queued: int, deferred: int) -> tuple[int, 
     if queued > 0:
         return queued, deferred
     for i in range(deferred):
-        memory.scratch[QUEUE, i] = memory.scratch[DEFERRED, i]
+        memory.scratch[col.QUEUE, i] = memory.scratch[col.DEFERRED, i]
     return deferred, 0
 
 
@@ -186,34 +168,34 @@ def find_path(memory: AgentMemory, agent: int, goal: int, flags: int) -> int:
     """
     if goal == TO_FRIENDLY:
         return find_path_home(memory, agent)
-    scratch, bound = memory.scratch, memory.rules[MAX_SEARCH_CELLS]
+    scratch, bound = memory.scratch, memory.rules[col.MAX_SEARCH_CELLS]
     stamp, queued, deferred = begin_search(memory, agent, flags), 1, 0
-    scratch[COST, memory.state[agent, CELL]] = 0
+    scratch[col.COST, memory.state[agent, col.CELL]] = 0
     while queued + deferred > 0 and bound > 0:
         queued, deferred = refill_queue(memory, queued, deferred)
         queued, bound = queued - 1, bound - 1
-        cell = int(scratch[QUEUE, queued])
-        if scratch[STAMP, cell] > stamp:
+        cell = int(scratch[col.QUEUE, queued])
+        if scratch[col.STAMP, cell] > stamp:
             continue
-        scratch[STAMP, cell] = stamp + 1
-        distance, cost = grid_distance(memory, cell, goal), int(scratch[COST, cell]) + 1
+        scratch[col.STAMP, cell] = stamp + 1
+        distance, cost = grid_distance(memory, cell, goal), int(scratch[col.COST, cell]) + 1
         for move in range(1, 5):
             to = cell + move_offset(memory, move)
             if to == goal:
                 return store_path(memory, agent, goal, cell, move)
-            to_stamp = scratch[STAMP, to]
-            if to_stamp > stamp or (to_stamp == stamp and scratch[COST, to] <= cost):
+            to_stamp = scratch[col.STAMP, to]
+            if to_stamp > stamp or (to_stamp == stamp and scratch[col.COST, to] <= cost):
                 continue
             if not is_traversable(memory, agent, to, flags):
                 continue
-            scratch[STAMP, to] = stamp
-            scratch[COST, to] = cost
-            scratch[CAME_FROM, to] = move
+            scratch[col.STAMP, to] = stamp
+            scratch[col.COST, to] = cost
+            scratch[col.CAME_FROM, to] = move
             if grid_distance(memory, to, goal) < distance:
-                scratch[QUEUE, queued] = to
+                scratch[col.QUEUE, queued] = to
                 queued += 1
             else:
-                scratch[DEFERRED, deferred] = to
+                scratch[col.DEFERRED, deferred] = to
                 deferred += 1
     return NO_MOVE
 
@@ -228,18 +210,19 @@ def call_find_path(memory: AgentMemory, agent: int, goal: int, flags: int) -> in
         goal: A cell or TO_FRIENDLY.
         flags: AVOID_AGENTS, AVOID_ENEMY or both.
     """
-    return int(call_address_4(memory.rules[FIND_PATH_KERNEL], memory, agent, goal, flags))
+    return int(call_address_4(memory.rules[col.FIND_PATH_KERNEL], memory, agent, goal, flags))
 
 
 @inline
 def sidestep(memory: AgentMemory, agent: int) -> int:
     """Return a random move to a free neighbouring cell, or WAIT if there is none."""
-    first = randint(memory.state[agent, RANDOM_KEY], 0, 4)
+    state = memory.state[agent]
+    first = randint(state[col.RANDOM_KEY], 0, 4)
     for i in range(4):
         move = 1 + (first + i) % 4
-        to = memory.state[agent, CELL] + move_offset(memory, move)
+        to = state[col.CELL] + move_offset(memory, move)
         if is_free(memory, agent, to) and not is_occupied(memory, agent, to):
-            memory.state[agent, PATH_GOAL] = 0
+            state[col.PATH_GOAL] = 0
             return int(move)
     return WAIT
 
@@ -253,16 +236,16 @@ def has_path(memory: AgentMemory, agent: int, goal: int) -> bool:
         agent: The agent's row in memory.
         goal: The goal.
     """
-    state = memory.state
-    if state[agent, PATH_GOAL] != goal:
+    state = memory.state[agent]
+    if state[col.PATH_GOAL] != goal:
         return False
-    step, cell = state[agent, PATH_STEP], state[agent, CELL]
-    if cell != state[agent, PATH_FROM]:
-        if cell != state[agent, PATH_FROM] + move_offset(memory, int(memory.path[agent, step])):
+    step, cell = state[col.PATH_STEP], state[col.CELL]
+    if cell != state[col.PATH_FROM]:
+        if cell != state[col.PATH_FROM] + move_offset(memory, int(memory.path[agent, step])):
             return False
         step += 1
-        state[agent, PATH_STEP], state[agent, PATH_FROM], state[agent, BLOCKED] = step, cell, 0
-    if step >= state[agent, PATH_LENGTH]:
+        state[col.PATH_STEP], state[col.PATH_FROM], state[col.BLOCKED] = step, cell, 0
+    if step >= state[col.PATH_LENGTH]:
         return False
     to = cell + move_offset(memory, int(memory.path[agent, step]))
     return bool(to == goal or is_free(memory, agent, to))
@@ -280,15 +263,15 @@ def ensure_path(memory: AgentMemory, agent: int, goal: int, flags: int) -> bool:
         goal: The goal.
         flags: AVOID_AGENTS, AVOID_ENEMY or both.
     """
-    state = memory.state
+    state = memory.state[agent]
     if has_path(memory, agent, goal):
         return True
-    if state[agent, FAILED_GOAL] == goal and state[agent, CLOCK] < state[agent, FAILED_UNTIL]:
+    if state[col.FAILED_GOAL] == goal and state[col.CLOCK] < state[col.FAILED_UNTIL]:
         return False
     if call_find_path(memory, agent, goal, flags) == NO_MOVE:
-        state[agent, FAILED_GOAL] = goal
-        state[agent, FAILED_UNTIL] = state[agent, CLOCK] + _PATH_BACK_OFF
-        state[agent, PATH_GOAL] = 0
+        state[col.FAILED_GOAL] = goal
+        state[col.FAILED_UNTIL] = state[col.CLOCK] + _PATH_BACK_OFF
+        state[col.PATH_GOAL] = 0
         return False
     return True
 
@@ -304,24 +287,24 @@ def step_towards(memory: AgentMemory, agent: int, goal: int, flags: int) -> int:
         goal: A cell, which an object may occupy: moving into it uses the object.
         flags: AVOID_AGENTS, AVOID_ENEMY or both.
     """
-    state = memory.state
-    if goal == state[agent, CELL]:
+    state = memory.state[agent]
+    if goal == state[col.CELL]:
         return WAIT
     if not ensure_path(memory, agent, goal, flags):
         return NO_MOVE
-    if state[agent, ENERGY] < memory.rules[MOVE_COST]:
+    if state[codes.ENERGY] < memory.rules[col.MOVE_COST]:
         return WAIT
-    move = int(memory.path[agent, state[agent, PATH_STEP]])
-    to = state[agent, CELL] + move_offset(memory, move)
+    move = int(memory.path[agent, state[col.PATH_STEP]])
+    to = state[col.CELL] + move_offset(memory, move)
     if to == goal and not is_free(memory, agent, to):
         return move  # a bump
-    if state[agent, SUCCEEDED_FACT] == 0:
-        state[agent, BLOCKED] += 1
+    if state[SUCCEEDED_FACT] == 0:
+        state[col.BLOCKED] += 1
     if is_occupied(memory, agent, to):
-        state[agent, BLOCKED] += 1
-        if state[agent, BLOCKED] == 1:
+        state[col.BLOCKED] += 1
+        if state[col.BLOCKED] == 1:
             return WAIT  # the other agent may be about to leave
-        if state[agent, BLOCKED] > _MAX_BLOCKED and randint(state[agent, RANDOM_KEY], 1, 2) == 0:
+        if state[col.BLOCKED] > _MAX_BLOCKED and randint(state[col.RANDOM_KEY], 1, 2) == 0:
             return sidestep(memory, agent)
         if call_find_path(memory, agent, goal, flags | AVOID_AGENTS) == NO_MOVE:
             return sidestep(memory, agent)

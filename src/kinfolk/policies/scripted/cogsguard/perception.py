@@ -13,63 +13,9 @@ import numpy.typing as npt
 
 from kinfolk.core.arrays import Ints
 from kinfolk.core.jit import allocation_free_kernel, inline
-from kinfolk.policies.scripted.cogsguard.memory import (
-    CELL,
-    CHEST_CELL,
-    CLOCK,
-    ENEMY_CELL,
-    EXTRACTOR_COUNTS,
-    FRUITLESS_TICKS,
-    HUB_CELL,
-    JUNCTION_COUNTS,
-    KIND,
-    KNOWN,
-    LAST_CHANGED,
-    LAST_FOUND,
-    LAST_SEEN,
-    MAP_VERSION,
-    MAX_NEARBY,
-    N_EXTRACTORS,
-    N_JUNCTIONS,
-    NEARBY_CELL,
-    NEARBY_GEAR,
-    NEARBY_OWNER,
-    OBJECT_CELL,
-    OBJECT_SHIFT,
-    OWNER,
-    PREVIOUS_OWNER,
-    RANDOM_KEY,
-    RETRY_AT,
-    STATION_CELL,
-    TICK,
-    WORD_MASK,
-    AgentMemory,
-    agent_cell,
-)
-from kinfolk.policies.scripted.cogsguard.parameters import (
-    FACTS_OFFSET,
-    MAX_EXTRACTORS,
-    MAX_JUNCTIONS,
-    MAX_STEPS,
-    RADIUS,
-    STRIDE,
-)
-from kinfolk.worlds.cogsguard.codes import (
-    AGENT,
-    AREA_MASK,
-    CHEST,
-    EMPTY,
-    ENEMY_AREA,
-    EXTRACTOR,
-    GEAR_SHIFT,
-    HUB,
-    JUNCTION,
-    KIND_MASK,
-    OWN,
-    OWNER_SHIFT,
-    STATION,
-    VIBE_SHIFT,
-)
+from kinfolk.policies.scripted.cogsguard import columns as col
+from kinfolk.policies.scripted.cogsguard.memory import AgentMemory, agent_cell
+from kinfolk.worlds.cogsguard import codes
 from kinfolk.worlds.cogsguard.spec import ELAPSED_FACT
 
 Words: TypeAlias = npt.NDArray[np.uint16]  # observations, viewed as words of cells
@@ -87,13 +33,13 @@ def store_facts(memory: AgentMemory, agent: int, facts: Float32s, i: int, key: i
         i: Row of the agent's observation.
         key: Random key of this tick.
     """
-    state, start = memory.state, memory.rules[FACTS_OFFSET] // 4
+    state, start = memory.state[agent], memory.rules[col.FACTS_OFFSET] // 4
     for fact in range(ELAPSED_FACT):
-        state[agent, fact] = int(facts[i, start + fact])
+        state[fact] = int(facts[i, start + fact])
     elapsed = float(facts[i, start + ELAPSED_FACT])
-    state[agent, TICK] = int(elapsed * memory.rules[MAX_STEPS] + 0.5)
-    state[agent, RANDOM_KEY] = key
-    state[agent, CELL] = agent_cell(memory, agent)
+    state[col.TICK] = int(elapsed * memory.rules[col.MAX_STEPS] + 0.5)
+    state[col.RANDOM_KEY] = key
+    state[col.CELL] = agent_cell(memory, agent)
 
 
 @inline
@@ -110,31 +56,29 @@ def add_object(memory: AgentMemory, agent: int, cell: int, kind: int, owner: int
     Returns:
         Its number, from 1; 0 if there is no room.
     """
-    state, objects, clock = memory.state, memory.objects, memory.state[agent, CLOCK]
-    if kind == JUNCTION:
-        number, capacity = state[agent, N_JUNCTIONS], memory.rules[MAX_JUNCTIONS]
-        counter, first, column = JUNCTION_COUNTS + owner, 0, N_JUNCTIONS
-        state[agent, FRUITLESS_TICKS] = 0
+    state, objects = memory.state[agent], memory.objects[agent]
+    clock = state[col.CLOCK]
+    if kind == codes.JUNCTION:
+        number, capacity = state[col.N_JUNCTIONS], memory.rules[col.MAX_JUNCTIONS]
+        counter, first, column = col.JUNCTION_COUNTS + owner, 0, col.N_JUNCTIONS
+        state[col.FRUITLESS_TICKS] = 0
     else:
-        number, capacity = state[agent, N_EXTRACTORS], memory.rules[MAX_EXTRACTORS]
-        counter, first, column = (
-            EXTRACTOR_COUNTS + kind - EXTRACTOR,
-            memory.rules[MAX_JUNCTIONS],
-            N_EXTRACTORS,
-        )
+        number, capacity = state[col.N_EXTRACTORS], memory.rules[col.MAX_EXTRACTORS]
+        first, column = memory.rules[col.MAX_JUNCTIONS], col.N_EXTRACTORS
+        counter = col.EXTRACTOR_COUNTS + kind - codes.EXTRACTOR
     if number >= capacity:
         return 0
-    state[agent, column] = number + 1
-    state[agent, counter] += 1
-    state[agent, LAST_FOUND] = clock
+    state[column] = number + 1
+    state[counter] += 1
+    state[col.LAST_FOUND] = clock
     entry = first + number
-    objects[agent, entry, OBJECT_CELL] = cell
-    objects[agent, entry, KIND] = kind
-    objects[agent, entry, OWNER] = owner
-    objects[agent, entry, LAST_SEEN] = clock
-    objects[agent, entry, LAST_CHANGED] = 0
-    objects[agent, entry, PREVIOUS_OWNER] = owner
-    objects[agent, entry, RETRY_AT] = 0
+    objects[entry, col.OBJECT_CELL] = cell
+    objects[entry, col.KIND] = kind
+    objects[entry, col.OWNER] = owner
+    objects[entry, col.LAST_SEEN] = clock
+    objects[entry, col.LAST_CHANGED] = 0
+    objects[entry, col.PREVIOUS_OWNER] = owner
+    objects[entry, col.RETRY_AT] = 0
     return int(entry + 1)
 
 
@@ -149,15 +93,15 @@ def record_building(memory: AgentMemory, agent: int, cell: int, kind: int, owner
         kind: Kind code of the building.
         owner: Owner code of the building.
     """
-    state = memory.state
-    if owner != OWN:
+    state = memory.state[agent]
+    if owner != codes.OWN:
         return
-    column = (
-        HUB_CELL if kind == HUB else CHEST_CELL if kind == CHEST else STATION_CELL + kind - STATION
-    )
-    if state[agent, column] == 0:
-        state[agent, column] = cell
-        state[agent, LAST_FOUND] = state[agent, CLOCK]
+    column = col.HUB_CELL if kind == codes.HUB else col.CHEST_CELL
+    if kind >= codes.STATION:
+        column = col.STATION_CELL + kind - codes.STATION
+    if state[column] == 0:
+        state[column] = cell
+        state[col.LAST_FOUND] = state[col.CLOCK]
 
 
 @inline
@@ -171,18 +115,18 @@ def update_object(memory: AgentMemory, agent: int, entry: int, kind: int, owner:
         kind: Kind code that is now on its cell.
         owner: Owner code that is now on its cell.
     """
-    state, objects = memory.state, memory.objects
-    if kind != objects[agent, entry, KIND]:
-        state[agent, EXTRACTOR_COUNTS + objects[agent, entry, KIND] - EXTRACTOR] -= 1
-        objects[agent, entry, OBJECT_CELL] = 0
-    elif owner != objects[agent, entry, OWNER]:
-        previous = objects[agent, entry, OWNER]
-        state[agent, JUNCTION_COUNTS + previous] -= 1
-        state[agent, JUNCTION_COUNTS + owner] += 1
-        objects[agent, entry, PREVIOUS_OWNER] = previous
-        objects[agent, entry, OWNER] = owner
-        objects[agent, entry, LAST_CHANGED] = state[agent, CLOCK]
-        objects[agent, entry, RETRY_AT] = 0
+    state, objects = memory.state[agent], memory.objects[agent]
+    if kind != objects[entry, col.KIND]:
+        state[col.EXTRACTOR_COUNTS + objects[entry, col.KIND] - codes.EXTRACTOR] -= 1
+        objects[entry, col.OBJECT_CELL] = 0
+    elif owner != objects[entry, col.OWNER]:
+        previous = objects[entry, col.OWNER]
+        state[col.JUNCTION_COUNTS + previous] -= 1
+        state[col.JUNCTION_COUNTS + owner] += 1
+        objects[entry, col.PREVIOUS_OWNER] = previous
+        objects[entry, col.OWNER] = owner
+        objects[entry, col.LAST_CHANGED] = state[col.CLOCK]
+        objects[entry, col.RETRY_AT] = 0
 
 
 @inline
@@ -195,23 +139,24 @@ def update_cell(memory: AgentMemory, agent: int, cell: int, word: int) -> None:
         cell: The cell.
         word: The observed word without agents, with the flag KNOWN.
     """
-    known = int(memory.cells[agent, cell])
-    kind, owner, number = word & KIND_MASK, word >> OWNER_SHIFT & 3, known >> OBJECT_SHIFT
-    if word & KIND_MASK != known & KIND_MASK or known == 0:
-        memory.state[agent, MAP_VERSION] += 1
+    state, known = memory.state[agent], int(memory.cells[agent, cell])
+    kind, owner = word & codes.KIND_MASK, word >> codes.OWNER_SHIFT & 3
+    number = known >> col.OBJECT_SHIFT
+    if kind != known & codes.KIND_MASK or known == 0:
+        state[col.MAP_VERSION] += 1
     if number > 0:
         update_object(memory, agent, number - 1, kind, owner)
-        if kind == EMPTY:
+        if kind == codes.EMPTY:
             number = 0
-    elif kind == JUNCTION or EXTRACTOR <= kind < HUB:
+    elif kind == codes.JUNCTION or codes.EXTRACTOR <= kind < codes.HUB:
         number = add_object(memory, agent, cell, kind, owner)
-    elif HUB <= kind < JUNCTION:
+    elif codes.HUB <= kind < codes.JUNCTION:
         record_building(memory, agent, cell, kind, owner)
-    if word & ENEMY_AREA != 0:
-        memory.state[agent, ENEMY_CELL] = cell
-    elif cell == memory.state[agent, ENEMY_CELL]:
-        memory.state[agent, ENEMY_CELL] = 0
-    memory.cells[agent, cell] = number << OBJECT_SHIFT | word
+    if word & codes.ENEMY_AREA != 0:
+        state[col.ENEMY_CELL] = cell
+    elif cell == state[col.ENEMY_CELL]:
+        state[col.ENEMY_CELL] = 0
+    memory.cells[agent, cell] = number << col.OBJECT_SHIFT | word
 
 
 @inline
@@ -225,12 +170,12 @@ def record_nearby_agent(memory: AgentMemory, agent: int, cell: int, word: int) -
         word: The observed word.
     """
     count = memory.nearby[agent, 0] + 1
-    if count <= MAX_NEARBY and cell != memory.state[agent, CELL]:
-        owner, gear, vibe = word >> OWNER_SHIFT & 3, word >> GEAR_SHIFT & 7, word >> VIBE_SHIFT & 7
+    if count <= col.MAX_NEARBY and cell != memory.state[agent, col.CELL]:
+        owner = (word >> codes.OWNER_SHIFT & 3) << col.NEARBY_OWNER
+        gear = (word >> codes.GEAR_SHIFT & 7) << col.NEARBY_GEAR
+        vibe = word >> codes.VIBE_SHIFT & 7
         memory.nearby[agent, 0] = count
-        memory.nearby[agent, count] = (
-            cell << NEARBY_CELL | owner << NEARBY_OWNER | gear << NEARBY_GEAR | vibe
-        )
+        memory.nearby[agent, count] = cell << col.NEARBY_CELL | owner | gear | vibe
 
 
 @inline
@@ -245,23 +190,24 @@ def scan_window(memory: AgentMemory, agent: int, words: Words, i: int) -> None:
         words: `[n, columns]`, observations viewed as words.
         i: Row of the agent's observation.
     """
+    state = memory.state[agent]
     cells, flat_words = memory.cells.reshape(-1), words.reshape(-1)
-    stride, radius, clock = memory.rules[STRIDE], memory.rules[RADIUS], memory.state[agent, CLOCK]
-    side, corner = 2 * radius + 1, memory.state[agent, CELL] - radius * stride - radius
+    stride, radius, clock = memory.rules[col.STRIDE], memory.rules[col.RADIUS], state[col.CLOCK]
+    side, corner = 2 * radius + 1, state[col.CELL] - radius * stride - radius
     first, start = i * words.shape[1], agent * memory.cells.shape[1]
     for y in range(side):
         for x in range(side):
             word, cell = int(flat_words[np.uint64(first + y * side + x)]), corner + y * stride + x
-            if int(cells[np.uint64(start + cell)]) == word | KNOWN:
+            if int(cells[np.uint64(start + cell)]) == word | col.KNOWN:
                 continue
-            if word & KIND_MASK == AGENT:
+            if word & codes.KIND_MASK == codes.AGENT:
                 record_nearby_agent(memory, agent, cell, word)
-                word &= AREA_MASK
-            if int(cells[np.uint64(start + cell)]) & WORD_MASK != word | KNOWN:
-                update_cell(memory, agent, cell, word | KNOWN)
-            number = int(cells[np.uint64(start + cell)]) >> OBJECT_SHIFT
+                word &= codes.AREA_MASK
+            if int(cells[np.uint64(start + cell)]) & col.WORD_MASK != word | col.KNOWN:
+                update_cell(memory, agent, cell, word | col.KNOWN)
+            number = int(cells[np.uint64(start + cell)]) >> col.OBJECT_SHIFT
             if number > 0:
-                memory.objects[agent, number - 1, LAST_SEEN] = clock
+                memory.objects[agent, number - 1, col.LAST_SEEN] = clock
 
 
 @allocation_free_kernel
@@ -277,7 +223,7 @@ def perceive(memory: AgentMemory, words: Words, facts: Float32s, agents: Ints, k
     """
     for i in range(agents.shape[0]):
         agent = agents[i]
-        memory.state[agent, CLOCK] += 1
+        memory.state[agent, col.CLOCK] += 1
         store_facts(memory, agent, facts, i, keys[i])
         memory.nearby[agent, 0] = 0
         scan_window(memory, agent, words, i)

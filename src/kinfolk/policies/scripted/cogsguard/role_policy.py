@@ -8,68 +8,48 @@ from typing import Any
 import numpy as np
 
 from kinfolk.core.arrays import AnyArray, Arrays, Bytes, Ints
-from kinfolk.core.errors import SettingsError
-from kinfolk.core.function_table import PYTHON_ADDRESS, get_function_address
+from kinfolk.core.errors import SettingsError, require
+from kinfolk.core.jit import PYTHON_ADDRESS, get_function_address
 from kinfolk.core.settings import validate_settings
 from kinfolk.core.spaces import WorldSpec
 from kinfolk.policies.base import (
     AgentBatch,
+    ExplanationBatch,
+    ExplanationSchema,
     Memory,
     MemoryField,
     MemoryLayout,
     allocate_memory,
     empty_batch,
 )
-from kinfolk.policies.explain import ExplanationBatch, ExplanationSchema
-from kinfolk.policies.scripted.cogsguard.adaptive_baseline import update_smart_roles
-from kinfolk.policies.scripted.cogsguard.behaviors.explanations import (
-    IDLE_NAME,
-    empty_explanation,
-    explain_step,
-    make_schema,
-)
+from kinfolk.policies.scripted.cogsguard import columns as col
+from kinfolk.policies.scripted.cogsguard import exploration, pathfinding, primitives, targets
+from kinfolk.policies.scripted.cogsguard.adaptive_baseline import SMART, update_smart_roles
+from kinfolk.policies.scripted.cogsguard.behaviors import reasons
 from kinfolk.policies.scripted.cogsguard.behaviors.python_behaviors import call_python_hook
-from kinfolk.policies.scripted.cogsguard.catalog import cogs_catalog, is_compiled, load_catalog
-from kinfolk.policies.scripted.cogsguard.exploration import explore
+from kinfolk.policies.scripted.cogsguard.catalog import CatalogLike, is_compiled, load_catalog
 from kinfolk.policies.scripted.cogsguard.memory import (
-    UID,
     AgentMemory,
+    BehaviorParams,
     agent_memory_layout,
     allocate_scratch,
+    parameter_row,
     view_memory,
 )
-from kinfolk.policies.scripted.cogsguard.parameters import (
-    EXPLORE_KERNEL,
-    FIND_PATH_KERNEL,
-    HOME_KERNEL,
-    STEP_KERNEL,
-    TARGET_KERNEL,
-    BehaviorParams,
-    parameter_row,
-)
-from kinfolk.policies.scripted.cogsguard.pathfinding import find_path, step_towards
 from kinfolk.policies.scripted.cogsguard.perception import perceive
-from kinfolk.policies.scripted.cogsguard.shared_kernels import return_home
-from kinfolk.policies.scripted.cogsguard.targets import choose_target
 from kinfolk.policies.stateless import StatelessPolicy
+from kinfolk.roles import execution
 from kinfolk.roles.catalog import RoleCatalog, map_role_to_vibe
-from kinfolk.roles.execution import (
-    BehaviorTable,
-    ExecutionState,
-    new_step,
-    run_compiled_hooks,
-    run_step,
-)
 from kinfolk.roles.model import MAX_BEHAVIORS, RoleDef, RoleTier
 from kinfolk.roles.program import RoleTables, role_from_tables, role_tables, write_programs
-from kinfolk.worlds.cogsguard.codes import VIBES
+from kinfolk.worlds.cogsguard import codes
 
 _SHARED_KERNELS = (
-    (FIND_PATH_KERNEL, find_path),
-    (STEP_KERNEL, step_towards),
-    (EXPLORE_KERNEL, explore),
-    (TARGET_KERNEL, choose_target),
-    (HOME_KERNEL, return_home),
+    (col.FIND_PATH_KERNEL, pathfinding.find_path),
+    (col.STEP_KERNEL, pathfinding.step_towards),
+    (col.EXPLORE_KERNEL, exploration.explore),
+    (col.TARGET_KERNEL, targets.choose_target),
+    (col.HOME_KERNEL, primitives.return_home),
 )
 
 
@@ -86,32 +66,27 @@ class RolePolicy(StatelessPolicy):
         SettingsError: The world is not CogsGuard, or a parameter is wrong.
     """
 
-    def __init__(
-        self, spec: WorldSpec, catalog: RoleCatalog | str | None = None, **params: Any
-    ) -> None:
+    def __init__(self, spec: WorldSpec, catalog: CatalogLike = None, **params: Any) -> None:
         self.catalog = load_catalog(catalog)
         self.rules = parameter_row(spec, validate_settings(BehaviorParams, params))
         self._scratch = allocate_scratch(self.rules)
         self.tables = role_tables(self.catalog.roles)
         self._vibes: dict[bytes, int] = {}
         self._is_explaining = False
-        self._explanation = empty_explanation()
+        self._explanation = reasons.empty_explanation()
         self._compile(spec)
 
     @classmethod
     def kernels(cls) -> tuple[Callable[..., Any], ...]:
         """Return the kernels that the constructor compiles, apart from the behaviors."""
-        return (perceive, update_smart_roles, run_compiled_hooks, write_programs)
+        return (perceive, update_smart_roles, execution.run_compiled_hooks, write_programs)
 
     @classmethod
     def prepare(cls, spec: WorldSpec) -> None:
         """Compile the shared kernels into the cache, in parallel to a process that builds a policy."""
         rules = parameter_row(spec, BehaviorParams())
-        _compile_shared_kernels(
-            view_memory(
-                allocate_memory(agent_memory_layout(rules), 0), allocate_scratch(rules), rules
-            )
-        )
+        memory = allocate_memory(agent_memory_layout(rules), 0)
+        _compile_shared_kernels(view_memory(memory, allocate_scratch(rules), rules))
 
     @property
     def memory_layout(self) -> MemoryLayout:
@@ -134,28 +109,24 @@ class RolePolicy(StatelessPolicy):
         missing = [name for name in RoleTables._fields if name not in arrays]
         if missing:
             raise SettingsError(f"Role tables need the array '{missing[0]}', which is missing.")
-        shape = (len(arrays["behaviors"]), MAX_BEHAVIORS)
+        expected = (len(arrays["behaviors"]), MAX_BEHAVIORS)
         for name in RoleTables._fields:
-            if arrays[name].shape != shape:
-                raise SettingsError(
-                    f"The array '{name}' of role tables must be {shape}, not {arrays[name].shape}."
-                )
+            shape = arrays[name].shape
+            message = f"The array '{name}' of role tables must be {expected}, not {shape}."
+            require(shape == expected, message)
         max_id = int(np.max(arrays["behaviors"], initial=-1))
-        if max_id >= len(self.catalog.behaviors):
-            raise SettingsError(
-                f"Role tables name behavior {max_id}; there are {len(self.catalog.behaviors)}."
-            )
-        columns = {
-            name: np.ascontiguousarray(arrays[name], dtype=getattr(self.tables, name).dtype)
-            for name in RoleTables._fields
-        }
+        n_known = len(self.catalog.behaviors)
+        require(max_id < n_known, f"Role tables name behavior {max_id}; there are {n_known}.")
+        columns = {}
+        for name, current in self.tables._asdict().items():
+            columns[name] = np.ascontiguousarray(arrays[name], dtype=current.dtype)
         self.tables = RoleTables(**columns)
 
     def reset_agents(self, batch: AgentBatch, memory: Memory, keys: Ints) -> None:
         """Give new agents their roles, programs and vibes."""
         roles = self.assign_roles(batch, memory, keys)
         memory["role"][batch.memory_index] = roles
-        memory["state"][batch.memory_index, UID] = batch.uid
+        memory["state"][batch.memory_index, col.UID] = batch.uid
         self.write_programs(batch, roles, memory, keys)
         for index in batch.memory_index.tolist():
             memory["vibe"][index] = self._vibe_of_program(memory["program"][index])
@@ -174,10 +145,8 @@ class RolePolicy(StatelessPolicy):
         del memory, keys
         max_member = int(batch.member.max(initial=0))
         n_roles = len(self.tables.behaviors)
-        if max_member >= n_roles:
-            raise SettingsError(
-                f"An agent was assigned member {max_member}; the tables have {n_roles} roles."
-            )
+        message = f"An agent was assigned member {max_member}; the tables have {n_roles} roles."
+        require(max_member < n_roles, message)
         return batch.member.copy()
 
     def write_programs(self, batch: AgentBatch, roles: Ints, memory: Memory, keys: Ints) -> None:
@@ -200,25 +169,21 @@ class RolePolicy(StatelessPolicy):
         """Update the agents' memory, then run one step of their programs."""
         rows, agents = np.require(observations, requirements=["C", "W"]), batch.memory_index
         agent_memory = view_memory(memory, self._scratch, self.rules)
-        execution = ExecutionState(
-            memory["program"], memory["active"], memory["is_uninterruptible"]
-        )
+        programs, roles = memory["program"], memory["role"]
+        state = execution.ExecutionState(programs, memory["active"], memory["is_uninterruptible"])
         perceive(agent_memory, rows.view(np.uint16), rows.view(np.float32), agents, keys)
-        update_smart_roles(
-            agent_memory, execution, agents, memory["role"], memory["vibe"], self._smart_programs
-        )
-        step = new_step(agents, self._is_explaining)
+        smart = agents[roles[agents] == SMART]
+        update_smart_roles(agent_memory, state, smart, memory["vibe"], self._smart_programs)
+        step = execution.new_step(agents, self._is_explaining)
 
         def call_hook(behavior: int, hook: int, i: int) -> int:
             agent = int(step.agents[i])
             return call_python_hook(self.catalog.behaviors[behavior], hook, agent_memory, agent)
 
-        run_step(self._behavior_table, execution, agent_memory, step, call_hook)
+        execution.run_step(self._behavior_table, state, agent_memory, step, call_hook)
         if self._is_explaining:
             n_roles = len(self.tables.behaviors)
-            self._explanation = explain_step(
-                step.trace, memory["program"], memory["role"], agents, n_roles
-            )
+            self._explanation = reasons.explain_step(step.trace, programs, roles, agents, n_roles)
         self._actions = np.stack([step.action, memory["vibe"][agents]], axis=1)
 
     @property
@@ -232,15 +197,16 @@ class RolePolicy(StatelessPolicy):
         role_names = []
         for row in range(len(self.tables.behaviors)):
             if self.tables.behaviors[row, 0] < 0:
-                role_names.append(IDLE_NAME)
+                role_names.append(reasons.IDLE_NAME)
                 continue
             role = role_from_tables(self.tables, row)
             role_names.append(names.get(role.tiers) or self.catalog.format_role(role))
-        return make_schema([behavior.name for behavior in self.catalog.behaviors], role_names)
+        behavior_names = [behavior.name for behavior in self.catalog.behaviors]
+        return reasons.make_schema(behavior_names, role_names)
 
     def enable_explanations(self, enabled: bool) -> None:
         """Start or stop to record explanations; they cost nothing while disabled."""
-        self._is_explaining, self._explanation = enabled, empty_explanation()
+        self._is_explaining, self._explanation = enabled, reasons.empty_explanation()
 
     def last_explanation(self) -> ExplanationBatch:
         """Return which behavior of each agent acted last, and why those above it did not."""
@@ -251,8 +217,10 @@ class RolePolicy(StatelessPolicy):
         key = program.tobytes()
         if key not in self._vibes:
             ids = tuple(program[program >= 0].tolist())
-            name = map_role_to_vibe(self.catalog, RoleDef((RoleTier(ids),))) if ids else VIBES[0]
-            self._vibes[key] = VIBES.index(name) if name in VIBES else 0
+            name = codes.VIBES[0]
+            if ids:
+                name = map_role_to_vibe(self.catalog, RoleDef((RoleTier(ids),)))
+            self._vibes[key] = codes.VIBES.index(name) if name in codes.VIBES else 0
         return self._vibes[key]
 
     def _compile(self, spec: WorldSpec) -> None:
@@ -265,14 +233,13 @@ class RolePolicy(StatelessPolicy):
         self._behavior_table = build_behavior_table(self.catalog, agent_memory)
         self._smart_programs = self._seeded_programs()
         batch = empty_batch()
-        keys = batch.uid
-        self.act_async(np.zeros((0, spec.row_bytes), dtype=np.uint8), batch, memory, keys)
-        self.write_programs(batch, batch.uid, memory, keys)
+        self.act_async(np.zeros((0, spec.row_bytes), dtype=np.uint8), batch, memory, batch.uid)
+        self.write_programs(batch, batch.uid, memory, batch.uid)
         _compile_shared_kernels(agent_memory)
 
     def _seeded_programs(self) -> Ints:
         """Return program and vibe of each seeded role, `[4, MAX_BEHAVIORS + 1]`."""
-        seeded = role_tables(cogs_catalog().roles).behaviors.astype(np.int64)
+        seeded = role_tables(load_catalog(None).roles).behaviors.astype(np.int64)
         vibes = [[self._vibe_of_program(row.astype(np.int16))] for row in seeded]
         return np.ascontiguousarray(np.hstack([seeded, np.array(vibes)]))
 
@@ -283,14 +250,13 @@ def _compile_shared_kernels(memory: AgentMemory) -> None:
         memory.rules[column] = get_function_address(shared_kernel, memory, 0, 0, 0)
 
 
-def build_behavior_table(catalog: RoleCatalog, memory: AgentMemory) -> BehaviorTable:
+def build_behavior_table(catalog: RoleCatalog, memory: AgentMemory) -> execution.BehaviorTable:
     """Return the addresses of a catalog's hooks; PYTHON_ADDRESS for those in plain Python."""
-    hooks = [
-        [
-            get_function_address(hook, memory, 0) if is_compiled(hook) else PYTHON_ADDRESS
-            for hook in (behavior.can_start, behavior.act, behavior.should_terminate)
-        ]
+    addresses = [
+        get_function_address(hook, memory, 0) if is_compiled(hook) else PYTHON_ADDRESS
         for behavior in catalog.behaviors
+        for hook in (behavior.can_start, behavior.act, behavior.should_terminate)
     ]
+    hooks = np.array(addresses, dtype=np.int64).reshape(-1, 3)
     interruptible = [behavior.interruptible for behavior in catalog.behaviors]
-    return BehaviorTable(np.array(hooks, dtype=np.int64), np.array(interruptible, dtype=np.bool_))
+    return execution.BehaviorTable(hooks, np.array(interruptible, dtype=np.bool_))

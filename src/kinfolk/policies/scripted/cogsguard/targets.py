@@ -3,56 +3,20 @@
 from __future__ import annotations
 
 from kinfolk.core.jit import inline
+from kinfolk.policies.scripted.cogsguard import columns as col
 from kinfolk.policies.scripted.cogsguard.memory import (
-    CELL,
-    CLOCK,
-    HUB_CELL,
-    KIND,
-    LAST_CHANGED,
-    MINE_RETRY,
-    MINE_TARGET,
-    N_EXTRACTORS,
-    N_JUNCTIONS,
-    NEARBY_CELL,
-    NEARBY_GEAR,
-    NEARBY_OWNER,
-    OBJECT_CELL,
-    OBJECT_SHIFT,
-    OWNER,
-    PREVIOUS_OWNER,
-    RETRY_AT,
-    TRAVEL_STEPS,
-    UID,
     AgentMemory,
+    depot_distance,
     grid_distance,
     is_in_enemy_area,
     squared_distance,
 )
-from kinfolk.policies.scripted.cogsguard.parameters import (
-    ALIGN_HUB_REACH,
-    ALIGN_REACH,
-    AREA_RADIUS,
-    EDITION_A,
-    ENERGY_LIMIT,
-    INFLUENCE_ALIGNER,
-    MAX_JUNCTIONS,
-    RECENT_TICKS,
-)
-from kinfolk.policies.scripted.cogsguard.requirements import travel_ticks
-from kinfolk.worlds.cogsguard.codes import (
-    ALIGNER,
-    CLIPS,
-    EXTRACTOR,
-    HP,
-    JUNCTION,
-    NOBODY,
-    OWN,
-    SCRAMBLER,
-)
+from kinfolk.policies.scripted.cogsguard.primitives import travel_ticks
+from kinfolk.worlds.cogsguard import codes
 from kinfolk.worlds.cogsguard.spec import STORE_FACT
 
 MINE, ALIGN, SCRAMBLE, DEPOT = range(4)  # purposes of a target
-_NONE = 1 << 30  # cost when nothing is known
+_NO_TARGET_COST = 1 << 30  # while no target is known
 _RETRY_TICKS = 10  # ticks before targets are compared again, when none fitted
 # In steps:
 _SCARCE_BONUS = 16  # an extractor of the scarcest element
@@ -63,31 +27,11 @@ _RECENT_BONUS = 25  # a junction that was scrambled recently
 
 
 @inline
-def depot_distance(memory: AgentMemory, agent: int, cell: int) -> int:
-    """Return the distance from a cell to the nearest known hub or own junction.
-
-    Args:
-        memory: Memory of all agents.
-        agent: The agent's row in memory.
-        cell: The cell.
-    """
-    hub, least = int(memory.state[agent, HUB_CELL]), _NONE
-    if hub > 0:
-        least = grid_distance(memory, cell, hub)
-    for entry in range(memory.state[agent, N_JUNCTIONS]):
-        if memory.objects[agent, entry, OWNER] == OWN:
-            least = min(
-                least, grid_distance(memory, cell, int(memory.objects[agent, entry, OBJECT_CELL]))
-            )
-    return least
-
-
-@inline
 def scarcest_element(memory: AgentMemory, agent: int) -> int:
     """Return the element of which the team's store has least."""
-    scarcest = 0
+    state, scarcest = memory.state[agent], 0
     for element in range(1, 4):
-        if memory.state[agent, STORE_FACT + element] < memory.state[agent, STORE_FACT + scarcest]:
+        if state[STORE_FACT + element] < state[STORE_FACT + scarcest]:
             scarcest = element
     return scarcest
 
@@ -102,11 +46,12 @@ def has_closer_teammate(memory: AgentMemory, agent: int, cell: int, gear: int) -
         cell: The cell.
         gear: Gear code.
     """
-    distance = grid_distance(memory, memory.state[agent, CELL], cell)
+    distance = grid_distance(memory, memory.state[agent, col.CELL], cell)
     for i in range(1, memory.nearby[agent, 0] + 1):
         other = int(memory.nearby[agent, i])
-        is_rival = other >> NEARBY_OWNER & 3 == OWN and other >> NEARBY_GEAR & 7 == gear
-        if is_rival and grid_distance(memory, other >> NEARBY_CELL, cell) < distance:
+        owner, other_gear = other >> col.NEARBY_OWNER & 3, other >> col.NEARBY_GEAR & 7
+        is_rival = owner == codes.OWN and other_gear == gear
+        if is_rival and grid_distance(memory, other >> col.NEARBY_CELL, cell) < distance:
             return True
     return False
 
@@ -117,24 +62,21 @@ def choose_extractor(memory: AgentMemory, agent: int) -> int:
 
     It should be near, near a depot, of the scarcest element, and outside enemy areas.
     """
-    objects, state, clock = memory.objects, memory.state, memory.state[agent, CLOCK]
-    first, agent_cell = memory.rules[MAX_JUNCTIONS], state[agent, CELL]
-    best, least, scarcest = 0, _NONE, scarcest_element(memory, agent)
-    for entry in range(first, first + state[agent, N_EXTRACTORS]):
-        cell = int(objects[agent, entry, OBJECT_CELL])
-        if cell == 0 or objects[agent, entry, RETRY_AT] > clock:
+    objects, state = memory.objects[agent], memory.state[agent]
+    first, agent_cell = memory.rules[col.MAX_JUNCTIONS], state[col.CELL]
+    best, least, scarcest = 0, _NO_TARGET_COST, scarcest_element(memory, agent)
+    for entry in range(first, first + state[col.N_EXTRACTORS]):
+        cell = int(objects[entry, col.OBJECT_CELL])
+        if cell == 0 or objects[entry, col.RETRY_AT] > state[col.CLOCK]:
             continue
         to_depot = depot_distance(memory, agent, cell)
         distance = grid_distance(memory, agent_cell, cell)
         cost = distance + min(to_depot, 1000)
-        element = objects[agent, entry, KIND] - EXTRACTOR
+        element = objects[entry, col.KIND] - codes.EXTRACTOR
         cost -= _SCARCE_BONUS if element == scarcest else 0
-        cost -= _PREFERENCE if element == state[agent, UID] % 4 else 0
-        cost += (
-            _ENEMY_AREA_COST
-            if is_in_enemy_area(memory, agent, cell) or distance + to_depot > state[agent, HP]
-            else 0
-        )
+        cost -= _PREFERENCE if element == state[col.UID] % 4 else 0
+        if is_in_enemy_area(memory, agent, cell) or distance + to_depot > state[codes.HP]:
+            cost += _ENEMY_AREA_COST
         if cost < least:
             best, least = cell, cost
     return best
@@ -143,17 +85,15 @@ def choose_extractor(memory: AgentMemory, agent: int) -> int:
 @inline
 def choose_depot(memory: AgentMemory, agent: int) -> int:
     """Return the cell of the nearest hub or own junction, 0 if none is known."""
-    objects, state, clock = memory.objects, memory.state, memory.state[agent, CLOCK]
-    best, least = 0, _NONE
-    if state[agent, HUB_CELL] > 0:
-        best, least = (
-            int(state[agent, HUB_CELL]),
-            grid_distance(memory, state[agent, CELL], state[agent, HUB_CELL]),
-        )
-    for entry in range(state[agent, N_JUNCTIONS]):
-        cell = int(objects[agent, entry, OBJECT_CELL])
-        if objects[agent, entry, OWNER] == OWN and objects[agent, entry, RETRY_AT] <= clock:
-            distance = grid_distance(memory, state[agent, CELL], cell)
+    objects, state = memory.objects[agent], memory.state[agent]
+    best, least = int(state[col.HUB_CELL]), _NO_TARGET_COST
+    if best > 0:
+        least = grid_distance(memory, state[col.CELL], best)
+    for entry in range(state[col.N_JUNCTIONS]):
+        cell = int(objects[entry, col.OBJECT_CELL])
+        is_due = objects[entry, col.RETRY_AT] <= state[col.CLOCK]
+        if objects[entry, col.OWNER] == codes.OWN and is_due:
+            distance = grid_distance(memory, state[col.CELL], cell)
             if distance < least:
                 best, least = cell, distance
     return best
@@ -168,15 +108,14 @@ def is_in_align_range(memory: AgentMemory, agent: int, cell: int) -> bool:
         agent: The agent's row in memory.
         cell: The cell.
     """
-    hub = memory.state[agent, HUB_CELL]
-    if hub > 0 and squared_distance(memory, cell, hub) <= memory.rules[ALIGN_HUB_REACH] ** 2:
+    state, objects = memory.state[agent], memory.objects[agent]
+    hub = state[col.HUB_CELL]
+    if hub > 0 and squared_distance(memory, cell, hub) <= memory.rules[col.ALIGN_HUB_REACH] ** 2:
         return True
-    for entry in range(memory.state[agent, N_JUNCTIONS]):
-        near = (
-            squared_distance(memory, cell, int(memory.objects[agent, entry, OBJECT_CELL]))
-            <= memory.rules[ALIGN_REACH] ** 2
-        )
-        if memory.objects[agent, entry, OWNER] == OWN and near:
+    for entry in range(state[col.N_JUNCTIONS]):
+        distance = squared_distance(memory, cell, int(objects[entry, col.OBJECT_CELL]))
+        near = distance <= memory.rules[col.ALIGN_REACH] ** 2
+        if objects[entry, col.OWNER] == codes.OWN and near:
             return True
     return False
 
@@ -190,7 +129,7 @@ def steps_outside_area(memory: AgentMemory, agent: int, cell: int) -> int:
         agent: The agent's row in memory.
         cell: The cell.
     """
-    return int(max(0, depot_distance(memory, agent, cell) - memory.rules[AREA_RADIUS]))
+    return int(max(0, depot_distance(memory, agent, cell) - memory.rules[col.AREA_RADIUS]))
 
 
 @inline
@@ -202,18 +141,15 @@ def can_align(memory: AgentMemory, agent: int, entry: int) -> bool:
         agent: The agent's row in memory.
         entry: Index of the junction in the known objects.
     """
-    cell, owner = (
-        int(memory.objects[agent, entry, OBJECT_CELL]),
-        memory.objects[agent, entry, OWNER],
-    )
-    if memory.rules[EDITION_A] == 1:
-        return bool(owner != OWN and is_in_align_range(memory, agent, cell))
-    if owner != NOBODY or is_in_enemy_area(memory, agent, cell):
+    objects = memory.objects[agent]
+    cell, owner = int(objects[entry, col.OBJECT_CELL]), objects[entry, col.OWNER]
+    if memory.rules[col.EDITION_A] == 1:
+        return bool(owner != codes.OWN and is_in_align_range(memory, agent, cell))
+    if owner != codes.NOBODY or is_in_enemy_area(memory, agent, cell):
         return False
-    ticks = travel_ticks(
-        memory, agent, steps_outside_area(memory, agent, cell), memory.rules[ENERGY_LIMIT]
-    )
-    return bool(ticks + 1 <= memory.rules[INFLUENCE_ALIGNER])
+    steps = steps_outside_area(memory, agent, cell)
+    ticks = travel_ticks(memory, agent, steps, memory.rules[col.ENERGY_LIMIT])
+    return bool(ticks + 1 <= memory.rules[col.INFLUENCE_ALIGNER])
 
 
 @inline
@@ -227,25 +163,22 @@ def choose_junction(memory: AgentMemory, agent: int, purpose: int) -> int:
         agent: The agent's row in memory.
         purpose: ALIGN or SCRAMBLE.
     """
-    objects, state, clock = memory.objects, memory.state, memory.state[agent, CLOCK]
-    best, least = 0, _NONE
-    for entry in range(state[agent, N_JUNCTIONS]):
-        cell, owner = int(objects[agent, entry, OBJECT_CELL]), objects[agent, entry, OWNER]
-        if objects[agent, entry, RETRY_AT] > clock or owner == OWN:
+    objects, state = memory.objects[agent], memory.state[agent]
+    clock, gear = state[col.CLOCK], codes.ALIGNER if purpose == ALIGN else codes.SCRAMBLER
+    best, least = 0, _NO_TARGET_COST
+    for entry in range(state[col.N_JUNCTIONS]):
+        cell, owner = int(objects[entry, col.OBJECT_CELL]), objects[entry, col.OWNER]
+        if objects[entry, col.RETRY_AT] > clock or owner == codes.OWN:
             continue
-        if purpose == SCRAMBLE and owner == NOBODY:
+        if purpose == SCRAMBLE and owner == codes.NOBODY:
             continue
         if purpose == ALIGN and not can_align(memory, agent, entry):
             continue
-        cost = grid_distance(memory, state[agent, CELL], cell)
-        changed = objects[agent, entry, LAST_CHANGED]
-        if purpose == ALIGN and changed > 0 and objects[agent, entry, PREVIOUS_OWNER] >= CLIPS:
-            cost -= _RECENT_BONUS if clock - changed <= memory.rules[RECENT_TICKS] else 0
-        cost += (
-            _RIVAL_COST
-            if has_closer_teammate(memory, agent, cell, ALIGNER if purpose == ALIGN else SCRAMBLER)
-            else 0
-        )
+        cost = grid_distance(memory, state[col.CELL], cell)
+        changed = objects[entry, col.LAST_CHANGED]
+        if purpose == ALIGN and changed > 0 and objects[entry, col.PREVIOUS_OWNER] >= codes.CLIPS:
+            cost -= _RECENT_BONUS if clock - changed <= memory.rules[col.RECENT_TICKS] else 0
+        cost += _RIVAL_COST if has_closer_teammate(memory, agent, cell, gear) else 0
         if cost < least:
             best, least = cell, cost
     return best
@@ -261,21 +194,22 @@ def is_valid_target(memory: AgentMemory, agent: int, purpose: int, cell: int) ->
         purpose: MINE, ALIGN, SCRAMBLE or DEPOT.
         cell: Cell of the target.
     """
-    if purpose == DEPOT and cell == memory.state[agent, HUB_CELL]:
+    state, objects = memory.state[agent], memory.objects[agent]
+    if purpose == DEPOT and cell == state[col.HUB_CELL]:
         return True
-    number = int(memory.cells[agent, cell]) >> OBJECT_SHIFT
-    if number == 0 or memory.objects[agent, number - 1, RETRY_AT] > memory.state[agent, CLOCK]:
+    number = int(memory.cells[agent, cell]) >> col.OBJECT_SHIFT
+    if number == 0 or objects[number - 1, col.RETRY_AT] > state[col.CLOCK]:
         return False
-    kind, owner = memory.objects[agent, number - 1, KIND], memory.objects[agent, number - 1, OWNER]
+    kind, owner = objects[number - 1, col.KIND], objects[number - 1, col.OWNER]
     if purpose == MINE:
-        return bool(kind < JUNCTION)
+        return bool(kind < codes.JUNCTION)
     if purpose == DEPOT:
-        return bool(owner == OWN)
+        return bool(owner == codes.OWN)
     if purpose == SCRAMBLE:
-        return bool(owner >= CLIPS)
-    if memory.rules[EDITION_A] == 1:
-        return bool(owner != OWN)
-    return bool(owner == NOBODY and not is_in_enemy_area(memory, agent, cell))
+        return bool(owner >= codes.CLIPS)
+    if memory.rules[col.EDITION_A] == 1:
+        return bool(owner != codes.OWN)
+    return bool(owner == codes.NOBODY and not is_in_enemy_area(memory, agent, cell))
 
 
 def choose_target(memory: AgentMemory, agent: int, purpose: int, _unused: int) -> int:
@@ -287,12 +221,12 @@ def choose_target(memory: AgentMemory, agent: int, purpose: int, _unused: int) -
         purpose: MINE, ALIGN, SCRAMBLE or DEPOT.
         _unused: Kernels that are called by address take four arguments.
     """
-    state = memory.state
-    cell = int(state[agent, MINE_TARGET + purpose])
+    state = memory.state[agent]
+    cell = int(state[col.MINE_TARGET + purpose])
     if cell > 0 and is_valid_target(memory, agent, purpose, cell):
         return cell
-    state[agent, MINE_TARGET + purpose] = 0
-    if state[agent, CLOCK] < state[agent, MINE_RETRY + purpose]:
+    state[col.MINE_TARGET + purpose] = 0
+    if state[col.CLOCK] < state[col.MINE_RETRY + purpose]:
         return 0
     if purpose == MINE:
         cell = choose_extractor(memory, agent)
@@ -300,14 +234,11 @@ def choose_target(memory: AgentMemory, agent: int, purpose: int, _unused: int) -
         cell = choose_depot(memory, agent)
     else:
         cell = choose_junction(memory, agent, purpose)
-        state[agent, TRAVEL_STEPS] = (
-            steps_outside_area(memory, agent, cell)
-            if cell > 0 and purpose == ALIGN
-            else state[agent, TRAVEL_STEPS]
-        )
+        if cell > 0 and purpose == ALIGN:
+            state[col.TRAVEL_STEPS] = steps_outside_area(memory, agent, cell)
     if cell == 0:
-        state[agent, MINE_RETRY + purpose] = state[agent, CLOCK] + _RETRY_TICKS
-    state[agent, MINE_TARGET + purpose] = cell
+        state[col.MINE_RETRY + purpose] = state[col.CLOCK] + _RETRY_TICKS
+    state[col.MINE_TARGET + purpose] = cell
     return cell
 
 
@@ -321,8 +252,9 @@ def abandon_target(memory: AgentMemory, agent: int, purpose: int, ticks: int) ->
         purpose: MINE, ALIGN, SCRAMBLE or DEPOT.
         ticks: How long it is not tried again.
     """
-    cell = int(memory.state[agent, MINE_TARGET + purpose])
-    number = int(memory.cells[agent, cell]) >> OBJECT_SHIFT if cell > 0 else 0
+    state = memory.state[agent]
+    cell = int(state[col.MINE_TARGET + purpose])
+    number = int(memory.cells[agent, cell]) >> col.OBJECT_SHIFT if cell > 0 else 0
     if number > 0:
-        memory.objects[agent, number - 1, RETRY_AT] = memory.state[agent, CLOCK] + ticks
-    memory.state[agent, MINE_TARGET + purpose] = 0
+        memory.objects[agent, number - 1, col.RETRY_AT] = state[col.CLOCK] + ticks
+    state[col.MINE_TARGET + purpose] = 0

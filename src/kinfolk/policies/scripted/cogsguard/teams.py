@@ -12,9 +12,10 @@ from kinfolk.core.arrays import Ints
 from kinfolk.core.errors import SettingsError, format_suggestion, require
 from kinfolk.core.spaces import WorldSpec
 from kinfolk.policies.base import AgentBatch, Memory
+from kinfolk.policies.scripted.cogsguard import columns as col
 from kinfolk.policies.scripted.cogsguard.adaptive_baseline import SMART
-from kinfolk.policies.scripted.cogsguard.catalog import SEEDED_ROLES, load_catalog
-from kinfolk.policies.scripted.cogsguard.parameters import AGENTS, BehaviorParams
+from kinfolk.policies.scripted.cogsguard.catalog import SEEDED_ROLES, CatalogLike, load_catalog
+from kinfolk.policies.scripted.cogsguard.memory import BehaviorParams
 from kinfolk.policies.scripted.cogsguard.role_policy import RolePolicy
 from kinfolk.roles.catalog import RoleCatalog
 from kinfolk.roles.model import RoleDef, RoleTier
@@ -40,14 +41,10 @@ class TeamPolicy(RolePolicy):
     """
 
     def __init__(
-        self,
-        spec: WorldSpec,
-        roles: list[int],
-        catalog: RoleCatalog | str | None = None,
-        **params: Any,
+        self, spec: WorldSpec, roles: list[int], catalog: CatalogLike = None, **params: Any
     ) -> None:
         super().__init__(spec, catalog, **params)
-        agents = int(self.rules[AGENTS])
+        agents = int(self.rules[col.AGENTS])
         check_team_size(roles, agents)
         self._team_roles = np.full(agents, SMART, dtype=np.int64)
         self._team_roles[: len(roles)] = roles
@@ -76,7 +73,7 @@ class RoleCountPolicy(TeamPolicy):
     """
 
     def __init__(
-        self, spec: WorldSpec, catalog: RoleCatalog | str | None = None, **counts_and_params: Any
+        self, spec: WorldSpec, catalog: CatalogLike = None, **counts_and_params: Any
     ) -> None:
         loaded = load_catalog(catalog)
         params = pop_settings(counts_and_params, BehaviorParams)
@@ -106,7 +103,7 @@ class SingleRolePolicy(TeamPolicy):
     """
 
     def __init__(
-        self, spec: WorldSpec, name: str, catalog: RoleCatalog | str | None = None, **params: Any
+        self, spec: WorldSpec, name: str, catalog: CatalogLike = None, **params: Any
     ) -> None:
         loaded = load_catalog(catalog)
         role = loaded.role(_SHORT_NAMES.get(name, name)).id
@@ -125,7 +122,7 @@ class SingleBehaviorPolicy(TeamPolicy):
     """
 
     def __init__(
-        self, spec: WorldSpec, name: str, catalog: RoleCatalog | str | None = None, **params: Any
+        self, spec: WorldSpec, name: str, catalog: CatalogLike = None, **params: Any
     ) -> None:
         loaded = load_catalog(catalog)
         role = RoleDef((RoleTier((loaded.behavior_id(name),)),), name=name)
@@ -147,21 +144,17 @@ def expand_role_counts(catalog: RoleCatalog, counts: Mapping[str, Any]) -> list[
         if full_name not in names:
             known = [*_SHORT_NAMES, *names, *BehaviorParams.model_fields]
             raise SettingsError(f"No role is named '{name}'.{format_suggestion(name, known)}")
-        if not isinstance(count, int) or isinstance(count, bool) or count < 0:
-            raise SettingsError(
-                f"The number of agents with role {name} must be an integer of at least 0, "
-                f"not {count!r}."
-            )
+        is_count = isinstance(count, int) and not isinstance(count, bool) and count >= 0
+        expected = f"The number of agents with role {name} must be an integer of at least 0"
+        require(is_count, f"{expected}, not {count!r}.")
         roles += [catalog.role(full_name).id] * count
     return roles
 
 
 def check_team_size(roles: Sequence[int], team_size: int) -> None:
     """Raise SettingsError if there are more roles than agents in a team."""
-    require(
-        len(roles) <= team_size,
-        f"The roles are for {len(roles)} agents; a team has {team_size}. Use fewer, or set agents.",
-    )
+    counts = f"The roles are for {len(roles)} agents; a team has {team_size}."
+    require(len(roles) <= team_size, f"{counts} Use fewer, or set agents.")
 
 
 def pop_settings(kwargs: dict[str, Any], settings_class: type[BaseModel]) -> dict[str, Any]:

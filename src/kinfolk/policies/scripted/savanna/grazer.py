@@ -14,28 +14,21 @@ from typing import NamedTuple
 from kinfolk.core.arrays import Ints
 from kinfolk.core.jit import inline, kernel
 from kinfolk.core.spaces import WorldSpec
-from kinfolk.policies.scripted.savanna.navigation import (
-    MAX_GOAL_COST,
-    can_move,
-    choose_descent,
-    compute_distances,
-    explore,
-    forget_view,
-    reset_field,
-)
-from kinfolk.policies.scripted.savanna.scripted_policy import ScriptedPolicy, check_params
-from kinfolk.policies.scripted.savanna.window_decoder import (
+from kinfolk.policies.scripted.savanna import navigation
+from kinfolk.policies.scripted.savanna.scripted_policy import (
     GRASS,
     PREDATOR,
     PREY,
     WALL,
-    Planes,
+    ScriptBatch,
+    ScriptedPolicy,
     WindowDecoder,
-    Words,
+    check_params,
     decode_window,
 )
 
-_GRASS_WEIGHT = MAX_GOAL_COST  # extra steps that full grass is worth, compared with bare ground
+# Extra steps that full grass is worth, compared with bare ground.
+_GRASS_WEIGHT = navigation.MAX_GOAL_COST
 
 
 class GrazerParams(NamedTuple):
@@ -63,12 +56,9 @@ class Grazer(ScriptedPolicy):
     def __init__(
         self, spec: WorldSpec, flee_distance_weak: int = 1, flee_distance_strong: int = 2
     ) -> None:
-        check_params(
-            "Grazer",
-            flee_distance_weak=flee_distance_weak,
-            flee_distance_strong=flee_distance_strong,
-        )
-        super().__init__(spec, GrazerParams(int(flee_distance_weak), int(flee_distance_strong)))
+        params = GrazerParams(flee_distance_weak, flee_distance_strong)
+        check_params("Grazer", params._asdict())
+        super().__init__(spec, GrazerParams(*map(int, params)))
 
     @classmethod
     def kernels(cls) -> tuple[Callable[..., None]]:
@@ -136,7 +126,7 @@ def _flee(decoder: WindowDecoder, group: int, window: Ints) -> int:
     best, best_safety = -1, -1
     for action in range(decoder.n_actions[group]):
         dx, dy = decoder.moves[group, action, 0], decoder.moves[group, action, 1]
-        if can_move(window, side, species, dx, dy):
+        if navigation.can_move(window, side, species, dx, dy):
             safety = _safety(window, side, side // 2 + dx, side // 2 + dy)
             if safety > best_safety:
                 best, best_safety = action, safety
@@ -184,40 +174,23 @@ def _is_safe(window: Ints, side: int, x: int, y: int, near: int) -> bool:
 
 
 @kernel
-def _graze(
-    words: Words, floats: Planes, memory_index: Ints, group: Ints, keys: Ints, walk: Ints, decoder: WindowDecoder,
-    window: Ints, distances: Ints, params: GrazerParams, out: Ints,
-) -> None:  # fmt: skip
-    """Choose the actions of a batch of grazers.
-
-    Args:
-        words: `[n, columns]`, observations as words.
-        floats: The same as floats.
-        memory_index: `[n]`, rows of `walk`.
-        group: `[n]`, group of each agent.
-        keys: `[n]`, random keys of this tick.
-        walk: `[capacity, 3]`, state of exploration, changed in place.
-        decoder: Layout of the windows and moves of the groups.
-        window: Scratch, the decoded window.
-        distances: Scratch, the distance field.
-        params: Parameters of the script.
-        out: `[n, 1]`, filled with the actions.
-    """
-    for i in range(memory_index.shape[0]):
-        kind = group[i]
-        decode_window(decoder, kind, words, floats, i, window)
-        side = decoder.side[kind]
-        action = -1
-        if decoder.species[kind] == PREY:
+def _graze(batch: ScriptBatch, params: GrazerParams) -> None:
+    """Choose the actions of a batch of grazers."""
+    decoder, window, distances = batch.decoder, batch.window, batch.distances
+    for i in range(batch.group.shape[0]):
+        group, walk = batch.group[i], batch.walk[batch.memory_index[i]]
+        decode_window(decoder, group, batch.words, batch.floats, i, window)
+        side, action = decoder.side[group], -1
+        if decoder.species[group] == PREY:
             if _is_threatened(window, side, params):
-                action = _flee(decoder, kind, window)
+                action = _flee(decoder, group, window)
             else:
-                reset_field(distances, side)
+                navigation.reset_field(distances, side)
                 _mark_grass(window, side, distances, params)
-                compute_distances(window, side, distances)
-                action = choose_descent(decoder, kind, window, distances)
+                navigation.compute_distances(window, side, distances)
+                action = navigation.choose_descent(decoder, group, window, distances)
         if action >= 0:
-            forget_view(walk, memory_index[i])
+            navigation.forget_view(walk)
         else:
-            action = explore(decoder, kind, window, walk, memory_index[i], keys[i])
-        out[i, 0] = action
+            action = navigation.explore(decoder, group, window, walk, batch.keys[i])
+        batch.out[i, 0] = action

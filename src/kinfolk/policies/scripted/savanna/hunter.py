@@ -13,21 +13,13 @@ from typing import NamedTuple
 from kinfolk.core.arrays import Ints
 from kinfolk.core.jit import inline, kernel
 from kinfolk.core.spaces import WorldSpec
-from kinfolk.policies.scripted.savanna.navigation import (
-    choose_descent,
-    compute_distances,
-    explore,
-    forget_view,
-    reset_field,
-    stay_action,
-)
-from kinfolk.policies.scripted.savanna.scripted_policy import ScriptedPolicy, check_params
-from kinfolk.policies.scripted.savanna.window_decoder import (
+from kinfolk.policies.scripted.savanna import navigation
+from kinfolk.policies.scripted.savanna.scripted_policy import (
     PREDATOR,
     PREY,
-    Planes,
-    WindowDecoder,
-    Words,
+    ScriptBatch,
+    ScriptedPolicy,
+    check_params,
     decode_window,
 )
 from kinfolk.worlds.savanna.spec import CODES_PER_ENERGY
@@ -66,18 +58,9 @@ class Hunter(ScriptedPolicy):
         desperate_energy: float = 1.0,
         hunt_cost: float = 0.25,
     ) -> None:
-        check_params(
-            "Hunter",
-            rest_energy=rest_energy,
-            desperate_energy=desperate_energy,
-            hunt_cost=hunt_cost,
-        )
-        super().__init__(
-            spec,
-            HunterParams(
-                *(round(e * CODES_PER_ENERGY) for e in (rest_energy, desperate_energy, hunt_cost))
-            ),
-        )
+        values = (rest_energy, desperate_energy, hunt_cost)
+        check_params("Hunter", dict(zip(HunterParams._fields, values, strict=True)))
+        super().__init__(spec, HunterParams(*(round(e * CODES_PER_ENERGY) for e in values)))
 
     @classmethod
     def kernels(cls) -> tuple[Callable[..., None]]:
@@ -169,44 +152,27 @@ def _mark_teammates(window: Ints, side: int, distances: Ints) -> None:
 
 
 @kernel
-def _hunt(
-    words: Words, floats: Planes, memory_index: Ints, group: Ints, keys: Ints, walk: Ints, decoder: WindowDecoder,
-    window: Ints, distances: Ints, params: HunterParams, out: Ints,
-) -> None:  # fmt: skip
-    """Choose the actions of a batch of hunters.
-
-    Args:
-        words: `[n, columns]`, observations as words.
-        floats: The same as floats.
-        memory_index: `[n]`, rows of `walk`.
-        group: `[n]`, group of each agent.
-        keys: `[n]`, random keys of this tick.
-        walk: `[capacity, 3]`, state of exploration, changed in place.
-        decoder: Layout of the windows and moves of the groups.
-        window: Scratch, the decoded window.
-        distances: Scratch, the distance field.
-        params: Parameters of the script.
-        out: `[n, 1]`, filled with the actions.
-    """
-    for i in range(memory_index.shape[0]):
-        kind = group[i]
-        decode_window(decoder, kind, words, floats, i, window)
-        side = decoder.side[kind]
-        action = -1
-        if decoder.species[kind] == PREDATOR:
+def _hunt(batch: ScriptBatch, params: HunterParams) -> None:
+    """Choose the actions of a batch of hunters."""
+    decoder, window, distances = batch.decoder, batch.window, batch.distances
+    for i in range(batch.group.shape[0]):
+        group, walk = batch.group[i], batch.walk[batch.memory_index[i]]
+        decode_window(decoder, group, batch.words, batch.floats, i, window)
+        side, action = decoder.side[group], -1
+        if decoder.species[group] == PREDATOR:
             if window[PREDATOR, side // 2, side // 2] >= params.rest_energy:
-                action = stay_action(decoder, kind)
+                action = navigation.stay_action(decoder, group)
             else:
-                reset_field(distances, side)
+                navigation.reset_field(distances, side)
                 too_strong = _mark_prey(window, side, distances, params)
-                compute_distances(window, side, distances)
-                action = choose_descent(decoder, kind, window, distances)
+                navigation.compute_distances(window, side, distances)
+                action = navigation.choose_descent(decoder, group, window, distances)
                 if action < 0 and too_strong > 0:
                     _mark_teammates(window, side, distances)
-                    compute_distances(window, side, distances)
-                    action = choose_descent(decoder, kind, window, distances)
+                    navigation.compute_distances(window, side, distances)
+                    action = navigation.choose_descent(decoder, group, window, distances)
         if action >= 0:
-            forget_view(walk, memory_index[i])
+            navigation.forget_view(walk)
         else:
-            action = explore(decoder, kind, window, walk, memory_index[i], keys[i])
-        out[i, 0] = action
+            action = navigation.explore(decoder, group, window, walk, batch.keys[i])
+        batch.out[i, 0] = action

@@ -10,14 +10,12 @@ from __future__ import annotations
 from kinfolk.core.arrays import Ints
 from kinfolk.core.jit import inline
 from kinfolk.core.random import randint
-from kinfolk.policies.base import MemoryField
-from kinfolk.policies.scripted.savanna.window_decoder import GRASS, WALL, WindowDecoder
+from kinfolk.policies.scripted.savanna.scripted_policy import GRASS, WALL, WindowDecoder
 
 UNREACHABLE = 1_000_000  # distance of cells from which no goal can be reached
 MAX_GOAL_COST = 4  # the largest value that a goal may have in the distance field
 
 HEADING, TICKS_LEFT, VIEW_HASH = range(3)  # columns of the memory field `walk`
-WALK = MemoryField((3,), "int64")
 _MIN_TICKS, _MAX_TICKS = 8, 16  # ticks in one direction
 _TRIES = 8  # headings drawn before staying put
 _MODULUS = 1_000_003  # prime, of the hash of a view
@@ -55,9 +53,8 @@ def compute_distances(window: Ints, side: int, distances: Ints) -> None:
                 any_at_level = True
                 for to_x in range(max(x - 1, 0), min(x + 2, side)):
                     for to_y in range(max(y - 1, 0), min(y + 2, side)):
-                        walled = (
-                            window[WALL, to_x, to_y] | window[WALL, x, to_y] | window[WALL, to_x, y]
-                        )
+                        corners = window[WALL, x, to_y] | window[WALL, to_x, y]
+                        walled = window[WALL, to_x, to_y] | corners
                         if walled == 0 and distances[to_x, to_y] > level + 1:
                             distances[to_x, to_y] = level + 1
         if not any_at_level and level >= MAX_GOAL_COST:
@@ -171,34 +168,30 @@ def _action_along(decoder: WindowDecoder, group: int, window: Ints, heading: int
 
 
 @inline
-def explore(
-    decoder: WindowDecoder, group: int, window: Ints, walk: Ints, memory_index: int, key: int
-) -> int:
+def explore(decoder: WindowDecoder, group: int, window: Ints, walk: Ints, key: int) -> int:
     """Return the next action of a walk; it stays put only if every heading tried is barred.
 
     Args:
         decoder: Moves of the groups.
         group: Group of the agent.
         window: `[4, side, side]`, the decoded window.
-        walk: `[capacity, 3]`, state of exploration, changed at `memory_index`.
-        memory_index: The agent's row of `walk`.
+        walk: `[3]`, the agent's state of exploration, changed in place.
         key: Random key of this tick.
     """
     view = _hash_view(window, decoder.side[group])
-    stuck = view != 0 and view == walk[memory_index, VIEW_HASH]
-    walk[memory_index, VIEW_HASH] = view
+    stuck = view != 0 and view == walk[VIEW_HASH]
+    walk[VIEW_HASH] = view
     action = -1
-    if walk[memory_index, TICKS_LEFT] > 0 and not stuck:
-        walk[memory_index, TICKS_LEFT] -= 1
-        action = _action_along(decoder, group, window, walk[memory_index, HEADING])
+    if walk[TICKS_LEFT] > 0 and not stuck:
+        walk[TICKS_LEFT] -= 1
+        action = _action_along(decoder, group, window, walk[HEADING])
     for attempt in range(_TRIES):
         if action >= 0:
             return action
-        walk[memory_index, HEADING] = randint(key, attempt, 8)
-        walk[memory_index, TICKS_LEFT] = _MIN_TICKS + randint(
-            key, _TRIES, _MAX_TICKS - _MIN_TICKS + 1
-        )
-        action = _action_along(decoder, group, window, walk[memory_index, HEADING])
+        walk[HEADING] = randint(key, attempt, 8)
+        extra_ticks = randint(key, _TRIES, _MAX_TICKS - _MIN_TICKS + 1)
+        walk[TICKS_LEFT] = _MIN_TICKS + extra_ticks
+        action = _action_along(decoder, group, window, walk[HEADING])
     return action if action >= 0 else stay_action(decoder, group)
 
 
@@ -212,9 +205,9 @@ def stay_action(decoder: WindowDecoder, group: int) -> int:
 
 
 @inline
-def forget_view(walk: Ints, memory_index: int) -> None:
+def forget_view(walk: Ints) -> None:
     """Clear the remembered view, after a tick in which the agent did not explore.
 
     An unchanged view then does not mean that it is stuck.
     """
-    walk[memory_index, VIEW_HASH] = 0
+    walk[VIEW_HASH] = 0

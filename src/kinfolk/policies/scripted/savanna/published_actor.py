@@ -11,8 +11,8 @@ from __future__ import annotations
 import numpy as np
 
 from kinfolk.core.arrays import Arrays, Bytes, Ints
-from kinfolk.core.errors import ContractError, SettingsError, require
-from kinfolk.core.optional_dependencies import optional_import
+from kinfolk.core.errors import ContractError, require
+from kinfolk.core.imports import optional_import
 from kinfolk.core.spaces import AgentGroup, WorldSpec
 from kinfolk.policies.base import AgentBatch, Memory
 from kinfolk.policies.neural.batch_invariance import (
@@ -63,11 +63,8 @@ class PublishedActor(StatelessPolicy):
         torch.set_num_threads(1)
         self._groups = spec.groups
         self._is_playable = np.array([_is_playable(group) for group in spec.groups])
-        require(
-            bool(self._is_playable.any()),
-            f"PublishedActor sees float32 planes {WINDOW_SHAPE} and has {N_ACTIONS} moves; "
-            f"no group of this {spec.world} does.",
-        )
+        needs = f"PublishedActor sees float32 planes {WINDOW_SHAPE} and has {N_ACTIONS} moves"
+        require(any(self._is_playable), f"{needs}; no group of this {spec.world} does.")
         self._weights: dict[str, torch.Tensor] = {}
         self._batching = Batching()
 
@@ -77,15 +74,13 @@ class PublishedActor(StatelessPolicy):
         Raises:
             SettingsError: A weight is missing or has another shape.
         """
-        for name, shape in WEIGHT_SHAPES.items():
-            if name not in arrays:
-                raise SettingsError(f"The weights of PublishedActor lack '{name}'.")
-            if arrays[name].shape != shape:
-                raise SettingsError(
-                    f"PublishedActor's '{name}' must have shape {shape}, not {arrays[name].shape}."
-                )
-            weight = torch.tensor(np.ascontiguousarray(arrays[name], dtype=np.float32))
-            self._weights[name] = weight
+        for name, expected in WEIGHT_SHAPES.items():
+            require(name in arrays, f"The weights of PublishedActor lack '{name}'.")
+            shape = arrays[name].shape
+            message = f"PublishedActor's '{name}' must have shape {expected}, not {shape}."
+            require(shape == expected, message)
+            weight = np.ascontiguousarray(arrays[name], dtype=np.float32)
+            self._weights[name] = torch.tensor(weight)
         self._batching = find_batching(self._forward, WINDOW_SHAPE)
         require_invariant("PublishedActor", self._batching)
 
@@ -96,10 +91,8 @@ class PublishedActor(StatelessPolicy):
         playable = self._is_playable[batch.group]
         if not playable.all():
             refused = self._groups[batch.group[~playable][0]].name
-            raise ContractError(
-                f"PublishedActor cannot play {refused}: it needs float32 planes {WINDOW_SHAPE} and "
-                f"{N_ACTIONS} moves."
-            )
+            needs = f"it needs float32 planes {WINDOW_SHAPE} and {N_ACTIONS} moves"
+            raise ContractError(f"PublishedActor cannot play {refused}: {needs}.")
         # All playable groups have the same layout, so the first one reads every row.
         group = self._groups[int(np.flatnonzero(self._is_playable)[0])]
         planes = group.read_field(observations, "window")
@@ -111,14 +104,13 @@ class PublishedActor(StatelessPolicy):
         """Return the logits `[n, 9]` of planes `[n, 5, 9, 9]`."""
         x = planes.permute(0, 3, 1, 2)  # channels first, as torch expects
         for name in _CONVOLUTIONS:
-            weight, bias = self._weights[f"{name}.weight"], self._weights[f"{name}.bias"]
-            x = functional.relu(functional.conv2d(x, weight, bias, padding=1))
+            x = functional.relu(functional.conv2d(x, *self._layer(name), padding=1))
         flat = x.permute(0, 2, 3, 1).reshape(len(x), -1)  # channels last, as they were trained
-        weight, bias = (
-            self._weights[f"{_ACTOR_LAYER}.weight"],
-            self._weights[f"{_ACTOR_LAYER}.bias"],
-        )
-        return (functional.linear(flat, weight, bias),)
+        return (functional.linear(flat, *self._layer(_ACTOR_LAYER)),)
+
+    def _layer(self, name: str) -> tuple[torch.Tensor, torch.Tensor]:
+        """Return weight and bias of a layer."""
+        return self._weights[f"{name}.weight"], self._weights[f"{name}.bias"]
 
 
 def _is_playable(group: AgentGroup) -> bool:

@@ -18,9 +18,14 @@ import numpy as np
 
 from kinfolk.core.arrays import Bytes, Ints
 from kinfolk.worlds.savanna.agent_log import SavannaAgentLog, SavannaAgentRecord
-from kinfolk.worlds.savanna.io.trace_format import check_trace, parse_trace
-from kinfolk.worlds.savanna.io.upstream_config import TraceError, convert_config, find_rule_set
-from kinfolk.worlds.savanna.state import FAILURES, SUCCESSES
+from kinfolk.worlds.savanna.codes import FAILURES, SUCCESSES
+from kinfolk.worlds.savanna.io.trace_format import (
+    TraceError,
+    check_trace,
+    convert_config,
+    find_rule_set,
+    parse_trace,
+)
 from kinfolk.worlds.savanna.world import SavannaWorld
 
 __all__ = ["TraceDifference", "TraceError", "TraceReplay", "parse_trace", "replay_golden_trace"]
@@ -147,13 +152,10 @@ class _TraceReplayer:
     def _newborn_cells(self, step: Mapping[str, Any]) -> Ints:
         """Return the cells of the agents that are new in this step of the trace, `[1, births]`."""
         size = self.world.settings.grid_size
-        positions = [
-            position
-            for agent, position in step["state"]["pos"].items()
-            if agent not in self._known_agents
-        ]
-        self._known_agents |= set(step["state"]["pos"])
-        return np.array([[x * size + y for x, y in positions]], dtype=np.int64).reshape(1, -1)
+        positions = step["state"]["pos"]
+        new_positions = [positions[agent] for agent in positions if agent not in self._known_agents]
+        self._known_agents |= set(positions)
+        return np.array([[x * size + y for x, y in new_positions]], dtype=np.int64).reshape(1, -1)
 
     def compare_reset(self) -> Iterator[TraceDifference]:
         """Compare the seeded placement, the walls and the first observations."""
@@ -191,17 +193,14 @@ class _TraceReplayer:
             ours |= {ALL_AGENTS} if all_agents else set()
             for agent in sorted(ours ^ set(step[name])):
                 yield TraceDifference(t, agent, name, agent in step[name], agent in ours)
-        yield from self._compare_equal(
-            t, "predators", "n_pred", step["n_pred"], int(s.active[0, 0])
-        )
-        yield from self._compare_equal(t, "prey", "n_prey", step["n_prey"], int(s.active[0, 1]))
-        for name, expected, index in zip(
-            ("successes", "failures"), step.get("captures", ()), (SUCCESSES, FAILURES), strict=False
-        ):
+        n_predators, n_prey = s.active[0].tolist()
+        yield from self._compare_equal(t, "predators", "n_pred", step["n_pred"], n_predators)
+        yield from self._compare_equal(t, "prey", "n_prey", step["n_prey"], n_prey)
+        counters = (("successes", SUCCESSES), ("failures", FAILURES))
+        for (name, index), expected in zip(counters, step.get("captures", ()), strict=False):
             if expected is not None:
-                yield from self._compare_equal(
-                    t, "captures", name, expected, int(s.counters[0, index])
-                )
+                got = int(s.counters[0, index])
+                yield from self._compare_equal(t, "captures", name, expected, got)
         yield from self._compare_observations(t, step["obs_sha1"])
 
     def _compare_state(self, t: int, state: Mapping[str, Any]) -> Iterator[TraceDifference]:
@@ -213,22 +212,15 @@ class _TraceReplayer:
             yield TraceDifference(t, agent, "alive", agent in theirs, agent in ours)
         yield from self._compare_equal(t, ALL_AGENTS, "order of the living", theirs, ours)
         for agent in theirs:
-            row = self._rows[agent]
-            position = [int(s.x[0, row]), int(s.y[0, row])]
-            yield from self._compare_equal(
-                t, agent, "position", list(state["pos"][agent]), position
-            )
-            yield from self._compare_close(
-                t, agent, "energy", state["energy"].get(agent), float(s.energy[0, row])
-            )
-            yield from self._compare_equal(
-                t, agent, "age", state["age"].get(agent), int(s.age[0, row])
-            )
-        for patch, energy in state["grass"].items():
-            got = self._find_patch(patch, s.grass_energy[0])
-            yield from self._compare_close(
-                t, patch, "energy", energy, None if got is None else float(got)
-            )
+            row, expected = self._rows[agent], list(state["pos"][agent])
+            position, energy = [int(s.x[0, row]), int(s.y[0, row])], float(s.energy[0, row])
+            yield from self._compare_equal(t, agent, "position", expected, position)
+            yield from self._compare_close(t, agent, "energy", state["energy"].get(agent), energy)
+            age = int(s.age[0, row])
+            yield from self._compare_equal(t, agent, "age", state["age"].get(agent), age)
+        for patch, expected_energy in state["grass"].items():
+            got = self._find_patch(patch, s.grass_energy[0].tolist())
+            yield from self._compare_close(t, patch, "energy", expected_energy, got)
 
     def _compare_observations(self, t: int, hashes: Mapping[str, str]) -> Iterator[TraceDifference]:
         if not hashes:
@@ -240,9 +232,8 @@ class _TraceReplayer:
             got = None
             if row is not None:
                 size = groups[int(s.group[0, row])].fields[0].n_bytes
-                got = hashlib.sha1(self._observations[row, :size].tobytes()).hexdigest()[
-                    : len(expected)
-                ]
+                digest = hashlib.sha1(self._observations[row, :size].tobytes()).hexdigest()
+                got = digest[: len(expected)]
             yield from self._compare_equal(t, agent, "observation", expected, got)
 
     def compare_agent_logs(self, t: int) -> Iterator[TraceDifference]:

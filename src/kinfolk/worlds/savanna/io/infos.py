@@ -7,16 +7,13 @@ from typing import Any
 
 from kinfolk.worlds.adapters.infos import AgentEntry, Infos, make_final_info
 from kinfolk.worlds.base import World, WorldEvent
+from kinfolk.worlds.savanna.codes import DEATH_CAUSES
 from kinfolk.worlds.savanna.settings import Savanna
-from kinfolk.worlds.savanna.state import DEATH_CAUSES
 
 # Shared by all agents of a world; upstream has them since it has a cost of failure.
 _TEAM_COUNTERS = (
-    "team_capture_successes",
-    "team_capture_failures",
-    "team_capture_coop_successes",
-    "team_capture_coop_failures",
-    "team_capture_last_helpers",
+    *("team_capture_successes", "team_capture_failures", "team_capture_coop_successes"),
+    *("team_capture_coop_failures", "team_capture_last_helpers"),
 )
 _FERTILITY = "reproduction_blocked_due_to_fertility"
 _CAPACITY = "reproduction_blocked_due_to_capacity"

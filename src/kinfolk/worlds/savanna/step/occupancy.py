@@ -6,45 +6,31 @@ so lists nearly always have one row.
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
-import numpy as np
-import numpy.typing as npt
-
-from kinfolk.core.arrays import Bools, Floats, Ints
+from kinfolk.core.arrays import Bools
 from kinfolk.core.jit import inline
 from kinfolk.core.random import randint
-from kinfolk.worlds.savanna.state import PREDATOR, PREY, SavannaState
+from kinfolk.worlds.savanna.codes import PREDATOR, PREY
+from kinfolk.worlds.savanna.state import Links
+from kinfolk.worlds.savanna.step.context import SavannaAgents
 
-
-class OccupancyArrays(NamedTuple):
-    """The arrays that describe cells: few, so that they are cheap to pass on."""
-
-    first_in_cell: npt.NDArray[np.int32]  # [W, 2, cells] first row of a cell's list, -1
-    next_in_cell: npt.NDArray[np.int32]  # [W, N] next row of the list, -1
-    visible_energy: npt.NDArray[np.float32]  # [W, 3, cells] what agents observe
-    x: Ints
-    y: Ints
-    energy: Floats
-    alive: Bools
+_NEIGHBORS = ((-1, 0), (1, 0), (0, -1), (0, 1))
 
 
 @inline
-def get_occupancy(state: SavannaState) -> OccupancyArrays:
-    """Return the arrays of a state that describe cells."""
-    return OccupancyArrays(
-        state.first_in_cell,
-        state.next_in_cell,
-        state.visible_energy,
-        state.x,
-        state.y,
-        state.energy,
-        state.alive,
-    )
+def get_cell(occupancy: SavannaAgents, w: int, row: int) -> int:
+    """Return the cell of an agent, `x * size + y`.
+
+    Args:
+        occupancy: Reads positions.
+        w: World.
+        row: Row of the agent.
+    """
+    cell: int = occupancy.x[w, row] * occupancy.size + occupancy.y[w, row]
+    return cell
 
 
 @inline
-def add_to_cell(occupancy: OccupancyArrays, w: int, species: int, cell: int, row: int) -> None:
+def add_to_cell(occupancy: SavannaAgents, w: int, species: int, cell: int, row: int) -> None:
     """Add `row` to the list of a cell.
 
     Args:
@@ -59,7 +45,7 @@ def add_to_cell(occupancy: OccupancyArrays, w: int, species: int, cell: int, row
 
 
 @inline
-def remove_from_cell(occupancy: OccupancyArrays, w: int, species: int, cell: int, row: int) -> None:
+def remove_from_cell(occupancy: SavannaAgents, w: int, species: int, cell: int, row: int) -> None:
     """Remove `row` from the list of its cell.
 
     Args:
@@ -81,7 +67,7 @@ def remove_from_cell(occupancy: OccupancyArrays, w: int, species: int, cell: int
 
 
 @inline
-def refresh_cell(occupancy: OccupancyArrays, w: int, species: int, cell: int) -> None:
+def refresh_cell(occupancy: SavannaAgents, w: int, species: int, cell: int) -> None:
     """Show the highest energy of the living agents on a cell; those without energy are not shown.
 
     Args:
@@ -100,39 +86,37 @@ def refresh_cell(occupancy: OccupancyArrays, w: int, species: int, cell: int) ->
 
 
 @inline
-def refresh_vacated_cell(
-    occupancy: OccupancyArrays, cell_erasure: bool, w: int, species: int, cell: int
-) -> None:
+def refresh_vacated_cell(occupancy: SavannaAgents, w: int, species: int, cell: int) -> None:
     """Refresh a cell that an agent left.
+
+    With the quirk `cell_erasure` the cell becomes blank even if another agent is on it.
 
     Args:
         occupancy: Writes `visible_energy`.
-        cell_erasure: Quirk: the cell becomes blank even if another agent is on it.
         w: World.
         species: PREDATOR or PREY.
         cell: Cell to refresh.
     """
-    if cell_erasure or occupancy.first_in_cell[w, species, cell] < 0:
+    if occupancy.cell_erasure or occupancy.first_in_cell[w, species, cell] < 0:
         occupancy.visible_energy[w, species, cell] = 0.0
     else:
         refresh_cell(occupancy, w, species, cell)
 
 
 @inline
-def refresh_occupied_cell(
-    occupancy: OccupancyArrays, cell_erasure: bool, w: int, species: int, cell: int, row: int
-) -> None:
+def refresh_occupied_cell(occupancy: SavannaAgents, w: int, species: int, row: int) -> None:
     """Show the energy of the agent in `row` on its cell.
+
+    With the quirk `cell_erasure` it is shown even if another agent on the cell has more energy.
 
     Args:
         occupancy: Writes `visible_energy`.
-        cell_erasure: Quirk: the agent is shown even if another one on the cell has more energy.
         w: World.
         species: PREDATOR or PREY.
-        cell: The agent's cell.
         row: Row of the agent.
     """
-    if cell_erasure or (
+    cell = get_cell(occupancy, w, row)
+    if occupancy.cell_erasure or (
         occupancy.first_in_cell[w, species, cell] == row
         and occupancy.next_in_cell[w, row] < 0
         and occupancy.energy[w, row] > 0.0
@@ -143,7 +127,30 @@ def refresh_occupied_cell(
 
 
 @inline
-def is_cell_free(wall: Bools, first_in_cell: npt.NDArray[np.int32], w: int, cell: int) -> bool:
+def kill_agent(occupancy: SavannaAgents, w: int, species: int, row: int, cause: int) -> None:
+    """Mark an agent as dead and take it off the grid; `remove_dead` completes the removal.
+
+    With the quirk `dead_prey_bitten`, dead prey stay on their cells and can be bitten until then.
+
+    Args:
+        occupancy: Writes `alive`, `carcass`, `death_cause`, `active` and the agent's cell.
+        w: World.
+        species: PREDATOR or PREY.
+        row: Row of the agent.
+        cause: Index into `DEATH_CAUSES`.
+    """
+    cell = get_cell(occupancy, w, row)
+    occupancy.alive[w, row] = False
+    occupancy.carcass[w, row] = False
+    occupancy.death_cause[w, row] = cause
+    occupancy.active[w, species] -= 1
+    if species == PREDATOR or not occupancy.dead_prey_stay:
+        remove_from_cell(occupancy, w, species, cell, row)
+    refresh_vacated_cell(occupancy, w, species, cell)
+
+
+@inline
+def is_cell_free(wall: Bools, first_in_cell: Links, w: int, cell: int) -> bool:
     """Return whether a cell has neither a wall nor an agent of either species.
 
     Args:
@@ -158,9 +165,7 @@ def is_cell_free(wall: Bools, first_in_cell: npt.NDArray[np.int32], w: int, cell
 
 
 @inline
-def find_free_neighbor(
-    wall: Bools, size: int, first_in_cell: npt.NDArray[np.int32], w: int, x: int, y: int
-) -> int:
+def find_free_neighbor(wall: Bools, size: int, first_in_cell: Links, w: int, x: int, y: int) -> int:
     """Return the first free cell of (x-1, y), (x+1, y), (x, y-1), (x, y+1); -1 if none is.
 
     Args:
@@ -171,19 +176,17 @@ def find_free_neighbor(
         x: The parent's x.
         y: The parent's y.
     """
-    if x > 0 and is_cell_free(wall, first_in_cell, w, (x - 1) * size + y):
-        return (x - 1) * size + y
-    if x < size - 1 and is_cell_free(wall, first_in_cell, w, (x + 1) * size + y):
-        return (x + 1) * size + y
-    if y > 0 and is_cell_free(wall, first_in_cell, w, x * size + y - 1):
-        return x * size + y - 1
-    if y < size - 1 and is_cell_free(wall, first_in_cell, w, x * size + y + 1):
-        return x * size + y + 1
+    for dx, dy in _NEIGHBORS:
+        to_x, to_y = x + dx, y + dy
+        cell = to_x * size + to_y
+        on_grid = 0 <= to_x < size and 0 <= to_y < size
+        if on_grid and is_cell_free(wall, first_in_cell, w, cell):
+            return cell
     return -1
 
 
 @inline
-def draw_free_cell(wall: Bools, first_in_cell: npt.NDArray[np.int32], w: int, key: int) -> int:
+def draw_free_cell(wall: Bools, first_in_cell: Links, w: int, key: int) -> int:
     """Draw a free cell of the whole grid at random; -1 if there is none.
 
     It is rarely called, so it scans the grid.

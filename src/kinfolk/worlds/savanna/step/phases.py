@@ -1,121 +1,54 @@
-"""One step of an episode as a list of phases."""
+"""One step of an episode as a list of phases, and the kernels that run them.
+
+Three kernels, so that a world compiles only the kind of predation it needs, and the two halves of
+a step can be compiled in parallel.
+"""
 
 from __future__ import annotations
 
-from kinfolk.core.arrays import Ints
+from kinfolk.core.arrays import Bools, Ints
 from kinfolk.core.jit import allocation_free_kernel, inline_always
-from kinfolk.worlds.savanna.events import EventBuffer
+from kinfolk.lineage.kernels import compute_lineage_reward, update_descendant_change
+from kinfolk.worlds.savanna.codes import LINEAGE_REWARD, PREDATOR, PREY
 from kinfolk.worlds.savanna.rules import SavannaRules
-from kinfolk.worlds.savanna.state import RowIndices, SavannaState
-from kinfolk.worlds.savanna.step.arrays import (
-    AliveArrays,
-    DeathArrays,
-    get_alive_arrays,
-    get_death_arrays,
-    get_eating_arrays,
-    get_lineage_arrays,
-    get_predator_arrays,
-)
+from kinfolk.worlds.savanna.state import EventBuffer, RowIndices, SavannaState, record_event
+from kinfolk.worlds.savanna.step import metabolism
 from kinfolk.worlds.savanna.step.births import run_births
-from kinfolk.worlds.savanna.step.deaths import remove_dead
-from kinfolk.worlds.savanna.step.episode_end import finish_step, pay_lineage_rewards
-from kinfolk.worlds.savanna.step.metabolism import (
-    apply_metabolism,
-    free_dead_rows,
-    grow_grass,
-    kill_starved,
+from kinfolk.worlds.savanna.step.context import (
+    CaptureScratch,
+    StepActions,
+    get_agent_arrays,
 )
 from kinfolk.worlds.savanna.step.movement import move_agents
-from kinfolk.worlds.savanna.step.occupancy import OccupancyArrays, get_occupancy
 from kinfolk.worlds.savanna.step.predation import run_solo_predation
 from kinfolk.worlds.savanna.step.team_capture import run_team_capture
 
-# Worlds that run a phase together: few enough to stay in the cache of one core.
-WORLDS_PER_BLOCK = 4
 
-
-@inline_always
-def run_phases_before_predation(
-    state: SavannaState,
-    rules: SavannaRules,
-    events: EventBuffer,
-    population: AliveArrays,
-    occupancy: OccupancyArrays,
-    deaths: DeathArrays,
-    actions: Ints,
-    acting_rows: RowIndices,
-    n_acting: Ints,
-    all_agents_act: bool,
-    first: int,
-    last: int,
-) -> None:
-    """Free rows, apply metabolism, grow grass, move agents and kill the starved.
+@allocation_free_kernel
+def find_invalid_action(
+    done: Bools, n_alive: Ints, alive_rows: RowIndices, group: Ints, choices: Ints, actions: Ints
+) -> int:
+    """Return the first batch row of a living agent whose action is out of range, -1 if none.
 
     Args:
-        state: State of the batch, written.
-        rules: Rules of the batch.
-        events: Buffer, emptied and written.
-        population: Arrays of `state` that list the living and the dead.
-        occupancy: Arrays of `state` that describe cells.
-        deaths: Arrays of `state` that a death changes at once.
+        done: `[W]`, worlds that are skipped.
+        n_alive: `[W, 2]`, entries of `alive_rows`.
+        alive_rows: `[W, 2, N]`, rows of the living.
+        group: `[W, N]`, group of each agent.
+        choices: `[groups]`, number of actions.
         actions: `[W * N, 1]`.
-        acting_rows: `[W, 2, N]`, rows of each species that move, in order.
-        n_acting: `[W, 2]`, how many of them.
-        all_agents_act: Whether these are all living agents.
-        first: First world.
-        last: End of the range of worlds, exclusive.
     """
-    free_dead_rows(population, events, state.terminated, state.free_rows, state.n_free, first, last)
-    apply_metabolism(
-        population,
-        occupancy,
-        deaths,
-        rules,
-        events,
-        state.tick,
-        state.group,
-        state.age,
-        state.step_event,
-        state.energy_accounts,
-        all_agents_act,
-        first,
-        last,
-    )
-    grow_grass(
-        state.done,
-        state.grass_energy,
-        state.visible_energy,
-        state.patch_cell,
-        state.energy_accounts,
-        rules.grass_gain,
-        rules.max_grass,
-        first,
-        last,
-    )
-    move_agents(
-        occupancy,
-        rules,
-        state.done,
-        state.group,
-        state.carcass,
-        state.counters,
-        state.energy_accounts,
-        actions,
-        acting_rows,
-        n_acting,
-        first,
-        last,
-    )
-    kill_starved(
-        population,
-        occupancy,
-        deaths,
-        rules.size,
-        rules.cell_erasure,
-        rules.dead_prey_bitten,
-        first,
-        last,
-    )
+    rows = alive_rows.shape[2]
+    for w in range(alive_rows.shape[0]):
+        if done[w]:
+            continue
+        for species in range(2):
+            for i in range(n_alive[w, species]):
+                row = alive_rows[w, species, i]
+                action = actions[w * rows + row, 0]
+                if action < 0 or action >= choices[group[w, row]]:
+                    return int(w * rows + row)
+    return -1
 
 
 @allocation_free_kernel
@@ -123,81 +56,33 @@ def step_with_team_capture(
     state: SavannaState,
     rules: SavannaRules,
     events: EventBuffer,
-    actions: Ints,
-    acting_rows: RowIndices,
-    n_acting: Ints,
-    all_agents_act: bool,
-    helpers: RowIndices,
-    reach_stamps: Ints,
+    moves: StepActions,
+    scratch: CaptureScratch,
     first: int,
     last: int,
 ) -> None:
     """Run the first half of a step: metabolism, moves, team capture and removal of the dead.
 
-    The two kernels that begin a step differ in one phase, so that a world compiles only the one it
-    needs.
-
     Args:
         state: State of the batch, written.
         rules: Rules of the batch.
         events: Buffer, emptied and written.
-        actions: `[W * N, 1]`.
-        acting_rows: `[W, 2, N]`, rows of each species that move, in order.
-        n_acting: `[W, 2]`, how many of them.
-        all_agents_act: Whether these are all living agents.
-        helpers: `[N]`, scratch.
-        reach_stamps: `[(size + 2)**2 + 1]`, scratch that is kept between calls.
+        moves: Actions, and the order of moves.
+        scratch: Working memory of the calling thread.
         first: First world.
         last: End of the range of worlds, exclusive.
     """
-    population = get_alive_arrays(state)
-    occupancy, deaths = get_occupancy(state), get_death_arrays(state)
-    eating = get_eating_arrays(state, rules)
-    lineage = get_lineage_arrays(state)
-    predators = get_predator_arrays(state, rules)
-    for start in range(first, last, WORLDS_PER_BLOCK):
-        stop = min(start + WORLDS_PER_BLOCK, last)
-        run_phases_before_predation(
-            state,
-            rules,
-            events,
-            population,
-            occupancy,
-            deaths,
-            actions,
-            acting_rows,
-            n_acting,
-            all_agents_act,
-            start,
-            stop,
-        )
-        run_team_capture(
-            population,
-            occupancy,
-            deaths,
-            eating,
-            predators,
-            rules,
-            events,
-            helpers,
-            reach_stamps,
-            start,
-            stop,
-        )
-        remove_dead(
-            population,
-            occupancy,
-            deaths,
-            lineage,
-            events,
-            state.terminated,
-            state.counters,
-            state.energy_accounts,
-            rules.size,
-            rules.dead_prey_bitten,
-            start,
-            stop,
-        )
+    agents = get_agent_arrays(state, rules)
+    for w in range(first, last):
+        events.n_events[w] = 0
+        if not state.done[w]:
+            metabolism.free_dead_rows(state, w)
+            metabolism.apply_metabolism(agents, rules, events, w, state.tick[w], moves.all_act)
+            metabolism.grow_grass(state, w, rules.grass_gain, rules.max_grass)
+            move_agents(agents, rules, w, moves)
+            metabolism.kill_starved(agents, w)
+            run_team_capture(agents, rules, events, w, scratch)
+            metabolism.remove_dead(agents, state, events, w)
 
 
 @allocation_free_kernel
@@ -205,10 +90,7 @@ def step_with_solo_predation(
     state: SavannaState,
     rules: SavannaRules,
     events: EventBuffer,
-    actions: Ints,
-    acting_rows: RowIndices,
-    n_acting: Ints,
-    all_agents_act: bool,
+    moves: StepActions,
     first: int,
     last: int,
 ) -> None:
@@ -218,59 +100,21 @@ def step_with_solo_predation(
         state: State of the batch, written.
         rules: Rules of the batch.
         events: Buffer, emptied and written.
-        actions: `[W * N, 1]`.
-        acting_rows: `[W, 2, N]`, rows of each species that move, in order.
-        n_acting: `[W, 2]`, how many of them.
-        all_agents_act: Whether these are all living agents.
+        moves: Actions, and the order of moves.
         first: First world.
         last: End of the range of worlds, exclusive.
     """
-    population = get_alive_arrays(state)
-    occupancy, deaths = get_occupancy(state), get_death_arrays(state)
-    eating = get_eating_arrays(state, rules)
-    lineage = get_lineage_arrays(state)
-    for start in range(first, last, WORLDS_PER_BLOCK):
-        stop = min(start + WORLDS_PER_BLOCK, last)
-        run_phases_before_predation(
-            state,
-            rules,
-            events,
-            population,
-            occupancy,
-            deaths,
-            actions,
-            acting_rows,
-            n_acting,
-            all_agents_act,
-            start,
-            stop,
-        )
-        run_solo_predation(
-            population,
-            occupancy,
-            deaths,
-            eating,
-            state.group,
-            state.age,
-            rules,
-            events,
-            start,
-            stop,
-        )
-        remove_dead(
-            population,
-            occupancy,
-            deaths,
-            lineage,
-            events,
-            state.terminated,
-            state.counters,
-            state.energy_accounts,
-            rules.size,
-            rules.dead_prey_bitten,
-            start,
-            stop,
-        )
+    agents = get_agent_arrays(state, rules)
+    for w in range(first, last):
+        events.n_events[w] = 0
+        if not state.done[w]:
+            metabolism.free_dead_rows(state, w)
+            metabolism.apply_metabolism(agents, rules, events, w, state.tick[w], moves.all_act)
+            metabolism.grow_grass(state, w, rules.grass_gain, rules.max_grass)
+            move_agents(agents, rules, w, moves)
+            metabolism.kill_starved(agents, w)
+            run_solo_predation(agents, rules, events, w)
+            metabolism.remove_dead(agents, state, events, w)
 
 
 @allocation_free_kernel
@@ -284,8 +128,6 @@ def step_births_and_end(
 ) -> int:
     """Run the second half of a step: births, lineage rewards and the end of the episode.
 
-    It is a kernel of its own, so that it can be compiled in parallel with the first half.
-
     Args:
         state: State of the batch, written.
         rules: Rules of the batch.
@@ -297,33 +139,59 @@ def step_births_and_end(
     Returns:
         The highest number of uids that a world has used.
     """
-    population = get_alive_arrays(state)
-    lineage = get_lineage_arrays(state)
     max_uids = 0
-    for start in range(first, last, WORLDS_PER_BLOCK):
-        stop = min(start + WORLDS_PER_BLOCK, last)
-        run_births(state, rules, events, newborn_cells, start, stop)
-        pay_lineage_rewards(
-            population,
-            lineage,
-            events,
-            state.group,
-            rules.lineage_coeff,
-            rules.n_types,
-            rules.symmetric_lineage,
-            start,
-            stop,
-        )
-        finish_step(
-            population,
-            state.tick,
-            state.active,
-            state.truncated,
-            rules.max_steps,
-            rules.zero_terminal,
-            start,
-            stop,
-        )
-        for w in range(start, stop):
-            max_uids = max(max_uids, state.next_uid[w])
+    for w in range(first, last):
+        if not state.done[w]:
+            run_births(state, rules, events, w, newborn_cells)
+            pay_lineage_rewards(state, rules, events, w)
+            finish_step(state, w, rules.max_steps, rules.zero_terminal)
+        max_uids = max(max_uids, state.next_uid[w])
     return max_uids
+
+
+@inline_always
+def pay_lineage_rewards(
+    state: SavannaState, rules: SavannaRules, events: EventBuffer, w: int
+) -> None:
+    """Reward all living agents, carcasses too, for the change in their live descendants.
+
+    Args:
+        state: Writes `reward` and `prev_live_descendants`.
+        rules: Rules of the batch.
+        events: Buffer, appended to.
+        w: World.
+    """
+    descendants, previous = state.live_descendants, state.prev_live_descendants
+    for species in range(2):
+        for i in range(state.n_alive[w, species]):
+            row = state.alive_rows[w, species, i]
+            uid = state.uid[w, row]
+            change = update_descendant_change(descendants, previous, w, uid)
+            if change != 0:
+                kind = 2 * species + state.group[w, row] - species * rules.n_types
+                coefficient = rules.lineage_coeff[kind]
+                reward = compute_lineage_reward(coefficient, change, rules.symmetric_lineage)
+                state.reward[w, row] += reward
+                record_event(events, w, LINEAGE_REWARD, uid, -1, reward)
+
+
+@inline_always
+def finish_step(state: SavannaState, w: int, max_steps: int, zero_terminal: bool) -> None:
+    """Advance the clock; end the episode when a species is extinct or time is up.
+
+    Args:
+        state: Writes `tick`, `done`, `truncated` and, with `zero_terminal`, `reward`.
+        w: World.
+        max_steps: Time limit.
+        zero_terminal: Quirk: rewards of agents that died are 0.
+    """
+    if zero_terminal:
+        for i in range(state.n_ended[w]):
+            state.reward[w, state.ended_rows[w, i]] = 0.0
+    state.tick[w] += 1
+    extinct = state.active[w, PREDATOR] <= 0 or state.active[w, PREY] <= 0
+    if extinct or state.tick[w] >= max_steps:
+        state.done[w] = True
+        for species in range(2):
+            for i in range(state.n_alive[w, species]):
+                state.truncated[w, state.alive_rows[w, species, i]] = True

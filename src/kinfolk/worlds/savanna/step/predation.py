@@ -1,4 +1,4 @@
-"""Solo predation: prey graze first, then every predator bites the first prey on its own cell.
+"""Eating, and solo predation: prey graze, then every predator bites the first prey on its cell.
 
 A bite that leaves energy makes a carcass: it neither moves, eats, reproduces nor ages, still loses
 energy, can still be bitten, and still counts as prey until it is gone.
@@ -11,213 +11,187 @@ and it leaves the prey's energy as it was, so that the next predator gains it ag
 
 from __future__ import annotations
 
-from kinfolk.core.arrays import Ints
-from kinfolk.core.jit import inline
-from kinfolk.worlds.savanna.events import (
-    BITE,
-    CARCASS,
-    CARCASS_BITE,
-    CARCASS_ONLY_BLOCK,
-    EventBuffer,
-    record_event,
-)
+from kinfolk.core.jit import inline_always
+from kinfolk.worlds.savanna import codes
+from kinfolk.worlds.savanna.codes import PREDATOR, PREY
 from kinfolk.worlds.savanna.rules import SavannaRules
-from kinfolk.worlds.savanna.state import (
-    ATE,
-    CARCASS_BITES,
-    CARCASSES,
-    DIET_BLOCKED,
-    DIET_BLOCKS,
-    EATEN,
-    LIVE_BITES,
-    LOST_WITH_DEAD,
-    PREDATOR,
-    PREY,
-)
-from kinfolk.worlds.savanna.step.arrays import AliveArrays, DeathArrays, EatingArrays
-from kinfolk.worlds.savanna.step.eating import add_energy, eat_grass
-from kinfolk.worlds.savanna.step.metabolism import kill_agent
+from kinfolk.worlds.savanna.state import EventBuffer, record_event
+from kinfolk.worlds.savanna.step.context import SavannaAgents
 from kinfolk.worlds.savanna.step.occupancy import (
-    OccupancyArrays,
+    get_cell,
+    kill_agent,
     refresh_occupied_cell,
     refresh_vacated_cell,
 )
 
 
-@inline
-def find_prey(occupancy: OccupancyArrays, uid: Ints, w: int, cell: int) -> int:
+@inline_always
+def add_energy(
+    agents: SavannaAgents, w: int, species: int, row: int, bite: float, rules: SavannaRules
+) -> float:
+    """Add a meal to an agent's energy, as far as it arrives and fits, and return the energy gained.
+
+    Args:
+        agents: Writes `energy` and `visible_energy`.
+        w: World.
+        species: PREDATOR or PREY.
+        row: Row of the eater.
+        bite: Energy taken from the food.
+        rules: Reads the efficiency of meals and the highest energy.
+    """
+    efficiency, max_energy = rules.transfer_efficiency, rules.max_energy[species]
+    before = agents.energy[w, row]
+    after = before + bite * efficiency
+    gained = bite
+    if after > max_energy or efficiency != 1.0:
+        after = min(after, max(before, max_energy))
+        gained = after - before
+    agents.energy[w, row] = after
+    refresh_occupied_cell(agents, w, species, row)
+    return gained
+
+
+@inline_always
+def graze(
+    agents: SavannaAgents, rules: SavannaRules, events: EventBuffer, w: int, row: int
+) -> None:
+    """Let a prey eat the grass on its cell; a carcass, or prey without grass, is paid for the step.
+
+    Args:
+        agents: Writes grass, energies, rewards, counters and accounts.
+        rules: Rules of the batch.
+        events: Buffer, appended to.
+        w: World.
+        row: Row of the prey.
+    """
+    kind = 2 + agents.group[w, row] - rules.n_types
+    cell = get_cell(agents, w, row)
+    patch = agents.patch_in_cell[w, cell]
+    if agents.carcass[w, row] or patch < 0:
+        agents.reward[w, row] = rules.step_reward[kind]
+        return
+    agents.reward[w, row] = rules.meal_reward[kind]
+    bite = min(agents.grass_energy[w, patch], rules.max_grass_bite)
+    remaining = agents.grass_energy[w, patch] - bite
+    agents.grass_energy[w, patch] = remaining
+    agents.visible_energy[w, codes.GRASS, cell] = remaining
+    gained = add_energy(agents, w, PREY, row, bite, rules)
+    agents.energy_accounts[w, codes.WASTED] += bite - gained
+    agents.step_event[w, row] = codes.ATE
+    agents.counters[w, codes.GRASS_BITES] += 1
+    record_event(events, w, codes.EAT, agents.uid[w, row], patch, gained)
+
+
+@inline_always
+def find_prey(agents: SavannaAgents, w: int, cell: int) -> int:
     """Return the row of the prey with the lowest uid on a cell, -1 if there is none.
 
     Args:
-        occupancy: Read.
-        uid: `[W, N]`.
+        agents: Reads the list of the cell.
         w: World.
         cell: Cell to search.
     """
     first = -1
-    row = int(occupancy.first_in_cell[w, PREY, cell])
+    row = int(agents.first_in_cell[w, PREY, cell])
     while row >= 0:
-        if first < 0 or uid[w, row] < uid[w, first]:
+        if first < 0 or agents.uid[w, row] < agents.uid[w, first]:
             first = row
-        row = int(occupancy.next_in_cell[w, row])
+        row = int(agents.next_in_cell[w, row])
     return first
 
 
-@inline
+@inline_always
 def bite_prey(
-    population: AliveArrays,
-    occupancy: OccupancyArrays,
-    deaths: DeathArrays,
-    eating: EatingArrays,
-    group: Ints,
-    rules: SavannaRules,
-    events: EventBuffer,
-    w: int,
-    row: int,
-    prey: int,
-    cell: int,
+    agents: SavannaAgents, rules: SavannaRules, events: EventBuffer, w: int, row: int, prey: int
 ) -> None:
     """Transfer energy from a prey to a predator; the prey becomes a carcass or dies.
 
     Args:
-        population: Writes `reward`.
-        occupancy: Writes `energy` and `visible_energy`.
-        deaths: Writes `carcass`; written for a death.
-        eating: Writes `step_event`, counters and accounts.
-        group: `[W, N]`, group of each agent.
+        agents: Writes energies, rewards, counters and accounts; written for a death.
         rules: Rules of the batch.
         events: Buffer, appended to.
         w: World.
         row: Row of the predator.
-        prey: Row of the prey.
-        cell: The cell of both.
+        prey: Row of the prey, on the same cell.
     """
-    was_carcass = deaths.carcass[w, prey]
-    prey_energy = occupancy.energy[w, prey]
+    was_carcass = agents.carcass[w, prey]
+    prey_energy = agents.energy[w, prey]
     bite = min(prey_energy, rules.max_prey_bite)
-    eating.step_event[w, row] = ATE
-    population.reward[w, row] = rules.meal_reward[group[w, row]]
-    gained = add_energy(
-        occupancy.energy,
-        eating.energy_accounts,
-        w,
-        row,
-        bite,
-        rules.transfer_efficiency,
-        rules.max_energy[PREDATOR],
-    )
-    refresh_occupied_cell(occupancy, rules.cell_erasure, w, PREDATOR, cell, row)
-    eating.counters[w, CARCASS_BITES if was_carcass else LIVE_BITES] += 1
-    record_event(
-        events,
-        w,
-        CARCASS_BITE if was_carcass else BITE,
-        population.uid[w, row],
-        population.uid[w, prey],
-        gained,
-    )
+    agents.reward[w, row] = rules.meal_reward[agents.group[w, row]]
+    gained = add_energy(agents, w, PREDATOR, row, bite, rules)
+    agents.energy_accounts[w, codes.WASTED] += bite - gained
+    agents.step_event[w, row] = codes.ATE
+    agents.counters[w, codes.CARCASS_BITES if was_carcass else codes.LIVE_BITES] += 1
+    kind = codes.CARCASS_BITE if was_carcass else codes.BITE
+    record_event(events, w, kind, agents.uid[w, row], agents.uid[w, prey], gained)
     remaining = prey_energy - bite
     if remaining > 0.0:
-        occupancy.energy[w, prey] = remaining
-        refresh_occupied_cell(occupancy, rules.cell_erasure, w, PREY, cell, prey)
-        deaths.carcass[w, prey] = True
-        if not was_carcass and occupancy.alive[w, prey]:
-            eating.counters[w, CARCASSES] += 1
-            record_event(
-                events, w, CARCASS, population.uid[w, prey], population.uid[w, row], remaining
-            )
+        agents.energy[w, prey] = remaining
+        refresh_occupied_cell(agents, w, PREY, prey)
+        agents.carcass[w, prey] = True
+        if not was_carcass and agents.alive[w, prey]:
+            agents.counters[w, codes.CARCASSES] += 1
+            uid = agents.uid[w, prey]
+            record_event(events, w, codes.CARCASS, uid, agents.uid[w, row], remaining)
         return
-    if occupancy.alive[w, prey]:
-        kill_agent(
-            occupancy,
-            deaths,
-            rules.size,
-            rules.cell_erasure,
-            rules.dead_prey_bitten,
-            w,
-            PREY,
-            prey,
-            EATEN,
-        )
-        population.reward[w, prey] = rules.caught_reward[2 + group[w, prey] - rules.n_types]
+    if agents.alive[w, prey]:
+        kill_agent(agents, w, PREY, prey, codes.EATEN)
+        agents.reward[w, prey] = rules.caught_reward[2 + agents.group[w, prey] - rules.n_types]
     else:  # published: prey that died before the bite is subtracted again
-        deaths.active[w, PREY] -= 1
-        refresh_vacated_cell(occupancy, rules.cell_erasure, w, PREY, cell)
+        agents.active[w, PREY] -= 1
+        refresh_vacated_cell(agents, w, PREY, get_cell(agents, w, prey))
     if rules.dead_prey_bitten:
-        deaths.carcass[w, prey] = True
+        agents.carcass[w, prey] = True
         # `remove_dead` will add all of its energy, bitten off or not.
-        eating.energy_accounts[w, LOST_WITH_DEAD] -= bite
+        agents.energy_accounts[w, codes.LOST_WITH_DEAD] -= bite
     else:
-        occupancy.energy[w, prey] = remaining
+        agents.energy[w, prey] = remaining
 
 
-@inline
+@inline_always
 def run_solo_predation(
-    population: AliveArrays,
-    occupancy: OccupancyArrays,
-    deaths: DeathArrays,
-    eating: EatingArrays,
-    group: Ints,
-    age: Ints,
-    rules: SavannaRules,
-    events: EventBuffer,
-    first: int,
-    last: int,
+    agents: SavannaAgents, rules: SavannaRules, events: EventBuffer, w: int
 ) -> None:
     """Let prey eat grass, then predators bite prey on their cells; juveniles bite carcasses only.
 
     Args:
-        population: Reads the living; writes `reward`.
-        occupancy: Writes `energy` and `visible_energy`.
-        deaths: Writes `carcass`; written for every death.
-        eating: Written for every meal.
-        group: `[W, N]`, group of each agent.
-        age: `[W, N]`, age in steps.
+        agents: Written for every meal and death.
         rules: Rules of the batch.
         events: Buffer, appended to.
-        first: First world.
-        last: End of the range of worlds, exclusive.
+        w: World.
     """
-    step_reward, meal_reward, juvenile_age = (
-        rules.step_reward,
-        rules.meal_reward,
-        rules.juvenile_age,
-    )
-    size, n_types, cell_erasure = rules.size, rules.n_types, rules.cell_erasure
-    for w in range(first, last):
-        if population.done[w]:
+    for i in range(agents.n_alive[w, PREY]):
+        prey = agents.alive_rows[w, PREY, i]
+        if agents.alive[w, prey]:
+            graze(agents, rules, events, w, prey)
+    for i in range(agents.n_alive[w, PREDATOR]):
+        row = agents.alive_rows[w, PREDATOR, i]
+        if not agents.alive[w, row]:
             continue
-        for i in range(population.n_alive[w, PREY]):
-            prey = population.alive_rows[w, PREY, i]
-            if not occupancy.alive[w, prey]:
-                continue
-            kind = 2 + group[w, prey] - n_types
-            cell = occupancy.x[w, prey] * size + occupancy.y[w, prey]
-            if deaths.carcass[w, prey] or eating.patch_in_cell[w, cell] < 0:
-                population.reward[w, prey] = step_reward[kind]
-            else:
-                eat_grass(occupancy, eating, events, cell_erasure, w, prey, cell, meal_reward[kind])
-        for i in range(population.n_alive[w, PREDATOR]):
-            row = population.alive_rows[w, PREDATOR, i]
-            if not occupancy.alive[w, row]:
-                continue
-            cell = occupancy.x[w, row] * size + occupancy.y[w, row]
-            population.reward[w, row] = step_reward[group[w, row]]
-            if occupancy.first_in_cell[w, PREY, cell] < 0:
-                continue
-            prey = find_prey(occupancy, population.uid, w, cell)
-            if not deaths.carcass[w, prey] and age[w, row] < juvenile_age[group[w, row]]:
-                eating.step_event[w, row] = DIET_BLOCKED
-                eating.counters[w, DIET_BLOCKS] += 1
-                record_event(
-                    events,
-                    w,
-                    CARCASS_ONLY_BLOCK,
-                    population.uid[w, row],
-                    population.uid[w, prey],
-                    age[w, row],
-                )
-            else:
-                bite_prey(
-                    population, occupancy, deaths, eating, group, rules, events, w, row, prey, cell
-                )
+        group, age = agents.group[w, row], agents.age[w, row]
+        cell = get_cell(agents, w, row)
+        agents.reward[w, row] = rules.step_reward[group]
+        prey = find_prey(agents, w, cell)
+        if prey < 0:
+            continue
+        if agents.carcass[w, prey] or age >= rules.juvenile_age[group]:
+            bite_prey(agents, rules, events, w, row, prey)
+        else:
+            block_bite(agents, events, w, row, prey)
+
+
+@inline_always
+def block_bite(agents: SavannaAgents, events: EventBuffer, w: int, row: int, prey: int) -> None:
+    """Count and record that a juvenile may not bite a living prey.
+
+    Args:
+        agents: Writes `step_event` and counters.
+        events: Buffer, appended to.
+        w: World.
+        row: Row of the juvenile.
+        prey: Row of the prey.
+    """
+    agents.step_event[w, row] = codes.DIET_BLOCKED
+    agents.counters[w, codes.DIET_BLOCKS] += 1
+    uid, other, age = agents.uid[w, row], agents.uid[w, prey], agents.age[w, row]
+    record_event(events, w, codes.CARCASS_ONLY_BLOCK, uid, other, age)

@@ -6,50 +6,41 @@ prey in reach, and pay again. A carcass does not resist: the predators around it
 
 from __future__ import annotations
 
-from kinfolk.core.arrays import Floats, Ints
-from kinfolk.core.jit import inline, inline_always
-from kinfolk.worlds.savanna.events import CARCASS_ONLY_BLOCK, EventBuffer, record_event
+from kinfolk.core.arrays import Ints
+from kinfolk.core.jit import inline_always
+from kinfolk.worlds.savanna import codes
+from kinfolk.worlds.savanna.codes import PREDATOR, PREY
 from kinfolk.worlds.savanna.rules import SavannaRules
-from kinfolk.worlds.savanna.state import ATE, DIET_BLOCKED, DIET_BLOCKS, PREDATOR, PREY, RowIndices
-from kinfolk.worlds.savanna.step.arrays import (
-    AliveArrays,
-    DeathArrays,
-    EatingArrays,
-    PredatorArrays,
-)
-from kinfolk.worlds.savanna.step.capture_outcome import apply_failed_capture, share_prey
-from kinfolk.worlds.savanna.step.eating import eat_grass
-from kinfolk.worlds.savanna.step.occupancy import OccupancyArrays
+from kinfolk.worlds.savanna.state import EventBuffer, RowIndices, record_event
+from kinfolk.worlds.savanna.step.context import CaptureScratch, SavannaAgents
+from kinfolk.worlds.savanna.step.occupancy import kill_agent, refresh_occupied_cell
+from kinfolk.worlds.savanna.step.predation import add_energy, block_bite, graze
 
 _TIE_TOLERANCE = 1e-9  # rounding does not break a tie, as published
 
 
 @inline_always
-def mark_predator_reach(
-    population: AliveArrays, occupancy: OccupancyArrays, reach_stamps: Ints, size: int, w: int
-) -> int:
+def mark_predator_reach(agents: SavannaAgents, w: int, reach_stamps: Ints) -> int:
     """Stamp the cells that predators reach, so that prey out of reach are skipped.
 
     Nine stores per predator are far fewer than nine reads per prey.
 
     Args:
-        population: Reads the living.
-        occupancy: Reads positions.
+        agents: Reads the living and their positions.
+        w: World.
         reach_stamps: `[(size + 2)**2 + 1]`, written: the grid with a border of one cell; the last
             entry is the stamp used last, so that it need not be cleared.
-        size: Side of the grid.
-        w: World.
 
     Returns:
         The stamp of this call.
     """
-    stride = size + 2
+    stride = agents.size + 2
     stamp = reach_stamps[reach_stamps.shape[0] - 1] + 1
     reach_stamps[reach_stamps.shape[0] - 1] = stamp
-    for i in range(population.n_alive[w, PREDATOR]):
-        row = population.alive_rows[w, PREDATOR, i]
-        if occupancy.alive[w, row]:
-            corner = occupancy.x[w, row] * stride + occupancy.y[w, row]
+    for i in range(agents.n_alive[w, PREDATOR]):
+        row = agents.alive_rows[w, PREDATOR, i]
+        if agents.alive[w, row]:
+            corner = agents.x[w, row] * stride + agents.y[w, row]
             for line in range(3):
                 for column in range(3):
                     reach_stamps[corner + line * stride + column] = stamp
@@ -58,11 +49,9 @@ def mark_predator_reach(
 
 @inline_always
 def list_helpers(
-    occupancy: OccupancyArrays,
-    predators: PredatorArrays,
+    agents: SavannaAgents,
+    rules: SavannaRules,
     events: EventBuffer,
-    size: int,
-    is_carcass: bool,
     w: int,
     prey: int,
     helpers: RowIndices,
@@ -70,11 +59,9 @@ def list_helpers(
     """List the predators that attack a prey, in uid order; juveniles only attack carcasses.
 
     Args:
-        occupancy: Reads the lists of cells.
-        predators: Writes `step_event` and counters of juveniles.
+        agents: Reads the lists of cells; written for blocked juveniles.
+        rules: Rules of the batch.
         events: Buffer, appended to.
-        size: Side of the grid.
-        is_carcass: Whether the prey is a carcass.
         w: World.
         prey: Row of the prey.
         helpers: `[N]`, written.
@@ -82,183 +69,169 @@ def list_helpers(
     Returns:
         Number of helpers.
     """
+    size, uid = rules.size, agents.uid
     n_helpers = 0
-    x, y = occupancy.x[w, prey], occupancy.y[w, prey]
+    x, y = agents.x[w, prey], agents.y[w, prey]
     for to_x in range(max(x - 1, 0), min(x + 2, size)):
         for to_y in range(max(y - 1, 0), min(y + 2, size)):
-            row = occupancy.first_in_cell[w, PREDATOR, to_x * size + to_y]
+            row = agents.first_in_cell[w, PREDATOR, to_x * size + to_y]
             while row >= 0:
-                if occupancy.alive[w, row] and predators.step_event[w, row] != ATE:
-                    if (
-                        not is_carcass
-                        and predators.age[w, row] < predators.juvenile_age[predators.group[w, row]]
-                    ):
-                        if predators.step_event[w, row] != DIET_BLOCKED:
-                            predators.step_event[w, row] = DIET_BLOCKED
-                            predators.counters[w, DIET_BLOCKS] += 1
-                            record_event(
-                                events,
-                                w,
-                                CARCASS_ONLY_BLOCK,
-                                predators.uid[w, row],
-                                predators.uid[w, prey],
-                                predators.age[w, row],
-                            )
-                    else:
+                event, next_row = agents.step_event[w, row], agents.next_in_cell[w, row]
+                if agents.alive[w, row] and event != codes.ATE:
+                    is_juvenile = agents.age[w, row] < rules.juvenile_age[agents.group[w, row]]
+                    if not is_juvenile or agents.carcass[w, prey]:
                         position = n_helpers
-                        while (
-                            position > 0
-                            and predators.uid[w, helpers[position - 1]] > predators.uid[w, row]
-                        ):
+                        while position > 0 and uid[w, helpers[position - 1]] > uid[w, row]:
                             helpers[position] = helpers[position - 1]
                             position -= 1
                         helpers[position] = row
                         n_helpers += 1
-                row = occupancy.next_in_cell[w, row]
+                    elif event != codes.DIET_BLOCKED:
+                        block_bite(agents, events, w, row, prey)
+                row = next_row
     return n_helpers
 
 
 @inline_always
-def attempt_capture(
-    occupancy: OccupancyArrays,
-    deaths: DeathArrays,
-    predators: PredatorArrays,
+def apply_failed_capture(
+    agents: SavannaAgents,
     rules: SavannaRules,
     events: EventBuffer,
-    reward: Floats,
-    energy_accounts: Floats,
     w: int,
     prey: int,
     helpers: RowIndices,
-    n_helpers: int,
-) -> bool:
-    """Compare the helpers' energy with the prey's, and share the prey or charge for the failure.
+    total_energy: float,
+) -> None:
+    """Charge the helpers for a failed attack in proportion to their energy, which may kill them.
 
     Args:
-        occupancy: Writes `energy` and `visible_energy`.
-        deaths: Writes `carcass`; written for every death.
-        predators: Writes `step_event` and counters.
+        agents: Writes energies, counters and accounts; written for deaths.
         rules: Rules of the batch.
         events: Buffer, appended to.
-        reward: `[W, N]`, written for a success.
-        energy_accounts: `[W, ENERGY_ACCOUNTS]`, written.
         w: World.
         prey: Row of the prey.
         helpers: Rows of the helpers.
-        n_helpers: How many, at least one.
-
-    Returns:
-        Whether the prey was caught.
+        total_energy: Sum of the helpers' energy.
     """
-    total_energy = 0.0
-    for i in range(n_helpers):
-        total_energy += occupancy.energy[w, helpers[i]]
-    needed = occupancy.energy[w, prey] + rules.capture_margin
-    if (
-        deaths.carcass[w, prey]
-        or total_energy > needed
-        or (rules.tie_succeeds and total_energy + _TIE_TOLERANCE >= needed)
-    ):
-        share_prey(
-            occupancy,
-            deaths,
-            predators,
-            rules,
-            events,
-            reward,
-            energy_accounts,
-            w,
-            prey,
-            helpers,
-            n_helpers,
-            total_energy,
-        )
-        return True
-    apply_failed_capture(
-        occupancy,
-        deaths,
-        predators,
-        rules,
-        events,
-        energy_accounts,
-        w,
-        prey,
-        helpers,
-        n_helpers,
-        total_energy,
-    )
-    return False
+    agents.counters[w, codes.FAILURES] += 1
+    if len(helpers) > 1:
+        agents.counters[w, codes.COOP_FAILURES] += 1
+    total_cost = agents.energy[w, prey] * rules.failure_cost
+    for row in helpers:
+        cost = 0.0
+        if total_cost > 0.0 and total_energy > 0.0:
+            cost = total_cost * (agents.energy[w, row] / total_energy)
+            agents.energy[w, row] -= cost
+            agents.energy_accounts[w, codes.FAILED_ATTACKS] += cost
+            if agents.energy[w, row] <= 0.0:
+                kill_agent(agents, w, PREDATOR, row, codes.STARVED)
+            else:
+                refresh_occupied_cell(agents, w, PREDATOR, row)
+        uid, other = agents.uid[w, row], agents.uid[w, prey]
+        record_event(events, w, codes.FAILED_CAPTURE, uid, other, cost)
 
 
-@inline
-def run_team_capture(
-    population: AliveArrays,
-    occupancy: OccupancyArrays,
-    deaths: DeathArrays,
-    eating: EatingArrays,
-    predators: PredatorArrays,
+@inline_always
+def share_prey(
+    agents: SavannaAgents,
     rules: SavannaRules,
     events: EventBuffer,
+    w: int,
+    prey: int,
     helpers: RowIndices,
-    reach_stamps: Ints,
-    first: int,
-    last: int,
+    total_energy: float,
+) -> None:
+    """Share a prey among its helpers, each up to one bite; energy left over becomes a carcass.
+
+    Args:
+        agents: Writes energies, rewards, counters and accounts; written for a death.
+        rules: Rules of the batch.
+        events: Buffer, appended to.
+        w: World.
+        prey: Row of the prey.
+        helpers: Rows of the helpers.
+        total_energy: Sum of the helpers' energy.
+    """
+    counters, n_helpers = agents.counters, len(helpers)
+    prey_energy, was_carcass = agents.energy[w, prey], agents.carcass[w, prey]
+    if was_carcass:
+        counters[w, codes.CARCASS_BITES] += n_helpers
+    else:
+        counters[w, codes.SUCCESSES] += 1
+        counters[w, codes.HELPER_TOTAL] += n_helpers
+        counters[w, codes.LAST_HELPERS] = n_helpers
+        if n_helpers > 1:
+            counters[w, codes.COOP_SUCCESSES] += 1
+    kind = codes.CARCASS_BITE if was_carcass else codes.CAPTURE
+    remaining, reward_sum = 0.0, 0.0
+    for row in helpers:
+        reward_sum += rules.meal_reward[agents.group[w, row]]
+    for row in helpers:
+        share = prey_energy / n_helpers
+        if not rules.equal_split:
+            fraction = agents.energy[w, row] / total_energy if total_energy > 0.0 else 0.0
+            share = prey_energy * fraction
+        bite = min(share, rules.max_prey_bite)
+        remaining += share - bite
+        gained = add_energy(agents, w, PREDATOR, row, bite, rules)
+        agents.energy_accounts[w, codes.WASTED] += bite - gained
+        agents.step_event[w, row] = codes.ATE
+        own_reward = rules.meal_reward[agents.group[w, row]]
+        reward = reward_sum if rules.mean_catch_reward else own_reward
+        agents.reward[w, row] = reward / n_helpers
+        record_event(events, w, kind, agents.uid[w, row], agents.uid[w, prey], gained)
+    agents.energy[w, prey] = remaining
+    if remaining <= 0.0:
+        kill_agent(agents, w, PREY, prey, codes.EATEN)
+        agents.reward[w, prey] = rules.caught_reward[2 + agents.group[w, prey] - rules.n_types]
+        return
+    refresh_occupied_cell(agents, w, PREY, prey)
+    if not was_carcass:
+        agents.carcass[w, prey] = True
+        counters[w, codes.CARCASSES] += 1
+        uid, other = agents.uid[w, prey], agents.uid[w, helpers[0]]
+        record_event(events, w, codes.CARCASS, uid, other, remaining)
+
+
+@inline_always
+def run_team_capture(
+    agents: SavannaAgents,
+    rules: SavannaRules,
+    events: EventBuffer,
+    w: int,
+    scratch: CaptureScratch,
 ) -> None:
     """Let helpers attack each prey in turn; a prey that is not caught eats grass.
 
     Args:
-        population: Reads the living; writes `reward`.
-        occupancy: Writes `energy` and `visible_energy`.
-        deaths: Writes `carcass`; written for every death.
-        eating: Written for every meal.
-        predators: Writes `step_event` and counters.
+        agents: Written for every capture, meal and death.
         rules: Rules of the batch.
         events: Buffer, appended to.
-        helpers: `[N]`, scratch.
-        reach_stamps: Scratch, see `mark_predator_reach`.
-        first: First world.
-        last: End of the range of worlds, exclusive.
+        w: World.
+        scratch: Working memory.
     """
-    step_reward, meal_reward = rules.step_reward, rules.meal_reward
-    size, n_types, cell_erasure = rules.size, rules.n_types, rules.cell_erasure
-    for w in range(first, last):
-        if population.done[w]:
+    helpers = scratch.helpers
+    for i in range(agents.n_alive[w, PREDATOR]):
+        row = agents.alive_rows[w, PREDATOR, i]
+        if agents.alive[w, row]:
+            agents.reward[w, row] = rules.step_reward[agents.group[w, row]]
+    stamp = mark_predator_reach(agents, w, scratch.reach_stamps)
+    for i in range(agents.n_alive[w, PREY]):
+        prey = agents.alive_rows[w, PREY, i]
+        if not agents.alive[w, prey]:
             continue
-        for i in range(population.n_alive[w, PREDATOR]):
-            row = population.alive_rows[w, PREDATOR, i]
-            if occupancy.alive[w, row]:
-                population.reward[w, row] = step_reward[predators.group[w, row]]
-        stamp = mark_predator_reach(population, occupancy, reach_stamps, size, w)
-        for i in range(population.n_alive[w, PREY]):
-            prey = population.alive_rows[w, PREY, i]
-            if not occupancy.alive[w, prey]:
-                continue
-            is_carcass = deaths.carcass[w, prey]
-            n_helpers = 0
-            if (
-                reach_stamps[(occupancy.x[w, prey] + 1) * (size + 2) + occupancy.y[w, prey] + 1]
-                == stamp
-            ):
-                n_helpers = list_helpers(
-                    occupancy, predators, events, size, is_carcass, w, prey, helpers
-                )
-            if n_helpers > 0 and attempt_capture(
-                occupancy,
-                deaths,
-                predators,
-                rules,
-                events,
-                population.reward,
-                eating.energy_accounts,
-                w,
-                prey,
-                helpers,
-                n_helpers,
-            ):
-                continue
-            kind = 2 + predators.group[w, prey] - n_types
-            cell = occupancy.x[w, prey] * size + occupancy.y[w, prey]
-            if is_carcass or eating.patch_in_cell[w, cell] < 0:
-                population.reward[w, prey] = step_reward[kind]
-            else:
-                eat_grass(occupancy, eating, events, cell_erasure, w, prey, cell, meal_reward[kind])
+        bordered_cell = (agents.x[w, prey] + 1) * (rules.size + 2) + agents.y[w, prey] + 1
+        n_helpers = 0
+        if scratch.reach_stamps[bordered_cell] == stamp:
+            n_helpers = list_helpers(agents, rules, events, w, prey, helpers)
+        team, total_energy = helpers[:n_helpers], 0.0
+        for row in team:
+            total_energy += agents.energy[w, row]
+        needed = agents.energy[w, prey] + rules.capture_margin
+        wins_tie = rules.tie_succeeds and total_energy + _TIE_TOLERANCE >= needed
+        if n_helpers > 0 and (agents.carcass[w, prey] or total_energy > needed or wins_tie):
+            share_prey(agents, rules, events, w, prey, team, total_energy)
+            continue
+        if n_helpers > 0:
+            apply_failed_capture(agents, rules, events, w, prey, team, total_energy)
+        graze(agents, rules, events, w, prey)

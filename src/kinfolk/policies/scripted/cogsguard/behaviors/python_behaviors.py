@@ -7,36 +7,15 @@ from operator import index
 from pathlib import PurePath
 from typing import Any, NamedTuple
 
-from kinfolk.core.function_table import call_address
-from kinfolk.core.tracebacks import summarize_error
+from kinfolk.core.errors import summarize_error
+from kinfolk.core.jit import call_address
+from kinfolk.policies.scripted.cogsguard import columns as col
 from kinfolk.policies.scripted.cogsguard.exploration import ANYWHERE
-from kinfolk.policies.scripted.cogsguard.memory import (
-    CELL,
-    CHEST_CELL,
-    CLOCK,
-    HUB_CELL,
-    KIND,
-    LAST_SEEN,
-    N_EXTRACTORS,
-    N_JUNCTIONS,
-    OBJECT_CELL,
-    OWNER,
-    RANDOM_KEY,
-    STATION_CELL,
-    TICK,
-    AgentMemory,
-    grid_distance,
-)
-from kinfolk.policies.scripted.cogsguard.parameters import (
-    EXPLORE_KERNEL,
-    HOME_KERNEL,
-    MAX_JUNCTIONS,
-    STEP_KERNEL,
-)
-from kinfolk.policies.scripted.cogsguard.requirements import can_obtain_gear
+from kinfolk.policies.scripted.cogsguard.memory import AgentMemory, grid_distance
+from kinfolk.policies.scripted.cogsguard.primitives import can_obtain_gear
 from kinfolk.roles.execution import ACT, CAN_START, SHOULD_TERMINATE
 from kinfolk.roles.model import BehaviorDef
-from kinfolk.worlds.cogsguard.codes import ELEMENTS, GEARS, KINDS, OWNERS
+from kinfolk.worlds.cogsguard import codes
 from kinfolk.worlds.cogsguard.spec import FACTS
 
 _NO_ACTION = -1000  # no move, and no reason code
@@ -73,47 +52,48 @@ class AgentView:
     @property
     def tick(self) -> int:
         """Return the tick of the game."""
-        return int(self.memory.state[self.agent, TICK])
+        return int(self.memory.state[self.agent, col.TICK])
 
     @property
     def clock(self) -> int:
         """Return the number of observations that the agent has had."""
-        return int(self.memory.state[self.agent, CLOCK])
+        return int(self.memory.state[self.agent, col.CLOCK])
 
     @property
     def key(self) -> int:
         """Return the random key of this tick, for `kinfolk.core.random`."""
-        return int(self.memory.state[self.agent, RANDOM_KEY])
+        return int(self.memory.state[self.agent, col.RANDOM_KEY])
 
     @property
     def cell(self) -> int:
         """Return the cell that the agent stands on."""
-        return int(self.memory.state[self.agent, CELL])
+        return int(self.memory.state[self.agent, col.CELL])
 
     @property
     def gear(self) -> str:
         """Return the name of the gear that the agent wears."""
-        return GEARS[self["gear"]]
+        return codes.GEARS[self["gear"]]
 
     @property
     def cargo(self) -> int:
         """Return the number of elements that the agent carries."""
-        return sum(self[element] for element in ELEMENTS)
+        return sum(self[element] for element in codes.ELEMENTS)
 
     def building(self, name: str) -> int | None:
         """Return the cell of the team's own `hub`, `chest`, `miner_station`...; None if unknown."""
-        columns = {"hub": HUB_CELL, "chest": CHEST_CELL}
-        columns |= {f"{gear}_station": STATION_CELL + i for i, gear in enumerate(GEARS[1:])}
+        columns = {"hub": col.HUB_CELL, "chest": col.CHEST_CELL}
+        for i, gear in enumerate(codes.GEARS[1:]):
+            columns[f"{gear}_station"] = col.STATION_CELL + i
         return int(self.memory.state[self.agent, columns[name]]) or None
 
     def junctions(self, owner: str | None = None) -> list[KnownObject]:
         """Return known junctions, all or those of one owner: nobody, own, clips, other."""
-        junctions = self._objects(0, N_JUNCTIONS)
+        junctions = self._objects(0, col.N_JUNCTIONS)
         return [junction for junction in junctions if owner in (None, junction.owner)]
 
     def extractors(self, element: str | None = None) -> list[KnownObject]:
         """Return known extractors that are not used up, all or those of one element."""
-        extractors = self._objects(int(self.memory.rules[MAX_JUNCTIONS]), N_EXTRACTORS)
+        extractors = self._objects(int(self.memory.rules[col.MAX_JUNCTIONS]), col.N_EXTRACTORS)
         return [e for e in extractors if element is None or e.kind == f"{element}_extractor"]
 
     def distance(self, cell: int) -> int:
@@ -122,22 +102,22 @@ class AgentView:
 
     def walk_to(self, cell: int) -> int | None:
         """Return the move towards a cell, at last into it, which uses the object on it."""
-        return self._move(STEP_KERNEL, cell, 0)
+        return self._move(col.STEP_KERNEL, cell, 0)
 
     def go_home(self) -> int | None:
         """Return the move to the nearest friendly area; staying once there."""
-        return self._move(HOME_KERNEL, 0, 0)
+        return self._move(col.HOME_KERNEL, 0, 0)
 
     def explore(self) -> int | None:
         """Return the move towards a frontier of the known map."""
-        return self._move(EXPLORE_KERNEL, ANYWHERE, 0)
+        return self._move(col.EXPLORE_KERNEL, ANYWHERE, 0)
 
     def fetch(self, gear: str) -> int | None:
         """Return the move that gets gear; None if it is worn or cannot be obtained."""
-        code = GEARS.index(gear)
+        code = codes.GEARS.index(gear)
         if self.gear == gear or not can_obtain_gear(self.memory, self.agent, code, 0):
             return None
-        return self.walk_to(int(self.memory.state[self.agent, STATION_CELL + code - 1]))
+        return self.walk_to(int(self.memory.state[self.agent, col.STATION_CELL + code - 1]))
 
     def _move(self, kernel: int, a: int, b: int) -> int | None:
         """Call a shared kernel with two arguments.
@@ -153,12 +133,12 @@ class AgentView:
     def _objects(self, first: int, counter: int) -> list[KnownObject]:
         """Return the known objects from index `first`; `counter` is the state column of their count."""
         count = int(self.memory.state[self.agent, counter])
-        entries = self.memory.objects[self.agent, first : first + count].tolist()
-        return [
-            KnownObject(KINDS[row[KIND]], OWNERS[row[OWNER]], row[OBJECT_CELL], row[LAST_SEEN])
-            for row in entries
-            if row[OBJECT_CELL] > 0
-        ]
+        objects = []
+        for row in self.memory.objects[self.agent, first : first + count].tolist():
+            cell, kind, owner, last_seen = row[: col.LAST_SEEN + 1]
+            if cell > 0:
+                objects.append(KnownObject(codes.KINDS[kind], codes.OWNERS[owner], cell, last_seen))
+        return objects
 
 
 class BehaviorError(Exception):
@@ -181,23 +161,20 @@ def call_python_hook(behavior: BehaviorDef, hook: int, memory: AgentMemory, agen
         BehaviorError: It failed; the message names the behavior and the function.
     """
     name = _HOOK_NAMES[hook]
+    label = f"behavior '{behavior.name}', {name}"
     function: Callable[[AgentView], Any] = getattr(behavior, name)
     try:
         result = function(AgentView(memory, agent))
     except Exception as error:
-        raise BehaviorError(
-            f"behavior '{behavior.name}', {name} raised {summarize_error(error).message}"
-        ) from error
+        raise BehaviorError(f"{label} raised {summarize_error(error).message}") from error
     try:
         if hook == ACT:
             return _NO_ACTION if result is None or result < 0 else index(result)
         return 1 if result else 0
     except (TypeError, ValueError):
         expected = "a move (an integer) or None" if hook == ACT else "True or False"
-        raise BehaviorError(
-            f"behavior '{behavior.name}', {name}{_source_of(function)} returned {result!r}; it must "
-            f"return {expected}"
-        ) from None
+        returned = f"{label}{_source_of(function)} returned {result!r}"
+        raise BehaviorError(f"{returned}; it must return {expected}") from None
 
 
 def _source_of(function: Callable[..., Any]) -> str:

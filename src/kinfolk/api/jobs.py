@@ -1,0 +1,175 @@
+"""`kf.evaluate`, `kf.compare`, `kf.evolve_roles` and `kf.evolve_nets`: jobs with typed settings."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Unpack
+
+from kinfolk.api.results import JobResult, run_job, signature_of
+from kinfolk.core.errors import UsageError
+from kinfolk.core.settings import validate_settings
+from kinfolk.jobs.compare import Compare, ComparisonDone, compare_policies
+from kinfolk.jobs.evaluate import Evaluate, Evaluated
+from kinfolk.jobs.evaluate import evaluate as evaluate_job
+from kinfolk.jobs.evolve_nets.job import NetsEvolved
+from kinfolk.jobs.evolve_nets.job import evolve_nets as evolve_nets_job
+from kinfolk.jobs.evolve_nets.settings import EvolveNets
+from kinfolk.jobs.evolve_roles.champion import ChampionEvaluated
+from kinfolk.jobs.evolve_roles.job import evolve_roles as evolve_roles_job
+from kinfolk.jobs.evolve_roles.settings import EvolveRoles
+from kinfolk.store.run import new_run_folder
+
+if TYPE_CHECKING:
+    from kinfolk.api import job_arguments
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class EvaluationResult(JobResult, Evaluated):
+    """What an evaluation found; means are over episodes, with 95 % confidence intervals."""
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class ComparisonResult(JobResult, ComparisonDone):
+    """What a comparison found: the mean of each candidate, and a test of every pair."""
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class RoleEvolutionResult(JobResult, ChampionEvaluated):
+    """The champion of a role evolution, compared with the baselines on unseen episodes."""
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class NetEvolutionResult(JobResult, NetsEvolved):
+    """How a neuroevolution ended; its nets play as `run:FOLDER[/POPULATION]`."""
+
+
+@signature_of(Evaluate)
+def evaluate(
+    world: str = "probe",
+    *,
+    engine: str = "local",
+    jobs: int = 1,
+    out: str | Path | None = None,
+    **settings: Unpack[job_arguments.EvaluateArguments],
+) -> EvaluationResult:
+    """Play episodes with a team of policies and summarise how each slot did.
+
+    >>> evaluate("probe", slots={"all": "kin://noop"}, episodes=4).episodes
+    4
+
+    Args:
+        world: World to play in.
+        engine: Engine that runs the tasks: local, processes or ray.
+        jobs: Tasks that run at once.
+        out: Folder for the run; without it nothing is stored.
+        settings: Fields of `kf.jobs.Evaluate`; see `kinfolk settings eval`.
+
+    Returns:
+        The summary over all episodes.
+
+    Raises:
+        UsageError: A setting, world or policy is wrong.
+    """
+    chosen = validate_settings(Evaluate, {"world": world, **settings})
+    return run_job(EvaluationResult, "evaluate", evaluate_job, chosen, engine, jobs, out)
+
+
+@signature_of(Compare)
+def compare(
+    *policies: str,
+    world: str = "probe",
+    engine: str = "local",
+    jobs: int = 1,
+    out: str | Path | None = None,
+    **settings: Unpack[job_arguments.CompareArguments],
+) -> ComparisonResult:
+    """Test on common episodes whether one policy is better than another.
+
+    >>> everybody = {"grazer": "candidate", "hunter": "candidate"}
+    >>> result = compare("kin://noop", "kin://noop", agent_slot_map=everybody, episodes=4)
+    >>> result.pairs["0 1"].better
+    'neither'
+
+    Args:
+        policies: Two or more: a URI each, or a team of slots as 'a=URI;b=URI'.
+        world: World to play in.
+        engine: Engine that runs the tasks: local, processes or ray.
+        jobs: Tasks that run at once.
+        out: Folder for the run; without it nothing is stored.
+        settings: Fields of `kf.jobs.Compare`; see `kinfolk settings compare`.
+
+    Returns:
+        Means of the candidates, and a p-value for every pair.
+
+    Raises:
+        UsageError: A setting, world or policy is wrong.
+    """
+    for policy in policies:
+        if not isinstance(policy, str):
+            raise UsageError(
+                f"compare takes policies one by one, as in compare('kin://noop', 'kin://random'); "
+                f"this one is no URI: {policy!r}."
+            )
+    chosen = validate_settings(Compare, {"policies": policies, "world": world, **settings})
+    return run_job(ComparisonResult, "compare", compare_policies, chosen, engine, jobs, out)
+
+
+@signature_of(EvolveRoles)
+def evolve_roles(
+    world: str = "cogsguard",
+    *,
+    engine: str = "local",
+    jobs: int = 1,
+    out: str | Path | None = None,
+    **settings: Unpack[job_arguments.EvolveRolesArguments],
+) -> RoleEvolutionResult:
+    """Evolve roles and teams, and evaluate the champion on unseen seeds.
+
+    Args:
+        world: World to play in; it needs a catalog of roles.
+        engine: Engine that runs the tasks: local, processes or ray.
+        jobs: Tasks that run at once.
+        out: Folder for the run; without it a new one in `runs`.
+        settings: Fields of `kf.jobs.EvolveRoles`; see `kinfolk settings evolve-roles`.
+
+    Returns:
+        The champion beside the baselines, with the run that holds all roles.
+
+    Raises:
+        UsageError: A setting or world is wrong.
+    """
+    chosen = validate_settings(EvolveRoles, {"world": world, **settings})
+    folder = new_run_folder("evolve_roles") if out is None else out
+    return run_job(
+        RoleEvolutionResult, "evolve_roles", evolve_roles_job, chosen, engine, jobs, folder
+    )
+
+
+@signature_of(EvolveNets)
+def evolve_nets(
+    task: str = "gym:CartPole-v1",
+    *,
+    engine: str = "local",
+    jobs: int = 1,
+    out: str | Path | None = None,
+    **settings: Unpack[job_arguments.EvolveNetsArguments],
+) -> NetEvolutionResult:
+    """Evolve nets in a world, on a Gymnasium task, or to imitate another policy.
+
+    Args:
+        task: World, or Gymnasium task as gym:ID or gym:MODULE:ID.
+        engine: Engine that runs the tasks: local, processes or ray.
+        jobs: Tasks that run at once.
+        out: Folder for the run; without it a new one in `runs`.
+        settings: Fields of `kf.jobs.EvolveNets`; see `kinfolk settings evolve-nets`.
+
+    Returns:
+        How the evolution ended, with the run that holds its nets.
+
+    Raises:
+        UsageError: A setting or task is wrong.
+    """
+    chosen = validate_settings(EvolveNets, {"task": task, **settings})
+    folder = new_run_folder("evolve_nets") if out is None else out
+    return run_job(NetEvolutionResult, "evolve_nets", evolve_nets_job, chosen, engine, jobs, folder)

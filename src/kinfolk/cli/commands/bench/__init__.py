@@ -1,1 +1,0 @@
-"""The `kinfolk bench` command and how its measurements are shown."""

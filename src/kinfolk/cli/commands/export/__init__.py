@@ -1,1 +1,0 @@
-"""The `kinfolk export` group of commands."""

@@ -1,0 +1,209 @@
+"""`kinfolk export gif|mp4|png|html`: pictures, videos and pages of a run."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from kinfolk.cli.commands.view import need_viewer
+from kinfolk.cli.output import note, progress
+from kinfolk.cli.run_lifecycle import run_argument
+from kinfolk.core.errors import UsageError
+from kinfolk.core.imports import import_libraries
+
+RunArgument = Annotated[Path, run_argument("A run with a replay.")]
+OutOption = Annotated[Path | None, typer.Option(help="File to write.")]
+ReplayOption = Annotated[str | None, typer.Option(help="Which replay of the run [the first].")]
+WithOption = Annotated[Path | None, typer.Option("--with", help="A second run beside it.")]
+WithReplayOption = Annotated[
+    str | None, typer.Option("--with-replay", help="Which replay of the second, or a second one.")
+]
+TabOption = Annotated[int, typer.Option(min=1, max=5, help="Which panel the page shows.")]
+MOST_FRAMES = 2000
+
+
+def _video_options(
+    first: Annotated[int, typer.Option("--from", min=0, help="First tick.")] = 0,
+    last: Annotated[int | None, typer.Option("--to", min=0, help="Last tick [the last].")] = None,
+    every: Annotated[int, typer.Option(min=1, help="Show each n-th tick.")] = 1,
+    speed: Annotated[float, typer.Option(min=1, max=60, help="Pictures a second.")] = 25.0,
+) -> None:
+    """Declare the options that only videos have."""
+
+
+def _picture_options(
+    replay: ReplayOption = None,
+    compare: WithOption = None,
+    compare_replay: WithReplayOption = None,
+    part: Annotated[str, typer.Option(help="map, charts, lineage or page.")] = "page",
+    size: Annotated[str, typer.Option(help="Width and height of the page in pixels.")] = "1280x720",
+    theme: Annotated[str, typer.Option(help="light or dark.")] = "light",
+    agent: Annotated[int | None, typer.Option(help="The agent that is chosen, by its uid.")] = None,
+) -> None:
+    """Declare the options that pictures and videos share."""
+
+
+def _takes_options(*declarations: Callable[..., None], **defaults: Any) -> Callable[[Any], Any]:
+    """Return a decorator that shows declared options in place of a command's `**options`.
+
+    Args:
+        declarations: Functions whose parameters are the options.
+        defaults: Defaults of this command, where they differ.
+    """
+    signatures = [inspect.signature(declared, eval_str=True) for declared in declarations]
+    options = {name: p for signature in signatures for name, p in signature.parameters.items()}
+    options |= {name: options[name].replace(default=value) for name, value in defaults.items()}
+    shared = [option.replace(kind=option.KEYWORD_ONLY) for option in options.values()]
+
+    def decorate(command: Any) -> Any:
+        parameters = list(inspect.signature(command, eval_str=True).parameters.values())
+        first = [p for p in parameters if p.kind is p.POSITIONAL_OR_KEYWORD]
+        last = [p for p in parameters if p.kind is p.KEYWORD_ONLY]
+        command.__signature__ = inspect.Signature([*first, *shared, *last])
+        return command
+
+    return decorate
+
+
+@_takes_options(_picture_options)
+def png(
+    run: RunArgument,
+    out: OutOption = None,
+    tick: Annotated[int, typer.Option(min=0, help="Which tick.")] = 0,
+    *,
+    descendants: Annotated[bool, typer.Option("--descendants", help="Mark its kin.")] = False,
+    tab: TabOption = 1,
+    **options: Any,
+) -> None:
+    """Export a screenshot of one tick, or of the charts."""
+    replays, screenshot = _read_options(run, descendants=descendants, tab=tab, **options)
+    from kinfolk.viewer.export import capture, open_page
+
+    with open_page(replays, screenshot) as page:
+        data = capture(page, screenshot, tick)
+    _write(out or Path(f"{run.name}-{tick}.png"), data)
+
+
+@_takes_options(_video_options, _picture_options, speed=15.0, part="map", size="640x660")
+def gif(run: RunArgument, out: OutOption = None, **options: Any) -> None:
+    """Export a video as a gif."""
+    import_libraries("A gif", "PIL")  # checked before pictures are taken
+    from kinfolk.viewer.export import encode_gif
+
+    _export_video(encode_gif, run, out or Path(f"{run.name}.gif"), tab=1, **options)
+
+
+@_takes_options(_video_options, _picture_options)
+def mp4(run: RunArgument, out: OutOption = None, *, tab: TabOption = 2, **options: Any) -> None:
+    """Export a video as an mp4; it needs ffmpeg."""
+    from kinfolk.viewer.export import encode_mp4
+
+    _export_video(encode_mp4, run, out or Path(f"{run.name}.mp4"), tab=tab, **options)
+
+
+def html(
+    run: RunArgument,
+    out: OutOption = None,
+    replay: ReplayOption = None,
+    compare: WithOption = None,
+    compare_replay: WithReplayOption = None,
+) -> None:
+    """Export one page that opens from disk, as `kinfolk view RUN --export` writes it."""
+    need_viewer()
+    from kinfolk.viewer.export import export_page
+
+    data = export_page(_shown_replays(run, replay, compare, compare_replay))
+    _write(out or Path(f"{run.name}.html"), data)
+
+
+def _shown_replays(
+    run: Path, replay: str | None, compare: Path | None, compare_replay: str | None
+) -> list[tuple[Path, str | None]]:
+    """Return the runs that are shown, each with the name of its replay.
+
+    Args:
+        run: The run.
+        replay: Which of its replays; None for the first.
+        compare: A second run beside it.
+        compare_replay: Which replay of the second run, or a second one of the first.
+    """
+    if compare is None and compare_replay is None:
+        return [(run, replay)]
+    return [(run, replay), (compare or run, compare_replay)]
+
+
+def _read_options(
+    run: Path, *, size: str, agent: int | None, tab: int, descendants: bool = False, **options: Any
+) -> tuple[list[tuple[Path, str | None]], Any]:
+    """Return the replays that are shown, and the settings of a screenshot of them.
+
+    Args:
+        run: The run.
+        size: Width and height of the page in pixels, as 1280x720.
+        agent: uid of the selected agent.
+        tab: Panel that the page shows, from 1.
+        descendants: Whether descendants of the agent are marked.
+        options: `replay`, `compare`, `compare_replay`, `part` and `theme`, as they were given.
+
+    Raises:
+        UsageError: The size is not written WIDTHxHEIGHT.
+        SettingsError: A setting is out of bounds.
+    """
+    need_viewer()
+    from kinfolk.core.settings import validate_settings
+    from kinfolk.viewer.export import Screenshot
+
+    width, times, height = size.partition("x")
+    if not (times and width.isdecimal() and height.isdecimal()):
+        raise UsageError(f"--size is written WIDTHxHEIGHT, such as 1280x720, not '{size}'.")
+    settings = {"part": options.pop("part"), "theme": options.pop("theme")}
+    settings |= {"width": width, "height": height, "selected_uid": agent}
+    settings |= {"tab": tab - 1, "mark_descendants": descendants}
+    return _shown_replays(run, **options), validate_settings(Screenshot, settings)
+
+
+def _export_video(
+    encode: Callable[..., bytes], run: Path, out: Path, *, first: int, last: int | None, every: int,
+    speed: float, **options: Any,
+) -> None:  # fmt: skip
+    """Capture every tick and encode the pictures as a video.
+
+    Args:
+        encode: Function that encodes pictures at a speed.
+        run: The run.
+        out: File to write.
+        first: First tick.
+        last: Last tick; None for the end.
+        every: Ticks from one picture to the next.
+        speed: Pictures per second.
+        options: Options of the pictures, for `_read_options`.
+    """
+    from kinfolk.replay.reader import Replay, find_replay
+    from kinfolk.viewer.export import capture, open_page
+
+    replays, screenshot = _read_options(run, **options)
+    end = Replay(find_replay(*replays[0])).ticks
+    shown = range(first, (end if last is None else min(last, end)) + 1, every)
+    if not 1 <= len(shown) <= MOST_FRAMES:
+        raise UsageError(
+            f"A video has 1 to {MOST_FRAMES} pictures, not {len(shown)}; "
+            f"choose --from, --to and --every (the game has the ticks 0 to {end})."
+        )
+    frames: list[bytes] = []
+    with open_page(replays, screenshot) as page, progress("Pictures", len(shown)) as tell:
+        for tick in shown:
+            frames.append(capture(page, screenshot, tick))
+            tell(len(frames))
+    _write(out, encode(frames, speed))
+
+
+def _write(path: Path, data: bytes) -> None:
+    """Write a file, and note its size."""
+    from kinfolk.store.files import write_atomic
+
+    write_atomic(path, data)
+    note(f"{path}: {len(data) / 1024:,.0f} KB")

@@ -1,0 +1,180 @@
+"""Output of commands: results on stdout, progress on stderr."""
+
+from __future__ import annotations
+
+import json
+import os
+import shlex
+import sys
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager, redirect_stdout
+from itertools import pairwise
+from typing import Annotated, Any
+
+import typer
+
+JsonOption = Annotated[bool, typer.Option("--json", help="One JSON document on stdout.")]
+
+_BARS = " ▁▂▃▄▅▆▇█"  # of a plot, from empty to full
+_STDOUT, _STDERR = 1, 2  # descriptors
+_quiet = False  # of this command line; set at its start
+_LONG_JSON = 100_000  # characters; beyond them nobody reads, and indenting takes ten times as long
+
+
+def set_quiet(on: bool) -> None:
+    """Set whether progress, notes and hints are left out from now on."""
+    global _quiet
+    _quiet = on
+
+
+def note(text: str) -> None:
+    """Print a line on stderr about progress; none with --quiet."""
+    if not _quiet:
+        print(text, file=sys.stderr, flush=True)
+
+
+def hint(text: str) -> None:
+    """Print a line after a result about what to do next; none with --quiet."""
+    if not _quiet:
+        print(text)
+
+
+@contextmanager
+def stdout_for_document(json: bool) -> Iterator[None]:
+    """Send to stderr what policies print meanwhile, so that stdout holds one document and no more.
+
+    Args:
+        json: Whether a document is going to be printed; else nothing is changed.
+    """
+    if not json:
+        yield
+        return
+    sys.stdout.flush()
+    saved = os.dup(_STDOUT)  # workers and libraries write to the descriptor, not to `sys.stdout`
+    try:
+        os.dup2(_STDERR, _STDOUT)
+        with redirect_stdout(sys.stderr):
+            yield
+    finally:
+        os.dup2(saved, _STDOUT)
+        os.close(saved)
+
+
+def print_json(document: Any) -> None:
+    """Print one JSON document and nothing else; indented, unless it is long."""
+    text = json.dumps(document, sort_keys=True)
+    print(text if len(text) > _LONG_JSON else json.dumps(document, indent=2, sort_keys=True))
+
+
+def print_table(title: str, headings: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
+    """Print a table that fits the terminal; the first column is text, the others are numbers.
+
+    Args:
+        title: Line above the table; empty for none.
+        headings: Headings of the columns.
+        rows: Cells of each row.
+    """
+    from rich import box
+    from rich.console import Console
+    from rich.table import Table
+
+    table = Table(box=box.SIMPLE_HEAD)
+    for i, heading in enumerate(headings):
+        table.add_column(heading, justify="left" if i == 0 else "right")
+    for row in rows:
+        table.add_row(*(str(cell) for cell in row))
+    # Piped output has no width of its own; cut nothing that a script may look for.
+    width = None if sys.stdout.isatty() else 100
+    # Names of slots and policies are shown as they are: "[bold]" and ":smile:" mean nothing.
+    console = Console(width=width, markup=False, emoji=False)
+    if title:
+        console.print(title, style="bold", highlight=False)
+    console.print(table)
+
+
+def print_list(title: str, rows: Iterable[tuple[str, str]]) -> None:
+    """Print names with a description of each."""
+    entries = list(rows)
+    width = max((len(name) for name, _ in entries), default=0)
+    print(title)
+    for name, about in entries:
+        print(f"  {name:<{width}}  {about}")
+
+
+def command(*words: object) -> str:
+    """Return a kinfolk command that can be pasted into a shell, whatever is in its paths.
+
+    >>> command("view", "runs/my first run")
+    "kinfolk view 'runs/my first run'"
+    """
+    return shlex.join(["kinfolk", *(str(word) for word in words)])
+
+
+@contextmanager
+def progress(label: str, total: int, done: int = 0) -> Iterator[Callable[..., None]]:
+    """Show a bar on a terminal; elsewhere a line at each quarter; nothing with --quiet.
+
+    Args:
+        label: What is counted.
+        total: Number of them in all.
+        done: Number that is done already.
+
+    Yields:
+        A function to call with the number done, and with a note if there is more to say.
+    """
+    if _quiet:
+        yield lambda *_done: None
+        return
+    if not sys.stderr.isatty():
+        quarters_shown = [4 * done // total]
+
+        def tell(now: int, note: str = "") -> None:
+            if 4 * now // total > quarters_shown[0]:
+                quarters_shown[0] = 4 * now // total
+                more = f", {note}" if note else ""
+                print(f"{label}: {now} of {total}{more}", file=sys.stderr, flush=True)
+
+        yield tell
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TimeRemainingColumn
+
+    console = Console(stderr=True)
+    columns = (
+        "{task.description}", BarColumn(), MofNCompleteColumn(), TimeRemainingColumn(),
+        "{task.fields[note]}",
+    )  # fmt: skip
+    with Progress(*columns, console=console, transient=True) as bar:
+        task = bar.add_task(label, total=total, completed=done, note="")
+        yield lambda now, note="": bar.update(task, completed=now, note=note)
+
+
+def plot(series: Sequence[float], width: int = 60, height: int = 5) -> list[str]:
+    """Return the lines of a bar chart from 0 to the largest value.
+
+    Args:
+        series: The values; each column is the mean of its share of them.
+        width: Most columns.
+        height: Number of lines.
+
+    >>> plot([0, 4, 8], width=3, height=1)
+    [' ▄█']
+    """
+    width = min(width, len(series))
+    cuts = [len(series) * i // width for i in range(width + 1)]
+    means = [sum(series[a:b]) / (b - a) for a, b in pairwise(cuts)]
+    top = max(means) or 1.0
+    eighths = [round(8 * height * mean / top) for mean in means]
+    return [
+        "".join(_BARS[min(8, max(0, eighth - 8 * level))] for eighth in eighths)
+        for level in reversed(range(height))
+    ]
+
+
+def print_plot(title: str, series: Sequence[float]) -> None:
+    """Print a plot with its title and its scale."""
+    top = max(series)
+    print(f"{title}, 0 to {f'{top:,.0f}' if top >= 100 else f'{top:g}'}")
+    for line in plot(series):
+        print(f"  |{line}")
+    print(f"  +{'-' * min(60, len(series))}")

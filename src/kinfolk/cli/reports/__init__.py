@@ -1,1 +1,0 @@
-"""How results of commands are shown as text and as JSON documents."""

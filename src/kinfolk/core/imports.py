@@ -1,0 +1,245 @@
+"""Imports at the time of use: lazy package exports, optional libraries, and registries of names."""
+
+from __future__ import annotations
+
+import ast
+import importlib
+import sys
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from importlib.metadata import entry_points
+from importlib.util import find_spec
+from types import ModuleType
+from typing import Any
+
+from kinfolk.core.errors import (
+    UsageError,
+    format_suggestion,
+    make_unknown_name_error,
+    summarize_error,
+)
+
+
+class _LazyPackage(ModuleType):
+    """A package that imports its public names when they are asked for.
+
+    A public name goes before a submodule of the same name, which the import system would put in
+    its place: `kinfolk.jobs.evaluate` is the job, not the file that it is in.
+    """
+
+    _exports: dict[str, tuple[str, str]]
+
+    def __getattribute__(self, name: str) -> Any:
+        exports = super().__getattribute__("__dict__").get("_exports", {})
+        if name not in exports:
+            return super().__getattribute__(name)
+        module, attribute = exports[name]
+        if module == self.__name__:
+            return importlib.import_module(f"{module}.{attribute}")
+        return getattr(importlib.import_module(module), attribute)
+
+    def __dir__(self) -> list[str]:
+        return sorted({name for name in self.__dict__ if name.startswith("__")} | {*self._exports})
+
+
+def export_lazily(package: str) -> None:
+    """Make the names that a package imports under `if TYPE_CHECKING:` available at run time.
+
+    So each name is written once: type checkers and editors read the import, and nothing is
+    imported before it is used.
+    """
+    module = sys.modules[package]
+    spec = find_spec(package)
+    source = spec.loader.get_source(package) if spec and spec.loader else None  # type: ignore[attr-defined]
+    assert source is not None  # kinfolk is not distributed without its sources
+    vars(module)["_exports"] = {
+        alias.asname or alias.name: (str(node.module), alias.name)
+        for block in ast.parse(source).body
+        if isinstance(block, ast.If) and ast.unparse(block.test) == "TYPE_CHECKING"
+        for node in block.body
+        if isinstance(node, ast.ImportFrom)
+        for alias in node.names
+    }
+    module.__class__ = _LazyPackage
+
+
+# What pip installs for a library, by the name it is imported by. Those of the base are not listed.
+_INSTALLED_BY = {
+    "torch": "'kinfolk[train]'",
+    "ribs": "'kinfolk[qd]'",
+    "ray": "'kinfolk[ray]'",
+    "starlette": "'kinfolk[viewer]'",
+    "uvicorn": "'kinfolk[viewer]'",
+    "websockets": "'kinfolk[viewer]'",
+    "PIL": "'kinfolk[plots]'",
+    "pyarrow": "'kinfolk[parquet]'",
+    "tensorboard": "tensorboard",
+    "tensordict": "tensordict",
+    "wandb": "wandb",
+    "stable_baselines3": "stable-baselines3",
+}
+
+
+class MissingLibraryError(UsageError, ModuleNotFoundError):
+    """A library that is needed is not installed: exit code 2, like any wrong use.
+
+    It is an ImportError too, for code that asks whether a part of kinfolk can be imported.
+    """
+
+
+def get_install_command(module: str) -> str | None:
+    """Return the command that installs a library; None if kinfolk does not know it.
+
+    >>> [get_install_command(name) for name in ("torch.nn", "PIL", "my_package")]
+    ["pip install 'kinfolk[train]'", "pip install 'kinfolk[plots]'", None]
+    """
+    installed_by = _INSTALLED_BY.get(module.partition(".")[0])
+    return None if installed_by is None else f"pip install {installed_by}"
+
+
+def make_missing_library_error(feature: str, module: str) -> MissingLibraryError:
+    """Return the error that says who needs a library and how to install it.
+
+    Args:
+        feature: What needs it, as the beginning of a sentence: "The viewer".
+        module: A module of the library, by the name it is imported by.
+    """
+    name = module.partition(".")[0]
+    problem = f"{feature} needs the library {name}, which is not installed"
+    return MissingLibraryError(f"{problem}: {get_install_command(name)}", name=name)
+
+
+@contextmanager
+def optional_import(user: str) -> Iterator[None]:
+    """Import libraries of an extra within this context, or say how to install them.
+
+    Args:
+        user: What needs them, as the beginning of a sentence.
+
+    Raises:
+        MissingLibraryError: One that kinfolk knows is not installed.
+    """
+    try:
+        yield
+    except MissingLibraryError:
+        raise
+    except ModuleNotFoundError as error:
+        if error.name is None or get_install_command(error.name) is None:
+            raise
+        raise make_missing_library_error(user, error.name) from None
+
+
+def import_libraries(feature: str, *modules: str) -> None:
+    """Import libraries, so that a missing one is reported before any work is done.
+
+    Args:
+        feature: What needs them, as the beginning of a sentence.
+        modules: The names they are imported by.
+
+    Raises:
+        MissingLibraryError: One is not installed.
+    """
+    for module in modules:
+        with optional_import(feature):
+            importlib.import_module(module)
+
+
+@dataclass(frozen=True)
+class RegistryEntry:
+    """Import path and description of a registered name.
+
+    Attributes:
+        import_path: `module:attribute` of the registered object.
+        description: What it is, in one line.
+    """
+
+    import_path: str
+    description: str
+
+
+@dataclass
+class Registry:
+    """Maps names of one kind of object, such as worlds, to import paths.
+
+    Other packages add entries through the entry-point group `kinfolk.<entry_point_group>`.
+
+    Args:
+        kind: What is registered, in the singular, for error messages.
+        entry_point_group: Last part of the name of the entry-point group.
+        entries: Those that come with kinfolk; they take precedence over plugins.
+    """
+
+    kind: str
+    entry_point_group: str
+    entries: Mapping[str, RegistryEntry]
+    _plugins: dict[str, RegistryEntry] | None = field(default=None, repr=False)
+
+    def __iter__(self) -> Iterator[str]:
+        yield from self.entries
+        yield from (name for name in self._load_plugins() if name not in self.entries)
+
+    def __contains__(self, name: object) -> bool:
+        return name in self.entries or name in self._load_plugins()
+
+    def get_entry(self, name: str) -> RegistryEntry:
+        """Return the entry named `name`.
+
+        Raises:
+            UnknownNameError: There is none; the message suggests the most similar name.
+        """
+        if name in self.entries:
+            return self.entries[name]
+        if name in self._load_plugins():
+            return self._load_plugins()[name]
+        raise make_unknown_name_error(f"No {self.kind} is named", name, self)
+
+    def load(self, name: str) -> Any:
+        """Import and return the object named `name`."""
+        return import_object(self.get_entry(name).import_path)
+
+    def _load_plugins(self) -> dict[str, RegistryEntry]:
+        """Return the entries that other packages declare as entry points, read once."""
+        if self._plugins is None:
+            self._plugins = {}
+            for point in entry_points(group=f"kinfolk.{self.entry_point_group}"):
+                source = f"from {point.dist.name if point.dist else '?'}"
+                self._plugins[point.name] = RegistryEntry(point.value, source)
+        return self._plugins
+
+
+def import_object(path: str) -> Any:
+    """Import and return the object at `module:attribute` or `module.attribute`.
+
+    Raises:
+        UsageError: The module or the attribute does not exist, or importing it raised an error.
+    """
+    module_name, _, attribute = path.partition(":") if ":" in path else path.rpartition(".")
+    if not module_name or not attribute:
+        raise UsageError(f"'{path}' is not an import path. Write package.module.Class.")
+    try:
+        with optional_import(f"'{path}'"):
+            module = importlib.import_module(module_name)
+    except MissingLibraryError:
+        raise
+    except ModuleNotFoundError as error:
+        reason = f"there is no module {error.name}"
+        raise UsageError(f"'{path}' cannot be imported: {reason}.") from error
+    except Exception as error:  # a user's module may raise anything when it is imported
+        message, location, _ = summarize_error(error)
+        raise UsageError(f"'{path}' cannot be imported: {message} ({location}).") from error
+    try:
+        return getattr(module, attribute)
+    except AttributeError:
+        hint = format_suggestion(attribute, _list_names(module))
+        raise UsageError(f"The module {module_name} has no {attribute}.{hint}") from None
+
+
+def _list_names(module: Any) -> list[str]:
+    """List what a user may mean: the module's classes and functions, and classes it imports."""
+    return [
+        name
+        for name, value in vars(module).items()
+        if name[0].isupper()
+        or (name[0] != "_" and getattr(value, "__module__", "") == module.__name__)
+    ]

@@ -1,0 +1,176 @@
+"""One request to many workers at once, and their actions if they reply in time.
+
+From step to step mostly the same workers are called, so requests and replies of all of them are
+written and read in a few array operations. Workers that are late, have failed or returned invalid
+actions are left to `WorkerGroup.collect`.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from kinfolk.core.arrays import AnyArray, Bytes, Ints
+from kinfolk.isolation import shared_buffers as shared
+from kinfolk.isolation.worker import Worker, draw_request_id, wake_workers
+
+# How long the host spins: a few times what sixteen fast policies take. If that was too short, then
+# policies are slow or cores are busy, and the host sleeps at once in the next calls.
+_SPIN_NS, _SPIN_BACKOFF_CALLS = 400_000, 8
+
+
+class BatchedCall:
+    """A request for actions to several workers, repeated as long as the same agents live.
+
+    Either each worker plays one row of the batch, or a single worker plays all rows.
+
+    Args:
+        buffers: Shared buffers of the workers.
+        workers: The workers to call.
+        buffer_indices: Index of each worker's buffer in `buffers`.
+        rows: Rows of the batch that they play.
+    """
+
+    def __init__(
+        self,
+        buffers: shared.SharedBufferArray,
+        workers: Sequence[Worker],
+        buffer_indices: Sequence[int],
+        rows: Sequence[int],
+    ) -> None:
+        self._buffers, self.workers = buffers, workers
+        self._buffer_indices = _as_slice_or_array(buffer_indices)
+        self._rows = _as_slice_or_array(rows)
+        single = len(workers) == 1
+        self._row_index = (
+            (buffer_indices[0], slice(len(rows))) if single else (self._buffer_indices, 0)
+        )
+        buffers.header[self._buffer_indices, shared.N_ROWS] = len(rows) if single else 1
+        buffers.header[self._buffer_indices, shared.COMMAND] = shared.CMD_ACT
+        self._wake_fds = [worker.wake_fd for worker in workers]
+        self._key_index = (*self._row_index, 0)
+        self._request_id = self._sent_ns = self._spin_backoff = 0
+        self._pending = self._all_have_acted = self._covers_batch = False
+
+    def write_rows(self, row_block: AnyArray) -> None:
+        """Write the agents of the batch; needed again when more than their keys has changed.
+
+        Args:
+            row_block: Rows of the whole batch, as `pack_rows` returns them.
+        """
+        # `_rows` is an array if some rows are skipped; comparing that with a slice is elementwise.
+        rows = self._rows
+        self._covers_batch = isinstance(rows, slice) and rows == slice(0, len(row_block))
+        self._buffers.rows[self._row_index] = row_block[rows]
+        self._buffers.header[self._buffer_indices, shared.ROWS_VERSION] = next(shared.row_versions)
+
+    def send(self, keys: Ints, observations: Bytes) -> None:
+        """Send a request for actions to all workers without waiting.
+
+        Args:
+            keys: `[n]`, random keys of the whole batch.
+            observations: `[n, row_bytes]`, observations of the whole batch.
+        """
+        buffers = self._buffers
+        buffers.rows[self._key_index] = keys[self._rows]
+        buffers.observations[self._row_index] = observations[self._rows]
+        self._request_id, self._sent_ns = draw_request_id(), time.perf_counter_ns()
+        self._pending = True
+        shared.memory_fence()
+        buffers.header[self._buffer_indices, shared.REQUEST_ID] = self._request_id
+        wake_workers(self._wake_fds)
+
+    def collect(self) -> list[Worker]:
+        """Wait until all workers have replied, or one of them takes long.
+
+        Returns:
+            The workers without valid actions: late, failed or with an invalid reply.
+        """
+        indices, header, request_id = self._buffer_indices, self._buffers.header, self._request_id
+        n_workers = n_waits_left = len(self.workers)
+        spin_end = 0 if self._spin_backoff else time.perf_counter_ns() + _SPIN_NS
+        self._spin_backoff = max(0, self._spin_backoff - 1)
+        reply_ids = header[indices, shared.REPLY_ID].tolist()
+        while reply_ids.count(request_id) < n_workers:
+            if time.perf_counter_ns() < spin_end:
+                os.sched_yield()
+            else:
+                if spin_end:
+                    self._spin_backoff, spin_end = _SPIN_BACKOFF_CALLS, 0
+                # Wait for the last worker first: when it has replied, most others have too. The
+                # host is then woken once or twice, not once per worker.
+                last = max(i for i, reply_id in enumerate(reply_ids) if reply_id != request_id)
+                worker = self.workers[last]
+                worker.set_pending(request_id, self._sent_ns)
+                n_waits_left -= 1  # bounded: a worker may retract its reply
+                if not worker.wait_briefly() or not n_waits_left:
+                    break
+                worker.pending = False
+            reply_ids = header[indices, shared.REPLY_ID].tolist()
+        shared.memory_fence()
+        statuses = header[indices, shared.STATUS].tolist()
+        self._pending = False
+        if reply_ids.count(request_id) == statuses.count(shared.STATUS_OK) == n_workers:
+            return []  # the usual case, once per step
+        late = [
+            worker
+            for worker, reply_id, status in zip(self.workers, reply_ids, statuses, strict=True)
+            if reply_id != request_id or status != shared.STATUS_OK
+        ]
+        for worker in late:
+            worker.set_pending(request_id, self._sent_ns)
+        return late
+
+    def read_actions(
+        self, late_workers: Sequence[Worker], get_noop_actions: Callable[[], Ints]
+    ) -> tuple[Ints, shared.ReplyTimes]:
+        """Return the actions of the whole batch.
+
+        Args:
+            late_workers: Workers without valid actions, from `collect`.
+            get_noop_actions: Returns noop actions of the whole batch, which are used for late
+                workers and for rows that no worker plays.
+
+        Returns:
+            The actions `[n, heads]`, int64, and the times of the other workers' replies.
+        """
+        actions = self._buffers.actions[self._row_index]
+        replied_ns = self._buffers.header[self._buffer_indices, shared.REPLY_NS]
+        if late_workers:
+            on_time = np.array([worker not in late_workers for worker in self.workers])
+            out, replied_ns = get_noop_actions(), replied_ns[on_time]
+            if len(on_time) == len(actions):
+                out[np.arange(len(out))[self._rows][on_time]] = actions[on_time]
+        elif self._covers_batch:
+            out = actions.copy()
+        else:
+            out = get_noop_actions()
+            out[self._rows] = actions
+        if not self._all_have_acted:
+            for worker in self.workers:
+                worker.has_acted = worker.has_acted or worker not in late_workers
+            self._all_have_acted = not late_workers
+        return out, (replied_ns.copy(), self._sent_ns, time.perf_counter_ns())
+
+    @property
+    def elapsed(self) -> float:
+        """Seconds since the request was sent."""
+        return 1e-9 * (time.perf_counter_ns() - self._sent_ns)
+
+    def cancel(self) -> None:
+        """End the batched call; workers that have not replied become pending one by one."""
+        if self._pending:
+            for worker in self.workers:
+                worker.set_pending(self._request_id, self._sent_ns)
+
+
+def _as_slice_or_array(indices: Sequence[int]) -> Any:
+    """Return an index for an array: a slice if the numbers are consecutive, which is faster."""
+    first, count = (indices[0], len(indices)) if indices else (0, 0)
+    if list(indices) == list(range(first, first + count)):
+        return slice(first, first + count)
+    return np.array(indices, dtype=np.int64)

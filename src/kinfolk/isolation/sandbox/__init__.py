@@ -1,1 +1,0 @@
-"""Operating-system limits of a worker: seccomp filter, Landlock rules, resource limits."""

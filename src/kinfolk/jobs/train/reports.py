@@ -1,0 +1,235 @@
+"""What a training reports: its events, scores of its last episodes, evaluation on held-out seeds."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, ClassVar
+
+import numpy as np
+
+from kinfolk.core.events import Event, TimingEvent
+from kinfolk.engines.base import Engine
+from kinfolk.evaluation.rollout import evaluation_task, run_evaluation
+from kinfolk.evaluation.statistics import EvaluationSummary, summarize_episodes, win_shares
+from kinfolk.jobs.train.settings import Train
+from kinfolk.jobs.train.state import TrainingState
+from kinfolk.play.results import EpisodeResult, concatenate_columns
+from kinfolk.play.task import Policies
+from kinfolk.policies.neural.policy import NeuralPolicy
+from kinfolk.policies.resolve import ResolvedPolicy, load_policy_class, resolve
+from kinfolk.training.buffer import RolloutColumns
+from kinfolk.worlds import compute_world_metrics
+
+_CHUNK_SIZE = 5  # episodes of a task; not the number of workers, so that it changes nothing
+
+
+@dataclass(frozen=True, kw_only=True)
+class UpdateDone(Event):
+    """An update; `step` counts rows of trained slots. Means are over the last episodes.
+
+    `slots` has the returns of each slot and, if it learnt, the statistics of its losses.
+    """
+
+    kind: ClassVar[str] = "update_done"
+    update: int
+    episodes: int  # ended so far
+    length: float | None
+    score: float | None
+    slots: dict[str, dict[str, float]]
+    alive: dict[str, float]
+    births: dict[str, float]
+    counters: dict[str, float]
+
+
+@dataclass(frozen=True, kw_only=True)
+class EvaluationDone(Event):
+    """An evaluation on held-out seeds: means with 95 % intervals, the same of baselines."""
+
+    kind: ClassVar[str] = "evaluation_done"
+    update: int
+    score: float
+    is_best: bool
+    length: Any
+    returns: dict[str, Any]
+    return_per_life: dict[str, Any]
+    metrics: dict[str, Any]
+    baselines: dict[str, dict[str, Any]]
+
+
+@dataclass(frozen=True, kw_only=True)
+class TrainingDone(Event):
+    """The end of a training; `reason` is steps, reached or patience."""
+
+    kind: ClassVar[str] = "training_done"
+    updates: int
+    episodes: int
+    reason: str
+    score: float | None
+    length: float | None
+    best: float | None
+    best_step: int | None
+    weights: dict[str, str]  # the hash of every slot's weights
+
+
+@dataclass(frozen=True, kw_only=True)
+class UpdateTimed(TimingEvent):
+    """The time that an update took, by phase."""
+
+    kind: ClassVar[str] = "update_timed"
+    rows: int
+    collect_seconds: float
+    learn_seconds: float
+
+
+def mean_length(episodes: Sequence[EpisodeResult]) -> float | None:
+    """Return the mean number of ticks of episodes; None if there are none."""
+    return float(np.mean([result.ticks for result in episodes])) if episodes else None
+
+
+def recent_score(state: TrainingState) -> float | None:
+    """Return the score of the last episodes: their length, or the return per life of trained slots."""
+    settings, recent = state.settings, state.recent_episodes
+    if settings.score == "length" or not recent:
+        return mean_length(recent)
+    stats, trained = _slot_statistics(state), [s.id for s in settings.slots if s.trainable]
+    return float(np.mean([stats[slot].get("return_per_life", 0.0) for slot in trained]))
+
+
+def report_update(
+    state: TrainingState, blocks: Sequence[RolloutColumns], losses: dict[str, dict[str, float]]
+) -> UpdateDone:
+    """Return the event of an update.
+
+    Args:
+        state: State of the training.
+        blocks: The collected rows of each slot.
+        losses: Statistics of the update's losses, by slot.
+    """
+    slots, recent = _slot_statistics(state), state.recent_episodes
+    for (name, stats), block in zip(slots.items(), blocks, strict=True):
+        stats["rows"] = float(len(block["slot_id"]))
+        stats["reward"] = float(block["reward"].mean()) if len(block["slot_id"]) else 0.0
+        stats |= losses.get(name, {})
+    return UpdateDone(
+        step=state.steps,
+        update=state.update,
+        episodes=state.episodes,
+        length=mean_length(recent),
+        score=recent_score(state),
+        slots=slots,
+        alive=_mean_columns([result.mean_alive for result in recent]),
+        births=_mean_columns([result.group_lives for result in recent]),
+        counters=_mean_columns([result.counters for result in recent]),
+    )
+
+
+def _mean_columns(tables: Sequence[Mapping[str, float]]) -> dict[str, float]:
+    """Return means over tables, by the names of the last; empty if there are none."""
+    names = tables[-1] if tables else ()
+    return {name: float(np.mean([table[name] for table in tables])) for name in names}
+
+
+def _slot_statistics(state: TrainingState) -> dict[str, dict[str, float]]:
+    """Return every slot's returns over the last episodes, and how often it won them."""
+    recent, names = state.recent_episodes, state.settings.slot_ids
+    stats: dict[str, dict[str, float]] = {name: {} for name in names}
+    if not recent:
+        return stats
+    per_life = {
+        s: np.array([r.returns[s] / r.lives[s] if r.lives[s] else np.nan for r in recent])
+        for s in names
+    }
+    won = win_shares(per_life)
+    for name, values in stats.items():
+        lives = sum(r.lives[name] for r in recent)
+        values["return"] = float(np.mean([r.returns[name] for r in recent]))
+        if lives:
+            values["return_per_life"] = sum(r.returns[name] for r in recent) / lives
+            values["life_ticks"] = sum(r.ticks_lived[name] for r in recent) / lives
+        if len(stats) > 1:
+            values["wins"] = float(np.nan_to_num(won[name]).mean())
+    return stats
+
+
+def evaluate_policies(state: TrainingState, engine: Engine) -> EvaluationDone:
+    """Evaluate the policies, and the baselines if they were not yet; record a new best.
+
+    Args:
+        state: State of the training; its best score and baselines are changed.
+        engine: Engine that plays the episodes.
+    """
+    evaluation = state.settings.evaluation
+    policies = state.policies() | _resolve_all(evaluation.slots)
+    summary = _play_evaluation(state.settings, policies, engine)
+    for name, slots in evaluation.baselines.items():
+        if name not in state.baselines:
+            base = _play_evaluation(state.settings, policies | _resolve_all(slots), engine)
+            state.baselines[name] = {
+                "length": base.ticks,
+                "returns": base.returns,
+                "score": _summary_score(base, state.settings),
+                "metrics": base.metrics,
+            }
+    score = _summary_score(summary, state.settings)
+    is_best = state.best is None or score > state.best
+    if is_best:
+        state.best, state.best_step, state.evals_since_best = score, state.steps, 0
+    else:
+        state.evals_since_best += 1
+    return EvaluationDone(
+        step=state.steps,
+        update=state.update,
+        score=score,
+        is_best=is_best,
+        length=summary.ticks,
+        returns=summary.returns,
+        return_per_life=summary.return_per_life,
+        metrics=summary.metrics,
+        baselines=state.baselines,
+    )
+
+
+def _resolve_all(uris: Mapping[str, str]) -> dict[str, ResolvedPolicy]:
+    """Resolve the policy URI of each slot."""
+    return {slot: resolve(uri) for slot, uri in uris.items()}
+
+
+def _summary_score(summary: EvaluationSummary, settings: Train) -> float:
+    """Return the score of a summary, as `recent_score` defines it of episodes."""
+    if settings.score == "length":
+        return summary.ticks.mean
+    trained = [summary.return_per_life[slot.id] for slot in settings.slots if slot.trainable]
+    return float(np.mean([estimate.mean for estimate in trained if estimate is not None]))
+
+
+def _play_evaluation(settings: Train, policies: Policies, engine: Engine) -> EvaluationSummary:
+    """Play the evaluation episodes with a team and summarise them.
+
+    Args:
+        settings: Settings of the training.
+        policies: The policy of each slot.
+        engine: Engine that plays the episodes.
+    """
+    evaluation, world = settings.evaluation, settings.world
+    if evaluation.greedy:
+        policies = {name: _make_greedy(policy) for name, policy in policies.items()}
+    ref, seed, inherit = settings.world_ref, evaluation.seed, settings.inherit_slot
+    slot_map = evaluation.agent_slot_map or settings.slot_map_for(world)
+    episodes = range(evaluation.episodes)
+    chunks = (episodes[i : i + _CHUNK_SIZE] for i in range(0, len(episodes), _CHUNK_SIZE))
+    tasks = (
+        evaluation_task(ref, policies, seed, chunk, slot_map, inherit_slot=inherit)
+        for chunk in chunks
+    )
+    played = concatenate_columns(result.episodes for result in engine.map(run_evaluation, tasks))
+    return summarize_episodes(played, list(policies), partial(compute_world_metrics, world))
+
+
+def _make_greedy(policy: ResolvedPolicy) -> ResolvedPolicy:
+    """Return a net that takes its most likely action; other policies are returned unchanged."""
+    kind: Any = load_policy_class(policy)
+    if not (isinstance(kind, type) and issubclass(kind, NeuralPolicy)):
+        return policy
+    return ResolvedPolicy(policy.class_path, {**policy.settings, "greedy": True}, policy.arrays)

@@ -1,0 +1,159 @@
+"""Settings of all jobs that play episodes: world, rules, seed, slots and who plays which agents."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Annotated, Any
+
+from pydantic import field_serializer, field_validator, model_validator
+
+from kinfolk.core.arrays import Ints
+from kinfolk.core.errors import SettingsError, require
+from kinfolk.core.settings import Flag, Settings, setting
+from kinfolk.core.spaces import WorldSpec
+from kinfolk.play.slots import (
+    PolicySlot,
+    SlotMap,
+    build_slot_assignment,
+    check_unique_ids,
+    parse_slot,
+)
+from kinfolk.play.task import WorldRef
+
+DEFAULT_SLOT_ID = "main"  # id of the only slot if the settings name none
+DEFAULT_URI = "kin://random"
+SLOT_FLAG, MAP_FLAG = Flag("--slot", "ID=URI", "slot", repeats=True), Flag("--map", "GROUP=ID")
+
+
+def _parse_listed_slot(slot: Any) -> PolicySlot:
+    """Return a slot from an item of a list, which holds its own id."""
+    if isinstance(slot, PolicySlot):
+        return slot
+    named = isinstance(slot, Mapping) and "id" in slot
+    require(named, f"A slot in a list needs an id; this one has none: {slot!r}.")
+    return parse_slot(slot["id"], slot)
+
+
+class SlotConfig(Settings):
+    """The slots and which agents each of them plays; by default one trainable slot plays all.
+
+    `slots` is a table of URIs (`{"herd": "kin://grazer"}`), a table of tables, or a list of slots
+    with ids. `agent_slot_map` gives a slot per group or per agent; `world_slot_maps` overrides it
+    for single worlds. A newborn takes the slot of its group, or with `inherit_slot` that of its
+    first parent.
+    """
+
+    slots: Annotated[tuple[PolicySlot, ...], SLOT_FLAG] = setting(
+        (PolicySlot(id=DEFAULT_SLOT_ID, policy_uri=DEFAULT_URI),),
+        "Policies that play: a slot id and a policy URI each, with options behind commas.",
+        min_length=1,
+    )
+    agent_slot_map: Annotated[dict[str, Any] | tuple[Any, ...] | None, MAP_FLAG] = setting(
+        None, "Which slot plays which group, or a list with the slot of each agent."
+    )
+    world_slot_maps: dict[str, Any] = setting(
+        {}, "Slot maps of single worlds by name, instead of the general one."
+    )
+    inherit_slot: bool = setting(
+        False, "A newborn takes the slot of its first parent instead of that of its group."
+    )
+
+    @model_validator(mode="before")
+    @classmethod
+    def _reject_dual_policy(cls, value: Any) -> Any:
+        """Refuse a setting of earlier versions, and show how to write it now."""
+        if isinstance(value, Mapping) and "dual_policy" in value:
+            raise SettingsError(
+                "There is no setting 'dual_policy'. Write two slots and a map instead: slots = "
+                "{student = 'URI', npc = {policy_uri = 'URI', trainable = false}}, agent_slot_map = "
+                "['student', ..., 'npc', ...] with one entry per agent."
+            )
+        return value
+
+    @field_validator("slots", mode="before")
+    @classmethod
+    def _read_slots(cls, value: Any) -> tuple[PolicySlot, ...]:
+        """Return slots from a table or list of them, each with its own id."""
+        if isinstance(value, Mapping):
+            slots = tuple(parse_slot(str(slot_id), slot) for slot_id, slot in value.items())
+        else:
+            is_list = isinstance(value, Sequence) and not isinstance(value, str)
+            name = f"{cls.__name__}.slots"
+            require(is_list, f"{name} must be a table or a list of slots, not {value!r}.")
+            slots = tuple(_parse_listed_slot(slot) for slot in value)
+        check_unique_ids([slot.id for slot in slots])
+        return slots
+
+    @field_validator("agent_slot_map", "world_slot_maps", mode="before")
+    @classmethod
+    def _check_slot_map(cls, value: Any) -> Any:
+        """Refuse values that are neither a table nor a list."""
+        require(
+            value is None or isinstance(value, (Mapping, list, tuple)),
+            f"A slot map is a table of groups or a list of agents, not {value!r}.",
+        )
+        return value
+
+    @field_serializer("slots")
+    def _serialize_slots(self, slots: tuple[PolicySlot, ...]) -> dict[str, Any]:
+        """Return the slots as a user would write them: a table without default values."""
+        tables = {slot.id: slot.model_dump(exclude_defaults=True, exclude={"id"}) for slot in slots}
+        return {
+            name: table["policy_uri"] if list(table) == ["policy_uri"] else table
+            for name, table in tables.items()
+        }
+
+    @property
+    def slot_ids(self) -> list[str]:
+        """The ids of the slots, in order."""
+        return [slot.id for slot in self.slots]
+
+    @property
+    def policy_uris(self) -> dict[str, str]:
+        """The policy URIs by slot id, without slots that name a class path."""
+        return {s.id: s.policy_uri for s in self.slots if s.policy_uri is not None}
+
+    def slot_map_for(self, world: str) -> SlotMap | None:
+        """Return the slot map of a world; None if the first slot plays every agent."""
+        slot_map: SlotMap | None = self.world_slot_maps.get(world, self.agent_slot_map)
+        return slot_map
+
+    def build_assignment(self, spec: WorldSpec) -> Ints:
+        """Return the slot index of each group and row of a world, `[groups, rows]`."""
+        return build_slot_assignment(spec, self.slot_ids, self.slot_map_for(spec.world))
+
+    def require_trainable(self) -> None:
+        """Check that training has a slot to train.
+
+        Raises:
+            SettingsError: No slot is trainable.
+        """
+        require(
+            any(slot.trainable for slot in self.slots),
+            f"No slot is trainable, so there is nothing to train. Set trainable = true for one of: "
+            f"{', '.join(self.slot_ids)}.",
+        )
+
+
+class WorldSelection(Settings):
+    """Select a world, its rules and the random seed of its episodes."""
+
+    world: Annotated[str, Flag(completes="world")] = setting(
+        "probe", "World to play in; see `kinfolk worlds`."
+    )
+    preset: Annotated[str | None, Flag(completes="preset")] = setting(
+        None, "Named set of rules of the world; see `kinfolk presets`."
+    )
+    world_settings: Annotated[dict[str, Any], Flag("--set")] = setting(
+        {}, "Rules of the world to change; see `kinfolk settings WORLD`."
+    )
+    seed: int = setting(0, "Random seed.", ge=0)
+
+    @property
+    def world_ref(self) -> WorldRef:
+        """The world with its rules, as a `RolloutTask` refers to it."""
+        return WorldRef(self.world, self.preset, self.world_settings)
+
+
+class EpisodeSettings(SlotConfig, WorldSelection):
+    """Select a world and the policies that play it."""

@@ -1,1 +1,0 @@
-"""Encoders that turn observation bytes into network input."""

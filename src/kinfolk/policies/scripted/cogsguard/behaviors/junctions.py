@@ -1,0 +1,216 @@
+"""Behaviors of aligners and scramblers: get hearts and influence, align and scramble junctions."""
+
+from __future__ import annotations
+
+from kinfolk.core.jit import inline
+from kinfolk.policies.scripted.cogsguard import columns as col
+from kinfolk.policies.scripted.cogsguard import exploration, pathfinding, primitives, targets
+from kinfolk.policies.scripted.cogsguard.behaviors import reasons
+from kinfolk.policies.scripted.cogsguard.behaviors.reasons import YES
+from kinfolk.policies.scripted.cogsguard.memory import AgentMemory, is_in_friendly_area
+from kinfolk.worlds.cogsguard import codes
+from kinfolk.worlds.cogsguard.spec import SUCCEEDED_FACT
+
+_FAILED_BUMPS = 3  # then the junction is given up for a while
+
+
+@inline
+def heart_source(memory: AgentMemory, agent: int) -> int:
+    """Return the cell that gives hearts: the chest, in edition A the hub; 0 if unknown."""
+    column = col.HUB_CELL if memory.rules[col.EDITION_A] == 1 else col.CHEST_CELL
+    return int(memory.state[agent, column])
+
+
+def can_get_hearts(memory: AgentMemory, agent: int) -> int:
+    """Return YES with fewer hearts than wanted and a store that can pay for one."""
+    if memory.state[agent, codes.HEARTS] >= memory.rules[col.HEARTS_WANTED]:
+        return reasons.ENOUGH_HEARTS
+    if heart_source(memory, agent) == 0:
+        return reasons.NO_CHEST
+    return YES if primitives.can_afford_heart(memory, agent) else reasons.STORE_EMPTY
+
+
+def get_hearts(memory: AgentMemory, agent: int) -> int:
+    """Return the move to the chest, at last into it."""
+    cell = heart_source(memory, agent)
+    if cell == 0:
+        return reasons.NO_CHEST
+    move = primitives.move_to(memory, agent, cell, 0)
+    return primitives.hold_near_goal(memory, move, primitives.distance_to(memory, agent, cell))
+
+
+def got_hearts(memory: AgentMemory, agent: int) -> int:
+    """Return 1 with enough hearts, or when the store can pay for no more."""
+    if memory.state[agent, codes.HEARTS] >= memory.rules[col.HEARTS_WANTED]:
+        return 1
+    return int(not primitives.can_afford_heart(memory, agent))
+
+
+@inline
+def influence_needed(memory: AgentMemory, agent: int) -> int:
+    """Return the influence needed to align the chosen junction.
+
+    Influence falls by one per tick outside friendly areas: the ticks of travel, and one more.
+    """
+    state = memory.state[agent]
+    cell = int(state[col.ALIGN_TARGET])
+    price = int(memory.rules[col.ALIGN_INFLUENCE])
+    if cell == 0 or price == 0:
+        return price
+    if is_in_friendly_area(memory, agent, state[col.CELL]):
+        steps, energy = state[col.TRAVEL_STEPS], primitives.energy_limit(memory, state[codes.GEAR])
+    else:
+        steps, energy = primitives.distance_to(memory, agent, cell) - 1, state[codes.ENERGY]
+    ticks = primitives.travel_ticks(memory, agent, steps, energy)
+    return max(price, ticks + 1)
+
+
+def can_get_influence(memory: AgentMemory, agent: int) -> int:
+    """Return YES with less influence than the chosen junction needs."""
+    state = memory.state[agent]
+    if memory.rules[col.ALIGN_INFLUENCE] == 0:
+        return reasons.NO_INFLUENCE_RULE
+    if not primitives.can_obtain_gear(memory, agent, codes.ALIGNER, 0):
+        return reasons.NO_GEAR
+    limit = primitives.influence_limit(memory, codes.ALIGNER)
+    primitives.target_cell(memory, agent, targets.ALIGN)
+    if state[codes.INFLUENCE] >= min(influence_needed(memory, agent), limit):
+        return reasons.ENOUGH_INFLUENCE
+    return YES
+
+
+def get_influence(memory: AgentMemory, agent: int) -> int:
+    """Return the move to the aligner's gear, then to a friendly area, and wait there."""
+    move = primitives.fetch_gear(memory, agent, codes.ALIGNER, 0)
+    if move == -1:
+        return reasons.NO_GEAR
+    if move >= 0:
+        return move
+    move = primitives.go_home(memory, agent)
+    return primitives.hold_near_goal(memory, move, primitives.steps_home(memory, agent))
+
+
+def got_influence(memory: AgentMemory, agent: int) -> int:
+    """Return 1 once an aligner holds the most influence it can."""
+    state, limit = memory.state[agent], primitives.influence_limit(memory, codes.ALIGNER)
+    return int(state[codes.GEAR] == codes.ALIGNER and state[codes.INFLUENCE] >= limit)
+
+
+@inline
+def count_enemy_junctions(memory: AgentMemory, agent: int) -> int:
+    """Return the number of known junctions of the clips and of other teams."""
+    state, first = memory.state[agent], col.JUNCTION_COUNTS
+    return int(state[first + codes.CLIPS] + state[first + codes.OTHER])
+
+
+@inline
+def approach_junction(memory: AgentMemory, agent: int, cell: int, purpose: int, flags: int) -> int:
+    """Return the move to the chosen junction and into it; after some failed moves it is given up.
+
+    Args:
+        memory: Memory of all agents.
+        agent: The agent's row in memory.
+        cell: Cell of the junction.
+        purpose: What it was chosen for, `targets.ALIGN` or `targets.SCRAMBLE`.
+        flags: Flags of the path search.
+    """
+    state = memory.state[agent]
+    beside = primitives.distance_to(memory, agent, cell) == 1
+    if beside and state[SUCCEEDED_FACT] == 0:
+        state[col.BLOCKED] += 1
+    move = primitives.move_to(memory, agent, cell, flags)
+    if move < 0 or (beside and state[col.BLOCKED] > _FAILED_BUMPS):
+        state[col.BLOCKED] = 0
+        targets.abandon_target(memory, agent, purpose, memory.rules[col.RETRY_DELAY])
+        return reasons.NO_PATH
+    return move
+
+
+def can_align_junction(memory: AgentMemory, agent: int) -> int:
+    """Return YES with a heart, influence for the path, and a known junction that can be aligned."""
+    state = memory.state[agent]
+    if state[codes.HEARTS] < memory.rules[col.ALIGN_HEARTS]:
+        return reasons.NO_HEART
+    known = int(state[col.JUNCTION_COUNTS + codes.NOBODY])
+    if memory.rules[col.EDITION_A] == 1:
+        known += count_enemy_junctions(memory, agent)
+    if known == 0 or primitives.target_cell(memory, agent, targets.ALIGN) == 0:
+        return reasons.NO_ALIGNABLE_JUNCTION
+    if not primitives.can_obtain_gear(memory, agent, codes.ALIGNER, 0):
+        return reasons.NO_GEAR
+    wears_gear = state[codes.GEAR] == codes.ALIGNER
+    if wears_gear and state[codes.INFLUENCE] < influence_needed(memory, agent):
+        return reasons.LITTLE_INFLUENCE
+    return YES
+
+
+def align_junction(memory: AgentMemory, agent: int) -> int:
+    """Return the move to the gear, then around enemy areas to the chosen junction and into it."""
+    move = primitives.fetch_gear(memory, agent, codes.ALIGNER, 0)
+    if move == -1:
+        return reasons.NO_GEAR
+    if move >= 0:
+        return move
+    cell = primitives.target_cell(memory, agent, targets.ALIGN)
+    if cell == 0:
+        return reasons.NO_ALIGNABLE_JUNCTION
+    if memory.state[agent, codes.INFLUENCE] < memory.rules[col.ALIGN_INFLUENCE]:
+        return reasons.LITTLE_INFLUENCE
+    return approach_junction(memory, agent, cell, targets.ALIGN, pathfinding.AVOID_ENEMY)
+
+
+def aligned(memory: AgentMemory, agent: int) -> int:
+    """Return 1 without hearts, or without a junction to align."""
+    if memory.state[agent, codes.HEARTS] == 0:
+        return 1
+    return int(primitives.target_cell(memory, agent, targets.ALIGN) == 0)
+
+
+@inline
+def knows_enemy(memory: AgentMemory, agent: int) -> bool:
+    """Return whether there is an enemy junction to go for."""
+    if count_enemy_junctions(memory, agent) == 0:
+        return False
+    return primitives.target_cell(memory, agent, targets.SCRAMBLE) > 0
+
+
+def can_scramble(memory: AgentMemory, agent: int) -> int:
+    """Return YES with a heart, an enemy junction to go for, and gear that can be obtained."""
+    if memory.state[agent, codes.HEARTS] < memory.rules[col.SCRAMBLE_HEARTS]:
+        return reasons.NO_HEART
+    if not knows_enemy(memory, agent):
+        return reasons.NO_ENEMY
+    return YES if primitives.can_obtain_gear(memory, agent, codes.SCRAMBLER, 0) else reasons.NO_GEAR
+
+
+def scramble(memory: AgentMemory, agent: int) -> int:
+    """Return the move to the gear, then to the junction and into it."""
+    move = primitives.fetch_gear(memory, agent, codes.SCRAMBLER, 0)
+    if move == -1:
+        return reasons.NO_GEAR
+    if move >= 0:
+        return move
+    cell = primitives.target_cell(memory, agent, targets.SCRAMBLE)
+    if cell == 0:
+        return reasons.NO_ENEMY
+    return approach_junction(memory, agent, cell, targets.SCRAMBLE, 0)
+
+
+def scrambled(memory: AgentMemory, agent: int) -> int:
+    """Return 1 without hearts, or without an enemy junction to go for."""
+    return int(memory.state[agent, codes.HEARTS] == 0 or not knows_enemy(memory, agent))
+
+
+def can_find_enemy(memory: AgentMemory, agent: int) -> int:
+    """Return YES if there is no enemy junction to go for."""
+    return reasons.HAS_ENEMY if knows_enemy(memory, agent) else YES
+
+
+def find_enemy(memory: AgentMemory, agent: int) -> int:
+    """Return the move that explores outward from the enemy area seen last."""
+    return primitives.explore_move(memory, agent, exploration.ENEMIES)
+
+
+def found_enemy(memory: AgentMemory, agent: int) -> int:
+    """Return 1 once there is an enemy junction to go for."""
+    return int(knows_enemy(memory, agent))

@@ -1,1 +1,0 @@
-"""Map features: what an agent has seen of the map, as the input of a network."""

@@ -1,0 +1,284 @@
+"""Building blocks of behaviors: limits by gear, prices, the duration of travel, and moves to goals.
+
+Searches and choices of targets are kernels of their own, called by address, so that each is compiled
+once and not for every behavior.
+"""
+
+from __future__ import annotations
+
+from kinfolk.core.jit import call_address_4, inline
+from kinfolk.policies.scripted.cogsguard import columns as col
+from kinfolk.policies.scripted.cogsguard import pathfinding
+from kinfolk.policies.scripted.cogsguard.memory import (
+    AgentMemory,
+    depot_distance,
+    grid_distance,
+    is_in_friendly_area,
+)
+from kinfolk.roles.execution import HOLD
+from kinfolk.worlds.cogsguard import codes
+from kinfolk.worlds.cogsguard.spec import STORE_FACT
+
+ALREADY_WORN = -2  # result of `fetch_gear`: the agent wears it
+_NEVER = 1 << 20  # ticks
+_HOME_BACK_OFF = 12  # ticks before a failed search for a path home is repeated
+
+
+@inline
+def hp_limit(memory: AgentMemory, gear: int) -> int:
+    """Return the most hp that an agent with this gear can have."""
+    limit = memory.rules[col.HP_LIMIT]
+    if gear == codes.SCOUT:
+        limit = max(limit, memory.rules[col.HP_SCOUT])
+    elif gear == codes.SCRAMBLER:
+        limit = max(limit, memory.rules[col.HP_SCRAMBLER])
+    return int(limit)
+
+
+@inline
+def energy_limit(memory: AgentMemory, gear: int) -> int:
+    """Return the most energy that an agent with this gear can have."""
+    scout = memory.rules[col.ENERGY_SCOUT] if gear == codes.SCOUT else 0
+    return int(max(memory.rules[col.ENERGY_LIMIT], scout))
+
+
+@inline
+def influence_limit(memory: AgentMemory, gear: int) -> int:
+    """Return the most influence that an agent with this gear can have."""
+    aligner = memory.rules[col.INFLUENCE_ALIGNER] if gear == codes.ALIGNER else 0
+    return int(max(memory.rules[col.INFLUENCE_LIMIT], aligner))
+
+
+@inline
+def cargo_limit(memory: AgentMemory, gear: int) -> int:
+    """Return the most elements that an agent with this gear can carry."""
+    miner = memory.rules[col.CARGO_MINER] if gear == codes.MINER else 0
+    return int(max(memory.rules[col.CARGO_LIMIT], miner))
+
+
+@inline
+def cargo_size(memory: AgentMemory, agent: int) -> int:
+    """Return the number of elements that an agent carries."""
+    state, first = memory.state[agent], codes.FIRST_CARGO
+    return int(state[first] + state[first + 1] + state[first + 2] + state[first + 3])
+
+
+@inline
+def is_cargo_full(memory: AgentMemory, agent: int) -> bool:
+    """Return whether an agent can carry no more."""
+    return cargo_size(memory, agent) >= cargo_limit(memory, memory.state[agent, codes.GEAR])
+
+
+@inline
+def can_afford_gear(memory: AgentMemory, agent: int, gear: int, reserve: int) -> bool:
+    """Return whether the team's store can pay for gear.
+
+    Args:
+        memory: Memory of all agents.
+        agent: The agent's row in memory.
+        gear: Gear code.
+        reserve: Amount of each element that must be left.
+    """
+    for element in range(4):
+        main = element == gear - 1
+        price = memory.rules[col.GEAR_PRICE_MAIN] if main else memory.rules[col.GEAR_PRICE_OTHER]
+        if memory.state[agent, STORE_FACT + element] < price + reserve:
+            return False
+    return True
+
+
+@inline
+def can_obtain_gear(memory: AgentMemory, agent: int, gear: int, reserve: int) -> bool:
+    """Return whether an agent wears gear, or knows its station and the store can pay.
+
+    Args:
+        memory: Memory of all agents.
+        agent: The agent's row in memory.
+        gear: Gear code.
+        reserve: Amount of each element that must be left.
+    """
+    state = memory.state[agent]
+    if state[codes.GEAR] == gear:
+        return True
+    knows_station = state[col.STATION_CELL + gear - 1] > 0
+    return bool(knows_station and can_afford_gear(memory, agent, gear, reserve))
+
+
+@inline
+def can_afford_heart(memory: AgentMemory, agent: int) -> bool:
+    """Return whether the store has a heart, or the elements for one.
+
+    A heart is useless without gear: for an agent that has none yet, enough must be left for it.
+    """
+    state = memory.state[agent]
+    if state[STORE_FACT + codes.STORE_HEARTS] > 0:
+        return True
+    gear = state[codes.GEAR]
+    reserve = 0 if gear in (codes.ALIGNER, codes.SCRAMBLER) else memory.rules[col.GEAR_PRICE_MAIN]
+    for element in range(4):
+        if state[STORE_FACT + element] < memory.rules[col.HEART_PRICE] + reserve:
+            return False
+    return True
+
+
+@inline
+def solar_energy(memory: AgentMemory, agent: int) -> int:
+    """Return the solar energy of the next tick, which differs by day and night."""
+    rules = memory.rules
+    is_day = memory.state[agent, col.TICK] % rules[col.DAY_PERIOD] < rules[col.DAY_LENGTH]
+    return int(rules[col.SOLAR_DAY] if is_day else rules[col.SOLAR_NIGHT])
+
+
+@inline
+def travel_ticks(memory: AgentMemory, agent: int, steps: int, energy: int) -> int:
+    """Return the ticks that steps outside friendly areas take, including waiting for solar energy.
+
+    Args:
+        memory: Memory of all agents.
+        agent: The agent's row in memory.
+        steps: Number of steps.
+        energy: Energy at the start.
+    """
+    missing = memory.rules[col.MOVE_COST] * steps - energy
+    if missing <= 0:
+        return int(steps)
+    gain = solar_energy(memory, agent)
+    if gain == 0:
+        return _NEVER
+    return int(max(steps, (missing + gain - 1) // gain + 1))
+
+
+@inline
+def move_to(memory: AgentMemory, agent: int, goal: int, flags: int) -> int:
+    """Return the move towards a cell, at last into it; see `pathfinding.step_towards`.
+
+    Args:
+        memory: Memory of all agents.
+        agent: The agent's row in memory.
+        goal: The cell.
+        flags: AVOID_AGENTS, AVOID_ENEMY or both.
+    """
+    return int(call_address_4(memory.rules[col.STEP_KERNEL], memory, agent, goal, flags))
+
+
+@inline
+def explore_move(memory: AgentMemory, agent: int, mode: int) -> int:
+    """Return the move that explores; see `exploration.explore`.
+
+    Args:
+        memory: Memory of all agents.
+        agent: The agent's row in memory.
+        mode: What is looked for, such as `exploration.ANYWHERE`.
+    """
+    return int(call_address_4(memory.rules[col.EXPLORE_KERNEL], memory, agent, mode, 0))
+
+
+@inline
+def target_cell(memory: AgentMemory, agent: int, purpose: int) -> int:
+    """Return the cell of the agent's target, 0 for none; see `targets.choose_target`.
+
+    Args:
+        memory: Memory of all agents.
+        agent: The agent's row in memory.
+        purpose: MINE, ALIGN, SCRAMBLE or DEPOT.
+    """
+    return int(call_address_4(memory.rules[col.TARGET_KERNEL], memory, agent, purpose, 0))
+
+
+@inline
+def go_home(memory: AgentMemory, agent: int) -> int:
+    """Return the move to the nearest friendly area; see `return_home`."""
+    return int(call_address_4(memory.rules[col.HOME_KERNEL], memory, agent, 0, 0))
+
+
+@inline
+def steps_home(memory: AgentMemory, agent: int) -> int:
+    """Return the approximate steps to the nearest friendly area; see `home_distance`."""
+    return int(call_address_4(memory.rules[col.HOME_KERNEL], memory, agent, 1, 0))
+
+
+@inline
+def fetch_gear(memory: AgentMemory, agent: int, gear: int, reserve: int) -> int:
+    """Return the move towards gear, ALREADY_WORN, or -1 if it cannot be obtained.
+
+    Args:
+        memory: Memory of all agents.
+        agent: The agent's row in memory.
+        gear: Gear code.
+        reserve: Amount of each element that must be left in the store.
+    """
+    state = memory.state[agent]
+    if state[codes.GEAR] == gear:
+        return ALREADY_WORN
+    if not can_obtain_gear(memory, agent, gear, reserve):
+        return -1
+    return move_to(memory, agent, state[col.STATION_CELL + gear - 1], 0)
+
+
+@inline
+def distance_to(memory: AgentMemory, agent: int, cell: int) -> int:
+    """Return the Manhattan distance from the agent to a cell.
+
+    Args:
+        memory: Memory of all agents.
+        agent: The agent's row in memory.
+        cell: The cell.
+    """
+    return grid_distance(memory, memory.state[agent, col.CELL], cell)
+
+
+@inline
+def home_distance(memory: AgentMemory, agent: int) -> int:
+    """Return the approximate steps to the nearest friendly area, computed once per tick."""
+    state = memory.state[agent]
+    if state[col.HOME_CLOCK] != state[col.CLOCK]:
+        state[col.HOME_CLOCK] = state[col.CLOCK]
+        steps = 0
+        if not is_in_friendly_area(memory, agent, state[col.CELL]):
+            to_depot = depot_distance(memory, agent, state[col.CELL])
+            steps = max(1, to_depot - memory.rules[col.AREA_RADIUS])
+        state[col.HOME_DISTANCE] = steps
+    return int(state[col.HOME_DISTANCE])
+
+
+def return_home(memory: AgentMemory, agent: int, ask_distance: int, _unused: int) -> int:
+    """Return the move to the nearest friendly cell, WAIT once there; or the distance to it.
+
+    Args:
+        memory: Memory of all agents.
+        agent: The agent's row in memory.
+        ask_distance: 1 to return `home_distance` instead of a move.
+        _unused: Kernels that are called by address take four arguments.
+    """
+    state = memory.state[agent]
+    if ask_distance == 1:
+        return home_distance(memory, agent)
+    if is_in_friendly_area(memory, agent, state[col.CELL]):
+        return pathfinding.WAIT
+    goal = int(state[col.HOME_CELL])
+    if goal == 0 or not is_in_friendly_area(memory, agent, goal):
+        goal = 0
+        if state[col.CLOCK] >= state[col.FAILED_UNTIL]:
+            length = pathfinding.call_find_path(memory, agent, pathfinding.TO_FRIENDLY, 0)
+            if length == pathfinding.NO_MOVE:
+                state[col.FAILED_UNTIL] = state[col.CLOCK] + _HOME_BACK_OFF
+            else:
+                goal = int(state[col.PATH_GOAL])
+        state[col.HOME_CELL] = goal
+    if goal == 0:
+        hub = int(state[col.HUB_CELL])
+        return move_to(memory, agent, hub, 0) if hub > 0 else pathfinding.NO_MOVE
+    return move_to(memory, agent, goal, 0)
+
+
+@inline
+def hold_near_goal(memory: AgentMemory, move: int, distance: int) -> int:
+    """Return a move that nothing interrupts once the goal is near; a reason code as it is.
+
+    Args:
+        memory: Memory of all agents, for the commit distance.
+        move: The move, or a reason code below zero.
+        distance: Steps to the goal.
+    """
+    is_near = move >= 0 and distance <= memory.rules[col.COMMIT_DISTANCE]
+    return move + HOLD if is_near else move

@@ -1,1 +1,0 @@
-"""Maps of CogsGuard: generated, or parsed from text."""

@@ -1,0 +1,156 @@
+"""The layout of maps: compounds of generated maps, and maps as text in these symbols.
+
+| symbol | meaning |
+|---|---|
+| `#` `.` | wall, floor |
+| `H` | hub; the first in reading order is team 0's, and so on |
+| `C` | chest, of the nearest hub's team |
+| `A` `R` `M` `T` | station of aligners, scramblers, miners, scouts, of the nearest hub's team |
+| `c` `o` `g` `s` | extractor of carbon, oxygen, germanium, silicon |
+| `J` `!` `0` to `3` | junction of nobody, of the clips, of a team |
+| `X` | ship of the clips |
+| `@` `%` `$` `~` | spawn pad, or agent, of team 0, 1, 2, 3 |
+
+Cells outside the text are walls.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from kinfolk.core.arrays import Ints
+from kinfolk.worlds.cogsguard import codes
+
+PAD_SYMBOLS = "@%$~"  # symbol of each team's spawn pads in maps as text
+COMPOUND_RADIUS = 7  # cells from a hub to the wall of its compound
+_GATE_RADIUS = 1  # cells to each side of the middle of a wall
+_MIN_EDGE_DISTANCE = COMPOUND_RADIUS + 2  # from a hub to the edge of the map, at least
+EXTRACTOR_CORNERS = ((-5, -5), (-5, 5), (5, -5), (5, 5))
+_STATION_ROW = 4  # south of the hub: stations and chest
+
+
+def count_compounds_that_fit(height: int, width: int) -> int:
+    """Return how many compounds fit a map: one in the middle, two side by side, or four in quarters."""
+    if min(height, width) >= 4 * _MIN_EDGE_DISTANCE:
+        return 4
+    if width >= 4 * _MIN_EDGE_DISTANCE and height >= 2 * _MIN_EDGE_DISTANCE + 1:
+        return 2
+    return 1 if min(height, width) >= 2 * _MIN_EDGE_DISTANCE + 1 else 0
+
+
+def place_hubs(n_teams: int, height: int, width: int) -> Ints:
+    """Return `[teams, 2]`: row and column of each hub.
+
+    Args:
+        n_teams: Number of hubs.
+        height: Lines of the map.
+        width: Columns of the map.
+    """
+    if n_teams == 1:
+        hubs = [(height // 2, width // 2)]
+    elif n_teams == 2:
+        hubs = [(height // 2, width // 4), (height // 2, width - 1 - width // 4)]
+    else:
+        columns = (width // 4, width - 1 - width // 4)
+        hubs = [(y, x) for y in (height // 4, height - 1 - height // 4) for x in columns]
+    return np.array(hubs[:n_teams], dtype=np.int64)
+
+
+def make_compound(has_chest: bool) -> Ints:
+    """Return `[objects, 3]`: row and column from the hub, and kind; extractors of the corners are last.
+
+    Their elements are carbon to silicon here; each map rotates them at random.
+    """
+    objects = [(0, 0, codes.HUB)]
+    for i in range(-COMPOUND_RADIUS, COMPOUND_RADIUS + 1):
+        if abs(i) > _GATE_RADIUS:
+            objects += [(-COMPOUND_RADIUS, i, codes.WALL), (COMPOUND_RADIUS, i, codes.WALL)]
+            if abs(i) < COMPOUND_RADIUS:
+                objects += [(i, -COMPOUND_RADIUS, codes.WALL), (i, COMPOUND_RADIUS, codes.WALL)]
+    objects += [(_STATION_ROW, x, codes.STATION + i) for i, x in enumerate((-4, -2, 2, 4))]
+    if has_chest:
+        objects.append((_STATION_ROW, 0, codes.CHEST))
+    objects += [(y, x, codes.EXTRACTOR + i) for i, (y, x) in enumerate(EXTRACTOR_CORNERS)]
+    return np.array(objects, dtype=np.int64)
+
+
+def make_spawn_pads() -> Ints:
+    """Return `[24, 2]`: row and column from the hub, a ring two cells away and eight beyond."""
+    ring = [(y, x) for y in range(-2, 3) for x in range(-2, 3) if max(abs(y), abs(x)) == 2]
+    beyond = [(y, x) for y in (-3, 0, 3) for x in (-3, 0, 3) if (y, x) != (0, 0)]
+    return np.array(ring + beyond, dtype=np.int64)
+
+
+SYMBOLS = {"#": codes.WALL, ".": codes.EMPTY, "H": codes.HUB, "C": codes.CHEST}
+SYMBOLS |= {symbol: codes.STATION + i for i, symbol in enumerate("ARMT")}
+SYMBOLS |= {symbol: codes.EXTRACTOR + i for i, symbol in enumerate("cogs")}
+SYMBOLS |= {"J": codes.JUNCTION, "!": codes.JUNCTION, "X": codes.SHIP}
+TEAM_JUNCTION_SYMBOLS = "0123"
+KNOWN_SYMBOLS = "".join(SYMBOLS) + TEAM_JUNCTION_SYMBOLS + PAD_SYMBOLS
+CLIPS_OWNER = -2  # in parsed maps, which do not know the number of teams
+
+
+class ParsedMap(NamedTuple):
+    """A parsed map; it is cached, so its arrays must not be written to."""
+
+    kind: npt.NDArray[np.int8]  # [height, width]
+    owner: npt.NDArray[np.int8]  # a team, -1 nobody, CLIPS_OWNER
+    spawn_pads: tuple[tuple[tuple[int, int], ...], ...]  # per team, in reading order
+    n_hubs: int
+
+
+@lru_cache(maxsize=64)
+def parse_map(text: str) -> ParsedMap:
+    """Parse a map given as text.
+
+    Raises:
+        ValueError: A symbol is unknown, or the lines differ in length.
+    """
+    lines = [line.strip() for line in text.strip().splitlines()]
+    for number, line in enumerate(lines, 1):
+        for column, symbol in enumerate(line, 1):
+            if symbol not in KNOWN_SYMBOLS:
+                raise ValueError(
+                    f"Cogsguard.map_text has an unknown symbol '{symbol}' in line {number}, "
+                    f"column {column}. Known: {' '.join(KNOWN_SYMBOLS)}"
+                )
+        if len(line) != len(lines[0]):
+            raise ValueError(
+                f"Cogsguard.map_text must have lines of one length; line 1 has {len(lines[0])} "
+                f"cells and line {number} has {len(line)}."
+            )
+    if not lines or not lines[0]:
+        raise ValueError("Cogsguard.map_text must have at least one cell.")
+    kind = np.zeros((len(lines), len(lines[0])), dtype=np.int8)
+    owner = np.full(kind.shape, -1, dtype=np.int8)
+    pads: list[list[tuple[int, int]]] = [[] for _ in PAD_SYMBOLS]
+    for y, line in enumerate(lines):
+        for x, symbol in enumerate(line):
+            if symbol in PAD_SYMBOLS:
+                pads[PAD_SYMBOLS.index(symbol)].append((y, x))
+            elif symbol in TEAM_JUNCTION_SYMBOLS:
+                kind[y, x], owner[y, x] = codes.JUNCTION, int(symbol)
+            else:
+                kind[y, x] = SYMBOLS[symbol]
+                owner[y, x] = CLIPS_OWNER if symbol in "!X" else -1
+    hubs = np.argwhere(kind == codes.HUB)
+    for y, x in np.argwhere((kind >= codes.HUB) & (kind < codes.JUNCTION)) if len(hubs) else ():
+        owner[y, x] = ((hubs - (y, x)) ** 2).sum(axis=1).argmin()
+    return ParsedMap(kind, owner, tuple(tuple(p) for p in pads), len(hubs))
+
+
+def get_symbol(kind: int, owner: int, clips_owner: int) -> str:
+    """Return the symbol of an object.
+
+    Args:
+        kind: Index into `KINDS`.
+        owner: Its owner, -1 for nobody.
+        clips_owner: The owner that stands for the clips.
+    """
+    if kind == codes.JUNCTION and owner >= 0:
+        return "!" if owner == clips_owner else TEAM_JUNCTION_SYMBOLS[owner]
+    return next(symbol for symbol, known in SYMBOLS.items() if known == kind)

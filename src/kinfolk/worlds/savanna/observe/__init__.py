@@ -1,1 +1,0 @@
-"""Kernels that write observations, in the two formats that `savanna.spec` describes."""

@@ -1,0 +1,90 @@
+"""Arguments that phases of a step share, as NamedTuples of arrays.
+
+Kernels take only the arrays that they use, in flat tuples: passing the whole state, or tuples in
+tuples, costs compile time, and time at every call that is not inlined.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from kinfolk.core.arrays import Bools, Floats, Ints
+from kinfolk.core.jit import inline_always
+from kinfolk.worlds.savanna.rules import SavannaRules
+from kinfolk.worlds.savanna.state import Links, Plane, RowIndices, SavannaState
+
+
+class SavannaAgents(NamedTuple):
+    """The arrays of agents, cells and meals, with the rules of cells; see `SavannaState`."""
+
+    first_in_cell: Links
+    next_in_cell: Links
+    visible_energy: Plane
+    x: Ints
+    y: Ints
+    energy: Floats
+    alive: Bools
+    carcass: Bools
+    death_cause: Ints
+    active: Ints
+    n_alive: Ints
+    alive_rows: RowIndices
+    uid: Ints
+    group: Ints
+    age: Ints
+    reward: Floats
+    step_event: Ints
+    patch_in_cell: Links
+    grass_energy: Floats
+    counters: Ints
+    energy_accounts: Floats
+    size: int  # side of the grid
+    cell_erasure: bool  # quirk, see `refresh_vacated_cell`
+    dead_prey_stay: bool  # quirk: dead prey stay on their cells until `remove_dead`
+
+
+class StepActions(NamedTuple):
+    """The actions of a step, and the order in which agents move."""
+
+    actions: Ints  # [W * N, 1]
+    acting_rows: RowIndices  # [W, 2, N] rows of each species that move, in order
+    n_acting: Ints  # [W, 2] how many of them
+    all_act: bool  # whether these are all living agents
+
+
+class CaptureScratch(NamedTuple):
+    """Working memory of team captures, one per thread."""
+
+    helpers: RowIndices  # [N] rows of the predators that attack a prey
+    reach_stamps: Ints  # [(size + 2)**2 + 1], see `mark_predator_reach`
+
+
+@inline_always
+def get_agent_arrays(state: SavannaState, rules: SavannaRules) -> SavannaAgents:
+    """Return the arrays of a state and the rules that `SavannaAgents` names."""
+    return SavannaAgents(
+        state.first_in_cell,
+        state.next_in_cell,
+        state.visible_energy,
+        state.x,
+        state.y,
+        state.energy,
+        state.alive,
+        state.carcass,
+        state.death_cause,
+        state.active,
+        state.n_alive,
+        state.alive_rows,
+        state.uid,
+        state.group,
+        state.age,
+        state.reward,
+        state.step_event,
+        state.patch_in_cell,
+        state.grass_energy,
+        state.counters,
+        state.energy_accounts,
+        rules.size,
+        rules.cell_erasure,
+        rules.dead_prey_bitten,
+    )
