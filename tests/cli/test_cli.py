@@ -421,7 +421,7 @@ def test_a_slot_that_plays_nobody_is_pointed_out(tmp_path):
 
 def test_a_class_in_the_folder_one_works_in_is_found(tmp_path):
     (tmp_path / "my_policies.py").write_text(
-        "from kinfolk.policies.stateless import NoopPolicy\nclass Mine(NoopPolicy):\n    pass\n"
+        "from kinfolk.policies.base import NoopPolicy\nclass Mine(NoopPolicy):\n    pass\n"
     )
     done = kinfolk("eval", "--slot", "all=class:my_policies.Mine", "--episodes", "4",
                    "--engine", "processes", "--json", cwd=tmp_path)  # fmt: skip
@@ -430,7 +430,7 @@ def test_a_class_in_the_folder_one_works_in_is_found(tmp_path):
 
 def test_a_policy_that_fails_is_told_of_while_it_plays_and_at_the_end(tmp_path):
     (tmp_path / "my_policies.py").write_text(
-        "from kinfolk.policies.stateless import NoopPolicy\n"
+        "from kinfolk.policies.base import NoopPolicy\n"
         "class Mine(NoopPolicy):\n    def act_async(self, *arguments):\n        raise ValueError('no idea')\n"
     )
     words = ["--slot", "good=kin://noop", "--slot", "bad=class:my_policies.Mine", "--map", "hunter=bad",

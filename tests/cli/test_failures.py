@@ -11,7 +11,7 @@ from kinfolk.cli.app import main
 from kinfolk.evaluation.export import RESULT_SCHEMA
 
 POLICIES = """
-from kinfolk.policies.stateless import NoopPolicy
+from kinfolk.policies.base import NoopPolicy
 
 
 class Broken(NoopPolicy):

@@ -4,8 +4,7 @@ import pytest
 from kinfolk.core.errors import ContractError, PolicyFailedError, SettingsError, UnknownNameError
 from kinfolk.play.loop import EpisodeLoop
 from kinfolk.play.slots import LoadedSlot, build_slot_assignment
-from kinfolk.policies.base import MemoryField
-from kinfolk.policies.stateless import NoopPolicy, RandomPolicy, StatelessPolicy
+from kinfolk.policies.base import MemoryField, NoopPolicy, RandomPolicy, StatelessPolicy
 from kinfolk.testing.inspection import play_to_end
 from kinfolk.testing.probe.policies.scripted import PythonForager
 from kinfolk.testing.probe.state import Probe

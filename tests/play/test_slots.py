@@ -16,7 +16,7 @@ from kinfolk.play.slots import (
     build_slot_assignment,
     parse_slot,
 )
-from kinfolk.policies.stateless import NoopPolicy
+from kinfolk.policies.base import NoopPolicy
 from kinfolk.testing.inspection import play_to_end
 from kinfolk.testing.probe.state import Probe
 from kinfolk.testing.probe.world import ProbeWorld
@@ -36,7 +36,7 @@ def test_without_settings_one_trainable_slot_plays_everybody():
 
 def test_a_map_by_agent_assigns_rows_to_teacher_and_student():
     config = validate_settings(SlotConfig, {
-        "slots": [{"id": "teacher", "class_path": "kinfolk.policies.stateless.NoopPolicy", "trainable": False},
+        "slots": [{"id": "teacher", "class_path": "kinfolk.policies.base.NoopPolicy", "trainable": False},
                   {"id": "student", "policy_uri": "kin://random"}],
         "agent_slot_map": ["teacher", "teacher", "student", "student"],
     })  # fmt: skip
@@ -186,7 +186,7 @@ class Counting(NoopPolicy):
 
 
 def test_a_policy_is_initialized_to_its_world_once_per_load(monkeypatch):
-    monkeypatch.setattr("kinfolk.policies.stateless.NoopPolicy", Counting)
+    monkeypatch.setattr("kinfolk.policies.base.NoopPolicy", Counting)
     Counting.initialized.clear()
     Counting.closed.clear()
     registry = SlotRegistry(max_policies=1)
@@ -205,7 +205,7 @@ def test_a_policy_that_cannot_move_stays_on_the_cpu():
     with pytest.raises(SettingsError) as refused:
         SlotRegistry().get(slot("a", "kin://noop", device="cuda"), SPEC)
     assert str(refused.value) == (
-        "kinfolk.policies.stateless:NoopPolicy cannot be moved to device 'cuda', because it has no "
+        "kinfolk.policies.base:NoopPolicy cannot be moved to device 'cuda', because it has no "
         "method `to`. Set device = 'cpu'."
     )
 

@@ -6,7 +6,7 @@ from safetensors.numpy import save
 
 from kinfolk.core.errors import UsageError
 from kinfolk.policies.resolve import build_policy, resolve
-from kinfolk.store.policy_file import PolicyFile, iter_policy_chunks, write_policy
+from kinfolk.store.arrays import PolicyFile, iter_policy_chunks, write_policy
 from kinfolk.store.run import create_run
 from kinfolk.testing.probe.policies.neural import ProbeGruPolicy
 from kinfolk.testing.probe.state import Probe

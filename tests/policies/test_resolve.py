@@ -18,8 +18,8 @@ def test_a_uri_resolves_to_a_class_path_and_plain_settings():
     assert resolved.sha256 == resolve("kin://probe-gru?seed=3").sha256
     assert resolved.sha256 != resolve("kin://probe-gru?seed=4").sha256
     assert (
-        resolve("class:kinfolk.policies.stateless.NoopPolicy").class_path
-        == "kinfolk.policies.stateless.NoopPolicy"
+        resolve("class:kinfolk.policies.base.NoopPolicy").class_path
+        == "kinfolk.policies.base.NoopPolicy"
     )
 
 
@@ -43,7 +43,7 @@ def test_a_policy_without_load_refuses_weights(tmp_path):
     with pytest.raises(SettingsError) as refused:
         build_policy(resolve(f"kin://noop?weights={tmp_path / 'w.safetensors'}"), SPEC)
     assert str(refused.value) == (
-        "kinfolk.policies.stateless:NoopPolicy takes no weights: it has no method load."
+        "kinfolk.policies.base:NoopPolicy takes no weights: it has no method load."
     )
 
 

@@ -22,9 +22,8 @@ from kinfolk.isolation.proxy import IsolatedPolicy
 from kinfolk.isolation.worker_main import private_memory_mb
 from kinfolk.isolation.worker_pool import WorkerPool
 from kinfolk.play.task import WorldRef
-from kinfolk.policies.base import AgentBatch, Memory, allocate_memory
+from kinfolk.policies.base import AgentBatch, Memory, NoopPolicy, allocate_memory
 from kinfolk.policies.resolve import ResolvedPolicy, build_policy
-from kinfolk.policies.stateless import NoopPolicy
 
 AGENT_COUNTS = (1, 4, 8, 16)
 PARALLEL_AGENTS = 8
@@ -32,7 +31,7 @@ _STEPS, _ROUNDS = 300, 12
 _QUEUE_STEPS = 60
 _LOAD_STEPS, _LOAD_ROUNDS = 60, 5
 _LOAD_MS = 1.0
-_NOOP = ResolvedPolicy("kinfolk.policies.stateless:NoopPolicy")
+_NOOP = ResolvedPolicy("kinfolk.policies.base:NoopPolicy")
 _COMPUTE_LOAD = "kinfolk.bench.isolation:ComputeLoadPolicy"
 
 

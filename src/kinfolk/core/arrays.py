@@ -1,4 +1,4 @@
-"""Type aliases of the arrays that cross module boundaries, and read-only views of them."""
+"""Type aliases of the arrays that cross module boundaries."""
 
 from __future__ import annotations
 
@@ -25,10 +25,3 @@ def is_tensor(value: object) -> bool:
     """
     torch = sys.modules.get("torch")
     return torch is not None and isinstance(value, torch.Tensor)
-
-
-def read_only(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
-    """Return a view of `array` that cannot be written through."""
-    view = array.view()
-    view.flags.writeable = False
-    return view

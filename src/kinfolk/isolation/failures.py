@@ -25,9 +25,8 @@ from kinfolk.core.errors import (
 from kinfolk.core.settings import Settings, setting
 from kinfolk.core.spaces import WorldSpec
 from kinfolk.play.results import Failure
-from kinfolk.policies.base import AgentBatch
+from kinfolk.policies.base import AgentBatch, NoopPolicy
 from kinfolk.policies.resolve import ResolvedPolicy
-from kinfolk.policies.stateless import NoopPolicy
 
 
 class IsolationSettings(Settings):

@@ -28,9 +28,15 @@ from kinfolk.core.arrays import Bytes, Ints
 from kinfolk.core.errors import ContractError
 from kinfolk.core.random import POLICY_STREAM, episode_key, fold_in
 from kinfolk.core.spaces import WorldSpec
-from kinfolk.policies.base import AgentBatch, Memory, Policy, allocate_memory, single_agent_batch
+from kinfolk.policies.base import (
+    AgentBatch,
+    Memory,
+    Policy,
+    StatelessPolicy,
+    allocate_memory,
+    single_agent_batch,
+)
 from kinfolk.policies.resolve import ResolvedPolicy, resolve_class
-from kinfolk.policies.stateless import StatelessPolicy
 
 PolicyEnvInterface = WorldSpec  # what a policy may know of the world before it plays
 

@@ -31,16 +31,15 @@ from kinfolk.core.settings import parse_value
 from kinfolk.core.spaces import WorldSpec
 from kinfolk.policies.base import Policy
 from kinfolk.policies.uri_hints import suggest_policy_uri
-from kinfolk.store.arrays import read_arrays
+from kinfolk.store.arrays import find_policy, read_arrays, read_policy
 from kinfolk.store.files import read_text
-from kinfolk.store.policy_file import find_policy, read_policy
 
 _SAVANNA = "kinfolk.policies.scripted.savanna"
 _NEURAL = "kinfolk.policies.neural.architectures"
 _TEAMS = "kinfolk.policies.scripted.cogsguard.teams"
 _BUILT_IN = {  # import path and description
-    "random": ("kinfolk.policies.stateless:RandomPolicy", "draws every action uniformly"),
-    "noop": ("kinfolk.policies.stateless:NoopPolicy", "does nothing"),
+    "random": ("kinfolk.policies.base:RandomPolicy", "draws every action uniformly"),
+    "noop": ("kinfolk.policies.base:NoopPolicy", "does nothing"),
     "hunter": (f"{_SAVANNA}.hunter:Hunter", "hunts prey, alone or in teams, in the savanna"),
     "grazer": (f"{_SAVANNA}.grazer:Grazer", "grazes and flees, in the savanna"),
     "roles": (

@@ -6,11 +6,10 @@ from collections import deque
 from collections.abc import Sequence
 
 from kinfolk.core.errors import SettingsError, require
-from kinfolk.core.random import fold_in, seed_key
+from kinfolk.core.random import KeyedRng, Rng, fold_in, seed_from, seed_key
 from kinfolk.roles.catalog import RoleCatalog, default_catalog, map_role_to_vibe
 from kinfolk.roles.fitness import AgentScore, pick_role_id_weighted, record_game
 from kinfolk.roles.generations import make_initial_pool, next_generation, select_survivors
-from kinfolk.roles.keyed_rng import KeyedRng, Rng, seed_from
 from kinfolk.roles.model import BehaviorDef, EvolutionConfig, RoleDef
 from kinfolk.roles.operators import make_hybrid, sample_role
 from kinfolk.roles.program import materialize_role_behaviors

@@ -11,8 +11,8 @@ import numpy as np
 
 from kinfolk.core.arrays import AnyArray, Bools, Floats
 from kinfolk.core.errors import require
+from kinfolk.core.random import KeyedRng, Rng
 from kinfolk.roles.catalog import RoleCatalog
-from kinfolk.roles.keyed_rng import KeyedRng, Rng
 from kinfolk.roles.model import DEFAULT_CONFIG, BehaviorDef, EvolutionConfig, RoleDef
 
 

@@ -7,10 +7,9 @@ from dataclasses import replace
 from itertools import combinations
 
 from kinfolk.core.errors import require
-from kinfolk.core.random import fold_in
+from kinfolk.core.random import KeyedRng, fold_in
 from kinfolk.roles.catalog import RoleCatalog
 from kinfolk.roles.fitness import role_weight
-from kinfolk.roles.keyed_rng import KeyedRng
 from kinfolk.roles.model import EvolutionConfig, RoleDef
 from kinfolk.roles.operators import mutate_role, recombine_roles, reorder_role, sample_role
 

@@ -12,10 +12,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
 from kinfolk.core.errors import SettingsError
-from kinfolk.core.random import fold_in
+from kinfolk.core.random import KeyedRng, Rng, fold_in
 from kinfolk.roles.catalog import RoleCatalog
 from kinfolk.roles.fitness import behavior_weight
-from kinfolk.roles.keyed_rng import KeyedRng, Rng
 from kinfolk.roles.model import (
     DEFAULT_CONFIG,
     EvolutionConfig,

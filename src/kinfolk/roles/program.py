@@ -14,9 +14,8 @@ import numpy.typing as npt
 
 from kinfolk.core.arrays import Arrays, Ints
 from kinfolk.core.jit import inline, kernel
-from kinfolk.core.random import fold_in, randint
+from kinfolk.core.random import Rng, fold_in, randint, seed_from
 from kinfolk.roles.catalog import RoleCatalog
-from kinfolk.roles.keyed_rng import Rng, seed_from
 from kinfolk.roles.model import MAX_BEHAVIORS, BehaviorDef, RoleDef, RoleTier, TierSelection
 
 Programs: TypeAlias = npt.NDArray[np.int16]

@@ -6,11 +6,10 @@ import itertools
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
 
-from kinfolk.core.random import fold_in
+from kinfolk.core.random import KeyedRng, fold_in
 from kinfolk.roles.catalog import RoleCatalog
 from kinfolk.roles.coordinator import EvolutionaryRoleCoordinator
 from kinfolk.roles.generations import make_distinct_offspring
-from kinfolk.roles.keyed_rng import KeyedRng
 
 # Weight of the prior in a team's fitness, in games (shrinkage). About the variance of a game
 # (18 million, in CogsGuard) over that between teams (some millions): see docs/roles.md.

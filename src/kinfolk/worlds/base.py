@@ -16,7 +16,7 @@ from typing import Any, NamedTuple, Protocol, TypeVar
 
 import numpy as np
 
-from kinfolk.core.arrays import Arrays, Bools, Bytes, Floats, Ints, read_only
+from kinfolk.core.arrays import AnyArray, Arrays, Bools, Bytes, Floats, Ints
 from kinfolk.core.errors import ContractError, require
 from kinfolk.core.jit import kernel
 from kinfolk.core.spaces import WorldSpec
@@ -245,10 +245,10 @@ class BatchedWorld:
         # The calling thread does one part itself, so a single thread needs no pool.
         self._thread_pool = ThreadPoolExecutor(threads - 1) if threads > 1 else None
         self._all_worlds = np.arange(worlds, dtype=np.int64)
-        self._done, self._tick = read_only(state.done), read_only(state.tick)
+        self._done, self._tick = _read_only(state.done), _read_only(state.tick)
         arrays = {name: getattr(state, name) for name in AgentColumns._fields}
         self._columns = AgentColumns(
-            **{n: read_only(a.reshape(worlds * rows, *a.shape[2:])) for n, a in arrays.items()}
+            **{n: _read_only(a.reshape(worlds * rows, *a.shape[2:])) for n, a in arrays.items()}
         )
 
     @property
@@ -334,3 +334,10 @@ def check_batch_size(n_worlds: int, threads: int = 1) -> None:
     """Raise SettingsError unless there is at least one world and one thread."""
     require(n_worlds >= 1, f"A batch needs at least 1 world, not {n_worlds}.")
     require(threads >= 1, f"A batch needs at least 1 thread, not {threads}.")
+
+
+def _read_only(array: AnyArray) -> AnyArray:
+    """Return a view of `array` that cannot be written through."""
+    view = array.view()
+    view.flags.writeable = False
+    return view

@@ -10,8 +10,7 @@ from pathlib import Path
 
 import numpy as np
 
-from kinfolk.policies.base import MemoryField
-from kinfolk.policies.stateless import NoopPolicy
+from kinfolk.policies.base import MemoryField, NoopPolicy
 
 
 class Bad(NoopPolicy):

@@ -3,7 +3,7 @@
 import numpy as np
 
 from kinfolk.core.random import fold_in, uniform
-from kinfolk.policies.stateless import NoopPolicy, RandomPolicy
+from kinfolk.policies.base import NoopPolicy, RandomPolicy
 
 
 class Noisy(RandomPolicy):

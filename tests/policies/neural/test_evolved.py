@@ -6,7 +6,7 @@ from kinfolk.core.random import seed_key
 from kinfolk.nets.registry import make_nets
 from kinfolk.policies.neural.evolved import CLASS_PATH, GroupEncoder
 from kinfolk.policies.resolve import build_policy, resolve
-from kinfolk.store.policy_file import PolicyFile, iter_policy_chunks
+from kinfolk.store.arrays import PolicyFile, iter_policy_chunks
 from kinfolk.store.run import create_run
 from kinfolk.testing.contracts.policy import PolicyContract
 from kinfolk.testing.inspection import episode_digests

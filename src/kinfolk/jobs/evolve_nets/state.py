@@ -29,7 +29,7 @@ from kinfolk.nets.registry import nets_from_config
 from kinfolk.policies.base import select_memory as select_arrays
 from kinfolk.policies.neural.evolved import CLASS_PATH
 from kinfolk.policies.resolve import ResolvedPolicy
-from kinfolk.store.policy_file import BEST, PolicyFile, make_policy_chunk
+from kinfolk.store.arrays import BEST, PolicyFile, make_policy_chunk
 
 _SEARCHER_BRANCH = 4  # branch of the root key
 # Fields of the state that a snapshot stores as they are.

@@ -18,7 +18,7 @@ import numpy as np
 from kinfolk.core.arrays import Floats
 from kinfolk.core.errors import SettingsError
 from kinfolk.core.events import Event, FileChunk, Snapshot
-from kinfolk.core.random import fold_in, seed_key
+from kinfolk.core.random import KeyedRng, fold_in, seed_key
 from kinfolk.engines.base import Engine
 from kinfolk.evaluation.statistics import Estimate, estimate_mean
 from kinfolk.jobs.evolve_roles.champion import (
@@ -45,7 +45,6 @@ from kinfolk.jobs.evolve_roles.state import (
 from kinfolk.roles.catalog import have_same_vibe
 from kinfolk.roles.coordinator import EvolutionaryRoleCoordinator
 from kinfolk.roles.generations import pool_diversity
-from kinfolk.roles.keyed_rng import KeyedRng
 from kinfolk.roles.teams import rank_teams
 
 _CONTROL_BRANCH = 102  # branch of the run's key; `state` has those below

@@ -31,7 +31,7 @@ from kinfolk.roles.model import EvolutionConfig, RoleDef
 from kinfolk.roles.operators import sample_role
 from kinfolk.roles.program import role_tables
 from kinfolk.roles.teams import MayReplace, TeamComposition, allow_any, next_teams, rank_teams
-from kinfolk.store.policy_file import BEST, PolicyFile, make_policy_chunk
+from kinfolk.store.arrays import BEST, PolicyFile, make_policy_chunk
 
 HISTORY_FILE = "role_history.json"
 _HISTORY_BACKUPS = 3  # earlier versions that are kept

@@ -24,7 +24,7 @@ from kinfolk.jobs.train.settings import Train
 from kinfolk.jobs.train.state import TrainingState, build_plan, initial_state
 from kinfolk.play.slots import PolicySlot
 from kinfolk.play.task import RolloutResult, RolloutTask, run_task
-from kinfolk.store.policy_file import PolicyFile, iter_policy_chunks
+from kinfolk.store.arrays import PolicyFile, iter_policy_chunks
 from kinfolk.training.buffer import RolloutColumns, concat_blocks
 from kinfolk.training.collect import Experience, collection_task
 from kinfolk.training.learner import LossWeights

@@ -9,10 +9,9 @@ from typing import Any
 from kinfolk.core.errors import ContractError, SettingsError, require
 from kinfolk.core.imports import import_object, optional_import
 from kinfolk.core.spaces import WorldSpec
-from kinfolk.policies.neural.encoding import NetShape
+from kinfolk.policies.neural.encoding import IDENTITY, NetShape
 from kinfolk.policies.neural.modules import ConvNet, CriticMode, GruNet, MlpNet
 from kinfolk.policies.neural.policy import NeuralPolicy
-from kinfolk.policies.neural.transforms import IDENTITY
 
 with optional_import("A neural policy"):
     import torch

@@ -21,8 +21,7 @@ from kinfolk.nets.dynamic.nets import DynamicNets
 from kinfolk.nets.forward import forward_rows
 from kinfolk.nets.heads import count_outputs, decode_actions
 from kinfolk.nets.registry import nets_from_config
-from kinfolk.policies.base import AgentBatch, Memory, MemoryField, MemoryLayout
-from kinfolk.policies.stateless import StatelessPolicy
+from kinfolk.policies.base import AgentBatch, Memory, MemoryField, MemoryLayout, StatelessPolicy
 
 _ENERGY_SCALE = 0.1  # savanna: energies go up to about ten
 

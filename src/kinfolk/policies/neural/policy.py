@@ -21,12 +21,16 @@ from kinfolk.core.jit import allocation_free_kernel
 from kinfolk.core.random import bits, fold_in, seed_key
 from kinfolk.core.spaces import WorldSpec
 from kinfolk.policies import base
-from kinfolk.policies.base import AgentBatch, Memory, MemoryField, MemoryLayout
+from kinfolk.policies.base import AgentBatch, Memory, MemoryField, MemoryLayout, StatelessPolicy
 from kinfolk.policies.neural.batch_invariance import find_batching, require_invariant, run_batched
-from kinfolk.policies.neural.encoding import FeatureEncoder, Float32Array, NetShape
-from kinfolk.policies.neural.transforms import IDENTITY, make_transform
+from kinfolk.policies.neural.encoding import (
+    IDENTITY,
+    FeatureEncoder,
+    Float32Array,
+    NetShape,
+    make_transform,
+)
 from kinfolk.policies.resolve import check_weights
-from kinfolk.policies.stateless import StatelessPolicy
 
 with optional_import("A neural policy"):
     import torch

@@ -7,8 +7,7 @@ import numpy as np
 from kinfolk.core.arrays import Bytes, Ints
 from kinfolk.core.errors import SettingsError
 from kinfolk.core.spaces import WorldSpec
-from kinfolk.policies.base import AgentBatch, Memory
-from kinfolk.policies.stateless import StatelessPolicy
+from kinfolk.policies.base import AgentBatch, Memory, StatelessPolicy
 
 _COEFFICIENTS = np.array([0.1, 0.3, 1.0, 0.8], dtype=np.float32)  # of x, x', theta, theta'
 

@@ -20,7 +20,7 @@ from kinfolk.core.arrays import AnyArray, Arrays, Bytes, Ints
 from kinfolk.core.errors import ContractError
 from kinfolk.core.random import WORLD_STREAM, episode_key, fold_in
 from kinfolk.core.spaces import WorldSpec
-from kinfolk.policies.stateless import _sample_uniform
+from kinfolk.policies.base import _sample_uniform
 from kinfolk.worlds.base import World
 
 WorldFactory = Callable[[int], World]

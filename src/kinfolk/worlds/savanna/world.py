@@ -18,7 +18,7 @@ from kinfolk.worlds.base import (
     take_snapshot,
 )
 from kinfolk.worlds.render import RenderFrame, RenderSpec
-from kinfolk.worlds.savanna import observe, render, reset, spec
+from kinfolk.worlds.savanna import observe, render, spec, state
 from kinfolk.worlds.savanna.codes import COUNTERS, DEATH_CAUSES, ENERGY_ACCOUNTS, EVENT_KINDS
 from kinfolk.worlds.savanna.metrics import compute_metrics
 from kinfolk.worlds.savanna.presets import DESCRIPTIONS, PRESETS
@@ -83,7 +83,7 @@ class SavannaWorld(BatchedWorld):
             return
         indices = self._all_worlds if worlds is None else worlds
         cells = np.empty((len(indices), self._n_start_cells), dtype=np.int64)
-        reset.draw_cells(self._free_cells, self._free_cells.copy(), keys, cells)
+        state.draw_cells(self._free_cells, self._free_cells.copy(), keys, cells)
         self._begin(indices, keys, cells)
 
     def reset_published(self, seeds: Sequence[int], worlds: Ints | None = None) -> None:
@@ -113,7 +113,7 @@ class SavannaWorld(BatchedWorld):
         self._reserve_uids(int(self._founder_counts.sum()))
         keys = np.ascontiguousarray(keys, dtype=np.int64)
         worlds = np.ascontiguousarray(worlds, dtype=np.int64)
-        reset.reset_worlds(self._state, self._rules, self._founder_counts, worlds, keys, cells)
+        state.reset_worlds(self._state, self._rules, self._founder_counts, worlds, keys, cells)
         self._event_buffer.n_events[worlds] = 0
 
     def _reserve_uids(self, uids: int) -> None:

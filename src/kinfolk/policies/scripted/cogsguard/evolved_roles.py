@@ -12,7 +12,7 @@ import numpy as np
 
 from kinfolk.core.arrays import Ints
 from kinfolk.core.errors import SettingsError, require
-from kinfolk.core.random import fold_in, seed_key
+from kinfolk.core.random import KeyedRng, fold_in, seed_key
 from kinfolk.core.settings import validate_settings
 from kinfolk.core.spaces import WorldSpec
 from kinfolk.policies.base import AgentBatch, Memory, MemoryField, MemoryLayout
@@ -27,7 +27,6 @@ from kinfolk.roles.coordinator import EvolutionaryRoleCoordinator
 from kinfolk.roles.fitness import pick_role_id_weighted
 from kinfolk.roles.generations import make_initial_pool
 from kinfolk.roles.history import parse_history, restore_history
-from kinfolk.roles.keyed_rng import KeyedRng
 from kinfolk.roles.model import MAX_BEHAVIORS, EvolutionConfig, RoleDef
 from kinfolk.roles.operators import make_hybrid, sample_role
 from kinfolk.roles.program import RoleTables

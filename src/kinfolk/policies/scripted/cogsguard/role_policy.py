@@ -19,6 +19,7 @@ from kinfolk.policies.base import (
     Memory,
     MemoryField,
     MemoryLayout,
+    StatelessPolicy,
     allocate_memory,
     empty_batch,
 )
@@ -37,7 +38,6 @@ from kinfolk.policies.scripted.cogsguard.memory import (
     view_memory,
 )
 from kinfolk.policies.scripted.cogsguard.perception import perceive
-from kinfolk.policies.stateless import StatelessPolicy
 from kinfolk.roles import execution
 from kinfolk.roles.catalog import RoleCatalog, map_role_to_vibe
 from kinfolk.roles.model import MAX_BEHAVIORS, RoleDef, RoleTier

@@ -14,14 +14,13 @@ from kinfolk.core.arrays import Arrays, Bytes, Ints
 from kinfolk.core.errors import ContractError, require
 from kinfolk.core.imports import optional_import
 from kinfolk.core.spaces import AgentGroup, WorldSpec
-from kinfolk.policies.base import AgentBatch, Memory
+from kinfolk.policies.base import AgentBatch, Memory, StatelessPolicy
 from kinfolk.policies.neural.batch_invariance import (
     Batching,
     find_batching,
     require_invariant,
     run_batched,
 )
-from kinfolk.policies.stateless import StatelessPolicy
 
 with optional_import("A neural policy"):
     import torch

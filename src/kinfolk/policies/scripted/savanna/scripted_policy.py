@@ -15,8 +15,14 @@ from kinfolk.core.arrays import AnyArray, Bools, Bytes, Ints
 from kinfolk.core.errors import require
 from kinfolk.core.jit import inline
 from kinfolk.core.spaces import AgentGroup, WorldSpec
-from kinfolk.policies.base import AgentBatch, Memory, MemoryField, MemoryLayout, empty_batch
-from kinfolk.policies.stateless import StatelessPolicy
+from kinfolk.policies.base import (
+    AgentBatch,
+    Memory,
+    MemoryField,
+    MemoryLayout,
+    StatelessPolicy,
+    empty_batch,
+)
 from kinfolk.worlds.savanna.spec import (
     CODES_PER_ENERGY,
     GRASS_SHIFT,

@@ -16,8 +16,8 @@ from kinfolk.policies.base import (
     Memory,
     MemoryField,
     MemoryLayout,
+    StatelessPolicy,
 )
-from kinfolk.policies.stateless import StatelessPolicy
 
 LEFT, STAY, RIGHT = 0, 1, 2
 BREEDING_ENERGY = 10
