@@ -74,7 +74,7 @@ def test_a_failure_raises_an_error_that_names_the_policy(zoo):
         agent.step(observations(1)[0])
     assert str(failed.value) == (
         "Slot 'bad_policies.Raises', tick 1: act_async raised ZeroDivisionError: boom "
-        "(bad_policies.py:53 in misbehave)."
+        "(bad_policies.py:52 in misbehave)."
     )
 
 

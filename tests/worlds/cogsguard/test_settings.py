@@ -6,7 +6,8 @@ import pytest
 from kinfolk.core.errors import SettingsError
 from kinfolk.core.settings import validate_settings
 from kinfolk.worlds.cogsguard.maps import KNOWN_SYMBOLS
-from kinfolk.worlds.cogsguard.settings import DESCRIPTIONS, MAP_DEFAULTS, PRESETS, Cogsguard
+from kinfolk.worlds.cogsguard.presets import DESCRIPTIONS, MAP_DEFAULTS, PRESETS
+from kinfolk.worlds.cogsguard.settings import Cogsguard
 from kinfolk.worlds.cogsguard.world import CogsguardWorld
 
 LEGEND = " ".join(KNOWN_SYMBOLS)

@@ -1,71 +1,14 @@
-"""The settings of CogsGuard and its presets; the defaults are edition F on the arena."""
+"""The settings of CogsGuard; the defaults are edition F on the arena."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any, Literal
 
 from pydantic import Field, model_validator
 
 from kinfolk.core.settings import Settings, setting
 from kinfolk.worlds.cogsguard import maps
-
-# Where edition A differs from the defaults of `Cogsguard`, which are those of edition F.
-EDITION_A_DEFAULTS: Mapping[str, Any] = {
-    "influence_aligner": 0,
-    "influence_upkeep": 0,
-    "influence_friendly_area": 0,
-    "influence_enemy_area": 0,
-    "align_influence": 0,
-    "extractor_stock": 200,
-    "heart_price": 7,
-}
-
-ELEMENTS_PER_AGENT_A = 3  # of each element, in the initial store of edition A
-
-_SIZE_FIELDS = ("height", "width", "max_steps", "junctions", "extractors")
-_MAP_FIELDS = (*_SIZE_FIELDS, "junction_gap", "extractor_gap")
-MAP_DEFAULTS: Mapping[str, Mapping[str, Any]] = {
-    "arena": dict(zip(_MAP_FIELDS, (50, 50, 1000, (27, 33), (16, 28), 5, 4), strict=True)),
-    "machina_1": dict(zip(_MAP_FIELDS, (88, 88, 10_000, (65, 75), (45, 55), 6, 5), strict=True)),
-    "tutorial": dict(zip(_MAP_FIELDS, (30, 30, 500, (6, 8), (4, 6), 4, 3), strict=True)),
-}
-
-
-def add_defaults(data: Mapping[str, Any]) -> dict[str, Any]:
-    """Return `data` merged over the defaults of the edition and the map that it names."""
-    defaults: dict[str, Any] = {}
-    if data.get("map_text") is None:
-        defaults |= MAP_DEFAULTS.get(str(data.get("map", "arena")), {})
-    if data.get("edition") == "A":
-        agents = str(data.get("agents", 8))
-        stock = ELEMENTS_PER_AGENT_A * int(agents) if agents.isdigit() else 0
-        defaults |= {**EDITION_A_DEFAULTS, "store_elements": stock}
-    return defaults | dict(data)
-
-
-PRESETS: Mapping[str, Mapping[str, Any]] = {
-    "arena": {"map": "arena"},
-    "machina_1": {"map": "machina_1"},
-    "tutorial": {"map": "tutorial", "agents": 4},
-    "head_to_head": {"map": "arena", "teams": 2, "agents": 8},
-    "edition_a": {"map": "arena", "edition": "A"},
-    "edition_a_machina_1": {"map": "machina_1", "edition": "A"},
-    "edition_a_released": {"map": "arena", "edition": "A", "free_moves": True},
-    "temple": {"map": "arena", "temple": True},
-}
-
-DESCRIPTIONS: Mapping[str, str] = {
-    "arena": "edition F on 50 x 50 cells, 1,000 ticks, 8 agents",
-    "machina_1": "edition F on 88 x 88 cells, 10,000 ticks, 8 agents",
-    "tutorial": "edition F on 30 x 30 cells, 500 ticks, 4 agents",
-    "head_to_head": "two teams of 8 on the arena, each with a hub, and the clips",
-    "edition_a": "territory, ships and networks (the last release) on the arena; moves cost energy",
-    "edition_a_machina_1": "territory, ships and networks on 88 x 88 cells, 10,000 ticks",
-    "edition_a_released": "edition A as its engine was released: moves cost nothing",
-    "temple": "edition F on the arena; pairs beside the hub have children, up to 24 agents",
-}
-
+from kinfolk.worlds.cogsguard.presets import add_defaults
 
 MAX_TEAMS, MAX_AGENTS = 4, 24
 
@@ -85,7 +28,7 @@ def int_setting(description: str, default: int, minimum: int = 0, maximum: int =
 class Cogsguard(Settings):
     """Settings of a game; amounts are integers, periods are in ticks, reaches in cells.
 
-    Defaults that depend on `map` and `edition` are in MAP_DEFAULTS and EDITION_A_DEFAULTS.
+    Defaults that depend on `map` and `edition` are in `presets`.
     """
 
     map: Literal["arena", "machina_1", "tutorial"] = setting("arena", "Map generator.")

@@ -12,8 +12,9 @@ from kinfolk.core.errors import SettingsError
 from kinfolk.worlds.base import BatchedWorld, WorldEvent, check_actions, check_batch_size
 from kinfolk.worlds.cogsguard import codes, render, reset, spec
 from kinfolk.worlds.cogsguard.map_generator import allocate_map_scratch, make_map_config
+from kinfolk.worlds.cogsguard.presets import DESCRIPTIONS, PRESETS
 from kinfolk.worlds.cogsguard.rules import make_rules
-from kinfolk.worlds.cogsguard.settings import DESCRIPTIONS, PRESETS, Cogsguard
+from kinfolk.worlds.cogsguard.settings import Cogsguard
 from kinfolk.worlds.cogsguard.state import (
     CogsguardState,
     allocate_event_buffer,
