@@ -83,7 +83,7 @@ def check(scene, agents, tick, on_failure, isolate, how="raise", **limits):
             run_evaluation(game)
         subject = f"Slot '{slot_of[agents[0]]}'"
         subject += f", agent {agents[0]}" if isolate == "agent" else ""
-        description += " (bad_policies.py:53 in misbehave)" if how == "raise" else ""
+        description += " (bad_policies.py:52 in misbehave)" if how == "raise" else ""
         assert str(failed.value) == f"{subject}, tick {tick}: {description}."
         return
     [report] = run_evaluation(game).episodes
