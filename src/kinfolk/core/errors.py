@@ -71,7 +71,7 @@ def make_unknown_name_error(problem: str, name: str, known: Iterable[str]) -> Un
 
     Args:
         problem: Start of the message, such as "No world is named".
-        name: The name.
+        name: Name that was given.
         known: Names that would be right.
     """
     return UnknownNameError(f"{problem} '{name}'.{format_suggestion(name, known)}")
@@ -147,7 +147,7 @@ def summarize_error(error: BaseException, skip_modules: str = "") -> ErrorSummar
     for link in chain:
         frames = list(traceback.walk_tb(link.__traceback__))
         if skip_modules:
-            frames = [f for f in frames if not _module_name(f[0]).startswith(skip_modules)]
+            frames = [f for f in frames if not _get_module_name(f[0]).startswith(skip_modules)]
         lines += [_format_frame(*frame) for frame in frames]
         user_lines += [_format_frame(*frame) for frame in frames if _is_user_code(frame[0])][-1:]
     location = (user_lines or lines[-1:] or [""])[0]
@@ -163,13 +163,13 @@ def summarize_error(error: BaseException, skip_modules: str = "") -> ErrorSummar
 
 def _is_user_code(frame: FrameType) -> bool:
     """Return whether a frame belongs neither to kinfolk nor to an installed library."""
-    if _module_name(frame).partition(".")[0] == _PACKAGE:
+    if _get_module_name(frame).partition(".")[0] == _PACKAGE:
         return False
     file = frame.f_code.co_filename
     return not file.startswith(_LIBRARY_PATHS) and not file.startswith("<")
 
 
-def _module_name(frame: FrameType) -> str:
+def _get_module_name(frame: FrameType) -> str:
     """Return the name of the module that a frame runs in."""
     return str(frame.f_globals.get("__name__", ""))
 

@@ -62,7 +62,7 @@ class FileChunk:
     A chunk that is yielded before a snapshot is on disk whenever the run resumes from it.
 
     Attributes:
-        path: Where it lies in the run folder, such as `replays/game-00000.replay`.
+        path: Path in the run folder, such as `replays/game-00000.replay`.
         data: The bytes to write.
         append: Whether they go to the end of the file; otherwise they replace what it held.
         n_backups: How many replaced versions are kept, as `NAME.1.SUFFIX`, `NAME.2.SUFFIX`, ...
@@ -86,8 +86,8 @@ class Job(Protocol):
         """Run the job from its start, or from a snapshot.
 
         Args:
-            settings: The job's own settings model.
-            engine: Where its tasks run (`kinfolk.engines.base.Engine`).
+            settings: Settings model of the job.
+            engine: Engine that runs the tasks of the job (`kinfolk.engines.base.Engine`).
             resume: A snapshot that the job yielded earlier, with the same settings.
         """
         ...

@@ -118,7 +118,7 @@ def optional_import(user: str) -> Iterator[None]:
         user: What needs them, as the beginning of a sentence.
 
     Raises:
-        MissingLibraryError: One that kinfolk knows is not installed.
+        MissingLibraryError: A library that kinfolk knows is not installed.
     """
     try:
         yield
@@ -138,7 +138,7 @@ def import_libraries(feature: str, *modules: str) -> None:
         modules: The names they are imported by.
 
     Raises:
-        MissingLibraryError: One is not installed.
+        MissingLibraryError: A library is not installed.
     """
     for module in modules:
         with optional_import(feature):
@@ -186,7 +186,7 @@ class Registry:
         """Return the entry named `name`.
 
         Raises:
-            UnknownNameError: There is none; the message suggests the most similar name.
+            UnknownNameError: No entry has this name; the message suggests the most similar name.
         """
         if name in self.entries:
             return self.entries[name]
@@ -236,7 +236,7 @@ def import_object(path: str) -> Any:
 
 
 def _list_names(module: Any) -> list[str]:
-    """List what a user may mean: the module's classes and functions, and classes it imports."""
+    """Return the names a user may mean: the module's classes, functions and imported classes."""
     return [
         name
         for name, value in vars(module).items()

@@ -64,7 +64,7 @@ def _compile(function: F, **options: Any) -> F:
 
 
 def _make_dispatcher(function: Callable[..., Any], **options: Any) -> Any:
-    """Return numba's dispatcher of a function, with our compiler pipeline and cache."""
+    """Return numba's dispatcher of a function, with the compiler pipeline and cache of kinfolk."""
     options = {**_OPTIONS, **options}
     dispatcher = _numba.njit(pipeline_class=KernelCompiler, **options)(function)
     dispatcher._cache = KernelCache(function, repr(sorted(options.items())))

@@ -63,11 +63,13 @@ class KernelCache(_NumbaCache):  # type: ignore[misc]
 
     @functools.cached_property
     def _code(self) -> list[str]:
+        """Texts that change with any code that the kernel reaches."""
         return reached_code(self._function, self._options)
 
     @functools.cached_property
     def _code_hash(self) -> str:
-        return _hash(self._code)
+        """Hash of the code that the kernel reaches, the start of its file names."""
+        return _hash_texts(self._code)
 
     @property
     def code_size(self) -> int:
@@ -105,7 +107,7 @@ class KernelCache(_NumbaCache):  # type: ignore[misc]
     def _file(self, sig: Any, codegen: Any) -> Path:
         """Return the file of a signature compiled for the CPU of a numba code generator."""
         parts = [*_describe_types(sig), repr(codegen.magic_tuple())]
-        return Path(self.cache_path) / f"{self._code_hash}-{_hash(parts)}{_SUFFIX}"
+        return Path(self.cache_path) / f"{self._code_hash}-{_hash_texts(parts)}{_SUFFIX}"
 
 
 def reached_code(function: Callable[..., Any], options: str = "") -> list[str]:
@@ -116,7 +118,7 @@ def reached_code(function: Callable[..., Any], options: str = "") -> list[str]:
         options: Compiler options as text.
 
     Raises:
-        TypeError: It refers to a value whose changes cannot be noticed.
+        TypeError: The function refers to a value whose changes cannot be noticed.
     """
     versions = f"{numba.__version__} {np.__version__} {sys.version_info} {BOUNDSCHECK} {options}"
     return [versions, _compiler_hash(), *_describe(function, {})]
@@ -126,10 +128,12 @@ def reached_code(function: Callable[..., Any], options: str = "") -> list[str]:
 def _compiler_hash() -> str:
     """Return a hash of the sources that compile and cache kernels, on which every kernel depends."""
     names = ("jit.py", "kernel_cache.py", "kernel_pipeline.py")
-    return _hash([Path(__file__).with_name(name).read_text(encoding="utf-8") for name in names])
+    return _hash_texts(
+        [Path(__file__).with_name(name).read_text(encoding="utf-8") for name in names]
+    )
 
 
-def _hash(parts: list[str]) -> str:
+def _hash_texts(parts: list[str]) -> str:
     """Return the first 16 hexadecimal digits of the SHA-256 of some texts."""
     return hashlib.sha256("\0".join(parts).encode()).hexdigest()[:16]
 

@@ -31,6 +31,7 @@ class _CalleeLibrary(_Library):  # type: ignore[misc]
         """Leave the work to the kernel, which optimises all that is linked into it."""
 
     def _finalize_final_module(self) -> None:
+        """Mark the library as complete without making machine code of it."""
         self._finalize_dynamic_globals()
         self._verify_declare_only_symbols()
         self._finalized = True
@@ -43,6 +44,7 @@ class _CalleeLowering(_Lowering):  # type: ignore[misc]
     _name = "kinfolk_callee_lowering"
 
     def run_pass(self, state: Any) -> bool:
+        """Lower the callee of a compiler state; return True because the state was changed."""
         state.library = _CalleeLibrary(state.targetctx.codegen(), state.func_id.func_qualname)
         state.flags.no_compile = True
         super().run_pass(state)
@@ -63,6 +65,7 @@ class _KernelLowering(_Lowering):  # type: ignore[misc]
     _name = "kinfolk_kernel_lowering"
 
     def run_pass(self, state: Any) -> bool:
+        """Lower the kernel of a compiler state; return True because the state was changed."""
         super().run_pass(state)
         codegen = state.targetctx.codegen()
         for variable in state.library._final_module.global_variables:
@@ -95,7 +98,10 @@ class KernelCompiler(CalleeCompiler):
     _lowering = _KernelLowering
 
     def compile_extra(self, func: Any) -> Any:
-        """Compile without garbage collection, which finds nothing and takes a tenth of the time."""
+        """Compile a function with Python's garbage collector paused.
+
+        The collector would find nothing to free and take a tenth of the compile time.
+        """
         collects = gc.isenabled()
         gc.disable()
         try:

@@ -59,7 +59,7 @@ class Flag:
     """How a setting is written on the command line, as metadata of its annotation.
 
     Args:
-        name: Of the flag; by default the setting's own name with dashes.
+        name: Name of the flag; by default the setting's own name with dashes.
         metavar: Syntax of the value; by default from the setting's type.
         completes: What a shell completes: world, preset, policy or slot.
         repeats: Whether the flag is given once per entry, as NAME=VALUE.
@@ -85,7 +85,7 @@ def setting(default: Any, description: str, **bounds: float) -> Any:
     Args:
         default: Value if none is given.
         description: What it means, in a line; flags, tables and documents show it.
-        bounds: Limits as pydantic has them: ge, gt, le, lt, min_length.
+        bounds: Limits as keywords of pydantic: ge, gt, le, lt, min_length.
     """
     return Field(default=default, description=description, **bounds)  # type: ignore[call-overload]
 
@@ -103,7 +103,7 @@ def validate_settings(settings_class: type[S], data: Mapping[str, Any]) -> S:
     try:
         return settings_class.model_validate(dict(data))
     except ValidationError as error:
-        raise SettingsError(_error_message(settings_class, error.errors()[0])) from None
+        raise SettingsError(_format_error(settings_class, error.errors()[0])) from None
 
 
 def parse_overrides(overrides: Iterable[str]) -> dict[str, Any]:
@@ -156,14 +156,14 @@ def parse_value(text: str) -> Any:
         return text
 
 
-def _error_message(settings_class: type[Settings], error: Any) -> str:
+def _format_error(settings_class: type[Settings], error: Any) -> str:
     """Describe one error of pydantic, such as "Lake.size must be at least 1, not 0."."""
     path = [str(part) for part in error["loc"]]
     setting = ".".join([settings_class.__name__, *path])
     reason, value = error["type"], shorten_repr(error["input"])
     if reason == "extra_forbidden":
         *parents, unknown = path
-        known = _model_at(settings_class, parents).model_fields
+        known = _find_model(settings_class, parents).model_fields
         model = ".".join([settings_class.__name__, *parents])
         return f"{model} has no setting '{unknown}'.{format_suggestion(unknown, known)}"
     if reason == "missing":
@@ -183,7 +183,7 @@ def _error_message(settings_class: type[Settings], error: Any) -> str:
     return f"{setting} is wrong: {error['msg']}; it was {value}."
 
 
-def _model_at(settings_class: type[Settings], path: list[str]) -> type[Settings]:
+def _find_model(settings_class: type[Settings], path: list[str]) -> type[Settings]:
     """Return the nested settings model at `path`, or the innermost model on the way there."""
     for part in path:
         field = settings_class.model_fields.get(part)
@@ -226,28 +226,28 @@ class SettingField:
 
     @property
     def name(self) -> str:
-        """Return the path with dots between its names."""
+        """The path with dots between its names."""
         return ".".join(self.path)
 
     @property
     def table(self) -> type[Settings] | None:
-        """Return the settings model that the setting holds, if it holds one."""
+        """The settings model that the setting holds; None for other types."""
         kind = self.annotation
         return kind if isinstance(kind, type) and issubclass(kind, Settings) else None
 
     @property
     def choices(self) -> tuple[str, ...]:
-        """Return the values that a literal type allows, none for other types."""
+        """Values that a literal type allows; empty for other types."""
         return get_args(self.annotation) if get_origin(self.annotation) is Literal else ()
 
     @property
     def type_name(self) -> str:
-        """Return the type in words, such as "integer" or "list of text"."""
+        """Type in words, such as "integer" or "list of text"."""
         return type_in_words(self.annotation) + (" or none" if self.optional else "")
 
     @property
     def default_text(self) -> str:
-        """Return the default as it is written in a settings file; long ones are counted."""
+        """The default as written in a settings file; for a long value its number of entries."""
         if self.required:
             return "required"
         if self.table is not None:
@@ -273,12 +273,13 @@ class SettingField:
 
 def fields_of(model: type[Settings]) -> Iterator[SettingField]:
     """Yield every setting of a model; a table is followed by the settings within it."""
-    return _fields(model, (), model.model_construct().model_dump())
+    return _iterate_fields(model, (), model.model_construct().model_dump())
 
 
-def _fields(
+def _iterate_fields(
     model: type[Settings], path: tuple[str, ...], defaults: Mapping[str, Any]
 ) -> Iterator[SettingField]:
+    """Yield the settings of the model at `path`, with plain default values by name."""
     for name, info in model.model_fields.items():
         annotation, optional = without_none(info.annotation)
         field = SettingField(
@@ -294,7 +295,7 @@ def _fields(
         yield field
         if field.table is not None:
             inner = defaults.get(name) or field.table.model_construct().model_dump()
-            yield from _fields(field.table, field.path, inner)
+            yield from _iterate_fields(field.table, field.path, inner)
 
 
 def without_none(annotation: Any) -> tuple[Any, bool]:

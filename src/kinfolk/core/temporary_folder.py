@@ -145,6 +145,7 @@ class _ProcessFolder:
         self._reset()
 
     def _reset(self) -> None:
+        """Begin without a folder: at first, after a fork, or after its removal."""
         self._folder: Path | None = None
         self._lock = -1  # a file descriptor; -1 if the folder belongs to another process
         self._pid, self._n_open = os.getpid(), 0

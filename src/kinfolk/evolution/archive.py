@@ -63,17 +63,17 @@ class MapElitesArchive:
 
     @property
     def num_elites(self) -> int:
-        """Return how many cells are filled."""
+        """Number of cells that are filled."""
         return len(self._archive)
 
     @property
     def coverage(self) -> float:
-        """Return the share of cells that are filled."""
+        """Share of cells that are filled."""
         return self.num_elites / int(np.prod(self.dims))
 
     @property
     def obj_max(self) -> float:
-        """Return the highest fitness in the archive."""
+        """Highest fitness in the archive."""
         return float(self.to_arrays()["objective"].max())
 
     def obj_mean(self) -> float:

@@ -63,12 +63,12 @@ class BasePop(ABC):
 
     @property
     def num_nets(self) -> int:
-        """Return the number of members."""
+        """Number of members of the population."""
         return self.nets.num_nets
 
     @property
     def seed(self) -> int | None:
-        """Return the key that the initial weights were drawn from; None if the nets have none."""
+        """Random key that the initial weights were drawn from; None if the nets have none."""
         return getattr(self.nets, "seed", None)
 
     def mutate(self, key: int, n_elites: int = 0) -> None:
@@ -262,7 +262,7 @@ class GeneratorDiscriminatorPop(BasePop):
             self._check_outputs(outputs)
 
     def _check_outputs(self, outputs: int) -> None:
-        """Refuse nets in which the outputs of both roles would overlap."""
+        """Raise SettingsError if the outputs of both roles would overlap."""
         needed = self.n_gen + self.n_disc
         if outputs < needed:
             raise SettingsError(
@@ -271,7 +271,7 @@ class GeneratorDiscriminatorPop(BasePop):
             )
 
     def _run(self, role: str, x: Any) -> Any:
-        """Run the nets as in `BasePop`, and refuse outputs in which the roles would overlap."""
+        """Run the nets as in `BasePop`, and raise SettingsError if the roles' outputs overlap."""
         out = super()._run(role, x)
         self._check_outputs(out.shape[-1])
         return out

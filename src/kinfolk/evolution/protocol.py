@@ -21,7 +21,7 @@ class NetPopulation(Protocol):
 
     @property
     def num_nets(self) -> int:
-        """Return the number of members."""
+        """Number of members of the population."""
 
     def __call__(self, x: Any, memory: Any = None) -> tuple[Any, Any]:
         """Map inputs `[nets, batch, inputs]` to outputs `[nets, batch, outputs]` and new memory."""
@@ -89,14 +89,19 @@ def take_members(memory: Any, indices: Ints) -> Any:
 
 
 def flatten_memory(memory: Any, prefix: str) -> dict[str, AnyArray]:
-    """Return copies of a memory's arrays as `PREFIX/0`, `PREFIX/1` and so on; none for None."""
+    """Return copies of a memory's arrays by the names `PREFIX/0`, `PREFIX/1` and so on.
+
+    Args:
+        memory: A memory as `NetPopulation` describes it; None gives an empty dictionary.
+        prefix: First part of the names.
+    """
     parts: list[Any] = []
     map_arrays(parts.append, memory)
     return {f"{prefix}/{i}": np.asarray(part).copy() for i, part in enumerate(parts)}
 
 
 def unflatten_memory(template: Any, arrays: Arrays, prefix: str) -> Any:
-    """Return the memory that `flatten_memory` took apart; None if there are no arrays of the prefix.
+    """Rebuild the memory that `flatten_memory` flattened; None if no array has the prefix.
 
     Args:
         template: A memory of the same structure.
@@ -108,6 +113,7 @@ def unflatten_memory(template: Any, arrays: Arrays, prefix: str) -> Any:
     numbers = iter(range(len(arrays)))
 
     def next_array_like(part: Any) -> Any:
+        """Return the next stored array, as a tensor if `part` is one."""
         array = arrays[f"{prefix}/{next(numbers)}"].copy()
         return array if isinstance(part, np.ndarray) else part.new_tensor(array)
 

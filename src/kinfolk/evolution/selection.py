@@ -65,7 +65,7 @@ def truncation(fitness: AnyArray, elites: int = 0) -> Ints:
 
     Args:
         fitness: `[members]`, higher is better.
-        elites: How many of the best come first, once more.
+        elites: How many of the best members come first, before the other parents.
 
     Returns:
         `[members]` indices of parents.
@@ -90,7 +90,7 @@ def tournament(fitness: AnyArray, size: int, key: int, elites: int = 0) -> Ints:
         fitness: `[members]`, higher is better.
         size: Contestants of a tournament.
         key: Random key.
-        elites: How many of the best come first, without a tournament.
+        elites: How many of the best members come first, without a tournament.
 
     Returns:
         `[members]` indices of parents.

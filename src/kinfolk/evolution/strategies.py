@@ -109,7 +109,7 @@ class EvolutionStrategy(Protocol):
 
     @property
     def center(self) -> Floats:
-        """Return the mean of the distribution, `[parameters]`."""
+        """Mean of the distribution, `[parameters]`."""
 
     def ask(self) -> Floats:
         """Draw a population, `[members, parameters]`."""
@@ -166,7 +166,7 @@ class CmaesStrategy(_AskTellAdapter):
 
     @property
     def center(self) -> Floats:
-        """Return the mean of the distribution."""
+        """Mean of the distribution, `[parameters]`."""
         return np.array(self.optimizer._mean)  # neither class has a public name for it
 
     def ask(self) -> Floats:
@@ -185,7 +185,7 @@ class RibsStrategy(_AskTellAdapter):
 
     @property
     def center(self) -> Floats:
-        """Return the mean of the distribution."""
+        """Mean of the distribution, `[parameters]`."""
         adam = getattr(self.optimizer, "adam_opt", None)
         return np.array(self.optimizer.mean if adam is None else adam.theta)
 
@@ -216,7 +216,7 @@ def make_strategy(
 
     Raises:
         UnknownNameError: There is no such strategy.
-        SettingsError: It cannot work with these numbers.
+        SettingsError: The strategy cannot work with these numbers.
     """
     if name not in _MAKERS:
         hint = format_suggestion(name, STRATEGIES)
@@ -227,7 +227,7 @@ def make_strategy(
     return _MAKERS[name](np.array(start, dtype=np.float64), members, sigma, seed, learning_rate)
 
 
-def _cmaes(
+def _make_cmaes(
     class_name: str, start: Floats, members: int, sigma: float, seed: int, _: float
 ) -> EvolutionStrategy:
     """Make the `CMA` or `SepCMA` of cmaes."""
@@ -238,7 +238,9 @@ def _cmaes(
     return CmaesStrategy(optimizer, members)
 
 
-def _openai_es(start: Floats, members: int, sigma: float, seed: int, rate: float) -> RibsStrategy:
+def _make_openai_es(
+    start: Floats, members: int, sigma: float, seed: int, rate: float
+) -> RibsStrategy:
     """Make OpenAI-ES of pyribs; with an even number of members it samples mirrored pairs."""
     with optional_import("The strategy openai-es"):
         from ribs.emitters.opt import OpenAIEvolutionStrategy
@@ -249,7 +251,7 @@ def _openai_es(start: Floats, members: int, sigma: float, seed: int, rate: float
     return RibsStrategy(optimizer, members)
 
 
-def _lm_ma(start: Floats, members: int, sigma: float, seed: int, _: float) -> RibsStrategy:
+def _make_lm_ma(start: Floats, members: int, sigma: float, seed: int, _: float) -> RibsStrategy:
     """Make LM-MA-ES of pyribs, which needs at least as many parameters as members."""
     with optional_import("The strategy lm-ma"):
         from ribs.emitters.opt import LMMAEvolutionStrategy
@@ -265,8 +267,8 @@ def _lm_ma(start: Floats, members: int, sigma: float, seed: int, _: float) -> Ri
 
 
 _MAKERS: Mapping[str, Callable[[Floats, int, float, int, float], EvolutionStrategy]] = {
-    "cma": partial(_cmaes, "CMA"),
-    "sep-cma": partial(_cmaes, "SepCMA"),
-    "openai-es": _openai_es,
-    "lm-ma": _lm_ma,
+    "cma": partial(_make_cmaes, "CMA"),
+    "sep-cma": partial(_make_cmaes, "SepCMA"),
+    "openai-es": _make_openai_es,
+    "lm-ma": _make_lm_ma,
 }

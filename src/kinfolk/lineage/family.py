@@ -82,7 +82,7 @@ def depths(family: Family) -> dict[int, int]:
 
 
 def live_descendants(family: Family) -> dict[int, int]:
-    """Count the live descendants of each uid; one related by two paths counts once."""
+    """Return the number of live descendants of each uid; a descendant by two paths counts once."""
     ancestors: dict[int, frozenset[int]] = {}
     counts = dict.fromkeys(family.members, 0)
     for member in family:
@@ -107,7 +107,7 @@ def lineage_survival(family: Family) -> float:
 
 
 def mean_depth(family: Family) -> float:
-    """Return the mean depth of the members that are alive; 0 if none is."""
+    """Return the mean depth of the members that are alive; 0 if no member is alive."""
     depth = depths(family)
     living = [depth[member.uid] for member in family if member.destruction_time is None]
     return sum(living) / len(living) if living else 0.0
@@ -124,7 +124,7 @@ def relatedness(family: Family, first_uid: int, second_uid: int) -> float:
     A child of a single parent inherits everything from it, so that their relatedness is 1.
 
     Args:
-        family: The family.
+        family: Family of both members.
         first_uid: Uid of one member.
         second_uid: Uid of another.
     """
@@ -188,7 +188,7 @@ def to_newick(family: Family, end_time: int) -> str:
     at its death. So every lifetime can be read from the tree.
 
     Args:
-        family: The family.
+        family: Family in which every member has at most one parent.
         end_time: Time of death given to members that are alive.
 
     Raises:

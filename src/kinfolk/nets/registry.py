@@ -48,7 +48,7 @@ def make_nets(
     Raises:
         UnknownNameError: There is no such kind.
     """
-    net_type = _net_type(kind)
+    net_type = _find_net_class(kind)
     if not issubclass(net_type, StaticNets):
         return net_type(num_nets, inputs, outputs, key=key)
     options: Any = {"key": key, "sigma": sigma, "self_adaptive": self_adaptive, "zero": zero}
@@ -57,7 +57,7 @@ def make_nets(
 
 def nets_from_config(config: Mapping[str, Any], arrays: Arrays) -> Any:
     """Return the nets that `config()` and `to_arrays()` of a population describe."""
-    return _net_type(config["kind"]).from_arrays(config, arrays)
+    return _find_net_class(config["kind"]).from_arrays(config, arrays)
 
 
 def save_nets(path: Path, nets: StaticNets | DynamicNets) -> None:
@@ -75,7 +75,7 @@ def load_nets(path: Path) -> Any:
     return nets_from_config(config, arrays)
 
 
-def _net_type(kind: str) -> type[Any]:
+def _find_net_class(kind: str) -> type[Any]:
     """Return the class of a kind of nets, or raise UnknownNameError."""
     if kind not in NET_TYPES:
         hint = format_suggestion(kind, NET_TYPES)

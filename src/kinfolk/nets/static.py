@@ -88,7 +88,7 @@ class StaticNets:
 
     @property
     def num_nets(self) -> int:
-        """Return the number of members."""
+        """Number of members of the population."""
         return len(self.flat)
 
     def take(self, indices: Ints) -> None:
@@ -98,7 +98,10 @@ class StaticNets:
             self.sigmas = self.sigmas[indices]
 
     def mutate(self, key: int, n_elites: int = 0) -> None:
-        """Add sigma * N(0, 1) to every parameter of all but the first `n_elites` members."""
+        """Add `sigma * N(0, 1)` to every parameter of all but the first `n_elites` members.
+
+        With self-adaptive nets the sigmas are mutated first, and the new sigmas scale the noise.
+        """
         scale: Any = self.sigma
         if self.sigmas is not None:
             sigma_noise = self._draw_normal(fold_in(key, _SIGMA))[n_elites:]

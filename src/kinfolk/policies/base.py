@@ -135,7 +135,7 @@ class ExplanationSchema:
 
     Attributes:
         behaviors: Names of the behaviors that can be considered.
-        outcomes: Names of what can come of one; the outcome of the behavior that acts is `ACTED`.
+        outcomes: Names of the possible outcomes of a behavior; the one that acts has `ACTED`.
         facts: Further columns by name (such as the role an agent plays), each with the names of its
             values, or with none if its values are plain numbers.
         depth: The most behaviors that are listed per agent.
@@ -174,7 +174,7 @@ class Explainable(Protocol):
         """Name the behaviors, outcomes and facts of its explanations."""
 
     def enable_explanations(self, enabled: bool) -> None:
-        """Start or stop to record an explanation with every `act_async`."""
+        """Start or stop recording an explanation with every `act_async`."""
 
     def last_explanation(self) -> ExplanationBatch:
         """Return the explanation for the agents of the last `act_async`."""
@@ -198,7 +198,7 @@ class StatelessPolicy:
 
     @property
     def memory_layout(self) -> MemoryLayout:
-        """Return an empty layout: nothing is remembered."""
+        """An empty layout, because nothing is remembered."""
         return {}
 
     def reset_agents(self, batch: AgentBatch, memory: Memory, keys: Ints) -> None:
@@ -226,7 +226,7 @@ class NoopPolicy(StatelessPolicy):
         self._noop_choice = np.array(choices, dtype=np.int64)
 
     def act_async(self, observations: Bytes, batch: AgentBatch, memory: Memory, keys: Ints) -> None:
-        """Choose the no-op of every agent's group."""
+        """Choose the no-op action of every agent's group."""
         self._actions = self.noop_actions(batch.group)
 
     def noop_actions(self, group: Ints) -> Ints:
@@ -236,7 +236,7 @@ class NoopPolicy(StatelessPolicy):
 
 
 def _find_noop(choices: Sequence[str]) -> int:
-    """Return the index of the choice that does nothing; 0 if no name tells."""
+    """Return the index of the choice that does nothing, or 0 if no choice has such a name."""
     return next((choices.index(name) for name in _NOOP_CHOICES if name in choices), 0)
 
 

@@ -92,7 +92,7 @@ _URI_FORMS = (
 
 @dataclass(frozen=True)
 class ResolvedPolicy:
-    """All that is needed to build a policy; equal by content.
+    """All that is needed to build a policy; two with equal content are equal.
 
     Attributes:
         class_path: Import path of the policy's class.
@@ -108,7 +108,7 @@ class ResolvedPolicy:
 
     def __post_init__(self) -> None:
         if not self.sha256:
-            object.__setattr__(self, "sha256", _digest(self))
+            object.__setattr__(self, "sha256", _compute_digest(self))
 
 
 def resolve(
@@ -283,7 +283,7 @@ def check_weights(
     return arrays
 
 
-def _digest(resolved: ResolvedPolicy) -> str:
+def _compute_digest(resolved: ResolvedPolicy) -> str:
     """Return the SHA-256 of class path, settings and weights."""
     text = json.dumps([resolved.class_path, dict(resolved.settings)], sort_keys=True)
     digest = hashlib.sha256(text.encode())

@@ -32,9 +32,9 @@ class RoleDomain:
         make_catalog: Returns the world's behaviors in a fixed order and its seeded roles; with an
             import path, what the function at that path returns.
         policy_class: Class path; `load` takes role tables, and `batch.member` names a row of them.
-        hybrid_policy_class: Class path of one that also gives hybrids to newborns and keeps every
-            agent's role in memory (see `role_tables_in_memory`).
-        team_policy_class: Class path of one whose `roles` lists the rows of the tables a team plays.
+        hybrid_policy_class: Class path of a policy that also gives hybrids to newborns and keeps
+            every agent's role in memory (see `role_tables_in_memory`).
+        team_policy_class: Class path of a policy whose `roles` lists the table rows a team plays.
         seeded_roles: Roles that the agents of a seeded team play, in the order of their rows.
         baseline_uri: URI of the policy to compare with.
         baseline_member: Member number that stands for the baseline.

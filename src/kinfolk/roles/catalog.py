@@ -79,7 +79,7 @@ class RoleCatalog:
             The role with its id and name.
 
         Raises:
-            SettingsError: It contains a behavior id that is not in the catalog.
+            SettingsError: The role contains a behavior id that is not in the catalog.
         """
         size = len(self.behaviors)
         for i in role.behavior_ids:
@@ -98,7 +98,7 @@ class RoleCatalog:
         """Return the id of the behavior with this name.
 
         Raises:
-            UnknownNameError: There is none.
+            UnknownNameError: No behavior has this name.
         """
         return _find_by_name(self.behaviors, "behavior", name).id
 
@@ -110,12 +110,15 @@ class RoleCatalog:
         """Return the newest role with this name.
 
         Raises:
-            UnknownNameError: There is none.
+            UnknownNameError: No role has this name.
         """
         return _find_by_name(self.roles[::-1], "role", name)
 
     def format_role(self, role: RoleDef) -> str:
-        """Format a role as text such as `a + b / c | d`: `|` marks any order."""
+        """Return a role as text such as `a + b / c | d`, with `/` between tiers.
+
+        `+` joins the behaviors of a tier with fixed order, `|` those of any other tier.
+        """
         tiers = []
         for tier in role.tiers:
             separator = " + " if tier.selection == TierSelection.FIXED else " | "
@@ -157,7 +160,7 @@ def map_role_to_vibe(catalog: RoleCatalog, role: RoleDef) -> str:
 
     Args:
         catalog: Catalog with the role's behaviors.
-        role: The role.
+        role: Role whose vibe is wanted.
     """
     sources = [catalog.behaviors[i].source for i in role.behavior_ids]
     counted = [source for source in sources if source != BehaviorSource.COMMON]

@@ -29,7 +29,7 @@ class EvolutionaryRoleCoordinator:
     Args:
         num_agents: Agents of a team at the start of a game; higher ids are newborns.
         catalog: Behaviors and initial roles; by default those of CogsGuard.
-        games_per_generation: Games before the next generation; 10 as in the original, and noisy.
+        games_per_generation: Games per generation; 10, as in cogames, gives noisy fitness.
         config: Hyperparameters of evolution; the defaults if None.
         seed: Seed of all draws.
         pool: Ids of the active roles; by default those of the catalog and sampled ones.
@@ -71,7 +71,7 @@ class EvolutionaryRoleCoordinator:
         self.assignments: dict[int, int] = {}
         self._scores: list[AgentScore] = []
         if pool is None:
-            pool = make_initial_pool(self.catalog, self._key(_INITIAL_POOL), self.config)
+            pool = make_initial_pool(self.catalog, self._derive_key(_INITIAL_POOL), self.config)
         self.pool = pool
 
     def assign_role(self, agent_id: int, step: int = 0) -> RoleDef:
@@ -84,7 +84,7 @@ class EvolutionaryRoleCoordinator:
         """
         del step
         if agent_id not in self.assignments:
-            key = fold_in(fold_in(self._key(_ASSIGN), self.games), agent_id)
+            key = fold_in(fold_in(self._derive_key(_ASSIGN), self.games), agent_id)
             self.assignments[agent_id] = self.draw_role(key)
         return self.catalog.roles[self.assignments[agent_id]]
 
@@ -94,7 +94,7 @@ class EvolutionaryRoleCoordinator:
 
     def get_role_behaviors(self, agent_id: int) -> list[BehaviorDef]:
         """Return the behaviors that an agent runs in this game, highest priority first."""
-        key = fold_in(fold_in(self._key(_PROGRAM), self.games), agent_id)
+        key = fold_in(fold_in(self._derive_key(_PROGRAM), self.games), agent_id)
         return materialize_role_behaviors(self.catalog, self.assign_role(agent_id), key)
 
     def queue_hybrid(self, left_id: int, right_id: int) -> RoleDef:
@@ -105,7 +105,7 @@ class EvolutionaryRoleCoordinator:
             right_id: Id of the role that gives the last tiers.
         """
         left, right = self.catalog.roles[left_id], self.catalog.roles[right_id]
-        key = fold_in(self._key(_HYBRID), self.n_hybrids)
+        key = fold_in(self._derive_key(_HYBRID), self.n_hybrids)
         self.n_hybrids += 1
         hybrid = self.add_to_pool(make_hybrid(self.catalog, left, right, key, self.config))
         self.pending.append(hybrid.id)
@@ -172,7 +172,7 @@ class EvolutionaryRoleCoordinator:
         self.generation += 1
         config, size = self.config, self.config.generated_role_count
         if breed:
-            key = fold_in(self._key(_BREED), self.generation)
+            key = fold_in(self._derive_key(_BREED), self.generation)
             self.pool = next_generation(self.catalog, self.pool, self.generation, key, config)
         else:
             self.pool = sorted(select_survivors(self.catalog, self.pool, size, self.generation))
@@ -188,5 +188,6 @@ class EvolutionaryRoleCoordinator:
             return self.add_to_pool(role).id
         return pick_role_id_weighted(self.catalog, self.pool, fold_in(key, _PICK))
 
-    def _key(self, purpose: int) -> int:
+    def _derive_key(self, purpose: int) -> int:
+        """Return the random key of one purpose, which follows from the seed."""
         return int(fold_in(seed_key(self.seed), purpose))

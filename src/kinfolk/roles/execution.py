@@ -91,7 +91,7 @@ def _hook_of_stage(stage: int) -> int:
 
 
 @inline
-def _trace(step: ExecutionStep, i: int, position: int, code: int, answer: int) -> None:
+def _record_trace(step: ExecutionStep, i: int, position: int, code: int, answer: int) -> None:
     """Record what happened at a position of a row's program, if traces are on.
 
     Args:
@@ -153,7 +153,7 @@ def _accept_action(
     execution.is_uninterruptible[agent] = 1 if answer & HOLD != 0 else 0
     step.action[i] = answer & _ACTION_MASK
     step.cursor[i, _STAGE] = _DONE
-    _trace(step, i, position, ACTED, 0)
+    _record_trace(step, i, position, ACTED, 0)
 
 
 @inline
@@ -173,7 +173,7 @@ def _advance(
     stage, k = cursor[i, _STAGE], cursor[i, _POSITION]
     if stage == _CHECK_ENDED:
         if answer != 0:
-            _trace(step, i, k, ENDED, 0)
+            _record_trace(step, i, k, ENDED, 0)
             _restart_scan(execution, step, i)
             return
         may_yield = (
@@ -186,7 +186,7 @@ def _advance(
         if answer == YES:
             cursor[i, _STAGE] = _RUN_ACTIVE
             return
-        _trace(step, i, k, COULD_NOT_START, answer)
+        _record_trace(step, i, k, COULD_NOT_START, answer)
         cursor[i, _POSITION] = k + 1
         if k + 2 == execution.active[agent]:
             cursor[i, _STAGE] = _RUN_ACTIVE
@@ -194,12 +194,12 @@ def _advance(
         if answer == YES:
             cursor[i, _STAGE] = _RUN_STARTED
             return
-        _trace(step, i, k, COULD_NOT_START, answer)
+        _record_trace(step, i, k, COULD_NOT_START, answer)
         cursor[i, _POSITION] = k + 1
     elif answer >= 0:
         _accept_action(execution, step, i, k, answer)
     else:
-        _trace(step, i, k, COULD_NOT_ACT, answer)
+        _record_trace(step, i, k, COULD_NOT_ACT, answer)
         cursor[i, _FAILED] |= 1 << k
         cursor[i, _STAGE], cursor[i, _POSITION] = _CHECK_START, k + 1
         if stage == _RUN_ACTIVE:

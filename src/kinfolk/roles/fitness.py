@@ -102,7 +102,7 @@ def validate_score(score: float) -> float:
     """Return the score as a float if it is valid.
 
     Raises:
-        SettingsError: It is not in [0, 1].
+        SettingsError: The score is not in [0, 1].
     """
     # The comparison is also false for NaN.
     require(0.0 <= score <= 1.0, f"A score must lie between 0 and 1, not {score}.")
@@ -141,7 +141,7 @@ def lock_role_name_if_fit(
     """Return the role with its name locked if it is fit enough. A locked name stays locked.
 
     Args:
-        role: The role.
+        role: Role after a game.
         threshold: Fitness that locks the name of a role that has played.
     """
     is_fit = role.games > 0 and role.fitness >= threshold
@@ -235,4 +235,5 @@ def record_game(
 
 
 def _mean(scores: list[float]) -> float:
+    """Return the mean of scores, of which there is at least one."""
     return fsum(scores) / len(scores)  # rounded once, so that the order of agents has no effect

@@ -86,7 +86,7 @@ class RoleHistory(Settings):
     generation: int = Field(ge=0)
     seed: int = Field(ge=0)
     games: int = Field(ge=0)
-    nextNameId: int = Field(ge=1)  # noqa: N815, as in files of the original
+    nextNameId: int = Field(ge=1)  # noqa: N815, as in files of cogames
     behaviors: tuple[BehaviorEntry, ...]
     roles: tuple[RoleEntry, ...]
     teams: tuple[TeamEntry, ...] = ()
@@ -96,7 +96,7 @@ def restore_history(history: RoleHistory, catalog: RoleCatalog, source: str) -> 
     """Load a history into a catalog, whose roles it replaces.
 
     Args:
-        history: The history.
+        history: History to load.
         catalog: A catalog with all behaviors of the history; it is not changed on errors.
         source: Name of the file, for error messages.
 
@@ -126,7 +126,7 @@ def role_from_entry(entry: RoleEntry, ids: Mapping[str, int]) -> RoleDef:
     """Convert an entry of a history to a role.
 
     Args:
-        entry: The entry.
+        entry: Role of the history.
         ids: Ids of behaviors by name.
 
     Raises:
@@ -159,8 +159,8 @@ def extract_roles(history: RoleHistory, role_ids: Sequence[int]) -> RoleHistory:
     The roles get new ids, in the given order, and no parents.
 
     Args:
-        history: The history.
-        role_ids: Ids of the roles.
+        history: History to select from; it is not changed.
+        role_ids: Ids of the roles to keep, in the order of their new ids.
     """
     new_ids = {role_id: number for number, role_id in enumerate(dict.fromkeys(role_ids))}
     roles = [history.roles[role_id] for role_id in new_ids]
@@ -226,12 +226,12 @@ class HistoryWriter:
         names = [behavior.name for behavior in catalog.behaviors]
         for role in catalog.roles:
             if role.id not in self._lines or self._lines[role.id][0] is not role:
-                self._lines[role.id] = (role, _role_line(role, names))
+                self._lines[role.id] = (role, _format_role_line(role, names))
         header = {"format": FORMAT, "generation": generation, "seed": seed, "games": games}
         return _format_object(
             **header,
             nextNameId=catalog.next_name_id,
-            behaviors=[_behavior_line(behavior) for behavior in catalog.behaviors],
+            behaviors=[_format_behavior_line(behavior) for behavior in catalog.behaviors],
             roles=[line for _, line in self._lines.values()],
             teams=[json.dumps(asdict(team)) for team in teams],
         )
@@ -245,7 +245,7 @@ def format_history(history: RoleHistory) -> str:
     return _format_object(**entries)
 
 
-def _role_line(role: RoleDef, names: Sequence[str]) -> str:
+def _format_role_line(role: RoleDef, names: Sequence[str]) -> str:
     """Return the JSON of a role, with its behaviors by name."""
     tiers = [
         {
@@ -260,7 +260,8 @@ def _role_line(role: RoleDef, names: Sequence[str]) -> str:
     return json.dumps({n: renamed[n] if n in renamed else getattr(role, n) for n in fields})
 
 
-def _behavior_line(behavior: BehaviorDef) -> str:
+def _format_behavior_line(behavior: BehaviorDef) -> str:
+    """Return the JSON of a behavior and its record, in one line."""
     return json.dumps({name: getattr(behavior, name) for name in BehaviorEntry.model_fields})
 
 
@@ -278,12 +279,12 @@ def parse_history(text: str, source: str) -> RoleHistory:
     """Parse and validate the text of a history.
 
     Args:
-        text: The text.
+        text: Content of a `role_history.json`.
         source: Name of the file, for error messages.
 
     Raises:
-        DamagedRunError: It is cut short, damaged, or of another format version; the message has
-            the line and the reason.
+        DamagedRunError: The text is cut short, damaged, or of another format version; the message
+            has the line and the reason.
     """
     data = parse_json_object(text, source)
     if data.get("format") != FORMAT:
@@ -294,15 +295,15 @@ def parse_history(text: str, source: str) -> RoleHistory:
     except errors.SettingsError as error:
         invalid = error.__context__  # pydantic's error, which has the path of the value
         path = invalid.errors()[0]["loc"] if isinstance(invalid, ValidationError) else ()
-        raise _damage_error(source, text, path, str(error)) from None
+        raise _make_damage_error(source, text, path, str(error)) from None
     for i, role in enumerate(history.roles):
         reason = _find_inconsistency(history, i, role)
         if reason:
-            raise _damage_error(source, text, ("roles", i), reason)
+            raise _make_damage_error(source, text, ("roles", i), reason)
     for i, team in enumerate(history.teams):
         if max(team.roles) >= len(history.roles):
             reason = f"a team names role {max(team.roles)}, and there are {len(history.roles)}."
-            raise _damage_error(source, text, ("teams", i), reason)
+            raise _make_damage_error(source, text, ("teams", i), reason)
     return history
 
 
@@ -310,9 +311,9 @@ def _find_inconsistency(history: RoleHistory, index: int, role: RoleEntry) -> st
     """Return what is wrong with a role beyond single fields, or an empty text.
 
     Args:
-        history: The history.
-        index: Index of the role in it.
-        role: The role.
+        history: History that contains the role.
+        index: Index of the role in the history.
+        role: Role to check.
     """
     names = [name for tier in role.tiers for name in tier.behaviors]
     duplicates = [name for name in names if names.count(name) > 1]
@@ -333,8 +334,8 @@ def _find_inconsistency(history: RoleHistory, index: int, role: RoleEntry) -> st
     return ""
 
 
-def _damage_error(
+def _make_damage_error(
     source: str, text: str, path: tuple[int | str, ...], reason: str
 ) -> errors.DamagedRunError:
-    """Return an error for the value at a path of the JSON text."""
+    """Return the error that the value at a path of the JSON text is damaged."""
     return errors.DamagedRunError(f"{source} is damaged at line {find_line(text, path)}: {reason}")

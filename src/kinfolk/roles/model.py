@@ -1,7 +1,7 @@
 """The data model of roles: behaviors, tiers and roles, all immutable.
 
 Operators return new roles. So a parent and its child cannot share a tier that one of them modifies,
-which is how mutations corrupted the parents in the original.
+which is how mutations corrupted the parents in cogames.
 """
 
 from __future__ import annotations
@@ -190,6 +190,7 @@ class EvolutionConfig(Settings):
 
     @model_validator(mode="after")
     def _check_bounds(self) -> EvolutionConfig:
+        """Raise ValueError unless each minimum is at most its maximum."""
         for low, high in (("min_tiers", "max_tiers"), ("min_tier_size", "max_tier_size")):
             minimum, maximum = getattr(self, low), getattr(self, high)
             if minimum > maximum:

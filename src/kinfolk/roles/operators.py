@@ -187,8 +187,8 @@ def replace_behavior(tier: RoleTier, position: int, behavior_id: int) -> RoleTie
     """Return a tier with another behavior at one position, which keeps its weight.
 
     Args:
-        tier: The tier.
-        position: Position in the tier.
+        tier: Tier to change; it is copied.
+        position: Position in the tier, from 0.
         behavior_id: Id of the new behavior.
     """
     ids = tier.behavior_ids
@@ -216,7 +216,8 @@ def make_hybrid(
 ) -> RoleDef:
     """Return the hybrid of two roles: recombined, then possibly mutated and injected.
 
-    After the temple of tribal-village. Of parents with equal tiers, the child starts as a copy.
+    The procedure is that of the temple in tribal-village. If the parents have equal tiers, the
+    child starts as a copy of them.
 
     Args:
         catalog: Catalog with all behaviors.
@@ -251,12 +252,12 @@ def reorder_role(catalog: RoleCatalog, role: RoleDef, key: int, config: Evolutio
         key: Random key.
         config: Limits of the number and size of tiers.
     """
-    orders = list(dict.fromkeys(_single_moves(role.tiers, config)))
+    orders = list(dict.fromkeys(_iterate_single_moves(role.tiers, config)))
     tiers = KeyedRng(key).choice(orders) if orders else role.tiers
     return as_mutation(catalog, role, enforce_caps(tiers, config))
 
 
-def _single_moves(
+def _iterate_single_moves(
     tiers: tuple[RoleTier, ...], config: EvolutionConfig
 ) -> Iterator[tuple[RoleTier, ...]]:
     """Yield every order that one move gives: within a tier, to another tier, or to a new one."""
@@ -264,12 +265,12 @@ def _single_moves(
         for position, behavior in enumerate(tier.behavior_ids):
             shorter = _remove_behavior(tier, position)
             others = [*tiers[:i], *([shorter] if shorter else []), *tiers[i + 1 :]]
-            for moved in _insertions(others, behavior, config):
-                if _priorities(moved) != _priorities(tiers):
+            for moved in _iterate_insertions(others, behavior, config):
+                if _make_priority_key(moved) != _make_priority_key(tiers):
                     yield moved
 
 
-def _insertions(
+def _iterate_insertions(
     tiers: Sequence[RoleTier], behavior: int, config: EvolutionConfig
 ) -> Iterator[tuple[RoleTier, ...]]:
     """Yield the tiers with a behavior inserted at every possible position.
@@ -306,7 +307,7 @@ def _insert_behavior(tier: RoleTier, position: int, behavior: int) -> RoleTier:
     return replace(tier, behavior_ids=new_ids, weights=weights)
 
 
-def _priorities(tiers: Sequence[RoleTier]) -> list[tuple[int, ...]]:
+def _make_priority_key(tiers: Sequence[RoleTier]) -> list[tuple[int, ...]]:
     """Return a form that is equal for tiers which lead to the same programs.
 
     The order within a tier matters only if it is FIXED.

@@ -150,7 +150,7 @@ def resolve_tier_order(tier: RoleTier, rng: Rng = None) -> tuple[int, ...]:
     """Return the behavior ids of one tier in the order in which they run.
 
     Args:
-        tier: The tier.
+        tier: Tier whose behaviors are ordered.
         rng: Random key or generator; None draws differently each time. In the program of a role
             with a key, tier `t` has the order of `fold_in(key, t)`.
 
@@ -185,8 +185,8 @@ def role_from_tables(tables: RoleTables, row: int) -> RoleDef:
     Weights are restored, rounded to thousandths, for WEIGHTED tiers only.
 
     Args:
-        tables: The tables.
-        row: Row of the role.
+        tables: Roles as arrays.
+        row: Row of the role in the tables.
     """
     size = int((tables.behaviors[row] >= 0).sum())
     tiers = []

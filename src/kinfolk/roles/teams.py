@@ -53,12 +53,12 @@ class TeamComposition:
         return (self.prior * PRIOR_GAMES + self.total) / (PRIOR_GAMES + self.games)
 
     def with_games(self, margins: Sequence[float]) -> TeamComposition:
-        """Return the composition with the scores of one more generation added."""
+        """Return the composition with the scores of one more generation; older scores decay."""
         total = self.total * SCORE_DECAY + sum(margins)
         return replace(self, total=total, games=self.games * SCORE_DECAY + len(margins))
 
     def with_roles(self, roles: Sequence[int]) -> TeamComposition:
-        """Return a child with these roles and no record."""
+        """Return a new composition with these role ids, sorted, and without prior or games."""
         return TeamComposition(tuple(sorted(roles)))
 
 
@@ -283,10 +283,10 @@ class _TeamBreeder:
         return self._replace_parent(parent, coordinator.add_to_pool(offspring).id, draw_key)
 
     def find_unknown_team(self, known: Collection[tuple[int, ...]], key: int) -> TeamComposition:
-        """Return a survivor with one role from the pool that is not known; else a survivor.
+        """Return a team not in `known`, made of a survivor and a role of the pool; else a survivor.
 
         Args:
-            known: Roles of the teams that exist.
+            known: Sorted role ids of the teams that exist.
             key: Random key.
         """
         children = {}

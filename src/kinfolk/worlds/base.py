@@ -61,27 +61,27 @@ class World(Protocol):
 
     @property
     def spec(self) -> WorldSpec:
-        """Return the groups of agents, their observation fields and their action heads."""
+        """Groups of agents, their observation fields and their action heads."""
         ...
 
     @property
     def n_worlds(self) -> int:
-        """Return the number of worlds in the batch."""
+        """Number of worlds in the batch."""
         ...
 
     @property
     def columns(self) -> AgentColumns:
-        """Return read-only views of all batch rows; they stay valid and change with every step."""
+        """Read-only views of all batch rows; they stay valid and change with every step."""
         ...
 
     @property
     def done(self) -> Bools:
-        """Return `[W]`, read-only: True where the episode has ended."""
+        """`[W]`, read-only: True where the episode has ended."""
         ...
 
     @property
     def tick(self) -> Ints:
-        """Return `[W]`, read-only: steps since the reset."""
+        """`[W]`, read-only: steps since the reset."""
         ...
 
     def reset(self, keys: Ints, worlds: Ints | None = None) -> None:
@@ -203,7 +203,7 @@ def check_actions(world: World, actions: Ints) -> None:
     """Check the shape, type and range of `[W * N, heads]` actions.
 
     Raises:
-        ContractError: They are invalid; the message names the first agent with a wrong action.
+        ContractError: An action is invalid; the message names the first agent with one.
     """
     spec = world.spec
     shape = (world.n_worlds * spec.rows, spec.n_heads)
@@ -245,35 +245,38 @@ class BatchedWorld:
         # The calling thread does one part itself, so a single thread needs no pool.
         self._thread_pool = ThreadPoolExecutor(threads - 1) if threads > 1 else None
         self._all_worlds = np.arange(worlds, dtype=np.int64)
-        self._done, self._tick = _read_only(state.done), _read_only(state.tick)
+        self._done, self._tick = _make_read_only(state.done), _make_read_only(state.tick)
         arrays = {name: getattr(state, name) for name in AgentColumns._fields}
         self._columns = AgentColumns(
-            **{n: _read_only(a.reshape(worlds * rows, *a.shape[2:])) for n, a in arrays.items()}
+            **{
+                n: _make_read_only(a.reshape(worlds * rows, *a.shape[2:]))
+                for n, a in arrays.items()
+            }
         )
 
     @property
     def spec(self) -> WorldSpec:
-        """Return the groups of agents, their observation fields and their action heads."""
+        """Groups of agents, their observation fields and their action heads."""
         return self._spec
 
     @property
     def n_worlds(self) -> int:
-        """Return the number of worlds in the batch."""
+        """Number of worlds in the batch."""
         return len(self._all_worlds)
 
     @property
     def columns(self) -> AgentColumns:
-        """Return read-only views of all batch rows."""
+        """Read-only views of all batch rows."""
         return self._columns
 
     @property
     def done(self) -> Bools:
-        """Return `[W]`: True where the episode has ended."""
+        """`[W]`: True where the episode has ended."""
         return self._done
 
     @property
     def tick(self) -> Ints:
-        """Return `[W]`: steps since the reset."""
+        """`[W]`: number of steps since the reset."""
         return self._tick
 
     def kernels(self) -> Sequence[Callable[..., Any]]:
@@ -336,7 +339,7 @@ def check_batch_size(n_worlds: int, threads: int = 1) -> None:
     require(threads >= 1, f"A batch needs at least 1 thread, not {threads}.")
 
 
-def _read_only(array: AnyArray) -> AnyArray:
+def _make_read_only(array: AnyArray) -> AnyArray:
     """Return a view of `array` that cannot be written through."""
     view = array.view()
     view.flags.writeable = False

@@ -94,7 +94,7 @@ class Renderable(World, Protocol):
 
     @property
     def render_spec(self) -> RenderSpec:
-        """Return the description of this world's frames."""
+        """Description of this world's frames."""
         ...
 
     def render_frame(self, world: int) -> RenderFrame:

@@ -92,8 +92,8 @@ def standardize(
         state: `[rows, capacity]`, changed.
         row: Row of the memory `x` and `z`.
         stats_row: Row of the running statistics.
-        node: Which node.
-        value: Its value.
+        node: Index of the node.
+        value: New value of the node, before standardisation.
         update_stats: Whether the running statistics are updated.
     """
     if value == 0.0:

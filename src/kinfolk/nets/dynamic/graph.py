@@ -100,7 +100,10 @@ def draw_uniform(stream: Ints) -> Any:
 
 @inline
 def pick_random(candidates: Bools, stream: Ints) -> int:
-    """Return a node drawn uniformly from those marked in `candidates`; -1 without a draw if none is."""
+    """Return a node drawn uniformly from the marked `candidates`.
+
+    Without candidates it returns -1 and draws no number.
+    """
     count = np.count_nonzero(candidates)
     if count > 0:
         stream[1] += 1

@@ -27,8 +27,8 @@ def _draw_normal(stream: Ints) -> Any:
 
 
 @inline
-def _in_degree(sources: Ints) -> int:
-    """Count the in-edges of a node by its sources, `[3]`."""
+def _count_in_edges(sources: Ints) -> int:
+    """Return the number of in-edges of a node with these sources, `[3]`."""
     count = 0
     for edge in range(graph.MAX_SOURCES):
         count += 1 if sources[edge] >= 0 else 0
@@ -56,7 +56,7 @@ def _connect(g: GraphArrays, net: int, source: int, target: int, s: MutationScra
         target: Node at which it ends; it must have room.
         s: Scratch; its random stream advances.
     """
-    edge = _in_degree(g.source[net, target])
+    edge = _count_in_edges(g.source[net, target])
     g.source[net, target, edge] = source
     g.weight[net, target, edge] = _draw_normal(s.stream)
 
@@ -126,7 +126,7 @@ def prune(g: GraphArrays, net: int, s: MutationScratch) -> None:
         again = False
         _mark_outgoing(g, net, s)
         for node in range(g.top[net]):
-            disconnected = _in_degree(g.source[net, node]) == 0 or not s.has_outgoing[node]
+            disconnected = _count_in_edges(g.source[net, node]) == 0 or not s.has_outgoing[node]
             if g.kind[net, node] == graph.HIDDEN and disconnected:
                 _remove_node(g, net, node)
                 again = True
@@ -150,7 +150,7 @@ def _mark_sources(g: GraphArrays, net: int, s: MutationScratch, excluded: int, n
     for idle_only in (True, False):
         for node in range(s.candidates.shape[0]):
             is_input = g.kind[net, node] == graph.INPUT
-            receives = is_input or _in_degree(g.source[net, node]) > 0
+            receives = is_input or _count_in_edges(g.source[net, node]) > 0
             fits = (is_input and not s.has_outgoing[node]) if idle_only else receives
             s.candidates[node] = fits and node != excluded and node != new
         if s.candidates.any():
@@ -171,12 +171,14 @@ def _mark_targets(g: GraphArrays, net: int, s: MutationScratch, new: int) -> Non
         new: The new node, which is not marked.
     """
     for node in range(s.candidates.shape[0]):
-        idle = _in_degree(g.source[net, node]) == 0
+        idle = _count_in_edges(g.source[net, node]) == 0
         s.candidates[node] = idle and g.kind[net, node] == graph.OUTPUT
     if not s.candidates.any():
         for node in range(s.candidates.shape[0]):
             accepts = g.kind[net, node] in (graph.HIDDEN, graph.OUTPUT) and node != new
-            s.candidates[node] = accepts and _in_degree(g.source[net, node]) < graph.MAX_SOURCES
+            s.candidates[node] = (
+                accepts and _count_in_edges(g.source[net, node]) < graph.MAX_SOURCES
+            )
 
 
 @inline

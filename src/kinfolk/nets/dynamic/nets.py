@@ -60,23 +60,23 @@ class DynamicNets:
 
     @property
     def num_nets(self) -> int:
-        """Return the number of members."""
+        """Number of members of the population."""
         return len(self.graph.top)
 
     @property
     def capacity(self) -> int:
-        """Return the number of slots for nodes that each member has."""
+        """Number of slots for nodes that each member has."""
         return int(self.graph.kind.shape[1])
 
     @property
     def node_counts(self) -> Ints:
-        """Return the number of nodes of each member, `[nets]`."""
+        """Number of nodes of each member, `[nets]`."""
         counts: Ints = (self.graph.kind != FREE).sum(axis=1)
         return counts
 
     @property
     def running_stats(self) -> RunningStats:
-        """Return the running statistics of all members, `[nets, capacity]` each."""
+        """Running statistics of all members, `[nets, capacity]` each."""
         return RunningStats(self.graph.n, self.graph.mean, self.graph.m2)
 
     def take(self, indices: Ints) -> None:

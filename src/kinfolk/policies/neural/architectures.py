@@ -171,11 +171,11 @@ def _check_outputs(name: str, module: nn.Module, shape: NetShape) -> None:
 
     Args:
         name: Import path of the module, for the error message.
-        module: The module.
+        module: The user's module, already built.
         shape: Input and output sizes it was built for.
 
     Raises:
-        ContractError: It does not return what `modules.py` requires.
+        ContractError: The module does not return what `modules.py` requires.
     """
     memory_size = int(getattr(module, "memory_size", 0))
     sizes = [shape.inputs] + [memory_size] * bool(memory_size)

@@ -81,7 +81,7 @@ def find_batching(
 
 
 def require_invariant(name: str, batching: Batching) -> None:
-    """Refuse a net that cannot be run batch invariantly.
+    """Raise ContractError if a net cannot be run batch invariantly.
 
     Raises:
         ContractError: `find_batching` found a problem; the message describes it.
@@ -124,7 +124,7 @@ def _is_size_invariant(forward: Forward, inputs: list[Tensor]) -> bool:
     whole = run_batched(Batching(), forward, *inputs)
     for rows in _TRIED_SIZES:
         part = run_batched(Batching(), forward, *(x[-rows:] for x in inputs))
-        if not _equal_bits(part, whole, slice(-rows, None)):
+        if not _have_equal_bits(part, whole, slice(-rows, None)):
             return False
     return True
 
@@ -134,7 +134,7 @@ def _find_fixed_size(forward: Forward, inputs: list[Tensor]) -> Batching:
     rows = [x[:FIXED_ROWS].clone() for x in inputs]
     others = [x[FIXED_ROWS : 2 * FIXED_ROWS] for x in inputs]
     base = forward(*rows)
-    if not _equal_bits(forward(*rows), base):
+    if not _have_equal_bits(forward(*rows), base):
         return Batching(
             problem="returns other results for the same rows when it is called again: it draws "
             "random numbers or keeps state of its own. Let it do neither in eval mode; recurrent "
@@ -144,7 +144,7 @@ def _find_fixed_size(forward: Forward, inputs: list[Tensor]) -> Batching:
         mixed = [torch.cat([y[:row], x[[row]], y[row + 1 :]])
                  for x, y in zip(rows, others, strict=True)]  # fmt: skip
         same_row = slice(row, row + 1)
-        if not _equal_bits([out[same_row] for out in forward(*mixed)], base, same_row):
+        if not _have_equal_bits([out[same_row] for out in forward(*mixed)], base, same_row):
             return Batching(
                 problem="returns other results for a row when the other rows of its batch change, "
                 "and which agents share a batch must not matter. Normalise over features "
@@ -170,12 +170,12 @@ def _is_position_invariant(
     used = slice(None, None, spacing)
     for shift in range(spacing, FIXED_ROWS, spacing):
         moved = forward(*(x.roll(shift, 0) for x in rows))
-        if not _equal_bits([out.roll(-shift, 0)[used] for out in moved], base, used):
+        if not _have_equal_bits([out.roll(-shift, 0)[used] for out in moved], base, used):
             return False
     return True
 
 
-def _equal_bits(outputs: Any, expected: Any, rows: slice = slice(None)) -> bool:
+def _have_equal_bits(outputs: Any, expected: Any, rows: slice = slice(None)) -> bool:
     """Return whether outputs equal the rows of others bit by bit, except for the sign of zero.
 
     Args:
@@ -190,14 +190,14 @@ def _equal_bits(outputs: Any, expected: Any, rows: slice = slice(None)) -> bool:
 def _align_inputs(_layer: nn.Module, inputs: tuple[Any, ...]) -> tuple[Any, ...]:
     """Copy the inputs of a layer so that every row begins at a multiple of 32 bytes.
 
-    Not while gradients are recorded: training does not need batch invariance.
+    While gradients are recorded, nothing is copied: training does not need batch invariance.
     """
     if torch.is_grad_enabled():
         return inputs
-    return tuple(_aligned(x) if isinstance(x, Tensor) else x for x in inputs)
+    return tuple(_align_rows(x) if isinstance(x, Tensor) else x for x in inputs)
 
 
-def _aligned(x: Tensor) -> Tensor:
+def _align_rows(x: Tensor) -> Tensor:
     """Return `x`, or a view of a padded copy whose rows are aligned."""
     padding = -x.shape[-1] % _ALIGNMENT
     return functional.pad(x, (0, padding))[..., : x.shape[-1]] if padding else x

@@ -100,8 +100,8 @@ def unpack_numbers(
             out[target[i], field.feature_offset + j] = number * field.scales[j]
 
 
-def _word_encoding(*parts: tuple[int, int, int, float]) -> FieldEncoding:
-    """Return the encoding for parts (shift, mask, kind, scale); planes are numbered in order."""
+def _make_word_encoding(*parts: tuple[int, int, int, float]) -> FieldEncoding:
+    """Return the encoding of cell words with parts (shift, mask, kind, scale), in plane order."""
     table, plane = [], 0
     for shift, mask, kind, _ in parts:
         table.append((shift, mask, kind, plane))
@@ -111,14 +111,14 @@ def _word_encoding(*parts: tuple[int, int, int, float]) -> FieldEncoding:
 
 
 _WORD_ENCODINGS = {
-    ("savanna", "window", "uint32"): _word_encoding(
+    ("savanna", "window", "uint32"): _make_word_encoding(
         (0, 1, SCALED_NUMBER, 1.0),
         (1, 1, SCALED_NUMBER, 1.0),
         (PREDATOR_SHIFT, MAX_CODE, SCALED_NUMBER, _ENERGY_SCALE),
         (PREY_SHIFT, MAX_CODE, SCALED_NUMBER, _ENERGY_SCALE),
         (GRASS_SHIFT, MAX_CODE, SCALED_NUMBER, 1.0 / MAX_CODE),
     ),
-    ("cogsguard", "window", "uint16"): _word_encoding(
+    ("cogsguard", "window", "uint16"): _make_word_encoding(
         (0, codes.KIND_MASK, ONE_HOT, 1.0),
         (codes.OWNER_SHIFT, 3, ONE_HOT, 1.0),
         (codes.GEAR_SHIFT, 7, ONE_HOT, 1.0),
@@ -132,7 +132,7 @@ _FACT_SCALES = (1.0 / FACT_SCALES).astype(np.float32)
 _FACT_SCALES[[codes.GEAR, codes.VIBE]] = 1.0 / len(codes.VIBES)
 
 
-def _field_encoding(world: str, field: ObservationField) -> FieldEncoding:
+def _make_field_encoding(world: str, field: ObservationField) -> FieldEncoding:
     """Return the encoding of a field: the one of its world if known, else scaled numbers."""
     known = _WORD_ENCODINGS.get((world, field.name, field.dtype))
     if known is not None:
@@ -147,9 +147,9 @@ def _field_encoding(world: str, field: ObservationField) -> FieldEncoding:
     return FieldEncoding(1, scales.reshape(-1), no_parts, prod(field.shape))
 
 
-def _window_shape(world: str, field: ObservationField) -> tuple[int, int, int] | None:
+def _find_window_shape(world: str, field: ObservationField) -> tuple[int, int, int] | None:
     """Return `(channels, height, width)` if the field is a window of cells; else None."""
-    encoding, shape = _field_encoding(world, field), field.shape
+    encoding, shape = _make_field_encoding(world, field), field.shape
     if len(encoding.parts) and len(shape) == 2:
         return (encoding.n_planes, shape[0], shape[1])
     return (shape[0], shape[1], shape[2]) if len(shape) == 3 and not len(encoding.parts) else None
@@ -179,7 +179,7 @@ class FeatureEncoder:
         sizes = [sum(f.n_cells * f.n_planes for _, f in layout) for layout in self._layouts]
         self._n_groups, self._group_offset = len(groups), max(sizes)
         n_features = self._group_offset + (len(groups) if len(groups) > 1 else 0)
-        windows = [_window_shape(spec.world, group.fields[0]) for group in groups]
+        windows = [_find_window_shape(spec.world, group.fields[0]) for group in groups]
         self.shape = NetShape(
             inputs=-(-n_features // _MULTIPLE) * _MULTIPLE,
             outputs=int(spec.n_choices.max(axis=0).sum()),
@@ -218,7 +218,7 @@ class FeatureEncoder:
         """Encode the observations of one group.
 
         Args:
-            group: The group.
+            group: Index of the group.
             rows: `[rows, row_bytes]`, all observations.
             source: Rows of `rows` to encode.
             target: The row of `out` for each of them.
@@ -230,11 +230,11 @@ class FeatureEncoder:
 
 
 def _lay_out_fields(world: str, group: AgentGroup) -> list[tuple[str, FieldEncoding]]:
-    """Return the dtype and the encoding of a group's fields, their features one after another."""
+    """Return dtype and encoding of each field of a group, with consecutive feature columns."""
     layout, offset = [], 0
     for field in group.fields:
         source = group.offsets[field.name] // np.dtype(field.dtype).itemsize
-        encoding = _field_encoding(world, field)
+        encoding = _make_field_encoding(world, field)
         layout.append((field.dtype, encoding._replace(source_offset=source, feature_offset=offset)))
         offset += encoding.n_cells * encoding.n_planes
     return layout

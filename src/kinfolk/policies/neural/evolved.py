@@ -37,13 +37,13 @@ class GroupEncoder:
         group: Index of the group in `spec.groups`.
 
     Attributes:
-        group: The group.
+        group: Description of the group, from `spec.groups`.
         n_features: Columns of the result.
     """
 
     def __init__(self, spec: WorldSpec, group: int) -> None:
         self.group = spec.groups[group]
-        self._encoders = [(f.name, _field_encoder(spec.world, f)) for f in self.group.fields]
+        self._encoders = [(f.name, _make_field_encoder(spec.world, f)) for f in self.group.fields]
         self.n_features = self(np.zeros((1, spec.row_bytes), dtype=np.uint8)).shape[1]
 
     def __call__(self, observations: Bytes) -> AnyArray:
@@ -55,7 +55,7 @@ class GroupEncoder:
         return parts[0] if len(parts) == 1 else np.concatenate(parts, axis=1)
 
 
-def _field_encoder(world: str, field: ObservationField) -> Callable[[AnyArray], AnyArray]:
+def _make_field_encoder(world: str, field: ObservationField) -> Callable[[AnyArray], AnyArray]:
     """Return the function that turns one field into planes or numbers."""
     if world == "savanna":
         return _unpack_savanna_words if field.dtype == "uint32" else _scale_savanna_planes
@@ -142,7 +142,7 @@ class EvolvedPolicy(StatelessPolicy):
         self.initial_memory: Arrays = {}
 
     def load(self, arrays: Arrays) -> None:
-        """Take the arrays of the nets, and `match_members` if there is one."""
+        """Load the arrays of the nets, and `match_members` if it is among them."""
         net_arrays = dict(arrays)
         members = net_arrays.pop("match_members", None)
         self._match_members = None if members is None else members.astype(np.int64)
@@ -150,7 +150,7 @@ class EvolvedPolicy(StatelessPolicy):
 
     @property
     def memory_layout(self) -> MemoryLayout:
-        """Return hidden states of recurrent layers, or input and output of each dynamic node."""
+        """Hidden states of recurrent layers, or input and output of each dynamic node."""
         if isinstance(self._nets, DynamicNets):
             return dict.fromkeys(("x", "z"), MemoryField((self._nets.capacity,), "float64"))
         sizes = [layer.out_features for layer in self._nets.layers if layer.recurrent]

@@ -86,7 +86,7 @@ class MlpNet(_FeedforwardNet):
         critic: CriticMode = "shared",
         activation: str = "relu",
     ) -> None:
-        make_body = partial(_mlp_layers, shape.inputs, hidden, activation)
+        make_body = partial(_make_mlp_layers, shape.inputs, hidden, activation)
         super().__init__(make_body, hidden[-1] if hidden else shape.inputs, shape.outputs, critic)
 
 
@@ -139,7 +139,7 @@ class GruNet(nn.Module):
         if channels:
             self.body: nn.Module = _ConvBody(shape, channels, hidden, activation)
         else:
-            self.body = _mlp_layers(shape.inputs, hidden, activation)
+            self.body = _make_mlp_layers(shape.inputs, hidden, activation)
         width = hidden[-1] if hidden else shape.inputs
         self.memory_size = state_size
         self.cell = nn.GRUCell(width, state_size)
@@ -214,7 +214,7 @@ class _ConvBody(nn.Module):
         self.filters = nn.Sequential(*layers)
         self._window_size = prod(shape.planes)
         n_features = depth * height * width + shape.inputs - self._window_size
-        self.dense = _mlp_layers(n_features, hidden, activation)
+        self.dense = _make_mlp_layers(n_features, hidden, activation)
 
     def forward(self, x: Tensor) -> Tensor:
         """Return features `[n, width of the last dense layer]` for inputs `[n, inputs]`."""
@@ -224,7 +224,7 @@ class _ConvBody(nn.Module):
         return out
 
 
-def _mlp_layers(inputs: int, hidden: Sequence[int], activation: str) -> nn.Sequential:
+def _make_mlp_layers(inputs: int, hidden: Sequence[int], activation: str) -> nn.Sequential:
     """Return dense layers, each followed by the activation.
 
     Args:

@@ -129,7 +129,7 @@ class NeuralPolicy(StatelessPolicy):
 
     @property
     def memory_layout(self) -> MemoryLayout:
-        """Return the recurrent state, zero when a life begins, and the transform's memory."""
+        """The recurrent state, zero when a life begins, and the transform's memory."""
         state = {"state": MemoryField((self.memory_size,), "float32")} if self.memory_size else {}
         if self._transform is None:
             return state
@@ -139,7 +139,7 @@ class NeuralPolicy(StatelessPolicy):
         """Check that the outputs for a row do not depend on the rest of its batch.
 
         Raises:
-            ContractError: They do; the message says how.
+            ContractError: The outputs depend on the batch; the message says how.
         """
         require_invariant(type(self.module).__name__, self._batching)
 

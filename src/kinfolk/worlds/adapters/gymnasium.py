@@ -48,7 +48,7 @@ class GymEnvAdapter(SingleWorldEnv, gymnasium.Env[dict[str, Any], Mapping[str, A
         """Start episode 0 of `seed`, or the next episode without one; `options` are ignored."""
         super().reset(seed=seed, options=options)
         self.single_world.reset(seed)
-        return self._observations(), {}
+        return self._make_observations(), {}
 
     def step(
         self, action: Mapping[str, Any]
@@ -73,9 +73,9 @@ class GymEnvAdapter(SingleWorldEnv, gymnasium.Env[dict[str, Any], Mapping[str, A
         reward = float(columns.reward[columns.uid >= 0].sum())
         counters = {name: count[0].item() for name, count in self.world.counters().items()}
         terminated, truncated = over and not has_survivors, over and has_survivors
-        return self._observations(), reward, terminated, truncated, counters
+        return self._make_observations(), reward, terminated, truncated, counters
 
-    def _observations(self) -> dict[str, Any]:
+    def _make_observations(self) -> dict[str, Any]:
         """Return the fields of all rows by group, zero where the row is of another group."""
         columns, buffer = self.world.columns, self.single_world.observations
         observations = {}

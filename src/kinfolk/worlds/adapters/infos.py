@@ -24,7 +24,7 @@ class AgentEntry:
     name: str  # id in the adapter's dictionaries
     row: int  # row of the world's arrays
     group: int  # index of its group in the spec
-    birth_step: int  # steps made before that of its birth; 0 for founders too, as published
+    birth_step: int  # steps made before that of its birth; 0 for founders too, as in PredPreyGrass
     parents: tuple[str, ...]  # names
     cumulative_reward: float = 0.0
     event_counts: dict[str, int] = field(default_factory=dict)  # kept for the info provider
@@ -81,7 +81,7 @@ class AgentIndex:
             columns: Columns of the world after the step.
             before: Entries before the step, by uid.
             uid: The newborn's uid.
-            row: The newborn's row.
+            row: The newborn's row in the world's arrays.
             step: Number of the step, from 0.
         """
         group = int(columns.group[row])
@@ -109,25 +109,25 @@ INFO_PROVIDERS = Registry(
 
 
 class InfoProvider(Protocol):
-    """Provide names and infos of agents; state it needs lies in `AgentEntry.event_counts`."""
+    """Provides names and infos of agents, with its state in `AgentEntry.event_counts`."""
 
     @property
     def observation_bounds(self) -> tuple[float, float]:
-        """Return the bounds that spaces declare for floating-point observations."""
+        """Bounds that spaces declare for floating-point observations."""
         ...
 
     @property
     def needs_events(self) -> bool:
-        """Return whether `infos` reads events, so that the world has to record them."""
+        """Whether `infos` reads events, so that the world has to record them."""
         ...
 
     def make_name(self, group: str, number: int, uid: int) -> str:
         """Return the name of an agent.
 
         Args:
-            group: Name of its group.
+            group: Name of the agent's group.
             number: How many agents of the group were born before it in this episode.
-            uid: Its uid.
+            uid: The agent's uid.
         """
         ...
 
@@ -147,8 +147,8 @@ def get_info_provider(world: World) -> InfoProvider:
 def make_final_info(world: World, agent: AgentEntry) -> dict[str, Any]:
     """Return the info of an agent in its last step; empty while its life goes on.
 
-    `lifetime_steps` is counted as published: from the number of the birth step to that of the
-    last step, so a founder that dies in the first step has 0. A truncated agent has one more.
+    `lifetime_steps` is counted as in PredPreyGrass, from the number of the birth step to that of
+    the last step, so a founder that dies in the first step has 0. A truncated agent has one more.
     """
     terminated, truncated = world.columns.terminated[agent.row], world.columns.truncated[agent.row]
     if not (terminated or truncated):

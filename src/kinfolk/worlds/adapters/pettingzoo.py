@@ -214,7 +214,7 @@ class FixedAgentsEnv(_GroupedParallelEnv):
         self.single_world.reset(seed)
         self.agents = list(self.possible_agents)
         self._previous_uids[:] = -1
-        return self._observations(), self._infos()
+        return self._make_observations(), self._make_infos()
 
     def step(self, actions: Mapping[str, Any]) -> ParallelStep:
         """Step all agents at once; those that are alive need an action.
@@ -236,24 +236,24 @@ class FixedAgentsEnv(_GroupedParallelEnv):
         self._previous_uids[:] = columns.uid
         self.single_world.step()
         rewards = dict.fromkeys(self.agents, 0.0)
-        for agent, row in self._occupied_rows().items():
+        for agent, row in self._find_occupied_rows().items():
             rewards[agent] = float(columns.reward[row])
         over = bool(self.world.done[0])
         terminations = dict.fromkeys(self.agents, False)
-        truncations, infos = dict.fromkeys(self.agents, over), self._infos()
+        truncations, infos = dict.fromkeys(self.agents, over), self._make_infos()
         if over:
             self.agents = []
-        return self._observations(), rewards, terminations, truncations, infos
+        return self._make_observations(), rewards, terminations, truncations, infos
 
-    def _occupied_rows(self) -> dict[str, int]:
+    def _find_occupied_rows(self) -> dict[str, int]:
         """Return the rows of agents that are alive or died in this step, by name."""
         columns = self.world.columns
         rows = np.flatnonzero(columns.uid >= 0).tolist()
         return {self._names[int(columns.group[row])][row]: row for row in rows}
 
-    def _observations(self) -> dict[str, Observation]:
+    def _make_observations(self) -> dict[str, Observation]:
         """Return the observation of every possible agent, zeros for rows without it."""
-        groups, occupied = self.world.spec.groups, self._occupied_rows()
+        groups, occupied = self.world.spec.groups, self._find_occupied_rows()
         return {
             agent: self.single_world.observation(row, group)
             if agent in occupied
@@ -261,13 +261,13 @@ class FixedAgentsEnv(_GroupedParallelEnv):
             for agent, (group, row) in self._rows_by_agent.items()
         }
 
-    def _infos(self) -> dict[str, dict[str, Any]]:
+    def _make_infos(self) -> dict[str, dict[str, Any]]:
         """Return the infos of every agent, with the same keys whether its row is occupied or not."""
         columns = self.world.columns
         survives: Bools = columns.alive & ~columns.truncated
         empty = {"alive": 0, "uid": -1, "parent": -1, "born": 0, "ended": 0}
         infos = {agent: dict(empty) for agent in self.agents}
-        for agent, row in self._occupied_rows().items():
+        for agent, row in self._find_occupied_rows().items():
             infos[agent] = {
                 "alive": int(survives[row]),
                 "uid": int(columns.uid[row]),

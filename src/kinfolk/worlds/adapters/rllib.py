@@ -26,12 +26,12 @@ except ImportError:  # reported when an adapter is made: this module can be impo
 
 # More than any number of environments that one worker runs.
 _ENVS_PER_WORKER = 1 << 20
-# The published settings list as many ids of their largest group.
+# The settings of PredPreyGrass list as many ids of their largest group.
 _IDS_PER_GROUP = 1200
 
 
-def _env_index(context: Any) -> int:
-    """Return a distinct number for every environment that RLlib makes; 0 without RLlib.
+def _take_env_index(context: Any) -> int:
+    """Return the next distinct number for an environment that RLlib makes, or 0 without RLlib.
 
     All environments of a worker get the same context object, so they are counted on it. Without
     this number all environments would play the same episodes.
@@ -67,7 +67,7 @@ class RLlibEnvAdapter(MultiAgentEnv or object):  # type: ignore[misc]
         settings = dict(config)
         if "world" not in settings:
             raise UsageError("RLlibEnvAdapter needs the name of a world: {'world': 'savanna'}.")
-        self._env_index = _env_index(config)
+        self._env_index = _take_env_index(config)
         seed = int(settings.pop("seed", 0)) + self._env_index
         ids = int(settings.pop("ids", _IDS_PER_GROUP))
         self._env = make_parallel(settings.pop("world"), seed=seed, **settings)
@@ -90,7 +90,7 @@ class RLlibEnvAdapter(MultiAgentEnv or object):  # type: ignore[misc]
 
     @property
     def world(self) -> World:
-        """Return the wrapped world, which must only be stepped through this adapter."""
+        """The wrapped world, which must only be stepped through this adapter."""
         return self._env.world
 
     def reset(

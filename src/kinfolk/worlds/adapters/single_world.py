@@ -79,7 +79,7 @@ class SingleWorld:
             action: One integer per action head.
 
         Raises:
-            UsageError: It is not one integer per head, or out of range.
+            UsageError: The action is not one integer per head, or one is out of range.
         """
         choices = self._choices[group]
         chosen = np.asarray(action)
@@ -105,7 +105,7 @@ class SingleWorld:
         return {name: view[row].copy() for name, view in views.items()}
 
     def __getstate__(self) -> dict[str, Any]:
-        """Return plain values: views of a world's arrays would not be views of the copy's."""
+        """Return the state as plain values, because views of arrays would not survive the copy."""
         return {
             "world_type": type(self.world),
             "settings": self.world.settings,  # type: ignore[attr-defined]
@@ -147,7 +147,7 @@ class SingleWorldEnv:
 
     @property
     def world(self) -> World:
-        """Return the wrapped world, which must only be stepped through this adapter."""
+        """The wrapped world, which must only be stepped through this adapter."""
         return self.single_world.world
 
     def render(self) -> Any:

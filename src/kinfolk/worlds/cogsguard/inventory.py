@@ -84,7 +84,7 @@ def write_agent_cell(view: CellWords, body: Ints, w: int, row: int, team: int) -
         body: `[W, N, BODY_COLUMNS]`.
         w: World.
         row: Row of the agent.
-        team: Its team.
+        team: Team of the agent.
     """
     gear, vibe = body[w, row, codes.GEAR], body[w, row, codes.VIBE]
     extra = gear << codes.GEAR_SHIFT | vibe << codes.VIBE_SHIFT

@@ -201,7 +201,7 @@ def draw_walls(map_scratch: MapScratch, config: MapConfig, key: int) -> None:
 
 @inline
 def can_place_object(code: Ints, stride: int, cell: int) -> bool:
-    """Return whether an object can be on a cell: no other beside it, and at least two ways to it.
+    """Return whether an object can be placed on a cell: no object beside it, two free ways to it.
 
     Args:
         code: `[cells]` of the scratch map.
@@ -236,7 +236,7 @@ def scatter_objects(
         min_gap: Least squared distance between two of them.
 
     Returns:
-        How many found room.
+        Number of objects that found room.
     """
     code, placed, n_placed, n_draws = map_scratch.cell_codes, map_scratch.work_cells, 0, 0
     stride, inner_width = config.stride, config.width - 2
@@ -269,7 +269,7 @@ def place_objects(map_scratch: MapScratch, config: MapConfig, key: int) -> bool:
         key: Random key.
 
     Returns:
-        False if too few found room.
+        Whether enough objects found room.
     """
     count_key = fold_in(key, 0)
     for i in range(5):  # junctions, then extractors of the four elements
@@ -290,7 +290,7 @@ def place_objects(map_scratch: MapScratch, config: MapConfig, key: int) -> bool:
 def is_all_reachable(map_scratch: MapScratch, config: MapConfig) -> bool:
     """Return whether all objects and pads can be reached from the first hub.
 
-    Floor that cannot be reached becomes wall.
+    As a side effect, floor that cannot be reached becomes wall.
     """
     code, stack = map_scratch.cell_codes, map_scratch.work_cells
     stack[0] = cell_index(config, config.hubs[0, 0], config.hubs[0, 1])
@@ -329,7 +329,7 @@ def generate_map(map_scratch: MapScratch, config: MapConfig, key: int) -> bool:
         key: Random key.
 
     Returns:
-        False if none was, because the settings require too much.
+        Whether a valid map was drawn; False if the settings require more than fits.
     """
     for attempt in range(_MAX_MAP_TRIES):
         attempt_key = fold_in(key, attempt)

@@ -34,7 +34,7 @@ _STATION_ROW = 4  # south of the hub: stations and chest
 
 
 def count_compounds_that_fit(height: int, width: int) -> int:
-    """Return how many compounds fit a map: one in the middle, two side by side, or four in quarters."""
+    """Return how many compounds fit on a map: 1 in the middle, 2 side by side, or 4 in quarters."""
     if min(height, width) >= 4 * _MIN_EDGE_DISTANCE:
         return 4
     if width >= 4 * _MIN_EDGE_DISTANCE and height >= 2 * _MIN_EDGE_DISTANCE + 1:
@@ -61,9 +61,14 @@ def place_hubs(n_teams: int, height: int, width: int) -> Ints:
 
 
 def make_compound(has_chest: bool) -> Ints:
-    """Return `[objects, 3]`: row and column from the hub, and kind; extractors of the corners are last.
+    """Return the objects of a compound, the walled base around a hub.
 
-    Their elements are carbon to silicon here; each map rotates them at random.
+    Args:
+        has_chest: Whether a chest stands among the stations; edition A has none.
+
+    Returns:
+        `[objects, 3]`: row and column relative to the hub, and kind. The last four are the
+        extractors in the corners, carbon to silicon; each map rotates their elements at random.
     """
     objects = [(0, 0, codes.HUB)]
     for i in range(-COMPOUND_RADIUS, COMPOUND_RADIUS + 1):
@@ -79,7 +84,11 @@ def make_compound(has_chest: bool) -> Ints:
 
 
 def make_spawn_pads() -> Ints:
-    """Return `[24, 2]`: row and column from the hub, a ring two cells away and eight beyond."""
+    """Return the cells on which the agents of a team start, nearest to the hub first.
+
+    Returns:
+        `[24, 2]`: row and column relative to the hub, 16 on a ring two cells away and 8 beyond it.
+    """
     ring = [(y, x) for y in range(-2, 3) for x in range(-2, 3) if max(abs(y), abs(x)) == 2]
     beyond = [(y, x) for y in (-3, 0, 3) for x in (-3, 0, 3) if (y, x) != (0, 0)]
     return np.array(ring + beyond, dtype=np.int64)
@@ -149,7 +158,7 @@ def get_symbol(kind: int, owner: int, clips_owner: int) -> str:
     Args:
         kind: Index into `KINDS`.
         owner: Its owner, -1 for nobody.
-        clips_owner: The owner that stands for the clips.
+        clips_owner: Owner code of the clips.
     """
     if kind == codes.JUNCTION and owner >= 0:
         return "!" if owner == clips_owner else TEAM_JUNCTION_SYMBOLS[owner]

@@ -55,7 +55,7 @@ def render_frame(state: CogsguardState, rules: CogsguardRules, world: int) -> Re
     Args:
         state: State of the batch, read.
         rules: Rules of the batch.
-        world: Which world.
+        world: Index of the world in the batch.
     """
     views = _crop_padding(state.team_view[world], rules).astype(np.int64)
     kind, view_owner = views[0] & codes.KIND_MASK, views >> codes.OWNER_SHIFT & 3
@@ -93,7 +93,7 @@ def render_text(state: CogsguardState, rules: CogsguardRules, world: int) -> str
     Args:
         state: State of the batch, read.
         rules: Rules of the batch.
-        world: Which world.
+        world: Index of the world in the batch.
     """
     kinds = _crop_padding(state.team_view[world, 0], rules) & codes.KIND_MASK
     details = _crop_padding(state.cell_detail[world], rules)

@@ -106,7 +106,7 @@ def make_rules(settings: Cogsguard) -> CogsguardRules:
 
 
 def _make_timers(settings: Cogsguard) -> Ints:
-    """Return `[4, 2]`: first tick and period of each action of the clips."""
+    """Return the timers of the clips, `[4, 2]`: first tick and period of each of their actions."""
     timers = [
         (settings.clips_seed_at, settings.clips_seed_every),
         (settings.clips_align_from, settings.clips_align_every),
@@ -120,7 +120,7 @@ def _make_timers(settings: Cogsguard) -> Ints:
 
 
 def _make_limits(settings: Cogsguard) -> Ints:
-    """Return `[5 limits, 5 gears]`, in the order of `codes`."""
+    """Return the inventory limits by gear, `[5 limits, 5 gears]`, in the order of `codes`."""
     modifiers: tuple[tuple[int, dict[int, int]], ...] = (
         (settings.hp_limit, {SCOUT: settings.hp_scout, SCRAMBLER: settings.hp_scrambler}),
         (settings.energy_limit, {SCOUT: settings.energy_scout}),
@@ -136,7 +136,7 @@ def _make_limits(settings: Cogsguard) -> Ints:
 
 
 def _make_prices(settings: Cogsguard) -> Ints:
-    """Return `[hearts and 4 gears, 4 elements]`.
+    """Return the prices of hearts and gears, `[hearts and 4 gears, 4 elements]`.
 
     Aligners cost most carbon, scramblers oxygen, miners germanium, scouts silicon.
     """
@@ -148,7 +148,12 @@ def _make_prices(settings: Cogsguard) -> Ints:
 
 
 def _make_areas(settings: Cogsguard) -> tuple[tuple[int, int], Ints]:
-    """Return how far the areas of junctions and hubs reach, and their strength by squared distance."""
+    """Return the reach and the strength of the areas of junctions and of hubs.
+
+    Returns:
+        The reach of both in cells, and `[2 sources, squared distances]`: the strength of an area by
+        the squared distance of a cell from its junction or hub, 0 out of reach.
+    """
     if settings.edition == "A":
         reach = (settings.junction_strength, settings.hub_strength)
     else:

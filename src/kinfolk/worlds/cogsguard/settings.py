@@ -17,10 +17,10 @@ def int_setting(description: str, default: int, minimum: int = 0, maximum: int =
     """Declare a setting that is an integer between two bounds.
 
     Args:
-        description: What it means, in a line.
+        description: What the setting means, in a line.
         default: Value if none is given.
-        minimum: Lower bound.
-        maximum: Upper bound.
+        minimum: Smallest value allowed.
+        maximum: Largest value allowed.
     """
     return Field(default=default, ge=minimum, le=maximum, description=description)
 
@@ -126,12 +126,12 @@ class Cogsguard(Settings):
 
     @property
     def rows_per_team(self) -> int:
-        """Return the rows of a team: one per agent, and with the temple one per possible agent."""
+        """Rows of a team: one per agent, and with the temple one per possible agent."""
         return self.temple_cap if self.temple else self.agents
 
     @property
     def map_shape(self) -> tuple[int, int]:
-        """Return the height and width of the map."""
+        """Height and width of the map in cells."""
         if self.parsed_map is None:
             return self.height, self.width
         height, width = self.parsed_map.kind.shape
@@ -139,7 +139,7 @@ class Cogsguard(Settings):
 
     @property
     def parsed_map(self) -> maps.ParsedMap | None:
-        """Return the parsed `map_text`; None if maps are generated."""
+        """The parsed `map_text`, or None if maps are generated."""
         return None if self.map_text is None else maps.parse_map(self.map_text)
 
     @model_validator(mode="before")
@@ -150,7 +150,7 @@ class Cogsguard(Settings):
 
     @model_validator(mode="after")
     def _check_fit(self) -> Cogsguard:
-        """Check that agents, objects and teams have room on the map."""
+        """Raise ValueError unless agents, objects and teams have room on the map."""
         if self.temple and self.temple_cap < self.agents:
             raise ValueError(
                 f"Cogsguard.temple_cap must be at least the {self.agents} agents of a team, "
@@ -173,7 +173,7 @@ class Cogsguard(Settings):
         return self
 
     def _check_parsed_map(self, parsed_map: maps.ParsedMap) -> None:
-        """Check that a map given as text has a hub and enough spawn pads for each team."""
+        """Raise ValueError unless a map as text has a hub and enough spawn pads for each team."""
         n_hubs, owner = parsed_map.n_hubs, int(parsed_map.owner.max())
         if n_hubs == 0:
             raise ValueError("Cogsguard.map_text has no hub (H); every team needs one.")

@@ -61,7 +61,7 @@ def make_spec(settings: Cogsguard) -> WorldSpec:
 
 
 def get_public_rules(settings: Cogsguard) -> tuple[tuple[str, int], ...]:
-    """Return what players know of the rules: all numeric settings, and sizes of maps.
+    """Return name and value of each rule that players know: numeric settings and sizes of maps.
 
     Nothing here distinguishes two games with the same settings.
     """
@@ -148,7 +148,7 @@ def write_facts(
         stride: Cells per line of the padded map.
         w: World.
         row: Row of the agent.
-        team: Its team.
+        team: Team of the agent.
         facts: `[FACTS]` of the agent, written.
     """
     body, store = game.body, game.store

@@ -90,31 +90,32 @@ def allocate_state(settings: Cogsguard, rules: CogsguardRules, n_worlds: int) ->
         kind = settings.parsed_map.kind
         junctions, ships = int((kind == codes.JUNCTION).sum()), int((kind == codes.SHIP).sum())
 
-    def ints(*shape: int, fill: int = 0) -> Ints:
+    def full_ints(*shape: int, fill: int = 0) -> Ints:
+        """Return an int64 array of a shape, filled with one number."""
         return np.full(shape, fill, dtype=np.int64)
 
     return CogsguardState(
-        key=ints(w),
-        tick=ints(w),
+        key=full_ints(w),
+        tick=full_ints(w),
         done=np.ones(w, dtype=np.bool_),
         team_view=np.zeros((w, t, cells), dtype=np.uint16),
         cell_detail=np.zeros((w, cells), dtype=np.int32),
         area_cover=np.zeros((w, t + 1, cells), dtype=np.int32),
-        junction=ints(w, junctions, codes.JUNCTION_COLUMNS),
-        home_cell=ints(w, t + ships),
-        teams=ints(w, t + 1, codes.TEAM_COLUMNS),
-        store=ints(w, t, 5),
-        uid=ints(w, n, fill=-1),
+        junction=full_ints(w, junctions, codes.JUNCTION_COLUMNS),
+        home_cell=full_ints(w, t + ships),
+        teams=full_ints(w, t + 1, codes.TEAM_COLUMNS),
+        store=full_ints(w, t, 5),
+        uid=full_ints(w, n, fill=-1),
         alive=np.zeros((w, n), dtype=np.bool_),
         reward=np.zeros((w, n)),
         terminated=np.zeros((w, n), dtype=np.bool_),
         truncated=np.zeros((w, n), dtype=np.bool_),
         group=np.tile(np.repeat(np.arange(t), rules.rows_per_team), (w, 1)),
-        parents=ints(w, n, 2, fill=-1),
-        parent_rows=ints(w, n, 2, fill=-1),
-        body=ints(w, n, len(codes.BODY_COLUMNS)),
+        parents=full_ints(w, n, 2, fill=-1),
+        parent_rows=full_ints(w, n, 2, fill=-1),
+        body=full_ints(w, n, len(codes.BODY_COLUMNS)),
         seen=np.zeros((w, n, rules.height, -(-rules.width // 32)), dtype=np.uint32),
-        stats=ints(w, n, len(codes.STATISTICS)),
+        stats=full_ints(w, n, len(codes.STATISTICS)),
     )
 
 

@@ -152,11 +152,14 @@ class CogsguardWorld(BatchedWorld):
         self._run_in_threads(len(indices), run_part)
 
     def statistics(self) -> dict[str, Ints]:
-        """Return `[W, N]` copies of what was counted for each agent, by name."""
+        """Return copies of the statistics of each agent, `[W, N]` each, by name."""
         return {name: self._state.stats[:, :, i].copy() for i, name in enumerate(codes.STATISTICS)}
 
     def counters(self) -> dict[str, Ints | Floats]:
-        """Return sums over agents, in total and by team, and the counters of teams and the clips."""
+        """Return `[W]` counters by name.
+
+        `NAME` is the sum over agents, `NAME_team_T` is for one team, `NAME_clips` for the clips.
+        """
         s, teams = self._state, self.settings.teams
         by_team = s.stats.reshape(self.n_worlds, teams, -1, len(codes.STATISTICS)).sum(axis=2)
         counters: dict[str, Ints | Floats] = {}
@@ -189,7 +192,7 @@ class CogsguardWorld(BatchedWorld):
 
     @property
     def render_spec(self) -> RenderSpec:
-        """Return the description of this world's frames."""
+        """Description of this world's frames."""
         groups = tuple(group.name for group in self._spec.groups)
         return render.make_render_spec(self.settings, groups)
 
@@ -231,7 +234,7 @@ class CogsguardWorld(BatchedWorld):
 
     @property
     def _arrays(self) -> CogsguardState:
-        """Return the state, for tests of this world."""
+        """Arrays of the whole batch, for tests of this world."""
         return self._state
 
 
@@ -239,8 +242,8 @@ def _to_world_event(world: int, tick: int, uid: Ints, entry: list[int]) -> World
     """Convert an entry of the event buffer, with uids in place of rows.
 
     Args:
-        world: World of the batch.
-        tick: Its tick.
+        world: Index of the world in the batch.
+        tick: Tick of the world.
         uid: `[N]`, uid of each row.
         entry: Kind, row, other and value.
     """

@@ -71,8 +71,8 @@ def make_env(task: str, env_kwargs: Mapping[str, Any]) -> gymnasium.Env[Any, Any
         env_kwargs: Keywords for `gymnasium.make`, which passes on what it does not know.
 
     Raises:
-        UsageError: It is not found, or needs something that is not installed.
-        SettingsError: It does not take these keywords.
+        UsageError: The task is not found, or needs something that is not installed.
+        SettingsError: The task does not take these keywords.
     """
     name = resolve_task_id(task)
     try:
@@ -82,7 +82,7 @@ def make_env(task: str, env_kwargs: Mapping[str, Any]) -> gymnasium.Env[Any, Any
     except Exception as error:
         if not env_kwargs:
             raise UsageError(f"gym:{task} cannot be made: {_describe_error(error)}.") from error
-        known = _constructor_keywords(name)
+        known = _get_constructor_keywords(name)
         unknown = [key for key in env_kwargs if known and key not in known]
         hint = format_suggestion(unknown[0], known) if unknown else ""
         given = ", ".join(f"{key}={value!r}" for key, value in env_kwargs.items())
@@ -92,7 +92,7 @@ def make_env(task: str, env_kwargs: Mapping[str, Any]) -> gymnasium.Env[Any, Any
         ) from error
 
 
-def _constructor_keywords(name: str) -> list[str]:
+def _get_constructor_keywords(name: str) -> list[str]:
     """Return the keywords of a task's constructor; empty if it accepts any."""
     entry: Any = gymnasium.spec(name).entry_point
     creator = entry if callable(entry) else load_env_creator(entry)
@@ -176,7 +176,7 @@ def _encode(env: Any, name: str, value: Any) -> Any:
     Args:
         env: Environment named in the error message.
         name: Name of the attribute.
-        value: Its value.
+        value: Value of the attribute.
 
     Raises:
         SettingsError: The value cannot be encoded.

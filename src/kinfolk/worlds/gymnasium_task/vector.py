@@ -105,7 +105,7 @@ class LoopTasks:
         return TaskStep(*(np.array(column) for column in zip(*results, strict=True)))
 
     def _check_step(self, values: Any) -> tuple[AnyArray, float, bool, bool]:
-        """Return observation, reward and flags of a step, checked."""
+        """Return observation, reward, terminated, truncated of a step, or raise ContractError."""
         names = ("observation", "reward", "terminated", "truncated", "info")
         self._require_values("step", values, names)
         observation, reward, terminated, truncated, _ = values

@@ -157,7 +157,7 @@ def make_spec(settings: GymTask) -> tuple[WorldSpec, int]:
 
     Raises:
         UsageError: Gymnasium has no such task, or it cannot be made.
-        SettingsError: It does not take these keywords, or its action space has no discrete form.
+        SettingsError: The task does not take these keywords, or its actions have no discrete form.
     """
     task = settings.task
     env = make_env(task, settings.env_kwargs)
@@ -199,6 +199,7 @@ def _allocate_state(n_worlds: int, size: int) -> GymState:
     """Allocate the state of `n_worlds` tasks with observations of `size` numbers."""
 
     def column(value: float, dtype: Any, *tail: int) -> AnyArray:
+        """Return an array `[n_worlds, *tail]` filled with one value."""
         return np.full((n_worlds, *tail), value, dtype=dtype)
 
     return GymState(

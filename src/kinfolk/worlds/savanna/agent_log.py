@@ -1,6 +1,6 @@
 """Per-agent records of one savanna world, built from its events.
 
-The fields are those of the published statistics and event logs, each counted once.
+The fields are those of the statistics and event logs of PredPreyGrass, each counted once.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ class SavannaAgentRecord:
     """The record of one agent from birth to death; steps are numbered from 0.
 
     Attributes:
-        agent_id: Published id, such as `type_1_prey_12`.
+        agent_id: Id as in PredPreyGrass, such as `type_1_prey_12`.
         uid: The agent's uid.
         policy_group: Name of its group.
         birth_step: Step of its birth, 0 for founders.
@@ -82,7 +82,7 @@ class SavannaAgentRecord:
 
     @property
     def avg_energy(self) -> float:
-        """Return its mean energy over the steps it lived through."""
+        """Mean energy of the agent over the steps it lived through."""
         return self.avg_energy_sum / max(self.avg_energy_steps, 1)
 
 
@@ -106,7 +106,7 @@ class SavannaAgentLog:
 
     @property
     def by_id(self) -> dict[str, SavannaAgentRecord]:
-        """Return the records by published id, such as `type_1_prey_12`, in order of birth."""
+        """Records by PredPreyGrass id, such as `type_1_prey_12`, in order of birth."""
         return {record.agent_id: record for record in self.by_uid.values()}
 
     def build_family(self) -> Family:
@@ -131,15 +131,16 @@ class SavannaAgentLog:
         self.carcass_makers.clear()
         self._add_new_agents(0)
 
-    def _rows(self) -> list[int]:
+    def _list_rows(self) -> list[int]:
         """Return the rows of the living and of those that died in this step, in uid order."""
         uid = self._world._arrays.uid[self._index]
         rows = np.flatnonzero(uid >= 0)
         return [int(row) for row in rows[np.argsort(uid[rows])]]
 
     def _add_new_agents(self, step: int) -> None:
+        """Update all positions, and start the records of agents that were born in this step."""
         s, w = self._world._arrays, self._index
-        for row in self._rows():
+        for row in self._list_rows():
             uid = int(s.uid[w, row])
             self._positions[uid] = (int(s.x[w, row]), int(s.y[w, row]))
             if uid not in self.by_uid:
@@ -154,7 +155,7 @@ class SavannaAgentLog:
         """Add the events, positions and rewards of the step just made."""
         s, w = self._world._arrays, self._index
         step = int(s.tick[w]) - 1
-        for row in self._rows():
+        for row in self._list_rows():
             uid = int(s.uid[w, row])
             record = self.by_uid.get(uid)
             if record is not None:
@@ -166,7 +167,7 @@ class SavannaAgentLog:
         for event in self._world.events():
             if event.world == w:
                 self._handle_event(event, step)
-        for row in self._rows():
+        for row in self._list_rows():
             self._finish_step(row, step)
 
     def _finish_step(self, row: int, step: int) -> None:
@@ -188,6 +189,7 @@ class SavannaAgentLog:
             record.death_cause = "time_limit"
 
     def _handle_event(self, event: WorldEvent, step: int) -> None:
+        """Add an event of the last step to the record of the agent that it happened to."""
         record, value = self.by_uid[event.uid], event.value
         if event.kind in _MEAL_EVENTS:
             record.times_ate += 1
@@ -228,7 +230,7 @@ class SavannaAgentLog:
 
         Args:
             record: Record of the agent it happened to.
-            event: The event.
+            event: Event of the last step.
             step: Number of the step.
         """
         if event.kind == "carcass_only_block":
@@ -253,7 +255,7 @@ class SavannaAgentLog:
             record: Record of the agent that was paid.
             step: Number of the step.
             value: The reward.
-            name: Field of the reward in the published log.
+            name: Field of the reward in the event log of PredPreyGrass.
         """
         record.cumulative_reward += value
         record.reward_events.append(

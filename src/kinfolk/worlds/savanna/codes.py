@@ -8,7 +8,7 @@ NO_CAUSE, STARVED, EATEN, MAX_AGE = range(len(DEATH_CAUSES))
 NO_EVENT, ATE, DIET_BLOCKED = 0, 1, 2  # values of `step_event`
 NO_BIRTH_TICK = -(1 << 40)
 
-# Counted since the reset, under the published names where there are any.
+# Counted since the reset, under the names of PredPreyGrass where it has any.
 COUNTERS = (
     *("spawned_predators", "spawned_prey"),
     *("deaths_starved_predator", "deaths_starved_prey"),

@@ -1,4 +1,4 @@
-"""Metrics of savanna episodes, under the names their authors publish."""
+"""Metrics of savanna episodes, under the names of PredPreyGrass."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ ALL_EPISODES, FULL_LENGTH_EPISODES = "all_episodes", "full_length_episodes"
 
 
 def compute_metrics(full_length: AnyArray, values: Mapping[str, AnyArray]) -> dict[str, AnyArray]:
-    """Compute captures and populations, an entry per episode; NaN where one does not apply.
+    """Compute metrics of captures and populations, NaN where a metric does not apply.
 
     Fractions and total populations are given twice: for the episodes that reached the time limit
-    only, as published, and for all episodes, so that there is a value when none reaches it.
+    only, as in PredPreyGrass, and for all episodes, so that there is a value if none reaches it.
 
     Args:
         full_length: `[episodes]`, True where the time limit was reached.
@@ -29,12 +29,12 @@ def compute_metrics(full_length: AnyArray, values: Mapping[str, AnyArray]) -> di
     meals = values["team_capture_helper_total"]
     coop_meals = values["team_capture_coop_helper_total"]
     split_metrics = {
-        "capture_success_rate": _fraction(successes, successes + failures),
-        "cooperative_kill_fraction": _fraction(coop_successes, successes),
+        "capture_success_rate": _divide(successes, successes + failures),
+        "cooperative_kill_fraction": _divide(coop_successes, successes),
         # Meals of predators that had helpers, as a fraction of all. Taken for the published
         # "co-operative share of successful events": counted by kill, the published actors give
         # about half of the published figure. Its authors' own formula was not found.
-        "cooperative_meal_fraction": _fraction(coop_meals, meals),
+        "cooperative_meal_fraction": _divide(coop_meals, meals),
     }
     for species in ("predator", "prey"):
         split_metrics[f"total_{species}"] = _sum_over_types(values, "group_lives/", species)
@@ -60,5 +60,6 @@ def _sum_over_types(values: Mapping[str, AnyArray], prefix: str, species: str) -
     return total
 
 
-def _fraction(part: AnyArray, whole: AnyArray) -> AnyArray:
+def _divide(part: AnyArray, whole: AnyArray) -> AnyArray:
+    """Return `part / whole`, `[episodes]`; NaN where `whole` is 0."""
     return np.where(whole > 0, part / np.maximum(whole, 1), np.nan)

@@ -1,4 +1,4 @@
-"""Kernels that write observations, as published float32 planes or as compact words; see `spec`.
+"""Kernels that write observations, as float32 planes or as compact words; see `spec`.
 
 Empty rows are zero. Only rows written in the call before are cleared, so the kernels need the same
 buffer again; `SavannaWorld.observe` has all rows of a new one cleared.
@@ -100,7 +100,7 @@ def write_planes(
     out: Plane,
     out_start: int,
 ) -> int:
-    """Write the published float32 planes of one agent.
+    """Write the float32 planes of one agent, laid out as in PredPreyGrass.
 
     `shown` and `out` are flat, and indices are cast to uint64: unsigned indices need no check for
     negative values, so the compiler vectorises the copies.

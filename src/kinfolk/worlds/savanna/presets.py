@@ -1,4 +1,4 @@
-"""Presets of the savanna: the settings of the published rule sets, with a description of each."""
+"""Presets of the savanna: settings of the rule sets of PredPreyGrass, with descriptions."""
 
 from __future__ import annotations
 

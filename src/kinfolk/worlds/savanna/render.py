@@ -44,7 +44,7 @@ def render_frame(state: SavannaState, rules: SavannaRules, world: int) -> Render
     Args:
         state: State of the batch, read.
         rules: Rules of the batch.
-        world: Which world.
+        world: Index of the world in the batch.
     """
     kind = np.where(rules.wall, np.uint8(_WALL), np.uint8(0))
     amount = np.zeros(len(kind), dtype=np.uint8)

@@ -70,12 +70,14 @@ def make_rules(settings: Savanna) -> SavannaRules:
         n_types=2 if s.type_2_action_range else 1,
         max_steps=s.max_steps,
         wall=wall,
-        moves=_move_table(s.type_1_action_range, s.type_2_action_range),
+        moves=_make_move_table(s.type_1_action_range, s.type_2_action_range),
         line_of_sight_moves=s.respect_los_for_movement,
-        energy_loss=_by_species(s.energy_loss_per_step_predator, s.energy_loss_per_step_prey),
-        initial_energy=_by_species(s.initial_energy_predator, s.initial_energy_prey),
-        max_energy=_by_species(s.max_energy_predator, s.max_energy_prey),
-        birth_threshold=_by_species(
+        energy_loss=_make_species_table(
+            s.energy_loss_per_step_predator, s.energy_loss_per_step_prey
+        ),
+        initial_energy=_make_species_table(s.initial_energy_predator, s.initial_energy_prey),
+        max_energy=_make_species_table(s.max_energy_predator, s.max_energy_prey),
+        birth_threshold=_make_species_table(
             s.predator_creation_energy_threshold, s.prey_creation_energy_threshold
         ),
         move_cost=s.move_energy_cost_factor,
@@ -87,43 +89,59 @@ def make_rules(settings: Savanna) -> SavannaRules:
         transfer_efficiency=s.energy_transfer_efficiency,
         birth_efficiency=s.reproduction_energy_efficiency,
         birth_cooldown=s.reproduction_cooldown_steps,
-        birth_probability=_by_type(s.reproduction_chance_predator, s.reproduction_chance_prey),
-        mutation_rate=_by_species(s.mutation_rate_predator, s.mutation_rate_prey),
+        birth_probability=_make_type_table(
+            s.reproduction_chance_predator, s.reproduction_chance_prey
+        ),
+        mutation_rate=_make_species_table(s.mutation_rate_predator, s.mutation_rate_prey),
         capture_margin=s.team_capture_margin,
         tie_succeeds=s.team_capture_tie == "succeeds",
         equal_split=s.team_capture_equal_split,
         failure_cost=s.energy_percentage_loss_per_failed_attacked_prey,
         mean_catch_reward=quirks.mean_catch_reward,
-        birth_reward=_by_type(s.reproduction_reward_predator, s.reproduction_reward_prey),
-        meal_reward=_by_type(s.reward_predator_catch_prey, s.reward_prey_eat_grass),
-        step_reward=_by_type(s.reward_predator_step, s.reward_prey_step),
-        caught_reward=_by_type(s.penalty_prey_caught),
-        lineage_coeff=_by_type(s.lineage_reward_coeff),
-        kick_back_reward=_by_type(s.kin_kick_back_reward_predator, s.kin_kick_back_reward_prey),
+        birth_reward=_make_type_table(s.reproduction_reward_predator, s.reproduction_reward_prey),
+        meal_reward=_make_type_table(s.reward_predator_catch_prey, s.reward_prey_eat_grass),
+        step_reward=_make_type_table(s.reward_predator_step, s.reward_prey_step),
+        caught_reward=_make_type_table(s.penalty_prey_caught),
+        lineage_coeff=_make_type_table(s.lineage_reward_coeff),
+        kick_back_reward=_make_type_table(
+            s.kin_kick_back_reward_predator, s.kin_kick_back_reward_prey
+        ),
         symmetric_lineage=s.lineage_reward_mode == "symmetric",
-        max_fertility_age=_age_limits(s.max_fertility_age, {}),
-        max_age=_age_limits(s.max_agent_age, _DEFAULT_AGE_CAPS if quirks.default_age_caps else {}),
-        juvenile_age=_age_limits(s.carcass_only_predator_age, {}),
+        max_fertility_age=_make_age_limits(s.max_fertility_age, {}),
+        max_age=_make_age_limits(
+            s.max_agent_age, _DEFAULT_AGE_CAPS if quirks.default_age_caps else {}
+        ),
+        juvenile_age=_make_age_limits(s.carcass_only_predator_age, {}),
         dead_prey_bitten=quirks.dead_prey_bitten,
         cell_erasure=quirks.cell_erasure,
         zero_terminal=quirks.zero_terminal,
     )
 
 
-def _by_species(predator: float, prey: float) -> Floats:
+def _make_species_table(predator: float, prey: float) -> Floats:
+    """Return `[2]` float64, one value per species."""
     return np.array([predator, prey], dtype=np.float64)
 
 
-def _by_type(*parts: object) -> Floats:
-    """Return `[4]` values by species and type; types that no part names have 0."""
+def _make_type_table(*parts: object) -> Floats:
+    """Return `[4]` float64, one value per species and type.
+
+    Args:
+        parts: Settings models with a field per type; a type that no model has gets 0.
+    """
     values = [
         next((getattr(p, name) for p in parts if hasattr(p, name)), 0.0) for name in AGENT_TYPES
     ]
     return np.array(values, dtype=np.float64)
 
 
-def _age_limits(limits: object, instead_of_none: dict[str, int]) -> Ints:
-    """Return `[4]` age limits, -1 for none; `instead_of_none` replaces missing ones."""
+def _make_age_limits(limits: object, instead_of_none: dict[str, int]) -> Ints:
+    """Return `[4]` int64, an age limit in steps per species and type; -1 means no limit.
+
+    Args:
+        limits: Settings model with a field per type.
+        instead_of_none: Limits, by type, of the types whose field is None or missing.
+    """
     table = []
     for name in AGENT_TYPES:
         limit = getattr(limits, name, None)
@@ -133,8 +151,15 @@ def _age_limits(limits: object, instead_of_none: dict[str, int]) -> Ints:
     return np.array(table, dtype=np.int64)
 
 
-def _move_table(*ranges: int) -> Ints:
-    """Return the step of each action: (k // r - (r - 1) / 2, k % r - (r - 1) / 2) for range r."""
+def _make_move_table(*ranges: int) -> Ints:
+    """Return the step in x and y of each action, `[2 types, actions, 2]`.
+
+    Action `k` of a type with range `r` moves to cell `k`, in reading order, of the square of `r` by
+    `r` cells around the agent. The table is padded with zeros.
+
+    Args:
+        ranges: Side of the square of each type, odd; 0 for a type without actions.
+    """
     table = np.zeros((2, max(ranges) ** 2, 2), dtype=np.int64)
     for kind, reach in enumerate(ranges):
         half = (reach - 1) // 2

@@ -1,4 +1,4 @@
-"""Settings of the savanna, under the names their authors published.
+"""Settings of the savanna, under the names of PredPreyGrass.
 
 Without a preset: the grid, windows and energies of shared_prey as it is run today, capture at a
 tie, an equal split, no cost of failure, no caps, no lineage reward, and true visibility. Settings
@@ -20,6 +20,7 @@ class _PerType(Settings):
     @model_validator(mode="before")
     @classmethod
     def _expand_number(cls, value: Any) -> Any:
+        """Give every type the same value if a plain number was given."""
         if isinstance(value, int | float) and not isinstance(value, bool):
             return dict.fromkeys(cls.model_fields, value)
         return value
@@ -71,7 +72,7 @@ class PerTypeAges(PredatorAges):
     type_2_prey: int | None = setting(None, "Age in steps of prey of type 2.")
 
 
-# A square of walls with gaps: the published map, made for a grid of 25.
+# A square of walls with gaps: the map of PredPreyGrass, made for a grid of 25.
 DEFAULT_WALLS: tuple[tuple[int, int], ...] = (
     *((x, 6) for x in range(6, 18) if x not in (9, 14)),
     *((x, 17) for x in range(6, 18) if x not in (11, 16)),
@@ -83,7 +84,7 @@ UNLIMITED = float("inf")
 
 
 class Quirks(Settings):
-    """Undocumented behaviour of the published code; only presets switch it on."""
+    """Undocumented behaviour of the PredPreyGrass code; only presets switch it on."""
 
     published_placement: bool = setting(
         False, "Draw initial positions by numpy's default_rng(seed)."
@@ -258,7 +259,7 @@ class Savanna(Settings):
 
     @property
     def founder_counts(self) -> tuple[int, int, int, int]:
-        """Return the number of founders: predators of type 1 and 2, prey of type 1 and 2."""
+        """Numbers of founders: predators of type 1 and 2, prey of type 1 and 2."""
         return (
             self.n_initial_active_type_1_predator,
             self.n_initial_active_type_2_predator,
@@ -268,14 +269,14 @@ class Savanna(Settings):
 
     @property
     def rows(self) -> int:
-        """Return the number of rows: how many agents can be alive at once."""
+        """Number of rows: how many agents can be alive at once."""
         if self.max_rows is not None:
             return self.max_rows
         return max(256, 4 * sum(self.founder_counts))
 
     @property
     def wall_cells(self) -> list[int]:
-        """Return the wall cells on the grid, as indices x * grid_size + y."""
+        """Wall cells on the grid, as indices x * grid_size + y."""
         size = self.grid_size
         on_grid = {
             (x, y) for x, y in self.manual_wall_positions if 0 <= min(x, y) <= max(x, y) < size
@@ -284,6 +285,7 @@ class Savanna(Settings):
 
     @model_validator(mode="after")
     def _check_fit(self) -> Savanna:
+        """Raise ValueError unless founders and grass fit on the grid and all ranges are valid."""
         founders = sum(self.founder_counts)
         free = self.grid_size**2 - len(self.wall_cells)
         needed = founders + self.initial_num_grass

@@ -1,7 +1,7 @@
 """The groups of a savanna with their observations and actions.
 
-float32: the published planes `[4 or 5, R, R]`: walls, predator energy, prey energy, grass energy
-and, with `include_visibility_channel`, visibility.
+float32: the planes of PredPreyGrass, `[4 or 5, R, R]`: walls, predator energy, prey energy, grass
+energy and, with `include_visibility_channel`, visibility.
 
 compact: one word of 32 bits per cell, `[R, R]`:
 
@@ -46,8 +46,8 @@ def _compute_views(wall: Bools, size: int, reach: int, cells: Ints, out: Bools) 
         wall: `[size * size]`, True where there is a wall.
         size: Side of the grid.
         reach: Radius of the window.
-        cells: Cells in whose windows are computed.
-        out: `[len(cells), (2 * reach + 1) ** 2]`, written.
+        cells: Cells `x * size + y` in the middle of the windows.
+        out: `[len(cells), (2 * reach + 1) ** 2]`, written: True where a cell is visible.
     """
     side = 2 * reach + 1
     for i in range(cells.shape[0]):
@@ -89,7 +89,11 @@ def compute_visibility(settings: Savanna, wall: Bools, window: int) -> Visibilit
 
 
 def _make_stale_mask(settings: Savanna, window: int) -> Bools:
-    """Return the published mask: seen from the middle of the window, with walls in window coordinates."""
+    """Return the visibility mask of PredPreyGrass, `[1, window * window]`, one for all agents.
+
+    PredPreyGrass takes the walls' coordinates on the grid for coordinates in the window, and looks
+    from the middle of the window.
+    """
     size = max(settings.grid_size, window)
     wall = np.zeros(size * size, dtype=np.bool_)
     for cell in settings.wall_cells:
@@ -220,7 +224,7 @@ def _make_empty_words(
 
 
 def expand_words(words: npt.NDArray[np.uint32], settings: Savanna) -> AnyArray:
-    """Convert compact words `[..., R, R]` into planes `[..., 4 or 5, R, R]`, quantised as they are."""
+    """Convert compact words `[..., R, R]` into planes `[..., 4 or 5, R, R]`, energies quantised."""
     full_patch = max(settings.max_energy_grass, settings.initial_energy_grass)
     planes = [
         (words >> 1) & 1,

@@ -41,7 +41,7 @@ class SavannaState(NamedTuple):
     done: Bools
     next_uid: Ints
     next_number: Ints  # [W, 4] how many of each species and type were ever born: the next id
-    active: Ints  # [W, 2] published running counters of predators and prey, see `golden_trace`
+    active: Ints  # [W, 2] running counters of PredPreyGrass, predators and prey, see `golden_trace`
     n_alive: Ints  # [W, 2] entries of `alive_rows`
     alive_rows: RowIndices  # [W, 2, N] rows of the living of each species, in uid order
     ended_rows: RowIndices  # [W, N] rows of agents that died in this step

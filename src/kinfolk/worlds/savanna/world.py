@@ -77,7 +77,10 @@ class SavannaWorld(BatchedWorld):
         ]
 
     def reset(self, keys: Ints, worlds: Ints | None = None) -> None:
-        """Start episodes; with published placement, a key is the seed of numpy's generator."""
+        """Start episodes with founders and grass on random cells.
+
+        With the quirk `published_placement` a key is the seed of numpy's generator.
+        """
         if self.settings.quirks.published_placement:
             self.reset_published([int(key) for key in keys], worlds)
             return
@@ -87,7 +90,7 @@ class SavannaWorld(BatchedWorld):
         self._begin(indices, keys, cells)
 
     def reset_published(self, seeds: Sequence[int], worlds: Ints | None = None) -> None:
-        """Start episodes with founders where the published code places them for these seeds."""
+        """Start episodes with founders where the PredPreyGrass code places them for these seeds."""
         indices = self._all_worlds if worlds is None else worlds
         cells = np.empty((len(indices), self._n_start_cells), dtype=np.int64)
         for i, seed in enumerate(seeds):
@@ -98,6 +101,7 @@ class SavannaWorld(BatchedWorld):
 
     @property
     def _n_start_cells(self) -> int:
+        """Number of cells that founders and grass take at the start of an episode."""
         return int(self._founder_counts.sum()) + self.settings.initial_num_grass
 
     def _begin(self, worlds: Ints, keys: Ints, cells: Ints) -> None:
@@ -217,12 +221,12 @@ class SavannaWorld(BatchedWorld):
         self._run_in_threads(len(indices), observe_part)
 
     def _is_same_buffer(self, out: Bytes) -> bool:
-        """Return whether `out` is the buffer written last; it is kept, so its memory is not reused."""
+        """Return whether `out` is the buffer written last, which is held so that it stays alive."""
         last = self._buffer
         return last is not None and last.ctypes.data == out.ctypes.data and last.shape == out.shape
 
     def counters(self) -> dict[str, Ints | Floats]:
-        """Return all counters under the published names, and the energy accounts.
+        """Return `[W]` counters under the names of PredPreyGrass, and the energy accounts.
 
         Co-operation can be counted per kill (`team_capture_coop_successes`) or per predator that ate
         (`team_capture_coop_helper_total`); `metrics` says which is compared with publications.
@@ -280,7 +284,7 @@ class SavannaWorld(BatchedWorld):
 
     @property
     def render_spec(self) -> RenderSpec:
-        """Return the description of this world's frames."""
+        """Description of this world's frames."""
         return render.make_render_spec(self.settings, spec.get_group_names(self.settings))
 
     def render_frame(self, world: int) -> RenderFrame:
@@ -310,5 +314,5 @@ class SavannaWorld(BatchedWorld):
 
     @property
     def _arrays(self) -> SavannaState:
-        """Return the state, for replays and tests of this world."""
+        """Arrays of the whole batch, for replays and tests of this world."""
         return self._state

@@ -34,7 +34,7 @@ def affordable_hearts(memory: AgentMemory, agent: int) -> int:
 
 @inline
 def choose_seeded_role(memory: AgentMemory, agent: int) -> int:
-    """Return the seeded role that fits the game now, by what the agent knows and its uid."""
+    """Return the index of the seeded role that fits the game now, by the agent's memory and uid."""
     state, preference = memory.state[agent], memory.state[agent, col.UID] % 8
     if not knows_buildings(memory, agent):
         return _SCOUT

@@ -40,46 +40,56 @@ class BuiltinBehavior(NamedTuple):
 BEHAVIORS = {
     "explore": BuiltinBehavior(
         "goes to the nearest unknown frontier, patrols when all is known",
-        "common", foraging.can_explore, foraging.explore, foraging.explored),
+        "common", foraging.can_explore, foraging.explore,
+        foraging.should_stop_exploring),
     "recharge": BuiltinBehavior(
         "goes to a friendly area and waits there until full",
-        "common", foraging.can_recharge, foraging.recharge, foraging.recharged),
+        "common", foraging.can_recharge, foraging.recharge,
+        foraging.should_stop_recharging),
     "mine_resource": BuiltinBehavior(
         "fetches gear, walks to the best extractor and mines",
-        "miner", foraging.can_mine, foraging.mine, foraging.mined),
+        "miner", foraging.can_mine, foraging.mine,
+        foraging.should_stop_mining),
     "deposit_resource": BuiltinBehavior(
         "brings elements to the nearest hub or own junction",
-        "miner", foraging.can_deposit, foraging.deposit, foraging.deposited),
+        "miner", foraging.can_deposit, foraging.deposit,
+        foraging.should_stop_depositing),
     "find_extractor": BuiltinBehavior(
         "searches by sectors, away from where others search",
-        "miner", foraging.can_find_extractor, foraging.find_extractor, foraging.found_extractor),
+        "miner", foraging.can_find_extractor, foraging.find_extractor,
+        foraging.should_stop_finding_extractor),
     "discover_stations": BuiltinBehavior(
         "explores near the hub, in growing rings",
         "scout", foraging.can_discover_stations, foraging.discover_stations,
-        foraging.discovered_stations),
+        foraging.should_stop_discovering_stations),
     "discover_extractors": BuiltinBehavior(
         "explores far from the extractors it knows",
         "scout", foraging.can_discover_extractors, foraging.discover_extractors,
-        foraging.discovered_extractors),
+        foraging.should_stop_discovering_extractors),
     "discover_junctions": BuiltinBehavior(
         "explores far from the junctions it knows",
         "scout", foraging.can_discover_junctions, foraging.discover_junctions,
-        foraging.discovered_junctions),
+        foraging.should_stop_discovering_junctions),
     "get_hearts": BuiltinBehavior(
         "takes hearts from the chest, in edition A from the hub",
-        "aligner", junctions.can_get_hearts, junctions.get_hearts, junctions.got_hearts),
+        "aligner", junctions.can_get_hearts, junctions.get_hearts,
+        junctions.should_stop_getting_hearts),
     "get_influence": BuiltinBehavior(
         "waits in a friendly area until it holds all the influence it can",
-        "aligner", junctions.can_get_influence, junctions.get_influence, junctions.got_influence),
+        "aligner", junctions.can_get_influence, junctions.get_influence,
+        junctions.should_stop_getting_influence),
     "align_junction": BuiltinBehavior(
         "walks to the best neutral junction and aligns it",
-        "aligner", junctions.can_align_junction, junctions.align_junction, junctions.aligned),
+        "aligner", junctions.can_align_junction, junctions.align_junction,
+        junctions.should_stop_aligning),
     "scramble_junction": BuiltinBehavior(
         "walks to an enemy junction and scrambles it",
-        "scrambler", junctions.can_scramble, junctions.scramble, junctions.scrambled),
+        "scrambler", junctions.can_scramble, junctions.scramble,
+        junctions.should_stop_scrambling),
     "find_enemy_junction": BuiltinBehavior(
         "searches outward from the enemy area it saw last",
-        "scrambler", junctions.can_find_enemy, junctions.find_enemy, junctions.found_enemy),
+        "scrambler", junctions.can_find_enemy, junctions.find_enemy,
+        junctions.should_stop_finding_enemy),
 }  # fmt: skip
 
 # Behavior names by tier; the order within a tier is FIXED.
@@ -114,7 +124,7 @@ def cogs_catalog() -> RoleCatalog:
 
 
 def load_catalog(catalog: CatalogLike) -> RoleCatalog:
-    """Return a catalog: the given one, what a function at an import path returns, or the game's own.
+    """Return a given catalog, what the function at an import path returns, or the game's own.
 
     Raises:
         UsageError: The path names no function that returns a catalog.

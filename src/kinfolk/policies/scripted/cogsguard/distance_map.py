@@ -53,7 +53,7 @@ def record_object(memory: AgentMemory, known: int, cell: int) -> None:
     Args:
         memory: Memory of all agents; only its scratch is used.
         known: The known word of its cell.
-        cell: The cell.
+        cell: Number of the cell on the agent's map.
     """
     kind, is_own = known & codes.KIND_MASK, known >> codes.OWNER_SHIFT & 3 == codes.OWN
     if codes.EXTRACTOR <= kind < codes.HUB:

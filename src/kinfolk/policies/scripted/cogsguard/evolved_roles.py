@@ -57,7 +57,7 @@ class HybridRolePolicy(RolePolicy):
 
     @property
     def memory_layout(self) -> MemoryLayout:
-        """Return the memory of a role policy, and the role itself."""
+        """The memory of a role policy, and the role itself."""
         role_fields = {
             f"{ROLE_PREFIX}{name}": MemoryField((MAX_BEHAVIORS,), str(array.dtype))
             for name, array in program.role_tables([])._asdict().items()
@@ -100,7 +100,7 @@ class HybridRolePolicy(RolePolicy):
         Args:
             role: EXPLORED or HYBRID.
             tables: Roles in memory, one row per agent slot.
-            parents: Memory rows of the parents, -1 for none.
+            parents: Memory rows of the parents, -1 for a missing one.
             key: Random key of the agent's life.
         """
         if role == EXPLORED:

@@ -77,7 +77,7 @@ def patrol(memory: AgentMemory, agent: int) -> int:
 
 @inline
 def sector_of(south: int, east: int) -> int:
-    """Return which of the eight sectors, counted around, a direction lies in."""
+    """Return the sector, 0 to 7 in circular order, that contains a direction."""
     if abs(south) >= abs(east):
         half = 0 if south < 0 else 4
         return half + (1 if (east > 0) == (south < 0) else 0)
@@ -99,7 +99,7 @@ def sector_cost(memory: AgentMemory, agent: int, cell: int) -> int:
     Args:
         memory: Memory of all agents.
         agent: The agent's row in memory.
-        cell: The cell.
+        cell: Number of the cell on the agent's map.
     """
     state = memory.state[agent]
     shift, last = memory.rules[col.SHIFT], memory.rules[col.STRIDE] - 1
@@ -143,8 +143,8 @@ def frontier_cost(memory: AgentMemory, agent: int, cell: int, mode: int) -> int:
     Args:
         memory: Memory of all agents.
         agent: The agent's row in memory.
-        cell: The frontier.
-        mode: Mode of exploration.
+        cell: Cell of the frontier.
+        mode: What the agent looks for, one of the modes above such as ANYWHERE.
     """
     state = memory.state[agent]
     if mode == RINGS:
@@ -166,7 +166,7 @@ def is_frontier(memory: AgentMemory, agent: int, cell: int) -> bool:
     Args:
         memory: Memory of all agents.
         agent: The agent's row in memory.
-        cell: The cell.
+        cell: Number of the cell on the agent's map.
     """
     if not is_free(memory, agent, cell):
         return False
@@ -183,7 +183,7 @@ def find_frontier(memory: AgentMemory, agent: int, mode: int) -> int:
     Args:
         memory: Memory of all agents.
         agent: The agent's row in memory.
-        mode: Mode of exploration, by which frontiers are ranked.
+        mode: What the agent looks for, such as ANYWHERE; frontiers are ranked by it.
 
     Returns:
         The cell of the frontier, 0 if none can be reached.
@@ -241,7 +241,7 @@ def explore(memory: AgentMemory, agent: int, mode: int, _unused: int) -> int:
     Args:
         memory: Memory of all agents.
         agent: The agent's row in memory.
-        mode: Mode of exploration.
+        mode: What the agent looks for, one of the modes above such as ANYWHERE.
         _unused: Kernels that are called by address take four arguments.
     """
     state = memory.state[agent]
@@ -267,6 +267,6 @@ def explore(memory: AgentMemory, agent: int, mode: int, _unused: int) -> int:
 
 @inline
 def has_no_frontier(memory: AgentMemory, agent: int) -> bool:
-    """Return whether the last search found no frontier and is not yet to be repeated."""
+    """Return whether the last search found no frontier and it is too early to search again."""
     state = memory.state[agent]
     return bool(state[col.FRONTIER_CELL] == 0 and state[col.NO_FRONTIER_UNTIL] > state[col.CLOCK])

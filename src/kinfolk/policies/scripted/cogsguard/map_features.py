@@ -188,7 +188,7 @@ class MapFeatures:
 
     @property
     def memory_layout(self) -> MemoryLayout:
-        """Return the memory of scripted roles."""
+        """The same memory as that of scripted roles."""
         return agent_memory_layout(self._rules)
 
     def reset_agents(self, batch: AgentBatch, memory: Memory, keys: Ints) -> None:

@@ -94,8 +94,8 @@ def grid_distance(memory: AgentMemory, a: int, b: int) -> int:
 
     Args:
         memory: Memory of all agents, for the layout of their maps.
-        a: A cell.
-        b: Another cell.
+        a: Number of one cell.
+        b: Number of the other cell.
     """
     shift, last = memory.rules[col.SHIFT], memory.rules[col.STRIDE] - 1
     return int(abs((a >> shift) - (b >> shift)) + abs((a & last) - (b & last)))
@@ -107,8 +107,8 @@ def squared_distance(memory: AgentMemory, a: int, b: int) -> int:
 
     Args:
         memory: Memory of all agents, for the layout of their maps.
-        a: A cell.
-        b: Another cell.
+        a: Number of one cell.
+        b: Number of the other cell.
     """
     shift, last = memory.rules[col.SHIFT], memory.rules[col.STRIDE] - 1
     y, x = (a >> shift) - (b >> shift), (a & last) - (b & last)
@@ -128,7 +128,7 @@ def is_free(memory: AgentMemory, agent: int, cell: int) -> bool:
     Args:
         memory: Memory of all agents.
         agent: The agent's row in memory.
-        cell: The cell.
+        cell: Number of the cell on the agent's map.
     """
     known = int(memory.cells[agent, cell])
     return known != 0 and known & codes.KIND_MASK == codes.EMPTY
@@ -141,7 +141,7 @@ def is_occupied(memory: AgentMemory, agent: int, cell: int) -> bool:
     Args:
         memory: Memory of all agents.
         agent: The agent's row in memory.
-        cell: The cell.
+        cell: Number of the cell on the agent's map.
     """
     for i in range(1, memory.nearby[agent, 0] + 1):
         if memory.nearby[agent, i] >> col.NEARBY_CELL == cell:
@@ -156,7 +156,7 @@ def is_in_friendly_area(memory: AgentMemory, agent: int, cell: int) -> bool:
     Args:
         memory: Memory of all agents.
         agent: The agent's row in memory.
-        cell: The cell.
+        cell: Number of the cell on the agent's map.
     """
     return int(memory.cells[agent, cell]) & codes.FRIENDLY_AREA != 0
 
@@ -168,7 +168,7 @@ def is_in_enemy_area(memory: AgentMemory, agent: int, cell: int) -> bool:
     Args:
         memory: Memory of all agents.
         agent: The agent's row in memory.
-        cell: The cell.
+        cell: Number of the cell on the agent's map.
     """
     return int(memory.cells[agent, cell]) & codes.ENEMY_AREA != 0
 
@@ -187,7 +187,7 @@ def depot_distance(memory: AgentMemory, agent: int, cell: int) -> int:
     Args:
         memory: Memory of all agents.
         agent: The agent's row in memory.
-        cell: The cell.
+        cell: Number of the cell on the agent's map.
     """
     state, objects = memory.state[agent], memory.objects[agent]
     hub, least = int(state[col.HUB_CELL]), _UNKNOWN_DISTANCE

@@ -103,7 +103,7 @@ def is_traversable(memory: AgentMemory, agent: int, cell: int, flags: int) -> bo
     Args:
         memory: Memory of all agents.
         agent: The agent's row in memory.
-        cell: The cell.
+        cell: Number of the cell on the agent's map.
         flags: With AVOID_ENEMY, cells of enemy areas are closed.
     """
     known = int(memory.cells[agent, cell])
@@ -234,7 +234,7 @@ def has_path(memory: AgentMemory, agent: int, goal: int) -> bool:
     Args:
         memory: Memory of all agents.
         agent: The agent's row in memory.
-        goal: The goal.
+        goal: A cell, which an object may occupy; or TO_FRIENDLY.
     """
     state = memory.state[agent]
     if state[col.PATH_GOAL] != goal:
@@ -260,7 +260,7 @@ def ensure_path(memory: AgentMemory, agent: int, goal: int, flags: int) -> bool:
     Args:
         memory: Memory of all agents.
         agent: The agent's row in memory.
-        goal: The goal.
+        goal: A cell, which an object may occupy; or TO_FRIENDLY.
         flags: AVOID_AGENTS, AVOID_ENEMY or both.
     """
     state = memory.state[agent]

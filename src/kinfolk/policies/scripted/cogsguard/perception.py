@@ -54,7 +54,7 @@ def add_object(memory: AgentMemory, agent: int, cell: int, kind: int, owner: int
         owner: Owner code of the object.
 
     Returns:
-        Its number, from 1; 0 if there is no room.
+        Number of the object, from 1; 0 if there is no room for it.
     """
     state, objects = memory.state[agent], memory.objects[agent]
     clock = state[col.CLOCK]
@@ -106,14 +106,16 @@ def record_building(memory: AgentMemory, agent: int, cell: int, kind: int, owner
 
 @inline
 def update_object(memory: AgentMemory, agent: int, entry: int, kind: int, owner: int) -> None:
-    """Update a known object that has another owner, or is gone, and the counters.
+    """Update a known object whose cell has changed, and the counters of objects.
+
+    An extractor that is gone is removed; a junction gets its new owner.
 
     Args:
         memory: Memory of all agents.
         agent: The agent's row in memory.
-        entry: Index of the object.
-        kind: Kind code that is now on its cell.
-        owner: Owner code that is now on its cell.
+        entry: Index of the object in the known objects.
+        kind: Kind code that the agent now observes on the object's cell.
+        owner: Owner code that the agent now observes on the object's cell.
     """
     state, objects = memory.state[agent], memory.objects[agent]
     if kind != objects[entry, col.KIND]:
@@ -136,7 +138,7 @@ def update_cell(memory: AgentMemory, agent: int, cell: int, word: int) -> None:
     Args:
         memory: Memory of all agents.
         agent: The agent's row in memory.
-        cell: The cell.
+        cell: Number of the cell on the agent's map.
         word: The observed word without agents, with the flag KNOWN.
     """
     state, known = memory.state[agent], int(memory.cells[agent, cell])

@@ -65,7 +65,7 @@ def cargo_size(memory: AgentMemory, agent: int) -> int:
 
 @inline
 def is_cargo_full(memory: AgentMemory, agent: int) -> bool:
-    """Return whether an agent can carry no more."""
+    """Return whether an agent carries as many elements as its gear allows."""
     return cargo_size(memory, agent) >= cargo_limit(memory, memory.state[agent, codes.GEAR])
 
 
@@ -199,7 +199,7 @@ def steps_home(memory: AgentMemory, agent: int) -> int:
 
 @inline
 def fetch_gear(memory: AgentMemory, agent: int, gear: int, reserve: int) -> int:
-    """Return the move towards gear, ALREADY_WORN, or -1 if it cannot be obtained.
+    """Return the move towards gear, ALREADY_WORN if the agent wears it, or -1 if it cannot get it.
 
     Args:
         memory: Memory of all agents.
@@ -222,7 +222,7 @@ def distance_to(memory: AgentMemory, agent: int, cell: int) -> int:
     Args:
         memory: Memory of all agents.
         agent: The agent's row in memory.
-        cell: The cell.
+        cell: Number of the cell on the agent's map.
     """
     return grid_distance(memory, memory.state[agent, col.CELL], cell)
 
@@ -273,7 +273,9 @@ def return_home(memory: AgentMemory, agent: int, ask_distance: int, _unused: int
 
 @inline
 def hold_near_goal(memory: AgentMemory, move: int, distance: int) -> int:
-    """Return a move that nothing interrupts once the goal is near; a reason code as it is.
+    """Return a move, marked as not to be interrupted if the goal is near.
+
+    A reason code is returned unchanged.
 
     Args:
         memory: Memory of all agents, for the commit distance.

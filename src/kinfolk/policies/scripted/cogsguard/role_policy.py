@@ -90,7 +90,7 @@ class RolePolicy(StatelessPolicy):
 
     @property
     def memory_layout(self) -> MemoryLayout:
-        """Return the agent's memory, its program, and the state of executing it."""
+        """The memory of an agent, its program, and the state of executing it."""
         return {
             **agent_memory_layout(self.rules),
             "program": MemoryField((MAX_BEHAVIORS,), "int16"),
@@ -129,7 +129,7 @@ class RolePolicy(StatelessPolicy):
         memory["state"][batch.memory_index, col.UID] = batch.uid
         self.write_programs(batch, roles, memory, keys)
         for index in batch.memory_index.tolist():
-            memory["vibe"][index] = self._vibe_of_program(memory["program"][index])
+            memory["vibe"][index] = self._find_vibe(memory["program"][index])
 
     def assign_roles(self, batch: AgentBatch, memory: Memory, keys: Ints) -> Ints:
         """Return the role of each new agent: a row of the tables, or SMART.
@@ -177,6 +177,7 @@ class RolePolicy(StatelessPolicy):
         step = execution.new_step(agents, self._is_explaining)
 
         def call_hook(behavior: int, hook: int, i: int) -> int:
+            """Call a hook in plain Python for row `i` of the batch."""
             agent = int(step.agents[i])
             return call_python_hook(self.catalog.behaviors[behavior], hook, agent_memory, agent)
 
@@ -188,7 +189,7 @@ class RolePolicy(StatelessPolicy):
 
     @property
     def explanation_schema(self) -> ExplanationSchema:
-        """Return the names of behaviors, outcomes and roles.
+        """Names of behaviors, outcomes and roles.
 
         Loaded tables hold roles without names; a role that is also in the catalog has its name there,
         any other is written out.
@@ -205,14 +206,14 @@ class RolePolicy(StatelessPolicy):
         return reasons.make_schema(behavior_names, role_names)
 
     def enable_explanations(self, enabled: bool) -> None:
-        """Start or stop to record explanations; they cost nothing while disabled."""
+        """Start or stop recording explanations, which cost nothing while disabled."""
         self._is_explaining, self._explanation = enabled, reasons.empty_explanation()
 
     def last_explanation(self) -> ExplanationBatch:
         """Return which behavior of each agent acted last, and why those above it did not."""
         return self._explanation
 
-    def _vibe_of_program(self, program: AnyArray) -> int:
+    def _find_vibe(self, program: AnyArray) -> int:
         """Return the vibe that shows the role of a program; cached by program."""
         key = program.tobytes()
         if key not in self._vibes:
@@ -231,16 +232,16 @@ class RolePolicy(StatelessPolicy):
         memory = allocate_memory(self.memory_layout, 0)
         agent_memory = view_memory(memory, self._scratch, self.rules)
         self._behavior_table = build_behavior_table(self.catalog, agent_memory)
-        self._smart_programs = self._seeded_programs()
+        self._smart_programs = self._make_seeded_programs()
         batch = empty_batch()
         self.act_async(np.zeros((0, spec.row_bytes), dtype=np.uint8), batch, memory, batch.uid)
         self.write_programs(batch, batch.uid, memory, batch.uid)
         _compile_shared_kernels(agent_memory)
 
-    def _seeded_programs(self) -> Ints:
-        """Return program and vibe of each seeded role, `[4, MAX_BEHAVIORS + 1]`."""
+    def _make_seeded_programs(self) -> Ints:
+        """Return `[4, MAX_BEHAVIORS + 1]`: the program of each seeded role, then its vibe."""
         seeded = role_tables(load_catalog(None).roles).behaviors.astype(np.int64)
-        vibes = [[self._vibe_of_program(row.astype(np.int16))] for row in seeded]
+        vibes = [[self._find_vibe(row.astype(np.int16))] for row in seeded]
         return np.ascontiguousarray(np.hstack([seeded, np.array(vibes)]))
 
 

@@ -43,7 +43,7 @@ def has_closer_teammate(memory: AgentMemory, agent: int, cell: int, gear: int) -
     Args:
         memory: Memory of all agents.
         agent: The agent's row in memory.
-        cell: The cell.
+        cell: Number of the cell on the agent's map.
         gear: Gear code.
     """
     distance = grid_distance(memory, memory.state[agent, col.CELL], cell)
@@ -106,7 +106,7 @@ def is_in_align_range(memory: AgentMemory, agent: int, cell: int) -> bool:
     Args:
         memory: Memory of all agents.
         agent: The agent's row in memory.
-        cell: The cell.
+        cell: Number of the cell on the agent's map.
     """
     state, objects = memory.state[agent], memory.objects[agent]
     hub = state[col.HUB_CELL]
@@ -127,7 +127,7 @@ def steps_outside_area(memory: AgentMemory, agent: int, cell: int) -> int:
     Args:
         memory: Memory of all agents.
         agent: The agent's row in memory.
-        cell: The cell.
+        cell: Number of the cell on the agent's map.
     """
     return int(max(0, depot_distance(memory, agent, cell) - memory.rules[col.AREA_RADIUS]))
 

@@ -50,7 +50,10 @@ class TeamPolicy(RolePolicy):
         self._team_roles[: len(roles)] = roles
 
     def assign_roles(self, batch: AgentBatch, memory: Memory, keys: Ints) -> Ints:
-        """Return roles by the agent's number in its team; uids count initial agents team by team."""
+        """Return the role of each new agent by its number in its team.
+
+        Uids number the initial agents team by team.
+        """
         roles = self._team_roles[batch.uid % len(self._team_roles)]
         for i, indices in enumerate(batch.parent_memory_index.tolist()):
             parents = [index for index in indices if index >= 0]

@@ -88,17 +88,17 @@ def _is_threatened(window: Ints, side: int, params: GrazerParams) -> bool:
 
 
 @inline
-def _safety(window: Ints, side: int, x: int, y: int) -> int:
-    """Return a score for fleeing to a cell.
+def _score_safety(window: Ints, side: int, x: int, y: int) -> int:
+    """Return how safe a cell is to flee to; higher is safer.
 
-    It ranks by the distance from the nearest predator, then from all of them, then by free
-    neighbours and grass.
+    The distance from the nearest predator counts most, then the sum of the distances from all
+    predators in view, then free neighbour cells and grass.
 
     Args:
         window: `[4, side, side]`, the decoded window.
         side: Cells across.
-        x: The cell; it may lie outside the window.
-        y: The cell.
+        x: x of the cell in the window; it may lie outside.
+        y: y of the cell in the window.
     """
     nearest, total, free_neighbours = side, 0, 0
     for i in range(side):
@@ -127,7 +127,7 @@ def _flee(decoder: WindowDecoder, group: int, window: Ints) -> int:
     for action in range(decoder.n_actions[group]):
         dx, dy = decoder.moves[group, action, 0], decoder.moves[group, action, 1]
         if navigation.can_move(window, side, species, dx, dy):
-            safety = _safety(window, side, side // 2 + dx, side // 2 + dy)
+            safety = _score_safety(window, side, side // 2 + dx, side // 2 + dy)
             if safety > best_safety:
                 best, best_safety = action, safety
     return best
@@ -162,8 +162,8 @@ def _is_safe(window: Ints, side: int, x: int, y: int, near: int) -> bool:
     Args:
         window: `[4, side, side]`, the decoded window.
         side: Cells across.
-        x: The cell.
-        y: The cell.
+        x: x of the cell in the window.
+        y: y of the cell in the window.
         near: Distance in cells.
     """
     for i in range(max(x - near, 0), min(x + near + 1, side)):

@@ -69,27 +69,27 @@ class Hunter(ScriptedPolicy):
 
 
 @inline
-def _distance(x: int, y: int, to_x: int, to_y: int) -> int:
+def _chebyshev_distance(x: int, y: int, to_x: int, to_y: int) -> int:
     """Return the Chebyshev distance of two cells.
 
     Args:
-        x: The first cell.
-        y: The first cell.
-        to_x: The second cell.
-        to_y: The second cell.
+        x: x of the first cell.
+        y: y of the first cell.
+        to_x: x of the second cell.
+        to_y: y of the second cell.
     """
     return max(abs(x - to_x), abs(y - to_y))
 
 
 @inline
-def _strength(window: Ints, side: int, x: int, y: int, hunt_cost: int) -> int:
+def _sum_strength(window: Ints, side: int, x: int, y: int, hunt_cost: int) -> int:
     """Return the joint energy of the hunter and its team-mates near it or near the prey at x, y.
 
     Args:
         window: `[4, side, side]`, the decoded window.
         side: Cells across.
-        x: Cell of the prey.
-        y: Cell of the prey.
+        x: x of the prey in the window.
+        y: y of the prey in the window.
         hunt_cost: Energy that each of them spends until the capture.
     """
     half, total = side // 2, 0
@@ -97,7 +97,7 @@ def _strength(window: Ints, side: int, x: int, y: int, hunt_cost: int) -> int:
         for j in range(side):
             energy = window[PREDATOR, i, j]
             if energy > hunt_cost:
-                near = min(_distance(i, j, x, y), _distance(i, j, half, half))
+                near = min(_chebyshev_distance(i, j, x, y), _chebyshev_distance(i, j, half, half))
                 if near <= _TEAM_RADIUS:
                     total += energy - hunt_cost
     return total
@@ -114,7 +114,7 @@ def _mark_prey(window: Ints, side: int, distances: Ints, params: HunterParams) -
         params: Parameters of the hunter.
 
     Returns:
-        How many prey in view are too strong.
+        Number of prey in view that are too strong.
     """
     half, too_strong = side // 2, 0
     desperate = window[PREDATOR, half, half] < params.desperate_energy
@@ -123,7 +123,7 @@ def _mark_prey(window: Ints, side: int, distances: Ints, params: HunterParams) -
             energy = window[PREY, x, y]
             if energy == 0:
                 continue
-            if desperate or _strength(window, side, x, y, params.hunt_cost) > energy:
+            if desperate or _sum_strength(window, side, x, y, params.hunt_cost) > energy:
                 distances[x, y] = 0
             else:
                 too_strong += 1

@@ -62,14 +62,14 @@ def compute_distances(window: Ints, side: int, distances: Ints) -> None:
 
 
 @inline
-def _line_is_free(window: Ints, side: int, dx: int, dy: int) -> bool:
-    """Return whether no wall lies strictly between the middle and a cell, however it is rounded.
+def _is_line_free(window: Ints, side: int, dx: int, dy: int) -> bool:
+    """Return whether no wall lies strictly between the middle and a cell, on any rounded line.
 
     Args:
         window: `[4, side, side]`, the decoded window.
         side: Cells across.
-        dx: Offset of the cell from the middle.
-        dy: Offset of the cell from the middle.
+        dx: Offset in x of the cell from the middle.
+        dy: Offset in y of the cell from the middle.
     """
     half, length = side // 2, max(abs(dx), abs(dy))
     for step in range(1, length):
@@ -103,7 +103,7 @@ def can_move(window: Ints, side: int, species: int, dx: int, dy: int) -> bool:
         return False
     if abs(dx) == 1 and abs(dy) == 1:
         return bool(window[WALL, half, y] == 0 and window[WALL, x, half] == 0)
-    return _line_is_free(window, side, dx, dy)
+    return _is_line_free(window, side, dx, dy)
 
 
 @inline
@@ -144,7 +144,7 @@ def _hash_view(window: Ints, side: int) -> int:
 
 
 @inline
-def _action_along(decoder: WindowDecoder, group: int, window: Ints, heading: int) -> int:
+def _find_action_along(decoder: WindowDecoder, group: int, window: Ints, heading: int) -> int:
     """Return the action that goes farthest along a heading, or -1 if all are barred.
 
     Args:
@@ -184,14 +184,14 @@ def explore(decoder: WindowDecoder, group: int, window: Ints, walk: Ints, key: i
     action = -1
     if walk[TICKS_LEFT] > 0 and not stuck:
         walk[TICKS_LEFT] -= 1
-        action = _action_along(decoder, group, window, walk[HEADING])
+        action = _find_action_along(decoder, group, window, walk[HEADING])
     for attempt in range(_TRIES):
         if action >= 0:
             return action
         walk[HEADING] = randint(key, attempt, 8)
         extra_ticks = randint(key, _TRIES, _MAX_TICKS - _MIN_TICKS + 1)
         walk[TICKS_LEFT] = _MIN_TICKS + extra_ticks
-        action = _action_along(decoder, group, window, walk[HEADING])
+        action = _find_action_along(decoder, group, window, walk[HEADING])
     return action if action >= 0 else stay_action(decoder, group)
 
 

@@ -1,4 +1,4 @@
-"""The PPO actors published with shared_prey, run as they were trained.
+"""The PPO actors published with shared_prey of PredPreyGrass, run as they were trained.
 
 They were trained with RLlib for 1,000 iterations. RLlib takes an observation of three axes for an image
 with channels last, so the planes `(5, 9, 9)` are read as height 5, width 9 and nine channels: a channel
@@ -28,7 +28,7 @@ with optional_import("A neural policy"):
 
 WINDOW_SHAPE = (5, 9, 9)
 N_ACTIONS = 9
-# By name, as they were published; the numbers count the layers of RLlib's encoder.
+# By name, as in the files of PredPreyGrass; the numbers count the layers of RLlib's encoder.
 WEIGHT_SHAPES = {
     "cnn.1.weight": (16, 9, 3, 3),
     "cnn.1.bias": (16,),
@@ -46,7 +46,7 @@ _ACTOR_LAYER = "pi.net.mlp.0"
 
 
 class PublishedActor(StatelessPolicy):
-    """Takes the action with the largest logit of a published net, the first of equals.
+    """Takes the action with the largest logit of a net of PredPreyGrass, the first of equals.
 
     A net was trained for one species: play predators and prey with one policy each. It only plays
     groups that observe float32 planes `(5, 9, 9)` and have nine moves.
@@ -68,7 +68,7 @@ class PublishedActor(StatelessPolicy):
         self._batching = Batching()
 
     def load(self, arrays: Arrays) -> None:
-        """Take weights under their published names; further arrays are ignored.
+        """Load weights under the names of the PredPreyGrass files; further arrays are ignored.
 
         Raises:
             SettingsError: A weight is missing or has another shape.
@@ -103,11 +103,11 @@ class PublishedActor(StatelessPolicy):
         """Return the logits `[n, 9]` of planes `[n, 5, 9, 9]`."""
         x = planes.permute(0, 3, 1, 2)  # channels first, as torch expects
         for name in _CONVOLUTIONS:
-            x = functional.relu(functional.conv2d(x, *self._layer(name), padding=1))
+            x = functional.relu(functional.conv2d(x, *self._get_layer(name), padding=1))
         flat = x.permute(0, 2, 3, 1).reshape(len(x), -1)  # channels last, as they were trained
-        return (functional.linear(flat, *self._layer(_ACTOR_LAYER)),)
+        return (functional.linear(flat, *self._get_layer(_ACTOR_LAYER)),)
 
-    def _layer(self, name: str) -> tuple[torch.Tensor, torch.Tensor]:
+    def _get_layer(self, name: str) -> tuple[torch.Tensor, torch.Tensor]:
         """Return weight and bias of a layer."""
         return self._weights[f"{name}.weight"], self._weights[f"{name}.bias"]
 

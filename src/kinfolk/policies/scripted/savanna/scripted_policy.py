@@ -86,9 +86,9 @@ def _quantize(value: float, steps: float, limit: int) -> int:
     """Return a number in integer units, rounded up and clipped to 0..`limit`.
 
     Args:
-        value: The number.
+        value: Number to convert.
         steps: Units per 1.0.
-        limit: The largest result.
+        limit: Largest result.
     """
     return max(0, min(ceil(np.float64(value) * steps), limit))
 
@@ -148,7 +148,7 @@ def check_params(policy_name: str, params: Mapping[str, object]) -> None:
     """Check that the parameters of a script are non-negative numbers.
 
     Raises:
-        SettingsError: One of them is not.
+        SettingsError: A parameter is negative or no number.
     """
     for name, value in params.items():
         is_number = isinstance(value, int | float) and 0 <= value < _MAX_PARAM
@@ -187,7 +187,7 @@ class ScriptedPolicy(StatelessPolicy):
 
     @property
     def memory_layout(self) -> MemoryLayout:
-        """Return the state of exploration: heading, ticks left, hash of the last view."""
+        """The state of exploration: heading, ticks left, hash of the last view."""
         return {"walk": WALK}
 
     def act_async(self, observations: Bytes, batch: AgentBatch, memory: Memory, keys: Ints) -> None:

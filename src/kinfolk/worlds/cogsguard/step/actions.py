@@ -29,7 +29,7 @@ def move_agent(game: GameArrays, w: int, row: int, team: int, target: int) -> No
         game: Writes `team_view`, `cell_detail`, `body` and `stats`.
         w: World.
         row: Row of the agent.
-        team: Its team.
+        team: Team of the agent.
         target: Its cell after the move.
     """
     clear_cell(game, w, game.body[w, row, codes.CELL])

@@ -28,8 +28,8 @@ def start_life(
         rules: Rules of the batch.
         w: World.
         row: Row of the agent.
-        team: Its team.
-        cell: Its cell.
+        team: Team of the agent.
+        cell: Cell of the agent.
     """
     uid = 0  # nobody dies, so the next uid is how many there are
     for any_team in range(rules.teams):
@@ -60,7 +60,7 @@ def check_spawn_cell(
         view: `[W, T, cells]`.
         rules: Rules of the batch.
         w: World.
-        team: Whose hub.
+        team: Team of the hub.
         hub_cell: Cell of the hub.
         index: Which cell of the square, in reading order.
     """
@@ -85,7 +85,7 @@ def draw_spawn_cell(
         view: `[W, T, cells]`.
         rules: Rules of the batch.
         w: World.
-        team: Whose hub.
+        team: Team of the hub.
         hub_cell: Cell of the hub.
         key: Random key.
     """

@@ -63,7 +63,7 @@ def deposit_cargo(
         events: Buffer, appended to.
         w: World.
         row: Row of the agent.
-        team: Its team.
+        team: Team of the agent.
 
     Returns:
         Whether anything was deposited.
@@ -89,11 +89,11 @@ def pay_from_store(store: Ints, prices: Ints, w: int, team: int, item: int) -> b
         store: `[W, teams, elements and hearts]`, written.
         prices: `[hearts and 4 gears, 4 elements]`.
         w: World.
-        team: Whose store.
+        team: Team of the store.
         item: Row of `prices`.
 
     Returns:
-        Whether it was paid.
+        Whether the store had enough and the price was paid.
     """
     for element in range(4):
         if store[w, team, element] < prices[item, element]:
@@ -115,7 +115,7 @@ def take_heart(
         events: Buffer, appended to.
         w: World.
         row: Row of the agent.
-        team: Its team.
+        team: Team of the agent.
 
     Returns:
         Whether the agent got a heart.
@@ -148,7 +148,7 @@ def change_gear(
         events: Buffer, appended to.
         w: World.
         row: Row of the agent.
-        team: Its team.
+        team: Team of the agent.
         gear: Index into `GEARS`.
 
     Returns:
@@ -188,9 +188,9 @@ def is_in_align_reach(
 def use_junction(
     game: GameArrays, rules: CogsguardRules, events: Ints, w: int, row: int, team: int, index: int
 ) -> bool:
-    """Deposit at a junction of one's own team, align a neutral one, scramble an enemy's.
+    """Deposit at a junction of the agent's team, align a neutral junction, or scramble an enemy's.
 
-    In edition A aligners also take an enemy's junction, and both may cut others off.
+    In edition A aligners also take an enemy's junction, and losing it may unlink other junctions.
 
     Args:
         game: Written.
@@ -198,11 +198,11 @@ def use_junction(
         events: Buffer, appended to.
         w: World.
         row: Row of the agent.
-        team: Its team.
-        index: Which junction.
+        team: Team of the agent.
+        index: Index of the junction.
 
     Returns:
-        Whether it had an effect.
+        Whether the bump had an effect.
     """
     body, stats, owner = game.body, game.stats, game.junction[w, index, codes.JUNCTION_OWNER]
     if owner == team:
@@ -234,7 +234,7 @@ def use_junction(
 def bump_object(
     game: GameArrays, rules: CogsguardRules, events: Ints, w: int, row: int, team: int, cell: int
 ) -> bool:
-    """Use the object on `cell`.
+    """Let an agent use the object on `cell`, by its kind.
 
     Args:
         game: Written.
@@ -242,11 +242,11 @@ def bump_object(
         events: Buffer, appended to.
         w: World.
         row: Row of the agent.
-        team: Its team.
+        team: Team of the agent.
         cell: Cell of the object.
 
     Returns:
-        Whether it had an effect.
+        Whether the bump had an effect.
     """
     kind = int(game.team_view[w, team, cell]) & codes.KIND_MASK
     detail = int(game.cell_detail[w, cell])

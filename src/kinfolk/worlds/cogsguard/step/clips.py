@@ -171,7 +171,7 @@ def take_junction(
         aligns: Whether the clips get it; False scrambles it.
 
     Returns:
-        Its former owner.
+        Former owner of the junction, -1 for nobody.
     """
     owner = int(game.junction[w, junction, codes.JUNCTION_OWNER])
     kind = codes.CLIPS_ALIGN_EVENT if aligns else codes.CLIPS_SCRAMBLE_EVENT

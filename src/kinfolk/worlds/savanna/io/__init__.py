@@ -1,1 +1,1 @@
-"""Files of the published savanna: golden traces, event logs, configurations."""
+"""Files of PredPreyGrass: golden traces, event logs, configurations."""

@@ -1,10 +1,11 @@
-"""Replay golden traces: step-by-step recordings of the published code.
+"""Replay golden traces, which are step-by-step recordings of the PredPreyGrass code.
 
 A trace fixes the seed, the actions in the order of moves, and everything that followed. Replaying
-one on our rules compares all of it and stops at the first difference.
+one on the rules of kinfolk compares all of it and stops at the first difference.
 
-`n_pred` and `n_prey` are upstream's running counters, not head counts: a prey that dies of age or
-hunger and is bitten in the same step is subtracted twice. With that quirk on, ours do the same.
+`n_pred` and `n_prey` are running counters of PredPreyGrass, not head counts: a prey that dies of
+age or hunger and is bitten in the same step is subtracted twice. With the quirk
+`dead_prey_bitten` the counters of kinfolk do the same.
 """
 
 from __future__ import annotations
@@ -36,14 +37,14 @@ ALL_AGENTS = "__all__"
 
 @dataclass(frozen=True)
 class TraceDifference:
-    """The first difference between our rules and a trace.
+    """The first difference between a trace and its replay in kinfolk.
 
     Attributes:
         step: Step of the trace, -1 for the reset.
         agent: Agent, grass patch or counter that differs.
         field: What differs.
         expected: Value in the trace.
-        got: Value of our rules.
+        got: Value in the replay.
     """
 
     step: int
@@ -67,8 +68,8 @@ class TraceReplay:
     Attributes:
         steps: Steps that were equal.
         n_values: Values compared.
-        n_random_placements: Newborns without a free neighbour cell. Upstream places those by
-            CPython's set order, so their cells are taken from the trace.
+        n_random_placements: Newborns without a free neighbour cell. PredPreyGrass places those
+            in CPython's set order, so their cells are taken from the trace.
         difference: The first difference, None if there is none.
     """
 
@@ -79,15 +80,15 @@ class TraceReplay:
 
     @property
     def matches(self) -> bool:
-        """Return whether the replay was equal to the trace."""
+        """Whether the replay was equal to the trace."""
         return self.difference is None
 
 
 def replay_golden_trace(trace: Mapping[str, Any]) -> TraceReplay:
-    """Replay a trace on our rules and compare everything it recorded.
+    """Replay a trace in kinfolk and compare everything it recorded.
 
     Raises:
-        TraceError: It is not a trace of rules we know.
+        TraceError: The trace was recorded with rules that kinfolk does not have.
     """
     check_trace(trace)
     replayer = _TraceReplayer(trace)
@@ -121,10 +122,10 @@ class _TraceReplayer:
         shape = (self.world.spec.rows, self.world.spec.row_bytes)
         self._observations: Bytes = np.zeros(shape, dtype=np.uint8)
         self._known_agents = set(trace["initial"]["pos"])
-        self._rows = self._rows_by_id()
+        self._rows = self._map_ids_to_rows()
 
-    def _rows_by_id(self) -> dict[str, int]:
-        """Return the rows of the living and of those that just died, by published id, in uid order."""
+    def _map_ids_to_rows(self) -> dict[str, int]:
+        """Return the rows of the living and of those that just died, by agent id, in uid order."""
         s = self.world._arrays
         rows = np.flatnonzero(s.uid[0] >= 0)
         ordered = [int(row) for row in rows[np.argsort(s.uid[0, rows])]]
@@ -140,16 +141,16 @@ class _TraceReplayer:
         for agent, action in step["actions"]:
             row = self._rows.get(agent)
             if row is None or not s.alive[0, row]:
-                continue  # upstream lists agents for one more step after their death
+                continue  # PredPreyGrass lists agents for one more step after their death
             k = 0 if "predator" in agent else 1
             actions[row, 0] = action
             acting[0, k, count[0, k]] = row
             count[0, k] += 1
-        self.world._step(actions, acting, count, self._newborn_cells(step))
+        self.world._step(actions, acting, count, self._find_newborn_cells(step))
         self.agent_log.update()
-        self._rows = self._rows_by_id()
+        self._rows = self._map_ids_to_rows()
 
-    def _newborn_cells(self, step: Mapping[str, Any]) -> Ints:
+    def _find_newborn_cells(self, step: Mapping[str, Any]) -> Ints:
         """Return the cells of the agents that are new in this step of the trace, `[1, births]`."""
         size = self.world.settings.grid_size
         positions = step["state"]["pos"]
@@ -223,6 +224,7 @@ class _TraceReplayer:
             yield from self._compare_close(t, patch, "energy", expected_energy, got)
 
     def _compare_observations(self, t: int, hashes: Mapping[str, str]) -> Iterator[TraceDifference]:
+        """Compare the SHA-1 digests of the agents' observations; a trace may have none."""
         if not hashes:
             return
         self.world.observe(self._observations)
@@ -266,12 +268,12 @@ class _TraceReplayer:
     def _compare_log(
         self, t: int, record: SavannaAgentRecord, log: Mapping[str, Any]
     ) -> Iterator[TraceDifference]:
-        """Compare the published event log of one agent with our record.
+        """Compare the event log of one agent in the trace with its record in the replay.
 
         Args:
             t: Step reported with a difference.
-            record: Our record.
-            log: Its entry in the trace.
+            record: Record of the agent in the replay.
+            log: Event log of the agent in the trace.
         """
         agent = record.agent_id
         ended = record.death_cause is not None  # a carcass at the end has no cause yet
@@ -308,7 +310,7 @@ class _TraceReplayer:
             agent: Agent, grass patch or counter.
             field: Name of the value.
             expected: Value in the trace.
-            got: Value of our rules.
+            got: Value in the replay.
         """
         self.n_values += 1
         if expected != got:
@@ -324,7 +326,7 @@ class _TraceReplayer:
             agent: Agent, grass patch or counter.
             field: Name of the value.
             expected: Value in the trace.
-            got: Value of our rules, None if there is none.
+            got: Value in the replay, None if it has none.
         """
         self.n_values += 1
         comparable = isinstance(expected, int | float) and got is not None

@@ -1,4 +1,4 @@
-"""Ids and infos of savanna agents for adapters, under their published names."""
+"""Ids and infos of savanna agents for adapters, under the names of PredPreyGrass."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from kinfolk.worlds.base import World, WorldEvent
 from kinfolk.worlds.savanna.codes import DEATH_CAUSES
 from kinfolk.worlds.savanna.settings import Savanna
 
-# Shared by all agents of a world; upstream has them since it has a cost of failure.
+# Shared by all agents of a world; PredPreyGrass has them since it has a cost of failure.
 _TEAM_COUNTERS = (
     *("team_capture_successes", "team_capture_failures", "team_capture_coop_successes"),
     *("team_capture_coop_failures", "team_capture_last_helpers"),
@@ -22,7 +22,7 @@ _CAPACITY = "reproduction_blocked_due_to_capacity"
 class SavannaInfoProvider:
     """Name agents like `type_1_prey_12`: the thirteenth of its type, founders first."""
 
-    # As published. Energies are not capped by default, so observations can exceed it.
+    # As in PredPreyGrass. Energies are not capped by default, so observations can exceed it.
     observation_bounds = (0.0, 100.0)
     needs_events = True
 
@@ -57,7 +57,7 @@ def _add_team_capture_infos(
 
     Args:
         events: Events of the last step.
-        world: The world.
+        world: Batch of one world that the agents live in.
         agents: Agents by uid.
         infos: Infos by uid, extended.
     """

@@ -34,7 +34,7 @@ _UNCHANGED_KEYS = (
     *("initial_num_grass", "initial_energy_grass", "energy_gain_per_step_grass"),
     *("reproduction_reward_predator", "reproduction_reward_prey"),
 )
-# Upstream's values where the config has none.
+# Values of PredPreyGrass where the config has none.
 _DEFAULT_FERTILITY_AGES = {"type_1_predator": 80, "type_1_prey": 60}
 _QUIRKS = ("published_placement", "cell_erasure", "zero_terminal", "fixed_visibility")
 
@@ -47,7 +47,7 @@ def find_rule_set(module: str, revision: str) -> str:
     """Return which rules a recording was made with: 'r1', 'r2' or 'lineage'.
 
     Raises:
-        TraceError: We have no rules for this module and revision.
+        TraceError: Kinfolk has no rules for this module and revision.
     """
     rule_set = RULE_SETS.get((module, revision[:_REVISION_DIGITS]))
     if rule_set is None:
@@ -57,10 +57,10 @@ def find_rule_set(module: str, revision: str) -> str:
 
 
 def convert_config(config: Mapping[str, Any], rule_set: str, n_rows: int) -> Savanna:
-    """Return our settings for a published configuration under a rule set.
+    """Return the settings of kinfolk for a configuration of PredPreyGrass under a rule set.
 
     Args:
-        config: Upstream's configuration.
+        config: Configuration of PredPreyGrass.
         rule_set: 'r1', 'r2' or 'lineage'.
         n_rows: Rows that the world needs.
 
@@ -131,10 +131,10 @@ def _select_types(value: Any, species: str = "") -> Any:
 
 
 def _select_ages(config: Mapping[str, Any], key: str, species: str = "") -> dict[str, Any]:
-    """Return a mapping of ages by type; other values are ignored, as upstream does.
+    """Return a mapping of ages by type; other values are ignored, as in PredPreyGrass.
 
     Args:
-        config: Upstream's configuration.
+        config: Configuration of PredPreyGrass.
         key: Key of the mapping.
         species: Select only types of this species.
     """
@@ -143,6 +143,7 @@ def _select_ages(config: Mapping[str, Any], key: str, species: str = "") -> dict
 
 
 def _parse_number(value: Any) -> Any:
+    """Return a value of a configuration, in which JSON has infinity as the text "inf"."""
     return float("inf") if value == "inf" else value
 
 
@@ -172,7 +173,7 @@ def parse_trace(data: bytes, name: str = "The trace") -> dict[str, Any]:
         name: Name of the file in error messages.
 
     Raises:
-        TraceError: It is not gzip, is cut short, or holds something else.
+        TraceError: The data is not gzip, is cut short, or holds something else.
     """
     if not data:
         raise TraceError(f"{name} is empty.")
@@ -232,6 +233,7 @@ def _is_pair(value: Any, first: type, second: type) -> bool:
 
 
 def _check_state(state: Any, name: str) -> None:
+    """Raise TraceError unless a state, called `name` in the message, has all keys and cells."""
     for key in _STATE_KEYS:
         if not isinstance(state, Mapping) or not isinstance(state.get(key), Mapping):
             raise TraceError(f"The trace's {name} has no '{key}'.")

@@ -75,7 +75,7 @@ def find_wall_block(wall: Bools, size: int, x: int, y: int, to_x: int, to_y: int
 def move_agents(occupancy: SavannaAgents, rules: SavannaRules, w: int, moves: StepActions) -> None:
     """Move the agents in `acting_rows` in that order, where nothing blocks them.
 
-    Staying put counts as a move onto an occupied cell, as published.
+    Staying put counts as a move onto an occupied cell, as in PredPreyGrass.
 
     Args:
         occupancy: Writes positions, cells, energies, counters and accounts.

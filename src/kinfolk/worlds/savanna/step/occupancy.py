@@ -166,7 +166,7 @@ def is_cell_free(wall: Bools, first_in_cell: Links, w: int, cell: int) -> bool:
 
 @inline
 def find_free_neighbor(wall: Bools, size: int, first_in_cell: Links, w: int, x: int, y: int) -> int:
-    """Return the first free cell of (x-1, y), (x+1, y), (x, y-1), (x, y+1); -1 if none is.
+    """Return the first free cell of (x-1, y), (x+1, y), (x, y-1), (x, y+1); -1 if none is free.
 
     Args:
         wall: `[cells]`.

@@ -4,7 +4,7 @@ A bite that leaves energy makes a carcass: it neither moves, eats, reproduces no
 energy, can still be bitten, and still counts as prey until it is gone.
 
 With the quirk `dead_prey_bitten`, prey that died in this step are still on their cells. Each bite
-that finishes one off, the first and any later one, then does all that the published code does: it
+that finishes one off, the first and any later one, then does all that PredPreyGrass does: it
 subtracts the prey from the counter, blanks its cell and makes it a carcass to the next predator,
 and it leaves the prey's energy as it was, so that the next predator gains it again.
 """
@@ -29,7 +29,9 @@ from kinfolk.worlds.savanna.step.occupancy import (
 def add_energy(
     agents: SavannaAgents, w: int, species: int, row: int, bite: float, rules: SavannaRules
 ) -> float:
-    """Add a meal to an agent's energy, as far as it arrives and fits, and return the energy gained.
+    """Add a meal to an agent's energy and return the energy gained.
+
+    The efficiency of meals and the highest energy limit the gain.
 
     Args:
         agents: Writes `energy` and `visible_energy`.
@@ -55,7 +57,7 @@ def add_energy(
 def graze(
     agents: SavannaAgents, rules: SavannaRules, events: EventBuffer, w: int, row: int
 ) -> None:
-    """Let a prey eat the grass on its cell; a carcass, or prey without grass, is paid for the step.
+    """Let a prey eat the grass on its cell; a carcass, or prey without grass, gets the step reward.
 
     Args:
         agents: Writes grass, energies, rewards, counters and accounts.
@@ -137,7 +139,7 @@ def bite_prey(
     if agents.alive[w, prey]:
         kill_agent(agents, w, PREY, prey, codes.EATEN)
         agents.reward[w, prey] = rules.caught_reward[2 + agents.group[w, prey] - rules.n_types]
-    else:  # published: prey that died before the bite is subtracted again
+    else:  # as in PredPreyGrass: prey that died before the bite is subtracted again
         agents.active[w, PREY] -= 1
         refresh_vacated_cell(agents, w, PREY, get_cell(agents, w, prey))
     if rules.dead_prey_bitten:

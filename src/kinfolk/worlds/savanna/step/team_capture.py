@@ -16,7 +16,7 @@ from kinfolk.worlds.savanna.step.context import CaptureScratch, SavannaAgents
 from kinfolk.worlds.savanna.step.occupancy import kill_agent, refresh_occupied_cell
 from kinfolk.worlds.savanna.step.predation import add_energy, block_bite, graze
 
-_TIE_TOLERANCE = 1e-9  # rounding does not break a tie, as published
+_TIE_TOLERANCE = 1e-9  # rounding does not break a tie, as in PredPreyGrass
 
 
 @inline_always

@@ -12,27 +12,28 @@ from kinfolk.worlds.cogsguard import codes
 
 
 def can_explore(_memory: AgentMemory, _agent: int) -> int:
-    """Return YES: exploring is always possible."""
+    """Start condition of `explore`: return YES, because exploring is always possible."""
     return YES
 
 
 def explore(memory: AgentMemory, agent: int) -> int:
-    """Return the move towards a frontier of the known map, or of a patrol."""
+    """Action of `explore`: return the move towards a frontier of the known map, or of a patrol."""
     return primitives.explore_move(memory, agent, exploration.ANYWHERE)
 
 
-def explored(memory: AgentMemory, agent: int) -> int:
-    """Return 1 in the tick in which an object was found."""
+def should_stop_exploring(memory: AgentMemory, agent: int) -> int:
+    """Stop condition of `explore`: return YES in the tick in which the agent found an object."""
     state = memory.state[agent]
     return int(state[col.LAST_FOUND] == state[col.CLOCK])
 
 
 @inline
 def needs_recharge(memory: AgentMemory, agent: int) -> bool:
-    """Return whether hp or energy is below what the path home takes, plus a margin.
+    """Return whether the agent has less hp or energy than the path home takes, plus a margin of hp.
 
-    An agent gains solar energy as it walks; what the path needs beyond that counts, but at most half
-    of the energy limit: otherwise no agent would ever leave home by night.
+    An agent gains solar energy as it walks, so only the energy that the path needs beyond that
+    counts. It counts up to half of the energy limit: otherwise no agent would ever leave home by
+    night.
     """
     state, steps = memory.state[agent], primitives.steps_home(memory, agent)
     if steps == 0:
@@ -46,18 +47,18 @@ def needs_recharge(memory: AgentMemory, agent: int) -> bool:
 
 
 def can_recharge(memory: AgentMemory, agent: int) -> int:
-    """Return YES if hp or energy may not suffice for the path home."""
+    """Start condition of `recharge`: return YES if hp or energy may not last for the path home."""
     return YES if needs_recharge(memory, agent) else reasons.NO_RECHARGE_NEEDED
 
 
 def recharge(memory: AgentMemory, agent: int) -> int:
-    """Return the move to the nearest friendly area, then wait there."""
+    """Action of `recharge`: return the move to the nearest friendly area, where the agent waits."""
     move = primitives.go_home(memory, agent)
     return primitives.hold_near_goal(memory, move, primitives.steps_home(memory, agent))
 
 
-def recharged(memory: AgentMemory, agent: int) -> int:
-    """Return 1 once hp and energy are full."""
+def should_stop_recharging(memory: AgentMemory, agent: int) -> int:
+    """Stop condition of `recharge`: return YES if the agent has full hp and energy."""
     state = memory.state[agent]
     has_hp = state[codes.HP] >= primitives.hp_limit(memory, state[codes.GEAR])
     has_energy = state[codes.ENERGY] >= primitives.energy_limit(memory, state[codes.GEAR])
@@ -66,21 +67,25 @@ def recharged(memory: AgentMemory, agent: int) -> int:
 
 @inline
 def knows_extractor(memory: AgentMemory, agent: int) -> bool:
-    """Return whether a usable extractor is known."""
+    """Return whether the agent knows an extractor that is not used up."""
     state, first = memory.state[agent], col.EXTRACTOR_COUNTS
     return bool(state[first] + state[first + 1] + state[first + 2] + state[first + 3] > 0)
 
 
 @inline
 def has_target(memory: AgentMemory, agent: int) -> bool:
-    """Return whether there is an extractor to go for."""
+    """Return whether the agent has an extractor as its target, and choose one if it can."""
     if not knows_extractor(memory, agent):
         return False
     return primitives.target_cell(memory, agent, targets.MINE) > 0
 
 
 def can_mine(memory: AgentMemory, agent: int) -> int:
-    """Return YES with room in the cargo, or for the gear that gives room, and a known extractor."""
+    """Start condition of `mine_resource`: return YES if the agent can go to an extractor and mine.
+
+    It needs an extractor as its target, and free cargo space or the means to get the miner's gear,
+    which has more space.
+    """
     if primitives.is_cargo_full(memory, agent):
         wears_gear = memory.state[agent, codes.GEAR] == codes.MINER
         if wears_gear or not primitives.can_obtain_gear(memory, agent, codes.MINER, 0):
@@ -89,7 +94,10 @@ def can_mine(memory: AgentMemory, agent: int) -> int:
 
 
 def mine(memory: AgentMemory, agent: int) -> int:
-    """Return the move to the miner's gear if it can be obtained, then to the extractor and into it."""
+    """Action of `mine_resource`: return the move to the miner's gear, then into the extractor.
+
+    Gear that cannot be obtained is left out.
+    """
     move = primitives.fetch_gear(memory, agent, codes.MINER, 0)
     if move >= 0:
         return move
@@ -104,15 +112,18 @@ def mine(memory: AgentMemory, agent: int) -> int:
     return move
 
 
-def mined(memory: AgentMemory, agent: int) -> int:
-    """Return 1 once the cargo is full or there is no extractor to go for."""
+def should_stop_mining(memory: AgentMemory, agent: int) -> int:
+    """Stop condition of `mine_resource`: return YES if the cargo is full or no target is left."""
     if primitives.is_cargo_full(memory, agent) or memory.state[agent, col.MINE_TARGET] == 0:
         return 1
     return int(not has_target(memory, agent))
 
 
 def can_deposit(memory: AgentMemory, agent: int) -> int:
-    """Return YES at full cargo, or carrying something when there is nothing left to mine."""
+    """Start condition of `deposit_resource`: return YES if the agent has cargo to bring to a depot.
+
+    The cargo must be full, or the agent must have no extractor left to mine.
+    """
     if primitives.cargo_size(memory, agent) == 0:
         return reasons.NOTHING_CARRIED
     if not primitives.is_cargo_full(memory, agent) and has_target(memory, agent):
@@ -121,7 +132,7 @@ def can_deposit(memory: AgentMemory, agent: int) -> int:
 
 
 def deposit(memory: AgentMemory, agent: int) -> int:
-    """Return the move to the nearest hub or own junction, at last into it."""
+    """Action of `deposit_resource`: return the move into the nearest hub or own junction."""
     cell = primitives.target_cell(memory, agent, targets.DEPOT)
     if cell == 0:
         return reasons.NO_DEPOT
@@ -131,8 +142,11 @@ def deposit(memory: AgentMemory, agent: int) -> int:
     return primitives.hold_near_goal(memory, move, primitives.distance_to(memory, agent, cell))
 
 
-def deposited(memory: AgentMemory, agent: int) -> int:
-    """Return 1 once nothing is carried; the next extractor is then chosen again."""
+def should_stop_depositing(memory: AgentMemory, agent: int) -> int:
+    """Stop condition of `deposit_resource`: return YES if the agent carries nothing.
+
+    Its target to mine is then cleared, so that the next extractor is chosen anew.
+    """
     if primitives.cargo_size(memory, agent) > 0:
         return 0
     memory.state[agent, col.MINE_TARGET] = 0
@@ -140,23 +154,23 @@ def deposited(memory: AgentMemory, agent: int) -> int:
 
 
 def can_find_extractor(memory: AgentMemory, agent: int) -> int:
-    """Return YES if there is no extractor to go for."""
+    """Start condition of `find_extractor`: return YES if the agent has no extractor as target."""
     return reasons.HAS_EXTRACTOR if has_target(memory, agent) else YES
 
 
 def find_extractor(memory: AgentMemory, agent: int) -> int:
-    """Return the move that explores by sectors, away from where team-mates search."""
+    """Action of `find_extractor`: return the move that explores sectors away from team-mates."""
     return primitives.explore_move(memory, agent, exploration.BY_SECTOR)
 
 
-def found_extractor(memory: AgentMemory, agent: int) -> int:
-    """Return 1 once there is an extractor to go for."""
+def should_stop_finding_extractor(memory: AgentMemory, agent: int) -> int:
+    """Stop condition of `find_extractor`: return YES if the agent has an extractor as target."""
     return int(has_target(memory, agent))
 
 
 @inline
 def knows_buildings(memory: AgentMemory, agent: int) -> bool:
-    """Return whether hub, chest (edition A has none) and the four stations are known."""
+    """Return whether the agent knows its hub, its chest (none in edition A) and four stations."""
     state = memory.state[agent]
     lacks_chest = state[col.CHEST_CELL] == 0 and memory.rules[col.EDITION_A] == 0
     if state[col.HUB_CELL] == 0 or lacks_chest:
@@ -174,30 +188,30 @@ def search_with_gear(memory: AgentMemory, agent: int, mode: int) -> int:
     Args:
         memory: Memory of all agents.
         agent: The agent's row in memory.
-        mode: Mode of exploration.
+        mode: What the agent looks for, such as `exploration.RINGS`.
     """
     move = primitives.fetch_gear(memory, agent, codes.SCOUT, memory.rules[col.STORE_RESERVE])
     return move if move >= 0 else primitives.explore_move(memory, agent, mode)
 
 
 def can_discover_stations(memory: AgentMemory, agent: int) -> int:
-    """Return YES while a building of the team is unknown."""
+    """Start condition of `discover_stations`: return YES if a building of the team is unknown."""
     return reasons.ALL_BUILDINGS if knows_buildings(memory, agent) else YES
 
 
 def discover_stations(memory: AgentMemory, agent: int) -> int:
-    """Return the move that explores around the hub, in growing rings."""
+    """Action of `discover_stations`: return the move that explores rings around the hub."""
     return search_with_gear(memory, agent, exploration.RINGS)
 
 
-def discovered_stations(memory: AgentMemory, agent: int) -> int:
-    """Return 1 once all buildings of the team are known."""
+def should_stop_discovering_stations(memory: AgentMemory, agent: int) -> int:
+    """Stop condition of `discover_stations`: return YES if all buildings of the team are known."""
     return int(knows_buildings(memory, agent))
 
 
 @inline
 def knows_enough_extractors(memory: AgentMemory, agent: int) -> bool:
-    """Return whether as many extractors of each element are known as are wanted."""
+    """Return whether the agent knows `extractors_wanted` extractors of each element."""
     for element in range(4):
         known = memory.state[agent, col.EXTRACTOR_COUNTS + element]
         if known < memory.rules[col.EXTRACTORS_WANTED]:
@@ -206,38 +220,44 @@ def knows_enough_extractors(memory: AgentMemory, agent: int) -> bool:
 
 
 def can_discover_extractors(memory: AgentMemory, agent: int) -> int:
-    """Return YES while too few extractors of some element are known."""
+    """Start condition of `discover_extractors`: return YES if too few of some element are known."""
     return reasons.ENOUGH_EXTRACTORS if knows_enough_extractors(memory, agent) else YES
 
 
 def discover_extractors(memory: AgentMemory, agent: int) -> int:
-    """Return the move that explores, frontiers far from known extractors first."""
+    """Action of `discover_extractors`: return the move that explores far from known extractors."""
     return search_with_gear(memory, agent, exploration.NEW_EXTRACTORS)
 
 
-def discovered_extractors(memory: AgentMemory, agent: int) -> int:
-    """Return 1 once enough extractors are known."""
+def should_stop_discovering_extractors(memory: AgentMemory, agent: int) -> int:
+    """Stop condition of `discover_extractors`: return YES if enough of every element are known."""
     return int(knows_enough_extractors(memory, agent))
 
 
 @inline
 def expects_junctions(memory: AgentMemory, agent: int) -> bool:
-    """Return whether a frontier is left and searching has not been fruitless for too long."""
+    """Return whether the agent may still find junctions.
+
+    A frontier must be left, and the search must not have been fruitless for `retry_delay` ticks.
+    """
     is_fruitless = memory.state[agent, col.FRUITLESS_TICKS] >= memory.rules[col.RETRY_DELAY]
     return not (is_fruitless or exploration.has_no_frontier(memory, agent))
 
 
 def can_discover_junctions(memory: AgentMemory, agent: int) -> int:
-    """Return YES while more junctions are expected."""
+    """Start condition of `discover_junctions`: return YES if the agent expects more junctions."""
     return YES if expects_junctions(memory, agent) else reasons.NO_MORE_JUNCTIONS
 
 
 def discover_junctions(memory: AgentMemory, agent: int) -> int:
-    """Return the move that explores, frontiers far from known junctions first; counts the tick."""
+    """Action of `discover_junctions`: return the move that explores far from known junctions.
+
+    The tick is counted as fruitless; perception resets the count when it finds a junction.
+    """
     memory.state[agent, col.FRUITLESS_TICKS] += 1
     return search_with_gear(memory, agent, exploration.NEW_JUNCTIONS)
 
 
-def discovered_junctions(memory: AgentMemory, agent: int) -> int:
-    """Return 1 once no more junctions are expected."""
+def should_stop_discovering_junctions(memory: AgentMemory, agent: int) -> int:
+    """Stop condition of `discover_junctions`: return YES if the agent expects no more junctions."""
     return int(not expects_junctions(memory, agent))

@@ -16,13 +16,17 @@ _FAILED_BUMPS = 3  # then the junction is given up for a while
 
 @inline
 def heart_source(memory: AgentMemory, agent: int) -> int:
-    """Return the cell that gives hearts: the chest, in edition A the hub; 0 if unknown."""
+    """Return the cell that gives hearts, the chest or in edition A the hub; 0 if unknown."""
     column = col.HUB_CELL if memory.rules[col.EDITION_A] == 1 else col.CHEST_CELL
     return int(memory.state[agent, column])
 
 
 def can_get_hearts(memory: AgentMemory, agent: int) -> int:
-    """Return YES with fewer hearts than wanted and a store that can pay for one."""
+    """Start condition of `get_hearts`: return YES if the agent wants hearts and can get one.
+
+    It must have fewer than `hearts_wanted`, know where hearts are given, and the store must be able
+    to pay for one.
+    """
     if memory.state[agent, codes.HEARTS] >= memory.rules[col.HEARTS_WANTED]:
         return reasons.ENOUGH_HEARTS
     if heart_source(memory, agent) == 0:
@@ -31,7 +35,7 @@ def can_get_hearts(memory: AgentMemory, agent: int) -> int:
 
 
 def get_hearts(memory: AgentMemory, agent: int) -> int:
-    """Return the move to the chest, at last into it."""
+    """Action of `get_hearts`: return the move to the chest (in edition A the hub), then into it."""
     cell = heart_source(memory, agent)
     if cell == 0:
         return reasons.NO_CHEST
@@ -39,8 +43,8 @@ def get_hearts(memory: AgentMemory, agent: int) -> int:
     return primitives.hold_near_goal(memory, move, primitives.distance_to(memory, agent, cell))
 
 
-def got_hearts(memory: AgentMemory, agent: int) -> int:
-    """Return 1 with enough hearts, or when the store can pay for no more."""
+def should_stop_getting_hearts(memory: AgentMemory, agent: int) -> int:
+    """Stop condition of `get_hearts`: return YES if it has enough or the store cannot pay."""
     if memory.state[agent, codes.HEARTS] >= memory.rules[col.HEARTS_WANTED]:
         return 1
     return int(not primitives.can_afford_heart(memory, agent))
@@ -50,7 +54,8 @@ def got_hearts(memory: AgentMemory, agent: int) -> int:
 def influence_needed(memory: AgentMemory, agent: int) -> int:
     """Return the influence needed to align the chosen junction.
 
-    Influence falls by one per tick outside friendly areas: the ticks of travel, and one more.
+    Influence falls by one per tick outside friendly areas, so the agent needs the ticks of travel
+    and one more, but at least the price of aligning.
     """
     state = memory.state[agent]
     cell = int(state[col.ALIGN_TARGET])
@@ -66,7 +71,10 @@ def influence_needed(memory: AgentMemory, agent: int) -> int:
 
 
 def can_get_influence(memory: AgentMemory, agent: int) -> int:
-    """Return YES with less influence than the chosen junction needs."""
+    """Start condition of `get_influence`: return YES if the agent needs more to align its target.
+
+    It must be able to get the aligner's gear. An edition without influence has no such need.
+    """
     state = memory.state[agent]
     if memory.rules[col.ALIGN_INFLUENCE] == 0:
         return reasons.NO_INFLUENCE_RULE
@@ -80,7 +88,7 @@ def can_get_influence(memory: AgentMemory, agent: int) -> int:
 
 
 def get_influence(memory: AgentMemory, agent: int) -> int:
-    """Return the move to the aligner's gear, then to a friendly area, and wait there."""
+    """Action of `get_influence`: return the move to the aligner's gear, then to a friendly area."""
     move = primitives.fetch_gear(memory, agent, codes.ALIGNER, 0)
     if move == -1:
         return reasons.NO_GEAR
@@ -90,8 +98,8 @@ def get_influence(memory: AgentMemory, agent: int) -> int:
     return primitives.hold_near_goal(memory, move, primitives.steps_home(memory, agent))
 
 
-def got_influence(memory: AgentMemory, agent: int) -> int:
-    """Return 1 once an aligner holds the most influence it can."""
+def should_stop_getting_influence(memory: AgentMemory, agent: int) -> int:
+    """Stop condition of `get_influence`: return YES if an aligner is at its influence limit."""
     state, limit = memory.state[agent], primitives.influence_limit(memory, codes.ALIGNER)
     return int(state[codes.GEAR] == codes.ALIGNER and state[codes.INFLUENCE] >= limit)
 
@@ -105,14 +113,16 @@ def count_enemy_junctions(memory: AgentMemory, agent: int) -> int:
 
 @inline
 def approach_junction(memory: AgentMemory, agent: int, cell: int, purpose: int, flags: int) -> int:
-    """Return the move to the chosen junction and into it; after some failed moves it is given up.
+    """Return the move to the chosen junction and into it, or NO_PATH if the junction is given up.
+
+    It is given up without a path, or after some failed moves into it.
 
     Args:
         memory: Memory of all agents.
         agent: The agent's row in memory.
         cell: Cell of the junction.
         purpose: What it was chosen for, `targets.ALIGN` or `targets.SCRAMBLE`.
-        flags: Flags of the path search.
+        flags: Flags of the path search, such as `pathfinding.AVOID_ENEMY`.
     """
     state = memory.state[agent]
     beside = primitives.distance_to(memory, agent, cell) == 1
@@ -127,7 +137,11 @@ def approach_junction(memory: AgentMemory, agent: int, cell: int, purpose: int, 
 
 
 def can_align_junction(memory: AgentMemory, agent: int) -> int:
-    """Return YES with a heart, influence for the path, and a known junction that can be aligned."""
+    """Start condition of `align_junction`: return YES if the agent can go and align one.
+
+    It needs a heart, a known junction that can be aligned, the aligner's gear or the means to get
+    it, and, if it wears the gear, enough influence for the path.
+    """
     state = memory.state[agent]
     if state[codes.HEARTS] < memory.rules[col.ALIGN_HEARTS]:
         return reasons.NO_HEART
@@ -145,7 +159,10 @@ def can_align_junction(memory: AgentMemory, agent: int) -> int:
 
 
 def align_junction(memory: AgentMemory, agent: int) -> int:
-    """Return the move to the gear, then around enemy areas to the chosen junction and into it."""
+    """Action of `align_junction`: return the move to the aligner's gear, then into the junction.
+
+    The path leads around enemy areas.
+    """
     move = primitives.fetch_gear(memory, agent, codes.ALIGNER, 0)
     if move == -1:
         return reasons.NO_GEAR
@@ -159,8 +176,8 @@ def align_junction(memory: AgentMemory, agent: int) -> int:
     return approach_junction(memory, agent, cell, targets.ALIGN, pathfinding.AVOID_ENEMY)
 
 
-def aligned(memory: AgentMemory, agent: int) -> int:
-    """Return 1 without hearts, or without a junction to align."""
+def should_stop_aligning(memory: AgentMemory, agent: int) -> int:
+    """Stop condition of `align_junction`: return YES if the agent has no heart or no target."""
     if memory.state[agent, codes.HEARTS] == 0:
         return 1
     return int(primitives.target_cell(memory, agent, targets.ALIGN) == 0)
@@ -168,14 +185,18 @@ def aligned(memory: AgentMemory, agent: int) -> int:
 
 @inline
 def knows_enemy(memory: AgentMemory, agent: int) -> bool:
-    """Return whether there is an enemy junction to go for."""
+    """Return whether the agent has an enemy junction as its target, and choose one if it can."""
     if count_enemy_junctions(memory, agent) == 0:
         return False
     return primitives.target_cell(memory, agent, targets.SCRAMBLE) > 0
 
 
 def can_scramble(memory: AgentMemory, agent: int) -> int:
-    """Return YES with a heart, an enemy junction to go for, and gear that can be obtained."""
+    """Start condition of `scramble_junction`: return YES if the agent can go and scramble one.
+
+    It needs a heart, an enemy junction as its target, and the scrambler's gear or the means to
+    get it.
+    """
     if memory.state[agent, codes.HEARTS] < memory.rules[col.SCRAMBLE_HEARTS]:
         return reasons.NO_HEART
     if not knows_enemy(memory, agent):
@@ -184,7 +205,7 @@ def can_scramble(memory: AgentMemory, agent: int) -> int:
 
 
 def scramble(memory: AgentMemory, agent: int) -> int:
-    """Return the move to the gear, then to the junction and into it."""
+    """Action of `scramble_junction`: return the move to the gear, then into the junction."""
     move = primitives.fetch_gear(memory, agent, codes.SCRAMBLER, 0)
     if move == -1:
         return reasons.NO_GEAR
@@ -196,21 +217,21 @@ def scramble(memory: AgentMemory, agent: int) -> int:
     return approach_junction(memory, agent, cell, targets.SCRAMBLE, 0)
 
 
-def scrambled(memory: AgentMemory, agent: int) -> int:
-    """Return 1 without hearts, or without an enemy junction to go for."""
+def should_stop_scrambling(memory: AgentMemory, agent: int) -> int:
+    """Stop condition of `scramble_junction`: return YES if the agent has no heart or no target."""
     return int(memory.state[agent, codes.HEARTS] == 0 or not knows_enemy(memory, agent))
 
 
 def can_find_enemy(memory: AgentMemory, agent: int) -> int:
-    """Return YES if there is no enemy junction to go for."""
+    """Start condition of `find_enemy_junction`: return YES if the agent has no enemy target."""
     return reasons.HAS_ENEMY if knows_enemy(memory, agent) else YES
 
 
 def find_enemy(memory: AgentMemory, agent: int) -> int:
-    """Return the move that explores outward from the enemy area seen last."""
+    """Action of `find_enemy_junction`: return the move that explores from the last enemy area."""
     return primitives.explore_move(memory, agent, exploration.ENEMIES)
 
 
-def found_enemy(memory: AgentMemory, agent: int) -> int:
-    """Return 1 once there is an enemy junction to go for."""
+def should_stop_finding_enemy(memory: AgentMemory, agent: int) -> int:
+    """Stop condition of `find_enemy_junction`: return YES if the agent has an enemy target."""
     return int(knows_enemy(memory, agent))

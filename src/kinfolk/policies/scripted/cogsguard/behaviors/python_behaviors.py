@@ -51,32 +51,32 @@ class AgentView:
 
     @property
     def tick(self) -> int:
-        """Return the tick of the game."""
+        """Number of the tick of the game."""
         return int(self.memory.state[self.agent, col.TICK])
 
     @property
     def clock(self) -> int:
-        """Return the number of observations that the agent has had."""
+        """Number of observations that the agent has had."""
         return int(self.memory.state[self.agent, col.CLOCK])
 
     @property
     def key(self) -> int:
-        """Return the random key of this tick, for `kinfolk.core.random`."""
+        """Random key of this tick, for `kinfolk.core.random`."""
         return int(self.memory.state[self.agent, col.RANDOM_KEY])
 
     @property
     def cell(self) -> int:
-        """Return the cell that the agent stands on."""
+        """Number of the cell that the agent stands on."""
         return int(self.memory.state[self.agent, col.CELL])
 
     @property
     def gear(self) -> str:
-        """Return the name of the gear that the agent wears."""
+        """Name of the gear that the agent wears."""
         return codes.GEARS[self["gear"]]
 
     @property
     def cargo(self) -> int:
-        """Return the number of elements that the agent carries."""
+        """Number of elements that the agent carries."""
         return sum(self[element] for element in codes.ELEMENTS)
 
     def building(self, name: str) -> int | None:
@@ -87,13 +87,15 @@ class AgentView:
         return int(self.memory.state[self.agent, columns[name]]) or None
 
     def junctions(self, owner: str | None = None) -> list[KnownObject]:
-        """Return known junctions, all or those of one owner: nobody, own, clips, other."""
-        junctions = self._objects(0, col.N_JUNCTIONS)
+        """Return known junctions: all, or those of the owner nobody, own, clips or other."""
+        junctions = self._list_known_objects(0, col.N_JUNCTIONS)
         return [junction for junction in junctions if owner in (None, junction.owner)]
 
     def extractors(self, element: str | None = None) -> list[KnownObject]:
         """Return known extractors that are not used up, all or those of one element."""
-        extractors = self._objects(int(self.memory.rules[col.MAX_JUNCTIONS]), col.N_EXTRACTORS)
+        extractors = self._list_known_objects(
+            int(self.memory.rules[col.MAX_JUNCTIONS]), col.N_EXTRACTORS
+        )
         return [e for e in extractors if element is None or e.kind == f"{element}_extractor"]
 
     def distance(self, cell: int) -> int:
@@ -102,15 +104,15 @@ class AgentView:
 
     def walk_to(self, cell: int) -> int | None:
         """Return the move towards a cell, at last into it, which uses the object on it."""
-        return self._move(col.STEP_KERNEL, cell, 0)
+        return self._call_move_kernel(col.STEP_KERNEL, cell, 0)
 
     def go_home(self) -> int | None:
         """Return the move to the nearest friendly area; staying once there."""
-        return self._move(col.HOME_KERNEL, 0, 0)
+        return self._call_move_kernel(col.HOME_KERNEL, 0, 0)
 
     def explore(self) -> int | None:
         """Return the move towards a frontier of the known map."""
-        return self._move(col.EXPLORE_KERNEL, ANYWHERE, 0)
+        return self._call_move_kernel(col.EXPLORE_KERNEL, ANYWHERE, 0)
 
     def fetch(self, gear: str) -> int | None:
         """Return the move that gets gear; None if it is worn or cannot be obtained."""
@@ -119,18 +121,18 @@ class AgentView:
             return None
         return self.walk_to(int(self.memory.state[self.agent, col.STATION_CELL + code - 1]))
 
-    def _move(self, kernel: int, a: int, b: int) -> int | None:
-        """Call a shared kernel with two arguments.
+    def _call_move_kernel(self, kernel: int, a: int, b: int) -> int | None:
+        """Call a shared kernel that returns a move, and return the move; None if it has none.
 
         Args:
-            kernel: Column of the rules that holds its address.
-            a: Its third argument.
-            b: Its fourth argument.
+            kernel: Column of the rules that holds the address of the kernel.
+            a: Third argument of the kernel.
+            b: Fourth argument of the kernel.
         """
         move = call_address(int(self.memory.rules[kernel]), self.memory, self.agent, a, b)
         return move if move >= 0 else None
 
-    def _objects(self, first: int, counter: int) -> list[KnownObject]:
+    def _list_known_objects(self, first: int, counter: int) -> list[KnownObject]:
         """Return the known objects from index `first`; `counter` is the state column of their count."""
         count = int(self.memory.state[self.agent, counter])
         objects = []
@@ -158,7 +160,7 @@ def call_python_hook(behavior: BehaviorDef, hook: int, memory: AgentMemory, agen
         1 or 0, or for `ACT` a move or a number below zero.
 
     Raises:
-        BehaviorError: It failed; the message names the behavior and the function.
+        BehaviorError: The hook failed; the message names the behavior and the function.
     """
     name = _HOOK_NAMES[hook]
     label = f"behavior '{behavior.name}', {name}"
@@ -173,11 +175,11 @@ def call_python_hook(behavior: BehaviorDef, hook: int, memory: AgentMemory, agen
         return 1 if result else 0
     except (TypeError, ValueError):
         expected = "a move (an integer) or None" if hook == ACT else "True or False"
-        returned = f"{label}{_source_of(function)} returned {result!r}"
+        returned = f"{label}{_describe_source(function)} returned {result!r}"
         raise BehaviorError(f"{returned}; it must return {expected}") from None
 
 
-def _source_of(function: Callable[..., Any]) -> str:
-    """Return file and line of a function in brackets, or nothing for a builtin."""
+def _describe_source(function: Callable[..., Any]) -> str:
+    """Return ` (file:line)` of a function for a message, or an empty text for a builtin."""
     code = getattr(function, "__code__", None)
     return f" ({PurePath(code.co_filename).name}:{code.co_firstlineno})" if code else ""

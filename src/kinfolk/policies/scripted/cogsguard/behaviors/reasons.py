@@ -71,7 +71,7 @@ def outcome_texts() -> tuple[str, ...]:
 
 
 def make_schema(behaviors: Sequence[str], roles: Sequence[str]) -> ExplanationSchema:
-    """Return the names of behaviors, outcomes and roles: those of the tables, then the others."""
+    """Return the names of behaviors, outcomes and roles; roles of the tables come first."""
     names = {"role": (*roles, *UNTABLED_ROLES)}
     return ExplanationSchema(tuple(behaviors), outcome_texts(), names, MAX_BEHAVIORS)
 
