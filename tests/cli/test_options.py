@@ -102,7 +102,9 @@ def test_doctor_says_what_is_lost_without_a_program_and_how_to_get_it(run, monke
     monkeypatch.setattr("shutil.which", lambda name: None)
     monkeypatch.setattr("kinfolk.isolation.sandbox.landlock_abi_version", lambda: 0)
     monkeypatch.setattr(doctor_module, "_seccomp_works", lambda: False)
-    monkeypatch.setattr(doctor_module, "_version", lambda name: None if name == "ray" else "1.0")
+    monkeypatch.setattr(
+        doctor_module, "_find_version", lambda name: None if name == "ray" else "1.0"
+    )
     lines = [line.strip() for line in run("doctor")[1].splitlines()]
     told = {line.split("  ")[0]: line.split("  ")[-1].strip() for line in lines if "  " in line}
     assert told["ffmpeg"] == "not installed: no mp4 export (gif works). Debian: apt install ffmpeg"
@@ -137,5 +139,5 @@ def test_bubblewrap_is_really_tried(code, said, monkeypatch):
 
     monkeypatch.setattr("shutil.which", lambda name: f"/usr/bin/{name}")
     monkeypatch.setattr("subprocess.run", run)
-    assert doctor_module._bubblewrap() == said
+    assert doctor_module._find_bubblewrap() == said
     assert tried == [["/usr/bin/bwrap", "--ro-bind", "/", "/", "true"]]

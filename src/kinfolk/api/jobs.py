@@ -100,7 +100,7 @@ def compare(
         settings: Fields of `kf.jobs.Compare`; see `kinfolk settings compare`.
 
     Returns:
-        Means of the candidates, and a p-value for every pair.
+        Mean of each candidate, and the p-value of each pair.
 
     Raises:
         UsageError: A setting, world or policy is wrong.

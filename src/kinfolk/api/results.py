@@ -27,17 +27,17 @@ class StoredRun(Run):
 
     @property
     def job(self) -> str:
-        """Return the name of the job."""
+        """Name of the job that was run."""
         return str(self.config["job"])
 
     @property
     def settings(self) -> Mapping[str, Any]:
-        """Return the settings of the job as plain values."""
+        """Settings of the job as plain values."""
         settings: Mapping[str, Any] = self.config["settings"]
         return settings
 
     def to_dict(self) -> dict[str, Any]:
-        """Return what is known of the run as plain values, without its events."""
+        """Return folder, status, job and settings of the run as plain values."""
         return {"folder": str(self.folder), "status": self.status, **self.config}
 
     def __repr__(self) -> str:
@@ -82,41 +82,49 @@ class JobResult(Event):
 
     @classmethod
     def from_event(cls: type[R], event: Event, run: StoredRun | None) -> R:
-        """Make a result of the last event of a job."""
+        """Return the result whose facts are those of a job's last event."""
         facts = {field.name: getattr(event, field.name) for field in fields(event)}
         return cls(**facts, run=run)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the result as plain values; the run by its folder."""
+        """Return the result as plain values, with the folder of the run in place of the run."""
         folder = None if self.run is None else str(self.run.folder)
         return {**super().to_dict(), "run": folder}
 
     def __repr__(self) -> str:
-        return "\n".join([type(self).__name__, *_lines(self.to_dict())])
+        return "\n".join([type(self).__name__, *_format_lines(self.to_dict())])
 
 
-def _lines(facts: Mapping[str, Any], indent: str = "  ") -> Iterator[str]:
-    """Write facts one to a line, means with their confidence intervals, tables indented."""
+def _format_lines(facts: Mapping[str, Any], indent: str = "  ") -> Iterator[str]:
+    """Yield a line for each fact; nested tables are indented, and long lines are cut.
+
+    Args:
+        facts: Values by name; empty values, `kind` and `step` are left out.
+        indent: Spaces before each line.
+    """
     for name, value in facts.items():
         if name in ("kind", "step") or value in (None, {}, [], ()):
             continue
         if isinstance(value, Mapping):
             yield f"{indent}{name}"
-            yield from _lines(value, indent + "  ")
+            yield from _format_lines(value, indent + "  ")
         else:
-            line = f"{indent}{name}: {_text(value)}"
+            line = f"{indent}{name}: {_format_value(value)}"
             yield line if len(line) <= _LINE else f"{line[: _LINE - 3]}..."
 
 
-def _text(value: Any) -> str:
+def _format_value(value: Any) -> str:
+    """Return a value as text; estimates with confidence interval and sample size."""
     if isinstance(value, Estimate):
         if value.low is None or value.high is None:
             return f"{value.mean:.4g} (n = {value.n})"
         return f"{value.mean:.4g} [{value.low:.4g}, {value.high:.4g}] (n = {value.n})"
     if isinstance(value, list):
-        return ", ".join(map(_text, value))
+        return ", ".join(map(_format_value, value))
     if isinstance(value, tuple) and hasattr(value, "_asdict"):
-        return ", ".join(f"{name} {_text(inner)}" for name, inner in value._asdict().items())
+        return ", ".join(
+            f"{name} {_format_value(inner)}" for name, inner in value._asdict().items()
+        )
     return f"{value:.4g}" if isinstance(value, float) else str(value)
 
 
@@ -132,19 +140,19 @@ def run_job(
     jobs: int,
     out: str | Path | None,
 ) -> R:
-    """Run a job to its end.
+    """Run a job to its end and return the facts of its last event.
 
     Args:
         result_type: Class of the result; it has the fields of the job's last event.
         name: Name of the job in a run's folder.
-        job: The job.
-        settings: Its settings.
-        engine: Name of the engine that runs its tasks: local, processes or ray.
+        job: Function of the job: takes settings, engine and snapshot, yields events.
+        settings: Settings of the job.
+        engine: Name of the engine that runs the tasks: local, processes or ray.
         jobs: Tasks that run at once.
         out: Folder for the run; None stores nothing.
 
     Returns:
-        The facts of the last event, with the run if there is one.
+        The result, with the stored run if `out` was given.
     """
     last: Event | None = None
     with closing(make_engine(engine, jobs)) as workers:
@@ -167,6 +175,7 @@ def signature_of(model: type[Settings]) -> Callable[[F], F]:
     """
 
     def decorate(function: F) -> F:
+        """Set the function's `__signature__`, with a keyword for each setting."""
         declared = list(inspect.signature(function).parameters.values())
         taken = {parameter.name for parameter in declared}
         named = [parameter for parameter in declared if parameter.kind != parameter.VAR_KEYWORD]

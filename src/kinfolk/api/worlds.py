@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from kinfolk.worlds.base import World
 
     class _Options(TypedDict, total=False):
-        """Arguments of both functions that are no rules of a world."""
+        """Arguments of `make` and `pettingzoo` that are not rules of a world."""
 
         preset: str | None
         seed: int

@@ -36,18 +36,23 @@ _COMPUTE_LOAD = "kinfolk.bench.isolation:ComputeLoadPolicy"
 
 
 def bench_isolation() -> dict[str, Any]:
-    """Measure microseconds per agent-step beside queues, start and memory, and parallelism."""
+    """Measure the cost of worker processes for agents, beside queues that pickle.
+
+    Returns:
+        `by_agents` of `_time_step`, `life` of `_time_lifecycle` and `busy` of `_time_parallelism`.
+    """
     by_agents = [_time_step(agents) for agents in AGENT_COUNTS]
     life, busy = _time_lifecycle(max(AGENT_COUNTS)), _time_parallelism(PARALLEL_AGENTS)
     return {"by_agents": by_agents, "life": life, "busy": busy}
 
 
-def _spec(agents: int) -> WorldSpec:
+def _make_spec(agents: int) -> WorldSpec:
     """Return the spec of CogsGuard, whose observations have a typical size."""
     return WorldRef("cogsguard", "arena", {"agents": agents}).spec
 
 
-def _rows(agents: int) -> AgentBatch:
+def _make_batch(agents: int) -> AgentBatch:
+    """Return a batch of agents without parents, one in each memory row of a single world."""
     numbers = np.arange(agents, dtype=np.int64)
     zero, nobody = np.zeros(agents, dtype=np.int64), np.full((agents, 2), -1, dtype=np.int64)
     return AgentBatch(numbers, zero, numbers, numbers, zero, zero, nobody, nobody)
@@ -57,27 +62,34 @@ class _IsolatedAgents:
     """Agents in worker processes of kinfolk."""
 
     def __init__(self, agents: int, resolved: ResolvedPolicy = _NOOP) -> None:
-        settings, spec = IsolationSettings(step_timeout=30.0), _spec(agents)
+        settings, spec = IsolationSettings(step_timeout=30.0), _make_spec(agents)
         self.pool = WorkerPool(settings)
         self.slot = IsolatedPolicy(
             "bench", resolved, spec, self.pool, settings, lambda: 0, agents,
             per_agent=True, single_episode=True,
         )  # fmt: skip
-        self.rows, self.keys = _rows(agents), np.arange(agents, dtype=np.int64)
+        self.rows, self.keys = _make_batch(agents), np.arange(agents, dtype=np.int64)
         self.seen = np.zeros((agents, spec.row_bytes), dtype=np.uint8)
         self.slot.reset_agents(self.rows, {}, self.keys)
 
     def step(self) -> None:
+        """Let every agent act once, in its worker process."""
         self.slot.act_async(self.seen, self.rows, {}, self.keys)
         self.slot.act_wait()
 
     def close(self) -> None:
+        """End all worker processes and their pool."""
         self.slot.close()
         self.pool.close()
 
 
 class _QueueAgents:
-    """The reference: a process per agent with two queues each, which pickle messages."""
+    """The reference: a process per agent with two queues, which pickle their messages.
+
+    Args:
+        agents: Number of agents.
+        batched: Whether all requests are sent before the first reply is awaited.
+    """
 
     def __init__(self, agents: int, batched: bool) -> None:
         context = multiprocessing.get_context("spawn")
@@ -90,11 +102,12 @@ class _QueueAgents:
         ]
         for process in self.processes:
             process.start()
-        self.seen = np.zeros((agents, _spec(agents).row_bytes), dtype=np.uint8)
+        self.seen = np.zeros((agents, _make_spec(agents).row_bytes), dtype=np.uint8)
         self.number = 0
         self.step()
 
     def step(self) -> None:
+        """Let every agent act once, in its own process."""
         self.number += 1
         if self.batched:
             for queue, seen in zip(self.requests, self.seen, strict=True):
@@ -105,15 +118,16 @@ class _QueueAgents:
             answers.get()
 
     def close(self) -> None:
+        """Kill the processes of all agents."""
         for process in self.processes:
             process.kill()
             process.join()
 
 
 def _queue_worker(requests: Any, replies: Any) -> None:
-    """Run the worker of the reference."""
+    """Serve requests for actions from one queue, and put the replies into another."""
     exit_with_parent(use_death_signal=True)
-    policy, rows = build_policy(_NOOP, _spec(1)), _rows(1)
+    policy, rows = build_policy(_NOOP, _make_spec(1)), _make_batch(1)
     key = np.zeros(1, dtype=np.int64)
     while True:
         number, seen = requests.get()
@@ -122,12 +136,12 @@ def _queue_worker(requests: Any, replies: Any) -> None:
 
 
 def _us_per_step(step: Callable[[], None], agents: int, steps: int) -> float:
-    """Return microseconds per agent and step.
+    """Return the microseconds that a step takes per agent.
 
     Args:
-        step: Steps all agents once.
+        step: Function that steps all agents once.
         agents: Number of agents.
-        steps: Steps to time.
+        steps: Number of steps to time.
     """
     start = time.perf_counter()
     for _ in range(steps):
@@ -136,9 +150,18 @@ def _us_per_step(step: Callable[[], None], agents: int, steps: int) -> float:
 
 
 def _time_step(agents: int) -> dict[str, float]:
-    """Measure worker processes and queues in turn, so that all meet the same load.
+    """Measure a step of agents in worker processes, and in processes with queues.
 
-    The best round of each counts: other programs on the machine only slow it.
+    They are timed in turn, so that all have the same load of the machine, and the best round of
+    each counts, because other programs only slow it.
+
+    Args:
+        agents: Number of agents.
+
+    Returns:
+        `agents`; microseconds per agent and step of workers (`gathered_us`) and of queues served
+        one by one or at once (`queue_one_by_one_us`, `queue_gathered_us`); and the ratios of queues
+        to workers (`times_one_by_one`, `times_gathered`).
     """
     best: dict[str, float] = {}
     with (
@@ -162,13 +185,24 @@ def _time_step(agents: int) -> dict[str, float]:
 
 
 def _time_lifecycle(agents: int) -> dict[str, float]:
-    """Measure start, initialisation, memory and end of a worker process."""
+    """Measure start, initialisation, memory and end of worker processes.
+
+    Args:
+        agents: Number of workers.
+
+    Returns:
+        Milliseconds until the first worker runs (`first_ms`), and per worker to start, load its
+        policy and end (`start_ms`, `initialise_ms`, `clean_up_ms`); memory of a worker that no
+        other process shares (`own_megabytes`).
+    """
     start = time.perf_counter()
     with closing(_IsolatedAgents(1)):
         opened = time.perf_counter()
     with closing(_IsolatedAgents(1)) as whole:
         pool, begun = whole.pool, time.perf_counter()
-        started = [pool.acquire(_NOOP, _spec(1), 1, inherits_memory=False) for _ in range(agents)]
+        started = [
+            pool.acquire(_NOOP, _make_spec(1), 1, inherits_memory=False) for _ in range(agents)
+        ]
         forked = time.perf_counter()
         workers = [worker for worker, _ in started]
         for worker in workers:
@@ -190,21 +224,33 @@ def _time_lifecycle(agents: int) -> dict[str, float]:
 
 
 def _time_parallelism(agents: int) -> dict[str, float]:
-    """Measure a policy of a millisecond per agent and step: in one process and in parallel."""
+    """Compare agents that compute for a millisecond per step in one process and in a process each.
+
+    Args:
+        agents: Number of agents.
+
+    Returns:
+        `agents`, `cores`, microseconds per agent and step in one process (`in_process_us`) and in
+        worker processes (`isolated_us`), and their ratio (`times_faster`); the median of three
+        rounds.
+    """
     resolved = ResolvedPolicy(_COMPUTE_LOAD, {"n_hashes": int(_hashes_per_ms() * _LOAD_MS)})
-    spec = _spec(agents)
+    spec = _make_spec(agents)
     policy, memory = build_policy(resolved, spec), allocate_memory({}, agents)
-    rows, keys = _rows(agents), np.arange(agents, dtype=np.int64)
+    rows, keys = _make_batch(agents), np.arange(agents, dtype=np.int64)
     seen: AnyArray = np.zeros((agents, spec.row_bytes), dtype=np.uint8)
 
-    def in_turn() -> None:
+    def step_in_process() -> None:
+        """Let all agents act once, one after another, in this process."""
         policy.act_async(seen, rows, memory, keys)
         policy.act_wait()
 
     pairs = []
     with closing(_IsolatedAgents(agents, resolved)) as apart:
         for _ in range(3):
-            here = min(_us_per_step(in_turn, agents, _LOAD_STEPS) for _ in range(_LOAD_ROUNDS))
+            here = min(
+                _us_per_step(step_in_process, agents, _LOAD_STEPS) for _ in range(_LOAD_ROUNDS)
+            )
             there = min(_us_per_step(apart.step, agents, _LOAD_STEPS) for _ in range(_LOAD_ROUNDS))
             pairs.append((here / there, here, there))
     ratio, here, there = sorted(pairs)[1]
@@ -242,7 +288,7 @@ class ComputeLoadPolicy(NoopPolicy):
 
 @kernel
 def hash_chain(start: int, n_hashes: int) -> int:
-    """Compute a chain of hashes, which takes the same work everywhere."""
+    """Compute a chain of `n_hashes` hashes, a load that does not depend on the data."""
     word = start
     for i in range(n_hashes):
         word = threefry_2x32(word, i, 0, 0)[0]

@@ -32,14 +32,24 @@ _CARTPOLE = {"population": 256, "chunk_size": 256, "generations": 12, "held_out_
 
 
 def bench_nets() -> dict[str, Any]:
-    """Measure forward passes of every kind, mutation, and generations on CartPole."""
+    """Measure forward passes, mutation and evolution of populations of nets.
+
+    Returns:
+        `forward`, a dict of `_time_forward` for each kind and size; `mutation` of `_time_mutation`;
+        and `cartpole` of `_time_cartpole`.
+    """
     torch.set_num_threads(1)
-    forward = [_forward(kind, p, b) for kind in KINDS for p in POPULATIONS for b in BATCHES]
-    return {"forward": forward, "mutation": _mutation(), "cartpole": _cartpole()}
+    forward = [_time_forward(kind, p, b) for kind in KINDS for p in POPULATIONS for b in BATCHES]
+    return {"forward": forward, "mutation": _time_mutation(), "cartpole": _time_cartpole()}
 
 
 def _median_us(call: Callable[[], Any], seconds: float = 0.4) -> float:
-    """Return the median of the microseconds of a call."""
+    """Return the median duration of a call in microseconds.
+
+    Args:
+        call: Function to time; the first call is not counted.
+        seconds: How long to repeat it, at least five times.
+    """
     call()
     taken: list[float] = []
     until = time.perf_counter() + seconds
@@ -50,13 +60,18 @@ def _median_us(call: Callable[[], Any], seconds: float = 0.4) -> float:
     return 1e6 * statistics.median(taken)
 
 
-def _forward(kind: str, population: int, batch: int) -> dict[str, Any]:
-    """Measure a forward pass of a population beside its reference.
+def _time_forward(kind: str, population: int, batch: int) -> dict[str, Any]:
+    """Measure a forward pass of a population, and of its reference implementation.
 
     Args:
-        kind: Kind of nets.
+        kind: Kind of nets: feedforward, recurrent or dynamic.
         population: Number of nets.
         batch: Inputs per net.
+
+    Returns:
+        The arguments, microseconds per pass (`us`), name and microseconds of the reference
+        (`reference`, `reference_us`), their `ratio`, and for dynamic nets the mean number of
+        `nodes`.
     """
     nets = grow_nets(population) if kind == "dynamic" else _make_static(kind, population)
     x = torch.randn(population, batch, INPUTS, generator=torch.Generator().manual_seed(0))
@@ -67,35 +82,45 @@ def _forward(kind: str, population: int, batch: int) -> dict[str, Any]:
         figures["nodes"] = float(nets.node_counts.mean())
         name, reference = "torch gather", TorchGather(nets, batch).make_step(x)
     else:
-        name, reference = "loop of modules", _module_loop(kind, x)
+        name, reference = "loop of modules", _make_module_loop(kind, x)
     theirs = _median_us(reference)
     return {**figures, "reference": name, "reference_us": theirs, "ratio": theirs / ours}
 
 
 def _make_static(kind: str, population: int) -> Any:
+    """Return a population of nets of fixed shape, with one hidden layer."""
     return make_nets(kind, population, INPUTS, OUTPUTS, (HIDDEN,), key=seed_key(1))
 
 
 def grow_nets(population: int) -> DynamicNets:
-    """Return dynamic nets that were mutated some times."""
+    """Return dynamic nets that were mutated `_GROWTH_MUTATIONS` times."""
     nets = DynamicNets(population, INPUTS, OUTPUTS, key=seed_key(0))
     for step in range(_GROWTH_MUTATIONS):
         nets.mutate(seed_key(step + 1))
     return nets
 
 
-def _module_loop(kind: str, x: Any) -> Callable[[], Any]:
-    """Return a call of one module per member, one after another."""
+def _make_module_loop(kind: str, x: Any) -> Callable[[], Any]:
+    """Return a function that runs one torch module per member, one after another.
+
+    Args:
+        kind: feedforward or recurrent.
+        x: `[members, batch, inputs]`, inputs of each member.
+    """
 
     class Elman(nn.Module):
+        """Recurrent net with one hidden layer, which starts from zeros."""
+
         def __init__(self) -> None:
             super().__init__()
             self.cell, self.out = nn.RNNCell(INPUTS, HIDDEN), nn.Linear(HIDDEN, OUTPUTS)
 
         def forward(self, inputs: Any) -> Any:
+            """Return the outputs of one step."""
             return self.out(self.cell(inputs, state))
 
     def feedforward() -> nn.Module:
+        """Return a feedforward net with one hidden layer."""
         return nn.Sequential(nn.Linear(INPUTS, HIDDEN), nn.Tanh(), nn.Linear(HIDDEN, OUTPUTS))
 
     state = torch.zeros(x.shape[1], HIDDEN)
@@ -103,6 +128,7 @@ def _module_loop(kind: str, x: Any) -> Callable[[], Any]:
 
     @torch.no_grad()
     def call() -> Any:
+        """Return the outputs of all members, `[members, batch, outputs]`."""
         return torch.stack([m(inputs) for m, inputs in zip(members, x, strict=True)])
 
     return call
@@ -111,10 +137,10 @@ def _module_loop(kind: str, x: Any) -> Callable[[], Any]:
 class TorchGather:
     """Dynamic nets in plain torch: gather inputs of nodes, weigh, sum and standardise them.
 
-    All nets run as many passes as the one with the most, as forms without a kernel do.
+    Without a kernel, all nets run as many passes as the net that needs the most.
 
     Args:
-        nets: The nets.
+        nets: Nets whose graph and weights are copied.
         batch: Inputs per net.
     """
 
@@ -127,6 +153,7 @@ class TorchGather:
         self.state = [torch.zeros(nets.num_nets, batch, nets.capacity) for _ in range(5)]
 
     def _standardise(self, value: Any, active: Any) -> None:
+        """Update running statistics with node values, and write standardised outputs to `state`."""
         x, z, n, mean, m2 = self.state
         new = active & (value != 0) & (value != x)
         count = torch.where(new, n + 1, n)
@@ -140,7 +167,7 @@ class TorchGather:
         self.state = [x, z, count, middle, squares]
 
     def make_step(self, x: Any) -> Callable[[], Any]:
-        """Return a call that runs a step."""
+        """Return a function that runs one step of all nets on inputs `x`."""
 
         @torch.no_grad()
         def call() -> Any:
@@ -155,14 +182,20 @@ class TorchGather:
         return call
 
 
-def _mutation() -> dict[str, Any]:
-    """Measure milliseconds to clone and mutate a population."""
+def _time_mutation() -> dict[str, Any]:
+    """Measure how long it takes to copy and mutate a population.
+
+    Returns:
+        `population`; milliseconds for dynamic and feedforward nets (`dynamic_ms`, `static_ms`);
+        mean number of `nodes` of the dynamic nets, and `parameters` of a feedforward net.
+    """
     nets = grow_nets(MUTATION_POPULATION)
     order = np.arange(MUTATION_POPULATION) // 2
     static = _make_static("feedforward", MUTATION_POPULATION)
     steps = count(1)
 
     def breed(population: Any, key: int) -> None:
+        """Replace the population by copies of its first half, two of each, and mutate them."""
         population.take(order)
         population.mutate(key)
 
@@ -176,8 +209,13 @@ def _mutation() -> dict[str, Any]:
     }
 
 
-def _cartpole() -> dict[str, Any]:
-    """Measure generations per second: selection, mutation and episodes together."""
+def _time_cartpole() -> dict[str, Any]:
+    """Measure an evolution on CartPole: selection, mutation and episodes together.
+
+    Returns:
+        `population`, `generations_per_second`, `ticks_per_second` and `ticks_per_member` of a
+        generation.
+    """
     settings = validate_settings(EvolveNets, {**_CARTPOLE, "hidden": (16,)})
     list(evolve_nets(settings.model_copy(update={"generations": 1}), LocalEngine()))
     start = time.perf_counter()

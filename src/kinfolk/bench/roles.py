@@ -28,9 +28,9 @@ SMART_URI = "kin://smart"
 PARTS = 5  # a game is timed in so many parts
 WORLD_COUNTS = (1, 8, 32, 128)
 AGENT_COUNTS = (1, 8, 24)
-# Agent-steps per second of the retired original's scripted roles, from its note.
+# Agent-steps per second of the scripted roles of cogames-agents, from the note of that project.
 ORIGINAL_RATE = (50, 90)
-SMALL_GAMES = 10  # per generation of the original
+SMALL_GAMES = 10  # per generation, as in cogames-agents
 _TIMED_GENERATIONS = 8  # after a first one that starts workers and reads kernels in
 N_TEAMS = 20
 _RANKED_EPISODES, _FRESH_EPISODES = range(16), range(100, 148)
@@ -48,6 +48,10 @@ def measure_roles(
         uri: Policy of all agents.
         ticks: Ticks to play; by default whole games.
         settings: Rules of the world to change.
+
+    Returns:
+        `worlds`, `agents` per world, `ticks`, `agent_steps_per_s`, the same rate for each fifth of
+        the ticks (`by_part`), and the mean score of games that ended (`junction_ticks`).
     """
     ref = WorldRef("cogsguard", preset, settings)
     play = EpisodeRunner(RolloutTask[None](ref, {"cogs": resolve(uri)}, 7, range(worlds))).loop
@@ -73,12 +77,19 @@ def measure_roles(
 
 
 def roles_reference() -> dict[str, Any]:
-    """Measure a few ticks of one small game; run un-compiled for the reference."""
+    """Measure a few ticks of one small game; `bench_roles` runs it without compiled kernels."""
     return measure_roles("arena", 1, ticks=21)
 
 
 def bench_roles() -> dict[str, Any]:
-    """Measure whole games on both maps, the ratio to un-compiled code, and how the cost grows."""
+    """Measure games of role policies.
+
+    Returns:
+        Results of `measure_roles` for maps and policies (`arena`, `machina_1`, `smart`,
+        `edition_a`) and over sizes (`by_worlds`, `by_agents`, `by_map`); agent-steps per second
+        without compiled kernels (`uncompiled`), the `ratio` to it, and the range of cogames-agents
+        (`original`).
+    """
     plain = run_uncompiled("kinfolk.bench.roles", "roles_reference")
     arena, machina = measure_roles("arena", 32), measure_roles("machina_1", 8)
     fast = arena["agent_steps_per_s"]
@@ -101,7 +112,13 @@ def bench_roles() -> dict[str, Any]:
 
 
 def bench_role_evolution() -> dict[str, Any]:
-    """Measure the default job on one and on two workers, and generations of ten games."""
+    """Measure the speed of role evolution on each engine.
+
+    Returns:
+        `engines`, a dict of `_make_engine_row` for the default job on each engine; `scaling`, the
+        median speed-up from one worker process to two; and `small`, `_make_engine_row` of
+        generations with `SMALL_GAMES` games on two worker processes.
+    """
     kinds = [("local", 1), ("processes", 1), ("processes", 2)]
     if find_spec("ray") is not None:
         kinds.append(("ray", 2))
@@ -114,41 +131,49 @@ def bench_role_evolution() -> dict[str, Any]:
     timed = zip(kinds, seconds, strict=True)
     ratios = [single / double for single, double in zip(seconds[1], seconds[2], strict=True)]
     return {
-        "engines": [_engine_row(*kind, usual, took) for kind, took in timed],
+        "engines": [_make_engine_row(*kind, usual, took) for kind, took in timed],
         "scaling": median(ratios),
-        "small": _engine_row("processes", 2, small, small_seconds),
+        "small": _make_engine_row("processes", 2, small, small_seconds),
     }
 
 
 def time_engines(kinds: Sequence[tuple[str, int]], settings: EvolveRoles) -> list[list[float]]:
-    """Return the seconds of each generation but the first, by engine and number of workers.
+    """Return the seconds of each generation but the first, for each engine.
 
     The engines take turns, generation by generation, and play the same games, so that other load of
-    the machine falls on all of them alike.
+    the machine affects all of them alike.
+
+    Args:
+        kinds: Name and number of workers of each engine.
+        settings: Settings of the evolution.
     """
     with ExitStack() as stack:
         engines = [stack.enter_context(closing(make_engine(*kind))) for kind in kinds]
-        runs = [_generations(settings, engine) for engine in engines]
+        runs = [_iter_generations(settings, engine) for engine in engines]
         for run in runs:
             next(run)
         rounds = [[_time_generation(run) for run in runs] for _ in range(settings.generations - 1)]
     return [list(took) for took in zip(*rounds, strict=True)]
 
 
-def _generations(settings: EvolveRoles, engine: Engine) -> Iterator[None]:
-    """Stop after each generation; its variation and files are timed with the next."""
+def _iter_generations(settings: EvolveRoles, engine: Engine) -> Iterator[None]:
+    """Yield after each generation of an evolution.
+
+    Variation and files of a generation are computed with the next one, and timed with it.
+    """
     for item in evolve_roles(settings, engine):
         if isinstance(item, Event):
             yield
 
 
 def _time_generation(run: Iterator[None]) -> float:
+    """Return the seconds until the run yields its next generation."""
     begun = time.perf_counter()
     next(run)
     return time.perf_counter() - begun
 
 
-def _engine_row(
+def _make_engine_row(
     name: str, jobs: int, settings: EvolveRoles, seconds: Sequence[float]
 ) -> dict[str, Any]:
     """Return the rates of one engine.
@@ -157,7 +182,10 @@ def _engine_row(
         name: Name of the engine.
         jobs: Number of workers.
         settings: Settings of the evolution.
-        seconds: Seconds of each generation.
+        seconds: Seconds of each generation; the median counts.
+
+    Returns:
+        `engine`, `jobs`, `games_per_generation`, `games_per_s` and `generations_per_minute`.
     """
     n_teams, episodes = settings.generation_size
     games, typical = (n_teams + 1) * episodes, median(seconds)
@@ -171,7 +199,17 @@ def _engine_row(
 
 
 def bench_team_ranks(history: str | None = None, jobs: int = 2) -> dict[str, Any]:
-    """Rank teams of a first generation, or of a history's next one, by few and by fresh games."""
+    """Measure how well ranks of teams by few games agree with their ranks by fresh games.
+
+    Args:
+        history: Role history whose next generation is ranked; None takes a first generation.
+        jobs: Number of worker processes.
+
+    Returns:
+        `n_teams`, `fresh_games`, `correlation` (by number of games, from `rank_stability`), and the
+        standard deviations between teams' means (`spread_between`) and of a team's single games
+        (`spread_of_a_game`).
+    """
     settings = EvolveRoles(history=history)
     state, _ = prepare(settings, None)
     state.evolve_teams(N_TEAMS, min(len(state.teams), N_TEAMS // 3), breed=True)

@@ -1,11 +1,11 @@
 """How fast training is, end to end, beside the most that its matrix products allow.
 
-The ceiling is the time of nothing but the products: one forward to act, and a forward and a
-backward per epoch to learn. The plain loop is what one would write for a single policy and a
-world that does nothing.
+The ceiling is the rate of the matrix products alone: one forward pass to act, and a forward and a
+backward pass per epoch to learn. The plain loop is a textbook PPO for a single policy and a world
+that does nothing.
 
-All rates are per second of processor time: each is one thread's work, and on a machine that others
-use too the clock on the wall would measure them.
+All rates are per second of processor time, because every part runs in one thread, and wall-clock
+time would include the load of other programs.
 """
 
 from __future__ import annotations
@@ -44,14 +44,14 @@ _SB3_ROLLOUT_LENGTH = 32  # of a rollout; two are learnt from, the first to warm
 def measure_sb3(hidden: tuple[int, ...], minibatch_size: int) -> float | None:
     """Return agent-steps per second of processor time of Stable-Baselines3, one epoch.
 
-    Every slot is an environment to it, empty ones too, as users of the fixed slots have them.
+    Each fixed agent slot is an environment for it, also while no agent lives in the slot.
 
     Args:
         hidden: Sizes of hidden layers.
         minibatch_size: Rows per minibatch.
 
     Returns:
-        Steps of living agents per second; None if it is not installed.
+        Steps of living agents per second; None if Stable-Baselines3 is not installed.
     """
     if find_spec("stable_baselines3") is None:
         return None
@@ -59,7 +59,7 @@ def measure_sb3(hidden: tuple[int, ...], minibatch_size: int) -> float | None:
     from stable_baselines3.common.vec_env import VecEnv
 
     class Slots(VecEnv):  # type: ignore[misc]
-        """The slots of one savanna, side by side."""
+        """Vectorised environment of all agent slots of one savanna."""
 
         def __init__(self) -> None:
             self.env = make_fixed_agents("savanna", observation="compact", **savanna_settings())
@@ -114,18 +114,29 @@ def measure_sb3(hidden: tuple[int, ...], minibatch_size: int) -> float | None:
 
 
 def bench_training(rounds: int = _ROUNDS) -> dict[str, Any]:
-    """Measure agent-steps per second, the best of some rounds in which all take turns."""
+    """Measure training beside its ceiling, a plain PPO loop and Stable-Baselines3.
+
+    All are measured in turn, and the best of `rounds` rounds counts.
+
+    Args:
+        rounds: How often each is measured.
+
+    Returns:
+        Sizes (`net`, `worlds`, `ticks`); `agent_steps_per_second` by name of the variant;
+        `share_of_ceiling` by number of epochs; `two_slots_cost` and `frozen_gain`, ratios of rates
+        of one slot, and of two slots with frozen prey, to two trained slots.
+    """
     torch.set_num_threads(1)
-    inputs = _count_inputs(_settings(1, 1))
+    inputs = _count_inputs(_make_settings(1, 1))
     measures: dict[str, Callable[[], float]] = {
-        "two slots, 1 epoch": _rates(_settings(1, 2)).__next__,
-        "two slots, 4 epochs": _rates(_settings(4, 2)).__next__,
-        "one slot, 1 epoch": _rates(_settings(1, 1)).__next__,
-        "two slots, prey frozen, 1 epoch": _rates(_settings(1, 2, frozen=True)).__next__,
-        "ceiling, 1 epoch": lambda: _ceiling(inputs, 1),
-        "ceiling, 4 epochs": lambda: _ceiling(inputs, 4),
-        "plain loop, 1 epoch": lambda: _reference_loop(inputs, 1),
-        "plain loop, 4 epochs": lambda: _reference_loop(inputs, 4),
+        "two slots, 1 epoch": _iter_rates(_make_settings(1, 2)).__next__,
+        "two slots, 4 epochs": _iter_rates(_make_settings(4, 2)).__next__,
+        "one slot, 1 epoch": _iter_rates(_make_settings(1, 1)).__next__,
+        "two slots, prey frozen, 1 epoch": _iter_rates(_make_settings(1, 2, frozen=True)).__next__,
+        "ceiling, 1 epoch": lambda: _measure_ceiling(inputs, 1),
+        "ceiling, 4 epochs": lambda: _measure_ceiling(inputs, 4),
+        "plain loop, 1 epoch": lambda: _measure_plain_loop(inputs, 1),
+        "plain loop, 4 epochs": lambda: _measure_plain_loop(inputs, 4),
     }
     best = dict.fromkeys(measures, 0.0)
     for _ in range(rounds):
@@ -148,13 +159,13 @@ def bench_training(rounds: int = _ROUNDS) -> dict[str, Any]:
     }
 
 
-def _settings(epochs: int, slots: int, frozen: bool = False) -> Train:
-    """Return settings of a training on a savanna whose population lives on.
+def _make_settings(epochs: int, slots: int, frozen: bool = False) -> Train:
+    """Return settings of a training on a savanna whose population does not die out.
 
     Args:
         epochs: Epochs per update.
-        slots: 1 or 2.
-        frozen: Whether the prey is not trained.
+        slots: Number of slots: 1 for all agents, or 2 for predators and prey.
+        frozen: Whether the slot of the prey is not trained.
     """
     settings: dict[str, Any] = {
         "world": "savanna",
@@ -173,8 +184,8 @@ def _settings(epochs: int, slots: int, frozen: bool = False) -> Train:
     return validate_settings(Train, settings)
 
 
-def _rates(settings: Train) -> Iterator[float]:
-    """Yield the rate of one update after another; the first few warm up."""
+def _iter_rates(settings: Train) -> Iterator[float]:
+    """Yield the agent-steps per second of each update after the first `_WARM_UP`."""
     start = time.process_time()
     for item in train(settings, LocalEngine()):
         if not isinstance(item, UpdateDone):
@@ -186,23 +197,31 @@ def _rates(settings: Train) -> Iterator[float]:
 
 
 def _count_inputs(settings: Train) -> int:
+    """Return the number of encoded inputs of a net for these settings."""
     from kinfolk.policies.neural.encoding import FeatureEncoder
     from kinfolk.worlds import build_world
 
     return FeatureEncoder(build_world(settings.world, settings.world_settings, 1).spec).shape.inputs
 
 
-def _ceiling(inputs: int, epochs: int) -> float:
-    """Return rows per second of nothing but the matrix products."""
+def _measure_ceiling(inputs: int, epochs: int) -> float:
+    """Return the rows per second that the matrix products alone allow.
+
+    Args:
+        inputs: Number of inputs of the net.
+        epochs: Epochs per update.
+    """
     sizes = [inputs, *HIDDEN, _ACTIONS + 2]
     x = [torch.randn(MINIBATCH_SIZE, size) for size in sizes]
     weights = [torch.randn(a, b) for a, b in pairwise(sizes)]
 
     def forward() -> None:
+        """Compute the matrix products of a forward pass."""
         for value, weight in zip(x, weights, strict=False):
             torch.mm(value, weight)
 
     def backward() -> None:
+        """Compute the matrix products of a backward pass."""
         for layer, weight in enumerate(weights):
             torch.mm(x[layer].t(), x[layer + 1])
             if layer:
@@ -218,8 +237,13 @@ def _ceiling(inputs: int, epochs: int) -> float:
     return repeats * MINIBATCH_SIZE / (time.process_time() - start)
 
 
-def _reference_loop(inputs: int, epochs: int) -> float:
-    """Return rows per second of a textbook PPO: one net, random observations, no slots."""
+def _measure_plain_loop(inputs: int, epochs: int) -> float:
+    """Return the rows per second of a textbook PPO with one net and random observations.
+
+    Args:
+        inputs: Number of inputs of the net.
+        epochs: Epochs per update.
+    """
     agents, ticks = MINIBATCH_SIZE, 8
     net = nn.Sequential(
         nn.Linear(inputs, HIDDEN[0]), nn.ReLU(), nn.Linear(*HIDDEN), nn.ReLU(),
@@ -248,17 +272,17 @@ def _reference_loop(inputs: int, epochs: int) -> float:
     for _ in range(epochs):
         order = torch.randperm(agents * ticks)
         for rows in order.split(MINIBATCH_SIZE):  # type: ignore[no-untyped-call]
-            _reference_step(net, optimiser, [column[rows] for column in columns])
+            _take_plain_step(net, optimiser, [column[rows] for column in columns])
     return agents * ticks / (time.process_time() - start)
 
 
-def _reference_step(net: nn.Module, optimiser: Any, columns: list[torch.Tensor]) -> None:
-    """Take one gradient step of PPO.
+def _take_plain_step(net: nn.Module, optimiser: Any, columns: list[torch.Tensor]) -> None:
+    """Take one gradient step of the textbook PPO.
 
     Args:
-        net: The net.
-        optimiser: Its optimizer.
-        columns: Observations, actions, log probabilities, values and advantages.
+        net: Net whose outputs are the logits and, last, the value.
+        optimiser: Optimiser of the net's parameters.
+        columns: Observations, actions, log-probabilities, values and advantages of a minibatch.
     """
     seen, action, log_prob, value, advantage = columns
     out = net(seen.float())

@@ -17,7 +17,12 @@ from kinfolk.worlds.base import World
 
 
 def run_uncompiled(module: str, function: str) -> dict[str, Any]:
-    """Run a function that returns plain values in a process whose kernels are plain Python."""
+    """Run a function in a new process whose kernels are plain Python, and return its result.
+
+    Args:
+        module: Import path of the function's module.
+        function: Name of a function without arguments that returns JSON values.
+    """
     code = f"import json; from {module} import {function}; print(json.dumps({function}()))"
     words, environment = [sys.executable, "-c", code], {**os.environ, "NUMBA_DISABLE_JIT": "1"}
     done = subprocess.run(words, env=environment, capture_output=True, check=True)
@@ -34,14 +39,14 @@ COGSGUARD_WORLDS = 64  # stays in the cache
 COGSGUARD_WORLD_COUNTS = (1, 16, 256)
 COGSGUARD_AGENT_COUNTS = (1, 8, 24)
 COGSGUARD_MAPS = ("tutorial", "arena", "machina_1")
-# Agent-steps per second of the retired original's engine on one such core, from its note.
+# Agent-steps per second of the engine of cogames on one such core, from the note of that project.
 COGSGUARD_ORIGINAL = (9_000, 31_000)
 _SAVANNA_TICKS, _COGSGUARD_TICKS, _REPEATS = 100, 200, 3
 _ACTION_SETS = 16  # sets of random actions, used in turn, so that drawing them costs nothing
 
 
 class WorldRate(NamedTuple):
-    """Rates of a batch of worlds, the best of some tries: other load only slows."""
+    """Rates of a batch of worlds, the best of several tries, because other load only slows."""
 
     rules: float  # agent-steps/s, stepping only
     whole: float  # agent-steps/s, stepping and observing
@@ -51,10 +56,10 @@ class WorldRate(NamedTuple):
 
 
 def measure_world(world: World, actions: Ints, ticks: int, repeats: int) -> WorldRate:
-    """Step and observe a batch of worlds; those that ended are reset.
+    """Step and observe a batch of worlds, resetting those that ended, and return its rates.
 
     Args:
-        world: The batch.
+        world: Batch of worlds to measure.
         actions: `[sets, batch rows, heads]`; the sets are used in turn.
         ticks: Ticks per try.
         repeats: Tries, after one that warms up.
@@ -92,14 +97,19 @@ def measure_world(world: World, actions: Ints, ticks: int, repeats: int) -> Worl
 
 
 def _count_births(world: World, worlds: Ints) -> int:
-    """Return how many agents were born in some worlds of a batch; 0 if none are in this game."""
+    """Return how many agents were born in some worlds; 0 if the world does not count births."""
     counters = world.counters()
     names = ("spawned_predators", "spawned_prey")
     return sum(int(counters[name][worlds].sum()) for name in names if name in counters)
 
 
 def savanna_settings(agents: int = 60, grid: int | None = None) -> dict[str, Any]:
-    """Return rules under which about twice `agents` live on with random actions."""
+    """Return rules of a savanna in which about twice `agents` agents survive random actions.
+
+    Args:
+        agents: Number of initial agents.
+        grid: Side of the grid in cells; None derives it from the number of agents.
+    """
     size = grid or max(12, round((15 * agents) ** 0.5))
     predators = max(1, agents // 8)
     return {
@@ -122,7 +132,7 @@ def measure_savanna(
     ticks: int = _SAVANNA_TICKS,
     repeats: int = _REPEATS,
 ) -> WorldRate:
-    """Step and observe savannas with random actions; those that ended are reset.
+    """Measure savannas that are played with random actions.
 
     Args:
         settings: Rules of the savanna.
@@ -140,13 +150,20 @@ def measure_savanna(
 
 
 def savanna_reference() -> dict[str, float]:
-    """Measure one world for a few ticks; run un-compiled for the reference."""
+    """Measure one savanna for a few ticks; `bench_savanna` runs it without compiled kernels."""
     rate = measure_savanna(savanna_settings(), 1, "float32", ticks=12, repeats=1)
     return {"rules": rate.rules, "float32": rate.whole}
 
 
 def bench_savanna() -> dict[str, Any]:
-    """Measure the throughput, the ratio to un-compiled code, and how the cost grows."""
+    """Measure the throughput of the savanna.
+
+    Returns:
+        Sizes (`worlds`, `alive_per_world`, `births`); agent-steps per second without observations
+        (`rules`) and with either format (`compact`, `float32`); the same without compiled kernels
+        (`uncompiled`) and the ratios to it; rates of one and two `threads`; and costs by size
+        (`by_worlds`, `by_agents`, `by_grid`).
+    """
     plain = run_uncompiled("kinfolk.bench.worlds", "savanna_reference")
     compact = measure_savanna(savanna_settings(), SAVANNA_WORLDS)
     planes = measure_savanna(savanna_settings(), SAVANNA_WORLDS, "float32")
@@ -177,13 +194,17 @@ def bench_savanna() -> dict[str, Any]:
 
 
 def _savanna_point(name: str, value: int, worlds: int, **size: int) -> dict[str, float]:
-    """Measure the cost per agent-step at one point of a curve.
+    """Measure the cost per agent-step of a savanna of one size.
 
     Args:
-        name: What is varied.
-        value: Its value.
+        name: Name of the size that is varied, a key of the result.
+        value: Value of that size.
         worlds: Worlds side by side.
         size: Arguments of `savanna_settings`.
+
+    Returns:
+        The size, `alive_per_world`, nanoseconds per agent-step with and without observations
+        (`ns_per_agent_step`, `ns_rules`), and `bytes_per_world`.
     """
     rate = measure_savanna(savanna_settings(**size), worlds)
     return {
@@ -202,7 +223,7 @@ def measure_cogsguard(
     ticks: int = _COGSGUARD_TICKS,
     repeats: int = _REPEATS,
 ) -> dict[str, float]:
-    """Return agent-steps per second with random actions, the best of some tries.
+    """Measure CogsGuard worlds that are played with random actions.
 
     Args:
         worlds: Worlds side by side.
@@ -210,6 +231,10 @@ def measure_cogsguard(
         agents: Agents per world.
         ticks: Ticks per try.
         repeats: Tries, after one that warms up.
+
+    Returns:
+        Agent-steps per second without and with observations (`rules`, `whole`), and
+        `bytes_per_world`.
     """
     world = build_world("cogsguard", {"agents": agents}, worlds, preset)
     rows = worlds * world.spec.rows
@@ -220,12 +245,18 @@ def measure_cogsguard(
 
 
 def cogsguard_reference() -> dict[str, float]:
-    """Measure one world for a few ticks; run un-compiled for the reference."""
+    """Measure one world for a few ticks; `bench_cogsguard` runs it without compiled kernels."""
     return measure_cogsguard(1, ticks=20, repeats=1)
 
 
 def bench_cogsguard() -> dict[str, Any]:
-    """Measure the throughput, the ratio to un-compiled code, and how the cost grows."""
+    """Measure the throughput of CogsGuard.
+
+    Returns:
+        `worlds`, `agents` and the rates of `measure_cogsguard`; the same without compiled kernels
+        (`uncompiled`) and the `ratio` to it; the range of cogames (`original`); and rates by size
+        (`by_worlds`, `by_agents`, `by_map`).
+    """
     plain = run_uncompiled("kinfolk.bench.worlds", "cogsguard_reference")
     arena = measure_cogsguard(COGSGUARD_WORLDS)
     return {

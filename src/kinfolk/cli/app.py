@@ -28,7 +28,7 @@ from kinfolk.cli.compile import compile_command
 from kinfolk.cli.flags import settings_command
 from kinfolk.cli.hints import explain_usage, find_command
 from kinfolk.cli.output import set_quiet
-from kinfolk.cli.run_lifecycle import ReceivedSignal, signals_interrupt
+from kinfolk.cli.run_lifecycle import ReceivedSignal, interrupt_on_signals
 from kinfolk.core.errors import KinfolkError, escape_lines
 from kinfolk.core.imports import get_install_command, make_missing_library_error
 
@@ -77,11 +77,15 @@ def options(
         False, "--version", help="Show the version.", is_eager=True, callback=_print_version
     ),
 ) -> None:
-    """Declare the options that stand before a command; `main` acts on --quiet and --debug."""
+    """Declare the global options; `main` itself acts on --quiet and --debug."""
 
 
 def main(arguments: list[str] | None = None) -> NoReturn:
-    """Run a command and leave with its exit code."""
+    """Run a kinfolk command and exit with its exit code.
+
+    Args:
+        arguments: Command-line arguments after `kinfolk`; None takes those of this process.
+    """
     # Imports make many objects that stay; collecting garbage among them at the default rate takes a
     # seventh of the start.
     gc.set_threshold(_GC_THRESHOLD)
@@ -91,17 +95,17 @@ def main(arguments: list[str] | None = None) -> NoReturn:
     debug = "--debug" in words
     set_quiet(not {"--quiet", "-q"}.isdisjoint(words))
     words = [word for word in words if word not in ("--debug", "--quiet", "-q")] or ["--help"]
-    with signals_interrupt() as received:
+    with interrupt_on_signals() as received:
         _run(words, debug, received)
 
 
 def _run(words: list[str], debug: bool, received: ReceivedSignal) -> NoReturn:
-    """Run a command and exit with its code; print what went wrong, if anything did.
+    """Run a command and exit with its exit code; errors are printed on stderr.
 
     Args:
-        words: The command line, without global options.
-        debug: Whether errors are raised with their tracebacks.
-        received: Signal that ended the command, if one did.
+        words: Command-line arguments, without global options.
+        debug: Whether errors are raised with their tracebacks instead.
+        received: Set by the signal handler if a signal ends the command.
     """
     try:
         # An exit inside a command comes back as a number; so does Ctrl-C, as 130.
@@ -122,7 +126,12 @@ def _run(words: list[str], debug: bool, received: ReceivedSignal) -> NoReturn:
 
 
 def _explain(error: BaseException, words: list[str]) -> tuple[str, int]:
-    """Return the error message and the exit code of an error."""
+    """Return the message to print for an error, and the exit code of the program.
+
+    Args:
+        error: The error that ended the command.
+        words: Command-line arguments, without global options.
+    """
     if isinstance(error, KinfolkError):
         return str(error), error.exit_code
     root = typer.main.get_command(app)

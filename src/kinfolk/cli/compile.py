@@ -25,10 +25,10 @@ _Kernels = list[Callable[..., Any]]
 def compile_kernels(
     world: str, settings: Mapping[str, Any], preset: str | None, uris: Mapping[str, str]
 ) -> None:
-    """Compile the kernels of this world and these policies that were never compiled here.
+    """Compile the kernels of a world and of policies that are not in this machine's cache yet.
 
-    Another process compiles half of them, so that two cores are used; and workers that start
-    later find all in the cache, instead of each compiling the same.
+    A second process compiles half of them, so that two cores are used. Workers that start later
+    find all kernels in the cache, instead of each compiling the same ones.
 
     Args:
         world: Name of the world.
@@ -66,14 +66,17 @@ def compile_kernels(
 
 
 def _compile_beside(*arguments: Any) -> None:
-    """Compile in a second process, which ends silently when the command is stopped."""
+    """Run `_compile` in a second process, which ends silently when the command is stopped."""
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, signal.SIG_DFL)  # a fork has the handlers of the command
     _compile(*arguments)
 
 
 def _process_context() -> Any:
-    """Return a fork context, which shares imports (1.5 s of work); spawn where forks are unsafe."""
+    """Return the multiprocessing context of the second process.
+
+    A fork shares the imports, which take 1.5 s; it is spawned where forks are unsafe.
+    """
     can_fork = sys.platform == "linux" and threading.active_count() == 1
     if not can_fork:
         return multiprocessing.get_context("spawn")
@@ -105,7 +108,7 @@ def compile_command(
 
 @contextmanager
 def _show_progress(kernels: _Kernels) -> Iterator[None]:
-    """Estimate how long the missing kernels take, and count them while they are compiled."""
+    """Print how long the missing kernels take about, and show progress while they are compiled."""
     from kinfolk.core.jit import missing_kernels
 
     missing = missing_kernels(kernels)
@@ -119,6 +122,7 @@ def _show_progress(kernels: _Kernels) -> Iterator[None]:
     finished = threading.Event()
 
     def count(tell: Callable[..., None]) -> None:
+        """Update the progress bar until all kernels are compiled."""
         while not finished.wait(_POLL_SECONDS):
             tell(len(missing) - len(missing_kernels(kernels)))
 
@@ -134,7 +138,7 @@ def _show_progress(kernels: _Kernels) -> Iterator[None]:
 
 
 def _list_kernels(*things: Any) -> _Kernels:
-    """Return the kernels of worlds and classes of policies, as far as they have any."""
+    """Return the kernels of worlds and policy classes; those without kernels are skipped."""
     return [kernel for thing in things for kernel in getattr(thing, "kernels", list)()]
 
 
@@ -169,14 +173,14 @@ def _compile_world(world: str) -> None:
 def _compile(
     world: str, settings: dict[str, Any], preset: str | None, part: int, uris: Iterable[str]
 ) -> None:
-    """Compile one part of a world's kernels, and those of policies, which compile when made.
+    """Compile one half of a world's kernels, and build policies, which compiles theirs.
 
     Args:
         world: Name of the world.
         settings: Its settings, where they differ from the defaults.
         preset: Name of a preset of the world, or None.
-        part: Which half of the world's kernels.
-        uris: Policies.
+        part: Which half of the world's kernels, 0 or 1.
+        uris: URIs of the policies to build.
     """
     from kinfolk.policies.resolve import build_policy, resolve
     from kinfolk.worlds import build_world

@@ -18,7 +18,7 @@ Completions = list[tuple[str, str]]  # names, each with a line about it
 
 
 def complete_world(incomplete: str) -> Completions:
-    """Complete the name of a world, with a line about each."""
+    """Complete the name of a world, with a description of each."""
     from kinfolk.worlds import WORLDS
 
     return filter_by_prefix(incomplete, list_entries(WORLDS))
@@ -31,6 +31,7 @@ def complete_preset(context: typer.Context, incomplete: str) -> Completions:
 
 
 def _list_presets(world: str | None) -> Iterator[tuple[str, str]]:
+    """Yield name and description of the presets of a world, or of all worlds for None."""
     from kinfolk.worlds import WORLDS
 
     for name in WORLDS if world is None else (world,):
@@ -55,14 +56,14 @@ def complete_policy(incomplete: str) -> Completions:
 
 
 def complete_slot(incomplete: str) -> Completions:
-    """Complete the policy behind `ID=` of a --slot."""
+    """Complete the policy after `ID=` in the value of --slot."""
     name, equals, uri = incomplete.partition("=")
     policies = complete_policy(uri) if equals else []
     return [(f"{name}={policy}", about) for policy, about in policies]
 
 
 def complete_engine(incomplete: str) -> Completions:
-    """Complete the name of an engine, with a line about each."""
+    """Complete the name of an engine, with a description of each."""
     from kinfolk.engines import ENGINES
 
     return filter_by_prefix(incomplete, list_entries(ENGINES))
@@ -74,12 +75,13 @@ def complete_run(incomplete: str) -> Completions:
 
 
 def _list_run_folders() -> list[tuple[str, str]]:
+    """Return the run folders in `runs`, each with the name of its job."""
     from kinfolk.store.run_list import DamagedRun, list_runs
 
-    def job(run: Any) -> str:
+    def describe_job(run: Any) -> str:
         return "damaged" if isinstance(run, DamagedRun) else str(run.config["job"])
 
-    return [(str(run.folder), job(run)) for run in list_runs(Path("runs"))]
+    return [(str(run.folder), describe_job(run)) for run in list_runs(Path("runs"))]
 
 
 def list_entries(registry: Registry) -> Completions:
@@ -88,5 +90,5 @@ def list_entries(registry: Registry) -> Completions:
 
 
 def filter_by_prefix(incomplete: str, names: Iterable[tuple[str, str]]) -> Completions:
-    """Return the names that begin with what was typed."""
+    """Return those names, with their descriptions, that begin with what was typed."""
     return [(name, about) for name, about in names if name.startswith(incomplete)]

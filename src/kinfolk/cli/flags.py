@@ -47,9 +47,12 @@ def settings_command(job: str, *options: str, engine: str = "local") -> type[Typ
         shared["engine"] = shared["engine"].replace(default=engine)
 
     class SettingsCommand(TyperCommand):
+        """Command that adds the flags of the settings to its own options."""
+
         _flags: dict[str, SettingField] | None = None  # by the name of the parameter
 
         def get_params(self, ctx: Any) -> list[Any]:
+            """Return all parameters; the settings model is loaded at the first call."""
             if self._flags is None:
                 taken = {str(parameter.name) for parameter in self.params}
                 fields = [field for field in _load_flag_fields(job) if field.name not in taken]
@@ -61,6 +64,7 @@ def settings_command(job: str, *options: str, engine: str = "local") -> type[Typ
             return super().get_params(ctx)
 
         def invoke(self, ctx: Any) -> Any:
+            """Run the command, with its flags and job options as a `JobCall` in the context."""
             flags: dict[str, Any] = {}
             for name, field in (self._flags or {}).items():
                 value = ctx.params.pop(name)
@@ -76,7 +80,7 @@ def settings_command(job: str, *options: str, engine: str = "local") -> type[Typ
 
 
 def job_call(context: typer.Context) -> JobCall:
-    """Return what the command line says about the job."""
+    """Return the settings and options that were given on the command line of a job."""
     call: JobCall = context.meta[_CALL]
     return call
 
@@ -87,7 +91,7 @@ def flag_name(field: SettingField) -> str:
 
 
 def parse_flag(field: SettingField, value: Any) -> Any:
-    """Turn what was given on the command line into a plain value; its model checks it.
+    """Convert the value of a flag to a plain value, which the settings model then checks.
 
     Args:
         field: The setting.
@@ -127,7 +131,7 @@ def _load_flag_fields(job: str) -> list[SettingField]:
 def _make_click_options(
     flags: dict[str, SettingField], shared: dict[str, inspect.Parameter]
 ) -> list[Any]:
-    """Let typer make options, from the signature of a function that would take them."""
+    """Return the options that typer makes of flags of settings and of shared parameters."""
 
     def takes_options() -> None: ...
 
@@ -140,7 +144,7 @@ def _make_click_options(
 
 
 def _make_parameter(name: str, field: SettingField) -> inspect.Parameter:
-    """Return the parameter by which typer makes the option of a setting."""
+    """Return the function parameter from which typer makes the option of a setting."""
     flag, about, keyword = flag_name(field), _format_help(field), inspect.Parameter.KEYWORD_ONLY
     annotation: Any
     if field.annotation is bool:
@@ -155,13 +159,13 @@ def _make_parameter(name: str, field: SettingField) -> inspect.Parameter:
 
 
 def _is_repeated(field: SettingField) -> bool:
-    """Whether a flag is given once per entry: tables, and lists or tables alike."""
+    """Return whether a flag is repeated, once per entry of a table or a list."""
     origin = get_origin(field.annotation)
     return field.flag.repeats or origin not in (None, tuple, Literal)
 
 
 def _format_help(field: SettingField) -> str:
-    """Describe a setting in a line: its meaning, its default and its bounds."""
+    """Return the help text of a setting: its meaning, its default and its bounds."""
     default = "" if field.default in (None, {}, (), "") else field.default_text
     facts = "; ".join(fact for fact in (default, field.bounds) if fact)
     return f"{field.description} [{facts}]" if facts else field.description
@@ -202,12 +206,12 @@ def _set_nested(table: dict[str, Any], path: tuple[str, ...], value: Any) -> Non
 def warn_of_idle_slots(
     slots: Sequence[str], assignment: Any, teachers: Container[str] = ()
 ) -> None:
-    """Note slots that play no agent; that is allowed, and hardly ever meant.
+    """Print a note about slots that play no agent, which is allowed but rarely intended.
 
     Args:
         slots: Names of the slots.
         assignment: Index of the slot that plays each row.
-        teachers: Slots that need not play.
+        teachers: Slots that only teach, about which no note is printed.
     """
     for index, name in enumerate(slots):
         if name not in teachers and not (assignment == index).any():
@@ -236,7 +240,7 @@ def parse_pairs(option: str, words: Sequence[str]) -> dict[str, str]:
 
 
 def _suggest_slot(option: str, word: str) -> str:
-    """Suggest what was meant: `--slot hunter` is `--slot all=kin://hunter`."""
+    """Return a hint at what was meant: `--slot hunter` is `--slot all=kin://hunter`."""
     if option != "--slot":
         return ""
     word = word.removeprefix("=")
@@ -249,7 +253,7 @@ def _suggest_slot(option: str, word: str) -> str:
 
 
 def parse_slot_map(words: Sequence[str], option: str = "--map") -> dict[str, str] | list[str]:
-    """Parse a slot per group, or one word with a slot for each agent.
+    """Parse a slot map: GROUP=SLOT for each group, or one word with the slot of each agent.
 
     >>> parse_slot_map(["type_1_prey=herd"]), parse_slot_map(["miner,miner,scout"])
     ({'type_1_prey': 'herd'}, ['miner', 'miner', 'scout'])

@@ -18,11 +18,11 @@ _URI = re.compile(r"(kin://|metta://|class:|run:|file:).")
 
 
 def find_command(root: Any, words: Sequence[str]) -> tuple[list[str], Any]:
-    """Return the words that name a command, and the command.
+    """Return the leading words that name a command, and its click command.
 
     Args:
-        root: The whole command line, as click has it.
-        words: What was typed after `kinfolk`.
+        root: Click command of the whole program.
+        words: Command-line arguments after `kinfolk`.
     """
     path: list[str] = []
     command = root
@@ -36,11 +36,11 @@ def find_command(root: Any, words: Sequence[str]) -> tuple[list[str], Any]:
 
 
 def explain_usage(root: Any, words: Sequence[str], message: str) -> str:
-    """Return what is wrong with a command line, with the command that may have been meant.
+    """Return an error message about a command line, with the command that was probably meant.
 
     Args:
-        root: The whole command line, as click has it.
-        words: What was typed after `kinfolk`.
+        root: Click command of the whole program.
+        words: Command-line arguments after `kinfolk`.
         message: Error message of click.
     """
     path, command = find_command(root, words)
@@ -58,12 +58,12 @@ def explain_usage(root: Any, words: Sequence[str], message: str) -> str:
 
 
 def _explain_group(name: str, commands: dict[str, Any], rest: list[str], message: str) -> str:
-    """Explain a group without its command: `evolve` needs `roles` or `nets` behind it.
+    """Return the error message for a group without a command, such as `evolve` without `roles`.
 
     Args:
-        name: The group with `kinfolk` before it.
-        commands: Its commands.
-        rest: What was typed behind it.
+        name: Name of the group, with `kinfolk` before it.
+        commands: Click commands of the group, by name.
+        rest: Arguments after the name of the group.
         message: Error message of click.
     """
     if rest and not rest[0].startswith("-"):
@@ -78,13 +78,13 @@ def _explain_group(name: str, commands: dict[str, Any], rest: list[str], message
 
 
 def _explain_extra(name: str, command: Any, rest: list[str], extras: list[str]) -> str:
-    """Explain arguments that a command does not take: `eval savanna` is `eval --world savanna`.
+    """Return the error message for unexpected arguments, such as `eval savanna`.
 
     Args:
-        name: The command with `kinfolk` before it.
-        command: The command.
-        rest: What was typed behind it.
-        extras: The arguments that it does not take.
+        name: Name of the command, with `kinfolk` before it.
+        command: Click command.
+        rest: Arguments after the name of the command.
+        extras: Those arguments that the command does not take.
     """
     meant = list(rest)
     for extra in extras:
@@ -98,11 +98,14 @@ def _explain_extra(name: str, command: Any, rest: list[str], extras: list[str]) 
 
 
 def suggest_flag(word: str, options: set[str]) -> list[str] | None:
-    """Return the option that an argument was meant for; None if there is none.
+    """Return the option, with its value, that an unexpected argument was probably meant for.
 
     Args:
-        word: What was typed where nothing was expected.
-        options: Options that the command has.
+        word: The unexpected argument.
+        options: Options of the command.
+
+    Returns:
+        Words for the command line; None if no option fits.
     """
     from kinfolk.worlds import WORLDS
 
@@ -123,10 +126,10 @@ def suggest_flag(word: str, options: set[str]) -> list[str] | None:
 
 
 def refuse_name_as_config(config: Path | None) -> None:
-    """Refuse `train savanna`, which is `train --world savanna`: the argument is a settings file.
+    """Refuse a name in place of a settings file: `train savanna` is `train --world savanna`.
 
     Raises:
-        UsageError: There is no such file, and it is the name of a world or a policy.
+        UsageError: The file does not exist, and its name is that of a world or a policy.
     """
     if config is None or config.exists():
         return
@@ -139,5 +142,6 @@ def refuse_name_as_config(config: Path | None) -> None:
 
 
 def _list_options(command: Any) -> set[str]:
+    """Return the long and short options of a click command."""
     parameters = command.get_params(typer.Context(command))
     return {name for option in parameters for name in (*option.opts, *option.secondary_opts)}

@@ -28,23 +28,23 @@ def set_quiet(on: bool) -> None:
 
 
 def note(text: str) -> None:
-    """Print a line on stderr about progress; none with --quiet."""
+    """Print a line about progress on stderr, unless --quiet is set."""
     if not _quiet:
         print(text, file=sys.stderr, flush=True)
 
 
 def hint(text: str) -> None:
-    """Print a line after a result about what to do next; none with --quiet."""
+    """Print a line about what to do next after a result, unless --quiet is set."""
     if not _quiet:
         print(text)
 
 
 @contextmanager
 def stdout_for_document(json: bool) -> Iterator[None]:
-    """Send to stderr what policies print meanwhile, so that stdout holds one document and no more.
+    """Send to stderr what policies print, so that stdout holds the JSON document only.
 
     Args:
-        json: Whether a document is going to be printed; else nothing is changed.
+        json: Whether a JSON document will be printed; if not, nothing is redirected.
     """
     if not json:
         yield
@@ -61,7 +61,7 @@ def stdout_for_document(json: bool) -> Iterator[None]:
 
 
 def print_json(document: Any) -> None:
-    """Print one JSON document and nothing else; indented, unless it is long."""
+    """Print a JSON document on stdout, indented unless it is long."""
     text = json.dumps(document, sort_keys=True)
     print(text if len(text) > _LONG_JSON else json.dumps(document, indent=2, sort_keys=True))
 
@@ -93,7 +93,7 @@ def print_table(title: str, headings: Sequence[str], rows: Iterable[Sequence[Any
 
 
 def print_list(title: str, rows: Iterable[tuple[str, str]]) -> None:
-    """Print names with a description of each."""
+    """Print a list of names, each with its description."""
     entries = list(rows)
     width = max((len(name) for name, _ in entries), default=0)
     print(title)
@@ -112,15 +112,15 @@ def command(*words: object) -> str:
 
 @contextmanager
 def progress(label: str, total: int, done: int = 0) -> Iterator[Callable[..., None]]:
-    """Show a bar on a terminal; elsewhere a line at each quarter; nothing with --quiet.
+    """Show a progress bar, or a line at each quarter if stderr is not a terminal.
 
     Args:
-        label: What is counted.
-        total: Number of them in all.
-        done: Number that is done already.
+        label: What is counted, such as "Episodes".
+        total: Number at which the progress is complete.
+        done: Number that is done at the start.
 
     Yields:
-        A function to call with the number done, and with a note if there is more to say.
+        A function to call with the number done so far and, optionally, a note to show.
     """
     if _quiet:
         yield lambda *_done: None
@@ -129,6 +129,7 @@ def progress(label: str, total: int, done: int = 0) -> Iterator[Callable[..., No
         quarters_shown = [4 * done // total]
 
         def tell(now: int, note: str = "") -> None:
+            """Update the progress to `now`, with an optional note."""
             if 4 * now // total > quarters_shown[0]:
                 quarters_shown[0] = 4 * now // total
                 more = f", {note}" if note else ""
@@ -153,8 +154,8 @@ def plot(series: Sequence[float], width: int = 60, height: int = 5) -> list[str]
     """Return the lines of a bar chart from 0 to the largest value.
 
     Args:
-        series: The values; each column is the mean of its share of them.
-        width: Most columns.
+        series: Values to plot; a column is the mean of consecutive values if there are many.
+        width: Maximum number of columns.
         height: Number of lines.
 
     >>> plot([0, 4, 8], width=3, height=1)

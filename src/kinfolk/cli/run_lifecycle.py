@@ -52,7 +52,7 @@ def job_options(
 
 @dataclass(frozen=True)
 class JobCall:
-    """What a command line says about a job.
+    """Settings and options of a job that were given on the command line.
 
     Args:
         flags: Settings that flags were given for.
@@ -99,7 +99,7 @@ class JobCall:
         Args:
             job: Name of the job in the run's folder.
             model: Class of its settings.
-            check: Finds what is wrong with new settings before a folder is made for them.
+            check: Raises `UsageError` if new settings are wrong, before a folder is created.
 
         Returns:
             The run and its settings.
@@ -126,12 +126,12 @@ class JobCall:
 
 
 def format_policy_uris(run: Any, names: Sequence[str], moment: str = "") -> str:
-    """Return the URIs by which policies of a run play, quoted for a shell.
+    """Return the URIs that refer to the policies of a run, quoted for a shell.
 
     Args:
-        run: The run.
-        names: Its slots or populations; a single one needs no name in its URI.
-        moment: Which of its policies, such as `@best`.
+        run: Run folder that holds the policies.
+        names: Slots or populations of the run; a single one needs no name in its URI.
+        moment: Version of the policies, such as `@best`.
     """
     folder = str(run.folder).replace("%", "%25").replace("?", "%3F")  # what ends the path of a URI
     uris = [f"run:{folder}/{name}{moment}" for name in names]
@@ -140,12 +140,12 @@ def format_policy_uris(run: Any, names: Sequence[str], moment: str = "") -> str:
 
 @contextmanager
 def interruptible(command: str, run: Any, *opened: Any) -> Iterator[None]:
-    """Close what a job has opened when it ends; if it is interrupted, say how to resume it.
+    """Close resources when a job ends; if it is interrupted, print how to resume it.
 
     Args:
-        command: Words of the command that resumes the run.
-        run: The run.
-        opened: What is closed in the end: engines, loggers.
+        command: Command that resumes the run, such as "evolve roles".
+        run: Run folder of the job.
+        opened: Engines and loggers to close at the end.
     """
     try:
         yield
@@ -167,7 +167,10 @@ class ReceivedSignal:
     number: signal.Signals | None = None
 
     def describe(self) -> tuple[str, int] | None:
-        """Return a message and the exit code: 143 for SIGTERM, 129 for SIGHUP; None without a signal."""
+        """Return the message and the exit code (143 for SIGTERM, 129 for SIGHUP) of the signal.
+
+        None if no signal was received.
+        """
         return (
             None
             if self.number is None
@@ -176,14 +179,18 @@ class ReceivedSignal:
 
 
 @contextmanager
-def signals_interrupt() -> Iterator[ReceivedSignal]:
-    """Raise `KeyboardInterrupt` on SIGTERM and SIGHUP within the context; all libraries handle it.
+def interrupt_on_signals() -> Iterator[ReceivedSignal]:
+    """Raise `KeyboardInterrupt` within the context when SIGTERM or SIGHUP is received.
 
-    A signal that is ignored (`nohup`) stays ignored.
+    Libraries clean up after it as after Ctrl-C. A signal that is ignored (`nohup`) stays ignored.
+
+    Yields:
+        An object that holds the signal once it was received.
     """
     received = ReceivedSignal()
 
     def end(number: int, frame: FrameType | None) -> None:  # noqa: ARG001, signature of signal handlers
+        """Note the signal, ignore further ones, and interrupt the command."""
         # A session that ends sends both, and a supervisor repeats itself: closing goes on.
         for other in _SIGNALS:
             signal.signal(other, signal.SIG_IGN)

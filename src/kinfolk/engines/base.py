@@ -23,22 +23,24 @@ class ObjectRef(Protocol[Shared]):
 
 
 def validate_jobs(jobs: int) -> int:
-    """Return the number of parallel tasks if it is valid for an engine.
+    """Return `jobs` if it is a valid number of parallel tasks.
 
     Raises:
-        SettingsError: It is less than 1.
+        SettingsError: `jobs` is less than 1.
     """
     if jobs < 1:
         raise SettingsError(f"The number of jobs must be at least 1, not {jobs}.")
     return jobs
 
 
-def lost_worker_error(task: Callable[..., object], item: object, n_attempts: int) -> EngineError:
+def make_lost_worker_error(
+    task: Callable[..., object], item: object, n_attempts: int
+) -> EngineError:
     """Return the error of a task that was given up, because its workers exited each time.
 
     Args:
-        task: The task.
-        item: Its argument.
+        task: Function that was run.
+        item: Argument with which it was run.
         n_attempts: How often it was run.
     """
     name = getattr(task, "__name__", task)

@@ -21,7 +21,14 @@ from typing import Any, Generic
 
 from kinfolk.core.errors import EngineError
 from kinfolk.core.temporary_folder import TemporaryFolder, use_parent_folder
-from kinfolk.engines.base import Item, ObjectRef, Result, Value, lost_worker_error, validate_jobs
+from kinfolk.engines.base import (
+    Item,
+    ObjectRef,
+    Result,
+    Value,
+    make_lost_worker_error,
+    validate_jobs,
+)
 
 _PR_SET_PDEATHSIG = 1
 
@@ -160,7 +167,7 @@ class ProcessEngine:
                     if suspects:
                         head.n_lost_workers += 1
                         if head.n_lost_workers == _MAX_ATTEMPTS:
-                            raise lost_worker_error(task, head.item, _MAX_ATTEMPTS) from None
+                            raise make_lost_worker_error(task, head.item, _MAX_ATTEMPTS) from None
                     suspects = suspects or len(pending)
                     self._stop()
                     for entry in pending:

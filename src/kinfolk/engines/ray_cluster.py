@@ -16,7 +16,14 @@ from typing import Any, Generic
 from kinfolk.core.errors import EngineError
 from kinfolk.core.imports import make_missing_library_error
 from kinfolk.core.temporary_folder import TemporaryFolder, use_parent_folder
-from kinfolk.engines.base import Item, ObjectRef, Result, Value, lost_worker_error, validate_jobs
+from kinfolk.engines.base import (
+    Item,
+    ObjectRef,
+    Result,
+    Value,
+    make_lost_worker_error,
+    validate_jobs,
+)
 
 ADDRESS_VARIABLE = "RAY_ADDRESS"  # the environment variable that Ray itself reads
 _MAX_ATTEMPTS = 3  # how often a task is run that loses its worker
@@ -100,7 +107,7 @@ class RayEngine:
                     results, error, seconds = self._ray.get(head.reference)
                 except self._ray.exceptions.RayError as lost:
                     if len(head.items) == 1:
-                        raise lost_worker_error(task, head.items[0], _MAX_ATTEMPTS) from lost
+                        raise make_lost_worker_error(task, head.items[0], _MAX_ATTEMPTS) from lost
                     # It lost its workers three times: run its tasks one by one to find the cause.
                     pending.extendleft(_TaskBatch([item]) for item in reversed(head.items))
                     continue
@@ -200,7 +207,7 @@ def run_batch(
 
 
 def ping(address: str) -> None:
-    """Check that something listens at an address: Ray ends the whole process if nothing does.
+    """Check that something listens at an address, because Ray ends the whole process otherwise.
 
     Raises:
         EngineError: The connection failed.

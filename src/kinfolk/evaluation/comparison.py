@@ -89,6 +89,7 @@ def _permutation_p_value(a: AnyArray, b: AnyArray) -> float:
     from scipy.stats import permutation_test
 
     def mean_difference(x: AnyArray, y: AnyArray, axis: int) -> AnyArray:
+        """Return the statistic of the test: the difference of the means along an axis."""
         return np.asarray(np.mean(x - y, axis=axis))
 
     n, rng = _N_PERMUTATIONS, np.random.default_rng(0)

@@ -75,7 +75,7 @@ def explain_tick(task: RolloutTask[Any], tick: int) -> list[ActionExplanation]:
 
 
 def _explain_slot(loop: EpisodeLoop, index: int) -> list[ActionExplanation]:
-    """Return the explanations of a slot's last actions; none if its policy gives none."""
+    """Return the explanations of a slot's last actions; empty if its policy does not explain."""
     policy = find_explainable(loop.slots[index].policy)
     if policy is None or loop.slot_rows.n_rows[index] == 0:
         return []

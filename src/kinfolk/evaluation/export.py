@@ -111,8 +111,8 @@ def build_table(
         groups: Names of the world's groups, in order.
 
     Returns:
-        The columns, none if there are no rows. Values of a slot, group or counter have columns such
-        as `returns.herd`.
+        The columns by name; empty if there are no rows. Values of a slot, group or counter have
+        columns such as `returns.herd`.
     """
     played = [event for event in events if event["kind"] == "episode_played"]
     if name == "episodes":

@@ -39,7 +39,7 @@ def format_estimate_1dp(estimate: EstimateValues | None) -> str:
 def format_estimate_with(
     estimate: EstimateValues | None, format_value: Callable[[float], str]
 ) -> str:
-    """Format a mean with its confidence interval, with a format of its numbers.
+    """Format a mean with its confidence interval, with a given format of numbers.
 
     Args:
         estimate: Mean, low, high and more, as in an event; None where there were no values.

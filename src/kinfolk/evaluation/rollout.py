@@ -73,10 +73,11 @@ _TIMING_TOTALS = ("episodes", "ticks", "seconds")
 
 
 def filter_valid_timings(lines: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Return the lines of a run's timings that are a `RolloutTiming`; others are damaged."""
+    """Return the lines of a run's timings that are a `RolloutTiming`, without damaged ones."""
     slot_fields = [field.name for field in fields(SlotTiming)]
 
-    def fits(line: dict[str, Any]) -> bool:
+    def is_valid(line: dict[str, Any]) -> bool:
+        """Return whether a line has all fields of a `RolloutTiming`, of the right types."""
         slots, warnings = line.get("slots"), line.get("warnings")
         if not (isinstance(slots, dict) and isinstance(warnings, list)):
             return False
@@ -84,11 +85,11 @@ def filter_valid_timings(lines: Sequence[dict[str, Any]]) -> list[dict[str, Any]
         fitting_warnings = all(isinstance(warning, str) for warning in warnings)
         return fitting_slots and fitting_warnings and _has_numbers(line, _TIMING_TOTALS)
 
-    return [line for line in lines if fits(line)]
+    return [line for line in lines if is_valid(line)]
 
 
 def _has_numbers(table: Any, names: Sequence[str]) -> bool:
-    """Whether a value of JSON is a table with numbers under all of these names."""
+    """Return whether a JSON value is a table with a number under each of these names."""
     return isinstance(table, dict) and all(isinstance(table.get(n), int | float) for n in names)
 
 
@@ -128,6 +129,7 @@ class GuardedSlots(Observer[SlotTimings]):
         single, max_agents = world.n_worlds == 1, world.n_worlds * world.spec.rows
 
         def get_tick() -> int:
+            """Return the current tick of the first world."""
             return int(world.tick[0])
 
         _registry.ensure_capacity(len(policies))

@@ -1,4 +1,4 @@
-"""Replay savanna episodes for records of all agents in the published format and kin metrics."""
+"""Replay savanna episodes: records of all agents in the format of PredPreyGrass, kin metrics."""
 
 from __future__ import annotations
 
@@ -47,12 +47,22 @@ def replay_savanna_agents(
 
 
 def build_event_log(population: SavannaAgentLog) -> dict[str, dict[str, Any]]:
-    """Return the record and events of every agent by its published name."""
+    """Return the records and events of all agents in the format of the PredPreyGrass repository.
+
+    Returns:
+        By agent name, such as `type_1_prey_12`, the fields of PredPreyGrass's agent event log.
+    """
     names = {agent.uid: agent.agent_id for agent in population.by_uid.values()}
-    return {agent.agent_id: _agent_entry(agent, names) for agent in population.by_uid.values()}
+    return {agent.agent_id: _make_agent_entry(agent, names) for agent in population.by_uid.values()}
 
 
-def _agent_entry(agent: SavannaAgentRecord, names: dict[int, str]) -> dict[str, Any]:
+def _make_agent_entry(agent: SavannaAgentRecord, names: dict[int, str]) -> dict[str, Any]:
+    """Return the entry of one agent in the event log.
+
+    Args:
+        agent: Record of the agent.
+        names: Names of all agents by uid, for the agents it has eaten.
+    """
     meals = [
         {
             "t": meal["t"],
@@ -75,11 +85,12 @@ def _agent_entry(agent: SavannaAgentRecord, names: dict[int, str]) -> dict[str, 
         "reward_events": agent.reward_events,
         "fertility_events": agent.fertility_events,
         "diet_events": agent.diet_events,
-        "lifecycle_events": _lifecycle_events(agent),
+        "lifecycle_events": _list_lifecycle_events(agent),
     }
 
 
-def _lifecycle_events(agent: SavannaAgentRecord) -> list[dict[str, Any]]:
+def _list_lifecycle_events(agent: SavannaAgentRecord) -> list[dict[str, Any]]:
+    """Return birth, end of fertility and death of an agent, as far as they happened."""
     events: list[dict[str, Any]] = [{"t": agent.birth_step, "event": "birth"}]
     if agent.fertility_expired_step is not None:
         events.append({"t": agent.fertility_expired_step, "event": "fertility_expired"})
@@ -101,7 +112,7 @@ def format_reward_summary(population: SavannaAgentLog, ticks: int) -> str:
         groups.setdefault(agent.policy_group, []).append(agent)
     lines = [f"{'group':<24}{'lives':>7}" + "".join(f"{name:>10}" for name in _SUMMARY_COLUMNS)]
     for group, members in sorted(groups.items()):
-        rows = [_agent_statistics(agent, ticks) for agent in members]
+        rows = [_compute_statistics(agent, ticks) for agent in members]
         means = [sum(column) / len(rows) for column in zip(*rows, strict=True)]
         expired = sum(agent.fertility_expired_step is not None for agent in members) / len(members)
         label, group_cap = f"{group:<24}{len(members):>7}", _format_fertility_cap(cap, group)
@@ -110,12 +121,20 @@ def format_reward_summary(population: SavannaAgentLog, ticks: int) -> str:
     for agent in sorted(population.by_uid.values(), key=lambda agent: -agent.cumulative_reward):
         expiry = "-" if agent.fertility_expired_step is None else str(agent.fertility_expired_step)
         label, agent_cap = f"{agent.agent_id:<31}", _format_fertility_cap(cap, agent.policy_group)
-        lines.append(_format_line(label, _agent_statistics(agent, ticks), agent_cap, expiry))
+        lines.append(_format_line(label, _compute_statistics(agent, ticks), agent_cap, expiry))
     return "\n".join(lines) + "\n"
 
 
-def _agent_statistics(agent: SavannaAgentRecord, ticks: int) -> list[float]:
-    """Return reward, steps, offspring, offspring per 100 steps, lineage reward, blocked births."""
+def _compute_statistics(agent: SavannaAgentRecord, ticks: int) -> list[float]:
+    """Return the statistics of an agent, in the order of the table's columns.
+
+    Args:
+        agent: Record of the agent.
+        ticks: Length of the episode, at which surviving agents' lives are counted as ended.
+
+    Returns:
+        Reward, steps lived, offspring, offspring per 100 steps, lineage reward, blocked births.
+    """
     steps = (ticks if agent.death_step is None else agent.death_step) - agent.birth_step
     children = len(agent.offspring_ids)
     per_hundred = 100.0 * children / max(1, steps)
@@ -124,19 +143,21 @@ def _agent_statistics(agent: SavannaAgentRecord, ticks: int) -> list[float]:
 
 
 def _format_line(label: str, statistics: list[float], cap: str, expired: str) -> str:
-    """Format a row of the table.
+    """Return a row of the reward summary: a group's means, or the values of one agent.
 
     Args:
-        label: Its first columns.
-        statistics: Values of `_agent_statistics`.
-        cap: Age at which fertility ends.
-        expired: Share of agents, or step of the agent, for which it did.
+        label: Text of the first columns: the group's name and size, or the agent's name.
+        statistics: Values of `_compute_statistics`, or their means.
+        cap: Age at which fertility ends, "-" if it never ends.
+        expired: Share of the group's agents whose fertility ended, or the step in which the agent's
+            fertility ended.
     """
     *first, blocked = statistics
     return label + "".join(f"{x:>10.2f}" for x in first) + f"{cap:>10}{expired:>10}{blocked:>10.2f}"
 
 
 def _format_fertility_cap(cap: Any, group: str) -> str:
+    """Return the age at which a group's fertility ends as text; "-" if it never ends."""
     value = getattr(cap, group, cap)
     return "-" if value is None else f"{value:g}"
 
@@ -153,11 +174,12 @@ def kin_metrics(task: RolloutTask[Any], episode: int, late_age: int = 50) -> dic
         late_age: Age of a parent from which on its births count as late.
 
     Returns:
-        Metrics; NaN where no such event occurred.
+        Metrics by name; NaN where no event occurred that the metric counts.
     """
     distances: dict[bool, list[int]] = {False: [], True: []}  # by whether fertility has ended
 
     def sample_distances(world: SavannaWorld, log: SavannaAgentLog) -> None:
+        """Add the distances of agents to their kin every `_SAMPLE_EVERY` ticks."""
         if int(world.tick[0]) % _SAMPLE_EVERY == 0:
             for uid, distance in nearest_kin_distances(world, log).items():
                 is_past_fertility = log.by_uid[uid].fertility_expired_step is not None
@@ -179,6 +201,7 @@ def kin_metrics(task: RolloutTask[Any], episode: int, late_age: int = 50) -> dic
 
 
 def _mean_or_nan(values: list[int]) -> float:
+    """Return the mean of values; NaN if there are no values."""
     return float(np.mean(values)) if values else float("nan")
 
 
@@ -192,9 +215,9 @@ def find_founders(agent_log: SavannaAgentLog) -> dict[int, int]:
 
 
 def kin_carcass_bite_fraction(agent_log: SavannaAgentLog) -> float:
-    """Return which fraction of bites into others' carcasses kin of the killer took.
+    """Return the fraction of bites into others' carcasses that kin of the killer took.
 
-    NaN if there were no such bites.
+    It is NaN if nobody bit into another agent's carcass.
     """
     founders, records = find_founders(agent_log), agent_log.by_uid.values()
     bites = [
@@ -206,7 +229,7 @@ def kin_carcass_bite_fraction(agent_log: SavannaAgentLog) -> float:
 def _others_carcass_bites(
     agent_log: SavannaAgentLog, record: SavannaAgentRecord, founders: dict[int, int]
 ) -> Iterator[tuple[float, bool]]:
-    """Yield the size of each bite into a carcass that another agent made, and whether it was kin.
+    """Yield for each bite into another agent's prey its size, and whether the killer was kin.
 
     Args:
         agent_log: Names the killer of each carcass.
@@ -252,9 +275,9 @@ def nearest_kin_distances(
     Agents without living kin are left out.
 
     Args:
-        world: The batch.
+        world: Batch of savannas.
         agent_log: Log of the world `world_index`.
-        world_index: World of the batch.
+        world_index: Index of the world in the batch.
     """
     s, founder = world._arrays, find_founders(agent_log)
     rows = np.flatnonzero(s.alive[world_index] & ~s.carcass[world_index])

@@ -246,7 +246,7 @@ def merge_failure_counts(earlier: Mapping[str, Any], later: Mapping[str, Any]) -
 
 
 def has_never_acted(counts: Mapping[str, Any], n_episodes: int) -> bool:
-    """Whether the policy of a slot gave no valid action in any of the episodes."""
+    """Return whether the policy of a slot gave no valid action in any of the episodes."""
     return bool(counts["never_acted"] == n_episodes)
 
 

@@ -114,12 +114,12 @@ class AdversarialFitness:
         """
         nets: Any = pops[self._name].nets
         members, matches = nets.num_nets, self.setup.matches
-        tasks = self._acting_tasks(nets, generation)
+        tasks = self._make_acting_tasks(nets, generation)
         acted = [result.observed for result in engine.map(run_task, tasks)]
         recorded = [part.trajectories for part in acted if part.trajectories is not None]
         trajectories = Trajectories(**concat_chunks([part._asdict() for part in recorded]))
         partners = draw_partners(members, matches, key)
-        discrimination = self._discrimination_tasks(nets, trajectories, partners, generation)
+        discrimination = self._make_discrimination_tasks(nets, trajectories, partners, generation)
         parts = list(engine.map(score_discrimination, discrimination))
         scores = np.concatenate([part.scores for part in parts])  # [members, 2 matches]
         acting_stats = match_stats(acted, self._name, np.arange(members * matches), matches)
@@ -128,7 +128,9 @@ class AdversarialFitness:
         fitness = adversarial_fitness(scores[:, :matches], scores[:, matches:], partners)
         return PopulationScores({self._name: fitness}, int(trajectories.length.sum()))
 
-    def _acting_tasks(self, nets: Any, generation: int) -> Iterator[RolloutTask[MatchMeasures]]:
+    def _make_acting_tasks(
+        self, nets: Any, generation: int
+    ) -> Iterator[RolloutTask[MatchMeasures]]:
         """Yield the tasks in which members play their matches and are recorded."""
         setup, name, matches = self.setup, self._name, self.setup.matches
         for members in split_members(nets.num_nets, self._chunk):
@@ -137,7 +139,7 @@ class AdversarialFitness:
             observers = MatchObservers({name: {}}, record=name)
             yield make_match_task(setup, policies, observers, episodes, setup.steps)
 
-    def _discrimination_tasks(
+    def _make_discrimination_tasks(
         self, nets: Any, trajectories: Trajectories, partners: Ints, generation: int
     ) -> Iterator[DiscriminationTask]:
         """Yield the tasks in which members score their partners' trajectories and the target's.

@@ -19,7 +19,7 @@ _EXCLUDED = ("next", "row_state/member")  # they depend on a match's position in
 def save_env(play: EpisodeLoop) -> dict[str, AnyArray]:
     """Return the state of the loop's worlds by match: `[matches, ...]` or `[matches, rows, ...]`.
 
-    Memory is excluded, as it is inherited by another setting.
+    Memory is excluded, because another setting decides whether it is inherited.
     """
     env = {}
     for name, array in play.snapshot().items():
@@ -31,7 +31,7 @@ def save_env(play: EpisodeLoop) -> dict[str, AnyArray]:
 
 
 def restore_env(play: EpisodeLoop, env: Arrays) -> None:
-    """Continue the worlds of `save_env`; idle worlds begin the episodes that the loop was given."""
+    """Restore worlds from `save_env`; idle worlds begin the episodes that the loop was given."""
     state = {
         name: array.reshape(-1, *array.shape[2:]) if name.startswith(_ROW_ARRAYS) else array
         for name, array in env.items()
@@ -106,12 +106,12 @@ def memory_to_policy(memory: Any, order: Ints, matches: int) -> dict[str, AnyArr
     """Convert the memory of a population to the initial memory of a policy.
 
     Args:
-        memory: Memory of the nets, or None.
+        memory: Memory of the nets; None if they have none.
         order: `[matches]`, indices that sort the matches by member.
         matches: Matches per member.
 
     Returns:
-        `[matches, rows, ...]` by name; empty for None.
+        `[matches, rows, ...]` by name; empty if `memory` is None.
     """
     if memory is None:
         return {}

@@ -92,15 +92,15 @@ class MatchMeasures:
 
 @dataclass(frozen=True)
 class MatchObservers:
-    """What to observe of matches beside their results; makes the observer.
+    """Observer factory: what to observe of matches beside their results.
 
     Args:
         memory: By population that plays, the initial memory of its policy, `[matches, rows, ...]`
-            by name; empty: it begins with none.
+            by name; empty if agents begin with a new memory.
         learn: Whether dynamic nets update their running statistics.
         keep_memory: Whether the memory of the populations is returned.
         measure_names: Names of measures, see `MeasureTracker`.
-        record: A population whose trajectories are recorded; None: none.
+        record: Name of a population whose trajectories are recorded, or None.
     """
 
     memory: Mapping[str, Arrays]
@@ -150,7 +150,7 @@ class MatchObserver(Observer[MatchMeasures]):
         return slots
 
     def restore(self, snapshot: Arrays) -> None:
-        """Continue inherited worlds, and the agents alive in them with inherited memory."""
+        """Restore inherited worlds, and give the agents alive in them their inherited memory."""
         restore_env(self.loop, snapshot)
         write_inherited_memory(self.loop, self._observers.memory)
 

@@ -36,7 +36,7 @@ class Trajectories(NamedTuple):
 
     @property
     def valid(self) -> AnyArray:
-        """Return the mask of ticks that are not padding, `[lives, ticks]`."""
+        """Mask of the ticks that are not padding, `[lives, ticks]`."""
         return np.asarray(np.arange(self.x.shape[1])[None] < self.length[:, None])
 
 
@@ -59,7 +59,7 @@ class TrajectoryRecorder:
 
     @property
     def memory_layout(self) -> MemoryLayout:
-        """Return the memory layout of the policy."""
+        """Memory layout of the policy."""
         return self.policy.memory_layout
 
     def reset_agents(self, batch: AgentBatch, memory: Memory, keys: Ints) -> None:
@@ -253,12 +253,13 @@ def score_discrimination(task: DiscriminationTask) -> TrajectoryScores:
 def _run_nets(step: Any, x: AnyArray, kind: str) -> AnyArray:
     """Run trajectories through nets, tick by tick, or all ticks at once for feedforward nets.
 
-    Static nets run in torch: published results have the last bits of its matrix products.
+    Static nets run in torch, because earlier results depend on the last bits of its matrix
+    products.
 
     Args:
         step: Maps inputs `[members, batch, inputs]` to outputs.
         x: `[members, lives, ticks, inputs]`.
-        kind: Kind of the nets.
+        kind: Kind of the nets: feedforward, recurrent or dynamic.
 
     Returns:
         `[members, lives, ticks, outputs]`.

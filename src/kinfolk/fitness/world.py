@@ -100,7 +100,7 @@ class WorldFitness:
         """
         members, matches = next(iter(pops.values())).num_nets, self.setup.matches
         paired = pairings(list(pops), members, matches, key)
-        results = list(engine.map(run_task, self._tasks(pops, paired, generation)))
+        results = list(engine.map(run_task, self._make_tasks(pops, paired, generation)))
         observed = [result.observed for result in results]
         if self._inherit_env:
             self.env = concat_chunks([result.snapshot for result in results])
@@ -118,7 +118,7 @@ class WorldFitness:
         means = {name: array.reshape(members, -1).mean(axis=1) for name, array in measures.items()}
         return PopulationScores(fitness, int(sum(result.ticks.sum() for result in results)), means)
 
-    def _tasks(
+    def _make_tasks(
         self, pops: Mapping[str, BasePop], paired: Mapping[str, Ints], generation: int
     ) -> Iterator[RolloutTask[MatchMeasures]]:
         """Yield the tasks of a generation, each with a chunk of the matches.
@@ -185,7 +185,12 @@ def match_stats(
 
 
 def merge_stats_into(nets: Any, copies: Sequence[RunningStats | None]) -> None:
-    """Merge the running statistics `[members, copies, capacity]` of several roles into the nets'."""
+    """Merge running statistics of several copies of each net into those of the nets.
+
+    Args:
+        nets: Nets whose statistics are updated.
+        copies: Statistics to merge, `[members, copies, capacity]` each; None is skipped.
+    """
     stats = [copy for copy in copies if copy is not None]
     if stats:
         base = RunningStats(*(nets.to_arrays()[name] for name in RunningStats._fields))
@@ -216,6 +221,7 @@ def evaluate_held_out(
     """
 
     def tasks() -> Iterator[RolloutTask[MatchMeasures]]:
+        """Yield the tasks of the held-out episodes, chunk by chunk."""
         observers = MatchObservers({name: {}}, learn=False)
         for start in range(0, episodes, _HELD_OUT_CHUNK_SIZE):
             count = min(_HELD_OUT_CHUNK_SIZE, episodes - start)

@@ -85,7 +85,7 @@ class BatchedCall:
         wake_workers(self._wake_fds)
 
     def collect(self) -> list[Worker]:
-        """Wait until all workers have replied, or one of them takes long.
+        """Wait until all workers have replied, or a worker that is waited for does not reply soon.
 
         Returns:
             The workers without valid actions: late, failed or with an invalid reply.
@@ -161,8 +161,12 @@ class BatchedCall:
         """Seconds since the request was sent."""
         return 1e-9 * (time.perf_counter_ns() - self._sent_ns)
 
-    def cancel(self) -> None:
-        """End the batched call; workers that have not replied become pending one by one."""
+    def hand_over(self) -> None:
+        """Stop waiting for the batch as a whole, and leave replies to the workers' own handles.
+
+        Requests already sent are not withdrawn: each worker is marked as having a pending request,
+        to be collected separately.
+        """
         if self._pending:
             for worker in self.workers:
                 worker.set_pending(self._request_id, self._sent_ns)

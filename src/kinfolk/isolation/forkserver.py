@@ -70,8 +70,8 @@ def read_payload(fd: int, size: int) -> tuple[ResolvedPolicy, WorldSpec, list[st
     """Return the policy, the world's spec and `sys.path` of a `WorkerPayload`.
 
     Args:
-        fd: Descriptor of the payload.
-        size: Its bytes.
+        fd: Descriptor of the payload's memory.
+        size: Size of the payload in bytes.
     """
     with map_memory(fd, size) as memory:
         data = memory[:]
@@ -202,7 +202,11 @@ class ForkServerClient:
         socket.send_fds(self._control, [json.dumps(message).encode() + b"\n"], fds or [])
 
     def _wait_for(self, key: str, timeout: float = _START_TIMEOUT) -> dict[str, Any]:
-        """Return the next message with a key, or raise `ProcessLimitError` after `timeout`."""
+        """Return the next message that has `key`, waiting at most `timeout` seconds.
+
+        Raises:
+            ProcessLimitError: No such message came in time.
+        """
         end = time.monotonic() + timeout
         while True:
             for message in self._messages:
@@ -215,7 +219,11 @@ class ForkServerClient:
                 raise ProcessLimitError(reason)
 
     def _read(self, timeout: float) -> bool:
-        """Read messages for at most `timeout` seconds; False if there are none or it has exited."""
+        """Read messages, waiting at most `timeout` seconds for the first.
+
+        Returns:
+            False if there were no messages, or the fork server has exited.
+        """
         if self._control is None:
             return False
         ready = select.poll()  # `select.select` fails for descriptors above 1023

@@ -80,7 +80,7 @@ class ForkServer:
         os._exit(0)
 
     def _handle_requests(self) -> bool:
-        """Read and execute requests of the host; False if it has closed the socket."""
+        """Read and execute requests of the host; return False if the host has closed the socket."""
         try:
             data, fds, _, _ = socket.recv_fds(self._control, _MAX_MESSAGE_BYTES, 8)
         except OSError:

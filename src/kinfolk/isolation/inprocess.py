@@ -91,10 +91,11 @@ class GuardedPolicy:
         return self._registry.load(log.resolved, log.spec, owner=self._owner)
 
     def _call_policy(self, method: str, *arguments: Any) -> Any:
-        """Call a method of the policy; None if it has failed before, or raises now.
+        """Call a method of the policy and return its result; None if the policy has failed.
 
         Raises:
-            PolicyFailedError: The policy raised, and the settings or the batch do not allow to go on.
+            PolicyFailedError: The policy raised, and the settings or the batch do not allow it to
+                continue.
         """
         policy = self._policy
         if policy is None:

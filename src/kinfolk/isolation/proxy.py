@@ -69,7 +69,7 @@ class IsolatedPolicy:
 
     @property
     def memory_layout(self) -> MemoryLayout:
-        """Empty, as the memory is kept in the workers."""
+        """Empty layout, as the workers keep the memory."""
         return {}
 
     def start_episode(self) -> None:
@@ -79,7 +79,7 @@ class IsolatedPolicy:
 
     def reset_agents(self, batch: AgentBatch, memory: Memory, keys: Ints) -> None:
         """Reset new agents in their workers and wait for all of them."""
-        self._cancel_call()
+        self._end_call()
         self.workers.reset_agents(shared.pack_rows(batch, keys))
 
     def act_async(self, observations: Bytes, batch: AgentBatch, memory: Memory, keys: Ints) -> None:
@@ -115,7 +115,7 @@ class IsolatedPolicy:
 
     def close(self) -> None:
         """Release the workers for other tasks and unmap their buffers; may be called twice."""
-        self._cancel_call()
+        self._end_call()
         self.workers.close()
         self._buffers.close()
 
@@ -150,15 +150,15 @@ class IsolatedPolicy:
             group.handle_failure(supervised, error, "act_async")
         return n_missing
 
-    def _cancel_call(self) -> None:
-        """Drop the batched call, because agents are born or workers are released."""
+    def _end_call(self) -> None:
+        """End the batched call before agents are born or workers are released."""
         call, self._call = self._call, None
         if call is not None:
-            call.cancel()
+            call.hand_over()
 
     def _arrange_call(self, block: AnyArray) -> BatchedCall:
         """Restart failed workers, release those of dead agents and return a call of the others."""
-        self._cancel_call()
+        self._end_call()
         group = self.workers
         parts = group.split_rows(block)
         group.restart_failed(parts, block)

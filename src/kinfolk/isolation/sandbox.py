@@ -63,7 +63,7 @@ def landlock_abi_version() -> int:
 
 
 def is_landlock_supported() -> bool:
-    """Whether this kernel supports Landlock rules for files."""
+    """Return whether this kernel supports Landlock rules for files."""
     return landlock_abi_version() >= 1
 
 
@@ -92,7 +92,11 @@ def restrict_writes_to(folder: Path) -> None:
 
 
 def _check_result(result: int) -> None:
-    """Raise `OSError` with the current `errno` if a system call returned an error."""
+    """Check the return value of a system call.
+
+    Raises:
+        OSError: The call failed; the error has the current `errno`.
+    """
     if result < 0:
         number = ctypes.get_errno()
         raise OSError(number, os.strerror(number))
@@ -125,11 +129,13 @@ _SYSCALLS_BY_MACHINE = {
 
 
 class _Program(ctypes.Structure):  # `struct sock_fprog`
+    """Filter program, as the C structure `sock_fprog`."""
+
     _fields_ = (("length", ctypes.c_ushort), ("steps", ctypes.c_char_p))
 
 
 def is_seccomp_supported() -> bool:
-    """Whether the architecture is known and the kernel supports seccomp filters."""
+    """Return whether the architecture is known and the kernel supports seccomp filters."""
     if sys.platform != "linux" or platform.machine() not in _SYSCALLS_BY_MACHINE:
         return False
     # Without a program, a kernel with filters fails with "bad address" and changes nothing.

@@ -168,11 +168,19 @@ class Worker:
         self.pending = True
 
     def has_replied(self) -> bool:
-        """Whether the last reply is to the current request."""
+        """Return whether the last reply is to the current request."""
         return self.buffer.header[shared.REPLY_ID] == self.request_id
 
     def drain_wakeups(self, replied: bool) -> bool:
-        """Read pending wake-ups, counting unexpected ones as stale; False if the pipe is closed."""
+        """Read the wake-up bytes in the worker's pipe, and count unexpected ones as stale.
+
+        Args:
+            replied: Whether the worker has replied to the current request. If it has not, the
+                wake-up for that reply is still to come and does not count as expected yet.
+
+        Returns:
+            False if the worker has closed the pipe, because it has exited.
+        """
         try:
             data = os.read(self._reply_fd, _PIPE_BYTES)
         except BlockingIOError:

@@ -69,6 +69,7 @@ class _CountingStdout(io.TextIOBase):
         self._buffer = buffer
 
     def write(self, text: str) -> int:
+        """Count the characters of `text` and discard it."""
         self._buffer.header[shared.PRINTED_CHARS] += len(text)
         return len(text)
 
@@ -115,7 +116,11 @@ class _WorkerLoop:
                 return
 
     def execute(self, command: Callable[[], None]) -> bool:
-        """Execute a command, write the reply and wake the host; False if the worker must exit."""
+        """Execute a command, write the reply and wake the host.
+
+        Returns:
+            False if the worker must exit.
+        """
         header = self._buffer.header
         request_id = header[shared.REQUEST_ID]
         try:
@@ -188,7 +193,11 @@ class _WorkerLoop:
 
 
 def _as_int64(actions: Any, shape: tuple[int, ...]) -> Ints:
-    """Return actions as int64 or raise `_InvalidAction`; the host checks their range."""
+    """Return actions as int64; the host checks their range.
+
+    Raises:
+        _InvalidAction: Type or shape are wrong.
+    """
     array = np.asarray(actions)
     reason = find_invalid_action_reason(array, shape)
     if reason:
@@ -207,7 +216,7 @@ def _import_memory_row(blob: AnyArray, memory: dict[str, AnyArray], row: int) ->
     Args:
         blob: Bytes that `_WorkerLoop.export_memory` wrote.
         memory: Memory arrays by name, written.
-        row: Their row.
+        row: Row of the arrays to write.
     """
     offset = 0
     for array in memory.values():
@@ -217,7 +226,12 @@ def _import_memory_row(blob: AnyArray, memory: dict[str, AnyArray], row: int) ->
 
 
 def set_resource_limits(memory_mb: int | None, cpu_seconds: float | None) -> None:
-    """Limit the memory and CPU time of this process, and disable core dumps; None: no limit."""
+    """Limit the memory and CPU time of this process, and disable core dumps.
+
+    Args:
+        memory_mb: Maximum memory in MB; None for no limit.
+        cpu_seconds: Maximum CPU time in seconds; None for no limit.
+    """
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     if memory_mb is not None:
         # On Linux RLIMIT_DATA does not count mapped files and shared memory, which libraries need.

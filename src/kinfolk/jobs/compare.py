@@ -82,7 +82,7 @@ class ComparisonDone(Event):
 
 
 def unmapped_groups(settings: Compare) -> list[str]:
-    """Return the groups that no slot map assigns, in a world with several groups."""
+    """Return the groups that no slot map assigns; none in a world with a single group."""
     slot_map = settings.slot_map_for(settings.world)
     if slot_map is not None and not isinstance(slot_map, Mapping):
         return []  # it lists a slot for each agent
@@ -97,7 +97,7 @@ def candidate_settings(settings: Compare) -> list[Evaluate]:
     """Return the evaluation settings of each candidate, equal but for its slots.
 
     Raises:
-        SettingsError: The world has several groups, and no map says who plays one of them.
+        SettingsError: The world has several groups, and the slot map leaves out at least one.
     """
     groups = unmapped_groups(settings)
     require(
@@ -182,19 +182,19 @@ def compare_policies(
                 arrays={"values": values, "failures": failures},
                 notes={"failed_slots": list(failed_slots)},
             )
-    yield _comparison_done(settings, values, failures, failed_slots)
+    yield _compare_pairs(settings, values, failures, failed_slots)
 
 
-def _comparison_done(
+def _compare_pairs(
     settings: Compare, values: Any, failures: Any, failed_slots: list[dict[str, Any]]
 ) -> ComparisonDone:
-    """Test every pair of candidates.
+    """Test every pair of candidates, and return the event of the comparison.
 
     Args:
         settings: Settings of the comparison.
         values: `[episodes, candidates]`, the metric.
-        failures: `[candidates]`, failures of their policies.
-        failed_slots: Failure counts by slot, for each candidate.
+        failures: `[candidates]`, number of failures of their policies.
+        failed_slots: For each candidate, its failure counts by slot.
     """
     names, columns = settings.policies, values.T
     pairs, notes = {}, []
@@ -219,8 +219,8 @@ def metric_value(metric: str, report: EpisodeResult, team: Sequence[str]) -> flo
 
     Args:
         metric: One of `METRICS`, or a counter of the world.
-        report: The episode.
-        team: Slots of the candidate, whose returns are added up.
+        report: Result of the episode.
+        team: Ids of the candidate's slots, whose returns are added up.
 
     Raises:
         UnknownNameError: The world has no such counter.

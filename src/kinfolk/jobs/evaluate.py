@@ -46,7 +46,7 @@ class Evaluate(IsolationSettings, EpisodeSettings):
 
     @property
     def isolation_settings(self) -> IsolationSettings:
-        """Return the settings that worker processes of policies are kept by."""
+        """Limits of the worker processes in which isolated policies run."""
         fields = {name: getattr(self, name) for name in IsolationSettings.model_fields}
         return validate_settings(IsolationSettings, fields)
 
@@ -58,7 +58,7 @@ class EpisodePlayed(Event, EpisodeResult):
     kind: ClassVar[str] = "episode_played"
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the event as plain values; its number is the step."""
+        """Return the event as plain values; `step` is the number of the episode."""
         plain = super().to_dict()
         del plain["episode"]
         return plain | {"failures": [asdict(failure) for failure in self.failures]}
@@ -88,7 +88,7 @@ class Evaluated(Event, EvaluationSummary):
 
 
 def evaluation_tasks(settings: Evaluate, first: int = 0) -> Iterator[RolloutTask[SlotTimings]]:
-    """Yield the tasks, from episode `first` on; policies are resolved once, before the first."""
+    """Yield the tasks from episode `first` on; policies are resolved before the first task."""
     policies = {slot.id: slot.resolve_policy(settings.is_trusted(slot)) for slot in settings.slots}
     isolate = {slot.id: slot.isolate for slot in settings.slots if slot.isolate is not None}
     isolation = Isolation(settings.isolate, settings.isolation_settings, isolate)

@@ -65,7 +65,7 @@ class _Meeting(NamedTuple):
 
 
 def assign_sides(spec: WorldSpec) -> tuple[dict[str, str] | list[str], dict[str, str] | list[str]]:
-    """Return a slot map of two sides, and the same with sides exchanged.
+    """Return a slot map of two sides, and the slot map with the sides exchanged.
 
     Two groups with equal observations and actions are two teams, a side each. In any other world
     the rows alternate, so that both sides have the same share of every group.
@@ -80,7 +80,7 @@ def assign_sides(spec: WorldSpec) -> tuple[dict[str, str] | list[str], dict[str,
 
 
 def _list_meetings(settings: RoundRobin, done: int) -> list[_Meeting]:
-    """Return the chunks of every pair; the first `done` of them are left out."""
+    """Return all meetings of all pairs, without the first `done`, which were played before."""
     slot_map, mirrored_map = assign_sides(settings.world_ref.spec)
     common = {name: getattr(settings, name) for name in Evaluate.model_fields}
     meetings = []
@@ -142,9 +142,13 @@ def round_robin(
 
 
 def score_sides(game: EpisodeResult, mirrored: EpisodeResult) -> list[float]:
-    """Return the return per life of both sides, averaged over a game and its mirrored one.
+    """Compute each side's return per life, averaged over a game and its mirrored game.
 
-    Sides may differ, so only both games together are fair.
+    One side of a world may have an advantage, so a single game would not be fair.
+
+    Args:
+        game: Result of the game.
+        mirrored: Result of the game with sides exchanged.
     """
     pair = (game, mirrored)
     return [0.5 * sum(r.returns[s] / max(1, r.lives[s]) for r in pair) for s in _SIDES]

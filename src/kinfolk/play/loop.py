@@ -250,6 +250,7 @@ class EpisodeLoop:
         totals, ticks, episode = self.totals, int(self.world.tick[world]), int(self.episode[world])
 
         def by_name(names: list[str], values: AnyArray) -> dict[str, Any]:
+            """Return the values of a world by name, as plain Python numbers."""
             return dict(zip(names, values.tolist(), strict=True))
 
         log_fields: dict[str, Any] = {}

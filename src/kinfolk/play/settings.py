@@ -61,7 +61,11 @@ class SlotConfig(Settings):
     @model_validator(mode="before")
     @classmethod
     def _reject_dual_policy(cls, value: Any) -> Any:
-        """Refuse a setting of earlier versions, and show how to write it now."""
+        """Refuse the former setting `dual_policy`, and show how to write it now.
+
+        Raises:
+            SettingsError: The settings have `dual_policy`.
+        """
         if isinstance(value, Mapping) and "dual_policy" in value:
             raise SettingsError(
                 "There is no setting 'dual_policy'. Write two slots and a map instead: slots = "
@@ -87,7 +91,7 @@ class SlotConfig(Settings):
     @field_validator("agent_slot_map", "world_slot_maps", mode="before")
     @classmethod
     def _check_slot_map(cls, value: Any) -> Any:
-        """Refuse values that are neither a table nor a list."""
+        """Check that a slot map is a table or a list."""
         require(
             value is None or isinstance(value, (Mapping, list, tuple)),
             f"A slot map is a table of groups or a list of agents, not {value!r}.",

@@ -67,6 +67,11 @@ class PolicySlot(Settings):
 
     @model_validator(mode="after")
     def _check_policy_source(self) -> PolicySlot:
+        """Check that the slot has an id, and either `policy_uri` or `class_path`.
+
+        Raises:
+            SettingsError: The id is empty, or both or none of the two are given.
+        """
         require(bool(self.id), "A slot needs an id that is not empty.")
         require(
             self.policy_uri is None or self.class_path is None,
@@ -167,7 +172,11 @@ def build_slot_assignment(
 
 
 def check_unique_ids(slot_ids: Sequence[str]) -> None:
-    """Raise `SettingsError` if two slots have the same id."""
+    """Check that no two slots have the same id.
+
+    Raises:
+        SettingsError: Two slots have the same id.
+    """
     for name in slot_ids:
         unique = list(slot_ids).count(name) == 1
         require(unique, f"Two slots have the id '{name}'. Give each slot its own id.")
@@ -222,9 +231,9 @@ class SlotRegistry:
         """Return the policy of a slot, ready to play a world.
 
         Args:
-            slot: The slot.
+            slot: Settings of the slot.
             world_spec: Spec of the world.
-            device: Torch device; None: that of the slot.
+            device: Torch device; None takes that of the slot.
 
         Raises:
             UsageError: The slot names no policy, or one that cannot be built for this world.

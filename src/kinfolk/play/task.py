@@ -169,7 +169,7 @@ class Observer(Generic[T_co]):
         """Read the worlds before a step, after the reset of those that begin an episode."""
 
     def after_step(self, ended: list[EpisodeResult]) -> list[EpisodeResult]:
-        """Read the worlds after a step; return its ended episodes, with additions if there are any."""
+        """Read the worlds after a step; return the ended episodes, possibly with additions."""
         return ended
 
     def finish(self) -> T_co:
@@ -286,7 +286,7 @@ class EpisodeRunner(Generic[T]):
         )
 
     def close(self) -> None:
-        """Close the observer and the policies that it built."""
+        """Close the observer, which closes the policies that it has built."""
         self.observer.close()
 
     def __enter__(self) -> EpisodeRunner[T]:

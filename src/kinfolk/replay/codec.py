@@ -258,6 +258,7 @@ class ReplaySeries:
         self._clear()
 
     def _clear(self) -> None:
+        """Forget the series and events of the last chunk."""
         self._ticks: list[int] = []
         self._series: list[list[float]] = []
         self._events: list[tuple[int, WorldEvent]] = []  # with the frame in the chunk that shows it

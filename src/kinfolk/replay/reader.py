@@ -50,7 +50,7 @@ class Replay:
         self.refresh()
 
     def refresh(self) -> bool:
-        """Index the records written since the last look; return whether there were any."""
+        """Index the records written since the last call; return whether there were new ones."""
         grew = False
         with as_store_error(f"{self.path} could not be read"), self.path.open("rb") as file:
             size = file.seek(0, 2)
@@ -84,7 +84,15 @@ class Replay:
         return header.first == first and 1 <= header.frames <= codec.MAX_FRAMES
 
     def _check_magic(self, start: bytes, size: int) -> None:
-        """Raise unless a file of this size begins as a replay, or with a part of the first line."""
+        """Check that the file begins as a replay does; it may still be shorter than the first line.
+
+        Args:
+            start: First bytes of the file, at most as many as `MAGIC` has.
+            size: Size of the file in bytes.
+
+        Raises:
+            DamagedRunError: The file is not a replay, or has another format version.
+        """
         if start == codec.MAGIC or (size < len(codec.MAGIC) and codec.MAGIC.startswith(start)):
             return
         if start.startswith(codec.MAGIC_PREFIX):
@@ -117,7 +125,7 @@ class Replay:
             return int(self.series(-1)[0]["ticks"][-1])
 
     def read_compressed(self, record: RecordRef) -> bytes:
-        """Return a record's payload as it lies in the file, after checking that it is whole."""
+        """Return a record's compressed payload, after checking its length and checksum."""
         compressed = self._read(record)
         codec.decode_payload(record.header, compressed, str(self.path))
         return compressed
@@ -135,7 +143,7 @@ class Replay:
         return self._read_json(self.records[codec.HEADER][0])
 
     def result(self) -> dict[str, Any] | None:
-        """Return the DONE record with the episode's result, None if it has not ended."""
+        """Return the DONE record with the episode's result; None if the episode has not ended."""
         return self._read_json(self.records[codec.DONE][0]) if self.is_complete else None
 
     def series(self, index: int) -> tuple[dict[str, AnyArray], dict[str, Any]]:
@@ -171,19 +179,22 @@ class Replay:
         return [dict(zip(EVENT_FIELDS, row, strict=True)) for row in rows]
 
     def _read_arrays(self, record: RecordRef) -> tuple[dict[str, AnyArray], dict[str, Any]]:
+        """Return the arrays and notes of a record."""
         with self._describing_damage(record):
             return codec.decode_arrays(self._read_payload(record))
 
     def _read_json(self, record: RecordRef) -> dict[str, Any]:
+        """Return the JSON values of a record."""
         with self._describing_damage(record):
             return dict(parse_json(self._read_payload(record)))
 
     def _read_payload(self, record: RecordRef) -> bytes:
+        """Return the decompressed payload of a record."""
         return codec.decode_payload(record.header, self._read(record), str(self.path))
 
     @contextmanager
     def _describing_damage(self, record: RecordRef) -> Iterator[None]:
-        """Name the damaged record if something it needs is missing or does not fit."""
+        """Raise `DamagedRunError`, naming the record, if its content cannot be decoded."""
         try:
             yield
         except (IndexError, KeyError, TypeError, ValueError) as error:

@@ -191,7 +191,7 @@ class PolicyFile(NamedTuple):
 
 def write_policy(path: Path, policy: PolicyFile) -> None:
     """Write a policy file, to be used as `file:PATH`."""
-    write_arrays(path, policy.arrays, _policy_metadata(policy))
+    write_arrays(path, policy.arrays, _make_policy_metadata(policy))
 
 
 def iter_policy_chunks(
@@ -218,11 +218,12 @@ def make_policy_chunk(slot: str, version: str, policy: PolicyFile) -> FileChunk:
         version: A step in eight digits, or `BEST`.
         policy: The policy.
     """
-    data = serialize_arrays(policy.arrays, _policy_metadata(policy))
+    data = serialize_arrays(policy.arrays, _make_policy_metadata(policy))
     return FileChunk(path=f"policies/{slot}/{version}.safetensors", data=data)
 
 
-def _policy_metadata(policy: PolicyFile) -> dict[str, Any]:
+def _make_policy_metadata(policy: PolicyFile) -> dict[str, Any]:
+    """Return the header of a policy file: class path and settings of the policy."""
     return {_HEADER: {"class_path": policy.class_path, "settings": dict(policy.settings)}}
 
 

@@ -184,14 +184,15 @@ def parse_json_object(text: str, source: str) -> dict[str, Any]:
     """Parse a text that must hold a JSON object.
 
     Args:
-        text: The text.
+        text: Content of the file.
         source: Name of the file, for error messages.
 
     Raises:
-        DamagedRunError: It does not; the message has the line and the reason.
+        DamagedRunError: The text is not a JSON object; the message has the line and the reason.
     """
 
     def refuse_constant(name: str) -> Any:
+        """Raise the error for NaN and infinities, which JSON does not allow."""
         line = text[: text.find(name)].count("\n") + 1
         raise errors.DamagedRunError(f"{source} is damaged at line {line}: {name} is not a number.")
 
@@ -300,4 +301,5 @@ def write_with_backups(path: Path, data: bytes, n_backups: int) -> None:
 
 
 def _backup_path(path: Path, number: int) -> Path:
+    """Return the path of an earlier version of a file, such as `NAME.1.SUFFIX`."""
     return path.with_name(f"{path.stem}.{number}{path.suffix}")

@@ -214,7 +214,11 @@ class Run:
             self.close()
 
     def _acquire_lock(self) -> None:
-        """Lock the run for this process, or raise a `StoreError` after `LOCK_TIMEOUT`."""
+        """Lock the run for this process, waiting at most `LOCK_TIMEOUT` seconds.
+
+        Raises:
+            StoreError: Another process holds the lock.
+        """
         with as_store_error(f"{self.folder} could not be locked"):
             self._lock = (self.folder / "lock").open("ab")
             deadline = time.monotonic() + LOCK_TIMEOUT
@@ -236,7 +240,11 @@ class Run:
                 path.unlink()
 
     def _get_open_file(self) -> IO[bytes]:
-        """Return the event log; raise a `StoreError` if the run is not open for writing."""
+        """Return the open event log.
+
+        Raises:
+            StoreError: The run is not open for writing.
+        """
         if self._file is None:
             hint = "call open_for_writing first"
             raise StoreError(f"The run {self.folder} is not open for writing; {hint}.")

@@ -56,8 +56,8 @@ def _with_checkpoint_errors(run: Run, snapshot: Snapshot, stream: JobStream) -> 
 
     Args:
         run: The run that was resumed.
-        snapshot: Where it was resumed from.
-        stream: Items of the job.
+        snapshot: Snapshot from which the run was resumed.
+        stream: Items that the job yields.
     """
     try:
         yield from stream
@@ -128,10 +128,12 @@ class _TensorBoardLogger:
         self._writer = writer(str(folder / "tensorboard"))
 
     def log_metrics(self, step: int, metrics: Mapping[str, float]) -> None:
+        """Write each metric as a scalar at `step`."""
         for name, value in metrics.items():
             self._writer.add_scalar(name, value, step)
 
     def close(self) -> None:
+        """Flush and close the event file."""
         self._writer.close()
 
 
@@ -146,9 +148,11 @@ class _WandbLogger:
         self._run: Any = wandb.init(project=project, name=run, config=dict(settings))
 
     def log_metrics(self, step: int, metrics: Mapping[str, float]) -> None:
+        """Send all metrics with `step` as one entry."""
         self._run.log(dict(metrics), step=step)
 
     def close(self) -> None:
+        """Finish the run at Weights & Biases."""
         self._run.finish()
 
 

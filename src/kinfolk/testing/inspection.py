@@ -95,7 +95,10 @@ def episode_digests(
 
 
 def _read_stat(pid: int | str) -> list[str]:
-    """Return the fields of /proc/PID/stat behind the name: state, parent, ...; empty if it is gone."""
+    """Return the fields of /proc/PID/stat after the name: state, parent and others.
+
+    The list is empty if the process has exited.
+    """
     try:
         return Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()
     except OSError:

@@ -53,8 +53,8 @@ def learner_columns(
     Args:
         row_bytes: Size of an observation.
         n_heads: Parts of an action.
-        state_size: Size of a recurrent learner's hidden state; 0: it is not recurrent.
-        n_teacher_logits: Logits of a teacher's net; 0: it has none; None: there is no teacher.
+        state_size: Size of a recurrent learner's hidden state; 0 if it is not recurrent.
+        n_teacher_logits: Logits of a teacher's net; 0 if it is scripted; None without a teacher.
     """
     columns = {
         **BASE_COLUMNS,

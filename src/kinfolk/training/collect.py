@@ -31,13 +31,13 @@ _PREFIX = "worker/"  # of the collector's arrays in a snapshot
 
 @dataclass(frozen=True)
 class Collection:
-    """What is recorded while a chunk is played, and with which weights; makes the observer.
+    """Observer factory: what is recorded while a chunk is played, and with which weights.
 
     Args:
         slots: By slot id, how its rows are recorded.
         bootstrap_early_ends: Whether episodes that end before the world's time limit are
             bootstrapped with the critic's value.
-        pool_slot: The slot that snapshots of the opponent pool play; None: there is no pool.
+        pool_slot: Id of the slot that snapshots of the opponent pool play; None without a pool.
         batch_invariant: Whether nets whose outputs depend on the batch are refused.
         chunk: Which chunk of the worlds.
         weights: By slot id, the weights of every slot that learns.
@@ -75,11 +75,11 @@ def collection_task(
     """Return the task that continues a chunk of worlds for one rollout.
 
     Args:
-        plan: What stays the same in all updates: a task with a `Collection` as observer, whose
-            policies the engine shares.
+        plan: Task from `build_plan`, with a `Collection` as observer and policies that the engine
+            shares.
         chunk: Which chunk of the worlds.
         weights: By slot id, the weights of every slot that learns.
-        snapshot: State of the chunk's worlds; None: begin new episodes.
+        snapshot: State of the chunk's worlds; None begins new episodes.
         pool: The opponents to play against.
     """
     assert isinstance(plan.observer, Collection)
@@ -108,6 +108,7 @@ class Collector(Observer[Experience]):
         plan, spec, resolved = self._plan, self.world.spec, self.task.resolved
 
         def build(slot: str) -> Policy:
+            """Return a new instance of the policy of a slot."""
             return build_policy(resolved[slot], spec, plan.batch_invariant)
 
         self._policies = {slot: build(slot) for slot in resolved}

@@ -86,7 +86,7 @@ class Learner:
         masks = {loss: profiles.mask(loss, rows) for loss in profiles.losses}
         if not any(mask.any() for mask in masks.values()):
             return {}
-        rows = {**rows, "advantage": self._advantages(rows)}
+        rows = {**rows, "advantage": self._compute_advantages(rows)}
         for group in self._optimizer.param_groups:
             group["lr"] = weights.learning_rate
         history: dict[str, list[float]] = {}
@@ -103,8 +103,8 @@ class Learner:
         means = {name: float(np.mean(values)) for name, values in history.items()}
         return means | _explained_variance(rows, masks.get("ppo_critic", np.zeros(count, bool)))
 
-    def _advantages(self, rows: RolloutColumns) -> AnyArray:
-        """Return `[n]` advantages, corrected by V-trace if the settings say so."""
+    def _compute_advantages(self, rows: RolloutColumns) -> AnyArray:
+        """Return the advantage of each row, `[n]`; corrected by V-trace if the settings say so."""
         settings, count = self._settings, len(rows["slot_id"])
         memory_index, bootstrap = rows["memory_index"], rows["bootstrap_index"]
         scratch: Ints = np.empty(int(memory_index.max()) + 1, np.int64)
@@ -113,7 +113,7 @@ class Learner:
         advantage = np.empty(count, dtype=np.float32)
         rho = np.ones(count, dtype=np.float32)
         if settings.vtrace:
-            ratio = np.exp(self._current_log_prob(rows) - rows["log_prob"])
+            ratio = np.exp(self._compute_log_prob(rows) - rows["log_prob"])
             rho = np.minimum(1.0, ratio).astype(np.float32)
         reward = rows["reward"] * np.float32(settings.reward_scale)
         inputs = reward, rows["value"], next_row, bootstrap, rows["bootstrap_value"], rho
@@ -121,7 +121,7 @@ class Learner:
         return advantage
 
     @torch.no_grad()
-    def _current_log_prob(self, rows: RolloutColumns) -> AnyArray:
+    def _compute_log_prob(self, rows: RolloutColumns) -> AnyArray:
         """Return the log-probability of every row's action under the net before the update, `[n]`."""
         count = len(rows["slot_id"])
         log_prob = np.empty(count, dtype=np.float32)
@@ -151,7 +151,7 @@ class Learner:
         if not net.memory_size:
             for indices in iter_minibatches(count, size, least, key, epoch):
                 logits, value = net.module(net.encoder.encode(observations, group, indices))
-                yield indices, self._masked_output(logits, value, group[indices])
+                yield indices, self._mask_output(logits, value, group[indices])
             return
         sequences = split_sequences(rows, settings.sequence_length)
         for first, steps in iter_sequence_minibatches(sequences, size, least, key, epoch):
@@ -163,16 +163,16 @@ class Learner:
                 *output, state = net.module(step, state[: len(step)])
                 outputs.append(output)
             logits, value = map(torch.cat, zip(*outputs, strict=True))
-            yield indices, self._masked_output(logits, value, group[indices])
+            yield indices, self._mask_output(logits, value, group[indices])
 
-    def _masked_output(
+    def _mask_output(
         self, logits: torch.Tensor, value: torch.Tensor, group: Ints
     ) -> ActorCriticOutput:
-        """Normalise logits to log-probabilities; choices that a group lacks get none.
+        """Normalise logits to log-probabilities; choices that a group lacks get probability 0.
 
         Args:
             logits: `[n, logits]` of all heads.
-            value: `[n]`.
+            value: `[n]`, outputs of the critic.
             group: `[n]`, group of each row's agent.
         """
         if self._has_masked_logits:
@@ -257,7 +257,7 @@ class Learner:
 
 @contextmanager
 def _train_mode(module: nn.Module, key: int) -> Iterator[None]:
-    """Put a module in training mode, with dropout drawn from the key; in eval mode afterwards."""
+    """Put a module in training mode, with dropout drawn from `key`, and in eval mode afterwards."""
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(int(fold_in(key, _DROPOUT_BRANCH)))
         module.train()
@@ -273,7 +273,7 @@ def _reshape_state(name: str, array: AnyArray, parameter: torch.Tensor) -> torch
     Args:
         name: Name of the entry, such as `exp_avg`; `step` is a scalar.
         array: The stored entry.
-        parameter: The parameter it belongs to.
+        parameter: Parameter to which the entry belongs.
 
     Raises:
         SettingsError: The shape is that of another net.
@@ -290,6 +290,7 @@ def _to_minibatch(rows: RolloutColumns, indices: Ints) -> Minibatch:
     """Return some rows as tensors."""
 
     def column(name: str) -> torch.Tensor | None:
+        """Return a column of the minibatch; None if it was not recorded."""
         return torch.from_numpy(rows[name][indices]) if name in rows else None
 
     return Minibatch(*(column(name) for name in Minibatch._fields))  # type: ignore[arg-type]

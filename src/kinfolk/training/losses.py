@@ -131,6 +131,7 @@ def register_loss(
     )
 
     def register(function: F) -> F:
+        """Register the function under `name` and return it unchanged."""
         defined = _qualified_name(function)
         registered = _qualified_name(LOSSES[name].function) if name in LOSSES else defined
         require(
@@ -200,7 +201,10 @@ def _to_float(value: Any) -> float | None:
 
 
 def _qualified_name(function: Any) -> str:
-    """Return where a function was defined; a reloaded module may register the same name again."""
+    """Return module and name of a function.
+
+    A reloaded module may register a function of the same qualified name again.
+    """
     return f"{function.__module__}.{function.__qualname__}"
 
 

@@ -88,8 +88,8 @@ class OpponentPool:
         """Return the pool with a win rate updated after an episode.
 
         Args:
-            number: The snapshot that played; unknown numbers are ignored.
-            share: Its share of the win, from 0 to 1.
+            number: Number of the snapshot that played; unknown numbers are ignored.
+            share: Share of the win of that snapshot, from 0 to 1.
             settings: How opponents are drawn.
         """
         if number not in self.win_rates:
@@ -113,7 +113,7 @@ class OpponentPool:
         }
 
     def notes(self) -> dict[str, Any]:
-        """Return all but the weights as plain values, for a checkpoint."""
+        """Return everything except the weights as plain values, for a checkpoint."""
         return {
             "active": list(self.active),
             "sampling_weights": list(self.sampling_weights),
@@ -122,7 +122,7 @@ class OpponentPool:
 
     @staticmethod
     def from_snapshot(arrays: Arrays, notes: Mapping[str, Any]) -> OpponentPool:
-        """Return the pool that `arrays` and `notes` describe."""
+        """Return the pool whose methods `arrays` and `notes` returned these values."""
         weights: dict[int, dict[str, AnyArray]] = {}
         for path, array in arrays.items():
             if path.startswith("pool/"):
@@ -180,7 +180,7 @@ class OpponentPolicy:
 
     @property
     def memory_layout(self) -> MemoryLayout:
-        """Return the memory layout of the net."""
+        """Memory layout of the net."""
         return self._net.memory_layout
 
     def reset_agents(self, batch: AgentBatch, memory: Memory, keys: Ints) -> None:

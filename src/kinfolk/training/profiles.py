@@ -76,7 +76,16 @@ class LossProfiles:
 
 
 def _find_loss(profile: str, name: str) -> Loss:
-    """Return a registered loss by its name or alias, or by the import path of its function."""
+    """Return the registered loss that a profile lists.
+
+    Args:
+        profile: Name of the profile that lists the loss, for error messages.
+        name: Name or alias of the loss, or import path of its function.
+
+    Raises:
+        SettingsError: No such loss is registered.
+        UsageError: The function cannot be imported.
+    """
     name = LOSS_ALIASES.get(name, name)
     if name in LOSSES:
         return LOSSES[name]

@@ -34,7 +34,7 @@ _LABELS = ("slot_id", "learner_slot", "loss_profile_id", "is_trainable_agent")
 
 @dataclass(frozen=True, kw_only=True)
 class SlotPlan:
-    """How the rows of a slot are recorded; the first four are written to every row.
+    """How the rows of a slot are recorded; the first four fields are written to every row.
 
     Attributes:
         slot_id: Index of the slot that acts.
@@ -107,7 +107,7 @@ class RolloutRecorder:
 
     @property
     def memory_layout(self) -> MemoryLayout:
-        """Return the memory of actor, teacher and student, prefixed by these names."""
+        """Memory layout of actor, teacher and student, with these words as prefixes."""
         layout: dict[str, MemoryField] = {}
         for role, policy in self._policies.items():
             layout |= prefix_layout(role, policy.memory_layout)
@@ -169,7 +169,7 @@ class RolloutRecorder:
             policy.close()
 
     def start_chunk(self, chunk: int) -> None:
-        """Begin a rollout; each chunk has a buffer, so that the results of several can coexist."""
+        """Begin a rollout of a chunk; each chunk has a buffer, so that their results coexist."""
         if chunk not in self._buffers:
             self._buffers[chunk] = RolloutBuffer(self._columns, self._capacity)
         self._buffer = self._buffers[chunk]

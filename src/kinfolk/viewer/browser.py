@@ -126,8 +126,8 @@ def open_browser_page(
 
     Args:
         url: Address of the page; it must set `data-ready` on its body once it is drawn.
-        width: Of the viewport, in CSS pixels.
-        height: Of the viewport, in CSS pixels.
+        width: Width of the viewport, in CSS pixels.
+        height: Height of the viewport, in CSS pixels.
         pixel_ratio: Device pixels per CSS pixel.
 
     Raises:

@@ -53,6 +53,7 @@ class _ThinnedEvents:
         self._stride, self._seen = 1, 0
 
     def add(self, event: Mapping[str, Any]) -> None:
+        """Add an event, unless thinning drops it."""
         if self._seen % self._stride == 0:
             if len(self._rows) == MAX_POINTS:
                 self._steps, self._rows = self._steps[::2], self._rows[::2]
@@ -63,6 +64,7 @@ class _ThinnedEvents:
         self._seen += 1
 
     def columns(self) -> dict[str, Any]:
+        """Return `step` and `fields` of the events, as `collect_metrics` describes."""
         names = dict.fromkeys(name for row in self._rows for name in row)
         fields = {name: [row.get(name) for row in self._rows] for name in names}
         return {"step": self._steps, "fields": fields}
@@ -84,13 +86,19 @@ def _flatten_event(event: Mapping[str, Any]) -> dict[str, float]:
 
 
 def _is_estimate(value: Any) -> bool:
-    """Return whether it is a mean with its interval; the mean is a float, unlike uids in lists."""
+    """Return whether a JSON value is an estimate: a mean with its confidence interval.
+
+    The mean is a float, which tells estimates from lists of uids.
+    """
     has_length = isinstance(value, list) and len(value) in _ESTIMATE_LENGTHS
     return has_length and isinstance(value[0], float)
 
 
 def _is_finite_number(value: Any) -> bool:
-    """Return whether it can be drawn: JSON of a damaged file may hold 1e999 or a thousand digits."""
+    """Return whether a JSON value is a number that can be drawn.
+
+    A damaged file may hold 1e999, or an integer of a thousand digits.
+    """
     if isinstance(value, float):
         return math.isfinite(value)
     return isinstance(value, int) and not isinstance(value, bool) and abs(value) < 2**63

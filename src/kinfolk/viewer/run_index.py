@@ -40,6 +40,7 @@ class RunIndex:
         return [self._summarize_run(run) for run in inside]
 
     def _is_inside_root(self, run: Run | DamagedRun) -> bool:
+        """Return whether a run's folder lies in the root, and not behind a link to elsewhere."""
         try:
             resolve_inside(self.root, run.folder.name)
         except UsageError:
@@ -69,7 +70,7 @@ class RunIndex:
         return open_run(resolve_inside(self.root, name))
 
     def describe_run(self, run: Run) -> dict[str, Any]:
-        """Return what the list of runs shows of a run, as plain values."""
+        """Return the entry of a run in the list of runs, as plain values."""
         settings: Mapping[str, Any] = run.config["settings"]
         return {
             "name": run.name,

@@ -36,7 +36,7 @@ class RequestGuard:
 
     Args:
         app: Application behind it.
-        hosts: Names and addresses that may stand in the Host header.
+        hosts: Names and addresses that are accepted in the Host header.
         token: Secret that a request must carry in its query or cookie; None if it needs none.
     """
 
@@ -52,7 +52,7 @@ class RequestGuard:
         problem = self._find_problem(scope, headers)
         if problem:
             await _send_refusal(scope, receive, send, problem)
-        elif self._token is not None and scope["type"] == "http" and _query_token(scope):
+        elif self._token is not None and scope["type"] == "http" and _get_query_token(scope):
             # The token moves from the address bar to a cookie that is sent to this server only.
             response = RedirectResponse(scope["path"], status_code=303)
             response.set_cookie(TOKEN_COOKIE, self._token, httponly=True, samesite="strict")
@@ -61,10 +61,10 @@ class RequestGuard:
             await self._app(scope, receive, _add_security_headers(send))
 
     def _find_problem(self, scope: Scope, headers: Headers) -> str | None:
-        """Return why a request is refused, None if it is not."""
+        """Return why a request is refused; None if it is accepted."""
         host = headers.get("host", "")
-        if _hostname(host) not in self._hosts:
-            return f"The viewer does not serve the host '{_hostname(host)}'."
+        if _parse_hostname(host) not in self._hosts:
+            return f"The viewer does not serve the host '{_parse_hostname(host)}'."
         origin = headers.get("origin")
         if origin is not None and origin.partition("://")[2] != host:
             return f"The viewer refuses requests from pages of '{origin}'."
@@ -76,20 +76,22 @@ class RequestGuard:
         return None
 
     def _has_token(self, scope: Scope, headers: Headers) -> bool:
+        """Return whether a request carries the token in its cookie or its query."""
         cookies = SimpleCookie(headers.get("cookie", ""))
-        token = cookies[TOKEN_COOKIE].value if TOKEN_COOKIE in cookies else _query_token(scope)
+        token = cookies[TOKEN_COOKIE].value if TOKEN_COOKIE in cookies else _get_query_token(scope)
         return hmac.compare_digest((token or "").encode(), (self._token or "").encode())
 
 
-def _query_token(scope: Scope) -> str | None:
+def _get_query_token(scope: Scope) -> str | None:
+    """Return the parameter `token` of the query; None if there is none."""
     tokens = parse_qs(scope["query_string"].decode("latin-1")).get("token")
     return tokens[0] if tokens else None
 
 
-def _hostname(host: str) -> str:
-    """Return a Host header without its port; IPv6 addresses stand in brackets.
+def _parse_hostname(host: str) -> str:
+    """Return the host name of a Host header: without the port, and without brackets for IPv6.
 
-    >>> _hostname("localhost:80"), _hostname("[::1]:80"), _hostname("::1")
+    >>> _parse_hostname("localhost:80"), _parse_hostname("[::1]:80"), _parse_hostname("::1")
     ('localhost', '::1', '::1')
     """
     if host.startswith("["):
@@ -117,6 +119,7 @@ def _add_security_headers(send: Send) -> Send:
     """Return a sender that adds the security headers which a response does not set itself."""
 
     async def send_with_headers(message: Any) -> None:
+        """Send a message, with the missing security headers if it starts a response."""
         if message["type"] == "http.response.start":
             present = {name for name, _ in message["headers"]}
             wanted = [(name.encode(), value.encode()) for name, value in _SECURITY_HEADERS.items()]

@@ -56,6 +56,7 @@ class FiniteJSONResponse(JSONResponse):
 
 
 def _replace_nonfinite(value: Any) -> Any:
+    """Return a JSON value with None in place of numbers that are not finite."""
     if isinstance(value, Mapping):
         return {key: _replace_nonfinite(inner) for key, inner in value.items()}
     if isinstance(value, list | tuple):
@@ -70,7 +71,7 @@ def make_app(
 
     Args:
         run_index: The runs to serve.
-        hosts: Names and addresses that may stand in a request's Host header.
+        hosts: Names and addresses that are accepted in a request's Host header.
         token: Secret that requests must carry; None if they need none.
     """
     replay = "/api/runs/{run}/replays/{replay}"
@@ -79,9 +80,9 @@ def make_app(
         "/api/runs/{run}/metrics": _serve_json(RunIndex.get_metrics),
         "/api/runs/{run}/results": _serve_json(RunIndex.get_results),
         "/api/runs/{run}/roles": _serve_json(RunIndex.get_role_history),
-        replay: _replay,
-        f"{replay}/series": _series,
-        f"{replay}/frames/{{chunk:int}}": _frames,
+        replay: _serve_replay,
+        f"{replay}/series": _serve_series,
+        f"{replay}/frames/{{chunk:int}}": _serve_frames,
     }
     routes: list[Any] = [
         Route(path, _handle_errors(run_index, handler)) for path, handler in handlers.items()
@@ -100,6 +101,7 @@ def _handle_errors(run_index: RunIndex, handler: Handler) -> Endpoint:
 
     @wraps(handler)
     def endpoint(request: Request) -> Response:
+        """Call the handler; answer an error with its message."""
         try:
             return handler(run_index, request)
         except KinfolkError as error:
@@ -110,18 +112,20 @@ def _handle_errors(run_index: RunIndex, handler: Handler) -> Endpoint:
 
 
 def read_page_file(name: str) -> bytes:
-    """Return a file of the page, as it was bundled into the package."""
+    """Return the content of a file of the page, which is bundled in the package."""
     data = get_data("kinfolk.viewer", f"page/{name}")
     assert data is not None
     return data
 
 
 def _serve_file(name: str) -> Endpoint:
+    """Return an endpoint that answers with a file of the page."""
     data, media_type = read_page_file(name), _MEDIA_TYPES[name.rpartition(".")[2]]
     return lambda _: Response(data, media_type=media_type)
 
 
 async def _handle_not_found(request: Request, error: Exception) -> Response:
+    """Answer a request for an unknown path, with a page for browsers and JSON otherwise."""
     assert isinstance(error, HTTPException)
     path = request.url.path
     shown = path if len(path) <= _MAX_PATH_SHOWN else path[:_MAX_PATH_SHOWN] + "..."
@@ -139,10 +143,11 @@ def _serve_json(read: Callable[[RunIndex, str], Any]) -> Handler:
 
 
 def _get_replay(run_index: RunIndex, request: Request) -> Replay:
+    """Return the replay that the path of a request names."""
     return run_index.get_replay(request.path_params["run"], request.path_params["replay"])
 
 
-def _replay(run_index: RunIndex, request: Request) -> Response:
+def _serve_replay(run_index: RunIndex, request: Request) -> Response:
     """Answer with a replay's head, the frames of its chunks, its result and whether it grows."""
     replay = _get_replay(run_index, request)
     headers = [record.header for record in replay.records[FRAMES]]
@@ -153,7 +158,7 @@ def _replay(run_index: RunIndex, request: Request) -> Response:
     return FiniteJSONResponse(answer)
 
 
-def _series(run_index: RunIndex, request: Request) -> Response:
+def _serve_series(run_index: RunIndex, request: Request) -> Response:
     """Answer with the SERI records from chunk `from` on, each after its length as uint32."""
     replay = _get_replay(run_index, request)
     first = request.query_params.get("from", "0")
@@ -164,7 +169,7 @@ def _series(run_index: RunIndex, request: Request) -> Response:
     return Response(data, media_type=_BINARY_MEDIA_TYPE)
 
 
-def _frames(run_index: RunIndex, request: Request) -> Response:
+def _serve_frames(run_index: RunIndex, request: Request) -> Response:
     """Answer with the FRAM record of one chunk."""
     replay, chunk = _get_replay(run_index, request), request.path_params["chunk"]
     records = replay.records[FRAMES]
@@ -213,7 +218,7 @@ async def _wait_for_disconnect(websocket: WebSocket) -> None:
 
 
 def _read_progress(run_index: RunIndex, name: str, replay: str) -> dict[str, Any]:
-    """Return what tells whether a run has grown since the last poll.
+    """Return the size of a run, by which the next poll tells whether it has grown.
 
     Args:
         run_index: Where the run is looked up.
@@ -294,7 +299,7 @@ def make_uvicorn_config(app: ASGIApp) -> uvicorn.Config:
 
 
 def _local_addresses(host: str) -> list[str]:
-    """Return the addresses of this machine if `host` stands for all of them, else none."""
+    """Return the addresses of this machine if `host` means all of them, else an empty list."""
     if host not in ("0.0.0.0", "::"):
         return []
     infos = socket.getaddrinfo(socket.gethostname(), None)

@@ -41,12 +41,14 @@ def bench(
 
 
 class _FigureFormatter(Formatter):
-    """Formats figures as `str.format` does, and in larger units: `{rate:M.2f}` is in millions.
+    """Formats figures as `str.format` does, with two more format specs.
 
-    A rate per second with `/` is formatted as the nanoseconds that one takes.
+    `{rate:M.2f}` formats in millions. `{rate:/.0f}` formats a rate per second as its inverse, in
+    nanoseconds.
     """
 
     def format_field(self, value: Any, format_spec: str) -> str:
+        """Format one figure; a unit or `/` may precede the usual format spec."""
         if format_spec[:1] == "/":
             value, format_spec = 1e9 / value, format_spec[1:]
         elif format_spec[:1] in _UNITS:
@@ -60,8 +62,8 @@ def _print_figures(title: str, headings: str, rows: str, *points: Mapping[str, A
     Args:
         title: Line above the table.
         headings: Headings of the columns, with `|` between them.
-        rows: A row per line, cells with `|` between them and figures as `{name:.2f}`.
-        points: Figures by name; the rows are printed once for each.
+        rows: Template with a row per line, `|` between cells, and figures as `{name:.2f}`.
+        points: Figures by name; the rows are printed once for each of these mappings.
     """
     text = "\n".join(_FigureFormatter().vformat(rows.strip(), (), figures) for figures in points)
     cells = [[cell.strip() for cell in line.split("|")] for line in text.splitlines()]
@@ -69,6 +71,7 @@ def _print_figures(title: str, headings: str, rows: str, *points: Mapping[str, A
 
 
 def _measure_worlds() -> Report:
+    """Compile the kernels, and return the reports of both worlds."""
     from kinfolk.bench.worlds import bench_cogsguard, bench_savanna
 
     compile_kernels("savanna", {}, None, {})
@@ -125,6 +128,7 @@ def _show_worlds(report: Report) -> None:
 
 
 def _measure_roles() -> Report:
+    """Return the reports of role policies and of role evolution."""
     from kinfolk.bench.roles import SMART_URI, TEAM_URI, bench_role_evolution, bench_roles
 
     for preset in ("arena", "machina_1", "edition_a", "tutorial"):
@@ -162,6 +166,7 @@ def _show_roles(report: Report) -> None:
 
 
 def _measure_ranks() -> Report:
+    """Return the report on the stability of team ranks."""
     from kinfolk.bench.roles import bench_team_ranks
 
     return bench_team_ranks()
@@ -181,6 +186,7 @@ def _show_ranks(report: Report) -> None:
 
 
 def _measure_engines() -> Report:
+    """Return the report on the episode loop and the engines."""
     from kinfolk.bench.engines import bench_engines
 
     compile_kernels("probe", {}, None, {})
@@ -205,6 +211,7 @@ def _show_engines(report: Report) -> None:
 
 
 def _measure_nets() -> Report:
+    """Return the report on populations of nets."""
     from kinfolk.bench.nets import bench_nets
 
     return bench_nets()
@@ -232,6 +239,7 @@ def _show_nets(report: Report) -> None:
 
 
 def _measure_isolation() -> Report:
+    """Return the report on worker processes for agents."""
     from kinfolk.bench.isolation import bench_isolation
 
     return bench_isolation()
@@ -271,6 +279,7 @@ def _show_isolation(report: Report) -> None:
 
 
 def _measure_train() -> Report:
+    """Return the report on the speed of training."""
     from kinfolk.bench.training import bench_training
 
     compile_kernels("savanna", {"observation": "compact"}, None, {})

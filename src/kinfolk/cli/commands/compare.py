@@ -42,7 +42,7 @@ def compare(
     from kinfolk.store.run import new_run_folder
 
     call = job_call(context)
-    workers = call.make_engine()
+    engine = call.make_engine()
     if policies:
         call.flags["policies"] = policies
     settings: Any
@@ -60,7 +60,7 @@ def compare(
         total = each * len(settings.policies)
     folder = call.out or new_run_folder(name)
     with stdout_for_document(call.json):
-        last = _run_and_store(job, settings, workers, folder, name, total)
+        last = _run_and_store(job, settings, engine, folder, name, total)
     never_acted = _report_failures(last, call.json, each)
     if call.json:
         print_json({"schema": SCHEMA, "version": VERSION, "run": str(folder), **last})
@@ -73,7 +73,11 @@ def compare(
 
 
 def _read_round_robin(call: JobCall) -> Any:
-    """Read the settings of a round robin; refuse flags that it does not use."""
+    """Return the settings of a round robin.
+
+    Raises:
+        UsageError: A flag was given that a round robin does not use.
+    """
     from kinfolk.core.settings import fields_of
     from kinfolk.play.settings import SlotConfig
 
@@ -89,24 +93,28 @@ def _read_round_robin(call: JobCall) -> Any:
 
 
 def _check_candidates(settings: Any) -> None:
-    """Find what is wrong with the candidates before a folder is made for them."""
+    """Check the candidates and their map, before a run folder is created.
+
+    Raises:
+        UsageError: A policy, a setting or the map is wrong.
+    """
     from kinfolk.jobs.compare import candidate_settings, parse_team, unmapped_groups
     from kinfolk.play.slots import parse_slot
 
     for policy in settings.policies:  # reports a mistyped policy before anything else
         for name, uri in parse_team(policy).items():
             parse_slot(name, uri).resolve_policy(trusted=False)
-    _ask_for_map(settings, unmapped_groups(settings))
+    _check_all_groups_mapped(settings, unmapped_groups(settings))
     for candidate in candidate_settings(settings):
         check_policies(candidate)
 
 
 def _report_failures(last: dict[str, Any], json: bool, episodes: int) -> bool:
-    """Print failures of each policy under its URI, above the table; return whether one never acted.
+    """Print the failures of each policy under its URI, and return whether any policy never acted.
 
     Args:
         last: Last event of the run.
-        json: Whether stdout belongs to a document.
+        json: Whether stdout is reserved for a JSON document; failures then go to stderr.
         episodes: Episodes that each policy played.
     """
     never_acted = False
@@ -117,8 +125,16 @@ def _report_failures(last: dict[str, Any], json: bool, episodes: int) -> bool:
     return never_acted
 
 
-def _ask_for_map(settings: Any, groups: list[str]) -> None:
-    """Refuse a comparison in which every policy would play predators and prey alike."""
+def _check_all_groups_mapped(settings: Any, groups: list[str]) -> None:
+    """Refuse a comparison in which each candidate would play several groups, such as both species.
+
+    Args:
+        settings: Settings of the comparison.
+        groups: Groups that no slot map assigns, from `unmapped_groups`.
+
+    Raises:
+        UsageError: There are such groups; the message suggests a map.
+    """
     from kinfolk.jobs.compare import example_map, parse_team
 
     if not groups:
@@ -147,16 +163,16 @@ def _ask_for_map(settings: Any, groups: list[str]) -> None:
 
 
 def _run_and_store(
-    job: Any, settings: Any, workers: Any, folder: Path, name: str, total: int
+    job: Any, settings: Any, engine: Any, folder: Path, name: str, total: int
 ) -> dict[str, Any]:
-    """Run a job into a folder with progress, and return its last event.
+    """Run a job, store it in a new run folder and show progress; return its last event.
 
     Args:
-        job: The job.
-        settings: Its settings.
-        workers: Engine that runs its tasks; it is closed.
-        folder: Folder of the run.
-        name: Name of the job.
+        job: `compare_policies` or `round_robin`.
+        settings: Settings of the job.
+        engine: Engine that runs the tasks; it is closed at the end.
+        folder: Run folder to create.
+        name: Name of the job in the run's `settings.json`.
         total: Number of episodes, for the progress bar.
     """
     from kinfolk.store.run import create_run
@@ -165,8 +181,8 @@ def _run_and_store(
     run = create_run(folder, name, settings.model_dump())
     last: dict[str, Any] = {}
     failures = done = 0
-    with closing(workers), progress("Episodes", total) as tell:
-        for event in run_and_store(run, lambda snapshot: job(settings, workers, snapshot)):
+    with closing(engine), progress("Episodes", total) as tell:
+        for event in run_and_store(run, lambda snapshot: job(settings, engine, snapshot)):
             last = event.to_dict()
             if isinstance(last.get("failures"), int):
                 done, failures = done + 1, failures + last["failures"]

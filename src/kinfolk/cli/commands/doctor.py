@@ -39,7 +39,9 @@ _IMPORTED_AS = {"pillow": "PIL"}
 def doctor(json: JsonOption = False) -> None:
     """Report what this machine supports, and what is missing."""
     facts = examine()
-    missing = {name: _loss(name) for name, value in facts.items() if _is_missing(name, value)}
+    missing = {
+        name: _describe_missing(name) for name, value in facts.items() if _is_missing(name, value)
+    }
     if json:
         print_json({**facts, "missing": missing})
     else:
@@ -49,45 +51,52 @@ def doctor(json: JsonOption = False) -> None:
 
 
 def examine() -> dict[str, Any]:
-    """Return facts by name; None is something that is missing or does not work."""
+    """Return what is known about this machine: versions, paths and abilities by name.
+
+    None, False or 0 stands for something that is missing or does not work.
+    """
     from kinfolk.core.jit import COMPILED
     from kinfolk.core.kernel_cache import BOUNDSCHECK, cache_root, kernels_cached
     from kinfolk.isolation import sandbox
 
     facts: dict[str, Any] = {
-        "kinfolk": _version("kinfolk"),
+        "kinfolk": _find_version("kinfolk"),
         "python": platform.python_version(),
         "system": f"{platform.system()} {platform.machine()}",
-        "cores": _cores(),
+        "cores": _count_cores(),
     }
     return facts | {
-        **{name: _version(name) for name in _PACKAGES},
+        **{name: _find_version(name) for name in _PACKAGES},
         "kernels": "compiled" if COMPILED else "plain Python (NUMBA_DISABLE_JIT)",
         "bounds checked": BOUNDSCHECK,
         "kernel cache": str(cache_root()),
         "kernels cached": kernels_cached(),
         "landlock": max(0, sandbox.landlock_abi_version()),  # of its interface; 0 is none
         "seccomp": _seccomp_works(),
-        "bubblewrap": _bubblewrap(),
+        "bubblewrap": _find_bubblewrap(),
         "network namespace": _can_unshare(),
         "browser": next((path for name in _BROWSERS if (path := shutil.which(name))), None),
         "ffmpeg": shutil.which("ffmpeg"),
     }
 
 
-def _cores() -> int:
-    """Return the cores this process may use, which may be fewer than the machine has."""
+def _count_cores() -> int:
+    """Return how many cores this process may use, which may be fewer than the machine has."""
     return len(os.sched_getaffinity(0)) if sys.platform == "linux" else os.cpu_count() or 1
 
 
-def _version(package: str) -> str | None:
+def _find_version(package: str) -> str | None:
+    """Return the version of an installed package; None if it is not installed."""
     with suppress(PackageNotFoundError):
         return version(package)
     return None
 
 
-def _bubblewrap() -> str | None:
-    """Return the path of bubblewrap, if it works; many systems forbid user namespaces."""
+def _find_bubblewrap() -> str | None:
+    """Return the path of bubblewrap; None if it is not installed or does not work.
+
+    Many systems forbid the user namespaces that it needs.
+    """
     import subprocess
 
     path = shutil.which("bwrap")
@@ -101,7 +110,7 @@ def _bubblewrap() -> str | None:
 
 
 def _seccomp_works() -> bool:
-    """Return whether a filter blocks the network, tried in a child process."""
+    """Return whether a seccomp filter blocks the network, as tried in a child process."""
     import socket
 
     from kinfolk.isolation import sandbox
@@ -122,7 +131,7 @@ def _seccomp_works() -> bool:
 
 
 def _can_unshare() -> bool:
-    """Return whether a network namespace can be made, tried in a child process."""
+    """Return whether a network namespace can be created, as tried in a child process."""
     if sys.platform != "linux":
         return False
     import ctypes
@@ -135,12 +144,15 @@ def _can_unshare() -> bool:
 
 
 def _is_missing(name: str, value: Any) -> bool:
-    """Return whether a fact is a lack: not a switch that is off, or a cache that is empty."""
+    """Return whether an entry of `examine` means that this machine lacks something.
+
+    False or 0 in other entries, such as an empty kernel cache, is not a lack.
+    """
     return not value and (name in _LOST or name == "bubblewrap" or value is None)
 
 
-def _loss(name: str) -> str:
-    """Return what does not work without it, and how to install it."""
+def _describe_missing(name: str) -> str:
+    """Return what does not work without a missing item, and how to install it."""
     if name == "bubblewrap":
         if shutil.which("bwrap") is None:
             return f"not installed: {_BWRAP}. Debian: apt install bubblewrap"

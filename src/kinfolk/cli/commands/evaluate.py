@@ -29,13 +29,13 @@ def eval_command(
 ) -> None:
     """Play episodes with a team of policies and report how each slot did."""
     call = job_call(context)
-    workers = call.make_engine()
+    engine = call.make_engine()
     if parallel_policy and call.flags.setdefault("isolate", "agent") != "agent":
         short = "--parallel-policy is short for --isolate agent"
         raise UsageError(f"{short}; it does not go with --isolate {call.flags['isolate']}.")
     with output.stdout_for_document(call.json):
         run, settings = call.open_run("evaluate", jobs.Evaluate, _check)
-        summary = _read_summary(run) if run.status == "done" else _play(run, settings, workers)
+        summary = _read_summary(run) if run.status == "done" else _evaluate(run, settings, engine)
     failed, episodes = summary["failed_slots"], summary["episodes"]
     never_acted = report_failures(failed, episodes, to_stderr=call.json)
     if call.json:
@@ -52,14 +52,22 @@ def eval_command(
 
 
 def _check(settings: Any) -> None:
-    """Find what is wrong before a folder is made for the run."""
+    """Check the settings before a run folder is created.
+
+    Raises:
+        UsageError: A policy cannot play this world, or the sandbox cannot be used.
+    """
     if settings.sandbox:
         _print_enforced(settings)
     check_policies(settings)
 
 
 def check_policies(settings: Any) -> None:
-    """Find what is wrong with a team before a folder is made for it."""
+    """Check the policies of all slots and compile their kernels, before a run folder is created.
+
+    Raises:
+        UsageError: A policy cannot be found or built for this world.
+    """
     from kinfolk.policies.resolve import build_policy
 
     trusted = [slot for slot in settings.slots if settings.is_trusted(slot)]
@@ -75,10 +83,10 @@ def check_policies(settings: Any) -> None:
 
 
 def _print_enforced(settings: Any) -> None:
-    """Print, before the start, what a sandbox can enforce on this machine.
+    """Print which restrictions of the sandbox this machine can enforce, and which it cannot.
 
     Raises:
-        UsageError: No slot is isolated, or with --strict something cannot be enforced.
+        UsageError: A slot is not isolated, or --strict is set and a restriction is unsupported.
     """
     from kinfolk.isolation.sandbox import list_enforced, list_unsupported
 
@@ -94,10 +102,10 @@ def _print_enforced(settings: Any) -> None:
 
 
 def _read_summary(run: Any) -> dict[str, Any]:
-    """Return the last event of an evaluation that is done.
+    """Return the summary of a finished evaluation, which is its last event.
 
     Raises:
-        DamagedRunError: The last event is no summary.
+        DamagedRunError: The last event is not a summary.
     """
     last: dict[str, Any] = {}
     for event in run.events():
@@ -107,13 +115,13 @@ def _read_summary(run: Any) -> dict[str, Any]:
     return last
 
 
-def _play(run: Any, settings: Any, workers: Any) -> dict[str, Any]:
-    """Run the job into the store with progress, and return its last event, the summary.
+def _evaluate(run: Any, settings: Any, engine: Any) -> dict[str, Any]:
+    """Run the evaluation, store it and show progress; return its last event, the summary.
 
     Args:
-        run: The run.
-        settings: Its settings.
-        workers: Engine that runs its tasks.
+        run: Run folder to write or to resume.
+        settings: Settings of the evaluation.
+        engine: Engine that runs the tasks; it is closed at the end.
     """
     from kinfolk.core.events import TimingEvent
     from kinfolk.jobs.evaluate import EpisodePlayed
@@ -124,8 +132,8 @@ def _play(run: Any, settings: Any, workers: Any) -> dict[str, Any]:
     warned: set[str] = set()
     summary: dict[str, Any] = {}
     bar = output.progress("Episodes", settings.episodes, len(before))
-    with interruptible("eval", run, workers), bar as tell:
-        for event in run_and_store(run, lambda state: jobs.evaluate(settings, workers, state)):
+    with interruptible("eval", run, engine), bar as tell:
+        for event in run_and_store(run, lambda state: jobs.evaluate(settings, engine, state)):
             if isinstance(event, EpisodePlayed):
                 failures += len(event.failures)
                 note = f"failures of policies so far: {failures}" if failures else ""
@@ -141,12 +149,12 @@ def _play(run: Any, settings: Any, workers: Any) -> dict[str, Any]:
 
 
 def _build_document(run: Any, settings: Any, summary: dict[str, Any]) -> dict[str, Any]:
-    """Return the whole of an evaluation; see `kinfolk.evaluation.export` for its form.
+    """Return an evaluation as one JSON document; its schema is in `kinfolk.evaluation.export`.
 
     Args:
-        run: The run.
-        settings: Its settings.
-        summary: Its last event.
+        run: Run folder of the evaluation.
+        settings: Settings of the evaluation.
+        summary: Last event of the run.
     """
     from kinfolk.evaluation.export import SCHEMA_NAME, SCHEMA_VERSION
     from kinfolk.isolation.sandbox import list_enforced, list_unsupported
@@ -176,12 +184,12 @@ def _iter_failures(run: Any) -> Iterator[tuple[int, dict[str, Any]]]:
 
 
 def report_failures(failed: Mapping[str, Any], episodes: int, to_stderr: bool) -> bool:
-    """Print which slots failed, and return whether one never acted at all.
+    """Print which slots failed, and return whether the policy of any slot never acted.
 
     Args:
-        failed: What `count_failures` returned.
+        failed: Counts by slot, from `count_failures`.
         episodes: Episodes that were played.
-        to_stderr: Whether stdout belongs to a document.
+        to_stderr: Whether to print on stderr, because stdout is reserved for a JSON document.
     """
     from kinfolk.evaluation.statistics import describe_failures, has_never_acted
 
@@ -191,7 +199,7 @@ def report_failures(failed: Mapping[str, Any], episodes: int, to_stderr: bool) -
 
 
 def _read_timings(run: Any) -> dict[str, Any]:
-    """Return the run's timings as one; damaged lines are left out with a warning."""
+    """Return the aggregated timings of a run; damaged lines are left out with a warning."""
     from kinfolk.evaluation.rollout import aggregate_timings, filter_valid_timings
     from kinfolk.store.event_log import TIMINGS_FILE
 
@@ -211,7 +219,7 @@ def print_summary(world: str, seed: int, summary: dict[str, Any], run: Any) -> N
         world: Name of the world.
         seed: Random seed of the episodes.
         summary: Last event of the run.
-        run: The run.
+        run: Run folder, from which the first failures are read.
     """
     timings = _read_timings(run)
     rows = [
@@ -238,19 +246,20 @@ def print_summary(world: str, seed: int, summary: dict[str, Any], run: Any) -> N
 
 
 def _print_estimates(title: str, names: str, value: str, estimates: dict[str, Any]) -> None:
-    """Print a table with a row per name; n is the number of episodes to which it applies.
+    """Print a table of estimates, one row per name.
 
     Args:
         title: Line above the table.
-        names: Heading of the names.
-        value: Heading of the estimates.
-        estimates: Estimates by name.
+        names: Heading of the first column, such as "slot".
+        value: Heading of the column of means with confidence intervals.
+        estimates: Estimates by name; their sample size is the last column.
     """
     rows = [(name, format_estimate(e), format_sample_size(e)) for name, e in estimates.items()]
     output.print_table(title, (names, f"{value} (95 %)", "n"), rows)
 
 
 def _print_failures(summary: dict[str, Any], run: Any) -> None:
+    """Print the number of failures and invalid actions, and the first failures."""
     from kinfolk.isolation.failures import format_failure
 
     if summary["failures"]:
@@ -262,7 +271,7 @@ def _print_failures(summary: dict[str, Any], run: Any) -> None:
 
 
 def plot_populations(settings: Any) -> None:
-    """Play the first episode once more, which gives the same, and plot its populations."""
+    """Play the first episode again, with the same result, and plot its population sizes."""
     from kinfolk.evaluation.trajectory import trace_episode
     from kinfolk.jobs.evaluate import evaluation_tasks
 

@@ -40,11 +40,11 @@ def roles(
 ) -> None:
     """Evolve roles and teams, and evaluate the champion on unseen seeds."""
     call = job_call(context)
-    workers = call.make_engine()
+    engine = call.make_engine()
     if history is not None:
         call.flags["history"] = _read_history(history)
     run, settings = call.open_run("evolve_roles", jobs.EvolveRoles, _check_roles)
-    _evolve_roles(run, settings, workers)
+    _evolve_roles(run, settings, engine)
     events = list(run.events())
     generations = [event for event in events if event["kind"] == "generation_scored"]
     if call.json:
@@ -55,7 +55,12 @@ def roles(
 
 
 def _read_history(path: Path) -> str:
-    """Read the text of a history; an error message about it names the file."""
+    """Return the text of a role history file, after checking that it can be parsed.
+
+    Raises:
+        UsageError: There is no such file.
+        DamagedRunError: It is not a role history; the message names the file.
+    """
     from kinfolk.roles.history import parse_history
     from kinfolk.store.files import read_text
 
@@ -65,7 +70,11 @@ def _read_history(path: Path) -> str:
 
 
 def _check_roles(settings: Any) -> None:
-    """Find what is wrong before a folder is made, and compile before workers wait for it."""
+    """Check the settings and compile their kernels, before a run folder is created.
+
+    Raises:
+        UsageError: Something in the settings is unknown or does not fit.
+    """
     from kinfolk.jobs.evolve_roles.job import prepare
 
     prepare(settings, None)
@@ -74,36 +83,36 @@ def _check_roles(settings: Any) -> None:
     compile_kernels(world.name, world.settings, world.preset, policies)
 
 
-def _evolve_roles(run: Any, settings: Any, workers: Any) -> None:
-    """Run the job into the store with progress, unless it is done.
+def _evolve_roles(run: Any, settings: Any, engine: Any) -> None:
+    """Run the evolution, store it and show progress; do nothing if the run is already done.
 
     Args:
-        run: The run.
-        settings: Its settings.
-        workers: Engine that runs its tasks.
+        run: Run folder to write or to resume.
+        settings: Settings of the evolution.
+        engine: Engine that runs the tasks; it is closed at the end.
     """
     from kinfolk.store.run_job import run_and_store
 
     if run.status == "done":
-        workers.close()
+        engine.close()
         return
     done = sum(1 for event in run.events() if event["kind"] == "generation_scored")
     bar = progress("Generations", settings.generations, done)
-    with interruptible("evolve roles", run, workers), bar as tell:
-        for event in run_and_store(run, lambda state: jobs.evolve_roles(settings, workers, state)):
+    with interruptible("evolve roles", run, engine), bar as tell:
+        for event in run_and_store(run, lambda state: jobs.evolve_roles(settings, engine, state)):
             tell(min(event.step + 1, settings.generations))
 
 
 def _print_report(
     folder: Path, settings: Any, generations: list[dict[str, Any]], champion: dict[str, Any]
 ) -> None:
-    """Print the comparison of the champion, its roles, the course of evolution and what to do next.
+    """Print how the champion compares, its roles, the course of evolution and commands to try next.
 
     Args:
-        folder: Folder of the run.
-        settings: Its settings.
-        generations: Events of its generations.
-        champion: Event of the champion's evaluation.
+        folder: Run folder of the evolution.
+        settings: Settings of the evolution.
+        generations: `generation_scored` events of the run.
+        champion: `champion_evaluated` event of the run.
     """
     _print_comparison(settings, champion)
     _print_champion(champion)
@@ -120,7 +129,7 @@ def _print_report(
 
 
 def _print_comparison(settings: Any, champion: dict[str, Any]) -> None:
-    """Print the champion beside the other teams."""
+    """Print the scores of the champion and of the teams it is compared with."""
     rows = []
     for side, name in _TEAM_NAMES.items():
         score, ahead = champion["scores"][side], champion["difference"].get(side)
@@ -146,7 +155,7 @@ def _print_champion(champion: dict[str, Any]) -> None:
 
 
 def _print_course(generations: list[dict[str, Any]], champion: dict[str, Any]) -> None:
-    """Plot the advantage over generations, and print how behaviors spread."""
+    """Plot the teams' advantage over generations, and print how the shares of behaviors changed."""
     advantage = [max(0.0, event["advantage"]) for event in generations]
     over = f"over {len(advantage)} generations"
     print()
@@ -187,26 +196,30 @@ def nets(context: typer.Context) -> None:
 
 
 def _check_nets(settings: Any) -> None:
-    """Find what is wrong before a folder is made, and compile before workers wait for it."""
+    """Check the settings and compile their kernels, before a run folder is created.
+
+    Raises:
+        UsageError: Something in the settings is unknown or does not fit.
+    """
     from kinfolk.jobs.evolve_nets.state import initial_state
 
     initial_state(settings)
     compile_kernels(settings.task, settings.world_settings, settings.preset, settings.fixed)
 
 
-def _evolve_nets(run: Any, settings: Any, workers: Any) -> None:
-    """Run the job into the store with progress.
+def _evolve_nets(run: Any, settings: Any, engine: Any) -> None:
+    """Run the evolution, store it in its run folder and show progress.
 
     Args:
-        run: The run.
-        settings: Its settings.
-        workers: Engine that runs its tasks.
+        run: Run folder to write or to resume.
+        settings: Settings of the evolution.
+        engine: Engine that runs the tasks; it is closed at the end.
     """
     from kinfolk.store.run_job import run_and_store
 
     bar = progress("Generations", settings.generations)
-    with interruptible("evolve nets", run, workers), bar as tell:
-        for event in run_and_store(run, lambda state: jobs.evolve_nets(settings, workers, state)):
+    with interruptible("evolve nets", run, engine), bar as tell:
+        for event in run_and_store(run, lambda state: jobs.evolve_nets(settings, engine, state)):
             if event.kind == "generation_scored":
                 tell(event.step + 1)
             elif event.kind == "held_out":
@@ -214,13 +227,13 @@ def _evolve_nets(run: Any, settings: Any, workers: Any) -> None:
 
 
 def _describe_score(event: Any) -> str:
-    """Describe a score on held-out episodes in a line."""
+    """Return one line about a net's score on held-out episodes."""
     scored = f"generation {event.step}: {event.population} {event.individual}"
     return f"{scored} scores {format_estimate(event.score)} on {event.episodes} held-out episodes"
 
 
 def _print_result(settings: Any, events: Sequence[Mapping[str, Any]]) -> list[str]:
-    """Print a table of populations, and the fitness curve of each; return their names."""
+    """Print a table of populations and the fitness curve of each; return the populations' names."""
     last = events[-1]
     scored = [event for event in events if event["kind"] == "generation_scored"]
     names = list(dict.fromkeys(event["population"] for event in scored))
@@ -250,7 +263,7 @@ def _print_result(settings: Any, events: Sequence[Mapping[str, Any]]) -> list[st
 
 
 def _print_archive(run: Any, settings: Any) -> None:
-    """Print the MAP-Elites archive as text; the run holds it as a figure."""
+    """Print the MAP-Elites archive of a run as text, a character per cell."""
     from kinfolk.jobs.evolve_nets.outputs import load_fitness_grid
 
     grid, axes = load_fitness_grid(run, settings)
@@ -265,12 +278,12 @@ def _print_archive(run: Any, settings: Any) -> None:
 
 
 def _shade(value: float, low: float, high: float) -> str:
-    """Return the character of a fitness value.
+    """Return the character that shows a fitness value; higher values have darker characters.
 
     Args:
-        value: The fitness.
-        low: Lowest fitness.
-        high: Highest fitness.
+        value: Fitness between `low` and `high`.
+        low: Lowest fitness in the archive.
+        high: Highest fitness in the archive.
     """
     share = 1.0 if high == low else (value - low) / (high - low)
     return _SHADES[1 + min(len(_SHADES) - 2, int(share * (len(_SHADES) - 1)))]

@@ -66,7 +66,7 @@ def events(
         raise UsageError(f"{run} is of {settings.world}; these files are of the savanna.")
     played = _find_episode(stored, episode)
     report, agents = savanna.replay_savanna_agents(next(evaluation_tasks(settings)), episode)
-    _refuse_changed(stored, played, report)
+    _check_same_result(stored, played, report)
     log = savanna.build_event_log(agents)
     log_file = out / f"agent_event_log_{episode}.json"
     write_atomic(log_file, (json.dumps(log, indent=1) + "\n").encode())
@@ -90,7 +90,7 @@ def role(
 
     stored = open_run(run)
     history = _read_role_history(stored)
-    ids = role_ids_by_name(history, name) if name else _champion_ids(stored, history)
+    ids = role_ids_by_name(history, name) if name else _find_champion_roles(stored, history)
     text = format_history(extract_roles(history, ids))
     _print_or_write(text, out, f"{len(set(ids))} roles are in {out}.")
 
@@ -116,24 +116,24 @@ def phylogeny(
     job = stored.config["job"]
     columns: dict[str, Any] = {}
     if job == "evolve_roles":
-        family, end, columns = _role_family(stored)
+        family, end, columns = _read_role_family(stored)
         message = f"The family tree of roles is in {out}."
     elif job == "evolve_nets":
-        family, end = _net_family(stored)
+        family, end = _read_net_family(stored)
         message = f"{len(family)} members are in {out}."
     else:
-        family, end = _agent_family(run, episode)
+        family, end = _trace_agent_family(run, episode)
         message = f"{len(family)} agents are in {out}."
     text = to_csv(family, columns) if form == "csv" else to_newick(family, end)
     _print_or_write(text, out, message)
 
 
-def _agent_family(run: Path, episode: int) -> tuple[Any, int]:
-    """Play an episode of a run again; return the family of its agents, and its length in ticks.
+def _trace_agent_family(run: Path, episode: int) -> tuple[Any, int]:
+    """Play an episode of a run again; return its agents' family tree and its length in ticks.
 
     Raises:
         UsageError: The run has no such episode.
-        DamagedRunError: It does not end as it did then: a policy has changed since.
+        DamagedRunError: The episode ends otherwise than in the run, as a policy has changed since.
     """
     from kinfolk.evaluation.trajectory import trace_episode
     from kinfolk.jobs.evaluate import evaluation_tasks
@@ -141,12 +141,12 @@ def _agent_family(run: Path, episode: int) -> tuple[Any, int]:
     stored, settings = _open_evaluation(run)
     played = _find_episode(stored, episode)
     trace = trace_episode(next(evaluation_tasks(settings)), episode)
-    _refuse_changed(stored, played, trace.report)
+    _check_same_result(stored, played, trace.report)
     return trace.family, trace.report.ticks
 
 
-def _net_family(run: Any) -> tuple[Any, int]:
-    """Return the members of an evolution of nets, and the generation after the last."""
+def _read_net_family(run: Any) -> tuple[Any, int]:
+    """Return the family tree of a run's nets, and the number of the generation after the last."""
     from kinfolk.jobs.evolve_nets.outputs import family_from_events
 
     events = list(run.events())
@@ -154,8 +154,12 @@ def _net_family(run: Any) -> tuple[Any, int]:
     return family_from_events(events), 1 + max(scored, default=0)
 
 
-def _role_family(run: Any) -> tuple[Any, int, dict[str, Any]]:
-    """Return the family of a run's roles, its last generation, and more columns for csv."""
+def _read_role_family(run: Any) -> tuple[Any, int, dict[str, Any]]:
+    """Return the family tree of a run's roles.
+
+    Returns:
+        The tree, the run's last generation, and additional columns for CSV by name.
+    """
     from kinfolk.roles.history import origins_of, role_family
 
     history = _read_role_history(run)
@@ -163,7 +167,7 @@ def _role_family(run: Any) -> tuple[Any, int, dict[str, Any]]:
 
 
 def _open_evaluation(run: Path) -> tuple[Any, Any]:
-    """Open a run of `kinfolk eval`, and return it with its settings.
+    """Open a run of `kinfolk eval`; return the run and its settings.
 
     Raises:
         UsageError: It is a run of another job.
@@ -191,13 +195,16 @@ def _find_episode(run: Any, episode: int) -> dict[str, Any]:
     raise UsageError(f"{run.folder} has no episode {episode}.")
 
 
-def _refuse_changed(run: Any, played: dict[str, Any], report: Any) -> None:
-    """Refuse an episode that does not end as it did when the run was made.
+def _check_same_result(run: Any, played: dict[str, Any], report: Any) -> None:
+    """Check that an episode that was played again ended as it did in the run.
 
     Args:
-        run: The run.
-        played: Event of the episode in the run.
-        report: Result of the episode now.
+        run: Run folder of the evaluation, for the error message.
+        played: `episode_played` event of the run.
+        report: Result of playing the episode again.
+
+    Raises:
+        DamagedRunError: Ticks or returns differ.
     """
     if (report.ticks, report.returns) != (played["ticks"], played["returns"]):
         problem = f"Episode {played['step']} of {run.folder} ends otherwise now than it did"
@@ -223,8 +230,8 @@ def _read_role_history(run: Any) -> Any:
     return parse_history(read_text(path), str(path))
 
 
-def _champion_ids(run: Any, history: Any) -> list[int]:
-    """Return the role ids of the champion, or of the best team so far."""
+def _find_champion_roles(run: Any, history: Any) -> list[int]:
+    """Return the role ids of a run's champion, or of its best team so far."""
     from kinfolk.roles.history import role_ids_by_name
 
     evaluations = [event for event in run.events() if event["kind"] == "champion_evaluated"]
@@ -234,12 +241,12 @@ def _champion_ids(run: Any, history: Any) -> list[int]:
 
 
 def _print_or_write(data: str | bytes, out: Path | None, message: str) -> None:
-    """Print data on stdout, or write it to a file with a note on stderr.
+    """Print data on stdout, or write it to a file with a message on stderr.
 
     Args:
-        data: Content of the file.
-        out: File to write; None prints it.
-        message: The note.
+        data: Text or bytes to export.
+        out: File to write; None prints the data.
+        message: Printed on stderr after the file was written.
     """
     from kinfolk.store.files import write_atomic
 

@@ -111,7 +111,7 @@ def runs(
 
 
 def complete_settings(incomplete: str) -> list[tuple[str, str]]:
-    """Complete the name of a job or a world, with a line about each."""
+    """Complete the name of a job or a world, with a description of each."""
     jobs = filter_by_prefix(incomplete, list_entries(JOB_SETTINGS))
     return [*jobs, *complete_world(incomplete)]
 

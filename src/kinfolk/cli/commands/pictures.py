@@ -32,7 +32,10 @@ def _video_options(
     every: Annotated[int, typer.Option(min=1, help="Show each n-th tick.")] = 1,
     speed: Annotated[float, typer.Option(min=1, max=60, help="Pictures a second.")] = 25.0,
 ) -> None:
-    """Declare the options that only videos have."""
+    """Declare, by its signature, the options that only `gif` and `mp4` have.
+
+    It is never called; `_takes_options` copies its parameters into the commands.
+    """
 
 
 def _picture_options(
@@ -44,15 +47,18 @@ def _picture_options(
     theme: Annotated[str, typer.Option(help="light or dark.")] = "light",
     agent: Annotated[int | None, typer.Option(help="The agent that is chosen, by its uid.")] = None,
 ) -> None:
-    """Declare the options that pictures and videos share."""
+    """Declare, by its signature, the options that `png`, `gif` and `mp4` share.
+
+    It is never called; `_takes_options` copies its parameters into the commands.
+    """
 
 
 def _takes_options(*declarations: Callable[..., None], **defaults: Any) -> Callable[[Any], Any]:
-    """Return a decorator that shows declared options in place of a command's `**options`.
+    """Return a decorator that replaces a command's `**options` by declared options.
 
     Args:
         declarations: Functions whose parameters are the options.
-        defaults: Defaults of this command, where they differ.
+        defaults: Defaults of this command that differ from the declared ones, by option.
     """
     signatures = [inspect.signature(declared, eval_str=True) for declared in declarations]
     options = {name: p for signature in signatures for name, p in signature.parameters.items()}
@@ -60,6 +66,7 @@ def _takes_options(*declarations: Callable[..., None], **defaults: Any) -> Calla
     shared = [option.replace(kind=option.KEYWORD_ONLY) for option in options.values()]
 
     def decorate(command: Any) -> Any:
+        """Give the command a signature with the declared options."""
         parameters = list(inspect.signature(command, eval_str=True).parameters.values())
         first = [p for p in parameters if p.kind is p.POSITIONAL_OR_KEYWORD]
         last = [p for p in parameters if p.kind is p.KEYWORD_ONLY]
@@ -116,20 +123,20 @@ def html(
     need_viewer()
     from kinfolk.viewer.export import export_page
 
-    data = export_page(_shown_replays(run, replay, compare, compare_replay))
+    data = export_page(_list_replays(run, replay, compare, compare_replay))
     _write(out or Path(f"{run.name}.html"), data)
 
 
-def _shown_replays(
+def _list_replays(
     run: Path, replay: str | None, compare: Path | None, compare_replay: str | None
 ) -> list[tuple[Path, str | None]]:
-    """Return the runs that are shown, each with the name of its replay.
+    """Return the replays to show: for each the run folder, and the replay's name or None.
 
     Args:
-        run: The run.
-        replay: Which of its replays; None for the first.
-        compare: A second run beside it.
-        compare_replay: Which replay of the second run, or a second one of the first.
+        run: Run folder of the first replay.
+        replay: Name of its replay; None for the first one.
+        compare: Run folder of a replay to show beside it, or None.
+        compare_replay: Name of the replay to show beside it; without `compare`, one of `run`.
     """
     if compare is None and compare_replay is None:
         return [(run, replay)]
@@ -139,15 +146,15 @@ def _shown_replays(
 def _read_options(
     run: Path, *, size: str, agent: int | None, tab: int, descendants: bool = False, **options: Any
 ) -> tuple[list[tuple[Path, str | None]], Any]:
-    """Return the replays that are shown, and the settings of a screenshot of them.
+    """Return the replays to show, as `_list_replays` does, and the settings of a screenshot.
 
     Args:
-        run: The run.
+        run: Run folder of the first replay.
         size: Width and height of the page in pixels, as 1280x720.
         agent: uid of the selected agent.
         tab: Panel that the page shows, from 1.
         descendants: Whether descendants of the agent are marked.
-        options: `replay`, `compare`, `compare_replay`, `part` and `theme`, as they were given.
+        options: Values of `replay`, `compare`, `compare_replay`, `part` and `theme`.
 
     Raises:
         UsageError: The size is not written WIDTHxHEIGHT.
@@ -163,24 +170,24 @@ def _read_options(
     settings = {"part": options.pop("part"), "theme": options.pop("theme")}
     settings |= {"width": width, "height": height, "selected_uid": agent}
     settings |= {"tab": tab - 1, "mark_descendants": descendants}
-    return _shown_replays(run, **options), validate_settings(Screenshot, settings)
+    return _list_replays(run, **options), validate_settings(Screenshot, settings)
 
 
 def _export_video(
     encode: Callable[..., bytes], run: Path, out: Path, *, first: int, last: int | None, every: int,
     speed: float, **options: Any,
 ) -> None:  # fmt: skip
-    """Capture every tick and encode the pictures as a video.
+    """Capture screenshots of a range of ticks and write them as a video.
 
     Args:
-        encode: Function that encodes pictures at a speed.
-        run: The run.
+        encode: Encodes PNG pictures at a number of pictures per second.
+        run: Run folder of the first replay.
         out: File to write.
         first: First tick.
         last: Last tick; None for the end.
         every: Ticks from one picture to the next.
         speed: Pictures per second.
-        options: Options of the pictures, for `_read_options`.
+        options: Further arguments of `_read_options`.
     """
     from kinfolk.replay.reader import Replay, find_replay
     from kinfolk.viewer.export import capture, open_page
@@ -202,7 +209,7 @@ def _export_video(
 
 
 def _write(path: Path, data: bytes) -> None:
-    """Write a file, and note its size."""
+    """Write a file, and print its size on stderr."""
     from kinfolk.store.files import write_atomic
 
     write_atomic(path, data)

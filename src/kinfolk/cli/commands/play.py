@@ -68,7 +68,12 @@ def play(
 
 
 def _first_episode(make_task: Callable[..., Any], settings: Any) -> Any:
-    """Return the task of playing the first episode of some settings."""
+    """Return the task that plays the first episode with these settings.
+
+    Args:
+        make_task: `RolloutTask` or `evaluation_task`.
+        settings: Settings of the world and the slots.
+    """
     return make_task(
         settings.world_ref,
         {slot.id: slot.resolve_policy() for slot in settings.slots},
@@ -80,18 +85,18 @@ def _first_episode(make_task: Callable[..., Any], settings: Any) -> Any:
 
 
 def _play_game(runner: Any) -> Iterator[list[Any]]:
-    """Play tick by tick, and yield the results of episodes that ended in each."""
+    """Play tick by tick; yield for each tick the results of the episodes that ended."""
     while True:
         yield runner.tick()
 
 
 def _record_game(runner: Any, settings: dict[str, Any], folder: Path) -> Iterator[list[Any]]:
-    """Play a game tick by tick as `_play_game` does, and store it as a run meanwhile.
+    """Play a game as `_play_game` does, and store it with its replay as a run.
 
     Args:
-        runner: Plays the game.
-        settings: Settings of the game.
-        folder: Folder of the run.
+        runner: Runner of one world with one episode.
+        settings: Settings of the game, as JSON values.
+        folder: Run folder to create.
     """
     from kinfolk.core.events import FileChunk
     from kinfolk.replay.reader import REPLAY_FOLDER, REPLAY_SUFFIX
@@ -177,7 +182,13 @@ def replay_trace(
     else:
         headings = ("file", "steps", "values compared", "cells from the trace", "result")
         cells = [
-            (path.name, r["steps"], f"{r['n_values']:,}", r["n_random_placements"], _result(r))
+            (
+                path.name,
+                r["steps"],
+                f"{r['n_values']:,}",
+                r["n_random_placements"],
+                _describe_result(r),
+            )
             for path, r in zip(files, rows, strict=True)
         ]
         output.print_table("Traces", headings, cells)
@@ -186,7 +197,12 @@ def replay_trace(
 
 
 def _replay_file(path: Path) -> dict[str, Any]:
-    """Replay one file; what is wrong with the file itself is its `error`."""
+    """Replay the trace in one file.
+
+    Returns:
+        `file`, the fields of `TraceReplay`, `matches`, `message` (the first difference) and
+        `error` (why the file could not be replayed, or None).
+    """
     from kinfolk.store.files import read_bytes
     from kinfolk.worlds.savanna.io.golden_trace import TraceReplay, parse_trace, replay_golden_trace
 
@@ -207,7 +223,8 @@ def _replay_file(path: Path) -> dict[str, Any]:
     }
 
 
-def _result(row: dict[str, Any]) -> str:
+def _describe_result(row: dict[str, Any]) -> str:
+    """Return the outcome of `_replay_file` as one word."""
     if row["error"] is not None:
         return "error"
     return "matches" if row["matches"] else "differs"

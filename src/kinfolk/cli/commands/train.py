@@ -42,7 +42,7 @@ def train_command(
             import_libraries(f"--{package}", package)
     from kinfolk.store.run_job import open_loggers
 
-    workers = call.make_engine()
+    engine = call.make_engine()
     call = replace(call, config=file or call.config)
     run, settings = call.open_run("train", jobs.Train, _check)
     if previous:
@@ -50,7 +50,7 @@ def train_command(
             print(f"The damaged checkpoint {name} was removed.", file=sys.stderr)
     loggers = open_loggers(run.folder, run.name, settings.model_dump(), tensorboard, wandb)
     if run.status != "done":
-        _train(run, settings, workers, loggers)
+        _train(run, settings, engine, loggers)
     events = list(run.events())
     if call.json:
         start = {"run": str(run.folder), "settings": settings.model_dump()}
@@ -60,7 +60,11 @@ def train_command(
 
 
 def _check(settings: Any) -> None:
-    """Find what is wrong before a folder is made, and compile before workers wait for it."""
+    """Check the settings and compile their kernels, before a run folder is created.
+
+    Raises:
+        UsageError: A policy is missing, or cannot be built or trained in this world.
+    """
     from kinfolk.jobs.train.state import build_plan, initial_state
 
     initial_state(settings, build_plan(settings).resolved)
@@ -71,14 +75,17 @@ def _check(settings: Any) -> None:
     compile_kernels(settings.world, settings.world_settings, settings.preset, uris)
 
 
-def _train(run: Any, settings: Any, workers: Any, loggers: Any) -> None:
-    """Run the job into the store with progress.
+def _train(run: Any, settings: Any, engine: Any, loggers: Any) -> None:
+    """Run the training, store it in its run folder and show progress.
 
     Args:
-        run: The run.
-        settings: Its settings.
-        workers: Engine that runs its tasks.
-        loggers: Loggers that get every event.
+        run: Run folder to write or to resume.
+        settings: Settings of the training.
+        engine: Engine that runs the tasks; it is closed at the end.
+        loggers: `MetricLoggers` to which every event is sent; they are closed at the end.
+
+    Raises:
+        DamagedRunError: The checkpoint to resume from is damaged.
     """
     from kinfolk.store.run_job import run_and_store
 
@@ -86,8 +93,8 @@ def _train(run: Any, settings: Any, workers: Any, loggers: Any) -> None:
     done = before[-1]["step"] if before else 0
     bar = progress("Steps", settings.steps, min(done, settings.steps))
     try:
-        with interruptible("train", run, workers, loggers), bar as tell:
-            for event in run_and_store(run, lambda state: jobs.train(settings, workers, state)):
+        with interruptible("train", run, engine, loggers), bar as tell:
+            for event in run_and_store(run, lambda state: jobs.train(settings, engine, state)):
                 loggers.log_event(event)
                 if event.kind == "update_done":
                     tell(min(event.step, settings.steps), _describe_update(event))
@@ -99,14 +106,14 @@ def _train(run: Any, settings: Any, workers: Any, loggers: Any) -> None:
 
 
 def _describe_update(event: Any) -> str:
-    """Describe the running means after an update."""
+    """Return the means over the last episodes, as text for the progress bar."""
     if event.length is None:
         return "no episode has ended yet"
     return f"length {event.length:,.0f}, score {event.score:,.2f}"
 
 
 def _describe_evaluation(event: Any) -> str:
-    """Describe an evaluation on held-out seeds in a line."""
+    """Return one line about an evaluation on held-out seeds."""
     best = ", the best so far" if event.is_best else ""
     others = ", ".join(f"{name} {base['score']:,.2f}" for name, base in event.baselines.items())
     compared = f"; baselines: {others}" if others else ""
@@ -115,7 +122,11 @@ def _describe_evaluation(event: Any) -> str:
 
 
 def _last_events(events: list[dict[str, Any]]) -> dict[str, Any]:
-    """Return the end of a training, its last update and all its evaluations."""
+    """Return the final events of a training.
+
+    Returns:
+        `result` and `last_update` (None if there is no such event yet), and the list `evaluations`.
+    """
     last = {event["kind"]: event for event in events}
     return {
         "result": last.get("training_done"),
@@ -128,9 +139,9 @@ def _print_report(run: Any, settings: Any, events: list[dict[str, Any]]) -> None
     """Print a table of slots, the last evaluation, and how to play the result.
 
     Args:
-        run: The run.
-        settings: Its settings.
-        events: All its events.
+        run: Run folder of the training.
+        settings: Settings of the training.
+        events: All events of the run.
     """
     last = _last_events(events)
     result, update = last["result"], last["last_update"]

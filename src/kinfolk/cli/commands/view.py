@@ -50,9 +50,9 @@ def view(
         open_run(path)
     if run is not None and episode is not None:
         replay = _record_again(run, episode)
-    shown = [(run, replay), (compare, compare_replay)]
+    replays = [(run, replay), (compare, compare_replay)]
     if export is not None:
-        _export(shown, export)
+        _export(replays, export)
         return
     if run is not None:
         root = run.resolve().parent
@@ -60,23 +60,24 @@ def view(
         raise UsageError(f"There is no folder {root}. Name another with --root.")
     if compare is not None and compare.resolve().parent != root:
         raise UsageError(f"{compare} must lie beside {run}, in one folder of runs.")
-    _serve(root, host, port, _fragment(shown), browser)
+    _serve(root, host, port, _make_fragment(replays), browser)
 
 
 def _serve(root: Path, host: str, port: int, fragment: str, browser: bool) -> None:
-    """Serve the viewer until it is interrupted.
+    """Serve the viewer until the process is interrupted.
 
     Args:
-        root: Folder that holds runs.
+        root: Folder that holds the runs.
         host: Address to listen on.
-        port: Port; 0 takes any.
-        fragment: Part of the address that says what is shown.
-        browser: Whether to open a browser.
+        port: Port to listen on; 0 takes any free port.
+        fragment: Fragment of the URL, from `_make_fragment`.
+        browser: Whether to open the page in a browser.
     """
     need_viewer()
     from kinfolk.viewer.server import serve
 
     def ready(address: str) -> None:
+        """Print the address of the page, and open it in a browser if wanted."""
         print(f"Looking at {root}. Open {address}{fragment}", flush=True)
         note("Ctrl-C ends it.")
         if browser and sys.stdout.isatty():
@@ -88,16 +89,24 @@ def _serve(root: Path, host: str, port: int, fragment: str, browser: bool) -> No
 
 
 def need_viewer() -> None:
-    """Raise an error with the install command if the viewer's libraries are missing."""
+    """Check that the libraries of the viewer are installed.
+
+    Raises:
+        MissingLibraryError: One is missing; the message has the command to install it.
+    """
     import_libraries("The viewer", "starlette", "uvicorn", "websockets")
 
 
-def _fragment(shown: list[tuple[Path | None, str | None]]) -> str:
-    """Return the fragment of the address that says what is shown."""
+def _make_fragment(replays: list[tuple[Path | None, str | None]]) -> str:
+    """Return the fragment of the page's URL that selects what is shown; "" for the list of runs.
+
+    Args:
+        replays: Two pairs of a run folder, or None, and the name of its replay, or None.
+    """
     from urllib.parse import urlencode
 
     parameters: dict[str, str] = {}
-    for (run, replay), (name, game) in zip(shown, _KEYS, strict=True):
+    for (run, replay), (name, game) in zip(replays, _KEYS, strict=True):
         if run is not None:
             parameters |= {name: run.resolve().name, game: replay or ""}
     text = urlencode({name: value for name, value in parameters.items() if value})
@@ -105,7 +114,14 @@ def _fragment(shown: list[tuple[Path | None, str | None]]) -> str:
 
 
 def _record_again(run: Path, episode: int) -> str:
-    """Play an episode of a run once more, which gives the same, and store its replay there."""
+    """Play an episode of a run again, with the same result, and store its replay in the run.
+
+    Returns:
+        The name of the replay.
+
+    Raises:
+        UsageError: The run is not of `kinfolk eval`, or has no such episode.
+    """
     from kinfolk.core.settings import validate_settings
     from kinfolk.jobs.evaluate import Evaluate, evaluation_tasks
     from kinfolk.replay.reader import REPLAY_FOLDER, REPLAY_SUFFIX
@@ -127,12 +143,18 @@ def _record_again(run: Path, episode: int) -> str:
     return replay_name(episode)
 
 
-def _export(shown: list[tuple[Path | None, str | None]], file: Path) -> None:
-    """Write runs as one page that opens from disk."""
+def _export(replays: list[tuple[Path | None, str | None]], file: Path) -> None:
+    """Write a page that shows one replay, or two side by side, and opens from disk.
+
+    Args:
+        replays: Pairs of a run folder and the name of its replay, or None for its first replay.
+            Pairs without a run folder are skipped.
+        file: HTML file to write.
+    """
     need_viewer()
     from kinfolk.store.files import write_atomic
     from kinfolk.viewer.export import export_page
 
-    page = export_page([(run, replay) for run, replay in shown if run is not None])
+    page = export_page([(run, replay) for run, replay in replays if run is not None])
     write_atomic(file, page)
     note(f"{file} has {len(page) / 2**20:.1f} MB and opens from disk.")

@@ -92,7 +92,10 @@ class NetsEvolved(Event):
 def evolve_nets(
     settings: EvolveNets, engine: Engine, resume: Snapshot | None = None
 ) -> Iterator[Event | Snapshot | FileChunk]:
-    """Yield events generation by generation, with snapshots now and then and at the end.
+    """Run an evolution of nets: yield its events, snapshots and files.
+
+    Each generation yields events of its scores; snapshots and policy files follow at intervals and
+    at the end.
 
     Args:
         settings: The task, the nets and how they evolve.
@@ -121,7 +124,7 @@ def evolve_nets(
 
 
 def _play_generation(state: NetEvolutionState, engine: Engine) -> Iterator[Event]:
-    """Play and score a generation, make the next one, and evaluate held-out if it is due."""
+    """Play and score a generation, make the next one, and run held-out evaluations if due."""
     settings, generation = state.settings, state.generation
     for name, pop in state.populations.items():
         state.searchers[name].prepare(pop)
@@ -148,14 +151,14 @@ def _play_generation(state: NetEvolutionState, engine: Engine) -> Iterator[Event
 def _report_generation(
     state: NetEvolutionState, name: str, pop: BasePop, fitness: Floats, total: Floats
 ) -> NetGenerationScored:
-    """Return the event of a generation; update the founders of its lineages.
+    """Return the event of a population's generation, and update the founders of its lineages.
 
     Args:
         state: State of the evolution.
         name: Name of the population.
-        pop: The population.
-        fitness: `[members]`, of this generation.
-        total: `[members]`, with inherited fitness.
+        pop: Population that was scored.
+        fitness: `[members]`, fitness in this generation.
+        total: `[members]`, fitness together with inherited fitness.
     """
     center_uid = state.searchers[name].center_uid
     if center_uid is None:
@@ -185,14 +188,14 @@ def _report_generation(
 def _advance_population(
     state: NetEvolutionState, number: int, name: str, scores: PopulationScores, total: Floats
 ) -> Iterator[Event]:
-    """Make the next members of a population; inherited worlds follow their selection.
+    """Replace a population by its next members, which inherit the worlds of their parents.
 
     Args:
         state: State of the evolution; changed in place.
         number: Index of the population, which random keys depend on.
         name: Name of the population.
         scores: Fitness and measures of all populations.
-        total: `[members]`, fitness with what was inherited.
+        total: `[members]`, fitness together with inherited fitness.
     """
     pop, search = state.populations[name], state.searchers[name]
     root = fold_in(seed_key(state.settings.seed), _SEARCH_BRANCH)
@@ -216,7 +219,7 @@ def _advance_population(
 
 
 def _evaluate_held_out(state: NetEvolutionState, engine: Engine) -> Iterator[HeldOut]:
-    """Evaluate elites, and centres of strategies, on held-out episodes."""
+    """Evaluate the elite, and the centre of a strategy, of each population on held-out episodes."""
     settings, opponents, scored = state.settings, state.held_out_opponents, []
     for name, latest in state.latest.items():
         for individual, champion in latest.items():

@@ -21,7 +21,9 @@ _COLORS = ((68, 1, 84), (59, 82, 139), (33, 145, 140), (94, 201, 98), (253, 231,
 
 
 def load_fitness_grid(run: Run, settings: EvolveNets) -> tuple[Floats, list[str]]:
-    """Return the fitness in each cell of a run's archive (NaN: empty) and the labels of its axes.
+    """Return the fitness in each cell of a run's archive, and the labels of its axes.
+
+    Empty cells are NaN.
 
     Raises:
         UsageError: The run has no archive, or no checkpoint yet.
@@ -98,7 +100,7 @@ def _viridis_color(value: float, low: float, high: float) -> str:
     """Return the Viridis colour of a value as `#rrggbb`.
 
     Args:
-        value: The value.
+        value: Value between `low` and `high`.
         low: Value of the first colour.
         high: Value of the last colour.
     """
@@ -109,7 +111,7 @@ def _viridis_color(value: float, low: float, high: float) -> str:
 
 
 def family_from_events(events: Iterable[Mapping[str, Any]]) -> Family:
-    """Return every member that was evaluated, and the centres that strategies drew from.
+    """Return the family tree of all members that were evaluated and of the strategies' centres.
 
     A generation is a unit of time; a member dies when it is not in the next one.
     """

@@ -31,7 +31,10 @@ class Searcher:
     center_uid: int | None = None
 
     def prepare(self, pop: BasePop) -> None:
-        """Make the members ready before a generation is played; by default `advance` did."""
+        """Write the members of the next generation before it is played.
+
+        By default nothing is left to do, because `advance` has made them.
+        """
 
     def advance(
         self, pop: BasePop, fitness: Floats, measures: Floats | None, key: int
@@ -41,16 +44,17 @@ class Searcher:
         Args:
             pop: The population; changed in place.
             fitness: `[members]`, higher is better.
-            measures: `[members, axes]` of an archive; None without one.
+            measures: `[members, axes]`, coordinates in the archive; None without an archive.
             key: Random key.
 
         Returns:
-            `[members]`, the parents' indices; None if members were not selected from the last ones.
+            `[members]`, index of each member's parent; None if parents were not selected among
+            the last members.
         """
         raise NotImplementedError
 
     def center(self) -> Floats | None:
-        """Return the centre of the search distribution; None if it has none."""
+        """Return the centre of the search distribution; None if the search has no centre."""
         return None
 
     def state_dict(self) -> OptimizerState:
@@ -72,7 +76,7 @@ class GeneticSearch(Searcher):
         self._settings = settings
 
     def advance(self, pop: BasePop, fitness: Floats, measures: Floats | None, key: int) -> Ints:
-        """Select parents, copy them with all they carry, and mutate the copies."""
+        """Select parents, copy them with their state, and mutate the copies."""
         del measures
         settings, elites = self._settings, self._settings.elites
         if settings.selection == "tournament":
@@ -104,7 +108,10 @@ class StrategySearch(Searcher):
         self.center_uid = -1
 
     def prepare(self, pop: BasePop) -> None:
-        """Draw the members as children of the centre, which has a uid of its own."""
+        """Replace the members by samples around the strategy's centre.
+
+        The centre gets a new uid, and the members become its children.
+        """
         self.center_uid = pop.new_uid()
         pop.set_params(self._strategy.ask(), self.center_uid)
 
@@ -165,7 +172,7 @@ def make_searcher(settings: EvolveNets, pop: BasePop, key: int) -> Searcher:
 
     Args:
         settings: Settings of the evolution.
-        pop: The population that is searched with.
+        pop: Population that will be evolved.
         key: Random key.
 
     Raises:

@@ -25,7 +25,12 @@ class ArchiveAxis(Settings):
     cells: int = setting(20, "Number of cells.", ge=1)
 
     @model_validator(mode="after")
-    def _ordered(self) -> ArchiveAxis:
+    def _check_ends(self) -> ArchiveAxis:
+        """Check that the lower end of the axis is below its upper end.
+
+        Raises:
+            ValueError: It is not.
+        """
         if self.low >= self.high:
             ends = f"from {self.low} to {self.high}"
             raise ValueError(f"The axis {self.name} must go up; it goes {ends}.")
@@ -135,17 +140,28 @@ class EvolveNets(Settings):
     @field_validator("archive", mode="before")
     @classmethod
     def _read_axes(cls, value: Any) -> Any:
+        """Parse axes that are written as one text."""
         return read_axes(value) if isinstance(value, str) else value
 
     @field_validator("head")
     @classmethod
-    def _known_head(cls, head: str) -> str:
+    def _check_head(cls, head: str) -> str:
+        """Check the name of the output head.
+
+        Raises:
+            ValueError: No head has this name.
+        """
         if head not in HEADS:
             raise ValueError(f"EvolveNets.head must be one of {', '.join(HEADS)}, not '{head}'.")
         return head
 
     @model_validator(mode="after")
-    def _fits(self) -> EvolveNets:
+    def _check_combinations(self) -> EvolveNets:
+        """Check that algorithm, nets, inheritance, imitation, archive and goal can be combined.
+
+        Raises:
+            ValueError: Two settings exclude each other; the message says what to change.
+        """
         problem, algorithm, is_strategy = None, self.algorithm, self.algorithm != "ga"
         if is_strategy and self.net == "dynamic":
             problem = (
@@ -180,12 +196,12 @@ class EvolveNets(Settings):
 
     @property
     def world_ref(self) -> WorldRef:
-        """Return the world with its preset and rules."""
+        """The world with its preset and rules."""
         return WorldRef(self.task, self.preset, self.world_settings)
 
     @property
     def step_size(self) -> float:
-        """Return sigma, or the default of the algorithm."""
+        """`sigma`, or the algorithm's default step size if it is None."""
         if self.sigma is not None:
             return self.sigma
         return 0.01 if self.algorithm == "ga" else 0.5

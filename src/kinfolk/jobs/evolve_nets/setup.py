@@ -29,10 +29,10 @@ _UID_STRIDE = 1_000_000_000  # members of each population are numbered from a mu
 
 
 def build_setup(settings: EvolveNets) -> MatchSetup:
-    """Return how populations meet in matches.
+    """Return the world, the policies and the slots that all matches share.
 
     Raises:
-        UsageError: Something in the settings is unknown or does not fit; reported before playing.
+        UsageError: Something in the settings is unknown or does not fit.
     """
     if "env" in settings.inherit and settings.task.startswith(GYM_PREFIX):
         from kinfolk.worlds.gymnasium_task.env import check_copyable
@@ -136,7 +136,7 @@ def check_fitness_kind(kind: str, counters: Sequence[str]) -> None:
     """Check the name of a fitness.
 
     Raises:
-        UnknownNameError: It is neither one of `FITNESS_KINDS` nor a counter of the world.
+        UnknownNameError: The name is neither one of `FITNESS_KINDS` nor a counter of the world.
     """
     known = [*FITNESS_KINDS, *(f"{COUNTER_PREFIX}{name}" for name in counters)]
     if kind not in known:
@@ -228,10 +228,12 @@ def _load_target(settings: EvolveNets, source: str, setup: MatchSetup, group: st
 def resolve_held_out_opponents(
     settings: EvolveNets, setup: MatchSetup
 ) -> dict[str, ResolvedPolicy]:
-    """Return who plays the other populations in held-out episodes; by default random.
+    """Return the policy of each population when it is an opponent in held-out episodes.
+
+    By default opponents act at random.
 
     Raises:
-        SettingsError: A population of that name does not exist.
+        SettingsError: The settings name a population that does not exist.
     """
     uris = dict.fromkeys(setup.groups, "kin://random") | settings.held_out_opponents
     names = ", ".join(setup.groups)

@@ -63,7 +63,7 @@ class NetEvolutionState:
         founders: Founder of each living member, by population and uid.
         latest: By population, `elite` and, of a strategy, `center` of the last generation.
         best: Net with the best held-out score, by population.
-        best_score: Its score.
+        best_score: Held-out score of that net, by population.
     """
 
     settings: EvolveNets
@@ -84,14 +84,14 @@ class NetEvolutionState:
     best_score: dict[str, float] = field(default_factory=dict)
 
     def is_over_after(self, generations: int) -> bool:
-        """Return whether no generation is played after so many."""
+        """Return whether the evolution ends after this number of generations."""
         limit = self.settings.max_evaluations
         is_spent = limit is not None and self.evaluations >= limit
         return self.goal_reached or is_spent or generations >= self.settings.generations
 
     @property
     def is_held_out_due(self) -> bool:
-        """Return whether the current generation ends with a held-out evaluation."""
+        """Whether the current generation ends with a held-out evaluation."""
         settings, done = self.settings, self.generation + 1
         every = settings.held_out_every
         if every is None and settings.goal is not None and settings.goal_of != "mean":
@@ -103,8 +103,8 @@ class NetEvolutionState:
 
         Args:
             name: Name of the population.
-            pop: The population.
-            member: Index of the member.
+            pop: Population that holds the member.
+            member: Index of the best member.
         """
         nets: Any = pop.nets
         elite = nets_from_config(nets.config(), take_rows(nets.to_arrays(), np.array([member])))
@@ -125,8 +125,8 @@ class NetEvolutionState:
 
         Args:
             name: Name of the population.
-            individual: elite or center.
-            champion: The net.
+            individual: `elite` or `center`.
+            champion: Net that was evaluated.
             score: Mean score with its confidence interval.
         """
         if individual == "center" or "center" not in self.latest[name]:

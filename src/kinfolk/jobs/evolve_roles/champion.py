@@ -41,7 +41,7 @@ class ChampionEvaluated(Event):
     """The champion compared with other teams on the same held-out episodes.
 
     The others are the seeded team, the world's baseline, and the champion with each role replaced
-    by the seeded role of its vibe: what that loses, the evolved programs of its roles gave.
+    by the seeded role of its vibe. What that team loses is the gain of the evolved programs.
     """
 
     kind: ClassVar[str] = "champion_evaluated"
@@ -58,10 +58,10 @@ class ChampionEvaluated(Event):
 
 
 def evaluate_champion(state: RoleEvolutionState, engine: Engine) -> ChampionEvaluated:
-    """Choose the champion among the finalists, compare it, and estimate the credit of its roles.
+    """Choose the champion among the finalists, compare it with other teams, and credit its roles.
 
     Args:
-        state: State after the last generation; its champion is set.
+        state: State after the last generation; its `champion` is set.
         engine: Engine that plays the games.
     """
     settings, domain = state.settings, state.settings.environment.domain
@@ -120,7 +120,12 @@ def estimate_role_credit(
 
 
 def count_roles(catalog: RoleCatalog, roles: tuple[int, ...]) -> dict[str, int]:
-    """Return how many agents of a team play which role."""
+    """Return the number of agents that play each role of a team, by the role's name.
+
+    Args:
+        catalog: Catalog that names the roles.
+        roles: Role id of each agent of the team.
+    """
     return dict(Counter(catalog.roles[i].name for i in roles))
 
 
@@ -141,9 +146,9 @@ def evaluate_teams(
         episodes: Held-out episodes, the same for each team.
 
     Returns:
-        `[episodes, teams]` score margins, and `[episodes, teams]` 1 where the team won.
+        Score margins and wins (1 where the team won), `[episodes, teams]` each.
     """
-    n_sides = settings.environment.teams
+    n_sides = settings.environment.n_teams
     others = (state.seeded_roles,) * (n_sides - 1)
     games = [RoleGame(episode, (roles, *others)) for episode in episodes for roles in team_roles]
     results = state.play_games(engine, settings.seed + HELD_OUT_SEED_OFFSET, games)
@@ -155,11 +160,11 @@ def evaluate_teams(
 def record_game(state: RoleEvolutionState, game: RoleGame, generation: int) -> Iterator[FileChunk]:
     """Play one game again with explanations, and yield its replay piece by piece.
 
-    The header has the names of roles, by their row in the tables that are played.
+    The replay's header holds the names of the roles, in the order of their rows in the policy.
 
     Args:
         state: State of the evolution.
-        game: The game.
+        game: Episode and teams to play.
         generation: Number of generations so far, for the name of the file.
     """
     task = games_task(state.settings.environment, state.catalog, state.settings.seed, [game])

@@ -32,10 +32,10 @@ SLOT = "roles"  # the only slot
 
 @dataclass(frozen=True)
 class RoleEnvironment:
-    """The world and the policy of games and how they are scored, equal for all games of a run.
+    """World, policy and scoring that all games of a run share.
 
     Args:
-        world: The world.
+        world: World of the games.
         policy_settings: Settings of the policy that runs the roles.
         score_step: Tick at which scores are taken in addition to the end; None for the end only.
         temple: Whether agents born in play get hybrids of their parents' roles.
@@ -48,17 +48,17 @@ class RoleEnvironment:
 
     @property
     def domain(self) -> RoleDomain:
-        """Return the world's hooks for role evolution."""
+        """Hooks of the world for role evolution."""
         return cast("RoleDomain", ROLE_DOMAINS.load(self.world.name))
 
     @property
     def policy_path(self) -> str:
-        """Return the import path of the policy class that plays."""
+        """Import path of the policy class that plays the roles."""
         return self.domain.hybrid_policy_class if self.temple else self.domain.policy_class
 
     @property
-    def teams(self) -> int:
-        """Return the number of teams in a world."""
+    def n_teams(self) -> int:
+        """Number of teams in a world."""
         return len(self.domain.team_rows(self.world.build()))
 
     def __call__(self, task: RolloutTask[Any], world: World) -> RoleScorer:
@@ -76,7 +76,7 @@ class RoleGame:
 
 @dataclass(frozen=True)
 class BirthRecord:
-    """An agent born into the first team in play: its index there, its parents and its role."""
+    """An agent born into the first team during a game: its index, its parents and its role."""
 
     agent: int
     parents: tuple[int, int]
@@ -85,7 +85,7 @@ class BirthRecord:
 
 @dataclass(frozen=True)
 class RoleGameResult:
-    """The scores of one game at each moment of scoring; the last is its end."""
+    """Scores of one game at each moment of scoring, the last of which is the end of the game."""
 
     side_scores: AnyArray  # [moments, sides]
     agent_counters: Mapping[str, AnyArray]  # [moments, agents of the first team] by name
@@ -93,7 +93,7 @@ class RoleGameResult:
 
 
 class RoleScorer(Observer[list[RoleGameResult]]):
-    """Read the scores of sides and the counters of agents at the moments of scoring.
+    """Observer that reads scores of teams and counters of agents at the moments of scoring.
 
     Args:
         environment: The moments of scoring, and the role domain.
@@ -131,7 +131,7 @@ class RoleScorer(Observer[list[RoleGameResult]]):
         ]
 
     def _read_scores(self) -> tuple[AnyArray, dict[str, AnyArray]]:
-        """Return the scores `[games, sides]` and the counters `[games, agents]` of now."""
+        """Return the current scores `[games, sides]`, and counters `[games, agents]` by name."""
         domain, counters = self._domain, self._domain.agent_counters(self.world)
         own_team = {name: counters[name][:, self._rows] for name in domain.contribution_weights}
         return domain.side_scores(self.world), own_team
@@ -160,13 +160,13 @@ class RoleScorer(Observer[list[RoleGameResult]]):
 def split_batches(
     games: Sequence[RoleGame], chunk_size: int, jobs: int
 ) -> list[Sequence[RoleGame]]:
-    """Split games into batches of about one size, the same number for each worker.
+    """Split games into batches of nearly equal size, the same number of batches per worker.
 
     Games are dealt out in turn, so that the long games of one episode are shared by all batches.
 
     Args:
-        games: The games.
-        chunk_size: Most games of a batch.
+        games: Games to split.
+        chunk_size: Maximum number of games in a batch.
         jobs: Number of workers.
 
     >>> [len(part) for part in split_batches(range(102), 32, 2)]
@@ -182,7 +182,7 @@ def split_batches(
 def games_task(
     environment: RoleEnvironment, catalog: RoleCatalog, seed: int, games: Sequence[RoleGame]
 ) -> RolloutTask[list[RoleGameResult]]:
-    """Return the task of some games, which a worker can play without a catalog.
+    """Return a task that plays games; its policies hold the roles, so workers need no catalog.
 
     Args:
         environment: World, policy and scoring.
@@ -209,7 +209,7 @@ def games_task(
 
 
 def used_role_ids(games: Sequence[RoleGame]) -> list[int]:
-    """Return the ids of roles that games need, in the order of their rows in the tables."""
+    """Return the ids of all roles in some games, in the order of their rows in the policy."""
     return sorted({role for game in games for team in game.teams for role in team if role >= 0})
 
 

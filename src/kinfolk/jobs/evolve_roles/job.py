@@ -106,7 +106,7 @@ def evolve_roles(
         shares = event.behavior_shares
         yield event
         if settings.records_replay_after(done):  # the first game of the generation's best team
-            episode, n_sides = (done - 1) * episodes, settings.environment.teams
+            episode, n_sides = (done - 1) * episodes, settings.environment.n_teams
             teams = (state.champion, *frozen_opponents(state, n_sides, episode))
             yield from record_game(state, RoleGame(episode, teams), done)
         state.evolve_teams(size, survivors, breed)
@@ -124,9 +124,14 @@ def evolve_roles(
 def prepare(
     settings: EvolveRoles, resume: Snapshot | None
 ) -> tuple[RoleEvolutionState, Mapping[str, float]]:
-    """Return the first state, and the share of roles that have each behavior.
+    """Return the state before the first generation to play.
 
-    The state comes from a snapshot, a history or the seeded roles.
+    Args:
+        settings: Settings of the evolution, with the text of a role history to start from, if any.
+        resume: Snapshot to restore; None starts from the history or from sampled roles.
+
+    Returns:
+        The state, and by behavior the share of roles that had it in the generation before.
 
     Raises:
         UsageError: Something is wrong with the settings or the history.
@@ -160,7 +165,7 @@ def _play_generation(
         shares: Share of roles with each behavior in the generation before.
         number: Number of the generation.
     """
-    settings, n_sides = state.settings, state.settings.environment.teams
+    settings, n_sides = state.settings, state.settings.environment.n_teams
     _, episodes = settings.generation_size
     teams = [state.seeded_team, *state.teams]
     games = []
@@ -185,12 +190,12 @@ def _play_generation(
 def frozen_opponents(
     state: RoleEvolutionState, n_sides: int, episode: int
 ) -> tuple[tuple[int, ...], ...]:
-    """Return the frozen teams of the other sides: seeded, or the last generation's champion.
+    """Return the teams of the other sides: the seeded team, or the last generation's champion.
 
     Args:
         state: State of the evolution.
-        n_sides: Teams in a world.
-        episode: Episode; even ones play against the seeded team.
+        n_sides: Number of teams in a world.
+        episode: Number of the episode; in even ones the seeded team is the opponent.
     """
     frozen = state.seeded_roles if episode % 2 == 0 else state.champion
     return (frozen,) * (n_sides - 1)
@@ -199,7 +204,7 @@ def frozen_opponents(
 def shuffle_results(results: Sequence[T], n_teams: int, key: int) -> list[T]:
     """Shuffle the results of each episode among its teams, except the first, seeded one.
 
-    With such scores, as a control, no role can improve.
+    This is a control: with shuffled scores, no role can improve.
 
     >>> shuffle_results(["seeded", 1, 2, 3, "seeded", 1, 2, 3], 3, 5)
     ['seeded', 2, 3, 1, 'seeded', 3, 2, 1]
@@ -226,7 +231,7 @@ def _record_scores(
     Args:
         state: State of the evolution; its coordinator is changed.
         games: Games of the generation, the seeded team first in each episode.
-        results: Their results.
+        results: Result of each game.
     """
     settings, coordinator = state.settings, state.coordinator
     domain = settings.environment.domain
@@ -285,7 +290,7 @@ def report_generation(
         mean=float(means.mean()),
         std=_sample_std(means),
         seeded_mean=float(margins[:, 0].mean()),
-        advantage=_advantage(state, margins),
+        advantage=_mean_advantage(state, margins),
         win_rate_vs_seeded=float((margins[:, 1:] > margins[:, :1]).mean()),
         win_rate_vs_champion=float(np.mean(margins[:, best_column] > margins[:, champion_column])),
         win_rate=win_rate,
@@ -302,12 +307,12 @@ def report_generation(
     )
 
 
-def _advantage(state: RoleEvolutionState, margins: Floats) -> float:
-    """Return the mean margin of surviving teams over the seeded team.
+def _mean_advantage(state: RoleEvolutionState, margins: Floats) -> float:
+    """Return the mean margin of surviving teams over the seeded team; 0 in the first generation.
 
-    They were selected by earlier games, so that these are unbiased. Of the seeded team its mean so
-    far is taken, since its few games of one generation would be half noise; older games count less.
-    In the first generation all teams are new, and it is 0.
+    Survivors were selected by earlier games, so their new games are unbiased. The seeded team
+    counts with its mean over all generations, older games less, since a few games would be half
+    noise.
     """
     survivors = [i for i, team in enumerate(state.teams, 1) if team.games > len(margins)]
     if not survivors:

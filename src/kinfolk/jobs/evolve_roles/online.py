@@ -1,8 +1,8 @@
 """Role evolution in play: one game after another, with one coordinator that persists.
 
-This is the lifecycle of the original: assign, play, score, record, end the game, and evolve a
-generation every ten games. `evolve_roles` finds better roles in the same time; this one can be
-watched and driven from a notebook.
+This is the lifecycle of cogames-agents: assign roles, play, score, record, end the game, and
+evolve a generation every ten games. `evolve_roles` finds better roles in the same time; this one
+can be watched and driven from a notebook.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ def evolve_online(
     preset: str | None = None,
     world_settings: Mapping[str, Any] | None = None,
 ) -> Iterator[OnlineGamePlayed]:
-    """Play games in this process; scores of each change the roles of the next.
+    """Play games in this process, one after another; scores change the roles of later games.
 
     Args:
         n_games: Number of games.

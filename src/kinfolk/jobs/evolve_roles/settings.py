@@ -57,7 +57,7 @@ class EvolveRoles(WorldSelection):
 
     @property
     def environment(self) -> RoleEnvironment:
-        """Return the world, the policy and the scoring of its games."""
+        """The world, the policy and the scoring of all games."""
         is_temple = self.trigger == "temple"
         rules, policy = self.world_settings, self.policy_kwargs
         if is_temple:
@@ -67,23 +67,26 @@ class EvolveRoles(WorldSelection):
         return RoleEnvironment(world, policy, self.score_step, is_temple)
 
     def records_replay_after(self, generation: int) -> bool:
-        """Return whether a game is recorded after so many generations: first, each n-th, last."""
+        """Return whether a replay is recorded after this number of generations.
+
+        It is after the first, after every `replay_every`-th and after the last.
+        """
         every = self.replay_every
         return every > 0 and (generation in (1, self.generations) or generation % every == 0)
 
     @property
     def policy_kwargs(self) -> dict[str, Any]:
-        """Return the settings that every policy of the run is made with."""
+        """Settings with which every policy of the run is built."""
         catalog = {} if self.catalog is None else {"catalog": self.catalog}
         return {**self.policy_settings, **catalog}
 
     @property
     def config(self) -> EvolutionConfig:
-        """Return the settings of evolution, with the population of the run."""
+        """Settings of the evolution operators, with the population size of the run."""
         return self.evolution.model_copy(update={"generated_role_count": self.population})
 
     @property
     def generation_size(self) -> tuple[int, int]:
-        """Return how many teams play besides the seeded one, and how many episodes each."""
+        """Number of teams besides the seeded one, and number of episodes that each team plays."""
         episodes = max(1, self.games_per_generation // (self.n_teams + 1))
         return max(1, self.games_per_generation // episodes - 1), episodes

@@ -61,16 +61,16 @@ class RoleEvolutionState:
 
     @property
     def seeded_roles(self) -> tuple[int, ...]:
-        """Return the role ids of the team that all others are compared with."""
+        """Role ids of the seeded team, with which all others are compared."""
         return self.seeded_team.roles
 
     @property
     def catalog(self) -> RoleCatalog:
-        """Return the catalog of all behaviors and roles."""
+        """Catalog of all behaviors and roles."""
         return self.coordinator.catalog
 
     def evolve_teams(self, n_teams: int, survivors: int, breed: bool) -> None:
-        """Replace the teams by their offspring, in which new roles are tried.
+        """Replace the teams by survivors and offspring, in which new roles are tried.
 
         Args:
             n_teams: Number of teams.
@@ -86,19 +86,19 @@ class RoleEvolutionState:
         )
 
     def history_text(self) -> str:
-        """Return the history as the text of its file."""
+        """Return the text of the role history file."""
         counts = {name: getattr(self.coordinator, name) for name in ("generation", "seed", "games")}
         return self._writer.format(self.catalog, **counts, teams=rank_teams(self.teams))
 
     def play_games(
         self, engine: Engine, seed: int, games: Sequence[RoleGame]
     ) -> list[RoleGameResult]:
-        """Play games on an engine; results come in the order of the games, whatever the chunk.
+        """Play games on an engine, and return their results in the order of the games.
 
         Args:
             engine: Engine that plays the games.
             seed: Random seed of all games.
-            games: Their episodes and teams.
+            games: Episode and teams of each game.
         """
         parts = split_batches(games, self.settings.chunk_size, engine.jobs)
         environment, catalog = self.settings.environment, self.catalog
@@ -107,14 +107,14 @@ class RoleEvolutionState:
         return [played[i % len(parts)][i // len(parts)] for i in range(len(games))]
 
     def team_policy(self, roles: Sequence[int]) -> ResolvedPolicy:
-        """Return a team, by its role ids, as a policy that can be played without the catalog."""
+        """Return the policy of a team with these role ids; it needs no catalog to play."""
         used = list(dict.fromkeys(roles))
         tables = role_tables([self.catalog.roles[i] for i in used])._asdict()
         settings = {"roles": [used.index(role) for role in roles], **self.settings.policy_kwargs}
         return ResolvedPolicy(self.settings.environment.domain.team_policy_class, settings, tables)
 
     def output_files(self) -> Iterator[FileChunk]:
-        """Yield the history and the champion, a policy that can be played, as files."""
+        """Yield the role history and the champion's policy as files of the run."""
         text = self.history_text().encode()
         yield FileChunk(path=HISTORY_FILE, data=text, n_backups=_HISTORY_BACKUPS)
         team = self.team_policy(self.champion)
@@ -122,7 +122,7 @@ class RoleEvolutionState:
         yield make_policy_chunk("champion", BEST, policy)
 
     def snapshot(self, done: int, shares: Mapping[str, float]) -> Snapshot:
-        """Return the state after `done` generations; `shares` are those of behaviors in the last."""
+        """Return a snapshot after `done` generations; `shares` has the last shares of behaviors."""
         coordinator = self.coordinator
         evolution = {
             "wins": coordinator.wins,
@@ -142,19 +142,19 @@ class RoleEvolutionState:
 
 
 def seeded_team(domain: RoleDomain, catalog: RoleCatalog, n_agents: int) -> tuple[int, ...]:
-    """Return the role ids that agents of a seeded team play.
+    """Return the role ids of a seeded team, sorted.
 
     Args:
-        domain: The role domain of the world.
-        catalog: The catalog of roles.
-        n_agents: Agents of the team.
+        domain: Role domain of the world, which lists the seeded roles.
+        catalog: Catalog that holds the roles.
+        n_agents: Number of agents of the team.
     """
     names = [domain.seeded_roles[agent % len(domain.seeded_roles)] for agent in range(n_agents)]
     return tuple(sorted(catalog.role(name).id for name in names))
 
 
 def seeded_roles(domain: RoleDomain, catalog: RoleCatalog) -> list[RoleDef]:
-    """Return the seeded roles that a catalog has; a user's own need not have all."""
+    """Return the seeded roles that are in a catalog; one made by a user may lack some."""
     known = {role.name for role in catalog.roles}
     return [catalog.role(name) for name in dict.fromkeys(domain.seeded_roles) if name in known]
 
@@ -162,15 +162,18 @@ def seeded_roles(domain: RoleDomain, catalog: RoleCatalog) -> list[RoleDef]:
 def reduce_to_vibes(
     domain: RoleDomain, catalog: RoleCatalog, team: Sequence[int]
 ) -> tuple[int, ...]:
-    """Return a team in which each role is replaced by the seeded role of its vibe, as a control.
+    """Return a control team in which each role is replaced by the seeded role with the same vibe.
 
-    If the evolved roles are what gains, this team gains nothing. The original played so. Sorted, as teams are, so that equal compositions play equal
-    games.
+    What the given team scores above the control team is due to the evolved programs of its roles.
+    In cogames-agents evolved teams were played in this reduced form.
 
     Args:
-        domain: The role domain of the world.
-        catalog: The catalog of roles.
-        team: Role ids.
+        domain: Role domain of the world, which lists the seeded roles.
+        catalog: Catalog that holds the roles.
+        team: Role id of each agent of the given team.
+
+    Returns:
+        Role ids, sorted as in every team, so that equal compositions play equal games.
     """
     return tuple(sorted(assign_vibe_roles(domain, catalog, team)))
 
@@ -178,14 +181,15 @@ def reduce_to_vibes(
 def assign_vibe_roles(
     domain: RoleDomain, catalog: RoleCatalog, team: Sequence[int]
 ) -> tuple[int, ...]:
-    """Return the seeded role for each agent, by vibe; where there is none, the last one.
+    """Return a seeded role id for each agent: one with the vibe of the agent's role.
 
-    Seeded roles that show the same vibe are dealt out in the order of the seeded team.
+    Seeded roles with the same vibe are dealt out in the order of the seeded team. An agent whose
+    vibe no seeded role has gets the last seeded role.
 
     Args:
-        domain: The role domain of the world.
-        catalog: The catalog of roles.
-        team: Role ids.
+        domain: Role domain of the world, which lists the seeded roles.
+        catalog: Catalog that holds the roles.
+        team: Role id of each agent.
     """
     seeded, others = seeded_team(domain, catalog, len(team)), seeded_roles(domain, catalog)
     by_vibe: dict[str, list[int]] = {}
@@ -201,7 +205,7 @@ def assign_vibe_roles(
 def initial_state(settings: EvolveRoles, catalog: RoleCatalog, n_agents: int) -> RoleEvolutionState:
     """Return the first state: sampled roles or those of `settings.history`, and their teams.
 
-    Of the history of another run its roles are taken, and its teams if they are as large.
+    From a history the roles are taken, and the teams if they have as many agents.
 
     Args:
         settings: Settings of the evolution.
@@ -259,7 +263,7 @@ def _restore_coordinator(
     """Return a coordinator with the roles, the generation and the number of games of a history.
 
     Args:
-        history: The history.
+        history: Role history to restore.
         catalog: A catalog of behaviors; the roles of the history replace its own.
         n_agents: Agents of a team.
         config: Settings of evolution.
@@ -284,8 +288,8 @@ def add_hybrids(
 ) -> list[RoleDef]:
     """Add the best hybrids of a generation's games to the pool, with the score of their game.
 
-    Hundreds are born per generation; at most half the pool's size are added, by score, earlier ones
-    before later ones. The others are discarded.
+    Hundreds are born per generation. At most half as many as the pool holds are added, the best by
+    score, earlier ones first among equals. The others are discarded.
     """
     born = [
         (-float(game.scores.scores[-1, newborn.agent]), number, birth)

@@ -37,7 +37,7 @@ _UPDATE_BRANCH = 5  # the branch of the seed's key from which minibatches are sh
 def train(
     settings: Train, engine: Engine, resume: Snapshot | None = None
 ) -> Iterator[Event | Snapshot | FileChunk]:
-    """Yield every update, evaluations, trained policies, snapshots, and the result at the end.
+    """Run a training: yield events of updates and evaluations, policy files, snapshots, the result.
 
     Args:
         settings: The world, its slots and how they learn.
@@ -83,7 +83,7 @@ def _run_update(
     """Collect experience and update every slot whose turn it is.
 
     Args:
-        plan: The task of a chunk of worlds, without its weights and its state.
+        plan: Task of a chunk of worlds, to which weights and state are added.
         state: State of the training; changed in place.
         engine: Engine that collects.
     """
@@ -117,7 +117,7 @@ def join_chunks(parts: Sequence[Experience]) -> list[RolloutColumns]:
 
 
 def _count_memories(blocks: Sequence[RolloutColumns]) -> int:
-    """Return the number of memory indices, which is one more than the largest of all blocks."""
+    """Return the number of memory indices: one more than the largest index in all blocks."""
     return 1 + max(int(block["memory_index"].max(initial=0)) for block in blocks)
 
 
@@ -147,7 +147,7 @@ def update_learners(
 
 
 def _concat_demonstrations(blocks: list[RolloutColumns]) -> RolloutColumns:
-    """Join a slot's own rows and its teacher's; columns that only one has are filled."""
+    """Join a slot's own rows and those of its teacher; columns missing in one block are filled."""
     filled = []
     names = {name: block[name] for block in blocks for name in block}
     for block in blocks:
@@ -168,7 +168,7 @@ def is_update_due(slots: tuple[PolicySlot, ...], slot: PolicySlot, update: int) 
 
     Args:
         slots: All slots.
-        slot: The slot in question.
+        slot: Slot that may learn.
         update: Number of the update.
     """
     taking_turns = [s.id for s in slots if s.trainable and s.train_every > 1]
@@ -180,12 +180,12 @@ def is_update_due(slots: tuple[PolicySlot, ...], slot: PolicySlot, update: int) 
 
 
 def _loss_weights(settings: Train, slot: PolicySlot, steps: int) -> LossWeights:
-    """Return the learning rate and the weights of losses as they are now.
+    """Return the learning rate and the weights of the losses after `steps` steps.
 
     Args:
         settings: Settings of the training.
         slot: The slot that learns.
-        steps: Steps so far, by which schedules go.
+        steps: Steps so far, which determine scheduled weights.
     """
     rate = slot.learning_rate or settings.ppo.learning_rate
     if settings.ppo.anneal_lr:
@@ -195,7 +195,7 @@ def _loss_weights(settings: Train, slot: PolicySlot, steps: int) -> LossWeights:
 
 
 def _record_episodes(state: TrainingState, results: Sequence[RolloutResult[Experience]]) -> None:
-    """Keep the last episodes, and update the opponent pool with their results.
+    """Add ended episodes to the last episodes, and update the opponent pool with their results.
 
     Args:
         state: State of the training; changed in place.
@@ -219,7 +219,7 @@ def _record_episodes(state: TrainingState, results: Sequence[RolloutResult[Exper
 
 
 def _reason_to_stop(state: TrainingState) -> str | None:
-    """Return why a training ends now: steps, reached or patience; None if it goes on."""
+    """Return why the training ends now: `steps`, `reached` or `patience`; None if it continues."""
     settings = state.settings
     if state.steps >= settings.steps:
         return "steps"
@@ -233,7 +233,7 @@ def _reason_to_stop(state: TrainingState) -> str | None:
 
 
 def _record_best(state: TrainingState) -> None:
-    """Without evaluations, take the score of the last episodes as that of this checkpoint."""
+    """Record the score of the last episodes if it is the best; used without evaluations."""
     score = recent_score(state)
     if score is not None and (state.best is None or score > state.best):
         state.best, state.best_step = score, state.steps

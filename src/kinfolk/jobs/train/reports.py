@@ -84,12 +84,15 @@ class UpdateTimed(TimingEvent):
 
 
 def mean_length(episodes: Sequence[EpisodeResult]) -> float | None:
-    """Return the mean number of ticks of episodes; None if there are none."""
+    """Return the mean number of ticks of episodes; None if there are no episodes."""
     return float(np.mean([result.ticks for result in episodes])) if episodes else None
 
 
 def recent_score(state: TrainingState) -> float | None:
-    """Return the score of the last episodes: their length, or the return per life of trained slots."""
+    """Return the score of the last episodes; None if no episode has ended.
+
+    It is their mean length, or the return per life of the trained slots, as the settings say.
+    """
     settings, recent = state.settings, state.recent_episodes
     if settings.score == "length" or not recent:
         return mean_length(recent)
@@ -126,13 +129,18 @@ def report_update(
 
 
 def _mean_columns(tables: Sequence[Mapping[str, float]]) -> dict[str, float]:
-    """Return means over tables, by the names of the last; empty if there are none."""
+    """Return the mean of each column over tables, with the names of the last table."""
     names = tables[-1] if tables else ()
     return {name: float(np.mean([table[name] for table in tables])) for name in names}
 
 
 def _slot_statistics(state: TrainingState) -> dict[str, dict[str, float]]:
-    """Return every slot's returns over the last episodes, and how often it won them."""
+    """Return statistics of each slot over the last episodes, empty if there are none.
+
+    Returns:
+        By slot: `return` per episode, `return_per_life`, `life_ticks` (mean ticks of a life), and
+        `wins` (share of episodes won) if there are several slots.
+    """
     recent, names = state.recent_episodes, state.settings.slot_ids
     stats: dict[str, dict[str, float]] = {name: {} for name in names}
     if not recent:
@@ -154,7 +162,7 @@ def _slot_statistics(state: TrainingState) -> dict[str, dict[str, float]]:
 
 
 def evaluate_policies(state: TrainingState, engine: Engine) -> EvaluationDone:
-    """Evaluate the policies, and the baselines if they were not yet; record a new best.
+    """Evaluate the policies, and the baselines the first time; record a new best score.
 
     Args:
         state: State of the training; its best score and baselines are changed.
@@ -197,7 +205,7 @@ def _resolve_all(uris: Mapping[str, str]) -> dict[str, ResolvedPolicy]:
 
 
 def _summary_score(summary: EvaluationSummary, settings: Train) -> float:
-    """Return the score of a summary, as `recent_score` defines it of episodes."""
+    """Return the score of an evaluation, as `recent_score` defines it."""
     if settings.score == "length":
         return summary.ticks.mean
     trained = [summary.return_per_life[slot.id] for slot in settings.slots if slot.trainable]

@@ -96,7 +96,12 @@ class Train(EpisodeSettings):
     checkpoint_every: int = setting(10, "Updates between two checkpoints.", ge=1)
 
     @model_validator(mode="after")
-    def _fits_together(self) -> Train:
+    def _check_combinations(self) -> Train:
+        """Check that slots, chunks, teachers, opponent pool and losses fit together.
+
+        Raises:
+            SettingsError: Something does not fit; the message says what to change.
+        """
         self.require_trainable()
         profiles = LossProfiles(self.loss_profiles)
         for slot in self.slots:
@@ -113,14 +118,14 @@ class Train(EpisodeSettings):
             )
         split = f"split into {self.n_chunks} equal chunks"
         require(self.worlds % self.n_chunks == 0, f"{self.worlds} worlds cannot be {split}.")
-        self._check_teaching()
-        self._check_pool()
+        self._check_teachers()
+        self._check_opponent_pool()
         self._check_losses(profiles)
         return self
 
     @property
     def needs_batch_invariance(self) -> bool:
-        """Return whether nets are refused whose output for an agent depends on its batch."""
+        """Whether nets are refused whose output for an agent depends on its batch."""
         return self.batch_invariant or self.evaluation.every > 0
 
     def loss_settings(self) -> dict[str, Settings]:
@@ -138,7 +143,11 @@ class Train(EpisodeSettings):
         return settings
 
     def _check_losses(self, profiles: LossProfiles) -> None:
-        """Refuse settings that no loss reads, and losses that no row can use."""
+        """Check that every table of `losses` has a loss, and that rows exist for every listed loss.
+
+        Raises:
+            SettingsError: A table is read by no loss, or a loss can use no row.
+        """
         custom = [n for n in profiles.losses if LOSSES[n].settings_type not in _LOSS_TABLES]
         for name in self.losses:
             table = _LOSS_TABLES.get(LOSSES[name].settings_type) if name in LOSSES else None
@@ -155,35 +164,44 @@ class Train(EpisodeSettings):
         if not self.loss_profiles:
             return  # the default profile lists losses that not every training has rows for
         for number, profile in enumerate(profiles.names):
-            slots = [s for s in self.slots if self._profile_of(s, profiles.names[0]) == profile]
+            slots = [s for s in self.slots if self._get_profile(s, profiles.names[0]) == profile]
             for name in profiles.losses if slots else ():
                 if profiles.includes(number, name):
                     self._check_usable(name, profile, slots)
 
-    def _profile_of(self, slot: PolicySlot, default: str) -> str | None:
-        """Return the loss profile of a slot, `default` if its rows are learnt from and it names none."""
-        is_learnt_from = slot.trainable or self._is_taught(slot)
+    def _get_profile(self, slot: PolicySlot, default: str) -> str | None:
+        """Return the name of a slot's loss profile.
+
+        It is `default` if the slot names none and its rows are learnt from, else None.
+        """
+        is_learnt_from = slot.trainable or self._has_teacher_labels(slot)
         return default if slot.loss_profile is None and is_learnt_from else slot.loss_profile
 
-    def _is_taught(self, slot: PolicySlot) -> bool:
-        """Return whether rows of a slot hold actions of a teacher: it has one, or is one."""
+    def _has_teacher_labels(self, slot: PolicySlot) -> bool:
+        """Return whether rows that a slot plays hold actions of a teacher.
+
+        They do if a teacher labels them, or if the slot itself is a teacher that leads.
+        """
         teaching = self.teachers.get(slot.id)
         leads = any(t.teacher == slot.id and t.teacher_led for t in self.teachers.values())
         return leads or (teaching is not None and teaching.student_led)
 
     def _check_usable(self, loss: str, profile: str, slots: list[PolicySlot]) -> None:
-        """Refuse a loss that no row of the slots of its profile can use.
+        """Check that the slots of a profile record rows that a loss of the profile can use.
 
         Args:
             loss: Name of the loss.
-            profile: Name of the profile that lists it.
+            profile: Name of the profile that lists the loss.
             slots: Slots that have the profile.
+
+        Raises:
+            SettingsError: No row of these slots can be used.
         """
         if LOSSES[loss].rows == "trainable":
             is_usable = any(slot.trainable for slot in slots)
             reason = "is for trainable slots. Set trainable = true"
         else:
-            is_usable = any(self._is_taught(slot) for slot in slots)
+            is_usable = any(self._has_teacher_labels(slot) for slot in slots)
             reason = f"needs a teacher. Add [teachers.{slots[0].id}] with teacher = 'SLOT'"
         names = " and ".join(f"'{slot.id}'" for slot in slots)
         require(
@@ -192,7 +210,12 @@ class Train(EpisodeSettings):
             f"that of {names}, and '{loss}' {reason}, or take '{loss}' out of the profile.",
         )
 
-    def _check_teaching(self) -> None:
+    def _check_teachers(self) -> None:
+        """Check that every student is a trainable slot, and its teacher another slot.
+
+        Raises:
+            SettingsError: A student or a teacher is not such a slot.
+        """
         trainable = [slot.id for slot in self.slots if slot.trainable]
         for student, teaching in self.teachers.items():
             require(
@@ -207,7 +230,12 @@ class Train(EpisodeSettings):
                 f"{format_suggestion(teaching.teacher, others)}",
             )
 
-    def _check_pool(self) -> None:
+    def _check_opponent_pool(self) -> None:
+        """Check that the pool plays a frozen slot with snapshots of a trainable one.
+
+        Raises:
+            SettingsError: A slot is unknown, or trainable where it must not be, or the reverse.
+        """
         if self.opponent_pool is None:
             return
         trainable = {slot.id: slot.trainable for slot in self.slots}

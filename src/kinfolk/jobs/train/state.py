@@ -27,7 +27,7 @@ _NOTED = ("update", "steps", "episodes", "best", "best_step", "evals_since_best"
 
 
 def build_plan(settings: Train) -> RolloutTask[Experience]:
-    """Return what stays the same through a training: the task of a chunk, with no episodes yet.
+    """Return the part of all collection tasks that stays the same: a task without episodes.
 
     Raises:
         UsageError: A policy is missing, or is not trainable though its slot is.
@@ -56,7 +56,7 @@ def build_plan(settings: Train) -> RolloutTask[Experience]:
 
 
 def _resolve_policy(slot: PolicySlot, settings: Train) -> ResolvedPolicy:
-    """Resolve a slot's policy; nets that begin to learn draw their first weights from the seed."""
+    """Resolve a slot's policy; a new net that is trained gets its initial weights from the seed."""
     policy = slot.resolve_policy()
     if not slot.trainable:
         return policy
@@ -73,7 +73,7 @@ def _resolve_policy(slot: PolicySlot, settings: Train) -> ResolvedPolicy:
 
 
 def _slot_plan(index: int, settings: Train) -> SlotPlan:
-    """Return how the rows of a slot are labelled, and who teaches or is taught by it."""
+    """Return how the rows of a slot are labelled, and its teacher or student."""
     slot, teachers = settings.slots[index], settings.teachers
     teaching = teachers.get(slot.id)
     students = [s for s, t in teachers.items() if t.teacher == slot.id and t.teacher_led]
@@ -97,7 +97,7 @@ def _slot_plan(index: int, settings: Train) -> SlotPlan:
 
 @dataclass
 class TrainingState:
-    """All that the rest of a training follows from.
+    """Complete state of a training, from which it can continue.
 
     Args:
         settings: Settings of the training.
@@ -108,10 +108,10 @@ class TrainingState:
         update: Updates so far.
         steps: Rows of trainable slots so far.
         episodes: Episodes that have ended so far.
-        recent_episodes: The last `stats_window` of them.
+        recent_episodes: Results of the last `stats_window` episodes.
         best: Best score so far.
-        best_step: Steps at which it was reached.
-        evals_since_best: Evaluations since then.
+        best_step: Steps at which the best score was reached.
+        evals_since_best: Evaluations since the best score.
         baselines: Results of baselines, which are evaluated once.
     """
 

@@ -39,7 +39,11 @@ def add_shared_sum(item: tuple[int, ObjectRef[list[int]]]) -> int:
 
 
 def kill_worker_once(item: tuple[int, str]) -> int:
-    """Kill the worker at number 4, once: `item` has the path of a folder that marks the first time."""
+    """Return a number; at number 4, kill the worker process the first time.
+
+    Args:
+        item: The number, and the path of a folder that is created to mark the first time.
+    """
     number, marker = item
     if number == 4 and not os.path.exists(marker):
         os.mkdir(marker)
@@ -48,7 +52,10 @@ def kill_worker_once(item: tuple[int, str]) -> int:
 
 
 def kill_worker_always(number: int) -> int:
-    """Kill the worker; harmless in an engine without worker processes."""
+    """Kill the worker process that runs this task; the task is thus never finished.
+
+    In an engine without worker processes, return the number instead.
+    """
     if parent_process() is not None or "RAY_RAYLET_PID" in os.environ:
         os.kill(os.getpid(), signal.SIGKILL)
     return number

@@ -37,7 +37,7 @@ class RecordingPolicy:
 
     @property
     def memory_layout(self) -> MemoryLayout:
-        """Return the memory layout of the policy."""
+        """Memory layout of the policy."""
         return self._policy.memory_layout
 
     def reset_agents(self, batch: AgentBatch, memory: Memory, keys: Ints) -> None:

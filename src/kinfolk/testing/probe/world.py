@@ -177,7 +177,7 @@ class ProbeWorld(BatchedWorld):
 
     @property
     def render_spec(self) -> RenderSpec:
-        """Return the layers, attributes and series: the ring is drawn as one line of cells."""
+        """Layers, attributes and series of a frame; the ring is drawn as one line of cells."""
         kind = CellLayer("kind", "code", ("ground", "grass"))
         amount = CellLayer("amount", "amount", max_value=MAX_FOOD_SHOWN)
         energy = AgentAttribute("energy", max_value=self.settings.birth_energy)

@@ -63,7 +63,7 @@ class ProbeGruPolicy(StatelessPolicy):
 
     @property
     def memory_layout(self) -> MemoryLayout:
-        """Return the layout of the hidden state."""
+        """Memory layout of the hidden state."""
         return {"hidden": MemoryField((HIDDEN_SIZE,), "float32")}
 
     def load(self, arrays: Arrays) -> None:
@@ -83,6 +83,7 @@ class ProbeGruPolicy(StatelessPolicy):
 
     @torch.no_grad()
     def _forward(self, x: torch.Tensor, hidden: torch.Tensor) -> tuple[torch.Tensor, ...]:
+        """Return the logits `[rows, logits]` and the next hidden states `[rows, hidden]`."""
         hidden = self._cell(x, hidden)
         return self._out(hidden), hidden
 
@@ -121,7 +122,7 @@ class PopulationPolicy(StatelessPolicy):
 
     @property
     def memory_layout(self) -> MemoryLayout:
-        """Return the layout of the number of an agent's member."""
+        """Memory layout of the member number of an agent."""
         return {"member": MemoryField((), "int64")}
 
     def reset_agents(self, batch: AgentBatch, memory: Memory, keys: Ints) -> None:

@@ -39,7 +39,7 @@ class PythonForager(StatelessPolicy):
 
     @property
     def memory_layout(self) -> MemoryLayout:
-        """Return the layout of an agent's age and of its parents' mean age at its birth."""
+        """Memory layout of an agent's age and of its parents' mean age at its birth."""
         return {"lived": MemoryField((), "int64"), "inherited": MemoryField((), "float64")}
 
     def reset_agents(self, batch: AgentBatch, memory: Memory, keys: Ints) -> None:
@@ -87,7 +87,7 @@ class ExplainingForager(PythonForager):
 
     @property
     def explanation_schema(self) -> ExplanationSchema:
-        """Name the two behaviors, their outcomes, and the agent's age in ticks as a fact."""
+        """Names of the two behaviors and their outcomes, and the agent's age in ticks as a fact."""
         return ExplanationSchema(
             behaviors=("wander", "go_to_food"),
             outcomes=(ACTED, "is not due", "is passed over: wander acts"),
@@ -133,7 +133,7 @@ class LargeMemoryPolicy(StatelessPolicy):
 
     @property
     def memory_layout(self) -> MemoryLayout:
-        """Return the layout of the map."""
+        """Memory layout of the map."""
         return {"map": MemoryField((MAP_BYTES,), "uint8")}
 
     def reset_agents(self, batch: AgentBatch, memory: Memory, keys: Ints) -> None:
