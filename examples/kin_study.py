@@ -17,12 +17,13 @@ import kinfolk as kf
 from kinfolk.core.settings import validate_settings
 from kinfolk.evaluation.formatting import format_estimate
 from kinfolk.evaluation.rollout import evaluation_task
-from kinfolk.evaluation.savanna import kin_metrics
 from kinfolk.evaluation.statistics import estimate_mean
+from kinfolk.evaluation.trajectory import replay_episode
 from kinfolk.play.task import WorldRef
 from kinfolk.policies.resolve import resolve
 from kinfolk.store.run import create_run, open_run
 from kinfolk.store.run_job import run_and_store
+from kinfolk.worlds.savanna.kin_metrics import KinLog
 
 PRESET = "lineage_documented"
 NO_LINEAGE_REWARD = {"type_1_predator": 0.0, "type_1_prey": 0.0}
@@ -84,7 +85,8 @@ def run_trial(trial: Trial) -> dict[str, float]:
     policies = {slot: resolve(f"run:{folder}/{slot}@latest") for slot in ("predators", "prey")}
     world = WorldRef("savanna", PRESET, world_settings(trial.lineage_reward))
     task = evaluation_task(world, policies, EVALUATION_SEED, range(trial.episodes), SLOT_MAP)
-    by_episode = [kin_metrics(task, episode) for episode in range(trial.episodes)]
+    logs = (replay_episode(task, episode, KinLog)[1] for episode in range(trial.episodes))
+    by_episode = [log.compute_metrics() for log in logs]
     means = {}
     for metric in by_episode[0]:
         values = [metrics[metric] for metrics in by_episode if not np.isnan(metrics[metric])]

@@ -98,3 +98,14 @@ def test_a_missing_library_is_named_with_the_command_that_installs_it(answers, c
 def test_the_base_needs_none_of_them(answers, command):
     code, out, err = answers[command]
     assert (code, bool(out)) == (0, True), err
+
+
+def test_kernels_are_compiled_without_torch():
+    # What `kinfolk compile` runs in each of its processes.
+    script = (
+        "import sys; sys.modules['torch'] = None\n"
+        "from kinfolk.cli.compile import _compile_world\n"
+        "_compile_world('probe')"
+    )
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (0, "")

@@ -9,10 +9,12 @@ from kinfolk.core.settings import validate_settings
 from kinfolk.engines.base import LocalEngine
 from kinfolk.evaluation.export import RESULT_SCHEMA, build_table, to_csv, to_parquet
 from kinfolk.evaluation.rollout import evaluation_task
-from kinfolk.evaluation.savanna import build_event_log, format_reward_summary, replay_savanna_agents
+from kinfolk.evaluation.trajectory import replay_episode
 from kinfolk.jobs.evaluate import Evaluate, evaluate
 from kinfolk.play.task import WorldRef
 from kinfolk.policies.resolve import resolve
+from kinfolk.worlds.savanna.agent_log import SavannaAgentLog
+from kinfolk.worlds.savanna.io.event_log import build_event_log, format_reward_summary
 
 SLOTS, GROUPS = ["g", "h"], ["grazer", "hunter"]
 
@@ -72,7 +74,8 @@ def test_the_savannas_own_files_tell_every_life():
     slots = {"pack": resolve("kin://hunter"), "herd": resolve("kin://grazer")}
     slot_map = {"type_1_predator": "pack", "type_1_prey": "herd"}
     ref = WorldRef("savanna", "lineage_documented", SMALL)
-    report, lives = replay_savanna_agents(evaluation_task(ref, slots, 2, range(1), slot_map), 0)
+    task = evaluation_task(ref, slots, 2, range(1), slot_map)
+    report, lives = replay_episode(task, 0, SavannaAgentLog)
     log = build_event_log(lives)
     born = {name: record for name, record in log.items() if record["parent_id"]}
     assert len(log) >= sum(report.lives.values())

@@ -156,7 +156,7 @@ def _compiled_policies() -> dict[str, Any]:
 
 def _compile_world(world: str) -> None:
     """Compile a world with any of its presets, its scripted policies and observation transforms."""
-    from kinfolk.policies.neural.encoding import TRANSFORMS, make_transform
+    from kinfolk.policies.base import TRANSFORMS, make_transform
     from kinfolk.worlds import build_world, get_presets
 
     uris = [f"kin://{name}" for name in _compiled_policies()]

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Protocol, TypeVar
 
 import numpy as np
 
@@ -23,6 +23,43 @@ class EpisodeTrace:
     groups: tuple[str, ...]  # names
     populations: Ints  # [ticks + 1, groups], live agents from the initial state on
     family: Family  # all agents with their parents
+
+
+class AgentLog(Protocol):
+    """A record of one episode that is kept step by step, such as `SavannaAgentLog`."""
+
+    def start(self) -> None:
+        """Start with the agents of a new episode."""
+
+    def update(self) -> None:
+        """Record what happened in the last step."""
+
+
+Log = TypeVar("Log", bound=AgentLog)
+
+
+def replay_episode(
+    task: RolloutTask[Any], episode: int, make_log: Callable[[Any], Log]
+) -> tuple[EpisodeResult, Log]:
+    """Play one episode of a task again, with the same result, and keep a log of it.
+
+    Args:
+        task: The task; its own list of episodes is ignored.
+        episode: Number of the episode.
+        make_log: Makes the log from the world, for example the class `SavannaAgentLog`.
+
+    Returns:
+        The episode's result and its log.
+    """
+    with EpisodeRunner(replace(task, episodes=(episode,))) as runner:
+        runner.loop.start_episodes()
+        log = make_log(runner.world)
+        log.start()
+        results: list[EpisodeResult] = []
+        while not results:
+            results = runner.tick()
+            log.update()
+        return results[0], log
 
 
 def trace_episode(task: RolloutTask[Any], episode: int) -> EpisodeTrace:

@@ -5,14 +5,14 @@ import math
 import pytest
 from savanna_scenes import BITES, act, scene
 
-from kinfolk.evaluation.savanna import (
+from kinfolk.lineage.family import lineage_survival, max_depth, to_csv, to_newick
+from kinfolk.worlds.savanna.agent_log import SavannaAgentLog
+from kinfolk.worlds.savanna.kin_metrics import (
     energy_transferred_to_kin,
     kin_carcass_bite_fraction,
     late_birth_fraction,
     nearest_kin_distances,
 )
-from kinfolk.lineage.family import lineage_survival, max_depth, to_csv, to_newick
-from kinfolk.worlds.savanna.agent_log import SavannaAgentLog
 
 
 @pytest.fixture

@@ -57,20 +57,23 @@ def events(
     `agent_event_log_EPISODE.json` has every agent's events, `reward_summary_EPISODE.txt` the
     rewards of each group. The episode is played again for it, which gives the same.
     """
-    from kinfolk.evaluation import savanna
+    from kinfolk.evaluation.trajectory import replay_episode
     from kinfolk.jobs.evaluate import evaluation_tasks
     from kinfolk.store.files import write_atomic
+    from kinfolk.worlds.savanna.agent_log import SavannaAgentLog
+    from kinfolk.worlds.savanna.io.event_log import build_event_log, format_reward_summary
 
     stored, settings = _open_evaluation(run)
     if settings.world != "savanna":
         raise UsageError(f"{run} is of {settings.world}; these files are of the savanna.")
     played = _find_episode(stored, episode)
-    report, agents = savanna.replay_savanna_agents(next(evaluation_tasks(settings)), episode)
+    task = next(evaluation_tasks(settings))
+    report, agents = replay_episode(task, episode, SavannaAgentLog)
     _check_same_result(stored, played, report)
-    log = savanna.build_event_log(agents)
+    log = build_event_log(agents)
     log_file = out / f"agent_event_log_{episode}.json"
     write_atomic(log_file, (json.dumps(log, indent=1) + "\n").encode())
-    summary = savanna.format_reward_summary(agents, report.ticks)
+    summary = format_reward_summary(agents, report.ticks)
     write_atomic(out / f"reward_summary_{episode}.txt", summary.encode())
     note(f"{len(log)} agents are in {log_file}.")
 

@@ -9,7 +9,8 @@ from typing import Any
 from kinfolk.core.errors import ContractError, SettingsError, require
 from kinfolk.core.imports import import_object, optional_import
 from kinfolk.core.spaces import WorldSpec
-from kinfolk.policies.neural.encoding import IDENTITY, NetShape
+from kinfolk.policies.base import IDENTITY
+from kinfolk.policies.neural.encoding import NetShape
 from kinfolk.policies.neural.modules import ConvNet, CriticMode, GruNet, MlpNet
 from kinfolk.policies.neural.policy import NeuralPolicy
 

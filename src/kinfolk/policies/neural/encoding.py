@@ -3,24 +3,20 @@
 Fields of plain numbers are scaled. Words of cells (see the `spec` of each world) hold several codes
 each and become planes. A *part* describes some of their bits: either a number, scaled, on one plane;
 or a one-hot over planes, where code 0 sets none.
-
-An `ObservationTransform` computes another observation before the encoding.
 """
 
 from __future__ import annotations
 
 from math import prod
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from kinfolk.core.arrays import Bytes, Ints
-from kinfolk.core.errors import SettingsError, format_suggestion
-from kinfolk.core.imports import import_object, optional_import
+from kinfolk.core.imports import optional_import
 from kinfolk.core.jit import allocation_free_kernel
 from kinfolk.core.spaces import AgentGroup, ObservationField, WorldSpec
-from kinfolk.policies.base import AgentBatch, Memory, MemoryLayout
 from kinfolk.worlds.cogsguard import codes
 from kinfolk.worlds.cogsguard.spec import FACT_SCALES
 from kinfolk.worlds.savanna.spec import GRASS_SHIFT, MAX_CODE, PREDATOR_SHIFT, PREY_SHIFT
@@ -238,52 +234,3 @@ def _lay_out_fields(world: str, group: AgentGroup) -> list[tuple[str, FieldEncod
         layout.append((field.dtype, encoding._replace(source_offset=source, feature_offset=offset)))
         offset += encoding.n_cells * encoding.n_planes
     return layout
-
-
-IDENTITY = "identity"  # the observation as the world gives it
-TRANSFORMS = {"map_features": "kinfolk.policies.scripted.cogsguard.map_features.MapFeatures"}
-
-
-class ObservationTransform(Protocol):
-    """Turns observations into what a net reads; constructed with the world's `WorldSpec`.
-
-    It may keep memory per agent, under the rules of `kinfolk.policies.base`. Its output is encoded
-    as its own `spec` says.
-    """
-
-    spec: WorldSpec  # of the transformed observations
-
-    @property
-    def memory_layout(self) -> MemoryLayout:
-        """Describe the arrays that the transform keeps per agent."""
-
-    def reset_agents(self, batch: AgentBatch, memory: Memory, keys: Ints) -> None:
-        """Prepare the memory of agents whose lives start now; see `Policy.reset_agents`."""
-
-    def transform(
-        self, observations: Bytes, batch: AgentBatch, memory: Memory, keys: Ints
-    ) -> Bytes:
-        """Return the transformed observations, `[n, spec.row_bytes]`.
-
-        Args:
-            observations: `[n, row_bytes]`, as the world encodes them.
-            batch: The agents that observe.
-            memory: The transform's own memory, changed in place at `batch.memory_index`.
-            keys: `[n]`, the random key of each agent for this tick.
-        """
-
-
-def make_transform(name: str, spec: WorldSpec) -> ObservationTransform | None:
-    """Return the transform of that name or class path; None for the identity.
-
-    Raises:
-        SettingsError: There is no such transform, or it does not support this world.
-    """
-    if name == IDENTITY:
-        return None
-    if name not in TRANSFORMS and "." not in name:
-        hint = format_suggestion(name, [IDENTITY, *TRANSFORMS])
-        message = f"There is no transform '{name}', and it is not a class path either.{hint}"
-        raise SettingsError(message)
-    transform: ObservationTransform = import_object(TRANSFORMS.get(name, name))(spec)
-    return transform

@@ -21,15 +21,17 @@ from kinfolk.core.jit import allocation_free_kernel
 from kinfolk.core.random import bits, fold_in, seed_key
 from kinfolk.core.spaces import WorldSpec
 from kinfolk.policies import base
-from kinfolk.policies.base import AgentBatch, Memory, MemoryField, MemoryLayout, StatelessPolicy
-from kinfolk.policies.neural.batch_invariance import find_batching, require_invariant, run_batched
-from kinfolk.policies.neural.encoding import (
+from kinfolk.policies.base import (
     IDENTITY,
-    FeatureEncoder,
-    Float32Array,
-    NetShape,
+    AgentBatch,
+    Memory,
+    MemoryField,
+    MemoryLayout,
+    StatelessPolicy,
     make_transform,
 )
+from kinfolk.policies.neural.batch_invariance import find_batching, require_invariant, run_batched
+from kinfolk.policies.neural.encoding import FeatureEncoder, Float32Array, NetShape
 from kinfolk.policies.resolve import check_weights
 
 with optional_import("A neural policy"):
