@@ -10,7 +10,7 @@ import pytest
 from kinfolk.cli.app import main
 from kinfolk.core.errors import UsageError
 from kinfolk.viewer import browser
-from kinfolk.viewer.export import Screenshot, capture, encode_gif, encode_mp4, open_page
+from kinfolk.viewer.screenshots import Screenshot, capture, encode_gif, encode_mp4, open_page
 
 pytestmark = [pytest.mark.xdist_group("viewer"), pytest.mark.more]
 BLUE, VERMILLION = (0, 114, 178), (213, 94, 0)

@@ -18,10 +18,12 @@ from kinfolk.cli.commands.bench import bench
 from kinfolk.cli.commands.compare import compare
 from kinfolk.cli.commands.doctor import doctor
 from kinfolk.cli.commands.evaluate import eval_command
-from kinfolk.cli.commands.evolve import evolve
+from kinfolk.cli.commands.evolve_nets import nets
+from kinfolk.cli.commands.evolve_roles import roles
 from kinfolk.cli.commands.export import export
 from kinfolk.cli.commands.list_commands import behaviors, policies, presets, runs, settings, worlds
-from kinfolk.cli.commands.play import explain, play, replay_trace
+from kinfolk.cli.commands.play import explain, play
+from kinfolk.cli.commands.replay_trace import replay_trace
 from kinfolk.cli.commands.train import train_command
 from kinfolk.cli.commands.view import view
 from kinfolk.cli.compile import compile_command
@@ -55,6 +57,9 @@ app.command("compile")(compile_command)
 app.command()(replay_trace)
 app.command()(view)
 app.add_typer(export, name="export")
+evolve = typer.Typer(help="Evolve roles or networks.", rich_markup_mode=None)
+evolve.command(cls=settings_command("evolve-roles", engine="processes"))(roles)
+evolve.command(cls=settings_command("evolve-nets"))(nets)
 app.add_typer(evolve, name="evolve")
 
 _GC_THRESHOLD = 50_000  # new objects between two garbage collections; Python's default is 700

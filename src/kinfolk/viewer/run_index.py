@@ -13,7 +13,8 @@ from kinfolk.replay.reader import REPLAY_FOLDER, REPLAY_SUFFIX, Replay, list_rep
 from kinfolk.store.files import as_store_error, parse_json_object, read_text, resolve_inside
 from kinfolk.store.run import Run, open_run
 from kinfolk.store.run_list import DamagedRun, list_runs
-from kinfolk.viewer.results import build_results, collect_metrics
+from kinfolk.viewer.metrics import collect_metrics
+from kinfolk.viewer.results import build_results
 
 ROLE_HISTORY_FILE = "role_history.json"
 _MAX_OPEN_REPLAYS = 32  # whose record headers are kept in memory

@@ -1,9 +1,7 @@
-"""The viewer's server: its page, a read-only API for the runs of one folder, and live updates."""
+"""The viewer's server: its page, and a read-only API for the runs of one folder."""
 
 from __future__ import annotations
 
-import asyncio
-import contextlib
 import errno
 import json
 import math
@@ -19,22 +17,19 @@ from typing import Any
 
 import uvicorn
 from starlette.applications import Starlette
-from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, JSONResponse, Response
 from starlette.routing import Route, WebSocketRoute
 from starlette.types import ASGIApp
-from starlette.websockets import WebSocket, WebSocketDisconnect
 
 from kinfolk.core.errors import KinfolkError, UsageError
 from kinfolk.replay.codec import FRAMES, SERIES
 from kinfolk.replay.reader import Replay
-from kinfolk.store.event_log import get_events_size
+from kinfolk.viewer.live import stream_updates
 from kinfolk.viewer.run_index import RunIndex
 from kinfolk.viewer.security import LOOPBACK, RequestGuard
 
-POLL_INTERVAL = 0.25  # seconds between looks for more of a run; each costs a few system calls
 _PAGE_FILES = {"": "index.html", "app.js": "app.js", "app.css": "app.css"}
 _MEDIA_TYPES = {"html": "text/html", "js": "text/javascript", "css": "text/css"}
 _BINARY_MEDIA_TYPE = "application/octet-stream"
@@ -176,73 +171,6 @@ def _serve_frames(run_index: RunIndex, request: Request) -> Response:
     if chunk >= len(records):
         raise UsageError(f"{replay.path} has {len(records)} chunks of frames, not {chunk + 1}.")
     return Response(replay.read_compressed(records[chunk]), media_type=_BINARY_MEDIA_TYPE)
-
-
-async def stream_updates(run_index: RunIndex, websocket: WebSocket) -> None:
-    """Tell the page when its run has grown, until the run ends or the page disconnects.
-
-    A message says only that there is more, as `status`, `replays`, `has_new_frames` and
-    `events_size` (-1 if unchanged); the page then requests what it shows.
-
-    Args:
-        run_index: Where runs are looked up.
-        websocket: Connection of the page; its query names the `run` and, optionally, its `replay`.
-    """
-    run, replay = websocket.query_params.get("run", ""), websocket.query_params.get("replay", "")
-    await websocket.accept()
-    disconnected = asyncio.create_task(_wait_for_disconnect(websocket))
-    previous: dict[str, Any] = {}
-    try:
-        while not disconnected.done():
-            progress = await run_in_threadpool(_read_progress, run_index, run, replay)
-            if progress != previous:
-                await websocket.send_json(_build_message(progress, previous))
-                previous = progress
-            if progress["status"] != "running":
-                await websocket.close(1000)
-                return
-            await asyncio.wait([disconnected], timeout=POLL_INTERVAL)
-    except KinfolkError as error:
-        await websocket.close(1000, str(error)[:100])
-    except (WebSocketDisconnect, RuntimeError):
-        pass  # the page disconnected while a message was being sent
-    finally:
-        disconnected.cancel()
-
-
-async def _wait_for_disconnect(websocket: WebSocket) -> None:
-    """Return when the page has closed its end."""
-    with contextlib.suppress(WebSocketDisconnect, RuntimeError):
-        while True:
-            await websocket.receive_text()
-
-
-def _read_progress(run_index: RunIndex, name: str, replay: str) -> dict[str, Any]:
-    """Return the size of a run, by which the next poll tells whether it has grown.
-
-    Args:
-        run_index: Where the run is looked up.
-        name: Name of the run.
-        replay: Name of the replay that the page shows, "" if it shows none.
-
-    Returns:
-        `status`, `frames` of the replay, size of the `events` in bytes, and `replays`.
-    """
-    run = run_index.get_run(name)
-    return {
-        "status": run.status,  # read first: what a run writes before it ends must not be missed
-        "frames": run_index.get_replay(name, replay).frames if replay else 0,
-        "events": get_events_size(run.folder),
-        "replays": run_index.list_replays(run),
-    }
-
-
-def _build_message(progress: dict[str, Any], previous: dict[str, Any]) -> dict[str, Any]:
-    """Return what is sent to the page when `progress` differs from the `previous` one."""
-    message = {name: progress[name] for name in ("status", "replays")}
-    message["has_new_frames"] = progress["frames"] != previous.get("frames")
-    has_new_events = progress["events"] != previous.get("events")
-    return message | {"events_size": progress["events"] if has_new_events else -1}
 
 
 def open_socket(host: str, port: int) -> socket.socket:

@@ -88,7 +88,7 @@ def png(
 ) -> None:
     """Export a screenshot of one tick, or of the charts."""
     replays, screenshot = _read_options(run, descendants=descendants, tab=tab, **options)
-    from kinfolk.viewer.export import capture, open_page
+    from kinfolk.viewer.screenshots import capture, open_page
 
     with open_page(replays, screenshot) as page:
         data = capture(page, screenshot, tick)
@@ -99,7 +99,7 @@ def png(
 def gif(run: RunArgument, out: OutOption = None, **options: Any) -> None:
     """Export a video as a gif."""
     import_libraries("A gif", "PIL")  # checked before pictures are taken
-    from kinfolk.viewer.export import encode_gif
+    from kinfolk.viewer.screenshots import encode_gif
 
     _export_video(encode_gif, run, out or Path(f"{run.name}.gif"), tab=1, **options)
 
@@ -107,7 +107,7 @@ def gif(run: RunArgument, out: OutOption = None, **options: Any) -> None:
 @_takes_options(_video_options, _picture_options)
 def mp4(run: RunArgument, out: OutOption = None, *, tab: TabOption = 2, **options: Any) -> None:
     """Export a video as an mp4; it needs ffmpeg."""
-    from kinfolk.viewer.export import encode_mp4
+    from kinfolk.viewer.screenshots import encode_mp4
 
     _export_video(encode_mp4, run, out or Path(f"{run.name}.mp4"), tab=tab, **options)
 
@@ -162,7 +162,7 @@ def _read_options(
     """
     need_viewer()
     from kinfolk.core.settings import validate_settings
-    from kinfolk.viewer.export import Screenshot
+    from kinfolk.viewer.screenshots import Screenshot
 
     width, times, height = size.partition("x")
     if not (times and width.isdecimal() and height.isdecimal()):
@@ -190,7 +190,7 @@ def _export_video(
         options: Further arguments of `_read_options`.
     """
     from kinfolk.replay.reader import Replay, find_replay
-    from kinfolk.viewer.export import capture, open_page
+    from kinfolk.viewer.screenshots import capture, open_page
 
     replays, screenshot = _read_options(run, **options)
     end = Replay(find_replay(*replays[0])).ticks

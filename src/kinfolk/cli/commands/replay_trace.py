@@ -1,0 +1,84 @@
+"""`kinfolk replay-trace`: compare the savanna with recordings of the PredPreyGrass repository."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from kinfolk.cli import output
+from kinfolk.cli.compile import compile_kernels
+from kinfolk.core.errors import KinfolkError, UsageError
+
+
+def replay_trace(
+    files: Annotated[list[Path], typer.Argument(help="Traces, *.json.gz.")],
+    json: output.JsonOption = False,
+) -> None:
+    """Replay recorded savanna traces and compare every step.
+
+    All files are gone through; if one differs or cannot be read, the exit code is 1.
+    """
+    for path in files:
+        if not path.exists():  # reported before minutes are spent on the others
+            raise UsageError(f"There is no file {path}.")
+    compile_kernels("savanna", {}, None, {})
+    rows = []
+    for path in files:
+        row = _replay_file(path)
+        rows.append(row)
+        if not json and not row["matches"]:
+            typer.echo(f"{path}: {row['error'] or row['message']}", err=True)
+    if json:
+        output.print_json([{k: v for k, v in row.items() if k != "message"} for row in rows])
+    else:
+        headings = ("file", "steps", "values compared", "cells from the trace", "result")
+        cells = [
+            (
+                path.name,
+                r["steps"],
+                f"{r['n_values']:,}",
+                r["n_random_placements"],
+                _describe_result(r),
+            )
+            for path, r in zip(files, rows, strict=True)
+        ]
+        output.print_table("Traces", headings, cells)
+    if not all(row["matches"] for row in rows):
+        raise typer.Exit(1)
+
+
+def _replay_file(path: Path) -> dict[str, Any]:
+    """Replay the trace in one file.
+
+    Returns:
+        `file`, the fields of `TraceReplay`, `matches`, `message` (the first difference) and
+        `error` (why the file could not be replayed, or None).
+    """
+    from kinfolk.store.files import read_bytes
+    from kinfolk.worlds.savanna.io.golden_trace import TraceReplay, parse_trace, replay_golden_trace
+
+    replay, error = TraceReplay(0, 0, 0, None), None
+    try:
+        replay = replay_golden_trace(parse_trace(read_bytes(path), str(path)))
+    except KinfolkError as refused:
+        error = str(refused).removeprefix(f"{path} ")
+    except (LookupError, TypeError, ValueError, AttributeError) as wrong:
+        # It has the keys of a trace, and values of another kind behind them.
+        error = f"cannot be replayed, with {type(wrong).__name__}: {wrong}."
+    return {
+        "file": str(path),
+        **asdict(replay),
+        "matches": replay.matches and error is None,
+        "message": str(replay.difference),
+        "error": error,
+    }
+
+
+def _describe_result(row: dict[str, Any]) -> str:
+    """Return the outcome of `_replay_file` as one word."""
+    if row["error"] is not None:
+        return "error"
+    return "matches" if row["matches"] else "differs"

@@ -1,0 +1,121 @@
+"""Screenshots and videos of a run: the viewer's page, rendered by a headless browser."""
+
+from __future__ import annotations
+
+import io
+import shutil
+import subprocess
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+from pydantic import Field
+
+from kinfolk.core.errors import KinfolkError, UsageError
+from kinfolk.core.settings import Settings
+from kinfolk.store.files import (
+    read_bytes,
+    temporary_directory,
+    write_atomic,
+)
+from kinfolk.viewer.browser import BrowserPage, open_browser_page
+
+PART_SELECTORS = {"map": ".maps", "charts": ".charts", "page": "body", "lineage": ".lineage"}
+
+
+_PART_TABS = {"charts": 1, "lineage": 2}  # tab whose panel is the part
+
+
+class Screenshot(Settings):
+    """Settings of a screenshot: what it shows, its size and theme."""
+
+    part: str = "map"  # one of PART_SELECTORS
+    width: int = Field(default=960, ge=200, le=4000)  # of the viewport, in pixels
+    height: int = Field(default=720, ge=200, le=4000)
+    theme: str = "light"  # or dark
+    tab: int = Field(default=0, ge=0, le=4)  # panel that is open, if the part is the whole page
+    selected_uid: int | None = None  # agent that is selected
+    mark_descendants: bool = False  # whether its descendants are marked
+
+
+@contextmanager
+def open_page(
+    replays: Sequence[tuple[Path, str | None]], screenshot: Screenshot
+) -> Iterator[BrowserPage]:
+    """Open the page of one replay, or of two side by side, ready for screenshots.
+
+    Args:
+        replays: Folder of a run and name of its replay; None means the run's first replay.
+        screenshot: What is shown, and in which size and theme.
+
+    Yields:
+        The open page, for `capture`.
+
+    Raises:
+        UsageError: There is no such part or theme, or Chromium is not installed.
+    """
+    for name, known in (("part", tuple(PART_SELECTORS)), ("theme", ("light", "dark"))):
+        value = getattr(screenshot, name)
+        if value not in known:
+            raise UsageError(f"Screenshot.{name} must be one of {', '.join(known)}, not '{value}'.")
+    with temporary_directory() as folder:
+        file = folder / "page.html"
+        write_atomic(file, export_page(replays))
+        fragment = f"#tab={_PART_TABS.get(screenshot.part, screenshot.tab)}"
+        if screenshot.selected_uid is not None:
+            fragment += f"&agent={screenshot.selected_uid}"
+        url, marks = file.as_uri() + fragment, str(screenshot.mark_descendants).lower()
+        arguments = f"'{screenshot.theme}', '{screenshot.part}', {marks}"
+        with open_browser_page(url, screenshot.width, screenshot.height) as page:
+            page.evaluate(f"kinfolk.prepareScreenshot({arguments})")
+            yield page
+
+
+def capture(page: BrowserPage, screenshot: Screenshot, tick: int) -> bytes:
+    """Return a PNG of one tick.
+
+    Args:
+        page: Page that `open_page` opened.
+        screenshot: The same as for `open_page`; its part is captured.
+        tick: Tick to show; the last recorded one that is not later is drawn.
+    """
+    page.evaluate(f"kinfolk.showTick({tick})")
+    return page.take_screenshot(PART_SELECTORS[screenshot.part])
+
+
+def encode_gif(frames: Sequence[bytes], fps: float) -> bytes:
+    """Encode PNG frames as an animated GIF that repeats for ever; needs Pillow."""
+    from PIL import Image
+
+    read = Image.open  # of bytes, not of a file
+    images = [read(io.BytesIO(frame)).convert("RGB") for frame in frames]
+    # One palette for all, from a frame in the middle: else colours would flicker.
+    palette = images[len(images) // 2].quantize(256)
+    first, *rest = [image.quantize(palette=palette, dither=Image.Dither.NONE) for image in images]
+    out = io.BytesIO()
+    first.save(out, "GIF", save_all=True, append_images=rest, duration=round(1000 / fps), loop=0)
+    return out.getvalue()
+
+
+def encode_mp4(frames: Sequence[bytes], fps: float) -> bytes:
+    """Encode PNG frames as an H.264 video in an MP4 file.
+
+    Raises:
+        UsageError: ffmpeg is not installed.
+        KinfolkError: ffmpeg failed.
+    """
+    if shutil.which("ffmpeg") is None:
+        raise UsageError("An mp4 needs ffmpeg, which is not installed; a gif does not.")
+    with temporary_directory() as folder:
+        file = folder / "video.mp4"
+        # H.264 in yuv420p needs even sizes, so an odd last row or column is cropped.
+        command = (
+            f"ffmpeg -loglevel error -f image2pipe -framerate {fps} -c:v png -i - "
+            "-vf crop=trunc(iw/2)*2:trunc(ih/2)*2 -c:v libx264 -pix_fmt yuv420p "
+            "-movflags +faststart"
+        )
+        arguments, pictures = [*command.split(), str(file)], b"".join(frames)
+        process = subprocess.run(arguments, input=pictures, capture_output=True)
+        if process.returncode:
+            raise KinfolkError(f"ffmpeg failed: {process.stderr.decode(errors='replace')[-200:]}")
+        return read_bytes(file)
