@@ -36,7 +36,10 @@ if TYPE_CHECKING:
         GeneratorDiscriminatorPop,
         GeneratorPop,
     )
-    from kinfolk.isolation.proxy import PerAgentSubprocessPolicy, wrap_agent_policy_in_subprocess
+    from kinfolk.isolation.subprocess_policy import (
+        PerAgentSubprocessPolicy,
+        wrap_agent_policy_in_subprocess,
+    )
     from kinfolk.nets.dynamic.nets import DynamicNets
     from kinfolk.nets.static import FeedforwardStaticNets, RecurrentStaticNets
     from kinfolk.play.slots import PolicySlot, SlotRegistry

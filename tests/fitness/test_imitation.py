@@ -7,12 +7,10 @@ from kinfolk.core.settings import validate_settings
 from kinfolk.engines.base import LocalEngine
 from kinfolk.evolution import GeneratorPop
 from kinfolk.fitness.imitation import ImitationFitness, append_one_hot_actions
-from kinfolk.fitness.trajectories import (
+from kinfolk.fitness.trajectories import Trajectories, read_trajectories, record_demonstrations
+from kinfolk.fitness.trajectory_scoring import (
     DiscriminationTask,
     ImitationTask,
-    Trajectories,
-    read_trajectories,
-    record_demonstrations,
     score_discrimination,
     score_imitation,
 )

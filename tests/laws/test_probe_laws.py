@@ -11,7 +11,7 @@ import pytest
 from kinfolk.engines.base import LocalEngine
 from kinfolk.engines.processes import ProcessEngine
 from kinfolk.evaluation.rollout import evaluation_task, run_evaluation
-from kinfolk.isolation.proxy import SubprocessPolicy
+from kinfolk.isolation.subprocess_policy import SubprocessPolicy
 from kinfolk.play.loop import EpisodeLoop
 from kinfolk.play.slots import LoadedSlot, build_slot_assignment
 from kinfolk.play.task import WorldRef

@@ -16,7 +16,7 @@ from kinfolk.core.arrays import AnyArray, Bytes, Ints
 from kinfolk.core.jit import kernel
 from kinfolk.core.random import threefry_2x32
 from kinfolk.core.spaces import WorldSpec
-from kinfolk.engines.processes import exit_with_parent
+from kinfolk.engines.parent_death import exit_with_parent
 from kinfolk.isolation.failures import IsolationSettings
 from kinfolk.isolation.proxy import IsolatedPolicy
 from kinfolk.isolation.worker_main import private_memory_mb

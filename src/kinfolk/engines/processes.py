@@ -2,20 +2,15 @@
 
 from __future__ import annotations
 
-import ctypes
 import multiprocessing
 import os
 import pickle
-import signal
-import sys
-import threading
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import CancelledError, Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass
 from itertools import islice
-from multiprocessing.connection import wait
 from multiprocessing.shared_memory import SharedMemory
 from typing import Any, Generic
 
@@ -29,36 +24,7 @@ from kinfolk.engines.base import (
     make_lost_worker_error,
     validate_jobs,
 )
-
-_PR_SET_PDEATHSIG = 1
-
-
-def exit_with_parent(use_death_signal: bool) -> None:
-    """Exit this process when its parent exits, and leave Ctrl-C to the parent.
-
-    A thread waits for the parent's exit.
-
-    Args:
-        use_death_signal: Whether to also ask the Linux kernel for a kill signal, which ends even a
-            process that never releases the interpreter lock. It fires when the *thread* that
-            started this process ends, so use it only if that thread lives as long as the parent.
-    """
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    parent = multiprocessing.parent_process()
-    if parent is None:
-        return
-    threading.Thread(target=_exit_when_parent_ends, args=(parent.sentinel,), daemon=True).start()
-    if use_death_signal and sys.platform == "linux":
-        ctypes.CDLL(None, use_errno=True).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
-        if os.getppid() != parent.pid:  # the parent exited before the request was made
-            os._exit(1)
-
-
-def _exit_when_parent_ends(sentinel: int) -> None:
-    """Wait for the end of the parent process and exit."""
-    wait([sentinel])
-    os._exit(1)
-
+from kinfolk.engines.parent_death import exit_with_parent
 
 _MAX_CACHED = 8  # unpickled values per process; the oldest is dropped first
 _cache: dict[str, Any] = {}

@@ -25,7 +25,7 @@ class EpisodeTrace:
     family: Family  # all agents with their parents
 
 
-class AgentLog(Protocol):
+class EpisodeLog(Protocol):
     """A record of one episode that is kept step by step, such as `SavannaAgentLog`."""
 
     def start(self) -> None:
@@ -35,7 +35,7 @@ class AgentLog(Protocol):
         """Record what happened in the last step."""
 
 
-Log = TypeVar("Log", bound=AgentLog)
+Log = TypeVar("Log", bound=EpisodeLog)
 
 
 def replay_episode(

@@ -24,10 +24,10 @@ from kinfolk.fitness.match_task import (
     make_match_task,
     population_policy,
 )
-from kinfolk.fitness.trajectories import (
+from kinfolk.fitness.trajectories import Trajectories
+from kinfolk.fitness.trajectory_scoring import (
     DiscriminationTask,
     ImitationTask,
-    Trajectories,
     score_discrimination,
     score_imitation,
 )

@@ -19,6 +19,7 @@ from kinfolk.store.files import (
     write_atomic,
 )
 from kinfolk.viewer.browser import BrowserPage, open_browser_page
+from kinfolk.viewer.export import export_page
 
 PART_SELECTORS = {"map": ".maps", "charts": ".charts", "page": "body", "lineage": ".lineage"}
 
