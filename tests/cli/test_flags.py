@@ -151,7 +151,9 @@ def test_a_file_holds_a_comparison(run, tmp_path):
     ("words", "sentence"),
     [
         (["eval", "--episodes", "many"], "Evaluate.episodes must be a whole number, not 'many'."),
-        (["train", "--ppo.clip-range", "-1"], "Train.ppo.clip_range must be greater than 0.0, not -1."),
+        pytest.param(["train", "--ppo.clip-range", "-1"],
+                     "Train.ppo.clip_range must be greater than 0.0, not -1.",
+                     marks=pytest.mark.train),
         (["settings", "savana"],
          "No world or job is named 'savana'. Did you mean 'savanna'? Known: play, explain, eval, "
          "compare, train, evolve-roles, evolve-nets, savanna, cogsguard, gym:CartPole-v1, probe."),

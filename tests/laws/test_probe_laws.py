@@ -25,7 +25,9 @@ FOUR = [
     "kin://probe-gru",
     "kin://probe-population",
 ]
-every_policy = pytest.mark.parametrize("uri", FOUR)
+every_policy = pytest.mark.parametrize(
+    "uri", [*FOUR[:2], *(pytest.param(uri, marks=pytest.mark.train) for uri in FOUR[2:])]
+)
 ELSEWHERE = """
 import json, sys
 from kinfolk.testing.inspection import episode_digests
