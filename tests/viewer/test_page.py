@@ -180,6 +180,8 @@ def test_two_runs_are_compared_side_by_side(screen, runs):
         page.check(f"li[data-run={name}] input")
     page.click("button.compare")
     page.wait_for_selector(".maps[data-views='2']")
+    # Opening ends with a seek to the first tick; its frames are loaded after that.
+    page.wait_for_function("() => kinfolk.player.views.every(view => view.chunk)")
     screen.seek(120)
     page.wait_for_function(
         "() => kinfolk.player.views[1].chunk && kinfolk.player.views[1].frame === 120"
