@@ -23,7 +23,7 @@ from kinfolk.isolation.worker_main import private_memory_mb
 from kinfolk.isolation.worker_pool import WorkerPool
 from kinfolk.play.task import WorldRef
 from kinfolk.policies.base import AgentBatch, Memory, NoopPolicy, allocate_memory
-from kinfolk.policies.resolve import ResolvedPolicy, build_policy
+from kinfolk.policies.build import ResolvedPolicy, build_policy
 
 AGENT_COUNTS = (1, 4, 8, 16)
 PARALLEL_AGENTS = 8

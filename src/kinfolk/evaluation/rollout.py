@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import astuple, dataclass, field, fields, replace
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -26,7 +26,7 @@ from kinfolk.play.task import (
     WorldRef,
     reuse_world,
 )
-from kinfolk.policies.resolve import ResolvedPolicy
+from kinfolk.policies.build import ResolvedPolicy
 from kinfolk.worlds.base import World
 
 
@@ -41,8 +41,10 @@ class SlotTiming:
     processes: int = 0  # most at a time
     restarts: int = 0
     stale_replies: int = 0  # replies to requests that were no longer current
-    printed_chars: int = 0  # characters that the policy printed, which are discarded
+    printed_bytes: int = 0  # what the policy printed, which is discarded
     peak_megabytes: float = 0.0  # largest of a process
+    wall_seconds: float = 0.0  # that answers took, if a limit asks for it
+    cpu_seconds: float = 0.0  # likewise
 
     @staticmethod
     def from_slot(policy: GuardedPolicy | IsolatedPolicy) -> SlotTiming:
@@ -52,10 +54,10 @@ class SlotTiming:
         if isinstance(policy, GuardedPolicy):
             return SlotTiming(steps, us_per_step)
         workers = policy.workers
-        latencies = workers.latencies * 1e6 if len(workers.latencies) else np.zeros(1)
+        latencies = 1e6 * np.array(workers.latencies or [0.0])
         mean, p99 = float(latencies.mean()), float(np.percentile(latencies, 99))
-        n_processes, n_restarts = workers.peak_processes, workers.n_restarts
-        return SlotTiming(steps, us_per_step, mean, p99, n_processes, n_restarts, *workers.stats)
+        counts = (workers.peak_processes, workers.n_restarts, *workers.stats)
+        return SlotTiming(steps, us_per_step, mean, p99, *counts, *astuple(workers.match_usage))
 
 
 @dataclass(frozen=True, kw_only=True)

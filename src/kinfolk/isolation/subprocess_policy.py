@@ -11,8 +11,8 @@ from kinfolk.isolation.failures import IsolationSettings
 from kinfolk.isolation.proxy import IsolatedPolicy
 from kinfolk.isolation.worker_pool import WorkerPool
 from kinfolk.policies.base import AgentBatch, Memory
+from kinfolk.policies.build import ResolvedPolicy, find_resolved
 from kinfolk.policies.multi_agent import PolicyEnvInterface, PolicySpec, SingleAgentPolicy
-from kinfolk.policies.resolve import ResolvedPolicy, find_resolved
 
 
 class SubprocessPolicy(IsolatedPolicy):

@@ -26,6 +26,7 @@ import numpy as np
 
 from kinfolk.core.arrays import Bytes, Ints
 from kinfolk.core.errors import ContractError
+from kinfolk.core.imports import import_object
 from kinfolk.core.random import POLICY_STREAM, episode_key, fold_in
 from kinfolk.core.spaces import WorldSpec
 from kinfolk.policies.base import (
@@ -36,7 +37,7 @@ from kinfolk.policies.base import (
     allocate_memory,
     single_agent_batch,
 )
-from kinfolk.policies.resolve import ResolvedPolicy, resolve_class
+from kinfolk.policies.build import ResolvedPolicy
 
 PolicyEnvInterface = WorldSpec  # what a policy may know of the world before it plays
 
@@ -68,7 +69,10 @@ class PolicySpec:
     def resolve(self) -> ResolvedPolicy:
         """Read the weights and return the value from which any process can build the policy."""
         weights = {} if self.data_path is None else {"weights": str(self.data_path)}
-        return resolve_class(self.class_path, {**self.init_kwargs, **weights})
+        # Imported here: a policy derived from the classes of this file needs no URIs and files.
+        resolve_class = import_object("kinfolk.policies.resolve:resolve_class")
+        resolved: ResolvedPolicy = resolve_class(self.class_path, {**self.init_kwargs, **weights})
+        return resolved
 
 
 class MultiAgentPolicy(StatelessPolicy):
