@@ -58,7 +58,7 @@ def test_an_agent_in_a_subprocess_acts_as_in_this_process(tmp_path):
 
 def test_after_shutdown_its_process_is_gone():
     agent = kf.PerAgentSubprocessPolicy(resolve("kin://noop"), SPEC)
-    forkserver_pid = agent._subprocess_policy._pool.forkserver._process.pid
+    [forkserver_pid] = agent._subprocess_policy._pool.forkserver_pids
     worker_pids = children_of(forkserver_pid)
     assert len(worker_pids) == 1
     agent.shutdown()

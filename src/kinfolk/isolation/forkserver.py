@@ -73,6 +73,11 @@ class ForkServerClient:
         """Folders from which workers import the policy, before those of the fork server."""
         return [] if self._sandbox is None else list(self._sandbox.import_paths)
 
+    @property
+    def pid(self) -> int | None:
+        """Id of the process that this one has started: the fork server or its bubblewrap."""
+        return self._process.pid if self._process is not None else None
+
     def fileno(self) -> int:
         """Return a descriptor that becomes readable when a worker has exited; -1 if not running."""
         return self._control.fileno() if self._control is not None else -1

@@ -12,7 +12,6 @@ here, unless it is of this package and on the list of `worker_pool.py`.
 from __future__ import annotations
 
 import contextlib
-import ctypes
 import gc
 import importlib
 import json
@@ -20,11 +19,11 @@ import os
 import select
 import signal
 import socket
-import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from kinfolk.core import prctl
 from kinfolk.isolation.sandbox.namespaces import (
     drop_capabilities,
     enter_agent_namespaces,
@@ -34,8 +33,6 @@ from kinfolk.isolation.sandbox.namespaces import (
 )
 from kinfolk.isolation.worker_main import preload_policy, run_worker
 
-_PR_SET_PDEATHSIG, _PR_SET_DUMPABLE, _PR_SET_CHILD_SUBREAPER = 1, 4, 36
-_NOT_DUMPABLE = 0
 _MAX_MESSAGE_BYTES = 65536
 _POLL_MS = 1000
 _FDS_PER_WORKER = 5  # as `run_worker` takes them
@@ -54,8 +51,8 @@ def main(config: dict[str, Any]) -> None:
             has started it.
     """
     control = socket.socket(fileno=config["control"])
-    _prctl(_PR_SET_CHILD_SUBREAPER, 1)
-    _prctl(_PR_SET_DUMPABLE, _NOT_DUMPABLE)
+    prctl.prctl(prctl.CHILD_SUBREAPER, 1)
+    prctl.set_dumpable(False)
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, signal.SIG_IGN)
     if config["as_root"]:
@@ -277,8 +274,8 @@ def _fork_first_process() -> None:
 def _die_with_parent() -> None:
     """Let the kernel kill this process when its parent ends; other processes cannot read its memory."""
     parent = os.getppid()
-    _prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
-    _prctl(_PR_SET_DUMPABLE, _NOT_DUMPABLE)
+    prctl.prctl(prctl.PDEATHSIG, signal.SIGKILL)
+    prctl.set_dumpable(False)
     if os.getppid() != parent:
         os._exit(1)
 
@@ -307,9 +304,3 @@ def _list_children() -> list[int]:
             return [int(pid) for pid in file.read().split()]
     except OSError:
         return []  # not Linux, or a sandbox, where namespaces end with their first process
-
-
-def _prctl(option: int, value: int) -> None:
-    """Set an attribute of this process by the Linux system call `prctl`; nothing elsewhere."""
-    if sys.platform == "linux":
-        ctypes.CDLL(None).prctl(option, value, 0, 0, 0)

@@ -6,6 +6,7 @@ import atexit
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from kinfolk.core import prctl
 from kinfolk.core.spaces import WorldSpec
 from kinfolk.isolation.failures import IsolationSettings
 from kinfolk.isolation.forkserver import ForkServerClient, ProcessLimitError
@@ -65,6 +66,14 @@ class WorkerPool:
         self._idle: list[Worker] = []
         self._in_use: set[Worker] = set()
         self.n_started = 0
+        self._is_open = True
+        _protect_host()
+
+    @property
+    def forkserver_pids(self) -> list[int]:
+        """Process ids of the fork servers that run, as this process sees them."""
+        pids = (server.pid for server in self._forkservers.values())
+        return [pid for pid in pids if pid is not None]
 
     def acquire(
         self,
@@ -129,6 +138,9 @@ class WorkerPool:
             self._drop_oldest_payload()
         while self._forkservers:
             self._forkservers.popitem()[1].close()
+        if self._is_open:
+            self._is_open = False
+            _unprotect_host()
 
     def _get_forkserver(self, slot: str, resolved: ResolvedPolicy) -> ForkServerClient:
         """Return the fork server of a slot's policy, which need not be running yet."""
@@ -166,6 +178,28 @@ class WorkerPool:
             self._idle.remove(worker)
             worker.close(graceful=True)
         payload.close()
+
+
+class _HostProtection:
+    """Counts the pools of this process, and whether others could read it before the first."""
+
+    n_pools = 0
+    was_dumpable = False
+
+
+def _protect_host() -> None:
+    """Keep workers of the same user from opening other workers' buffers through this process."""
+    if _HostProtection.n_pools == 0:
+        _HostProtection.was_dumpable = prctl.is_dumpable()
+        prctl.set_dumpable(False)
+    _HostProtection.n_pools += 1
+
+
+def _unprotect_host() -> None:
+    """Undo `_protect_host` when the last pool is closed."""
+    _HostProtection.n_pools -= 1
+    if _HostProtection.n_pools == 0 and _HostProtection.was_dumpable:
+        prctl.set_dumpable(True)
 
 
 _pools: dict[IsolationSettings, WorkerPool] = {}  # of this process, which runs many tasks

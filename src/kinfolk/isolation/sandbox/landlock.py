@@ -11,9 +11,10 @@ import struct
 import sys
 from pathlib import Path
 
+from kinfolk.core import prctl
+
 _CREATE, _ADD_RULE, _RESTRICT_SELF = 444, 445, 446  # the same on every architecture
 _VERSION, _PATH_BENEATH = 1, 1
-_PR_SET_NO_NEW_PRIVS = 38
 # WRITE_FILE, then REMOVE_DIR to MAKE_SYM: all rights that change files or folders.
 _WRITE_FILE, _REMOVE_TO_MAKE = 1 << 1, sum(1 << bit for bit in range(4, 13))
 _REFER, _TRUNCATE, _IOCTL_DEV = 1 << 13, 1 << 14, 1 << 15
@@ -59,7 +60,7 @@ def restrict_to_folder(folder: Path) -> None:
         rule = struct.pack("=Qi", allowed, path_fd)  # `struct landlock_path_beneath_attr`
         _check_result(libc.syscall(_ADD_RULE, ruleset, _PATH_BENEATH, rule, 0))
         os.close(path_fd)
-    _check_result(libc.prctl(_PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0))
+    prctl.prctl(prctl.NO_NEW_PRIVS, 1)
     _check_result(libc.syscall(_RESTRICT_SELF, ruleset, 0))
     os.close(ruleset)
 

@@ -18,6 +18,7 @@ import struct
 import sys
 from typing import NamedTuple, TypeAlias
 
+from kinfolk.core import prctl
 from kinfolk.isolation.sandbox.syscalls import (
     ALLOWED_NEW_SYSCALLS,
     FIRST_NEW_SYSCALL,
@@ -27,7 +28,7 @@ from kinfolk.isolation.sandbox.syscalls import (
 )
 
 _Instruction: TypeAlias = tuple[int, int, int, int]  # code, jump if true, jump if false, value
-_PR_SET_SECCOMP, _MODE_FILTER, _PR_SET_NO_NEW_PRIVS = 22, 2, 38
+_PR_SET_SECCOMP, _MODE_FILTER = 22, 2
 _LOAD, _EQUAL, _AT_LEAST, _ANY_BIT, _RETURN = 0x20, 0x15, 0x35, 0x45, 0x06
 _NUMBER_AT, _ARCHITECTURE_AT, _ARGUMENTS_AT, _ARGUMENT_BYTES = 0, 4, 16, 8
 _ALLOW, _KILL, _ERROR = 0x7FFF0000, 0x80000000, 0x00050000
@@ -108,7 +109,7 @@ def install_seccomp_filter(allow_processes: bool) -> None:
     instructions = b"".join(struct.pack("HBBI", *step) for step in steps)  # `struct sock_filter`
     program = _Program(len(steps), instructions)
     libc = ctypes.CDLL(None, use_errno=True)
-    libc.prctl(_PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)
+    prctl.prctl(prctl.NO_NEW_PRIVS, 1)
     if libc.prctl(_PR_SET_SECCOMP, _MODE_FILTER, ctypes.byref(program), 0, 0) < 0:
         number = ctypes.get_errno()
         raise OSError(number, os.strerror(number))
