@@ -200,7 +200,8 @@ class BatchedCall:
         self.note_replies()
         claimed = self._buffers.header[self._buffer_indices, shared.REPLY_NS]
         seen = np.where(self._seen_ns > 0, self._seen_ns, time.perf_counter_ns())
-        return 1e-9 * (np.clip(claimed, self._unseen_ns, seen) - self._sent_ns)
+        seconds: AnyArray = 1e-9 * (np.clip(claimed, self._unseen_ns, seen) - self._sent_ns)
+        return seconds
 
     @property
     def elapsed(self) -> float:

@@ -115,7 +115,7 @@ class Worker:
         self.has_acted = self.closed = False
         self.parent_memory: AnyArray | None = None
         self.pending = True
-        self._host_pid: int | None = None
+        self._host_pid = 0
         self.limits, self._cpu_mark = ResourceLimits(settings), 0.0
         config = {
             "layout": astuple(layout),
@@ -124,11 +124,11 @@ class Worker:
             "import_paths": forkserver.import_paths,
             **{name: getattr(settings, name) for name in _WORKER_SETTINGS},
         }
-        self.sent_ns = time.perf_counter_ns()
         pipe_fds = (worker_wake_fd, worker_reply_fd)
         try:
             fds = [worker_socket.fileno(), *pipe_fds, self.buffer_fd, payload.fd]
             self.pid = forkserver.fork(config, fds)
+            self.sent_ns = time.perf_counter_ns()
         except BaseException:
             self._release()
             raise
@@ -161,7 +161,7 @@ class Worker:
     @property
     def host_pid(self) -> int:
         """Id of the process as the host sees it, from outside of its namespace; 0 if unknown."""
-        if self._host_pid is None:
+        if self._host_pid == 0:  # it has sent nothing yet
             self._host_pid = receive_sender_pid(self._socket)
         return self._host_pid
 

@@ -65,13 +65,15 @@ class WorkerGroup:
         peak_processes: Largest number of workers at a time.
         latencies: Seconds from each request to the replies of all workers.
         limits: Limits of time and memory.
-        match_usage: Seconds that the slot has used in all its episodes.
+        match_usage: Seconds that the slot has used in all episodes of the match.
+        task_usage: Seconds of them that this group has used.
     """
 
     def __init__(
         self, failure_log: FailureLog, pool: WorkerPool, max_agents: int, per_agent: bool
     ) -> None:
-        self.limits, self.match_usage = ResourceLimits(failure_log.settings), Usage()
+        self.limits = ResourceLimits(failure_log.settings)
+        self.match_usage, self.task_usage = Usage(), Usage()
         self._last_memory_check = 0.0
         self._failure_log, self._settings = failure_log, failure_log.settings
         self._pool, self.per_agent = pool, per_agent
@@ -204,6 +206,7 @@ class WorkerGroup:
         assert worker is not None
         cpu_seconds = worker.take_cpu_seconds() if limits.measures_cpu else 0.0
         self.match_usage.add(wall_seconds, cpu_seconds)
+        self.task_usage.add(wall_seconds, cpu_seconds)
         exceeded = limits.explain_match(self.match_usage)
         if of_episode:
             supervised.usage.add(wall_seconds, cpu_seconds)

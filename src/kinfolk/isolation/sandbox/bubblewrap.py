@@ -79,8 +79,8 @@ def build_command(
         command += ["--setenv", name, value]
     binds = [("--ro-bind-try", path) for path in _SYSTEM_FILES + _CPU_FILES]
     binds += [("--dev-bind-try", path) for path in _DEVICES]
-    for path in _without_nested([*_interpreter_files(), kernel_cache, *visible]):
-        binds.append(("--ro-bind-try", str(path)))
+    files = _without_nested([*_interpreter_files(), kernel_cache, *visible])
+    binds += [("--ro-bind-try", str(file)) for file in files]
     for text in _SYSTEM_LIBRARIES:
         if os.path.islink(text):
             command += ["--symlink", os.readlink(text), text]

@@ -20,7 +20,7 @@ CODE_SETTINGS = ("module", "transform", "catalog")  # may name code to import
 # Libraries that the fork server imports before it forks agents, if the policy imports them.
 PRELOADED_LIBRARIES = ("numba", "pandas", "scipy", "sklearn", "torch")
 _IMPORT = re.compile(
-    rb"^[ \t]*(?:from|import)[ \t]+((?:kinfolk|%s)\b[\w.]*)"
+    rb"^(?:from|import)[ \t]+((?:kinfolk|%s)\b[\w.]*)"
     % "|".join(PRELOADED_LIBRARIES).encode(),
     re.MULTILINE,
 )
@@ -104,7 +104,7 @@ def _is_trusted(path: Path) -> bool:
 
 
 def _list_preloads(path: Path) -> Iterable[str]:
-    """Yield the trusted modules that a module or package of a policy names in its imports.
+    """Yield the trusted modules that a module or package of a policy always imports.
 
     Its text is searched, not parsed: Python's own parser is no defence against hostile text.
     """
