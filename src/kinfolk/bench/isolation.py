@@ -201,7 +201,8 @@ def _time_lifecycle(agents: int) -> dict[str, float]:
     with closing(_IsolatedAgents(1)) as whole:
         pool, begun = whole.pool, time.perf_counter()
         started = [
-            pool.acquire("bench", _NOOP, _make_spec(1), 1, inherits_memory=False) for _ in range(agents)
+            pool.acquire("bench", _NOOP, _make_spec(1), 1, inherits_memory=False)
+            for _ in range(agents)
         ]
         forked = time.perf_counter()
         workers = [worker for worker, _ in started]

@@ -28,7 +28,8 @@ from kinfolk.policies.build import build_policy
 PARENT_MEMORY_ROWS = (1, 2)  # memory rows for the two parents' memory, in a worker of one agent
 
 _INT64 = np.dtype(np.int64)
-_MAX_THREADS, _MAX_OPEN_FILES = 512, 1024  # of sandboxed policies
+# Of sandboxed policies; what lies in the buffers of sockets and pipes is counted by no other limit.
+_MAX_THREADS, _MAX_OPEN_FILES = 512, 256
 
 
 def run_worker(fds: Sequence[int], config: dict[str, Any]) -> None:

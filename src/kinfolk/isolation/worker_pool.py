@@ -11,7 +11,7 @@ from kinfolk.core.spaces import WorldSpec
 from kinfolk.isolation.failures import IsolationSettings
 from kinfolk.isolation.forkserver import ForkServerClient, ProcessLimitError
 from kinfolk.isolation.payload import WorkerPayload
-from kinfolk.isolation.sandbox.policy_files import CODE_SETTINGS, find_policy_files
+from kinfolk.isolation.sandbox.policy_files import find_policy_files, list_named_code
 from kinfolk.isolation.worker import Worker
 from kinfolk.policies.build import ResolvedPolicy
 
@@ -46,9 +46,8 @@ _PRELOADED_CLASSES = frozenset(
 
 def is_preloadable(resolved: ResolvedPolicy) -> bool:
     """Return whether a policy is of this package and its settings name no code from outside."""
-    code = [str(resolved.settings.get(name) or "") for name in CODE_SETTINGS]
-    names_code = any("." in text or ":" in text for text in code)
-    return resolved.class_path.replace(":", ".") in _PRELOADED_CLASSES and not names_code
+    is_ours = resolved.class_path.replace(":", ".") in _PRELOADED_CLASSES
+    return is_ours and not list_named_code(resolved)
 
 
 class WorkerPool:

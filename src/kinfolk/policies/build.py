@@ -31,12 +31,14 @@ class ResolvedPolicy:
         settings: Keyword arguments of its constructor, plain JSON values.
         arrays: Weights for its `load`; empty if it has none.
         sha256: Digest of the above, computed if empty.
+        is_from_file: Whether class and settings were read from a file, which may be a stranger's.
     """
 
     class_path: str
     settings: Mapping[str, Any] = field(default_factory=dict)
     arrays: Arrays = field(default_factory=dict, compare=False)
     sha256: str = ""
+    is_from_file: bool = field(default=False, compare=False)
 
     def __post_init__(self) -> None:
         if not self.sha256:

@@ -105,7 +105,8 @@ def resolve(
     if scheme in ("file", "run"):
         name = unquote(name)
         saved = read_policy(Path(name) if scheme == "file" else find_policy(name))
-        return ResolvedPolicy(saved.class_path, {**saved.settings, **kwargs}, saved.arrays)
+        merged = {**saved.settings, **kwargs}
+        return ResolvedPolicy(saved.class_path, merged, saved.arrays, is_from_file=True)
     hint = suggest_policy_uri(uri, POLICIES) or f" Write {_URI_FORMS}."
     raise UsageError(f"'{uri}' is not a policy.{hint}")
 

@@ -1,5 +1,6 @@
 """Which files a sandboxed policy sees, found without running its code."""
 
+import os
 import sys
 
 import pytest
@@ -62,3 +63,32 @@ def test_further_files_can_be_made_readable(folder):
     found = find_policy_files(ResolvedPolicy("alone.P"), [str(folder / "rival.py")])
     assert found.paths == (folder / "alone.py", folder / "rival.py")
     assert found.import_paths == (str(folder),)
+
+
+def test_a_file_of_a_stranger_cannot_name_what_it_wants_to_read(folder):
+    for name in ("alone.P", "kinfolk.policies.neural.architectures:CustomNetPolicy"):
+        named = {"module": "rival.Net", "catalog": "rival.Net"}
+        assert find_policy_files(ResolvedPolicy(name, named, is_from_file=True)).paths == ()
+    assert find_policy_files(ResolvedPolicy("team.P", {"catalog": "rival.Net"})).paths == (
+        folder / "team",
+    )
+
+
+def test_a_link_out_of_its_folder_is_not_followed(folder, tmp_path_factory):
+    elsewhere = tmp_path_factory.mktemp("elsewhere")
+    (elsewhere / "secret.py").write_text("KEY = 1\n")
+    (folder / "linked.py").symlink_to(elsewhere / "secret.py")
+    (folder / "linked_package").symlink_to(elsewhere)
+    (elsewhere / "__init__.py").write_text("")
+    assert find_policy_files(ResolvedPolicy("linked.P")) == PolicyFiles()
+    assert find_policy_files(ResolvedPolicy("linked_package.P")) == PolicyFiles()
+
+
+def test_pipes_and_folders_without_end_do_not_hold_the_host(folder):
+    os.mkfifo(folder / "team" / "aaa_pipe.py")
+    (folder / "team" / "loop").symlink_to(folder / "team")
+    deep = folder / "team"
+    for _ in range(300):
+        deep = deep / "d"
+        deep.mkdir()
+    assert find_policy_files(ResolvedPolicy("team.policy:P")).preload == ("numba",)

@@ -8,9 +8,12 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable
+import stat
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from importlib.util import find_spec
+from itertools import islice
 from pathlib import Path
 
 from kinfolk.isolation.sandbox.bubblewrap import trusted_import_paths
@@ -20,11 +23,11 @@ CODE_SETTINGS = ("module", "transform", "catalog")  # may name code to import
 # Libraries that the fork server imports before it forks agents, if the policy imports them.
 PRELOADED_LIBRARIES = ("numba", "pandas", "scipy", "sklearn", "torch")
 _IMPORT = re.compile(
-    rb"^(?:from|import)[ \t]+((?:kinfolk|%s)\b[\w.]*)"
-    % "|".join(PRELOADED_LIBRARIES).encode(),
+    rb"^(?:from|import)[ \t]+((?:kinfolk|%s)\b[\w.]*)" % "|".join(PRELOADED_LIBRARIES).encode(),
     re.MULTILINE,
 )
-_MAX_SOURCES, _MAX_SOURCE_BYTES = 64, 2**20
+_MAX_SOURCES, _MAX_SOURCE_BYTES, _MAX_ENTRIES = 64, 2**20, 4096
+_OWN_PACKAGE = "kinfolk."
 
 
 @dataclass(frozen=True)
@@ -49,13 +52,16 @@ def find_policy_files(resolved: ResolvedPolicy, readable: Iterable[str] = ()) ->
         resolved: Class and settings of the policy; nothing of it is imported.
         readable: Further files and folders that it may read, or import from.
     """
-    settings = [str(resolved.settings.get(name) or "") for name in CODE_SETTINGS]
-    names = [resolved.class_path, *(text for text in settings if "." in text or ":" in text)]
+    names = [resolved.class_path]
+    if resolved.class_path.startswith(_OWN_PACKAGE):  # a stranger's settings mean what he likes
+        names += list_named_code(resolved)
+    if resolved.is_from_file:  # and so do those in a file of his
+        names = []
     extra = [Path(os.path.abspath(os.path.expanduser(path))) for path in readable]
     paths, folders = list[Path](), [str(path if path.is_dir() else path.parent) for path in extra]
     for name in names:
         path, folder = _locate_module(name.replace(":", "."))
-        if path is not None and not _is_trusted(path):
+        if path is not None and _lies_in(path, folder) and not _is_trusted(path):
             paths.append(path)
             folders.insert(0, folder)
     return PolicyFiles(
@@ -63,6 +69,17 @@ def find_policy_files(resolved: ResolvedPolicy, readable: Iterable[str] = ()) ->
         tuple(dict.fromkeys(folders)),
         tuple(sorted({name for path in paths for name in _list_preloads(path)})),
     )
+
+
+def list_named_code(resolved: ResolvedPolicy) -> list[str]:
+    """Return the import paths that the settings of a policy name."""
+    values = [str(resolved.settings.get(name) or "") for name in CODE_SETTINGS]
+    return [value for value in values if "." in value or ":" in value]
+
+
+def _lies_in(path: Path, folder: str) -> bool:
+    """Return whether a module really lies in its folder, and is no link to anything else."""
+    return Path(os.path.realpath(path)).is_relative_to(os.path.realpath(folder))
 
 
 def _locate_module(name: str) -> tuple[Path | None, str]:
@@ -103,18 +120,40 @@ def _is_trusted(path: Path) -> bool:
     return any(str(path) == place or str(path).startswith(f"{place}{os.sep}") for place in places)
 
 
-def _list_preloads(path: Path) -> Iterable[str]:
+def _list_preloads(path: Path) -> Iterator[str]:
     """Yield the trusted modules that a module or package of a policy always imports.
 
     Its text is searched, not parsed: Python's own parser is no defence against hostile text.
     """
-    sources = sorted(path.rglob("*.py"))[:_MAX_SOURCES] if path.is_dir() else [path]
-    for source in sources:
-        try:
-            with source.open("rb") as file:
-                text = file.read(_MAX_SOURCE_BYTES)
-        except OSError:
-            continue  # the agent reports it when it imports the module
-        for match in _IMPORT.finditer(text):
+    for source in islice(_iter_sources(path), _MAX_SOURCES):
+        for match in _IMPORT.finditer(_read_source(source)):
             name = match[1].decode("ascii")
             yield name if name.startswith("kinfolk") else name.partition(".")[0]
+
+
+def _iter_sources(path: Path) -> Iterator[str]:
+    """Yield the Python files of a module or package, from a bounded number of entries."""
+    if not path.is_dir():
+        yield str(path)
+        return
+    folders, n_entries = [str(path)], 0
+    while folders and n_entries < _MAX_ENTRIES:
+        with suppress(OSError), os.scandir(folders.pop()) as entries:
+            for entry in islice(entries, _MAX_ENTRIES - n_entries):
+                n_entries += 1
+                if entry.is_dir(follow_symlinks=False):
+                    folders.append(entry.path)
+                elif entry.name.endswith(".py"):
+                    yield entry.path
+
+
+def _read_source(path: str) -> bytes:
+    """Return the beginning of a regular file; nothing of anything else, which might never end."""
+    try:
+        fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC)
+    except OSError:
+        return b""  # the agent reports it when it imports the module
+    try:
+        return os.read(fd, _MAX_SOURCE_BYTES) if stat.S_ISREG(os.fstat(fd).st_mode) else b""
+    finally:
+        os.close(fd)

@@ -37,7 +37,7 @@ _X32 = 0x40000000  # x32 system calls of x86_64, which would bypass the numbers
 
 # Denied in every process.
 _DENIED = (
-    "socket", "connect", "bind", "listen", "accept", "accept4",
+    "socket", "connect", "bind", "listen", "accept", "accept4", "setsockopt",
     "ptrace", "process_vm_readv", "process_vm_writev", "kcmp", "perf_event_open", "bpf", "userfaultfd",
     "tkill", "ioprio_set", "migrate_pages", "move_pages",
     "shmget", "shmat", "shmctl", "semget", "semop", "semctl", "semtimedop", "msgget", "msgsnd", "msgrcv", "msgctl",
@@ -71,8 +71,9 @@ class _ArgumentRule(NamedTuple):
 
 
 _DENIED_ARGUMENTS = (
-    # F_SETOWN, F_SETSIG, F_SETOWN_EX, F_SETLEASE and F_NOTIFY have the kernel send signals.
-    _ArgumentRule("fcntl", 1, (8, 10, 15, 1024, 1026)),
+    # F_SETOWN, F_SETSIG, F_SETOWN_EX, F_SETLEASE and F_NOTIFY have the kernel send signals;
+    # F_SETPIPE_SZ takes memory of the kernel, which no limit of the process counts.
+    _ArgumentRule("fcntl", 1, (8, 10, 15, 1024, 1026, 1031)),
     # FIOSETOWN, SIOCSPGRP and FIOASYNC likewise; TIOCSTI and TIOCLINUX type into a terminal.
     _ArgumentRule("ioctl", 1, (0x8901, 0x8902, 0x5452, 0x5412, 0x541C)),
     # PR_SET_PDEATHSIG, DUMPABLE, MM, CHILD_SUBREAPER, SCHED_CORE and PTRACER.

@@ -23,6 +23,7 @@ SYSCALLS: dict[str, tuple[int | None, int | None]] = {
     "accept": (43, 202),
     "accept4": (288, 242),
     "socketpair": (53, 199),
+    "setsockopt": (54, 208),
     "ptrace": (101, 117),
     "process_vm_readv": (310, 270),
     "process_vm_writev": (311, 271),
