@@ -60,7 +60,7 @@ class WorkerPool:
     def __init__(self, settings: IsolationSettings) -> None:
         self._settings = settings
         # Without a sandbox all slots have one; else every slot and policy has its own.
-        self._forkservers: dict[tuple[str, str], ForkServerClient] = {}
+        self._forkservers: dict[tuple[object, ...], ForkServerClient] = {}
         self._payloads: dict[tuple[str, WorldSpec], WorkerPayload] = {}
         self._idle: list[Worker] = []
         self._in_use: set[Worker] = set()
@@ -144,7 +144,7 @@ class WorkerPool:
     def _get_forkserver(self, slot: str, resolved: ResolvedPolicy) -> ForkServerClient:
         """Return the fork server of a slot's policy, which need not be running yet."""
         settings = self._settings
-        key = (slot, resolved.sha256) if settings.sandbox else ("", "")
+        key = (slot, resolved.sha256, resolved.is_from_file) if settings.sandbox else ()
         if key in self._forkservers:
             self._forkservers[key] = self._forkservers.pop(key)  # now the last to be dropped
             return self._forkservers[key]
