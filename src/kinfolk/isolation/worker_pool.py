@@ -6,7 +6,7 @@ import atexit
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from kinfolk.core import prctl
+from kinfolk.core import libc
 from kinfolk.core.spaces import WorldSpec
 from kinfolk.isolation.failures import IsolationSettings
 from kinfolk.isolation.forkserver import ForkServerClient, ProcessLimitError
@@ -189,8 +189,8 @@ class _HostProtection:
 def _protect_host() -> None:
     """Keep workers of the same user from opening other workers' buffers through this process."""
     if _HostProtection.n_pools == 0:
-        _HostProtection.was_dumpable = prctl.is_dumpable()
-        prctl.set_dumpable(False)
+        _HostProtection.was_dumpable = libc.is_dumpable()
+        libc.set_dumpable(False)
     _HostProtection.n_pools += 1
 
 
@@ -198,7 +198,7 @@ def _unprotect_host() -> None:
     """Undo `_protect_host` when the last pool is closed."""
     _HostProtection.n_pools -= 1
     if _HostProtection.n_pools == 0 and _HostProtection.was_dumpable:
-        prctl.set_dumpable(True)
+        libc.set_dumpable(True)
 
 
 _pools: dict[IsolationSettings, WorkerPool] = {}  # of this process, which runs many tasks
