@@ -9,8 +9,8 @@ A replay is a file of records that can be read while it is still being written:
     ...   further pairs of SERI and FRAM
     DONE  the episode's result; a replay without it is still being written, or was cut short
 
-A record is a header (kind, bytes, checksum, first frame, number of frames) and a deflated payload.
-To find a frame, only the headers are read. HEAD and DONE hold JSON; SERI and FRAM hold named arrays.
+A record is a header (kind, bytes, first frame, number of frames, SHA-256 of the payload, SHA-256 of
+the header before it) and a deflated payload. To find a frame, only the headers are read. HEAD and DONE hold JSON; SERI and FRAM hold named arrays.
 Agents' columns are delta-encoded: the first frame, then the difference from each frame to the next,
 so that a value that does not change costs almost nothing.
 """
@@ -22,6 +22,7 @@ import math
 import struct
 import zlib
 from collections.abc import Iterable, Mapping
+from hashlib import sha256
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -35,10 +36,11 @@ from kinfolk.store.files import parse_json
 from kinfolk.worlds.base import WorldEvent
 from kinfolk.worlds.render import Renderable, RenderFrame
 
-FORMAT_VERSION = 2
+FORMAT_VERSION = 3
 MAGIC_PREFIX = b"kinfolk replay "
 MAGIC = MAGIC_PREFIX + b"%d\n" % FORMAT_VERSION
-RECORD_HEADER = struct.Struct("<4sIIII")
+_HEADER_FIELDS = struct.Struct("<4sIII32s")
+HEADER_BYTES = _HEADER_FIELDS.size + sha256().digest_size
 HEADER, SERIES, FRAMES, DONE = b"HEAD", b"SERI", b"FRAM", b"DONE"
 RECORD_KINDS = (HEADER, SERIES, FRAMES, DONE)
 FIRST_SUFFIX, DELTA_SUFFIX = "/first", "/deltas"  # of the names of a column's two arrays
@@ -56,9 +58,26 @@ class RecordHeader(NamedTuple):
 
     kind: bytes  # one of RECORD_KINDS
     length: int  # of the compressed payload, in bytes
-    checksum: int  # CRC-32 of the compressed payload
     first: int  # number of the record's first frame
     frames: int  # how many frames the record holds; 0 for HEAD and DONE
+    checksum: bytes  # SHA-256 of the compressed payload
+
+    def to_bytes(self) -> bytes:
+        """Return the header as it is written: its fields and their SHA-256."""
+        fields = _HEADER_FIELDS.pack(*self)
+        return fields + sha256(fields).digest()
+
+    @classmethod
+    def from_bytes(cls, data: bytes) -> RecordHeader:
+        """Return the header that `to_bytes` wrote.
+
+        Raises:
+            ValueError: Its checksum is wrong.
+        """
+        fields, checksum = data[: _HEADER_FIELDS.size], data[_HEADER_FIELDS.size :]
+        if sha256(fields).digest() != checksum:
+            raise ValueError("the checksum of a record's header is wrong")
+        return cls(*_HEADER_FIELDS.unpack(fields))
 
 
 def encode_record(kind: bytes, payload: bytes, first_frame: int = 0, n_frames: int = 0) -> bytes:
@@ -74,8 +93,9 @@ def encode_record(kind: bytes, payload: bytes, first_frame: int = 0, n_frames: i
         The record as it is appended to the file.
     """
     compressed = zlib.compress(payload, _COMPRESSION_LEVEL)
-    header = RecordHeader(kind, len(compressed), zlib.crc32(compressed), first_frame, n_frames)
-    return RECORD_HEADER.pack(*header) + compressed
+    checksum = sha256(compressed).digest()
+    header = RecordHeader(kind, len(compressed), first_frame, n_frames, checksum)
+    return header.to_bytes() + compressed
 
 
 def encode_json_record(kind: bytes, values: Mapping[str, Any]) -> bytes:
@@ -97,7 +117,7 @@ def decode_payload(header: RecordHeader, compressed: bytes, source: str) -> byte
     Raises:
         DamagedRunError: Length or checksum differ, or it does not decompress.
     """
-    if len(compressed) == header.length and zlib.crc32(compressed) == header.checksum:
+    if len(compressed) == header.length and sha256(compressed).digest() == header.checksum:
         try:
             return decompress_zlib(compressed, MAX_PAYLOAD_BYTES)
         except zlib.error:
