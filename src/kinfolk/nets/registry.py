@@ -7,7 +7,12 @@ from pathlib import Path
 from typing import Any
 
 from kinfolk.core.arrays import Arrays
-from kinfolk.core.errors import UnknownNameError, format_suggestion
+from kinfolk.core.errors import (
+    DamagedRunError,
+    KinfolkError,
+    UnknownNameError,
+    format_suggestion,
+)
 from kinfolk.nets.dynamic.nets import DynamicNets
 from kinfolk.nets.static import FeedforwardStaticNets, RecurrentStaticNets, StaticNets
 from kinfolk.store.arrays import NETS, read_arrays_and_entry, write_arrays
@@ -73,7 +78,13 @@ def load_nets(path: Path) -> Any:
         DamagedRunError: It is damaged.
     """
     arrays, config = read_arrays_and_entry(path, NETS)
-    return nets_from_config(config, arrays)
+    try:
+        return nets_from_config(config, arrays)
+    except KinfolkError:
+        raise
+    except (AttributeError, LookupError, TypeError, ValueError, OverflowError) as error:
+        reason = f"{type(error).__name__}: {error}"
+        raise DamagedRunError(f"{path} is damaged: it does not describe nets ({reason}).") from None
 
 
 def _find_net_class(kind: str) -> type[Any]:
