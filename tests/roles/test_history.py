@@ -21,7 +21,7 @@ from kinfolk.roles.history import (
 from kinfolk.roles.history_file import read_history
 from kinfolk.roles.model import RoleDef, RoleTier, TierSelection
 from kinfolk.roles.teams import TeamComposition
-from kinfolk.store.files import write_with_backups
+from kinfolk.store.backups import write_with_backups
 from kinfolk.store.run import create_run
 
 

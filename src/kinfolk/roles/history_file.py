@@ -7,6 +7,7 @@ from typing import Any
 
 from kinfolk.core.errors import KinfolkError
 from kinfolk.roles.history import RoleHistory, parse_history
+from kinfolk.store.backups import list_backups
 from kinfolk.store.files import parse_json_object, read_text
 from kinfolk.store.integrity import advising
 
@@ -36,7 +37,7 @@ def read_history_text(path: Path) -> str:
 
 def _advise_backups(path: Path) -> str:
     """Return which of the earlier versions beside a history is the newest intact one."""
-    for backup in sorted(path.parent.glob(f"{path.stem}.[0-9]{path.suffix}")):
+    for backup in list_backups(path):
         try:
             parse_history(read_text(backup), str(backup))
         except KinfolkError:

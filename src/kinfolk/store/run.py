@@ -20,13 +20,9 @@ from typing import IO, Any
 from kinfolk.core.errors import DamagedRunError, StoreError, UsageError, format_suggestion
 from kinfolk.core.events import Event, FileChunk, Snapshot, TimingEvent
 from kinfolk.store import event_log
+from kinfolk.store.backups import write_with_backups
 from kinfolk.store.checkpoints import LogPosition, load_snapshot, save_snapshot
-from kinfolk.store.files import (
-    PARTIAL_PREFIX,
-    as_store_error,
-    write_atomic,
-    write_with_backups,
-)
+from kinfolk.store.files import PARTIAL_PREFIX, as_store_error, write_atomic
 from kinfolk.store.integrity import advising, seal_line
 from kinfolk.store.settings_file import SETTINGS_FILE, read_run_settings, write_run_settings
 
