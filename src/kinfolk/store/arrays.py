@@ -142,11 +142,20 @@ def write_arrays(path: Path, arrays: Arrays, entry: str, value: Any) -> None:
     Raises:
         StoreError: The file could not be written, or would be too large to be read.
     """
-    write_atomic(path, serialize_arrays(arrays, entry, value))
+    write_atomic(path, *_serialize_arrays(arrays, entry, value))
 
 
-def serialize_arrays(arrays: Arrays, entry: str, value: Any) -> bytes:
-    """Return the bytes that `write_arrays` writes; it has the same arguments, but for the path."""
+def _serialize_arrays(arrays: Arrays, entry: str, value: Any) -> tuple[bytes, memoryview]:
+    """Return the two parts of a safetensors file: the header with its length, and the data.
+
+    Args:
+        arrays: Arrays by name.
+        entry: Name of an entry of the header.
+        value: JSON value of the entry.
+
+    Raises:
+        StoreError: The file would be too large to be read.
+    """
     contiguous = {name: np.ascontiguousarray(array) for name, array in arrays.items()}
     size = sum(array.nbytes for array in contiguous.values())
     if size > MAX_FILE_BYTES - _MAX_HEADER_BYTES:
@@ -158,7 +167,7 @@ def serialize_arrays(arrays: Arrays, entry: str, value: Any) -> bytes:
     header = start + field + header.removeprefix(start).rstrip(b" ")
     header += b" " * (-len(header) % _LENGTH_BYTES)  # the data stays aligned
     head = seal(len(header).to_bytes(_LENGTH_BYTES, "little") + header, data)
-    return b"".join((head, data))
+    return head, data
 
 
 def read_arrays_and_entry(path: Path, entry: str) -> tuple[dict[str, AnyArray], Any]:
@@ -225,7 +234,7 @@ def make_policy_chunk(slot: str, version: str, policy: PolicyFile) -> FileChunk:
         version: A step in eight digits, or `BEST`.
         policy: The policy.
     """
-    data = serialize_arrays(policy.arrays, POLICY, _make_policy_entry(policy))
+    data = b"".join(_serialize_arrays(policy.arrays, POLICY, _make_policy_entry(policy)))
     return FileChunk(path=f"{POLICY_FOLDER}/{slot}/{version}.safetensors", data=data)
 
 

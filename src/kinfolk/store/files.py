@@ -33,8 +33,12 @@ _REASONS = {
 }
 
 
-def write_atomic(path: Path, data: bytes) -> None:
+def write_atomic(path: Path, *parts: bytes | memoryview) -> None:
     """Replace a file atomically: readers see its old or its new content, never a part of it.
+
+    Args:
+        path: The file.
+        parts: Its new content; large parts need not be joined by the caller.
 
     Raises:
         StoreError: It could not be written; the old content is untouched.
@@ -44,7 +48,8 @@ def write_atomic(path: Path, data: bytes) -> None:
         handle, name = tempfile.mkstemp(dir=path.parent, prefix=f"{PARTIAL_PREFIX}{path.name}.")
         try:
             with os.fdopen(handle, "wb") as file:
-                file.write(data)
+                for part in parts:
+                    file.write(part)
                 file.flush()
                 os.fsync(file.fileno())
             os.chmod(name, 0o644)
