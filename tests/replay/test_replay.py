@@ -20,6 +20,8 @@ from kinfolk.policies.resolve import resolve
 from kinfolk.replay.codec import (
     DONE,
     FRAMES,
+    HEADER,
+    HEADER_BYTES,
     MAGIC,
     SERIES,
     decode_arrays,
@@ -28,6 +30,7 @@ from kinfolk.replay.codec import (
     delta_encode,
     encode_arrays,
     encode_cell_changes,
+    encode_json_record,
 )
 from kinfolk.replay.reader import Replay, find_replay
 from kinfolk.replay.record import (
@@ -228,6 +231,21 @@ def test_a_damaged_frame_is_found_when_it_is_read(recorded, tmp_path):
     assert replay.head()["world"] == "probe"
     with pytest.raises(DamagedRunError, match="the FRAM record of frame 0 is not what was written"):
         replay.columns(0)
+
+
+def test_a_payload_of_another_record_is_refused(tmp_path):
+    """Its deflate stream is whole, so that only the checksum in the header tells."""
+    record, other = (encode_json_record(HEADER, {"world": name}) for name in ("probe", "plain"))
+    assert len(record) == len(other)
+    path = tmp_path / "one.replay"
+    path.write_bytes(MAGIC + record[:HEADER_BYTES] + other[HEADER_BYTES:])
+    with pytest.raises(DamagedRunError) as caught:
+        Replay(path).head()
+    assert str(caught.value) == (
+        f"{path} is damaged: the HEAD record of frame 0 is not what was written."
+    )
+    path.write_bytes(MAGIC + other)
+    assert Replay(path).head() == {"world": "plain"}
 
 
 def test_a_replay_without_its_end_is_cut_short_if_its_run_is_done(recorded, tmp_path):
