@@ -13,6 +13,8 @@ import pytest
 
 from kinfolk.cli.app import main
 from kinfolk.evaluation.export import RESULT_SCHEMA
+from kinfolk.store.run import open_run
+from kinfolk.store.settings_file import write_run_settings
 from kinfolk.testing.inspection import children_of, wait_for_exit
 
 KINFOLK = [sys.executable, "-m", "kinfolk"]
@@ -243,7 +245,7 @@ def test_a_damaged_run_is_the_things_fault_not_the_users(tmp_path):
     assert done.returncode == 1
     assert done.stderr == (
         "bad/settings.json is damaged: Expecting property name enclosed in double quotes: "
-        "line 1 column 2 (char 1).\n"
+        "line 1 column 2 (char 1). A run cannot be used without its settings: start it again.\n"
     )
 
 
@@ -396,8 +398,9 @@ def test_a_phylogeny_that_is_not_there(family_run, words, code, sentence):
 
 def test_a_run_whose_policy_has_changed_since_gives_no_phylogeny(family_run, tmp_path):
     folder = shutil.copytree(family_run[0], tmp_path / "copy")
-    about = folder / "mine" / "settings.json"
-    about.write_text(about.read_text().replace("kin://random", "kin://noop"))
+    settings = json.dumps(open_run(folder / "mine").config["settings"])
+    changed = json.loads(settings.replace("kin://random", "kin://noop"))
+    write_run_settings(folder / "mine", "evaluate", changed)
     done = kinfolk("export", "phylogeny", "mine", cwd=folder)
     assert (done.returncode, done.stdout) == (1, "")
     assert done.stderr == (

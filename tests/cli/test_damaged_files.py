@@ -1,4 +1,4 @@
-"""Fuzz: files of runs are damaged by a seed, and every command says so or works."""
+"""Damaged files of runs: every command says so in a sentence, and changes nothing on disk."""
 
 import contextlib
 import gzip
@@ -12,6 +12,7 @@ import threading
 from importlib import import_module
 
 import pytest
+from tests.store import damage
 
 from kinfolk.cli.app import main
 from kinfolk.core.settings import validate_settings
@@ -140,6 +141,11 @@ def call(words):
             return left.code, said.getvalue()
 
 
+def contents(folder):
+    """The bytes of every file below a folder."""
+    return {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
 def answers(port, run, replays):
     """The status of everything the page would ask for."""
     found = {}
@@ -164,7 +170,16 @@ def answers(port, run, replays):
     return found
 
 
-def check(case, sound, port, tmp_path, monkeypatch, seed, cuts, flips, few=False):
+def resealed(target, data, seed, count):
+    """Yield changed copies of a file whose checksums are right, as another program may write them."""
+    reseal = {".replay": damage.reseal_replay, ".jsonl": damage.reseal_log}
+    if target.suffix != ".gz":
+        for what, copy in damage.damaged_copies(data, count, seed):
+            changed = reseal.get(target.suffix, damage.reseal_document)(copy)
+            yield f"{what} with the right checksum", changed
+
+
+def check(case, sound, port, tmp_path, monkeypatch, seed, cuts=0, flips=0, reseals=0, few=False):
     name, stopped, patterns, commands = CASES[case]
     source = sound(name, stopped)
     monkeypatch.chdir(tmp_path)
@@ -172,7 +187,8 @@ def check(case, sound, port, tmp_path, monkeypatch, seed, cuts, flips, few=False
     assert targets
     before = None
     for target in targets:
-        ways = list(damages((source / target).read_bytes(), seed, cuts, flips))
+        whole = (source / target).read_bytes()
+        ways = [*damages(whole, seed, cuts, flips), *resealed(target, whole, seed, reseals)]
         if few:
             ways = random.Random(f"{seed} {target}").sample(ways, 2)
         for what, data in ways:
@@ -188,14 +204,123 @@ def check(case, sound, port, tmp_path, monkeypatch, seed, cuts, flips, few=False
             replays = [p.stem for p in copy.parents[len(target.parts) - 1].glob("replays/*.replay")]
             assert set(answers(port, name, replays).values()) <= {200, 404, 422}, where
             for words in commands:
+                files = contents(tmp_path)
                 code, said = call(words)
                 assert code in ((0,) if what == "sound" else (0, 1, 2)), f"{where}: {said}"
                 assert "itself failed" not in said, f"{where}: {said}"
                 assert "Traceback" not in said, where
                 assert code == 0 or said.strip(), where
+                assert code == 0 or contents(tmp_path) == files, f"{where}: {words} changed files"
             peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
             before = before or peak
             assert peak - before < MOST_MEGABYTES, where
+
+
+def flip(path):
+    """Flip one bit in the middle of a file, which is in the data of all but tiny ones."""
+    data = bytearray(path.read_bytes())
+    data[len(data) * 3 // 4] ^= 4
+    path.write_bytes(bytes(data))
+
+
+def refuse(words, folder):
+    """Run a command that must fail with one line and change nothing; return code and line."""
+    files = contents(folder)
+    code, said = call(words)
+    assert said.count("\n") == 1, said
+    assert contents(folder) == files
+    return code, said.rstrip("\n")
+
+
+RESUMING = {
+    "eval": ["eval"],
+    "nets": ["evolve", "nets"],
+    "train": ["train"],
+    "roles": ["evolve", "roles", "--engine", "local"],
+}
+
+
+@pytest.mark.parametrize("name", RESUMING)
+def test_resuming_from_a_damaged_checkpoint_is_refused(name, sound, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    folder = shutil.copytree(sound(name, True), tmp_path / "runs" / name)
+    *older, newest = sorted((folder / "checkpoints").iterdir())
+    flip(newest)
+    damaged = f"runs/{name}/checkpoints/{newest.name}"
+    advice = f"To resume from the intact {older[-1].name}, remove {damaged}." if older else (
+        "The run has no older checkpoint that is intact: start it again without --resume."
+    )  # fmt: skip
+    assert refuse([*RESUMING[name], "--resume", f"runs/{name}"], tmp_path) == (
+        1,
+        f"The checkpoint {damaged} is damaged: its SHA-256 checksum is wrong. {advice}",
+    )
+    if older:
+        newest.unlink()
+        code, said = call([*RESUMING[name], "--resume", f"runs/{name}"])
+        assert code == 0, said
+        packed = "events.jsonl.gz"
+        assert (folder / packed).read_bytes() == (sound(name, False) / packed).read_bytes()
+
+
+def test_a_damaged_policy_names_intact_versions(sound, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    slot = shutil.copytree(sound("train", False), tmp_path / "runs" / "train") / "policies" / "main"
+    *older, newest = sorted(slot.iterdir())
+    flip(newest)
+    relative = "runs/train/policies/main"
+    versions = ", ".join(f"file:{relative}/{path.name}" for path in reversed(older))
+    advice = f"Intact versions of this policy: {versions}." if older else (
+        "No other version of this policy is intact."
+    )  # fmt: skip
+    for slot in (
+        f"a=file:{relative}/{newest.name}",
+        f"a=kin://mlp?weights={relative}/{newest.name}",
+    ):
+        words = ["eval", "--world", "probe", "--slot", slot, "--episodes", "1", "--out", "out"]
+        assert refuse(words, tmp_path) == (
+            1,
+            f"{relative}/{newest.name} is damaged: its SHA-256 checksum is wrong. {advice}",
+        )
+
+
+def test_views_and_exports_of_a_damaged_run_are_refused(sound, server, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    folder = shutil.copytree(sound("eval", False), tmp_path / "runs" / "eval")
+    shutil.copytree(sound("roles", False), tmp_path / "runs" / "roles")
+    flip(folder / "replays" / "game-00000.replay")
+    code, said = refuse(["view", "runs/eval", "--export", "page.html"], tmp_path)
+    assert code == 1
+    assert said.startswith("runs/eval/replays/game-00000.replay is damaged: the FRAM record of ")
+    again = "To record it again, remove it and run: kinfolk view runs/eval --episode 0"
+    assert said.endswith(f"is not what was written. {again}")
+    assert 422 in answers(server, "eval", ["game-00000"]).values()
+    history = tmp_path / "runs" / "roles" / "role_history.json"
+    text = history.read_text()
+    history.write_text(text.replace('"games": ', '"games": 1', 1))
+    backup = "runs/roles/role_history.1.json"
+    assert refuse(["export", "phylogeny", "runs/roles"], tmp_path) == (
+        1,
+        "runs/roles/role_history.json is damaged: its SHA-256 checksum is wrong. If you edited it, set "
+        f'its "sha256" to null. The earlier version {backup} is intact.',
+    )
+    packed = folder / "events.jsonl.gz"
+    lines = gzip.decompress(packed.read_bytes()).replace(b'"ticks": ', b'"ticks": 1', 1)
+    packed.write_bytes(gzip.compress(lines))
+    results = ["export", "metrics", "runs/eval"]
+    for words in (results, ["eval", "--resume", "runs/eval"]):
+        assert refuse(words, tmp_path) == (
+            1,
+            "runs/eval/events.jsonl.gz is damaged: line 1 is not what was written (its SHA-256 "
+            "checksum is missing or wrong). The run's policies and replays can still be used; its "
+            "results need a new run.",
+        )
+    flip(folder / "settings.json")
+    for words in (results, ["eval", "--resume", "runs/eval"], ["view", "runs/eval"]):
+        assert refuse(words, tmp_path) == (
+            1,
+            "runs/eval/settings.json is damaged: its SHA-256 checksum is wrong. A run cannot be used "
+            "without its settings: start it again.",
+        )
 
 
 @pytest.mark.parametrize("case", ["stopped"])
@@ -207,7 +332,16 @@ def test_a_damaged_file_is_a_sentence(case, sound, server, tmp_path, monkeypatch
 @pytest.mark.timeout(1800)
 @pytest.mark.parametrize("case", list(CASES))
 def test_files_damaged_in_many_places_are_sentences(case, sound, server, tmp_path, monkeypatch):
-    check(case, sound, server, tmp_path, monkeypatch, seed=11, cuts=6, flips=8)
+    check(case, sound, server, tmp_path, monkeypatch, seed=11, cuts=3, flips=4, reseals=12)
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(7200)
+@pytest.mark.parametrize("case", list(CASES))
+def test_two_hundred_changed_files_with_right_checksums_are_sentences(
+    case, sound, server, tmp_path, monkeypatch
+):
+    check(case, sound, server, tmp_path, monkeypatch, seed=13, reseals=200)
 
 
 @pytest.mark.more

@@ -19,7 +19,7 @@ from kinfolk.jobs.evolve_nets.setup import build_fitness, build_populations, bui
 from kinfolk.nets.registry import make_nets
 from kinfolk.play.task import WorldRef
 from kinfolk.policies.resolve import resolve
-from kinfolk.store.arrays import write_arrays
+from kinfolk.store.arrays import NETS, write_arrays
 
 
 def lives(count=3, ticks=4, inputs=4, heads=1, choices=2):
@@ -120,7 +120,7 @@ def test_evolution_improves_imitation():
 def test_recorded_data_is_read_and_checked(tmp_path):
     target = lives()
     path = tmp_path / "data.safetensors"
-    write_arrays(path, target._asdict(), {})
+    write_arrays(path, target._asdict(), NETS, {})
     again = read_trajectories(path, 4, 1)
     assert all(np.array_equal(a, b) for a, b in zip(again, target, strict=True))
     with pytest.raises(SettingsError) as caught:
@@ -129,7 +129,7 @@ def test_recorded_data_is_read_and_checked(tmp_path):
         f"{path} must hold x [lives, ticks, 5] and actions [lives, ticks, 1], "
         f"not [3, 4, 4] and [3, 4, 1]."
     )
-    write_arrays(path, {"x": target.x}, {})
+    write_arrays(path, {"x": target.x}, NETS, {})
     with pytest.raises(SettingsError) as caught:
         read_trajectories(path, 4, 1)
     assert str(caught.value) == f"{path} has no array 'actions'; it needs x and actions."

@@ -4,6 +4,7 @@ import json
 import struct
 import zlib
 from dataclasses import replace
+from hashlib import sha256
 
 import hypothesis.extra.numpy as hnp
 import hypothesis.strategies as st
@@ -17,7 +18,10 @@ from kinfolk.evaluation.trajectory import trace_episode
 from kinfolk.play.task import EpisodeRunner, WorldRef
 from kinfolk.policies.resolve import resolve
 from kinfolk.replay.codec import (
+    DONE,
     FRAMES,
+    HEADER,
+    HEADER_BYTES,
     MAGIC,
     SERIES,
     decode_arrays,
@@ -26,6 +30,7 @@ from kinfolk.replay.codec import (
     delta_encode,
     encode_arrays,
     encode_cell_changes,
+    encode_json_record,
 )
 from kinfolk.replay.reader import Replay, find_replay
 from kinfolk.replay.record import (
@@ -196,10 +201,15 @@ def test_the_chunks_that_a_job_yields_make_up_the_file():
     ("damage", "message"),
     [
         (lambda data: b"GIF89a is how another format begins", "is not a replay of kinfolk."),
-        (lambda data: data.replace(MAGIC, b"kinfolk replay 1\n"), "has format 1; this kinfolk reads 2."),
-        (lambda data: MAGIC + b"JUNK" + data[21:], "is damaged at byte 17."),
-        (lambda data: data[:60] + b"\xff" + data[61:],
+        (lambda data: data.replace(MAGIC, b"kinfolk replay 1\n"), "has format 1; this kinfolk reads 3."),
+        (lambda data: MAGIC + b"JUNK" + data[21:],
+         "is damaged at byte 17: the checksum of a record's header is wrong."),
+        (lambda data: data[:21] + b"\xff" + data[22:],
+         "is damaged at byte 17: the checksum of a record's header is wrong."),
+        (lambda data: data[:120] + b"\xff" + data[121:],
          "is damaged: the HEAD record of frame 0 is not what was written."),
+        (lambda data: MAGIC + 2 * data[17 : 97 + int.from_bytes(data[21:25], "little")] + data[-80:],
+         "is damaged at byte {second}: a record does not continue those before it."),
         (lambda data: MAGIC, "is cut short: it has no head."),
     ],
 )  # fmt: skip
@@ -208,7 +218,8 @@ def test_damage_is_reported_with_the_file_and_the_place(recorded, tmp_path, dama
     path.write_bytes(damage(recorded.path.read_bytes()))
     with pytest.raises(DamagedRunError) as caught:
         Replay(path).head()
-    assert str(caught.value) == f"{path} {message}"
+    second = 97 + int.from_bytes(recorded.path.read_bytes()[21:25], "little")
+    assert str(caught.value) == f"{path} {message.format(second=second)}"
 
 
 def test_a_damaged_frame_is_found_when_it_is_read(recorded, tmp_path):
@@ -220,6 +231,37 @@ def test_a_damaged_frame_is_found_when_it_is_read(recorded, tmp_path):
     assert replay.head()["world"] == "probe"
     with pytest.raises(DamagedRunError, match="the FRAM record of frame 0 is not what was written"):
         replay.columns(0)
+
+
+def test_a_payload_of_another_record_is_refused(tmp_path):
+    """Its deflate stream is whole, so that only the checksum in the header tells."""
+    record, other = (encode_json_record(HEADER, {"world": name}) for name in ("probe", "plain"))
+    assert len(record) == len(other)
+    path = tmp_path / "one.replay"
+    path.write_bytes(MAGIC + record[:HEADER_BYTES] + other[HEADER_BYTES:])
+    with pytest.raises(DamagedRunError) as caught:
+        Replay(path).head()
+    assert str(caught.value) == (
+        f"{path} is damaged: the HEAD record of frame 0 is not what was written."
+    )
+    path.write_bytes(MAGIC + other)
+    assert Replay(path).head() == {"world": "plain"}
+
+
+def test_a_replay_without_its_end_is_cut_short_if_its_run_is_done(recorded, tmp_path):
+    (tmp_path / "replays").mkdir()
+    path = tmp_path / "replays" / "game-00003.replay"
+    data = recorded.path.read_bytes()
+    path.write_bytes(data[: recorded.records[DONE][0].offset])
+    replay = Replay(path)
+    with pytest.raises(DamagedRunError) as caught:
+        replay.require_complete()
+    assert str(caught.value) == (
+        f"{path} is cut short: it ends after {recorded.frames} frames. "
+        f"To record it again, remove it and run: kinfolk view {tmp_path} --episode 3"
+    )
+    path.write_bytes(data)
+    replay.require_complete()
 
 
 def test_missing_replays_are_reported(tmp_path):
@@ -267,9 +309,11 @@ def test_cell_changes_are_lossless(cells):
 def test_the_file_has_the_documented_layout(recorded):
     """Read it without the reader: header, deflated payload, next header."""
     data = recorded.path.read_bytes()
-    kind, length, checksum, first, frames = struct.unpack_from("<4sIIII", data, len(MAGIC))
-    payload = data[len(MAGIC) + 20 :][:length]
-    assert (kind, checksum, first, frames) == (b"HEAD", zlib.crc32(payload), 0, 0)
+    start = len(MAGIC)
+    kind, length, first, frames, checksum = struct.unpack_from("<4sIII32s", data, start)
+    payload = data[start + 80 :][:length]
+    assert (kind, first, frames, checksum) == (b"HEAD", 0, 0, sha256(payload).digest())
+    assert data[start + 48 : start + 80] == sha256(data[start : start + 48]).digest()
     assert json.loads(zlib.decompress(payload))["world"] == "probe"
-    second = len(MAGIC) + 20 + length
-    assert struct.unpack_from("<4sIIII", data, second)[0] == SERIES
+    second = start + 80 + length
+    assert struct.unpack_from("<4s", data, second)[0] == SERIES

@@ -18,9 +18,10 @@ from kinfolk.roles.history import (
     role_family,
     role_ids_by_name,
 )
+from kinfolk.roles.history_file import read_history
 from kinfolk.roles.model import RoleDef, RoleTier, TierSelection
 from kinfolk.roles.teams import TeamComposition
-from kinfolk.store.files import write_with_backups
+from kinfolk.store.backups import write_with_backups
 from kinfolk.store.run import create_run
 
 
@@ -81,7 +82,7 @@ def test_each_role_is_one_line_of_the_file(evolved, text):
     }
     assert (entry["origin"], entry["locked"], entry["parents"]) == ("manual", True, [])
     assert f'"nextNameId": {evolved.catalog.next_name_id},' in lines
-    assert '"format": 1,' in lines
+    assert '"format": 2,' in lines
     assert len(lines) < len(evolved.catalog.roles) + 13 + 20
 
 
@@ -143,6 +144,40 @@ def test_a_damaged_entry_raises_an_error_with_its_line(text, old, new, reason):
     assert str(error.value).startswith(f"h.json is damaged at line {number + 1}: {reason}")
 
 
+def test_a_changed_history_is_refused_unless_its_checksum_is_null(text):
+    changed = text.replace('"seed": 3', '"seed": 4')
+    with pytest.raises(DamagedRunError) as error:
+        parse_history(changed, "h.json")
+    assert str(error.value) == (
+        'h.json is damaged: its SHA-256 checksum is wrong. If you edited it, set its "sha256" to null.'
+    )
+    edited = re.sub('"sha256": "[0-9a-f]+"', '"sha256": null', changed)
+    history = parse_history(edited, "h.json")
+    assert history.seed == 4
+    assert parse_history(format_history(history), "again").sha256 is not None
+    for field, reason in (
+        ("", "is damaged at line 1: RoleHistory.sha256 is missing and has no default."),
+        ('"sha256": "abc",', "has no SHA-256 checksum: it is damaged, or of an earlier version"),
+    ):
+        with pytest.raises(DamagedRunError) as error:
+            parse_history(re.sub('"sha256": "[0-9a-f]+",', field, text), "h.json")
+        assert str(error.value).startswith(f"h.json {reason}")
+
+
+def test_an_intact_backup_is_named_when_a_history_is_damaged(tmp_path, text):
+    path = tmp_path / "role_history.json"
+    path.write_text(text.replace('"seed": 3', '"seed": 4'))
+    (tmp_path / "role_history.1.json").write_text("{")
+    (tmp_path / "role_history.2.json").write_text(text)
+    with pytest.raises(DamagedRunError) as error:
+        read_history(path)
+    assert str(error.value) == (
+        f'{path} is damaged: its SHA-256 checksum is wrong. If you edited it, set its "sha256" to '
+        f"null. The earlier version {tmp_path}/role_history.2.json is intact."
+    )
+    assert read_history(tmp_path / "role_history.2.json").seed == 3
+
+
 @pytest.mark.parametrize("share", [0.05, 0.3, 0.7, 0.99])
 def test_a_truncated_history_raises_an_error_with_the_last_line(text, share):
     cut = text[: int(len(text) * share)]
@@ -153,8 +188,8 @@ def test_a_truncated_history_raises_an_error_with_the_last_line(text, share):
 
 
 def test_other_format_versions_and_other_files_raise_errors():
-    with pytest.raises(DamagedRunError, match=r"^h has format 2; this kinfolk reads 1\.$"):
-        parse_history('{"format": 2}', "h")
+    with pytest.raises(DamagedRunError, match=r"^h has format 1; this kinfolk reads 2\.$"):
+        parse_history('{"format": 1}', "h")
     with pytest.raises(DamagedRunError, match=r"^h is damaged at line 1: it must hold a table\.$"):
         parse_history("[]", "h")
     with pytest.raises(DamagedRunError, match=r"^h is damaged at line 2: NaN is not a number\.$"):

@@ -17,10 +17,11 @@ from kinfolk.replay.codec import (
     DONE,
     FRAMES,
     HEADER,
+    HEADER_BYTES,
     MAGIC,
     MAX_PAYLOAD_BYTES,
-    RECORD_HEADER,
     SERIES,
+    RecordHeader,
     encode_arrays,
     encode_json_record,
     encode_record,
@@ -28,6 +29,7 @@ from kinfolk.replay.codec import (
 from kinfolk.replay.reader import Replay
 from kinfolk.store.arrays import read_arrays
 from kinfolk.store.event_log import decompress_zlib
+from kinfolk.store.integrity import seal_line
 from kinfolk.store.run import create_run
 
 
@@ -54,21 +56,23 @@ def encode_frames(frames=2, places=4, rows=3):
 SERIES_PAYLOAD = encode_arrays({"ticks": np.arange(2, dtype=np.int32)}, {})
 
 
-@pytest.mark.parametrize(("field", "value"), [(3, 7), (4, 0), (4, 2**32 - 1), (4, 129)])
+@pytest.mark.parametrize(
+    ("field", "value"), [("first", 7), ("frames", 0), ("frames", 2**32 - 1), ("frames", 129)]
+)
 def test_frame_counts_of_a_record_header_are_checked_before_memory_is_allocated(
     tmp_path, field, value
 ):
     path = write_replay(tmp_path, SERIES_PAYLOAD, encode_frames())
     part = Replay(path).records[FRAMES][0]
     data = bytearray(path.read_bytes())
-    at = part.offset - RECORD_HEADER.size
-    prefix = list(RECORD_HEADER.unpack_from(data, at))
-    prefix[field] = value
-    RECORD_HEADER.pack_into(data, at, *prefix)
+    at = part.offset - HEADER_BYTES
+    header = RecordHeader.from_bytes(bytes(data[at : part.offset]))
+    data[at : part.offset] = header._replace(**{field: value}).to_bytes()
     path.write_bytes(bytes(data))
     with pytest.raises(DamagedRunError) as refused:
         Replay(path).columns(0)
-    assert str(refused.value) == f"{path} is damaged at byte {at}."
+    reason = "a record does not continue those before it"
+    assert str(refused.value) == f"{path} is damaged at byte {at}: {reason}."
 
 
 def test_a_record_that_decompresses_to_too_much_raises_an_error(tmp_path):
@@ -152,10 +156,14 @@ def test_an_npz_is_read_as_it_was_written(tmp_path, array, write):
     assert np.array_equal(found, array)
 
 
-@pytest.mark.parametrize("line", ['{"ticks": 1', "nonsense", "[]", "\x00\x01", "[" * 99_999])
+@pytest.mark.parametrize(
+    "line", ['{"ticks": 1', '{"ticks": 1}', "nonsense", "[]", "\x00\x01", "[" * 99_999]
+)
 def test_a_damaged_line_of_timings_is_skipped(tmp_path, line):
     run = create_run(tmp_path / "one", "count", {})
-    (run.folder / "timings.jsonl").write_text(f'{{"ticks": 1}}\n{line}\n{{"ticks": 2}}\n{{"cut')
+    first, last = (seal_line(f'{{"ticks": {ticks}}}')[0] for ticks in (1, 2))
+    text = first + f"{line}\n".encode() + last + b'{"cut'
+    (run.folder / "timings.jsonl").write_bytes(text)
     assert run.timings() == ([{"ticks": 1}, {"ticks": 2}], 1)
 
 

@@ -9,6 +9,8 @@ import pytest
 
 from kinfolk.core.errors import DamagedRunError, StoreError, UsageError
 from kinfolk.core.events import Event, Snapshot
+from kinfolk.store.checkpoints import load_snapshot, save_snapshot
+from kinfolk.store.integrity import open_line, seal, seal_line
 from kinfolk.store.run import create_run, open_run
 from kinfolk.store.run_job import run_and_store
 from kinfolk.store.run_list import list_runs
@@ -120,22 +122,61 @@ def damage(run, name, data):
     [
         ("settings.json", b"{", "{folder}/settings.json is damaged: Expecting property name enclosed in "
          "double quotes: line 1 column 2 (char 1)."),
-        ("settings.json", b'{"format": 99}', "{folder}/settings.json has format 99; this kinfolk reads 1."),
-        ("settings.json", b"[]", "{folder}/settings.json has format None; this kinfolk reads 1."),
+        ("settings.json", b'{"format": 1}', "{folder}/settings.json has format 1; this kinfolk reads 2."),
+        ("settings.json", b"[]", "{folder}/settings.json has format None; this kinfolk reads 2."),
+        ("settings.json", b'{"format": 2, "job": "count", "settings": {}}', "{folder}/settings.json has "
+         "no SHA-256 checksum: it is damaged, or of an earlier version of kinfolk, whose files are no "
+         "longer read."),
+        ("settings.json", seal(b'{"format": 2, "sha256": "%s"}' % (b"0" * 64)),
+         "{folder}/settings.json is damaged: it names no job with its settings."),
+        ("settings.json", seal(b'{"format": 2, "sha256": "%s"}' % (b"0" * 64)) + b" ",
+         "{folder}/settings.json is damaged: its SHA-256 checksum is wrong."),
     ],
 )  # fmt: skip
 def test_damaged_settings_of_a_run_raise_an_error(run, name, data, message):
     damage(run, name, data)
     with pytest.raises(DamagedRunError) as refused:
         open_run(run.folder)
-    assert str(refused.value) == message.format(folder=run.folder)
+    advice = "A run cannot be used without its settings: start it again."
+    assert str(refused.value) == f"{message.format(folder=run.folder)} {advice}"
 
 
-def test_a_damaged_event_is_named_by_its_line(run):
-    damage(run, "events.jsonl", b'{"kind": "a", "step": 1}\nnonsense\n')
+def sealed_log(*texts):
+    """Return a log of lines with the right checksums."""
+    data, checksum = b"", ""
+    for text in texts:
+        line, checksum = seal_line(text, checksum)
+        data += line
+    return data
+
+
+def log_damage(path, line, size):
+    """Return the error message for a line of a log that has `size` intact bytes before it."""
+    return (
+        f"{path} is damaged: line {line} is not what was written (its SHA-256 checksum is missing or "
+        "wrong). To resume the run from a checkpoint before it, first remove the damage: "
+        f"truncate --size={size} {path}"
+    )
+
+
+@pytest.mark.parametrize("second", [b"nonsense", b'{"kind": "a", "step": 2}', b""])
+def test_a_damaged_event_is_named_by_its_line(run, second):
+    first = sealed_log('{"kind": "a", "step": 1}')
+    damage(run, "events.jsonl", first + second + b"\n")
     with pytest.raises(DamagedRunError) as refused:
         list(run.events())
-    assert str(refused.value) == f"{run.folder}/events.jsonl is damaged: line 2 is not an event."
+    assert str(refused.value) == log_damage(run.folder / "events.jsonl", 2, len(first))
+
+
+@pytest.mark.parametrize("order", [(1, 2), (0, 2), (0, 2, 1), (0, 1, 1, 2), (1, 0, 2)])
+def test_removed_moved_and_repeated_events_are_found(run, order):
+    lines = sealed_log(*(f'{{"kind": "a", "step": {n}}}' for n in range(3))).splitlines(True)
+    damage(run, "events.jsonl", b"".join(lines[n] for n in order))
+    with pytest.raises(DamagedRunError) as refused:
+        list(run.events())
+    intact = next(i for i, number in enumerate(order) if i != number)
+    size = len(lines[0]) * intact
+    assert str(refused.value) == log_damage(run.folder / "events.jsonl", intact + 1, size)
 
 
 def test_truncated_compressed_events_raise_an_error(run):
@@ -149,12 +190,58 @@ def test_a_truncated_checkpoint_raises_an_error_and_changes_nothing(run):
         list(run_and_store(run, counting(10, fail_at=8)))
     newest = run.checkpoints()[-1]
     newest.write_bytes(newest.read_bytes()[:-3])
-    before = (run.folder / "events.jsonl").read_bytes()
-    with pytest.raises(
-        DamagedRunError, match=f"^The checkpoint {newest} is cut short or damaged: "
-    ):
+    (run.folder / ".unfinished-x").write_bytes(b"left by a killed writer")
+    before = contents(run.folder)
+    with pytest.raises(DamagedRunError) as refused:
         open_run(run.folder).open_for_writing()
-    assert (run.folder / "events.jsonl").read_bytes() == before
+    older = run.checkpoints()[-2]
+    assert str(refused.value) == (
+        f"The checkpoint {newest} is damaged: its SHA-256 checksum is wrong. "
+        f"To resume from the intact {older.name}, remove {newest}."
+    )
+    assert contents(run.folder) == before
+
+
+def contents(folder):
+    """Return the bytes of all files of a run."""
+    return {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+def test_without_an_intact_checkpoint_the_run_has_to_start_again(run):
+    with pytest.raises(RuntimeError):
+        list(run_and_store(run, counting(10, fail_at=8)))
+    newest = run.checkpoints()[-1]
+    for path in run.checkpoints():
+        path.write_bytes(path.read_bytes()[:-3])
+    with pytest.raises(DamagedRunError) as refused:
+        open_run(run.folder).open_for_writing()
+    assert str(refused.value) == (
+        f"The checkpoint {newest} is damaged: its SHA-256 checksum is wrong. The run has no older "
+        "checkpoint that is intact: start it again without --resume."
+    )
+
+
+def test_a_checkpoint_of_another_log_is_refused(run, tmp_path):
+    with pytest.raises(RuntimeError):
+        list(run_and_store(run, counting(10, fail_at=8)))
+    log = run.folder / "events.jsonl"
+    lines = log.read_bytes().splitlines(True)
+    texts = [
+        open_line(lines[0])[0].decode().replace('"value": 0', f'"value": {n}') for n in range(6)
+    ]
+    log.write_bytes(sealed_log(*texts))
+    assert len(list(run.events())) == 6, "its own checksums are right"
+    shorter = log.read_bytes()
+    for path in run.checkpoints():
+        snapshot, position = load_snapshot(path)
+        save_snapshot(path, snapshot, position._replace(n_bytes=len(shorter)))
+    with pytest.raises(DamagedRunError) as refused:
+        open_run(run.folder).open_for_writing()
+    assert str(refused.value) == (
+        f"{log} is damaged: its lines are not those of its checkpoint. The run has no older "
+        "checkpoint that is intact: start it again without --resume."
+    )
+    assert log.read_bytes() == shorter
 
 
 def test_events_shorter_than_at_the_checkpoint_raise_an_error(run):
@@ -164,17 +251,20 @@ def test_events_shorter_than_at_the_checkpoint_raise_an_error(run):
     with pytest.raises(DamagedRunError) as refused:
         open_run(run.folder).open_for_writing()
     path = run.folder / "events.jsonl"
+    n_bytes = sum(len(Counted(step=n, value=n * n).to_json_line()) + 1 + 78 for n in range(6))
     assert str(refused.value) == (
-        f"{path} is cut short: it has 0 bytes, and the checkpoint 00000006.safetensors was written after "
-        f"{sum(len(Counted(step=n, value=n * n).to_json_line()) + 1 for n in range(6))}."
+        f"{path} is cut short: it has 0 bytes, and its checkpoint was written after {n_bytes}. The run "
+        "has no older checkpoint that is intact: start it again without --resume."
     )
+    assert path.read_bytes() == b""
 
 
 @pytest.mark.parametrize(
-    "line", [b'{"kind": "a"}', b'{"kind": [], "step": 1}', b'{"step": 1}', b"[" * 99_999]
+    "line",
+    ['{"kind": "a"}', '{"kind": [], "step": 1}', '{"step": 1}', '{"a": ' + "[" * 99_999 + "}"],
 )
 def test_a_line_without_kind_or_step_raises_an_error(run, line):
-    damage(run, "events.jsonl", line + b"\n")
+    damage(run, "events.jsonl", sealed_log(line))
     with pytest.raises(DamagedRunError) as refused:
         list(run.events())
     assert str(refused.value) == f"{run.folder}/events.jsonl is damaged: line 1 is not an event."

@@ -81,7 +81,9 @@ def test_a_damaged_checkpoint_says_what_can_be_done(kinfolk, tmp_path):
     last.write_bytes(last.read_bytes()[:500])
     code, _, err = kinfolk("train", "--resume", "one")
     assert code == 1
-    assert err.endswith("To continue from the one before it, add --previous-checkpoint.\n")
+    older = sorted((folder / "checkpoints").iterdir())[-2].name
+    removed = f"one/checkpoints/{last.name}"
+    assert err.endswith(f"To resume from the intact {older}, remove {removed}.\n")
     code, _, err = kinfolk("train", "--resume", "one", "--previous-checkpoint")
     assert code == 0, err
     assert f"The damaged checkpoint {last.name} was removed." in err

@@ -279,7 +279,7 @@ def test_a_damaged_checkpoint_is_refused_and_the_previous_one_can_be_used(tmp_pa
     last = run.checkpoints()[-1]
     last.write_bytes(last.read_bytes()[:1000])
     again = open_run(run.folder)
-    with pytest.raises(DamagedRunError, match=f"The checkpoint {last} is cut short or damaged"):
+    with pytest.raises(DamagedRunError, match=f"^The checkpoint {last} is damaged: its SHA-256"):
         list(run_and_store(again, lambda snapshot: train(settings, LocalEngine(), snapshot)))
     assert again.drop_damaged_checkpoints() == [last.name]
     list(

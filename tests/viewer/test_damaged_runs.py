@@ -4,12 +4,14 @@ import gzip
 import json
 import os
 import shutil
+from pathlib import Path
 from urllib.parse import quote, urlsplit
 
 import pytest
 from tests.viewer.test_server import send_request
 
 from kinfolk.core.events import Event
+from kinfolk.store.integrity import seal
 from kinfolk.store.run import create_run
 
 pytestmark = pytest.mark.xdist_group("viewer")
@@ -32,13 +34,16 @@ def damaged(tmp_path_factory):
     root = tmp_path_factory.mktemp("damaged") / "runs"
     for name in ("good", *ODD_NAMES):
         make_run(root / name)
-    for name in ("empty", "cut", "foreign", "bare", "list", "deep", "folder"):
+    for name in ("empty", "cut", "foreign", "bare", "list", "deep", "folder", "flipped"):
         make_run(root / name)
     path = root / "empty" / "settings.json"
     path.write_bytes(b"")
-    (root / "cut" / "settings.json").write_text('{"format": 1, "jo')
-    (root / "foreign" / "settings.json").write_text('{"format": 7}')
-    (root / "bare" / "settings.json").write_text('{"format": 1}')
+    (root / "cut" / "settings.json").write_text('{"format": 2, "jo')
+    (root / "foreign" / "settings.json").write_text('{"format": 1}')
+    bare = b'{"format": 2, "sha256": "%s"}' % (b"0" * 64)
+    (root / "bare" / "settings.json").write_bytes(seal(bare))
+    sound = (root / "flipped" / "settings.json").read_bytes()
+    (root / "flipped" / "settings.json").write_bytes(sound.replace(b"count", b"bount"))
     (root / "list" / "settings.json").write_text("[1]")
     (root / "deep" / "settings.json").write_text("[" * 100_000)
     (root / "folder" / "settings.json").unlink()
@@ -56,15 +61,18 @@ def damaged(tmp_path_factory):
     make_run(root / "infinite", level=float("inf"))
     problems = {
         "empty": f"{path} is damaged: Expecting value: line 1 column 1 (char 0).",
-        "foreign": f"{root}/foreign/settings.json has format 7; this kinfolk reads 1.",
+        "foreign": f"{root}/foreign/settings.json has format 1; this kinfolk reads 2.",
+        "flipped": f"{root}/flipped/settings.json is damaged: its SHA-256 checksum is wrong.",
         "bare": f"{root}/bare/settings.json is damaged: it names no job with its settings.",
-        "list": f"{root}/list/settings.json has format None; this kinfolk reads 1.",
+        "list": f"{root}/list/settings.json has format None; this kinfolk reads 2.",
         "deep": f"{root}/deep/settings.json is damaged: it is nested too deeply.",
         "folder": f"{root}/folder/settings.json could not be read: it is a folder.",
         "lost": f"{root}/lost is not a run: it has no settings.json.",
         "locked": f"{root}/locked/lock could not be read: it is a folder.",
         "latin-\\xe9": "Its name is not text in UTF-8. Rename the folder.",
     }
+    for name in ("empty", "foreign", "flipped", "bare", "list", "deep"):
+        problems[name] += " A run cannot be used without its settings: start it again."
     return root, problems
 
 
@@ -95,7 +103,9 @@ def test_a_run_of_any_name_is_found(damaged_address, name):
     assert (status, json.loads(body)) == (200, {"event": {"step": [1], "fields": {}}})
 
 
-@pytest.mark.parametrize("name", ["empty", "foreign", "bare", "list", "deep", "folder", "lost"])
+@pytest.mark.parametrize(
+    "name", ["empty", "foreign", "flipped", "bare", "list", "deep", "folder", "lost"]
+)
 @pytest.mark.parametrize("path", ["metrics", "results", "roles", "replays/game-00000"])
 def test_a_damaged_run_is_answered_with_its_problem(damaged, damaged_address, name, path):
     status, body, _ = send_request(damaged_address, f"/api/runs/{name}/{path}")
@@ -198,11 +208,16 @@ def test_the_command_lists_damaged_runs_too(damaged, capsys):
 def test_a_damaged_role_history_is_reported_and_hides_nothing(serve, open_screen, tmp_path):
     run = make_run(tmp_path / "runs" / "one")
     path = run.folder / "role_history.json"
+    sound = (Path(__file__).parent / "role_history.json").read_text()
     with serve(tmp_path / "runs") as address, open_screen(address) as screen:
         for text, message in (
             ("{", f"{path} is damaged at line 1: the file ends too early."),
-            ('{"roles": [{"tiers": 3}]}', "The roles of one cannot be shown: "),
+            ('{"roles": [{"tiers": 3}]}', f"{path} has format None; this kinfolk reads 2."),
             ("\x00", f"{path} is damaged at line 1: "),
+            (
+                sound.replace('"seed": 0', '"seed": 1'),
+                f"{path} is damaged: its SHA-256 checksum is wrong.",
+            ),
         ):
             path.write_text(text)
             screen.open("#run=one")

@@ -5,9 +5,9 @@ from base64 import b64encode
 import pytest
 
 from kinfolk.replay.codec import (
+    HEADER_BYTES,
     MAGIC,
     MAX_PAYLOAD_BYTES,
-    RECORD_HEADER,
     encode_json_record,
     encode_record,
 )
@@ -66,12 +66,8 @@ def with_frame_count(path, count):
     """Return a replay whose first FRAM record claims another number of frames than it has."""
     data = bytearray(path.read_bytes())
     record = Replay(path).records[b"FRAM"][0]
-    kind, length, checksum, first, _ = RECORD_HEADER.unpack_from(
-        data, record.offset - RECORD_HEADER.size
-    )
-    RECORD_HEADER.pack_into(
-        data, record.offset - RECORD_HEADER.size, kind, length, checksum, first, count
-    )
+    header = record.header._replace(frames=count)
+    data[record.offset - HEADER_BYTES : record.offset] = header.to_bytes()
     return bytes(data)
 
 

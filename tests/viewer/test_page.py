@@ -217,8 +217,9 @@ def test_a_damaged_replay_is_reported(open_screen, runs, serve, tmp_path):
         screen.page.evaluate("kinfolk.player.seek(140)")
         screen.page.wait_for_selector(".problem:visible")
         problem = screen.page.inner_text(".problem")
-        assert (
-            problem == f"{path} is damaged: the FRAM record of frame 128 is not what was written."
+        assert problem == (
+            f"{path} is damaged: the FRAM record of frame 128 is not what was written. To record it "
+            f"again, remove it and run: kinfolk view {tmp_path}/runs/broken --episode 0"
         )
         screen.open("#run=broken&replay=foreign")
         screen.page.wait_for_selector(".problem:visible")

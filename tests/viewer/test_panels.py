@@ -1,6 +1,5 @@
 """The panels in a real browser: the agent, charts, lineage, roles and the run."""
 
-import json
 import shutil
 
 import numpy as np
@@ -10,6 +9,8 @@ from tests.viewer.replays import read_frame, read_replay
 from kinfolk.core.settings import validate_settings
 from kinfolk.evaluation.explain import explain_tick
 from kinfolk.jobs.evaluate import Evaluate, evaluation_tasks
+from kinfolk.roles.catalog import RoleCatalog
+from kinfolk.roles.history import HistoryWriter
 from kinfolk.store.run import open_run
 
 pytestmark = pytest.mark.xdist_group("viewer")
@@ -231,7 +232,9 @@ def test_the_role_tree_shows_the_champion_and_what_changed(screen, history):
 def test_a_run_without_replays_shows_its_metrics(open_screen, serve, tmp_path, runs):
     shutil.copytree(runs / "cogs", tmp_path / "runs" / "bare")
     shutil.rmtree(tmp_path / "runs" / "bare" / "replays")
-    (tmp_path / "runs" / "bare" / "role_history.json").write_text(json.dumps({"roles": []}))
+    (tmp_path / "runs" / "bare" / "role_history.json").write_text(
+        HistoryWriter().format(RoleCatalog(), generation=0, seed=0, games=0)
+    )
     with serve(tmp_path / "runs") as address, open_screen(address) as screen:
         screen.open("#run=bare")
         screen.page.wait_for_selector("figure.chart canvas")

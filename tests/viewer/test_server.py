@@ -20,7 +20,8 @@ from kinfolk.core.events import Event, FileChunk
 from kinfolk.jobs.evaluate import Evaluate, evaluation_tasks
 from kinfolk.replay.reader import Replay
 from kinfolk.replay.record import record_replay
-from kinfolk.store.run import FORMAT_VERSION, create_run
+from kinfolk.store.run import create_run
+from kinfolk.store.settings_file import write_run_settings
 from kinfolk.viewer.server import open_socket
 
 pytestmark = pytest.mark.xdist_group("viewer")
@@ -129,8 +130,7 @@ def exposed(runs, serve, tmp_path_factory):
     (outside / "role_history.json").write_text('{"secret": true}')
     root = outside / "runs"
     for name in ("holder", "savanna"):
-        config = {"format": FORMAT_VERSION, "job": "evaluate", "settings": {"world": "probe"}}
-        (root / name / "settings.json").write_text(json.dumps(config))
+        write_run_settings(root / name, "evaluate", {"world": "probe"})
     (root / "link").symlink_to(secret.folder)
     (root / "holder" / "replays" / "link.replay").symlink_to(
         secret.folder / "replays" / "game-00000.replay"

@@ -7,10 +7,15 @@ from pathlib import Path
 from typing import Any
 
 from kinfolk.core.arrays import Arrays
-from kinfolk.core.errors import UnknownNameError, format_suggestion
+from kinfolk.core.errors import (
+    DamagedRunError,
+    KinfolkError,
+    UnknownNameError,
+    format_suggestion,
+)
 from kinfolk.nets.dynamic.nets import DynamicNets
 from kinfolk.nets.static import FeedforwardStaticNets, RecurrentStaticNets, StaticNets
-from kinfolk.store.arrays import read_arrays_and_metadata, write_arrays
+from kinfolk.store.arrays import NETS, read_arrays_and_entry, write_arrays
 
 NET_TYPES: Mapping[str, type[Any]] = {
     "feedforward": FeedforwardStaticNets,
@@ -62,17 +67,24 @@ def nets_from_config(config: Mapping[str, Any], arrays: Arrays) -> Any:
 
 def save_nets(path: Path, nets: StaticNets | DynamicNets) -> None:
     """Write a population to a safetensors file, from which `load_nets` restores every bit."""
-    write_arrays(path, nets.to_arrays(), {"nets": nets.config()})
+    write_arrays(path, nets.to_arrays(), NETS, nets.config())
 
 
 def load_nets(path: Path) -> Any:
     """Return the population that `save_nets` wrote.
 
     Raises:
-        UsageError: There is no such file, or it is damaged or holds something else.
+        UsageError: There is no such file, or it holds something else.
+        DamagedRunError: It is damaged.
     """
-    arrays, config = read_arrays_and_metadata(path, "nets")
-    return nets_from_config(config, arrays)
+    arrays, config = read_arrays_and_entry(path, NETS)
+    try:
+        return nets_from_config(config, arrays)
+    except KinfolkError:
+        raise
+    except (AttributeError, LookupError, TypeError, ValueError, OverflowError) as error:
+        reason = f"{type(error).__name__}: {error}"
+        raise DamagedRunError(f"{path} is damaged: it does not describe nets ({reason}).") from None
 
 
 def _find_net_class(kind: str) -> type[Any]:

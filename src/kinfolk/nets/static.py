@@ -182,8 +182,16 @@ class StaticNets:
 
     @classmethod
     def from_arrays(cls, config: Mapping[str, Any], arrays: Arrays) -> StaticNets:
-        """Return the nets that `config()` and `to_arrays()` describe."""
+        """Return the nets that `config()` and `to_arrays()` describe.
+
+        Raises:
+            SettingsError: The arrays do not have the sizes that `config` names.
+        """
         shape = {name: config[name] for name in ("inputs", "outputs", "hidden", "sigma")}
+        sizes = (config["inputs"], config["hidden"], config["outputs"])
+        needed = forward.build_layers(*sizes, cls.recurrent)[-1].stop  # before memory is allocated
+        actual = arrays["flat"].shape[1:]
+        require(actual == (needed,), f"Nets of this shape have {needed} parameters, not {actual}.")
         nets = cls(len(arrays["flat"]), **shape, zero=True)
         nets.load_arrays(arrays)
         return nets

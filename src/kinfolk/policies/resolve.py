@@ -13,6 +13,7 @@ from kinfolk.core.imports import Registry, RegistryEntry, import_object
 from kinfolk.core.settings import parse_value
 from kinfolk.policies.build import ResolvedPolicy
 from kinfolk.policies.uri_hints import suggest_policy_uri
+from kinfolk.roles.history_file import read_history_text
 from kinfolk.store.arrays import find_policy, read_arrays, read_policy
 from kinfolk.store.files import read_text
 
@@ -141,5 +142,7 @@ def _read_files(path: str, settings: Mapping[str, Any]) -> ResolvedPolicy:
     weights = settings.get("weights")
     others = {key: value for key, value in settings.items() if key != "weights"}
     if "history" in others:  # the text is passed on, not the path: workers may not see the file
-        others["history"] = read_text(Path(str(others["history"])))
+        is_own = path.startswith("kinfolk.")  # another's class may have histories of its own
+        read = read_history_text if is_own else read_text
+        others["history"] = read(Path(str(others["history"])))
     return ResolvedPolicy(path, others, {} if weights is None else read_arrays(Path(str(weights))))

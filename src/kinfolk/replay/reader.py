@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -12,6 +13,7 @@ from kinfolk.core.arrays import AnyArray
 from kinfolk.core.errors import DamagedRunError, UsageError, format_suggestion
 from kinfolk.replay import codec
 from kinfolk.store.files import as_store_error, parse_json
+from kinfolk.store.integrity import advising
 
 REPLAY_FOLDER, REPLAY_SUFFIX = "replays", ".replay"
 EVENT_FIELDS = ("tick", "kind", "uid", "other", "value", "note")  # of `Replay.events`
@@ -62,23 +64,38 @@ class Replay:
                 if size < len(codec.MAGIC):
                     return False
                 self._offset = len(codec.MAGIC)
-            while self._offset + codec.RECORD_HEADER.size <= size:
+            while self._offset + codec.HEADER_BYTES <= size:
                 file.seek(self._offset)
-                fields = codec.RECORD_HEADER.unpack(file.read(codec.RECORD_HEADER.size))
-                header = codec.RecordHeader(*fields)
-                if header.kind not in codec.RECORD_KINDS or not self._is_next_record(header):
-                    raise DamagedRunError(f"{self.path} is damaged at byte {self._offset}.")
-                payload = self._offset + codec.RECORD_HEADER.size
+                header = self._parse_header(file.read(codec.HEADER_BYTES))
+                payload = self._offset + codec.HEADER_BYTES
                 if payload + header.length > size:
                     break  # still being written
                 self.records[header.kind].append(RecordRef(header, payload))
                 self._offset, grew = payload + header.length, True
         return grew
 
+    def _parse_header(self, data: bytes) -> codec.RecordHeader:
+        """Return the header of the next record.
+
+        Raises:
+            DamagedRunError: It is damaged, or does not continue the records before it.
+        """
+        with advising(lambda: _advise_recording(self.path)):
+            try:
+                header = codec.RecordHeader.from_bytes(data)
+                if not self._is_next_record(header):
+                    raise ValueError("a record does not continue those before it")
+            except ValueError as error:
+                place = f"{self.path} is damaged at byte {self._offset}"
+                raise DamagedRunError(f"{place}: {error}.") from None
+        return header
+
     def _is_next_record(self, header: codec.RecordHeader) -> bool:
-        """Return whether a record continues the frames before it; headers have no checksum."""
+        """Return whether a record continues those before it: one HEAD, then frames, then DONE."""
+        if self.is_complete or (header.kind == codec.HEADER) == bool(self.records[codec.HEADER]):
+            return False
         if header.kind not in (codec.SERIES, codec.FRAMES):
-            return True
+            return header.kind in codec.RECORD_KINDS
         previous = self.records[header.kind][-1:]
         first = previous[0].header.first + previous[0].header.frames if previous else 0
         return header.first == first and 1 <= header.frames <= codec.MAX_FRAMES
@@ -124,11 +141,29 @@ class Replay:
         with self._describing_damage(self.records[codec.SERIES][-1]):
             return int(self.series(-1)[0]["ticks"][-1])
 
+    def require_complete(self) -> None:
+        """Check that the replay has its end, which the replays of a run that is done have.
+
+        Raises:
+            DamagedRunError: It is cut short.
+        """
+        if not self.is_complete:
+            self.refresh()  # the run may have ended since
+        if not self.is_complete:
+            with advising(lambda: _advise_recording(self.path)):
+                n_frames = self.frames
+                raise DamagedRunError(f"{self.path} is cut short: it ends after {n_frames} frames.")
+
     def read_compressed(self, record: RecordRef) -> bytes:
         """Return a record's compressed payload, after checking its length and checksum."""
         compressed = self._read(record)
-        codec.decode_payload(record.header, compressed, str(self.path))
+        self._decode(record, compressed)
         return compressed
+
+    def _decode(self, record: RecordRef, compressed: bytes) -> bytes:
+        """Return the decompressed payload of a record, after checking its length and checksum."""
+        with advising(lambda: _advise_recording(self.path)):
+            return codec.decode_payload(record.header, compressed, str(self.path))
 
     def _read(self, record: RecordRef) -> bytes:
         """Return the compressed payload of a record."""
@@ -190,7 +225,7 @@ class Replay:
 
     def _read_payload(self, record: RecordRef) -> bytes:
         """Return the decompressed payload of a record."""
-        return codec.decode_payload(record.header, self._read(record), str(self.path))
+        return self._decode(record, self._read(record))
 
     @contextmanager
     def _describing_damage(self, record: RecordRef) -> Iterator[None]:
@@ -204,6 +239,18 @@ class Replay:
                 f"{self.path} is damaged: the {name} record of frame {record.header.first} "
                 f"cannot be read ({reason})."
             ) from None
+
+
+def _advise_recording(path: Path) -> str:
+    """Return how to replace a damaged replay, or which others the run has, as a sentence."""
+    folder, name = path.parent.parent, path.name.removesuffix(REPLAY_SUFFIX)
+    if path.parent.name != REPLAY_FOLDER:
+        return ""
+    if episode := re.fullmatch(r"game-(\d+)", name):  # as `record.replay_name` names episodes
+        command = f"kinfolk view {shlex.quote(str(folder))} --episode {int(episode[1])}"
+        return f"To record it again, remove it and run: {command}"
+    others = [other.stem for other in list_replays(folder) if other != path]
+    return f"Other replays of the run: {', '.join(others)}." if others else ""
 
 
 def list_replays(folder: Path) -> list[Path]:

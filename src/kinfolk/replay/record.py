@@ -19,8 +19,8 @@ from kinfolk.play.results import EpisodeResult
 from kinfolk.play.task import EpisodeRunner, RolloutTask
 from kinfolk.policies.base import Explainable, ExplanationBatch, find_explainable
 from kinfolk.replay import codec
-from kinfolk.replay.codec import ReplaySeries
 from kinfolk.replay.reader import REPLAY_FOLDER, REPLAY_SUFFIX
+from kinfolk.replay.series import ReplaySeries
 from kinfolk.worlds.render import Renderable, RenderFrame
 
 

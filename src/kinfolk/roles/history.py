@@ -20,8 +20,9 @@ from kinfolk.roles.catalog import RoleCatalog
 from kinfolk.roles.model import BehaviorDef, Origin, RoleDef, RoleTier, TierSelection
 from kinfolk.roles.teams import TeamComposition
 from kinfolk.store.files import find_line, parse_json_object
+from kinfolk.store.integrity import BLANK_CHECKSUM, CHECKSUM_FIELD, advising, seal, verify
 
-FORMAT = 1
+FORMAT = 2
 
 SelectionName: TypeAlias = Literal["fixed", "shuffle", "weighted"]
 
@@ -73,6 +74,7 @@ class RoleHistory(Settings):
 
     Attributes:
         format: Version of the file format.
+        sha256: Checksum of the file; null in a file that was edited by hand.
         generation: Number of the last generation.
         seed: Seed of the evolution.
         games: Number of games played.
@@ -82,7 +84,8 @@ class RoleHistory(Settings):
         teams: Team compositions of the last generation.
     """
 
-    format: Literal[1]
+    format: Literal[2]
+    sha256: str | None
     generation: int = Field(ge=0)
     seed: int = Field(ge=0)
     games: int = Field(ge=0)
@@ -227,9 +230,10 @@ class HistoryWriter:
         for role in catalog.roles:
             if role.id not in self._lines or self._lines[role.id][0] is not role:
                 self._lines[role.id] = (role, _format_role_line(role, names))
-        header = {"format": FORMAT, "generation": generation, "seed": seed, "games": games}
-        return _format_object(
-            **header,
+        return _format_document(
+            generation=generation,
+            seed=seed,
+            games=games,
             nextNameId=catalog.next_name_id,
             behaviors=[_format_behavior_line(behavior) for behavior in catalog.behaviors],
             roles=[line for _, line in self._lines.values()],
@@ -239,10 +243,10 @@ class HistoryWriter:
 
 def format_history(history: RoleHistory) -> str:
     """Return the text of a history, the same that `HistoryWriter` writes."""
-    entries = history.model_dump(mode="json")
+    entries = history.model_dump(mode="json", exclude={"format", "sha256"})
     for name in ("behaviors", "roles", "teams"):
         entries[name] = [json.dumps(entry) for entry in entries[name]]
-    return _format_object(**entries)
+    return _format_document(**entries)
 
 
 def _format_role_line(role: RoleDef, names: Sequence[str]) -> str:
@@ -265,14 +269,14 @@ def _format_behavior_line(behavior: BehaviorDef) -> str:
     return json.dumps({name: getattr(behavior, name) for name in BehaviorEntry.model_fields})
 
 
-def _format_object(**entries: int | Sequence[str]) -> str:
-    """Return the JSON text of an object of numbers, and of lists with one entry per line."""
-    texts = []
+def _format_document(**entries: int | Sequence[str]) -> str:
+    """Return the text of a history with its format and checksum; lists have one entry per line."""
+    texts = [f'"format": {FORMAT}', f'"{CHECKSUM_FIELD}": "{BLANK_CHECKSUM}"']
     for name, value in entries.items():
         if not isinstance(value, int):
             value = "[\n  " + ",\n  ".join(value) + "\n]" if value else "[]"
         texts.append(f'"{name}": {value}')
-    return "{\n" + ",\n".join(texts) + "\n}\n"
+    return seal(("{\n" + ",\n".join(texts) + "\n}\n").encode()).decode()
 
 
 def parse_history(text: str, source: str) -> RoleHistory:
@@ -284,7 +288,7 @@ def parse_history(text: str, source: str) -> RoleHistory:
 
     Raises:
         DamagedRunError: The text is cut short, damaged, or of another format version; the message
-            has the line and the reason.
+            has the line, if it is known, and the reason.
     """
     data = parse_json_object(text, source)
     if data.get("format") != FORMAT:
@@ -304,6 +308,9 @@ def parse_history(text: str, source: str) -> RoleHistory:
         if max(team.roles) >= len(history.roles):
             reason = f"a team names role {max(team.roles)}, and there are {len(history.roles)}."
             raise _make_damage_error(source, text, ("teams", i), reason)
+    if history.sha256 is not None:  # last, as the errors above have a line
+        with advising(lambda: f'If you edited it, set its "{CHECKSUM_FIELD}" to null.'):
+            verify(text.encode(), source)
     return history
 
 

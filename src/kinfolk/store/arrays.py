@@ -1,10 +1,11 @@
-"""Files of arrays, checkpoints and policies in the safetensors format, and reading of npz.
+"""Files of arrays and policies in the safetensors format, and reading of npz.
 
-Nothing is unpickled.
+Nothing is unpickled. Files that kinfolk writes have a checksum (`kinfolk.store.integrity`).
 """
 
 from __future__ import annotations
 
+import io
 import json
 import math
 import zipfile
@@ -14,40 +15,95 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-from safetensors import SafetensorError, safe_open
+from safetensors import SafetensorError
 from safetensors.numpy import load, save
 
 from kinfolk.core.arrays import AnyArray, Arrays
-from kinfolk.core.errors import DamagedRunError, UsageError, format_suggestion
-from kinfolk.core.events import FileChunk, Snapshot
-from kinfolk.store.files import as_store_error, parse_json, read_bytes, write_atomic
+from kinfolk.core.errors import KinfolkError, StoreError, UsageError, format_suggestion
+from kinfolk.core.events import FileChunk
+from kinfolk.store.files import MAX_FILE_BYTES, parse_json, read_bytes, write_atomic
+from kinfolk.store.integrity import (
+    BLANK_CHECKSUM,
+    CHECKSUM_FIELD,
+    advising,
+    has_checksum,
+    seal,
+    verify,
+)
 
 # What the libraries raise for a file that is cut short or damaged.
 _DAMAGE_ERRORS = (SafetensorError, zipfile.BadZipFile, zlib.error, ValueError, EOFError, KeyError,
                   TypeError, NotImplementedError)  # fmt: skip
 _MAX_RATIO = 1032  # deflate compresses no better than this
+_LENGTH_BYTES = 8  # of the length of a safetensors header, and the alignment of the data
+_MAX_HEADER_BYTES = 100_000_000  # as in the safetensors library
+# The entry of the header tells what a file of kinfolk holds.
+CHECKPOINT, POLICY, NETS = "checkpoint", "policy", "nets"
+_OWN_ENTRIES = frozenset((CHECKPOINT, POLICY, NETS, "kinfolk"))  # the last of earlier checkpoints
+POLICY_FOLDER = "policies"
 
 
 def read_arrays(path: Path) -> dict[str, AnyArray]:
     """Read all arrays of a `.safetensors` or `.npz` file, by name.
 
+    A file of kinfolk is checked against its checksum; files of other programs have none.
+
     Raises:
         UsageError: There is no such file, it has another format, or it is damaged.
+        DamagedRunError: It is a damaged file of kinfolk, or too large.
     """
+    if path.suffix == ".safetensors":
+        return _read_safetensors(path)[0]
+    if path.suffix != ".npz":
+        raise UsageError(f"Weights are read from .safetensors or .npz files, not from {path}.")
+    data = read_bytes(path)
     try:
-        if path.suffix == ".safetensors":
-            return dict(load(read_bytes(path)))
-        if path.suffix == ".npz":
-            if not path.exists():
-                raise UsageError(f"There is no file {path}.")
-            with as_store_error(f"{path} could not be read"), zipfile.ZipFile(path) as archive:
-                return {
-                    member.filename.removesuffix(".npy"): _read_npz_member(archive, member)
-                    for member in archive.filelist
-                }
+        with zipfile.ZipFile(io.BytesIO(data)) as archive:
+            members = archive.filelist
+            size = sum(member.file_size for member in members)
+            if size > min(MAX_FILE_BYTES, len(data) * _MAX_RATIO):
+                raise ValueError(f"it cannot unpack to {size:,} bytes")
+            return {
+                member.filename.removesuffix(".npy"): _read_npz_member(archive, member)
+                for member in members
+            }
     except _DAMAGE_ERRORS as error:
         raise UsageError(f"{path} is cut short or damaged: {error}.") from None
-    raise UsageError(f"Weights are read from .safetensors or .npz files, not from {path}.")
+
+
+def _read_safetensors(path: Path) -> tuple[dict[str, AnyArray], dict[str, Any]]:
+    """Return the arrays and the metadata of a safetensors file, after checking its checksum.
+
+    Raises:
+        UsageError: There is no such file, or it is a damaged one of another program.
+        DamagedRunError: It is a damaged file of kinfolk, or too large.
+    """
+    data = read_bytes(path)
+    is_sealed = has_checksum(data)
+    if is_sealed:
+        with advising(lambda: _advise_other_versions(path)):
+            verify(data, str(path))
+    try:
+        metadata = parse_json(_split_header(data)[0]).get("__metadata__", {})
+        if not is_sealed and not _OWN_ENTRIES.isdisjoint(metadata):
+            with advising(lambda: _advise_other_versions(path)):
+                verify(data, str(path))  # raises, as there is no checksum
+        return dict(load(data)), metadata
+    except (*_DAMAGE_ERRORS, AttributeError) as error:
+        raise UsageError(f"{path} is cut short or damaged: {error}.") from None
+
+
+def _split_header(data: bytes) -> tuple[bytes, memoryview]:
+    """Split a safetensors file into the text of its header and its data.
+
+    Raises:
+        ValueError: The header is longer than the file, or than the library allows.
+    """
+    length = int.from_bytes(data[:_LENGTH_BYTES], "little")
+    end = _LENGTH_BYTES + length
+    if len(data) < end or length > _MAX_HEADER_BYTES:
+        raise ValueError(f"a header of {length:,} bytes does not fit into {len(data):,}")
+    return data[_LENGTH_BYTES:end], memoryview(data)[end:]
 
 
 def _read_npz_member(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> AnyArray:
@@ -74,109 +130,69 @@ def _read_npz_member(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> AnyAr
     return array.reshape(shape, order="F" if fortran else "C").copy()
 
 
-def write_arrays(path: Path, arrays: Arrays, metadata: Mapping[str, Any]) -> None:
-    """Write arrays to a safetensors file.
+def write_arrays(path: Path, arrays: Arrays, entry: str, value: Any) -> None:
+    """Write arrays to a safetensors file with a checksum.
 
     Args:
         path: The file; it is replaced as a whole.
         arrays: Arrays by name.
-        metadata: JSON values by name, for the header.
+        entry: Name of an entry of the header: `CHECKPOINT`, `POLICY` or `NETS`.
+        value: JSON value of the entry.
 
     Raises:
-        StoreError: The file could not be written.
+        StoreError: The file could not be written, or would be too large to be read.
     """
-    write_atomic(path, serialize_arrays(arrays, metadata))
+    write_atomic(path, *_serialize_arrays(arrays, entry, value))
 
 
-def serialize_arrays(arrays: Arrays, metadata: Mapping[str, Any]) -> bytes:
-    """Return the bytes that `write_arrays` writes."""
+def _serialize_arrays(arrays: Arrays, entry: str, value: Any) -> tuple[bytes, memoryview]:
+    """Return the two parts of a safetensors file: the header with its length, and the data.
+
+    Args:
+        arrays: Arrays by name.
+        entry: Name of an entry of the header.
+        value: JSON value of the entry.
+
+    Raises:
+        StoreError: The file would be too large to be read.
+    """
     contiguous = {name: np.ascontiguousarray(array) for name, array in arrays.items()}
-    return save(contiguous, metadata={k: json.dumps(v) for k, v in metadata.items()})
+    size = sum(array.nbytes for array in contiguous.values())
+    if size > MAX_FILE_BYTES - _MAX_HEADER_BYTES:
+        raise StoreError(f"Arrays of {size:,} bytes are more than a file of kinfolk may hold.")
+    header, data = _split_header(save(contiguous, metadata={entry: json.dumps(value)}))
+    # The library orders several entries at random, so the checksum is inserted into its header.
+    start = b'{"__metadata__":{'
+    field = f'"{CHECKSUM_FIELD}":"{BLANK_CHECKSUM}",'.encode()
+    header = start + field + header.removeprefix(start).rstrip(b" ")
+    header += b" " * (-len(header) % _LENGTH_BYTES)  # the data stays aligned
+    head = seal(len(header).to_bytes(_LENGTH_BYTES, "little") + header, data)
+    return head, data
 
 
-def read_arrays_and_metadata(path: Path, metadata_key: str) -> tuple[dict[str, AnyArray], Any]:
-    """Read the arrays of a safetensors file and one entry of its metadata.
+def read_arrays_and_entry(path: Path, entry: str) -> tuple[dict[str, AnyArray], Any]:
+    """Read the arrays of a safetensors file of kinfolk, and the entry of its header.
 
     Args:
         path: The file.
-        metadata_key: Name of the entry.
+        entry: Name of the entry.
 
     Returns:
         Arrays by name, and the JSON value of the entry.
 
     Raises:
-        UsageError: There is no such file, it is damaged, or it has no such entry.
+        UsageError: There is no such file, or it has no such entry.
+        DamagedRunError: Its checksum is missing or wrong.
     """
-    arrays = read_arrays(path)
-    with as_store_error(f"{path} could not be read"), safe_open(path, framework="numpy") as file:
-        header = file.metadata() or {}
-    if metadata_key not in header:
-        raise UsageError(f"{path} is not a file of {metadata_key}: its header has no such entry.")
+    arrays, metadata = _read_safetensors(path)
+    if entry not in metadata:
+        raise UsageError(f"{path} is not a file of {entry}: its header has no such entry.")
     try:
-        return arrays, parse_json(header[metadata_key])
-    except ValueError as error:
+        return arrays, parse_json(metadata[entry])
+    except (TypeError, ValueError) as error:
         raise UsageError(f"{path} is damaged: its header is not JSON ({error}).") from None
 
 
-FORMAT_VERSION = 1
-_COUNT_FIELDS = ("step", "events", "event_bytes")  # header fields that are integers >= 0
-
-
-def save_snapshot(path: Path, snapshot: Snapshot, n_events: int, event_bytes: int) -> None:
-    """Write a snapshot to a checkpoint file.
-
-    Args:
-        path: The file.
-        snapshot: State of the job.
-        n_events: How many events were logged before the snapshot.
-        event_bytes: Size of the event log at that moment; resuming truncates the log to it.
-
-    Raises:
-        StoreError: The file could not be written.
-    """
-    header = {
-        "format": FORMAT_VERSION,
-        "step": snapshot.step,
-        "events": n_events,
-        "event_bytes": event_bytes,
-        "notes": dict(snapshot.notes),
-    }
-    arrays = {name: np.ascontiguousarray(array) for name, array in snapshot.arrays.items()}
-    write_atomic(path, save(arrays, metadata={"kinfolk": json.dumps(header, sort_keys=True)}))
-
-
-def load_snapshot(path: Path) -> tuple[Snapshot, dict[str, Any]]:
-    """Read a snapshot from a checkpoint file.
-
-    Returns:
-        The snapshot, and the header of the file with `events` and `event_bytes`.
-
-    Raises:
-        DamagedRunError: It is cut short, damaged or of another format version.
-    """
-    try:
-        message = f"{path} could not be read"
-        with as_store_error(message), safe_open(path, framework="numpy") as file:
-            header = dict(parse_json((file.metadata() or {})["kinfolk"]))
-            arrays = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118, not a dict
-    except (SafetensorError, KeyError, TypeError, ValueError) as error:
-        raise DamagedRunError(f"The checkpoint {path} is cut short or damaged: {error}.") from None
-    if header.get("format") != FORMAT_VERSION:
-        versions = f"has format {header.get('format')}; this kinfolk reads {FORMAT_VERSION}"
-        raise DamagedRunError(f"The checkpoint {path} {versions}.")
-    invalid = [name for name in _COUNT_FIELDS if not _is_count(header.get(name))]
-    invalid += [] if isinstance(header.get("notes"), dict) else ["notes"]
-    if invalid:
-        raise DamagedRunError(f"The checkpoint {path} is damaged: its header lacks {invalid[0]}.")
-    return Snapshot(step=header["step"], arrays=arrays, notes=header["notes"]), header
-
-
-def _is_count(value: Any) -> bool:
-    """Return whether a JSON value is an integer of at least 0."""
-    return isinstance(value, int) and not isinstance(value, bool) and value >= 0
-
-
-_HEADER = "policy"
 BEST = "best"
 RUNS_FOLDER = Path("runs")
 
@@ -191,7 +207,7 @@ class PolicyFile(NamedTuple):
 
 def write_policy(path: Path, policy: PolicyFile) -> None:
     """Write a policy file, to be used as `file:PATH`."""
-    write_arrays(path, policy.arrays, _make_policy_metadata(policy))
+    write_arrays(path, policy.arrays, POLICY, _make_policy_entry(policy))
 
 
 def iter_policy_chunks(
@@ -218,27 +234,48 @@ def make_policy_chunk(slot: str, version: str, policy: PolicyFile) -> FileChunk:
         version: A step in eight digits, or `BEST`.
         policy: The policy.
     """
-    data = serialize_arrays(policy.arrays, _make_policy_metadata(policy))
-    return FileChunk(path=f"policies/{slot}/{version}.safetensors", data=data)
+    data = b"".join(_serialize_arrays(policy.arrays, POLICY, _make_policy_entry(policy)))
+    return FileChunk(path=f"{POLICY_FOLDER}/{slot}/{version}.safetensors", data=data)
 
 
-def _make_policy_metadata(policy: PolicyFile) -> dict[str, Any]:
-    """Return the header of a policy file: class path and settings of the policy."""
-    return {_HEADER: {"class_path": policy.class_path, "settings": dict(policy.settings)}}
+def _make_policy_entry(policy: PolicyFile) -> dict[str, Any]:
+    """Return the header's entry of a policy file: class path and settings of the policy."""
+    return {"class_path": policy.class_path, "settings": dict(policy.settings)}
 
 
 def read_policy(path: Path) -> PolicyFile:
     """Read a policy from its file.
 
     Raises:
-        UsageError: There is no such file, it is damaged, or it holds arrays without a policy.
+        UsageError: There is no such file, or it holds arrays without a policy.
+        DamagedRunError: It is damaged; the message names other versions that are not.
     """
-    arrays, entry = read_arrays_and_metadata(path, _HEADER)
+    arrays, entry = read_arrays_and_entry(path, POLICY)
     fields = entry if isinstance(entry, dict) else {}
     class_path, settings = fields.get("class_path"), fields.get("settings")
     if not isinstance(class_path, str) or not isinstance(settings, dict):
         raise UsageError(f"{path} is damaged: its header names no class with its settings.")
     return PolicyFile(class_path, settings, arrays)
+
+
+def _advise_other_versions(path: Path) -> str:
+    """Return which other versions of a run's policy are intact, newest first, as a sentence."""
+    if path.parent.parent.name != POLICY_FOLDER:
+        return ""
+    others = sorted(path.parent.glob("*.safetensors"), reverse=True)
+    names = [str(other) for other in others if other != path and _is_intact(other)]
+    if not names:
+        return "No other version of this policy is intact."
+    return f"Intact versions of this policy: {', '.join(f'file:{name}' for name in names)}."
+
+
+def _is_intact(path: Path) -> bool:
+    """Return whether a file of kinfolk can be read and has the right checksum."""
+    try:
+        verify(read_bytes(path), str(path))
+    except KinfolkError:
+        return False
+    return True
 
 
 def find_policy(reference: str) -> Path:
@@ -251,7 +288,7 @@ def find_policy(reference: str) -> Path:
     """
     name, _, version = reference.partition("@")
     run, slot = _split_run_and_slot(Path(name))
-    folder = run / "policies"
+    folder = run / POLICY_FOLDER
     slots = sorted(p.name for p in folder.iterdir()) if folder.is_dir() else []
     if not slots:
         raise UsageError(f"The run {run} has no policies.")
@@ -275,7 +312,7 @@ def _find_version(run: Path, slot: str, version: str) -> Path:
     Raises:
         UsageError: The slot has no such version.
     """
-    files = {path.stem: path for path in (run / "policies" / slot).glob("*.safetensors")}
+    files = {path.stem: path for path in (run / POLICY_FOLDER / slot).glob("*.safetensors")}
     steps = {int(stem): path for stem, path in files.items() if stem.isdecimal()}
     if version in ("", BEST) and BEST in files:
         return files[BEST]

@@ -1,19 +1,22 @@
 """Event logs: one JSON object per line, compressed when a run is done; timings in a second log.
 
-Files are decompressed within bounds, so that a damaged or hostile one cannot exhaust the memory.
+Each line has a checksum, which in an event log depends on all lines before it. Files are decompressed within bounds, so that a damaged or hostile one cannot exhaust the memory.
 """
 
 from __future__ import annotations
 
 import gzip
 import io
+import shlex
 import zlib
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
 
 from kinfolk.core.errors import DamagedRunError
-from kinfolk.store.files import as_store_error, parse_json
+from kinfolk.store.checkpoints import LogPosition
+from kinfolk.store.files import as_store_error, parse_json, read_bytes
+from kinfolk.store.integrity import open_line
 
 EVENTS_FILE, COMPRESSED_EVENTS_FILE = "events.jsonl", "events.jsonl.gz"
 TIMINGS_FILE = "timings.jsonl"
@@ -102,8 +105,8 @@ def read_events(folder: Path) -> Iterator[dict[str, Any]]:
     """Yield all events of a run. A last line that is still being written is left out.
 
     Raises:
-        DamagedRunError: A complete line is not an event, the file is cut short, or it decompresses
-            to more than a run can have written.
+        DamagedRunError: A complete line is not the event that was written, the file is cut short,
+            or it decompresses to more than a run can have written.
     """
     plain, compressed = folder / EVENTS_FILE, folder / COMPRESSED_EVENTS_FILE
     with as_store_error(f"The events of {folder} could not be read"):
@@ -129,16 +132,68 @@ def get_events_size(folder: Path) -> int:
 
 def _read_lines(file: BinaryIO | gzip.GzipFile, path: Path) -> Iterator[dict[str, Any]]:
     """Yield the event on each complete line of an open log; `path` is for error messages."""
-    number = 1
-    while (line := file.readline(MAX_LINE_BYTES)).endswith(b"\n"):
+    for number, (line, _) in enumerate(_iter_verified_lines(file, path), 1):
         event = _parse_object(line) or {}
         if not isinstance(event.get("kind"), str) or type(event.get("step")) is not int:
             raise DamagedRunError(f"{path} is damaged: line {number} is not an event.")
         yield event
-        number += 1
+
+
+def _iter_verified_lines(
+    file: BinaryIO | gzip.GzipFile, path: Path
+) -> Iterator[tuple[bytes, LogPosition]]:
+    """Yield each complete line of an open log without its checksum, and the position after it.
+
+    Args:
+        file: The open log.
+        path: Its path, for error messages.
+
+    Raises:
+        DamagedRunError: A checksum is missing or wrong, or a line is too long.
+    """
+    position = LogPosition()
+    while (line := file.readline(MAX_LINE_BYTES)).endswith(b"\n"):
+        number = position.n_events + 1
+        try:
+            body, checksum = open_line(line, position.checksum)
+        except ValueError as error:
+            problem = f"{path} is damaged: line {number} is not what was written ({error})."
+            raise DamagedRunError(f"{problem} {_advise_truncation(path, position)}") from None
+        position = LogPosition(number, position.n_bytes + len(line), checksum)
+        yield body, position
     if len(line) == MAX_LINE_BYTES:
-        size = f"{MAX_LINE_BYTES >> 20} MiB"
+        size, number = f"{MAX_LINE_BYTES >> 20} MiB", position.n_events + 1
         raise DamagedRunError(f"{path} is damaged: line {number} is longer than {size}.")
+
+
+def _advise_truncation(path: Path, position: LogPosition) -> str:
+    """Return how to go on with a damaged log whose lines up to `position` are intact."""
+    if path.name == COMPRESSED_EVENTS_FILE:
+        return "The run's policies and replays can still be used; its results need a new run."
+    command = f"truncate --size={position.n_bytes} {shlex.quote(str(path))}"
+    return f"To resume the run from a checkpoint before it, first remove the damage: {command}"
+
+
+def verify_log(path: Path, position: LogPosition) -> None:
+    """Check the lines of a log up to a position, in constant memory.
+
+    Raises:
+        DamagedRunError: The log is shorter, or other lines were written.
+    """
+    with as_store_error(f"{path} could not be read"):
+        size = path.stat().st_size if path.exists() else 0
+        if size < position.n_bytes:
+            written = f"its checkpoint was written after {position.n_bytes}"
+            raise DamagedRunError(f"{path} is cut short: it has {size} bytes, and {written}.")
+        last = LogPosition()
+        if position.n_bytes:
+            with path.open("rb") as file:
+                for _, last in _iter_verified_lines(file, path):
+                    if last.n_bytes >= position.n_bytes:
+                        break
+        if last != position:
+            problem = "its lines are not those of its checkpoint"
+            raise DamagedRunError(f"{path} is damaged: {problem}.")
 
 
 def _parse_object(text: bytes) -> dict[str, Any] | None:
@@ -164,7 +219,14 @@ def read_timings(path: Path) -> TimingLog:
     """Read a file of timings, which may be missing. An incomplete last line is left out."""
     if not path.exists():
         return TimingLog([], 0)
-    with as_store_error(f"{path} could not be read"):
-        texts = path.read_bytes().split(b"\n")[:-1]
-    lines = [line for text in texts if (line := _parse_object(text)) is not None]
+    texts = read_bytes(path).split(b"\n")[:-1]
+    lines = [line for text in texts if (line := _parse_timing(text)) is not None]
     return TimingLog(lines, len(texts) - len(lines))
+
+
+def _parse_timing(text: bytes) -> dict[str, Any] | None:
+    """Parse one line of timings; None if it is not what was written."""
+    try:
+        return _parse_object(open_line(text + b"\n")[0])
+    except ValueError:
+        return None

@@ -6,16 +6,20 @@ import contextlib
 import errno
 import json
 import os
+import stat
 import tempfile
 import tomllib
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 from kinfolk.core import errors
 from kinfolk.core.settings import shorten_repr
 
 PARTIAL_PREFIX = ".unfinished-"  # prefix of the names of files that are still being written
+MAX_FILE_BYTES = 8 * 2**30  # of any file that is read into memory
+MAX_TEXT_BYTES = 256 * 2**20  # of settings, role histories and other texts
+_CHUNK_BYTES = 2**20  # read at once from what has no size, such as a pipe
 _MAX_NAME_BYTES = 255  # limit of all common file systems
 _MAX_SHOWN_CHARS = 100  # of a name in an error message
 _BLANKS = (" ", "\t", "\r", "\n")
@@ -29,8 +33,12 @@ _REASONS = {
 }
 
 
-def write_atomic(path: Path, data: bytes) -> None:
+def write_atomic(path: Path, *parts: bytes | memoryview) -> None:
     """Replace a file atomically: readers see its old or its new content, never a part of it.
+
+    Args:
+        path: The file.
+        parts: Its new content; large parts need not be joined by the caller.
 
     Raises:
         StoreError: It could not be written; the old content is untouched.
@@ -40,7 +48,8 @@ def write_atomic(path: Path, data: bytes) -> None:
         handle, name = tempfile.mkstemp(dir=path.parent, prefix=f"{PARTIAL_PREFIX}{path.name}.")
         try:
             with os.fdopen(handle, "wb") as file:
-                file.write(data)
+                for part in parts:
+                    file.write(part)
                 file.flush()
                 os.fsync(file.fileno())
             os.chmod(name, 0o644)
@@ -52,17 +61,47 @@ def write_atomic(path: Path, data: bytes) -> None:
         _sync_folder(path.parent)
 
 
-def read_bytes(path: Path) -> bytes:
-    """Return the content of a file.
+def read_bytes(path: Path, max_bytes: int = MAX_FILE_BYTES) -> bytes:
+    """Return the content of a file, whose size is checked before memory is allocated.
 
     Raises:
         UsageError: There is no such file.
+        DamagedRunError: It is larger than `max_bytes`, or not a file.
         StoreError: It cannot be read.
     """
     if not path.exists():
         raise errors.UsageError(f"There is no file {path}.")
     with as_store_error(f"{path} could not be read"):
-        return path.read_bytes()
+        status = path.stat()
+        if stat.S_ISCHR(status.st_mode) or stat.S_ISBLK(status.st_mode):
+            raise errors.DamagedRunError(f"{path} is a device, not a file.")
+        if status.st_size > max_bytes:
+            raise _make_size_error(path, f"{status.st_size:,} bytes", max_bytes)
+        try:
+            with path.open("rb") as file:
+                if stat.S_ISREG(status.st_mode):
+                    return file.read(status.st_size)
+                return _read_stream(file, path, max_bytes)
+        except MemoryError:
+            sizes = f"its {status.st_size:,} bytes are more than the memory of this machine"
+            raise errors.StoreError(f"{path} could not be read: {sizes}.") from None
+
+
+def _read_stream(file: BinaryIO, path: Path, max_bytes: int) -> bytes:
+    """Return all that a pipe gives; `path` is for the error if it is more than `max_bytes`."""
+    chunks, n_bytes = [], 0
+    while chunk := file.read(_CHUNK_BYTES):
+        chunks.append(chunk)
+        n_bytes += len(chunk)
+        if n_bytes > max_bytes:
+            raise _make_size_error(path, "more bytes", max_bytes)
+    return b"".join(chunks)
+
+
+def _make_size_error(path: Path, size: str, max_bytes: int) -> errors.DamagedRunError:
+    """Return the error that a file is too large; `size` says how large it is."""
+    problem = f"it has {size}, and such a file has at most {max_bytes:,}"
+    return errors.DamagedRunError(f"{path} is damaged: {problem}.")
 
 
 def read_settings_file(path: Path) -> dict[str, Any]:
@@ -80,7 +119,8 @@ def read_settings_file(path: Path) -> dict[str, Any]:
         hint = errors.format_suggestion(path.name, others) if others else ""
         raise errors.UsageError(f"There is no file {path}.{hint}")
     try:
-        return parse_settings(read_bytes(path).decode(), file_format, str(path))
+        text = read_bytes(path, MAX_TEXT_BYTES).decode()
+        return parse_settings(text, file_format, str(path))
     except UnicodeDecodeError:
         raise errors.UsageError(f"{path} is not a text file.") from None
 
@@ -99,8 +139,8 @@ def parse_settings(text: str, file_format: str, source: str) -> dict[str, Any]:
     try:
         if file_format == "toml":
             return tomllib.loads(text)
-        data = json.loads(text)
-    except (tomllib.TOMLDecodeError, json.JSONDecodeError) as error:
+        data = parse_json(text)
+    except (ValueError, RecursionError) as error:
         problem = f"is not valid {file_format.upper()}: {error}"
         raise errors.SettingsError(f"{source} {problem}.") from None
     if not isinstance(data, dict):
@@ -205,6 +245,8 @@ def parse_json_object(text: str, source: str) -> dict[str, Any]:
         raise errors.DamagedRunError(f"{source} {problem}.") from None
     except RecursionError:
         raise errors.DamagedRunError(f"{source} is damaged: it is nested too deeply.") from None
+    except ValueError as error:  # a number of more digits than Python reads
+        raise errors.DamagedRunError(f"{source} is damaged: {error}.") from None
     if not isinstance(data, dict):
         raise errors.DamagedRunError(f"{source} is damaged at line 1: it must hold a table.")
     return data
@@ -269,37 +311,9 @@ def read_text(path: Path) -> str:
         UsageError: There is no such file.
         DamagedRunError: It is not UTF-8.
     """
+    data = read_bytes(path, MAX_TEXT_BYTES)
     try:
-        return read_bytes(path).decode()
+        return data.decode()
     except UnicodeDecodeError as error:
-        line = read_bytes(path)[: error.start].count(b"\n") + 1
+        line = data[: error.start].count(b"\n") + 1
         raise errors.DamagedRunError(f"{path} is damaged at line {line}: it is not text.") from None
-
-
-def write_with_backups(path: Path, data: bytes, n_backups: int) -> None:
-    """Replace a file atomically and keep earlier versions as `NAME.1.SUFFIX`, `NAME.2.SUFFIX`, ...
-
-    Args:
-        path: The file.
-        data: Its new content; if it is equal to the old one, nothing is written.
-        n_backups: How many earlier versions are kept; with 0 the file is always written.
-
-    Raises:
-        StoreError: Something could not be written; the file has its old or its new content.
-    """
-    if path.exists() and n_backups > 0:
-        earlier = read_bytes(path)
-        if earlier == data:
-            return
-        for number in range(n_backups - 1, 0, -1):
-            older = _backup_path(path, number)
-            with as_store_error(f"{older} could not be renamed"):
-                if older.exists():
-                    older.replace(_backup_path(path, number + 1))
-        write_atomic(_backup_path(path, 1), earlier)
-    write_atomic(path, data)
-
-
-def _backup_path(path: Path, number: int) -> Path:
-    """Return the path of an earlier version of a file, such as `NAME.1.SUFFIX`."""
-    return path.with_name(f"{path.stem}.{number}{path.suffix}")

@@ -9,29 +9,23 @@ from __future__ import annotations
 import contextlib
 import fcntl
 import gzip
-import json
 import os
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager
 from datetime import datetime
-from importlib.metadata import version
 from pathlib import Path
 from typing import IO, Any
 
 from kinfolk.core.errors import DamagedRunError, StoreError, UsageError, format_suggestion
 from kinfolk.core.events import Event, FileChunk, Snapshot, TimingEvent
 from kinfolk.store import event_log
-from kinfolk.store.arrays import load_snapshot, save_snapshot
-from kinfolk.store.files import (
-    PARTIAL_PREFIX,
-    as_store_error,
-    parse_json,
-    write_atomic,
-    write_with_backups,
-)
+from kinfolk.store.backups import write_with_backups
+from kinfolk.store.checkpoints import LogPosition, load_snapshot, save_snapshot
+from kinfolk.store.files import PARTIAL_PREFIX, as_store_error, write_atomic
+from kinfolk.store.integrity import advising, seal_line
+from kinfolk.store.settings_file import SETTINGS_FILE, read_run_settings, write_run_settings
 
-FORMAT_VERSION = 1
 MAX_CHECKPOINTS = 3
 LOCK_TIMEOUT = 0.5  # seconds; reading `status` holds the lock for a moment
 
@@ -41,7 +35,7 @@ class Run:
 
     Args:
         folder: The folder.
-        config: Content of `settings.json`: format, job, version of kinfolk, settings.
+        config: Content of `settings.json`: job, version of kinfolk, settings.
     """
 
     def __init__(self, folder: Path, config: Mapping[str, Any]) -> None:
@@ -49,7 +43,7 @@ class Run:
         self._log_path = folder / event_log.EVENTS_FILE
         self._file: IO[bytes] | None = None
         self._lock: IO[bytes] | None = None
-        self._n_events = 0
+        self._position = LogPosition()
 
     @property
     def name(self) -> str:
@@ -91,7 +85,7 @@ class Run:
         dropped: list[str] = []
         for path in reversed(self.checkpoints()):
             try:
-                load_snapshot(path)
+                self._load_checkpoint(path)
                 break
             except DamagedRunError:
                 dropped.append(path.name)
@@ -102,6 +96,8 @@ class Run:
     def open_for_writing(self) -> Snapshot | None:
         """Lock the run for writing and truncate its events to the last checkpoint.
 
+        Nothing is changed if it raises an error.
+
         Returns:
             The snapshot to resume from; None if there is no checkpoint.
 
@@ -110,38 +106,52 @@ class Run:
             DamagedRunError: The checkpoint or the events before it are damaged.
         """
         self._acquire_lock()
-        self._remove_partial_files()
         checkpoints = self.checkpoints()
-        snapshot, n_events, size = None, 0, 0
+        snapshot, self._position = None, LogPosition()
         if checkpoints:
-            snapshot, header = load_snapshot(checkpoints[-1])
-            n_events, size = header["events"], header["event_bytes"]
-        path = self._log_path
-        with as_store_error(f"{path} could not be opened"):
-            self._file = path.open("ab")
-            if path.stat().st_size < size:
-                raise DamagedRunError(
-                    f"{path} is cut short: it has {path.stat().st_size} bytes, "
-                    f"and the checkpoint {checkpoints[-1].name} was written after {size}."
-                )
-            self._file.truncate(size)
-        self._n_events = n_events
+            with advising(lambda: self._advise_older_checkpoint(checkpoints)):
+                snapshot, self._position = self._load_checkpoint(checkpoints[-1])
+        self._remove_partial_files()
+        with as_store_error(f"{self._log_path} could not be opened"):
+            self._file = self._log_path.open("ab")
+            self._file.truncate(self._position.n_bytes)
         return snapshot
+
+    def _load_checkpoint(self, path: Path) -> tuple[Snapshot, LogPosition]:
+        """Return the snapshot of a checkpoint and its position in the log, whose lines are checked.
+
+        Raises:
+            DamagedRunError: The checkpoint or the events before it are damaged.
+        """
+        snapshot, position = load_snapshot(path)
+        event_log.verify_log(self._log_path, position)
+        return snapshot, position
+
+    def _advise_older_checkpoint(self, checkpoints: list[Path]) -> str:
+        """Return what to do about a damaged last checkpoint, as a sentence."""
+        for index in range(len(checkpoints) - 2, -1, -1):
+            with contextlib.suppress(DamagedRunError):
+                self._load_checkpoint(checkpoints[index])
+                removed = ", ".join(map(str, checkpoints[index + 1 :]))
+                return f"To resume from the intact {checkpoints[index].name}, remove {removed}."
+        return "The run has no older checkpoint that is intact: start it again without --resume."
 
     def append(self, event: Event) -> None:
         """Append an event to the log, where readers see it at once."""
         with self._writing(self._log_path):
             file = self._get_open_file()
-            file.write(event.to_json_line().encode() + b"\n")
+            line, checksum = seal_line(event.to_json_line(), self._position.checksum)
+            file.write(line)
             file.flush()
-        self._n_events += 1
+        n_events, n_bytes, _ = self._position
+        self._position = LogPosition(n_events + 1, n_bytes + len(line), checksum)
 
     def append_timing(self, event: TimingEvent) -> None:
         """Append a timing to its own log, so that the event log is reproducible."""
         self._get_open_file()  # raises unless the run is open for writing
         path = self.folder / event_log.TIMINGS_FILE
         with as_store_error(f"{path} could not be written"), path.open("ab") as file:
-            file.write(event.to_json_line().encode() + b"\n")
+            file.write(seal_line(event.to_json_line())[0])
 
     def timings(self) -> event_log.TimingLog:
         """Return all timings, including those from before the run was last resumed."""
@@ -152,9 +162,8 @@ class Run:
         file = self._get_open_file()
         with self._writing(self._log_path):
             os.fsync(file.fileno())
-            size = os.fstat(file.fileno()).st_size
         path = self.folder / "checkpoints" / f"{snapshot.step:08d}.safetensors"
-        save_snapshot(path, snapshot, self._n_events, size)
+        save_snapshot(path, snapshot, self._position)
         with as_store_error(f"Old checkpoints of {self.folder} could not be removed"):
             for old in self.checkpoints()[:-MAX_CHECKPOINTS]:
                 old.unlink()
@@ -273,12 +282,7 @@ def create_run(folder: Path, job: str, settings: Mapping[str, Any]) -> Run:
     if exists:
         hint = "Choose another --out, or continue it with --resume."
         raise UsageError(f"{folder} exists already. {hint}")
-    header = {"format": FORMAT_VERSION, "job": job, "kinfolk": version("kinfolk")}
-    config = {**header, "settings": settings}
-    # Keys are not sorted: the order of slots is that of the columns of a checkpoint.
-    text = json.dumps(config, indent=2) + "\n"
-    write_atomic(folder / "settings.json", text.encode())
-    return Run(folder, config)
+    return Run(folder, write_run_settings(folder, job, settings))
 
 
 def open_run(folder: Path) -> Run:
@@ -288,24 +292,11 @@ def open_run(folder: Path) -> Run:
         UsageError: There is no such folder.
         DamagedRunError: The folder is not a run, or its `settings.json` is damaged.
     """
-    path = folder / "settings.json"
     if not folder.is_dir():
         raise UsageError(f"There is no run {folder}.{_suggest_runs(folder)}")
-    if not path.exists():
+    if not (folder / SETTINGS_FILE).exists():
         raise DamagedRunError(f"{folder} is not a run: it has no settings.json.")
-    with as_store_error(f"{path} could not be read"):
-        data = path.read_bytes()
-    try:
-        config = parse_json(data)
-    except ValueError as error:
-        raise DamagedRunError(f"{path} is damaged: {error}.") from None
-    config = config if isinstance(config, dict) else {}
-    actual = config.get("format")
-    if actual != FORMAT_VERSION:
-        raise DamagedRunError(f"{path} has format {actual}; this kinfolk reads {FORMAT_VERSION}.")
-    if not isinstance(config.get("job"), str) or not isinstance(config.get("settings"), dict):
-        raise DamagedRunError(f"{path} is damaged: it names no job with its settings.")
-    return Run(folder, config)
+    return Run(folder, read_run_settings(folder))
 
 
 def _suggest_runs(folder: Path) -> str:

@@ -52,7 +52,8 @@ def run_and_store(run: Run, job: Callable[[Snapshot | None], JobStream]) -> Iter
 def _with_checkpoint_errors(run: Run, snapshot: Snapshot, stream: JobStream) -> JobStream:
     """Yield the items of a resumed job, and name its checkpoint when it fails unexpectedly.
 
-    Checkpoints have no checksum, so that only the job may notice a damaged one, and late.
+    A checkpoint whose checksum is right may still hold a state that the job cannot continue, if
+    another version of the job, or another program, wrote it.
 
     Args:
         run: The run that was resumed.
@@ -67,8 +68,8 @@ def _with_checkpoint_errors(run: Run, snapshot: Snapshot, stream: JobStream) -> 
         reason = f"{type(error).__name__}: {error}"
         raise DamagedRunError(
             f"The run {run.folder}, resumed from its checkpoint of step {snapshot.step}, failed with "
-            f"{reason}. If that file is damaged, remove it to go on from the one before; if it is "
-            f"not, run this again with --debug to see where it failed."
+            f"{reason}. Its checksum is right. Remove it to go on from the one before, or run this "
+            f"again with --debug to see where it failed."
         ) from error
 
 

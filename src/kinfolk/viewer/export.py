@@ -11,11 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from kinfolk.replay.reader import Replay, find_replay
-from kinfolk.store.files import (
-    parse_json_object,
-    read_bytes,
-    read_text,
-)
+from kinfolk.roles.history_file import read_history_document
+from kinfolk.store.files import read_bytes
 from kinfolk.store.run import open_run
 from kinfolk.viewer.metrics import collect_metrics
 from kinfolk.viewer.run_index import ROLE_HISTORY_FILE
@@ -42,6 +39,8 @@ def export_page(replays: Sequence[tuple[Path, str | None]]) -> bytes:
     for folder, name in replays:
         run, path = open_run(folder), find_replay(folder, name)
         replay = Replay(path)
+        if run.status == "done":
+            replay.require_complete()
         for records in replay.records.values():
             for record in records:
                 replay.read_compressed(record)  # raises if it is damaged
@@ -55,7 +54,7 @@ def export_page(replays: Sequence[tuple[Path, str | None]]) -> bytes:
         )  # fmt: skip
         metrics[title] = collect_metrics(run.events())
         if history.is_file():
-            roles[title] = parse_json_object(read_text(history), str(history))
+            roles[title] = read_history_document(history)
         data = b64encode(read_bytes(path)).decode()
         identifier = escape(f"replay:{title}/{path.stem}", quote=True)
         scripts.append(f'<script type="application/octet-stream" id="{identifier}">{data}</script>')

@@ -10,7 +10,8 @@ from typing import Any
 
 from kinfolk.core.errors import KinfolkError, UsageError
 from kinfolk.replay.reader import REPLAY_FOLDER, REPLAY_SUFFIX, Replay, list_replays
-from kinfolk.store.files import as_store_error, parse_json_object, read_text, resolve_inside
+from kinfolk.roles.history_file import read_history_document
+from kinfolk.store.files import as_store_error, resolve_inside
 from kinfolk.store.run import Run, open_run
 from kinfolk.store.run_list import DamagedRun, list_runs
 from kinfolk.viewer.metrics import collect_metrics
@@ -98,8 +99,8 @@ class RunIndex:
             UsageError: There is no such run or replay.
             DamagedRunError: The replay is damaged.
         """
-        folder = self.get_run(run).folder
-        path = resolve_inside(folder, REPLAY_FOLDER, f"{name}{REPLAY_SUFFIX}")
+        stored = self.get_run(run)
+        path = resolve_inside(stored.folder, REPLAY_FOLDER, f"{name}{REPLAY_SUFFIX}")
         with self._lock:
             replay = self._replays.pop(path, None)
             if replay is None or not path.is_file():
@@ -109,6 +110,8 @@ class RunIndex:
             self._replays[path] = replay  # at the end: the least recently used is dropped first
             while len(self._replays) > _MAX_OPEN_REPLAYS:
                 self._replays.popitem(last=False)
+            if stored.status == "done":
+                replay.require_complete()
             return replay
 
     def get_metrics(self, run: str) -> dict[str, Any]:
@@ -128,4 +131,4 @@ class RunIndex:
             DamagedRunError: The file is damaged.
         """
         path = resolve_inside(self.get_run(run).folder, ROLE_HISTORY_FILE)
-        return parse_json_object(read_text(path), str(path))
+        return read_history_document(path)

@@ -4,6 +4,7 @@ import json
 import multiprocessing
 import os
 import random
+import re
 import signal
 
 import pytest
@@ -176,7 +177,14 @@ def test_a_damaged_history_is_refused_and_left_alone(finished, capsys, tmp_path)
     for name, damaged, reason in (
         ("cut.json", text[: len(text) // 2], "is damaged at line"),
         ("hand.json", text.replace('"manual"', '"mine"', 1), "roles.0.origin must be"),
-        ("strange.json", text.replace('"recharge"', '"dance"'), "not registered: 'dance'."),
+        ("changed.json", text.replace('"recharge"', '"dance"'), "its SHA-256 checksum is wrong."),
+        (
+            "strange.json",
+            re.sub('"sha256": "[0-9a-f]+"', '"sha256": null', text).replace(
+                '"recharge"', '"dance"'
+            ),
+            "not registered: 'dance'.",
+        ),
     ):
         path = tmp_path / name
         path.write_text(damaged)

@@ -172,7 +172,7 @@ def test_a_net_that_is_not_invariant_is_run_without_padding():
 
 
 def test_scalar_weights_are_restored_from_a_file(own_nets, tmp_path):
-    from kinfolk.store.arrays import read_arrays, write_arrays
+    from kinfolk.store.arrays import NETS, read_arrays, write_arrays
 
     spec = build_world("probe", {}, 1).spec
     first, second = (
@@ -180,7 +180,7 @@ def test_scalar_weights_are_restored_from_a_file(own_nets, tmp_path):
     )
     with torch.no_grad():
         first.module.scale.fill_(3.0)
-    write_arrays(tmp_path / "w.safetensors", first.arrays(), {})
+    write_arrays(tmp_path / "w.safetensors", first.arrays(), NETS, {})
     second.load(read_arrays(tmp_path / "w.safetensors"))
     for name, array in first.arrays().items():
         assert np.array_equal(second.arrays()[name], array), name

@@ -1,4 +1,4 @@
-// Reading the replay format that `kinfolk/replay/format.py` describes and writes.
+// Reading the replay format that `kinfolk/replay/codec.py` describes and writes.
 
 export type TypedArray = Int8Array | Uint8Array | Int16Array | Uint16Array | Int32Array | Float32Array;
 export interface NamedArray { array: TypedArray; shape: number[] }
@@ -6,9 +6,9 @@ export interface Arrays { arrays: Map<string, NamedArray>; notes: any }
 export interface RecordRef { kind: string; first: number; count: number; offset: number; length: number }
 
 const MAGIC_PREFIX = "kinfolk replay ";
-const FORMAT_VERSION = 2;
+const FORMAT_VERSION = 3;
 const MAGIC = `${MAGIC_PREFIX}${FORMAT_VERSION}\n`;
-const HEADER_BYTES = 20;
+const HEADER_BYTES = 80; // kind, length, first, count; then checksums, which the exporter has checked
 const ARRAY_TYPES: Record<string, any> = {
   int8: Int8Array, uint8: Uint8Array, int16: Int16Array, uint16: Uint16Array,
   int32: Int32Array, float32: Float32Array,
@@ -50,7 +50,7 @@ export function listRecords(file: Uint8Array): RecordRef[] {
     const offset = start + HEADER_BYTES;
     if (offset + length > file.length) break;
     const kind = text.decode(file.subarray(start, start + 4));
-    const [first, count] = [view.getUint32(start + 12, true), view.getUint32(start + 16, true)];
+    const [first, count] = [view.getUint32(start + 8, true), view.getUint32(start + 12, true)];
     const expected = frames.get(kind);
     if (expected !== undefined) {
       if (first !== expected || count < 1 || count > MAX_FRAMES) throw damageError(`the frames at byte ${start} do not follow those before`);

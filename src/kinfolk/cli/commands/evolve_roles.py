@@ -37,7 +37,9 @@ def roles(
     call = job_call(context)
     engine = call.make_engine()
     if history is not None:
-        call.flags["history"] = _read_history(history)
+        from kinfolk.roles.history_file import read_history_text
+
+        call.flags["history"] = read_history_text(history)
     run, settings = call.open_run("evolve_roles", jobs.EvolveRoles, _check_roles)
     _evolve_roles(run, settings, engine)
     events = list(run.events())
@@ -47,21 +49,6 @@ def roles(
         print_json({**start, "generations": generations, "champion": events[-1]})
     else:
         _print_report(run.folder, settings, generations, events[-1])
-
-
-def _read_history(path: Path) -> str:
-    """Return the text of a role history file, after checking that it can be parsed.
-
-    Raises:
-        UsageError: There is no such file.
-        DamagedRunError: It is not a role history; the message names the file.
-    """
-    from kinfolk.roles.history import parse_history
-    from kinfolk.store.files import read_text
-
-    text = read_text(path)
-    parse_history(text, str(path))
-    return text
 
 
 def _check_roles(settings: Any) -> None:

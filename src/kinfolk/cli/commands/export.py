@@ -221,8 +221,7 @@ def _read_role_history(run: Any) -> Any:
         UsageError: The run is of another job, or its first generation is not over.
     """
     from kinfolk.jobs.evolve_roles.state import HISTORY_FILE
-    from kinfolk.roles.history import parse_history
-    from kinfolk.store.files import read_text
+    from kinfolk.roles.history_file import read_history
 
     folder, job = run.folder, run.config["job"]
     if job != "evolve_roles":
@@ -230,7 +229,7 @@ def _read_role_history(run: Any) -> Any:
     path = folder / HISTORY_FILE
     if not path.exists():
         raise UsageError(f"{folder} has no {HISTORY_FILE} yet: its first generation is not over.")
-    return parse_history(read_text(path), str(path))
+    return read_history(path)
 
 
 def _find_champion_roles(run: Any, history: Any) -> list[int]:

@@ -15,7 +15,7 @@ from kinfolk.cli.flags import job_call, warn_of_idle_slots
 from kinfolk.cli.hints import refuse_name_as_config
 from kinfolk.cli.output import note, print_json, print_table, progress
 from kinfolk.cli.run_lifecycle import format_policy_uris, interruptible
-from kinfolk.core.errors import DamagedRunError, UsageError
+from kinfolk.core.errors import UsageError
 from kinfolk.core.imports import import_libraries
 from kinfolk.evaluation.formatting import format_estimate, format_estimate_1dp, format_sample_size
 
@@ -92,17 +92,13 @@ def _train(run: Any, settings: Any, engine: Any, loggers: Any) -> None:
     before = [event for event in run.events() if event["kind"] == "update_done"]
     done = before[-1]["step"] if before else 0
     bar = progress("Steps", settings.steps, min(done, settings.steps))
-    try:
-        with interruptible("train", run, engine, loggers), bar as tell:
-            for event in run_and_store(run, lambda state: jobs.train(settings, engine, state)):
-                loggers.log_event(event)
-                if event.kind == "update_done":
-                    tell(min(event.step, settings.steps), _describe_update(event))
-                elif event.kind == "evaluation_done":
-                    note(_describe_evaluation(event))
-    except DamagedRunError as error:
-        advice = "To continue from the one before it, add --previous-checkpoint."
-        raise DamagedRunError(f"{error} {advice}") from None
+    with interruptible("train", run, engine, loggers), bar as tell:
+        for event in run_and_store(run, lambda state: jobs.train(settings, engine, state)):
+            loggers.log_event(event)
+            if event.kind == "update_done":
+                tell(min(event.step, settings.steps), _describe_update(event))
+            elif event.kind == "evaluation_done":
+                note(_describe_evaluation(event))
 
 
 def _describe_update(event: Any) -> str:

@@ -9,10 +9,10 @@ from xml.sax.saxutils import escape
 import numpy as np
 
 from kinfolk.core.arrays import Floats
-from kinfolk.core.errors import UsageError
+from kinfolk.core.errors import DamagedRunError, UsageError
 from kinfolk.jobs.evolve_nets.settings import EvolveNets
 from kinfolk.lineage.family import Family, FamilyMember
-from kinfolk.store.arrays import load_snapshot
+from kinfolk.store.checkpoints import load_snapshot
 from kinfolk.store.run import Run
 
 _CELL, _LEFT, _TOP, _RIGHT, _BOTTOM = 18, 70, 40, 90, 60
@@ -27,6 +27,7 @@ def load_fitness_grid(run: Run, settings: EvolveNets) -> tuple[Floats, list[str]
 
     Raises:
         UsageError: The run has no archive, or no checkpoint yet.
+        DamagedRunError: The checkpoint is damaged.
     """
     if not settings.archive:
         raise UsageError(f"The run {run.folder} has no archive: it was not evolved with --archive.")
@@ -34,10 +35,14 @@ def load_fitness_grid(run: Run, settings: EvolveNets) -> tuple[Floats, list[str]
     if not checkpoints:
         raise UsageError(f"The run {run.folder} has no checkpoint yet.")
     arrays = load_snapshot(checkpoints[-1])[0].arrays
-    name = next(n.split("/")[1] for n in arrays if n.startswith("search/"))
     cells = [axis.cells for axis in settings.archive]
     flat = np.full(int(np.prod(cells)), np.nan)
-    flat[arrays[f"search/{name}/index"]] = arrays[f"search/{name}/objective"]
+    try:
+        name = next(n.split("/")[1] for n in arrays if n.startswith("search/"))
+        flat[arrays[f"search/{name}/index"]] = arrays[f"search/{name}/objective"]
+    except (StopIteration, LookupError, TypeError, ValueError) as error:
+        problem = f"it holds no archive of these settings ({type(error).__name__}: {error})"
+        raise DamagedRunError(f"The checkpoint {checkpoints[-1]} is damaged: {problem}.") from None
     return flat.reshape(cells), axis_labels(settings)
 
 

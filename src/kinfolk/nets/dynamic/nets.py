@@ -203,7 +203,13 @@ class DynamicNets:
 
     @classmethod
     def from_arrays(cls, config: Mapping[str, Any], arrays: Arrays) -> DynamicNets:
-        """Return the nets that `config()` and `to_arrays()` describe."""
+        """Return the nets that `config()` and `to_arrays()` describe.
+
+        Raises:
+            SettingsError: The arrays do not have the sizes that `config` names.
+        """
+        n_fixed, capacity = config["inputs"] + config["outputs"], arrays["kind"].shape[1]
+        require(n_fixed <= capacity, f"{n_fixed} inputs and outputs do not fit {capacity} nodes.")
         nets = cls(len(arrays["top"]), config["inputs"], config["outputs"], zero=True)
         nets.load_arrays(arrays)
         return nets
