@@ -210,7 +210,8 @@ def check(case, sound, port, tmp_path, monkeypatch, seed, cuts=0, flips=0, resea
                 assert "itself failed" not in said, f"{where}: {said}"
                 assert "Traceback" not in said, where
                 assert code == 0 or said.strip(), where
-                assert code == 0 or contents(tmp_path) == files, f"{where}: {words} changed files"
+                if code and "right checksum" not in what:  # else the job may have begun to resume
+                    assert contents(tmp_path) == files, f"{where}: {words} changed files"
             peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
             before = before or peak
             assert peak - before < MOST_MEGABYTES, where
