@@ -10,6 +10,7 @@ import warnings
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing
 from dataclasses import dataclass, fields
+from itertools import chain
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -153,14 +154,22 @@ def run_job(
 
     Returns:
         The result, with the stored run if `out` was given.
+
+    Raises:
+        UsageError: A setting, world or policy is wrong, or the folder exists; nothing is written.
     """
     last: Event | None = None
+    run = None
     with closing(make_engine(engine, jobs)) as workers:
-        run = None if out is None else create_run(Path(out), name, settings.model_dump())
-        if run is None:
-            stream = job(settings, workers)
-        else:
-            stream = run_and_store(run, lambda snapshot: job(settings, workers, snapshot))
+        stream = job(settings, workers)
+        if out is not None:
+            folder = Path(out)
+            # The folder is made when the job has something to store, so that a job which refuses
+            # its world or its policies leaves none. One that exists is refused before the work.
+            first = None if folder.exists() else next(stream)
+            run = create_run(folder, name, settings.model_dump())
+            items = stream if first is None else chain([first], stream)
+            stream = run_and_store(run, lambda _: items)
         for item in stream:
             if isinstance(item, Event) and not isinstance(item, TimingEvent):
                 last = item

@@ -160,8 +160,11 @@ def summarize_error(error: BaseException, skip_modules: str = "") -> ErrorSummar
             texts[i] += _format_source(*frames[i])
         lines += texts
     location = locations[0] if locations else location
-    if isinstance(error, SyntaxError) and error.filename:  # the file that could not be parsed
-        location = f"{PurePath(error.filename).name}:{error.lineno}"
+    for link in chain:
+        if isinstance(link, SyntaxError) and link.filename:  # the file that could not be parsed
+            location = f"{PurePath(link.filename).name}:{link.lineno}"
+            source = escape_text((link.text or "").strip(), _MAX_SOURCE_CHARS)
+            lines.append(f"{location}: {source}" if source else location)
     try:
         text = str(error)
     except Exception:  # __str__ of a user's own exception class may fail as well

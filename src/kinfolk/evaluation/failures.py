@@ -16,6 +16,7 @@ from kinfolk.play.results import EpisodeResult
 SlotFailures: TypeAlias = dict[str, Any]
 FailedSlots: TypeAlias = dict[str, SlotFailures]
 _NO_FAILURES: SlotFailures = {"failures": 0, "episodes": 0, "never_acted": 0, "first": None}
+_ALWAYS = " failed in every "
 POLICY_SLOT = "policy"  # under which a round robin counts a policy's failures on either side
 _PLAYED_KINDS = ("episode_played", "candidate_played", "pair_played")
 SIDES = ("first", "second")  # slots of the two policies of a game of a round robin
@@ -72,11 +73,6 @@ def merge_failure_counts(earlier: Mapping[str, Any], later: Mapping[str, Any]) -
     return counts
 
 
-def has_always_failed(counts: Mapping[str, Any], n_episodes: int) -> bool:
-    """Return whether the policy of a slot failed, or gave no valid action, in every episode."""
-    return bool(counts["episodes"] == n_episodes)
-
-
 def describe_failures(
     counts_by_slot: Mapping[str, Any],
     n_episodes: int,
@@ -98,7 +94,7 @@ def describe_failures(
         total = f"{n_episodes} {unit}" + ("s" if n_episodes != 1 else "")
         if counts["never_acted"] == n_episodes:
             line = f"{subject} never acted: it failed in all of {total}"
-        elif has_always_failed(counts, n_episodes):
+        elif counts["episodes"] == n_episodes:
             line = f"{subject} failed in all of {total}"
         else:
             line = f"{subject} failed in {counts['episodes']} of {total}"
@@ -111,6 +107,47 @@ def describe_failures(
             continue
         more = f" ({n_failures} failures)" if n_failures != counts["episodes"] else ""
         yield "\n".join([f"{line}{more}. The first failure:", *describe_failure(first, unit)])
+
+
+def describe_run_failures(
+    settings: Mapping[str, Any], last: Mapping[str, Any]
+) -> tuple[list[str], list[str]]:
+    """Describe the failures of a finished evaluation, comparison or round robin.
+
+    Args:
+        settings: Settings of the run, as JSON values.
+        last: Last event of the run, as JSON values.
+
+    Returns:
+        A message for each slot or policy that failed, and one for each that failed in every
+        episode, such as "Slot 'herd' failed in every episode".
+    """
+    messages: list[str] = []
+    always: list[str] = []
+    if last["kind"] == "evaluated":
+        failed, episodes = last["failed_slots"], last["episodes"]
+        messages += describe_failures(failed, episodes, slot_uris(settings))
+        always += [f"Slot '{slot}'{_ALWAYS}episode" for slot in _always_failed(failed, episodes)]
+        return messages, always
+    is_round_robin = last["kind"] == "rated"
+    n_played, n_rivals = settings["episodes"], len(last["policies"]) - 1
+    n_played *= 2 * n_rivals if is_round_robin else 1
+    unit = "game" if is_round_robin else "episode"
+    for candidate, failed in zip(last["policies"], last["failed_slots"], strict=True):
+        uris = {POLICY_SLOT: candidate} if is_round_robin else candidate_uris(settings, candidate)
+        found = list(describe_failures(failed, n_played, uris, unit))
+        if not is_round_robin and len(parse_team(candidate)) > 1:  # which team's slot is meant?
+            found = [f"In the episodes of {candidate}:\n{message}" for message in found]
+        messages += found
+        for slot in _always_failed(failed, n_played):
+            subject = candidate if is_round_robin else f"{uris[slot]} in slot '{slot}'"
+            always.append(f"{subject}{_ALWAYS}{unit}")
+    return messages, always
+
+
+def _always_failed(counts_by_slot: Mapping[str, Any], n_episodes: int) -> list[str]:
+    """Return the slots that failed, or gave no valid action, in every episode."""
+    return [s for s, counts in counts_by_slot.items() if counts["episodes"] == n_episodes]
 
 
 def describe_failure(record: Mapping[str, Any], unit: str = "episode") -> Iterator[str]:
@@ -141,11 +178,11 @@ def extract_event(record: Mapping[str, Any]) -> str:
 
     >>> message = "Slot 'all', agent 3, tick 9: act_wait raised KeyError: 'x'."
     >>> extract_event({"slot": "all", "agent": 3, "tick": 9, "message": message})
-    "act_wait raised KeyError: 'x'."
+    "act_wait raised KeyError: 'x'"
     """
     agent = "" if record["agent"] == WHOLE_SLOT else f", agent {record['agent']}"
     prefix = f"Slot '{record['slot']}'{agent}, tick {record['tick']}: "
-    return str(record["message"]).removeprefix(prefix)
+    return str(record["message"]).removeprefix(prefix).removesuffix(".")
 
 
 def slot_uris(settings: Mapping[str, Any]) -> dict[str, str]:
@@ -182,7 +219,7 @@ def iter_failures(
     for event in events:
         kind, failures = event["kind"], event.get("failures")
         if kind not in _PLAYED_KINDS or isinstance(failures, int):
-            continue  # version 0.2 stored only the number of a comparison's failures
+            continue  # earlier versions stored only the number of a comparison's failures
         for failure in failures or ():
             slot, record = failure["slot"], {"episode": event["step"]}
             if kind == "episode_played":
