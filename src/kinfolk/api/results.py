@@ -18,6 +18,7 @@ from kinfolk.core.events import Event, TimingEvent
 from kinfolk.core.settings import Settings
 from kinfolk.engines import make_engine
 from kinfolk.evaluation.statistics import Estimate
+from kinfolk.store.files import as_store_error
 from kinfolk.store.run import Run, create_run, open_run
 from kinfolk.store.run_job import run_and_store
 from kinfolk.store.run_list import DamagedRun, list_runs
@@ -166,7 +167,9 @@ def run_job(
             folder = Path(out)
             # The folder is made when the job has something to store, so that a job which refuses
             # its world or its policies leaves none. One that exists is refused before the work.
-            first = None if folder.exists() else next(stream)
+            with as_store_error(f"{folder} could not be made"):
+                exists = folder.exists()
+            first = None if exists else next(stream)
             run = create_run(folder, name, settings.model_dump())
             items = stream if first is None else chain([first], stream)
             stream = run_and_store(run, lambda _: items)
