@@ -1,6 +1,6 @@
-// A run as a whole: results, metrics over its steps, the result of the open episode, and settings.
+// A run as a whole: results, failures of policies, metrics over its steps, the result of the open episode, and settings.
 
-import type { Results } from "../data/source";
+import type { Failures, Results } from "../data/source";
 import { formatName, formatNumber, h } from "../dom";
 import { lineChart } from "./charts";
 
@@ -15,7 +15,7 @@ const CHART_GROUPS: [string, RegExp][] = [
 ];
 
 /** What is shown of a run; the head and the result are those of the replay, if one is open. */
-export interface RunContent { metrics: any; results: Results | null; head: any | null; result: any | null; settings: any }
+export interface RunContent { metrics: any; results: Results | null; failures: Failures | null; head: any | null; result: any | null; settings: any }
 
 export class RunPanel {
   readonly element = h("section.run", { "aria-label": "Run" });
@@ -26,11 +26,12 @@ export class RunPanel {
 
   show(content: RunContent): void {
     this.content = content;
-    const { metrics, results, head, result, settings } = content;
+    const { metrics, results, failures, head, result, settings } = content;
     const charts = Object.entries<any>(metrics).filter(([, table]) => table.step.length > 1).flatMap(([kind, table]) => this.charts(kind, table));
     const rows = settings ? Object.entries<any>(settings).filter(([, value]) => value !== null && JSON.stringify(value) !== "{}") : [];
     this.element.replaceChildren(
       ...(results ? this.results(results) : []),
+      ...(failures?.total ? this.failures(failures) : []),
       ...charts,
       result ? this.episode(result.result) : h("p.hint", {}, head ? "This episode has not ended yet." : ""),
       h("div", {}, h("h3", {}, "Settings"), table(rows.map(([name, value]) => [formatName(name), typeof value === "object" ? JSON.stringify(value) : String(value)]))));
@@ -45,12 +46,12 @@ export class RunPanel {
   }
 
   private results({ title, headings, rows, verdict }: Results): HTMLElement[] {
-    return [
-      h("h3", {}, title),
-      h("table.results", {}, h("thead", {}, h("tr", {}, ...headings.map((name) => h("th", {}, name)))),
-        h("tbody", {}, ...rows.map((row) => h("tr", {}, ...row.map((cell) => h("td", {}, cell)))))),
-      ...verdict.map((sentence) => h("p.verdict", {}, sentence)),
-    ];
+    return [h("h3", {}, title), resultTable("results", headings, rows), ...verdict.map((sentence) => h("p.verdict", {}, sentence))];
+  }
+
+  private failures({ total, headings, rows }: Failures): HTMLElement[] {
+    const title = total === 1 ? "1 failure of a policy" : `${formatNumber(total)} failures of policies`;
+    return [h("h3", {}, rows.length < total ? `${title}; the first ${rows.length}:` : title), h("div.scrolling", {}, resultTable("failures", headings, rows))];
   }
 
   /** The charts of one kind of event: one per group of metrics, and one for each metric in no group. */
@@ -68,4 +69,9 @@ export class RunPanel {
 
 function table(rows: [string, string][]): HTMLElement {
   return h("table", {}, h("tbody", {}, ...rows.map(([name, value]) => h("tr", {}, h("td", {}, name), h("td.value", {}, value)))));
+}
+
+function resultTable(name: string, headings: string[], rows: string[][]): HTMLElement {
+  return h(`table.${name}`, {}, h("thead", {}, h("tr", {}, ...headings.map((text) => h("th", {}, text)))),
+    h("tbody", {}, ...rows.map((row) => h("tr", {}, ...row.map((cell) => h("td", {}, cell))))));
 }
