@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from kinfolk.core.errors import DamagedRunError, UsageError
+from kinfolk.core.errors import DamagedRunError, UsageError, escape_text
 from kinfolk.evaluation.failures import describe_failure, extract_event, iter_failures
 from kinfolk.evaluation.formatting import describe_comparison, format_interval, format_number
 from kinfolk.evaluation.statistics import win_shares
@@ -17,6 +17,7 @@ JOBS_WITH_RESULTS = ("compare", "round_robin")  # whose results are a table and 
 _EMPTY_CELL = "-"  # of a table, where there is no value
 _TIE = 0.5  # wins that a drawn game counts for each side
 _MAX_FAILURES = 200  # rows of the table of failures
+_MAX_FAILURE_CHARS = 300  # of what happened; the exported table has all
 _DAMAGE_ERRORS = (AttributeError, IndexError, KeyError, TypeError, ValueError)  # of damaged events
 
 ResultTable = tuple[list[str], list[list[str]], list[str]]  # headings, rows, verdict
@@ -82,10 +83,11 @@ def build_failures(
             total += 1
             if total <= _MAX_FAILURES:
                 other = [str(record[column])] if column else []
-                agent = "all of its agents" if record["agent"] == -1 else str(record["agent"])
+                agent = "all" if record["agent"] == -1 else str(record["agent"])
                 where = "\n".join(line.strip() for line in [*describe_failure(record)][1:])
                 places = [record["slot"], agent, record["episode"], record["tick"]]
-                texts = [record["uri"], *other, *places, extract_event(record), where]
+                event = escape_text(extract_event(record), _MAX_FAILURE_CHARS)
+                texts = [record["uri"], *other, *places, event, where]
                 rows.append([str(text) for text in texts])
     except _DAMAGE_ERRORS as error:
         raise _make_damage_error(error) from None

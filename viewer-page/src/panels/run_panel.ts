@@ -46,12 +46,19 @@ export class RunPanel {
   }
 
   private results({ title, headings, rows, verdict }: Results): HTMLElement[] {
-    return [h("h3", {}, title), resultTable("results", headings, rows), ...verdict.map((sentence) => h("p.verdict", {}, sentence))];
+    return [
+      h("h3", {}, title),
+      h("table.results", {}, h("thead", {}, h("tr", {}, ...headings.map((name) => h("th", {}, name)))),
+        h("tbody", {}, ...rows.map((row) => h("tr", {}, ...row.map((cell) => h("td", {}, cell)))))),
+      ...verdict.map((sentence) => h("p.verdict", {}, sentence)),
+    ];
   }
 
   private failures({ total, headings, rows }: Failures): HTMLElement[] {
     const title = total === 1 ? "1 failure of a policy" : `${formatNumber(total)} failures of policies`;
-    return [h("h3", {}, rows.length < total ? `${title}; the first ${rows.length}:` : title), h("div.scrolling", {}, resultTable("failures", headings, rows))];
+    const place = (row: string[]) => row.slice(1, -2).map((value, i) => `${headings[i + 1]} ${value}`).join(", ");
+    const entries = rows.map((row) => h("li", {}, h("b", {}, row[0]), h("div.hint", {}, place(row)), h("div.event", {}, row.at(-2)!), h("code.where", {}, row.at(-1)!)));
+    return [h("h3", {}, rows.length < total ? `${title}; the first ${rows.length}:` : title), h("ul.failures", {}, ...entries)];
   }
 
   /** The charts of one kind of event: one per group of metrics, and one for each metric in no group. */
@@ -69,9 +76,4 @@ export class RunPanel {
 
 function table(rows: [string, string][]): HTMLElement {
   return h("table", {}, h("tbody", {}, ...rows.map(([name, value]) => h("tr", {}, h("td", {}, name), h("td.value", {}, value)))));
-}
-
-function resultTable(name: string, headings: string[], rows: string[][]): HTMLElement {
-  return h(`table.${name}`, {}, h("thead", {}, h("tr", {}, ...headings.map((text) => h("th", {}, text)))),
-    h("tbody", {}, ...rows.map((row) => h("tr", {}, ...row.map((cell) => h("td", {}, cell))))));
 }
