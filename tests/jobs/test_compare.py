@@ -14,7 +14,7 @@ from kinfolk.evaluation.comparison import (
     rate_players,
 )
 from kinfolk.evaluation.statistics import Estimate, estimate_proportion, win_shares
-from kinfolk.jobs.compare import Compare, compare_policies
+from kinfolk.jobs.compare import Compare, candidate_settings, compare_policies
 from kinfolk.jobs.evaluate import EpisodePlayed, Evaluate, evaluate
 from kinfolk.jobs.round_robin import RoundRobin, assign_sides, round_robin
 from kinfolk.testing.contracts.job import JobContract
@@ -188,6 +188,17 @@ def test_a_candidate_may_be_a_team_of_slots():
         e.returns["herd"] + e.returns["pack"] for e in whole
     ]
     assert last.policies[0] == team
+
+
+def test_settings_read_from_a_run_give_the_same_candidates():
+    asked = {"policies": ["kin://random", "kin://noop"], "agent_slot_map": EVERYBODY}
+    fresh = validate_settings(Compare, asked)
+    stored = validate_settings(Compare, fresh.model_dump())
+    assert candidate_settings(stored) == candidate_settings(fresh)
+    assert candidate_settings(fresh)[0].slot_ids == ["candidate"]
+    asked["agent_slot_map"] = {"grazer": "candidate", "hunter": "main"}
+    named = validate_settings(Compare, asked)
+    assert candidate_settings(named)[0].slot_ids == ["candidate", "main"]
 
 
 class TestCompare(JobContract):

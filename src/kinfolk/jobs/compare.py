@@ -29,7 +29,7 @@ from kinfolk.evaluation.statistics import Estimate, estimate_mean
 from kinfolk.isolation.worker_pool import closing_pools
 from kinfolk.jobs.evaluate import Evaluate, RolloutTimed, evaluation_tasks, record_replay_of
 from kinfolk.play.results import EpisodeResult
-from kinfolk.play.slots import parse_slot
+from kinfolk.play.slots import PolicySlot, parse_slot
 from kinfolk.replay.record import replay_name
 
 METRICS = ("return", "return_per_life", "reward_per_tick", "ticks")
@@ -116,13 +116,24 @@ def candidate_settings(settings: Compare) -> list[Evaluate]:
     )
     _check_metric(settings)
     common = {name: getattr(settings, name) for name in Evaluate.model_fields}
-    has_slots = "slots" in settings.model_fields_set
-    others = [s for s in settings.slots if s.id != CANDIDATE_SLOT] if has_slots else []
+    others = _other_slots(settings)
     candidates = []
     for text in settings.policies:
         team = [parse_slot(name, uri) for name, uri in parse_team(text).items()]
         candidates.append(Evaluate(**{**common, "slots": (*team, *others), "replays": 0}))
     return candidates
+
+
+def _other_slots(settings: Compare) -> list[PolicySlot]:
+    """Return the slots beside the candidate's; the default slot only if the map names it.
+
+    Whether slots were given cannot be told from the settings of a stored run, which have all fields.
+    """
+    slot_map = settings.slot_map_for(settings.world) or ()
+    named = list(slot_map.values() if isinstance(slot_map, Mapping) else slot_map)
+    are_default = settings.slots == Compare.model_fields["slots"].get_default()
+    others = [slot for slot in settings.slots if slot.id != CANDIDATE_SLOT]
+    return [slot for slot in others if not are_default or slot.id in named]
 
 
 def _check_metric(settings: Compare) -> None:
