@@ -43,6 +43,11 @@ class Painter(NoopPolicy):
         raise type("\\x1b[2JCleared", (Exception,), {})("\\x1b[31mred \\u202etxt.exe\\r" + 9999 * "x")
 
 
+class Shouter(NoopPolicy):
+    def reset_agents(self, rows, memory, keys):
+        raise KeyError("[red]<b>bold</b>[/red]\\n:smile: \\x9b2J\\u2066\\x00" + 1_000_000 * "y")
+
+
 class Unreadable(NoopPolicy):
     def act_async(self, observations, rows, memory, keys):
         class Mute(Exception):
@@ -197,7 +202,7 @@ def test_a_policy_that_fails_late_in_every_episode_makes_the_exit_code_1(capsys,
     assert said.out.splitlines()[:3] == [
         f"Slot 'all', played by {mine}.Late, failed in all of 3 episodes. The first failure:",
         "  episode 0, tick 2: act_async raised ValueError: need at least one array to stack",
-        f"    {mine}.py:49 in plan: return np.stack([])",
+        f"    {mine}.py:54 in plan: return np.stack([])",
     ]
     assert said.out.splitlines()[3].startswith("    raised in shape_base.py:")
     assert said.err.splitlines()[-1].startswith("Slot 'all' failed in every episode: the exit code")
@@ -325,12 +330,29 @@ def test_escape_codes_of_a_policy_are_shown_and_not_obeyed(capsys, mine, isolate
     assert said.err.removesuffix("\n").isprintable()
 
 
+@pytest.mark.parametrize("isolate", ["none", "slot"])
+def test_markup_controls_and_a_megabyte_of_text_are_shown_as_text_and_cut(capsys, mine, isolate):
+    words = ["compare", "kin://noop", f"class:{mine}.Shouter", *RULES, "--episodes", "2"]
+    words += ["--map", "grazer=candidate", "--map", "hunter=candidate", "--isolate", isolate]
+    code, said = run(capsys, *words, "--out", "loud")
+    assert code == 1
+    raised = r"reset_agents raised KeyError: '[red]<b>bold</b>[/red]\n:smile: \x9b2J\u2066\x00yyy"
+    assert said.out.splitlines()[1].startswith(f"  episode 0, tick 0: {raised}")
+    for text in (
+        said.out,
+        said.err,
+        run(capsys, "export", "metrics", "loud", "--table", "failures")[1].out,
+    ):
+        assert len(text) < 10_000
+        assert text.replace("\n", "").isprintable()
+
+
 def test_an_error_that_cannot_be_read_is_named_by_its_class(capsys, mine):
     code, said = evaluate(capsys, mine, "Unreadable")
     assert code == 1
     assert said.out.splitlines()[1:3] == [
         "  episode 0, tick 0: act_async raised Mute",
-        f"    {mine}.py:40 in act_async: raise Mute",
+        f"    {mine}.py:45 in act_async: raise Mute",
     ]
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict
 from typing import Any, TypeAlias
 
-from kinfolk.evaluation.comparison import parse_team
+from kinfolk.evaluation.comparison import CANDIDATE_SLOT, parse_team
 from kinfolk.isolation.failures import WHOLE_SLOT
 from kinfolk.play.results import EpisodeResult
 
@@ -135,10 +135,12 @@ def describe_run_failures(
     unit = "game" if is_round_robin else "episode"
     for candidate, failed in zip(last["policies"], last["failed_slots"], strict=True):
         uris = {POLICY_SLOT: candidate} if is_round_robin else candidate_uris(settings, candidate)
-        found = list(describe_failures(failed, n_played, uris, unit))
-        if not is_round_robin and len(parse_team(candidate)) > 1:  # which team's slot is meant?
-            found = [f"In the episodes of {candidate}:\n{message}" for message in found]
-        messages += found
+        for slot, message in zip(
+            failed, describe_failures(failed, n_played, uris, unit), strict=True
+        ):
+            # Slots of teams, and those beside the candidates, have the same name in all episodes.
+            named = slot in (POLICY_SLOT, CANDIDATE_SLOT)
+            messages.append(message if named else f"In the episodes of {candidate}:\n{message}")
         for slot in _always_failed(failed, n_played):
             subject = candidate if is_round_robin else f"{uris[slot]} in slot '{slot}'"
             always.append(f"{subject}{_ALWAYS}{unit}")
