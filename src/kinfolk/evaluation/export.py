@@ -186,9 +186,9 @@ def build_failure_table(
     """
     rows = []
     for record in iter_failures(job, settings, events):
-        where = {name: record[name] for name in record if name not in _FAILURE_COLUMNS}
         # Records of older runs have fewer fields, and those in events are sorted by name.
-        rows.append(where | {name: record.get(name, "") for name in _FAILURE_COLUMNS})
+        row = {name: record.get(name, "") for name in ("episode", *_FAILURE_COLUMNS)}
+        rows.append(row | {name: value for name, value in record.items() if name not in row})
     return _to_columns(rows)
 
 
