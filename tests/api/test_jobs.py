@@ -83,3 +83,35 @@ def test_comparisons_from_python_take_isolation_replays_and_a_folder(tmp_path):
         assert sorted(path.name for path in files) == replays
         slots = result.run.timings().lines[0]["slots"]
         assert {slot["processes"] for slot in slots.values()} == {1}, "a worker process per slot"
+
+
+FAILING = """
+from kinfolk.policies.base import NoopPolicy
+
+
+class Failing(NoopPolicy):
+    def act_async(self, observations, rows, memory, keys):
+        raise ValueError("boom")
+"""
+
+
+def test_results_name_who_failed_where_when_they_are_printed(own_module):
+    module = own_module(FAILING)
+    uri, shared = f"class:{module}.Failing", {"episodes": 2, "world_settings": {"max_ticks": 4}}
+    where = f'      {module}.py:7 in act_async: raise ValueError("boom")'
+    result = kf.evaluate(slots={"a": uri}, **shared)
+    assert repr(result).splitlines()[:4] == [
+        "EvaluationResult",
+        f"  Slot 'a', played by {module}.Failing, never acted: it failed in all of 2 episodes. The first "
+        f"failure:",
+        "    episode 0, tick 0: act_async raised ValueError: boom",
+        where,
+    ]
+    assert result.failure_messages[0].startswith(f"Slot 'a', played by {module}.Failing, never")
+    met = kf.round_robin("kin://noop", uri, **shared)
+    assert repr(met).splitlines()[1:4] == [
+        f"  {uri} never acted: it failed in all of 4 games. The first failure:",
+        "    game 0 against kin://noop, tick 0: act_async raised ValueError: boom",
+        where,
+    ]
+    assert kf.evaluate(**shared).failure_messages == ()
