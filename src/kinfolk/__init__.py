@@ -21,10 +21,12 @@ if TYPE_CHECKING:
         EvaluationResult,
         NetEvolutionResult,
         RoleEvolutionResult,
+        RoundRobinResult,
         compare,
         evaluate,
         evolve_nets,
         evolve_roles,
+        round_robin,
     )
     from kinfolk.api.results import StoredRun, load_run, runs
     from kinfolk.api.training import TrainingResult, train
@@ -68,9 +70,9 @@ if TYPE_CHECKING:
     from kinfolk.roles.program import materialize_role_behaviors, resolve_tier_order
 
 __all__ = ["compare", "evaluate", "evolve_nets", "evolve_roles", "jobs", "make_engine", "train"]
-__all__ += ["load_run", "make", "pettingzoo", "runs"]
+__all__ += ["load_run", "make", "pettingzoo", "round_robin", "runs"]
 __all__ += ["ComparisonResult", "EvaluationResult", "NetEvolutionResult"]
-__all__ += ["RoleEvolutionResult", "StoredRun", "TrainingResult"]
+__all__ += ["RoleEvolutionResult", "RoundRobinResult", "StoredRun", "TrainingResult"]
 __all__ += ["AgentPolicy", "MultiAgentPolicy", "PolicyEnvInterface", "PolicySpec"]
 __all__ += ["PolicySlot", "SlotRegistry"]
 __all__ += ["PerAgentSubprocessPolicy", "wrap_agent_policy_in_subprocess"]

@@ -441,14 +441,14 @@ def test_a_policy_that_fails_is_told_of_while_it_plays_and_at_the_end(tmp_path):
              "--episodes", "4", "--isolate", "slot", "--sandbox"]  # fmt: skip
     done = kinfolk("eval", *words, "--out", "mine", cwd=tmp_path)
     assert done.returncode == 1, done.stderr
-    assert done.stdout.startswith("Slot 'bad' never acted: its policy failed in all of 4 episodes.")
+    assert done.stdout.startswith(
+        "Slot 'bad', played by my_policies.Mine, never acted: it failed in all of 4 episodes. The first "
+        "failure:\n"
+        "  episode 0, tick 0: act_async raised ValueError: no idea\n"
+        "    my_policies.py:4 in act_async: raise ValueError('no idea')\n"
+    )
     assert "Sandbox: " in done.stderr, "what is enforced is said before the start"
     assert "Episodes: 2 of 4, failures of policies so far: 2" in done.stderr
-    assert "4 failures of policies; the first of them:" in done.stdout
-    told = (
-        "Slot 'bad', tick 0: act_async raised ValueError: no idea (my_policies.py:4 in act_async)."
-    )
-    assert f"  episode 0: {told}\n" in done.stdout
     document = json.loads(kinfolk("eval", "--resume", "mine", "--json", cwd=tmp_path).stdout)
     jsonschema.validate(document, RESULT_SCHEMA)
     assert document["sandbox"]["requested"] is True
@@ -473,7 +473,7 @@ def test_comparing_says_who_is_better_and_how_sure(tmp_path):
     assert done.returncode == 0, done.stderr
     assert "kin://probe-python is better than kin://random: by " in done.stdout
     found = json.loads(kinfolk(*words, "--out", "b", "--json", cwd=tmp_path).stdout)
-    assert (found["schema"], found["version"]) == ("kinfolk.comparison", 2)
+    assert (found["schema"], found["version"]) == ("kinfolk.comparison", 3)
     assert found["pairs"]["0 1"][2] == "first"
     assert (found["pairs"]["0 1"][0][3], found["means"][0][3]) == (30, 30), "n"
 
@@ -517,11 +517,11 @@ def test_comparing_in_a_world_with_several_groups_asks_for_a_map(here, tmp_path)
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_comparison_cannot_be_gone_on_with_and_that_is_said(here):
+def test_a_comparison_is_not_resumed_by_the_command_of_evaluations(here):
     words = ["compare", "kin://noop", "kin://random", "--round-robin", "--episodes", "1"]
     assert here(*words, "--out", "met")[0] == 0
     code, _, err = here("eval", "--resume", "met")
-    assert (code, err) == (2, "met is a run of round_robin; start it again.\n")
+    assert (code, err) == (2, "met is a run of round_robin; its own command resumes it.\n")
 
 
 @pytest.mark.train

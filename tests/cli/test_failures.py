@@ -8,10 +8,10 @@ import pytest
 
 import kinfolk as kf
 from kinfolk.cli.app import main
-from kinfolk.evaluation.export import RESULT_SCHEMA
+from kinfolk.evaluation.export import COMPARISON_SCHEMA, RESULT_SCHEMA
 
 POLICIES = """
-from kinfolk.policies.base import NoopPolicy
+import numpy as np; from kinfolk.policies.base import MemoryField, NoopPolicy
 
 
 class Broken(NoopPolicy):
@@ -43,6 +43,11 @@ class Painter(NoopPolicy):
         raise type("\\x1b[2JCleared", (Exception,), {})("\\x1b[31mred \\u202etxt.exe\\r" + 9999 * "x")
 
 
+class Shouter(NoopPolicy):
+    def reset_agents(self, rows, memory, keys):
+        raise KeyError("[red]<b>bold</b>[/red]\\n:smile: \\x9b2J\\u2066\\x00" + 1_000_000 * "y")
+
+
 class Unreadable(NoopPolicy):
     def act_async(self, observations, rows, memory, keys):
         class Mute(Exception):
@@ -50,6 +55,21 @@ class Unreadable(NoopPolicy):
                 raise RuntimeError
 
         raise Mute
+
+
+class Late(NoopPolicy):
+    @property
+    def memory_layout(self):
+        return {"steps": MemoryField((), "int64")}
+
+    def plan(self):
+        return np.stack([])
+
+    def act_async(self, observations, rows, memory, keys):
+        memory["steps"][rows.memory_index] += 1
+        if (memory["steps"][rows.memory_index] == 3).any():
+            self.plan()
+        super().act_async(observations, rows, memory, keys)
 
 
 class Talker(NoopPolicy):
@@ -89,25 +109,34 @@ def evaluate(capsys, mine, kind, *words, episodes=3):
 @pytest.mark.parametrize("isolate", ["none", "slot", "agent"])
 def test_a_policy_that_never_acted_is_told_above_the_table_with_its_line(capsys, mine, isolate):
     code, said = evaluate(capsys, mine, "Broken", "--isolate", isolate)
-    who = "Slot 'all', agent 0" if isolate == "agent" else "Slot 'all'"
-    assert code == 1
-    assert said.out.splitlines()[0] == (
-        f"Slot 'all' never acted: its policy failed in all of 3 episodes. The first failure, in "
-        f"episode 0: {who}, tick 0: act_async raised ValueError: boom ({mine}.py:7 in act_async)."
+    agent = ", agent 0" if isolate == "agent" else ""
+    lines = [
+        f"Slot 'all', played by {mine}.Broken, never acted: it failed in all of 3 episodes. The first "
+        f"failure:",
+        f"  episode 0, tick 0{agent}: act_async raised ValueError: boom",
+        f'    {mine}.py:7 in act_async: raise ValueError("boom")',
+        "All failures with their tracebacks: kinfolk export metrics 'my run' --table failures",
+        "probe: 3 episodes of seed 0, length 4.0 (4.0 to 4.0) ticks",
+    ]
+    assert (code, said.out.splitlines()[:5]) == (1, lines), "the results are shown all the same"
+    assert said.err.splitlines()[-1] == (
+        "Slot 'all' failed in every episode: the exit code is 1, and the results are stored all the "
+        "same."
     )
-    assert "probe: 3 episodes of seed 0" in said.out, "the results are shown all the same"
     code, said = run(capsys, "eval", "--resume", "my run")
-    assert (code, said.out.splitlines()[0][:25]) == (1, "Slot 'all' never acted: i")
+    assert (code, said.out.splitlines()[:5]) == (1, lines)
 
 
 def test_the_document_and_python_say_the_same(capsys, mine):
     code, said = evaluate(capsys, mine, "Broken", "--json")
     assert code == 1
-    assert said.err.splitlines()[-1].startswith("Slot 'all' never acted: its policy failed in all")
+    assert f"Slot 'all', played by {mine}.Broken, never acted: it failed in all of 3" in said.err
     document = json.loads(said.out)
     jsonschema.validate(document, RESULT_SCHEMA)
     failed = document["summary"]["failed_slots"]
-    assert failed["all"]["first"].pop("traceback").endswith(f"{mine}.py:7 in act_async")
+    last_frame = f'{mine}.py:7 in act_async: raise ValueError("boom")'
+    assert failed["all"]["first"].pop("traceback").splitlines()[-1] == last_frame
+    assert [f["uri"] for f in document["failures"]] == 3 * [f"{mine}.Broken"]
     assert failed == {
         "all": {
             "failures": 3,
@@ -150,18 +179,43 @@ def test_answers_that_are_never_actions_are_a_failure_too(capsys, mine):
     code, said = evaluate(capsys, mine, "Nonsense")
     assert code == 1
     assert said.out.splitlines()[0] == (
-        "Slot 'all' never acted: its policy failed in all of 3 episodes. None of its actions was "
-        "valid: whole numbers [agents, spec.n_heads], each below the number of choices of its head."
+        f"Slot 'all', played by {mine}.Nonsense, never acted: it failed in all of 3 episodes. None of "
+        f"its actions was valid: whole numbers [agents, spec.n_heads], each below the number of "
+        f"choices of its head."
     )
 
 
 def test_a_policy_that_fails_in_some_episodes_is_told_and_the_command_succeeds(capsys, mine):
     code, said = evaluate(capsys, mine, "Sometimes", "--isolate", "agent")
     assert code == 0
-    assert said.out.splitlines()[0] == (
-        f"Slot 'all' failed in 1 of 3 episodes. The first failure, in episode 1: Slot 'all', agent 0, "
-        f"tick 0: reset_agents raised ValueError: boom ({mine}.py:21 in reset_agents)."
-    )
+    assert said.out.splitlines()[:3] == [
+        f"Slot 'all', played by {mine}.Sometimes, failed in 1 of 3 episodes. The first failure:",
+        "  episode 1, tick 0, agent 0: reset_agents raised ValueError: boom",
+        f'    {mine}.py:21 in reset_agents: raise ValueError("boom")',
+    ]
+    assert "every episode" not in said.err
+
+
+def test_a_policy_that_fails_late_in_every_episode_makes_the_exit_code_1(capsys, mine):
+    code, said = evaluate(capsys, mine, "Late")
+    assert code == 1
+    assert said.out.splitlines()[:3] == [
+        f"Slot 'all', played by {mine}.Late, failed in all of 3 episodes. The first failure:",
+        "  episode 0, tick 2: act_async raised ValueError: need at least one array to stack",
+        f"    {mine}.py:54 in plan: return np.stack([])",
+    ]
+    assert said.out.splitlines()[3].startswith("    raised in shape_base.py:")
+    assert said.err.splitlines()[-1].startswith("Slot 'all' failed in every episode: the exit code")
+
+
+def test_a_seat_of_a_team_is_named_and_the_others_are_not(capsys, mine):
+    code, said = run(
+        capsys, "eval", "--set", "max_ticks=4", "--episodes", "2", "--slot", "herd=kin://noop",
+        "--slot", f"pack=class:{mine}.Broken", "--map", "grazer=herd", "--map", "hunter=pack",
+    )  # fmt: skip
+    assert code == 1
+    assert said.out.startswith(f"Slot 'pack', played by {mine}.Broken, never acted: it failed in")
+    assert "Slot 'herd'" not in said.out + said.err
 
 
 def test_compare_names_a_policy_that_never_acted(capsys, mine):
@@ -169,19 +223,67 @@ def test_compare_names_a_policy_that_never_acted(capsys, mine):
     everybody = ["--map", "grazer=candidate", "--map", "hunter=candidate"]
     code, said = run(capsys, "compare", "kin://noop", uri, *RULES, *everybody, "--episodes", "3")
     assert code == 1
-    assert said.out.splitlines()[:2] == [
-        f"{uri}:",
-        f"Slot 'candidate' never acted: its policy failed in all of 3 episodes. The first failure, in "
-        f"episode 0: Slot 'candidate', tick 0: act_async raised ValueError: boom ({mine}.py:7 in act_async).",
+    assert said.out.splitlines()[:3] == [
+        f"Slot 'candidate', played by {uri}, never acted: it failed in all of 3 episodes. The first "
+        f"failure:",
+        "  episode 0, tick 0: act_async raised ValueError: boom",
+        f'    {mine}.py:7 in act_async: raise ValueError("boom")',
     ]
-    code, said = run(
-        capsys, "compare", "kin://noop", uri, "--round-robin", "--episodes", "2", "--json",
-        "--set", "max_ticks=4",
-    )  # fmt: skip
+    assert said.err.splitlines()[-1] == (
+        f"{uri} in slot 'candidate' failed in every episode: the exit code is 1, and the results are "
+        f"stored all the same."
+    )
+
+
+def test_a_round_robin_names_each_policy_that_failed_with_counts_and_its_first_failure(
+    capsys, mine
+):
+    broken, late = f"class:{mine}.Broken", f"class:{mine}.Late"
+    words = ["compare", "kin://noop", broken, late, "--round-robin", "--episodes", "2"]
+    words += ["--set", "max_ticks=4", "--out", "tournament"]
+    code, said = run(capsys, *words)
     assert code == 1
-    failed = json.loads(said.out)["failed_slots"]
-    assert failed[0] == {}
-    assert (failed[1]["policy"]["never_acted"], failed[1]["policy"]["episodes"]) == (4, 4)
+    lines = said.out.splitlines()
+    assert lines[:4] == [
+        f"{broken} never acted: it failed in all of 8 games. The first failure:",
+        "  game 0 against kin://noop, tick 0: act_async raised ValueError: boom",
+        f'    {mine}.py:7 in act_async: raise ValueError("boom")',
+        f"{late} failed in all of 8 games. The first failure:",
+    ]
+    assert said.err.count("failed in every game: the exit code is 1") == 2
+    code, said = run(capsys, "compare", "--resume", "tournament", "--json")
+    document = json.loads(said.out)
+    jsonschema.validate(document, COMPARISON_SCHEMA)
+    assert (code, document["failures"], document["failed_slots"][0]) == (1, [0, 8, 8], {})
+    counts = document["failed_slots"][1]["policy"]
+    assert (counts["never_acted"], counts["episodes"], counts["failures"]) == (8, 8, 8)
+    against = [(r["uri"], r["opponent"], r["mirrored"]) for r in document["failure_records"]]
+    assert against.count((broken, late, True)) == against.count((late, broken, False)) == 2
+    exported = run(capsys, "export", "metrics", "tournament", "--table", "failures")[1].out
+    assert exported.splitlines()[0] == (
+        "episode,slot,policy,agent,tick,cause,message,traceback,restarted,location,uri,opponent,mirrored"
+    )
+    assert exported.count(f",False,{mine}.py:7 in act_async,{broken},kin://noop,False\n") == 2
+
+
+def test_a_comparison_of_teams_names_the_team_the_slot_and_the_seat_of_others(capsys, mine):
+    good, bad = "herd=kin://noop;pack=kin://noop", f"herd=kin://noop;pack=class:{mine}.Late"
+    words = ["compare", good, bad, "--set", "max_ticks=4", "--episodes", "2", "--out", "teams"]
+    words += ["--map", "grazer=herd", "--map", "hunter=pack"]
+    code, said = run(capsys, *words, "--json")
+    assert code == 1
+    assert (
+        said.err.count(f"In the episodes of {bad}:\nSlot 'pack', played by class:{mine}.Late") == 1
+    )
+    document = json.loads(said.out)
+    jsonschema.validate(document, COMPARISON_SCHEMA)
+    assert [(r["candidate"], r["uri"], r["slot"]) for r in document["failure_records"]] == 2 * [
+        (bad, f"class:{mine}.Late", "pack")
+    ]
+    exported = run(capsys, "export", "metrics", "teams", "--table", "failures")[1].out
+    assert exported.splitlines()[0].endswith("traceback,restarted,location,candidate,uri")
+    code, said = run(capsys, "export", "metrics", "teams")
+    assert (code, said.err) == (2, "teams is a run of compare, not of `kinfolk eval`.\n")
 
 
 def test_play_names_file_and_line(capsys, mine):
@@ -213,9 +315,10 @@ def test_a_module_that_cannot_be_read_is_named_with_file_and_line(capsys, mine, 
 def test_escape_codes_of_a_policy_are_shown_and_not_obeyed(capsys, mine, isolate):
     code, said = evaluate(capsys, mine, "Painter", "--isolate", isolate)
     assert code == 1
-    first = said.out.splitlines()[0]
+    first, source = said.out.splitlines()[1:3]
     assert "act_async raised \\x1b[2JCleared: \\x1b[31mred \\u202etxt.exe\\rxxx" in first
-    assert first.endswith(f"xxx... ({mine}.py:31 in act_async).")
+    assert first.endswith("xxx...")
+    assert source.startswith(f"    {mine}.py:31 in act_async: raise type(")
     assert len(first) < 1300
     kept = json.loads(run(capsys, "eval", "--resume", "my run", "--json")[1].out)
     for failure in kept["failures"]:
@@ -225,10 +328,30 @@ def test_escape_codes_of_a_policy_are_shown_and_not_obeyed(capsys, mine, isolate
     assert said.err.removesuffix("\n").isprintable()
 
 
+@pytest.mark.parametrize("isolate", ["none", "slot"])
+def test_markup_controls_and_a_megabyte_of_text_are_shown_as_text_and_cut(capsys, mine, isolate):
+    words = ["compare", "kin://noop", f"class:{mine}.Shouter", *RULES, "--episodes", "2"]
+    words += ["--map", "grazer=candidate", "--map", "hunter=candidate", "--isolate", isolate]
+    code, said = run(capsys, *words, "--out", "loud")
+    assert code == 1
+    raised = r"reset_agents raised KeyError: '[red]<b>bold</b>[/red]\n:smile: \x9b2J\u2066\x00yyy"
+    assert said.out.splitlines()[1].startswith(f"  episode 0, tick 0: {raised}")
+    for text in (
+        said.out,
+        said.err,
+        run(capsys, "export", "metrics", "loud", "--table", "failures")[1].out,
+    ):
+        assert len(text) < 10_000
+        assert text.replace("\n", "").isprintable()
+
+
 def test_an_error_that_cannot_be_read_is_named_by_its_class(capsys, mine):
     code, said = evaluate(capsys, mine, "Unreadable")
     assert code == 1
-    assert f"Slot 'all', tick 0: act_async raised Mute ({mine}.py:40 in act_async)." in said.out
+    assert said.out.splitlines()[1:3] == [
+        "  episode 0, tick 0: act_async raised Mute",
+        f"    {mine}.py:45 in act_async: raise Mute",
+    ]
 
 
 def test_names_of_slots_are_shown_as_they_are(capsys, mine):

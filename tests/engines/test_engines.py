@@ -102,3 +102,27 @@ def test_workers_do_not_outlive_a_parent_that_is_killed(tmp_path):
     parent.wait()
     parent.stdout.close()
     assert wait_for_exit(5, workers)
+
+
+SCRIPT = """
+import kinfolk as kf
+
+print("the script runs")
+kf.evaluate(slots={"all": "kin://noop"}, episodes=20, engine="processes", jobs=2, out="run")
+"""
+
+
+def test_a_script_without_a_main_guard_is_told_so_once(tmp_path, root):
+    (tmp_path / "script.py").write_text(SCRIPT)
+    done = subprocess.run(
+        [sys.executable, "script.py"], cwd=tmp_path, capture_output=True, text=True,
+        env={**os.environ, "PYTHONPATH": str(root / "src")},
+    )  # fmt: skip
+    assert done.returncode == 1
+    assert done.stderr.splitlines()[-1] == (
+        "kinfolk.core.errors.EngineError: Worker processes import the script that starts them, and "
+        "this one starts engines when it is imported. Put what the script does under "
+        "`if __name__ == '__main__':`, or use engine='local'."
+    )
+    assert done.stderr.count("Traceback") == 1
+    assert not (tmp_path / "run").exists()

@@ -7,7 +7,14 @@ from pyarrow import parquet
 
 from kinfolk.core.settings import validate_settings
 from kinfolk.engines.base import LocalEngine
-from kinfolk.evaluation.export import RESULT_SCHEMA, build_table, to_csv, to_parquet
+from kinfolk.evaluation.export import (
+    COMPARISON_SCHEMA,
+    RESULT_SCHEMA,
+    build_failure_table,
+    build_table,
+    to_csv,
+    to_parquet,
+)
 from kinfolk.evaluation.rollout import evaluation_task
 from kinfolk.evaluation.trajectory import replay_episode
 from kinfolk.jobs.evaluate import Evaluate, evaluate
@@ -56,11 +63,60 @@ def test_csv_and_parquet_hold_the_same(events):
 
 
 def test_no_failures_are_an_empty_table(events):
-    assert build_table("failures", events, SLOTS, GROUPS) == {}
+    assert build_failure_table("evaluate", {"slots": {"g": "kin://noop"}}, events) == {}
 
 
-def test_the_schema_is_one():
-    jsonschema.Draft202012Validator.check_schema(RESULT_SCHEMA)
+def failure(slot, **more):
+    message = f"Slot '{slot}', tick 3: act_wait raised KeyError: 'x'."
+    record = {"slot": slot, "policy": "mine.P", "agent": -1, "tick": 3, "cause": "raised"}
+    return record | {"message": message, "traceback": "", "restarted": False} | more
+
+
+def test_a_row_per_failure_names_the_policy_as_it_was_asked_for():
+    played = {"kind": "episode_played", "step": 4, "failures": [failure("pack", location="m.py:1")]}
+    settings = {
+        "slots": {"herd": "kin://noop", "pack": {"class_path": "mine.P", "isolate": "slot"}}
+    }
+    assert build_failure_table("evaluate", settings, [played]) == {
+        "episode": [4], "uri": ["mine.P"], "slot": ["pack"], "policy": ["mine.P"], "agent": [-1],
+        "tick": [3], "cause": ["raised"],
+        "message": ["Slot 'pack', tick 3: act_wait raised KeyError: 'x'."], "traceback": [""],
+        "restarted": [False], "location": ["m.py:1"],
+    }  # fmt: skip
+    summary = {"kind": "evaluated", "step": 5, "failures": 7}
+    assert build_failure_table("evaluate", settings, [summary]) == {}
+
+
+def test_failures_of_a_comparison_name_the_candidate_and_the_policy_that_failed():
+    settings = {"policies": ["kin://noop", "class:mine.P"], "slots": {"others": "class:rival.R"}}
+    played = {"kind": "candidate_played", "step": 0, "policy": 1, "value": 1.0}
+    events = [
+        {**played, "failures": [failure("candidate"), failure("others")]},
+        {"kind": "compared", "step": 1, "failures": [0, 2]},
+    ]
+    table = build_failure_table("compare", settings, events)
+    assert table["candidate"] == 2 * ["class:mine.P"]
+    assert table["uri"] == ["class:mine.P", "class:rival.R"]
+    assert table["location"] == ["", ""], "records of older runs have fewer fields"
+    older = {**played, "failures": 2}
+    assert build_failure_table("compare", settings, [older]) == {}, "they had no records at all"
+
+
+def test_failures_of_a_round_robin_name_both_policies():
+    settings = {"policies": ["a", "b", "c"]}
+    game = {"kind": "pair_played", "step": 2, "first": 0, "second": 2, "failures": []}
+    game["failures"] = [failure("first", mirrored=False), failure("second", mirrored=True)]
+    table = build_failure_table("round_robin", settings, [game])
+    assert (table["uri"], table["opponent"], table["mirrored"]) == (
+        ["a", "c"],
+        ["c", "a"],
+        [False, True],
+    )
+
+
+@pytest.mark.parametrize("schema", [RESULT_SCHEMA, COMPARISON_SCHEMA])
+def test_the_schema_is_one(schema):
+    jsonschema.Draft202012Validator.check_schema(schema)
 
 
 SMALL = {

@@ -8,12 +8,13 @@ import { ownerColour } from "./map/palette";
 import { swatch } from "./panels/inspector";
 import type { Player } from "./player";
 
-/** What is played on a map, and the colours of its groups; with its name if there are several maps. */
+/** What is played on a map, by whom, and the colours of its groups; with its name if there are several maps. */
 export function caption({ head, label }: Replay, index: number, count: number): HTMLElement {
   return h("span", {}, count > 1 ? h("b", {}, `${"AB"[index]} ${label} `) : null,
     `${head.world}${head.preset ? ` ${head.preset}` : ""}, seed ${head.seed}, episode ${head.episode} `,
     ...head.groups.map((name: string, i: number) => h("span.key", {}, swatch(name, i), formatName(name))),
-    (head.render_spec.owners as string[]).includes("clips") ? h("span.key", {}, h("span.swatch.diamond", { style: `background:${ownerColour("clips", head.groups)}` }), "clips") : null);
+    (head.render_spec.owners as string[]).includes("clips") ? h("span.key", {}, h("span.swatch.diamond", { style: `background:${ownerColour("clips", head.groups)}` }), "clips") : null,
+    ...Object.entries<string>(head.players ?? {}).map(([slot, policy]) => h("span.key.player", { title: policy }, `${slot}: ${policy}`)));
 }
 
 export function zoomButtons(player: Player, index: number): HTMLElement {

@@ -15,6 +15,7 @@ import { SidePanel } from "./side_panel";
 import { Transport } from "./transport";
 
 const JOBS_WITH_RESULTS = ["compare", "round_robin"]; // whose results are a table and a verdict
+const JOBS_WITH_FAILURES = ["evaluate", ...JOBS_WITH_RESULTS];
 const THEME_KEY = "kinfolk-theme";
 
 type ReplayName = [run: string, replay: string];
@@ -135,7 +136,7 @@ export class Page {
     this.problem.hidden = false;
   }
 
-  /** Show a run without replays: its metrics, results and roles. */
+  /** Show a run without replays: its metrics, results, failures and roles. */
   private async showRun(name: string): Promise<void> {
     this.close();
     this.breadcrumbs.replaceChildren(h("span", {}, name));
@@ -178,7 +179,7 @@ export class Page {
     this.breadcrumbs.replaceChildren(...replaySelects(replays, this.runs, (address) => this.navigate({ ...address, tab: this.side.shown })));
   }
 
-  /** Read the metrics, results and roles of a run. Of a damaged run, what can be read is shown. */
+  /** Read the metrics, results, failures and roles of a run. Of a damaged run, what can be read is shown. */
   private async refreshRun(name: string, replay: Replay | null): Promise<void> {
     const { visit, side } = this;
     const run = this.findRun(name);
@@ -188,13 +189,14 @@ export class Page {
       if (visit === this.visit) this.showProblem(error);
       return fallback;
     });
-    const [metrics, results, roles] = await Promise.all([
+    const [metrics, results, failures, roles] = await Promise.all([
       orProblem(this.source.metrics(name), {}),
       JOBS_WITH_RESULTS.includes(run?.job ?? "") ? orProblem(this.source.results(name), null) : null,
+      JOBS_WITH_FAILURES.includes(run?.job ?? "") ? orProblem(this.source.failures(name), null) : null,
       run?.roles ? orProblem(this.source.roles(name), null) : null,
     ]);
     if (visit !== this.visit) return;
-    side.run.show({ metrics, results, head: replay?.head ?? null, result: replay?.result ?? null, settings: run?.settings ?? replay?.head });
+    side.run.show({ metrics, results, failures, head: replay?.head ?? null, result: replay?.result ?? null, settings: run?.settings ?? replay?.head });
     try {
       side.roles.show(roles);
     } catch (error) {

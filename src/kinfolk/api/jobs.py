@@ -1,4 +1,4 @@
-"""`kf.evaluate`, `kf.compare`, `kf.evolve_roles` and `kf.evolve_nets`: jobs with typed settings."""
+"""`kf.evaluate`, `kf.compare`, `kf.round_robin` and `kf.evolve_*`: jobs with typed settings."""
 
 from __future__ import annotations
 
@@ -18,6 +18,8 @@ from kinfolk.jobs.evolve_nets.settings import EvolveNets
 from kinfolk.jobs.evolve_roles.champion import ChampionEvaluated
 from kinfolk.jobs.evolve_roles.job import evolve_roles as evolve_roles_job
 from kinfolk.jobs.evolve_roles.settings import EvolveRoles
+from kinfolk.jobs.round_robin import RatingsComputed, RoundRobin
+from kinfolk.jobs.round_robin import round_robin as round_robin_job
 from kinfolk.store.run import new_run_folder
 
 if TYPE_CHECKING:
@@ -32,6 +34,11 @@ class EvaluationResult(JobResult, Evaluated):
 @dataclass(frozen=True, kw_only=True, repr=False)
 class ComparisonResult(JobResult, ComparisonDone):
     """What a comparison found: the mean of each candidate, and a test of every pair."""
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class RoundRobinResult(JobResult, RatingsComputed):
+    """What a round robin found: the rating of each policy, in the order of the policies."""
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -105,14 +112,57 @@ def compare(
     Raises:
         UsageError: A setting, world or policy is wrong.
     """
+    _check_uris("compare", policies)
+    chosen = validate_settings(Compare, {"policies": policies, "world": world, **settings})
+    return run_job(ComparisonResult, "compare", compare_policies, chosen, engine, jobs, out)
+
+
+@signature_of(RoundRobin)
+def round_robin(
+    *policies: str,
+    world: str = "probe",
+    engine: str = "local",
+    jobs: int = 1,
+    out: str | Path | None = None,
+    **settings: Unpack[job_arguments.EvaluateArguments],
+) -> RoundRobinResult:
+    """Let every policy meet every other in one game, from both sides, and rate them.
+
+    >>> result = round_robin("kin://noop", "kin://noop", episodes=2)
+    >>> [rating.n_games for rating in result.ratings]
+    [2, 2]
+
+    Args:
+        policies: Two or more policy URIs.
+        world: World to play in.
+        engine: Engine that runs the tasks: local, processes or ray.
+        jobs: Tasks that run at once.
+        out: Folder for the run; without it nothing is stored.
+        settings: Fields of `kf.jobs.RoundRobin`: those of an evaluation, without slots and maps.
+
+    Returns:
+        Rating of each policy, and its failures.
+
+    Raises:
+        UsageError: A setting, world or policy is wrong.
+    """
+    _check_uris("round_robin", policies)
+    chosen = validate_settings(RoundRobin, {"policies": policies, "world": world, **settings})
+    return run_job(RoundRobinResult, "round_robin", round_robin_job, chosen, engine, jobs, out)
+
+
+def _check_uris(function: str, policies: tuple[object, ...]) -> None:
+    """Check that policies were given one by one.
+
+    Raises:
+        UsageError: One of them is no text.
+    """
     for policy in policies:
         if not isinstance(policy, str):
             raise UsageError(
-                f"compare takes policies one by one, as in compare('kin://noop', 'kin://random'); "
-                f"this one is no URI: {policy!r}."
+                f"{function} takes policies one by one, as in {function}('kin://noop', "
+                f"'kin://random'); this one is no URI: {policy!r}."
             )
-    chosen = validate_settings(Compare, {"policies": policies, "world": world, **settings})
-    return run_job(ComparisonResult, "compare", compare_policies, chosen, engine, jobs, out)
 
 
 @signature_of(EvolveRoles)

@@ -10,13 +10,16 @@ import warnings
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing
 from dataclasses import dataclass, fields
+from itertools import chain
 from pathlib import Path
 from typing import Any, TypeVar
 
 from kinfolk.core.events import Event, TimingEvent
 from kinfolk.core.settings import Settings
 from kinfolk.engines import make_engine
+from kinfolk.evaluation.failures import describe_run_failures
 from kinfolk.evaluation.statistics import Estimate
+from kinfolk.store.files import as_store_error
 from kinfolk.store.run import Run, create_run, open_run
 from kinfolk.store.run_job import run_and_store
 from kinfolk.store.run_list import DamagedRun, list_runs
@@ -76,15 +79,26 @@ class JobResult(Event):
 
     Args:
         run: The stored run; None if the job was not stored.
+        failure_messages: A message for each policy that failed, as the command prints it.
     """
 
     run: StoredRun | None = None
+    failure_messages: tuple[str, ...] = ()
 
     @classmethod
-    def from_event(cls: type[R], event: Event, run: StoredRun | None) -> R:
-        """Return the result whose facts are those of a job's last event."""
+    def from_event(cls: type[R], event: Event, settings: Settings, run: StoredRun | None) -> R:
+        """Return the result whose facts are those of a job's last event.
+
+        Args:
+            event: Last event of the job.
+            settings: Settings of the job.
+            run: The stored run, if there is one.
+        """
         facts = {field.name: getattr(event, field.name) for field in fields(event)}
-        return cls(**facts, run=run)
+        messages: list[str] = []
+        if "failed_slots" in facts:
+            messages, _ = describe_run_failures(settings.model_dump(), event.to_dict())
+        return cls(**facts, run=run, failure_messages=tuple(messages))
 
     def to_dict(self) -> dict[str, Any]:
         """Return the result as plain values, with the folder of the run in place of the run."""
@@ -92,7 +106,10 @@ class JobResult(Event):
         return {**super().to_dict(), "run": folder}
 
     def __repr__(self) -> str:
-        return "\n".join([type(self).__name__, *_format_lines(self.to_dict())])
+        hidden = ("failed_slots", "failure_messages")  # shown as messages
+        facts = {name: value for name, value in self.to_dict().items() if name not in hidden}
+        failures = [f"  {line}" for text in self.failure_messages for line in text.splitlines()]
+        return "\n".join([type(self).__name__, *failures, *_format_lines(facts)])
 
 
 def _format_lines(facts: Mapping[str, Any], indent: str = "  ") -> Iterator[str]:
@@ -153,19 +170,29 @@ def run_job(
 
     Returns:
         The result, with the stored run if `out` was given.
+
+    Raises:
+        UsageError: A setting, world or policy is wrong, or the folder exists; nothing is written.
     """
     last: Event | None = None
+    run = None
     with closing(make_engine(engine, jobs)) as workers:
-        run = None if out is None else create_run(Path(out), name, settings.model_dump())
-        if run is None:
-            stream = job(settings, workers)
-        else:
-            stream = run_and_store(run, lambda snapshot: job(settings, workers, snapshot))
+        stream = job(settings, workers)
+        if out is not None:
+            folder = Path(out)
+            # The folder is made when the job has something to store, so that a job which refuses
+            # its world or its policies leaves none. One that exists is refused before the work.
+            with as_store_error(f"{folder} could not be made"):
+                exists = folder.exists()
+            first = None if exists else next(stream)
+            run = create_run(folder, name, settings.model_dump())
+            items = stream if first is None else chain([first], stream)
+            stream = run_and_store(run, lambda _: items)
         for item in stream:
             if isinstance(item, Event) and not isinstance(item, TimingEvent):
                 last = item
     assert last is not None  # every job ends with an event
-    return result_type.from_event(last, None if run is None else load_run(run.folder))
+    return result_type.from_event(last, settings, None if run is None else load_run(run.folder))
 
 
 def signature_of(model: type[Settings]) -> Callable[[F], F]:

@@ -45,8 +45,7 @@ app = typer.Typer(
 )
 app.command(cls=settings_command("play", "config", "out", "json"))(play)
 app.command("eval", cls=settings_command("eval"))(eval_command)
-_NOT_RESUMABLE = ("engine", "jobs", "address", "config", "out", "json")  # no --resume
-app.command(cls=settings_command("compare", *_NOT_RESUMABLE))(compare)
+app.command(cls=settings_command("compare"))(compare)
 app.command("train", cls=settings_command("train"))(train_command)
 for listing in (worlds, policies, behaviors):
     app.command()(listing)

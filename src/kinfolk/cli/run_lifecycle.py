@@ -19,7 +19,6 @@ from kinfolk.cli.output import JsonOption, note
 from kinfolk.cli.output import command as shell_command
 from kinfolk.core.errors import UsageError
 
-_NOT_RESUMED = ("compare", "round_robin")  # their command has no --resume
 _SIGNALS = {signal.SIGTERM: "Terminated.", signal.SIGHUP: "Hung up."}  # with their messages
 _SIGNAL_EXIT_CODE = 128  # what shells add to the number of a signal to make an exit code
 
@@ -120,8 +119,7 @@ class JobCall:
         run = open_run(self.resume)
         other = run.config["job"]
         if other != job:
-            rest = "start it again" if other in _NOT_RESUMED else "its own command resumes it"
-            raise UsageError(f"{self.resume} is a run of {other}; {rest}.")
+            raise UsageError(f"{self.resume} is a run of {other}; its own command resumes it.")
         return run, validate_settings(model, run.config["settings"])
 
 

@@ -6,6 +6,7 @@ A message says what was wrong, what it was and what would be right.
 from __future__ import annotations
 
 import difflib
+import linecache
 import sysconfig
 import traceback
 from collections.abc import Iterable
@@ -15,6 +16,7 @@ from typing import NamedTuple
 
 MAX_LINE_CHARS = 1000
 MAX_LINES = 40
+_MAX_SOURCE_CHARS = 120  # of a source line in a traceback
 _ELLIPSIS = "..."
 _PACKAGE = __name__.partition(".")[0]
 _LIBRARY_PATHS = tuple({sysconfig.get_path(name) for name in ("stdlib", "purelib", "platlib")})
@@ -128,7 +130,7 @@ class ErrorSummary(NamedTuple):
 
     message: str  # class and message in one line
     location: str  # last frame in the user's code, such as "mine.py:14 in step"
-    traceback: str  # all frames, one per line, outermost first
+    traceback: str  # all frames, one per line, outermost first; the user's and the last with source
 
 
 NO_ERROR = ErrorSummary("", "", "")
@@ -143,16 +145,26 @@ def summarize_error(error: BaseException, skip_modules: str = "") -> ErrorSummar
     """
     # kinfolk may have raised this error from another one, whose traceback leads to the user's code.
     chain = [error, *([error.__cause__] if error.__cause__ is not None else [])]
-    lines, user_lines = [], []  # of all frames, and of the innermost user's frame of each error
+    lines: list[str] = []  # of all frames
+    locations: list[str] = []  # innermost user's frame of each error
+    location = ""
     for link in chain:
         frames = list(traceback.walk_tb(link.__traceback__))
         if skip_modules:
             frames = [f for f in frames if not _get_module_name(f[0]).startswith(skip_modules)]
-        lines += [_format_frame(*frame) for frame in frames]
-        user_lines += [_format_frame(*frame) for frame in frames if _is_user_code(frame[0])][-1:]
-    location = (user_lines or lines[-1:] or [""])[0]
-    if isinstance(error, SyntaxError) and error.filename:  # the file that could not be parsed
-        location = f"{PurePath(error.filename).name}:{error.lineno}"
+        texts = [_format_frame(*frame) for frame in frames]
+        location = texts[-1] if texts else location
+        user_frames = [i for i, frame in enumerate(frames) if _is_user_code(frame[0])][-1:]
+        locations += [texts[i] for i in user_frames]
+        for i in {*user_frames, *range(len(frames))[-1:]}:  # nobody reads the source of others
+            texts[i] += _format_source(*frames[i])
+        lines += texts
+    location = locations[0] if locations else location
+    for link in chain:
+        if isinstance(link, SyntaxError) and link.filename:  # the file that could not be parsed
+            location = f"{PurePath(link.filename).name}:{link.lineno}"
+            source = escape_text((link.text or "").strip(), _MAX_SOURCE_CHARS)
+            lines.append(f"{location}: {source}" if source else location)
     try:
         text = str(error)
     except Exception:  # __str__ of a user's own exception class may fail as well
@@ -177,3 +189,11 @@ def _get_module_name(frame: FrameType) -> str:
 def _format_frame(frame: FrameType, line: int) -> str:
     """Return a frame as text such as `mine.py:14 in step`."""
     return f"{PurePath(frame.f_code.co_filename).name}:{line} in {frame.f_code.co_name}"
+
+
+def _format_source(frame: FrameType, line: int) -> str:
+    """Return the source line of a frame as text such as `: return 1 / 0`; "" if it is unknown."""
+    file = frame.f_code.co_filename
+    linecache.checkcache(file)  # it may have been edited since the last failure
+    source = linecache.getline(file, line, frame.f_globals).strip()
+    return f": {escape_text(source, _MAX_SOURCE_CHARS)}" if source else ""

@@ -224,6 +224,8 @@ def import_object(path: str) -> Any:
         raise
     except ModuleNotFoundError as error:
         reason = f"there is no module {error.name}"
+        if not f"{module_name}.".startswith(f"{error.name}."):  # the user's module imports it
+            reason += f" ({summarize_error(error).location})"
         raise UsageError(f"'{path}' cannot be imported: {reason}.") from error
     except Exception as error:  # a user's module may raise anything when it is imported
         message, location, _ = summarize_error(error)

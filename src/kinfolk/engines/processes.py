@@ -60,6 +60,7 @@ class SharedMemoryRef(Generic[Value]):
         return cached
 
 
+_NO_GUARD_EXIT = 97  # exit code of a worker that ran the script of its parent up to its own engine
 _MAX_ATTEMPTS = 3  # how often a task is run that loses its worker
 _TASKS_PER_WORKER = 3  # tasks submitted ahead, so that no worker waits for its next one
 
@@ -99,9 +100,16 @@ class ProcessEngine:
 
     Args:
         jobs: Number of worker processes.
+
+    Raises:
+        EngineError: By `map`, if the script that started the engine has no main guard.
     """
 
     def __init__(self, jobs: int = 2) -> None:
+        # A spawned worker imports its parent's script. If that starts engines without a guard, the
+        # worker gets here before it has begun; it ends without a word, and its parent explains.
+        if getattr(multiprocessing.process.current_process(), "_inheriting", False):
+            os._exit(_NO_GUARD_EXIT)
         self._jobs = validate_jobs(jobs)
         self._segments: list[SharedMemory] = []  # of shared values
         self._pool: ProcessPoolExecutor | None = None
@@ -130,12 +138,12 @@ class ProcessEngine:
                 try:
                     result = head.future.result()
                 except (BrokenProcessPool, CancelledError):
+                    self._stop_lost()
                     if suspects:
                         head.n_lost_workers += 1
                         if head.n_lost_workers == _MAX_ATTEMPTS:
                             raise make_lost_worker_error(task, head.item, _MAX_ATTEMPTS) from None
                     suspects = suspects or len(pending)
-                    self._stop()
                     for entry in pending:
                         entry.future = entry.future if entry.is_settled else None
                     continue
@@ -178,14 +186,31 @@ class ProcessEngine:
             try:
                 return self._pool.submit(task, item)
             except BrokenProcessPool:
-                self._stop()
+                self._stop_lost()
         raise EngineError(f"Workers exit as soon as they start; tried {_MAX_ATTEMPTS} times.")
 
-    def _stop(self) -> None:
-        """Kill the workers and remove their temporary folders; the next task starts new ones."""
+    def _stop_lost(self) -> None:
+        """Stop the workers after one was lost.
+
+        Raises:
+            EngineError: It was lost because it ran the script that started it.
+        """
+        if _NO_GUARD_EXIT in self._stop():
+            raise EngineError(
+                "Worker processes import the script that starts them, and this one starts engines "
+                "when it is imported. Put what the script does under `if __name__ == '__main__':`, "
+                "or use engine='local'."
+            ) from None
+
+    def _stop(self) -> list[int | None]:
+        """Kill the workers and remove their temporary folders; the next task starts new ones.
+
+        Returns:
+            Exit codes of the workers.
+        """
         pool, self._pool = self._pool, None
         if pool is None:
-            return
+            return []
         # The executor has no public way to kill a busy worker (Python < 3.14).
         workers = list((pool._processes or {}).values())
         for worker in workers:
@@ -196,3 +221,4 @@ class ProcessEngine:
         if self._temporary_folder is not None:
             self._temporary_folder.remove()
             self._temporary_folder = None
+        return [worker.exitcode for worker in workers]

@@ -1,8 +1,9 @@
-"""Compare two policies by a paired permutation test on common episodes."""
+"""Compare two policies by a paired permutation test on common episodes, and rate several."""
 
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
@@ -15,6 +16,38 @@ SIGNIFICANCE_LEVEL = 0.05  # below this p-value a difference is reported
 # With n unequal pairs, the two-sided p-value of a permutation test is at least 2 / 2^n.
 MIN_EPISODES = 1 + math.floor(1 - math.log2(SIGNIFICANCE_LEVEL))
 _N_PERMUTATIONS = 9999
+CANDIDATE_SLOT = "candidate"
+_TEAM_MEMBER = re.compile(r"\w+=.")  # of a team; a URI has another sign behind its first word
+_SCHEME = re.compile(r"\b(?:kin://|class:|file:|run:)")
+_MAX_LABEL = 40  # characters
+
+
+def parse_team(candidate: str) -> dict[str, str]:
+    """Return the policy URI of each slot of a candidate.
+
+    >>> parse_team("kin://roles?miner=3&scout=1")
+    {'candidate': 'kin://roles?miner=3&scout=1'}
+    >>> parse_team("miner=kin://role/miner;scout=run:mine/scout@best")
+    {'miner': 'kin://role/miner', 'scout': 'run:mine/scout@best'}
+    """
+    parts = candidate.split(";")
+    if not all(_TEAM_MEMBER.match(part) for part in parts):
+        return {CANDIDATE_SLOT: candidate}
+    return {name: uri for name, _, uri in (part.partition("=") for part in parts)}
+
+
+def label_policies(policies: Sequence[str]) -> list[str]:
+    """Return a short text for each policy that can be part of a file's name, by number and URI.
+
+    >>> label_policies(["kin://smart", "class:mine.Own?depth=2"])
+    ['0-smart', '1-mine.Own-depth-2']
+    """
+    width = len(str(len(policies) - 1))
+    labels = []
+    for number, uri in enumerate(policies):
+        text = re.sub(r"[^A-Za-z0-9_.]+", "-", _SCHEME.sub("", uri))[-_MAX_LABEL:].strip("-.")
+        labels.append(f"{number:0{width}d}-{text}" if text else f"{number:0{width}d}")
+    return labels
 
 
 class PairedComparison(NamedTuple):

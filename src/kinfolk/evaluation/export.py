@@ -9,10 +9,13 @@ from dataclasses import fields
 from typing import Any
 
 from kinfolk.core.imports import make_missing_library_error
+from kinfolk.evaluation.failures import iter_failures
 from kinfolk.play.results import SCALAR_FIELDS, TABLE_FIELDS, AgentRecord, Failure
 
 SCHEMA_NAME = "kinfolk.evaluation"
-SCHEMA_VERSION = 3
+SCHEMA_VERSION = 4
+COMPARISON_SCHEMA_NAME = "kinfolk.comparison"
+COMPARISON_SCHEMA_VERSION = 3
 
 _NUMBER_OR_NULL: dict[str, Any] = {"type": ["number", "null"]}
 _COUNT: dict[str, Any] = {"type": "integer", "minimum": 0}
@@ -40,20 +43,22 @@ def _object_schema(properties: dict[str, Any]) -> dict[str, Any]:
     return {"type": "object", "properties": properties, "required": list(properties)}
 
 
-_FAILURE = _object_schema(
-    {
-        "episode": _COUNT,
-        "slot": _TEXT,
-        "policy": _TEXT,
-        "agent": {"type": "integer", "minimum": -1, "description": "uid; -1: the whole slot"},
-        "tick": _COUNT,
-        "cause": {"enum": ["raised", "timeout", "exited"]},
-        "message": _TEXT,
-        "traceback": _TEXT,
-        "restarted": _BOOLEAN,
-        "location": {**_TEXT, "description": "file, line and function in the policy author's code"},
-    }
-)
+_TRACEBACK = "a frame per line, outermost first; the author's and the last one with source"
+_FAILURE_FIELDS = {
+    "episode": _COUNT,
+    "slot": _TEXT,
+    "policy": {**_TEXT, "description": "class path"},
+    "agent": {"type": "integer", "minimum": -1, "description": "uid; -1: the whole slot"},
+    "tick": _COUNT,
+    "cause": {**_TEXT, "description": "raised, timeout, exited, or the limit that was exceeded"},
+    "message": _TEXT,
+    "traceback": {**_TEXT, "description": _TRACEBACK},
+    "restarted": _BOOLEAN,
+    "location": {**_TEXT, "description": "file, line and function in the policy author's code"},
+}
+_FAILURE = _object_schema(_FAILURE_FIELDS)
+_URI = {**_TEXT, "description": "the policy that failed, as it was asked for"}
+_FAILURE_RECORD = _object_schema({"uri": _URI, **_FAILURE_FIELDS})
 _FAILED_SLOT = _object_schema(
     {
         "failures": _COUNT,
@@ -87,25 +92,69 @@ RESULT_SCHEMA: dict[str, Any] = {
             "run": _TEXT,
             "settings": {"type": "object"},
             "summary": _SUMMARY,
-            "failures": {"type": "array", "items": _FAILURE},
+            "failures": {"type": "array", "items": _FAILURE_RECORD},
             "sandbox": _object_schema(_SANDBOX),
             "timings": _object_schema(_TIMINGS),
         }
     ),
 }
+_FAILED_SLOTS = {"type": "object", "additionalProperties": _FAILED_SLOT}
+_COMPARISON_FIELDS = {
+    "schema": {"const": COMPARISON_SCHEMA_NAME},
+    "version": {"const": COMPARISON_SCHEMA_VERSION},
+    "run": _TEXT,
+    "settings": {"type": "object"},
+    "step": _COUNT,
+    "policies": _TEXTS,
+    "failures": {"type": "array", "items": _COUNT, "description": "number, by policy"},
+    "failed_slots": {"type": "array", "items": _FAILED_SLOTS, "description": "by policy"},
+    "failure_records": {
+        "type": "array",
+        "items": _FAILURE_RECORD,
+        "description": "every failure; of a comparison with `candidate`, of a round robin with "
+        "`opponent` and `mirrored` (sides exchanged)",
+    },
+    "sandbox": _object_schema(_SANDBOX),
+    "timings": _object_schema(_TIMINGS),
+}
+COMPARISON_SCHEMA: dict[str, Any] = {
+    "$schema": "https://json-schema.org/draft/2020-12/schema",
+    "title": "A comparison or a round robin of kinfolk",
+    "oneOf": [
+        _object_schema(
+            {
+                **_COMPARISON_FIELDS,
+                "kind": {"const": "compared"},
+                "metric": _TEXT,
+                "means": {"type": "array", "items": _ESTIMATE},
+                "pairs": {"type": "object", "additionalProperties": {"type": "array"}},
+                "episodes_needed": _COUNT,
+                "notes": _TEXTS,
+            }
+        ),
+        _object_schema(
+            {
+                **_COMPARISON_FIELDS,
+                "kind": {"const": "rated"},
+                "ratings": {"type": "array", "items": {"type": "array"}},
+            }
+        ),
+    ],
+}
 
 
 TABLE_NAMES = ("episodes", "agents", "failures")
+_FAILURE_COLUMNS = [field.name for field in fields(Failure)]
 ColumnTable = Mapping[str, list[Any]]  # columns by name, of equal length
 
 
 def build_table(
     name: str, events: Iterable[Mapping[str, Any]], slots: Sequence[str], groups: Sequence[str]
 ) -> ColumnTable:
-    """Build a table from the events of an evaluation.
+    """Build a table of episodes or agents from the events of an evaluation.
 
     Args:
-        name: One of `TABLE_NAMES`.
+        name: `episodes` or `agents`.
         events: Events of the run, as JSON values.
         slots: Ids of the slots, in order.
         groups: Names of the world's groups, in order.
@@ -117,15 +166,34 @@ def build_table(
     played = [event for event in events if event["kind"] == "episode_played"]
     if name == "episodes":
         rows = [_episode_row(event) for event in played]
-    elif name == "agents":
-        rows = [row for event in played for row in _agent_rows(event, slots, groups)]
     else:
-        names = [field.name for field in fields(Failure)]
-        rows = [
-            {"episode": event["step"], **{name: failure.get(name, "") for name in names}}
-            for event in played
-            for failure in event["failures"]
-        ]
+        rows = [row for event in played for row in _agent_rows(event, slots, groups)]
+    return _to_columns(rows)
+
+
+def build_failure_table(
+    job: str, settings: Mapping[str, Any], events: Iterable[Mapping[str, Any]]
+) -> ColumnTable:
+    """Build the table of failures of an evaluation, a comparison or a round robin.
+
+    Args:
+        job: Name of the job: `evaluate`, `compare` or `round_robin`.
+        settings: Settings of the run, as JSON values.
+        events: Events of the run, as JSON values.
+
+    Returns:
+        The columns by name, those of `iter_failures`; empty if there are no failures.
+    """
+    rows = []
+    for record in iter_failures(job, settings, events):
+        # Records of older runs have fewer fields, and those in events are sorted by name.
+        row = {name: record.get(name, "") for name in ("episode", *_FAILURE_COLUMNS)}
+        rows.append(row | {name: value for name, value in record.items() if name not in row})
+    return _to_columns(rows)
+
+
+def _to_columns(rows: Sequence[Mapping[str, Any]]) -> ColumnTable:
+    """Return rows of equal fields as columns by name; empty if there are no rows."""
     return {column: [row[column] for row in rows] for column in (rows[0] if rows else ())}
 
 

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from itertools import combinations
 from typing import Annotated, Any, ClassVar
 
@@ -12,24 +11,27 @@ import numpy as np
 from pydantic import Field
 
 from kinfolk.core.errors import UnknownNameError, format_suggestion, require
-from kinfolk.core.events import Event, Snapshot
+from kinfolk.core.events import Event, FileChunk, Snapshot
 from kinfolk.core.settings import Flag, setting
 from kinfolk.engines.base import Engine
 from kinfolk.evaluation.comparison import (
+    CANDIDATE_SLOT,
     MIN_EPISODES,
     PairedComparison,
     compare_paired,
     describe_low_power,
+    label_policies,
+    parse_team,
 )
+from kinfolk.evaluation.failures import count_failures
 from kinfolk.evaluation.rollout import run_evaluation
-from kinfolk.evaluation.statistics import Estimate, count_failures, estimate_mean
+from kinfolk.evaluation.statistics import Estimate, estimate_mean
 from kinfolk.isolation.worker_pool import closing_pools
-from kinfolk.jobs.evaluate import Evaluate, evaluation_tasks
+from kinfolk.jobs.evaluate import Evaluate, RolloutTimed, evaluation_tasks, record_replay_of
 from kinfolk.play.results import EpisodeResult
-from kinfolk.play.slots import parse_slot
+from kinfolk.play.slots import PolicySlot, parse_slot
+from kinfolk.replay.record import replay_name
 
-CANDIDATE_SLOT = "candidate"
-_TEAM_MEMBER = re.compile(r"\w+=.")  # of a team; a URI has another sign behind its first word
 METRICS = ("return", "return_per_life", "reward_per_tick", "ticks")
 
 
@@ -57,9 +59,9 @@ class CandidatePlayed(Event):
     """A candidate has played an episode; `step` is its number."""
 
     kind: ClassVar[str] = "candidate_played"
-    policy: int
-    value: float
-    failures: int
+    policy: int  # index of the candidate
+    value: float  # of the metric
+    failures: list[dict[str, Any]]  # fields of `Failure`, of all slots
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -98,6 +100,7 @@ def candidate_settings(settings: Compare) -> list[Evaluate]:
 
     Raises:
         SettingsError: The world has several groups, and the slot map leaves out at least one.
+        UnknownNameError: The world has no such metric.
     """
     groups = unmapped_groups(settings)
     require(
@@ -111,14 +114,40 @@ def candidate_settings(settings: Compare) -> list[Evaluate]:
         f"candidate would play all of them. Say who plays whom, such as "
         f"slots={{'others': 'kin://random'}}, agent_slot_map={example_map(groups)}.",
     )
+    _check_metric(settings)
     common = {name: getattr(settings, name) for name in Evaluate.model_fields}
-    has_slots = "slots" in settings.model_fields_set
-    others = [s for s in settings.slots if s.id != CANDIDATE_SLOT] if has_slots else []
+    others = _other_slots(settings)
     candidates = []
     for text in settings.policies:
         team = [parse_slot(name, uri) for name, uri in parse_team(text).items()]
         candidates.append(Evaluate(**{**common, "slots": (*team, *others), "replays": 0}))
     return candidates
+
+
+def _other_slots(settings: Compare) -> list[PolicySlot]:
+    """Return the slots beside the candidate's; the default slot only if the map names it.
+
+    Whether slots were given cannot be told from the settings of a stored run, which have all fields.
+    """
+    slot_map = settings.slot_map_for(settings.world) or ()
+    named = list(slot_map.values() if isinstance(slot_map, Mapping) else slot_map)
+    are_default = settings.slots == Compare.model_fields["slots"].get_default()
+    others = [slot for slot in settings.slots if slot.id != CANDIDATE_SLOT]
+    return [slot for slot in others if not are_default or slot.id in named]
+
+
+def _check_metric(settings: Compare) -> None:
+    """Check that the metric exists, before anything is played.
+
+    Raises:
+        UnknownNameError: The world has no such counter.
+    """
+    if settings.metric in METRICS:
+        return
+    known = [*METRICS, *settings.world_ref.build().counters()]
+    if settings.metric not in known:
+        hint = format_suggestion(settings.metric, known)
+        raise UnknownNameError(f"There is no metric '{settings.metric}'.{hint}")
 
 
 def example_map(groups: Sequence[str]) -> dict[str, str]:
@@ -130,24 +159,20 @@ def example_map(groups: Sequence[str]) -> dict[str, str]:
     return {group: "others" if number else CANDIDATE_SLOT for number, group in enumerate(groups)}
 
 
-def parse_team(candidate: str) -> dict[str, str]:
-    """Return the policy URI of each slot of a candidate.
-
-    >>> parse_team("kin://roles?miner=3&scout=1")
-    {'candidate': 'kin://roles?miner=3&scout=1'}
-    >>> parse_team("miner=kin://role/miner;scout=run:mine/scout@best")
-    {'miner': 'kin://role/miner', 'scout': 'run:mine/scout@best'}
-    """
-    parts = candidate.split(";")
-    if not all(_TEAM_MEMBER.match(part) for part in parts):
-        return {CANDIDATE_SLOT: candidate}
-    return {name: uri for name, _, uri in (part.partition("=") for part in parts)}
+def _record_replays(settings: Compare, candidates: Sequence[Evaluate]) -> Iterator[FileChunk]:
+    """Record the first episodes of each candidate, as `game-00000-0-NAME` and so on."""
+    labels = label_policies(settings.policies)
+    for episode in range(min(settings.replays, settings.episodes)):
+        for candidate, label in zip(candidates, labels, strict=True):
+            yield from record_replay_of(candidate, episode, f"{replay_name(episode)}-{label}")
 
 
 def compare_policies(
     settings: Compare, engine: Engine, resume: Snapshot | None = None
-) -> Iterator[Event | Snapshot]:
+) -> Iterator[Event | Snapshot | FileChunk]:
     """Yield every candidate's episodes, a snapshot after each chunk, and the comparison.
+
+    Replays come first: the same episodes of each candidate.
 
     Args:
         settings: The candidates, their world and the metric.
@@ -159,27 +184,34 @@ def compare_policies(
     failed_slots: list[dict[str, Any]] = [{} for _ in teams]
     if resume is not None:
         values, failures = resume.arrays["values"], resume.arrays["failures"].copy()
-        failed_slots = list(resume.notes.get("failed_slots", failed_slots))
-    tasks = [evaluation_tasks(candidate, len(values)) for candidate in candidate_settings(settings)]
+        failed_slots = list(resume.notes["failed_slots"])
+    candidates = candidate_settings(settings)
+    tasks = [evaluation_tasks(candidate, len(values)) for candidate in candidates]
     with closing_pools():
+        if resume is None:
+            yield from _record_replays(settings, candidates)
         chunks = list(zip(*tasks, strict=True))  # a task of each candidate
         results = engine.map(run_evaluation, (task for chunk in chunks for task in chunk))
         for _ in chunks:
             chunk_values = []
             for policy, team in enumerate(teams):
-                played = next(results).episodes
+                result = next(results)
+                played = result.episodes
                 chunk_values.append([metric_value(settings.metric, r, team) for r in played])
                 failed_slots[policy] = count_failures(failed_slots[policy], played)
                 for report, value in zip(played, chunk_values[policy], strict=True):
-                    failed = len(report.failures)
-                    failures[policy] += failed
+                    records = [asdict(failure) for failure in report.failures]
+                    failures[policy] += len(records)
                     yield CandidatePlayed(
-                        step=report.episode, policy=policy, value=value, failures=failed
+                        step=report.episode, policy=policy, value=value, failures=records
                     )
+                yield RolloutTimed.of_policies(
+                    len(values), result.observed, {slot: f"{policy}/{slot}" for slot in team}
+                )
             values = np.concatenate([values, np.array(chunk_values).T])
             yield Snapshot(
                 step=len(values),
-                arrays={"values": values, "failures": failures},
+                arrays={"values": values, "failures": failures.copy()},
                 notes={"failed_slots": list(failed_slots)},
             )
     yield _compare_pairs(settings, values, failures, failed_slots)
@@ -221,9 +253,6 @@ def metric_value(metric: str, report: EpisodeResult, team: Sequence[str]) -> flo
         metric: One of `METRICS`, or a counter of the world.
         report: Result of the episode.
         team: Ids of the candidate's slots, whose returns are added up.
-
-    Raises:
-        UnknownNameError: The world has no such counter.
     """
     if metric == "ticks":
         return float(report.ticks)
@@ -232,7 +261,4 @@ def metric_value(metric: str, report: EpisodeResult, team: Sequence[str]) -> flo
         divisors = {"return_per_life": report.lives, "reward_per_tick": report.ticks_lived}
         counts = divisors.get(metric)
         return earned if counts is None else earned / max(1, sum(counts[s] for s in team))
-    if metric not in report.counters:
-        known = [*METRICS, *report.counters]
-        raise UnknownNameError(f"There is no metric '{metric}'.{format_suggestion(metric, known)}")
     return float(report.counters[metric])

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import asdict, dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass, replace
 from functools import partial
 from typing import Annotated, Any, ClassVar
 
 from kinfolk.core.events import Event, FileChunk, Snapshot, TimingEvent
 from kinfolk.core.settings import Flag, setting, validate_settings
 from kinfolk.engines.base import Engine
+from kinfolk.evaluation.failures import count_failures, slot_uris
 from kinfolk.evaluation.rollout import (
     Isolation,
     RolloutTiming,
@@ -17,14 +18,14 @@ from kinfolk.evaluation.rollout import (
     evaluation_task,
     run_evaluation,
 )
-from kinfolk.evaluation.statistics import EvaluationSummary, count_failures, summarize_episodes
+from kinfolk.evaluation.statistics import EvaluationSummary, summarize_episodes
 from kinfolk.isolation.failures import IsolationSettings
 from kinfolk.isolation.worker_pool import closing_pools
 from kinfolk.play.results import EpisodeColumns, EpisodeResult
 from kinfolk.play.settings import EpisodeSettings
-from kinfolk.play.slots import IsolationMode, PolicySlot
+from kinfolk.play.slots import IsolationMode, PolicySlot, SlotMap
 from kinfolk.play.task import RolloutTask
-from kinfolk.replay.record import record_episode
+from kinfolk.replay.record import as_file_chunks, record_episode, record_replay
 from kinfolk.worlds import compute_world_metrics
 
 
@@ -70,6 +71,18 @@ class RolloutTimed(TimingEvent, RolloutTiming):
 
     kind: ClassVar[str] = "rollout_timed"
 
+    @staticmethod
+    def of_policies(step: int, timing: RolloutTiming, names: Mapping[str, str]) -> RolloutTimed:
+        """Return the event of a task of which several have slots of the same names.
+
+        Args:
+            step: Position in the job.
+            timing: Timing of the task.
+            names: Names of slots to use instead.
+        """
+        slots = {names.get(slot, slot): value for slot, value in timing.slots.items()}
+        return RolloutTimed(step=step, **{**vars(timing), "slots": slots})
+
     def to_dict(self) -> dict[str, Any]:
         """Return the event as plain values."""
         slots = {name: asdict(timing) for name, timing in self.slots.items()}
@@ -97,6 +110,24 @@ def evaluation_tasks(settings: Evaluate, first: int = 0) -> Iterator[RolloutTask
         chunk = range(start, min(start + settings.chunk_size, settings.episodes))
         inherit = settings.inherit_slot
         yield evaluation_task(world, policies, seed, chunk, slot_map, isolation, inherit)
+
+
+def record_replay_of(
+    settings: Evaluate, episode: int, name: str, slot_map: SlotMap | None = None
+) -> Iterator[FileChunk]:
+    """Play one episode of an evaluation and yield its replay, which names the policies that play.
+
+    Args:
+        settings: Settings of the evaluation.
+        episode: Number of the episode.
+        name: Name of the replay.
+        slot_map: Slot of each group or row instead of that of the settings.
+    """
+    task = next(evaluation_tasks(settings))
+    if slot_map is not None:
+        task = replace(task, slot_map=slot_map)
+    players = slot_uris(settings.model_dump())
+    yield from as_file_chunks(name, record_replay(task, episode, players=players))
 
 
 def evaluate(

@@ -15,6 +15,7 @@ from kinfolk.roles.history_file import read_history_document
 from kinfolk.store.files import read_bytes
 from kinfolk.store.run import open_run
 from kinfolk.viewer.metrics import collect_metrics
+from kinfolk.viewer.results import JOBS_WITH_RESULTS, build_failures, build_results
 from kinfolk.viewer.run_index import ROLE_HISTORY_FILE
 from kinfolk.viewer.server import read_page_file
 
@@ -26,7 +27,7 @@ def export_page(replays: Sequence[tuple[Path, str | None]]) -> bytes:
         replays: Folder of a run and name of its replay; None means the run's first replay.
 
     Returns:
-        The page, with scripts, styles, metrics, role histories and replays inside.
+        The page, with scripts, styles, metrics, results, role histories and replays inside.
 
     Raises:
         UsageError: There is no such run or replay.
@@ -34,6 +35,8 @@ def export_page(replays: Sequence[tuple[Path, str | None]]) -> bytes:
     """
     runs: list[dict[str, Any]] = []
     metrics: dict[str, Any] = {}
+    results: dict[str, Any] = {}
+    failures: dict[str, Any] = {}
     roles: dict[str, Any] = {}
     scripts: list[str] = []
     for folder, name in replays:
@@ -53,12 +56,17 @@ def export_page(replays: Sequence[tuple[Path, str | None]]) -> bytes:
              "replays": [{"name": path.stem, "bytes": path.stat().st_size}]}
         )  # fmt: skip
         metrics[title] = collect_metrics(run.events())
+        job, settings = run.config["job"], run.config["settings"]
+        failures[title] = build_failures(job, settings, run.events())
+        if job in JOBS_WITH_RESULTS:
+            results[title] = build_results(job, settings, run.events())
         if history.is_file():
             roles[title] = read_history_document(history)
         data = b64encode(read_bytes(path)).decode()
         identifier = escape(f"replay:{title}/{path.stem}", quote=True)
         scripts.append(f'<script type="application/octet-stream" id="{identifier}">{data}</script>')
-    text = json.dumps({"runs": runs, "metrics": metrics, "roles": roles})
+    tables = {"metrics": metrics, "results": results, "failures": failures, "roles": roles}
+    text = json.dumps({"runs": runs, **tables})
     text = text.replace("<", "\\u003c")  # so that nothing in it can close the script element
     scripts.append(f'<script type="application/json" id="kinfolk-data">{text}</script>')
     return _fill_template("\n".join(scripts)).encode()

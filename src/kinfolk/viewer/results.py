@@ -1,4 +1,4 @@
-"""Result tables of comparisons and round robins, as text for the page."""
+"""Result tables of comparisons and round robins, and failures of policies, as text for the page."""
 
 from __future__ import annotations
 
@@ -8,12 +8,17 @@ from typing import Any
 
 import numpy as np
 
-from kinfolk.core.errors import DamagedRunError, UsageError
+from kinfolk.core.errors import DamagedRunError, UsageError, escape_text
+from kinfolk.evaluation.failures import describe_failure, extract_event, iter_failures
 from kinfolk.evaluation.formatting import describe_comparison, format_interval, format_number
 from kinfolk.evaluation.statistics import win_shares
 
+JOBS_WITH_RESULTS = ("compare", "round_robin")  # whose results are a table and a verdict
 _EMPTY_CELL = "-"  # of a table, where there is no value
 _TIE = 0.5  # wins that a drawn game counts for each side
+_MAX_FAILURES = 200  # rows of the table of failures
+_MAX_FAILURE_CHARS = 300  # of what happened; the exported table has all
+_DAMAGE_ERRORS = (AttributeError, IndexError, KeyError, TypeError, ValueError)  # of damaged events
 
 ResultTable = tuple[list[str], list[list[str]], list[str]]  # headings, rows, verdict
 
@@ -35,17 +40,60 @@ def build_results(
         UsageError: Runs of this job have no such table.
         DamagedRunError: An event lacks a field, or its values are of the wrong kind.
     """
-    builders = {"compare": _build_comparison, "round_robin": _build_ratings}
-    if job not in builders:
+    if job not in JOBS_WITH_RESULTS:
         raise UsageError(f"A run of {job} has no table of policies.")
+    build = _build_comparison if job == "compare" else _build_ratings
     try:
         policies = [str(policy) for policy in settings["policies"]]
-        headings, rows, verdict = builders[job](settings, policies, events)
-    except (AttributeError, IndexError, KeyError, TypeError, ValueError) as error:
-        reason = f"{type(error).__name__}: {error}"
-        raise DamagedRunError(f"The events of this run are damaged ({reason}).") from None
+        headings, rows, verdict = build(settings, policies, events)
+    except _DAMAGE_ERRORS as error:
+        raise _make_damage_error(error) from None
     title = f"{settings.get('world')}, seed {settings.get('seed')}"
     return {"title": title, "headings": headings, "rows": rows, "verdict": verdict}
+
+
+def _make_damage_error(error: Exception) -> DamagedRunError:
+    """Return the error for events that lack a field or have one of the wrong kind."""
+    reason = f"{type(error).__name__}: {error}"
+    return DamagedRunError(f"The events of this run are damaged ({reason}).")
+
+
+def build_failures(
+    job: str, settings: Mapping[str, Any], events: Iterable[Mapping[str, Any]]
+) -> dict[str, Any]:
+    """Return the failures of policies in a run as a table, also while it is running.
+
+    Args:
+        job: Name of the job; `evaluate`, `compare` and `round_robin` have failures.
+        settings: Settings of the run.
+        events: All events of the run as plain values, in their order.
+
+    Returns:
+        `total` (number of failures), `headings` and `rows` (text, of the first failures): the policy,
+        the candidate or opponent, slot, agent, episode, tick, what happened, and where.
+
+    Raises:
+        DamagedRunError: An event lacks a field, or its values are of the wrong kind.
+    """
+    others = {"compare": ("candidate", "playing for"), "round_robin": ("opponent", "against")}
+    column, heading = others.get(job, ("", ""))
+    rows, total = [], 0
+    try:
+        for record in iter_failures(job, settings, events):
+            total += 1
+            if total <= _MAX_FAILURES:
+                other = [str(record[column])] if column else []
+                agent = "all" if record["agent"] == -1 else str(record["agent"])
+                where = "\n".join(line.strip() for line in [*describe_failure(record)][1:])
+                places = [record["slot"], agent, record["episode"], record["tick"]]
+                event = escape_text(extract_event(record), _MAX_FAILURE_CHARS)
+                texts = [record["uri"], *other, *places, event, where]
+                rows.append([str(text) for text in texts])
+    except _DAMAGE_ERRORS as error:
+        raise _make_damage_error(error) from None
+    others_heading = [heading] if heading else []
+    headings = ["policy", *others_heading, "slot", "agent", "episode", "tick", "failure", "where"]
+    return {"total": total, "headings": headings, "rows": rows}
 
 
 def _build_comparison(
@@ -63,7 +111,8 @@ def _build_comparison(
     for event in events:
         if event["kind"] == "candidate_played":
             values[event["policy"]][event["step"]] = float(event["value"])
-            failures[event["policy"]] += event["failures"]
+            failed = event["failures"]  # a number in runs of earlier versions
+            failures[event["policy"]] += failed if isinstance(failed, int) else len(failed)
         elif event["kind"] == "compared":
             last = event
     wins = _count_wins(values)

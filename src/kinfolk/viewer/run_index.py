@@ -15,7 +15,7 @@ from kinfolk.store.files import as_store_error, resolve_inside
 from kinfolk.store.run import Run, open_run
 from kinfolk.store.run_list import DamagedRun, list_runs
 from kinfolk.viewer.metrics import collect_metrics
-from kinfolk.viewer.results import build_results
+from kinfolk.viewer.results import build_failures, build_results
 
 ROLE_HISTORY_FILE = "role_history.json"
 _MAX_OPEN_REPLAYS = 32  # whose record headers are kept in memory
@@ -122,6 +122,11 @@ class RunIndex:
         """Return the result table of a comparison or a round robin, as `build_results` does."""
         stored = self.get_run(run)
         return build_results(stored.config["job"], stored.config["settings"], stored.events())
+
+    def get_failures(self, run: str) -> dict[str, Any]:
+        """Return the failures of policies in a run, as `build_failures` does."""
+        stored = self.get_run(run)
+        return build_failures(stored.config["job"], stored.config["settings"], stored.events())
 
     def get_role_history(self, run: str) -> dict[str, Any]:
         """Return the role history of a run, as it is stored.

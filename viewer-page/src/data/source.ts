@@ -12,6 +12,9 @@ export interface RunInfo {
 /** The result table and the verdict of a comparison. */
 export interface Results { title: string; headings: string[]; rows: string[][]; verdict: string[] }
 
+/** Failures of policies: their number, and a table of the first of them. */
+export interface Failures { total: number; headings: string[]; rows: string[][] }
+
 /** A replay that is read record by record. */
 export interface ReplaySource {
   run: string;
@@ -27,6 +30,7 @@ export interface Source {
   replay(run: string, name: string): ReplaySource;
   metrics(run: string): Promise<any>;
   results(run: string): Promise<Results | null>;
+  failures(run: string): Promise<Failures | null>;
   roles(run: string): Promise<any | null>;
 }
 
@@ -70,6 +74,7 @@ class ServerSource implements Source {
   replay(run: string, name: string): ReplaySource { return new ServedReplay(run, name); }
   async metrics(run: string): Promise<any> { return (await request(`api/runs/${encode(run)}/metrics`)).json(); }
   async results(run: string): Promise<Results | null> { return (await request(`api/runs/${encode(run)}/results`)).json(); }
+  async failures(run: string): Promise<Failures | null> { return (await request(`api/runs/${encode(run)}/failures`)).json(); }
   async roles(run: string): Promise<any | null> { return (await request(`api/runs/${encode(run)}/roles`)).json(); }
 }
 
@@ -94,7 +99,7 @@ class EmbeddedReplay implements ReplaySource {
   async frames(chunk: number): Promise<Arrays> { return readArrays(await this.payload(this.ofKind("FRAM")[chunk])); }
 }
 
-/** What `--export` put into the page: `{runs, metrics, roles}` and the replays as base64. */
+/** What `--export` put into the page: `{runs, metrics, results, failures, roles}` and the replays as base64. */
 class EmbeddedSource implements Source {
   embedded = true;
   constructor(private data: any) {}
@@ -104,7 +109,8 @@ class EmbeddedSource implements Source {
     return new EmbeddedReplay(run, name, Uint8Array.from(atob(text.trim()), (c) => c.charCodeAt(0)));
   }
   async metrics(run: string): Promise<any> { return this.data.metrics[run] ?? {}; }
-  async results(): Promise<Results | null> { return null; } // a comparison has no replays, so it is never exported
+  async results(run: string): Promise<Results | null> { return this.data.results[run] ?? null; }
+  async failures(run: string): Promise<Failures | null> { return this.data.failures[run] ?? null; }
   async roles(run: string): Promise<any | null> { return this.data.roles[run] ?? null; }
 }
 

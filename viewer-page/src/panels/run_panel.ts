@@ -1,6 +1,6 @@
-// A run as a whole: results, metrics over its steps, the result of the open episode, and settings.
+// A run as a whole: results, failures of policies, metrics over its steps, the result of the open episode, and settings.
 
-import type { Results } from "../data/source";
+import type { Failures, Results } from "../data/source";
 import { formatName, formatNumber, h } from "../dom";
 import { lineChart } from "./charts";
 
@@ -15,7 +15,7 @@ const CHART_GROUPS: [string, RegExp][] = [
 ];
 
 /** What is shown of a run; the head and the result are those of the replay, if one is open. */
-export interface RunContent { metrics: any; results: Results | null; head: any | null; result: any | null; settings: any }
+export interface RunContent { metrics: any; results: Results | null; failures: Failures | null; head: any | null; result: any | null; settings: any }
 
 export class RunPanel {
   readonly element = h("section.run", { "aria-label": "Run" });
@@ -26,11 +26,12 @@ export class RunPanel {
 
   show(content: RunContent): void {
     this.content = content;
-    const { metrics, results, head, result, settings } = content;
+    const { metrics, results, failures, head, result, settings } = content;
     const charts = Object.entries<any>(metrics).filter(([, table]) => table.step.length > 1).flatMap(([kind, table]) => this.charts(kind, table));
     const rows = settings ? Object.entries<any>(settings).filter(([, value]) => value !== null && JSON.stringify(value) !== "{}") : [];
     this.element.replaceChildren(
       ...(results ? this.results(results) : []),
+      ...(failures?.total ? this.failures(failures) : []),
       ...charts,
       result ? this.episode(result.result) : h("p.hint", {}, head ? "This episode has not ended yet." : ""),
       h("div", {}, h("h3", {}, "Settings"), table(rows.map(([name, value]) => [formatName(name), typeof value === "object" ? JSON.stringify(value) : String(value)]))));
@@ -51,6 +52,13 @@ export class RunPanel {
         h("tbody", {}, ...rows.map((row) => h("tr", {}, ...row.map((cell) => h("td", {}, cell)))))),
       ...verdict.map((sentence) => h("p.verdict", {}, sentence)),
     ];
+  }
+
+  private failures({ total, headings, rows }: Failures): HTMLElement[] {
+    const title = total === 1 ? "1 failure of a policy" : `${formatNumber(total)} failures of policies`;
+    const place = (row: string[]) => row.slice(1, -2).map((value, i) => `${headings[i + 1]} ${value}`).join(", ");
+    const entries = rows.map((row) => h("li", {}, h("b", {}, row[0]), h("div.hint", {}, place(row)), h("div.event", {}, row.at(-2)!), h("code.where", {}, row.at(-1)!)));
+    return [h("h3", {}, rows.length < total ? `${title}; the first ${rows.length}:` : title), h("ul.failures", {}, ...entries)];
   }
 
   /** The charts of one kind of event: one per group of metrics, and one for each metric in no group. */

@@ -2,23 +2,30 @@
 
 from __future__ import annotations
 
-import sys
-from contextlib import closing
-from pathlib import Path
+from functools import partial
 from typing import Annotated, Any
 
 import typer
 
 from kinfolk import jobs
-from kinfolk.cli.commands.evaluate import check_policies, report_failures
 from kinfolk.cli.completion import complete_policy
+from kinfolk.cli.evaluation_runs import (
+    ParallelPolicyOption,
+    apply_parallel_policy,
+    check_policies,
+    check_sandbox,
+    describe_sandbox,
+    list_failures,
+    read_last_event,
+    read_timings,
+    report_failures,
+    run_with_progress,
+)
 from kinfolk.cli.flags import flag_name, job_call
-from kinfolk.cli.output import command, print_json, print_table, progress, stdout_for_document
+from kinfolk.cli.output import command, hint, print_json, print_table, stdout_for_document
 from kinfolk.cli.run_lifecycle import JobCall
 from kinfolk.core.errors import UsageError
 from kinfolk.evaluation.formatting import describe_comparison, format_estimate, format_sample_size
-
-SCHEMA, VERSION = "kinfolk.comparison", 2
 
 
 def compare(
@@ -33,50 +40,68 @@ def compare(
     round_robin: Annotated[
         bool, typer.Option("--round-robin", help="Let them meet in one game, and rate them.")
     ] = False,
+    parallel_policy: ParallelPolicyOption = False,
 ) -> None:
     """Test whether one policy is better than another, with a p-value.
 
     Each plays the same episodes in the same slots: those of --map GROUP=candidate, or all in a
     world with one group. Other slots are played by --slot policies, the same for each.
     """
-    from kinfolk.store.run import new_run_folder
-
     call = job_call(context)
     engine = call.make_engine()
+    apply_parallel_policy(call, parallel_policy)
     if policies:
         call.flags["policies"] = policies
-    settings: Any
-    job: Any
-    if round_robin:
-        settings = _read_round_robin(call)
-        rivals = len(settings.policies) - 1
-        job, name, each = jobs.round_robin, "round_robin", 2 * settings.episodes * rivals
-        total = settings.episodes * len(settings.policies) * rivals // 2
+    if _is_round_robin(call, round_robin):
+        _check_round_robin_flags(call)
+        name, check, kind = "round_robin", _check_pairs, "rated"
+        model: Any = jobs.RoundRobin
+        job: Any = jobs.round_robin
     else:
-        settings = call.read_settings(jobs.Compare)
-        with stdout_for_document(call.json):
-            _check_candidates(settings)
-        job, name, each = jobs.compare_policies, "compare", settings.episodes
-        total = each * len(settings.policies)
-    folder = call.out or new_run_folder(name)
+        name, check, kind = "compare", _check_candidates, "compared"
+        model, job = jobs.Compare, jobs.compare_policies
     with stdout_for_document(call.json):
-        last = _run_and_store(job, settings, engine, folder, name, total)
-    never_acted = _report_failures(last, call.json, each)
+        run, settings = call.open_run(name, model, check)
+        if run.status == "done":
+            last = read_last_event(run, kind)
+        else:
+            n_policies = len(settings.policies)
+            games = n_policies * (n_policies - 1) // 2 if name == "round_robin" else n_policies
+            start = partial(job, settings, engine)
+            last = run_with_progress("compare", run, engine, start, settings.episodes * games)
+        always_failed = report_failures(run, last)
     if call.json:
-        print_json({"schema": SCHEMA, "version": VERSION, "run": str(folder), **last})
-    elif round_robin:
-        _print_ratings(settings.world, last)
+        print_json(_build_document(run, settings, last))
     else:
-        _print_comparison(settings.world, settings.seed, last)
-    if never_acted:
+        _print_results(settings, last)
+        print(f"The run lies in {run.folder}")
+        if settings.replays:
+            hint(f"Watch it: {command('view', run.folder)}")
+    if always_failed:
         raise typer.Exit(1)
 
 
-def _read_round_robin(call: JobCall) -> Any:
-    """Return the settings of a round robin.
+def _is_round_robin(call: JobCall, flag: bool) -> bool:
+    """Return whether a round robin is to be run: as the flag says, or as the run to resume is one.
 
     Raises:
-        UsageError: A flag was given that a round robin does not use.
+        UsageError: The flag was given to resume a comparison.
+    """
+    from kinfolk.store.run import open_run
+
+    if call.resume is None:
+        return flag
+    is_round_robin = bool(open_run(call.resume).config["job"] == "round_robin")
+    if flag and not is_round_robin:
+        raise UsageError(f"{call.resume} is no round robin; resume it without --round-robin.")
+    return is_round_robin
+
+
+def _check_round_robin_flags(call: JobCall) -> None:
+    """Check that no flag was given that a round robin does not use.
+
+    Raises:
+        UsageError: There is one.
     """
     from kinfolk.core.settings import fields_of
     from kinfolk.play.settings import SlotConfig
@@ -89,7 +114,6 @@ def _read_round_robin(call: JobCall) -> Any:
             f"--round-robin takes no {' and no '.join(refused)}: its policies play all slots in turn and "
             f"are rated by return per life. Leave out either."
         )
-    return call.read_settings(jobs.RoundRobin)
 
 
 def _check_candidates(settings: Any) -> None:
@@ -98,31 +122,57 @@ def _check_candidates(settings: Any) -> None:
     Raises:
         UsageError: A policy, a setting or the map is wrong.
     """
-    from kinfolk.jobs.compare import candidate_settings, parse_team, unmapped_groups
+    from kinfolk.evaluation.comparison import parse_team
+    from kinfolk.jobs.compare import candidate_settings, unmapped_groups
     from kinfolk.play.slots import parse_slot
 
     for policy in settings.policies:  # reports a mistyped policy before anything else
         for name, uri in parse_team(policy).items():
             parse_slot(name, uri).resolve_policy(trusted=False)
     _check_all_groups_mapped(settings, unmapped_groups(settings))
-    for candidate in candidate_settings(settings):
+    candidates = candidate_settings(settings)
+    check_sandbox(candidates)
+    for candidate in candidates:
         check_policies(candidate)
 
 
-def _report_failures(last: dict[str, Any], json: bool, episodes: int) -> bool:
-    """Print the failures of each policy under its URI, and return whether any policy never acted.
+def _check_pairs(settings: Any) -> None:
+    """Check the policies of a round robin, before a run folder is created.
+
+    Raises:
+        UsageError: A policy or a setting is wrong.
+    """
+    from kinfolk.jobs.round_robin import pair_settings
+
+    pairs = pair_settings(settings)
+    check_sandbox(list(pairs.values()))
+    for (first, _), pair in pairs.items():
+        if first == 0:  # who meets each of the others, so that each is checked once
+            check_policies(pair)
+
+
+def _build_document(run: Any, settings: Any, last: dict[str, Any]) -> dict[str, Any]:
+    """Return a comparison or a round robin as one JSON document.
+
+    Its schema is `COMPARISON_SCHEMA` in `kinfolk.evaluation.export`.
 
     Args:
+        run: Run folder.
+        settings: Settings of the job.
         last: Last event of the run.
-        json: Whether stdout is reserved for a JSON document; failures then go to stderr.
-        episodes: Episodes that each policy played.
     """
-    never_acted = False
-    for uri, failed in zip(last["policies"], last["failed_slots"], strict=True):
-        if failed:
-            print(f"{uri}:", file=sys.stderr if json else sys.stdout)
-        never_acted |= report_failures(failed, episodes, to_stderr=json)
-    return never_acted
+    from kinfolk.evaluation.export import COMPARISON_SCHEMA_NAME, COMPARISON_SCHEMA_VERSION
+
+    return {
+        "schema": COMPARISON_SCHEMA_NAME,
+        "version": COMPARISON_SCHEMA_VERSION,
+        "run": str(run.folder),
+        "settings": settings.model_dump(),
+        **last,
+        "failure_records": list_failures(run),
+        "sandbox": describe_sandbox(settings),
+        "timings": read_timings(run),
+    }
 
 
 def _check_all_groups_mapped(settings: Any, groups: list[str]) -> None:
@@ -135,7 +185,8 @@ def _check_all_groups_mapped(settings: Any, groups: list[str]) -> None:
     Raises:
         UsageError: There are such groups; the message suggests a map.
     """
-    from kinfolk.jobs.compare import example_map, parse_team
+    from kinfolk.evaluation.comparison import parse_team
+    from kinfolk.jobs.compare import example_map
 
     if not groups:
         return
@@ -162,32 +213,12 @@ def _check_all_groups_mapped(settings: Any, groups: list[str]) -> None:
     )
 
 
-def _run_and_store(
-    job: Any, settings: Any, engine: Any, folder: Path, name: str, total: int
-) -> dict[str, Any]:
-    """Run a job, store it in a new run folder and show progress; return its last event.
-
-    Args:
-        job: `compare_policies` or `round_robin`.
-        settings: Settings of the job.
-        engine: Engine that runs the tasks; it is closed at the end.
-        folder: Run folder to create.
-        name: Name of the job in the run's `settings.json`.
-        total: Number of episodes, for the progress bar.
-    """
-    from kinfolk.store.run import create_run
-    from kinfolk.store.run_job import run_and_store
-
-    run = create_run(folder, name, settings.model_dump())
-    last: dict[str, Any] = {}
-    failures = done = 0
-    with closing(engine), progress("Episodes", total) as tell:
-        for event in run_and_store(run, lambda snapshot: job(settings, engine, snapshot)):
-            last = event.to_dict()
-            if isinstance(last.get("failures"), int):
-                done, failures = done + 1, failures + last["failures"]
-                tell(done, f"failures of policies so far: {failures}" if failures else "")
-    return last
+def _print_results(settings: Any, last: dict[str, Any]) -> None:
+    """Print the table of a comparison or of a round robin."""
+    if last["kind"] == "rated":
+        _print_ratings(settings.world, last)
+    else:
+        _print_comparison(settings.world, settings.seed, last)
 
 
 def _print_comparison(world: str, seed: int, last: dict[str, Any]) -> None:
@@ -208,11 +239,12 @@ def _print_comparison(world: str, seed: int, last: dict[str, Any]) -> None:
 
 def _print_ratings(world: str, last: dict[str, Any]) -> None:
     """Print the rating of each policy, the best first."""
-    rated = zip(last["policies"], last["ratings"], strict=True)
-    ranked = sorted(rated, key=lambda pair: -pair[1][2])
+    failed = [sum(slot["failures"] for slot in slots.values()) for slots in last["failed_slots"]]
+    rated = zip(last["policies"], last["ratings"], failed, strict=True)
+    ranked = sorted(rated, key=lambda row: -row[1][2])
     rows = [
-        (uri, f"{mu:.1f}", f"{sigma:.1f}", games, format_estimate(win_rate))
-        for uri, (mu, sigma, _, games, *win_rate) in ranked
+        (uri, f"{mu:.1f}", f"{sigma:.1f}", games, format_estimate(win_rate), failures)
+        for uri, (mu, sigma, _, games, *win_rate), failures in ranked
     ]
-    headings = ("policy", "rating", "+-", "games", "won (95 %)")
+    headings = ("policy", "rating", "+-", "games", "won (95 %)", "failures")
     print_table(f"{world}: every policy against every other, from both sides", headings, rows)

@@ -23,27 +23,54 @@ for picture in (png, gif, mp4, html):
 
 @export.command()
 def metrics(
-    run: Annotated[Path, run_argument("A run of `kinfolk eval`.")],
+    run: Annotated[Path, run_argument("A run of `kinfolk eval`; failures of `compare` too.")],
     table: Annotated[str, typer.Option(help="episodes, agents or failures.")] = "episodes",
     form: Annotated[str, typer.Option("--format", help="csv, parquet or json.")] = "csv",
     out: OutOption = None,
 ) -> None:
-    """Export an evaluation as a table: a row per episode, agent or failure."""
-    from kinfolk.evaluation.export import TABLE_NAMES, build_table, to_csv, to_parquet
+    """Export an evaluation as a table: a row per episode, agent or failure.
+
+    Failures can be exported from comparisons and round robins too.
+    """
+    from kinfolk.evaluation.export import TABLE_NAMES, to_csv, to_parquet
 
     if form not in ("csv", "parquet", "json"):
         raise SettingsError(f"--format must be csv, parquet or json, not '{form}'.")
     if table not in TABLE_NAMES:
         raise SettingsError(f"--table must be episodes, agents or failures, not '{table}'.")
-    stored, settings = _open_evaluation(run)
-    groups = [group.name for group in settings.world_ref.spec.groups]
-    columns = build_table(table, stored.events(), settings.slot_ids, groups)
+    columns = _build_failure_table(run) if table == "failures" else _build_table(run, table)
     if form == "json":
         data = json.dumps(columns).encode() + b"\n"
     else:
         data = to_csv(columns) if form == "csv" else to_parquet(columns)
     n_rows = len(next(iter(columns.values()), []))
     _print_or_write(data, out, f"{n_rows} rows are in {out}.")
+
+
+def _build_table(run: Path, table: str) -> Any:
+    """Return the table of episodes or agents of an evaluation."""
+    from kinfolk.evaluation.export import build_table
+
+    stored, settings = _open_evaluation(run)
+    groups = [group.name for group in settings.world_ref.spec.groups]
+    return build_table(table, stored.events(), settings.slot_ids, groups)
+
+
+def _build_failure_table(run: Path) -> Any:
+    """Return the table of failures of an evaluation, a comparison or a round robin.
+
+    Raises:
+        UsageError: It is a run of another job.
+    """
+    from kinfolk.evaluation.export import build_failure_table
+    from kinfolk.store.run import open_run
+
+    stored = open_run(run)
+    job = stored.config["job"]
+    if job not in ("evaluate", "compare", "round_robin"):
+        known = "`kinfolk eval` or `kinfolk compare`"
+        raise UsageError(f"{run} is a run of {job}, not of {known}.")
+    return build_failure_table(job, stored.config["settings"], stored.events())
 
 
 @export.command()

@@ -1,0 +1,186 @@
+"""What `kinfolk eval` and `kinfolk compare` share: checks, progress, failures and documents."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from typing import Annotated, Any
+
+import typer
+
+from kinfolk.cli import output
+from kinfolk.cli.compile import compile_kernels
+from kinfolk.cli.flags import warn_of_idle_slots
+from kinfolk.cli.run_lifecycle import JobCall, interruptible
+from kinfolk.core.errors import DamagedRunError, UsageError
+
+ParallelPolicyOption = Annotated[
+    bool, typer.Option("--parallel-policy", help="Short for --isolate agent.")
+]
+
+
+def apply_parallel_policy(call: JobCall, parallel_policy: bool) -> None:
+    """Set `isolate` as `--parallel-policy` says.
+
+    Raises:
+        UsageError: `--isolate` says something else.
+    """
+    if parallel_policy and call.flags.setdefault("isolate", "agent") != "agent":
+        short = "--parallel-policy is short for --isolate agent"
+        raise UsageError(f"{short}; it does not go with --isolate {call.flags['isolate']}.")
+
+
+def check_policies(settings: Any) -> None:
+    """Check the policies of all slots and compile their kernels, before a run folder is created.
+
+    Raises:
+        UsageError: A policy cannot be found or built for this world.
+    """
+    from kinfolk.policies.build import build_policy
+
+    trusted = [slot for slot in settings.slots if settings.is_trusted(slot)]
+    ours = [s for s in settings.slots if s in trusted or str(s.policy_uri).startswith("kin://")]
+    uris = {slot.id: slot.policy_uri for slot in ours if slot.policy_uri is not None}
+    compile_kernels(settings.world, settings.world_settings, settings.preset, uris)
+    spec = settings.world_ref.spec
+    warn_of_idle_slots(settings.slot_ids, settings.build_assignment(spec))
+    for slot in settings.slots:
+        resolved = slot.resolve_policy(slot in trusted)
+        if slot in trusted:  # an isolated policy is not loaded into this process
+            build_policy(resolved, spec).close()
+
+
+def check_sandbox(evaluations: Sequence[Any]) -> None:
+    """Print which restrictions of the sandbox this machine can enforce, and which it cannot.
+
+    Args:
+        evaluations: Settings of the evaluations, which differ in their slots only.
+
+    Raises:
+        UsageError: A slot is not isolated, or --strict is set and a restriction is unsupported.
+    """
+    from kinfolk.isolation.sandbox.support import list_enforced, list_unsupported
+
+    if not evaluations[0].sandbox:
+        return
+    if any(each.is_trusted(slot) for each in evaluations for slot in each.slots):
+        advice = "give --isolate slot or agent with it"
+        raise UsageError(f"--sandbox restricts worker processes; {advice}.")
+    for part in list_enforced():
+        output.note(f"Sandbox: {part}.")
+    for part in list_unsupported():
+        if evaluations[0].strict:
+            raise UsageError(f"This machine cannot enforce: {part}. --strict asks for it.")
+        print(f"Sandbox: this machine CANNOT enforce: {part}.", file=sys.stderr)
+
+
+def read_last_event(run: Any, kind: str) -> dict[str, Any]:
+    """Return the last event of a finished run, which holds its results.
+
+    Raises:
+        DamagedRunError: The last event is of another kind.
+    """
+    last: dict[str, Any] = {}
+    for event in run.events():
+        last = event
+    if last.get("kind") != kind:
+        raise DamagedRunError(f"{run.folder} is damaged: its events do not end with a summary.")
+    return last
+
+
+def run_with_progress(
+    command: str, run: Any, engine: Any, job: Callable[[Any], Any], total: int
+) -> dict[str, Any]:
+    """Run an evaluation, store it and show progress; return its last event.
+
+    Args:
+        command: Command that resumes the run.
+        run: Run folder to write or to resume.
+        engine: Engine that runs the tasks; it is closed at the end.
+        job: Takes the snapshot to resume from, or None, and returns the job's items.
+        total: Number of events of played episodes, for the progress bar.
+    """
+    from kinfolk.core.events import TimingEvent
+    from kinfolk.store.run_job import run_and_store
+
+    before = [_count_failures(event) for event in run.events() if _is_played(event)]
+    done, failures = len(before), sum(before)
+    warned: set[str] = set()
+    last: dict[str, Any] = {}
+    with interruptible(command, run, engine), output.progress("Episodes", total, done) as tell:
+        for event in run_and_store(run, job):
+            last = event.to_dict()
+            if isinstance(event, TimingEvent):
+                fresh = set(last["warnings"]) - warned
+                warned |= fresh
+                for warning in sorted(fresh):
+                    print(warning, file=sys.stderr, flush=True)
+            elif _is_played(last):
+                done, failures = done + 1, failures + _count_failures(last)
+                tell(done, f"failures of policies so far: {failures}" if failures else "")
+    return last
+
+
+def _is_played(event: Mapping[str, Any]) -> bool:
+    """Return whether an event is of a played episode."""
+    return str(event["kind"]).endswith("_played")
+
+
+def _count_failures(event: Mapping[str, Any]) -> int:
+    """Return the number of failures in a played episode, which earlier versions stored."""
+    failures: list[Any] | int = event["failures"]
+    return failures if isinstance(failures, int) else len(failures)
+
+
+def report_failures(run: Any, last: Mapping[str, Any]) -> bool:
+    """Print which policies failed, and return whether one of them failed in every episode.
+
+    Args:
+        run: Run folder that holds all failures.
+        last: Last event of the run.
+    """
+    from kinfolk.evaluation.failures import describe_run_failures
+
+    messages, always_failed = describe_run_failures(run.config["settings"], last)
+    for message in messages:
+        print(message)
+    if messages:
+        table = output.command("export", "metrics", run.folder, "--table", "failures")
+        output.hint(f"All failures with their tracebacks: {table}")
+    for message in always_failed:
+        note = "the exit code is 1, and the results are stored all the same"
+        print(f"{message}: {note}.", file=sys.stderr)
+    return bool(always_failed)
+
+
+def describe_sandbox(settings: Any) -> dict[str, Any]:
+    """Return what was asked of the sandbox and what this machine enforces, for a JSON document."""
+    from kinfolk.isolation.sandbox.support import list_enforced, list_unsupported
+
+    requested, enforced, unsupported = settings.sandbox, list_enforced(), list_unsupported()
+    return {
+        "requested": requested,
+        "enforced": enforced if requested else [],
+        "not_enforced": unsupported if requested else [*enforced, *unsupported],
+    }
+
+
+def list_failures(run: Any) -> list[dict[str, Any]]:
+    """Return a record of each failure in a run, for a JSON document."""
+    from kinfolk.evaluation.failures import iter_failures
+
+    return list(iter_failures(run.config["job"], run.config["settings"], run.events()))
+
+
+def read_timings(run: Any) -> dict[str, Any]:
+    """Return the aggregated timings of a run; damaged lines are left out with a warning."""
+    from kinfolk.evaluation.rollout import aggregate_timings, filter_valid_timings
+    from kinfolk.store.event_log import TIMINGS_FILE
+
+    timings = run.timings()
+    lines = filter_valid_timings(timings.lines)
+    damaged = timings.n_damaged + len(timings.lines) - len(lines)
+    if damaged:
+        count = "1 line" if damaged == 1 else f"{damaged} lines"
+        print(f"{run.folder / TIMINGS_FILE} is damaged: {count} left out.", file=sys.stderr)
+    return aggregate_timings(lines)
