@@ -6,12 +6,13 @@ A message says what was wrong, what it was and what would be right.
 from __future__ import annotations
 
 import difflib
+import inspect
 import sysconfig
 import traceback
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import PurePath
 from types import FrameType
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 MAX_LINE_CHARS = 1000
 MAX_LINES = 40
@@ -41,7 +42,21 @@ class UnknownNameError(UsageError, LookupError):
 
 
 class ContractError(KinfolkError):
-    """A world, a policy or a task violated the protocol that it implements."""
+    """A world, a policy or a task violated the protocol that it implements.
+
+    Args:
+        message: What was wrong, what it was and what would be right.
+        location: File, line and function of the user's code, such as `mine.py:14 in step`. Given for
+            a wrong return value, of which no frame of the traceback lies in the user's code.
+    """
+
+    def __init__(self, message: str, location: str = "") -> None:
+        super().__init__(message)
+        self.location = location
+
+    def __str__(self) -> str:
+        message = super().__str__()
+        return f"{message.removesuffix('.')} ({self.location})." if self.location else message
 
 
 class PolicyFailedError(KinfolkError):
@@ -151,14 +166,17 @@ def summarize_error(error: BaseException, skip_modules: str = "") -> ErrorSummar
         lines += [_format_frame(*frame) for frame in frames]
         user_lines += [_format_frame(*frame) for frame in frames if _is_user_code(frame[0])][-1:]
     location = (user_lines or lines[-1:] or [""])[0]
+    stated = str(getattr(error, "location", "")) if isinstance(error, ContractError) else ""
     if isinstance(error, SyntaxError) and error.filename:  # the file that could not be parsed
         location = f"{PurePath(error.filename).name}:{error.lineno}"
     try:
-        text = str(error)
+        text = Exception.__str__(error).removesuffix(".") if stated else str(error)
     except Exception:  # __str__ of a user's own exception class may fail as well
         text = ""
     message = f"{type(error).__name__}{': ' if text else ''}{text}"
-    return ErrorSummary(escape_text(message), escape_text(location), escape_lines("\n".join(lines)))
+    return ErrorSummary(
+        escape_text(message), escape_text(stated or location), escape_lines("\n".join(lines))
+    )
 
 
 def _is_user_code(frame: FrameType) -> bool:
@@ -172,6 +190,14 @@ def _is_user_code(frame: FrameType) -> bool:
 def _get_module_name(frame: FrameType) -> str:
     """Return the name of the module that a frame runs in."""
     return str(frame.f_globals.get("__name__", ""))
+
+
+def find_definition(function: Callable[..., Any]) -> str:
+    """Return where a function of the user's is defined, such as `mine.py:14 in step`; "" if unknown."""
+    code = getattr(inspect.unwrap(function), "__code__", None)
+    if code is None:
+        return ""
+    return f"{PurePath(code.co_filename).name}:{code.co_firstlineno} in {code.co_name}"
 
 
 def _format_frame(frame: FrameType, line: int) -> str:

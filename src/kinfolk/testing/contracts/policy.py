@@ -14,8 +14,8 @@ from kinfolk.play.loop import EpisodeLoop
 from kinfolk.play.slots import LoadedSlot
 from kinfolk.play.task import EpisodeRunner, PlainObserver, RolloutTask, WorldRef
 from kinfolk.policies.base import AgentBatch, Memory, MemoryLayout, Policy
-from kinfolk.policies.multi_agent import SingleAgentPolicy
 from kinfolk.policies.resolve import build_policy, resolve
+from kinfolk.policies.single_agent import SingleAgentPolicy
 from kinfolk.testing.inspection import episode_digests
 
 
