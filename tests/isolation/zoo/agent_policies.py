@@ -152,3 +152,38 @@ class BlindTeam(kf.MultiAgentPolicy):
 class LoadedTeam(BareTeam):
     def load(self, arrays):
         self.arrays = arrays
+
+
+class Registering(Stateful):
+    """Writes a line for each call, with the number of its process."""
+
+    def __init__(self, env_info, agent_id, log):
+        super().__init__(env_info, agent_id, 1)
+        self.log = log
+        self.note("agent_policy")
+
+    def note(self, call):
+        with Path(self.log).open("a") as file:
+            file.write(f"{os.getpid()} {call} {self.agent_id}\n")
+
+    def reset(self, seed=17, episode=0, uid=0):
+        super().reset(seed, episode, uid)
+        self.note("reset")
+
+    def step(self, observation):
+        self.note("step")
+        return super().step(observation)
+
+
+class RegisteringTeam(kf.MultiAgentPolicy):
+    def __init__(self, policy_env_info, log):
+        super().__init__(policy_env_info)
+        self.log = log
+
+    def agent_policy(self, agent_id):
+        return Registering(self.policy_env_info, agent_id, self.log)
+
+
+class StubbornTeam(BareTeam):
+    def shutdown(self):
+        time.sleep(60)

@@ -9,9 +9,12 @@ IN_RESET = -1
 
 
 class FailsByPlan(Counting):
-    """Fails in its constructor, or for an agent of the plan, by uid, at its step `[step, how]`."""
+    """Fails in its constructor, or for an agent of the plan, by uid, at its step `[step, how]`.
 
-    def __init__(self, spec, plan, at_start=""):
+    Policies with different numbers `run` share no processes.
+    """
+
+    def __init__(self, spec, plan, at_start="", run=0):
         super().__init__(spec)
         self.plan = plan
         if at_start:
