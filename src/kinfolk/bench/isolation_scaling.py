@@ -60,7 +60,7 @@ class BareProcesses:
             os.read(reply_fd, 1)
 
     def close(self) -> None:
-        """End all processes."""
+        """Kill all processes and wait for them."""
         for process in self._processes:
             process.kill()
             process.communicate()
