@@ -95,7 +95,7 @@ def play(catalog_function, role, episodes=4, ticks=300):
     """
     from kinfolk.evaluation.rollout import evaluation_task, run_evaluation
     from kinfolk.play.task import WorldRef
-    from kinfolk.policies.resolve import ResolvedPolicy
+    from kinfolk.policies.build import ResolvedPolicy
 
     module = "own_behavior" if __name__ == "__main__" else __name__
     policy = ResolvedPolicy(

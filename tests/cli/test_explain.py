@@ -66,7 +66,8 @@ def test_what_cannot_be_explained_is_said(capsys, words, sentence):
 
 def test_explaining_changes_nothing_and_is_off_by_default():
     from kinfolk.core.settings import validate_settings
-    from kinfolk.policies.resolve import build_policy, resolve
+    from kinfolk.policies.build import build_policy
+    from kinfolk.policies.resolve import resolve
     from kinfolk.worlds.cogsguard.settings import Cogsguard
     from kinfolk.worlds.cogsguard.spec import make_spec
 

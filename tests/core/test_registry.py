@@ -50,7 +50,7 @@ def test_other_packages_register_worlds_by_entry_point(monkeypatch):
         name, value, dist = "pond", "ponds.world:Pond", None
 
     monkeypatch.setattr(
-        "kinfolk.core.imports.entry_points",
+        "importlib.metadata.entry_points",
         lambda group: [Point] if group == "kinfolk.worlds" else [],
     )
     registry = Registry("world", "worlds", {"forage": RegistryEntry("a:b", "")})

@@ -8,7 +8,6 @@ import pytest
 
 from kinfolk.core.errors import EngineError
 from kinfolk.evaluation.rollout import Isolation, evaluation_task, run_evaluation
-from kinfolk.isolation import sandbox
 from kinfolk.isolation.failures import IsolationSettings
 from kinfolk.isolation.forkserver import ForkServerClient, ProcessLimitError
 from kinfolk.isolation.worker_pool import close_pools
@@ -95,13 +94,3 @@ def test_workers_start_in_a_host_with_more_than_a_thousand_open_files(plain):
         close_pools()
     assert played.episodes == plain
     assert played.observed.slots["main"].processes == 1
-
-
-def test_restrictions_that_the_machine_cannot_enforce_are_listed(monkeypatch):
-    monkeypatch.setattr(sandbox, "is_landlock_supported", lambda: False)
-    monkeypatch.setattr(sandbox, "is_seccomp_supported", lambda: False)
-    assert sandbox.list_enforced() == []
-    assert sandbox.list_unsupported() == [
-        "no network, no signals to or tracing of other processes",
-        "files outside a scratch folder cannot be written",
-    ]

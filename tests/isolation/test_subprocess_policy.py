@@ -15,7 +15,8 @@ from kinfolk.core.errors import PolicyFailedError, SettingsError
 from kinfolk.play.loop import EpisodeLoop
 from kinfolk.play.slots import LoadedSlot, build_slot_assignment
 from kinfolk.policies.base import NoopPolicy, single_agent_batch
-from kinfolk.policies.resolve import build_policy, resolve
+from kinfolk.policies.build import build_policy
+from kinfolk.policies.resolve import resolve
 from kinfolk.policies.single_agent import SingleAgentPolicy
 from kinfolk.testing.inspection import children_of, play_to_end, wait_for_exit
 from kinfolk.testing.probe.state import Probe

@@ -5,7 +5,8 @@ import pytest
 from safetensors.numpy import save
 
 from kinfolk.core.errors import UsageError
-from kinfolk.policies.resolve import build_policy, resolve
+from kinfolk.policies.build import build_policy
+from kinfolk.policies.resolve import resolve
 from kinfolk.store.arrays import PolicyFile, iter_policy_chunks, write_policy
 from kinfolk.store.run import create_run
 from kinfolk.testing.probe.policies.neural import ProbeGruPolicy

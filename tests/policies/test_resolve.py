@@ -3,7 +3,8 @@ import pytest
 from safetensors.numpy import save
 
 from kinfolk.core.errors import SettingsError, UsageError
-from kinfolk.policies.resolve import ResolvedPolicy, build_policy, resolve
+from kinfolk.policies.build import ResolvedPolicy, build_policy
+from kinfolk.policies.resolve import resolve
 from kinfolk.testing.probe.state import Probe
 from kinfolk.testing.probe.world import ProbeWorld
 

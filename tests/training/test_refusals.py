@@ -178,7 +178,8 @@ def test_a_wrong_configuration_is_refused_with_its_message(name):
 
 
 def test_a_checkpoint_whose_shapes_do_not_fit_the_world(tmp_path):
-    from kinfolk.policies.resolve import build_policy, resolve
+    from kinfolk.policies.build import build_policy
+    from kinfolk.policies.resolve import resolve
     from kinfolk.store.arrays import PolicyFile, write_policy
     from kinfolk.worlds import build_world
 

@@ -8,7 +8,8 @@ from kinfolk.core.random import fold_in, seed_key
 from kinfolk.core.settings import merge_settings
 from kinfolk.jobs.train.job import update_learners
 from kinfolk.play.slots import SlotRegistry
-from kinfolk.policies.resolve import build_policy, resolve
+from kinfolk.policies.build import build_policy
+from kinfolk.policies.resolve import resolve
 from kinfolk.testing.probe.policies.scripted import PythonForager
 from kinfolk.training.learner import LossWeights
 from kinfolk.training.losses import LOSSES

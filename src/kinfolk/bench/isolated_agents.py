@@ -14,7 +14,7 @@ from kinfolk.isolation.proxy import IsolatedPolicy
 from kinfolk.isolation.worker_pool import WorkerPool
 from kinfolk.play.task import WorldRef
 from kinfolk.policies.base import AgentBatch
-from kinfolk.policies.resolve import ResolvedPolicy
+from kinfolk.policies.build import ResolvedPolicy
 
 NOOP = ResolvedPolicy("kinfolk.policies.base:NoopPolicy")
 STEP_TIMEOUT = 30.0

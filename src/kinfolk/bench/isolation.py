@@ -24,7 +24,7 @@ from kinfolk.core.random import threefry_2x32
 from kinfolk.core.spaces import WorldSpec
 from kinfolk.engines.parent_death import exit_with_parent
 from kinfolk.policies.base import AgentBatch, Memory, NoopPolicy, allocate_memory
-from kinfolk.policies.resolve import ResolvedPolicy, build_policy
+from kinfolk.policies.build import ResolvedPolicy, build_policy
 
 AGENT_COUNTS = (1, 4, 8, 16)
 PARALLEL_AGENTS = 8

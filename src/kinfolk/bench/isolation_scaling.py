@@ -22,7 +22,7 @@ from kinfolk.core.errors import KinfolkError, PolicyFailedError
 from kinfolk.isolation.failures import IsolationSettings
 from kinfolk.isolation.worker_main import private_memory_mb
 from kinfolk.isolation.worker_pool import WorkerPool
-from kinfolk.policies.resolve import ResolvedPolicy
+from kinfolk.policies.build import ResolvedPolicy
 
 SCALING_COUNTS = (1, 2, 4, 8, 16, 32, 64)
 _AGENT_STEPS, _ROUNDS = 2000, 5  # per round and number of agents
@@ -106,7 +106,8 @@ def measure_lifecycle(agents: int) -> dict[str, float]:
     with closing(IsolatedAgents(1, settings=settings)) as first:
         pool, begun = first.pool, time.perf_counter()
         started = [
-            pool.acquire(NOOP, make_spec(1), 1, inherits_memory=False) for _ in range(agents)
+            pool.acquire("bench", NOOP, make_spec(1), 1, inherits_memory=False)
+            for _ in range(agents)
         ]
         forked = time.perf_counter()
         workers = [worker for worker, _ in started]
@@ -115,7 +116,7 @@ def measure_lifecycle(agents: int) -> dict[str, float]:
             if reply:
                 raise PolicyFailedError(f"A worker did not start: {reply}.")
         ready = time.perf_counter()
-        memory = [private_memory_mb(worker.pid) for worker in workers]
+        memory = [private_memory_mb(worker.host_pid) for worker in workers]
         ending = time.perf_counter()
         for worker in workers:
             pool.release(worker, reusable=False)

@@ -37,7 +37,8 @@ def compile_kernels(
         uris: The policy of each slot.
     """
     from kinfolk.core.jit import missing_kernels
-    from kinfolk.policies.resolve import load_policy_class, resolve
+    from kinfolk.policies.build import load_policy_class
+    from kinfolk.policies.resolve import resolve
     from kinfolk.worlds import build_world
 
     game = build_world(world, settings, 1, preset)  # reports wrong settings first
@@ -182,7 +183,8 @@ def _compile(
         part: Which half of the world's kernels, 0 or 1.
         uris: URIs of the policies to build.
     """
-    from kinfolk.policies.resolve import build_policy, resolve
+    from kinfolk.policies.build import build_policy
+    from kinfolk.policies.resolve import resolve
     from kinfolk.worlds import build_world
 
     game = build_world(world, settings, 1, preset)

@@ -18,6 +18,9 @@ import numba
 from numba import config
 from numba.extending import intrinsic, register_jitable
 
+from kinfolk.core.inline import inline as inline
+from kinfolk.core.inline import inline_always as inline_always
+from kinfolk.core.inline import set_register
 from kinfolk.core.kernel_cache import BOUNDSCHECK, KernelCache
 from kinfolk.core.kernel_pipeline import CalleeCompiler, KernelCompiler
 
@@ -71,26 +74,14 @@ def _make_dispatcher(function: Callable[..., Any], **options: Any) -> Any:
     return dispatcher
 
 
-def inline(function: F) -> F:
-    """Make `function` callable from kernels; called from Python it stays plain Python."""
-    return _make_callee(function, forceinline=False)
-
-
-def inline_always(function: F) -> F:
-    """Make an `inline` function whose code replaces the call in the kernel.
-
-    A state of forty arrays is copied at every call that takes it, which costs more than a birth.
-    Only for functions called from one place: each call compiles the code anew.
-    """
-    return _make_callee(function, forceinline=True)
-
-
-def _make_callee(function: F, forceinline: bool) -> F:
-    """Register a function that kernels may call, keeping it callable from Python."""
+def _register_callee(function: Callable[..., Any], forceinline: bool) -> None:
+    """Let kernels call a function; see `kinfolk.core.inline`."""
     options = {**_CALLEE_OPTIONS, "forceinline": forceinline}
-    callee: F = register_jitable(pipeline_class=CalleeCompiler, **options)(function)
-    callee.jit_options = options  # type: ignore[attr-defined]  # for the hash of `kernel_cache`
-    return callee
+    register_jitable(pipeline_class=CalleeCompiler, **options)(function)
+    cast("Any", function).jit_options = options  # for the hash of `kernel_cache`
+
+
+set_register(_register_callee)
 
 
 def missing_kernels(kernels: Iterable[Callable[..., Any]]) -> dict[str, int]:

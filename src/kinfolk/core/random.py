@@ -23,7 +23,7 @@ from typing import Any, TypeAlias, TypeVar
 import numpy as np
 
 from kinfolk.core.errors import SettingsError
-from kinfolk.core.jit import inline
+from kinfolk.core.inline import inline
 
 WORD_MASK = 0xFFFFFFFF
 # Folded into an episode's key, so that draws of the world and of policies are independent.

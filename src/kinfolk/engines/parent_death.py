@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import ctypes
 import multiprocessing
 import os
 import signal
-import sys
 import threading
 from multiprocessing.connection import wait
 
-_PR_SET_PDEATHSIG = 1
+from kinfolk.core import prctl
 
 
 def exit_with_parent(use_death_signal: bool) -> None:
@@ -28,10 +26,9 @@ def exit_with_parent(use_death_signal: bool) -> None:
     if parent is None:
         return
     threading.Thread(target=_exit_when_parent_ends, args=(parent.sentinel,), daemon=True).start()
-    if use_death_signal and sys.platform == "linux":
-        ctypes.CDLL(None, use_errno=True).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
-        if os.getppid() != parent.pid:  # the parent exited before the request was made
-            os._exit(1)
+    asked = use_death_signal and prctl.prctl(prctl.PDEATHSIG, signal.SIGKILL) == 0
+    if asked and os.getppid() != parent.pid:  # the parent exited before the request was made
+        os._exit(1)
 
 
 def _exit_when_parent_ends(sentinel: int) -> None:

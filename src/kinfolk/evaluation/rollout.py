@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field, fields, replace
 from typing import Any, TypeAlias
@@ -14,6 +14,7 @@ from kinfolk.core.errors import EngineError
 from kinfolk.isolation.failures import FailureLog, IsolationSettings, RetrySerially
 from kinfolk.isolation.forkserver import ProcessLimitError
 from kinfolk.isolation.inprocess import GuardedPolicy
+from kinfolk.isolation.limits import Usage
 from kinfolk.isolation.proxy import IsolatedPolicy
 from kinfolk.isolation.worker_pool import get_pool
 from kinfolk.play.results import EpisodeResult, concatenate_columns
@@ -26,7 +27,7 @@ from kinfolk.play.task import (
     WorldRef,
     reuse_world,
 )
-from kinfolk.policies.resolve import ResolvedPolicy
+from kinfolk.policies.build import ResolvedPolicy
 from kinfolk.worlds.base import World
 
 
@@ -41,8 +42,10 @@ class SlotTiming:
     processes: int = 0  # most at a time
     restarts: int = 0
     stale_replies: int = 0  # replies to requests that were no longer current
-    printed_chars: int = 0  # characters that the policy printed, which are discarded
+    printed_bytes: int = 0  # what the policy printed, which is discarded
     peak_megabytes: float = 0.0  # largest of a process
+    wall_seconds: float = 0.0  # that answers took, if a limit asks for it
+    cpu_seconds: float = 0.0  # likewise
 
     @staticmethod
     def from_slot(policy: GuardedPolicy | IsolatedPolicy) -> SlotTiming:
@@ -52,10 +55,11 @@ class SlotTiming:
         if isinstance(policy, GuardedPolicy):
             return SlotTiming(steps, us_per_step)
         workers = policy.workers
-        latencies = workers.latencies * 1e6 if len(workers.latencies) else np.zeros(1)
+        latencies = 1e6 * np.array(workers.latencies or [0.0])
         mean, p99 = float(latencies.mean()), float(np.percentile(latencies, 99))
-        n_processes, n_restarts = workers.peak_processes, workers.n_restarts
-        return SlotTiming(steps, us_per_step, mean, p99, n_processes, n_restarts, *workers.stats)
+        counts = (workers.peak_processes, workers.n_restarts, *workers.stats)
+        used = (workers.task_usage.wall_seconds, workers.task_usage.cpu_seconds)
+        return SlotTiming(steps, us_per_step, mean, p99, *counts, *used)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -146,6 +150,7 @@ class GuardedSlots(Observer[SlotTimings]):
                         name, resolved, world.spec, get_pool(settings), settings, get_tick,
                         max_agents, modes[name] == "agent", single,
                     )  # fmt: skip
+                    guard.workers.match_usage = replace(isolation.used.get(name, Usage()))
                 stack.callback(guard.close)
                 self._guards.append(guard)
             stack.pop_all()
@@ -182,11 +187,13 @@ class Isolation:
         isolate: `none`, `slot` or `agent`: which unit has its own process.
         settings: Timeouts, limits, and what happens after a failure.
         isolate_slots: Modes of single slots that differ from `isolate`.
+        used: Seconds that slots have used in earlier tasks of the match.
     """
 
     isolate: str = "none"
     settings: IsolationSettings = field(default_factory=IsolationSettings)
     isolate_slots: Mapping[str, str] = field(default_factory=dict)
+    used: Mapping[str, Usage] = field(default_factory=dict)
 
     def modes(self, slots: Mapping[str, object]) -> dict[str, str]:
         """Return the isolation mode of each slot: none, slot or agent."""
@@ -195,6 +202,31 @@ class Isolation:
     def __call__(self, task: RolloutTask[Any], world: World) -> GuardedSlots:
         """Return the observer that builds the policies with this isolation."""
         return GuardedSlots(task, world)
+
+
+class MatchClock:
+    """Adds up what slots use in the tasks of a match, for the limits of later tasks.
+
+    Tasks that run side by side do not know of each other, so a slot can exceed the limits of a match by
+    what it uses in as many tasks as run at a time.
+    """
+
+    def __init__(self) -> None:
+        self._used: dict[str, Usage] = {}
+
+    def set_used(
+        self, tasks: Iterable[RolloutTask[SlotTimings]]
+    ) -> Iterator[RolloutTask[SlotTimings]]:
+        """Yield tasks that know what was used when they are taken."""
+        for task in tasks:
+            used = {slot: replace(usage) for slot, usage in self._used.items()}
+            yield replace(task, observer=replace(_get_isolation(task), used=used))
+
+    def add(self, timing: RolloutTiming) -> None:
+        """Add what the slots have used in a task."""
+        for slot, used in timing.slots.items():
+            total = self._used.setdefault(slot, Usage())
+            total.add(used.wall_seconds, used.cpu_seconds)
 
 
 def evaluation_task(

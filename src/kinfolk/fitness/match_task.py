@@ -28,8 +28,8 @@ from kinfolk.play.loop import EpisodeLoop
 from kinfolk.play.results import EpisodeResult
 from kinfolk.play.slots import LoadedSlot
 from kinfolk.play.task import Observer, RolloutResult, RolloutTask, WorldRef
+from kinfolk.policies.build import ResolvedPolicy, build_policy
 from kinfolk.policies.neural.evolved import CLASS_PATH
-from kinfolk.policies.resolve import ResolvedPolicy, build_policy
 from kinfolk.worlds.base import World
 
 COUNTER_PREFIX = "counter:"  # of a fitness that is a counter of the world

@@ -15,8 +15,8 @@ from kinfolk.core.spaces import WorldSpec
 from kinfolk.play.slots import LoadedSlot
 from kinfolk.play.task import Observer, RolloutTask, WorldRef, run_task
 from kinfolk.policies.base import AgentBatch, Memory, MemoryLayout, Policy
+from kinfolk.policies.build import ResolvedPolicy
 from kinfolk.policies.neural.evolved import GroupEncoder
-from kinfolk.policies.resolve import ResolvedPolicy
 from kinfolk.store.arrays import read_arrays
 from kinfolk.worlds.base import World
 

@@ -28,7 +28,7 @@ from kinfolk.fitness.match_task import (
 )
 from kinfolk.nets.dynamic.forward import RunningStats, merge_running_stats
 from kinfolk.play.task import RolloutTask, run_task
-from kinfolk.policies.resolve import ResolvedPolicy
+from kinfolk.policies.build import ResolvedPolicy
 
 HELD_OUT_START = 1 << 40  # number of the first episode that is never used for evolution
 _HELD_OUT_CHUNK_SIZE = 50  # episodes per task

@@ -22,6 +22,17 @@ from kinfolk.isolation.worker import Worker, draw_request_id, wake_workers
 # policies are slow or cores are busy, and the host sleeps at once in the next calls.
 _SPIN_NS, _SPIN_BACKOFF_CALLS = 400_000, 8
 
+_measured_calls: list[BatchedCall] = []  # without all replies, of all slots of this process
+
+
+def note_replies() -> None:
+    """Note which workers have replied by now, in all calls whose time is measured.
+
+    Called whenever the host has slept, so that no slot is charged for the time that another took.
+    """
+    for call in _measured_calls:
+        call.note_replies()
+
 
 class BatchedCall:
     """A request for actions to several workers, repeated as long as the same agents live.
@@ -33,6 +44,7 @@ class BatchedCall:
         workers: The workers to call.
         buffer_indices: Index of each worker's buffer in `buffers`.
         rows: Rows of the batch that they play.
+        is_measured: Whether the time of every worker is measured; see `measure_seconds`.
     """
 
     def __init__(
@@ -41,8 +53,11 @@ class BatchedCall:
         workers: Sequence[Worker],
         buffer_indices: Sequence[int],
         rows: Sequence[int],
+        is_measured: bool = False,
     ) -> None:
-        self._buffers, self.workers = buffers, workers
+        self._buffers, self.workers, self._is_measured = buffers, workers, is_measured
+        self._seen_ns: Ints | None = None  # when each reply was first seen; None: all at once
+        self._unseen_ns: Ints = np.zeros(0, dtype=np.int64)  # when it was last not there
         self._buffer_indices = _as_slice_or_array(buffer_indices)
         self._rows = _as_slice_or_array(rows)
         single = len(workers) == 1
@@ -80,6 +95,11 @@ class BatchedCall:
         buffers.observations[self._row_index] = observations[self._rows]
         self._request_id, self._sent_ns = draw_request_id(), time.perf_counter_ns()
         self._pending = True
+        if self._is_measured:
+            self._seen_ns = None
+            _measured_calls.append(self)
+            for worker in self.workers:
+                worker.start_step()
         shared.memory_fence()
         buffers.header[self._buffer_indices, shared.REQUEST_ID] = self._request_id
         wake_workers(self._wake_fds)
@@ -107,7 +127,9 @@ class BatchedCall:
                 worker = self.workers[last]
                 worker.set_pending(request_id, self._sent_ns)
                 n_waits_left -= 1  # bounded: a worker may retract its reply
-                if not worker.wait_briefly() or not n_waits_left:
+                has_replied = worker.wait_briefly()
+                note_replies()
+                if not has_replied or not n_waits_left:
                     break
                 worker.pending = False
             reply_ids = header[indices, shared.REPLY_ID].tolist()
@@ -127,7 +149,7 @@ class BatchedCall:
 
     def read_actions(
         self, late_workers: Sequence[Worker], get_noop_actions: Callable[[], Ints]
-    ) -> tuple[Ints, shared.ReplyTimes]:
+    ) -> Ints:
         """Return the actions of the whole batch.
 
         Args:
@@ -136,13 +158,12 @@ class BatchedCall:
                 workers and for rows that no worker plays.
 
         Returns:
-            The actions `[n, heads]`, int64, and the times of the other workers' replies.
+            `[n, heads]`, int64.
         """
-        actions = self._buffers.actions[self._row_index]
-        replied_ns = self._buffers.header[self._buffer_indices, shared.REPLY_NS]
+        actions: Ints = self._buffers.actions[self._row_index]
         if late_workers:
             on_time = np.array([worker not in late_workers for worker in self.workers])
-            out, replied_ns = get_noop_actions(), replied_ns[on_time]
+            out = get_noop_actions()
             if len(on_time) == len(actions):
                 out[np.arange(len(out))[self._rows][on_time]] = actions[on_time]
         elif self._covers_batch:
@@ -154,7 +175,33 @@ class BatchedCall:
             for worker in self.workers:
                 worker.has_acted = worker.has_acted or worker not in late_workers
             self._all_have_acted = not late_workers
-        return out, (replied_ns.copy(), self._sent_ns, time.perf_counter_ns())
+        return out
+
+    def note_replies(self) -> None:
+        """Note when each reply was first seen, and when it was last not there."""
+        now = time.perf_counter_ns()
+        replied = self._buffers.header[self._buffer_indices, shared.REPLY_ID] == self._request_id
+        if self._seen_ns is None:
+            self._seen_ns = np.zeros(len(self.workers), dtype=np.int64)
+            self._unseen_ns = np.full(len(self.workers), self._sent_ns, dtype=np.int64)
+        self._seen_ns[replied & (self._seen_ns == 0)] = now
+        self._unseen_ns[~replied] = now
+
+    def measure_seconds(self) -> AnyArray:
+        """Return how long each worker took, once all have replied or failed.
+
+        The worker's own time of its reply counts only between the host's looks around it. If the host
+        did not have to sleep, nothing is charged: that is less than half a millisecond.
+        """
+        if self in _measured_calls:
+            _measured_calls.remove(self)
+        if self._seen_ns is None:
+            return np.zeros(len(self.workers))
+        self.note_replies()
+        claimed = self._buffers.header[self._buffer_indices, shared.REPLY_NS]
+        seen = np.where(self._seen_ns > 0, self._seen_ns, time.perf_counter_ns())
+        seconds: AnyArray = 1e-9 * (np.clip(claimed, self._unseen_ns, seen) - self._sent_ns)
+        return seconds
 
     @property
     def elapsed(self) -> float:
@@ -167,6 +214,8 @@ class BatchedCall:
         Requests already sent are not withdrawn: each worker is marked as having a pending request,
         to be collected separately.
         """
+        if self in _measured_calls:
+            _measured_calls.remove(self)
         if self._pending:
             for worker in self.workers:
                 worker.set_pending(self._request_id, self._sent_ns)

@@ -14,19 +14,14 @@ from typing import Literal, TypeAlias
 
 import numpy as np
 
-from kinfolk.core.arrays import AnyArray, Bools, Ints
-from kinfolk.core.errors import (
-    ErrorSummary,
-    PolicyFailedError,
-    escape_lines,
-    escape_text,
-    summarize_error,
-)
+from kinfolk.core.arrays import Bools, Ints
+from kinfolk.core.errors import ErrorSummary, PolicyFailedError, escape_lines, escape_text
 from kinfolk.core.settings import Settings, setting
 from kinfolk.core.spaces import WorldSpec
+from kinfolk.isolation.validation import find_invalid_action_reason
 from kinfolk.play.results import Failure
 from kinfolk.policies.base import AgentBatch, NoopPolicy
-from kinfolk.policies.resolve import ResolvedPolicy
+from kinfolk.policies.build import ResolvedPolicy
 
 
 class IsolationSettings(Settings):
@@ -35,46 +30,53 @@ class IsolationSettings(Settings):
     step_timeout: float = setting(
         1.0, "Seconds that an isolated policy has for the actions of one step.", gt=0
     )
+    episode_timeout: float | None = setting(
+        None, "Seconds that an isolated policy has for all its steps of an episode.", gt=0
+    )
+    match_timeout: float | None = setting(
+        None, "Seconds that all processes of a slot have together for all episodes.", gt=0
+    )
     start_timeout: float = setting(
-        60.0, "Seconds that a worker process has to start; not charged to the policy.", gt=0
+        60.0, "Seconds that a worker process has to start; charged to the match only.", gt=0
     )
     on_failure: Literal["noop", "restart", "abort"] = setting(
         "noop", "After a failure of a policy: act as noop, restart its process, or abort the job."
     )
     max_restarts: int = setting(3, "Restarts of a worker process per episode.", ge=0)
     max_processes: int = setting(64, "Worker processes of policies per job.", ge=1)
-    memory_limit: int | None = setting(None, "Memory limit of a worker process in MB.", ge=1)
-    cpu_limit: float | None = setting(None, "CPU time limit of a worker process in seconds.", gt=0)
+    memory_limit: int | None = setting(
+        None, "Memory limit of a worker process and its children in MB.", ge=1
+    )
+    cpu_limit: float | None = setting(
+        None, "CPU seconds of a worker process in its whole life.", gt=0
+    )
+    step_cpu_limit: float | None = setting(
+        None, "CPU seconds of a worker process and its children for one step.", gt=0
+    )
+    episode_cpu_limit: float | None = setting(
+        None, "CPU seconds of a worker process and its children for one episode.", gt=0
+    )
+    match_cpu_limit: float | None = setting(
+        None, "CPU seconds of all processes of a slot together for all episodes.", gt=0
+    )
     strict: bool = setting(
         False, "Refuse to run if a limit or sandbox cannot be enforced, instead of warning."
     )
-    sandbox: bool = setting(False, "Give worker processes no network and no write access to files.")
+    sandbox: bool = setting(
+        False, "Run isolated policies in bubblewrap: no network, no files but their own."
+    )
+    sandbox_read: tuple[str, ...] = setting(
+        (), "Further files and folders that a sandboxed policy may read."
+    )
+    process_limit: int = setting(0, "Processes that a sandboxed policy may start.", ge=0)
+    file_size_limit: int = setting(
+        64, "Largest file that an isolated policy may write, in MB.", ge=1
+    )
+    disk_limit: int = setting(64, "Size of the temporary folder of a sandboxed policy in MB.", ge=1)
 
 
 WHOLE_SLOT = -1  # `Failure.agent` if all agents of the slot are affected
-_ISOLATION_PACKAGE = "kinfolk.isolation"
-UNKNOWN_REASON = "unknown"  # the worker reported an invalid action without a known reason
-INVALID_ACTION_REASONS = ("not a number", "not whole numbers", "not numbers", "wrong shape")
 TickGetter: TypeAlias = Callable[[], int]  # returns the current tick, for records of failures
-
-
-def summarize_policy_error(error: BaseException) -> ErrorSummary:
-    """Summarize an error that a policy raised, without the stack frames of this package."""
-    if isinstance(error, PolicyFailedError) and error.__cause__ is not None:
-        error = error.__cause__  # raised by `build_policy`, which adds the policy's name
-    return summarize_error(error, skip_modules=_ISOLATION_PACKAGE)
-
-
-def find_invalid_action_reason(actions: AnyArray, shape: tuple[int, ...]) -> str:
-    """Return why actions are invalid, one of `INVALID_ACTION_REASONS`; "" if type and shape fit."""
-    kind = actions.dtype.kind
-    if kind == "f" and np.isnan(actions).any():
-        return "not a number"
-    if kind == "f" and (not np.isfinite(actions).all() or (actions != np.floor(actions)).any()):
-        return "not whole numbers"
-    if kind not in "iuf":
-        return "not numbers"
-    return "" if actions.shape == shape else "wrong shape"
 
 
 class RetrySerially(PolicyFailedError):  # noqa: N818, control flow more than an error

@@ -1,95 +1,62 @@
-"""The host's client of the fork server, which starts worker processes, and what workers load."""
+"""The host's client of a fork server, which starts worker processes, in a sandbox or without one."""
 
 from __future__ import annotations
 
 import json
 import os
+import random
 import select
 import socket
 import subprocess
 import sys
 import time
-from typing import Any
-
-import numpy as np
-from safetensors.numpy import load, save
+from contextlib import suppress
+from typing import Any, NamedTuple
 
 from kinfolk.core.errors import EngineError
-from kinfolk.core.spaces import WorldSpec
-from kinfolk.isolation.shared_buffers import create_anonymous_memory, map_memory
-from kinfolk.policies.resolve import ResolvedPolicy
+from kinfolk.core.kernel_cache import cache_root
+from kinfolk.isolation.payload import WorkerPayload, get_import_paths
+from kinfolk.isolation.sandbox import bubblewrap
+from kinfolk.isolation.sandbox.namespaces import write_identity_maps
+from kinfolk.isolation.sandbox.policy_files import PolicyFiles
+from kinfolk.isolation.sandbox.support import require_sandbox
 
 _START_TIMEOUT = 60.0
 _PRELOAD_TIMEOUT = 600.0  # kernels may have to be compiled
 _EXIT_TIMEOUT = 3.0
 _MAX_MESSAGE_BYTES = 65536
-_MAIN_COMMAND = "from kinfolk.isolation.forkserver_main import main; main()"
+_MAIN_COMMAND = (
+    "import json, sys; config = json.loads(sys.argv[1]); sys.path[:] = config['paths']; "
+    "from kinfolk.isolation.forkserver_main import main; main(config)"
+)
 # A fork loses the threads of libraries, and more threads than cores would be slower anyway.
 _SINGLE_THREAD_ENV = dict.fromkeys(
     ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1"
 )
-# The environment variables that a sandboxed policy can read.
-_SANDBOX_ENV_NAMES = ("PATH", "PYTHONPATH", "LANG", "LC_ALL", "HOME", "XDG_CACHE_HOME", "COLUMNS")
+_FIRST_USER_ID, _LAST_USER_ID = 10**9, 2 * 10**9  # of sandboxes that root starts; nobody has them
 
 
 class ProcessLimitError(EngineError):
     """No further worker process can be started."""
 
 
-class WorkerPayload:
-    """A policy and a world's spec, serialized once into memory that all their workers map.
+class WorkerExit(NamedTuple):
+    """How a worker process ended, as its fork server saw it."""
 
-    Args:
-        resolved: Class, settings and weights of the policy.
-        spec: Spec of the world.
-    """
-
-    def __init__(self, resolved: ResolvedPolicy, spec: WorldSpec) -> None:
-        header = {
-            "class_path": resolved.class_path,
-            "settings": dict(resolved.settings),
-            "spec": spec.to_dict(),
-            "sys_path": [path or os.getcwd() for path in sys.path],
-        }
-        arrays = {name: np.ascontiguousarray(array) for name, array in resolved.arrays.items()}
-        data = json.dumps(header).encode()
-        data = len(data).to_bytes(8, "little") + data + save(arrays)
-        self.resolved, self.spec, self.size = resolved, spec, len(data)
-        self.fd = create_anonymous_memory(self.size)
-        with map_memory(self.fd, self.size) as memory:
-            memory[:] = data
-
-    def close(self) -> None:
-        """Close the file descriptor of the memory; may be called twice."""
-        if self.fd >= 0:
-            os.close(self.fd)
-            self.fd = -1
-
-
-def read_payload(fd: int, size: int) -> tuple[ResolvedPolicy, WorldSpec, list[str]]:
-    """Return the policy, the world's spec and `sys.path` of a `WorkerPayload`.
-
-    Args:
-        fd: Descriptor of the payload's memory.
-        size: Size of the payload in bytes.
-    """
-    with map_memory(fd, size) as memory:
-        data = memory[:]
-    length = int.from_bytes(data[:8], "little")
-    header = json.loads(data[8 : 8 + length])
-    resolved = ResolvedPolicy(header["class_path"], header["settings"], load(data[8 + length :]))
-    return resolved, WorldSpec.from_dict(header["spec"]), header["sys_path"]
+    code: int  # negative: the signal that killed it
+    printed_bytes: int
+    peak_kb: int
 
 
 class ForkServerClient:
     """Starts and kills workers through a fork server, which runs from the first call to `close`.
 
     Args:
-        minimal_env: Whether workers see only a few harmless environment variables.
+        sandbox: Files of the policy whose sandbox this fork server runs in; None: no sandbox.
     """
 
-    def __init__(self, minimal_env: bool = False) -> None:
-        self._minimal_env = minimal_env
+    def __init__(self, sandbox: PolicyFiles | None = None) -> None:
+        self._sandbox = sandbox
         self._process: subprocess.Popen[bytes] | None = None
         self._control: socket.socket | None = None
         self._clear_state()
@@ -98,8 +65,18 @@ class ForkServerClient:
         """Forget everything about the workers and messages of an earlier fork server."""
         self._unread = b""
         self._preloaded: set[str] = set()
-        self._exits: dict[int, int] = {}  # exit codes by pid
+        self._exits: dict[int, WorkerExit] = {}  # by pid
         self._messages: list[dict[str, Any]] = []
+
+    @property
+    def import_paths(self) -> list[str]:
+        """Folders from which workers import the policy, before those of the fork server."""
+        return [] if self._sandbox is None else list(self._sandbox.import_paths)
+
+    @property
+    def pid(self) -> int | None:
+        """Id of the process that this one has started: the fork server or its bubblewrap."""
+        return self._process.pid if self._process is not None else None
 
     def fileno(self) -> int:
         """Return a descriptor that becomes readable when a worker has exited; -1 if not running."""
@@ -136,7 +113,21 @@ class ForkServerClient:
         end = time.monotonic() + timeout
         while pid not in self._exits and self._read(max(0.0, end - time.monotonic())):
             pass
+        return self._exits[pid].code if pid in self._exits else None
+
+    def get_exit(self, pid: int) -> WorkerExit | None:
+        """Return how a worker has ended; None if it runs, as far as is known."""
         return self._exits.get(pid)
+
+    def count_printed_bytes(self, pid: int) -> int:
+        """Return how many bytes a worker has printed so far, as the fork server counts them."""
+        if pid not in self._exits and self._control is not None:
+            with suppress(OSError, ProcessLimitError):  # the fork server has exited
+                self._send({"printed": pid})
+                printed = int(self._wait_for("printed")["printed"])
+                if pid not in self._exits:
+                    return printed
+        return self._exits[pid].printed_bytes if pid in self._exits else 0
 
     def kill(self, pid: int) -> None:
         """Kill a worker with all processes it started, and wait until it has exited."""
@@ -166,35 +157,79 @@ class ForkServerClient:
         if self._process is not None and self._process.poll() is None:
             return
         self.close()
+        if self._sandbox is not None:
+            require_sandbox()
         host_socket, server_socket = socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM)
-        env = {
-            name: value
-            for name, value in os.environ.items()
-            if not self._minimal_env
-            or name in _SANDBOX_ENV_NAMES
-            or name.startswith(("KINFOLK_", "NUMBA_"))
-        }
-        python_path = os.pathsep.join(path for path in sys.path if path)
-        arguments = [str(server_socket.fileno()), str(os.getpid())]
-        devnull = subprocess.DEVNULL
+        info_fd, info_write_fd = os.pipe()
+        host_fd = _open_process(os.getpid())
+        fds = [fd for fd in (server_socket.fileno(), info_write_fd, host_fd) if fd >= 0]
         try:
-            self._process = subprocess.Popen(
-                [sys.executable, "-c", _MAIN_COMMAND, *arguments],
-                stdin=devnull,
-                stdout=devnull,
-                stderr=devnull,
-                env={**env, **_SINGLE_THREAD_ENV, "PYTHONPATH": python_path},
-                pass_fds=[server_socket.fileno()],
-                start_new_session=True,
-            )
+            self._process = self._spawn(server_socket.fileno(), host_fd, info_write_fd, fds)
         except OSError as error:
             host_socket.close()
+            os.close(info_fd)
             reason = f"No fork server could be started: {error.strerror}."
             raise ProcessLimitError(reason) from error
         finally:
             server_socket.close()
+            for fd in fds[1:]:
+                os.close(fd)
         self._control = host_socket
-        self._wait_for("ready")
+        try:
+            if self._needs_identity:
+                self._wait_for("unmapped")
+                pid = json.loads(os.read(info_fd, _MAX_MESSAGE_BYTES))["child-pid"]
+                write_identity_maps(pid, random.randint(_FIRST_USER_ID, _LAST_USER_ID))
+                host_socket.sendall(b".")
+            self._wait_for("ready")
+        finally:
+            os.close(info_fd)
+
+    @property
+    def _needs_identity(self) -> bool:
+        """Whether root starts a sandbox, which therefore runs as another user."""
+        return self._sandbox is not None and os.getuid() == 0
+
+    def _spawn(
+        self, control_fd: int, host_fd: int, info_fd: int, fds: list[int]
+    ) -> subprocess.Popen[bytes]:
+        """Start the process of the fork server.
+
+        Args:
+            control_fd: Its end of the socket.
+            host_fd: Descriptor that becomes readable when this process ends, or -1.
+            info_fd: Where bubblewrap writes the id of the first process in the sandbox.
+            fds: Descriptors to pass on.
+
+        Raises:
+            OSError: The system cannot start a process.
+        """
+        sandbox, env = self._sandbox, dict(os.environ)
+        config = {
+            "control": control_fd,
+            "host": host_fd,
+            "host_pid": os.getpid() if host_fd < 0 and sandbox is None else 0,
+            "paths": get_import_paths() if sandbox is None else bubblewrap.trusted_import_paths(),
+            "preload": [] if sandbox is None else sandbox.preload,
+            "sandbox": sandbox is not None,
+            "as_root": self._needs_identity,
+        }
+        arguments = ["-c", _MAIN_COMMAND, json.dumps(config)]
+        if sandbox is None:
+            command = [sys.executable, *arguments]
+            env |= {**_SINGLE_THREAD_ENV, "PYTHONPATH": os.pathsep.join(get_import_paths())}
+        else:
+            command = bubblewrap.build_command(arguments, sandbox.paths, cache_root(), info_fd)
+        devnull = subprocess.DEVNULL
+        return subprocess.Popen(
+            command,
+            stdin=devnull,
+            stdout=devnull,
+            stderr=devnull,
+            env=env,
+            pass_fds=fds,
+            start_new_session=True,
+        )
 
     def _send(self, message: dict[str, Any], fds: list[int] | None = None) -> None:
         """Send a message with file descriptors to the running fork server."""
@@ -235,7 +270,16 @@ class ForkServerClient:
         for line in lines:
             message = json.loads(line)
             if "exited" in message:
-                self._exits[message["exited"]] = message["code"]
+                exit_ = WorkerExit(message["code"], message["printed"], message["peak_kb"])
+                self._exits[message["exited"]] = exit_
             else:
                 self._messages.append(message)
         return bool(data)
+
+
+def _open_process(pid: int) -> int:
+    """Return a descriptor that becomes readable when a process ends; -1 if the system has none."""
+    try:
+        return os.pidfd_open(pid)
+    except (AttributeError, OSError):  # before Linux 5.3
+        return -1

@@ -2,81 +2,132 @@
 
 It starts as a new interpreter and imports what every policy needs, so that it can fork a worker in a
 few milliseconds, where a new interpreter takes most of a second. It has one thread, so forking is
-safe. It is also the watchdog: when the host dies, even by `kill -9`, it kills the process groups of
-all workers and removes their temporary folders; if it is killed itself, the kernel kills the workers.
+safe. It is also the watchdog: when the host dies, even by `kill -9`, it kills all workers and what they
+started; if it is killed itself, the kernel kills the workers.
+
+In a sandbox it is the first process of a namespace that ends with it. Nothing of a policy is imported
+here, unless it is of this package and on the list of `worker_pool.py`.
 """
 
 from __future__ import annotations
 
 import contextlib
-import ctypes
+import gc
+import importlib
 import json
 import os
 import select
 import signal
 import socket
-import sys
 from collections.abc import Callable
-from pathlib import Path
+from dataclasses import dataclass
 from typing import Any
 
-from kinfolk.core.temporary_folder import remove_tree
+from kinfolk.core import prctl
+from kinfolk.isolation.sandbox.namespaces import (
+    drop_capabilities,
+    enter_agent_namespaces,
+    enter_user_namespace,
+    prepare_slot,
+    take_identity,
+)
 from kinfolk.isolation.worker_main import preload_policy, run_worker
 
-_PR_SET_PDEATHSIG, _PR_SET_DUMPABLE, _PR_SET_CHILD_SUBREAPER = 1, 4, 36
-_NOT_DUMPABLE = 0
 _MAX_MESSAGE_BYTES = 65536
 _POLL_MS = 1000
 _FDS_PER_WORKER = 5  # as `run_worker` takes them
+_STANDARD_FDS = (0, 1, 2)
+_MAX_FD = 2**20
+_MAX_KILL_ROUNDS = 1000  # a process that forks itself anew is found in one of them
 
 
-def main() -> None:
-    """Serve the host until it exits; arguments are the socket's descriptor and the host's pid."""
-    control_fd = int(sys.argv[1])
-    _prctl(_PR_SET_CHILD_SUBREAPER, 1)
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    signal.signal(signal.SIGTERM, signal.SIG_IGN)
-    ForkServer(socket.socket(fileno=control_fd), int(sys.argv[2])).serve()
+def main(config: dict[str, Any]) -> None:
+    """Serve the host until it exits.
+
+    Args:
+        config: `control`, descriptor of the socket; `host`, descriptor that becomes readable when
+            the host exits, or -1; `host_pid`, which must stay the parent's, or 0; `preload`, modules
+            to import; `sandbox`, whether this is the first process of one; `as_root`, whether root
+            has started it.
+    """
+    control = socket.socket(fileno=config["control"])
+    prctl.prctl(prctl.CHILD_SUBREAPER, 1)
+    prctl.set_dumpable(False)
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, signal.SIG_IGN)
+    if config["as_root"]:
+        enter_user_namespace()
+        control.sendall(b'{"unmapped": true}\n')
+        control.recv(1)
+        take_identity()
+    if config["sandbox"]:
+        prepare_slot()
+    for name in config["preload"]:
+        # The worker imports it again, and reports why it fails.
+        with contextlib.suppress(Exception):
+            importlib.import_module(name)
+    gc.collect()
+    gc.freeze()  # so that collections in workers do not copy the pages they share
+    ForkServer(control, config["host"], config["host_pid"]).serve()
+
+
+@dataclass
+class _RunningWorker:
+    """A worker as its fork server sees it: the end of its output, and what it has printed."""
+
+    output_fd: int
+    printed_bytes: int = 0
+
+    def drain(self) -> None:
+        """Read, count and discard what the worker has printed."""
+        with contextlib.suppress(BlockingIOError):
+            while data := os.read(self.output_fd, _MAX_MESSAGE_BYTES):
+                self.printed_bytes += len(data)
 
 
 class ForkServer:
-    """Forks workers, reaps them, and reports their exit codes to the host.
+    """Forks workers, reaps them, and reports to the host how they ended.
 
     Args:
         control: Socket to the host, for requests and reports as lines of JSON.
-        host_pid: Process id of the host.
+        host_fd: Descriptor that becomes readable when the host exits; -1 if the system has none.
+        host_pid: Process id of the host, while it is the parent; 0: not checked.
     """
 
-    def __init__(self, control: socket.socket, host_pid: int) -> None:
-        self._host_pid = host_pid
-        self._control, self._worker_pids, self._unread = control, set[int](), b""
+    def __init__(self, control: socket.socket, host_fd: int, host_pid: int) -> None:
+        self._host_fd, self._host_pid = host_fd, host_pid
+        self._control, self._unread = control, b""
+        self._workers: dict[int, _RunningWorker] = {}  # by process id
         self._received_fds: list[int] = []
-        self._folders: list[str] = []
         self._signal_fd, signal_write_fd = os.pipe()
         for fd in (self._signal_fd, signal_write_fd):
             os.set_blocking(fd, False)
         signal.set_wakeup_fd(signal_write_fd, warn_on_full_buffer=False)
         signal.signal(signal.SIGCHLD, lambda *_: None)
+        self._poll = select.poll()
+        for fd in (control.fileno(), self._signal_fd, host_fd):
+            if fd >= 0:
+                self._poll.register(fd, select.POLLIN)
         self._send({"ready": os.getpid()})
 
     def serve(self) -> None:
         """Handle requests and exits of workers until the host has exited, then kill them all."""
-        poll = select.poll()
-        poll.register(self._control, select.POLLIN)
-        poll.register(self._signal_fd, select.POLLIN)
-        # A process forked by the host may hold the socket open, so check the parent's pid too.
-        while os.getppid() == self._host_pid:
-            ready = dict(poll.poll(_POLL_MS))
+        while self._host_pid in (0, os.getppid()):
+            ready = {fd for fd, _ in self._poll.poll(_POLL_MS)}
+            if self._host_fd in ready:
+                break
             if self._signal_fd in ready:
                 os.read(self._signal_fd, _MAX_MESSAGE_BYTES)
                 self._reap()
+            for worker in self._workers.values():
+                if worker.output_fd in ready:
+                    worker.drain()
             if self._control.fileno() in ready and not self._handle_requests():
                 break
-        for pid in list(self._worker_pids):
+        for pid in self._workers:
             self._kill(pid)
+        self._workers.clear()
         self._kill_orphans()
-        for folder in self._folders:  # if the host was killed before it could remove them
-            remove_tree(Path(folder))
         os._exit(0)
 
     def _handle_requests(self) -> bool:
@@ -97,49 +148,41 @@ class ForkServer:
                 with contextlib.suppress(Exception):
                     preload_policy(payload_fd, request["preload"])
                 os.close(payload_fd)
+                gc.freeze()
                 self._send({"preloaded": True})
-            elif "kill" not in request:
+            elif "printed" in request:
+                worker = self._workers.get(request["printed"])
+                if worker is not None:
+                    worker.drain()
+                self._send({"printed": worker.printed_bytes if worker is not None else 0})
+            elif "kill" in request:
+                if request["kill"] in self._workers:
+                    self._kill(request["kill"])
+            else:
                 self._fork(request)
-            elif request["kill"] in self._worker_pids:
-                self._kill(request["kill"])
         return True
 
     def _fork(self, config: dict[str, Any]) -> None:
         """Fork a worker with the descriptors received last, and report its pid or the error."""
         fds = self._received_fds[:_FDS_PER_WORKER]
         del self._received_fds[:_FDS_PER_WORKER]
+        output_fd, worker_output_fd = os.pipe()
         try:
             pid = os.fork()
         except OSError as error:
             self._send({"forked": 0, "error": error.strerror or str(error)})
             pid = -1
         if pid == 0:
-            self._run_worker(fds, config)
-        for fd in fds:
+            _run_in_child(fds, worker_output_fd, config)
+        for fd in (*fds, worker_output_fd):
             os.close(fd)
         if pid > 0:
-            self._folders += [config["scratch"]] if config["scratch"] else []
-            self._worker_pids.add(pid)
+            os.set_blocking(output_fd, False)
+            self._workers[pid] = _RunningWorker(output_fd)
+            self._poll.register(output_fd, select.POLLIN)
             self._send({"forked": pid})
-
-    def _run_worker(self, fds: list[int], config: dict[str, Any]) -> None:
-        """Run a worker in the forked child, in its own session, and exit."""
-        code = 1
-        try:
-            signal.set_wakeup_fd(-1)
-            for number in (signal.SIGCHLD, signal.SIGTERM):
-                signal.signal(number, signal.SIG_DFL)
-            os.setsid()
-            parent = os.getppid()
-            _prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
-            _prctl(_PR_SET_DUMPABLE, _NOT_DUMPABLE)  # other processes cannot read its memory
-            if os.getppid() != parent:
-                os._exit(1)
-            self._control.close()
-            run_worker(fds, config)
-            code = 0
-        finally:
-            os._exit(code)
+        else:
+            os.close(output_fd)
 
     def _kill(self, pid: int) -> None:
         """Kill a worker and its process group."""
@@ -147,30 +190,104 @@ class ForkServer:
         _send_sigkill(os.kill, pid)  # it may not have called setsid yet
 
     def _reap(self) -> None:
-        """Collect exited workers, kill what they left behind and report their exit codes."""
+        """Collect exited workers, kill what they left behind and report how they ended."""
         while True:
             try:
-                pid, status = os.waitpid(-1, os.WNOHANG)
+                pid, status, usage = os.wait4(-1, os.WNOHANG)
             except ChildProcessError:
                 return
             if pid == 0:
                 return
-            if pid in self._worker_pids:
-                self._worker_pids.remove(pid)
+            if pid in self._workers:
+                worker = self._workers.pop(pid)
                 _send_sigkill(os.killpg, pid)  # children in its process group
                 self._kill_orphans()
-                self._send({"exited": pid, "code": os.waitstatus_to_exitcode(status)})
+                worker.drain()
+                self._poll.unregister(worker.output_fd)
+                os.close(worker.output_fd)
+                code, peak = os.waitstatus_to_exitcode(status), usage.ru_maxrss
+                self._send(
+                    {"exited": pid, "code": code, "printed": worker.printed_bytes, "peak_kb": peak}
+                )
 
     def _kill_orphans(self) -> None:
-        """Kill descendants of exited workers in other process groups, which this subreaper adopts."""
-        for pid in _list_children():
-            if pid not in self._worker_pids:
+        """Kill descendants of exited workers, which this subreaper adopts, until none is left."""
+        for _ in range(_MAX_KILL_ROUNDS):
+            orphans = [pid for pid in _list_children() if pid not in self._workers]
+            if not orphans:
+                return
+            for pid in orphans:
                 _send_sigkill(os.kill, pid)
+            for pid in orphans:
+                with contextlib.suppress(ChildProcessError):
+                    os.waitpid(pid, 0)
 
     def _send(self, message: dict[str, Any]) -> None:
         """Send a report to the host, if it still runs."""
         with contextlib.suppress(OSError):
             self._control.sendall(json.dumps(message).encode() + b"\n")
+
+
+def _run_in_child(fds: list[int], output_fd: int, config: dict[str, Any]) -> None:
+    """Run a worker in a forked process, in its own session, and exit.
+
+    Args:
+        fds: Descriptors for `run_worker`.
+        output_fd: Where the policy's output goes.
+        config: Sizes and limits for `run_worker`.
+    """
+    code = 1
+    try:
+        signal.set_wakeup_fd(-1)
+        for number in (signal.SIGCHLD, signal.SIGTERM, signal.SIGHUP):
+            signal.signal(number, signal.SIG_DFL)
+        os.setsid()
+        _die_with_parent()
+        for fd in (1, 2):
+            os.dup2(output_fd, fd)
+        _close_all_but(fds)
+        if config["sandbox"]:
+            own_processes = config["process_limit"] > 0
+            enter_agent_namespaces(config["disk_limit"], own_processes)
+            if own_processes:
+                _fork_first_process()
+        run_worker(fds, config)
+        code = 0
+    finally:
+        os._exit(code)
+
+
+def _fork_first_process() -> None:
+    """Go on in the first process of a new namespace; this one waits for it and ends as it ends."""
+    pid = os.fork()
+    if pid == 0:
+        _die_with_parent()
+        drop_capabilities()
+        return
+    _, status = os.waitpid(pid, 0)
+    code = os.waitstatus_to_exitcode(status)
+    if code < 0:
+        os.kill(os.getpid(), -code)
+    os._exit(code)
+
+
+def _die_with_parent() -> None:
+    """Let the kernel kill this process when its parent ends; other processes cannot read its memory."""
+    parent = os.getppid()
+    prctl.prctl(prctl.PDEATHSIG, signal.SIGKILL)
+    prctl.set_dumpable(False)
+    if os.getppid() != parent:
+        os._exit(1)
+
+
+def _close_all_but(fds: list[int]) -> None:
+    """Close all descriptors but these and the standard ones."""
+    last = -1
+    for fd in sorted({*fds, *_STANDARD_FDS}):
+        if fd > last + 1:  # an empty range beginning at 0 would close all
+            os.closerange(last + 1, fd)
+        last = fd
+    os.closerange(last + 1, _MAX_FD)
 
 
 def _send_sigkill(kill: Callable[[int, int], None], pid: int) -> None:
@@ -186,10 +303,4 @@ def _list_children() -> list[int]:
         with open(path) as file:
             return [int(pid) for pid in file.read().split()]
     except OSError:
-        return []  # not Linux, where only process groups are killed
-
-
-def _prctl(option: int, value: int) -> None:
-    """Set an attribute of this process by the Linux system call `prctl`; nothing elsewhere."""
-    if sys.platform == "linux":
-        ctypes.CDLL(None).prctl(option, value, 0, 0, 0)
+        return []  # not Linux, or a sandbox, where namespaces end with their first process

@@ -6,7 +6,8 @@ import time
 from typing import Any
 
 from kinfolk.core.arrays import Bytes, Ints
-from kinfolk.isolation.failures import WHOLE_SLOT, FailureLog, summarize_policy_error
+from kinfolk.isolation.failures import WHOLE_SLOT, FailureLog
+from kinfolk.isolation.validation import summarize_policy_error
 from kinfolk.play.slots import SlotRegistry
 from kinfolk.policies.base import AgentBatch, Memory, MemoryLayout, Policy
 

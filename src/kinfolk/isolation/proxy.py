@@ -13,7 +13,7 @@ from kinfolk.isolation.worker import Worker, WorkerError
 from kinfolk.isolation.worker_group import SupervisedWorker, WorkerGroup
 from kinfolk.isolation.worker_pool import WorkerPool
 from kinfolk.policies.base import AgentBatch, Memory, MemoryLayout
-from kinfolk.policies.resolve import ResolvedPolicy
+from kinfolk.policies.build import ResolvedPolicy
 
 
 class IsolatedPolicy:
@@ -103,9 +103,12 @@ class IsolatedPolicy:
         assert batch is not None
         start = time.perf_counter()
         late = call.collect()
-        actions, reply_times = call.read_actions(late, lambda: log.noop_actions(batch))
-        self.workers.reply_times.append(reply_times)
+        actions = call.read_actions(late, lambda: log.noop_actions(batch))
         n_missing = self._collect_late(late, actions, call.elapsed) if late else 0
+        self.workers.latencies.append(call.elapsed)
+        if self.workers.limits.measures_time:
+            self._charge_step(call)
+        self.workers.check_memory([supervised for supervised, _ in self._called.values()])
         valid_actions = log.validate_actions(actions, batch, self._n_called_rows - n_missing)
         self.policy_seconds += time.perf_counter() - start
         return valid_actions
@@ -147,6 +150,16 @@ class IsolatedPolicy:
             group.handle_failure(supervised, error, "act_async")
         return n_missing
 
+    def _charge_step(self, call: BatchedCall) -> None:
+        """Charge the time of a step to the workers that are still running, and end those above a limit."""
+        for worker, seconds in zip(call.workers, call.measure_seconds().tolist(), strict=True):
+            supervised, _ = self._called[worker]
+            if supervised.worker is worker:
+                error = self.workers.charge(supervised, seconds)
+                if error is not None:
+                    self._call = None
+                    self.workers.handle_failure(supervised, error, "act_async", is_final=True)
+
     def _end_call(self) -> None:
         """End the batched call before agents are born or workers are released."""
         call, self._call = self._call, None
@@ -176,4 +189,5 @@ class IsolatedPolicy:
             buffer_indices.append(index)
             rows += range(part.start, part.stop)
         self._n_called_rows = len(rows)
-        return BatchedCall(self._buffers, list(self._called), buffer_indices, rows)
+        measured = group.limits.measures_time
+        return BatchedCall(self._buffers, list(self._called), buffer_indices, rows, measured)

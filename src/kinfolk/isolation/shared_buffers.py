@@ -22,7 +22,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from itertools import count
 from multiprocessing.shared_memory import SharedMemory
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 
@@ -39,14 +39,11 @@ STATUS_OK, STATUS_RAISED, STATUS_INVALID_ACTION = 1, 2, 3
 
 # Fields of the header, int64 each.
 REQUEST_ID, COMMAND, N_ROWS, REPLY_ID, STATUS = range(5)
-MEMORY_BYTES, PRINTED_CHARS, PEAK_KB, REPLY_NS = range(5, 9)
-HOST_WAITING = 9  # whether the worker must wake the host when it replies
-ROWS_VERSION = 10  # changes when more of the rows than their keys has changed
+MEMORY_BYTES, REPLY_NS = 5, 6
+HOST_WAITING = 7  # whether the worker must wake the host when it replies
+ROWS_VERSION = 8  # changes when more of the rows than their keys has changed
 
 HEADER_FIELDS = 16  # size of the header; the last fields are unused
-
-# Nanoseconds of a request: of replies by the workers' clocks, of sending and of receiving.
-ReplyTimes: TypeAlias = tuple[AnyArray, int, int]
 
 # Columns of a row: key, memory index, world, row, uid, group, member, uids of the two parents, memory
 # indices of the two parents.
@@ -55,7 +52,8 @@ AGENT_INDEX_COLUMN, UID_COLUMN, PARENT_INDEX_COLUMNS = 1, 4, slice(9, 11)
 
 _HAS_STRONG_ORDERING = platform.machine() in ("x86_64", "AMD64", "i686")
 
-_F_ADD_SEALS, _F_SEAL_SEAL, _F_SEAL_SHRINK, _F_SEAL_GROW = 1033, 1, 2, 4
+_F_ADD_SEALS, _F_SEAL_SEAL, _F_SEAL_SHRINK, _F_SEAL_GROW, _F_SEAL_WRITE = 1033, 1, 2, 4, 8
+_SIZE_SEALS = _F_SEAL_SHRINK | _F_SEAL_GROW | _F_SEAL_SEAL
 
 
 @dataclass(frozen=True)
@@ -82,12 +80,26 @@ def create_anonymous_memory(n_bytes: int) -> int:
     if sys.platform == "linux":
         fd = os.memfd_create("kinfolk", os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
         os.ftruncate(fd, max(1, n_bytes))
-        fcntl.fcntl(fd, _F_ADD_SEALS, _F_SEAL_SHRINK | _F_SEAL_GROW | _F_SEAL_SEAL)
+        fcntl.fcntl(fd, _F_ADD_SEALS, _SIZE_SEALS)
         return fd
     segment: Any = SharedMemory(create=True, size=max(1, n_bytes))
     fd = os.dup(segment._fd)
     segment.unlink()
     segment.close()
+    return fd
+
+
+def create_sealed_memory(data: bytes) -> int:
+    """Return a descriptor of shared memory with this content, which no process can change."""
+    if sys.platform == "linux":
+        fd = os.memfd_create("kinfolk", os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
+        with open(fd, "wb", closefd=False) as file:
+            file.write(data)
+        fcntl.fcntl(fd, _F_ADD_SEALS, _F_SEAL_WRITE | _SIZE_SEALS)
+        return fd
+    fd = create_anonymous_memory(len(data))
+    with map_memory(fd, len(data)) as memory:
+        memory[: len(data)] = data
     return fd
 
 

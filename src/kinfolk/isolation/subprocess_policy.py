@@ -27,6 +27,7 @@ from kinfolk.isolation.worker import Worker
 from kinfolk.isolation.worker_pool import WorkerPool
 from kinfolk.play.results import Failure
 from kinfolk.policies.base import AgentBatch, Memory
+from kinfolk.policies.build import ResolvedPolicy, build_policy
 from kinfolk.policies.multi_agent import (
     MultiAgentPolicy,
     PolicyEnvInterface,
@@ -34,7 +35,6 @@ from kinfolk.policies.multi_agent import (
     ResetArguments,
 )
 from kinfolk.policies.policy_source import find_policy_source
-from kinfolk.policies.resolve import ResolvedPolicy, build_policy
 from kinfolk.policies.single_agent import BatchedPolicyAgents, SingleAgentPolicy
 
 
@@ -253,7 +253,7 @@ class PerAgentSubprocessPolicy(SingleAgentPolicy):
     def metrics(self) -> dict[str, float]:
         """Health of the process: steps, latency, restarts, memory and what it printed."""
         policy, workers = self._subprocess_policy, self._subprocess_policy.workers
-        latencies = workers.latencies * 1e6 if len(workers.latencies) else np.zeros(1)
+        latencies = 1e6 * np.array(workers.latencies or [0.0])
         return {
             "steps": policy.agent_steps,
             "latency_us_mean": float(latencies.mean()),

@@ -6,7 +6,7 @@ import os
 import random
 import socket
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import astuple, dataclass
 from select import POLLIN, poll
 from typing import NamedTuple
@@ -15,24 +15,29 @@ import numpy as np
 
 from kinfolk.core.arrays import AnyArray
 from kinfolk.core.errors import NO_ERROR, ErrorSummary
-from kinfolk.core.temporary_folder import TemporaryFolder
 from kinfolk.isolation import shared_buffers as shared
-from kinfolk.isolation.failures import INVALID_ACTION_REASONS, UNKNOWN_REASON, IsolationSettings
-from kinfolk.isolation.forkserver import ForkServerClient, WorkerPayload
+from kinfolk.isolation.failures import IsolationSettings
+from kinfolk.isolation.forkserver import ForkServerClient
+from kinfolk.isolation.limits import ResourceLimits, read_peak_kb, receive_sender_pid
+from kinfolk.isolation.payload import WorkerPayload
+from kinfolk.isolation.validation import INVALID_ACTION_REASONS, UNKNOWN_REASON
 
 EXIT_TIMEOUT = 1.0  # seconds for a worker to exit by itself
 # A wake-up can be missed if host and worker go to sleep at the same moment; so sleeps are short.
 _MAX_WAIT_SECONDS = 0.02
 _MAX_PARENT_MEMORY = 256 * 2**20  # bytes
 _PIPE_BYTES = 65536  # capacity of a pipe; one byte per wake-up
+_WORKER_SETTINGS = (
+    "memory_limit", "cpu_limit", "file_size_limit", "sandbox", "process_limit", "disk_limit",
+)  # fmt: skip
 
 
 @dataclass(frozen=True)
 class WorkerError:
     """Why a worker can no longer be used."""
 
-    cause: str  # raised, timeout or exited
-    detail: str  # the exception, seconds of the timeout, or exit code
+    cause: str  # raised, timeout, limit or exited
+    detail: str  # the exception, seconds of the timeout, what was used, or exit code
     error: ErrorSummary = NO_ERROR  # of the exception, if one was raised
 
     def describe(self, method: str) -> str:
@@ -41,6 +46,8 @@ class WorkerError:
             return f"{method} raised {self.detail}"
         if self.cause == "timeout":
             return f"{method} timed out after {self.detail} s"
+        if self.cause == "limit":
+            return f"{method} used {self.detail}"
         return f"its process exited in {method} with code {self.detail}"
 
 
@@ -48,13 +55,13 @@ class WorkerStats(NamedTuple):
     """Counts over one or more workers."""
 
     stale_replies: int = 0  # replies to requests that were no longer current
-    printed_chars: int = 0  # characters that policies printed
-    peak_megabytes: float = 0.0  # largest peak memory of a worker, as it reports itself
+    printed_bytes: int = 0  # what policies printed
+    peak_megabytes: float = 0.0  # largest peak memory of a worker
 
     def merge(self, other: WorkerStats) -> WorkerStats:
         """Return the counts of two sets of workers together."""
         peak = max(self.peak_megabytes, other.peak_megabytes)
-        printed = self.printed_chars + other.printed_chars
+        printed = self.printed_bytes + other.printed_bytes
         return WorkerStats(self.stale_replies + other.stale_replies, printed, peak)
 
 
@@ -71,6 +78,7 @@ class Worker:
 
     Attributes:
         buffer: Memory shared with the process.
+        limits: Checks the time and memory of the process.
         pending: Whether a reply is due; the first reply says that the policy is loaded.
         has_acted: Whether the policy has returned actions.
         parent_memory: `[3, bytes]`, exported memory of this agent and of its two parents; None if
@@ -89,10 +97,11 @@ class Worker:
         inherits_memory: bool = False,
     ) -> None:
         layout = shared.BufferLayout(capacity, payload.spec.row_bytes, payload.spec.n_heads)
-        self._forkserver, self.payload = forkserver, payload
+        self.forkserver, self.payload = forkserver, payload
         self.capacity, self.inherits_memory = capacity, inherits_memory
-        self._temporary_folder = TemporaryFolder("worker-") if settings.sandbox else None
         self._socket, worker_socket = socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM)
+        if hasattr(socket, "SO_PASSCRED"):  # for `host_pid`
+            self._socket.setsockopt(socket.SOL_SOCKET, socket.SO_PASSCRED, 1)
         # Pipes wake a process in two thirds of the time that a socket takes.
         worker_wake_fd, self.wake_fd = os.pipe()
         self._reply_fd, worker_reply_fd = os.pipe()
@@ -106,19 +115,20 @@ class Worker:
         self.has_acted = self.closed = False
         self.parent_memory: AnyArray | None = None
         self.pending = True
+        self._host_pid = 0
+        self.limits, self._cpu_mark = ResourceLimits(settings), 0.0
         config = {
             "layout": astuple(layout),
             "payload_bytes": payload.size,
-            "memory_limit": settings.memory_limit,
-            "cpu_limit": settings.cpu_limit,
-            "scratch": str(self._temporary_folder.folder) if self._temporary_folder else "",
             "inherits_memory": inherits_memory,
+            "import_paths": forkserver.import_paths,
+            **{name: getattr(settings, name) for name in _WORKER_SETTINGS},
         }
-        self.sent_ns = time.perf_counter_ns()
         pipe_fds = (worker_wake_fd, worker_reply_fd)
         try:
             fds = [worker_socket.fileno(), *pipe_fds, self.buffer_fd, payload.fd]
             self.pid = forkserver.fork(config, fds)
+            self.sent_ns = time.perf_counter_ns()
         except BaseException:
             self._release()
             raise
@@ -132,16 +142,28 @@ class Worker:
 
     @property
     def stats(self) -> WorkerStats:
-        """Counts since the last `reset_stats`, and the peak memory of the process."""
+        """Counts since the last `reset_stats`, and the peak memory of the process.
+
+        All of them are measured from outside; nothing is taken from the policy's process.
+        """
         self.drain_wakeups(replied=not self.pending)
-        header = self.buffer.header
-        n_printed = int(header[shared.PRINTED_CHARS]) - self._printed_offset
-        return WorkerStats(self._n_stale, n_printed, int(header[shared.PEAK_KB]) / 1024)
+        printed = self.forkserver.count_printed_bytes(self.pid)
+        ended = self.forkserver.get_exit(self.pid)
+        peak_kb = read_peak_kb(self.host_pid) if ended is None else ended.peak_kb
+        return WorkerStats(self._n_stale, printed - self._printed_offset, peak_kb / 1024)
 
     def reset_stats(self) -> None:
-        """Set the counts of stale replies and printed characters to zero, for the next slot."""
+        """Set the counts of stale replies and printed bytes to zero, for the next slot."""
         self.drain_wakeups(replied=True)
-        self._n_stale, self._printed_offset = 0, int(self.buffer.header[shared.PRINTED_CHARS])
+        self._n_stale = 0
+        self._printed_offset = self.forkserver.count_printed_bytes(self.pid)
+
+    @property
+    def host_pid(self) -> int:
+        """Id of the process as the host sees it, from outside of its namespace; 0 if unknown."""
+        if self._host_pid == 0:  # it has sent nothing yet
+            self._host_pid = receive_sender_pid(self._socket)
+        return self._host_pid
 
     def send(self, command: int, rows: AnyArray | None = None) -> None:
         """Send a command without waiting; `poll` reports it if the worker has exited.
@@ -213,12 +235,15 @@ class Worker:
         reason = self.buffer.read_message()
         return reason if reason in INVALID_ACTION_REASONS else UNKNOWN_REASON
 
-    def wait(self, timeout: float, deadline: float) -> WorkerError | str:
+    def wait(
+        self, timeout: float, deadline: float, on_wake: Callable[[], None] = lambda: None
+    ) -> WorkerError | str:
         """Wait for the reply to the current request.
 
         Args:
             timeout: Seconds that the worker had, for the error if there is no reply.
             deadline: Time on the monotonic clock until which to wait.
+            on_wake: Called after each sleep, of at most 20 ms.
 
         Returns:
             The reply, as `poll` returns it.
@@ -228,8 +253,11 @@ class Worker:
             remaining = deadline - time.monotonic()
             if remaining <= 0:
                 return WorkerError("timeout", f"{timeout:g}")
+            exceeded = self.explain_excess()
+            if exceeded:
+                return WorkerError("limit", exceeded)
             # A child of an exited process may hold its pipe open, so ask the fork server too.
-            if self._forkserver.exit_code(self.pid) is not None:
+            if self.forkserver.exit_code(self.pid) is not None:
                 last_reply = self.poll()  # sent before it exited
                 return self._describe_exit() if last_reply is None else last_reply
             self._set_host_waiting(True)
@@ -238,6 +266,7 @@ class Worker:
                 self._poll.poll(1000.0 * min(remaining, _MAX_WAIT_SECONDS))
                 reply = self.poll()
             self._set_host_waiting(False)
+            on_wake()
         return reply
 
     def wait_briefly(self) -> bool:
@@ -249,6 +278,26 @@ class Worker:
         replied = self.has_replied()
         self.drain_wakeups(replied)
         return replied
+
+    def start_step(self) -> None:
+        """Begin to measure the CPU time of a request."""
+        self._cpu_mark = self.limits.read_cpu_seconds(self.host_pid)
+
+    def take_cpu_seconds(self) -> float:
+        """Return the CPU time since `start_step` or the last call of this."""
+        now = self.limits.read_cpu_seconds(self.host_pid)
+        used, self._cpu_mark = max(0.0, now - self._cpu_mark), now
+        return used
+
+    def explain_excess(self) -> str:
+        """Return a description of the limit of memory or of a step that is exceeded; "" if none is."""
+        limits = self.limits
+        if limits.measures_cpu and self.host_pid:
+            now = limits.read_cpu_seconds(self.host_pid)
+            exceeded = limits.explain_step(now - self._cpu_mark, now)
+            if exceeded:
+                return exceeded
+        return limits.explain_memory(self.host_pid) if limits.measures_memory else ""
 
     def share_parent_memory(self) -> None:
         """Share memory through which agents inherit; called once the policy is loaded.
@@ -270,8 +319,8 @@ class Worker:
             return
         if graceful:
             self.send(shared.CMD_EXIT)
-            self._forkserver.exit_code(self.pid, EXIT_TIMEOUT)
-        self._forkserver.kill(self.pid)
+            self.forkserver.exit_code(self.pid, EXIT_TIMEOUT)
+        self.forkserver.kill(self.pid)
         self._release()
 
     def _set_host_waiting(self, waiting: bool) -> None:
@@ -283,7 +332,7 @@ class Worker:
 
     def _describe_exit(self) -> WorkerError:
         """Return an error with the exit code of the process, which has exited or is about to."""
-        return WorkerError("exited", str(self._forkserver.exit_code(self.pid, EXIT_TIMEOUT)))
+        return WorkerError("exited", str(self.forkserver.exit_code(self.pid, EXIT_TIMEOUT)))
 
     def _release(self) -> None:
         """Close the descriptors and the memory of this process, and remove the worker's folder."""
@@ -293,8 +342,6 @@ class Worker:
         for fd in (self.wake_fd, self._reply_fd, self.buffer_fd):
             os.close(fd)
         self.buffer.close()
-        if self._temporary_folder is not None:
-            self._temporary_folder.remove()
 
 
 def wake_workers(wake_fds: Sequence[int]) -> None:

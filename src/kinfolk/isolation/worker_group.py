@@ -12,7 +12,9 @@ import numpy as np
 
 from kinfolk.core.arrays import AnyArray
 from kinfolk.isolation import shared_buffers as shared
+from kinfolk.isolation.batched_call import note_replies
 from kinfolk.isolation.failures import WHOLE_SLOT, FailureLog
+from kinfolk.isolation.limits import ResourceLimits, Usage
 from kinfolk.isolation.shared_buffers import AGENT_INDEX_COLUMN, PARENT_INDEX_COLUMNS
 from kinfolk.isolation.worker import Worker, WorkerError, WorkerStats
 from kinfolk.isolation.worker_pool import WorkerPool
@@ -25,12 +27,13 @@ class SupervisedWorker:
     worker: Worker | None = None  # None before its start and after a failure
     n_restarts: int = 0  # in this episode
     has_failed: bool = False  # for good: its agents act as noop until the episode or agent ends
+    usage: Usage = field(default_factory=Usage)  # in this episode, also of processes that failed
     # Packed rows of its agents when they were new, by memory index; sent again after a restart.
     initial_rows: dict[int, AnyArray] = field(default_factory=dict)
 
     def clear_failures(self) -> None:
         """Forget failures and agents, because a new episode or a new agent begins."""
-        self.n_restarts, self.has_failed = 0, False
+        self.n_restarts, self.has_failed, self.usage = 0, False, Usage()
         self.initial_rows.clear()
 
     @property
@@ -38,6 +41,8 @@ class SupervisedWorker:
         """Uid of the first agent that it plays."""
         return int(next(iter(self.initial_rows.values()))[shared.UID_COLUMN])
 
+
+_MEMORY_SECONDS = 0.05
 
 # Workers, each with the slice of a block of rows that it plays.
 WorkerParts: TypeAlias = Sequence[tuple[SupervisedWorker, slice]]
@@ -58,19 +63,26 @@ class WorkerGroup:
         agents_per_worker: Capacity of a worker.
         n_restarts: Number of restarts in all episodes.
         peak_processes: Largest number of workers at a time.
-        reply_times: Times of all requests and replies so far.
+        latencies: Seconds from each request to the replies of all workers.
+        limits: Limits of time and memory.
+        match_usage: Seconds that the slot has used in all episodes of the match.
+        task_usage: Seconds of them that this group has used.
     """
 
     def __init__(
         self, failure_log: FailureLog, pool: WorkerPool, max_agents: int, per_agent: bool
     ) -> None:
+        self.limits = ResourceLimits(failure_log.settings)
+        self.match_usage, self.task_usage = Usage(), Usage()
+        self._last_memory_check = 0.0
         self._failure_log, self._settings = failure_log, failure_log.settings
         self._pool, self.per_agent = pool, per_agent
         self.agents_per_worker = 1 if per_agent else max_agents
         self._workers: defaultdict[int, SupervisedWorker] = defaultdict(SupervisedWorker)
         self.n_restarts = self.peak_processes = 0
-        self.reply_times: list[shared.ReplyTimes] = []
+        self.latencies: list[float] = []
         self._released_stats = WorkerStats()
+        self._seen_ns: dict[Worker, int] = {}  # when replies of the last `collect` were seen
 
     @property
     def stats(self) -> WorkerStats:
@@ -79,16 +91,6 @@ class WorkerGroup:
         for worker in self._running():
             counts = counts.merge(worker.stats)
         return counts
-
-    @property
-    def latencies(self) -> AnyArray:
-        """Seconds from each request to its reply.
-
-        Workers report the time of their reply themselves; it is clipped to the time that passed.
-        """
-        times = self.reply_times
-        durations = [np.clip(replied, sent, received) - sent for replied, sent, received in times]
-        return 1e-9 * np.concatenate([np.zeros(0), *durations])
 
     def start_episode(self) -> None:
         """Clear the failures of the last episode, so that failed workers are started again."""
@@ -110,6 +112,11 @@ class WorkerGroup:
                 supervised.clear_failures()
             for row in row_block[part]:
                 supervised.initial_rows[int(row[AGENT_INDEX_COLUMN])] = row.copy()
+        exceeded = self.limits.explain_match(self.match_usage)
+        if exceeded:
+            for supervised, _ in parts:
+                error = WorkerError("limit", exceeded)
+                self.handle_failure(supervised, error, "reset_agents", is_final=True)
         self._start([supervised for supervised, _ in parts if not supervised.has_failed])
         if self.per_agent:
             self._copy_parent_memory(parts, row_block)
@@ -166,22 +173,73 @@ class WorkerGroup:
         """
         deadline = time.monotonic() + timeout - elapsed
         replies = {}
+        self._seen_ns.clear()
+
+        def note_all_replies() -> None:
+            """Note the time of replies of these and of other workers, after each sleep."""
+            note_replies()
+            for worker in workers:
+                if worker not in self._seen_ns and worker.has_replied():
+                    self._seen_ns[worker] = time.perf_counter_ns()
+
         # Wait for the last worker first: when it has replied, most others have too. The host is then
         # woken once or twice, not once per worker, and does not compete with them for a core.
         for worker in reversed(list(workers)):
-            reply = replies[worker] = worker.wait(timeout, deadline)
-            if not isinstance(reply, WorkerError):
-                replied_ns = np.array([worker.buffer.header[shared.REPLY_NS]])
-                self.reply_times.append((replied_ns, worker.sent_ns, time.perf_counter_ns()))
+            replies[worker] = worker.wait(timeout, deadline, note_all_replies)
+            self._seen_ns.setdefault(worker, time.perf_counter_ns())
         return {worker: replies[worker] for worker in workers}
 
-    def handle_failure(self, supervised: SupervisedWorker, error: WorkerError, method: str) -> None:
+    def charge(
+        self, supervised: SupervisedWorker, wall_seconds: float, of_episode: bool = True
+    ) -> WorkerError | None:
+        """Charge a worker's time since its last request, and check all limits of time.
+
+        Args:
+            supervised: The worker, which is running.
+            wall_seconds: How long it took to reply.
+            of_episode: Whether the time counts for the episode too; else for the match only.
+
+        Returns:
+            An error if a limit is exceeded.
+        """
+        worker, limits = supervised.worker, self.limits
+        assert worker is not None
+        cpu_seconds = worker.take_cpu_seconds() if limits.measures_cpu else 0.0
+        self.match_usage.add(wall_seconds, cpu_seconds)
+        self.task_usage.add(wall_seconds, cpu_seconds)
+        exceeded = limits.explain_match(self.match_usage)
+        if of_episode:
+            supervised.usage.add(wall_seconds, cpu_seconds)
+            exceeded = exceeded or limits.explain_episode(supervised.usage)
+            exceeded = exceeded or limits.explain_step(cpu_seconds, 0.0)
+        return WorkerError("limit", exceeded) if exceeded else None
+
+    def check_memory(self, workers: Collection[SupervisedWorker]) -> None:
+        """End workers that exceed the memory limit; checked every 50 ms."""
+        now = time.monotonic()
+        if not self.limits.measures_memory or now - self._last_memory_check < _MEMORY_SECONDS:
+            return
+        self._last_memory_check = now
+        for supervised in workers:
+            worker = supervised.worker
+            exceeded = self.limits.explain_memory(worker.host_pid) if worker is not None else ""
+            if exceeded:
+                self.handle_failure(supervised, WorkerError("limit", exceeded), "act_async")
+
+    def handle_failure(
+        self,
+        supervised: SupervisedWorker,
+        error: WorkerError,
+        method: str,
+        is_final: bool = False,
+    ) -> None:
         """End a failed worker and record the failure, or raise as the settings say.
 
         Args:
             supervised: The worker; it may be restarted later unless `has_failed` is set here.
             error: What happened.
             method: Method of the policy that was called.
+            is_final: Whether it may not be restarted in this episode.
 
         Raises:
             RetrySerially: Several episodes are played side by side.
@@ -190,8 +248,9 @@ class WorkerGroup:
         self._release(supervised, reusable=False)
         supervised.has_failed = True
         agent = supervised.first_uid if self.per_agent else WHOLE_SLOT
+        n_restarts = self._settings.max_restarts if is_final else supervised.n_restarts
         may_restart = self._failure_log.handle_failure(
-            agent, error.cause, error.describe(method), error.error, supervised.n_restarts
+            agent, error.cause, error.describe(method), error.error, n_restarts
         )
         supervised.n_restarts += may_restart
         self.n_restarts += may_restart
@@ -209,7 +268,7 @@ class WorkerGroup:
         for supervised in workers:
             if supervised.worker is None:
                 supervised.worker, is_new = self._pool.acquire(
-                    log.resolved, log.spec, self.agents_per_worker, inherits_memory=self.per_agent
+                    log.slot, log.resolved, log.spec, self.agents_per_worker, self.per_agent
                 )
                 self.peak_processes = max(self.peak_processes, len(self._running()))
                 if is_new:
@@ -219,8 +278,12 @@ class WorkerGroup:
             if not isinstance(reply, WorkerError):
                 worker.share_parent_memory()
         for worker, reply in replies.items():
-            if isinstance(reply, WorkerError):
-                self.handle_failure(starting[worker], reply, "start")
+            error = reply if isinstance(reply, WorkerError) else None
+            if error is None and self.limits.measures_time:
+                seconds = 1e-9 * (self._seen_ns[worker] - worker.sent_ns)
+                error = self.charge(starting[worker], seconds, of_episode=False)
+            if error is not None:
+                self.handle_failure(starting[worker], error, "start")
 
     def _send_resets(self, parts: Sequence[tuple[SupervisedWorker, AnyArray]]) -> None:
         """Send reset commands to workers and wait for their replies, handling failures."""
@@ -230,13 +293,17 @@ class WorkerGroup:
                 rows = block.copy()
                 if self.per_agent:
                     rows[:, AGENT_INDEX_COLUMN] = 0
+                supervised.worker.start_step()
                 supervised.worker.send(shared.CMD_RESET, rows)
                 sent[supervised.worker] = supervised
         replies = self.collect(sent, self.get_action_timeout(sent))
         for worker, supervised in sorted(sent.items(), key=lambda item: item[1].first_uid):
             reply = replies[worker]
-            if isinstance(reply, WorkerError):
-                self.handle_failure(supervised, reply, "reset_agents")
+            error = reply if isinstance(reply, WorkerError) else None
+            if error is None and self.limits.measures_time:
+                error = self.charge(supervised, 1e-9 * (self._seen_ns[worker] - worker.sent_ns))
+            if error is not None:
+                self.handle_failure(supervised, error, "reset_agents", error.cause == "limit")
 
     def _copy_parent_memory(self, parts: WorkerParts, row_block: AnyArray) -> None:
         """Copy the policy memory of parents from their workers to the workers of their children.

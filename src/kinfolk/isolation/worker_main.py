@@ -9,24 +9,27 @@ import resource
 import socket
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from kinfolk.core.arrays import AnyArray, Ints
 from kinfolk.isolation import shared_buffers as shared
-from kinfolk.isolation.failures import find_invalid_action_reason, summarize_policy_error
-from kinfolk.isolation.forkserver import read_payload
-from kinfolk.isolation.sandbox import enter_sandbox
+from kinfolk.isolation.payload import read_payload
+from kinfolk.isolation.sandbox.landlock import is_landlock_supported, restrict_to_folder
+from kinfolk.isolation.sandbox.namespaces import SCRATCH
+from kinfolk.isolation.sandbox.seccomp import install_seccomp_filter
+from kinfolk.isolation.validation import find_invalid_action_reason, summarize_policy_error
 from kinfolk.policies.base import MemoryLayout, Policy, allocate_memory, single_agent_batch
-from kinfolk.policies.resolve import build_policy
+from kinfolk.policies.build import build_policy
 
 PARENT_MEMORY_ROWS = (1, 2)  # memory rows for the two parents' memory, in a worker of one agent
 
 _INT64 = np.dtype(np.int64)
+# Of sandboxed policies; what lies in the buffers of sockets and pipes is counted by no other limit.
+_MAX_THREADS, _MAX_OPEN_FILES = 512, 256
 
 
 def run_worker(fds: Sequence[int], config: dict[str, Any]) -> None:
@@ -37,6 +40,8 @@ def run_worker(fds: Sequence[int], config: dict[str, Any]) -> None:
             the pipe that wakes the host, the shared buffer, and the payload.
         config: Sizes and limits, as `Worker` sends them.
     """
+    with suppress(OSError):  # tells the host the id of this process, which the kernel adds
+        os.write(fds[0], b".")
     worker_loop = _WorkerLoop(fds, config)
     if hasattr(os, "SCHED_BATCH"):  # a woken worker does not preempt a host that still wakes others
         with suppress(OSError):  # some containers forbid it
@@ -51,7 +56,7 @@ def preload_policy(fd: int, size: int) -> None:
 
     Only for policies of this package; others run nowhere but in their worker.
     """
-    resolved, spec, _ = read_payload(fd, size)
+    resolved, spec = read_payload(fd, size)
     policy = build_policy(resolved, spec)
     memory = allocate_memory(policy.memory_layout, 1)
     for group in range(len(spec.groups)):
@@ -60,18 +65,6 @@ def preload_policy(fd: int, size: int) -> None:
         policy.act_async(np.zeros((1, spec.row_bytes), dtype=np.uint8), batch, memory, keys)
         policy.act_wait()
     policy.close()
-
-
-class _CountingStdout(io.TextIOBase):
-    """Discards what a policy prints, but counts its characters."""
-
-    def __init__(self, buffer: shared.SharedBuffer) -> None:
-        self._buffer = buffer
-
-    def write(self, text: str) -> int:
-        """Count the characters of `text` and discard it."""
-        self._buffer.header[shared.PRINTED_CHARS] += len(text)
-        return len(text)
 
 
 class _InvalidAction(Exception):  # noqa: N818, reported as a reply
@@ -93,7 +86,10 @@ class _WorkerLoop:
         self._socket_fd, self._wake_fd, self._reply_fd, buffer_fd, self._payload_fd = fds
         layout = shared.BufferLayout(*config["layout"])
         self._buffer, self._config = shared.SharedBuffer(layout, buffer_fd), config
-        sys.stdout = sys.stderr = _CountingStdout(self._buffer)
+        # Unbuffered, as the fork server counts what arrives.
+        sys.stdout = sys.stderr = io.TextIOWrapper(
+            io.FileIO(1, "w", closefd=False), errors="backslashreplace", write_through=True
+        )
         self._last_request_id = 0
         self._parent_memory: AnyArray | None = None
 
@@ -145,11 +141,13 @@ class _WorkerLoop:
 
     def load_policy(self) -> None:
         """Set limits and enter the sandbox, then import and build the policy."""
-        resolved, spec, paths = read_payload(self._payload_fd, self._config["payload_bytes"])
-        sys.path[:] = paths
-        set_resource_limits(self._config["memory_limit"], self._config["cpu_limit"])
-        if self._config["scratch"]:
-            enter_sandbox(Path(self._config["scratch"]))
+        config = self._config
+        set_resource_limits(config)
+        if config["sandbox"]:
+            _restrict_process(allow_processes=config["process_limit"] > 0)
+        sys.path[:0] = config["import_paths"]
+        resolved, spec = read_payload(self._payload_fd, config["payload_bytes"])
+        os.close(self._payload_fd)
         self.policy = build_policy(resolved, spec)
         extra = len(PARENT_MEMORY_ROWS) if self._config["inherits_memory"] else 0
         self.memory = allocate_memory(self.policy.memory_layout, self._buffer.rows.shape[0] + extra)
@@ -164,8 +162,7 @@ class _WorkerLoop:
             self._parent_memory = memory.reshape(3, size)
 
     def reset_agents(self) -> None:
-        """Reset the memory of new agents, and report the peak memory of the process."""
-        self._buffer.header[shared.PEAK_KB] = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+        """Reset the memory of new agents."""
         batch, keys, _, _ = self._buffer.read_request()
         for array in self.memory.values():
             array[batch.memory_index] = 0
@@ -225,21 +222,42 @@ def _import_memory_row(blob: AnyArray, memory: dict[str, AnyArray], row: int) ->
         offset += size
 
 
-def set_resource_limits(memory_mb: int | None, cpu_seconds: float | None) -> None:
-    """Limit the memory and CPU time of this process, and disable core dumps.
+def _restrict_process(allow_processes: bool) -> None:
+    """Enter the last layers of the sandbox, permanently, in the scratch folder."""
+    os.chdir(SCRATCH)
+    if is_landlock_supported():
+        restrict_to_folder(SCRATCH)
+    install_seccomp_filter(allow_processes)
+
+
+def set_resource_limits(config: Mapping[str, Any]) -> None:
+    """Limit the resources of this process, and disable core dumps.
 
     Args:
-        memory_mb: Maximum memory in MB; None for no limit.
-        cpu_seconds: Maximum CPU time in seconds; None for no limit.
+        config: `memory_limit` and `file_size_limit` in MB, `cpu_limit` in seconds, `process_limit`,
+            and `sandbox`, which limits the number of threads and of descriptors too. None is no limit.
     """
-    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    memory_mb, cpu_seconds = config["memory_limit"], config["cpu_limit"]
+    _limit(resource.RLIMIT_CORE, 0)
+    _limit(resource.RLIMIT_FSIZE, config["file_size_limit"] * 2**20)
     if memory_mb is not None:
         # On Linux RLIMIT_DATA does not count mapped files and shared memory, which libraries need.
-        kind = resource.RLIMIT_DATA if sys.platform == "linux" else resource.RLIMIT_AS
-        resource.setrlimit(kind, (memory_mb * 2**20, memory_mb * 2**20))
+        linux = sys.platform == "linux"
+        _limit(resource.RLIMIT_DATA if linux else resource.RLIMIT_AS, memory_mb * 2**20)
     if cpu_seconds is not None:
-        seconds = max(1, math.ceil(cpu_seconds))
-        resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds))
+        _limit(resource.RLIMIT_CPU, max(1, math.ceil(cpu_seconds)))
+    if config["sandbox"]:
+        # Of all agents of the slot together, because they are the same user.
+        _limit(resource.RLIMIT_NPROC, config["process_limit"] + _MAX_THREADS)
+        _limit(resource.RLIMIT_NOFILE, _MAX_OPEN_FILES)
+        _limit(resource.RLIMIT_MSGQUEUE, 0)
+
+
+def _limit(kind: int, value: int) -> None:
+    """Set a resource limit, but not above the one that is in force."""
+    _, hard = resource.getrlimit(kind)
+    value = value if hard == resource.RLIM_INFINITY else min(value, hard)
+    resource.setrlimit(kind, (value, value))
 
 
 def private_memory_mb(pid: int) -> float:

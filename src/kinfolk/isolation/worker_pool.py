@@ -6,13 +6,48 @@ import atexit
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from kinfolk.core import prctl
 from kinfolk.core.spaces import WorldSpec
 from kinfolk.isolation.failures import IsolationSettings
-from kinfolk.isolation.forkserver import ForkServerClient, ProcessLimitError, WorkerPayload
+from kinfolk.isolation.forkserver import ForkServerClient, ProcessLimitError
+from kinfolk.isolation.payload import WorkerPayload
+from kinfolk.isolation.sandbox.policy_files import find_policy_files, list_named_code
 from kinfolk.isolation.worker import Worker
-from kinfolk.policies.resolve import ResolvedPolicy
+from kinfolk.policies.build import ResolvedPolicy
 
 _MAX_PAYLOADS = 16
+_MAX_FORKSERVERS = 16
+# Policies that a fork server builds once, so that its workers need not import and compile. They run no
+# code from outside of this package, unless one of `CODE_SETTINGS` names it.
+_PRELOADED_CLASSES = frozenset(
+    f"kinfolk.{name}"
+    for name in (
+        "bench.isolation.ComputeLoadPolicy",
+        "policies.base.NoopPolicy",
+        "policies.base.RandomPolicy",
+        "policies.neural.architectures.CnnPolicy",
+        "policies.neural.architectures.GruPolicy",
+        "policies.neural.architectures.MlpPolicy",
+        "policies.neural.evolved.EvolvedPolicy",
+        "policies.scripted.cartpole.CartPoleHeuristic",
+        "policies.scripted.cogsguard.evolved_roles.RolePolicyFactory",
+        "policies.scripted.cogsguard.teams.SingleBehaviorPolicy",
+        "policies.scripted.cogsguard.teams.SingleRolePolicy",
+        "policies.scripted.cogsguard.teams.SmartPolicy",
+        "policies.scripted.savanna.grazer.Grazer",
+        "policies.scripted.savanna.hunter.Hunter",
+        "testing.probe.policies.neural.PopulationPolicy",
+        "testing.probe.policies.neural.ProbeGruPolicy",
+        "testing.probe.policies.scripted.LargeMemoryPolicy",
+        "testing.probe.policies.scripted.PythonForager",
+    )
+)
+
+
+def is_preloadable(resolved: ResolvedPolicy) -> bool:
+    """Return whether a policy is of this package and its settings name no code from outside."""
+    is_ours = resolved.class_path.replace(":", ".") in _PRELOADED_CLASSES
+    return is_ours and not list_named_code(resolved)
 
 
 class WorkerPool:
@@ -24,18 +59,33 @@ class WorkerPool:
 
     def __init__(self, settings: IsolationSettings) -> None:
         self._settings = settings
-        self.forkserver = ForkServerClient(minimal_env=settings.sandbox)
+        # Without a sandbox all slots have one; else every slot and policy has its own.
+        self._forkservers: dict[tuple[str, str], ForkServerClient] = {}
         self._payloads: dict[tuple[str, WorldSpec], WorkerPayload] = {}
         self._idle: list[Worker] = []
         self._in_use: set[Worker] = set()
         self.n_started = 0
+        self._is_open = True
+        _protect_host()
+
+    @property
+    def forkserver_pids(self) -> list[int]:
+        """Process ids of the fork servers that run, as this process sees them."""
+        pids = (server.pid for server in self._forkservers.values())
+        return [pid for pid in pids if pid is not None]
 
     def acquire(
-        self, resolved: ResolvedPolicy, spec: WorldSpec, capacity: int, inherits_memory: bool
+        self,
+        slot: str,
+        resolved: ResolvedPolicy,
+        spec: WorldSpec,
+        capacity: int,
+        inherits_memory: bool,
     ) -> tuple[Worker, bool]:
         """Return an idle worker with this policy, or start one.
 
         Args:
+            slot: Id of the slot; in a sandbox, no worker is shared between slots.
             resolved: Class, settings and weights of the policy.
             spec: Spec of the world.
             capacity: Largest number of agents in a request.
@@ -48,9 +98,11 @@ class WorkerPool:
             ProcessLimitError: All processes are in use, or the system cannot start another.
         """
         payload = self._get_payload(resolved, spec)
-        key = (payload, capacity, inherits_memory)
+        forkserver = self._get_forkserver(slot, resolved)
+        key = (forkserver, payload, capacity, inherits_memory)
         for worker in self._idle:
-            if (worker.payload, worker.capacity, worker.inherits_memory) == key:
+            known = (worker.forkserver, worker.payload, worker.capacity, worker.inherits_memory)
+            if known == key:
                 self._idle.remove(worker)
                 self._in_use.add(worker)
                 worker.reset_stats()
@@ -60,10 +112,9 @@ class WorkerPool:
             raise ProcessLimitError(f"All {limit} worker processes (--max-processes) are in use.")
         while self._idle and len(self._in_use) + len(self._idle) >= limit:
             self._idle.pop(0).close(graceful=True)
-        if resolved.class_path.startswith("kinfolk."):
-            # Only policies of this package may be loaded outside the sandbox.
-            self.forkserver.preload(payload)
-        worker = Worker(self.forkserver, payload, capacity, self._settings, inherits_memory)
+        if is_preloadable(resolved):
+            forkserver.preload(payload)
+        worker = Worker(forkserver, payload, capacity, self._settings, inherits_memory)
         self.n_started += 1
         self._in_use.add(worker)
         return worker, True
@@ -84,7 +135,31 @@ class WorkerPool:
         self._in_use.clear()
         while self._payloads:
             self._drop_oldest_payload()
-        self.forkserver.close()
+        while self._forkservers:
+            self._forkservers.popitem()[1].close()
+        if self._is_open:
+            self._is_open = False
+            _unprotect_host()
+
+    def _get_forkserver(self, slot: str, resolved: ResolvedPolicy) -> ForkServerClient:
+        """Return the fork server of a slot's policy, which need not be running yet."""
+        settings = self._settings
+        key = (slot, resolved.sha256) if settings.sandbox else ("", "")
+        if key in self._forkservers:
+            self._forkservers[key] = self._forkservers.pop(key)  # now the last to be dropped
+            return self._forkservers[key]
+        busy = {worker.forkserver for worker in self._in_use}
+        for old in [old for old, server in self._forkservers.items() if server not in busy]:
+            if len(self._forkservers) < _MAX_FORKSERVERS:
+                break
+            server = self._forkservers.pop(old)
+            for worker in [worker for worker in self._idle if worker.forkserver is server]:
+                self._idle.remove(worker)
+                worker.close()
+            server.close()
+        files = find_policy_files(resolved, settings.sandbox_read) if settings.sandbox else None
+        self._forkservers[key] = ForkServerClient(files)
+        return self._forkservers[key]
 
     def _get_payload(self, resolved: ResolvedPolicy, spec: WorldSpec) -> WorkerPayload:
         """Return the payload of a policy from a small cache, or make it."""
@@ -102,6 +177,28 @@ class WorkerPool:
             self._idle.remove(worker)
             worker.close(graceful=True)
         payload.close()
+
+
+class _HostProtection:
+    """Counts the pools of this process, and whether others could read it before the first."""
+
+    n_pools = 0
+    was_dumpable = False
+
+
+def _protect_host() -> None:
+    """Keep workers of the same user from opening other workers' buffers through this process."""
+    if _HostProtection.n_pools == 0:
+        _HostProtection.was_dumpable = prctl.is_dumpable()
+        prctl.set_dumpable(False)
+    _HostProtection.n_pools += 1
+
+
+def _unprotect_host() -> None:
+    """Undo `_protect_host` when the last pool is closed."""
+    _HostProtection.n_pools -= 1
+    if _HostProtection.n_pools == 0 and _HostProtection.was_dumpable:
+        prctl.set_dumpable(True)
 
 
 _pools: dict[IsolationSettings, WorkerPool] = {}  # of this process, which runs many tasks

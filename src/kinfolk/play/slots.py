@@ -24,7 +24,8 @@ from kinfolk.core.errors import SettingsError, format_suggestion, require
 from kinfolk.core.settings import Settings, parse_value, setting, validate_settings
 from kinfolk.core.spaces import WorldSpec
 from kinfolk.policies.base import Policy
-from kinfolk.policies.resolve import ResolvedPolicy, build_policy, resolve, resolve_class
+from kinfolk.policies.build import ResolvedPolicy, build_policy
+from kinfolk.policies.resolve import resolve, resolve_class
 
 SlotName: TypeAlias = str | int
 

@@ -18,7 +18,7 @@ from kinfolk.engines.base import ObjectRef
 from kinfolk.play.loop import EpisodeLoop
 from kinfolk.play.results import AgentLog, EpisodeColumns, EpisodeResult
 from kinfolk.play.slots import LoadedSlot, SlotMap, build_slot_assignment
-from kinfolk.policies.resolve import ResolvedPolicy, build_policy
+from kinfolk.policies.build import ResolvedPolicy, build_policy
 from kinfolk.worlds import build_world
 from kinfolk.worlds.base import World
 

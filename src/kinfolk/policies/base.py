@@ -23,8 +23,6 @@ import numpy as np
 from kinfolk.core.arrays import AnyArray, Bytes, Ints
 from kinfolk.core.errors import SettingsError, format_suggestion
 from kinfolk.core.imports import import_object
-from kinfolk.core.jit import allocation_free_kernel
-from kinfolk.core.random import randint
 from kinfolk.core.spaces import WorldSpec
 
 Memory: TypeAlias = Mapping[str, AnyArray]
@@ -252,26 +250,13 @@ class RandomPolicy(StatelessPolicy):
 
     def __init__(self, spec: WorldSpec) -> None:
         self._n_choices = spec.n_choices
+        # Imported here, so that policies without kernels do without numba; see `core.inline`.
+        self._sample_uniform = import_object("kinfolk.policies.random_kernel:sample_uniform")
 
     def act_async(self, observations: Bytes, batch: AgentBatch, memory: Memory, keys: Ints) -> None:
         """Draw the actions from each agent's key."""
         self._actions = np.empty((len(keys), self._n_choices.shape[1]), dtype=np.int64)
-        _sample_uniform(keys, batch.group, self._n_choices, self._actions)
-
-
-@allocation_free_kernel
-def _sample_uniform(keys: Ints, group: Ints, choices: Ints, out: Ints) -> None:
-    """Draw a uniform choice for every agent and head.
-
-    Args:
-        keys: `[n]`, random keys.
-        group: `[n]`, group of each agent.
-        choices: `[groups, heads]`, number of choices.
-        out: `[n, heads]`, filled with the actions.
-    """
-    for i in range(keys.shape[0]):
-        for head in range(choices.shape[1]):
-            out[i, head] = randint(keys[i], head, choices[group[i], head])
+        self._sample_uniform(keys, batch.group, self._n_choices, self._actions)
 
 
 IDENTITY = "identity"  # the observation as the world gives it

@@ -30,9 +30,10 @@ import numpy as np
 
 from kinfolk.core.arrays import Bytes, Ints
 from kinfolk.core.errors import ContractError, find_definition
+from kinfolk.core.imports import import_object
 from kinfolk.core.spaces import WorldSpec
 from kinfolk.policies.base import AgentBatch, Memory, StatelessPolicy, single_agent_batch
-from kinfolk.policies.resolve import ResolvedPolicy, resolve_class
+from kinfolk.policies.build import ResolvedPolicy
 
 PolicyEnvInterface = WorldSpec  # what a policy may know of the world before it plays
 
@@ -68,7 +69,11 @@ class PolicySpec:
             trusted: Whether the class may be imported now, which runs the code of its module.
         """
         weights = {} if self.data_path is None else {"weights": str(self.data_path)}
-        return resolve_class(self.class_path, {**self.init_kwargs, **weights}, trusted)
+        # Imported here: a policy derived from the classes of this file needs no URIs and files.
+        resolve_class = import_object("kinfolk.policies.resolve:resolve_class")
+        settings = {**self.init_kwargs, **weights}
+        resolved: ResolvedPolicy = resolve_class(self.class_path, settings, trusted)
+        return resolved
 
 
 class ResetArguments(NamedTuple):

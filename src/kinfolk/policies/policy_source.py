@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from kinfolk.core.errors import SettingsError
+from kinfolk.policies.build import ResolvedPolicy, find_resolved
 from kinfolk.policies.multi_agent import MultiAgentPolicy, PolicySpec
-from kinfolk.policies.resolve import ResolvedPolicy, find_resolved
 from kinfolk.policies.single_agent import BatchedPolicyAgents
 
 

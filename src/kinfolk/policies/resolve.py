@@ -1,35 +1,17 @@
-"""Resolve policy URIs into plain values, and build policies from them in any process.
-
-Workers, cluster nodes and sandboxes get a `ResolvedPolicy` and nothing else: no path, no code and no
-pickle, only the name of a class, its settings and its weights.
-"""
+"""Resolve policy URIs into plain values, from which `build.py` builds policies in any process."""
 
 from __future__ import annotations
 
-import hashlib
-import inspect
-import json
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Mapping
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 from urllib.parse import parse_qsl, unquote
-from weakref import finalize
 
-from kinfolk.core import errors
-from kinfolk.core.arrays import Arrays
-from kinfolk.core.errors import (
-    SettingsError,
-    UsageError,
-    format_suggestion,
-    require,
-    summarize_error,
-)
+from kinfolk.core.errors import UsageError
 from kinfolk.core.imports import Registry, RegistryEntry, import_object
 from kinfolk.core.settings import parse_value
-from kinfolk.core.spaces import WorldSpec
-from kinfolk.policies.base import Policy
+from kinfolk.policies.build import ResolvedPolicy
 from kinfolk.policies.uri_hints import suggest_policy_uri
 from kinfolk.store.arrays import find_policy, read_arrays, read_policy
 from kinfolk.store.files import read_text
@@ -90,27 +72,6 @@ _URI_FORMS = (
 )
 
 
-@dataclass(frozen=True)
-class ResolvedPolicy:
-    """All that is needed to build a policy; two with equal content are equal.
-
-    Attributes:
-        class_path: Import path of the policy's class.
-        settings: Keyword arguments of its constructor, plain JSON values.
-        arrays: Weights for its `load`; empty if it has none.
-        sha256: Digest of the above, computed if empty.
-    """
-
-    class_path: str
-    settings: Mapping[str, Any] = field(default_factory=dict)
-    arrays: Arrays = field(default_factory=dict, compare=False)
-    sha256: str = ""
-
-    def __post_init__(self) -> None:
-        if not self.sha256:
-            object.__setattr__(self, "sha256", _compute_digest(self))
-
-
 def resolve(
     uri: str, settings: Mapping[str, Any] | None = None, trusted: bool = True
 ) -> ResolvedPolicy:
@@ -144,7 +105,8 @@ def resolve(
     if scheme in ("file", "run"):
         name = unquote(name)
         saved = read_policy(Path(name) if scheme == "file" else find_policy(name))
-        return ResolvedPolicy(saved.class_path, {**saved.settings, **kwargs}, saved.arrays)
+        merged = {**saved.settings, **kwargs}
+        return ResolvedPolicy(saved.class_path, merged, saved.arrays, is_from_file=True)
     hint = suggest_policy_uri(uri, POLICIES) or f" Write {_URI_FORMS}."
     raise UsageError(f"'{uri}' is not a policy.{hint}")
 
@@ -181,113 +143,3 @@ def _read_files(path: str, settings: Mapping[str, Any]) -> ResolvedPolicy:
     if "history" in others:  # the text is passed on, not the path: workers may not see the file
         others["history"] = read_text(Path(str(others["history"])))
     return ResolvedPolicy(path, others, {} if weights is None else read_arrays(Path(str(weights))))
-
-
-def load_policy_class(resolved: ResolvedPolicy) -> Callable[..., Policy]:
-    """Import the class of a policy and check that it accepts the settings.
-
-    Raises:
-        SettingsError: A setting is unknown, or a required one is missing.
-    """
-    policy_class: Callable[..., Policy] = import_object(resolved.class_path)
-    signature = inspect.signature(policy_class)
-    known = list(signature.parameters)[1:]  # the first is the world's spec
-    takes_any = any(p.kind is p.VAR_KEYWORD for p in signature.parameters.values())
-    for name in resolved.settings:
-        if name not in known and not takes_any:
-            owner = resolved.class_path.replace(":", ".").rpartition(".")[2]
-            raise SettingsError(f"{owner} has no setting '{name}'.{format_suggestion(name, known)}")
-    try:
-        signature.bind(None, **resolved.settings)
-    except TypeError as error:
-        message = f"{resolved.class_path} cannot be built with these settings: {error}."
-        raise SettingsError(message) from None
-    return policy_class
-
-
-def build_policy(resolved: ResolvedPolicy, spec: WorldSpec, batch_invariant: bool = True) -> Policy:
-    """Build a policy: `Class(spec, **settings)`, then `load(arrays)` if there are weights.
-
-    A policy with a method `initialize_to_environment` gets the spec there too, once, at the end.
-
-    Args:
-        resolved: The policy's class, settings and weights.
-        spec: Spec of the world to play.
-        batch_invariant: Refuse a net whose outputs for an agent depend on the other agents of its
-            batch. Everything but training needs that.
-
-    Raises:
-        SettingsError: The class does not accept these settings, or no weights.
-        ContractError: The net is not batch invariant, and has to be.
-        PolicyFailedError: The class raised an exception of its own.
-    """
-    policy_class = load_policy_class(resolved)
-    try:
-        policy: Any = policy_class(spec, **resolved.settings)
-        if resolved.arrays:
-            message = f"{resolved.class_path} takes no weights: it has no method load."
-            require(hasattr(policy, "load"), message)
-            policy.load(resolved.arrays)
-        if batch_invariant and hasattr(policy, "require_batch_invariant"):
-            policy.require_batch_invariant()
-        if hasattr(policy, "initialize_to_environment"):
-            policy.initialize_to_environment(spec)
-    except errors.KinfolkError:
-        raise
-    except Exception as error:
-        message, source, _ = summarize_error(error)
-        message = f"{resolved.class_path} could not be made: {message} ({source})."
-        raise errors.PolicyFailedError(message) from error
-    _built[id(policy)] = resolved
-    finalize(policy, _built.pop, id(policy), None)
-    return cast("Policy", policy)
-
-
-_built: dict[int, ResolvedPolicy] = {}  # by the policy's id, as long as it is alive
-
-
-def find_resolved(policy: Policy) -> ResolvedPolicy | None:
-    """Return what `build_policy` built a policy from; None if it was built otherwise."""
-    return _built.get(id(policy))
-
-
-def check_weights(
-    policy_name: str, spec: WorldSpec, arrays: Arrays, shapes: Mapping[str, Any]
-) -> Arrays:
-    """Check the names and shapes of weights, for the `load` of a policy.
-
-    Args:
-        policy_name: Name of the policy for error messages.
-        spec: Spec of the world that the policy plays.
-        arrays: The weights that were given.
-        shapes: Shape that the policy needs, by weight name.
-
-    Returns:
-        `arrays` itself.
-
-    Raises:
-        SettingsError: A weight is missing, unknown or of another shape than this world needs.
-    """
-    for name, shape in shapes.items():
-        require(name in arrays, f"The weights have no '{name}', which {policy_name} needs.")
-        actual, needed = tuple(arrays[name].shape), tuple(shape)
-        require(
-            actual == needed or (actual == (1,) and needed == ()),  # files have no scalars
-            f"The weights '{name}' have shape {actual}; {policy_name} in world {spec.world} "
-            f"needs {needed}.",
-        )
-    for name in arrays:
-        if name not in shapes:
-            hint = format_suggestion(name, shapes)
-            raise SettingsError(f"{policy_name} has no weight '{name}'.{hint}")
-    return arrays
-
-
-def _compute_digest(resolved: ResolvedPolicy) -> str:
-    """Return the SHA-256 of class path, settings and weights."""
-    text = json.dumps([resolved.class_path, dict(resolved.settings)], sort_keys=True)
-    digest = hashlib.sha256(text.encode())
-    for name in sorted(resolved.arrays):
-        array = resolved.arrays[name]
-        digest.update(f"{name} {array.dtype} {array.shape}".encode() + array.tobytes())
-    return digest.hexdigest()

@@ -14,8 +14,8 @@ from kinfolk.policies.base import (
     allocate_memory,
     single_agent_batch,
 )
+from kinfolk.policies.build import build_policy
 from kinfolk.policies.multi_agent import MultiAgentPolicy, PolicyEnvInterface, PolicySpec
-from kinfolk.policies.resolve import build_policy
 
 
 def agent_key(seed: int, episode: int, uid: int) -> int:

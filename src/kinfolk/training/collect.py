@@ -18,8 +18,8 @@ from kinfolk.play.results import EpisodeResult
 from kinfolk.play.slots import LoadedSlot
 from kinfolk.play.task import Observer, RolloutTask
 from kinfolk.policies.base import Policy
+from kinfolk.policies.build import build_policy
 from kinfolk.policies.neural.policy import NeuralPolicy
-from kinfolk.policies.resolve import build_policy
 from kinfolk.training.buffer import RolloutColumns
 from kinfolk.training.opponents import OpponentPolicy, OpponentPool, assign_opponents
 from kinfolk.training.recorder import RolloutRecorder, SlotPlan

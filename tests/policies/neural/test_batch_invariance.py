@@ -9,6 +9,7 @@ import torch
 from torch import nn
 
 from kinfolk.core.errors import ContractError
+from kinfolk.policies.build import build_policy
 from kinfolk.policies.neural.architectures import CustomNetPolicy, MlpPolicy
 from kinfolk.policies.neural.batch_invariance import (
     FIXED_ROWS,
@@ -19,7 +20,7 @@ from kinfolk.policies.neural.batch_invariance import (
 )
 from kinfolk.policies.neural.encoding import NetShape
 from kinfolk.policies.neural.modules import ConvNet, GruNet, MlpNet
-from kinfolk.policies.resolve import build_policy, resolve
+from kinfolk.policies.resolve import resolve
 from kinfolk.testing.contracts.policy import PolicyContract
 from kinfolk.worlds import build_world as build_world
 

@@ -4,8 +4,9 @@ import pytest
 from kinfolk.core.errors import SettingsError, UsageError
 from kinfolk.core.random import seed_key
 from kinfolk.nets.registry import make_nets
+from kinfolk.policies.build import build_policy
 from kinfolk.policies.neural.evolved import CLASS_PATH, GroupEncoder
-from kinfolk.policies.resolve import build_policy, resolve
+from kinfolk.policies.resolve import resolve
 from kinfolk.store.arrays import PolicyFile, iter_policy_chunks
 from kinfolk.store.run import create_run
 from kinfolk.testing.contracts.policy import PolicyContract

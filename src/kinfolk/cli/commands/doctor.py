@@ -57,7 +57,8 @@ def examine() -> dict[str, Any]:
     """
     from kinfolk.core.jit import COMPILED
     from kinfolk.core.kernel_cache import BOUNDSCHECK, cache_root, kernels_cached
-    from kinfolk.isolation import sandbox
+    from kinfolk.isolation.sandbox.bubblewrap import explain_unusable, find_bubblewrap
+    from kinfolk.isolation.sandbox.landlock import landlock_abi_version
 
     facts: dict[str, Any] = {
         "kinfolk": _find_version("kinfolk"),
@@ -71,9 +72,9 @@ def examine() -> dict[str, Any]:
         "bounds checked": BOUNDSCHECK,
         "kernel cache": str(cache_root()),
         "kernels cached": kernels_cached(),
-        "landlock": max(0, sandbox.landlock_abi_version()),  # of its interface; 0 is none
+        "landlock": max(0, landlock_abi_version()),  # of its interface; 0 is none
         "seccomp": _seccomp_works(),
-        "bubblewrap": _find_bubblewrap(),
+        "bubblewrap": None if explain_unusable() else find_bubblewrap(),
         "network namespace": _can_unshare(),
         "browser": next((path for name in _BROWSERS if (path := shutil.which(name))), None),
         "ffmpeg": shutil.which("ffmpeg"),
@@ -92,36 +93,19 @@ def _find_version(package: str) -> str | None:
     return None
 
 
-def _find_bubblewrap() -> str | None:
-    """Return the path of bubblewrap; None if it is not installed or does not work.
-
-    Many systems forbid the user namespaces that it needs.
-    """
-    import subprocess
-
-    path = shutil.which("bwrap")
-    if path is None:
-        return None
-    words = [path, "--ro-bind", "/", "/", "true"]
-    with suppress(OSError, subprocess.TimeoutExpired):
-        if subprocess.run(words, capture_output=True, timeout=_TRY_SECONDS).returncode == 0:
-            return path
-    return None
-
-
 def _seccomp_works() -> bool:
     """Return whether a seccomp filter blocks the network, as tried in a child process."""
     import socket
 
-    from kinfolk.isolation import sandbox
+    from kinfolk.isolation.sandbox.seccomp import install_seccomp_filter, is_seccomp_supported
 
-    if not sandbox.is_seccomp_supported():
+    if not is_seccomp_supported():
         return False
     child = os.fork()
     if child == 0:
         refused = False
         try:
-            sandbox.install_seccomp_filter()
+            install_seccomp_filter(allow_processes=True)
             socket.socket().close()
         except PermissionError:
             refused = True

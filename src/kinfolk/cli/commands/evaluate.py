@@ -68,7 +68,7 @@ def check_policies(settings: Any) -> None:
     Raises:
         UsageError: A policy cannot be found or built for this world.
     """
-    from kinfolk.policies.resolve import build_policy
+    from kinfolk.policies.build import build_policy
 
     trusted = [slot for slot in settings.slots if settings.is_trusted(slot)]
     ours = [s for s in settings.slots if s in trusted or str(s.policy_uri).startswith("kin://")]
@@ -88,7 +88,7 @@ def _print_enforced(settings: Any) -> None:
     Raises:
         UsageError: A slot is not isolated, or --strict is set and a restriction is unsupported.
     """
-    from kinfolk.isolation.sandbox import list_enforced, list_unsupported
+    from kinfolk.isolation.sandbox.support import list_enforced, list_unsupported
 
     if any(settings.is_trusted(slot) for slot in settings.slots):
         advice = "give --isolate slot or agent with it"
@@ -157,7 +157,7 @@ def _build_document(run: Any, settings: Any, summary: dict[str, Any]) -> dict[st
         summary: Last event of the run.
     """
     from kinfolk.evaluation.export import SCHEMA_NAME, SCHEMA_VERSION
-    from kinfolk.isolation.sandbox import list_enforced, list_unsupported
+    from kinfolk.isolation.sandbox.support import list_enforced, list_unsupported
 
     requested, enforced, unsupported = settings.sandbox, list_enforced(), list_unsupported()
     return {

@@ -17,8 +17,9 @@ from kinfolk.fitness.world import HELD_OUT_START, WorldFitness
 from kinfolk.jobs.evolve_nets.settings import EvolveNets
 from kinfolk.nets.heads import count_outputs
 from kinfolk.nets.registry import make_nets
+from kinfolk.policies.build import ResolvedPolicy
 from kinfolk.policies.neural.evolved import GroupEncoder
-from kinfolk.policies.resolve import ResolvedPolicy, resolve
+from kinfolk.policies.resolve import resolve
 from kinfolk.worlds import GYM_PREFIX
 
 FITNESS_KINDS = ("return", "per_life", "life")

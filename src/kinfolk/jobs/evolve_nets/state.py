@@ -27,8 +27,8 @@ from kinfolk.jobs.evolve_nets.setup import (
 )
 from kinfolk.nets.registry import nets_from_config
 from kinfolk.policies.base import select_memory as select_arrays
+from kinfolk.policies.build import ResolvedPolicy
 from kinfolk.policies.neural.evolved import CLASS_PATH
-from kinfolk.policies.resolve import ResolvedPolicy
 from kinfolk.store.arrays import BEST, PolicyFile, make_policy_chunk
 
 _SEARCHER_BRANCH = 4  # branch of the root key

@@ -11,7 +11,7 @@ import numpy as np
 from kinfolk.core.arrays import AnyArray, Floats, Ints
 from kinfolk.play.results import EpisodeResult
 from kinfolk.play.task import Observer, RolloutTask, WorldRef
-from kinfolk.policies.resolve import ResolvedPolicy
+from kinfolk.policies.build import ResolvedPolicy
 from kinfolk.policies.role_domain import ROLE_DOMAINS, RoleDomain, role_tables_in_memory
 from kinfolk.roles.catalog import RoleCatalog
 from kinfolk.roles.fitness import (

@@ -21,7 +21,7 @@ from kinfolk.jobs.evolve_roles.games import (
 )
 from kinfolk.jobs.evolve_roles.settings import EvolveRoles
 from kinfolk.play.task import run_task
-from kinfolk.policies.resolve import ResolvedPolicy
+from kinfolk.policies.build import ResolvedPolicy
 from kinfolk.policies.role_domain import RoleDomain
 from kinfolk.roles.catalog import RoleCatalog, map_role_to_vibe
 from kinfolk.roles.coordinator import EvolutionaryRoleCoordinator

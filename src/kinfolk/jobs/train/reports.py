@@ -17,8 +17,9 @@ from kinfolk.jobs.train.settings import Train
 from kinfolk.jobs.train.state import TrainingState
 from kinfolk.play.results import EpisodeResult, concatenate_columns
 from kinfolk.play.task import Policies
+from kinfolk.policies.build import ResolvedPolicy, load_policy_class
 from kinfolk.policies.neural.policy import NeuralPolicy
-from kinfolk.policies.resolve import ResolvedPolicy, load_policy_class, resolve
+from kinfolk.policies.resolve import resolve
 from kinfolk.training.buffer import RolloutColumns
 from kinfolk.worlds import compute_world_metrics
 

@@ -13,8 +13,8 @@ from kinfolk.play.results import EpisodeResult
 from kinfolk.play.slots import PolicySlot, SlotRegistry
 from kinfolk.play.task import Policies, RolloutTask
 from kinfolk.policies.base import select_memory as select_arrays
+from kinfolk.policies.build import ResolvedPolicy, load_policy_class
 from kinfolk.policies.neural.policy import NeuralPolicy
-from kinfolk.policies.resolve import ResolvedPolicy, load_policy_class
 from kinfolk.training.buffer import NO_SLOT
 from kinfolk.training.collect import Collection, Experience
 from kinfolk.training.learner import Learner

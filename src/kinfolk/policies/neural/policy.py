@@ -30,9 +30,9 @@ from kinfolk.policies.base import (
     StatelessPolicy,
     make_transform,
 )
+from kinfolk.policies.build import check_weights
 from kinfolk.policies.neural.batch_invariance import find_batching, require_invariant, run_batched
 from kinfolk.policies.neural.encoding import FeatureEncoder, Float32Array, NetShape
-from kinfolk.policies.resolve import check_weights
 
 with optional_import("A neural policy"):
     import torch

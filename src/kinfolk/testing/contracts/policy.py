@@ -14,7 +14,8 @@ from kinfolk.play.loop import EpisodeLoop
 from kinfolk.play.slots import LoadedSlot
 from kinfolk.play.task import EpisodeRunner, PlainObserver, RolloutTask, WorldRef
 from kinfolk.policies.base import AgentBatch, Memory, MemoryLayout, Policy
-from kinfolk.policies.resolve import build_policy, resolve
+from kinfolk.policies.build import build_policy
+from kinfolk.policies.resolve import resolve
 from kinfolk.policies.single_agent import SingleAgentPolicy
 from kinfolk.testing.inspection import episode_digests
 

@@ -20,7 +20,7 @@ from kinfolk.core.arrays import AnyArray, Arrays, Bytes, Ints
 from kinfolk.core.errors import ContractError
 from kinfolk.core.random import WORLD_STREAM, episode_key, fold_in
 from kinfolk.core.spaces import WorldSpec
-from kinfolk.policies.base import _sample_uniform
+from kinfolk.policies.random_kernel import sample_uniform
 from kinfolk.worlds.base import World
 
 WorldFactory = Callable[[int], World]
@@ -38,7 +38,7 @@ def random_actions(world: World, salt: int) -> Ints:
     spec, columns = world.spec, world.columns
     keys = np.maximum(columns.uid, 0) * 1_000_003 + np.repeat(world.tick, spec.rows) * 7919 + salt
     out = np.zeros((len(keys), spec.n_heads), dtype=np.int64)
-    _sample_uniform(keys, np.ascontiguousarray(columns.group), spec.n_choices, out)
+    sample_uniform(keys, np.ascontiguousarray(columns.group), spec.n_choices, out)
     return out
 
 

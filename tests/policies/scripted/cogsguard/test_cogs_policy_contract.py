@@ -15,7 +15,8 @@ from kinfolk.isolation.failures import IsolationSettings
 from kinfolk.play.loop import EpisodeLoop
 from kinfolk.play.slots import LoadedSlot, build_slot_assignment
 from kinfolk.play.task import WorldRef
-from kinfolk.policies.resolve import build_policy, resolve
+from kinfolk.policies.build import build_policy
+from kinfolk.policies.resolve import resolve
 from kinfolk.testing.contracts.policy import PolicyContract
 from kinfolk.testing.inspection import digest_loop, episode_digests
 from kinfolk.worlds import build_world as build_world

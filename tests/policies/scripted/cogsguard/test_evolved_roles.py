@@ -10,7 +10,8 @@ from kinfolk.core.errors import SettingsError
 from kinfolk.jobs.evolve_roles.online import evolve_online
 from kinfolk.play.loop import EpisodeLoop
 from kinfolk.play.slots import LoadedSlot, build_slot_assignment
-from kinfolk.policies.resolve import build_policy, resolve
+from kinfolk.policies.build import build_policy
+from kinfolk.policies.resolve import resolve
 from kinfolk.policies.role_domain import role_tables_in_memory
 from kinfolk.policies.scripted.cogsguard.evolved_roles import (
     EXPLORED,

@@ -8,7 +8,8 @@ from cogs_scenes import give, set_store
 from kinfolk.core.errors import SettingsError
 from kinfolk.core.random import fold_in, seed_key
 from kinfolk.policies.base import AgentBatch, allocate_memory
-from kinfolk.policies.resolve import build_policy, resolve
+from kinfolk.policies.build import build_policy
+from kinfolk.policies.resolve import resolve
 from kinfolk.policies.scripted.cogsguard.distance_map import LANDMARKS
 from kinfolk.policies.scripted.cogsguard.map_features import COLUMN_NAMES, MapFeatures
 from kinfolk.testing.contracts.policy import PolicyContract

@@ -5,7 +5,8 @@ import pytest
 
 from kinfolk.evaluation.rollout import evaluation_task, run_evaluation
 from kinfolk.play.task import WorldRef
-from kinfolk.policies.resolve import ResolvedPolicy, resolve
+from kinfolk.policies.build import ResolvedPolicy
+from kinfolk.policies.resolve import resolve
 from kinfolk.policies.scripted.cogsguard.catalog import cogs_catalog
 from kinfolk.roles.model import RoleDef, RoleTier
 from kinfolk.roles.program import role_tables

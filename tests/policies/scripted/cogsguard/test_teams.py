@@ -6,7 +6,8 @@ import pytest
 from kinfolk.core.errors import KinfolkError
 from kinfolk.core.settings import validate_settings
 from kinfolk.policies.base import AgentBatch, allocate_memory
-from kinfolk.policies.resolve import build_policy, resolve
+from kinfolk.policies.build import build_policy
+from kinfolk.policies.resolve import resolve
 from kinfolk.policies.scripted.cogsguard.adaptive_baseline import SMART
 from kinfolk.policies.scripted.cogsguard.behaviors.reasons import explain_step, make_schema
 from kinfolk.policies.scripted.cogsguard.catalog import cogs_catalog

@@ -8,7 +8,7 @@ from kinfolk.core.settings import validate_settings
 from kinfolk.play.loop import EpisodeLoop
 from kinfolk.play.slots import LoadedSlot, build_slot_assignment
 from kinfolk.policies.base import allocate_memory, single_agent_batch
-from kinfolk.policies.resolve import build_policy
+from kinfolk.policies.build import build_policy
 from kinfolk.testing.inspection import play_to_end
 from kinfolk.worlds.savanna.settings import Savanna
 from kinfolk.worlds.savanna.spec import make_spec

@@ -9,7 +9,8 @@ from kinfolk.core.settings import validate_settings
 from kinfolk.play.loop import EpisodeLoop
 from kinfolk.play.slots import LoadedSlot, build_slot_assignment
 from kinfolk.policies.base import AgentBatch
-from kinfolk.policies.resolve import build_policy, resolve
+from kinfolk.policies.build import build_policy
+from kinfolk.policies.resolve import resolve
 from kinfolk.policies.scripted.savanna import grazer, hunter
 from kinfolk.policies.scripted.savanna.grazer import Grazer
 from kinfolk.policies.scripted.savanna.hunter import Hunter

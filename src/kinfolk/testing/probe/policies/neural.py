@@ -11,8 +11,8 @@ from kinfolk.core.imports import optional_import
 from kinfolk.core.random import POLICY_STREAM, fold_in, seed_key, uniform
 from kinfolk.core.spaces import WorldSpec
 from kinfolk.policies.base import AgentBatch, Memory, MemoryField, MemoryLayout, StatelessPolicy
+from kinfolk.policies.build import check_weights
 from kinfolk.policies.neural.batch_invariance import find_batching, require_invariant, run_batched
-from kinfolk.policies.resolve import check_weights
 
 with optional_import("A neural policy"):
     import torch

@@ -1,0 +1,62 @@
+"""A policy and a world's spec, serialized once into memory that all workers of the policy read."""
+
+from __future__ import annotations
+
+import json
+import mmap
+import os
+import sys
+
+import numpy as np
+from safetensors.numpy import load, save
+
+from kinfolk.core.spaces import WorldSpec
+from kinfolk.isolation.shared_buffers import create_sealed_memory
+from kinfolk.policies.build import ResolvedPolicy
+
+
+class WorkerPayload:
+    """A policy and a world's spec in memory that nobody can change.
+
+    Args:
+        resolved: Class, settings and weights of the policy.
+        spec: Spec of the world.
+    """
+
+    def __init__(self, resolved: ResolvedPolicy, spec: WorldSpec) -> None:
+        header = {
+            "class_path": resolved.class_path,
+            "settings": dict(resolved.settings),
+            "spec": spec.to_dict(),
+        }
+        arrays = {name: np.ascontiguousarray(array) for name, array in resolved.arrays.items()}
+        data = json.dumps(header).encode()
+        data = len(data).to_bytes(8, "little") + data + save(arrays)
+        self.resolved, self.spec, self.size = resolved, spec, len(data)
+        self.fd = create_sealed_memory(data)
+
+    def close(self) -> None:
+        """Close the file descriptor of the memory; may be called twice."""
+        if self.fd >= 0:
+            os.close(self.fd)
+            self.fd = -1
+
+
+def read_payload(fd: int, size: int) -> tuple[ResolvedPolicy, WorldSpec]:
+    """Return the policy and the world's spec of a `WorkerPayload`.
+
+    Args:
+        fd: Descriptor of the payload's memory.
+        size: Size of the payload in bytes.
+    """
+    with mmap.mmap(fd, size, access=mmap.ACCESS_READ) as memory:
+        data = memory[:]
+    length = int.from_bytes(data[:8], "little")
+    header = json.loads(data[8 : 8 + length])
+    resolved = ResolvedPolicy(header["class_path"], header["settings"], load(data[8 + length :]))
+    return resolved, WorldSpec.from_dict(header["spec"])
+
+
+def get_import_paths() -> list[str]:
+    """Return `sys.path` of this process with absolute folders, for workers that are trusted."""
+    return [path or os.getcwd() for path in sys.path]

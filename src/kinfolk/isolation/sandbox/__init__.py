@@ -1,0 +1,1 @@
+"""The sandbox of untrusted policies: bubblewrap around their fork server, filters around each."""

@@ -1,0 +1,41 @@
+"""What the sandbox restricts on this machine, for messages before anything starts."""
+
+from __future__ import annotations
+
+from kinfolk.core.errors import EngineError
+from kinfolk.isolation.sandbox.bubblewrap import explain_unusable
+from kinfolk.isolation.sandbox.landlock import is_landlock_supported
+from kinfolk.isolation.sandbox.seccomp import is_seccomp_supported
+
+NAMESPACES = "bubblewrap: no network, no other processes, no files but the policy's own"
+SYSTEM_CALLS = "seccomp: no signals, limits or tracing between agents, no new processes"
+FILE_RIGHTS = "Landlock: writing in a temporary folder only, a second time"
+
+
+def list_enforced() -> list[str]:
+    """Return descriptions of the restrictions that this machine enforces."""
+    supported = {
+        NAMESPACES: not explain_unusable(),
+        SYSTEM_CALLS: is_seccomp_supported(),
+        FILE_RIGHTS: is_landlock_supported(),
+    }
+    return [text for text, is_supported in supported.items() if is_supported]
+
+
+def list_unsupported() -> list[str]:
+    """Return descriptions of the restrictions that this machine cannot enforce."""
+    enforced = list_enforced()
+    return [text for text in (NAMESPACES, SYSTEM_CALLS, FILE_RIGHTS) if text not in enforced]
+
+
+def require_sandbox() -> None:
+    """Check that policies can be contained; Landlock alone may be missing, as it repeats the others.
+
+    Raises:
+        EngineError: They cannot. There is no weaker sandbox.
+    """
+    reason = explain_unusable()
+    if not reason and not is_seccomp_supported():
+        reason = "seccomp does not work here; it needs Linux on x86_64 or aarch64"
+    if reason:
+        raise EngineError(f"--sandbox cannot be had on this machine: {reason}.")

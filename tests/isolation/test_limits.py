@@ -1,0 +1,181 @@
+"""Limits of time, memory, processes and disk: measured from outside, and only the greedy pay."""
+
+import os
+import time
+
+import pytest
+
+from kinfolk.evaluation.rollout import Isolation, MatchClock, evaluation_task, run_evaluation
+from kinfolk.isolation.failures import IsolationSettings
+from kinfolk.isolation.limits import (
+    list_process_tree,
+    read_cpu_clock,
+    read_memory_mb,
+    read_peak_kb,
+)
+from kinfolk.isolation.sandbox.bubblewrap import explain_unusable
+from kinfolk.isolation.worker_pool import _pools, close_pools
+from kinfolk.play.task import WorldRef
+from kinfolk.policies.resolve import resolve
+from kinfolk.testing.inspection import wait_for_exit
+
+RULES = {"grazers": 3, "hunters": 2, "rows": 5, "max_ticks": 8, "max_age": 99, "start_energy": 99}
+MAP = {"grazer": "good", "hunter": "greedy"}
+needs_sandbox = pytest.mark.skipif(bool(explain_unusable()), reason=explain_unusable())
+
+
+@pytest.fixture(autouse=True)
+def _zoo(zoo):
+    """Let policies be imported from the zoo."""
+
+
+def task(kind, isolate="agent", episodes=1, **limits):
+    slots = {
+        "good": resolve("kin://probe-python"),
+        "greedy": resolve(f"class:greedy_policies.{kind}", trusted=False),
+    }
+    settings = IsolationSettings(**{"step_timeout": 20.0, **limits})
+    ref = WorldRef("probe", settings=RULES)
+    isolation = Isolation(isolate, settings)
+    return evaluation_task(ref, slots, 5, range(episodes), MAP, isolation)
+
+
+def failures(kind, isolate="agent", **limits):
+    [report] = run_evaluation(task(kind, isolate, **limits)).episodes
+    assert report.ticks == 8
+    assert {failure.slot for failure in report.failures} <= {"greedy"}
+    return report.failures
+
+
+def test_an_episode_has_a_limit_of_time_that_small_steps_add_up_to():
+    found = failures("Sleeps", episode_timeout=0.35)
+    assert [(f.agent, f.tick, f.cause) for f in found] == [(3, 3, "limit"), (4, 3, "limit")]
+    assert found[0].message.startswith("Slot 'greedy', agent 3, tick 3: act_async used 0.4")
+    assert found[0].message.endswith(" s in the episode, with a limit of 0.35.")
+
+
+def test_an_agent_is_not_charged_for_the_time_of_others():
+    fast = resolve("kin://probe-python")
+    slots = {"good": fast, "greedy": resolve("class:greedy_policies.Sleeps", trusted=False)}
+    settings = IsolationSettings(episode_timeout=0.35, step_timeout=20.0)
+    ref = WorldRef("probe", settings=RULES)
+    rows = ["greedy", "good", "good", "good", "greedy"]
+    [report] = run_evaluation(
+        evaluation_task(ref, slots, 5, [0], rows, Isolation("agent", settings))
+    ).episodes
+    assert {failure.slot for failure in report.failures} == {"greedy"}
+    assert len(report.failures) == 2
+
+
+def test_the_time_of_a_reset_counts_for_the_episode():
+    found = failures("SleepsInReset", episode_timeout=0.2)
+    assert [(f.agent, f.tick, f.cause) for f in found] == [(3, 0, "limit"), (4, 0, "limit")]
+    assert "reset_agents used 0.3" in found[0].message
+
+
+def test_a_match_has_a_limit_for_all_agents_and_episodes_together():
+    [first, second] = run_evaluation(task("Sleeps", episodes=2, match_timeout=1.0)).episodes
+    assert {f.agent for f in first.failures} == {3, 4}
+    assert all("s in the match, with a limit of 1." in f.message for f in first.failures)
+    assert [(f.agent, f.tick) for f in second.failures] == [(3, 0), (4, 0)], "it is used up"
+
+
+def test_later_tasks_of_a_match_know_what_was_used_before():
+    clock = MatchClock()
+    tasks = clock.set_used(task("Sleeps", match_timeout=1.0) for _ in range(2))
+    reports = []
+    for one in tasks:
+        result = run_evaluation(one)
+        clock.add(result.observed)
+        reports += result.episodes
+    assert min(f.tick for f in reports[0].failures) >= 3
+    assert [(f.agent, f.tick) for f in reports[1].failures] == [(3, 0), (4, 0)]
+
+
+@pytest.mark.parametrize(
+    ("limits", "text"),
+    [
+        ({"step_cpu_limit": 0.05}, " CPU s in one step, with a limit of 0.05."),
+        ({"episode_cpu_limit": 0.25}, " CPU s in the episode, with a limit of 0.25."),
+        ({"match_cpu_limit": 0.35}, " CPU s in the match, with a limit of 0.35."),
+        ({"cpu_limit": 0.25}, " CPU s of its process, with a limit of 0.25."),
+    ],
+)
+def test_processor_time_is_limited_by_step_episode_match_and_process(limits, text):
+    found = failures("Burns", **limits)
+    assert {failure.agent for failure in found} == {3, 4}
+    assert all(failure.message.endswith(text) for failure in found)
+
+
+@pytest.mark.parametrize("kind", ["BurnsForEver", "BurnsInThread", "BurnsInChild"])
+def test_processor_time_of_hanging_policies_threads_and_children_counts(kind):
+    start = time.monotonic()
+    found = failures(kind, episode_cpu_limit=0.2, step_cpu_limit=0.2)
+    assert {failure.agent for failure in found} == {3, 4}
+    assert all("CPU s in " in failure.message for failure in found)
+    assert time.monotonic() - start < 15.0, "long before the time limit"
+
+
+def test_an_exceeded_limit_of_the_episode_is_no_reason_to_restart():
+    found = failures("Sleeps", episode_timeout=0.35, on_failure="restart")
+    assert [(f.agent, f.restarted) for f in found] == [(3, False), (4, False)]
+
+
+def test_memory_counts_shared_memory():
+    found = failures("SharesMemory", memory_limit=300)
+    assert {failure.agent for failure in found} == {3, 4}
+    assert found[0].message.endswith(" MB of memory, with a limit of 300 MB.")
+
+
+@needs_sandbox
+def test_memory_counts_children():
+    found = failures("FillsChildren", memory_limit=200, sandbox=True, process_limit=8)
+    assert {failure.agent for failure in found} == {3, 4}
+    assert found[0].message.endswith(" MB of memory, with a limit of 200 MB.")
+
+
+@needs_sandbox
+@pytest.mark.parametrize(
+    ("kind", "error"),
+    [
+        ("WritesLargeFile", "OSError: [Errno 27] File too large"),
+        ("FillsDisk", "OSError: [Errno 28] No space left on device"),
+        ("StartsThreads", "RuntimeError: can't start new thread"),
+        ("BurnsInChild", "PermissionError: [Errno 1] Operation not permitted"),
+    ],
+)
+def test_files_disk_threads_and_processes_are_limited_in_the_sandbox(kind, error):
+    found = failures(kind, sandbox=True, file_size_limit=8, disk_limit=16)
+    assert [f.message for f in found] == [
+        f"Slot 'greedy', agent {agent}, tick 0: act_async raised {error}." for agent in (3, 4)
+    ]
+
+
+@needs_sandbox
+def test_daemons_that_fork_themselves_anew_end_with_their_sandbox():
+    close_pools()
+    run_evaluation(task("LeavesDaemons", sandbox=True, process_limit=8))
+    [pool] = _pools.values()
+    assert len(pool.forkserver_pids) == 2, "one for each slot"
+    running = {pid for server in pool.forkserver_pids for pid in list_process_tree(server)}
+    parents = [pid for pid in running if parent_of(pid) in running]
+    assert len(parents) > 2 * 5, "with daemons"
+    close_pools()
+    assert wait_for_exit(5, running)
+    assert not [pid for pid in os.listdir("/proc") if pid.isdigit() and parent_of(pid) in running]
+
+
+def parent_of(pid):
+    """Return the parent's id, 0 if the process has ended."""
+    try:
+        with open(f"/proc/{pid}/stat") as file:
+            return int(file.read().rpartition(")")[2].split()[1])
+    except OSError:
+        return 0
+
+
+def test_what_the_kernel_knows_of_a_process():
+    assert read_cpu_clock(os.getpid()) == pytest.approx(time.process_time(), abs=0.1)
+    assert 1 < read_memory_mb(os.getpid()) < read_peak_kb(os.getpid()) / 1024 + 1
+    gone = 2**22 + 12345
+    assert (read_cpu_clock(gone), read_memory_mb(gone), read_peak_kb(gone)) == (0.0, 0.0, 0)

@@ -1,0 +1,120 @@
+"""Policies that use more time, memory, processes or disk than they should."""
+
+import mmap
+import os
+import threading
+import time
+
+from kinfolk.policies.base import NoopPolicy
+
+
+class Greedy(NoopPolicy):
+    def act_async(self, observations, batch, memory, keys):
+        super().act_async(observations, batch, memory, keys)
+        self.use()
+
+
+class Sleeps(Greedy):
+    """Takes a tenth of a second for every step, and says it took none."""
+
+    def use(self):
+        time.sleep(0.1)
+        import sys
+
+        frame = sys._getframe()
+        while "worker_loop" not in frame.f_locals:
+            frame = frame.f_back
+        frame.f_locals["worker_loop"]._buffer.header[6] = 0  # the time of its reply
+
+
+class SleepsInReset(NoopPolicy):
+    def reset_agents(self, batch, memory, keys):
+        time.sleep(0.3)
+
+
+class Burns(Greedy):
+    def use(self):
+        end = time.process_time() + 0.1
+        while time.process_time() < end:
+            pass
+
+
+class BurnsForEver(Greedy):
+    def use(self):
+        while True:
+            pass
+
+
+class BurnsInThread(Greedy):
+    """Replies at once, and goes on computing."""
+
+    def use(self):
+        def burn():
+            while True:
+                pass
+
+        threading.Thread(target=burn, daemon=True).start()
+        time.sleep(0.05)
+
+
+class BurnsInChild(Greedy):
+    def use(self):
+        if os.fork() == 0:
+            while True:
+                pass
+        time.sleep(0.1)
+
+
+class SharesMemory(Greedy):
+    """Takes memory that limits of a process's data do not count."""
+
+    def use(self):
+        self.taken = mmap.mmap(-1, 2**29)
+        for start in range(0, 2**29, 4096):
+            self.taken[start] = 1
+
+
+class FillsChildren(Greedy):
+    """Takes memory in three processes, each of which stays below the limit."""
+
+    def use(self):
+        if os.fork() == 0 or os.fork() == 0 or os.fork() == 0:
+            taken = bytearray(100 * 2**20)
+            for start in range(0, len(taken), 4096):
+                taken[start] = 1
+            time.sleep(60)
+            os._exit(0)
+        time.sleep(2)
+
+
+class WritesLargeFile(Greedy):
+    def use(self):
+        with open("large", "wb") as file:
+            for _ in range(100):
+                file.write(bytes(2**20))
+
+
+class FillsDisk(Greedy):
+    def use(self):
+        for number in range(100):
+            with open(f"file{number}", "wb") as file:
+                file.write(bytes(2**22))
+
+
+class StartsThreads(Greedy):
+    def use(self):
+        for _ in range(5000):
+            threading.Thread(target=time.sleep, args=(60,), daemon=True).start()
+
+
+class LeavesDaemons(Greedy):
+    """Leaves a process that forks itself anew for ever, in sessions of its own."""
+
+    def use(self):
+        if os.fork() == 0:
+            while True:
+                os.setsid()
+                time.sleep(0.01)
+                if os.fork():
+                    os._exit(0)
+        time.sleep(0.1)
