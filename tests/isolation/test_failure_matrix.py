@@ -359,3 +359,10 @@ def test_plans_with_hangs(zoo, plan):
 @given(plan=plans(4))
 def test_plans_of_failures_in_both_worlds(zoo, name, plan):
     check_plan(name, plan)
+
+
+@pytest.mark.more
+@settings(max_examples=25, **DRAWN)
+@given(plan=plans(5))
+def test_plans_of_failures_in_a_sandbox(zoo, plan):
+    check_plan("probe", plan, sandbox=True)

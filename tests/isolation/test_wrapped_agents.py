@@ -59,6 +59,16 @@ def test_a_wrapped_agent_gets_its_number_and_the_arguments_of_reset_as_they_are(
     assert len({str(listed) for listed in actions}) == 2 * len(RESETS), "each of them matters"
 
 
+def test_a_wrapped_agent_may_be_in_a_sandbox(team):
+    policies = team("Team", stride=3)
+    base, limits = policies.agent_policy(2), kf.IsolationSettings(sandbox=True, on_failure="abort")
+    with kf.wrap_agent_policy_in_subprocess(base, policies, 2, isolation=limits) as wrapped:
+        base.reset(seed=5)
+        wrapped.reset(seed=5)
+        assert acts(wrapped) == acts(base)
+    assert not subprocess_policy._pools
+
+
 def test_agents_without_arguments_of_reset_can_be_wrapped(team):
     policies = team("BareTeam")
     base = policies.agent_policy(0)

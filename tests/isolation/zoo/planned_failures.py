@@ -1,11 +1,43 @@
-"""Policies that fail by a plan, and ones that act as noop wherever those had no process."""
+"""Policies that fail by a plan, and ones that act as noop wherever those had no process.
 
-from bad_policies import Counting, Exits, Hangs, Raises, Segfaults
+They need no other file of this folder, because in a sandbox a policy sees only its own.
+"""
 
-from kinfolk.policies.base import NoopPolicy
+import ctypes
+import os
+import time
 
-KINDS = {"raise": Raises, "hang": Hangs, "exit": Exits, "segfault": Segfaults}
+from kinfolk.policies.base import MemoryField, NoopPolicy
+
 IN_RESET = -1
+
+
+def misbehave(how):
+    if how == "raise":
+        raise ZeroDivisionError("boom")
+    {"hang": lambda: time.sleep(60), "exit": lambda: os._exit(3), "segfault": crash}[how]()
+
+
+def crash():
+    ctypes.string_at(0)
+
+
+class Counting(NoopPolicy):
+    """Acts at random, by keys and without a kernel, and counts the steps of each agent."""
+
+    def __init__(self, spec):
+        super().__init__(spec)
+        self.choices = spec.n_choices
+
+    @property
+    def memory_layout(self):
+        return {"n_steps": MemoryField((), "int64")}
+
+    def act_async(self, observations, batch, memory, keys):
+        self._actions = (keys[:, None] >> 20) % self.choices[batch.group]
+        n_steps = memory["n_steps"][batch.memory_index].copy()
+        memory["n_steps"][batch.memory_index] += 1
+        self.after_step(batch, n_steps)
 
 
 class FailsByPlan(Counting):
@@ -18,7 +50,7 @@ class FailsByPlan(Counting):
         super().__init__(spec)
         self.plan = plan
         if at_start:
-            KINDS[at_start].misbehave(self)
+            misbehave(at_start)
 
     def reset_agents(self, batch, memory, keys):
         self.after_step(batch, [IN_RESET] * len(batch.uid))
@@ -27,7 +59,7 @@ class FailsByPlan(Counting):
         for uid, n in zip(batch.uid.tolist(), list(n_steps), strict=True):
             step, how = self.plan.get(str(uid), (None, ""))
             if n == step:
-                KINDS[how].misbehave(self)
+                misbehave(how)
 
 
 class NoopByPlan(Counting):
