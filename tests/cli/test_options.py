@@ -9,6 +9,7 @@ import pytest
 
 from kinfolk.cli.app import main
 from kinfolk.cli.commands import doctor as doctor_module
+from kinfolk.isolation.sandbox import bubblewrap, landlock
 
 
 def test_the_version_is_told_without_loading_anything_heavy():
@@ -100,44 +101,51 @@ def test_doctor_knows_sandbox_and_helper_programs(run):
 
 def test_doctor_says_what_is_lost_without_a_program_and_how_to_get_it(run, monkeypatch):
     monkeypatch.setattr("shutil.which", lambda name: None)
-    monkeypatch.setattr("kinfolk.isolation.sandbox.landlock_abi_version", lambda: 0)
+    monkeypatch.setattr(landlock, "landlock_abi_version", lambda: 0)
+    bubblewrap.explain_unusable.cache_clear()
     monkeypatch.setattr(doctor_module, "_seccomp_works", lambda: False)
     monkeypatch.setattr(
         doctor_module, "_find_version", lambda name: None if name == "ray" else "1.0"
     )
     lines = [line.strip() for line in run("doctor")[1].splitlines()]
+    bubblewrap.explain_unusable.cache_clear()
     told = {line.split("  ")[0]: line.split("  ")[-1].strip() for line in lines if "  " in line}
     assert told["ffmpeg"] == "not installed: no mp4 export (gif works). Debian: apt install ffmpeg"
     assert told["browser"] == (
         "not installed: no png, gif or mp4 of runs. Debian: apt install chromium"
     )
     assert told["bubblewrap"] == (
-        "not installed: kinfolk cannot be run in a container of its own without root; --sandbox "
-        "does not need it. Debian: apt install bubblewrap"
+        "no --sandbox: bubblewrap is not installed (its package is called bubblewrap). "
+        "Debian: apt install bubblewrap"
     )
     assert told["landlock"] == (
-        "not in this kernel: --sandbox cannot keep a policy from writing files. "
+        "not in this kernel: --sandbox lacks one of its layers, and --strict refuses it. "
         "Linux 5.13 or newer has it"
     )
     assert told["seccomp"] == (
-        "does not work here: --sandbox cannot keep a policy from the network. "
+        "does not work here: no --sandbox. "
         "It needs Linux on x86_64 or aarch64, outside a container that forbids filters"
     )
     assert told["ray"] == "not installed: no --engine ray. pip install 'kinfolk[ray]'"
 
 
 @pytest.mark.parametrize(
-    ("code", "said"),
-    [(0, "/usr/bin/bwrap"), (1, None)],
+    ("code", "reason"),
+    [(0, ""), (1, "bubblewrap does not work here: No permissions to create namespace")],
 )
-def test_bubblewrap_is_really_tried(code, said, monkeypatch):
+def test_bubblewrap_is_really_tried(code, reason, monkeypatch):
     tried = []
 
     def run(words, **options):
         tried.append(words)
-        return subprocess.CompletedProcess(words, code, b"", b"No permissions to create namespace")
+        error = "bwrap: version\nNo permissions to create namespace\n"
+        return subprocess.CompletedProcess(words, code, "", error)
 
     monkeypatch.setattr("shutil.which", lambda name: f"/usr/bin/{name}")
     monkeypatch.setattr("subprocess.run", run)
-    assert doctor_module._find_bubblewrap() == said
-    assert tried == [["/usr/bin/bwrap", "--ro-bind", "/", "/", "true"]]
+    bubblewrap.explain_unusable.cache_clear()
+    assert bubblewrap.explain_unusable() == reason
+    bubblewrap.explain_unusable.cache_clear()
+    [words] = tried
+    assert (words[0], words[-5:]) == ("/usr/bin/bwrap", ["--ro-bind", "/", "/", "--", "true"])
+    assert {"--unshare-pid", "--unshare-net", "--unshare-ipc", "--unshare-uts"} <= set(words)

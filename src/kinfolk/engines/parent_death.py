@@ -8,7 +8,7 @@ import signal
 import threading
 from multiprocessing.connection import wait
 
-from kinfolk.core import prctl
+from kinfolk.core import libc
 
 
 def exit_with_parent(use_death_signal: bool) -> None:
@@ -26,7 +26,7 @@ def exit_with_parent(use_death_signal: bool) -> None:
     if parent is None:
         return
     threading.Thread(target=_exit_when_parent_ends, args=(parent.sentinel,), daemon=True).start()
-    asked = use_death_signal and prctl.prctl(prctl.PDEATHSIG, signal.SIGKILL) == 0
+    asked = use_death_signal and libc.prctl(libc.PDEATHSIG, signal.SIGKILL) == 0
     if asked and os.getppid() != parent.pid:  # the parent exited before the request was made
         os._exit(1)
 

@@ -23,7 +23,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from kinfolk.core import prctl
+from kinfolk.core import libc
+from kinfolk.isolation.sandbox.landlock import landlock_abi_version
 from kinfolk.isolation.sandbox.namespaces import (
     drop_capabilities,
     enter_agent_namespaces,
@@ -31,6 +32,7 @@ from kinfolk.isolation.sandbox.namespaces import (
     prepare_slot,
     take_identity,
 )
+from kinfolk.isolation.sandbox.seccomp import pack_filter
 from kinfolk.isolation.worker_main import preload_policy, run_worker
 
 _MAX_MESSAGE_BYTES = 65536
@@ -51,8 +53,8 @@ def main(config: dict[str, Any]) -> None:
             has started it.
     """
     control = socket.socket(fileno=config["control"])
-    prctl.prctl(prctl.CHILD_SUBREAPER, 1)
-    prctl.set_dumpable(False)
+    libc.prctl(libc.CHILD_SUBREAPER, 1)
+    libc.set_dumpable(False)
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, signal.SIG_IGN)
     if config["as_root"]:
@@ -62,6 +64,8 @@ def main(config: dict[str, Any]) -> None:
         take_identity()
     if config["sandbox"]:
         prepare_slot()
+        pack_filter(allow_processes=False)
+        landlock_abi_version()
     for name in config["preload"]:
         # The worker imports it again, and reports why it fails.
         with contextlib.suppress(Exception):
@@ -274,8 +278,8 @@ def _fork_first_process() -> None:
 def _die_with_parent() -> None:
     """Let the kernel kill this process when its parent ends; other processes cannot read its memory."""
     parent = os.getppid()
-    prctl.prctl(prctl.PDEATHSIG, signal.SIGKILL)
-    prctl.set_dumpable(False)
+    libc.prctl(libc.PDEATHSIG, signal.SIGKILL)
+    libc.set_dumpable(False)
     if os.getppid() != parent:
         os._exit(1)
 

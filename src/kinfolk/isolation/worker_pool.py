@@ -6,7 +6,7 @@ import atexit
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from kinfolk.core import prctl
+from kinfolk.core import libc
 from kinfolk.core.spaces import WorldSpec
 from kinfolk.isolation.failures import IsolationSettings
 from kinfolk.isolation.forkserver import ForkServerClient, ProcessLimitError
@@ -60,7 +60,7 @@ class WorkerPool:
     def __init__(self, settings: IsolationSettings) -> None:
         self._settings = settings
         # Without a sandbox all slots have one; else every slot and policy has its own.
-        self._forkservers: dict[tuple[str, str], ForkServerClient] = {}
+        self._forkservers: dict[tuple[object, ...], ForkServerClient] = {}
         self._payloads: dict[tuple[str, WorldSpec], WorkerPayload] = {}
         self._idle: list[Worker] = []
         self._in_use: set[Worker] = set()
@@ -144,7 +144,7 @@ class WorkerPool:
     def _get_forkserver(self, slot: str, resolved: ResolvedPolicy) -> ForkServerClient:
         """Return the fork server of a slot's policy, which need not be running yet."""
         settings = self._settings
-        key = (slot, resolved.sha256) if settings.sandbox else ("", "")
+        key = (slot, resolved.sha256, resolved.is_from_file) if settings.sandbox else ()
         if key in self._forkservers:
             self._forkservers[key] = self._forkservers.pop(key)  # now the last to be dropped
             return self._forkservers[key]
@@ -189,8 +189,8 @@ class _HostProtection:
 def _protect_host() -> None:
     """Keep workers of the same user from opening other workers' buffers through this process."""
     if _HostProtection.n_pools == 0:
-        _HostProtection.was_dumpable = prctl.is_dumpable()
-        prctl.set_dumpable(False)
+        _HostProtection.was_dumpable = libc.is_dumpable()
+        libc.set_dumpable(False)
     _HostProtection.n_pools += 1
 
 
@@ -198,7 +198,7 @@ def _unprotect_host() -> None:
     """Undo `_protect_host` when the last pool is closed."""
     _HostProtection.n_pools -= 1
     if _HostProtection.n_pools == 0 and _HostProtection.was_dumpable:
-        prctl.set_dumpable(True)
+        libc.set_dumpable(True)
 
 
 _pools: dict[IsolationSettings, WorkerPool] = {}  # of this process, which runs many tasks

@@ -15,7 +15,6 @@ from kinfolk.core.imports import get_install_command
 
 _PACKAGES = ("numpy", "numba", "torch", "ribs", "ray", "pyarrow", "starlette", "pillow")
 _BROWSERS = ("chromium", "chromium-browser", "google-chrome", "chrome")
-_TRY_SECONDS = 10.0
 # What does not work without it, and what helps; of libraries, `pip install` is added.
 _LOST = {
     "torch": "not installed: no training, no neural policies, no imitation by static nets",
@@ -24,15 +23,13 @@ _LOST = {
     "pyarrow": "not installed: no export to parquet (csv and json work)",
     "starlette": "not installed: no viewer",
     "pillow": "not installed: no gif export",
-    "network namespace": "not for this user: nothing of kinfolk's needs it",
     "browser": "not installed: no png, gif or mp4 of runs. Debian: apt install chromium",
     "ffmpeg": "not installed: no mp4 export (gif works). Debian: apt install ffmpeg",
-    "landlock": "not in this kernel: --sandbox cannot keep a policy from writing files. "
+    "landlock": "not in this kernel: --sandbox lacks one of its layers, and --strict refuses it. "
     "Linux 5.13 or newer has it",
-    "seccomp": "does not work here: --sandbox cannot keep a policy from the network. "
+    "seccomp": "does not work here: no --sandbox. "
     "It needs Linux on x86_64 or aarch64, outside a container that forbids filters",
 }
-_BWRAP = "kinfolk cannot be run in a container of its own without root; --sandbox does not need it"
 _IMPORTED_AS = {"pillow": "PIL"}
 
 
@@ -75,7 +72,6 @@ def examine() -> dict[str, Any]:
         "landlock": max(0, landlock_abi_version()),  # of its interface; 0 is none
         "seccomp": _seccomp_works(),
         "bubblewrap": None if explain_unusable() else find_bubblewrap(),
-        "network namespace": _can_unshare(),
         "browser": next((path for name in _BROWSERS if (path := shutil.which(name))), None),
         "ffmpeg": shutil.which("ffmpeg"),
     }
@@ -114,19 +110,6 @@ def _seccomp_works() -> bool:
     return os.waitpid(child, 0)[1] == 0
 
 
-def _can_unshare() -> bool:
-    """Return whether a network namespace can be created, as tried in a child process."""
-    if sys.platform != "linux":
-        return False
-    import ctypes
-
-    new_user, new_network = 0x10000000, 0x40000000
-    child = os.fork()
-    if child == 0:
-        os._exit(0 if ctypes.CDLL(None).unshare(new_user | new_network) == 0 else 1)
-    return os.waitpid(child, 0)[1] == 0
-
-
 def _is_missing(name: str, value: Any) -> bool:
     """Return whether an entry of `examine` means that this machine lacks something.
 
@@ -138,10 +121,9 @@ def _is_missing(name: str, value: Any) -> bool:
 def _describe_missing(name: str) -> str:
     """Return what does not work without a missing item, and how to install it."""
     if name == "bubblewrap":
-        if shutil.which("bwrap") is None:
-            return f"not installed: {_BWRAP}. Debian: apt install bubblewrap"
-        attempt = "Try `bwrap --ro-bind / / true`; the system must allow user namespaces"
-        return f"does not work for this user: {_BWRAP}. {attempt}"
+        from kinfolk.isolation.sandbox.bubblewrap import explain_unusable
+
+        return f"no --sandbox: {explain_unusable()}. Debian: apt install bubblewrap"
     lost = _LOST.get(name, "not installed")
     command = get_install_command(_IMPORTED_AS.get(name, name))
     return f"{lost}. {command}" if command else lost

@@ -5,13 +5,13 @@ https://docs.kernel.org/userspace-api/landlock.html
 
 from __future__ import annotations
 
-import ctypes
+import functools
 import os
 import struct
 import sys
 from pathlib import Path
 
-from kinfolk.core import prctl
+from kinfolk.core import libc
 
 _CREATE, _ADD_RULE, _RESTRICT_SELF = 444, 445, 446  # the same on every architecture
 _VERSION, _PATH_BENEATH = 1, 1
@@ -22,11 +22,12 @@ _BIND_AND_CONNECT_TCP = 0b11
 _SCOPE_SOCKETS_AND_SIGNALS = 0b11
 
 
+@functools.cache
 def landlock_abi_version() -> int:
     """Return the version of the kernel's Landlock ABI; 0 or less if it has none."""
     if sys.platform != "linux":
         return 0
-    return int(ctypes.CDLL(None).syscall(_CREATE, None, 0, _VERSION))
+    return int(libc.load_libc().syscall(_CREATE, None, 0, _VERSION))
 
 
 def is_landlock_supported() -> bool:
@@ -43,7 +44,7 @@ def restrict_to_folder(folder: Path) -> None:
     Raises:
         OSError: The kernel refused.
     """
-    version, libc = landlock_abi_version(), ctypes.CDLL(None, use_errno=True)
+    version = landlock_abi_version()
     writes = _WRITE_FILE | _REMOVE_TO_MAKE
     writes |= _REFER if version >= 2 else 0
     writes |= _TRUNCATE if version >= 3 else 0
@@ -52,25 +53,13 @@ def restrict_to_folder(folder: Path) -> None:
     attributes = struct.pack("=Q", writes)
     attributes += struct.pack("=Q", _BIND_AND_CONNECT_TCP) if version >= 4 else b""
     attributes += struct.pack("=Q", _SCOPE_SOCKETS_AND_SIGNALS) if version >= 6 else b""
-    ruleset = libc.syscall(_CREATE, attributes, len(attributes), 0)
-    _check_result(ruleset)
+    ruleset = libc.call_libc("syscall", _CREATE, attributes, len(attributes), 0)
     for path in (folder, Path("/dev/null")):
         path_fd = os.open(path, os.O_PATH | os.O_CLOEXEC)
         allowed = writes if path == folder else writes & (_WRITE_FILE | _TRUNCATE)
         rule = struct.pack("=Qi", allowed, path_fd)  # `struct landlock_path_beneath_attr`
-        _check_result(libc.syscall(_ADD_RULE, ruleset, _PATH_BENEATH, rule, 0))
+        libc.call_libc("syscall", _ADD_RULE, ruleset, _PATH_BENEATH, rule, 0)
         os.close(path_fd)
-    prctl.prctl(prctl.NO_NEW_PRIVS, 1)
-    _check_result(libc.syscall(_RESTRICT_SELF, ruleset, 0))
+    libc.prctl(libc.NO_NEW_PRIVS, 1)
+    libc.call_libc("syscall", _RESTRICT_SELF, ruleset, 0)
     os.close(ruleset)
-
-
-def _check_result(result: int) -> None:
-    """Check the return value of a system call.
-
-    Raises:
-        OSError: The call failed; the error has the current `errno`.
-    """
-    if result < 0:
-        number = ctypes.get_errno()
-        raise OSError(number, os.strerror(number))

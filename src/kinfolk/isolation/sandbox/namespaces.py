@@ -6,10 +6,11 @@ every agent gets a scratch folder and queues of its own before all capabilities 
 
 from __future__ import annotations
 
-import ctypes
 import os
 import struct
 from pathlib import Path
+
+from kinfolk.core.libc import call_libc
 
 SCRATCH = Path("/sandbox")  # not /tmp, where policies and this package may lie
 SANDBOX_ID = 65534  # user and group in the sandbox: nobody
@@ -28,7 +29,7 @@ def enter_user_namespace() -> None:
     For a fork server that root has started: its user then differs from root outside, so that it owns
     no file of root, and that the number of its processes can be limited.
     """
-    _call("unshare", _CLONE_NEWUSER | _CLONE_NEWNS)
+    call_libc("unshare", _CLONE_NEWUSER | _CLONE_NEWNS)
 
 
 def take_identity() -> None:
@@ -63,7 +64,7 @@ def enter_agent_namespaces(disk_mb: int, own_processes: bool) -> None:
         own_processes: Whether the next process that is forked begins a namespace of processes, which
             ends with it.
     """
-    _call("unshare", _CLONE_NEWNS | _CLONE_NEWIPC | (_CLONE_NEWPID if own_processes else 0))
+    call_libc("unshare", _CLONE_NEWNS | _CLONE_NEWIPC | (_CLONE_NEWPID if own_processes else 0))
     options = f"size={disk_mb}m,nr_inodes={_INODES_PER_MB * disk_mb},mode=0700"
     _mount("tmpfs", str(SCRATCH), "tmpfs", _MS_NOSUID | _MS_NODEV | _MS_NOEXEC, options)
     if not own_processes:
@@ -72,7 +73,7 @@ def enter_agent_namespaces(disk_mb: int, own_processes: bool) -> None:
 
 def drop_capabilities() -> None:
     """Give up all capabilities of this process, permanently."""
-    _call("prctl", _PR_CAP_AMBIENT, _PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0)
+    call_libc("prctl", _PR_CAP_AMBIENT, _PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0)
     _set_capabilities(0)
 
 
@@ -80,21 +81,9 @@ def _set_capabilities(mask: int) -> None:
     """Set the effective and permitted capabilities; none are inheritable."""
     header = struct.pack("=Ii", _CAPABILITY_VERSION_3, 0)
     low, high = mask & 0xFFFFFFFF, mask >> 32
-    _call("capset", header, struct.pack("=6I", low, low, 0, high, high, 0))
+    call_libc("capset", header, struct.pack("=6I", low, low, 0, high, high, 0))
 
 
 def _mount(source: str, target: str, kind: str, flags: int, options: str) -> None:
     """Call `mount`; see mount(2)."""
-    _call("mount", source.encode(), target.encode(), kind.encode(), flags, options.encode())
-
-
-def _call(name: str, *arguments: object) -> None:
-    """Call a function of the C library.
-
-    Raises:
-        OSError: It returned an error.
-    """
-    libc = ctypes.CDLL(None, use_errno=True)
-    if getattr(libc, name)(*arguments) != 0:
-        number = ctypes.get_errno()
-        raise OSError(number, f"{name}: {os.strerror(number)}")
+    call_libc("mount", source.encode(), target.encode(), kind.encode(), flags, options.encode())

@@ -12,13 +12,14 @@ from __future__ import annotations
 
 import ctypes
 import errno
+import functools
 import os
 import platform
 import struct
 import sys
 from typing import NamedTuple, TypeAlias
 
-from kinfolk.core import prctl
+from kinfolk.core import libc
 from kinfolk.isolation.sandbox.syscalls import (
     ALLOWED_NEW_SYSCALLS,
     FIRST_NEW_SYSCALL,
@@ -33,6 +34,8 @@ _LOAD, _EQUAL, _AT_LEAST, _ANY_BIT, _RETURN = 0x20, 0x15, 0x35, 0x45, 0x06
 _NUMBER_AT, _ARCHITECTURE_AT, _ARGUMENTS_AT, _ARGUMENT_BYTES = 0, 4, 16, 8
 _ALLOW, _KILL, _ERROR = 0x7FFF0000, 0x80000000, 0x00050000
 _DENY, _MISSING = _ERROR | errno.EPERM, _ERROR | errno.ENOSYS
+_INSTRUCTION = struct.Struct("HBBI")  # `struct sock_filter`
+_PLACEHOLDER = 0x7EADBEEF  # of a process id
 _X32 = 0x40000000  # x32 system calls of x86_64, which would bypass the numbers
 
 # Denied in every process.
@@ -92,8 +95,7 @@ def is_seccomp_supported() -> bool:
     if sys.platform != "linux" or platform.machine() not in MACHINES:
         return False
     # Without a program, a kernel with filters fails with "bad address" and changes nothing.
-    libc = ctypes.CDLL(None, use_errno=True)
-    libc.prctl(_PR_SET_SECCOMP, _MODE_FILTER, None, 0, 0)
+    libc.load_libc().prctl(_PR_SET_SECCOMP, _MODE_FILTER, None, 0, 0)
     return ctypes.get_errno() in (errno.EFAULT, errno.EACCES, errno.EPERM)
 
 
@@ -106,14 +108,22 @@ def install_seccomp_filter(allow_processes: bool) -> None:
     Raises:
         OSError: The kernel rejected the filter.
     """
-    steps = build_filter(os.getpid(), allow_processes)
-    instructions = b"".join(struct.pack("HBBI", *step) for step in steps)  # `struct sock_filter`
-    program = _Program(len(steps), instructions)
-    libc = ctypes.CDLL(None, use_errno=True)
-    prctl.prctl(prctl.NO_NEW_PRIVS, 1)
-    if libc.prctl(_PR_SET_SECCOMP, _MODE_FILTER, ctypes.byref(program), 0, 0) < 0:
-        number = ctypes.get_errno()
-        raise OSError(number, os.strerror(number))
+    instructions = pack_filter(allow_processes).replace(
+        _PLACEHOLDER.to_bytes(4, sys.byteorder), os.getpid().to_bytes(4, sys.byteorder)
+    )
+    program = _Program(len(instructions) // _INSTRUCTION.size, instructions)
+    libc.prctl(libc.NO_NEW_PRIVS, 1)
+    libc.call_libc("prctl", _PR_SET_SECCOMP, _MODE_FILTER, ctypes.byref(program), 0, 0)
+
+
+@functools.cache
+def pack_filter(allow_processes: bool) -> bytes:
+    """Return the filter as the kernel takes it, with a placeholder for the id of the process.
+
+    A fork server calls this once, so that its workers need not.
+    """
+    steps = build_filter(_PLACEHOLDER, allow_processes)
+    return b"".join(_INSTRUCTION.pack(*step) for step in steps)
 
 
 def build_filter(pid: int, allow_processes: bool) -> list[_Instruction]:
