@@ -1,6 +1,7 @@
 """`import kinfolk as kf`: what users reach, how fast, and how well it is typed."""
 
 import inspect
+import json
 import subprocess
 import sys
 
@@ -89,6 +90,55 @@ def test_a_result_can_be_read(result):
     assert max(map(len, lines)) <= 100
 
 
+TEAM = {"slots": {"g": "kin://probe-python", "h": "kin://random"}, "episodes": 3,
+        "agent_slot_map": {"grazer": "g", "hunter": "h"}}  # fmt: skip
+
+
+def test_equal_results_are_equal_wherever_they_are_stored(tmp_path):
+    plain = kf.evaluate("probe", **TEAM)
+    stored = kf.evaluate("probe", **TEAM, out=tmp_path / "mine")
+    assert stored == plain
+    assert stored.run is not None
+    assert kf.evaluate("probe", **TEAM, isolate="slot") == plain
+    assert kf.evaluate("probe", **TEAM, seed=1) != plain
+    assert kf.evaluate("probe", **{**TEAM, "episodes": 2}) != plain
+    assert plain != plain.to_dict()
+
+
+def test_a_result_survives_json():
+    plain = kf.evaluate("probe", **TEAM)
+    facts = json.loads(json.dumps(plain.to_dict()))
+    assert kf.EvaluationResult.from_dict(facts) == plain
+    assert kf.EvaluationResult.from_dict(facts).returns["g"].mean == plain.returns["g"].mean
+    facts["returns"]["g"][0] += 1e-9
+    assert kf.EvaluationResult.from_dict(facts) != plain
+    both = {"grazer": "candidate", "hunter": "candidate"}
+    compared = kf.compare("kin://noop", "kin://random", agent_slot_map=both, episodes=3)
+    restored = kf.ComparisonResult.from_dict(json.loads(json.dumps(compared.to_dict())))
+    assert restored == compared
+
+
+def test_wrong_facts_of_a_result_are_refused(result):
+    facts = result.to_dict()
+    with pytest.raises(SettingsError) as refused:
+        kf.EvaluationResult.from_dict({**facts, "ticks": ["many", None, None, 2]})
+    assert str(refused.value).startswith("EvaluationResult.ticks.0: Input should be a valid number")
+    del facts["returns"]
+    with pytest.raises(SettingsError) as refused:
+        kf.EvaluationResult.from_dict(facts)
+    assert str(refused.value) == "The facts of EvaluationResult have no 'returns'."
+
+
+def test_parallel_policy_is_short_for_isolate_agent(result):
+    short = kf.evaluate("probe", slots={"all": "kin://noop"}, episodes=2, parallel_policy=True)
+    assert short == result
+    with pytest.raises(UsageError) as refused:
+        kf.evaluate("probe", parallel_policy=True, isolate="slot")
+    assert str(refused.value) == (
+        "parallel_policy is short for isolate='agent'; it does not go with isolate='slot'."
+    )
+
+
 def test_the_first_argument_is_the_world():
     with pytest.raises(UsageError, match=r"^No world is named 'savana'\. Did you mean 'savanna'\?"):
         kf.evaluate("savana")
@@ -127,7 +177,8 @@ def test_rules_come_by_name_or_as_a_table():
 def test_signatures_name_every_setting_with_its_default(function, model):
     parameters = inspect.signature(getattr(kf, function)).parameters
     fields = getattr(kf.jobs, model).model_fields
-    assert {*fields, "engine", "jobs", "out"} == set(parameters)
+    own = {"engine", "jobs", "out"} | ({"parallel_policy"} if function == "evaluate" else set())
+    assert {*fields, *own} == set(parameters)
     for name, field in fields.items():
         if not field.is_required():
             assert parameters[name].default == field.default, name

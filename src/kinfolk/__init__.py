@@ -38,6 +38,7 @@ if TYPE_CHECKING:
         GeneratorDiscriminatorPop,
         GeneratorPop,
     )
+    from kinfolk.isolation.failures import IsolationSettings
     from kinfolk.isolation.subprocess_policy import (
         PerAgentSubprocessPolicy,
         wrap_agent_policy_in_subprocess,
@@ -51,6 +52,7 @@ if TYPE_CHECKING:
         PolicyEnvInterface,
         PolicySpec,
     )
+    from kinfolk.policies.single_agent import initialize_or_load_policy
     from kinfolk.roles.catalog import RoleCatalog, map_role_to_vibe
     from kinfolk.roles.coordinator import EvolutionaryRoleCoordinator
     from kinfolk.roles.fitness import (
@@ -75,7 +77,8 @@ __all__ += ["ComparisonResult", "EvaluationResult", "NetEvolutionResult"]
 __all__ += ["RoleEvolutionResult", "RoundRobinResult", "StoredRun", "TrainingResult"]
 __all__ += ["AgentPolicy", "MultiAgentPolicy", "PolicyEnvInterface", "PolicySpec"]
 __all__ += ["PolicySlot", "SlotRegistry"]
-__all__ += ["PerAgentSubprocessPolicy", "wrap_agent_policy_in_subprocess"]
+__all__ += ["IsolationSettings", "PerAgentSubprocessPolicy", "initialize_or_load_policy"]
+__all__ += ["wrap_agent_policy_in_subprocess"]
 __all__ += ["BehaviorDef", "BehaviorSource", "RoleCatalog", "RoleDef", "RoleTier", "TierSelection"]
 __all__ += ["EvolutionConfig", "EvolutionaryRoleCoordinator", "map_role_to_vibe"]
 __all__ += ["inject_behavior", "mutate_role", "recombine_roles", "sample_role"]

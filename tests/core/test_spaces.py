@@ -42,7 +42,10 @@ def test_an_unknown_field_or_group_raises_an_error_that_lists_the_known_ones():
 
 
 def test_a_spec_can_be_restored_from_json():
-    spec = WorldSpec("w", 2, (GROUP,), 10)
-    assert WorldSpec.from_dict(json.loads(json.dumps(spec.to_dict()))) == spec
+    spec = WorldSpec("w", 2, (GROUP,), 10, (("price", 3),))
+    plain = json.loads(json.dumps(spec.to_dict()))
+    assert WorldSpec.from_dict(plain) == spec
+    assert WorldSpec(**plain) == WorldSpec(**spec.to_dict()) == spec
+    assert hash(WorldSpec(**plain)) == hash(spec)
     assert spec.row_bytes == 32
     assert spec.n_choices.tolist() == [[2]]

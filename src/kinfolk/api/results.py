@@ -9,11 +9,14 @@ import inspect
 import warnings
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from itertools import chain
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, TypeVar, get_type_hints
 
+from pydantic import TypeAdapter, ValidationError
+
+from kinfolk.core.errors import SettingsError, require
 from kinfolk.core.events import Event, TimingEvent
 from kinfolk.core.settings import Settings
 from kinfolk.engines import make_engine
@@ -77,12 +80,15 @@ _LINE = 100  # characters of a line of a repr
 class JobResult(Event):
     """What a job found: the facts of its last event, and the run that holds the rest.
 
+    Two results are equal if the jobs found the same, wherever they were run and stored; timings are
+    no part of a result.
+
     Args:
         run: The stored run; None if the job was not stored.
         failure_messages: A message for each policy that failed, as the command prints it.
     """
 
-    run: StoredRun | None = None
+    run: StoredRun | None = field(default=None, compare=False)
     failure_messages: tuple[str, ...] = ()
 
     @classmethod
@@ -94,7 +100,7 @@ class JobResult(Event):
             settings: Settings of the job.
             run: The stored run, if there is one.
         """
-        facts = {field.name: getattr(event, field.name) for field in fields(event)}
+        facts = {f.name: getattr(event, f.name) for f in fields(event)}
         messages: list[str] = []
         if "failed_slots" in facts:
             messages, _ = describe_run_failures(settings.model_dump(), event.to_dict())
@@ -104,6 +110,24 @@ class JobResult(Event):
         """Return the result as plain values, with the folder of the run in place of the run."""
         folder = None if self.run is None else str(self.run.folder)
         return {**super().to_dict(), "run": folder}
+
+    @classmethod
+    def from_dict(cls: type[R], facts: Mapping[str, Any]) -> R:
+        """Return the result that `to_dict` gave, also after it was written as JSON; its `run` is None.
+
+        Raises:
+            SettingsError: A fact is missing or has another type.
+        """
+        hints, values = get_type_hints(cls), dict[str, Any]()
+        for name in [f.name for f in fields(cls) if f.name != "run"]:
+            require(name in facts, f"The facts of {cls.__name__} have no '{name}'.")
+            try:
+                values[name] = TypeAdapter(hints[name]).validate_python(facts[name])
+            except ValidationError as error:
+                problem = error.errors()[0]
+                place = ".".join(map(str, (name, *problem["loc"])))
+                raise SettingsError(f"{cls.__name__}.{place}: {problem['msg']}.") from None
+        return cls(**values)
 
     def __repr__(self) -> str:
         hidden = ("failed_slots", "failure_messages")  # shown as messages

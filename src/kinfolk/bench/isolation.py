@@ -4,24 +4,25 @@ from __future__ import annotations
 
 import multiprocessing
 import os
-import statistics
 import time
-from collections.abc import Callable
 from contextlib import closing
 from typing import Any
 
 import numpy as np
 
+from kinfolk.bench.isolated_agents import (
+    NOOP,
+    IsolatedAgents,
+    make_batch,
+    make_spec,
+    us_per_step,
+)
+from kinfolk.bench.isolation_scaling import measure_scaling, measure_slot_starts
 from kinfolk.core.arrays import AnyArray, Bytes, Ints
 from kinfolk.core.jit import kernel
 from kinfolk.core.random import threefry_2x32
 from kinfolk.core.spaces import WorldSpec
 from kinfolk.engines.parent_death import exit_with_parent
-from kinfolk.isolation.failures import IsolationSettings
-from kinfolk.isolation.proxy import IsolatedPolicy
-from kinfolk.isolation.worker_main import private_memory_mb
-from kinfolk.isolation.worker_pool import WorkerPool
-from kinfolk.play.task import WorldRef
 from kinfolk.policies.base import AgentBatch, Memory, NoopPolicy, allocate_memory
 from kinfolk.policies.build import ResolvedPolicy, build_policy
 
@@ -31,7 +32,6 @@ _STEPS, _ROUNDS = 300, 12
 _QUEUE_STEPS = 60
 _LOAD_STEPS, _LOAD_ROUNDS = 60, 5
 _LOAD_MS = 1.0
-_NOOP = ResolvedPolicy("kinfolk.policies.base:NoopPolicy")
 _COMPUTE_LOAD = "kinfolk.bench.isolation:ComputeLoadPolicy"
 
 
@@ -39,48 +39,15 @@ def bench_isolation() -> dict[str, Any]:
     """Measure the cost of worker processes for agents, beside queues that pickle.
 
     Returns:
-        `by_agents` of `_time_step`, `life` of `_time_lifecycle` and `busy` of `_time_parallelism`.
+        `by_agents` of `_time_step`, `scaling` of `measure_scaling`, `slots` of `measure_slot_starts`
+        and `busy` of `_time_parallelism`.
     """
-    by_agents = [_time_step(agents) for agents in AGENT_COUNTS]
-    life, busy = _time_lifecycle(max(AGENT_COUNTS)), _time_parallelism(PARALLEL_AGENTS)
-    return {"by_agents": by_agents, "life": life, "busy": busy}
-
-
-def _make_spec(agents: int) -> WorldSpec:
-    """Return the spec of CogsGuard, whose observations have a typical size."""
-    return WorldRef("cogsguard", "arena", {"agents": agents}).spec
-
-
-def _make_batch(agents: int) -> AgentBatch:
-    """Return a batch of agents without parents, one in each memory row of a single world."""
-    numbers = np.arange(agents, dtype=np.int64)
-    zero, nobody = np.zeros(agents, dtype=np.int64), np.full((agents, 2), -1, dtype=np.int64)
-    return AgentBatch(numbers, zero, numbers, numbers, zero, zero, nobody, nobody)
-
-
-class _IsolatedAgents:
-    """Agents in worker processes of kinfolk."""
-
-    def __init__(self, agents: int, resolved: ResolvedPolicy = _NOOP) -> None:
-        settings, spec = IsolationSettings(step_timeout=30.0), _make_spec(agents)
-        self.pool = WorkerPool(settings)
-        self.slot = IsolatedPolicy(
-            "bench", resolved, spec, self.pool, settings, lambda: 0, agents,
-            per_agent=True, single_episode=True,
-        )  # fmt: skip
-        self.rows, self.keys = _make_batch(agents), np.arange(agents, dtype=np.int64)
-        self.seen = np.zeros((agents, spec.row_bytes), dtype=np.uint8)
-        self.slot.reset_agents(self.rows, {}, self.keys)
-
-    def step(self) -> None:
-        """Let every agent act once, in its worker process."""
-        self.slot.act_async(self.seen, self.rows, {}, self.keys)
-        self.slot.act_wait()
-
-    def close(self) -> None:
-        """End all worker processes and their pool."""
-        self.slot.close()
-        self.pool.close()
+    return {
+        "by_agents": [_time_step(agents) for agents in AGENT_COUNTS],
+        "scaling": measure_scaling(),
+        "slots": measure_slot_starts(),
+        "busy": _time_parallelism(PARALLEL_AGENTS),
+    }
 
 
 class _QueueAgents:
@@ -102,7 +69,7 @@ class _QueueAgents:
         ]
         for process in self.processes:
             process.start()
-        self.seen = np.zeros((agents, _make_spec(agents).row_bytes), dtype=np.uint8)
+        self.seen = np.zeros((agents, make_spec(agents).row_bytes), dtype=np.uint8)
         self.number = 0
         self.step()
 
@@ -127,26 +94,12 @@ class _QueueAgents:
 def _queue_worker(requests: Any, replies: Any) -> None:
     """Serve requests for actions from one queue, and put the replies into another."""
     exit_with_parent(use_death_signal=True)
-    policy, rows = build_policy(_NOOP, _make_spec(1)), _make_batch(1)
+    policy, rows = build_policy(NOOP, make_spec(1)), make_batch(1)
     key = np.zeros(1, dtype=np.int64)
     while True:
         number, seen = requests.get()
         policy.act_async(seen[None], rows, {}, key)
         replies.put((number, policy.act_wait()[0]))
-
-
-def _us_per_step(step: Callable[[], None], agents: int, steps: int) -> float:
-    """Return the microseconds that a step takes per agent.
-
-    Args:
-        step: Function that steps all agents once.
-        agents: Number of agents.
-        steps: Number of steps to time.
-    """
-    start = time.perf_counter()
-    for _ in range(steps):
-        step()
-    return 1e6 * (time.perf_counter() - start) / steps / agents
 
 
 def _time_step(agents: int) -> dict[str, float]:
@@ -165,7 +118,7 @@ def _time_step(agents: int) -> dict[str, float]:
     """
     best: dict[str, float] = {}
     with (
-        closing(_IsolatedAgents(agents)) as isolated,
+        closing(IsolatedAgents(agents)) as isolated,
         closing(_QueueAgents(agents, batched=False)) as one_by_one,
         closing(_QueueAgents(agents, batched=True)) as batched,
     ):
@@ -177,51 +130,11 @@ def _time_step(agents: int) -> dict[str, float]:
         for _ in range(_ROUNDS):
             for name, (step, steps) in timed.items():
                 step()  # back into the cache
-                took = _us_per_step(step, agents, steps)
+                took = us_per_step(step, agents, steps)
                 best[name] = min(took, best.get(name, took))
     ours, queue, queue_batched = best.values()
     times = {"times_one_by_one": queue / ours, "times_gathered": queue_batched / ours}
     return {"agents": agents, **best, **times}
-
-
-def _time_lifecycle(agents: int) -> dict[str, float]:
-    """Measure start, initialisation, memory and end of worker processes.
-
-    Args:
-        agents: Number of workers.
-
-    Returns:
-        Milliseconds until the first worker runs (`first_ms`), and per worker to start, load its
-        policy and end (`start_ms`, `initialise_ms`, `clean_up_ms`); memory of a worker that no
-        other process shares (`own_megabytes`).
-    """
-    start = time.perf_counter()
-    with closing(_IsolatedAgents(1)):
-        opened = time.perf_counter()
-    with closing(_IsolatedAgents(1)) as whole:
-        pool, begun = whole.pool, time.perf_counter()
-        started = [
-            pool.acquire("bench", _NOOP, _make_spec(1), 1, inherits_memory=False)
-            for _ in range(agents)
-        ]
-        forked = time.perf_counter()
-        workers = [worker for worker, _ in started]
-        for worker in workers:
-            while worker.poll() != "":
-                pass
-        ready = time.perf_counter()
-        memory = [private_memory_mb(worker.pid) for worker in workers]
-        ending = time.perf_counter()
-        for worker in workers:
-            pool.release(worker, reusable=False)
-        ended = time.perf_counter()
-    return {
-        "first_ms": 1e3 * (opened - start),  # with the process that starts the others
-        "start_ms": 1e3 * (forked - begun) / agents,
-        "initialise_ms": 1e3 * (ready - forked) / agents,
-        "clean_up_ms": 1e3 * (ended - ending) / agents,
-        "own_megabytes": statistics.median(memory),
-    }
 
 
 def _time_parallelism(agents: int) -> dict[str, float]:
@@ -236,9 +149,9 @@ def _time_parallelism(agents: int) -> dict[str, float]:
         rounds.
     """
     resolved = ResolvedPolicy(_COMPUTE_LOAD, {"n_hashes": int(_hashes_per_ms() * _LOAD_MS)})
-    spec = _make_spec(agents)
+    spec = make_spec(agents)
     policy, memory = build_policy(resolved, spec), allocate_memory({}, agents)
-    rows, keys = _make_batch(agents), np.arange(agents, dtype=np.int64)
+    rows, keys = make_batch(agents), np.arange(agents, dtype=np.int64)
     seen: AnyArray = np.zeros((agents, spec.row_bytes), dtype=np.uint8)
 
     def step_in_process() -> None:
@@ -247,12 +160,12 @@ def _time_parallelism(agents: int) -> dict[str, float]:
         policy.act_wait()
 
     pairs = []
-    with closing(_IsolatedAgents(agents, resolved)) as apart:
+    with closing(IsolatedAgents(agents, resolved)) as apart:
         for _ in range(3):
             here = min(
-                _us_per_step(step_in_process, agents, _LOAD_STEPS) for _ in range(_LOAD_ROUNDS)
+                us_per_step(step_in_process, agents, _LOAD_STEPS) for _ in range(_LOAD_ROUNDS)
             )
-            there = min(_us_per_step(apart.step, agents, _LOAD_STEPS) for _ in range(_LOAD_ROUNDS))
+            there = min(us_per_step(apart.step, agents, _LOAD_STEPS) for _ in range(_LOAD_ROUNDS))
             pairs.append((here / there, here, there))
     ratio, here, there = sorted(pairs)[1]
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else 1

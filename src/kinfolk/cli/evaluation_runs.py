@@ -36,11 +36,17 @@ def check_policies(settings: Any) -> None:
     Raises:
         UsageError: A policy cannot be found or built for this world.
     """
+    from kinfolk.isolation.worker_pool import is_preloadable
     from kinfolk.policies.build import build_policy
 
     trusted = [slot for slot in settings.slots if settings.is_trusted(slot)]
-    ours = [s for s in settings.slots if s in trusted or str(s.policy_uri).startswith("kin://")]
-    uris = {slot.id: slot.policy_uri for slot in ours if slot.policy_uri is not None}
+    ours = [  # nothing of an isolated policy is built here, unless it is kinfolk's own
+        slot
+        for slot in settings.slots
+        if slot.policy_uri is not None
+        and (slot in trusted or is_preloadable(slot.resolve_policy(trusted=False)))
+    ]
+    uris = {slot.id: str(slot.policy_uri) for slot in ours}
     compile_kernels(settings.world, settings.world_settings, settings.preset, uris)
     spec = settings.world_ref.spec
     warn_of_idle_slots(settings.slot_ids, settings.build_assignment(spec))

@@ -6,13 +6,14 @@ A message says what was wrong, what it was and what would be right.
 from __future__ import annotations
 
 import difflib
+import inspect
 import linecache
 import sysconfig
 import traceback
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import PurePath
 from types import FrameType
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 MAX_LINE_CHARS = 1000
 MAX_LINES = 40
@@ -43,7 +44,21 @@ class UnknownNameError(UsageError, LookupError):
 
 
 class ContractError(KinfolkError):
-    """A world, a policy or a task violated the protocol that it implements."""
+    """A world, a policy or a task violated the protocol that it implements.
+
+    Args:
+        message: What was wrong, what it was and what would be right.
+        location: File, line and function of the user's code, such as `mine.py:14 in step`. Given for
+            a wrong return value, of which no frame of the traceback lies in the user's code.
+    """
+
+    def __init__(self, message: str, location: str = "") -> None:
+        super().__init__(message)
+        self.location = location
+
+    def __str__(self) -> str:
+        message = super().__str__()
+        return f"{message.removesuffix('.')} ({self.location})." if self.location else message
 
 
 class PolicyFailedError(KinfolkError):
@@ -165,12 +180,15 @@ def summarize_error(error: BaseException, skip_modules: str = "") -> ErrorSummar
             location = f"{PurePath(link.filename).name}:{link.lineno}"
             source = escape_text((link.text or "").strip(), _MAX_SOURCE_CHARS)
             lines.append(f"{location}: {source}" if source else location)
+    stated = str(getattr(error, "location", "")) if isinstance(error, ContractError) else ""
     try:
-        text = str(error)
+        text = Exception.__str__(error).removesuffix(".") if stated else str(error)
     except Exception:  # __str__ of a user's own exception class may fail as well
         text = ""
     message = f"{type(error).__name__}{': ' if text else ''}{text}"
-    return ErrorSummary(escape_text(message), escape_text(location), escape_lines("\n".join(lines)))
+    return ErrorSummary(
+        escape_text(message), escape_text(stated or location), escape_lines("\n".join(lines))
+    )
 
 
 def _is_user_code(frame: FrameType) -> bool:
@@ -178,12 +196,21 @@ def _is_user_code(frame: FrameType) -> bool:
     if _get_module_name(frame).partition(".")[0] == _PACKAGE:
         return False
     file = frame.f_code.co_filename
-    return not file.startswith(_LIBRARY_PATHS) and not file.startswith("<")
+    installed = any(f"/{name}/" in file for name in ("site-packages", "dist-packages"))
+    return not installed and not file.startswith((*_LIBRARY_PATHS, "<"))
 
 
 def _get_module_name(frame: FrameType) -> str:
     """Return the name of the module that a frame runs in."""
     return str(frame.f_globals.get("__name__", ""))
+
+
+def find_definition(function: Callable[..., Any]) -> str:
+    """Return where a function of the user's is defined, such as `mine.py:14 in step`; "" if unknown."""
+    code = getattr(inspect.unwrap(function), "__code__", None)
+    if code is None:
+        return ""
+    return f"{PurePath(code.co_filename).name}:{code.co_firstlineno} in {code.co_name}"
 
 
 def _format_frame(frame: FrameType, line: int) -> str:

@@ -7,7 +7,8 @@ head.
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, fields
 from functools import cached_property
 from math import prod
 from typing import Any
@@ -128,6 +129,13 @@ class WorldSpec:
     max_ticks: int
     rules: tuple[tuple[str, int], ...] = ()
 
+    def __post_init__(self) -> None:
+        """Restore groups and rules that are given as plain values: `WorldSpec(**spec.to_dict())`."""
+        groups = [g if isinstance(g, AgentGroup) else _restore_group(g) for g in self.groups]
+        object.__setattr__(self, "groups", tuple(groups))
+        rules = tuple((str(name), int(value)) for name, value in self.rules)
+        object.__setattr__(self, "rules", rules)
+
     @cached_property
     def row_bytes(self) -> int:
         """Size of an observation row that fits every group."""
@@ -160,12 +168,13 @@ class WorldSpec:
 
     @staticmethod
     def from_dict(data: dict[str, Any]) -> WorldSpec:
-        """Restore a spec from the result of `to_dict`."""
-        groups = []
-        for group in data["groups"]:
-            fields = [(f["name"], tuple(f["shape"]), f["dtype"]) for f in group["fields"]]
-            heads = tuple(ActionHead(h["name"], tuple(h["choices"])) for h in group["heads"])
-            observation = tuple(ObservationField(*field) for field in fields)
-            groups.append(AgentGroup(group["name"], observation, heads))
-        rules = tuple((str(name), int(value)) for name, value in data.get("rules", ()))
-        return WorldSpec(data["world"], data["rows"], tuple(groups), data["max_ticks"], rules)
+        """Restore a spec from the result of `to_dict`; other keys are ignored."""
+        known = {field.name for field in fields(WorldSpec)}
+        return WorldSpec(**{name: value for name, value in data.items() if name in known})
+
+
+def _restore_group(data: Mapping[str, Any]) -> AgentGroup:
+    """Return a group from plain values, as `WorldSpec.to_dict` has them."""
+    observation = [(f["name"], tuple(f["shape"]), f["dtype"]) for f in data["fields"]]
+    heads = tuple(ActionHead(h["name"], tuple(h["choices"])) for h in data["heads"])
+    return AgentGroup(data["name"], tuple(ObservationField(*f) for f in observation), heads)

@@ -81,6 +81,7 @@ class Worker:
         limits: Checks the time and memory of the process.
         pending: Whether a reply is due; the first reply says that the policy is loaded.
         has_acted: Whether the policy has returned actions.
+        has_failed: Whether it raised, timed out or exited, so that it must not be reused.
         parent_memory: `[3, bytes]`, exported memory of this agent and of its two parents; None if
             there is none to inherit.
 
@@ -112,7 +113,7 @@ class Worker:
         self.request_id = self.buffer.header[shared.REQUEST_ID] = draw_request_id()
         self._n_stale = self._printed_offset = self._n_expected_wakeups = 0
         self._host_waited = False  # whether the host has slept during the current request
-        self.has_acted = self.closed = False
+        self.has_acted = self.has_failed = self.closed = False
         self.parent_memory: AnyArray | None = None
         self.pending = True
         self._host_pid = 0

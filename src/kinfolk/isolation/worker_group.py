@@ -129,15 +129,15 @@ class WorkerGroup:
             parts: Workers with their parts of the block.
             row_block: Rows of the live agents.
         """
-        failed = [(s, part) for s, part in parts if s.worker is None and not s.has_failed]
-        self._start([supervised for supervised, _ in failed])
-        resets = []
-        for supervised, part in failed:
-            indices = row_block[part, AGENT_INDEX_COLUMN].tolist()
-            rows = np.array([supervised.initial_rows[index] for index in indices])
-            rows[:, PARENT_INDEX_COLUMNS] = -1
-            resets.append((supervised, rows))
-        self._send_resets(resets)
+        while failed := [(s, part) for s, part in parts if s.worker is None and not s.has_failed]:
+            self._start([supervised for supervised, _ in failed])
+            resets = []
+            for supervised, part in failed:
+                indices = row_block[part, AGENT_INDEX_COLUMN].tolist()
+                rows = np.array([supervised.initial_rows[index] for index in indices])
+                rows[:, PARENT_INDEX_COLUMNS] = -1
+                resets.append((supervised, rows))
+            self._send_resets(resets)
 
     def release_dead(self, row_block: AnyArray) -> None:
         """Release the workers of agents that are not in a block of live rows.
@@ -187,6 +187,7 @@ class WorkerGroup:
         for worker in reversed(list(workers)):
             replies[worker] = worker.wait(timeout, deadline, note_all_replies)
             self._seen_ns.setdefault(worker, time.perf_counter_ns())
+            worker.has_failed = isinstance(replies[worker], WorkerError)
         return {worker: replies[worker] for worker in workers}
 
     def charge(
@@ -345,4 +346,5 @@ class WorkerGroup:
         worker, supervised.worker = supervised.worker, None
         if worker is not None:
             self._released_stats = self._released_stats.merge(worker.stats)
-            self._pool.release(worker, reusable and not worker.pending)
+            is_sound = not worker.pending and not worker.has_failed
+            self._pool.release(worker, reusable and is_sound)

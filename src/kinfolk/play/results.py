@@ -250,6 +250,12 @@ class EpisodeColumns(Sequence[EpisodeResult]):
 
     __hash__ = None  # type: ignore[assignment]  # arrays may be changed
 
+    def __repr__(self) -> str:
+        if not len(self):
+            return "EpisodeColumns(0 episodes)"
+        slots, failed = ", ".join(self.notes["returns"]), len(self.notes["failures"])
+        return f"EpisodeColumns({len(self)} episodes, slots {slots}, {failed} with failures)"
+
 
 def concatenate_columns(parts: Iterable[EpisodeColumns]) -> EpisodeColumns:
     """Return the episodes of all parts as one sequence, in the order of the parts."""

@@ -13,30 +13,26 @@ other policy:
         def step(self, observation):
             return [self.random.randrange(5)]
 
-`SingleAgentPolicy` is the other direction: it plays one agent with a batched policy.
+`reset` may leave out the arguments that it does not need. `single_agent.py` has the other direction,
+which plays one agent with a batched policy.
 """
 
 from __future__ import annotations
 
+import inspect
+import reprlib
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
 from kinfolk.core.arrays import Bytes, Ints
-from kinfolk.core.errors import ContractError
+from kinfolk.core.errors import ContractError, find_definition
 from kinfolk.core.imports import import_object
-from kinfolk.core.random import POLICY_STREAM, episode_key, fold_in
 from kinfolk.core.spaces import WorldSpec
-from kinfolk.policies.base import (
-    AgentBatch,
-    Memory,
-    Policy,
-    StatelessPolicy,
-    allocate_memory,
-    single_agent_batch,
-)
+from kinfolk.policies.base import AgentBatch, Memory, StatelessPolicy, single_agent_batch
 from kinfolk.policies.build import ResolvedPolicy
 
 PolicyEnvInterface = WorldSpec  # what a policy may know of the world before it plays
@@ -50,7 +46,7 @@ class AgentPolicy(Protocol):
 
         Args:
             seed: Random key of the life.
-            episode: Number of the episode.
+            episode: Number of the episode; 0 in an evaluation, where `seed` follows from it.
             uid: The agent's uid in the episode.
         """
 
@@ -66,13 +62,49 @@ class PolicySpec:
     data_path: str | Path | None = None  # file of weights, passed to `load`
     init_kwargs: dict[str, Any] = field(default_factory=dict)
 
-    def resolve(self) -> ResolvedPolicy:
-        """Read the weights and return the value from which any process can build the policy."""
+    def resolve(self, trusted: bool = True) -> ResolvedPolicy:
+        """Read the weights and return the value from which any process can build the policy.
+
+        Args:
+            trusted: Whether the class may be imported now, which runs the code of its module.
+        """
         weights = {} if self.data_path is None else {"weights": str(self.data_path)}
         # Imported here: a policy derived from the classes of this file needs no URIs and files.
         resolve_class = import_object("kinfolk.policies.resolve:resolve_class")
-        resolved: ResolvedPolicy = resolve_class(self.class_path, {**self.init_kwargs, **weights})
+        settings = {**self.init_kwargs, **weights}
+        resolved: ResolvedPolicy = resolve_class(self.class_path, settings, trusted)
         return resolved
+
+
+class ResetArguments(NamedTuple):
+    """Arguments of a call of `AgentPolicy.reset`; None stands for one that was not given."""
+
+    seed: int | None = None
+    episode: int | None = None
+    uid: int | None = None
+
+    def to_batch(self, agent_id: int, group: int) -> tuple[AgentBatch, Ints]:
+        """Return a batch of one agent and its key, which hold the arguments as they were given.
+
+        World -1 marks such a batch. The key holds the seed; the columns of the parents, which this
+        agent does not have, hold the episode and a bit for each argument that was given.
+        """
+        seed, episode, uid = (value or 0 for value in self)
+        given = sum(1 << i for i, value in enumerate(self) if value is not None)
+        batch = single_agent_batch(uid, group)
+        row, world = batch.row + agent_id, batch.world - 1
+        parents = np.array([[episode, given]], dtype=np.int64)
+        return batch._replace(row=row, world=world, parents=parents), np.array([seed], np.int64)
+
+    @staticmethod
+    def from_batch(batch: AgentBatch, keys: Ints, i: int) -> ResetArguments:
+        """Return the arguments for agent `i` of a batch, of `to_batch` or of an episode loop."""
+        seed, uid = int(keys[i]), int(batch.uid[i])
+        if batch.world[i] >= 0:
+            return ResetArguments(seed, 0, uid)
+        episode, given = batch.parents[i].tolist()
+        values = (seed, episode, uid)
+        return ResetArguments(*(v if given >> bit & 1 else None for bit, v in enumerate(values)))
 
 
 class MultiAgentPolicy(StatelessPolicy):
@@ -87,9 +119,18 @@ class MultiAgentPolicy(StatelessPolicy):
         policy_env_info: Observations, actions and public rules of the world.
     """
 
+    _init_arguments: tuple[tuple[Any, ...], dict[str, Any]]  # to build the policy again elsewhere
+
+    def __new__(cls, *args: Any, **kwargs: Any) -> MultiAgentPolicy:
+        """Make the object, and remember the arguments with which another process can build it."""
+        self = super().__new__(cls)
+        self._init_arguments = (args, kwargs)
+        return self
+
     def __init__(self, policy_env_info: PolicyEnvInterface) -> None:
         self.policy_env_info = policy_env_info
-        self._agents: dict[int, AgentPolicy] = {}
+        # By memory index and row: a worker that plays one agent of many rows has one memory index.
+        self._agents: dict[tuple[int, int], AgentPolicy] = {}
         self._actions: Ints = np.zeros((0, policy_env_info.n_heads), dtype=np.int64)
 
     def agent_policy(self, agent_id: int) -> AgentPolicy:
@@ -98,22 +139,17 @@ class MultiAgentPolicy(StatelessPolicy):
 
     def reset_agents(self, batch: AgentBatch, memory: Memory, keys: Ints) -> None:  # noqa: ARG002
         """Reset the agents whose lives start, and make those that do not exist yet."""
-        for i, index in enumerate(batch.memory_index.tolist()):
-            if index not in self._agents:
-                self._agents[index] = self.agent_policy(int(batch.row[i]))
-            self._agents[index].reset(seed=int(keys[i]), episode=0, uid=int(batch.uid[i]))
+        for i, place in enumerate(_places(batch)):
+            if place not in self._agents:
+                self._agents[place] = self._make_agent(place[1])
+            _reset_agent(self._agents[place], ResetArguments.from_batch(batch, keys, i))
 
     def act_async(self, observations: Bytes, batch: AgentBatch, memory: Memory, keys: Ints) -> None:  # noqa: ARG002
         """Call `step` of every agent in the batch."""
         n_heads, actions = self.policy_env_info.n_heads, []
-        for index, observation in zip(batch.memory_index.tolist(), observations, strict=True):
-            action = np.asarray(self._agents[index].step(observation)).reshape(-1)
-            if len(action) != n_heads or action.dtype.kind not in "iu":
-                raise ContractError(
-                    f"{type(self).__name__} returned {action.tolist()}; an action is one integer "
-                    f"for each of {n_heads} heads."
-                )
-            actions.append(action)
+        for place, observation in zip(_places(batch), observations, strict=True):
+            agent = self._agents[place]
+            actions.append(_check_action(agent.step(observation), n_heads, agent.step))
         self._actions = np.array(actions, dtype=np.int64)
 
     def shutdown(self) -> None:
@@ -123,53 +159,104 @@ class MultiAgentPolicy(StatelessPolicy):
         """Call `shutdown`, the hook for subclasses."""
         self.shutdown()
 
+    def __enter__(self) -> MultiAgentPolicy:
+        return self
 
-def agent_key(seed: int, episode: int, uid: int) -> int:
-    """Return the random key of an agent's life; its tick `t` uses `fold_in(key, t)`.
+    def __exit__(self, *error: object) -> None:
+        self.shutdown()
 
-    Args:
-        seed: Seed of the run.
-        episode: Number of the episode.
-        uid: The agent's uid in the episode.
-    """
-    return int(fold_in(fold_in(episode_key(seed, episode), POLICY_STREAM), uid))
+    def _make_agent(self, agent_id: int) -> AgentPolicy:
+        """Return the agent of a row, after a check that it can be called.
 
-
-class SingleAgentPolicy:
-    """Plays one agent with a batched policy, with exactly the actions it would have in a batch.
-
-    Not covered: the agent has no parents here, so it inherits nothing from them.
-
-    Args:
-        policy: The batched policy.
-        group: Index of the agent's group in `WorldSpec.groups`.
-        member: Member of the policy's population that plays it.
-    """
-
-    def __init__(self, policy: Policy, group: int = 0, member: int = 0) -> None:
-        self._policy, self._group, self._member = policy, group, member
-        self._memory = allocate_memory(policy.memory_layout, 1)
-        self.reset(0, 0, 0)
-
-    def reset(self, seed: int = 0, episode: int = 0, uid: int = 0) -> None:
-        """Reset memory and random key for a new life.
-
-        Args:
-            seed: Seed of the run.
-            episode: Number of the episode.
-            uid: The agent's uid in the episode.
+        Raises:
+            ContractError: It has no `reset` or `step` that can be called as `AgentPolicy` says.
         """
-        for array in self._memory.values():
-            array[...] = 0
-        self._key, self._age = agent_key(seed, episode, uid), 0
-        self._batch = single_agent_batch(uid, self._group, self._member)
-        self._policy.reset_agents(self._batch, self._memory, np.array([self._key], dtype=np.int64))
+        agent = self.agent_policy(agent_id)
+        missing = [name for name in ("reset", "step") if not callable(getattr(agent, name, None))]
+        if missing:
+            raise ContractError(
+                f"{_name_of(self.agent_policy)} returned {reprlib.repr(agent)}, which has no "
+                f"{' and no '.join(missing)}; an agent has reset() and step(observation).",
+                find_definition(self.agent_policy),
+            )
+        _check_parameters(agent.reset, (), ResetArguments._fields)
+        _check_parameters(agent.step, ("observation",), ())
+        return agent
 
-    def step(self, observation: Bytes) -> Ints:
-        """Return the action, one integer per head, for one encoded observation."""
-        key = np.array([fold_in(self._key, self._age)], dtype=np.int64)
-        self._age += 1
-        observations = np.ascontiguousarray(observation, dtype=np.uint8).reshape(1, -1)
-        self._policy.act_async(observations, self._batch, self._memory, key)
-        actions: Ints = self._policy.act_wait()[0]
-        return actions
+
+def _places(batch: AgentBatch) -> list[tuple[int, int]]:
+    """Return the memory index and row of every agent of a batch."""
+    return list(zip(batch.memory_index.tolist(), batch.row.tolist(), strict=True))
+
+
+def _get_parameters(method: Callable[..., Any]) -> Mapping[str, inspect.Parameter] | None:
+    """Return the parameters of a method by name; None if they are unknown, as of some compiled code."""
+    try:
+        return inspect.signature(method).parameters
+    except ValueError:
+        return None
+
+
+def _reset_agent(agent: AgentPolicy, arguments: ResetArguments) -> None:
+    """Call `reset` of an agent with those arguments that were given and that it takes."""
+    given = {name: value for name, value in arguments._asdict().items() if value is not None}
+    taken = _get_parameters(agent.reset)
+    if taken is not None and not any(p.kind is p.VAR_KEYWORD for p in taken.values()):
+        given = {name: value for name, value in given.items() if name in taken}
+    agent.reset(**given)
+
+
+def _check_parameters(
+    method: Callable[..., Any], positional: tuple[str, ...], keywords: tuple[str, ...]
+) -> None:
+    """Check that a method of an agent can be called.
+
+    Args:
+        method: The bound method.
+        positional: Names of its arguments, in order.
+        keywords: Names of further arguments that it may take.
+
+    Raises:
+        ContractError: It needs another argument, or takes too few.
+    """
+    parameters = _get_parameters(method)
+    if parameters is None:
+        return
+    needed = [n for n, p in parameters.items() if p.default is p.empty and n in keywords]
+    try:
+        inspect.signature(method).bind(*positional, **dict.fromkeys(needed))
+    except TypeError as error:
+        takes = f"takes {', '.join(positional)}"
+        if keywords:
+            takes = f"may take {', '.join(keywords[:-1])} and {keywords[-1]}, and nothing else"
+        message = f"{_name_of(method)} cannot be called: {error}. It {takes}."
+        raise ContractError(message, find_definition(method)) from None
+
+
+def _name_of(method: Callable[..., Any]) -> str:
+    """Return class and name of a method."""
+    return str(getattr(method, "__qualname__", "step"))
+
+
+def _check_action(answer: Any, n_heads: int, step: Callable[..., Any]) -> Ints:
+    """Return the answer of an agent as `[heads]` integers.
+
+    Args:
+        answer: What its `step` returned.
+        n_heads: Number of integers that make up an action.
+        step: The method, for the error message.
+
+    Raises:
+        ContractError: It is not one integer per head; the error names the author's class and line.
+    """
+    try:
+        action = np.asarray(answer).reshape(-1)
+    except ValueError:  # lists of different lengths
+        action = np.zeros(0)
+    if len(action) != n_heads or action.dtype.kind not in "iu":
+        heads = "one integer" if n_heads == 1 else f"one integer for each of {n_heads} heads"
+        raise ContractError(
+            f"{_name_of(step)} returned {reprlib.repr(answer)}; an action is {heads}.",
+            find_definition(step),
+        )
+    return action.astype(np.int64)

@@ -255,17 +255,26 @@ def _show_isolation(report: Report) -> None:
         *report["by_agents"],
     )
     _print_figures(
-        "The life of a process, per agent",
-        "| ms",
-        """
-        the first, with the one that starts the others | {first_ms:.0f}
-        start | {start_ms:.1f}
-        initialise | {initialise_ms:.1f}
-        clean up | {clean_up_ms:.1f}
-        memory of its own, MB | {own_megabytes:.1f}
-        """,
-        report["life"],
+        "The cost by number of agents, per agent",
+        "agents | us per step | times bare | start ms | initialise ms | clean up ms | own MB | all MB",
+        "{agents} | {us:.1f} | {times_bare:.1f} | {start_ms:.1f} | {initialise_ms:.1f} "
+        "| {clean_up_ms:.1f} | {own_megabytes:.1f} | {all_megabytes:.0f}",
+        *report["scaling"],
     )
+    first_ms = min(row["first_ms"] for row in report["scaling"])
+    print(
+        f"A bare process is woken by a pipe and replies. The first worker takes {first_ms:.0f} ms."
+    )
+    _print_figures(
+        "The start of a slot in a sandbox, ms",
+        "policy | slot | without sandbox | times | each agent | without sandbox | times",
+        "{policy} | {slot_ms:.0f} | {plain_slot_ms:.0f} | {slot_times:.1f} | {agent_ms:.1f} "
+        "| {plain_agent_ms:.1f} | {agent_times:.1f}",
+        *(row for row in report["slots"] if "skipped" not in row),
+    )
+    for row in report["slots"]:
+        if "skipped" in row:
+            print(f"The {row['policy']} policy was skipped. {row['skipped']}")
     busy = report["busy"]
     _print_figures(
         f"{busy['agents']} agents that work for a millisecond, {busy['cores']} cores",

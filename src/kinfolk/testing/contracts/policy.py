@@ -15,8 +15,8 @@ from kinfolk.play.slots import LoadedSlot
 from kinfolk.play.task import EpisodeRunner, PlainObserver, RolloutTask, WorldRef
 from kinfolk.policies.base import AgentBatch, Memory, MemoryLayout, Policy
 from kinfolk.policies.build import build_policy
-from kinfolk.policies.multi_agent import SingleAgentPolicy
 from kinfolk.policies.resolve import resolve
+from kinfolk.policies.single_agent import SingleAgentPolicy
 from kinfolk.testing.inspection import episode_digests
 
 
