@@ -18,7 +18,11 @@ MAY_TOUCH_DISK = {
     "replay/reader.py": "reads replays",
     "isolation/forkserver_main.py": "looks at /proc",
     "isolation/worker_main.py": "looks at /proc",
-    "isolation/sandbox.py": "names the folder that stays writable by a handle on it",
+    "isolation/limits.py": "looks at /proc",
+    "isolation/shared_buffers.py": "writes into memory by its descriptor",
+    "isolation/sandbox/landlock.py": "names the folder that stays writable by a handle on it",
+    "isolation/sandbox/namespaces.py": "writes the identity of a process into /proc",
+    "isolation/sandbox/policy_files.py": "looks for imports in files that nothing may execute",
     "cli/app.py": "gives stdout to the null device when its reader has gone",
 }
 CALLS = {"open", "io.open", "os.open", "os.mkdir", "os.makedirs", "os.remove", "os.unlink",

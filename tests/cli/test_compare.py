@@ -5,9 +5,9 @@ import json
 
 import pytest
 
-import kinfolk.isolation.sandbox as sandbox
 from kinfolk.cli.app import main
 from kinfolk.core.settings import fields_of
+from kinfolk.isolation.sandbox import support as sandbox
 from kinfolk.jobs import Compare, Evaluate, RoundRobin
 
 RULES = ["--set", "max_ticks=4", "--episodes", "3", "--chunk-size", "1"]
@@ -75,7 +75,7 @@ def test_what_does_not_go_with_resume_is_refused(capsys, tmp_path, monkeypatch):
         ["kin://random", "kin://nop"],
         ["kin://random", "class:nix.Policy"],
         ["kin://random", "kin://noop", "--world", "prob"],
-        ["kin://random", "kin://noop", "--sandbox"],
+        ["kin://random", "kin://noop", "--sandbox", "--isolate", "none"],
     ],
 )
 def test_wrong_policies_worlds_and_options_leave_no_folder(

@@ -5,7 +5,8 @@ import time
 
 import pytest
 
-from kinfolk.evaluation.rollout import Isolation, MatchClock, evaluation_task, run_evaluation
+from kinfolk.engines.base import LocalEngine
+from kinfolk.evaluation.rollout import Isolation, evaluation_task, run_evaluation, run_matches
 from kinfolk.isolation.failures import IsolationSettings
 from kinfolk.isolation.limits import (
     list_process_tree,
@@ -81,15 +82,12 @@ def test_a_match_has_a_limit_for_all_agents_and_episodes_together():
 
 
 def test_later_tasks_of_a_match_know_what_was_used_before():
-    clock = MatchClock()
-    tasks = clock.set_used(task("Sleeps", match_timeout=1.0) for _ in range(2))
-    reports = []
-    for one in tasks:
-        result = run_evaluation(one)
-        clock.add(result.observed)
-        reports += result.episodes
+    tasks = [("one", task("Sleeps", match_timeout=1.0)) for _ in range(2)]
+    tasks.append(("another", task("Sleeps", match_timeout=1.0)))
+    reports = [r for result in run_matches(LocalEngine(), tasks) for r in result.episodes]
     assert min(f.tick for f in reports[0].failures) >= 3
     assert [(f.agent, f.tick) for f in reports[1].failures] == [(3, 0), (4, 0)]
+    assert min(f.tick for f in reports[2].failures) >= 3, "each match has its own time"
 
 
 @pytest.mark.parametrize(

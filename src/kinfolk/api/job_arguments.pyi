@@ -26,14 +26,23 @@ class EvaluateArguments(TypedDict, total=False):
     world_slot_maps: Mapping[str, Any]
     inherit_slot: bool
     step_timeout: float
+    episode_timeout: float | None
+    match_timeout: float | None
     start_timeout: float
     on_failure: Literal["noop", "restart", "abort"]
     max_restarts: int
     max_processes: int
     memory_limit: int | None
     cpu_limit: float | None
+    step_cpu_limit: float | None
+    episode_cpu_limit: float | None
+    match_cpu_limit: float | None
     strict: bool
     sandbox: bool
+    sandbox_read: Sequence[str]
+    process_limit: int
+    file_size_limit: int
+    disk_limit: int
     episodes: int
     chunk_size: int
     replays: int

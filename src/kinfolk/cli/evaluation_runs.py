@@ -63,15 +63,14 @@ def check_sandbox(evaluations: Sequence[Any]) -> None:
         evaluations: Settings of the evaluations, which differ in their slots only.
 
     Raises:
-        UsageError: A slot is not isolated, or --strict is set and a restriction is unsupported.
+        EngineError: This machine has no sandbox.
+        UsageError: --strict is set and a restriction is unsupported.
     """
-    from kinfolk.isolation.sandbox.support import list_enforced, list_unsupported
+    from kinfolk.isolation.sandbox.support import list_enforced, list_unsupported, require_sandbox
 
     if not evaluations[0].sandbox:
         return
-    if any(each.is_trusted(slot) for each in evaluations for slot in each.slots):
-        advice = "give --isolate slot or agent with it"
-        raise UsageError(f"--sandbox restricts worker processes; {advice}.")
+    require_sandbox()
     for part in list_enforced():
         output.note(f"Sandbox: {part}.")
     for part in list_unsupported():

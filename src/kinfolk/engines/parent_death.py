@@ -26,8 +26,10 @@ def exit_with_parent(use_death_signal: bool) -> None:
     if parent is None:
         return
     threading.Thread(target=_exit_when_parent_ends, args=(parent.sentinel,), daemon=True).start()
-    asked = use_death_signal and libc.prctl(libc.PDEATHSIG, signal.SIGKILL) == 0
-    if asked and os.getppid() != parent.pid:  # the parent exited before the request was made
+    has_death_signal = use_death_signal and libc.prctl(libc.PDEATHSIG, signal.SIGKILL) == 0
+    if (
+        has_death_signal and os.getppid() != parent.pid
+    ):  # the parent exited before the request was made
         os._exit(1)
 
 

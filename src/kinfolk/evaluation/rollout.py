@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections import defaultdict, deque
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field, fields, replace
 from typing import Any, TypeAlias
@@ -11,6 +12,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from kinfolk.core.errors import EngineError
+from kinfolk.engines.base import Engine
 from kinfolk.isolation.failures import FailureLog, IsolationSettings, RetrySerially
 from kinfolk.isolation.forkserver import ProcessLimitError
 from kinfolk.isolation.inprocess import GuardedPolicy
@@ -204,31 +206,6 @@ class Isolation:
         return GuardedSlots(task, world)
 
 
-class MatchClock:
-    """Adds up what slots use in the tasks of a match, for the limits of later tasks.
-
-    Tasks that run side by side do not know of each other, so a slot can exceed the limits of a match by
-    what it uses in as many tasks as run at a time.
-    """
-
-    def __init__(self) -> None:
-        self._used: dict[str, Usage] = {}
-
-    def set_used(
-        self, tasks: Iterable[RolloutTask[SlotTimings]]
-    ) -> Iterator[RolloutTask[SlotTimings]]:
-        """Yield tasks that know what was used when they are taken."""
-        for task in tasks:
-            used = {slot: replace(usage) for slot, usage in self._used.items()}
-            yield replace(task, observer=replace(_get_isolation(task), used=used))
-
-    def add(self, timing: RolloutTiming) -> None:
-        """Add what the slots have used in a task."""
-        for slot, used in timing.slots.items():
-            total = self._used.setdefault(slot, Usage())
-            total.add(used.wall_seconds, used.cpu_seconds)
-
-
 def evaluation_task(
     world: WorldRef,
     policies: Mapping[str, ResolvedPolicy],
@@ -313,3 +290,33 @@ def _get_isolation(task: RolloutTask[Any]) -> Isolation:
     """Return the isolation of a task that `evaluation_task` built."""
     assert isinstance(task.observer, Isolation)
     return task.observer
+
+
+def run_matches(
+    engine: Engine, tasks: Iterable[tuple[Hashable, RolloutTask[SlotTimings]]]
+) -> Iterator[RolloutResult[RolloutTiming]]:
+    """Run tasks of matches and yield their results in order, with limits that hold for a whole match.
+
+    What slots have used is known to later tasks of the same match. Tasks that run side by side do not
+    know of each other, so a slot can exceed a limit by what it uses in as many tasks.
+
+    Args:
+        engine: Engine that runs the tasks.
+        tasks: Each with a key of its match.
+    """
+    used: defaultdict[Hashable, dict[str, Usage]] = defaultdict(dict)
+    running: deque[Hashable] = deque()
+
+    def set_used() -> Iterator[RolloutTask[SlotTimings]]:
+        """Yield tasks that know what their match has used when they are taken."""
+        for match, task in tasks:
+            running.append(match)
+            before = {slot: replace(usage) for slot, usage in used[match].items()}
+            yield replace(task, observer=replace(_get_isolation(task), used=before))
+
+    for result in engine.map(run_evaluation, set_used()):
+        match = running.popleft()
+        for slot, timing in result.observed.slots.items():
+            usage = used[match].setdefault(slot, Usage())
+            usage.add(timing.wall_seconds, timing.cpu_seconds)
+        yield result

@@ -10,12 +10,13 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 import numpy as np
 
 from kinfolk.core.arrays import Bools, Ints
-from kinfolk.core.errors import ErrorSummary, PolicyFailedError, escape_lines, escape_text
+from kinfolk.core.errors import NO_ERROR, ErrorSummary, PolicyFailedError, escape_lines, escape_text
 from kinfolk.core.settings import Settings, setting
 from kinfolk.core.spaces import WorldSpec
 from kinfolk.isolation.validation import find_invalid_action_reason
@@ -77,6 +78,25 @@ class IsolationSettings(Settings):
 
 WHOLE_SLOT = -1  # `Failure.agent` if all agents of the slot are affected
 TickGetter: TypeAlias = Callable[[], int]  # returns the current tick, for records of failures
+
+
+@dataclass(frozen=True)
+class WorkerError:
+    """Why a worker can no longer be used."""
+
+    cause: str  # raised, timeout, limit or exited
+    detail: str  # the exception, seconds of the timeout, what was used, or exit code
+    error: ErrorSummary = NO_ERROR  # of the exception, if one was raised
+
+    def describe(self, method: str) -> str:
+        """Return a description that names the policy's method that was called."""
+        if self.cause == "raised":
+            return f"{method} raised {self.detail}"
+        if self.cause == "timeout":
+            return f"{method} timed out after {self.detail} s"
+        if self.cause == "limit":
+            return f"{method} used {self.detail}"
+        return f"its process exited in {method} with code {self.detail}"
 
 
 class RetrySerially(PolicyFailedError):  # noqa: N818, control flow more than an error

@@ -14,6 +14,7 @@ import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 from kinfolk.isolation.failures import IsolationSettings
 
@@ -32,6 +33,20 @@ class Usage:
         """Add the seconds of one more step."""
         self.wall_seconds += wall_seconds
         self.cpu_seconds += cpu_seconds
+
+
+class WorkerStats(NamedTuple):
+    """Counts over one or more workers."""
+
+    stale_replies: int = 0  # replies to requests that were no longer current
+    printed_bytes: int = 0  # what policies printed
+    peak_megabytes: float = 0.0  # largest peak memory of a worker
+
+    def merge(self, other: WorkerStats) -> WorkerStats:
+        """Return the counts of two sets of workers together."""
+        peak = max(self.peak_megabytes, other.peak_megabytes)
+        printed = self.printed_bytes + other.printed_bytes
+        return WorkerStats(self.stale_replies + other.stale_replies, printed, peak)
 
 
 class ResourceLimits:

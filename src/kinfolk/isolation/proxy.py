@@ -8,8 +8,8 @@ from kinfolk.core.arrays import AnyArray, Bytes, Ints
 from kinfolk.core.spaces import WorldSpec
 from kinfolk.isolation import shared_buffers as shared
 from kinfolk.isolation.batched_call import BatchedCall
-from kinfolk.isolation.failures import FailureLog, IsolationSettings, TickGetter
-from kinfolk.isolation.worker import Worker, WorkerError
+from kinfolk.isolation.failures import FailureLog, IsolationSettings, TickGetter, WorkerError
+from kinfolk.isolation.worker import Worker
 from kinfolk.isolation.worker_group import SupervisedWorker, WorkerGroup
 from kinfolk.isolation.worker_pool import WorkerPool
 from kinfolk.policies.base import AgentBatch, Memory, MemoryLayout
@@ -108,7 +108,8 @@ class IsolatedPolicy:
         self.workers.latencies.append(call.elapsed)
         if self.workers.limits.measures_time:
             self._charge_step(call)
-        self.workers.check_memory([supervised for supervised, _ in self._called.values()])
+        if self.workers.limits.measures_memory:
+            self.workers.check_memory([supervised for supervised, _ in self._called.values()])
         valid_actions = log.validate_actions(actions, batch, self._n_called_rows - n_missing)
         self.policy_seconds += time.perf_counter() - start
         return valid_actions

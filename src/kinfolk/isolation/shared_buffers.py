@@ -39,9 +39,11 @@ STATUS_OK, STATUS_RAISED, STATUS_INVALID_ACTION = 1, 2, 3
 
 # Fields of the header, int64 each.
 REQUEST_ID, COMMAND, N_ROWS, REPLY_ID, STATUS = range(5)
-MEMORY_BYTES, REPLY_NS = 5, 6
-HOST_WAITING = 7  # whether the worker must wake the host when it replies
-ROWS_VERSION = 8  # changes when more of the rows than their keys has changed
+MEMORY_BYTES = 5
+# In another cache line than the ids, which the host reads while it spins.
+REPLY_NS = 8
+HOST_WAITING = 9  # whether the worker must wake the host when it replies
+ROWS_VERSION = 10  # changes when more of the rows than their keys has changed
 
 HEADER_FIELDS = 16  # size of the header; the last fields are unused
 

@@ -7,18 +7,22 @@ import random
 import socket
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import astuple, dataclass
+from dataclasses import astuple
 from select import POLLIN, poll
-from typing import NamedTuple
 
 import numpy as np
 
 from kinfolk.core.arrays import AnyArray
-from kinfolk.core.errors import NO_ERROR, ErrorSummary
+from kinfolk.core.errors import ErrorSummary
 from kinfolk.isolation import shared_buffers as shared
-from kinfolk.isolation.failures import IsolationSettings
+from kinfolk.isolation.failures import IsolationSettings, WorkerError
 from kinfolk.isolation.forkserver import ForkServerClient
-from kinfolk.isolation.limits import ResourceLimits, read_peak_kb, receive_sender_pid
+from kinfolk.isolation.limits import (
+    ResourceLimits,
+    WorkerStats,
+    read_peak_kb,
+    receive_sender_pid,
+)
 from kinfolk.isolation.payload import WorkerPayload
 from kinfolk.isolation.validation import INVALID_ACTION_REASONS, UNKNOWN_REASON
 
@@ -30,39 +34,6 @@ _PIPE_BYTES = 65536  # capacity of a pipe; one byte per wake-up
 _WORKER_SETTINGS = (
     "memory_limit", "cpu_limit", "file_size_limit", "sandbox", "process_limit", "disk_limit",
 )  # fmt: skip
-
-
-@dataclass(frozen=True)
-class WorkerError:
-    """Why a worker can no longer be used."""
-
-    cause: str  # raised, timeout, limit or exited
-    detail: str  # the exception, seconds of the timeout, what was used, or exit code
-    error: ErrorSummary = NO_ERROR  # of the exception, if one was raised
-
-    def describe(self, method: str) -> str:
-        """Return a description that names the policy's method that was called."""
-        if self.cause == "raised":
-            return f"{method} raised {self.detail}"
-        if self.cause == "timeout":
-            return f"{method} timed out after {self.detail} s"
-        if self.cause == "limit":
-            return f"{method} used {self.detail}"
-        return f"its process exited in {method} with code {self.detail}"
-
-
-class WorkerStats(NamedTuple):
-    """Counts over one or more workers."""
-
-    stale_replies: int = 0  # replies to requests that were no longer current
-    printed_bytes: int = 0  # what policies printed
-    peak_megabytes: float = 0.0  # largest peak memory of a worker
-
-    def merge(self, other: WorkerStats) -> WorkerStats:
-        """Return the counts of two sets of workers together."""
-        peak = max(self.peak_megabytes, other.peak_megabytes)
-        printed = self.printed_bytes + other.printed_bytes
-        return WorkerStats(self.stale_replies + other.stale_replies, printed, peak)
 
 
 class Worker:

@@ -13,10 +13,10 @@ import numpy as np
 from kinfolk.core.arrays import AnyArray
 from kinfolk.isolation import shared_buffers as shared
 from kinfolk.isolation.batched_call import note_replies
-from kinfolk.isolation.failures import WHOLE_SLOT, FailureLog
-from kinfolk.isolation.limits import ResourceLimits, Usage
+from kinfolk.isolation.failures import WHOLE_SLOT, FailureLog, WorkerError
+from kinfolk.isolation.limits import ResourceLimits, Usage, WorkerStats
 from kinfolk.isolation.shared_buffers import AGENT_INDEX_COLUMN, PARENT_INDEX_COLUMNS
-from kinfolk.isolation.worker import Worker, WorkerError, WorkerStats
+from kinfolk.isolation.worker import Worker
 from kinfolk.isolation.worker_pool import WorkerPool
 
 
@@ -218,7 +218,7 @@ class WorkerGroup:
     def check_memory(self, workers: Collection[SupervisedWorker]) -> None:
         """End workers that exceed the memory limit; checked every 50 ms."""
         now = time.monotonic()
-        if not self.limits.measures_memory or now - self._last_memory_check < _MEMORY_SECONDS:
+        if now - self._last_memory_check < _MEMORY_SECONDS:
             return
         self._last_memory_check = now
         for supervised in workers:

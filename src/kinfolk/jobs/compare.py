@@ -24,7 +24,7 @@ from kinfolk.evaluation.comparison import (
     parse_team,
 )
 from kinfolk.evaluation.failures import count_failures
-from kinfolk.evaluation.rollout import run_evaluation
+from kinfolk.evaluation.rollout import run_matches
 from kinfolk.evaluation.statistics import Estimate, estimate_mean
 from kinfolk.isolation.worker_pool import closing_pools
 from kinfolk.jobs.evaluate import Evaluate, RolloutTimed, evaluation_tasks, record_replay_of
@@ -191,7 +191,7 @@ def compare_policies(
         if resume is None:
             yield from _record_replays(settings, candidates)
         chunks = list(zip(*tasks, strict=True))  # a task of each candidate
-        results = engine.map(run_evaluation, (task for chunk in chunks for task in chunk))
+        results = run_matches(engine, (task for chunk in chunks for task in enumerate(chunk)))
         for _ in chunks:
             chunk_values = []
             for policy, team in enumerate(teams):

@@ -7,6 +7,9 @@ from dataclasses import asdict, dataclass, replace
 from functools import partial
 from typing import Annotated, Any, ClassVar
 
+from pydantic import model_validator
+
+from kinfolk.core.errors import require
 from kinfolk.core.events import Event, FileChunk, Snapshot, TimingEvent
 from kinfolk.core.settings import Flag, setting, validate_settings
 from kinfolk.engines.base import Engine
@@ -16,7 +19,7 @@ from kinfolk.evaluation.rollout import (
     RolloutTiming,
     SlotTimings,
     evaluation_task,
-    run_evaluation,
+    run_matches,
 )
 from kinfolk.evaluation.statistics import EvaluationSummary, summarize_episodes
 from kinfolk.isolation.failures import IsolationSettings
@@ -27,6 +30,8 @@ from kinfolk.play.slots import IsolationMode, PolicySlot, SlotMap
 from kinfolk.play.task import RolloutTask
 from kinfolk.replay.record import as_file_chunks, record_episode, record_replay
 from kinfolk.worlds import compute_world_metrics
+
+_MATCH = 0  # all episodes of an evaluation are one match
 
 
 class Evaluate(IsolationSettings, EpisodeSettings):
@@ -40,6 +45,25 @@ class Evaluate(IsolationSettings, EpisodeSettings):
     isolate: IsolationMode = setting(
         "none", "Processes for policies: none, one per slot, or one per agent."
     )
+
+    @model_validator(mode="before")
+    @classmethod
+    def _isolate_sandboxed(cls, value: Any) -> Any:
+        """Give every agent a process of its own with `sandbox`, unless `isolate` says otherwise."""
+        if isinstance(value, Mapping) and value.get("sandbox") and "isolate" not in value:
+            return {**value, "isolate": "agent"}
+        return value
+
+    @model_validator(mode="after")
+    def _check_sandbox(self) -> Evaluate:
+        """Check that no policy runs outside of the sandbox that was asked for."""
+        for slot in self.slots:
+            require(
+                not self.sandbox or not self.is_trusted(slot),
+                f"The sandbox restricts worker processes, and slot '{slot.id}' has none: "
+                "isolate must be 'slot' or 'agent'.",
+            )
+        return self
 
     def is_trusted(self, slot: PolicySlot) -> bool:
         """Return whether a slot's policy may run in the evaluation's own processes."""
@@ -149,7 +173,8 @@ def evaluate(
     with closing_pools():
         for episode in range(min(n_replays, settings.episodes)):
             yield from record_episode(next(evaluation_tasks(settings)), episode)
-        for result in engine.map(run_evaluation, evaluation_tasks(settings, len(played))):
+        tasks = ((_MATCH, task) for task in evaluation_tasks(settings, len(played)))
+        for result in run_matches(engine, tasks):
             for episode_result in result.episodes:
                 yield EpisodePlayed(step=episode_result.episode, **vars(episode_result))
             yield RolloutTimed(step=len(played), **vars(result.observed))

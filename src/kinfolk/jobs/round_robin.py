@@ -16,7 +16,7 @@ from kinfolk.core.spaces import WorldSpec
 from kinfolk.engines.base import Engine
 from kinfolk.evaluation.comparison import PairResult, Rating, label_policies, rate_players
 from kinfolk.evaluation.failures import SIDES, count_policy_failures, merge_failure_counts
-from kinfolk.evaluation.rollout import RolloutTiming, SlotTimings, run_evaluation
+from kinfolk.evaluation.rollout import RolloutTiming, SlotTimings, run_matches
 from kinfolk.isolation.worker_pool import closing_pools
 from kinfolk.jobs.evaluate import Evaluate, RolloutTimed, evaluation_tasks, record_replay_of
 from kinfolk.play.results import EpisodeResult
@@ -154,8 +154,8 @@ def round_robin(
         meetings = _list_meetings(pairs, mirrored_map)[done:]
         if resume is None:
             yield from _record_replays(settings, pairs, mirrored_map)
-        tasks = (task for meeting in meetings for task in meeting.tasks)
-        results = engine.map(run_evaluation, tasks)
+        tasks = (((first, second), task) for first, second, both in meetings for task in both)
+        results = run_matches(engine, tasks)
         for first, second, _ in meetings:
             played = [next(results), next(results)]
             yield from _score_meeting(settings, (first, second), played, games, failed)

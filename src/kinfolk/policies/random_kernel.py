@@ -1,4 +1,4 @@
-"""The kernel of `RandomPolicy`."""
+"""The kernel that draws the actions of `RandomPolicy`."""
 
 from __future__ import annotations
 

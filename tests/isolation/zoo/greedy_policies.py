@@ -24,7 +24,7 @@ class Sleeps(Greedy):
         frame = sys._getframe()
         while "worker_loop" not in frame.f_locals:
             frame = frame.f_back
-        frame.f_locals["worker_loop"]._buffer.header[6] = 0  # the time of its reply
+        frame.f_locals["worker_loop"]._buffer.header[8] = 0  # the time of its reply
 
 
 class SleepsInReset(NoopPolicy):

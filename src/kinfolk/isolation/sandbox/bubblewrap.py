@@ -17,7 +17,6 @@ import sysconfig
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-import kinfolk
 from kinfolk.isolation.sandbox.namespaces import SANDBOX_ID, SCRATCH
 
 _CHECK_TIMEOUT = 20.0
@@ -139,7 +138,7 @@ def _interpreter_files() -> list[Path]:
 
 def _package_folder() -> Path:
     """Return the folder of this package."""
-    return Path(kinfolk.__path__[0])
+    return Path(__file__).parents[2]
 
 
 def _base_executable() -> str:

@@ -85,5 +85,5 @@ def _set_capabilities(mask: int) -> None:
 
 
 def _mount(source: str, target: str, kind: str, flags: int, options: str) -> None:
-    """Call `mount`; see mount(2)."""
+    """Mount a file system, or change how it is mounted; see mount(2)."""
     call_libc("mount", source.encode(), target.encode(), kind.encode(), flags, options.encode())
