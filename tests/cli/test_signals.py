@@ -60,8 +60,8 @@ def check_end(tmp_path, scratch, name, words, begun, more_lines=r"Episodes: .*")
     running = subprocess.Popen(
         [*KINFOLK, *words, "--out", "my run"], cwd=tmp_path, env=settings_of(scratch), start_new_session=True,
         stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-        # A shell that starts us in the background has us ignore SIGINT; a terminal does not.
-        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
+        # A shell that starts us in the background has us ignore SIGINT, and nohup SIGHUP.
+        preexec_fn=lambda: [signal.signal(signal.Signals[each], signal.SIG_DFL) for each in CODES],
     )  # fmt: skip
     end = time.monotonic() + 180
     while not list((tmp_path / "my run").glob(begun)) and time.monotonic() < end:
