@@ -43,7 +43,7 @@ def test_no_folder_is_left(case, tmp_path, monkeypatch):
 
 def test_a_folder_that_exists_is_refused_before_the_work_and_kept(tmp_path, monkeypatch):
     job = sys.modules["kinfolk.jobs.evaluate"]
-    monkeypatch.setattr(job, "run_evaluation", None)  # would fail if it were used
+    monkeypatch.setattr(job, "run_matches", None)  # would fail if it were used
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine" / "thesis.txt").write_text("years of work")
     with pytest.raises(UsageError, match="mine exists already"):

@@ -8,7 +8,6 @@ server, so that each of them costs milliseconds and a few MB.
 from __future__ import annotations
 
 import os
-import sys
 import threading
 import warnings
 import weakref
@@ -24,6 +23,7 @@ from kinfolk.isolation.failures import IsolationSettings
 from kinfolk.isolation.forkserver import ProcessLimitError
 from kinfolk.isolation.proxy import IsolatedPolicy
 from kinfolk.isolation.worker import Worker
+from kinfolk.isolation.worker_main import is_worker_process
 from kinfolk.isolation.worker_pool import WorkerPool
 from kinfolk.play.results import Failure
 from kinfolk.policies.base import AgentBatch, Memory
@@ -339,8 +339,7 @@ def _refuse_in_worker() -> None:
     Raises:
         SettingsError: It is: it imports a script that wraps agents at its top level.
     """
-    is_worker = sys.argv[:1] == ["-c"] and "kinfolk.isolation.forkserver_main" in sys.modules
-    if is_worker and not hasattr(sys.modules["__main__"], "__file__"):
+    if is_worker_process():
         raise SettingsError(
             "The script of a policy wraps agents when it is imported. Put that code below "
             "`if __name__ == '__main__':`."

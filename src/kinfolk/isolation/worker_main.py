@@ -32,6 +32,17 @@ _INT64 = np.dtype(np.int64)
 _MAX_THREADS, _MAX_OPEN_FILES = 512, 256
 
 
+class _ThisProcess:
+    """What this process is."""
+
+    is_worker = False
+
+
+def is_worker_process() -> bool:
+    """Return whether this process runs the policy of a worker."""
+    return _ThisProcess.is_worker
+
+
 def run_worker(fds: Sequence[int], config: dict[str, Any]) -> None:
     """Load the policy, then serve requests until an exit command or the end of the host.
 
@@ -40,6 +51,7 @@ def run_worker(fds: Sequence[int], config: dict[str, Any]) -> None:
             the pipe that wakes the host, the shared buffer, and the payload.
         config: Sizes and limits, as `Worker` sends them.
     """
+    _ThisProcess.is_worker = True
     with suppress(OSError):  # tells the host the id of this process, which the kernel adds
         os.write(fds[0], b".")
     worker_loop = _WorkerLoop(fds, config)
