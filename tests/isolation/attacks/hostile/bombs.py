@@ -190,6 +190,7 @@ class PlaysManySlowEpisodes(Attack):
 
     limits = {"step_timeout": 1.0, "match_timeout": 2.0}  # noqa: RUF012
     episodes = 3
+    whole_slot = True  # the limit is one of the slot
     n_played = 0
 
     def step(self):

@@ -56,12 +56,12 @@ class ForgesEveryField(ProtocolAttack):
 
 
 class ForgesAllTheTime(ProtocolAttack):
-    """Writes garbage everywhere from a thread, from the first step to the last."""
+    """Writes garbage everywhere from a thread, from its second step on."""
 
     limits = {"step_timeout": 1.0}  # noqa: RUF012
 
     def step(self):
-        if self.n_steps == 1:
+        if self.n_steps == 2:
             threading.Thread(target=self.scribble, args=(find_buffer(),), daemon=True).start()
 
     def scribble(self, buffer):

@@ -1,17 +1,19 @@
 """Attacks by reading: files, rivals' weights, the seed, mates' files and memory, the environment."""
 
+import ctypes
 import gc
 import mmap
 import os
 import sys
 import tempfile
+from importlib.util import find_spec
 from pathlib import Path
 
 import numpy as np
 
 from hostile.base import ATTACK_STEP, Attack, read_file, syscall, wait_a_moment
 
-_OPENAT2, _NAME_TO_HANDLE, _OPEN_BY_HANDLE, _STATX = 437, 303, 304, 332
+_NAME_TO_HANDLE, _OPEN_BY_HANDLE = 303, 304
 
 
 class ReadsSecretFile(Attack):
@@ -67,7 +69,8 @@ class ListsFolders(Attack):
         self.attempt("access", lambda: os.access(self.targets["secret"], os.R_OK) or None)
         self.attempt("readlink", lambda: os.path.exists(f"{folder}/run/settings.json") or None)
         self.attempt("home", lambda: os.listdir(os.path.expanduser("~")) or None)
-        self.attempt("parent", lambda: os.listdir(os.path.dirname(folder)))
+        parent = os.path.dirname(folder)  # its own files are there too
+        self.attempt("parent", lambda: [n for n in os.listdir(parent) if n != "policies"] or None)
 
 
 class ReadsAccounts(Attack):
@@ -89,7 +92,7 @@ class ReadsRivalsFiles(Attack):
         self.attempt("weights", lambda: read_file(weights)[:400])
         self.attempt("beside", lambda: read_file(str(own.parent / "rival.safetensors"))[:400])
         self.attempt("source", lambda: read_file(str(own.parent / "rival_policy.py"))[:80])
-        self.attempt("import", lambda: __import__("rival_policy").Rival)
+        self.attempt("import", lambda: find_spec("rival_policy"))
 
 
 class ReadsTheRun(Attack):
@@ -199,8 +202,6 @@ class OpensByHandle(Attack):
     without_sandbox = {"user": "an ordinary user may not"}  # noqa: RUF012
 
     def attack(self):
-        import ctypes
-
         def open_it():
             handle = ctypes.create_string_buffer(b"\x80\0\0\0", 136)
             mount = ctypes.c_int()
