@@ -36,6 +36,7 @@ SLOT_MAP = {"grazer": "rival", "hunter": "attacker"}
 SEED = 88_172_645_463_325_252
 ATTACKER_UID, SLOT_UIDS = 3, {3, 4, -1}
 USUAL = {"step_timeout": 5.0, "start_timeout": 30.0, "memory_limit": 1024}
+TIMEOUTS = {"step_timeout", "start_timeout"}  # without a sandbox there are no other limits either
 
 
 class Runner:
@@ -80,13 +81,14 @@ class Runner:
             error = f"{type(raised).__name__}: {raised}"
         close_pools()
         seconds = time.monotonic() - start
-        self._unplant(attack)
+        (self.policies / "hostile.safetensors").unlink(missing_ok=True)
+        (self.folder / "tmp").chmod(0o700)
         left = [f"process {pid} {text}" for pid, text in wait_until_alone(spared).items()]
         end_processes(spared)
         left += sorted(self._system_state(targets) - state_before)
         after = canaries.snapshot()
         damage = [key for key in before.keys() | after.keys() if before.get(key) != after.get(key)]
-        (self.folder / "tmp").chmod(0o700)
+        self._unplant(attack)
         self._clean(left)
         results, timings = played
         failures = [failure for result in results for failure in result.failures]
@@ -111,12 +113,13 @@ class Runner:
     def _match(self, canaries: Canaries, name: str, n_episodes: int, limits: dict) -> tuple:
         """Play a match; return the episodes' results and the slots' counters."""
         settings = {**USUAL, **limits, "sandbox": self.sandbox}
-        known = {key: settings[key] for key in settings if key in IsolationSettings.model_fields}
+        if not self.sandbox:
+            settings = {key: value for key, value in settings.items() if key in TIMEOUTS}
         slots = {
             "attacker": self._resolve(name, canaries.targets),
             "rival": resolve("class:rival_policy.Rival", {"weights": canaries.weights}, trusted=False),
         }
-        isolation = Isolation("agent", IsolationSettings(**known))
+        isolation = Isolation("agent", IsolationSettings(**settings))
         ref = WorldRef("probe", settings=RULES)
         task = evaluation_task(ref, slots, SEED, range(n_episodes), SLOT_MAP, isolation)
         played = run_evaluation(task)
@@ -157,7 +160,6 @@ class Runner:
             for name in getattr(attack, kind, ()):
                 path = self.policies / (name.partition("/")[0] if kind == "files" else name)
                 remove_tree(path) if path.is_dir() and not path.is_symlink() else path.unlink(True)
-        (self.policies / "hostile.safetensors").unlink(missing_ok=True)
 
     def _may_be_named(self, failure: object, attack: type) -> bool:
         """Return whether a failure names the attacker, or its slot where every agent attacks."""

@@ -1,11 +1,13 @@
 """Starts runners, one per user and mode, and asks them to play attacks."""
 
+import contextlib
 import importlib
 import inspect
 import json
 import os
 import select
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -13,6 +15,7 @@ import time
 from pathlib import Path
 
 from canaries import ENV_NAME
+from leftovers import descendants
 
 from kinfolk.core.temporary_folder import remove_tree
 
@@ -72,12 +75,18 @@ class RunnerProcess:
         return json.loads(line)
 
     def close(self) -> None:
-        """End the runner and remove its folder."""
+        """End the runner with all its processes, and remove its folder."""
         process, self._process = self._process, None
-        if process is not None:
-            process.kill()
-            process.communicate()
-            remove_tree(self._folder)
+        if process is None:
+            return
+        for pid in [process.pid, *descendants(process.pid)]:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+        for pipe in (process.stdin, process.stdout):
+            with contextlib.suppress(BrokenPipeError):
+                pipe.close()
+        process.wait()
+        remove_tree(self._folder)
 
     def _start(self) -> None:
         """Start the runner in a folder of its user's."""

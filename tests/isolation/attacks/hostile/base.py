@@ -54,6 +54,7 @@ class Attack(NoopPolicy):
         whole_slot: Whether every agent of the slot attacks, and so may be named.
         without_sandbox: "" if the attack succeeds without a sandbox; otherwise why it does not. A
             dictionary has a reason for `root` and `user`.
+        either: Users for whom it may succeed or not without a sandbox.
         episodes: Number of episodes of the match.
         max_seconds: Seconds after which the match should long have ended.
     """
@@ -61,6 +62,7 @@ class Attack(NoopPolicy):
     limits = {}  # noqa: RUF012, never changed
     whole_slot = False
     without_sandbox = ""
+    either = ()
     episodes = 1
     max_seconds = 20.0
 

@@ -131,7 +131,7 @@ class SetsTheHostName(Attack):
 class ReadsTheKernelLog(Attack):
     """Reads the kernel's log by `syslog`, which may hold addresses and names."""
 
-    without_sandbox = {"user": "the kernel may refuse it to ordinary users"}  # noqa: RUF012
+    either = ("user",)  # some kernels refuse it to ordinary users
 
     def attack(self):
         def read():
@@ -162,7 +162,7 @@ class LoadsKernelCode(Attack):
     def attack(self):
         for name, number, arguments in (
             ("init_module", 175, (0, 0, 0)), ("kexec_load", 246, (0, 17, 0, 0)),
-            ("swapon", 167, (0, 0)), ("quotactl", 179, (0x800001 << 8, 0, 0, 0)),
+            ("swapon", 167, (0, 0)),
             ("iopl", 172, (3,)), ("acct", 163, (b"/nowhere/at/all",)),
         ):  # fmt: skip
 

@@ -283,6 +283,8 @@ class AdvisesOthers(Attack):
 class CountsEvents(Attack):
     """Watches other processes by performance counters (`perf_event_open`)."""
 
+    either = ("user",)  # some kernels refuse it to ordinary users
+
     def attack(self):
         def watch(pid):
             attributes = ctypes.create_string_buffer(struct.pack("IIQ", 1, 112, 1), 112)

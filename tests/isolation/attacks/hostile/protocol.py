@@ -134,7 +134,7 @@ class ForgesSizes(ProtocolAttack):
 class ForgesCounters(ProtocolAttack):
     """Says that it has printed nothing or a lot, uses no or much memory, and was quick."""
 
-    without_sandbox = ""
+    without_sandbox = "the host measures these itself"
 
     def step(self):
         buffer = find_buffer()
@@ -197,6 +197,8 @@ class SendsDescriptors(ProtocolAttack):
 
 class WritesThePayload(Attack):
     """Writes to memory from which mates that are forked later load their class and weights."""
+
+    without_sandbox = "it is sealed"
 
     def attack(self):
         for fd in open_fds():

@@ -47,7 +47,7 @@ class ReadsThroughSymlinks(Attack):
     """Reads through a symbolic link in its scratch folder, and as a module of its own."""
 
     def attack(self):
-        name = f"link-{self.targets['mark']}"
+        name = f"symlink-{self.targets['mark']}"
 
         def follow():
             os.symlink(self.targets["secret"], name)
@@ -70,7 +70,7 @@ class ListsFolders(Attack):
         self.attempt("readlink", lambda: os.path.exists(f"{folder}/run/settings.json") or None)
         self.attempt("home", lambda: os.listdir(os.path.expanduser("~")) or None)
         parent = os.path.dirname(folder)  # its own files are there too
-        self.attempt("parent", lambda: [n for n in os.listdir(parent) if n != "policies"] or None)
+        self.attempt("parent", lambda: set(os.listdir(parent)) - {"policies", "cache"} or None)
 
 
 class ReadsAccounts(Attack):

@@ -43,8 +43,6 @@ class MemoryAttack(Attack):
 class TakesHeap(MemoryAttack):
     """Takes memory by objects."""
 
-    without_sandbox = "RLIMIT_DATA counts it"
-
     def take(self):
         self.held.append(bytearray(b"x") * _CHUNK)
         return _CHUNK
@@ -93,7 +91,7 @@ class TakesFileMemory(MemoryAttack):
 class TakesPipes(MemoryAttack):
     """Takes kernel memory by pipes that it never reads."""
 
-    without_sandbox = {"user": "the kernel limits pipes of ordinary users"}  # noqa: RUF012
+    either = ("user",)  # kernels limit the pipes of ordinary users, each in its way
 
     def take(self):
         readable, writable = os.pipe()
@@ -123,8 +121,6 @@ class TakesSocketBuffers(MemoryAttack):
 
 class TakesStacks(MemoryAttack):
     """Takes memory by the stacks of many threads, filled from below."""
-
-    without_sandbox = "RLIMIT_DATA counts it"
 
     def take(self):
         threading.stack_size(32 * 2**20)
@@ -173,8 +169,6 @@ class TakesMemoryInChildren(MemoryAttack):
 
 class RaisesItsLimits(MemoryAttack):
     """Raises its own limits first, then takes memory by objects."""
-
-    without_sandbox = "RLIMIT_DATA cannot be raised without a capability"
 
     def take(self):
         if not self.held:

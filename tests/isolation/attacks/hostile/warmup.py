@@ -124,7 +124,6 @@ class PatchesAtImport(WarmupAttack):
         + "class Patcher(base.NoopPolicy):\n    noop_actions = honest_noop\n"
     }
     uri = "class:hostile_patch.Patcher"
-    without_sandbox = "it is imported in its own worker, where the folder may be written"
 
 
 class HangsAtImport(WarmupAttack):
@@ -141,7 +140,6 @@ class HidesBehindAPackage(WarmupAttack):
 
     files = {"hostile_package/__init__.py": _PATCH, "hostile_package/inner.py": "class Policy:\n    pass\n"}  # noqa: RUF012
     uri = "class:hostile_package.inner.Policy"
-    without_sandbox = "it is imported in its own worker, where the folder may be written"
 
 
 class NamesTheRivalsModule(Attack):
@@ -212,7 +210,6 @@ class Policy(metaclass=Meta):
 """
     }
     uri = "class:hostile_meta.Policy"
-    without_sandbox = "it fails in its own worker, where the folder may be written"
 
 
 class NamesDangerousClasses(WarmupAttack):
