@@ -11,6 +11,7 @@ import signal
 import socket
 import struct
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -268,22 +269,31 @@ def _clear_flags(path: Path) -> None:
 
 def describe_process(pid: int) -> dict[str, str]:
     """Return state, priorities, limits and control groups of a process."""
+
+    def read_state() -> str:
+        state = Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0]
+        return "alive" if state in "RSD" else state
+
+    def read_status() -> list[str]:
+        lines = Path(f"/proc/{pid}/status").read_text().splitlines()
+        return [line for line in lines if line.startswith(("TracerPid", "SigPnd", "ShdPnd"))]
+
+    readers: dict[str, Callable[[], object]] = {
+        "state": read_state,
+        "tracer and signals": read_status,
+        "affinity": lambda: sorted(os.sched_getaffinity(pid)),
+        "scheduler": lambda: os.sched_getscheduler(pid),
+        "nice": lambda: os.getpriority(os.PRIO_PROCESS, pid),
+        "io priority": lambda: libc.syscall(252, 1, pid),
+    }
+    for name in ("limits", "oom_score_adj", "cgroup", "timerslack_ns", "coredump_filter"):
+        readers[name] = Path(f"/proc/{pid}/{name}").read_text
     values = {}
-    try:
-        fields = Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()
-        values["state"] = "alive" if fields[0] in "RSD" else fields[0]
-        values["affinity"] = str(sorted(os.sched_getaffinity(pid)))
-        values["scheduler"] = str(os.sched_getscheduler(pid))
-        values["nice"] = str(os.getpriority(os.PRIO_PROCESS, pid))
-        values["io priority"] = str(libc.syscall(252, 1, pid))
-        for name in ("limits", "oom_score_adj", "cgroup", "timerslack_ns", "coredump_filter"):
-            values[name] = Path(f"/proc/{pid}/{name}").read_text()
-        status = Path(f"/proc/{pid}/status").read_text().splitlines()
-        values["traced and signals"] = str(
-            [line for line in status if line.startswith(("TracerPid", "SigPnd", "ShdPnd"))]
-        )
-    except OSError as error:
-        values["state"] = f"gone: {error}"
+    for name, read in readers.items():
+        try:
+            values[name] = str(read())
+        except OSError as error:  # of a process that is gone, or of a file only for root
+            values[name] = str(error)
     return values
 
 

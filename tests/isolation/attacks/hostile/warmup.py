@@ -85,8 +85,6 @@ class ShadowsKinfolk(WarmupAttack):
     def step(self):
         pass
 
-    without_sandbox = "the fork server finds the real package first, or does not start"
-
 
 class NamesForeignNet(WarmupAttack):
     """Names a net of its own in the settings of one of our policies, which is warmed outside."""
