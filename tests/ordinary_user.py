@@ -36,7 +36,9 @@ def ordinary_user_command(argv: list[str]) -> list[str]:
         view += ["--tmpfs", str(folder)]
     for path in needed:
         if (hidden_folder := _closed_folder(path)) is not None:
-            between = [folder for folder in reversed(path.parents) if hidden_folder in folder.parents]
+            between = [
+                folder for folder in reversed(path.parents) if hidden_folder in folder.parents
+            ]
             for folder in between:  # bubblewrap would make them for root only
                 view += ["--dir", str(folder)]
             view += ["--ro-bind", str(path), str(path)]

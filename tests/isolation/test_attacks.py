@@ -31,7 +31,9 @@ SECONDS_TO_HANG = 60.0
 
 pytestmark = [
     pytest.mark.skipif(sys.platform != "linux", reason="the sandbox needs Linux"),
-    pytest.mark.skipif(platform.machine() != "x86_64", reason="attacks call x86_64's kernel by number"),
+    pytest.mark.skipif(
+        platform.machine() != "x86_64", reason="attacks call x86_64's kernel by number"
+    ),
 ]
 
 
@@ -100,7 +102,13 @@ def test_with_a_sandbox_an_attack_harms_nobody(runners, user, name):
 @pytest.mark.parametrize(("user", "name"), list(cases(sandbox=False)))
 def test_without_a_sandbox_an_attack_is_real(runners, user, name):
     report = play(runners, user, name, sandbox=False)
-    effects = [*report["achieved"], *report["damage"], *report["leaked"], *report["left"], *report["blamed"]]
+    effects = [
+        *report["achieved"],
+        *report["damage"],
+        *report["leaked"],
+        *report["left"],
+        *report["blamed"],
+    ]
     effects += [] if report["same"] else ["another result"]
     reason = reason_without_sandbox(name, user)
     if user in ATTACKS[name].either:
@@ -114,6 +122,8 @@ def test_without_a_sandbox_an_attack_is_real(runners, user, name):
 
 def test_there_are_attacks_of_every_kind():
     assert len(ATTACKS) >= 45
-    assert {name.partition(".")[0] for name in QUICK} <= {name.partition(".")[0] for name in ATTACKS}
+    assert {name.partition(".")[0] for name in QUICK} <= {
+        name.partition(".")[0] for name in ATTACKS
+    }
     assert set(ATTACKS) >= QUICK
     assert all(attack.__doc__ for attack in ATTACKS.values()), "a docstring says what it tries"

@@ -61,7 +61,9 @@ def host(request, as_ordinary_user):
         settings = {"n_episodes": n_episodes, "seed": seed, "mark": mark, "ipc_key": ipc_key}
         argv = [sys.executable, str(ATTACKS_FOLDER / "mixed_host.py"), json.dumps(settings)]
         command = as_ordinary_user(argv) if user == "user" else argv
-        return subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment, cwd=folder)
+        return subprocess.Popen(
+            command, stdout=subprocess.PIPE, text=True, env=environment, cwd=folder
+        )
 
     before = system_state([temporary], mark, ipc_key)
     start.left = lambda: system_state([temporary], mark, ipc_key) - before

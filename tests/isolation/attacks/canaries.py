@@ -41,7 +41,16 @@ class Canaries:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
-        names = ("file", "memory", "environment", "weights", "seed", "segment", "message", "descriptor")
+        names = (
+            "file",
+            "memory",
+            "environment",
+            "weights",
+            "seed",
+            "segment",
+            "message",
+            "descriptor",
+        )
         self.secrets = {name: f"SECRET{secrets.token_hex(8)}{name}" for name in names}
         # The host's command line and environment are those of the runner, which holds one secret.
         self.secrets["environment"] = os.environ.get(ENV_NAME, self.secrets["environment"])
@@ -97,7 +106,9 @@ class Canaries:
         precious.chmod(0o640)
         self.weights = self.folder.parent / "policies" / "rival.safetensors"
         moves = b"\0\1\2\0\1\1\2\2"  # the rival plays these; the rest is its secret
-        numbers = np.frombuffer(moves + self.secrets["weights"].encode(), np.uint8).astype(np.float32)
+        numbers = np.frombuffer(moves + self.secrets["weights"].encode(), np.uint8).astype(
+            np.float32
+        )
         save_file({"weights": numbers}, self.weights, {"token": self.secrets["weights"]})
         self._stack.callback(_clear_flags, precious)
         held = self.folder.parent / "held"

@@ -117,7 +117,9 @@ class Runner:
             settings = {key: value for key, value in settings.items() if key in TIMEOUTS}
         slots = {
             "attacker": self._resolve(name, canaries.targets),
-            "rival": resolve("class:rival_policy.Rival", {"weights": canaries.weights}, trusted=False),
+            "rival": resolve(
+                "class:rival_policy.Rival", {"weights": canaries.weights}, trusted=False
+            ),
         }
         isolation = Isolation("agent", IsolationSettings(**settings))
         ref = WorldRef("probe", settings=RULES)
@@ -135,7 +137,9 @@ class Runner:
             settings = {**settings, **({"targets": targets} if "hostile." in class_path else {})}
             write_policy(path, PolicyFile(class_path, settings, {}))
             uri = f"file:{path}"
-        return resolve(uri or f"class:hostile.{name}", {} if uri else {"targets": targets}, trusted=False)
+        return resolve(
+            uri or f"class:hostile.{name}", {} if uri else {"targets": targets}, trusted=False
+        )
 
     @staticmethod
     def _class(name: str) -> type:
@@ -174,7 +178,12 @@ class Runner:
         import kinfolk
 
         cache = os.environ.get("KINFOLK_CACHE", str(Path.home() / ".cache" / "kinfolk"))
-        return [*site.getsitepackages(), str(Path(kinfolk.__file__).parent), cache, str(self.policies)]
+        return [
+            *site.getsitepackages(),
+            str(Path(kinfolk.__file__).parent),
+            cache,
+            str(self.policies),
+        ]
 
     def _system_state(self, targets: dict) -> set[str]:
         """Return what is there now in the folders of the match and on the machine."""
@@ -196,7 +205,9 @@ class Runner:
                     remove_tree(path) if path.is_dir() and not path.is_symlink() else path.unlink()
                 elif kind == "SysV":
                     which, number = rest.split()
-                    os.system(f"ipcrm -{which[0] if which != 'msg' else 'q'} {int(number)} 2>/dev/null")
+                    os.system(
+                        f"ipcrm -{which[0] if which != 'msg' else 'q'} {int(number)} 2>/dev/null"
+                    )
 
 
 def _achieved(report: str) -> str:
@@ -239,7 +250,10 @@ def main() -> None:
             import traceback
 
             traceback.print_exc()
-            reply = {"name": line.strip(), "error": f"harness: {type(error).__name__}: {error}"[:500]}
+            reply = {
+                "name": line.strip(),
+                "error": f"harness: {type(error).__name__}: {error}"[:500],
+            }
         replies.write(json.dumps(reply) + "\n")
 
 

@@ -64,7 +64,9 @@ class RunnerProcess:
         process.stdin.flush()
         deadline = time.monotonic() + timeout
         while b"\n" not in self._unread:
-            ready, _, _ = select.select([process.stdout], [], [], max(0.0, deadline - time.monotonic()))
+            ready, _, _ = select.select(
+                [process.stdout], [], [], max(0.0, deadline - time.monotonic())
+            )
             data = os.read(process.stdout.fileno(), 65536) if ready else b""
             if not data:
                 self.close()

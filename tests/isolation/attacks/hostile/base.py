@@ -1,5 +1,7 @@
 """The base class of attacks: one agent of the slot attacks, its mates behave."""
 
+# ruff: noqa: RUF012, these tables are never changed
+
 import ctypes
 import os
 import time
@@ -59,7 +61,7 @@ class Attack(NoopPolicy):
         max_seconds: Seconds after which the match should long have ended.
     """
 
-    limits = {}  # noqa: RUF012, never changed
+    limits = {}
     whole_slot = False
     without_sandbox = ""
     either = ()
@@ -133,7 +135,9 @@ class Attack(NoopPolicy):
         seen = set()
         for pid in self.pids():
             n_before = len(self.achieved), len(self.done), len(self.refused)
-            self.attempt(f"{label} {'canary' if pid == self.targets['pid'] else pid}", function, pid)
+            self.attempt(
+                f"{label} {'canary' if pid == self.targets['pid'] else pid}", function, pid
+            )
             for outcomes, n in zip((self.achieved, self.done, self.refused), n_before, strict=True):
                 if len(outcomes) > n:
                     kind = (id(outcomes), outcomes[-1].rpartition(":")[2])

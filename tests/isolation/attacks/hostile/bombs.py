@@ -1,5 +1,7 @@
 """Attacks by processes, threads and processor time: bombs, daemons, slow and endless play."""
 
+# ruff: noqa: RUF012, these tables are never changed
+
 import atexit
 import gc
 import hashlib
@@ -22,7 +24,7 @@ def live_for_a_while():
 class ForkBomb(Attack):
     """Forks children that fork children; a hundred here."""
 
-    limits = {"process_limit": 4}  # noqa: RUF012
+    limits = {"process_limit": 4}
 
     def attack(self):
         def fork_all():
@@ -58,7 +60,7 @@ class ForksAtAll(Attack):
 class ThreadBomb(Attack):
     """Starts two thousand threads."""
 
-    limits = {"process_limit": 4, "step_timeout": 10.0}  # noqa: RUF012
+    limits = {"process_limit": 4, "step_timeout": 10.0}
 
     def attack(self):
         stop = threading.Event()
@@ -76,7 +78,7 @@ class ThreadBomb(Attack):
 class LeavesDaemons(Attack):
     """Leaves children in sessions of their own, with their parents gone."""
 
-    limits = {"process_limit": 8}  # noqa: RUF012
+    limits = {"process_limit": 8}
     without_sandbox = "the fork server adopts orphans and kills them"
 
     def attack(self):
@@ -99,7 +101,7 @@ class LeavesReforkingDaemons(Attack):
     """Leaves daemons that fork anew without pause, so that their pids are always others."""
 
     either = ("root", "user")  # whether the fork server catches them all is a race
-    limits = {"process_limit": 8}  # noqa: RUF012
+    limits = {"process_limit": 8}
 
     def attack(self):
         for _ in range(6):
@@ -119,7 +121,7 @@ class LeavesReforkingDaemons(Attack):
 class CpuAttack(Attack):
     """Uses more processor time than the episode allows, and reports at its end if nobody minds."""
 
-    limits = {"episode_cpu_limit": 1.0, "step_timeout": 10.0}  # noqa: RUF012
+    limits = {"episode_cpu_limit": 1.0, "step_timeout": 10.0}
 
     def step(self):
         if self.n_steps == 1:
@@ -130,7 +132,10 @@ class CpuAttack(Attack):
                 if sum(os.times()[:2]) < 2.5 and not self.alternative():
                     wait_a_moment(0.1)
             seconds = sum(os.times()[:2])
-            self.attempt("cpu", lambda: self.alternative() or (f"{seconds:.1f} s of 1" if seconds > 2 else None))
+            self.attempt(
+                "cpu",
+                lambda: self.alternative() or (f"{seconds:.1f} s of 1" if seconds > 2 else None),
+            )
             self.report()
 
     def start(self):
@@ -154,7 +159,7 @@ class BurnsInThreads(CpuAttack):
 class BurnsInChildren(CpuAttack):
     """Burns processor time in children, which the limit of a process does not count."""
 
-    limits = {**CpuAttack.limits, "process_limit": 8}  # noqa: RUF012
+    limits = {**CpuAttack.limits, "process_limit": 8}
 
     def start(self):
         self.children = 0
@@ -177,7 +182,7 @@ class BurnsInChildren(CpuAttack):
 class PlaysSlowly(Attack):
     """Takes most of the timeout in every step, so that an episode takes very long."""
 
-    limits = {"step_timeout": 1.0, "episode_timeout": 1.2}  # noqa: RUF012
+    limits = {"step_timeout": 1.0, "episode_timeout": 1.2}
 
     def step(self):
         wait_a_moment(0.35)
@@ -189,7 +194,7 @@ class PlaysSlowly(Attack):
 class PlaysManySlowEpisodes(Attack):
     """Takes its time in every episode, so that a match takes very long."""
 
-    limits = {"step_timeout": 1.0, "match_timeout": 2.0}  # noqa: RUF012
+    limits = {"step_timeout": 1.0, "match_timeout": 2.0}
     episodes = 3
     whole_slot = True  # the limit is one of the slot
     n_played = 0
@@ -206,7 +211,7 @@ class PlaysManySlowEpisodes(Attack):
 class StartsSlowly(Attack):
     """Hangs when it is built, after having eaten time."""
 
-    limits = {"start_timeout": 2.0}  # noqa: RUF012
+    limits = {"start_timeout": 2.0}
     whole_slot = True
     without_sandbox = "the start has a timeout"
 
@@ -218,7 +223,7 @@ class StartsSlowly(Attack):
 class ResetsSlowly(Attack):
     """Hangs when an agent is reset."""
 
-    limits = {"step_timeout": 1.0, "start_timeout": 4.0}  # noqa: RUF012
+    limits = {"step_timeout": 1.0, "start_timeout": 4.0}
     without_sandbox = "a reset has a timeout"
 
     def reset_agents(self, batch, memory, keys):
@@ -249,7 +254,7 @@ class HangsAtTheEnd(Attack):
 class StopsItself(Attack):
     """Stops itself by SIGSTOP, and has a thread that would wake it."""
 
-    limits = {"step_timeout": 1.0}  # noqa: RUF012
+    limits = {"step_timeout": 1.0}
     without_sandbox = "a step has a timeout"
 
     def attack(self):
@@ -260,7 +265,7 @@ class StopsItself(Attack):
 class CollectsGarbageForever(Attack):
     """Makes garbage whose finalizers make more of it, so that collecting never ends."""
 
-    limits = {"step_timeout": 1.5}  # noqa: RUF012
+    limits = {"step_timeout": 1.5}
     without_sandbox = "a step has a timeout"
 
     def attack(self):

@@ -5,6 +5,7 @@ import os
 import resource
 import signal
 import sys
+from pathlib import Path
 
 from hostile.base import ATTACKER_UID, Attack
 
@@ -36,7 +37,13 @@ class RaisesFatalSignals(CrashAttack):
         self.attempt("core", lambda: resource.setrlimit(resource.RLIMIT_CORE, (-1, -1)))
         ctypes.CDLL(None).prctl(4, 1, 0, 0, 0)  # dumpable
         os.chdir("/tmp")
-        for number in (signal.SIGQUIT, signal.SIGXCPU, signal.SIGILL, signal.SIGFPE, signal.SIGSEGV):
+        for number in (
+            signal.SIGQUIT,
+            signal.SIGXCPU,
+            signal.SIGILL,
+            signal.SIGFPE,
+            signal.SIGSEGV,
+        ):
             signal.signal(number, signal.SIG_DFL)
             signal.raise_signal(number)
 
@@ -84,7 +91,9 @@ class SendsEscapeCodes(ErrorAttack):
     def attack(self):
         text = "\x1b[2J\x1b]0;owned\x07\u202egnp.exe\u2066[red]bold[/red]\r\n\0<script>alert(1)</script>\udcff"
         name = type("Error\x1b[31m\u202e", (Exception,), {})
-        exec(compile("def f\u00e9(error): raise error", "\x1b[31m\u202efile\n.py", "exec"), globals())
+        exec(
+            compile("def f\u00e9(error): raise error", "\x1b[31m\u202efile\n.py", "exec"), globals()
+        )
         globals()["f\u00e9"](name(text))
 
 
@@ -143,11 +152,11 @@ class PrintsFloods(ErrorAttack):
         line = '{"name": "forged", "error": ""}\n'
         for _ in range(200):
             print(line * 100)  # noqa: T201
-            print(line * 100, file=sys.__stderr__)  # noqa: T201
+            print(line * 100, file=sys.__stderr__)
         for fd in (0, 1, 2):
             self.attempt(f"fd {fd}", lambda fd=fd: os.write(fd, line.encode() * 1000) and None)
         for path in ("/dev/stdout", "/dev/stderr", "/proc/self/fd/1"):
-            self.attempt(path, lambda path=path: open(path, "w").write(line) and None)
+            self.attempt(path, lambda path=path: Path(path).write_text(line) and None)
 
 
 class PatchesEverything(Attack):

@@ -1,5 +1,7 @@
 """Attacks on files outside the scratch folder, by every system call that changes one."""
 
+# ruff: noqa: RUF012, these tables are never changed
+
 import ctypes
 import fcntl
 import mmap
@@ -9,6 +11,7 @@ import stat
 import struct
 import subprocess
 import sys
+from pathlib import Path
 
 from hostile.base import Attack, do_syscall, libc, syscall
 
@@ -35,15 +38,22 @@ class WritesFiles(FileAttack):
     def attack(self):
         for flags in (os.O_WRONLY, os.O_RDWR, os.O_WRONLY | os.O_APPEND, os.O_WRONLY | os.O_TRUNC,
                       os.O_RDONLY | os.O_TRUNC):  # fmt: skip
-            self.attempt(f"open {flags:o}", lambda flags=flags: os.write(os.open(self.precious, flags), b"x") and None)
-        self.attempt("create", lambda: os.close(os.open(self.inside("new"), os.O_CREAT | os.O_WRONLY)))
+            self.attempt(
+                f"open {flags:o}",
+                lambda flags=flags: os.write(os.open(self.precious, flags), b"x") and None,
+            )
+        self.attempt(
+            "create", lambda: os.close(os.open(self.inside("new"), os.O_CREAT | os.O_WRONLY))
+        )
 
 
 class OpensByOpenat2(FileAttack):
     """Writes by `openat2`, relative to handles of folders above."""
 
     def attack(self):
-        how = ctypes.create_string_buffer(struct.pack("QQQ", os.O_WRONLY | os.O_CREAT, 0o600, 0), 24)
+        how = ctypes.create_string_buffer(
+            struct.pack("QQQ", os.O_WRONLY | os.O_CREAT, 0o600, 0), 24
+        )
 
         def create(base, path):
             os.close(syscall(_OPENAT2, base, path.encode(), how, 24))
@@ -79,7 +89,9 @@ class Renames(FileAttack):
         self.attempt("own", lambda: os.close(os.open(here, os.O_CREAT | os.O_WRONLY)))
         self.attempt("out", os.rename, here, self.inside("own"))
         names = self.inside("renamed").encode(), self.targets["secret"].encode()
-        self.attempt("exchange", do_syscall, _RENAMEAT2, _AT_FDCWD, names[0], _AT_FDCWD, names[1], 2)
+        self.attempt(
+            "exchange", do_syscall, _RENAMEAT2, _AT_FDCWD, names[0], _AT_FDCWD, names[1], 2
+        )
 
 
 class Links(FileAttack):
@@ -98,7 +110,9 @@ class MakesFolders(FileAttack):
         self.attempt("mkdir", os.mkdir, self.inside("made"))
         self.attempt("fifo", os.mkfifo, self.inside("fifo"))
         self.attempt("socket", os.mknod, self.inside("socket"), 0o600 | stat.S_IFSOCK)
-        self.attempt("device", os.mknod, self.inside("device"), 0o600 | stat.S_IFCHR, os.makedev(1, 3))
+        self.attempt(
+            "device", os.mknod, self.inside("device"), 0o600 | stat.S_IFCHR, os.makedev(1, 3)
+        )
 
 
 class ChangesModes(FileAttack):
@@ -106,14 +120,18 @@ class ChangesModes(FileAttack):
 
     def attack(self):
         self.attempt("chmod", os.chmod, self.precious, 0o777)
-        self.attempt("fchmodat2", do_syscall, _FCHMODAT2, _AT_FDCWD, self.inside("run").encode(), 0o777, 0)
-        self.attempt("fchmod", lambda: os.fchmod(os.open(self.targets["secret"], os.O_RDONLY), 0o666))
+        self.attempt(
+            "fchmodat2", do_syscall, _FCHMODAT2, _AT_FDCWD, self.inside("run").encode(), 0o777, 0
+        )
+        self.attempt(
+            "fchmod", lambda: os.fchmod(os.open(self.targets["secret"], os.O_RDONLY), 0o666)
+        )
 
 
 class ChangesOwners(FileAttack):
     """Gives files to another user or group."""
 
-    without_sandbox = {"user": "an ordinary user may not"}  # noqa: RUF012
+    without_sandbox = {"user": "an ordinary user may not"}
 
     def attack(self):
         self.attempt("chown", os.chown, self.precious, 61235, 61235)
@@ -125,7 +143,9 @@ class ChangesTimes(FileAttack):
 
     def attack(self):
         self.attempt("utime", os.utime, self.precious, (1, 1))
-        self.attempt("utimensat", lambda: libc.utimes(self.targets["secret"].encode(), None) > 1 or None)
+        self.attempt(
+            "utimensat", lambda: libc.utimes(self.targets["secret"].encode(), None) > 1 or None
+        )
         self.attempt("futimens", lambda: os.utime(os.open(self.inside("run"), os.O_RDONLY), (1, 1)))
 
 
@@ -137,13 +157,15 @@ class ChangesAttributes(FileAttack):
         value = ctypes.create_string_buffer(b"x")
         how = ctypes.create_string_buffer(struct.pack("QII", ctypes.addressof(value), 1, 0), 16)
         path = self.targets["secret"].encode()
-        self.attempt("setxattrat", do_syscall, _SETXATTRAT, _AT_FDCWD, path, 0, b"user.attack", how, 16)
+        self.attempt(
+            "setxattrat", do_syscall, _SETXATTRAT, _AT_FDCWD, path, 0, b"user.attack", how, 16
+        )
 
 
 class SetsFlags(FileAttack):
     """Makes a file immutable by ioctl, so that its owner cannot remove it."""
 
-    without_sandbox = {"user": "an ordinary user may not"}  # noqa: RUF012
+    without_sandbox = {"user": "an ordinary user may not"}
 
     def attack(self):
         def set_flags():
@@ -161,7 +183,9 @@ class LinksUnnamedFiles(FileAttack):
             handle = os.open(self.folder, os.O_TMPFILE | os.O_WRONLY, 0o600)
             os.write(handle, b"planted")
             source = f"/proc/self/fd/{handle}".encode()
-            do_syscall(_LINKAT, _AT_FDCWD, source, _AT_FDCWD, self.inside("planted").encode(), 0x400)
+            do_syscall(
+                _LINKAT, _AT_FDCWD, source, _AT_FDCWD, self.inside("planted").encode(), 0x400
+            )
 
         self.attempt("tmpfile", make)
 
@@ -233,7 +257,21 @@ class RunsPrograms(FileAttack):
         code = f"open({path + '2'!r}, 'w')"
         programs = (["/bin/sh", "-c", f"echo x > {path}"], [sys.executable, "-c", code])
         for program in programs:
-            self.attempt(program[0], lambda program=program: subprocess.run(program, timeout=10) and None)
+            self.attempt(
+                program[0], lambda program=program: subprocess.run(program, timeout=10) and None
+            )
+
+
+class RunsAllowedPrograms(RunsPrograms):
+    """Starts programs where it may start some, which write a file and kill others."""
+
+    limits = {"process_limit": 4}
+
+    def attack(self):
+        super().attack()
+        pids = " ".join(map(str, self.pids()))
+        program = ["/bin/sh", "-c", f"for pid in {pids}; do kill -9 $pid; done"]
+        self.attempt("kill", lambda: subprocess.run(program, timeout=10, stderr=-3) and None)
 
 
 class BecomesAnotherProgram(FileAttack):
@@ -251,7 +289,7 @@ class RunsSetuidPrograms(FileAttack):
     def attack(self):
         def run():
             process = subprocess.Popen(["/usr/bin/su", "-c", "id"], stdin=subprocess.PIPE)
-            lines = open(f"/proc/{process.pid}/status").read().splitlines()
+            lines = Path(f"/proc/{process.pid}/status").read_text().splitlines()
             process.kill()
             process.wait()
             [uids] = [line.split()[1:] for line in lines if line.startswith("Uid")]

@@ -111,4 +111,4 @@ class UsesKeyrings(Attack):
 
         self.attempt("add", add)
         self.attempt("session", lambda: f"keyring {syscall(_KEYCTL, 1, None)}")
-        self.attempt("list", lambda: open("/proc/keys").read()[:50])
+        self.attempt("list", lambda: Path("/proc/keys").read_text()[:50])

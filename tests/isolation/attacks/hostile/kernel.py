@@ -1,5 +1,7 @@
 """Attacks on the machine through the kernel: namespaces, mounts, clocks, devices, rare calls."""
 
+# ruff: noqa: RUF012, these tables are never changed
+
 import ctypes
 import os
 import signal
@@ -57,20 +59,22 @@ class ClonesByClone3(Attack):
 class EntersNamespaces(Attack):
     """Enters the namespaces of the user's processes by `setns`."""
 
-    without_sandbox = {"user": "an ordinary user may not"}  # noqa: RUF012
+    without_sandbox = {"user": "an ordinary user may not"}
 
     def attack(self):
         def enter(pid):
             return f"entered {syscall(_SETNS, syscall(434, pid, 0), 0x04000000)}"
 
         self.attempt_on_pids("setns", enter)
-        self.attempt("file", lambda: f"{syscall(_SETNS, os.open('/proc/1/ns/uts', os.O_RDONLY), 0)}")
+        self.attempt(
+            "file", lambda: f"{syscall(_SETNS, os.open('/proc/1/ns/uts', os.O_RDONLY), 0)}"
+        )
 
 
 class Mounts(Attack):
     """Mounts an empty folder over the user's files, by the old and the new calls."""
 
-    without_sandbox = {"user": "an ordinary user may not"}  # noqa: RUF012
+    without_sandbox = {"user": "an ordinary user may not"}
 
     def attack(self):
         target = self.targets["run"].encode()
@@ -91,7 +95,7 @@ class Mounts(Attack):
 class ChangesRoot(Attack):
     """Changes its root folder, from which it could break out."""
 
-    without_sandbox = {"user": "an ordinary user may not"}  # noqa: RUF012
+    without_sandbox = {"user": "an ordinary user may not"}
 
     def attack(self):
         def change():
@@ -104,7 +108,7 @@ class ChangesRoot(Attack):
 class SetsTheClock(Attack):
     """Sets the machine's clock, here to the time that it is."""
 
-    without_sandbox = {"user": "an ordinary user may not"}  # noqa: RUF012
+    without_sandbox = {"user": "an ordinary user may not"}
 
     def attack(self):
         def set_clock():
@@ -117,7 +121,7 @@ class SetsTheClock(Attack):
 class SetsTheHostName(Attack):
     """Sets the machine's name, here to its own."""
 
-    without_sandbox = {"user": "an ordinary user may not"}  # noqa: RUF012
+    without_sandbox = {"user": "an ordinary user may not"}
 
     def attack(self):
         def set_name():
@@ -157,7 +161,7 @@ class UsesDangerousCalls(Attack):
 class LoadsKernelCode(Attack):
     """Looks whether it may load modules, a new kernel or swap; the arguments are invalid."""
 
-    without_sandbox = {"user": "an ordinary user may not"}  # noqa: RUF012
+    without_sandbox = {"user": "an ordinary user may not"}
 
     def attack(self):
         for name, number, arguments in (
@@ -181,7 +185,7 @@ class LoadsKernelCode(Attack):
 class RegainsPrivileges(Attack):
     """Becomes another user, gains capabilities or new privileges."""
 
-    without_sandbox = {"user": "an ordinary user may not"}  # noqa: RUF012
+    without_sandbox = {"user": "an ordinary user may not"}
 
     def attack(self):
         def capabilities():
@@ -198,13 +202,13 @@ class RegainsPrivileges(Attack):
         self.attempt("capget", capabilities)
         self.attempt("groups", lambda: os.setgroups([0, 1, 2]) or "groups")
         self.attempt("setresuid", change_user)
-        self.attempt("keepcaps", lambda: libc.prctl(47, 2, 21, 0, 0) == 0 and "ambient" or None)
+        self.attempt("keepcaps", lambda: None if libc.prctl(47, 2, 21, 0, 0) else "ambient")
 
 
 class SwitchesArchitecture(Attack):
     """Calls the kernel as a 32-bit program, whose numbers a filter may not know."""
 
-    limits = {"step_timeout": 5.0}  # noqa: RUF012
+    limits = {"step_timeout": 5.0}
 
     def attack(self):
         import mmap
@@ -233,7 +237,7 @@ class UsesX32Calls(Attack):
 class MovesIntoControlGroups(Attack):
     """Makes control groups and moves others into them, to freeze or limit them."""
 
-    without_sandbox = {"user": "an ordinary user may not"}  # noqa: RUF012
+    without_sandbox = {"user": "an ordinary user may not"}
 
     def attack(self):
         for root in ("/sys/fs/cgroup", "/sys/fs/cgroup/freezer", "/sys/fs/cgroup/unified"):

@@ -90,4 +90,14 @@ def kill_parent(policy):
     os.kill(os.getppid(), 9)
 
 
-WAYS = (hang, exit_at_once, crash, fail, leave_daemons, leave_queues, leave_files, take_memory, kill_parent)
+WAYS = (
+    hang,
+    exit_at_once,
+    crash,
+    fail,
+    leave_daemons,
+    leave_queues,
+    leave_files,
+    take_memory,
+    kill_parent,
+)

@@ -1,5 +1,7 @@
 """Attacks through the network, of the machine and beyond."""
 
+# ruff: noqa: RUF012, these tables are never changed
+
 import ctypes
 import os
 import socket
@@ -65,7 +67,7 @@ class ListsInterfaces(Attack):
 class OpensRawSockets(Attack):
     """Opens raw and packet sockets, which see the traffic of others."""
 
-    without_sandbox = {"user": "an ordinary user may not"}  # noqa: RUF012
+    without_sandbox = {"user": "an ordinary user may not"}
 
     def attack(self):
         kinds = ((socket.AF_PACKET, socket.SOCK_RAW, 3), (socket.AF_INET, socket.SOCK_RAW, 1))
@@ -102,18 +104,18 @@ class Listens(Attack):
 
 
 class ReusesInheritedSockets(Attack):
-    """Connects the sockets that it was given elsewhere, and sends through them with an address."""
+    """Connects the sockets that it was given elsewhere."""
+
+    without_sandbox = "its socket is connected already"
 
     def attack(self):
         for fd in range(3, 64):
             address = struct.pack("=H", socket.AF_UNIX) + b"\0" + self.targets["abstract"].encode()
             buffer = ctypes.create_string_buffer(address, len(address))
 
-            def use(fd=fd, buffer=buffer, size=len(address)):
+            def use(fd=fd, buffer=buffer):
                 os.fstat(fd)
-                syscall(42, fd, buffer, size)
+                syscall(42, fd, buffer, len(buffer))
                 return "connected"
 
             self.attempt(f"fd {fd}", use)
-
-    without_sandbox = "its socket is connected already"

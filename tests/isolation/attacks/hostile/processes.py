@@ -1,9 +1,12 @@
 """Attacks on other processes: limits, priorities, tracing, memory, descriptors."""
 
+# ruff: noqa: RUF012, these tables are never changed
+
 import ctypes
 import os
 import resource
 import struct
+from pathlib import Path
 
 from hostile.base import Attack, do_syscall, libc, read_file, syscall
 
@@ -62,7 +65,9 @@ class ChangesSchedulers(Attack):
 
     def attack(self):
         idle = os.sched_param(0)
-        attributes = ctypes.create_string_buffer(struct.pack("IIQiIQQQ", 48, _IDLE, 0, 19, 0, 0, 0, 0))
+        attributes = ctypes.create_string_buffer(
+            struct.pack("IIQiIQQQ", 48, _IDLE, 0, 19, 0, 0, 0, 0)
+        )
         self.attempt_on_pids("scheduler", lambda pid: os.sched_setscheduler(pid, _IDLE, idle))
         self.attempt_on_pids("setattr", lambda pid: do_syscall(_SCHED_SETATTR, pid, attributes, 0))
 
@@ -77,7 +82,7 @@ class ChangesDiskPriority(Attack):
 class TakesRealTime(Attack):
     """Takes a real-time scheduler or a better priority for itself, to starve the others."""
 
-    without_sandbox = {"user": "an ordinary user may not"}  # noqa: RUF012
+    without_sandbox = {"user": "an ordinary user may not"}
 
     def attack(self):
         def take():
@@ -101,7 +106,11 @@ class WritesProcFiles(Attack):
             with open(f"/proc/{pid}/{name}", "w") as file:
                 file.write(value)
 
-        for name, value in (("oom_score_adj", "999"), ("timerslack_ns", "99999"), ("coredump_filter", "7f")):
+        for name, value in (
+            ("oom_score_adj", "999"),
+            ("timerslack_ns", "99999"),
+            ("coredump_filter", "7f"),
+        ):
             self.attempt_on_pids(name, lambda pid, name=name, value=value: write(pid, name, value))
 
 
@@ -160,7 +169,7 @@ class WritesMemory(Attack):
 class ReadsHostMemory(Attack):
     """Reads the memory of the host, which holds the seed and every rival's weights."""
 
-    without_sandbox = {"user": "the host is not dumpable"}  # noqa: RUF012
+    without_sandbox = {"user": "the host is not dumpable"}
 
     def attack(self):
         def read(pid):
@@ -189,7 +198,17 @@ class ReadsProcFiles(Attack):
     """Reads environment, command line, memory map, folders and the like of other processes."""
 
     def attack(self):
-        names = ("environ", "cmdline", "maps", "status", "stat", "cgroup", "auxv", "syscall", "stack")
+        names = (
+            "environ",
+            "cmdline",
+            "maps",
+            "status",
+            "stat",
+            "cgroup",
+            "auxv",
+            "syscall",
+            "stack",
+        )
         for name in names:
             self.attempt_on_pids(
                 name, lambda pid, name=name: read_file(f"/proc/{pid}/{name}", 65536)[-150:]
@@ -197,7 +216,9 @@ class ReadsProcFiles(Attack):
         for name in ("cwd", "root", "exe", "ns/pid"):
             self.attempt_on_pids(name, lambda pid, name=name: os.readlink(f"/proc/{pid}/{name}"))
         self.attempt("host", read_file, f"/proc/{self.targets['host_pid']}/cmdline")
-        self.attempt("processes", lambda: [n for n in os.listdir("/proc") if n.isdigit()][:5] or None)
+        self.attempt(
+            "processes", lambda: [n for n in os.listdir("/proc") if n.isdigit()][:5] or None
+        )
 
 
 class ReadsEnvironmentOfOthers(Attack):
@@ -205,7 +226,7 @@ class ReadsEnvironmentOfOthers(Attack):
 
     def attack(self):
         def read(pid):
-            data = open(f"/proc/{pid}/environ", "rb").read().split(b"\0")
+            data = Path(f"/proc/{pid}/environ").read_bytes().split(b"\0")
             name = self.targets["env_name"].encode()
             return [text for text in data if text.startswith(name)] or None
 
@@ -215,7 +236,7 @@ class ReadsEnvironmentOfOthers(Attack):
 class OpensDescriptorsOfOthers(Attack):
     """Opens the files and shared memory of other processes through /proc/PID/fd."""
 
-    without_sandbox = {"user": "descriptors of a host that is not dumpable are closed to others"}  # noqa: RUF012
+    without_sandbox = {"user": "descriptors of a host that is not dumpable are closed to others"}
 
     def attack(self):
         def open_all(pid):
@@ -271,7 +292,9 @@ class AdvisesOthers(Attack):
             return f"advised {syscall(_MADVISE, pidfd, vector, 1, 21, 0)}"
 
         def where(pid):
-            pages = ctypes.create_string_buffer(struct.pack("Q", self.targets["address"] & ~4095), 8)
+            pages = ctypes.create_string_buffer(
+                struct.pack("Q", self.targets["address"] & ~4095), 8
+            )
             status = ctypes.create_string_buffer(4)
             syscall(_MOVE_PAGES, pid, 1, pages, None, status, 0)
             return f"page {status.raw.hex()}"

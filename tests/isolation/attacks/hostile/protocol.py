@@ -1,5 +1,7 @@
 """Attacks on the host through what policies share with it: answers, counters, sizes, descriptors."""
 
+# ruff: noqa: RUF012, these tables are never changed
+
 import fcntl
 import gc
 import mmap
@@ -58,7 +60,7 @@ class ForgesEveryField(ProtocolAttack):
 class ForgesAllTheTime(ProtocolAttack):
     """Writes garbage everywhere from a thread, from its second step on."""
 
-    limits = {"step_timeout": 1.0}  # noqa: RUF012
+    limits = {"step_timeout": 1.0}
 
     def step(self):
         if self.n_steps == 2:
@@ -107,7 +109,7 @@ class AnswersEarly(ProtocolAttack):
             buffer.header[3] = number
             time.sleep(0)
 
-    limits = {"step_timeout": 1.0}  # noqa: RUF012
+    limits = {"step_timeout": 1.0}
 
 
 class ForgesSizes(ProtocolAttack):
@@ -228,8 +230,12 @@ class TruncatesSharedMemory(Attack):
         for fd in open_fds():
             if stat.S_ISREG(os.fstat(fd).st_mode) and fd > 2:
                 for size in (0, 10**12):
-                    self.attempt(f"fd {fd} {size}", lambda fd=fd, size=size: os.ftruncate(fd, size) or "cut")
-                self.attempt(f"punch {fd}", lambda fd=fd: os.posix_fallocate(fd, 0, 10**12) or "grown")
+                    self.attempt(
+                        f"fd {fd} {size}", lambda fd=fd, size=size: os.ftruncate(fd, size) or "cut"
+                    )
+                self.attempt(
+                    f"punch {fd}", lambda fd=fd: os.posix_fallocate(fd, 0, 10**12) or "grown"
+                )
                 self.attempt(f"seals {fd}", lambda fd=fd: fcntl.fcntl(fd, 1033, 0xF) or None)
 
 
@@ -260,12 +266,16 @@ class SpeaksToTheForkServer(Attack):
     without_sandbox = "a worker has no socket to the fork server"
 
     def attack(self):
-        orders = [b'{"kill": %d}\n' % pid for pid in (os.getppid(), os.getpid() + 1, os.getpid() - 1)]
+        orders = [
+            b'{"kill": %d}\n' % pid for pid in (os.getppid(), os.getpid() + 1, os.getpid() - 1)
+        ]
         orders += [b'{"preload": 99}\n', b"{}\n", b"[1]\n", b"\xff\n", b"x" * 70000 + b"\n"]
         for fd in open_fds():
             if stat.S_ISSOCK(os.fstat(fd).st_mode):
                 for order in orders:
-                    self.attempt(f"fd {fd}", lambda fd=fd, order=order: os.write(fd, order) and None)
+                    self.attempt(
+                        f"fd {fd}", lambda fd=fd, order=order: os.write(fd, order) and None
+                    )
         wait_a_moment()
 
 
@@ -284,7 +294,13 @@ class LiesAboutItsMemory(Attack):
         from kinfolk.policies.base import MemoryField
 
         type(self).n_calls += 1
-        shapes = (((10**11,), "float64"), ((-3,), "int64"), ((2,), "O"), ((), "V0"), ((1,), "no type"))
+        shapes = (
+            ((10**11,), "float64"),
+            ((-3,), "int64"),
+            ((2,), "O"),
+            ((), "V0"),
+            ((1,), "no type"),
+        )
         shape, dtype = shapes[(self.n_calls + os.getpid()) % len(shapes)]
         return {"\x1b[31m": MemoryField(shape, dtype)}
 

@@ -1,5 +1,7 @@
 """Attacks by reading: files, rivals' weights, the seed, mates' files and memory, the environment."""
 
+# ruff: noqa: RUF012, these tables are never changed
+
 import ctypes
 import gc
 import mmap
@@ -121,7 +123,9 @@ class SearchesForTheSeed(Attack):
 
     def attack(self):
         seed = 88_172_645_463_325_252
-        found = [o for o in gc.get_objects() if isinstance(o, dict) and "seed" in o and o["seed"] == seed]
+        found = [
+            o for o in gc.get_objects() if isinstance(o, dict) and "seed" in o and o["seed"] == seed
+        ]
         self.attempt("objects", lambda: found[:1] or None)
         sys.setrecursionlimit(10**6)
 
@@ -132,7 +136,9 @@ class SearchesForWeights(Attack):
     without_sandbox = "nothing of a rival's is loaded in the process from which workers are forked"
 
     def attack(self):
-        arrays = [o for o in gc.get_objects() if isinstance(o, np.ndarray) and o.dtype == np.float32]
+        arrays = [
+            o for o in gc.get_objects() if isinstance(o, np.ndarray) and o.dtype == np.float32
+        ]
         codes = np.frombuffer(b"SECRET", np.uint8).astype(np.float32)
 
         def search():
@@ -162,7 +168,9 @@ class ReadsMatesFiles(Attack):
     def search(self, folder):
         """Return what a file of the mate's holds, if there is one in the folder or those in it."""
         names = [os.path.join(folder, name) for name in os.listdir(folder)]
-        names += [os.path.join(n, i) for n in names[:50] if os.path.isdir(n) for i in list_quietly(n)]
+        names += [
+            os.path.join(n, i) for n in names[:50] if os.path.isdir(n) for i in list_quietly(n)
+        ]
         found = [name for name in names if "mate-" in name]
         return [read_file(name) for name in found] or None
 
@@ -199,7 +207,7 @@ class OverwritesMatesFiles(Attack):
 class OpensByHandle(Attack):
     """Opens a file by the kernel's handle of it, which needs no path (`open_by_handle_at`)."""
 
-    without_sandbox = {"user": "an ordinary user may not"}  # noqa: RUF012
+    without_sandbox = {"user": "an ordinary user may not"}
 
     def attack(self):
         def open_it():
@@ -216,7 +224,7 @@ class OpensByHandle(Attack):
 class ReadsDevices(Attack):
     """Reads disks, memory and the kernel's log as devices, and makes devices of its own."""
 
-    without_sandbox = {"user": "an ordinary user may not"}  # noqa: RUF012
+    without_sandbox = {"user": "an ordinary user may not"}
 
     def attack(self):
         for path in ("/dev/vda", "/dev/sda", "/dev/nvme0n1", "/dev/mem", "/dev/kmsg", "/dev/port"):

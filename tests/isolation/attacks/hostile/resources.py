@@ -1,5 +1,7 @@
 """Attacks on memory and disk: more than the limits allow, by all the ways there are."""
 
+# ruff: noqa: RUF012, these tables are never changed
+
 import ctypes
 import fcntl
 import mmap
@@ -20,7 +22,7 @@ _F_SETPIPE_SZ = 1031
 class MemoryAttack(Attack):
     """Takes too much memory and reports whether it could hold it for a second."""
 
-    limits = {"memory_limit": MEMORY_LIMIT, "step_timeout": 10.0, "disk_limit": 64}  # noqa: RUF012
+    limits = {"memory_limit": MEMORY_LIMIT, "step_timeout": 10.0, "disk_limit": 64}
 
     def attack(self):
         self.held = []
@@ -140,7 +142,11 @@ class TakesStacks(MemoryAttack):
 
 def fill_stack():
     """Touch the lower half of the calling thread's stack."""
-    attributes, address, size = ctypes.create_string_buffer(64), ctypes.c_void_p(), ctypes.c_size_t()
+    attributes, address, size = (
+        ctypes.create_string_buffer(64),
+        ctypes.c_void_p(),
+        ctypes.c_size_t(),
+    )
     libc.pthread_self.restype = ctypes.c_void_p
     libc.pthread_getattr_np.argtypes = [ctypes.c_void_p, ctypes.c_char_p]
     libc.pthread_getattr_np(libc.pthread_self(), attributes)
@@ -151,7 +157,7 @@ def fill_stack():
 class TakesMemoryInChildren(MemoryAttack):
     """Takes memory in children, each of which is below the limit."""
 
-    limits = {**MemoryAttack.limits, "process_limit": 8}  # noqa: RUF012
+    limits = {**MemoryAttack.limits, "process_limit": 8}
 
     def take(self):
         readable, writable = os.pipe()
@@ -181,7 +187,7 @@ class RaisesItsLimits(MemoryAttack):
 class DiskAttack(Attack):
     """Writes to its scratch folder more than it should, and removes it again."""
 
-    limits = {"disk_limit": 16, "file_size_limit": 8, "step_timeout": 10.0}  # noqa: RUF012
+    limits = {"disk_limit": 16, "file_size_limit": 8, "step_timeout": 10.0}
 
 
 class FillsTheDisk(DiskAttack):

@@ -1,5 +1,8 @@
 """Attacks by signals: every system call that sends one, at once or later."""
 
+# ruff: noqa: RUF012, these tables are never changed
+
+import contextlib
 import ctypes
 import fcntl
 import os
@@ -78,6 +81,25 @@ class KillsGroups(Attack):
         self.attempt_on_pids("killpg", lambda pid: os.killpg(pid, signal.SIGKILL))
         if in_own_pid_namespace(self.targets["pid"]):
             self.attempt("kill all", os.kill, -1, signal.SIGKILL)
+
+
+class KillsFromChildren(Attack):
+    """Kills by children, where it may start some: their ids differ from those that a filter allows."""
+
+    limits = {"process_limit": 4}
+
+    def attack(self):
+        def kill_by_child(pid):
+            child = os.fork()
+            if child == 0:
+                with contextlib.suppress(OSError):
+                    os.kill(pid, signal.SIGKILL)
+                with contextlib.suppress(OSError):
+                    syscall(_TGKILL, pid, pid, _SIGKILL)
+                os._exit(0)
+            os.waitpid(child, 0)
+
+        self.attempt_on_pids("child", kill_by_child)
 
 
 class StopsOthers(Attack):
@@ -207,13 +229,15 @@ class WritesToTheTerminal(Attack):
 class SurvivesItsParent(Attack):
     """Clears its parent-death signal, leaves its session, ignores signals and hangs."""
 
-    limits = {"step_timeout": 0.5}  # noqa: RUF012
+    limits = {"step_timeout": 0.5}
     without_sandbox = "the fork server kills it by SIGKILL, which cannot be ignored"
 
     def attack(self):
         libc.prctl(1, 0, 0, 0, 0)
         for number in range(1, 65):
-            self.attempt("ignore", lambda number=number: signal.signal(number, signal.SIG_IGN) and None)
+            self.attempt(
+                "ignore", lambda number=number: signal.signal(number, signal.SIG_IGN) and None
+            )
         self.attempt("setsid", lambda: os.setsid() and None)
         self.attempt("setpgid", lambda: os.setpgid(0, 0))
         wait_a_moment(30)

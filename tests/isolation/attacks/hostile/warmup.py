@@ -5,6 +5,8 @@ file of that name which appears beside the policy shows that strangers' code ran
 because inside that folder cannot be written.
 """
 
+# ruff: noqa: RUF012, these tables are never changed
+
 from hostile.base import Attack
 
 _SHOW = """
@@ -47,7 +49,9 @@ except Exception:
 """
 )
 # The fork server preloads libraries that a policy's text imports; this package is not to import torch.
-_NET = _PATCH + """
+_NET = (
+    _PATCH
+    + """
 from importlib import import_module
 torch = import_module("torch")
 class Net(torch.nn.Module):
@@ -55,13 +59,14 @@ class Net(torch.nn.Module):
         super().__init__()
         raise ValueError("warmed")
 """
+)
 
 
 class WarmupAttack(Attack):
     """Attacks before the match, by all agents of the slot."""
 
     whole_slot = True
-    files = {}  # noqa: RUF012
+    files = {}
     uri = ""  # instead of this class
     needs_torch = False
 
@@ -71,7 +76,7 @@ class ShadowsModules(WarmupAttack):
 
     names = ("json", "numpy", "safetensors", "socket", "ctypes", "struct", "typing", "sitecustomize",
              "usercustomize", "traceback", "signal", "pydantic", "resource")  # fmt: skip
-    files = {f"{name}.py": _SHADOW for name in names}  # noqa: RUF012
+    files = {f"{name}.py": _SHADOW for name in names}
 
     def step(self):
         pass
@@ -80,7 +85,11 @@ class ShadowsModules(WarmupAttack):
 class ShadowsKinfolk(WarmupAttack):
     """Lays a package `kinfolk` beside the policy, whose modules would replace the real ones."""
 
-    files = {"kinfolk/__init__.py": _SHOW, "kinfolk.py": _SHOW, "kinfolk/isolation/__init__.py": _SHOW}  # noqa: RUF012
+    files = {
+        "kinfolk/__init__.py": _SHOW,
+        "kinfolk.py": _SHOW,
+        "kinfolk/isolation/__init__.py": _SHOW,
+    }
 
     def step(self):
         pass
@@ -89,7 +98,7 @@ class ShadowsKinfolk(WarmupAttack):
 class NamesForeignNet(WarmupAttack):
     """Names a net of its own in the settings of one of our policies, which is warmed outside."""
 
-    files = {"hostile_net.py": _NET}  # noqa: RUF012
+    files = {"hostile_net.py": _NET}
     uri = "kin://net?module=hostile_net.Net"
     needs_torch = True
 
@@ -97,7 +106,7 @@ class NamesForeignNet(WarmupAttack):
 class NamesForeignTransform(WarmupAttack):
     """Names an observation transform of its own in the settings of one of our policies."""
 
-    files = {"hostile_transform.py": _PATCH + "class Transform:\n    pass\n"}  # noqa: RUF012
+    files = {"hostile_transform.py": _PATCH + "class Transform:\n    pass\n"}
     uri = "kin://mlp?transform=hostile_transform.Transform"
     needs_torch = True
 
@@ -109,7 +118,7 @@ class NamesForeignNetInAFile(WarmupAttack):
         "kinfolk.policies.neural.architectures:CustomNetPolicy",
         {"module": "hostile_net.Net"},
     )
-    files = {"hostile_net.py": _NET}  # noqa: RUF012
+    files = {"hostile_net.py": _NET}
     uri = "file:hostile.safetensors"
     needs_torch = True
 
@@ -117,7 +126,7 @@ class NamesForeignNetInAFile(WarmupAttack):
 class PatchesAtImport(WarmupAttack):
     """Patches the rival's class and ours when its module is imported, then plays."""
 
-    files = {  # noqa: RUF012
+    files = {
         "hostile_patch.py": _PATCH
         + "class Patcher(base.NoopPolicy):\n    noop_actions = honest_noop\n"
     }
@@ -127,16 +136,19 @@ class PatchesAtImport(WarmupAttack):
 class HangsAtImport(WarmupAttack):
     """Hangs when its module is imported or looked up."""
 
-    files = {"hostile_hang.py": "import time\ntime.sleep(60)\nclass Hanger:\n    pass\n"}  # noqa: RUF012
+    files = {"hostile_hang.py": "import time\ntime.sleep(60)\nclass Hanger:\n    pass\n"}
     uri = "class:hostile_hang.Hanger"
-    limits = {"start_timeout": 3.0}  # noqa: RUF012
+    limits = {"start_timeout": 3.0}
     without_sandbox = "the start has a timeout"
 
 
 class HidesBehindAPackage(WarmupAttack):
     """Runs code when the package around its module is looked up, before any class is imported."""
 
-    files = {"hostile_package/__init__.py": _PATCH, "hostile_package/inner.py": "class Policy:\n    pass\n"}  # noqa: RUF012
+    files = {
+        "hostile_package/__init__.py": _PATCH,
+        "hostile_package/inner.py": "class Policy:\n    pass\n",
+    }
     uri = "class:hostile_package.inner.Policy"
 
 
@@ -164,7 +176,11 @@ class LinksTheUsersFiles(Attack):
 
     uri = "file:hostile.safetensors"
     policy = "hostile.warmup.LinksTheUsersFiles", {"catalog": "hostile_link.Secret"}
-    links = {"hostile_link.py": "secret", "hostile/linked.txt": "secret", "hostile/folder": "folder"}  # noqa: RUF012
+    links = {
+        "hostile_link.py": "secret",
+        "hostile/linked.txt": "secret",
+        "hostile/folder": "folder",
+    }
 
     def __init__(self, spec, targets=None, catalog=""):
         super().__init__(spec, targets)
@@ -174,7 +190,11 @@ class LinksTheUsersFiles(Attack):
         from pathlib import Path
 
         own = Path(__file__).parent
-        for path in (own.parent / "hostile_link.py", own / "linked.txt", own / "folder" / "secret.txt"):
+        for path in (
+            own.parent / "hostile_link.py",
+            own / "linked.txt",
+            own / "folder" / "secret.txt",
+        ):
             self.attempt(path.name, path.read_text)
         self.attempt("list", lambda: os.listdir(own / "folder"))
 
@@ -192,7 +212,7 @@ class HangsTheSearch(Attack):
 class TricksTheSignature(WarmupAttack):
     """Has a class whose signature and attributes run code and do not end."""
 
-    files = {  # noqa: RUF012
+    files = {
         "hostile_meta.py": _SHOW
         + """
 class Meta(type):
