@@ -137,9 +137,9 @@ class Runner:
             settings = {**settings, **({"targets": targets} if "hostile." in class_path else {})}
             write_policy(path, PolicyFile(class_path, settings, {}))
             uri = f"file:{path}"
-        return resolve(
-            uri or f"class:hostile.{name}", {} if uri else {"targets": targets}, trusted=False
-        )
+        takes_targets = not uri or uri.startswith("class:hostile.")
+        settings = {"targets": targets} if takes_targets else {}
+        return resolve(uri or f"class:hostile.{name}", settings, trusted=False)
 
     @staticmethod
     def _class(name: str) -> type:

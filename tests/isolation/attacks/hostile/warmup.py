@@ -7,6 +7,9 @@ because inside that folder cannot be written.
 
 # ruff: noqa: RUF012, these tables are never changed
 
+import os
+from pathlib import Path
+
 from hostile.base import Attack
 
 _SHOW = """
@@ -152,44 +155,24 @@ class HidesBehindAPackage(WarmupAttack):
     uri = "class:hostile_package.inner.Policy"
 
 
-class NamesTheRivalsModule(Attack):
-    """Names the rival's module in the settings of its own policy file, so that it can read it."""
+class ReadsNamedModules(WarmupAttack):
+    """Names the rival's module and links to the user's files in its settings, to be shown them."""
 
-    uri = "file:hostile.safetensors"
-    policy = "hostile.warmup.NamesTheRivalsModule", {"catalog": "rival_policy.Rival"}
-
-    def __init__(self, spec, targets=None, catalog=""):
-        super().__init__(spec, targets)
-
-    def attack(self):
-        def read():
-            import rival_policy
-
-            with open(rival_policy.__file__) as file:
-                return file.read(60)
-
-        self.attempt("source", read)
-
-
-class LinksTheUsersFiles(Attack):
-    """Is a package with symbolic links to the user's files, and names such a link as a module."""
-
-    uri = "file:hostile.safetensors"
-    policy = "hostile.warmup.LinksTheUsersFiles", {"catalog": "hostile_link.Secret"}
+    uri = (
+        "class:hostile.warmup.ReadsNamedModules?catalog=rival_policy.Rival&module=hostile_link.Net"
+    )
     links = {
         "hostile_link.py": "secret",
         "hostile/linked.txt": "secret",
         "hostile/folder": "folder",
     }
 
-    def __init__(self, spec, targets=None, catalog=""):
+    def __init__(self, spec, targets=None, catalog="", module=""):
         super().__init__(spec, targets)
 
     def attack(self):
-        import os
-        from pathlib import Path
-
         own = Path(__file__).parent
+        self.attempt("rival", lambda: (own.parent / "rival_policy.py").read_text()[:60])
         for path in (
             own.parent / "hostile_link.py",
             own / "linked.txt",
@@ -197,6 +180,31 @@ class LinksTheUsersFiles(Attack):
         ):
             self.attempt(path.name, path.read_text)
         self.attempt("list", lambda: os.listdir(own / "folder"))
+
+
+class ReadsModulesNamedInAFile(ReadsNamedModules):
+    """Names them in the settings of its policy file, which it writes itself."""
+
+    uri = "file:hostile.safetensors"
+    policy = (
+        "hostile.warmup.ReadsModulesNamedInAFile",
+        {"catalog": "rival_policy.Rival", "module": "hostile_link.Net"},
+    )
+
+
+class IsALinkToASecret(WarmupAttack):
+    """Is a link to a file of the user's, which an error of its import would show."""
+
+    uri = "class:hostile_link.Policy"
+    links = {"hostile_link.py": "secret"}
+
+
+class NamesALinkedNet(WarmupAttack):
+    """Names a net whose module is a link to a file of the user's."""
+
+    uri = "kin://net?module=hostile_link.Net"
+    links = {"hostile_link.py": "secret"}
+    needs_torch = True
 
 
 class HangsTheSearch(Attack):
