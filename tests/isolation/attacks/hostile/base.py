@@ -66,7 +66,7 @@ class Attack(NoopPolicy):
     without_sandbox = ""
     either = ()
     episodes = 1
-    max_seconds = 20.0
+    max_seconds = 45.0  # machines may be busy
 
     def __init__(self, spec, targets=None):
         super().__init__(spec)
