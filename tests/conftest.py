@@ -9,6 +9,7 @@ import hypothesis
 import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
+sys.path.append(str(Path(__file__).parent))  # helpers of several tests lie here
 os.environ.setdefault("COLUMNS", "100")
 # The same examples every time, and no clock: the machine is shared and the first call compiles.
 hypothesis.settings.register_profile("kinfolk", deadline=None, derandomize=True, database=None)
@@ -127,3 +128,17 @@ def own_module(tmp_path, monkeypatch, request):
         return name
 
     return write
+
+
+@pytest.fixture(scope="session")
+def as_ordinary_user():
+    """How to run a command as an ordinary user: returns the whole command.
+
+    Skips where that cannot be had, unless KINFOLK_NEED_SANDBOX is set.
+    """
+    from ordinary_user import explain_no_ordinary_user, ordinary_user_command
+
+    reason = explain_no_ordinary_user()
+    if reason and not os.environ.get("KINFOLK_NEED_SANDBOX"):
+        pytest.skip(f"Nothing can be run as an ordinary user: {reason}.")
+    return ordinary_user_command

@@ -5,6 +5,7 @@ import pytest
 from kinfolk.isolation.worker_pool import close_pools
 
 ZOO = Path(__file__).parent / "zoo"
+collect_ignore = ["attacks"]  # no doctests: policies import each other as a user's package would
 
 
 @pytest.fixture
