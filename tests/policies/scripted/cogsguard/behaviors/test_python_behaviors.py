@@ -87,7 +87,7 @@ def test_isolated_agents_report_behavior_function_file_and_line(capsys, module, 
     hook, tick = HOOKS[function]
     arguments = [*SMALL, *slot(module, function), "--episodes", "1", "--isolate", "agent"]
     _, output = run(capsys, "eval", *arguments)
-    check_first_failure(output.out, f"agent 0, tick {tick}", hook, module)
+    check_first_failure(output.out, f"tick {tick}, agent 0", hook, module)
 
 
 def test_a_result_that_is_no_move_is_reported_with_the_function(capsys, module):
