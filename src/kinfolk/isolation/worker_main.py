@@ -33,7 +33,7 @@ _MAX_THREADS, _MAX_OPEN_FILES = 512, 256
 
 
 class _ThisProcess:
-    """What this process is."""
+    """Says whether this process was forked as a worker."""
 
     is_worker = False
 
