@@ -133,6 +133,14 @@ def test_memory_counts_children():
 
 
 @needs_sandbox
+def test_processes_are_counted():
+    found = failures("ForksMore", sandbox=True, process_limit=4)
+    assert {failure.agent for failure in found} == {3, 4}
+    assert found[0].message.endswith(" processes of its own, with a limit of 4.")
+    assert failures("ForksMore", sandbox=True, process_limit=200) == ()
+
+
+@needs_sandbox
 @pytest.mark.parametrize(
     ("kind", "error"),
     [
@@ -152,7 +160,7 @@ def test_files_disk_threads_and_processes_are_limited_in_the_sandbox(kind, error
 @needs_sandbox
 def test_daemons_that_fork_themselves_anew_end_with_their_sandbox():
     close_pools()
-    run_evaluation(task("LeavesDaemons", sandbox=True, process_limit=8))
+    run_evaluation(task("LeavesDaemons", sandbox=True, process_limit=400))
     [pool] = _pools.values()
     assert len(pool.forkserver_pids) == 2, "one for each slot"
     running = {pid for server in pool.forkserver_pids for pid in list_process_tree(server)}

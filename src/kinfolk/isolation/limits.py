@@ -58,7 +58,7 @@ class ResourceLimits:
     Attributes:
         measures_time: Whether a limit of an episode or match needs the time of every step.
         measures_cpu: Whether any limit of CPU time is set.
-        measures_memory: Whether a limit of memory is set.
+        measures_size: Whether memory or the number of processes is limited.
     """
 
     def __init__(self, settings: IsolationSettings) -> None:
@@ -68,7 +68,8 @@ class ResourceLimits:
         wall = (settings.episode_timeout, settings.match_timeout)
         self.measures_cpu = any(limit is not None for limit in (*cpu, settings.cpu_limit))
         self.measures_time = self.measures_cpu or any(limit is not None for limit in wall)
-        self.measures_memory = settings.memory_limit is not None
+        self._counts_processes = settings.sandbox and settings.process_limit > 0
+        self.measures_size = settings.memory_limit is not None or self._counts_processes
 
     def read_cpu_seconds(self, pid: int) -> float:
         """Return the CPU time of a process and its children; 0 if it has ended or is not measured."""
@@ -77,14 +78,18 @@ class ResourceLimits:
         pids = list_process_tree(pid) if self._with_children else [pid]
         return sum(read_cpu_clock(member) for member in pids)
 
-    def explain_memory(self, pid: int) -> str:
-        """Return a description of the memory limit that a process exceeds; "" if it does not."""
-        limit = self._settings.memory_limit
-        if limit is None or not pid:
+    def explain_size(self, pid: int) -> str:
+        """Return a description of the limit of memory or processes that a process exceeds, or ""."""
+        if not self.measures_size or not pid:
             return ""
         pids = list_process_tree(pid) if self._with_children else [pid]
-        used = sum(read_memory_mb(member) for member in pids)
-        return f"{used:.0f} MB of memory, with a limit of {limit} MB" if used > limit else ""
+        limit, n_children = self._settings.process_limit, len(pids) - 1
+        if self._counts_processes and n_children > limit:
+            return f"{n_children} processes of its own, with a limit of {limit}"
+        used, memory_limit = sum(map(read_memory_mb, pids)), self._settings.memory_limit
+        if memory_limit is not None and used > memory_limit:
+            return f"{used:.0f} MB of memory, with a limit of {memory_limit} MB"
+        return ""
 
     def explain_step(self, cpu_seconds: float, life_seconds: float) -> str:
         """Return a description of the limit of a step or process that is exceeded; "" if none is.

@@ -108,8 +108,8 @@ class IsolatedPolicy:
         self.workers.latencies.append(call.elapsed)
         if self.workers.limits.measures_time:
             self._charge_step(call)
-        if self.workers.limits.measures_memory:
-            self.workers.check_memory([supervised for supervised, _ in self._called.values()])
+        if self.workers.limits.measures_size:
+            self.workers.check_size([supervised for supervised, _ in self._called.values()])
         valid_actions = log.validate_actions(actions, batch, self._n_called_rows - n_missing)
         self.policy_seconds += time.perf_counter() - start
         return valid_actions

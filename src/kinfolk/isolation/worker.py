@@ -262,14 +262,14 @@ class Worker:
         return used
 
     def explain_excess(self) -> str:
-        """Return a description of the limit of memory or of a step that is exceeded; "" if none is."""
+        """Return a description of the limit of a step or of size that is exceeded; "" if none is."""
         limits = self.limits
         if limits.measures_cpu and self.host_pid:
             now = limits.read_cpu_seconds(self.host_pid)
             exceeded = limits.explain_step(now - self._cpu_mark, now)
             if exceeded:
                 return exceeded
-        return limits.explain_memory(self.host_pid) if limits.measures_memory else ""
+        return limits.explain_size(self.host_pid) if limits.measures_size else ""
 
     def share_parent_memory(self) -> None:
         """Share memory through which agents inherit; called once the policy is loaded.

@@ -42,7 +42,7 @@ class SupervisedWorker:
         return int(next(iter(self.initial_rows.values()))[shared.UID_COLUMN])
 
 
-_MEMORY_SECONDS = 0.05
+_SIZE_CHECK_SECONDS = 0.05
 
 # Workers, each with the slice of a block of rows that it plays.
 WorkerParts: TypeAlias = Sequence[tuple[SupervisedWorker, slice]]
@@ -74,7 +74,7 @@ class WorkerGroup:
     ) -> None:
         self.limits = ResourceLimits(failure_log.settings)
         self.match_usage, self.task_usage = Usage(), Usage()
-        self._last_memory_check = 0.0
+        self._last_size_check = 0.0
         self._failure_log, self._settings = failure_log, failure_log.settings
         self._pool, self.per_agent = pool, per_agent
         self.agents_per_worker = 1 if per_agent else max_agents
@@ -215,15 +215,15 @@ class WorkerGroup:
             exceeded = exceeded or limits.explain_step(cpu_seconds, 0.0)
         return WorkerError("limit", exceeded) if exceeded else None
 
-    def check_memory(self, workers: Collection[SupervisedWorker]) -> None:
-        """End workers that exceed the memory limit; checked every 50 ms."""
+    def check_size(self, workers: Collection[SupervisedWorker]) -> None:
+        """End workers that exceed limits of memory or processes; checked every 50 ms."""
         now = time.monotonic()
-        if now - self._last_memory_check < _MEMORY_SECONDS:
+        if now - self._last_size_check < _SIZE_CHECK_SECONDS:
             return
-        self._last_memory_check = now
+        self._last_size_check = now
         for supervised in workers:
             worker = supervised.worker
-            exceeded = self.limits.explain_memory(worker.host_pid) if worker is not None else ""
+            exceeded = self.limits.explain_size(worker.host_pid) if worker is not None else ""
             if exceeded:
                 self.handle_failure(supervised, WorkerError("limit", exceeded), "act_async")
 

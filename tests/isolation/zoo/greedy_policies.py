@@ -118,3 +118,14 @@ class LeavesDaemons(Greedy):
                 if os.fork():
                     os._exit(0)
         time.sleep(0.1)
+
+
+class ForksMore(Greedy):
+    """Starts more processes than it may, which do nothing."""
+
+    def use(self):
+        for _ in range(8):
+            if os.fork() == 0:
+                time.sleep(60)
+                os._exit(0)
+        time.sleep(1)
