@@ -16,7 +16,7 @@ from kinfolk.worlds.cogsguard.world import CogsguardWorld
 
 KINDS = {
     "head_to_head": {"teams": 2, "agents": 3, "max_steps": 80},
-    "edition_a": {"edition": "A", "map": "tutorial", "max_steps": 120, "ships_from": 20},
+    "edition_a": {"edition": "A", "map": "tutorial", "max_steps": 120, "clips_align_from": 20},
     "temple": {"map": "tutorial", "temple": True, "max_steps": 80, "temple_cap": 12},
 }
 # Rules under which much happens even by chance: free moves, gear for nothing, hearts for all.
@@ -30,7 +30,8 @@ LIVELY = {
     "extractor_stock": 3,
     "store_hearts": 50,
     "clips_seed_at": 2,
-    "clips_seed_every": 3,
+    "clips_reseed_from": 2,
+    "clips_reseed_every": 3,
     "clips_align_from": 3,
     "clips_align_every": 2,
     "clips_scramble_from": 2,
@@ -41,8 +42,6 @@ LIVELY = {
 }
 LIVELY_A = LIVELY | {
     "edition": "A",
-    "ships_from": 2,
-    "ships_every": 3,
     "ships_reach": 20,
     "hub_strength": 4,
 }

@@ -1,4 +1,4 @@
-"""What agents carry: limits that depend on gear, and how agents appear on cells."""
+"""What agents carry, within limits that depend on gear, and how agents appear on cells."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from kinfolk.core.arrays import Ints
 from kinfolk.core.jit import inline
 from kinfolk.worlds.cogsguard import codes
 from kinfolk.worlds.cogsguard.rules import CogsguardRules
-from kinfolk.worlds.cogsguard.state import CellWords, SeenBits
+from kinfolk.worlds.cogsguard.state import CellWords, GameArrays, SeenBits
 from kinfolk.worlds.cogsguard.territory import write_cell
 
 
@@ -32,47 +32,89 @@ def count_cargo(body: Ints, w: int, row: int) -> int:
 
 
 @inline
-def add_resources(
-    body: Ints, limits: Ints, w: int, row: int, hp: int, energy: int, influence: int
-) -> None:
-    """Add to an agent's hp, energy and influence, then apply the limits of its gear.
+def add_hp(game: GameArrays, limits: Ints, w: int, row: int, amount: int, book: int) -> None:
+    """Add to an agent's hp within the limit of its gear, and book it.
 
     Args:
-        body: `[W, N, BODY_COLUMNS]`, written.
+        game: Writes `body` and `ledger`.
         limits: `[5 limits, 5 gears]`.
         w: World.
         row: Row of the agent.
-        hp: Change of hp.
-        energy: Change of energy.
-        influence: Change of influence.
+        amount: Change of hp.
+        book: Source or sink, a column of `ledger`.
     """
-    gear = body[w, row, codes.GEAR]
-    hp, energy = hp + body[w, row, codes.HP], energy + body[w, row, codes.ENERGY]
-    influence += body[w, row, codes.INFLUENCE]
-    body[w, row, codes.HP] = clamp(hp, limits[codes.HP_LIMIT, gear])
-    body[w, row, codes.ENERGY] = clamp(energy, limits[codes.ENERGY_LIMIT, gear])
-    body[w, row, codes.INFLUENCE] = clamp(influence, limits[codes.INFLUENCE_LIMIT, gear])
+    total = game.body[w, row, codes.HP] + amount
+    hp = clamp(total, limits[codes.HP_LIMIT, game.body[w, row, codes.GEAR]])
+    game.body[w, row, codes.HP] = hp
+    game.ledger[w, row, book] += amount
+    game.ledger[w, row, codes.HP_CUT] += hp - total
 
 
 @inline
-def apply_limits(body: Ints, limits: Ints, w: int, row: int) -> None:
-    """Drop what exceeds the limits of an agent's gear; of elements, the last in their order first.
+def add_energy(game: GameArrays, limits: Ints, w: int, row: int, amount: int, book: int) -> None:
+    """Add to an agent's energy within the limit of its gear, and book it.
 
     Args:
-        body: `[W, N, BODY_COLUMNS]`, written.
+        game: Writes `body` and `ledger`.
+        limits: `[5 limits, 5 gears]`.
+        w: World.
+        row: Row of the agent.
+        amount: Change of energy.
+        book: Source or sink, a column of `ledger`.
+    """
+    total = game.body[w, row, codes.ENERGY] + amount
+    energy = clamp(total, limits[codes.ENERGY_LIMIT, game.body[w, row, codes.GEAR]])
+    game.body[w, row, codes.ENERGY] = energy
+    game.ledger[w, row, book] += amount
+    game.ledger[w, row, codes.ENERGY_CUT] += energy - total
+
+
+@inline
+def add_influence(game: GameArrays, limits: Ints, w: int, row: int, amount: int, book: int) -> None:
+    """Add to an agent's influence within the limit of its gear, and book it.
+
+    Args:
+        game: Writes `body` and `ledger`.
+        limits: `[5 limits, 5 gears]`.
+        w: World.
+        row: Row of the agent.
+        amount: Change of influence.
+        book: Source or sink, a column of `ledger`.
+    """
+    total = game.body[w, row, codes.INFLUENCE] + amount
+    influence = clamp(total, limits[codes.INFLUENCE_LIMIT, game.body[w, row, codes.GEAR]])
+    game.body[w, row, codes.INFLUENCE] = influence
+    game.ledger[w, row, book] += amount
+    game.ledger[w, row, codes.INFLUENCE_CUT] += influence - total
+
+
+@inline
+def take_off_gear(game: GameArrays, limits: Ints, w: int, row: int) -> None:
+    """Take off an agent's gear and drop what exceeds the limits of no gear.
+
+    Of elements, those that come first in `ELEMENT_ORDER` are kept.
+
+    Args:
+        game: Writes `body` and `ledger`.
         limits: `[5 limits, 5 gears]`.
         w: World.
         row: Row of the agent.
     """
-    gear = body[w, row, codes.GEAR]
-    add_resources(body, limits, w, row, 0, 0, 0)
-    body[w, row, codes.HEARTS] = clamp(body[w, row, codes.HEARTS], limits[codes.HEARTS_LIMIT, gear])
-    surplus = count_cargo(body, w, row) - limits[codes.CARGO_LIMIT, gear]
-    for element in range(3, -1, -1):
-        if surplus > 0:
-            dropped = min(surplus, body[w, row, codes.FIRST_CARGO + element])
-            body[w, row, codes.FIRST_CARGO + element] -= dropped
-            surplus -= dropped
+    body, ledger = game.body, game.ledger
+    body[w, row, codes.GEAR] = codes.NO_GEAR
+    add_hp(game, limits, w, row, 0, codes.HP_CUT)
+    add_energy(game, limits, w, row, 0, codes.ENERGY_CUT)
+    add_influence(game, limits, w, row, 0, codes.INFLUENCE_CUT)
+    hearts = clamp(body[w, row, codes.HEARTS], limits[codes.HEARTS_LIMIT, codes.NO_GEAR])
+    ledger[w, row, codes.HEARTS_CUT] += hearts - body[w, row, codes.HEARTS]
+    body[w, row, codes.HEARTS] = hearts
+    room = limits[codes.CARGO_LIMIT, codes.NO_GEAR]
+    for element in codes.ELEMENT_ORDER:
+        carried = body[w, row, codes.FIRST_CARGO + element]
+        kept = min(carried, room)
+        room -= kept
+        body[w, row, codes.FIRST_CARGO + element] = kept
+        ledger[w, row, codes.CARGO_CUT + element] += kept - carried
 
 
 @inline

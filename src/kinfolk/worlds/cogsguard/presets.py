@@ -14,9 +14,13 @@ EDITION_A_DEFAULTS: Mapping[str, Any] = {
     "align_influence": 0,
     "extractor_stock": 200,
     "heart_price": 7,
+    "clips_align_from": 100,
+    "clips_align_every": 200,
+    "clips_scramble_from": 100,
+    "clips_scramble_every": 200,
 }
 
-ELEMENTS_PER_AGENT_A = 3  # of each element, in the initial store of edition A
+ELEMENTS_PER_AGENT = 3  # of each element, in the initial store
 
 _SIZE_FIELDS = ("height", "width", "max_steps", "junctions", "extractors")
 _MAP_FIELDS = (*_SIZE_FIELDS, "junction_gap", "extractor_gap")
@@ -33,11 +37,24 @@ def add_defaults(data: Mapping[str, Any]) -> dict[str, Any]:
     if data.get("map_text") is None:
         defaults |= MAP_DEFAULTS.get(str(data.get("map", "arena")), {})
     if data.get("edition") == "A":
-        agents = str(data.get("agents", 8))
-        stock = ELEMENTS_PER_AGENT_A * int(agents) if agents.isdigit() else 0
-        defaults |= {**EDITION_A_DEFAULTS, "store_elements": stock}
+        defaults |= EDITION_A_DEFAULTS
+    agents = str(data.get("agents", 8))
+    if agents.isdigit():
+        defaults["store_elements"] = ELEMENTS_PER_AGENT * int(agents)
     return defaults | dict(data)
 
+
+# Every quirk; each has an effect in its edition only.
+AS_RELEASED: dict[str, Any] = {
+    "quirks": {
+        "clips_lose_marks": True,
+        "both_marks": True,
+        "stale_chains": True,
+        "wasted_hearts": True,
+        "vibe_success": True,
+        "unreachable_objects": True,
+    }
+}
 
 PRESETS: Mapping[str, Mapping[str, Any]] = {
     "arena": {"map": "arena"},
@@ -46,7 +63,8 @@ PRESETS: Mapping[str, Mapping[str, Any]] = {
     "head_to_head": {"map": "arena", "teams": 2, "agents": 8},
     "edition_a": {"map": "arena", "edition": "A"},
     "edition_a_machina_1": {"map": "machina_1", "edition": "A"},
-    "edition_a_released": {"map": "arena", "edition": "A", "free_moves": True},
+    "as_released": AS_RELEASED | {"map": "arena", "edition": "A", "free_moves": True},
+    "as_released_f": AS_RELEASED | {"map": "arena", "edition": "F"},
     "temple": {"map": "arena", "temple": True},
 }
 
@@ -57,6 +75,7 @@ DESCRIPTIONS: Mapping[str, str] = {
     "head_to_head": "two teams of 8 on the arena, each with a hub, and the clips",
     "edition_a": "territory, ships and networks (the last release) on the arena; moves cost energy",
     "edition_a_machina_1": "territory, ships and networks on 88 x 88 cells, 10,000 ticks",
-    "edition_a_released": "edition A as its engine was released: moves cost nothing",
+    "as_released": "edition A as its engine was released: moves cost nothing, and every quirk",
+    "as_released_f": "edition F as its engine was released, with every quirk",
     "temple": "edition F on the arena; pairs beside the hub have children, up to 24 agents",
 }

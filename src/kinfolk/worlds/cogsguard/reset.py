@@ -50,6 +50,9 @@ def place_map_objects(game: GameArrays, cell_codes: Ints, rules: CogsguardRules,
             game.junction[w, detail, codes.JUNCTION_CELL] = cell
             game.junction[w, detail, codes.JUNCTION_OWNER] = owner
             game.junction[w, detail, codes.JUNCTION_ALIGNED_BY] = -1
+            game.junction[w, detail, codes.JUNCTION_SECOND_OWNER] = -1
+            is_clips = owner == rules.teams
+            game.junction[w, detail, codes.JUNCTION_CLIPS_MARKS] = codes.CLIPS_FOUND * is_clips
             n_junctions += 1
         elif codes.EXTRACTOR <= kind < codes.HUB:
             detail = rules.extractor_stock
@@ -62,9 +65,27 @@ def place_map_objects(game: GameArrays, cell_codes: Ints, rules: CogsguardRules,
         if kind > codes.WALL:
             game.cell_detail[w, cell] = detail
     for team in range(rules.teams):
-        for item in range(game.store.shape[2]):
-            amount = rules.store_hearts if item == codes.STORE_HEARTS else rules.store_elements
-            game.store[w, team, item] = min(amount, rules.store_cap)
+        fill_store(game, rules, w, team)
+
+
+@inline
+def fill_store(game: GameArrays, rules: CogsguardRules, w: int, team: int) -> None:
+    """Fill a team's store as a game begins.
+
+    Args:
+        game: Writes `store` and `team_ledger`.
+        rules: Rules of the batch.
+        w: World.
+        team: Team of the store.
+    """
+    for element in range(4):
+        game.store[w, team, element] = rules.store_elements
+        game.team_ledger[w, team, codes.STORE_START + element] = rules.store_elements
+    first = codes.HEARTS_BOOK + codes.HEARTS_START
+    game.store[w, team, codes.STORE_HEARTS] = rules.store_hearts
+    game.team_ledger[w, team, first] = rules.store_hearts
+    game.store[w, team, codes.CHEST_HEARTS] = rules.chest_hearts
+    game.team_ledger[w, team, first + codes.N_HEART_BOOKS] = rules.chest_hearts
 
 
 @inline

@@ -25,6 +25,30 @@ def int_setting(description: str, default: int, minimum: int = 0, maximum: int =
     return Field(default=default, ge=minimum, le=maximum, description=description)
 
 
+class Quirks(Settings):
+    """Likely bugs of the original, which its recordings show; docs/cogsguard.md describes them."""
+
+    clips_lose_marks: bool = setting(
+        False,
+        "Edition F: clips do not find the junctions that they took; they spread from none, and seed again.",
+    )
+    both_marks: bool = setting(
+        False, "Edition A: a junction of the clips that is aligned stays theirs too."
+    )
+    stale_chains: bool = setting(
+        False, "Edition A: a junction that a ship once took stays in its chain after it was freed."
+    )
+    wasted_hearts: bool = setting(
+        False, "Agents that carry all the hearts they can still pay for another, which is lost."
+    )
+    vibe_success: bool = setting(
+        False, "An action counts as successful if the vibe changed, whatever the move did."
+    )
+    unreachable_objects: bool = setting(
+        False, "Generated maps may have objects that cannot be reached."
+    )
+
+
 class Cogsguard(Settings):
     """Settings of a game; amounts are integers, periods are in ticks, reaches in cells.
 
@@ -56,6 +80,9 @@ class Cogsguard(Settings):
     wall_patches: int = int_setting("Wall patches per thousand cells.", 16, 0, 1000)
 
     start_hp: int = int_setting("Hit points at the start.", 50)
+    start_energy: int = int_setting(
+        "Energy at the start; the first tick cuts it to the limit.", 100
+    )
     hp_limit: int = int_setting("Most hit points without gear.", 100)
     hp_scout: int = int_setting("Additional hit points of a scout.", 400)
     hp_scrambler: int = int_setting("Additional hit points of a scrambler.", 200)
@@ -89,9 +116,10 @@ class Cogsguard(Settings):
     extractor_stock: int = int_setting("Stock of an extractor at the start.", 100, 1)
     mine_amount: int = int_setting("Elements mined per bump.", 1, 1)
     mine_amount_miner: int = int_setting("Elements mined per bump by a miner.", 10, 1)
-    store_elements: int = int_setting("Stock of each element in a hub at the start.", 10)
+    store_elements: int = int_setting("Stock of each element in a hub at the start.", 24)
     store_hearts: int = int_setting("Hearts in a hub at the start.", 5)
-    store_cap: int = int_setting("Most of each element that a hub holds.", 10_000)
+    chest_hearts: int = int_setting("Hearts for the chest at the start; drawn maps only.", 0)
+    store_cap: int = int_setting("Most elements that a hub holds, all kinds together.", 10_000)
     deposit_most: int = int_setting("Most of each element deposited per bump.", 100, 1)
     heart_price: int = int_setting("Price of a heart in each element.", 10)
     gear_price_main: int = int_setting("Price of gear in its main element.", 3)
@@ -100,18 +128,19 @@ class Cogsguard(Settings):
     align_influence: int = int_setting("Influence to align a junction.", 1)
     scramble_hearts: int = int_setting("Hearts to scramble a junction.", 1)
 
-    clips_seed_at: int = int_setting("Tick of the clips' first junction.", 10)
-    clips_seed_every: int = int_setting(
-        "Ticks between junctions that clips seed while they hold none.", 200, 1
+    clips_seed_at: int = int_setting("Tick at which clips take a junction, any one.", 10)
+    clips_reseed_from: int = int_setting(
+        "Tick from which clips that hold no junction take one.", 10
     )
+    clips_reseed_every: int = int_setting("Ticks between looks of the clips at that.", 200, 1)
     clips_align_from: int = int_setting("Tick from which clips align junctions.", 100)
     clips_align_every: int = int_setting("Ticks between junctions that clips align.", 100, 1)
     clips_scramble_from: int = int_setting("Tick from which clips scramble junctions.", 50)
     clips_scramble_every: int = int_setting("Ticks between junctions that clips scramble.", 100, 1)
-    clips_reach: int = int_setting("Distance in cells within which clips spread.", 25)
-    ships_from: int = int_setting("Edition A: tick from which the clips' ships act.", 100)
-    ships_every: int = int_setting("Edition A: ticks between two acts of a ship.", 200, 1)
-    ships_reach: int = int_setting("Edition A: reach of ships in cells.", 15)
+    clips_reach: int = int_setting(
+        "Edition F: rows and columns within which clips spread, a square.", 25
+    )
+    ships_reach: int = int_setting("Edition A: reach of ships and of their chains in cells.", 15)
     align_reach: int = int_setting(
         "Edition A: distance in cells from a team's junction within which it may align.", 15
     )
@@ -119,6 +148,8 @@ class Cogsguard(Settings):
         "Edition A: distance in cells from its hub within which a team may align.", 25
     )
     network_reach: int = int_setting("Edition A: reach of links between junctions in cells.", 25)
+
+    quirks: Quirks = setting(Quirks(), "Likely bugs of the original; set by presets.")
 
     temple: bool = setting(False, "Whether agents are born in the temple.")
     temple_cap: int = int_setting("Most agents of a team with births.", 24, 1, MAX_AGENTS)

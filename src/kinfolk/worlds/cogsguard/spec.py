@@ -154,7 +154,7 @@ def write_facts(
     body, store = game.body, game.store
     for column in range(codes.ACTION_SUCCEEDED):
         facts[column] = body[w, row, column]
-    for item in range(store.shape[2]):
+    for item in range(codes.CHEST_HEARTS):
         facts[STORE_FACT + item] = store[w, team, item]
     cell, spawn = body[w, row, codes.CELL], body[w, row, codes.SPAWN_CELL]
     facts[SOUTH_FACT] = cell // stride - spawn // stride

@@ -33,7 +33,7 @@ class CogsguardState(NamedTuple):
     junction: Ints  # [W, J, JUNCTION_COLUMNS] see `codes`
     home_cell: Ints  # [W, T + ships] cells of the hubs, then of the ships; 0: there is none
     teams: Ints  # [W, T + 1, TEAM_COLUMNS]
-    store: Ints  # [W, T, elements and hearts]
+    store: Ints  # [W, T, STORE_COLUMNS]
     uid: Ints  # to `parent_rows`: see `AgentColumns`
     alive: Bools
     reward: Floats
@@ -45,6 +45,8 @@ class CogsguardState(NamedTuple):
     body: Ints  # [W, N, BODY_COLUMNS]
     seen: SeenBits  # [W, N, height, words] a bit per cell that was ever in an agent's window
     stats: Ints  # [W, N, STATISTICS]
+    ledger: Ints  # [W, N, LEDGER] where everything that an agent holds came from
+    team_ledger: Ints  # [W, T, TEAM_LEDGER] the same of stores
 
 
 class GameArrays(NamedTuple):
@@ -59,14 +61,27 @@ class GameArrays(NamedTuple):
     store: Ints
     body: Ints
     stats: Ints
+    ledger: Ints
+    team_ledger: Ints
 
 
 @inline
 def get_game_arrays(state: CogsguardState) -> GameArrays:
     """Return the arrays of a state that actions and areas need."""
     s, view, detail, cover = state, state.team_view, state.cell_detail, state.area_cover
+    books, team_books = state.ledger, state.team_ledger
     return GameArrays(
-        view, detail, cover, s.junction, s.home_cell, s.teams, s.store, s.body, s.stats
+        view,
+        detail,
+        cover,
+        s.junction,
+        s.home_cell,
+        s.teams,
+        s.store,
+        s.body,
+        s.stats,
+        books,
+        team_books,
     )
 
 
@@ -104,7 +119,7 @@ def allocate_state(settings: Cogsguard, rules: CogsguardRules, n_worlds: int) ->
         junction=full_ints(w, junctions, codes.JUNCTION_COLUMNS),
         home_cell=full_ints(w, t + ships),
         teams=full_ints(w, t + 1, codes.TEAM_COLUMNS),
-        store=full_ints(w, t, 5),
+        store=full_ints(w, t, codes.STORE_COLUMNS),
         uid=full_ints(w, n, fill=-1),
         alive=np.zeros((w, n), dtype=np.bool_),
         reward=np.zeros((w, n)),
@@ -116,6 +131,8 @@ def allocate_state(settings: Cogsguard, rules: CogsguardRules, n_worlds: int) ->
         body=full_ints(w, n, len(codes.BODY_COLUMNS)),
         seen=np.zeros((w, n, rules.height, -(-rules.width // 32)), dtype=np.uint32),
         stats=full_ints(w, n, len(codes.STATISTICS)),
+        ledger=full_ints(w, n, len(codes.LEDGER)),
+        team_ledger=full_ints(w, t, len(codes.TEAM_LEDGER)),
     )
 
 

@@ -173,6 +173,16 @@ class CogsguardWorld(BatchedWorld):
                 counters[f"{name}_clips"] = s.teams[:, teams, i].copy()
         return counters
 
+    def ledger(self) -> dict[str, Ints]:
+        """Return the books by name: `[W, N]` of what agents hold, `[W, T]` of what is in stores.
+
+        The entries of a resource, from `hp_start` to `hp_limit`, add up to what an agent holds now.
+        """
+        s = self._state
+        books = {name: s.ledger[:, :, i].copy() for i, name in enumerate(codes.LEDGER)}
+        stores = {name: s.team_ledger[:, :, i].copy() for i, name in enumerate(codes.TEAM_LEDGER)}
+        return books | stores
+
     def record_events(self, on: bool) -> None:
         """Start or stop recording events."""
         self._event_buffer = allocate_event_buffer(self._state, on)

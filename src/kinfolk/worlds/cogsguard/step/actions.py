@@ -72,8 +72,10 @@ def execute_action(
         stats[w, row, codes.BUMPS_FAILED] += 1
         body[w, row, codes.ACTION_SUCCEEDED] = 0
         return False
-    # Clamped: a bump can change the gear, and with it lower the limit of energy.
-    body[w, row, codes.ENERGY] = max(0, body[w, row, codes.ENERGY] - rules.move_cost)
+    # At most what it has: a bump can change the gear, and with it lower the limit of energy.
+    cost = min(rules.move_cost, body[w, row, codes.ENERGY])
+    body[w, row, codes.ENERGY] -= cost
+    game.ledger[w, row, codes.ENERGY_ACTIONS] -= cost
     return bool(is_free)
 
 
@@ -121,6 +123,8 @@ def execute_actions(
 def update_vibes(game: GameArrays, rules: CogsguardRules, w: int, actions: Ints) -> None:
     """Set the vibes of all agents, which others see but no rule reads.
 
+    With the quirk `vibe_success`, an agent whose vibe changed has succeeded.
+
     Args:
         game: Writes `team_view` and `body`.
         rules: Rules of the batch.
@@ -134,4 +138,6 @@ def update_vibes(game: GameArrays, rules: CogsguardRules, w: int, actions: Ints)
             vibe = actions[w * body.shape[1] + row, 1]
             if vibe != body[w, row, codes.VIBE]:
                 body[w, row, codes.VIBE] = vibe
+                if rules.vibe_success:
+                    body[w, row, codes.ACTION_SUCCEEDED] = 1
                 write_agent_cell(game.team_view, body, w, row, team)

@@ -10,12 +10,20 @@ from kinfolk.core.arrays import Ints
 from kinfolk.core.jit import allocation_free_kernel, inline
 from kinfolk.core.random import fold_in
 from kinfolk.worlds.cogsguard import codes
-from kinfolk.worlds.cogsguard.inventory import add_resources, apply_limits, write_agent_cell
+from kinfolk.worlds.cogsguard.inventory import (
+    add_energy,
+    add_hp,
+    add_influence,
+    take_off_gear,
+    write_agent_cell,
+)
 from kinfolk.worlds.cogsguard.rules import CogsguardRules
 from kinfolk.worlds.cogsguard.state import CogsguardState, GameArrays, get_game_arrays, record_event
-from kinfolk.worlds.cogsguard.step import clips
 from kinfolk.worlds.cogsguard.step.actions import execute_actions, update_vibes
 from kinfolk.worlds.cogsguard.step.births import run_births
+from kinfolk.worlds.cogsguard.step.clips import run_clips_events
+from kinfolk.worlds.cogsguard.step.networks import release_unlinked_junctions
+from kinfolk.worlds.cogsguard.step.ships import run_clips_ships
 
 _TICK_KEY = 3  # folded into an episode's key; `reset` uses 1 and 2
 
@@ -28,61 +36,114 @@ def make_tick_key(key: int, tick: int) -> int:
 
 
 @inline
-def apply_upkeep(teams: Ints, body: Ints, rules: CogsguardRules, w: int, tick: int) -> None:
-    """Subtract hp and influence from all agents and add solar energy, more of it by day.
+def exhaust_agent(
+    game: GameArrays, rules: CogsguardRules, events: Ints, w: int, row: int, team: int
+) -> None:
+    """Take gear and hearts from an agent whose hp is 0.
+
+    It keeps only the cargo that it can carry without gear.
 
     Args:
-        teams: `[W, T + 1, TEAM_COLUMNS]`.
-        body: `[W, N, BODY_COLUMNS]`, written.
+        game: Writes `body`, `ledger` and the agent's cell in `team_view`.
         rules: Rules of the batch.
+        events: Buffer, appended to.
+        w: World.
+        row: Row of the agent.
+        team: Team of the agent.
+    """
+    body = game.body
+    gear, hearts = body[w, row, codes.GEAR], body[w, row, codes.HEARTS]
+    if body[w, row, codes.HP] == 0 and (gear != codes.NO_GEAR or hearts > 0):
+        body[w, row, codes.HEARTS] = 0
+        game.ledger[w, row, codes.HEARTS_EXHAUSTED] -= hearts
+        take_off_gear(game, rules.limits, w, row)
+        write_agent_cell(game.team_view, body, w, row, team)
+        record_event(events, w, codes.EXHAUSTED_EVENT, row, gear, hearts)
+
+
+@inline
+def apply_upkeep(game: GameArrays, rules: CogsguardRules, events: Ints, w: int, tick: int) -> None:
+    """Subtract hp and influence from all agents and add solar energy, more of it by day.
+
+    Agents whose hp is then 0 lose gear and hearts, before areas can heal them.
+
+    Args:
+        game: Writes `body`, `ledger` and agents' cells in `team_view`.
+        rules: Rules of the batch.
+        events: Buffer, appended to.
         w: World.
         tick: Current tick.
     """
-    is_day = (tick - 1) % rules.day_period < rules.day_length
-    solar = rules.solar_day if is_day else rules.solar_night
-    limits, hp, influence = rules.limits, -rules.hp_upkeep, -rules.influence_upkeep
+    is_day = tick % rules.day_period < rules.day_length
+    solar, limits = rules.solar_day if is_day else rules.solar_night, rules.limits
     for team in range(rules.teams):
-        for i in range(teams[w, team, codes.N_AGENTS]):
+        for i in range(game.teams[w, team, codes.N_AGENTS]):
             row = team * rules.rows_per_team + i
-            add_resources(body, limits, w, row, hp, solar, influence)
+            add_hp(game, limits, w, row, -rules.hp_upkeep, codes.HP_UPKEEP)
+            influence = -rules.influence_upkeep
+            add_influence(game, limits, w, row, influence, codes.INFLUENCE_UPKEEP)
+            exhaust_agent(game, rules, events, w, row, team)
+            add_energy(game, limits, w, row, solar, codes.ENERGY_SOLAR)
+
+
+@inline
+def apply_areas_to_agent(
+    game: GameArrays, rules: CogsguardRules, events: Ints, w: int, row: int, team: int
+) -> None:
+    """Apply the areas around an agent to it: in edition F once for every hub and junction.
+
+    Enemies come first. In edition F an agent whose hp they bring to 0 loses gear and hearts before
+    friends can heal it; in A that waits for the next upkeep. Influence changes by the sum of both.
+
+    Args:
+        game: Reads areas; writes `body`, `ledger` and the agent's cell in `team_view`.
+        rules: Rules of the batch.
+        events: Buffer, appended to.
+        w: World.
+        row: Row of the agent.
+        team: Team of the agent.
+    """
+    cell, limits = game.body[w, row, codes.CELL], rules.limits
+    word = int(game.team_view[w, team, cell])
+    friends, enemies = word >> codes.FRIENDLY_SHIFT & 1, word >> codes.ENEMY_SHIFT & 1
+    if not rules.territory:
+        friends, enemies = int(game.area_cover[w, team, cell]), 0
+        for side in range(game.area_cover.shape[1]):
+            if side != team:
+                enemies += int(game.area_cover[w, side, cell])
+    if enemies > 0:
+        add_hp(game, limits, w, row, -enemies * rules.hp_enemy_area, codes.HP_ENEMY)
+        if not rules.territory:
+            exhaust_agent(game, rules, events, w, row, team)
+    if friends > 0:
+        add_hp(game, limits, w, row, friends * rules.hp_friendly_area, codes.HP_FRIENDLY)
+        energy = friends * rules.energy_friendly_area
+        add_energy(game, limits, w, row, energy, codes.ENERGY_FRIENDLY)
+    gained = friends * rules.influence_friendly_area
+    lost = enemies * rules.influence_enemy_area
+    add_influence(game, limits, w, row, gained - lost, codes.INFLUENCE_FRIENDLY)
+    game.ledger[w, row, codes.INFLUENCE_FRIENDLY] += lost
+    game.ledger[w, row, codes.INFLUENCE_ENEMY] -= lost
 
 
 @inline
 def apply_area_effects(game: GameArrays, rules: CogsguardRules, events: Ints, w: int) -> None:
-    """Apply the effects of areas to all agents; those with hp 0 then lose gear and hearts.
-
-    Friendly and enemy effects are summed before limits apply. An exhausted agent keeps only the cargo
-    that it can carry without gear.
+    """Apply the effects of areas to all agents that are in one.
 
     Args:
-        game: Reads areas; writes `body`, `stats` and agents' cells in `team_view`.
+        game: Reads areas; writes `body`, `stats`, `ledger` and agents' cells in `team_view`.
         rules: Rules of the batch.
         events: Buffer, appended to.
         w: World.
     """
-    body, limits = game.body, rules.limits
+    body = game.body
     for team in range(rules.teams):
         for i in range(game.teams[w, team, codes.N_AGENTS]):
             row = team * rules.rows_per_team + i
-            word = int(game.team_view[w, team, body[w, row, codes.CELL]])
-            hp, energy, influence = 0, 0, 0
-            if word & codes.FRIENDLY_AREA != 0:
-                hp, energy = rules.hp_friendly_area, rules.energy_friendly_area
-                influence = rules.influence_friendly_area
-            if word & codes.ENEMY_AREA != 0:
-                hp -= rules.hp_enemy_area
-                influence -= rules.influence_enemy_area
-            if word & codes.AREA_MASK != 0:
-                add_resources(body, limits, w, row, hp, energy, influence)
+            if int(game.team_view[w, team, body[w, row, codes.CELL]]) & codes.AREA_MASK != 0:
+                apply_areas_to_agent(game, rules, events, w, row, team)
             if body[w, row, codes.HP] == 0:
                 game.stats[w, row, codes.EXHAUSTED_TICKS] += 1
-                gear, hearts = body[w, row, codes.GEAR], body[w, row, codes.HEARTS]
-                if gear != codes.NO_GEAR or hearts > 0:
-                    body[w, row, codes.GEAR] = codes.NO_GEAR
-                    body[w, row, codes.HEARTS] = 0
-                    apply_limits(body, limits, w, row)
-                    write_agent_cell(game.team_view, body, w, row, team)
-                    record_event(events, w, codes.EXHAUSTED_EVENT, row, gear, hearts)
 
 
 @allocation_free_kernel
@@ -134,7 +195,7 @@ def step_clips_events(
     for w in range(first, last):
         if not state.done[w]:
             tick_key = make_tick_key(state.key[w], state.tick[w])
-            clips.run_clips_events(game, rules, events, w, state.tick[w], tick_key)
+            run_clips_events(game, rules, events, w, state.tick[w], tick_key)
 
 
 @allocation_free_kernel
@@ -153,8 +214,8 @@ def step_clips_ships(
     game = get_game_arrays(state)
     for w in range(first, last):
         if not state.done[w]:
-            clips.release_unlinked_junctions(game, rules, events, w)
-            clips.run_clips_ships(game, rules, events, w, state.tick[w])
+            release_unlinked_junctions(game, rules, events, w)
+            run_clips_ships(game, rules, events, w, state.tick[w])
 
 
 @allocation_free_kernel
@@ -173,7 +234,7 @@ def step_upkeep(
     game = get_game_arrays(state)
     for w in range(first, last):
         if not state.done[w]:
-            apply_upkeep(game.teams, game.body, rules, w, state.tick[w])
+            apply_upkeep(game, rules, events, w, state.tick[w])
             apply_area_effects(game, rules, events, w)
 
 
