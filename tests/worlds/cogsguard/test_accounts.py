@@ -88,7 +88,7 @@ def test_books_balance_under_any_rules(
     rules |= {"start_hp": start, "area_radius": area, "hub_strength": area, "store_cap": cap}
     rules |= {"junction_strength": area, "store_elements": elements, "store_hearts": hearts}
     rules |= {"chest_hearts": hearts, "extractor_stock": stocks, "gear_price_main": 1}
-    world = CogsguardWorld(validate_settings(Cogsguard, rules), 3)
+    world = CogsguardWorld(validate_settings(Cogsguard, rules), 3, keep_books=True)
     world.reset(np.arange(3) + seed)
     start_stock = stock(world)
     check_books(world)
@@ -128,7 +128,9 @@ def test_in_a_long_game_every_source_and_sink_is_used():
             "hearts_limit": 2,
         }
         world = CogsguardWorld(
-            validate_settings(Cogsguard, rules | {"quirks": {"wasted_hearts": True}}), 24
+            validate_settings(Cogsguard, rules | {"quirks": {"wasted_hearts": True}}),
+            24,
+            keep_books=True,
         )
         world.reset(np.arange(24))
         for _ in range(400):

@@ -32,60 +32,63 @@ def count_cargo(body: Ints, w: int, row: int) -> int:
 
 
 @inline
-def add_hp(game: GameArrays, limits: Ints, w: int, row: int, amount: int, book: int) -> None:
-    """Add to an agent's hp within the limit of its gear, and book it.
+def book(ledger: Ints, w: int, row: int, column: int, amount: int) -> None:
+    """Book what an agent got or lost, if books are kept.
 
     Args:
-        game: Writes `body` and `ledger`.
-        limits: `[5 limits, 5 gears]`.
+        ledger: `[W, N, LEDGER]`, written; `[W, 0, LEDGER]` if books are not kept.
         w: World.
         row: Row of the agent.
-        amount: Change of hp.
-        book: Source or sink, a column of `ledger`.
+        column: Source or sink, an index into `LEDGER`.
+        amount: Change of what the agent holds.
     """
-    total = game.body[w, row, codes.HP] + amount
-    hp = clamp(total, limits[codes.HP_LIMIT, game.body[w, row, codes.GEAR]])
-    game.body[w, row, codes.HP] = hp
-    game.ledger[w, row, book] += amount
-    game.ledger[w, row, codes.HP_CUT] += hp - total
+    if ledger.shape[1] > 0:
+        ledger[w, row, column] += amount
 
 
 @inline
-def add_energy(game: GameArrays, limits: Ints, w: int, row: int, amount: int, book: int) -> None:
-    """Add to an agent's energy within the limit of its gear, and book it.
+def book_store(team_ledger: Ints, w: int, team: int, column: int, amount: int) -> None:
+    """Book what a team's store got or lost, if books are kept.
 
     Args:
-        game: Writes `body` and `ledger`.
-        limits: `[5 limits, 5 gears]`.
+        team_ledger: `[W, T, TEAM_LEDGER]`, written; `[W, 0, TEAM_LEDGER]` if books are not kept.
         w: World.
-        row: Row of the agent.
-        amount: Change of energy.
-        book: Source or sink, a column of `ledger`.
+        team: Team of the store.
+        column: Source or sink, an index into `TEAM_LEDGER`.
+        amount: Change of what is in the store.
     """
-    total = game.body[w, row, codes.ENERGY] + amount
-    energy = clamp(total, limits[codes.ENERGY_LIMIT, game.body[w, row, codes.GEAR]])
-    game.body[w, row, codes.ENERGY] = energy
-    game.ledger[w, row, book] += amount
-    game.ledger[w, row, codes.ENERGY_CUT] += energy - total
+    if team_ledger.shape[1] > 0:
+        team_ledger[w, team, column] += amount
 
 
 @inline
-def add_influence(game: GameArrays, limits: Ints, w: int, row: int, amount: int, book: int) -> None:
-    """Add to an agent's influence within the limit of its gear, and book it.
+def add_resources(
+    body: Ints, ledger: Ints, limits: Ints, w: int, row: int, hp: int, energy: int, influence: int
+) -> None:
+    """Add to an agent's hp, energy and influence within the limits of its gear, and book the cuts.
+
+    The caller books the sources.
 
     Args:
-        game: Writes `body` and `ledger`.
+        body: `[W, N, BODY_COLUMNS]`, written.
+        ledger: `[W, N, LEDGER]`, written.
         limits: `[5 limits, 5 gears]`.
         w: World.
         row: Row of the agent.
-        amount: Change of influence.
-        book: Source or sink, a column of `ledger`.
+        hp: Change of hp.
+        energy: Change of energy.
+        influence: Change of influence.
     """
-    total = game.body[w, row, codes.INFLUENCE] + amount
-    influence = clamp(total, limits[codes.INFLUENCE_LIMIT, game.body[w, row, codes.GEAR]])
-    game.body[w, row, codes.INFLUENCE] = influence
-    game.ledger[w, row, book] += amount
-    game.ledger[w, row, codes.INFLUENCE_CUT] += influence - total
+    gear = body[w, row, codes.GEAR]
+    hp, energy = hp + body[w, row, codes.HP], energy + body[w, row, codes.ENERGY]
+    influence += body[w, row, codes.INFLUENCE]
+    body[w, row, codes.HP] = clamp(hp, limits[codes.HP_LIMIT, gear])
+    body[w, row, codes.ENERGY] = clamp(energy, limits[codes.ENERGY_LIMIT, gear])
+    body[w, row, codes.INFLUENCE] = clamp(influence, limits[codes.INFLUENCE_LIMIT, gear])
+    if ledger.shape[1] > 0:
+        ledger[w, row, codes.HP_CUT] += body[w, row, codes.HP] - hp
+        ledger[w, row, codes.ENERGY_CUT] += body[w, row, codes.ENERGY] - energy
+        ledger[w, row, codes.INFLUENCE_CUT] += body[w, row, codes.INFLUENCE] - influence
 
 
 @inline
@@ -100,13 +103,11 @@ def take_off_gear(game: GameArrays, limits: Ints, w: int, row: int) -> None:
         w: World.
         row: Row of the agent.
     """
-    body, ledger = game.body, game.ledger
+    body = game.body
     body[w, row, codes.GEAR] = codes.NO_GEAR
-    add_hp(game, limits, w, row, 0, codes.HP_CUT)
-    add_energy(game, limits, w, row, 0, codes.ENERGY_CUT)
-    add_influence(game, limits, w, row, 0, codes.INFLUENCE_CUT)
+    add_resources(game.body, game.ledger, limits, w, row, 0, 0, 0)
     hearts = clamp(body[w, row, codes.HEARTS], limits[codes.HEARTS_LIMIT, codes.NO_GEAR])
-    ledger[w, row, codes.HEARTS_CUT] += hearts - body[w, row, codes.HEARTS]
+    book(game.ledger, w, row, codes.HEARTS_CUT, hearts - body[w, row, codes.HEARTS])
     body[w, row, codes.HEARTS] = hearts
     room = limits[codes.CARGO_LIMIT, codes.NO_GEAR]
     for element in codes.ELEMENT_ORDER:
@@ -114,7 +115,7 @@ def take_off_gear(game: GameArrays, limits: Ints, w: int, row: int) -> None:
         kept = min(carried, room)
         room -= kept
         body[w, row, codes.FIRST_CARGO + element] = kept
-        ledger[w, row, codes.CARGO_CUT + element] += kept - carried
+        book(game.ledger, w, row, codes.CARGO_CUT + element, kept - carried)
 
 
 @inline

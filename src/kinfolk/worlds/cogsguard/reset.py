@@ -6,6 +6,7 @@ from kinfolk.core.arrays import Ints
 from kinfolk.core.jit import allocation_free_kernel, inline, inline_always
 from kinfolk.core.random import fold_in, randint
 from kinfolk.worlds.cogsguard import codes
+from kinfolk.worlds.cogsguard.inventory import book_store
 from kinfolk.worlds.cogsguard.map_generator import (
     OWNER_STRIDE,
     MapConfig,
@@ -15,6 +16,7 @@ from kinfolk.worlds.cogsguard.map_generator import (
 from kinfolk.worlds.cogsguard.rules import HUB_SOURCE, JUNCTION_SOURCE, CogsguardRules
 from kinfolk.worlds.cogsguard.state import CogsguardState, GameArrays, get_game_arrays
 from kinfolk.worlds.cogsguard.step.births import start_life
+from kinfolk.worlds.cogsguard.step.hearts import book_hearts
 from kinfolk.worlds.cogsguard.territory import add_area, write_cell
 
 _MAP_KEY, _PAD_KEY = 1, 2  # folded into an episode's key; `step.phases` uses 3
@@ -80,12 +82,15 @@ def fill_store(game: GameArrays, rules: CogsguardRules, w: int, team: int) -> No
     """
     for element in range(4):
         game.store[w, team, element] = rules.store_elements
-        game.team_ledger[w, team, codes.STORE_START + element] = rules.store_elements
-    first = codes.HEARTS_BOOK + codes.HEARTS_START
+        book_store(game.team_ledger, w, team, codes.STORE_START + element, rules.store_elements)
     game.store[w, team, codes.STORE_HEARTS] = rules.store_hearts
-    game.team_ledger[w, team, first] = rules.store_hearts
+    book_hearts(
+        game.team_ledger, w, team, codes.STORE_HEARTS, codes.HEARTS_START, rules.store_hearts
+    )
     game.store[w, team, codes.CHEST_HEARTS] = rules.chest_hearts
-    game.team_ledger[w, team, first + codes.N_HEART_BOOKS] = rules.chest_hearts
+    book_hearts(
+        game.team_ledger, w, team, codes.CHEST_HEARTS, codes.HEARTS_START, rules.chest_hearts
+    )
 
 
 @inline

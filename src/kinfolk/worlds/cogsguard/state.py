@@ -45,7 +45,7 @@ class CogsguardState(NamedTuple):
     body: Ints  # [W, N, BODY_COLUMNS]
     seen: SeenBits  # [W, N, height, words] a bit per cell that was ever in an agent's window
     stats: Ints  # [W, N, STATISTICS]
-    ledger: Ints  # [W, N, LEDGER] where everything that an agent holds came from
+    ledger: Ints  # [W, N, LEDGER] where all that an agent holds came from; [W, 0, ...] if not kept
     team_ledger: Ints  # [W, T, TEAM_LEDGER] the same of stores
 
 
@@ -90,13 +90,16 @@ def count_cells(rules: CogsguardRules) -> int:
     return rules.stride * (rules.height + 2 * rules.pad)
 
 
-def allocate_state(settings: Cogsguard, rules: CogsguardRules, n_worlds: int) -> CogsguardState:
+def allocate_state(
+    settings: Cogsguard, rules: CogsguardRules, n_worlds: int, keep_books: bool = False
+) -> CogsguardState:
     """Allocate the state of `n_worlds` worlds, which are done until their first reset.
 
     Args:
         settings: Settings of the world.
         rules: Rules made from them.
         n_worlds: Number of worlds in the batch.
+        keep_books: Whether to book every change of what agents and stores hold.
     """
     w, t, n, cells = n_worlds, rules.teams, rules.teams * rules.rows_per_team, count_cells(rules)
     if settings.parsed_map is None:
@@ -131,8 +134,8 @@ def allocate_state(settings: Cogsguard, rules: CogsguardRules, n_worlds: int) ->
         body=full_ints(w, n, len(codes.BODY_COLUMNS)),
         seen=np.zeros((w, n, rules.height, -(-rules.width // 32)), dtype=np.uint32),
         stats=full_ints(w, n, len(codes.STATISTICS)),
-        ledger=full_ints(w, n, len(codes.LEDGER)),
-        team_ledger=full_ints(w, t, len(codes.TEAM_LEDGER)),
+        ledger=full_ints(w, n * keep_books, len(codes.LEDGER)),
+        team_ledger=full_ints(w, t * keep_books, len(codes.TEAM_LEDGER)),
     )
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from kinfolk.core.arrays import AnyArray, Arrays, Bytes, Floats, Ints
-from kinfolk.core.errors import SettingsError
+from kinfolk.core.errors import SettingsError, UsageError
 from kinfolk.worlds.base import BatchedWorld, WorldEvent, check_actions, check_batch_size
 from kinfolk.worlds.cogsguard import codes, render, reset, spec
 from kinfolk.worlds.cogsguard.map_generator import allocate_map_scratch, make_map_config
@@ -43,17 +43,20 @@ class CogsguardWorld(BatchedWorld):
         settings: Rules, map and teams.
         n_worlds: Number of games in the batch.
         threads: Threads that share the worlds; results are the same for any number.
+        keep_books: Whether to keep the books that `ledger` returns; games then run slower.
     """
 
     settings_type = Cogsguard
     presets = PRESETS
     preset_descriptions = DESCRIPTIONS
 
-    def __init__(self, settings: Cogsguard, n_worlds: int = 1, threads: int = 1) -> None:
+    def __init__(
+        self, settings: Cogsguard, n_worlds: int = 1, threads: int = 1, keep_books: bool = False
+    ) -> None:
         check_batch_size(n_worlds, threads)
         self.settings = settings
         self._rules = make_rules(settings)
-        self._state = allocate_state(settings, self._rules, n_worlds)
+        self._state = allocate_state(settings, self._rules, n_worlds, keep_books)
         self._game_arrays = get_game_arrays(self._state)
         self._map_config = make_map_config(settings, self._rules)
         super().__init__(spec.make_spec(settings), self._state, threads)
@@ -177,7 +180,12 @@ class CogsguardWorld(BatchedWorld):
         """Return the books by name: `[W, N]` of what agents hold, `[W, T]` of what is in stores.
 
         The entries of a resource, from `hp_start` to `hp_limit`, add up to what an agent holds now.
+
+        Raises:
+            UsageError: The world was made without `keep_books`.
         """
+        if self._state.ledger.shape[1] == 0:
+            raise UsageError("The world keeps no books; make it with keep_books=True.")
         s = self._state
         books = {name: s.ledger[:, :, i].copy() for i, name in enumerate(codes.LEDGER)}
         stores = {name: s.team_ledger[:, :, i].copy() for i, name in enumerate(codes.TEAM_LEDGER)}

@@ -42,8 +42,9 @@ def start_life(
         body[w, row, column] = 0
     body[w, row, codes.HP] = min(rules.start_hp, rules.limits[codes.HP_LIMIT, codes.NO_GEAR])
     body[w, row, codes.ENERGY] = rules.start_energy
-    state.ledger[w, row, codes.HP_START] = body[w, row, codes.HP]
-    state.ledger[w, row, codes.ENERGY_START] = rules.start_energy
+    if state.ledger.shape[1] > 0:
+        state.ledger[w, row, codes.HP_START] = body[w, row, codes.HP]
+        state.ledger[w, row, codes.ENERGY_START] = rules.start_energy
     body[w, row, codes.ACTION_SUCCEEDED] = 1
     body[w, row, codes.CELL] = cell
     body[w, row, codes.SPAWN_CELL] = cell
@@ -163,7 +164,8 @@ def run_births(
         if cell < 0:
             continue
         store[w, team, codes.STORE_HEARTS] -= 1
-        state.team_ledger[w, team, codes.HEARTS_BOOK + codes.HEARTS_BORN] -= 1
+        if state.team_ledger.shape[1] > 0:
+            state.team_ledger[w, team, codes.HEARTS_BOOK + codes.HEARTS_BORN] -= 1
         start_life(state, rules, w, child, team, cell)
         state.parents[w, child, 0] = state.uid[w, first_parent]
         state.parents[w, child, 1] = state.uid[w, second_parent]

@@ -9,7 +9,13 @@ from __future__ import annotations
 from kinfolk.core.arrays import Ints
 from kinfolk.core.jit import inline
 from kinfolk.worlds.cogsguard import codes
-from kinfolk.worlds.cogsguard.inventory import count_cargo, take_off_gear, write_agent_cell
+from kinfolk.worlds.cogsguard.inventory import (
+    book,
+    book_store,
+    count_cargo,
+    take_off_gear,
+    write_agent_cell,
+)
 from kinfolk.worlds.cogsguard.rules import CogsguardRules
 from kinfolk.worlds.cogsguard.state import GameArrays, record_event
 from kinfolk.worlds.cogsguard.step.hearts import buy_from_store, take_hub_heart, take_or_make_heart
@@ -44,7 +50,7 @@ def mine_extractor(
     if amount <= 0:
         return
     body[w, row, codes.FIRST_CARGO + element] += amount
-    game.ledger[w, row, codes.CARGO_MINED + element] += amount
+    book(game.ledger, w, row, codes.CARGO_MINED + element, amount)
     game.stats[w, row, codes.FIRST_MINED + element] += amount
     game.cell_detail[w, cell] = stock - amount
     record_event(events, w, codes.MINE_EVENT, row, element, amount)
@@ -77,9 +83,9 @@ def deposit_cargo(
         amount = min(carried, rules.deposit_most, max(room - total, 0))
         if amount > 0:
             body[w, row, codes.FIRST_CARGO + element] -= amount
-            game.ledger[w, row, codes.CARGO_DEPOSITED + element] -= amount
+            book(game.ledger, w, row, codes.CARGO_DEPOSITED + element, -amount)
             store[w, team, element] += amount
-            game.team_ledger[w, team, codes.STORE_DEPOSITS + element] += amount
+            book_store(game.team_ledger, w, team, codes.STORE_DEPOSITS + element, amount)
             total += amount
             record_event(events, w, codes.DEPOSIT_EVENT, row, element, amount)
     game.stats[w, row, codes.DEPOSITED] += total
@@ -236,8 +242,8 @@ def use_junction(
         return False
     price = rules.align_hearts if aligns else rules.scramble_hearts
     body[w, row, codes.HEARTS] -= price
-    book = codes.HEARTS_ALIGNING if aligns else codes.HEARTS_SCRAMBLING
-    game.ledger[w, row, book] -= price
+    column = codes.HEARTS_ALIGNING if aligns else codes.HEARTS_SCRAMBLING
+    book(game.ledger, w, row, column, -price)
     stats[w, row, codes.HEARTS_SPENT] += price
     stats[w, row, codes.ALIGNED if aligns else codes.SCRAMBLED] += 1
     kind = codes.ALIGN_EVENT if aligns else codes.SCRAMBLE_EVENT
@@ -256,7 +262,7 @@ def use_junction(
 def bump_object(
     game: GameArrays, rules: CogsguardRules, events: Ints, w: int, row: int, team: int, cell: int
 ) -> bool:
-    """Let an agent use the object on `cell`, by its kind.
+    """Let an agent use the object on `cell`, which is no wall, agent or ship.
 
     Args:
         game: Written.
@@ -272,8 +278,6 @@ def bump_object(
     """
     kind = int(game.team_view[w, team, cell]) & codes.KIND_MASK
     detail = int(game.cell_detail[w, cell])
-    if kind < codes.EXTRACTOR or kind == codes.SHIP:
-        return False
     if kind < codes.HUB:
         mine_extractor(game, rules, events, w, row, cell, kind - codes.EXTRACTOR)
         return True

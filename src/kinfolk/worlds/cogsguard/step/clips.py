@@ -74,7 +74,7 @@ def is_target(junction: Ints, rules: CogsguardRules, w: int, index: int, timer: 
     cell, owner = junction[w, index, codes.JUNCTION_CELL], junction[w, index, codes.JUNCTION_OWNER]
     if cell == 0:
         return False
-    if timer == SEED_TIMER or timer == RESEED_TIMER:
+    if timer in (SEED_TIMER, RESEED_TIMER):
         return True
     if timer == ALIGN_TIMER and owner >= 0:
         return False
@@ -118,10 +118,10 @@ def find_any_junction(junction: Ints, rules: CogsguardRules, w: int) -> bool:
         rules: Rules of the batch.
         w: World.
     """
+    n_found = 0
     for j in range(junction.shape[1]):
-        if is_found_by_clips(junction, rules, w, j):
-            return True
-    return False
+        n_found += is_found_by_clips(junction, rules, w, j)
+    return n_found > 0
 
 
 @inline

@@ -5,6 +5,7 @@ from __future__ import annotations
 from kinfolk.core.arrays import Ints
 from kinfolk.core.jit import inline
 from kinfolk.worlds.cogsguard import codes
+from kinfolk.worlds.cogsguard.inventory import book, book_store
 from kinfolk.worlds.cogsguard.rules import HEART_PRICE_ROW, CogsguardRules
 from kinfolk.worlds.cogsguard.state import GameArrays, record_event
 
@@ -20,10 +21,10 @@ def can_pay(store: Ints, prices: Ints, w: int, team: int, item: int) -> bool:
         team: Team of the store.
         item: Row of `prices`.
     """
+    n_enough = 0
     for element in range(4):
-        if store[w, team, element] < prices[item, element]:
-            return False
-    return True
+        n_enough += store[w, team, element] >= prices[item, element]
+    return bool(n_enough == 4)
 
 
 @inline
@@ -42,11 +43,29 @@ def buy_from_store(game: GameArrays, prices: Ints, w: int, team: int, item: int)
     """
     if not can_pay(game.store, prices, w, team, item):
         return False
-    book = codes.STORE_PAID_HEARTS if item == HEART_PRICE_ROW else codes.STORE_GEAR
+    first = codes.STORE_PAID_HEARTS if item == HEART_PRICE_ROW else codes.STORE_GEAR
     for element in range(4):
         game.store[w, team, element] -= prices[item, element]
-        game.team_ledger[w, team, book + element] -= prices[item, element]
+        book_store(game.team_ledger, w, team, first + element, -prices[item, element])
     return True
+
+
+@inline
+def book_hearts(
+    team_ledger: Ints, w: int, team: int, column: int, source: int, amount: int
+) -> None:
+    """Book a change of the hearts in a hub or for a chest, if books are kept.
+
+    Args:
+        team_ledger: `[W, T, TEAM_LEDGER]`, written.
+        w: World.
+        team: Team of the store.
+        column: STORE_HEARTS or CHEST_HEARTS.
+        source: HEARTS_START to HEARTS_WASTED.
+        amount: Change of the hearts.
+    """
+    first = codes.HEARTS_BOOK + codes.N_HEART_BOOKS * (column - codes.STORE_HEARTS)
+    book_store(team_ledger, w, team, first + source, amount)
 
 
 @inline
@@ -66,8 +85,7 @@ def make_heart(
     """
     buy_from_store(game, rules.prices, w, team, HEART_PRICE_ROW)
     game.store[w, team, column] += 1
-    book = codes.HEARTS_BOOK + codes.N_HEART_BOOKS * (column - codes.STORE_HEARTS)
-    game.team_ledger[w, team, book + codes.HEARTS_MADE_BOOK] += 1
+    book_hearts(game.team_ledger, w, team, column, codes.HEARTS_MADE_BOOK, 1)
     game.stats[w, row, codes.HEARTS_MADE] += 1
     record_event(events, w, codes.HEART_MADE_EVENT, row, team, 1)
 
@@ -85,10 +103,9 @@ def give_heart(game: GameArrays, events: Ints, w: int, row: int, team: int, colu
         column: STORE_HEARTS or CHEST_HEARTS.
     """
     game.store[w, team, column] -= 1
-    book = codes.HEARTS_BOOK + codes.N_HEART_BOOKS * (column - codes.STORE_HEARTS)
-    game.team_ledger[w, team, book + codes.HEARTS_GIVEN] -= 1
+    book_hearts(game.team_ledger, w, team, column, codes.HEARTS_GIVEN, -1)
     game.body[w, row, codes.HEARTS] += 1
-    game.ledger[w, row, codes.HEARTS_RECEIVED] += 1
+    book(game.ledger, w, row, codes.HEARTS_RECEIVED, 1)
     game.stats[w, row, codes.HEARTS_TAKEN] += 1
     record_event(events, w, codes.HEART_TAKEN_EVENT, row, team, 1)
 
@@ -104,8 +121,7 @@ def waste_heart(game: GameArrays, w: int, team: int, column: int) -> None:
         column: STORE_HEARTS or CHEST_HEARTS.
     """
     game.store[w, team, column] -= 1
-    book = codes.HEARTS_BOOK + codes.N_HEART_BOOKS * (column - codes.STORE_HEARTS)
-    game.team_ledger[w, team, book + codes.HEARTS_WASTED] -= 1
+    book_hearts(game.team_ledger, w, team, column, codes.HEARTS_WASTED, -1)
 
 
 @inline

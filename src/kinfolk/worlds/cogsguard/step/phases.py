@@ -7,13 +7,12 @@ edition, and births only with the temple. Upkeep, areas and rewards, which every
 from __future__ import annotations
 
 from kinfolk.core.arrays import Ints
-from kinfolk.core.jit import allocation_free_kernel, inline
+from kinfolk.core.jit import allocation_free_kernel, inline, inline_always
 from kinfolk.core.random import fold_in
 from kinfolk.worlds.cogsguard import codes
 from kinfolk.worlds.cogsguard.inventory import (
-    add_energy,
-    add_hp,
-    add_influence,
+    add_resources,
+    book,
     take_off_gear,
     write_agent_cell,
 )
@@ -39,7 +38,7 @@ def make_tick_key(key: int, tick: int) -> int:
 def exhaust_agent(
     game: GameArrays, rules: CogsguardRules, events: Ints, w: int, row: int, team: int
 ) -> None:
-    """Take gear and hearts from an agent whose hp is 0.
+    """Take gear and hearts from an agent, whose hp is 0.
 
     It keeps only the cargo that it can carry without gear.
 
@@ -53,9 +52,9 @@ def exhaust_agent(
     """
     body = game.body
     gear, hearts = body[w, row, codes.GEAR], body[w, row, codes.HEARTS]
-    if body[w, row, codes.HP] == 0 and (gear != codes.NO_GEAR or hearts > 0):
+    if gear != codes.NO_GEAR or hearts > 0:
         body[w, row, codes.HEARTS] = 0
-        game.ledger[w, row, codes.HEARTS_EXHAUSTED] -= hearts
+        book(game.ledger, w, row, codes.HEARTS_EXHAUSTED, -hearts)
         take_off_gear(game, rules.limits, w, row)
         write_agent_cell(game.team_view, body, w, row, team)
         record_event(events, w, codes.EXHAUSTED_EVENT, row, gear, hearts)
@@ -76,17 +75,21 @@ def apply_upkeep(game: GameArrays, rules: CogsguardRules, events: Ints, w: int, 
     """
     is_day = tick % rules.day_period < rules.day_length
     solar, limits = rules.solar_day if is_day else rules.solar_night, rules.limits
+    body, ledger = game.body, game.ledger
     for team in range(rules.teams):
         for i in range(game.teams[w, team, codes.N_AGENTS]):
             row = team * rules.rows_per_team + i
-            add_hp(game, limits, w, row, -rules.hp_upkeep, codes.HP_UPKEEP)
-            influence = -rules.influence_upkeep
-            add_influence(game, limits, w, row, influence, codes.INFLUENCE_UPKEEP)
-            exhaust_agent(game, rules, events, w, row, team)
-            add_energy(game, limits, w, row, solar, codes.ENERGY_SOLAR)
+            hp, influence = -rules.hp_upkeep, -rules.influence_upkeep
+            add_resources(body, ledger, limits, w, row, hp, solar, influence)
+            if ledger.shape[1] > 0:
+                ledger[w, row, codes.HP_UPKEEP] += hp
+                ledger[w, row, codes.ENERGY_SOLAR] += solar
+                ledger[w, row, codes.INFLUENCE_UPKEEP] += influence
+            if body[w, row, codes.HP] == 0:
+                exhaust_agent(game, rules, events, w, row, team)
 
 
-@inline
+@inline_always
 def apply_areas_to_agent(
     game: GameArrays, rules: CogsguardRules, events: Ints, w: int, row: int, team: int
 ) -> None:
@@ -103,7 +106,7 @@ def apply_areas_to_agent(
         row: Row of the agent.
         team: Team of the agent.
     """
-    cell, limits = game.body[w, row, codes.CELL], rules.limits
+    cell, limits, ledger = game.body[w, row, codes.CELL], rules.limits, game.ledger
     word = int(game.team_view[w, team, cell])
     friends, enemies = word >> codes.FRIENDLY_SHIFT & 1, word >> codes.ENEMY_SHIFT & 1
     if not rules.territory:
@@ -112,18 +115,49 @@ def apply_areas_to_agent(
             if side != team:
                 enemies += int(game.area_cover[w, side, cell])
     if enemies > 0:
-        add_hp(game, limits, w, row, -enemies * rules.hp_enemy_area, codes.HP_ENEMY)
-        if not rules.territory:
+        hp = -enemies * rules.hp_enemy_area
+        add_resources(game.body, game.ledger, limits, w, row, hp, 0, 0)
+        book(game.ledger, w, row, codes.HP_ENEMY, hp)
+        if not rules.territory and game.body[w, row, codes.HP] == 0:
             exhaust_agent(game, rules, events, w, row, team)
-    if friends > 0:
-        add_hp(game, limits, w, row, friends * rules.hp_friendly_area, codes.HP_FRIENDLY)
-        energy = friends * rules.energy_friendly_area
-        add_energy(game, limits, w, row, energy, codes.ENERGY_FRIENDLY)
+    hp, energy = friends * rules.hp_friendly_area, friends * rules.energy_friendly_area
     gained = friends * rules.influence_friendly_area
     lost = enemies * rules.influence_enemy_area
-    add_influence(game, limits, w, row, gained - lost, codes.INFLUENCE_FRIENDLY)
-    game.ledger[w, row, codes.INFLUENCE_FRIENDLY] += lost
-    game.ledger[w, row, codes.INFLUENCE_ENEMY] -= lost
+    add_resources(game.body, ledger, limits, w, row, hp, energy, gained - lost)
+    if ledger.shape[1] > 0:
+        ledger[w, row, codes.HP_FRIENDLY] += hp
+        ledger[w, row, codes.ENERGY_FRIENDLY] += energy
+        ledger[w, row, codes.INFLUENCE_FRIENDLY] += gained
+        ledger[w, row, codes.INFLUENCE_ENEMY] -= lost
+
+
+@inline
+def fill_agent(body: Ints, rules: CogsguardRules, w: int, row: int) -> bool:
+    """Fill an agent up if one friendly source is enough for that; how many there are is not read.
+
+    Args:
+        body: `[W, N, BODY_COLUMNS]`, written.
+        rules: Rules of the batch.
+        w: World.
+        row: Row of the agent.
+
+    Returns:
+        Whether the agent was filled.
+    """
+    gear, limits = body[w, row, codes.GEAR], rules.limits
+    hp, energy = limits[codes.HP_LIMIT, gear], limits[codes.ENERGY_LIMIT, gear]
+    influence = limits[codes.INFLUENCE_LIMIT, gear]
+    if (
+        body[w, row, codes.HP] + rules.hp_friendly_area < hp
+        or body[w, row, codes.ENERGY] + rules.energy_friendly_area < energy
+        or body[w, row, codes.INFLUENCE] + rules.influence_friendly_area < influence
+        or hp == 0
+    ):
+        return False
+    body[w, row, codes.HP] = hp
+    body[w, row, codes.ENERGY] = energy
+    body[w, row, codes.INFLUENCE] = influence
+    return True
 
 
 @inline
@@ -140,7 +174,11 @@ def apply_area_effects(game: GameArrays, rules: CogsguardRules, events: Ints, w:
     for team in range(rules.teams):
         for i in range(game.teams[w, team, codes.N_AGENTS]):
             row = team * rules.rows_per_team + i
-            if int(game.team_view[w, team, body[w, row, codes.CELL]]) & codes.AREA_MASK != 0:
+            area = int(game.team_view[w, team, body[w, row, codes.CELL]]) & codes.AREA_MASK
+            if area == codes.FRIENDLY_AREA and game.ledger.shape[1] == 0:
+                if fill_agent(body, rules, w, row):
+                    continue
+            if area != 0:
                 apply_areas_to_agent(game, rules, events, w, row, team)
             if body[w, row, codes.HP] == 0:
                 game.stats[w, row, codes.EXHAUSTED_TICKS] += 1
