@@ -16,7 +16,13 @@ from kinfolk.worlds.cogsguard.world import CogsguardWorld
 
 KINDS = {
     "head_to_head": {"teams": 2, "agents": 3, "max_steps": 80},
-    "edition_a": {"edition": "A", "map": "tutorial", "max_steps": 120, "clips_align_from": 20},
+    "edition_a": {
+        "edition": "A",
+        "map": "tutorial",
+        "ships": True,
+        "max_steps": 120,
+        "clips_align_from": 20,
+    },
     "temple": {"map": "tutorial", "temple": True, "max_steps": 80, "temple_cap": 12},
 }
 # Rules under which much happens even by chance: free moves, gear for nothing, hearts for all.
@@ -42,6 +48,7 @@ LIVELY = {
 }
 LIVELY_A = LIVELY | {
     "edition": "A",
+    "ships": True,
     "ships_reach": 20,
     "hub_strength": 4,
 }
@@ -84,8 +91,8 @@ def play(rules, keys, ticks, threads=1):
 
 @pytest.mark.parametrize("rules", [LIVELY, LIVELY_A], ids=["F", "A"])
 def test_any_number_of_threads_gives_the_same(rules):
-    one, kinds, counted = play(rules, [3, 8, 11, 4, 9], 40)
-    assert play(rules, [3, 8, 11, 4, 9], 40, threads=2) == (one, kinds, counted)
+    one, kinds, counted = play(rules, [3, 8, 11, 4, 9], 150)
+    assert play(rules, [3, 8, 11, 4, 9], 150, threads=2) == (one, kinds, counted)
     assert {"clips_align", "mine", "gear", "exhausted"} <= kinds
 
 

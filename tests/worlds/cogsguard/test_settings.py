@@ -5,6 +5,7 @@ import pytest
 
 from kinfolk.core.errors import SettingsError
 from kinfolk.core.settings import validate_settings
+from kinfolk.worlds.cogsguard import reset
 from kinfolk.worlds.cogsguard.maps import KNOWN_SYMBOLS
 from kinfolk.worlds.cogsguard.presets import DESCRIPTIONS, MAP_DEFAULTS, PRESETS
 from kinfolk.worlds.cogsguard.settings import Cogsguard
@@ -46,8 +47,8 @@ LEGEND = " ".join(KNOWN_SYMBOLS)
             "Cogsguard.map_text has a junction of team 2; teams is 1, and they are numbered from 0.",
         ),
         (
-            {"map": "tutorial", "teams": 2},
-            "Cogsguard.teams: a map of 30 x 30 has room for 1, not 2.",
+            {"map": "tutorial", "teams": 2, "height": 33, "width": 33},
+            "Cogsguard.teams: a map of 33 x 33 with compound_radius 7 has room for 1, not 2.",
         ),
         ({"map": "moon"}, "Cogsguard.map must be 'arena', 'machina_1' or 'tutorial', not 'moon'."),
         ({"edition": "B"}, "Cogsguard.edition must be 'F' or 'A', not 'B'."),
@@ -63,8 +64,8 @@ LEGEND = " ".join(KNOWN_SYMBOLS)
             "Cogsguard.temple_cap must be at least the 8 agents of a team, not 4.",
         ),
         (
-            {"junctions": [9, 3]},
-            "Cogsguard.junctions must be the fewest and the most, 0 to 1000, not 9, 3.",
+            {"junctions": [27, 33]},
+            "Cogsguard.junctions must be a whole number, not [27, 33].",
         ),
     ],
 )
@@ -79,15 +80,14 @@ def test_an_unknown_setting_is_refused_with_a_hint():
         validate_settings(Cogsguard, {"clip": "off"})
 
 
-def test_a_map_that_asks_for_too_much_is_refused_when_it_is_drawn():
-    world = CogsguardWorld(
-        validate_settings(Cogsguard, {"map": "tutorial", "junctions": [300, 300]}), 1
-    )
+def test_a_map_that_cannot_be_drawn_is_refused(monkeypatch):
+    world = CogsguardWorld(validate_settings(Cogsguard, {"map": "tutorial", "junctions": 300}), 1)
+    monkeypatch.setattr(reset, "reset_worlds", lambda *arguments: 0)
     with pytest.raises(SettingsError) as refusal:
         world.reset(np.array([1]))
     assert str(refusal.value) == (
-        "No map of 30 x 30 cells with junctions (300, 300) and extractors (4, 6) of each element "
-        "at their gaps could be generated. Use a larger map, fewer objects or smaller gaps."
+        "No map of 35 x 35 cells could be generated on which all of 300 junctions and 34 extractors "
+        "can be reached. Use a larger map or fewer objects."
     )
     assert world.done[0]
 

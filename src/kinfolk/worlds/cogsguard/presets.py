@@ -22,21 +22,35 @@ EDITION_A_DEFAULTS: Mapping[str, Any] = {
 
 ELEMENTS_PER_AGENT = 3  # of each element, in the initial store
 
-_SIZE_FIELDS = ("height", "width", "max_steps", "junctions", "extractors")
-_MAP_FIELDS = (*_SIZE_FIELDS, "junction_gap", "extractor_gap")
+# Defaults of generated maps. Objects are so many per cell, shared between junctions and extractors;
+# the distance of junctions follows from their number. All numbers are those of the original.
+_MAP_FIELDS = ("height", "width", "max_steps", "compound_radius", "clearing_radius", "pads")
 MAP_DEFAULTS: Mapping[str, Mapping[str, Any]] = {
-    "arena": dict(zip(_MAP_FIELDS, (50, 50, 1000, (27, 33), (16, 28), 5, 4), strict=True)),
-    "machina_1": dict(zip(_MAP_FIELDS, (88, 88, 10_000, (65, 75), (45, 55), 6, 5), strict=True)),
-    "tutorial": dict(zip(_MAP_FIELDS, (30, 30, 500, (6, 8), (4, 6), 4, 3), strict=True)),
+    "arena": dict(zip(_MAP_FIELDS, (50, 50, 1000, 10, 13, 20), strict=True)),
+    "machina_1": dict(zip(_MAP_FIELDS, (88, 88, 10_000, 10, 13, 20), strict=True)),
+    "tutorial": dict(zip(_MAP_FIELDS, (35, 35, 500, 7, 9, 1), strict=True)),
+}
+_OBJECT_FIELDS = ("junctions", "extractors", "junction_gap")
+OBJECT_DEFAULTS: Mapping[tuple[str, str], tuple[int, int, int]] = {
+    ("F", "arena"): (84, 145, 2),
+    ("F", "machina_1"): (158, 210, 3),
+    ("F", "tutorial"): (20, 34, 0),
+    ("A", "arena"): (46, 184, 4),
+    ("A", "machina_1"): (73, 295, 6),
+    ("A", "tutorial"): (11, 43, 0),
 }
 
 
 def add_defaults(data: Mapping[str, Any]) -> dict[str, Any]:
     """Return `data` merged over the defaults of the edition and the map that it names."""
     defaults: dict[str, Any] = {}
+    edition, site = str(data.get("edition", "F")), str(data.get("map", "arena"))
     if data.get("map_text") is None:
-        defaults |= MAP_DEFAULTS.get(str(data.get("map", "arena")), {})
-    if data.get("edition") == "A":
+        defaults |= MAP_DEFAULTS.get(site, {})
+        objects = OBJECT_DEFAULTS.get((edition, site))
+        defaults |= dict(zip(_OBJECT_FIELDS, objects, strict=True)) if objects else {}
+        defaults["ships"] = site != "tutorial"
+    if edition == "A":
         defaults |= EDITION_A_DEFAULTS
     agents = str(data.get("agents", 8))
     if agents.isdigit():
@@ -71,7 +85,7 @@ PRESETS: Mapping[str, Mapping[str, Any]] = {
 DESCRIPTIONS: Mapping[str, str] = {
     "arena": "edition F on 50 x 50 cells, 1,000 ticks, 8 agents",
     "machina_1": "edition F on 88 x 88 cells, 10,000 ticks, 8 agents",
-    "tutorial": "edition F on 30 x 30 cells, 500 ticks, 4 agents",
+    "tutorial": "edition F on 35 x 35 cells, 500 ticks, 4 agents",
     "head_to_head": "two teams of 8 on the arena, each with a hub, and the clips",
     "edition_a": "territory, ships and networks (the last release) on the arena; moves cost energy",
     "edition_a_machina_1": "territory, ships and networks on 88 x 88 cells, 10,000 ticks",

@@ -7,12 +7,8 @@ from kinfolk.core.jit import allocation_free_kernel, inline, inline_always
 from kinfolk.core.random import fold_in, randint
 from kinfolk.worlds.cogsguard import codes
 from kinfolk.worlds.cogsguard.inventory import book_store
-from kinfolk.worlds.cogsguard.map_generator import (
-    OWNER_STRIDE,
-    MapConfig,
-    MapScratch,
-    generate_map,
-)
+from kinfolk.worlds.cogsguard.mapgen.config import OWNER_STRIDE, MapConfig, MapScratch
+from kinfolk.worlds.cogsguard.mapgen.generator import generate_map
 from kinfolk.worlds.cogsguard.rules import HUB_SOURCE, JUNCTION_SOURCE, CogsguardRules
 from kinfolk.worlds.cogsguard.state import CogsguardState, GameArrays, get_game_arrays
 from kinfolk.worlds.cogsguard.step.births import start_life

@@ -7,10 +7,11 @@ from typing import Any, Literal
 from pydantic import Field, model_validator
 
 from kinfolk.core.settings import Settings, setting
-from kinfolk.worlds.cogsguard import maps
+from kinfolk.worlds.cogsguard import codes, maps
 from kinfolk.worlds.cogsguard.presets import add_defaults
 
 MAX_TEAMS, MAX_AGENTS = 4, 24
+N_SHIPS = 4  # on generated maps
 
 
 def int_setting(description: str, default: int, minimum: int = 0, maximum: int = 1_000_000) -> Any:
@@ -69,15 +70,22 @@ class Cogsguard(Settings):
     free_moves: bool = setting(False, "Moves cost no energy.")
     window_radius: int = int_setting("Radius of the observation window in cells.", 6, 1, 15)
 
-    height: int = int_setting("Height of the map in cells.", 50, 19, 500)
-    width: int = int_setting("Width of the map in cells.", 50, 19, 500)
-    junctions: tuple[int, int] = setting((27, 33), "Fewest and most junctions.")
-    extractors: tuple[int, int] = setting((16, 28), "Fewest and most extractors of each element.")
-    junction_gap: int = int_setting("Least distance between two junctions.", 5, 2, 100)
-    extractor_gap: int = int_setting(
-        "Least distance between two extractors of an element.", 4, 2, 100
+    height: int = int_setting("Height of the map in cells.", 50, 17, 500)
+    width: int = int_setting("Width of the map in cells.", 50, 17, 500)
+    terrain: bool = setting(True, "Whether generated maps have rocks, zones and a rim.")
+    junctions: int = int_setting(
+        "Junctions to draw on a map; those beside another object are dropped.", 84, 0, 2000
     )
-    wall_patches: int = int_setting("Wall patches per thousand cells.", 16, 0, 1000)
+    extractors: int = int_setting(
+        "Extractors to draw on a map, all elements together; likewise.", 145, 0, 4000
+    )
+    junction_gap: int = int_setting(
+        "Least distance between two junctions; 0 draws junctions and extractors alike.", 2, 0, 100
+    )
+    compound_radius: int = int_setting("Cells from a hub to the wall of its compound.", 10, 7, 50)
+    clearing_radius: int = int_setting("Cells around a hub that are cleared.", 13, 0, 100)
+    pads: int = int_setting("Spawn pads of a team on generated maps, at least.", 20, 1, 24)
+    ships: bool = setting(True, "Edition A: whether generated maps have the clips' ships.")
 
     start_hp: int = int_setting("Hit points at the start.", 50)
     start_energy: int = int_setting(
@@ -161,6 +169,36 @@ class Cogsguard(Settings):
         return self.temple_cap if self.temple else self.agents
 
     @property
+    def n_pads(self) -> int:
+        """Spawn pads of a team on generated maps."""
+        return max(self.pads, self.agents)
+
+    @property
+    def has_ships(self) -> bool:
+        """Whether generated maps have ships in the corners."""
+        return self.edition == "A" and self.ships and self.clips != "off"
+
+    @property
+    def most_junctions(self) -> int:
+        """Most junctions that a map can have."""
+        if self.parsed_map is not None:
+            return int((self.parsed_map.kind == codes.JUNCTION).sum())
+        if self.junction_gap == 0:  # drawn together with extractors, each of them by chance
+            return self.junctions + self.extractors + self.teams
+        if self.edition == "F":
+            return self.junctions + self.teams
+        return self.junctions + (self.teams + N_SHIPS) * (self.map == "machina_1")
+
+    @property
+    def most_extractors(self) -> int:
+        """Most extractors that a map can have."""
+        if self.parsed_map is None:
+            drawn = self.extractors + (self.junctions if self.junction_gap == 0 else 0)
+            return drawn + len(codes.ELEMENTS) * self.teams
+        kind = self.parsed_map.kind
+        return int(((kind >= codes.EXTRACTOR) & (kind < codes.HUB)).sum())
+
+    @property
     def map_shape(self) -> tuple[int, int]:
         """Height and width of the map in cells."""
         if self.parsed_map is None:
@@ -187,19 +225,14 @@ class Cogsguard(Settings):
                 f"Cogsguard.temple_cap must be at least the {self.agents} agents of a team, "
                 f"not {self.temple_cap}."
             )
-        for name in ("junctions", "extractors"):
-            least, most = getattr(self, name)
-            if not 0 <= least <= most <= 1000:
-                raise ValueError(
-                    f"Cogsguard.{name} must be the fewest and the most, 0 to 1000, not {least}, {most}."
-                )
-        parsed_map = self.parsed_map
+        parsed_map, radius = self.parsed_map, self.compound_radius
         if parsed_map is not None:
             self._check_parsed_map(parsed_map)
-        elif (room := maps.count_compounds_that_fit(self.height, self.width)) < self.teams:
+        elif (room := maps.count_compounds_that_fit(self.height, self.width, radius)) < self.teams:
             size = f"{self.height} x {self.width}"
             raise ValueError(
-                f"Cogsguard.teams: a map of {size} has room for {room}, not {self.teams}."
+                f"Cogsguard.teams: a map of {size} with compound_radius {radius} has room for "
+                f"{room}, not {self.teams}."
             )
         return self
 

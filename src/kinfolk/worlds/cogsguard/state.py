@@ -11,12 +11,11 @@ from kinfolk.core.arrays import Bools, Floats, Ints
 from kinfolk.core.jit import inline
 from kinfolk.worlds.cogsguard import codes
 from kinfolk.worlds.cogsguard.rules import CogsguardRules
-from kinfolk.worlds.cogsguard.settings import Cogsguard
+from kinfolk.worlds.cogsguard.settings import N_SHIPS, Cogsguard
 
 CellWords = npt.NDArray[np.uint16]  # cells as teams see them, see `spec`
 Int32Array = npt.NDArray[np.int32]
 SeenBits = npt.NDArray[np.uint32]
-N_SHIPS = 4
 N_EVENT_FIELDS = 4
 MAX_EVENTS_PER_ROW = 6  # at most: a deposit of four elements, a birth, exhaustion
 
@@ -102,11 +101,9 @@ def allocate_state(
         keep_books: Whether to book every change of what agents and stores hold.
     """
     w, t, n, cells = n_worlds, rules.teams, rules.teams * rules.rows_per_team, count_cells(rules)
-    if settings.parsed_map is None:
-        junctions, ships = settings.junctions[1], N_SHIPS if settings.edition == "A" else 0
-    else:
-        kind = settings.parsed_map.kind
-        junctions, ships = int((kind == codes.JUNCTION).sum()), int((kind == codes.SHIP).sum())
+    junctions, ships = settings.most_junctions, N_SHIPS if settings.has_ships else 0
+    if settings.parsed_map is not None:
+        ships = int((settings.parsed_map.kind == codes.SHIP).sum())
 
     def full_ints(*shape: int, fill: int = 0) -> Ints:
         """Return an int64 array of a shape, filled with one number."""

@@ -11,7 +11,7 @@ from kinfolk.core.arrays import AnyArray, Arrays, Bytes, Floats, Ints
 from kinfolk.core.errors import SettingsError, UsageError
 from kinfolk.worlds.base import BatchedWorld, WorldEvent, check_actions, check_batch_size
 from kinfolk.worlds.cogsguard import codes, render, reset, spec
-from kinfolk.worlds.cogsguard.map_generator import allocate_map_scratch, make_map_config
+from kinfolk.worlds.cogsguard.mapgen.config import allocate_map_scratch, make_map_config
 from kinfolk.worlds.cogsguard.presets import DESCRIPTIONS, PRESETS
 from kinfolk.worlds.cogsguard.rules import make_rules
 from kinfolk.worlds.cogsguard.settings import Cogsguard
@@ -86,9 +86,9 @@ class CogsguardWorld(BatchedWorld):
             self._state.done[indices] = True
             height, width = self.settings.map_shape
             raise SettingsError(
-                f"No map of {height} x {width} cells with junctions {self.settings.junctions} and "
-                f"extractors {self.settings.extractors} of each element at their gaps could be "
-                "generated. Use a larger map, fewer objects or smaller gaps."
+                f"No map of {height} x {width} cells could be generated on which all of "
+                f"{self.settings.junctions} junctions and {self.settings.extractors} extractors can "
+                "be reached. Use a larger map or fewer objects."
             )
 
     def step(self, actions: Ints) -> None:

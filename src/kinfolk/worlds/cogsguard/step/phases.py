@@ -175,9 +175,9 @@ def apply_area_effects(game: GameArrays, rules: CogsguardRules, events: Ints, w:
         for i in range(game.teams[w, team, codes.N_AGENTS]):
             row = team * rules.rows_per_team + i
             area = int(game.team_view[w, team, body[w, row, codes.CELL]]) & codes.AREA_MASK
-            if area == codes.FRIENDLY_AREA and game.ledger.shape[1] == 0:
-                if fill_agent(body, rules, w, row):
-                    continue
+            is_plain = area == codes.FRIENDLY_AREA and game.ledger.shape[1] == 0
+            if is_plain and fill_agent(body, rules, w, row):
+                continue
             if area != 0:
                 apply_areas_to_agent(game, rules, events, w, row, team)
             if body[w, row, codes.HP] == 0:
