@@ -3,11 +3,11 @@
 import numpy as np
 import pytest
 
-from kinfolk.core.errors import SettingsError
+from kinfolk.core.errors import SettingsError, UsageError
 from kinfolk.core.settings import validate_settings
 from kinfolk.worlds.cogsguard import reset
 from kinfolk.worlds.cogsguard.maps import KNOWN_SYMBOLS
-from kinfolk.worlds.cogsguard.presets import DESCRIPTIONS, MAP_DEFAULTS, PRESETS
+from kinfolk.worlds.cogsguard.presets import DESCRIPTIONS, FORMER_RULES, MAP_DEFAULTS, PRESETS
 from kinfolk.worlds.cogsguard.settings import Cogsguard
 from kinfolk.worlds.cogsguard.world import CogsguardWorld
 
@@ -65,7 +65,13 @@ LEGEND = " ".join(KNOWN_SYMBOLS)
         ),
         (
             {"junctions": [27, 33]},
-            "Cogsguard.junctions must be a whole number, not [27, 33].",
+            "Cogsguard.junctions is the number of objects to draw, not the fewest and the most as in "
+            f"the former rules. {FORMER_RULES}.",
+        ),
+        (
+            {"ships_every": 100},
+            "Cogsguard.ships_every is a setting of the former rules: ships act by clips_align_every "
+            f"and clips_scramble_every. {FORMER_RULES}.",
         ),
     ],
 )
@@ -111,6 +117,18 @@ def test_a_map_brings_its_size_and_length_and_both_can_be_changed():
             expected["max_steps"],
         )
     assert validate_settings(Cogsguard, {"map": "machina_1", "max_steps": 9}).max_steps == 9
+
+
+def test_a_snapshot_of_the_former_rules_is_refused_with_the_reason():
+    world = CogsguardWorld(validate_settings(Cogsguard, {"map": "tutorial"}), 1)
+    world.reset(np.array([1]))
+    snapshot = {name: array for name, array in world.snapshot().items() if "ledger" not in name}
+    with pytest.raises(UsageError) as refusal:
+        world.restore(snapshot)
+    assert str(refusal.value) == (
+        "The snapshot was made by rules version 1 of CogsGuard. CogsGuard's rules and maps are those "
+        "of the original engine since rules version 2; docs/cogsguard.md lists what changed. Start anew."
+    )
 
 
 def test_groups_are_named_for_teams():

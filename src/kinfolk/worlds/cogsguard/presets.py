@@ -41,8 +41,43 @@ OBJECT_DEFAULTS: Mapping[tuple[str, str], tuple[int, int, int]] = {
 }
 
 
+# Settings that the former rules had, and what stands in their place.
+FORMER_SETTINGS: Mapping[str, str] = {
+    "extractor_gap": "extractors are drawn anywhere",
+    "wall_patches": "terrain switches rocks, zones and rim off",
+    "ships_from": "ships act by clips_align_from and clips_scramble_from",
+    "ships_every": "ships act by clips_align_every and clips_scramble_every",
+    "clips_seed_every": "it is clips_reseed_every",
+}
+FORMER_RULES = (
+    "CogsGuard's rules and maps are those of the original engine since rules version 2; "
+    "docs/cogsguard.md lists what changed"
+)
+
+
+def check_former_settings(data: Mapping[str, Any]) -> None:
+    """Check that no setting of the former rules is given, as in runs that were made with them.
+
+    Raises:
+        ValueError: One is; the message says what stands in its place.
+    """
+    for name in data:
+        if name in FORMER_SETTINGS:
+            raise ValueError(
+                f"Cogsguard.{name} is a setting of the former rules: {FORMER_SETTINGS[name]}. "
+                f"{FORMER_RULES}."
+            )
+    for name in ("junctions", "extractors"):
+        if isinstance(data.get(name), list | tuple):
+            raise ValueError(
+                f"Cogsguard.{name} is the number of objects to draw, not the fewest and the most as "
+                f"in the former rules. {FORMER_RULES}."
+            )
+
+
 def add_defaults(data: Mapping[str, Any]) -> dict[str, Any]:
     """Return `data` merged over the defaults of the edition and the map that it names."""
+    check_former_settings(data)
     defaults: dict[str, Any] = {}
     edition, site = str(data.get("edition", "F")), str(data.get("map", "arena"))
     if data.get("map_text") is None:

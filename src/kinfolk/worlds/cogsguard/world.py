@@ -12,7 +12,7 @@ from kinfolk.core.errors import SettingsError, UsageError
 from kinfolk.worlds.base import BatchedWorld, WorldEvent, check_actions, check_batch_size
 from kinfolk.worlds.cogsguard import codes, render, reset, spec
 from kinfolk.worlds.cogsguard.mapgen.config import allocate_map_scratch, make_map_config
-from kinfolk.worlds.cogsguard.presets import DESCRIPTIONS, PRESETS
+from kinfolk.worlds.cogsguard.presets import DESCRIPTIONS, FORMER_RULES, PRESETS
 from kinfolk.worlds.cogsguard.rules import make_rules
 from kinfolk.worlds.cogsguard.settings import Cogsguard
 from kinfolk.worlds.cogsguard.state import (
@@ -49,6 +49,7 @@ class CogsguardWorld(BatchedWorld):
     settings_type = Cogsguard
     presets = PRESETS
     preset_descriptions = DESCRIPTIONS
+    rules_version = 2  # 1: before the rules were those of the original engine
 
     def __init__(
         self, settings: Cogsguard, n_worlds: int = 1, threads: int = 1, keep_books: bool = False
@@ -221,7 +222,15 @@ class CogsguardWorld(BatchedWorld):
     def restore(
         self, snapshot: Arrays, source: Ints | None = None, keys: Ints | None = None
     ) -> None:
-        """Restore a snapshot: world `i` becomes a copy of the snapshot's world `source[i]`."""
+        """Restore a snapshot: world `i` becomes a copy of the snapshot's world `source[i]`.
+
+        Raises:
+            UsageError: The snapshot was made under the former rules.
+        """
+        if "junction" in snapshot and "ledger" not in snapshot:
+            raise UsageError(
+                f"The snapshot was made by rules version 1 of CogsGuard. {FORMER_RULES}. Start anew."
+            )
         super().restore(snapshot, source, keys)
         self._event_buffer[:, 0] = 0
 
