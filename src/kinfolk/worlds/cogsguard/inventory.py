@@ -112,10 +112,10 @@ def take_off_gear(game: GameArrays, limits: Ints, w: int, row: int) -> None:
     room = limits[codes.CARGO_LIMIT, codes.NO_GEAR]
     for element in codes.ELEMENT_ORDER:
         carried = body[w, row, codes.FIRST_CARGO + element]
-        kept = min(carried, room)
-        room -= kept
-        body[w, row, codes.FIRST_CARGO + element] = kept
-        book(game.ledger, w, row, codes.CARGO_CUT + element, kept - carried)
+        remaining = min(carried, room)
+        room -= remaining
+        body[w, row, codes.FIRST_CARGO + element] = remaining
+        book(game.ledger, w, row, codes.CARGO_CUT + element, remaining - carried)
 
 
 @inline

@@ -26,7 +26,7 @@ def int_setting(description: str, default: int, minimum: int = 0, maximum: int =
     return Field(default=default, ge=minimum, le=maximum, description=description)
 
 
-class Quirks(Settings):
+class CogsguardQuirks(Settings):
     """Likely bugs of the original, which its recordings show; docs/cogsguard.md describes them."""
 
     clips_lose_marks: bool = setting(
@@ -157,7 +157,9 @@ class Cogsguard(Settings):
     )
     network_reach: int = int_setting("Edition A: reach of links between junctions in cells.", 25)
 
-    quirks: Quirks = setting(Quirks(), "Likely bugs of the original; set by presets.")
+    quirks: CogsguardQuirks = setting(
+        CogsguardQuirks(), "Likely bugs of the original; set by presets."
+    )
 
     temple: bool = setting(False, "Whether agents are born in the temple.")
     temple_cap: int = int_setting("Most agents of a team with births.", 24, 1, MAX_AGENTS)

@@ -221,11 +221,11 @@ class _SceneReplayer:
                     equal = value == got[field]
                 if not equal:
                     yield SceneDifference(name, tick, i, field, expected, got[field])
-        for field, found in self._get_world(w).items():
+        for field, value in self._get_world(w).items():
             if field in state:
-                self.n_values += max(1, len(found))
-                if state[field] != found:
-                    yield SceneDifference(name, tick, None, field, state[field], found)
+                self.n_values += max(1, len(value))
+                if state[field] != value:
+                    yield SceneDifference(name, tick, None, field, state[field], value)
 
     def _get_agent(
         self, w: int, tick: int, agent: int, acts: Sequence[str] | None

@@ -18,7 +18,7 @@ _MAX_MAP_TRIES = 64  # maps drawn before giving up
 
 @inline
 def draw_map(scratch: MapScratch, config: MapConfig, key: int) -> None:
-    """Draw one map.
+    """Draw one map on the scratch arrays, whether all of it can be reached or not.
 
     Args:
         scratch: Written.

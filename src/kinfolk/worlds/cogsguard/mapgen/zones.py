@@ -60,9 +60,9 @@ def shuffle_parts(parts: Ints, n_parts: int, key: int) -> None:
     for i in range(n_parts - 1):
         j = i + randint(key, i, n_parts - i)
         for column in range(4):
-            kept = parts[i, column]
+            value = parts[i, column]
             parts[i, column] = parts[j, column]
-            parts[j, column] = kept
+            parts[j, column] = value
 
 
 @inline
