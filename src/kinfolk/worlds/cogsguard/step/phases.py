@@ -60,33 +60,32 @@ def exhaust_agent(
         record_event(events, w, codes.EXHAUSTED_EVENT, row, gear, hearts)
 
 
-@inline
-def apply_upkeep(game: GameArrays, rules: CogsguardRules, events: Ints, w: int, tick: int) -> None:
-    """Subtract hp and influence from all agents and add solar energy, more of it by day.
+@inline_always
+def apply_upkeep(
+    game: GameArrays, rules: CogsguardRules, events: Ints, w: int, row: int, team: int, solar: int
+) -> None:
+    """Subtract hp and influence from an agent and add solar energy.
 
-    Agents whose hp is then 0 lose gear and hearts, before areas can heal them.
+    If its hp is then 0, it loses gear and hearts, before areas can heal it.
 
     Args:
-        game: Writes `body`, `ledger` and agents' cells in `team_view`.
+        game: Writes `body`, `ledger` and the agent's cell in `team_view`.
         rules: Rules of the batch.
         events: Buffer, appended to.
         w: World.
-        tick: Current tick.
+        row: Row of the agent.
+        team: Team of the agent.
+        solar: Energy that an agent gains in this tick.
     """
-    is_day = tick % rules.day_period < rules.day_length
-    solar, limits = rules.solar_day if is_day else rules.solar_night, rules.limits
     body, ledger = game.body, game.ledger
-    for team in range(rules.teams):
-        for i in range(game.teams[w, team, codes.N_AGENTS]):
-            row = team * rules.rows_per_team + i
-            hp, influence = -rules.hp_upkeep, -rules.influence_upkeep
-            add_resources(body, ledger, limits, w, row, hp, solar, influence)
-            if ledger.shape[1] > 0:
-                ledger[w, row, codes.HP_UPKEEP] += hp
-                ledger[w, row, codes.ENERGY_SOLAR] += solar
-                ledger[w, row, codes.INFLUENCE_UPKEEP] += influence
-            if body[w, row, codes.HP] == 0:
-                exhaust_agent(game, rules, events, w, row, team)
+    hp, influence = -rules.hp_upkeep, -rules.influence_upkeep
+    add_resources(body, ledger, rules.limits, w, row, hp, solar, influence)
+    if ledger.shape[1] > 0:
+        ledger[w, row, codes.HP_UPKEEP] += hp
+        ledger[w, row, codes.ENERGY_SOLAR] += solar
+        ledger[w, row, codes.INFLUENCE_UPKEEP] += influence
+    if body[w, row, codes.HP] == 0:
+        exhaust_agent(game, rules, events, w, row, team)
 
 
 @inline_always
@@ -131,9 +130,11 @@ def apply_areas_to_agent(
         ledger[w, row, codes.INFLUENCE_ENEMY] -= lost
 
 
-@inline
+@inline_always
 def fill_agent(body: Ints, rules: CogsguardRules, w: int, row: int) -> bool:
-    """Fill an agent up if one friendly source is enough for that; how many there are is not read.
+    """Apply upkeep and friendly areas to an agent if one source is enough to fill it up.
+
+    How many sources there are is then not read, which is most of the cost.
 
     Args:
         body: `[W, N, BODY_COLUMNS]`, written.
@@ -145,32 +146,36 @@ def fill_agent(body: Ints, rules: CogsguardRules, w: int, row: int) -> bool:
         Whether the agent was filled.
     """
     gear, limits = body[w, row, codes.GEAR], rules.limits
-    hp, energy = limits[codes.HP_LIMIT, gear], limits[codes.ENERGY_LIMIT, gear]
-    influence = limits[codes.INFLUENCE_LIMIT, gear]
+    limit, energy_limit = limits[codes.HP_LIMIT, gear], limits[codes.ENERGY_LIMIT, gear]
+    influence_limit = limits[codes.INFLUENCE_LIMIT, gear]
+    hp = body[w, row, codes.HP] - rules.hp_upkeep
+    influence = max(0, body[w, row, codes.INFLUENCE] - rules.influence_upkeep)
     if (
-        body[w, row, codes.HP] + rules.hp_friendly_area < hp
-        or body[w, row, codes.ENERGY] + rules.energy_friendly_area < energy
-        or body[w, row, codes.INFLUENCE] + rules.influence_friendly_area < influence
-        or hp == 0
+        hp <= 0
+        or hp + rules.hp_friendly_area < limit
+        or body[w, row, codes.ENERGY] + rules.energy_friendly_area < energy_limit
+        or influence + rules.influence_friendly_area < influence_limit
     ):
         return False
-    body[w, row, codes.HP] = hp
-    body[w, row, codes.ENERGY] = energy
-    body[w, row, codes.INFLUENCE] = influence
+    body[w, row, codes.HP] = limit
+    body[w, row, codes.ENERGY] = energy_limit
+    body[w, row, codes.INFLUENCE] = influence_limit
     return True
 
 
 @inline
-def apply_area_effects(game: GameArrays, rules: CogsguardRules, events: Ints, w: int) -> None:
-    """Apply the effects of areas to all agents that are in one.
+def update_agents(game: GameArrays, rules: CogsguardRules, events: Ints, w: int, tick: int) -> None:
+    """Apply upkeep and then areas to all agents; there is more solar energy by day.
 
     Args:
         game: Reads areas; writes `body`, `stats`, `ledger` and agents' cells in `team_view`.
         rules: Rules of the batch.
         events: Buffer, appended to.
         w: World.
+        tick: Current tick.
     """
-    body = game.body
+    is_day = tick % rules.day_period < rules.day_length
+    solar, body = rules.solar_day if is_day else rules.solar_night, game.body
     for team in range(rules.teams):
         for i in range(game.teams[w, team, codes.N_AGENTS]):
             row = team * rules.rows_per_team + i
@@ -178,6 +183,7 @@ def apply_area_effects(game: GameArrays, rules: CogsguardRules, events: Ints, w:
             is_plain = area == codes.FRIENDLY_AREA and game.ledger.shape[1] == 0
             if is_plain and fill_agent(body, rules, w, row):
                 continue
+            apply_upkeep(game, rules, events, w, row, team, solar)
             if area != 0:
                 apply_areas_to_agent(game, rules, events, w, row, team)
             if body[w, row, codes.HP] == 0:
@@ -272,8 +278,7 @@ def step_upkeep(
     game = get_game_arrays(state)
     for w in range(first, last):
         if not state.done[w]:
-            apply_upkeep(game, rules, events, w, state.tick[w])
-            apply_area_effects(game, rules, events, w)
+            update_agents(game, rules, events, w, state.tick[w])
 
 
 @allocation_free_kernel
@@ -312,7 +317,10 @@ def finish_tick(state: CogsguardState, rules: CogsguardRules, first: int, last: 
     for w in range(first, last):
         if state.done[w]:
             continue
-        for j in range(junction.shape[1]):
+        n_held = 0
+        for team in range(rules.teams):
+            n_held += teams[w, team, codes.JUNCTIONS_HELD]
+        for j in range(junction.shape[1] if n_held > 0 else 0):
             row = junction[w, j, codes.JUNCTION_ALIGNED_BY]
             if junction[w, j, codes.JUNCTION_CELL] > 0 and row >= 0:
                 state.stats[w, row, codes.HELD_TICKS] += 1
