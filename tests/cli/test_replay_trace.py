@@ -24,7 +24,7 @@ def files(tmp_path, monkeypatch):
 
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(trace_module, "replay_golden_trace", replay)
-    monkeypatch.setattr("kinfolk.cli.commands.play.compile_kernels", lambda *words: None)
+    monkeypatch.setattr("kinfolk.cli.commands.replay_trace.compile_kernels", lambda *words: None)
     for name, kind in (("a", "good"), ("b", "bad"), ("e", "good")):
         data = gzip.compress(json.dumps({"kind": kind}).encode())
         (tmp_path / f"{name}.json.gz").write_bytes(data)
@@ -79,3 +79,25 @@ def test_files_that_match_leave_with_0_and_a_missing_one_is_said_first(files, ca
         main(["replay-trace", files[0], "none.json.gz"])
     said = capsys.readouterr()
     assert (left.value.code, said.out, said.err) == (2, "", "There is no file none.json.gz.\n")
+
+
+def test_scenes_of_cogsguard_are_told_apart_and_a_changed_number_is_named(golden, tmp_path, capsys):
+    folder = golden.parent / "cogsguard"
+    if not folder.is_dir():
+        pytest.skip(f"There are no golden recordings in {folder}.")
+    scene = json.loads(gzip.decompress((folder / "f_swap.json.gz").read_bytes()))
+    scene["ticks"][1]["agents"][1][2] += 1
+    changed = tmp_path / "changed.json.gz"
+    changed.write_bytes(gzip.compress(json.dumps(scene).encode()))
+    with pytest.raises(SystemExit) as left:
+        main(["replay-trace", str(folder / "f_swap.json.gz"), str(changed)])
+    said = capsys.readouterr()
+    assert left.value.code == 1
+    assert said.err.splitlines()[-1] == (
+        f"{changed}: Scene f_swap, tick 2, agent 1: hp should be 49 and is 48."
+    )
+    rows = [line.split() for line in said.out.splitlines() if ".json.gz" in line]
+    assert [(row[0], row[1], row[-1]) for row in rows] == [
+        ("f_swap.json.gz", "6", "matches"),
+        ("changed.json.gz", "1", "differs"),
+    ]

@@ -9,8 +9,9 @@ from kinfolk.worlds.cogsguard.settings import Cogsguard
 from kinfolk.worlds.cogsguard.world import CogsguardWorld
 
 NOOP, NORTH, SOUTH, WEST, EAST = range(5)
-# No clips, and areas of one cell: only what a test is about happens.
+# No clips, areas of one cell, energy at its limit: only what a test is about happens.
 QUIET = {"clips": "off", "area_radius": 0, "junction_strength": 0, "hub_strength": 0}
+QUIET |= {"start_energy": 20, "store_elements": 10}
 
 
 def scene(text, key=7, **more):
@@ -78,7 +79,11 @@ def put_at(world, y, x, row=0):
 
 def store(world, team=0):
     """Carbon, oxygen, germanium, silicon and hearts of a team."""
-    return world._arrays.store[0, team].tolist()
+    return world._arrays.store[0, team, :5].tolist()
+
+
+def chest_hearts(world, team=0):
+    return int(world._arrays.store[0, team, 5])
 
 
 def set_store(world, *amounts, team=0):

@@ -1,6 +1,5 @@
 """Edition A: territory, hearts from the hub, networks and ships."""
 
-import numpy as np
 import pytest
 from cogs_scenes import (
     EAST,
@@ -19,9 +18,9 @@ from cogs_scenes import (
 
 from kinfolk.core.settings import validate_settings
 from kinfolk.worlds.cogsguard.settings import Cogsguard
-from kinfolk.worlds.cogsguard.world import CogsguardWorld
 
 SIZES = {"edition": "A", "junction_strength": 10, "hub_strength": 20}
+CLIPS = 1
 
 
 def played(text, **more):
@@ -41,7 +40,7 @@ def test_defaults_of_edition_a_differ_from_those_of_edition_f():
     assert (a.extractor_stock, a.heart_price, a.store_elements, a.store_hearts) == (200, 7, 18, 5)
     assert (a.influence_aligner, a.align_influence) == (0, 0)
     f = validate_settings(Cogsguard, {})
-    assert (f.extractor_stock, f.heart_price, f.store_elements, f.store_hearts) == (100, 10, 10, 5)
+    assert (f.extractor_stock, f.heart_price, f.store_elements, f.store_hearts) == (100, 10, 24, 5)
     assert validate_settings(Cogsguard, {"edition": "A", "heart_price": 9}).heart_price == 9
 
 
@@ -150,16 +149,43 @@ def test_a_ship_aligns_the_nearest_neutral_junction_every_200_from_100():
     text = row(90, c0="X", c15="J", c12="J", c30="J", c80="H", c89="@")
     world, found = clips_after(text, 310)
     assert found == {100: ["clips_align"], 300: ["clips_align"]}
-    assert owners(world) == [1, 1, -1]
+    assert owners(world) == [CLIPS, CLIPS, -1]
     world, found = clips_after(text, 501)
-    assert owners(world) == [1, 1, 1]  # 15 from its chain
+    assert owners(world) == [CLIPS, CLIPS, CLIPS]  # 15 from its chain
 
 
-def test_a_ship_scrambles_the_nearest_enemy_junction_too():
-    text = row(90, c0="X", c10="J", c12="0", c70="H", c89="@") + "\n" + row(90, c30="0", c50="0")
-    world, found = clips_after(text, 100)
-    assert found == {100: ["clips_align", "clips_scramble"]}
-    assert owners(world) == [1, -1, 0, 0]
+SOON = {"clips_align_from": 1, "clips_align_every": 1, "clips_scramble_from": 1}
+
+
+def test_a_ship_scrambles_and_then_aligns_so_one_junction_can_fall_and_be_taken_in_a_tick():
+    text = row(90, c0="X", c10="0", c12="J", c70="H", c89="@") + "\n" + row(90, c30="0", c50="0")
+    world, found = clips_after(text, 1, **SOON)
+    assert found == {1: ["clips_scramble", "clips_align"]}
+    assert owners(world) == [CLIPS, -1, 0, 0]
+
+
+def test_a_ship_takes_the_junction_nearest_to_itself_not_to_its_chain():
+    text = "\n".join([row(60, c0="X", c10="J", c14="J", c58="H", c59="@"), *["." * 60] * 11])
+    text += "\n" + row(60, c0="J")  # 12 from the ship; that at 14 is 4 from the chain
+    world, _ = clips_after(text, 2, **SOON)
+    assert owners(world) == [CLIPS, -1, CLIPS]
+
+
+def test_edges_of_a_chain_are_15():
+    for second, taken in ((25, True), (26, False)):
+        text = row(90, c0="X", c10="J", c89="@", c88="H", **{f"c{second}": "J"})
+        world, _ = clips_after(text, 2, **SOON)
+        assert owners(world) == [CLIPS, CLIPS if taken else -1]
+
+
+def test_every_ship_has_a_chain_of_its_own():
+    # The junction at 24 is 12 from the one that the second ship took, and 24 from the first ship.
+    text = row(90, c0="X", c24="J", c36="J", c49="X", c88="H", c89="@")
+    world, _ = clips_after(text, 1, **SOON)
+    assert owners(world) == [-1, CLIPS]
+    world, found = clips_after(text, 2, **SOON)
+    assert found[2] == ["clips_align"]
+    assert world._arrays.junction[0, 0, 4] == 4  # taken by the second ship
 
 
 def test_ships_reach_15_cells():
@@ -169,9 +195,35 @@ def test_ships_reach_15_cells():
     assert clips_after(near, 101, ships_reach=1)[1] == {}
 
 
-def test_generated_maps_have_ships_in_the_corners_and_no_chest():
-    world = CogsguardWorld(validate_settings(Cogsguard, {"edition": "A", "map": "tutorial"}), 1)
-    world.reset(np.array([3]))
-    lines = world.render_text(0).splitlines()
-    assert [lines[y][x] for y in (2, -3) for x in (2, -3)] == ["X"] * 4
-    assert "C" not in world.render_text(0)
+@pytest.mark.parametrize(("stale", "held"), [(False, 0), (True, -1)])
+def test_a_freed_junction_leaves_the_chain_but_with_the_quirk_it_stays(stale, held):
+    text = row(60, c0="X", c9="@", c10="J", c22="0", c40="H")
+    world = played(
+        text,
+        clips="normal",
+        clips_align_from=1,
+        clips_scramble_from=3,
+        quirks={"stale_chains": stale},
+    )
+    act(give(world, gear="scrambler", hp=200, hearts=1))
+    assert owners(world) == [CLIPS, 0]
+    act(world, EAST)
+    act(world)
+    assert owners(world) == [-1, held]
+
+
+def test_with_the_quirk_an_aligned_junction_of_the_clips_bears_both_marks():
+    text = row(40, c0="X", c5="@", c6="!", c20="H")
+    plain = act(give(played(text), gear="aligner", hearts=2), EAST)
+    assert owners(plain) == [0]
+    world = played(text, quirks={"both_marks": True}, max_steps=100)
+    act(give(world, gear="aligner", hearts=2), EAST)
+    assert (owners(world), has(world, "hearts")) == ([CLIPS], 1)
+    assert world._arrays.junction[0, 0, 5] == 0  # the team's mark
+    assert world.columns.reward.tolist() == [0.01]
+    assert areas(world, 0, 5) == (False, True)  # as territory it is the clips'
+    act(world, EAST)
+    assert has(world, "hearts", "last_action_succeeded") == [1, 0]
+    act(give(world, gear="scrambler"), EAST)  # scrambled, the mark of the clips goes
+    assert (owners(world), world.columns.reward.tolist()) == ([0], [0.01])
+    assert areas(world, 0, 5) == (True, False)

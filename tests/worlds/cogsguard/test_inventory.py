@@ -33,10 +33,14 @@ OPEN = """
 """
 
 
-def test_an_agent_starts_with_50_hp_full_energy_and_no_gear():
-    world = scene(OPEN)
-    assert has(world, "hp", "energy", "hearts", "influence") == [50, 20, 0, 0]
+def test_an_agent_starts_with_50_hp_and_100_energy_that_the_first_tick_cuts_to_20():
+    world = scene(OPEN, start_energy=Cogsguard().start_energy)
+    assert has(world, "hp", "energy", "hearts", "influence") == [50, 100, 0, 0]
     assert gear(world) == "none"
+    act(world, WEST)
+    assert has(world, "hp", "energy") == [49, 20]
+    act(world, WEST)
+    assert has(world, "energy") == 19
 
 
 @pytest.mark.parametrize(
@@ -61,8 +65,8 @@ def test_gear_replaces_the_base_of_a_limit_and_does_not_add_to_it():
     assert combine_limits(4, 70_000) == 65_535
 
 
-@pytest.mark.parametrize(("tick", "solar"), [(1, 3), (100, 3), (101, 1), (200, 1), (201, 3)])
-def test_the_sun_gives_3_in_the_first_100_ticks_of_200_and_1_in_the_others(tick, solar):
+@pytest.mark.parametrize(("tick", "solar"), [(1, 3), (99, 3), (100, 1), (199, 1), (200, 3)])
+def test_night_begins_at_tick_100_and_day_at_200(tick, solar):
     world = give(scene(OPEN), energy=5)
     world._arrays.tick[0] = tick - 1
     assert has(act(world), "energy") == 5 + solar
@@ -156,7 +160,7 @@ def test_at_hp_0_gear_and_hearts_are_lost_and_cargo_stays_as_far_as_it_can_be_ca
     act(world)
     assert has(world, "hp", "hearts") == [0, 0]
     assert gear(world) == "none"
-    assert has(world, "carbon", "oxygen", "germanium", "silicon") == [3, 1, 0, 0]
+    assert has(world, "carbon", "oxygen", "germanium", "silicon") == [0, 4, 0, 0]
     assert kinds(world) == ["exhausted"]
     assert world.columns.alive.all()
     act(world)
@@ -169,10 +173,14 @@ def test_losing_scout_gear_cuts_energy_to_what_can_be_held():
     assert has(world, "hp", "energy") == [0, 20]
 
 
-def test_hp_that_an_area_gives_back_in_the_same_tick_saves_the_gear():
-    world = act(give(scene(OPEN, area_radius=10), gear="miner", hp=1))
+@pytest.mark.parametrize("edition", ["F", "A"])
+def test_gear_and_hearts_are_lost_before_an_area_heals(edition):
+    sizes = {"area_radius": 10, "hub_strength": 10}
+    world = act(give(scene(OPEN, edition=edition, **sizes), gear="miner", hp=1, hearts=2))
+    assert gear(world) == "none"
+    assert has(world, "hp", "hearts") == [100, 0]
+    world = act(give(scene(OPEN, edition=edition, **sizes), gear="miner", hp=2, hearts=2))
     assert gear(world) == "miner"
-    assert has(world, "hp") == 100
 
 
 FIELD = "\n".join(
@@ -205,22 +213,52 @@ def test_an_enemy_area_takes_a_hp_and_100_influence_per_tick():
     assert has(world, "hp", "energy", "influence") == [8, 3, 0]
 
 
-def test_areas_are_netted_before_limits_cut():
-    both = "." * 8 + "!" + "." * 2 + "\nH" + "." * 9 + "@"
-    world = scene(both, area_radius=10)
+BOTH = "." * 8 + "!" + "." * 2 + "\nH" + "." * 9 + "@"
+
+
+def test_enemy_areas_come_first_and_can_cost_the_gear_before_friends_heal():
+    world = scene(BOTH, area_radius=10)
     assert areas(world, 1, 10) == (True, True)
     act(give(world, gear="aligner", hp=3, energy=0, influence=9))
-    assert has(world, "hp", "influence") == [100, 0]  # 2 + 100 - 1, cut; 8 + 10 - 100, cut
-    act(give(world, hp=1))
-    assert has(world, "hp") == 99  # 0 + 100 - 1
+    assert has(world, "hp", "influence") == [100, 0]  # 2 - 1 + 100, cut; 8 + 10 - 100, cut
+    assert gear(world) == "aligner"
+    act(give(world, hp=2, hearts=1))
+    assert has(world, "hp", "hearts") == [100, 0]  # 1 - 1, lost; then 100
+    assert gear(world) == "none"
 
 
-def test_another_teams_hub_is_no_enemy_area_but_its_junctions_are():
+def test_in_edition_a_enemy_territory_costs_the_gear_in_the_next_upkeep_only():
+    world = scene("H" + "." * 30 + "@!", edition="A", junction_strength=10)
+    act(give(world, gear="miner", hp=2))
+    assert (has(world, "hp"), gear(world)) == (0, "miner")
+    act(world)
+    assert (has(world, "hp"), gear(world)) == (0, "none")
+
+
+@pytest.mark.parametrize(("enemies", "hp"), [(1, 48), (2, 47), (3, 46)])
+def test_enemy_areas_add_up_per_source(enemies, hp):
+    text = "H" + "." * 20 + "@" + "!" * enemies
+    assert has(act(scene(text, area_radius=10)), "hp") == hp
+    in_a = {"edition": "A", "junction_strength": 10}  # a cell has one owner
+    assert has(act(scene(text, **in_a)), "hp") == 48
+
+
+def test_friendly_areas_add_up_per_source_and_influence_changes_by_the_sum():
+    more = {"area_radius": 10, "influence_aligner": 200, "influence_enemy_area": 15}
+    for symbols, influence in (("0", 59), ("00", 69), ("00!", 54), ("0!!", 29)):
+        world = scene("H" + "." * 20 + "@" + symbols, **more)
+        act(give(world, gear="aligner", influence=50))
+        assert has(world, "influence") == influence
+
+
+def test_another_teams_hub_hurts_like_its_junctions():
     world = scene("H@.........\n%.........H\n1..........", area_radius=2)
-    assert areas(world, 1, 9, team=0) == (False, False)
+    assert areas(world, 1, 9, team=0) == (False, True)
     assert areas(world, 1, 9, team=1) == (True, False)
     assert areas(world, 1, 1, team=0) == (True, True)
-    assert areas(world, 1, 1, team=1) == (True, False)
+    put_at(world, 1, 9)
+    act(world)
+    assert has(world, "hp") == 48
 
 
 def test_every_agent_earns_the_share_of_its_teams_junctions():
@@ -240,6 +278,15 @@ def test_the_episode_ends_at_max_steps():
     assert world.done[0]
     assert world.columns.truncated.all()
     assert not world.columns.terminated.any()
+
+
+def test_a_vibe_says_nothing_about_the_move_but_with_the_quirk_it_is_a_success():
+    for quirks, succeeded in (({}, 0), ({"vibe_success": True}, 1)):
+        world = put_at(scene(OPEN, quirks=quirks), 3, 5)
+        act(world, EAST, vibes=[3])
+        assert has(world, "last_action_succeeded") == succeeded
+        act(world, EAST, vibes=[3])  # the same vibe is no change
+        assert has(world, "last_action_succeeded") == 0
 
 
 def test_vibes_change_nothing_but_what_others_see():

@@ -16,7 +16,13 @@ from kinfolk.worlds.cogsguard.world import CogsguardWorld
 
 KINDS = {
     "head_to_head": {"teams": 2, "agents": 3, "max_steps": 80},
-    "edition_a": {"edition": "A", "map": "tutorial", "max_steps": 120, "ships_from": 20},
+    "edition_a": {
+        "edition": "A",
+        "map": "tutorial",
+        "ships": True,
+        "max_steps": 120,
+        "clips_align_from": 20,
+    },
     "temple": {"map": "tutorial", "temple": True, "max_steps": 80, "temple_cap": 12},
 }
 # Rules under which much happens even by chance: free moves, gear for nothing, hearts for all.
@@ -30,7 +36,8 @@ LIVELY = {
     "extractor_stock": 3,
     "store_hearts": 50,
     "clips_seed_at": 2,
-    "clips_seed_every": 3,
+    "clips_reseed_from": 2,
+    "clips_reseed_every": 3,
     "clips_align_from": 3,
     "clips_align_every": 2,
     "clips_scramble_from": 2,
@@ -41,8 +48,7 @@ LIVELY = {
 }
 LIVELY_A = LIVELY | {
     "edition": "A",
-    "ships_from": 2,
-    "ships_every": 3,
+    "ships": True,
     "ships_reach": 20,
     "hub_strength": 4,
 }
@@ -85,8 +91,8 @@ def play(rules, keys, ticks, threads=1):
 
 @pytest.mark.parametrize("rules", [LIVELY, LIVELY_A], ids=["F", "A"])
 def test_any_number_of_threads_gives_the_same(rules):
-    one, kinds, counted = play(rules, [3, 8, 11, 4, 9], 40)
-    assert play(rules, [3, 8, 11, 4, 9], 40, threads=2) == (one, kinds, counted)
+    one, kinds, counted = play(rules, [3, 8, 11, 4, 9], 150)
+    assert play(rules, [3, 8, 11, 4, 9], 150, threads=2) == (one, kinds, counted)
     assert {"clips_align", "mine", "gear", "exhausted"} <= kinds
 
 

@@ -3,10 +3,11 @@
 import numpy as np
 import pytest
 
-from kinfolk.core.errors import SettingsError
+from kinfolk.core.errors import SettingsError, UsageError
 from kinfolk.core.settings import validate_settings
+from kinfolk.worlds.cogsguard import reset
 from kinfolk.worlds.cogsguard.maps import KNOWN_SYMBOLS
-from kinfolk.worlds.cogsguard.presets import DESCRIPTIONS, MAP_DEFAULTS, PRESETS
+from kinfolk.worlds.cogsguard.presets import DESCRIPTIONS, FORMER_RULES, MAP_DEFAULTS, PRESETS
 from kinfolk.worlds.cogsguard.settings import Cogsguard
 from kinfolk.worlds.cogsguard.world import CogsguardWorld
 
@@ -46,8 +47,8 @@ LEGEND = " ".join(KNOWN_SYMBOLS)
             "Cogsguard.map_text has a junction of team 2; teams is 1, and they are numbered from 0.",
         ),
         (
-            {"map": "tutorial", "teams": 2},
-            "Cogsguard.teams: a map of 30 x 30 has room for 1, not 2.",
+            {"map": "tutorial", "teams": 2, "height": 33, "width": 33},
+            "Cogsguard.teams: a map of 33 x 33 with compound_radius 7 has room for 1, not 2.",
         ),
         ({"map": "moon"}, "Cogsguard.map must be 'arena', 'machina_1' or 'tutorial', not 'moon'."),
         ({"edition": "B"}, "Cogsguard.edition must be 'F' or 'A', not 'B'."),
@@ -63,8 +64,14 @@ LEGEND = " ".join(KNOWN_SYMBOLS)
             "Cogsguard.temple_cap must be at least the 8 agents of a team, not 4.",
         ),
         (
-            {"junctions": [9, 3]},
-            "Cogsguard.junctions must be the fewest and the most, 0 to 1000, not 9, 3.",
+            {"junctions": [27, 33]},
+            "Cogsguard.junctions is the number of objects to draw, not the fewest and the most as in "
+            f"the former rules. {FORMER_RULES}.",
+        ),
+        (
+            {"ships_every": 100},
+            "Cogsguard.ships_every is a setting of the former rules: ships act by clips_align_every "
+            f"and clips_scramble_every. {FORMER_RULES}.",
         ),
     ],
 )
@@ -79,15 +86,14 @@ def test_an_unknown_setting_is_refused_with_a_hint():
         validate_settings(Cogsguard, {"clip": "off"})
 
 
-def test_a_map_that_asks_for_too_much_is_refused_when_it_is_drawn():
-    world = CogsguardWorld(
-        validate_settings(Cogsguard, {"map": "tutorial", "junctions": [300, 300]}), 1
-    )
+def test_a_map_that_cannot_be_drawn_is_refused(monkeypatch):
+    world = CogsguardWorld(validate_settings(Cogsguard, {"map": "tutorial", "junctions": 300}), 1)
+    monkeypatch.setattr(reset, "reset_worlds", lambda *arguments: 0)
     with pytest.raises(SettingsError) as refusal:
         world.reset(np.array([1]))
     assert str(refusal.value) == (
-        "No map of 30 x 30 cells with junctions (300, 300) and extractors (4, 6) of each element "
-        "at their gaps could be generated. Use a larger map, fewer objects or smaller gaps."
+        "No map of 35 x 35 cells could be generated on which all of 300 junctions and 34 extractors "
+        "can be reached. Use a larger map or fewer objects."
     )
     assert world.done[0]
 
@@ -111,6 +117,18 @@ def test_a_map_brings_its_size_and_length_and_both_can_be_changed():
             expected["max_steps"],
         )
     assert validate_settings(Cogsguard, {"map": "machina_1", "max_steps": 9}).max_steps == 9
+
+
+def test_a_snapshot_of_the_former_rules_is_refused_with_the_reason():
+    world = CogsguardWorld(validate_settings(Cogsguard, {"map": "tutorial"}), 1)
+    world.reset(np.array([1]))
+    snapshot = {name: array for name, array in world.snapshot().items() if "ledger" not in name}
+    with pytest.raises(UsageError) as refusal:
+        world.restore(snapshot)
+    assert str(refusal.value) == (
+        "The snapshot was made by rules version 1 of CogsGuard. CogsGuard's rules and maps are those "
+        "of the original engine since rules version 2; docs/cogsguard.md lists what changed. Start anew."
+    )
 
 
 def test_groups_are_named_for_teams():

@@ -1,4 +1,4 @@
-"""`kinfolk replay-trace`: compare the savanna with recordings of the PredPreyGrass repository."""
+"""`kinfolk replay-trace`: compare the worlds with recordings of the games they come from."""
 
 from __future__ import annotations
 
@@ -14,59 +14,73 @@ from kinfolk.core.errors import KinfolkError, UsageError
 
 
 def replay_trace(
-    files: Annotated[list[Path], typer.Argument(help="Traces, *.json.gz.")],
+    files: Annotated[list[Path], typer.Argument(help="Recordings, *.json.gz.")],
     json: output.JsonOption = False,
 ) -> None:
-    """Replay recorded savanna traces and compare every step.
+    """Replay recordings of the savanna's and CogsGuard's originals and compare every step.
 
     All files are gone through; if one differs or cannot be read, the exit code is 1.
     """
     for path in files:
         if not path.exists():  # reported before minutes are spent on the others
             raise UsageError(f"There is no file {path}.")
-    compile_kernels("savanna", {}, None, {})
-    rows = []
+    rows, compiled = [], set[str]()
     for path in files:
-        row = _replay_file(path)
+        row = _replay_file(path, compiled)
         rows.append(row)
         if not json and not row["matches"]:
             typer.echo(f"{path}: {row['error'] or row['message']}", err=True)
     if json:
         output.print_json([{k: v for k, v in row.items() if k != "message"} for row in rows])
     else:
-        headings = ("file", "steps", "values compared", "cells from the trace", "result")
+        headings = ("file", "steps", "values compared", "taken from the file", "result")
         cells = [
             (
                 path.name,
                 r["steps"],
                 f"{r['n_values']:,}",
-                r["n_random_placements"],
+                _describe_taken(r),
                 _describe_result(r),
             )
             for path, r in zip(files, rows, strict=True)
         ]
-        output.print_table("Traces", headings, cells)
+        output.print_table("Recordings", headings, cells)
     if not all(row["matches"] for row in rows):
         raise typer.Exit(1)
 
 
-def _replay_file(path: Path) -> dict[str, Any]:
-    """Replay the trace in one file.
+def _replay_file(path: Path, compiled: set[str]) -> dict[str, Any]:
+    """Replay the recording in one file.
+
+    Args:
+        path: A trace of the savanna or a scene of CogsGuard.
+        compiled: Worlds whose kernels are compiled already, added to.
 
     Returns:
-        `file`, the fields of `TraceReplay`, `matches`, `message` (the first difference) and
-        `error` (why the file could not be replayed, or None).
+        `file`, the fields of `TraceReplay` or `SceneReplay`, `matches`, `message` (the first
+        difference) and `error` (why the file could not be replayed, or None).
     """
     from kinfolk.store.files import read_bytes
-    from kinfolk.worlds.savanna.io.golden_trace import TraceReplay, parse_trace, replay_golden_trace
+    from kinfolk.worlds.cogsguard.io import replay_scene
+    from kinfolk.worlds.cogsguard.io.scene_format import is_scene
+    from kinfolk.worlds.savanna.io import golden_trace
 
-    replay, error = TraceReplay(0, 0, 0, None), None
+    replay: replay_scene.SceneReplay | golden_trace.TraceReplay
+    replay, error = golden_trace.TraceReplay(0, 0, 0, None), None
     try:
-        replay = replay_golden_trace(parse_trace(read_bytes(path), str(path)))
+        data = golden_trace.parse_trace(read_bytes(path), str(path))
+        world = "cogsguard" if is_scene(data) else "savanna"
+        if world not in compiled:
+            compile_kernels(world, {}, None, {})
+            compiled.add(world)
+        if world == "cogsguard":
+            replay = replay_scene.replay_scene(data)
+        else:
+            replay = golden_trace.replay_golden_trace(data)
     except KinfolkError as refused:
         error = str(refused).removeprefix(f"{path} ")
     except (LookupError, TypeError, ValueError, AttributeError) as wrong:
-        # It has the keys of a trace, and values of another kind behind them.
+        # It has the keys of a recording, and values of another kind behind them.
         error = f"cannot be replayed, with {type(wrong).__name__}: {wrong}."
     return {
         "file": str(path),
@@ -75,6 +89,13 @@ def _replay_file(path: Path) -> dict[str, Any]:
         "message": str(replay.difference),
         "error": error,
     }
+
+
+def _describe_taken(row: dict[str, Any]) -> str:
+    """Return what a replay took from its file: cells of newborns, or the outcomes of draws."""
+    if "outcomes" not in row:
+        return str(row["n_random_placements"])
+    return "" if row["outcomes"] in ((), (0,)) else f"{len(row['outcomes'])} outcomes"
 
 
 def _describe_result(row: dict[str, Any]) -> str:

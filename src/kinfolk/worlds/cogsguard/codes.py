@@ -20,7 +20,8 @@ KIND_MASK = 15
 OWNERS = ("nobody", "own", "clips", "other")
 NOBODY, OWN, CLIPS, OTHER = range(len(OWNERS))
 OWNER_SHIFT, GEAR_SHIFT, VIBE_SHIFT = 4, 6, 9
-FRIENDLY_AREA, ENEMY_AREA = 1 << 12, 1 << 13
+FRIENDLY_SHIFT, ENEMY_SHIFT = 12, 13
+FRIENDLY_AREA, ENEMY_AREA = 1 << FRIENDLY_SHIFT, 1 << ENEMY_SHIFT
 AREA_MASK = FRIENDLY_AREA | ENEMY_AREA
 
 # Columns of `CogsguardState.body`; the agent observes the first of them as they are.
@@ -28,7 +29,11 @@ OBSERVED_COLUMNS = ("hp", "energy", *ELEMENTS, "hearts", "influence", "gear", "v
 BODY_COLUMNS = (*OBSERVED_COLUMNS, "last_action_succeeded", "cell", "spawn")
 HP, ENERGY, FIRST_CARGO = 0, 1, 2
 HEARTS, INFLUENCE, GEAR, VIBE, ACTION_SUCCEEDED, CELL, SPAWN_CELL = range(6, len(BODY_COLUMNS))
-STORE_HEARTS = 4  # column of `CogsguardState.store`, after the elements
+# Columns of `CogsguardState.store` after the elements: hearts in the hub, and those for the chest.
+STORE_HEARTS, CHEST_HEARTS, STORE_COLUMNS = 4, 5, 6
+# Elements in the order in which they are kept when cargo must shrink, and deposited in a store that
+# is nearly full: oxygen, carbon, germanium, silicon.
+ELEMENT_ORDER = (1, 0, 2, 3)
 
 # Rows of `CogsguardRules.limits`.
 HP_LIMIT, ENERGY_LIMIT, CARGO_LIMIT, HEARTS_LIMIT, INFLUENCE_LIMIT = range(5)
@@ -56,6 +61,40 @@ DEPOSITED, HEARTS_MADE, HEARTS_TAKEN, HEARTS_SPENT, GEAR_CHANGES, EXPLORED = ran
 MOVES_MADE, BUMPS_FAILED, ACTIONS_WITHOUT_ENERGY, MOTIONLESS_TICKS = range(12, 16)
 EXHAUSTED_TICKS, HELD_TICKS = range(16, len(STATISTICS))
 
+# The books: columns of `CogsguardState.ledger`, one row per agent. What an agent holds is the sum of
+# its entries, by resource. `*_limit` is what limits cut off, negative, or added where an amount
+# cannot go below 0.
+_HP_BOOKS = ("start", "upkeep", "friendly_area", "enemy_area", "limit")
+_ENERGY_BOOKS = ("start", "solar", "friendly_area", "actions", "limit")
+_INFLUENCE_BOOKS = ("upkeep", "friendly_area", "enemy_area", "limit")
+_HEART_BOOKS = ("received", "aligning", "scrambling", "exhaustion", "limit")
+_CARGO_BOOKS = ("mined", "deposited", "limit")
+LEDGER = (
+    *(f"hp_{source}" for source in _HP_BOOKS),
+    *(f"energy_{source}" for source in _ENERGY_BOOKS),
+    *(f"influence_{source}" for source in _INFLUENCE_BOOKS),
+    *(f"hearts_{source}" for source in _HEART_BOOKS),
+    *(f"{element}_{source}" for source in _CARGO_BOOKS for element in ELEMENTS),
+)
+HP_START, HP_UPKEEP, HP_FRIENDLY, HP_ENEMY, HP_CUT = range(5)
+ENERGY_START, ENERGY_SOLAR, ENERGY_FRIENDLY, ENERGY_ACTIONS, ENERGY_CUT = range(5, 10)
+INFLUENCE_UPKEEP, INFLUENCE_FRIENDLY, INFLUENCE_ENEMY, INFLUENCE_CUT = range(10, 14)
+HEARTS_RECEIVED, HEARTS_ALIGNING, HEARTS_SCRAMBLING, HEARTS_EXHAUSTED, HEARTS_CUT = range(14, 19)
+CARGO_MINED, CARGO_DEPOSITED, CARGO_CUT = 19, 23, 27  # first of four elements
+
+# The books of a team's store: columns of `CogsguardState.team_ledger`.
+_STORE_BOOKS = ("start", "deposits", "gear", "hearts")
+_STORE_HEART_BOOKS = ("start", "made", "given", "births", "wasted")
+TEAM_LEDGER = (
+    *(f"store_{element}_{source}" for source in _STORE_BOOKS for element in ELEMENTS),
+    *(f"store_hearts_{source}" for source in _STORE_HEART_BOOKS),
+    *(f"chest_hearts_{source}" for source in _STORE_HEART_BOOKS),
+)
+STORE_START, STORE_DEPOSITS, STORE_GEAR, STORE_PAID_HEARTS = 0, 4, 8, 12  # first of four elements
+# Of a column of hearts, add `HEARTS_BOOK + N_HEART_BOOKS * (column - STORE_HEARTS)`.
+HEARTS_BOOK, N_HEART_BOOKS = 16, len(_STORE_HEART_BOOKS)
+HEARTS_START, HEARTS_MADE_BOOK, HEARTS_GIVEN, HEARTS_BORN, HEARTS_WASTED = range(N_HEART_BOOKS)
+
 # Columns of `CogsguardState.teams`, which has a row for every team and a last one for the clips. The
 # first are counted since the reset; JUNCTIONS_HELD is the current number, N_AGENTS the rows in use
 # from the team's first on, NEXT_BIRTH_TICK the first tick at which it can have a birth, and
@@ -66,9 +105,12 @@ JUNCTIONS_HELD, N_AGENTS, NEXT_BIRTH_TICK, NETWORK_BROKEN = range(4, 8)
 TEAM_COLUMNS = 8
 
 # Columns of `CogsguardState.junction`: its cell (0: there is none), its owner (-1: nobody), scratch,
-# and the row of the agent that aligned it (-1: none).
+# the row of the agent that aligned it (-1: none), and two that the clips and their quirks need. The
+# marks of the clips are bits: CLIPS_FOUND if they find it as theirs, CLIPS_SHIP << i if their ship i
+# took it. The second owner is a team whose mark a junction of the clips bears too (-1: none).
 JUNCTION_CELL, JUNCTION_OWNER, JUNCTION_LINKED, JUNCTION_ALIGNED_BY = range(4)
-JUNCTION_COLUMNS = 4
+JUNCTION_CLIPS_MARKS, JUNCTION_SECOND_OWNER, JUNCTION_COLUMNS = 4, 5, 6
+CLIPS_FOUND, CLIPS_SHIP = 1, 2
 
 # Events, by kind: row (-1: the clips), other, value. A former owner of -1 is nobody. Agents are recorded by row;
 # since nobody dies, a row has one uid in an episode.

@@ -1,4 +1,4 @@
-"""What agents carry: limits that depend on gear, and how agents appear on cells."""
+"""What agents carry, within limits that depend on gear, and how agents appear on cells."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from kinfolk.core.arrays import Ints
 from kinfolk.core.jit import inline
 from kinfolk.worlds.cogsguard import codes
 from kinfolk.worlds.cogsguard.rules import CogsguardRules
-from kinfolk.worlds.cogsguard.state import CellWords, SeenBits
+from kinfolk.worlds.cogsguard.state import CellWords, GameArrays, SeenBits
 from kinfolk.worlds.cogsguard.territory import write_cell
 
 
@@ -32,13 +32,46 @@ def count_cargo(body: Ints, w: int, row: int) -> int:
 
 
 @inline
+def book(ledger: Ints, w: int, row: int, column: int, amount: int) -> None:
+    """Book what an agent got or lost, if books are kept.
+
+    Args:
+        ledger: `[W, N, LEDGER]`, written; `[W, 0, LEDGER]` if books are not kept.
+        w: World.
+        row: Row of the agent.
+        column: Source or sink, an index into `LEDGER`.
+        amount: Change of what the agent holds.
+    """
+    if ledger.shape[1] > 0:
+        ledger[w, row, column] += amount
+
+
+@inline
+def book_store(team_ledger: Ints, w: int, team: int, column: int, amount: int) -> None:
+    """Book what a team's store got or lost, if books are kept.
+
+    Args:
+        team_ledger: `[W, T, TEAM_LEDGER]`, written; `[W, 0, TEAM_LEDGER]` if books are not kept.
+        w: World.
+        team: Team of the store.
+        column: Source or sink, an index into `TEAM_LEDGER`.
+        amount: Change of what is in the store.
+    """
+    if team_ledger.shape[1] > 0:
+        team_ledger[w, team, column] += amount
+
+
+@inline
 def add_resources(
-    body: Ints, limits: Ints, w: int, row: int, hp: int, energy: int, influence: int
+    body: Ints, ledger: Ints, limits: Ints, w: int, row: int, hp: int, energy: int, influence: int
 ) -> None:
-    """Add to an agent's hp, energy and influence, then apply the limits of its gear.
+    """Add to an agent's hp, energy and influence within the limits of its gear, and book the cuts.
+
+    The caller books the sources.
 
     Args:
         body: `[W, N, BODY_COLUMNS]`, written.
+        ledger: `[W, N, LEDGER]`, written.
         limits: `[5 limits, 5 gears]`.
         w: World.
         row: Row of the agent.
@@ -52,27 +85,37 @@ def add_resources(
     body[w, row, codes.HP] = clamp(hp, limits[codes.HP_LIMIT, gear])
     body[w, row, codes.ENERGY] = clamp(energy, limits[codes.ENERGY_LIMIT, gear])
     body[w, row, codes.INFLUENCE] = clamp(influence, limits[codes.INFLUENCE_LIMIT, gear])
+    if ledger.shape[1] > 0:
+        ledger[w, row, codes.HP_CUT] += body[w, row, codes.HP] - hp
+        ledger[w, row, codes.ENERGY_CUT] += body[w, row, codes.ENERGY] - energy
+        ledger[w, row, codes.INFLUENCE_CUT] += body[w, row, codes.INFLUENCE] - influence
 
 
 @inline
-def apply_limits(body: Ints, limits: Ints, w: int, row: int) -> None:
-    """Drop what exceeds the limits of an agent's gear; of elements, the last in their order first.
+def take_off_gear(game: GameArrays, limits: Ints, w: int, row: int) -> None:
+    """Take off an agent's gear and drop what exceeds the limits of no gear.
+
+    Of elements, those that come first in `ELEMENT_ORDER` are kept.
 
     Args:
-        body: `[W, N, BODY_COLUMNS]`, written.
+        game: Writes `body` and `ledger`.
         limits: `[5 limits, 5 gears]`.
         w: World.
         row: Row of the agent.
     """
-    gear = body[w, row, codes.GEAR]
-    add_resources(body, limits, w, row, 0, 0, 0)
-    body[w, row, codes.HEARTS] = clamp(body[w, row, codes.HEARTS], limits[codes.HEARTS_LIMIT, gear])
-    surplus = count_cargo(body, w, row) - limits[codes.CARGO_LIMIT, gear]
-    for element in range(3, -1, -1):
-        if surplus > 0:
-            dropped = min(surplus, body[w, row, codes.FIRST_CARGO + element])
-            body[w, row, codes.FIRST_CARGO + element] -= dropped
-            surplus -= dropped
+    body = game.body
+    body[w, row, codes.GEAR] = codes.NO_GEAR
+    add_resources(game.body, game.ledger, limits, w, row, 0, 0, 0)
+    hearts = clamp(body[w, row, codes.HEARTS], limits[codes.HEARTS_LIMIT, codes.NO_GEAR])
+    book(game.ledger, w, row, codes.HEARTS_CUT, hearts - body[w, row, codes.HEARTS])
+    body[w, row, codes.HEARTS] = hearts
+    room = limits[codes.CARGO_LIMIT, codes.NO_GEAR]
+    for element in codes.ELEMENT_ORDER:
+        carried = body[w, row, codes.FIRST_CARGO + element]
+        remaining = min(carried, room)
+        room -= remaining
+        body[w, row, codes.FIRST_CARGO + element] = remaining
+        book(game.ledger, w, row, codes.CARGO_CUT + element, remaining - carried)
 
 
 @inline

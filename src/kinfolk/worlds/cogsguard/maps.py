@@ -26,20 +26,29 @@ from kinfolk.core.arrays import Ints
 from kinfolk.worlds.cogsguard import codes
 
 PAD_SYMBOLS = "@%$~"  # symbol of each team's spawn pads in maps as text
-COMPOUND_RADIUS = 7  # cells from a hub to the wall of its compound
-_GATE_RADIUS = 1  # cells to each side of the middle of a wall
-_MIN_EDGE_DISTANCE = COMPOUND_RADIUS + 2  # from a hub to the edge of the map, at least
-EXTRACTOR_CORNERS = ((-5, -5), (-5, 5), (5, -5), (5, 5))
-_STATION_ROW = 4  # south of the hub: stations and chest
+_GATE_RADIUS = 2  # cells to each side of the middle of a wall
+_STATION_ROW = 4  # south of the hub
+_STATION_COLUMNS = (-3, -1, 1, 3)  # aligners, scramblers, miners, scouts
+COMPOUND_JUNCTION = (-3, 0)  # of edition F
+_CORNERS = ((-1, -1), (-1, 1), (1, -1), (1, 1))  # carbon, oxygen, germanium, silicon
+_DIRECTIONS = ((-1, 0), (1, 0), (0, -1), (0, 1))
+_FAR_DIRECTIONS = ((0, 1), (0, -1), (1, 0), (-1, 0), *_CORNERS)
 
 
-def count_compounds_that_fit(height: int, width: int) -> int:
-    """Return how many compounds fit on a map: 1 in the middle, 2 side by side, or 4 in quarters."""
-    if min(height, width) >= 4 * _MIN_EDGE_DISTANCE:
+def count_compounds_that_fit(height: int, width: int, radius: int) -> int:
+    """Return how many compounds fit on a map: 1 in the middle, 2 side by side, or 4 in quarters.
+
+    Args:
+        height: Lines of the map.
+        width: Columns of the map.
+        radius: Cells from a hub to the wall of its compound.
+    """
+    side = 2 * radius + 3  # a compound and a way around it
+    if min(height, width) >= 2 * side:
         return 4
-    if width >= 4 * _MIN_EDGE_DISTANCE and height >= 2 * _MIN_EDGE_DISTANCE + 1:
+    if width >= 2 * side and height >= side:
         return 2
-    return 1 if min(height, width) >= 2 * _MIN_EDGE_DISTANCE + 1 else 0
+    return 1 if min(height, width) >= side else 0
 
 
 def place_hubs(n_teams: int, height: int, width: int) -> Ints:
@@ -50,48 +59,60 @@ def place_hubs(n_teams: int, height: int, width: int) -> Ints:
         height: Lines of the map.
         width: Columns of the map.
     """
+    middle_y, middle_x = (height - 1) // 2, (width - 1) // 2
     if n_teams == 1:
-        hubs = [(height // 2, width // 2)]
+        hubs = [(middle_y, middle_x)]
     elif n_teams == 2:
-        hubs = [(height // 2, width // 4), (height // 2, width - 1 - width // 4)]
+        hubs = [(middle_y, width // 4), (middle_y, width - 1 - width // 4)]
     else:
         columns = (width // 4, width - 1 - width // 4)
         hubs = [(y, x) for y in (height // 4, height - 1 - height // 4) for x in columns]
     return np.array(hubs[:n_teams], dtype=np.int64)
 
 
-def make_compound(has_chest: bool) -> Ints:
+def make_compound(radius: int) -> list[tuple[int, int, int, int]]:
     """Return the objects of a compound, the walled base around a hub.
 
     Args:
-        has_chest: Whether a chest stands among the stations; edition A has none.
+        radius: Cells from the hub to the wall.
 
     Returns:
-        `[objects, 3]`: row and column relative to the hub, and kind. The last four are the
-        extractors in the corners, carbon to silicon; each map rotates their elements at random.
+        Row and column relative to the hub, kind, and whether the team owns it.
     """
-    objects = [(0, 0, codes.HUB)]
-    for i in range(-COMPOUND_RADIUS, COMPOUND_RADIUS + 1):
+    objects = [(0, 0, codes.HUB, 1)]
+    for i in range(-radius, radius + 1):
         if abs(i) > _GATE_RADIUS:
-            objects += [(-COMPOUND_RADIUS, i, codes.WALL), (COMPOUND_RADIUS, i, codes.WALL)]
-            if abs(i) < COMPOUND_RADIUS:
-                objects += [(i, -COMPOUND_RADIUS, codes.WALL), (i, COMPOUND_RADIUS, codes.WALL)]
-    objects += [(_STATION_ROW, x, codes.STATION + i) for i, x in enumerate((-4, -2, 2, 4))]
-    if has_chest:
-        objects.append((_STATION_ROW, 0, codes.CHEST))
-    objects += [(y, x, codes.EXTRACTOR + i) for i, (y, x) in enumerate(EXTRACTOR_CORNERS)]
-    return np.array(objects, dtype=np.int64)
+            objects += [(y, i, codes.WALL, 0) for y in (-radius, radius)]
+            if abs(i) < radius:
+                objects += [(i, x, codes.WALL, 0) for x in (-radius, radius)]
+    for gear, x in enumerate(_STATION_COLUMNS):
+        objects.append((_STATION_ROW, x, codes.STATION + gear, 1))
+    corner = radius - 2
+    for element, (y, x) in enumerate(_CORNERS):
+        objects.append((y * corner, x * corner, codes.EXTRACTOR + element, 0))
+    return objects
 
 
-def make_spawn_pads() -> Ints:
+def make_spawn_pads(n_pads: int, has_junction: bool) -> Ints:
     """Return the cells on which the agents of a team start, nearest to the hub first.
 
+    Args:
+        n_pads: How many.
+        has_junction: Whether a junction stands in the compound, as in edition F.
+
     Returns:
-        `[24, 2]`: row and column relative to the hub, 16 on a ring two cells away and 8 beyond it.
+        `[n_pads, 2]`: row and column relative to the hub: two cells off in the four directions,
+        then three, four and so on in the eight directions, on cells that are free.
     """
-    ring = [(y, x) for y in range(-2, 3) for x in range(-2, 3) if max(abs(y), abs(x)) == 2]
-    beyond = [(y, x) for y in (-3, 0, 3) for x in (-3, 0, 3) if (y, x) != (0, 0)]
-    return np.array(ring + beyond, dtype=np.int64)
+    taken = {(_STATION_ROW, x) for x in _STATION_COLUMNS}
+    taken |= {COMPOUND_JUNCTION} if has_junction else set()
+    pads = [(2 * y, 2 * x) for y, x in _DIRECTIONS]
+    distance = 3
+    while len(pads) < n_pads:
+        ring = [(distance * y, distance * x) for y, x in _FAR_DIRECTIONS]
+        pads += [cell for cell in ring if cell not in taken]
+        distance += 1
+    return np.array(pads[:n_pads], dtype=np.int64)
 
 
 SYMBOLS = {"#": codes.WALL, ".": codes.EMPTY, "H": codes.HUB, "C": codes.CHEST}

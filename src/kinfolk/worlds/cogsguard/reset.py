@@ -6,15 +6,13 @@ from kinfolk.core.arrays import Ints
 from kinfolk.core.jit import allocation_free_kernel, inline, inline_always
 from kinfolk.core.random import fold_in, randint
 from kinfolk.worlds.cogsguard import codes
-from kinfolk.worlds.cogsguard.map_generator import (
-    OWNER_STRIDE,
-    MapConfig,
-    MapScratch,
-    generate_map,
-)
+from kinfolk.worlds.cogsguard.inventory import book_store
+from kinfolk.worlds.cogsguard.mapgen.config import OWNER_STRIDE, MapConfig, MapScratch
+from kinfolk.worlds.cogsguard.mapgen.generator import generate_map
 from kinfolk.worlds.cogsguard.rules import HUB_SOURCE, JUNCTION_SOURCE, CogsguardRules
 from kinfolk.worlds.cogsguard.state import CogsguardState, GameArrays, get_game_arrays
 from kinfolk.worlds.cogsguard.step.births import start_life
+from kinfolk.worlds.cogsguard.step.hearts import book_hearts
 from kinfolk.worlds.cogsguard.territory import add_area, write_cell
 
 _MAP_KEY, _PAD_KEY = 1, 2  # folded into an episode's key; `step.phases` uses 3
@@ -50,6 +48,9 @@ def place_map_objects(game: GameArrays, cell_codes: Ints, rules: CogsguardRules,
             game.junction[w, detail, codes.JUNCTION_CELL] = cell
             game.junction[w, detail, codes.JUNCTION_OWNER] = owner
             game.junction[w, detail, codes.JUNCTION_ALIGNED_BY] = -1
+            game.junction[w, detail, codes.JUNCTION_SECOND_OWNER] = -1
+            is_clips = owner == rules.teams
+            game.junction[w, detail, codes.JUNCTION_CLIPS_MARKS] = codes.CLIPS_FOUND * is_clips
             n_junctions += 1
         elif codes.EXTRACTOR <= kind < codes.HUB:
             detail = rules.extractor_stock
@@ -62,9 +63,30 @@ def place_map_objects(game: GameArrays, cell_codes: Ints, rules: CogsguardRules,
         if kind > codes.WALL:
             game.cell_detail[w, cell] = detail
     for team in range(rules.teams):
-        for item in range(game.store.shape[2]):
-            amount = rules.store_hearts if item == codes.STORE_HEARTS else rules.store_elements
-            game.store[w, team, item] = min(amount, rules.store_cap)
+        fill_store(game, rules, w, team)
+
+
+@inline
+def fill_store(game: GameArrays, rules: CogsguardRules, w: int, team: int) -> None:
+    """Fill a team's store as a game begins.
+
+    Args:
+        game: Writes `store` and `team_ledger`.
+        rules: Rules of the batch.
+        w: World.
+        team: Team of the store.
+    """
+    for element in range(4):
+        game.store[w, team, element] = rules.store_elements
+        book_store(game.team_ledger, w, team, codes.STORE_START + element, rules.store_elements)
+    game.store[w, team, codes.STORE_HEARTS] = rules.store_hearts
+    book_hearts(
+        game.team_ledger, w, team, codes.STORE_HEARTS, codes.HEARTS_START, rules.store_hearts
+    )
+    game.store[w, team, codes.CHEST_HEARTS] = rules.chest_hearts
+    book_hearts(
+        game.team_ledger, w, team, codes.CHEST_HEARTS, codes.HEARTS_START, rules.chest_hearts
+    )
 
 
 @inline

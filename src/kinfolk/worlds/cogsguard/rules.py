@@ -10,9 +10,9 @@ from kinfolk.core.arrays import Ints
 from kinfolk.worlds.cogsguard.codes import ALIGNER, ELEMENTS, GEARS, MINER, SCOUT, SCRAMBLER
 from kinfolk.worlds.cogsguard.settings import Cogsguard
 
-# Cover of a hub in edition F: more than any number of junctions, so that the two can be separated.
-HUB_COVER = 1 << 20
-STRENGTH_PER_CELL = 1024  # edition A: units of strength per cell of distance, so sums are integers
+STRENGTH_PER_CELL = (
+    1 << 16
+)  # edition A: units of strength per cell of distance, so sums are integers
 _MAX_HELD = 65_535  # largest inventory limit
 JUNCTION_SOURCE, HUB_SOURCE = 0, 1  # sources of area
 HEART_PRICE_ROW = 0  # row of `prices` for hearts; the other rows are gears
@@ -35,6 +35,7 @@ class CogsguardRules(NamedTuple):
     territory: bool  # edition A: territory, network and hearts from the hub
     limits: Ints  # [5 limits, 5 gears]
     start_hp: int
+    start_energy: int
     hp_upkeep: int
     influence_upkeep: int
     move_cost: int
@@ -55,6 +56,7 @@ class CogsguardRules(NamedTuple):
     mine_amount_miner: int
     store_elements: int
     store_hearts: int
+    chest_hearts: int
     store_cap: int
     deposit_most: int
     prices: Ints  # [hearts and 4 gears, 4 elements]
@@ -62,12 +64,17 @@ class CogsguardRules(NamedTuple):
     align_influence: int
     scramble_hearts: int
     clips: bool
-    timers: Ints  # [seed, align, scramble, ships; first tick, period]
-    clips_reach: int  # squared, as are the reaches below
-    ships_reach: int
+    timers: Ints  # [seed, reseed, align, scramble; first tick, period, last tick]
+    clips_reach: int  # rows and columns
+    ships_reach: int  # squared, as are the reaches below
     align_reach: int
     align_hub_reach: int
     network_reach: int
+    clips_lose_marks: bool  # quirks, up to `vibe_success`
+    both_marks: bool
+    stale_chains: bool
+    wasted_hearts: bool
+    vibe_success: bool
     temple: bool
     temple_cooldown: int
 
@@ -82,8 +89,10 @@ def make_rules(settings: Cogsguard) -> CogsguardRules:
     height, width = settings.map_shape
     pad = settings.window_radius
     reach, strength = _make_areas(settings)
-    reaches = ("clips_reach", "ships_reach", "align_reach", "align_hub_reach", "network_reach")
+    reaches = ("ships_reach", "align_reach", "align_hub_reach", "network_reach")
+    quirks = settings.quirks.model_dump(exclude={"unreachable_objects"})  # a matter of maps
     derived = {
+        **quirks,
         **{name: getattr(settings, name) ** 2 for name in reaches},
         "height": height,
         "width": width,
@@ -106,12 +115,13 @@ def make_rules(settings: Cogsguard) -> CogsguardRules:
 
 
 def _make_timers(settings: Cogsguard) -> Ints:
-    """Return the timers of the clips, `[4, 2]`: first tick and period of each of their actions."""
+    """Return the timers of the clips, `[4, 3]`: first tick, period and last tick of their actions."""
+    s, last = settings, settings.max_steps
     timers = [
-        (settings.clips_seed_at, settings.clips_seed_every),
-        (settings.clips_align_from, settings.clips_align_every),
-        (settings.clips_scramble_from, settings.clips_scramble_every),
-        (settings.ships_from, settings.ships_every),
+        (s.clips_seed_at, 1, s.clips_seed_at),
+        (s.clips_reseed_from, s.clips_reseed_every, last),
+        (s.clips_align_from, s.clips_align_every, last),
+        (s.clips_scramble_from, s.clips_scramble_every, last),
     ]
     table = np.array(timers, dtype=np.int64)
     if settings.clips == "aggressive":
@@ -152,7 +162,8 @@ def _make_areas(settings: Cogsguard) -> tuple[tuple[int, int], Ints]:
 
     Returns:
         The reach of both in cells, and `[2 sources, squared distances]`: the strength of an area by
-        the squared distance of a cell from its junction or hub, 0 out of reach.
+        the squared distance of a cell from its junction or hub, 0 out of reach. In edition F
+        it is 1 in reach, so that the cover of a cell counts sources.
     """
     if settings.edition == "A":
         reach = (settings.junction_strength, settings.hub_strength)
@@ -165,5 +176,5 @@ def _make_areas(settings: Cogsguard) -> tuple[tuple[int, int], Ints]:
                 distance = int(np.floor(np.sqrt(squared) * STRENGTH_PER_CELL + 0.5))
                 table[source, squared] = max(0, reach[source] * STRENGTH_PER_CELL - distance)
             else:
-                table[source, squared] = HUB_COVER if source == HUB_SOURCE else 1
+                table[source, squared] = 1
     return reach, table

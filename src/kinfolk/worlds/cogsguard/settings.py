@@ -7,10 +7,11 @@ from typing import Any, Literal
 from pydantic import Field, model_validator
 
 from kinfolk.core.settings import Settings, setting
-from kinfolk.worlds.cogsguard import maps
+from kinfolk.worlds.cogsguard import codes, maps
 from kinfolk.worlds.cogsguard.presets import add_defaults
 
 MAX_TEAMS, MAX_AGENTS = 4, 24
+N_SHIPS = 4  # on generated maps
 
 
 def int_setting(description: str, default: int, minimum: int = 0, maximum: int = 1_000_000) -> Any:
@@ -23,6 +24,30 @@ def int_setting(description: str, default: int, minimum: int = 0, maximum: int =
         maximum: Largest value allowed.
     """
     return Field(default=default, ge=minimum, le=maximum, description=description)
+
+
+class CogsguardQuirks(Settings):
+    """Likely bugs of the original, which its recordings show; docs/cogsguard.md describes them."""
+
+    clips_lose_marks: bool = setting(
+        False,
+        "Edition F: clips do not find the junctions that they took; they spread from none, and seed again.",
+    )
+    both_marks: bool = setting(
+        False, "Edition A: a junction of the clips that is aligned stays theirs too."
+    )
+    stale_chains: bool = setting(
+        False, "Edition A: a junction that a ship once took stays in its chain after it was freed."
+    )
+    wasted_hearts: bool = setting(
+        False, "Agents that carry all the hearts they can still pay for another, which is lost."
+    )
+    vibe_success: bool = setting(
+        False, "An action counts as successful if the vibe changed, whatever the move did."
+    )
+    unreachable_objects: bool = setting(
+        False, "Generated maps may have objects that cannot be reached."
+    )
 
 
 class Cogsguard(Settings):
@@ -45,17 +70,27 @@ class Cogsguard(Settings):
     free_moves: bool = setting(False, "Moves cost no energy.")
     window_radius: int = int_setting("Radius of the observation window in cells.", 6, 1, 15)
 
-    height: int = int_setting("Height of the map in cells.", 50, 19, 500)
-    width: int = int_setting("Width of the map in cells.", 50, 19, 500)
-    junctions: tuple[int, int] = setting((27, 33), "Fewest and most junctions.")
-    extractors: tuple[int, int] = setting((16, 28), "Fewest and most extractors of each element.")
-    junction_gap: int = int_setting("Least distance between two junctions.", 5, 2, 100)
-    extractor_gap: int = int_setting(
-        "Least distance between two extractors of an element.", 4, 2, 100
+    height: int = int_setting("Height of the map in cells.", 50, 17, 500)
+    width: int = int_setting("Width of the map in cells.", 50, 17, 500)
+    terrain: bool = setting(True, "Whether generated maps have rocks, zones and a rim.")
+    junctions: int = int_setting(
+        "Junctions to draw on a map; those beside another object are dropped.", 84, 0, 2000
     )
-    wall_patches: int = int_setting("Wall patches per thousand cells.", 16, 0, 1000)
+    extractors: int = int_setting(
+        "Extractors to draw on a map, all elements together; likewise.", 145, 0, 4000
+    )
+    junction_gap: int = int_setting(
+        "Least distance between two junctions; 0 draws junctions and extractors alike.", 2, 0, 100
+    )
+    compound_radius: int = int_setting("Cells from a hub to the wall of its compound.", 10, 7, 50)
+    clearing_radius: int = int_setting("Cells around a hub that are cleared.", 13, 0, 100)
+    pads: int = int_setting("Spawn pads of a team on generated maps, at least.", 20, 1, 24)
+    ships: bool = setting(True, "Edition A: whether generated maps have the clips' ships.")
 
     start_hp: int = int_setting("Hit points at the start.", 50)
+    start_energy: int = int_setting(
+        "Energy at the start; the first tick cuts it to the limit.", 100
+    )
     hp_limit: int = int_setting("Most hit points without gear.", 100)
     hp_scout: int = int_setting("Additional hit points of a scout.", 400)
     hp_scrambler: int = int_setting("Additional hit points of a scrambler.", 200)
@@ -89,9 +124,10 @@ class Cogsguard(Settings):
     extractor_stock: int = int_setting("Stock of an extractor at the start.", 100, 1)
     mine_amount: int = int_setting("Elements mined per bump.", 1, 1)
     mine_amount_miner: int = int_setting("Elements mined per bump by a miner.", 10, 1)
-    store_elements: int = int_setting("Stock of each element in a hub at the start.", 10)
+    store_elements: int = int_setting("Stock of each element in a hub at the start.", 24)
     store_hearts: int = int_setting("Hearts in a hub at the start.", 5)
-    store_cap: int = int_setting("Most of each element that a hub holds.", 10_000)
+    chest_hearts: int = int_setting("Hearts for the chest at the start; drawn maps only.", 0)
+    store_cap: int = int_setting("Most elements that a hub holds, all kinds together.", 10_000)
     deposit_most: int = int_setting("Most of each element deposited per bump.", 100, 1)
     heart_price: int = int_setting("Price of a heart in each element.", 10)
     gear_price_main: int = int_setting("Price of gear in its main element.", 3)
@@ -100,18 +136,19 @@ class Cogsguard(Settings):
     align_influence: int = int_setting("Influence to align a junction.", 1)
     scramble_hearts: int = int_setting("Hearts to scramble a junction.", 1)
 
-    clips_seed_at: int = int_setting("Tick of the clips' first junction.", 10)
-    clips_seed_every: int = int_setting(
-        "Ticks between junctions that clips seed while they hold none.", 200, 1
+    clips_seed_at: int = int_setting("Tick at which clips take a junction, any one.", 10)
+    clips_reseed_from: int = int_setting(
+        "Tick from which clips that hold no junction take one.", 10
     )
+    clips_reseed_every: int = int_setting("Ticks between looks of the clips at that.", 200, 1)
     clips_align_from: int = int_setting("Tick from which clips align junctions.", 100)
     clips_align_every: int = int_setting("Ticks between junctions that clips align.", 100, 1)
     clips_scramble_from: int = int_setting("Tick from which clips scramble junctions.", 50)
     clips_scramble_every: int = int_setting("Ticks between junctions that clips scramble.", 100, 1)
-    clips_reach: int = int_setting("Distance in cells within which clips spread.", 25)
-    ships_from: int = int_setting("Edition A: tick from which the clips' ships act.", 100)
-    ships_every: int = int_setting("Edition A: ticks between two acts of a ship.", 200, 1)
-    ships_reach: int = int_setting("Edition A: reach of ships in cells.", 15)
+    clips_reach: int = int_setting(
+        "Edition F: rows and columns within which clips spread, a square.", 25
+    )
+    ships_reach: int = int_setting("Edition A: reach of ships and of their chains in cells.", 15)
     align_reach: int = int_setting(
         "Edition A: distance in cells from a team's junction within which it may align.", 15
     )
@@ -119,6 +156,10 @@ class Cogsguard(Settings):
         "Edition A: distance in cells from its hub within which a team may align.", 25
     )
     network_reach: int = int_setting("Edition A: reach of links between junctions in cells.", 25)
+
+    quirks: CogsguardQuirks = setting(
+        CogsguardQuirks(), "Likely bugs of the original; set by presets."
+    )
 
     temple: bool = setting(False, "Whether agents are born in the temple.")
     temple_cap: int = int_setting("Most agents of a team with births.", 24, 1, MAX_AGENTS)
@@ -128,6 +169,36 @@ class Cogsguard(Settings):
     def rows_per_team(self) -> int:
         """Rows of a team: one per agent, and with the temple one per possible agent."""
         return self.temple_cap if self.temple else self.agents
+
+    @property
+    def n_pads(self) -> int:
+        """Spawn pads of a team on generated maps."""
+        return max(self.pads, self.agents)
+
+    @property
+    def has_ships(self) -> bool:
+        """Whether generated maps have ships in the corners."""
+        return self.edition == "A" and self.ships and self.clips != "off"
+
+    @property
+    def most_junctions(self) -> int:
+        """Most junctions that a map can have."""
+        if self.parsed_map is not None:
+            return int((self.parsed_map.kind == codes.JUNCTION).sum())
+        if self.junction_gap == 0:  # drawn together with extractors, each of them by chance
+            return self.junctions + self.extractors + self.teams
+        if self.edition == "F":
+            return self.junctions + self.teams
+        return self.junctions + (self.teams + N_SHIPS) * (self.map == "machina_1")
+
+    @property
+    def most_extractors(self) -> int:
+        """Most extractors that a map can have."""
+        if self.parsed_map is None:
+            drawn = self.extractors + (self.junctions if self.junction_gap == 0 else 0)
+            return drawn + len(codes.ELEMENTS) * self.teams
+        kind = self.parsed_map.kind
+        return int(((kind >= codes.EXTRACTOR) & (kind < codes.HUB)).sum())
 
     @property
     def map_shape(self) -> tuple[int, int]:
@@ -156,19 +227,14 @@ class Cogsguard(Settings):
                 f"Cogsguard.temple_cap must be at least the {self.agents} agents of a team, "
                 f"not {self.temple_cap}."
             )
-        for name in ("junctions", "extractors"):
-            least, most = getattr(self, name)
-            if not 0 <= least <= most <= 1000:
-                raise ValueError(
-                    f"Cogsguard.{name} must be the fewest and the most, 0 to 1000, not {least}, {most}."
-                )
-        parsed_map = self.parsed_map
+        parsed_map, radius = self.parsed_map, self.compound_radius
         if parsed_map is not None:
             self._check_parsed_map(parsed_map)
-        elif (room := maps.count_compounds_that_fit(self.height, self.width)) < self.teams:
+        elif (room := maps.count_compounds_that_fit(self.height, self.width, radius)) < self.teams:
             size = f"{self.height} x {self.width}"
             raise ValueError(
-                f"Cogsguard.teams: a map of {size} has room for {room}, not {self.teams}."
+                f"Cogsguard.teams: a map of {size} with compound_radius {radius} has room for "
+                f"{room}, not {self.teams}."
             )
         return self
 

@@ -66,15 +66,10 @@ def get_public_rules(settings: Cogsguard) -> tuple[tuple[str, int], ...]:
     Nothing here distinguishes two games with the same settings.
     """
     height, width = settings.map_shape
-    junctions = settings.junctions[1]
-    extractors = len(codes.ELEMENTS) * (settings.extractors[1] + settings.teams)
-    if settings.parsed_map is not None:
-        kind = settings.parsed_map.kind
-        junctions = int((kind == codes.JUNCTION).sum())
-        extractors = int(((kind >= codes.EXTRACTOR) & (kind < codes.HUB)).sum())
     rules = {name: value for name, value in settings.model_dump().items() if isinstance(value, int)}
     rules |= {"height": height, "width": width, "edition_a": settings.edition == "A"}
-    rules |= {"most_junctions": junctions, "most_extractors": extractors}
+    rules |= {"most_junctions": settings.most_junctions}
+    rules |= {"most_extractors": settings.most_extractors}
     return tuple((name, int(value)) for name, value in sorted(rules.items()))
 
 
@@ -154,7 +149,7 @@ def write_facts(
     body, store = game.body, game.store
     for column in range(codes.ACTION_SUCCEEDED):
         facts[column] = body[w, row, column]
-    for item in range(store.shape[2]):
+    for item in range(codes.CHEST_HEARTS):
         facts[STORE_FACT + item] = store[w, team, item]
     cell, spawn = body[w, row, codes.CELL], body[w, row, codes.SPAWN_CELL]
     facts[SOUTH_FACT] = cell // stride - spawn // stride

@@ -11,12 +11,11 @@ from kinfolk.core.arrays import Bools, Floats, Ints
 from kinfolk.core.jit import inline
 from kinfolk.worlds.cogsguard import codes
 from kinfolk.worlds.cogsguard.rules import CogsguardRules
-from kinfolk.worlds.cogsguard.settings import Cogsguard
+from kinfolk.worlds.cogsguard.settings import N_SHIPS, Cogsguard
 
 CellWords = npt.NDArray[np.uint16]  # cells as teams see them, see `spec`
 Int32Array = npt.NDArray[np.int32]
 SeenBits = npt.NDArray[np.uint32]
-N_SHIPS = 4
 N_EVENT_FIELDS = 4
 MAX_EVENTS_PER_ROW = 6  # at most: a deposit of four elements, a birth, exhaustion
 
@@ -33,7 +32,7 @@ class CogsguardState(NamedTuple):
     junction: Ints  # [W, J, JUNCTION_COLUMNS] see `codes`
     home_cell: Ints  # [W, T + ships] cells of the hubs, then of the ships; 0: there is none
     teams: Ints  # [W, T + 1, TEAM_COLUMNS]
-    store: Ints  # [W, T, elements and hearts]
+    store: Ints  # [W, T, STORE_COLUMNS]
     uid: Ints  # to `parent_rows`: see `AgentColumns`
     alive: Bools
     reward: Floats
@@ -45,6 +44,8 @@ class CogsguardState(NamedTuple):
     body: Ints  # [W, N, BODY_COLUMNS]
     seen: SeenBits  # [W, N, height, words] a bit per cell that was ever in an agent's window
     stats: Ints  # [W, N, STATISTICS]
+    ledger: Ints  # [W, N, LEDGER] where all that an agent holds came from; [W, 0, ...] if not kept
+    team_ledger: Ints  # [W, T, TEAM_LEDGER] the same of stores
 
 
 class GameArrays(NamedTuple):
@@ -59,14 +60,27 @@ class GameArrays(NamedTuple):
     store: Ints
     body: Ints
     stats: Ints
+    ledger: Ints
+    team_ledger: Ints
 
 
 @inline
 def get_game_arrays(state: CogsguardState) -> GameArrays:
     """Return the arrays of a state that actions and areas need."""
     s, view, detail, cover = state, state.team_view, state.cell_detail, state.area_cover
+    books, team_books = state.ledger, state.team_ledger
     return GameArrays(
-        view, detail, cover, s.junction, s.home_cell, s.teams, s.store, s.body, s.stats
+        view,
+        detail,
+        cover,
+        s.junction,
+        s.home_cell,
+        s.teams,
+        s.store,
+        s.body,
+        s.stats,
+        books,
+        team_books,
     )
 
 
@@ -75,20 +89,21 @@ def count_cells(rules: CogsguardRules) -> int:
     return rules.stride * (rules.height + 2 * rules.pad)
 
 
-def allocate_state(settings: Cogsguard, rules: CogsguardRules, n_worlds: int) -> CogsguardState:
+def allocate_state(
+    settings: Cogsguard, rules: CogsguardRules, n_worlds: int, keep_books: bool = False
+) -> CogsguardState:
     """Allocate the state of `n_worlds` worlds, which are done until their first reset.
 
     Args:
         settings: Settings of the world.
         rules: Rules made from them.
         n_worlds: Number of worlds in the batch.
+        keep_books: Whether to book every change of what agents and stores hold.
     """
     w, t, n, cells = n_worlds, rules.teams, rules.teams * rules.rows_per_team, count_cells(rules)
-    if settings.parsed_map is None:
-        junctions, ships = settings.junctions[1], N_SHIPS if settings.edition == "A" else 0
-    else:
-        kind = settings.parsed_map.kind
-        junctions, ships = int((kind == codes.JUNCTION).sum()), int((kind == codes.SHIP).sum())
+    junctions, ships = settings.most_junctions, N_SHIPS if settings.has_ships else 0
+    if settings.parsed_map is not None:
+        ships = int((settings.parsed_map.kind == codes.SHIP).sum())
 
     def full_ints(*shape: int, fill: int = 0) -> Ints:
         """Return an int64 array of a shape, filled with one number."""
@@ -104,7 +119,7 @@ def allocate_state(settings: Cogsguard, rules: CogsguardRules, n_worlds: int) ->
         junction=full_ints(w, junctions, codes.JUNCTION_COLUMNS),
         home_cell=full_ints(w, t + ships),
         teams=full_ints(w, t + 1, codes.TEAM_COLUMNS),
-        store=full_ints(w, t, 5),
+        store=full_ints(w, t, codes.STORE_COLUMNS),
         uid=full_ints(w, n, fill=-1),
         alive=np.zeros((w, n), dtype=np.bool_),
         reward=np.zeros((w, n)),
@@ -116,6 +131,8 @@ def allocate_state(settings: Cogsguard, rules: CogsguardRules, n_worlds: int) ->
         body=full_ints(w, n, len(codes.BODY_COLUMNS)),
         seen=np.zeros((w, n, rules.height, -(-rules.width // 32)), dtype=np.uint32),
         stats=full_ints(w, n, len(codes.STATISTICS)),
+        ledger=full_ints(w, n * keep_books, len(codes.LEDGER)),
+        team_ledger=full_ints(w, t * keep_books, len(codes.TEAM_LEDGER)),
     )
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from kinfolk.core.arrays import Ints
 from kinfolk.core.jit import inline
 from kinfolk.worlds.cogsguard import codes
-from kinfolk.worlds.cogsguard.rules import HUB_COVER, JUNCTION_SOURCE, CogsguardRules
+from kinfolk.worlds.cogsguard.rules import JUNCTION_SOURCE, CogsguardRules
 from kinfolk.worlds.cogsguard.state import CellWords, GameArrays, Int32Array
 
 
@@ -111,8 +111,6 @@ def update_area_bits(
 ) -> None:
     """Update in every team's view whether a cell is in a friendly or an enemy area, or both.
 
-    In edition F, hubs are no enemy area to others, junctions are.
-
     Args:
         view: `[W, T, cells]`, written.
         area_cover: `[W, T + 1, cells]`.
@@ -128,7 +126,7 @@ def update_area_bits(
         else:
             friendly, enemy = area_cover[w, team, cell] > 0, False
             for side in range(area_cover.shape[1]):
-                if side != team and int(area_cover[w, side, cell]) & (HUB_COVER - 1) != 0:
+                if side != team and area_cover[w, side, cell] > 0:
                     enemy = True
         word = int(view[w, team, cell]) & (codes.FRIENDLY_AREA - 1)
         if friendly:
@@ -168,6 +166,23 @@ def add_area(
 
 
 @inline
+def remove_second_owner(game: GameArrays, w: int, junction: int) -> None:
+    """Remove the mark of a team from a junction of the clips (quirk `both_marks`).
+
+    Args:
+        game: Writes `junction` and `teams`.
+        w: World.
+        junction: Index of the junction.
+    """
+    team = game.junction[w, junction, codes.JUNCTION_SECOND_OWNER]
+    if team >= 0:
+        game.teams[w, team, codes.JUNCTIONS_HELD] -= 1
+        game.teams[w, team, codes.JUNCTIONS_LOST] += 1
+        game.junction[w, junction, codes.JUNCTION_SECOND_OWNER] = -1
+        game.junction[w, junction, codes.JUNCTION_ALIGNED_BY] = -1
+
+
+@inline
 def change_junction_owner(
     game: GameArrays, rules: CogsguardRules, w: int, junction: int, owner: int
 ) -> None:
@@ -180,6 +195,7 @@ def change_junction_owner(
         junction: Index of the junction.
         owner: New owner; -1 for nobody.
     """
+    remove_second_owner(game, w, junction)
     cell = game.junction[w, junction, codes.JUNCTION_CELL]
     old_owner = game.junction[w, junction, codes.JUNCTION_OWNER]
     for is_gain in range(2):
@@ -191,4 +207,6 @@ def change_junction_owner(
             game.teams[w, side, counter] += 1
     game.junction[w, junction, codes.JUNCTION_OWNER] = owner
     game.junction[w, junction, codes.JUNCTION_ALIGNED_BY] = -1
+    if owner != rules.teams and not (rules.territory and rules.stale_chains):
+        game.junction[w, junction, codes.JUNCTION_CLIPS_MARKS] = 0
     write_cell(game.team_view, w, cell, codes.JUNCTION, owner, 0)

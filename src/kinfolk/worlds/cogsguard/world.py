@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 
 from kinfolk.core.arrays import AnyArray, Arrays, Bytes, Floats, Ints
-from kinfolk.core.errors import SettingsError
+from kinfolk.core.errors import SettingsError, UsageError
 from kinfolk.worlds.base import BatchedWorld, WorldEvent, check_actions, check_batch_size
 from kinfolk.worlds.cogsguard import codes, render, reset, spec
-from kinfolk.worlds.cogsguard.map_generator import allocate_map_scratch, make_map_config
-from kinfolk.worlds.cogsguard.presets import DESCRIPTIONS, PRESETS
+from kinfolk.worlds.cogsguard.mapgen.config import allocate_map_scratch, make_map_config
+from kinfolk.worlds.cogsguard.presets import DESCRIPTIONS, FORMER_RULES, PRESETS
 from kinfolk.worlds.cogsguard.rules import make_rules
 from kinfolk.worlds.cogsguard.settings import Cogsguard
 from kinfolk.worlds.cogsguard.state import (
@@ -43,17 +43,21 @@ class CogsguardWorld(BatchedWorld):
         settings: Rules, map and teams.
         n_worlds: Number of games in the batch.
         threads: Threads that share the worlds; results are the same for any number.
+        keep_books: Whether to keep the books that `ledger` returns; games then run slower.
     """
 
     settings_type = Cogsguard
     presets = PRESETS
     preset_descriptions = DESCRIPTIONS
+    rules_version = 2  # 1: before the rules were those of the original engine
 
-    def __init__(self, settings: Cogsguard, n_worlds: int = 1, threads: int = 1) -> None:
+    def __init__(
+        self, settings: Cogsguard, n_worlds: int = 1, threads: int = 1, keep_books: bool = False
+    ) -> None:
         check_batch_size(n_worlds, threads)
         self.settings = settings
         self._rules = make_rules(settings)
-        self._state = allocate_state(settings, self._rules, n_worlds)
+        self._state = allocate_state(settings, self._rules, n_worlds, keep_books)
         self._game_arrays = get_game_arrays(self._state)
         self._map_config = make_map_config(settings, self._rules)
         super().__init__(spec.make_spec(settings), self._state, threads)
@@ -83,9 +87,9 @@ class CogsguardWorld(BatchedWorld):
             self._state.done[indices] = True
             height, width = self.settings.map_shape
             raise SettingsError(
-                f"No map of {height} x {width} cells with junctions {self.settings.junctions} and "
-                f"extractors {self.settings.extractors} of each element at their gaps could be "
-                "generated. Use a larger map, fewer objects or smaller gaps."
+                f"No map of {height} x {width} cells could be generated on which all of "
+                f"{self.settings.junctions} junctions and {self.settings.extractors} extractors can "
+                "be reached. Use a larger map or fewer objects."
             )
 
     def step(self, actions: Ints) -> None:
@@ -173,6 +177,21 @@ class CogsguardWorld(BatchedWorld):
                 counters[f"{name}_clips"] = s.teams[:, teams, i].copy()
         return counters
 
+    def ledger(self) -> dict[str, Ints]:
+        """Return the books by name: `[W, N]` of what agents hold, `[W, T]` of what is in stores.
+
+        The entries of a resource, from `hp_start` to `hp_limit`, add up to what an agent holds now.
+
+        Raises:
+            UsageError: The world was made without `keep_books`.
+        """
+        if self._state.ledger.shape[1] == 0:
+            raise UsageError("The world keeps no books; make it with keep_books=True.")
+        s = self._state
+        books = {name: s.ledger[:, :, i].copy() for i, name in enumerate(codes.LEDGER)}
+        stores = {name: s.team_ledger[:, :, i].copy() for i, name in enumerate(codes.TEAM_LEDGER)}
+        return books | stores
+
     def record_events(self, on: bool) -> None:
         """Start or stop recording events."""
         self._event_buffer = allocate_event_buffer(self._state, on)
@@ -203,7 +222,15 @@ class CogsguardWorld(BatchedWorld):
     def restore(
         self, snapshot: Arrays, source: Ints | None = None, keys: Ints | None = None
     ) -> None:
-        """Restore a snapshot: world `i` becomes a copy of the snapshot's world `source[i]`."""
+        """Restore a snapshot: world `i` becomes a copy of the snapshot's world `source[i]`.
+
+        Raises:
+            UsageError: The snapshot was made under the former rules.
+        """
+        if "junction" in snapshot and "ledger" not in snapshot:
+            raise UsageError(
+                f"The snapshot was made by rules version 1 of CogsGuard. {FORMER_RULES}. Start anew."
+            )
         super().restore(snapshot, source, keys)
         self._event_buffer[:, 0] = 0
 

@@ -28,7 +28,7 @@ TWO_TEAMS = {
     "width": 40,
     "agents": 3,
     "max_steps": 25,
-    "junctions": [4, 6],
+    "junctions": 12,
 }
 
 

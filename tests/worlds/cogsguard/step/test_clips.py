@@ -1,5 +1,6 @@
 """The clips of edition F: their timetable and their reach."""
 
+import pytest
 from cogs_scenes import act, counter, kinds, owners, scene
 
 # Junctions 10 cells apart on one line, the hub far below.
@@ -46,11 +47,38 @@ def test_clips_scramble_one_owned_junction_every_100_from_50():
     assert abs(near) <= 2
 
 
-def test_clips_reach_25_cells():
-    far = "!" + "." * 24 + "J.." + "." * 3 + "\nH@" + "." * 29
-    assert play(scene(far, clips="normal"), 100) == {100: ["clips_align"]}
-    too_far = "!" + "." * 25 + "J." + "." * 3 + "\nH@" + "." * 29
-    assert play(scene(too_far, clips="normal"), 100) == {}
+@pytest.mark.parametrize(
+    ("rows", "columns", "taken"), [(0, 25, True), (25, 25, True), (0, 26, False), (26, 0, False)]
+)
+def test_the_reach_of_the_clips_is_a_square_of_25(rows, columns, taken):
+    lines = [["."] * 30 for _ in range(30)]
+    lines[0][0], lines[rows][columns] = "!", "J"
+    lines[29][28:] = "H@"
+    text = "\n".join("".join(line) for line in lines)
+    world = scene(text, clips="normal", clips_seed_at=1000)
+    assert play(world, 100) == ({100: ["clips_align"]} if taken else {})
+
+
+def test_at_tick_10_clips_take_any_junction_even_of_a_team():
+    world = scene("H@0", clips="normal")
+    assert play(world, 10) == {10: ["clips_align"]}
+    assert owners(world) == [CLIPS]
+
+
+def test_with_the_quirk_clips_spread_only_from_junctions_that_were_theirs_at_the_start():
+    quirk = {"quirks": {"clips_lose_marks": True}, "clips": "normal"}
+    text = "!" + ("." * 19 + "J") * 3 + "\nH@" + "." * 59
+    times = {"clips_align_from": 1, "clips_align_every": 1, "clips_seed_at": 1000}
+    for more, taken in ((quirk, 2), ({"clips": "normal"}, 4)):
+        world = scene(text, **(times | more))
+        play(world, 4)
+        assert owners(world).count(CLIPS) == taken
+
+
+def test_with_the_quirk_clips_seed_twice_at_10_and_again_at_210_although_they_hold_some():
+    world = scene(MAP, clips="normal", quirks={"clips_lose_marks": True}, key=5)
+    found = play(world, 215)
+    assert found == {10: ["clips_align", "clips_align"], 210: ["clips_align"]}
 
 
 def test_clips_are_seeded_again_every_200_if_they_hold_none():

@@ -71,7 +71,7 @@ BEHAVIORS = {
         "scout", foraging.can_discover_junctions, foraging.discover_junctions,
         foraging.should_stop_discovering_junctions),
     "get_hearts": BuiltinBehavior(
-        "takes hearts from the chest, in edition A from the hub",
+        "takes hearts from the hub",
         "aligner", junctions.can_get_hearts, junctions.get_hearts,
         junctions.should_stop_getting_hearts),
     "get_influence": BuiltinBehavior(

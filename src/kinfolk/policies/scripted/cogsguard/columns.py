@@ -17,7 +17,7 @@ RULE_NAMES = (
     "hp_upkeep", "move_cost", "day_period", "day_length", "solar_day", "solar_night",
     "area_radius", "heart_price", "gear_price_main", "gear_price_other",
     "align_hearts", "align_influence", "scramble_hearts", "align_reach", "align_hub_reach",
-    "most_junctions", "most_extractors",
+    "most_junctions", "most_extractors", "store_cap", "hp_enemy_area",
 )  # fmt: skip
 (
     HEIGHT, WIDTH, RADIUS, TEAMS, AGENTS, EDITION_A, MAX_STEPS,
@@ -26,7 +26,7 @@ RULE_NAMES = (
     HP_UPKEEP, MOVE_COST, DAY_PERIOD, DAY_LENGTH, SOLAR_DAY, SOLAR_NIGHT,
     AREA_RADIUS, HEART_PRICE, GEAR_PRICE_MAIN, GEAR_PRICE_OTHER,
     ALIGN_HEARTS, ALIGN_INFLUENCE, SCRAMBLE_HEARTS, ALIGN_REACH, ALIGN_HUB_REACH,
-    MAX_JUNCTIONS, MAX_EXTRACTORS,
+    MAX_JUNCTIONS, MAX_EXTRACTORS, STORE_CAP, HP_ENEMY_AREA,
 ) = range(len(RULE_NAMES))  # fmt: skip
 # Layout of the known map: STRIDE cells per line, a power of two (1 << SHIFT), so that line and column
 # are bits of a cell number; FACTS_OFFSET: first byte of the facts in an observation; MOVE_OFFSETS: change of

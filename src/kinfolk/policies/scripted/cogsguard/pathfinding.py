@@ -22,7 +22,8 @@ from kinfolk.worlds.cogsguard.spec import SUCCEEDED_FACT
 
 NO_MOVE = -1  # equal to the reason code NO_PATH, so behaviors return it as it is
 WAIT = 0  # the move that stays
-AVOID_AGENTS, AVOID_ENEMY = 1, 2  # flags of a search
+# Flags of a search. PREFER_SAFE: around enemy areas if there is such a way, else through them.
+AVOID_AGENTS, AVOID_ENEMY, PREFER_SAFE = 1, 2, 4
 TO_FRIENDLY = -1  # instead of a goal: the nearest cell of a friendly area
 _MAX_STAMP = 1 << 30  # then stamps start again from 2
 _OBSTACLE_RADIUS = 3  # cells: agents farther away are no obstacles
@@ -261,13 +262,16 @@ def ensure_path(memory: AgentMemory, agent: int, goal: int, flags: int) -> bool:
         memory: Memory of all agents.
         agent: The agent's row in memory.
         goal: A cell, which an object may occupy; or TO_FRIENDLY.
-        flags: AVOID_AGENTS, AVOID_ENEMY or both.
+        flags: Any of AVOID_AGENTS, AVOID_ENEMY and PREFER_SAFE.
     """
     state = memory.state[agent]
     if has_path(memory, agent, goal):
         return True
     if state[col.FAILED_GOAL] == goal and state[col.CLOCK] < state[col.FAILED_UNTIL]:
         return False
+    is_choosy = flags & PREFER_SAFE != 0
+    if is_choosy and call_find_path(memory, agent, goal, flags | AVOID_ENEMY) != NO_MOVE:
+        return True
     if call_find_path(memory, agent, goal, flags) == NO_MOVE:
         state[col.FAILED_GOAL] = goal
         state[col.FAILED_UNTIL] = state[col.CLOCK] + _PATH_BACK_OFF

@@ -13,7 +13,9 @@ from kinfolk.policies.scripted.cogsguard.memory import (
     AgentMemory,
     depot_distance,
     grid_distance,
+    is_in_enemy_area,
     is_in_friendly_area,
+    squared_distance,
 )
 from kinfolk.roles.execution import HOLD
 from kinfolk.worlds.cogsguard import codes
@@ -21,6 +23,7 @@ from kinfolk.worlds.cogsguard.spec import STORE_FACT
 
 ALREADY_WORN = -2  # result of `fetch_gear`: the agent wears it
 _NEVER = 1 << 20  # ticks
+_GEARS_IN_RESERVE = 3  # that the store can pay after a heart is made for an agent without gear
 _HOME_BACK_OFF = 12  # ticks before a failed search for a path home is repeated
 
 
@@ -108,24 +111,38 @@ def can_obtain_gear(memory: AgentMemory, agent: int, gear: int, reserve: int) ->
 def can_afford_heart(memory: AgentMemory, agent: int) -> bool:
     """Return whether the store has a heart, or the elements for one.
 
-    A heart is useless without gear: for an agent that has none yet, enough must be left for it.
+    A heart is useless without gear: for an agent that has none yet, enough must be left for it and
+    for others like it. The hub of edition F replaces its last heart as long as the store can pay.
     """
     state = memory.state[agent]
-    if state[STORE_FACT + codes.STORE_HEARTS] > 0:
+    least = state[STORE_FACT]
+    for element in range(1, 4):
+        least = min(least, state[STORE_FACT + element])
+    hearts, price = state[STORE_FACT + codes.STORE_HEARTS], memory.rules[col.HEART_PRICE]
+    is_last = hearts == 1 and memory.rules[col.EDITION_A] == 0
+    if hearts > 0 and not (is_last and least >= price):
         return True
-    gear = state[codes.GEAR]
-    reserve = 0 if gear in (codes.ALIGNER, codes.SCRAMBLER) else memory.rules[col.GEAR_PRICE_MAIN]
+    reserve = 0
+    if state[codes.GEAR] != codes.ALIGNER and state[codes.GEAR] != codes.SCRAMBLER:
+        reserve = _GEARS_IN_RESERVE * memory.rules[col.GEAR_PRICE_MAIN]
+    return bool(least >= price + reserve)
+
+
+@inline
+def is_store_full(memory: AgentMemory, agent: int) -> bool:
+    """Return whether the team's store has no room for elements, which share its limit."""
+    state, total = memory.state[agent], 0
     for element in range(4):
-        if state[STORE_FACT + element] < memory.rules[col.HEART_PRICE] + reserve:
-            return False
-    return True
+        total += state[STORE_FACT + element]
+    return bool(total >= memory.rules[col.STORE_CAP])
 
 
 @inline
 def solar_energy(memory: AgentMemory, agent: int) -> int:
     """Return the solar energy of the next tick, which differs by day and night."""
     rules = memory.rules
-    is_day = memory.state[agent, col.TICK] % rules[col.DAY_PERIOD] < rules[col.DAY_LENGTH]
+    hour = (memory.state[agent, col.TICK] + 1) % rules[col.DAY_PERIOD]
+    is_day = hour < rules[col.DAY_LENGTH]
     return int(rules[col.SOLAR_DAY] if is_day else rules[col.SOLAR_NIGHT])
 
 
@@ -146,6 +163,32 @@ def travel_ticks(memory: AgentMemory, agent: int, steps: int, energy: int) -> in
     if gain == 0:
         return _NEVER
     return int(max(steps, (missing + gain - 1) // gain + 1))
+
+
+@inline
+def enemy_damage(memory: AgentMemory, agent: int, steps: int) -> int:
+    """Return the hp that enemy areas take on a path that leads out of them, as far as is known.
+
+    In edition F every enemy junction around the agent counts, in A one.
+
+    Args:
+        memory: Memory of all agents.
+        agent: The agent's row in memory.
+        steps: Steps of the path.
+    """
+    state, radius = memory.state[agent], memory.rules[col.AREA_RADIUS]
+    if not is_in_enemy_area(memory, agent, state[col.CELL]):
+        return 0
+    sources = 0
+    for entry in range(state[col.N_JUNCTIONS]):
+        cell = int(memory.objects[agent, entry, col.OBJECT_CELL])
+        is_enemy = memory.objects[agent, entry, col.OWNER] >= codes.CLIPS
+        if is_enemy and squared_distance(memory, state[col.CELL], cell) <= radius**2:
+            sources += 1
+    if memory.rules[col.EDITION_A] == 1:
+        sources = 1
+    ticks = travel_ticks(memory, agent, min(steps, radius), state[codes.ENERGY])
+    return int(max(1, sources) * memory.rules[col.HP_ENEMY_AREA] * ticks)
 
 
 @inline

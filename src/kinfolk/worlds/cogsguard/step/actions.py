@@ -6,7 +6,7 @@ from kinfolk.core.arrays import Ints
 from kinfolk.core.jit import inline
 from kinfolk.core.random import randint
 from kinfolk.worlds.cogsguard import codes
-from kinfolk.worlds.cogsguard.inventory import mark_window_seen, write_agent_cell
+from kinfolk.worlds.cogsguard.inventory import book, mark_window_seen, write_agent_cell
 from kinfolk.worlds.cogsguard.rules import CogsguardRules
 from kinfolk.worlds.cogsguard.state import GameArrays, SeenBits
 from kinfolk.worlds.cogsguard.step.bumps import bump_object
@@ -65,15 +65,19 @@ def execute_action(
         body[w, row, codes.ACTION_SUCCEEDED] = 0
         return False
     target = body[w, row, codes.CELL] + cell_offset(rules.stride, direction)
-    is_free = int(game.team_view[w, team, target]) & codes.KIND_MASK == codes.EMPTY
+    kind = int(game.team_view[w, team, target]) & codes.KIND_MASK
+    is_free = kind == codes.EMPTY
+    is_usable = kind >= codes.EXTRACTOR and kind != codes.SHIP
     if is_free:
         move_agent(game, w, row, team, target)
-    elif not bump_object(game, rules, events, w, row, team, target):
+    elif not is_usable or not bump_object(game, rules, events, w, row, team, target):
         stats[w, row, codes.BUMPS_FAILED] += 1
         body[w, row, codes.ACTION_SUCCEEDED] = 0
         return False
-    # Clamped: a bump can change the gear, and with it lower the limit of energy.
-    body[w, row, codes.ENERGY] = max(0, body[w, row, codes.ENERGY] - rules.move_cost)
+    # At most what it has: a bump can change the gear, and with it lower the limit of energy.
+    cost = min(rules.move_cost, body[w, row, codes.ENERGY])
+    body[w, row, codes.ENERGY] -= cost
+    book(game.ledger, w, row, codes.ENERGY_ACTIONS, -cost)
     return bool(is_free)
 
 
@@ -121,6 +125,8 @@ def execute_actions(
 def update_vibes(game: GameArrays, rules: CogsguardRules, w: int, actions: Ints) -> None:
     """Set the vibes of all agents, which others see but no rule reads.
 
+    With the quirk `vibe_success`, an agent whose vibe changed has succeeded.
+
     Args:
         game: Writes `team_view` and `body`.
         rules: Rules of the batch.
@@ -134,4 +140,6 @@ def update_vibes(game: GameArrays, rules: CogsguardRules, w: int, actions: Ints)
             vibe = actions[w * body.shape[1] + row, 1]
             if vibe != body[w, row, codes.VIBE]:
                 body[w, row, codes.VIBE] = vibe
+                if rules.vibe_success:
+                    body[w, row, codes.ACTION_SUCCEEDED] = 1
                 write_agent_cell(game.team_view, body, w, row, team)

@@ -21,7 +21,7 @@ _SPAWN_SIDE = 2 * _SPAWN_RADIUS + 1
 def start_life(
     state: CogsguardState, rules: CogsguardRules, w: int, row: int, team: int, cell: int
 ) -> None:
-    """Initialise an agent without parents: initial hp, full energy, no gear and no cargo.
+    """Initialise an agent without parents: initial hp and energy, no gear and no cargo.
 
     Args:
         state: State of the batch, written.
@@ -41,7 +41,10 @@ def start_life(
     for column in range(body.shape[2]):
         body[w, row, column] = 0
     body[w, row, codes.HP] = min(rules.start_hp, rules.limits[codes.HP_LIMIT, codes.NO_GEAR])
-    body[w, row, codes.ENERGY] = rules.limits[codes.ENERGY_LIMIT, codes.NO_GEAR]
+    body[w, row, codes.ENERGY] = rules.start_energy
+    if state.ledger.shape[1] > 0:
+        state.ledger[w, row, codes.HP_START] = body[w, row, codes.HP]
+        state.ledger[w, row, codes.ENERGY_START] = rules.start_energy
     body[w, row, codes.ACTION_SUCCEEDED] = 1
     body[w, row, codes.CELL] = cell
     body[w, row, codes.SPAWN_CELL] = cell
@@ -161,6 +164,8 @@ def run_births(
         if cell < 0:
             continue
         store[w, team, codes.STORE_HEARTS] -= 1
+        if state.team_ledger.shape[1] > 0:
+            state.team_ledger[w, team, codes.HEARTS_BOOK + codes.HEARTS_BORN] -= 1
         start_life(state, rules, w, child, team, cell)
         state.parents[w, child, 0] = state.uid[w, first_parent]
         state.parents[w, child, 1] = state.uid[w, second_parent]

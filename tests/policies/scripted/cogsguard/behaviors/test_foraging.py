@@ -2,7 +2,7 @@
 
 import pytest
 from cogs_harness import Cogs
-from cogs_scenes import counter, gear, give, has, position, set_store, store
+from cogs_scenes import counter, gear, give, has, position, put_at, set_store, store
 
 from kinfolk.policies.scripted.cogsguard import columns as col
 from kinfolk.policies.scripted.cogsguard import pathfinding
@@ -177,18 +177,38 @@ def test_find_extractor_explores_away_from_team_mates():
     assert alone in ("west", "east")
 
 
-def test_discover_stations_goes_on_until_hub_chest_and_stations_are_known():
-    cogs = Cogs("H@.........CARMT", window_radius=3)
+def test_discover_stations_goes_on_until_hub_and_stations_are_known():
+    cogs = Cogs("H@..........ARMT", window_radius=3)
     assert cogs.observe().start("discover_stations") == "yes"
     assert cogs.move("discover_stations") == "east"
     cogs.run_only("discover_stations").play(9)
     assert not cogs.observe().ended("discover_stations")
-    cogs.play(1)  # the way ends before the chest; from there all is in view, but T
+    cogs.play(1)  # the way ends before the stations; from there all is in view, but T
     assert cogs.observe().start("discover_stations") == "yes"
-    seen = Cogs("HCARMT@", window_radius=6).observe()
+    seen = Cogs("HARMT@", window_radius=6).observe()  # a chest is not looked for
     assert seen.start("discover_stations") == "all buildings are known"
     assert seen.ended("discover_stations")
-    assert Cogs("HARMT.@", edition="A").observe().ended("discover_stations")  # which has no chest
+
+
+def test_nothing_is_brought_to_a_store_that_is_full():
+    cogs = Cogs("H.@", store_cap=100, store_elements=25)
+    give(cogs.world, carbon=4)
+    assert cogs.observe().start("deposit_resource") == "the store is full"
+    set_store(cogs.world, 24, 25, 25, 25)
+    assert cogs.observe().start("deposit_resource") == "yes"
+
+
+def test_recharge_counts_every_enemy_junction_around_the_agent():
+    for enemies, starts in (
+        (0, "it needs no recharging"),
+        (1, "it needs no recharging"),
+        (3, "yes"),
+    ):
+        text = "H" + "." * 19 + "@" + "!" * enemies + "." * (3 - enemies)
+        cogs = Cogs(text, window_radius=15, area_radius=10)
+        put_at(cogs.world, 0, 15)  # five steps from home, and from there ten more to the hub
+        give(cogs.world, hp=18, energy=20)
+        assert cogs.observe().start("recharge") == starts
 
 
 def test_discover_extractors_goes_on_until_enough_of_each_are_known():

@@ -10,7 +10,7 @@ HOME = {"area_radius": 2}  # friendly cells near hubs and own junctions
 
 
 def test_get_hearts_starts_with_fewer_than_wanted_and_ends_with_enough():
-    cogs = Cogs("H.@.....C")
+    cogs = Cogs("..@.....H")
     assert cogs.observe().start("get_hearts") == "yes"
     assert cogs.move("get_hearts") == "east"
     cogs.run_only("get_hearts").play(2)
@@ -26,17 +26,27 @@ def test_get_hearts_starts_with_fewer_than_wanted_and_ends_with_enough():
     assert cogs.start("get_hearts") == "it has enough hearts"
 
 
-def test_get_hearts_needs_a_known_chest_and_a_store_that_can_pay():
-    cogs = Cogs("H.@.C", store_hearts=0, store_elements=10)
+def test_get_hearts_needs_a_known_hub_and_a_store_that_can_pay():
+    cogs = Cogs("H.@..", store_hearts=0, store_elements=18)
     assert (
         cogs.observe().start("get_hearts") == "the store cannot pay for a heart"
-    )  # and gear to use it
+    )  # and gear to use it, with 9 in reserve
     give(cogs.world, gear="aligner")
     assert cogs.observe().start("get_hearts") == "yes"
     set_store(cogs.world, 10, 9, 10, 10)
     assert cogs.observe().start("get_hearts") == "the store cannot pay for a heart"
     assert cogs.ended("get_hearts")
-    assert Cogs("H.@..").observe().start("get_hearts") == "no chest is known"
+    far = Cogs("H" + "." * 12 + "@", window_radius=3)
+    assert far.observe().start("get_hearts") == "no hub is known"
+
+
+def test_the_last_heart_of_a_hub_is_taken_without_a_price_only_if_the_store_cannot_pay():
+    cogs = Cogs("H.@..", store_hearts=1, store_elements=9)
+    assert cogs.observe().start("get_hearts") == "yes"
+    set_store(cogs.world, 12, 12, 12, 12)  # another would be made, and nothing left for gear
+    assert cogs.observe().start("get_hearts") == "the store cannot pay for a heart"
+    in_a = Cogs("H.@..", edition="A", store_hearts=1, store_elements=12)
+    assert in_a.observe().start("get_hearts") == "yes"
 
 
 def test_get_hearts_goes_to_the_hub_in_edition_a_and_unloads_first():
@@ -71,8 +81,8 @@ def test_get_influence_starts_when_influence_falls_below_the_ticks_to_the_juncti
     assert cogs.observe().start("get_influence") == "it has enough influence"
     assert cogs.start("align_junction") == "yes"
     give(cogs.world, influence=4)
-    assert cogs.observe().start("get_influence") == "yes"
-    assert cogs.start("align_junction") == "it has too little influence for the path"
+    assert cogs.observe().start("align_junction") == "it has too little influence for the path"
+    assert cogs.start("get_influence") == "yes"
     assert cogs.move("get_influence") == "west"
 
 
@@ -169,3 +179,12 @@ def test_find_enemy_junction_searches_where_enemy_area_was_seen_until_one_is_kno
     cogs.play(1)
     assert cogs.observe().ended("find_enemy_junction")
     assert cogs.start("find_enemy_junction") == "an enemy junction is known"
+
+
+def test_a_junction_for_which_the_influence_does_not_last_is_given_up_on_the_way():
+    cogs = Cogs("H......J..@", **HOME, window_radius=10)
+    give(cogs.world, gear="aligner", influence=6, hearts=1)
+    assert cogs.observe().start("align_junction") == "yes"
+    give(cogs.world, influence=2)  # it needs 3: two steps and one
+    assert cogs.observe().start("get_influence") == "yes"
+    assert cogs.start("align_junction") == "no junction that can be aligned is known"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from kinfolk.core.jit import inline
 from kinfolk.policies.scripted.cogsguard import columns as col
-from kinfolk.policies.scripted.cogsguard import exploration, primitives, targets
+from kinfolk.policies.scripted.cogsguard import exploration, pathfinding, primitives, targets
 from kinfolk.policies.scripted.cogsguard.behaviors import reasons
 from kinfolk.policies.scripted.cogsguard.behaviors.reasons import YES
 from kinfolk.policies.scripted.cogsguard.memory import AgentMemory
@@ -31,15 +31,19 @@ def should_stop_exploring(memory: AgentMemory, agent: int) -> int:
 def needs_recharge(memory: AgentMemory, agent: int) -> bool:
     """Return whether the agent has less hp or energy than the path home takes, plus a margin of hp.
 
-    An agent gains solar energy as it walks, so only the energy that the path needs beyond that
-    counts. It counts up to half of the energy limit: otherwise no agent would ever leave home by
-    night.
+    Enemy areas take hp for each of their junctions, on the steps that lead out of them. An agent
+    gains solar energy as it walks, so only the energy that the path needs beyond that counts. It
+    counts up to half of the energy limit: otherwise no agent would ever leave home by night.
     """
     state, steps = memory.state[agent], primitives.steps_home(memory, agent)
     if steps == 0:
         return False
     ticks = primitives.travel_ticks(memory, agent, steps, state[codes.ENERGY])
-    if state[codes.HP] < ticks + memory.rules[col.HOME_MARGIN]:
+    damage = primitives.enemy_damage(memory, agent, steps)
+    if (
+        state[codes.HP]
+        < ticks * memory.rules[col.HP_UPKEEP] + damage + memory.rules[col.HOME_MARGIN]
+    ):
         return True
     net = max(0, memory.rules[col.MOVE_COST] - primitives.solar_energy(memory, agent))
     need = min(steps * net, primitives.energy_limit(memory, state[codes.GEAR]) // 2)
@@ -106,7 +110,7 @@ def mine(memory: AgentMemory, agent: int) -> int:
     cell = primitives.target_cell(memory, agent, targets.MINE)
     if cell == 0:
         return reasons.NO_EXTRACTOR
-    move = primitives.move_to(memory, agent, cell, 0)
+    move = primitives.move_to(memory, agent, cell, pathfinding.PREFER_SAFE)
     if move < 0:
         targets.abandon_target(memory, agent, targets.MINE, memory.rules[col.RETRY_DELAY])
     return move
@@ -126,6 +130,8 @@ def can_deposit(memory: AgentMemory, agent: int) -> int:
     """
     if primitives.cargo_size(memory, agent) == 0:
         return reasons.NOTHING_CARRIED
+    if primitives.is_store_full(memory, agent):
+        return reasons.STORE_FULL
     if not primitives.is_cargo_full(memory, agent) and has_target(memory, agent):
         return reasons.NOT_FULL_YET
     return YES if primitives.target_cell(memory, agent, targets.DEPOT) > 0 else reasons.NO_DEPOT
@@ -136,18 +142,18 @@ def deposit(memory: AgentMemory, agent: int) -> int:
     cell = primitives.target_cell(memory, agent, targets.DEPOT)
     if cell == 0:
         return reasons.NO_DEPOT
-    move = primitives.move_to(memory, agent, cell, 0)
+    move = primitives.move_to(memory, agent, cell, pathfinding.PREFER_SAFE)
     if move < 0:
         targets.abandon_target(memory, agent, targets.DEPOT, memory.rules[col.RETRY_DELAY])
     return primitives.hold_near_goal(memory, move, primitives.distance_to(memory, agent, cell))
 
 
 def should_stop_depositing(memory: AgentMemory, agent: int) -> int:
-    """Stop condition of `deposit_resource`: return YES if the agent carries nothing.
+    """Stop condition of `deposit_resource`: return YES if it carries nothing or the store is full.
 
     Its target to mine is then cleared, so that the next extractor is chosen anew.
     """
-    if primitives.cargo_size(memory, agent) > 0:
+    if primitives.cargo_size(memory, agent) > 0 and not primitives.is_store_full(memory, agent):
         return 0
     memory.state[agent, col.MINE_TARGET] = 0
     return 1
@@ -170,10 +176,9 @@ def should_stop_finding_extractor(memory: AgentMemory, agent: int) -> int:
 
 @inline
 def knows_buildings(memory: AgentMemory, agent: int) -> bool:
-    """Return whether the agent knows its hub, its chest (none in edition A) and four stations."""
+    """Return whether the agent knows its hub and four stations."""
     state = memory.state[agent]
-    lacks_chest = state[col.CHEST_CELL] == 0 and memory.rules[col.EDITION_A] == 0
-    if state[col.HUB_CELL] == 0 or lacks_chest:
+    if state[col.HUB_CELL] == 0:
         return False
     for gear in range(4):  # noqa: SIM110, kernels have no generators
         if state[col.STATION_CELL + gear] == 0:

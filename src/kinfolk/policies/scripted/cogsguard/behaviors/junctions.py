@@ -16,9 +16,12 @@ _FAILED_BUMPS = 3  # then the junction is given up for a while
 
 @inline
 def heart_source(memory: AgentMemory, agent: int) -> int:
-    """Return the cell that gives hearts, the chest or in edition A the hub; 0 if unknown."""
-    column = col.HUB_CELL if memory.rules[col.EDITION_A] == 1 else col.CHEST_CELL
-    return int(memory.state[agent, column])
+    """Return the cell that gives hearts, the hub; 0 if unknown.
+
+    A chest, which only drawn maps have, serves while the hub is not known.
+    """
+    hub, chest = memory.state[agent, col.HUB_CELL], memory.state[agent, col.CHEST_CELL]
+    return int(hub if hub > 0 else chest)
 
 
 def can_get_hearts(memory: AgentMemory, agent: int) -> int:
@@ -30,15 +33,18 @@ def can_get_hearts(memory: AgentMemory, agent: int) -> int:
     if memory.state[agent, codes.HEARTS] >= memory.rules[col.HEARTS_WANTED]:
         return reasons.ENOUGH_HEARTS
     if heart_source(memory, agent) == 0:
-        return reasons.NO_CHEST
+        return reasons.NO_HUB
     return YES if primitives.can_afford_heart(memory, agent) else reasons.STORE_EMPTY
 
 
 def get_hearts(memory: AgentMemory, agent: int) -> int:
-    """Action of `get_hearts`: return the move to the chest (in edition A the hub), then into it."""
+    """Action of `get_hearts`: return the move to the hub, then into it.
+
+    A bump with cargo deposits it; the next one takes the heart.
+    """
     cell = heart_source(memory, agent)
     if cell == 0:
-        return reasons.NO_CHEST
+        return reasons.NO_HUB
     move = primitives.move_to(memory, agent, cell, 0)
     return primitives.hold_near_goal(memory, move, primitives.distance_to(memory, agent, cell))
 
@@ -73,7 +79,9 @@ def influence_needed(memory: AgentMemory, agent: int) -> int:
 def can_get_influence(memory: AgentMemory, agent: int) -> int:
     """Start condition of `get_influence`: return YES if the agent needs more to align its target.
 
-    It must be able to get the aligner's gear. An edition without influence has no such need.
+    It must be able to get the aligner's gear. An edition without influence has no such need. A
+    junction for which the influence of an aligner does not last on the way is given up for a while:
+    the way is longer than it seemed, and another may be near.
     """
     state = memory.state[agent]
     if memory.rules[col.ALIGN_INFLUENCE] == 0:
@@ -81,10 +89,14 @@ def can_get_influence(memory: AgentMemory, agent: int) -> int:
     if not primitives.can_obtain_gear(memory, agent, codes.ALIGNER, 0):
         return reasons.NO_GEAR
     limit = primitives.influence_limit(memory, codes.ALIGNER)
-    primitives.target_cell(memory, agent, targets.ALIGN)
-    if state[codes.INFLUENCE] >= min(influence_needed(memory, agent), limit):
-        return reasons.ENOUGH_INFLUENCE
-    return YES
+    cell = primitives.target_cell(memory, agent, targets.ALIGN)
+    is_enough = state[codes.INFLUENCE] >= min(influence_needed(memory, agent), limit)
+    is_on_the_way = cell > 0 and not is_in_friendly_area(memory, agent, state[col.CELL])
+    if not is_enough and is_on_the_way and state[codes.GEAR] == codes.ALIGNER:
+        targets.abandon_target(memory, agent, targets.ALIGN, memory.rules[col.RETRY_DELAY])
+        cell = primitives.target_cell(memory, agent, targets.ALIGN)
+        is_enough = cell > 0 and state[codes.INFLUENCE] >= influence_needed(memory, agent)
+    return reasons.ENOUGH_INFLUENCE if is_enough else YES
 
 
 def get_influence(memory: AgentMemory, agent: int) -> int:
@@ -161,7 +173,8 @@ def can_align_junction(memory: AgentMemory, agent: int) -> int:
 def align_junction(memory: AgentMemory, agent: int) -> int:
     """Action of `align_junction`: return the move to the aligner's gear, then into the junction.
 
-    The path leads around enemy areas.
+    The path leads around enemy areas. A junction for which the influence did not last is given up
+    for a while.
     """
     move = primitives.fetch_gear(memory, agent, codes.ALIGNER, 0)
     if move == -1:
@@ -172,6 +185,8 @@ def align_junction(memory: AgentMemory, agent: int) -> int:
     if cell == 0:
         return reasons.NO_ALIGNABLE_JUNCTION
     if memory.state[agent, codes.INFLUENCE] < memory.rules[col.ALIGN_INFLUENCE]:
+        # It ran out on the way, which was longer than it seemed: another junction may be nearer.
+        targets.abandon_target(memory, agent, targets.ALIGN, memory.rules[col.RETRY_DELAY])
         return reasons.LITTLE_INFLUENCE
     return approach_junction(memory, agent, cell, targets.ALIGN, pathfinding.AVOID_ENEMY)
 

@@ -28,7 +28,7 @@ REASON_TEXTS = (
     "no more junctions are expected",
     "it has enough hearts",
     "the store cannot pay for a heart",
-    "no chest is known",
+    "no hub is known",
     "it has enough influence",
     "this edition has no influence",
     "the gear cannot be obtained",
@@ -37,15 +37,16 @@ REASON_TEXTS = (
     "no junction that can be aligned is known",
     "no enemy junction is known",
     "an enemy junction is known",
+    "the store is full",
     "its Python hook says so",
 )
 # The codes of the texts above, in their order.
 NO_PATH, NO_RECHARGE_NEEDED = -1, -2
 CARGO_FULL, NO_EXTRACTOR, NOTHING_CARRIED, NO_DEPOT, NOT_FULL_YET, HAS_EXTRACTOR = range(-3, -9, -1)
 ALL_BUILDINGS, ENOUGH_EXTRACTORS, NO_MORE_JUNCTIONS = -9, -10, -11
-ENOUGH_HEARTS, STORE_EMPTY, NO_CHEST, ENOUGH_INFLUENCE, NO_INFLUENCE_RULE = range(-12, -17, -1)
+ENOUGH_HEARTS, STORE_EMPTY, NO_HUB, ENOUGH_INFLUENCE, NO_INFLUENCE_RULE = range(-12, -17, -1)
 NO_GEAR, NO_HEART, LITTLE_INFLUENCE, NO_ALIGNABLE_JUNCTION = range(-17, -21, -1)
-NO_ENEMY, HAS_ENEMY, PYTHON_NO = -21, -22, -23
+NO_ENEMY, HAS_ENEMY, STORE_FULL, PYTHON_NO = range(-21, -25, -1)
 
 
 def reason_text(code: int) -> str:

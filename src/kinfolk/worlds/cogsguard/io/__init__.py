@@ -1,0 +1,1 @@
+"""Files of the original CogsGuard: recorded scenes."""

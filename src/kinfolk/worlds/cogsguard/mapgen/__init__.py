@@ -1,0 +1,1 @@
+"""Generated maps: terrain, junctions and extractors, compounds, and ways between them."""
