@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal, TypedDict
 
+from kinfolk.worlds.cogsguard.settings import CogsguardQuirks
 from kinfolk.worlds.savanna.settings import (
     PerTypeAges,
     PerTypeValues,
@@ -96,12 +97,16 @@ class CogsguardArguments(TypedDict, total=False):
     window_radius: int
     height: int
     width: int
-    junctions: tuple[int, int]
-    extractors: tuple[int, int]
+    terrain: bool
+    junctions: int
+    extractors: int
     junction_gap: int
-    extractor_gap: int
-    wall_patches: int
+    compound_radius: int
+    clearing_radius: int
+    pads: int
+    ships: bool
     start_hp: int
+    start_energy: int
     hp_limit: int
     hp_scout: int
     hp_scrambler: int
@@ -132,6 +137,7 @@ class CogsguardArguments(TypedDict, total=False):
     mine_amount_miner: int
     store_elements: int
     store_hearts: int
+    chest_hearts: int
     store_cap: int
     deposit_most: int
     heart_price: int
@@ -141,18 +147,18 @@ class CogsguardArguments(TypedDict, total=False):
     align_influence: int
     scramble_hearts: int
     clips_seed_at: int
-    clips_seed_every: int
+    clips_reseed_from: int
+    clips_reseed_every: int
     clips_align_from: int
     clips_align_every: int
     clips_scramble_from: int
     clips_scramble_every: int
     clips_reach: int
-    ships_from: int
-    ships_every: int
     ships_reach: int
     align_reach: int
     align_hub_reach: int
     network_reach: int
+    quirks: CogsguardQuirks | Mapping[str, Any]
     temple: bool
     temple_cap: int
     temple_cooldown: int
