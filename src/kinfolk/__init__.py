@@ -16,6 +16,7 @@ from kinfolk.core.imports import export_lazily
 
 if TYPE_CHECKING:
     from kinfolk import jobs
+    from kinfolk.api import stats
     from kinfolk.api.jobs import (
         ComparisonResult,
         EvaluationResult,
@@ -72,7 +73,7 @@ if TYPE_CHECKING:
     from kinfolk.roles.program import materialize_role_behaviors, resolve_tier_order
 
 __all__ = ["compare", "evaluate", "evolve_nets", "evolve_roles", "jobs", "make_engine", "train"]
-__all__ += ["load_run", "make", "pettingzoo", "round_robin", "runs"]
+__all__ += ["load_run", "make", "pettingzoo", "round_robin", "runs", "stats"]
 __all__ += ["ComparisonResult", "EvaluationResult", "NetEvolutionResult"]
 __all__ += ["RoleEvolutionResult", "RoundRobinResult", "StoredRun", "TrainingResult"]
 __all__ += ["AgentPolicy", "MultiAgentPolicy", "PolicyEnvInterface", "PolicySpec"]
