@@ -16,10 +16,13 @@ from typing import Any, TypeVar, get_type_hints
 
 from pydantic import TypeAdapter, ValidationError
 
+from kinfolk.api.frames import Backend, list_estimates, make_frame, save_table, to_html
+from kinfolk.api.run_tables import ReplayFrame, build_run_table
 from kinfolk.core.errors import SettingsError, require
 from kinfolk.core.events import Event, TimingEvent
 from kinfolk.core.settings import Settings
 from kinfolk.engines import make_engine
+from kinfolk.evaluation.export import ColumnTable
 from kinfolk.evaluation.failures import describe_run_failures
 from kinfolk.evaluation.statistics import Estimate
 from kinfolk.store.files import as_store_error
@@ -41,6 +44,39 @@ class StoredRun(Run):
         """Settings of the job as plain values."""
         settings: Mapping[str, Any] = self.config["settings"]
         return settings
+
+    def table(self, name: str = "events") -> ColumnTable:
+        """Return a table of the run as columns.
+
+        Args:
+            name: `episodes`, `agents` or `failures` of an evaluation; `rows` of a sweep, one per
+                setting, seed and episode; or a kind of event, such as `update`: a row per event,
+                with its numbers as columns. `events` is the kind that is most frequent.
+
+        Raises:
+            UsageError: The run has no such table.
+        """
+        return build_run_table(self.job, self.settings, list(self.events()), name)
+
+    def frame(self, name: str = "events", backend: Backend | None = None) -> Any:
+        """Return a table of the run as a pandas or polars frame; see `table`.
+
+        Raises:
+            MissingLibraryError: Neither pandas nor polars is installed.
+        """
+        return make_frame(self.table(name), backend)
+
+    def show(self, height: int = 600) -> Any:
+        """Return the run's replays as a player for a notebook: the exported page in a frame.
+
+        Raises:
+            UsageError: The run has no replay.
+        """
+        return ReplayFrame(self.folder, height)
+
+    def _repr_html_(self) -> str:
+        facts = [("job", self.job), ("state", self.status), *self.settings.items()]
+        return to_html(("setting", "value"), facts, str(self.folder))
 
     def to_dict(self) -> dict[str, Any]:
         """Return folder, status, job and settings of the run as plain values."""
@@ -128,6 +164,32 @@ class JobResult(Event):
                 place = ".".join(map(str, (name, *problem["loc"])))
                 raise SettingsError(f"{cls.__name__}.{place}: {problem['msg']}.") from None
         return cls(**values)
+
+    def frame(self, backend: Backend | None = None) -> Any:
+        """Return the estimates as a pandas or polars frame: name, mean, low, high and n.
+
+        Rows of single episodes are in `result.run.frame("episodes")`, if the job was stored (`out`).
+
+        Raises:
+            MissingLibraryError: Neither pandas nor polars is installed.
+        """
+        return make_frame(list_estimates(self.to_dict()), backend)
+
+    def save(self, path: str | Path) -> None:
+        """Write the estimates as CSV, Parquet or JSON, by the suffix of the file.
+
+        Raises:
+            UsageError: The suffix is another one.
+        """
+        save_table(list_estimates(self.to_dict()), path)
+
+    def _repr_html_(self) -> str:
+        table = list_estimates(self.to_dict())
+        rows = [
+            (name, Estimate(*estimate)) for name, *estimate in zip(*table.values(), strict=True)
+        ]
+        texts = [("failure", text) for text in self.failure_messages]
+        return to_html(("result", "mean (95 %)"), [*rows, *texts], type(self).__name__)
 
     def __repr__(self) -> str:
         hidden = ("failed_slots", "failure_messages")  # shown as messages

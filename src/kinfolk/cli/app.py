@@ -24,6 +24,7 @@ from kinfolk.cli.commands.export import export
 from kinfolk.cli.commands.list_commands import behaviors, policies, presets, runs, settings, worlds
 from kinfolk.cli.commands.play import explain, play
 from kinfolk.cli.commands.replay_trace import replay_trace
+from kinfolk.cli.commands.sweep import sweep
 from kinfolk.cli.commands.train import train_command
 from kinfolk.cli.commands.view import view
 from kinfolk.cli.compile import compile_command
@@ -60,6 +61,7 @@ evolve = typer.Typer(help="Evolve roles or networks.", rich_markup_mode=None)
 evolve.command(cls=settings_command("evolve-roles", engine="processes"))(roles)
 evolve.command(cls=settings_command("evolve-nets"))(nets)
 app.add_typer(evolve, name="evolve")
+app.add_typer(sweep, name="sweep")
 
 _GC_THRESHOLD = 50_000  # new objects between two garbage collections; Python's default is 700
 

@@ -20,12 +20,12 @@ METRICS = ("return", "return_per_life", "reward_per_tick", "ticks")
 def list_metrics(world: WorldRef) -> list[str]:
     """Return the names of all metrics that episodes of a world have."""
     built = world.build()
-    counters, one = list(built.counters()), np.zeros(1)
-    values = dict.fromkeys(counters, one)
+    counters, zeros = list(built.counters()), np.zeros(1)
+    values = dict.fromkeys(counters, zeros)
     for group in built.spec.groups:
-        values |= {f"group_lives/{group.name}": one, f"mean_alive/{group.name}": one}
-    own = compute_world_metrics(world.name, np.zeros(1, dtype=np.bool_), values)
-    return list(dict.fromkeys([*METRICS, *counters, *own]))
+        values |= {f"group_lives/{group.name}": zeros, f"mean_alive/{group.name}": zeros}
+    world_metrics = compute_world_metrics(world.name, np.zeros(1, dtype=np.bool_), values)
+    return list(dict.fromkeys([*METRICS, *counters, *world_metrics]))
 
 
 def check_metric(metric: str, world: WorldRef) -> None:

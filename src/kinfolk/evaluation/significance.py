@@ -203,7 +203,7 @@ def describe_sample_size(n: int, alpha: float = SIGNIFICANCE_LEVEL) -> str | Non
 
 
 def _check_alpha(alpha: float) -> None:
-    """Check a significance level.
+    """Check that a significance level is a probability.
 
     Raises:
         UsageError: It is not between 0 and 1.
