@@ -24,6 +24,7 @@ from kinfolk.core.settings import Settings
 from kinfolk.engines import make_engine
 from kinfolk.evaluation.export import ColumnTable
 from kinfolk.evaluation.failures import describe_run_failures
+from kinfolk.evaluation.run_summary import RunSummary, select_runs, summarize_run
 from kinfolk.evaluation.statistics import Estimate
 from kinfolk.store.files import as_store_error
 from kinfolk.store.run import Run, create_run, open_run
@@ -97,15 +98,52 @@ def load_run(folder: str | Path) -> StoredRun:
     return StoredRun(run.folder, run.config)
 
 
-def runs(root: str | Path = "runs") -> list[StoredRun]:
-    """List the runs in a folder, newest first; warn of those that are damaged."""
-    stored_runs = []
+class RunList(list[StoredRun]):
+    """Stored runs, which a notebook shows as a table and `frame()` returns as a data frame."""
+
+    def table(self) -> dict[str, list[Any]]:
+        """Return name, date, job, world, seed, headline figure and state of each run, as columns."""
+        rows = [summarize_run(run) for run in self]
+        return {name: [getattr(row, name) for row in rows] for name in RunSummary._fields}
+
+    def frame(self, backend: Backend | None = None) -> Any:
+        """Return the table of runs as a pandas or polars frame."""
+        return make_frame(self.table(), backend)
+
+    def _repr_html_(self) -> str:
+        table = self.table()
+        return to_html(list(table), list(zip(*table.values(), strict=True)))
+
+
+def runs(
+    root: str | Path = "runs",
+    *,
+    job: str | None = None,
+    world: str | None = None,
+    state: str | None = None,
+    sort: str = "date",
+) -> RunList:
+    """List the runs in a folder; warn of those that are damaged.
+
+    Args:
+        root: Folder that holds the runs.
+        job: Only runs of this job, such as `evaluate`.
+        world: Only runs in this world.
+        state: Only runs that are `done`, `running` or `stopped`.
+        sort: Field to sort by, such as `world`; `date` has the newest first.
+
+    Raises:
+        UsageError: There is no such state or field.
+    """
+    stored_runs = {}
     for run in list_runs(Path(root)):
         if isinstance(run, DamagedRun):
             warnings.warn(f"{run.name} is damaged. {run.problem}", stacklevel=2)
         else:
-            stored_runs.append(StoredRun(run.folder, run.config))
-    return stored_runs
+            stored_runs[run.name] = StoredRun(run.folder, run.config)
+    summaries = [summarize_run(run) for run in stored_runs.values()]
+    chosen = select_runs(summaries, {"job": job, "world": world, "state": state}, sort)
+    return RunList(stored_runs[summary.name] for summary in chosen)
 
 
 R = TypeVar("R", bound="JobResult")

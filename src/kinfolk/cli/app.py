@@ -21,9 +21,10 @@ from kinfolk.cli.commands.evaluate import eval_command
 from kinfolk.cli.commands.evolve_nets import nets
 from kinfolk.cli.commands.evolve_roles import roles
 from kinfolk.cli.commands.export import export
-from kinfolk.cli.commands.list_commands import behaviors, policies, presets, runs, settings, worlds
+from kinfolk.cli.commands.list_commands import behaviors, policies, presets, settings, worlds
 from kinfolk.cli.commands.play import explain, play
 from kinfolk.cli.commands.replay_trace import replay_trace
+from kinfolk.cli.commands.runs import capsule, rerun, runs, verify
 from kinfolk.cli.commands.sweep import sweep
 from kinfolk.cli.commands.train import train_command
 from kinfolk.cli.commands.view import view
@@ -51,7 +52,7 @@ app.command("train", cls=settings_command("train"))(train_command)
 for listing in (worlds, policies, behaviors):
     app.command()(listing)
 app.command(cls=settings_command("explain", "config", "json"))(explain)
-for plain_command in (runs, settings, bench, doctor, presets):
+for plain_command in (runs, rerun, capsule, verify, settings, bench, doctor, presets):
     app.command()(plain_command)
 app.command("compile")(compile_command)
 app.command()(replay_trace)
