@@ -16,6 +16,7 @@ from kinfolk.core.imports import export_lazily
 
 if TYPE_CHECKING:
     from kinfolk import jobs
+    from kinfolk.api import stats
     from kinfolk.api.jobs import (
         ComparisonResult,
         EvaluationResult,
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
         round_robin,
     )
     from kinfolk.api.results import StoredRun, load_run, runs
+    from kinfolk.api.sweeps import SweepResult, sweep
     from kinfolk.api.training import TrainingResult, train
     from kinfolk.api.worlds import make, pettingzoo
     from kinfolk.engines import make_engine
@@ -72,9 +74,9 @@ if TYPE_CHECKING:
     from kinfolk.roles.program import materialize_role_behaviors, resolve_tier_order
 
 __all__ = ["compare", "evaluate", "evolve_nets", "evolve_roles", "jobs", "make_engine", "train"]
-__all__ += ["load_run", "make", "pettingzoo", "round_robin", "runs"]
+__all__ += ["load_run", "make", "pettingzoo", "round_robin", "runs", "stats", "sweep"]
 __all__ += ["ComparisonResult", "EvaluationResult", "NetEvolutionResult"]
-__all__ += ["RoleEvolutionResult", "RoundRobinResult", "StoredRun", "TrainingResult"]
+__all__ += ["RoleEvolutionResult", "RoundRobinResult", "StoredRun", "SweepResult", "TrainingResult"]
 __all__ += ["AgentPolicy", "MultiAgentPolicy", "PolicyEnvInterface", "PolicySpec"]
 __all__ += ["PolicySlot", "SlotRegistry"]
 __all__ += ["IsolationSettings", "PerAgentSubprocessPolicy", "initialize_or_load_policy"]

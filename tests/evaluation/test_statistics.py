@@ -7,7 +7,7 @@ from kinfolk.evaluation.statistics import (
     Estimate,
     estimate_mean,
     estimate_proportion,
-    mean_interval,
+    t_intervals,
 )
 
 DRAWS = 4000
@@ -33,7 +33,7 @@ def test_an_interval_is_that_of_students_t():
 @pytest.mark.parametrize("n", [2, 3, 5, 10])
 def test_95_of_100_intervals_hold_the_true_mean_however_few_values_there_are(n):
     draws = np.random.default_rng(n).normal(3.0, 2.0, (DRAWS, n))
-    mean, low, high = mean_interval(draws)
+    mean, low, high = t_intervals(draws)
     assert 0.94 <= np.mean((low <= 3.0) & (high >= 3.0)) <= 0.96
     assert estimate_mean(draws[0]) == (mean[0], low[0], high[0], n), "one by one it is the same"
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from kinfolk.core.errors import SettingsError, UnknownNameError
+from kinfolk.core.errors import SettingsError, UnknownNameError, UsageError
 from kinfolk.core.settings import validate_settings
 from kinfolk.engines.base import LocalEngine
 from kinfolk.evaluation.comparison import (
@@ -61,13 +61,13 @@ def test_a_planted_difference_of_a_tenth_is_found():
 
 def test_a_policy_does_not_differ_from_itself():
     assert verdict("kin://random", "kin://random", 5, 0) == PairedComparison(
-        Estimate(0, 0, 0, 5), 1.0, "neither", 5, 1.0
+        Estimate(0, 0, 0, 5), 1.0, "neither", 5, 1.0, 1.0
     )
 
 
 def test_a_verdict_is_of_common_episodes():
     with pytest.raises(
-        ValueError,
+        UsageError,
         match=r"^Paired values must be of the same episodes, but there are 3 and 2 values\.$",
     ):
         compare_paired(np.zeros(3), np.zeros(2))
@@ -143,6 +143,44 @@ def test_what_is_compared_may_be_a_counter_of_the_world():
         "There is no metric 'birth'. Did you mean 'births'? Known: return, return_per_life, "
         "reward_per_tick, ticks, births, deaths, blocked, grown, spent, lost."
     )
+
+
+def test_what_is_compared_may_be_a_metric_of_the_world_and_episodes_without_it_are_left_out():
+    asked = {
+        "policies": ["kin://hunter", "kin://random"],
+        "world": "savanna",
+        "world_settings": {"max_steps": 12, "n_initial_active_type_1_predator": 1},
+        "slots": {"herd": "kin://random"},
+        "agent_slot_map": {"type_1_predator": "candidate", "type_1_prey": "herd"},
+        "episodes": 6,
+        "metric": "capture_success_rate_all_episodes",
+    }
+    *_, last = stream = list(compare_policies(validate_settings(Compare, asked), LocalEngine()))
+    played = [event for event in stream if getattr(event, "kind", "") == "candidate_played"]
+    values = {(e.policy, e.step): e.value for e in played}
+    assert len(values) == 12
+    assert None in values.values(), "else no episode is left out, and nothing is tested"
+    both = [i for i in range(6) if None not in (values[0, i], values[1, i])]
+    pair = last.pairs["0 1"]
+    assert pair.n_episodes == len(both)
+    assert pair.difference.mean == pytest.approx(
+        np.mean([values[0, i] - values[1, i] for i in both])
+    )
+    assert last.means[0].n == sum(values[0, i] is not None for i in range(6))
+
+
+def test_a_metric_that_applies_to_no_episode_is_none_in_the_result():
+    asked = {
+        "policies": ["kin://noop", "kin://noop"],
+        "world": "savanna",
+        "world_settings": {"max_steps": 1, "n_initial_active_type_1_predator": 1},
+        "agent_slot_map": {"type_1_predator": "candidate", "type_1_prey": "candidate"},
+        "episodes": 2,
+        "metric": "cooperative_kill_fraction_all_episodes",
+    }
+    last = list(compare_policies(validate_settings(Compare, asked), LocalEngine()))[-1]
+    assert last.means == [None, None]
+    assert last.pairs["0 1"] == (None, 1.0, "neither", 0, 1.0, 1.0)
 
 
 def test_candidates_take_turns_in_one_seat_among_others():

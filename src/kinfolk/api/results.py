@@ -16,11 +16,15 @@ from typing import Any, TypeVar, get_type_hints
 
 from pydantic import TypeAdapter, ValidationError
 
+from kinfolk.api.frames import Backend, list_estimates, make_frame, save_table, to_html
+from kinfolk.api.run_tables import ReplayFrame, build_run_table
 from kinfolk.core.errors import SettingsError, require
 from kinfolk.core.events import Event, TimingEvent
 from kinfolk.core.settings import Settings
 from kinfolk.engines import make_engine
+from kinfolk.evaluation.export import ColumnTable
 from kinfolk.evaluation.failures import describe_run_failures
+from kinfolk.evaluation.run_summary import RunSummary, select_runs, summarize_run
 from kinfolk.evaluation.statistics import Estimate
 from kinfolk.store.files import as_store_error
 from kinfolk.store.run import Run, create_run, open_run
@@ -42,6 +46,39 @@ class StoredRun(Run):
         settings: Mapping[str, Any] = self.config["settings"]
         return settings
 
+    def table(self, name: str = "events") -> ColumnTable:
+        """Return a table of the run as columns.
+
+        Args:
+            name: `episodes`, `agents` or `failures` of an evaluation; `rows` of a sweep, one per
+                setting, seed and episode; or a kind of event, such as `update`: a row per event,
+                with its numbers as columns. `events` is the kind that is most frequent.
+
+        Raises:
+            UsageError: The run has no such table.
+        """
+        return build_run_table(self.job, self.settings, list(self.events()), name)
+
+    def frame(self, name: str = "events", backend: Backend | None = None) -> Any:
+        """Return a table of the run as a pandas or polars frame; see `table`.
+
+        Raises:
+            MissingLibraryError: Neither pandas nor polars is installed.
+        """
+        return make_frame(self.table(name), backend)
+
+    def show(self, height: int = 600) -> Any:
+        """Return the run's replays as a player for a notebook: the exported page in a frame.
+
+        Raises:
+            UsageError: The run has no replay.
+        """
+        return ReplayFrame(self.folder, height)
+
+    def _repr_html_(self) -> str:
+        facts = [("job", self.job), ("state", self.status), *self.settings.items()]
+        return to_html(("setting", "value"), facts, str(self.folder))
+
     def to_dict(self) -> dict[str, Any]:
         """Return folder, status, job and settings of the run as plain values."""
         return {"folder": str(self.folder), "status": self.status, **self.config}
@@ -61,15 +98,52 @@ def load_run(folder: str | Path) -> StoredRun:
     return StoredRun(run.folder, run.config)
 
 
-def runs(root: str | Path = "runs") -> list[StoredRun]:
-    """List the runs in a folder, newest first; warn of those that are damaged."""
-    stored_runs = []
+class RunList(list[StoredRun]):
+    """Stored runs, which a notebook shows as a table and `frame()` returns as a data frame."""
+
+    def table(self) -> dict[str, list[Any]]:
+        """Return name, date, job, world, seed, headline figure and state of each run, as columns."""
+        rows = [summarize_run(run) for run in self]
+        return {name: [getattr(row, name) for row in rows] for name in RunSummary._fields}
+
+    def frame(self, backend: Backend | None = None) -> Any:
+        """Return the table of runs as a pandas or polars frame."""
+        return make_frame(self.table(), backend)
+
+    def _repr_html_(self) -> str:
+        table = self.table()
+        return to_html(list(table), list(zip(*table.values(), strict=True)))
+
+
+def runs(
+    root: str | Path = "runs",
+    *,
+    job: str | None = None,
+    world: str | None = None,
+    state: str | None = None,
+    sort: str = "date",
+) -> RunList:
+    """List the runs in a folder; warn of those that are damaged.
+
+    Args:
+        root: Folder that holds the runs.
+        job: Only runs of this job, such as `evaluate`.
+        world: Only runs in this world.
+        state: Only runs that are `done`, `running` or `stopped`.
+        sort: Field to sort by, such as `world`; `date` has the newest first.
+
+    Raises:
+        UsageError: There is no such state or field.
+    """
+    stored_runs = {}
     for run in list_runs(Path(root)):
         if isinstance(run, DamagedRun):
             warnings.warn(f"{run.name} is damaged. {run.problem}", stacklevel=2)
         else:
-            stored_runs.append(StoredRun(run.folder, run.config))
-    return stored_runs
+            stored_runs[run.name] = StoredRun(run.folder, run.config)
+    summaries = [summarize_run(run) for run in stored_runs.values()]
+    chosen = select_runs(summaries, {"job": job, "world": world, "state": state}, sort)
+    return RunList(stored_runs[summary.name] for summary in chosen)
 
 
 R = TypeVar("R", bound="JobResult")
@@ -128,6 +202,32 @@ class JobResult(Event):
                 place = ".".join(map(str, (name, *problem["loc"])))
                 raise SettingsError(f"{cls.__name__}.{place}: {problem['msg']}.") from None
         return cls(**values)
+
+    def frame(self, backend: Backend | None = None) -> Any:
+        """Return the estimates as a pandas or polars frame: name, mean, low, high and n.
+
+        Rows of single episodes are in `result.run.frame("episodes")`, if the job was stored (`out`).
+
+        Raises:
+            MissingLibraryError: Neither pandas nor polars is installed.
+        """
+        return make_frame(list_estimates(self.to_dict()), backend)
+
+    def save(self, path: str | Path) -> None:
+        """Write the estimates as CSV, Parquet or JSON, by the suffix of the file.
+
+        Raises:
+            UsageError: The suffix is another one.
+        """
+        save_table(list_estimates(self.to_dict()), path)
+
+    def _repr_html_(self) -> str:
+        table = list_estimates(self.to_dict())
+        rows = [
+            (name, Estimate(*estimate)) for name, *estimate in zip(*table.values(), strict=True)
+        ]
+        texts = [("failure", text) for text in self.failure_messages]
+        return to_html(("result", "mean (95 %)"), [*rows, *texts], type(self).__name__)
 
     def __repr__(self) -> str:
         hidden = ("failed_slots", "failure_messages")  # shown as messages

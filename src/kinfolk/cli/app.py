@@ -21,9 +21,11 @@ from kinfolk.cli.commands.evaluate import eval_command
 from kinfolk.cli.commands.evolve_nets import nets
 from kinfolk.cli.commands.evolve_roles import roles
 from kinfolk.cli.commands.export import export
-from kinfolk.cli.commands.list_commands import behaviors, policies, presets, runs, settings, worlds
+from kinfolk.cli.commands.list_commands import behaviors, policies, presets, settings, worlds
 from kinfolk.cli.commands.play import explain, play
 from kinfolk.cli.commands.replay_trace import replay_trace
+from kinfolk.cli.commands.runs import capsule, rerun, runs, verify
+from kinfolk.cli.commands.sweep import sweep
 from kinfolk.cli.commands.train import train_command
 from kinfolk.cli.commands.view import view
 from kinfolk.cli.compile import compile_command
@@ -50,7 +52,7 @@ app.command("train", cls=settings_command("train"))(train_command)
 for listing in (worlds, policies, behaviors):
     app.command()(listing)
 app.command(cls=settings_command("explain", "config", "json"))(explain)
-for plain_command in (runs, settings, bench, doctor, presets):
+for plain_command in (runs, rerun, capsule, verify, settings, bench, doctor, presets):
     app.command()(plain_command)
 app.command("compile")(compile_command)
 app.command()(replay_trace)
@@ -60,6 +62,7 @@ evolve = typer.Typer(help="Evolve roles or networks.", rich_markup_mode=None)
 evolve.command(cls=settings_command("evolve-roles", engine="processes"))(roles)
 evolve.command(cls=settings_command("evolve-nets"))(nets)
 app.add_typer(evolve, name="evolve")
+app.add_typer(sweep, name="sweep")
 
 _GC_THRESHOLD = 50_000  # new objects between two garbage collections; Python's default is 700
 

@@ -72,6 +72,7 @@ _INSTALLED_BY = {
     "uvicorn": "'kinfolk[viewer]'",
     "websockets": "'kinfolk[viewer]'",
     "PIL": "'kinfolk[plots]'",
+    "matplotlib": "'kinfolk[plots]'",
     "pyarrow": "'kinfolk[parquet]'",
     "tensorboard": "tensorboard",
     "tensordict": "tensordict",

@@ -4,18 +4,23 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from kinfolk.core.arrays import AnyArray
-from kinfolk.evaluation.statistics import Estimate, estimate_mean, estimate_proportion
+from kinfolk.core.errors import UsageError
+from kinfolk.evaluation.significance import (
+    SIGNIFICANCE_LEVEL,
+    holm,
+    min_pairs,
+    paired_difference,
+    paired_permutation_test,
+)
+from kinfolk.evaluation.statistics import Estimate, estimate_proportion
 
-SIGNIFICANCE_LEVEL = 0.05  # below this p-value a difference is reported
-# With n unequal pairs, the two-sided p-value of a permutation test is at least 2 / 2^n.
-MIN_EPISODES = 1 + math.floor(1 - math.log2(SIGNIFICANCE_LEVEL))
-_N_PERMUTATIONS = 9999
+MIN_EPISODES = min_pairs()
 CANDIDATE_SLOT = "candidate"
 _TEAM_MEMBER = re.compile(r"\w+=.")  # of a team; a URI has another sign behind its first word
 _SCHEME = re.compile(r"\b(?:kin://|class:|file:|run:)")
@@ -57,35 +62,53 @@ class PairedComparison(NamedTuple):
     episode are exchanged at random.
     """
 
-    difference: Estimate  # first minus second, per episode
+    difference: Estimate | None  # first minus second, per episode; None without common episodes
     p_value: float
-    better: str  # first, second or neither
-    n_episodes: int
+    better: str  # first, second or neither, by the adjusted p-value
+    n_episodes: int  # in which both have a value
     min_p_value: float  # smallest p-value possible with this number of unequal episodes
+    adjusted_p_value: float  # by Holm, if several pairs were tested; otherwise `p_value`
 
 
 def compare_paired(first: AnyArray, second: AnyArray) -> PairedComparison:
     """Test whether two policies differ in the same episodes; deterministic.
 
     Args:
-        first: `[episodes]`, scores of the first policy.
+        first: `[episodes]`, scores of the first policy; NaN where it has none.
         second: `[episodes]`, scores of the second policy in the same episodes.
 
     Raises:
-        ValueError: The numbers of episodes differ.
+        UsageError: The numbers of episodes differ.
     """
     a, b = np.asarray(first, dtype=np.float64), np.asarray(second, dtype=np.float64)
     if a.shape != b.shape:
-        raise ValueError(
+        raise UsageError(
             f"Paired values must be of the same episodes, but there are {len(a)} and {len(b)} values."
         )
-    difference = estimate_mean(a - b)
-    p_value = _permutation_p_value(a, b)
-    better = "neither"
-    if p_value < SIGNIFICANCE_LEVEL:
-        better = "first" if difference.mean > 0 else "second"
-    unequal = int(np.count_nonzero(a != b))
-    return PairedComparison(difference, p_value, better, len(a), min(1.0, 2.0 ** (1 - unequal)))
+    common = np.isfinite(a) & np.isfinite(b)
+    a, b = a[common], b[common]
+    if not len(a):
+        return PairedComparison(None, 1.0, "neither", 0, 1.0, 1.0)
+    difference, p_value = paired_difference(a, b), paired_permutation_test(a, b)
+    least = min(1.0, 2.0 ** (1 - int(np.count_nonzero(a != b))))
+    better = _find_better(difference, p_value)
+    return PairedComparison(difference, p_value, better, len(a), least, p_value)
+
+
+def adjust_comparisons(pairs: Mapping[str, PairedComparison]) -> dict[str, PairedComparison]:
+    """Return comparisons with p-values adjusted by Holm, and who is better by these."""
+    adjusted = holm([pair.p_value for pair in pairs.values()])
+    return {
+        name: pair._replace(adjusted_p_value=p, better=_find_better(pair.difference, p))
+        for (name, pair), p in zip(pairs.items(), adjusted, strict=True)
+    }
+
+
+def _find_better(difference: Estimate | None, p_value: float) -> str:
+    """Return `first`, `second` or `neither`."""
+    if difference is None or p_value >= SIGNIFICANCE_LEVEL:
+        return "neither"
+    return "first" if difference.mean > 0 else "second"
 
 
 def describe_low_power(first: str, second: str, comparison: PairedComparison) -> str | None:
@@ -115,21 +138,35 @@ def describe_low_power(first: str, second: str, comparison: PairedComparison) ->
     return None
 
 
-def _permutation_p_value(a: AnyArray, b: AnyArray) -> float:
-    """Return the two-sided p-value of a paired permutation test with a fixed seed."""
-    if np.array_equal(a, b) or len(a) < 2:
-        return 1.0
-    from scipy.stats import permutation_test
+def describe_disagreement(first: str, second: str, comparison: PairedComparison) -> str | None:
+    """Describe why the interval and the p-value of a comparison disagree; None if they agree.
 
-    def mean_difference(x: AnyArray, y: AnyArray, axis: int) -> AnyArray:
-        """Return the statistic of the test: the difference of the means along an axis."""
-        return np.asarray(np.mean(x - y, axis=axis))
+    They agree if the 95 % interval of the difference excludes 0 exactly if p < 0.05.
 
-    n, rng = _N_PERMUTATIONS, np.random.default_rng(0)
-    result = permutation_test(
-        (a, b), mean_difference, permutation_type="samples", vectorized=True, n_resamples=n, rng=rng
+    Args:
+        first: Name of the first policy.
+        second: Name of the second.
+        comparison: Their comparison, with its adjusted p-value.
+    """
+    difference, p_value = comparison.difference, comparison.adjusted_p_value
+    if difference is None or difference.low is None or difference.high is None:
+        return None
+    excludes_zero = difference.low > 0 or difference.high < 0
+    if excludes_zero == (p_value < SIGNIFICANCE_LEVEL):
+        return None
+    if comparison.min_p_value >= SIGNIFICANCE_LEVEL:
+        reason = "so few unequal episodes allow no smaller p-value, however large the difference is"
+    elif comparison.p_value < SIGNIFICANCE_LEVEL <= p_value:
+        reason = "the p-value is adjusted for several comparisons, the interval is not"
+    else:
+        reason = (
+            "the interval assumes normally distributed differences, the permutation test does not"
+        )
+    position = "excludes" if excludes_zero else "contains"
+    return (
+        f"The interval of the difference between {first} and {second} {position} 0, but p = "
+        f"{p_value:.4f}: {reason}. The p-value decides."
     )
-    return float(result.pvalue)
 
 
 class Rating(NamedTuple):

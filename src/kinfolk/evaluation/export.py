@@ -15,7 +15,7 @@ from kinfolk.play.results import SCALAR_FIELDS, TABLE_FIELDS, AgentRecord, Failu
 SCHEMA_NAME = "kinfolk.evaluation"
 SCHEMA_VERSION = 4
 COMPARISON_SCHEMA_NAME = "kinfolk.comparison"
-COMPARISON_SCHEMA_VERSION = 3
+COMPARISON_SCHEMA_VERSION = 4
 
 _NUMBER_OR_NULL: dict[str, Any] = {"type": ["number", "null"]}
 _COUNT: dict[str, Any] = {"type": "integer", "minimum": 0}
@@ -99,6 +99,21 @@ RESULT_SCHEMA: dict[str, Any] = {
     ),
 }
 _FAILED_SLOTS = {"type": "object", "additionalProperties": _FAILED_SLOT}
+_PAIR: dict[str, Any] = {
+    "type": "array",
+    "prefixItems": [
+        {"anyOf": [_ESTIMATE, {"type": "null"}]},
+        {"type": "number"},
+        {"enum": ["first", "second", "neither"]},
+        _COUNT,
+        {"type": "number"},
+        {"type": "number"},
+    ],
+    "minItems": 6,
+    "maxItems": 6,
+    "description": "the difference, its p-value, who is better, the number of common episodes, the "
+    "smallest p-value they allow, and the p-value adjusted for all pairs by Holm",
+}
 _COMPARISON_FIELDS = {
     "schema": {"const": COMPARISON_SCHEMA_NAME},
     "version": {"const": COMPARISON_SCHEMA_VERSION},
@@ -126,8 +141,8 @@ COMPARISON_SCHEMA: dict[str, Any] = {
                 **_COMPARISON_FIELDS,
                 "kind": {"const": "compared"},
                 "metric": _TEXT,
-                "means": {"type": "array", "items": _ESTIMATE},
-                "pairs": {"type": "object", "additionalProperties": {"type": "array"}},
+                "means": {"type": "array", "items": {"anyOf": [_ESTIMATE, {"type": "null"}]}},
+                "pairs": {"type": "object", "additionalProperties": _PAIR},
                 "episodes_needed": _COUNT,
                 "notes": _TEXTS,
             }

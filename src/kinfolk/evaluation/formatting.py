@@ -89,6 +89,9 @@ def describe_comparison(event: Mapping[str, Any]) -> Iterator[str]:
         a, b = (event["policies"][int(i)] for i in pair.split())
         difference, p_value, better, episodes = comparison[:4]
         evidence = f"p = {p_value:.4f}, {episodes} common episodes"
+        n_pairs = len(event["pairs"])
+        if n_pairs > 1 and len(comparison) > 5:  # runs of earlier versions have no adjusted p-value
+            evidence += f", p = {comparison[5]:.4f} adjusted for {n_pairs} comparisons"
         if better == "neither":
             yield f"No difference is shown between {a} and {b}: {format_estimate(difference)}, {evidence}."
         else:

@@ -18,7 +18,7 @@ MetricFunction: TypeAlias = Callable[[AnyArray, Mapping[str, AnyArray]], Mapping
 
 
 class Estimate(NamedTuple):
-    """The mean of `n` values and its 95 % confidence interval, None for a single value."""
+    """The mean of `n` values and its confidence interval (95 %), None for a single value."""
 
     mean: float
     low: float | None
@@ -47,7 +47,7 @@ class EvaluationSummary:
     invalid_actions: int
 
 
-def mean_interval(
+def t_intervals(
     values: AnyArray, level: float = CONFIDENCE_LEVEL
 ) -> tuple[AnyArray, AnyArray, AnyArray]:
     """Return the mean over the last axis and the ends of its confidence interval, by Student's t.
@@ -74,14 +74,15 @@ def mean_interval(
     return mean, mean - half, mean + half
 
 
-def estimate_mean(values: AnyArray) -> Estimate:
-    """Return the mean of independent values with its 95 % interval by Student's t.
+def estimate_mean(values: AnyArray, level: float = CONFIDENCE_LEVEL) -> Estimate:
+    """Return the mean of independent values with its interval by Student's t.
 
     The values are what was drawn independently: episodes of one policy, or, where several runs
     are compared, one value per run (seed), because episodes of one run are not independent.
 
     Args:
         values: `[n]` with n of at least 1. Of paired data, the differences.
+        level: Confidence level, between 0 and 1.
 
     Returns:
         The estimate; a single value has no interval. Equal values have one of width zero.
@@ -89,19 +90,20 @@ def estimate_mean(values: AnyArray) -> Estimate:
     numbers = np.asarray(values, dtype=np.float64)
     if len(numbers) < 2:
         return Estimate(float(numbers.mean()), None, None, len(numbers))
-    mean, low, high = mean_interval(numbers)
+    mean, low, high = t_intervals(numbers, level)
     return Estimate(float(mean), float(low), float(high), len(numbers))
 
 
-def estimate_proportion(values: AnyArray) -> Estimate:
-    """Return a share, such as a win rate, with its 95 % interval by Clopper and Pearson (1934).
+def estimate_proportion(values: AnyArray, level: float = CONFIDENCE_LEVEL) -> Estimate:
+    """Return a share, such as a win rate, with its interval by Clopper and Pearson (1934).
 
     Student's t would give ten wins of ten an interval without width. This interval covers the true
-    share with a probability of at least 95 % for every share and every n; ties that count as part of
-    a win only make it more conservative.
+    share with a probability of at least `level` for every share and every n; ties that count as part
+    of a win only make it more conservative.
 
     Args:
         values: `[n]` between 0 and 1: 1 for a win, 0 for none, a half for a tie of two.
+        level: Confidence level, between 0 and 1.
 
     Returns:
         The estimate; a single value has no interval.
@@ -113,7 +115,7 @@ def estimate_proportion(values: AnyArray) -> Estimate:
         return Estimate(mean, None, None, n)
     from scipy.special import betaincinv
 
-    tail = 0.5 * (1.0 - CONFIDENCE_LEVEL)
+    tail = 0.5 * (1.0 - level)
     low = 0.0 if won <= 0 else float(betaincinv(won, n - won + 1, tail))
     high = 1.0 if won >= n else float(betaincinv(won + 1, n - won, 1.0 - tail))
     return Estimate(mean, low, high, n)
@@ -148,7 +150,7 @@ def summarize_episodes(
         returns=_estimate_columns(returns),
         lives=_estimate_columns(lives),
         reward_per_tick=_estimate_columns(per_tick),
-        metrics=_estimate_finite(metric_function(*_as_columns(reports))),
+        metrics=_estimate_finite(compute_metric_columns(reports, metric_function)),
         return_per_life=_estimate_finite(per_life),
         group_returns=_estimate_columns({g: reports.column("group_returns", g) for g in groups}),
         win_rate=_estimate_finite(wins, estimate_proportion),
@@ -183,22 +185,38 @@ def _estimate_columns(columns: Mapping[str, AnyArray]) -> dict[str, Estimate]:
     return {name: estimate_mean(values) for name, values in columns.items()}
 
 
+def estimate_finite(
+    values: AnyArray, of_floats: Callable[[AnyArray], Estimate] = estimate_mean
+) -> Estimate | None:
+    """Return an estimate of the finite values of a column; None if it has none.
+
+    Args:
+        values: `[n]`; NaN where a metric does not apply. Booleans are a proportion.
+        of_floats: Estimates values of other types.
+    """
+    finite = values[np.isfinite(values)]
+    estimate = estimate_proportion if values.dtype == np.bool_ else of_floats
+    return estimate(finite) if len(finite) else None
+
+
 def _estimate_finite(
     columns: Mapping[str, AnyArray], of_floats: Callable[[AnyArray], Estimate] = estimate_mean
 ) -> dict[str, Estimate | None]:
     """Return an estimate of the finite values of each column; None where there are none."""
-    estimates: dict[str, Estimate | None] = {}
-    for name, values in columns.items():
-        finite = values[np.isfinite(values)]
-        estimate = estimate_proportion if values.dtype == np.bool_ else of_floats
-        estimates[name] = estimate(finite) if len(finite) else None
-    return estimates
+    return {name: estimate_finite(values, of_floats) for name, values in columns.items()}
 
 
-def _as_columns(played: EpisodeColumns) -> tuple[AnyArray, dict[str, AnyArray]]:
-    """Return the flags of full length, and columns of groups and counters by name."""
+def compute_metric_columns(
+    played: EpisodeColumns, metric_function: MetricFunction
+) -> Mapping[str, AnyArray]:
+    """Return the world's own metrics of every episode, by name: NaN where one does not apply.
+
+    Args:
+        played: The episodes, at least one.
+        metric_function: Takes the flags of full length, and columns of groups and counters by name.
+    """
     columns: dict[str, AnyArray] = {}
     for table in ("group_lives", "mean_alive", "counters"):
         prefix = "" if table == "counters" else f"{table}/"
         columns |= {f"{prefix}{name}": played.column(table, name) for name in played.notes[table]}
-    return played.arrays["full_length"], columns
+    return metric_function(played.arrays["full_length"], columns)

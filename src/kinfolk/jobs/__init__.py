@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from kinfolk.jobs.evolve_roles.job import evolve_roles
     from kinfolk.jobs.evolve_roles.settings import EvolveRoles
     from kinfolk.jobs.round_robin import RoundRobin, round_robin
+    from kinfolk.jobs.sweep import Sweep, sweep
     from kinfolk.jobs.train.job import train
     from kinfolk.jobs.train.settings import Train
 
@@ -34,12 +35,14 @@ __all__ = [
     "EvolveNets",
     "EvolveRoles",
     "RoundRobin",
+    "Sweep",
     "Train",
     "compare_policies",
     "evaluate",
     "evolve_nets",
     "evolve_roles",
     "round_robin",
+    "sweep",
     "train",
 ]
 

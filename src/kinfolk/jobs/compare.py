@@ -10,7 +10,7 @@ from typing import Annotated, Any, ClassVar
 import numpy as np
 from pydantic import Field
 
-from kinfolk.core.errors import UnknownNameError, format_suggestion, require
+from kinfolk.core.errors import require
 from kinfolk.core.events import Event, FileChunk, Snapshot
 from kinfolk.core.settings import Flag, setting
 from kinfolk.engines.base import Engine
@@ -18,21 +18,21 @@ from kinfolk.evaluation.comparison import (
     CANDIDATE_SLOT,
     MIN_EPISODES,
     PairedComparison,
+    adjust_comparisons,
     compare_paired,
+    describe_disagreement,
     describe_low_power,
     label_policies,
     parse_team,
 )
 from kinfolk.evaluation.failures import count_failures
+from kinfolk.evaluation.metrics import METRICS, check_metric, metric_values
 from kinfolk.evaluation.rollout import run_matches
-from kinfolk.evaluation.statistics import Estimate, estimate_mean
+from kinfolk.evaluation.statistics import Estimate, estimate_finite
 from kinfolk.isolation.worker_pool import closing_pools
 from kinfolk.jobs.evaluate import Evaluate, RolloutTimed, evaluation_tasks, record_replay_of
-from kinfolk.play.results import EpisodeResult
 from kinfolk.play.slots import PolicySlot, parse_slot
 from kinfolk.replay.record import replay_name
-
-METRICS = ("return", "return_per_life", "reward_per_tick", "ticks")
 
 
 class Compare(Evaluate):
@@ -40,8 +40,8 @@ class Compare(Evaluate):
 
     A candidate may be a team of slots too: `miner=kin://a;scout=kin://b`. Other `slots` and the map
     are the same for all of them. In a world with one group a candidate plays all agents unless a
-    map says otherwise; a world with several groups needs a map. `metric` may also be a counter of
-    the world.
+    map says otherwise; a world with several groups needs a map. `metric` may also be a counter or
+    a metric of the world.
     """
 
     policies: Annotated[tuple[str, ...], Flag(completes="policy")] = Field(
@@ -50,7 +50,7 @@ class Compare(Evaluate):
     )
     metric: str = setting(
         "return",
-        "Metric that is compared: return, return_per_life, reward_per_tick, ticks or a counter.",
+        f"Metric that is compared: {', '.join(METRICS)}, or a counter or metric of the world.",
     )
 
 
@@ -60,7 +60,7 @@ class CandidatePlayed(Event):
 
     kind: ClassVar[str] = "candidate_played"
     policy: int  # index of the candidate
-    value: float  # of the metric
+    value: float | None  # of the metric; None if it does not apply to the episode
     failures: list[dict[str, Any]]  # fields of `Failure`, of all slots
 
 
@@ -69,13 +69,14 @@ class ComparisonDone(Event):
     """All candidates have played: their means, and a paired test of every two of them.
 
     Keys of `pairs` are two candidates' numbers, such as "0 1". `notes` are messages about pairs
-    with too few unequal episodes to show a difference; `episodes_needed` is the fewest that can.
+    with too few unequal episodes to show a difference, and where interval and p-value disagree;
+    `episodes_needed` is the fewest episodes that can show a difference.
     """
 
     kind: ClassVar[str] = "compared"
     policies: list[str]
     metric: str
-    means: list[Estimate]
+    means: list[Estimate | None]  # None where the metric applies to no episode
     failures: list[int]
     pairs: dict[str, PairedComparison]
     failed_slots: list[dict[str, Any]]  # of each candidate, as an evaluation has them
@@ -114,7 +115,7 @@ def candidate_settings(settings: Compare) -> list[Evaluate]:
         f"candidate would play all of them. Say who plays whom, such as "
         f"slots={{'others': 'kin://random'}}, agent_slot_map={example_map(groups)}.",
     )
-    _check_metric(settings)
+    check_metric(settings.metric, settings.world_ref)
     common = {name: getattr(settings, name) for name in Evaluate.model_fields}
     others = _other_slots(settings)
     candidates = []
@@ -134,20 +135,6 @@ def _other_slots(settings: Compare) -> list[PolicySlot]:
     are_default = settings.slots == Compare.model_fields["slots"].get_default()
     others = [slot for slot in settings.slots if slot.id != CANDIDATE_SLOT]
     return [slot for slot in others if not are_default or slot.id in named]
-
-
-def _check_metric(settings: Compare) -> None:
-    """Check that the metric exists, before anything is played.
-
-    Raises:
-        UnknownNameError: The world has no such counter.
-    """
-    if settings.metric in METRICS:
-        return
-    known = [*METRICS, *settings.world_ref.build().counters()]
-    if settings.metric not in known:
-        hint = format_suggestion(settings.metric, known)
-        raise UnknownNameError(f"There is no metric '{settings.metric}'.{hint}")
 
 
 def example_map(groups: Sequence[str]) -> dict[str, str]:
@@ -197,13 +184,15 @@ def compare_policies(
             for policy, team in enumerate(teams):
                 result = next(results)
                 played = result.episodes
-                chunk_values.append([metric_value(settings.metric, r, team) for r in played])
+                of_team = metric_values(settings.metric, settings.world, played, team)
+                chunk_values.append(of_team.astype(np.float64))
                 failed_slots[policy] = count_failures(failed_slots[policy], played)
-                for report, value in zip(played, chunk_values[policy], strict=True):
+                for report, value in zip(played, chunk_values[policy].tolist(), strict=True):
                     records = [asdict(failure) for failure in report.failures]
                     failures[policy] += len(records)
+                    applies = None if np.isnan(value) else value
                     yield CandidatePlayed(
-                        step=report.episode, policy=policy, value=value, failures=records
+                        step=report.episode, policy=policy, value=applies, failures=records
                     )
                 yield RolloutTimed.of_policies(
                     len(values), result.observed, {slot: f"{policy}/{slot}" for slot in team}
@@ -229,36 +218,22 @@ def _compare_pairs(
         failed_slots: For each candidate, its failure counts by slot.
     """
     names, columns = settings.policies, values.T
-    pairs, notes = {}, []
-    for i, j in combinations(range(len(names)), 2):
-        pairs[f"{i} {j}"] = test = compare_paired(columns[i], columns[j])
-        notes.append(describe_low_power(names[i], names[j], test))
+    numbers = list(combinations(range(len(names)), 2))
+    pairs = adjust_comparisons(
+        {f"{i} {j}": compare_paired(columns[i], columns[j]) for i, j in numbers}
+    )
+    notes = []
+    for (i, j), test in zip(numbers, pairs.values(), strict=True):
+        for describe in (describe_low_power, describe_disagreement):
+            notes.append(describe(names[i], names[j], test))
     return ComparisonDone(
         step=settings.episodes,
         policies=list(names),
         metric=settings.metric,
-        means=[estimate_mean(column) for column in columns],
+        means=[estimate_finite(column) for column in columns],
         failures=failures.tolist(),
         failed_slots=failed_slots,
         pairs=pairs,
         episodes_needed=MIN_EPISODES,
         notes=[note for note in notes if note is not None],
     )
-
-
-def metric_value(metric: str, report: EpisodeResult, team: Sequence[str]) -> float:
-    """Return the metric of a candidate in one episode.
-
-    Args:
-        metric: One of `METRICS`, or a counter of the world.
-        report: Result of the episode.
-        team: Ids of the candidate's slots, whose returns are added up.
-    """
-    if metric == "ticks":
-        return float(report.ticks)
-    if metric in METRICS:
-        earned = sum(report.returns[slot] for slot in team)
-        divisors = {"return_per_life": report.lives, "reward_per_tick": report.ticks_lived}
-        counts = divisors.get(metric)
-        return earned if counts is None else earned / max(1, sum(counts[s] for s in team))
-    return float(report.counters[metric])

@@ -15,6 +15,9 @@ from kinfolk.store.run import Run, open_run
 # A folder that has none of these is not a run, and is not listed.
 _RUN_FILES = ("settings.json", EVENTS_FILE, COMPRESSED_EVENTS_FILE, "checkpoints")
 
+# Files that follow from the settings; others hold times, or serve to watch and to resume.
+_RESULT_FILES = ("policies/**/*", "role_history.json", "table.csv", "summary.csv")
+
 
 class DamagedRun(NamedTuple):
     """A run folder that cannot be opened."""
@@ -36,7 +39,7 @@ def list_runs(root: Path) -> Iterator[Run | DamagedRun]:
     """
     with as_store_error(f"{root} could not be read"):
         folders = {path.parent for name in _RUN_FILES for path in root.glob(f"*/{name}")}
-        newest_first = sorted(folders, key=lambda p: (_creation_time(p), p), reverse=True)
+        newest_first = sorted(folders, key=lambda p: (creation_time(p), p), reverse=True)
     for folder in newest_first:
         try:
             folder.name.encode()
@@ -50,7 +53,14 @@ def list_runs(root: Path) -> Iterator[Run | DamagedRun]:
             yield run
 
 
-def _creation_time(folder: Path) -> int:
+def creation_time(folder: Path) -> int:
     """Return when a run was created, or last changed if it has no settings, in nanoseconds."""
     path = folder / "settings.json"
     return (path if path.exists() else folder).stat().st_mtime_ns
+
+
+def list_result_files(folder: Path) -> list[str]:
+    """Return the paths of files in a run folder that follow from its settings, beside its events."""
+    with as_store_error(f"{folder} could not be read"):
+        paths = {p for pattern in _RESULT_FILES for p in folder.glob(pattern) if p.is_file()}
+    return sorted(str(path.relative_to(folder)) for path in paths)

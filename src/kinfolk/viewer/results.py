@@ -110,7 +110,9 @@ def _build_comparison(
     failures, last = [0 for _ in policies], None
     for event in events:
         if event["kind"] == "candidate_played":
-            values[event["policy"]][event["step"]] = float(event["value"])
+            value = event["value"]  # None where the metric does not apply to the episode
+            if value is not None:
+                values[event["policy"]][event["step"]] = float(value)
             failed = event["failures"]  # a number in runs of earlier versions
             failures[event["policy"]] += failed if isinstance(failed, int) else len(failed)
         elif event["kind"] == "compared":
@@ -120,7 +122,8 @@ def _build_comparison(
     for i, policy in enumerate(policies):
         played = list(values[i].values())
         mean_so_far = float(np.mean(played)) if played else None
-        estimate = last["means"][i] if last else [mean_so_far, None, None, len(played)]
+        so_far = [mean_so_far, None, None, len(played)]
+        estimate = (last["means"][i] if last else None) or so_far
         mean = _EMPTY_CELL if estimate[0] is None else format_number(estimate[0])
         n = estimate[3] if len(estimate) > 3 else len(played)
         counts = [str(n), f"{round(wins[i], 2):g}", str(failures[i])]

@@ -1,15 +1,13 @@
-"""Commands that list worlds, presets, policies, behaviors, runs and settings."""
+"""Commands that list worlds, presets, policies, behaviors and settings."""
 
 from __future__ import annotations
 
-import sys
-from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from kinfolk.cli.completion import complete_world, filter_by_prefix, list_entries
-from kinfolk.cli.output import JsonOption, print_json, print_list, print_table
+from kinfolk.cli.output import JsonOption, print_json, print_list
 from kinfolk.core.errors import UnknownNameError, format_suggestion
 from kinfolk.jobs import JOB_SETTINGS
 
@@ -80,34 +78,6 @@ def behaviors(json: JsonOption = False) -> None:
     print_list("Behaviors", [(f"{b['name']} ({b['source']})", b["about"]) for b in entries])
     tiers = {name: " / ".join(" + ".join(tier) for tier in role) for name, role in roles.items()}
     print_list("Roles", list(tiers.items()))
-
-
-def runs(
-    root: Annotated[Path, typer.Option(help="Folder that holds runs.")] = Path("runs"),
-    json: JsonOption = False,
-) -> None:
-    """List the runs of a folder, newest first."""
-    from kinfolk.store.run_list import DamagedRun, list_runs
-
-    entries: list[dict[str, Any]] = []
-    rows: list[tuple[Any, ...]] = []
-    damaged = []
-    for run in list_runs(root):
-        if isinstance(run, DamagedRun):
-            damaged.append(run)
-            entries.append({"name": run.name, "status": "damaged", "problem": run.problem})
-            rows.append((run.name, "", "damaged", ""))
-        else:
-            entries.append({"name": run.name, "status": run.status, **run.config})
-            rows.append((run.name, run.config["job"], run.status, len(run.checkpoints())))
-    if json:
-        print_json(entries)
-    elif not entries:
-        print(f"There are no runs in {root}.")
-    else:
-        print_table("Runs", ("name", "job", "status", "checkpoints"), rows)
-    for broken in damaged:
-        print(f"{broken.name} is damaged. {broken.problem}", file=sys.stderr)
 
 
 def complete_settings(incomplete: str) -> list[tuple[str, str]]:

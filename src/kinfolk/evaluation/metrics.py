@@ -1,0 +1,76 @@
+"""Metrics by name: those of every world, a world's counters, and the metrics it defines."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+
+import numpy as np
+
+from kinfolk.core.arrays import AnyArray
+from kinfolk.core.errors import UnknownNameError, format_suggestion
+from kinfolk.evaluation.statistics import compute_metric_columns
+from kinfolk.play.results import EpisodeColumns
+from kinfolk.play.task import WorldRef
+from kinfolk.worlds import compute_world_metrics
+
+METRICS = ("return", "return_per_life", "reward_per_tick", "ticks")
+
+
+def list_metrics(world: WorldRef) -> list[str]:
+    """Return the names of all metrics that episodes of a world have."""
+    built = world.build()
+    counters, zeros = list(built.counters()), np.zeros(1)
+    values = dict.fromkeys(counters, zeros)
+    for group in built.spec.groups:
+        values |= {f"group_lives/{group.name}": zeros, f"mean_alive/{group.name}": zeros}
+    world_metrics = compute_world_metrics(world.name, np.zeros(1, dtype=np.bool_), values)
+    return list(dict.fromkeys([*METRICS, *counters, *world_metrics]))
+
+
+def check_metric(metric: str, world: WorldRef) -> None:
+    """Check that a world has a metric, before anything is played.
+
+    Raises:
+        UnknownNameError: It has none of this name.
+    """
+    if metric in METRICS:
+        return
+    known = list_metrics(world)
+    if metric not in known:
+        raise UnknownNameError(f"There is no metric '{metric}'.{format_suggestion(metric, known)}")
+
+
+def metric_values(
+    metric: str, world: str, played: EpisodeColumns, slots: Sequence[str]
+) -> AnyArray:
+    """Return a metric of every episode; NaN where it does not apply.
+
+    Args:
+        metric: One of `list_metrics`.
+        world: Name of the world.
+        played: The episodes, at least one.
+        slots: Ids of the slots whose returns are added up.
+
+    Returns:
+        `[episodes]` floats, or booleans for a metric that is a proportion of episodes.
+    """
+    if metric == "ticks":
+        return np.array(played.arrays["ticks"], dtype=np.float64)
+    if metric in METRICS:
+        earned = _sum_columns(played, "returns", slots)
+        tables = {"return_per_life": "lives", "reward_per_tick": "ticks_lived"}
+        table = tables.get(metric)
+        divisor = 1.0 if table is None else np.maximum(1.0, _sum_columns(played, table, slots))
+        return np.asarray(earned / divisor)
+    if metric in played.notes["counters"]:
+        return played.column("counters", metric)
+    return compute_metric_columns(played, partial(compute_world_metrics, world))[metric]
+
+
+def _sum_columns(played: EpisodeColumns, table: str, slots: Sequence[str]) -> AnyArray:
+    """Return `[episodes]` sums of a table's columns, added in the order of the slots."""
+    total: AnyArray = np.zeros(len(played))
+    for slot in slots:
+        total = total + played.column(table, slot)
+    return total

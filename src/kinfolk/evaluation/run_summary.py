@@ -1,0 +1,115 @@
+"""A line about each stored run: date, job, world, seed, headline figure and state."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from datetime import datetime
+from typing import Any, NamedTuple
+
+from kinfolk.core.errors import KinfolkError, UsageError, format_suggestion
+from kinfolk.evaluation.formatting import describe_comparison, format_estimate, format_number
+from kinfolk.store.run import Run
+from kinfolk.store.run_list import DamagedRun, creation_time
+
+STATES = ("done", "running", "stopped", "damaged")
+
+
+class RunSummary(NamedTuple):
+    """What a table of runs shows of one run."""
+
+    name: str
+    date: str  # when it was created, local time
+    job: str
+    world: str
+    seed: int | None
+    headline: str  # the figure one would quote; "" unless it is done
+    state: str  # done, running, stopped or damaged
+
+
+def summarize_run(run: Run | DamagedRun) -> RunSummary:
+    """Return what a table of runs shows of one run; events are read only of runs that are done."""
+    date = datetime.fromtimestamp(creation_time(run.folder) / 1e9).strftime("%Y-%m-%d %H:%M:%S")
+    if isinstance(run, DamagedRun):
+        return RunSummary(run.name, date, "", "", None, "", "damaged")
+    settings, job, state = run.config["settings"], str(run.config["job"]), run.status
+    shared = settings.get("settings", {}) if job == "sweep" else settings
+    world = str(shared.get("world") or shared.get("task") or "")
+    headline = ""
+    if state == "done":
+        try:
+            headline = describe_headline(run.events())
+        except (KinfolkError, LookupError, TypeError, ValueError):
+            state = "damaged"
+    return RunSummary(run.name, date, job, world, settings.get("seed"), headline, state)
+
+
+def describe_headline(events: Iterable[Mapping[str, Any]]) -> str:
+    """Return the figure one would quote of a run, from its last event; "" if it has none."""
+    last: Mapping[str, Any] = {}
+    for event in events:
+        last = event
+    describe = _HEADLINES.get(str(last.get("kind")))
+    return "" if describe is None else describe(last)
+
+
+def select_runs(
+    runs: Iterable[RunSummary], filters: Mapping[str, str | None], sort: str = "date"
+) -> list[RunSummary]:
+    """Return the runs that match all filters, sorted.
+
+    Args:
+        runs: Summaries of runs, newest first.
+        filters: Required value by field: job, world or state; None takes every value.
+        sort: Field to sort by; `date` has the newest first.
+
+    Raises:
+        UsageError: There is no such field or state.
+    """
+    if sort not in RunSummary._fields:
+        hint = format_suggestion(sort, RunSummary._fields)
+        raise UsageError(f"Runs cannot be sorted by '{sort}'.{hint}")
+    state = filters.get("state")
+    if state is not None and state not in STATES:
+        raise UsageError(f"A run's state is {', '.join(STATES)}, not '{state}'.")
+    wanted = {name: value for name, value in filters.items() if value is not None}
+    chosen = [run for run in runs if all(getattr(run, n) == v for n, v in wanted.items())]
+    if sort == "date":
+        return chosen
+    return sorted(chosen, key=lambda run: (getattr(run, sort) is None, getattr(run, sort)))
+
+
+def _describe_evaluation(last: Mapping[str, Any]) -> str:
+    parts = [f"{slot} {format_estimate(value)}" for slot, value in last["returns"].items()]
+    return f"return {', '.join(parts)}, n = {last['episodes']}"
+
+
+def _describe_ratings(last: Mapping[str, Any]) -> str:
+    best = max(range(len(last["ratings"])), key=lambda i: last["ratings"][i][2])
+    return f"{last['policies'][best]} is rated highest"
+
+
+def _describe_training(last: Mapping[str, Any]) -> str:
+    return "" if last["score"] is None else f"score {format_number(last['score'])}"
+
+
+def _describe_champion(last: Mapping[str, Any]) -> str:
+    return f"champion {format_estimate(last['scores']['champion'])}, n = {last['games']}"
+
+
+def _describe_nets(last: Mapping[str, Any]) -> str:
+    return ", ".join(f"{n} {format_estimate(value)}" for n, value in last["held_out"].items())
+
+
+def _describe_sweep(last: Mapping[str, Any]) -> str:
+    return f"{last['metric']}, {len(last['settings'])} settings, {len(last['seeds'])} seeds"
+
+
+_HEADLINES: dict[str, Callable[[Mapping[str, Any]], str]] = {
+    "evaluated": _describe_evaluation,
+    "compared": lambda last: next(describe_comparison(last), ""),
+    "rated": _describe_ratings,
+    "training_done": _describe_training,
+    "champion_evaluated": _describe_champion,
+    "nets_evolved": _describe_nets,
+    "swept": _describe_sweep,
+}

@@ -1,0 +1,147 @@
+"""Capsules: one file with the settings, results and hashes of a run, which others can verify."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import json
+import platform
+import re
+import zipfile
+from collections.abc import Mapping
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path, PurePosixPath
+from typing import Any
+
+from kinfolk.core.errors import DamagedRunError, UsageError
+from kinfolk.jobs.reruns import require_done
+from kinfolk.store.event_log import COMPRESSED_EVENTS_FILE
+from kinfolk.store.files import read_bytes, write_atomic
+from kinfolk.store.run import Run, open_run
+from kinfolk.store.run_list import list_result_files
+from kinfolk.store.settings_file import SETTINGS_FILE
+
+MANIFEST_FILE, COMMAND_FILE = "manifest.json", "command.txt"
+CAPSULE_FORMAT = 1
+_LIBRARIES = ("numpy", "scipy", "numba", "llvmlite", "torch", "cmaes", "ribs")
+_FIXED_TIME = (1980, 1, 1, 0, 0, 0)  # of all entries, so that the same run gives the same bytes
+_OUTSIDE_POLICY = re.compile(r"^(?:[\w.-]+=)?(?:file:|run:|class:)")
+EXACT = "exact: versions and processor are those of the capsule, so every number must be equal"
+ROUNDING = (
+    "exact for scripted policies and worlds; networks may differ in their last digits, because {}"
+)
+NOTHING = "none: {}, and another version may compute other numbers"
+
+
+def describe_machine() -> dict[str, Any]:
+    """Return what equality of numbers depends on: versions of libraries, and the processor."""
+    versions = {"python": platform.python_version(), "kinfolk": version("kinfolk")}
+    for name in _LIBRARIES:
+        try:
+            versions[name] = version(name)
+        except PackageNotFoundError:
+            continue
+    return {"versions": versions, "system": platform.system(), "processor": platform.machine()}
+
+
+def pack_capsule(run: Run, path: Path) -> dict[str, Any]:
+    """Write a capsule of a run, and return its manifest.
+
+    Args:
+        run: A run that is done.
+        path: File to write.
+
+    Raises:
+        UsageError: The run is not done, or of a job that cannot be repeated.
+        StoreError: The file could not be written.
+    """
+    require_done(run)
+    names = [SETTINGS_FILE, COMPRESSED_EVENTS_FILE, *list_result_files(run.folder)]
+    names += [COMMAND_FILE] if (run.folder / COMMAND_FILE).is_file() else []
+    contents = {name: read_bytes(run.folder / name) for name in names}
+    manifest = {
+        "format": CAPSULE_FORMAT,
+        "job": run.config["job"],
+        "name": run.name,
+        "outside": find_outside_policies(run.config["settings"]),
+        **describe_machine(),
+        "sha256": {name: hashlib.sha256(data).hexdigest() for name, data in contents.items()},
+    }
+    text = json.dumps(manifest, indent=2, sort_keys=True) + "\n"
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, data in {MANIFEST_FILE: text.encode(), **contents}.items():
+            entry = zipfile.ZipInfo(name, _FIXED_TIME)
+            entry.compress_type = zipfile.ZIP_DEFLATED
+            archive.writestr(entry, data)
+    write_atomic(path, buffer.getvalue())
+    return manifest
+
+
+def unpack_capsule(path: Path, folder: Path) -> tuple[Run, dict[str, Any]]:
+    """Check the hashes of a capsule, and unpack its run into a folder.
+
+    Args:
+        path: The capsule.
+        folder: Folder to write, which must not exist.
+
+    Returns:
+        The run, and the manifest of the capsule.
+
+    Raises:
+        UsageError: There is no such file.
+        DamagedRunError: It is no capsule, or a file in it was changed; the message names it.
+    """
+    if not path.is_file():
+        raise UsageError(f"There is no capsule {path}.")
+    try:
+        with zipfile.ZipFile(io.BytesIO(read_bytes(path))) as archive:
+            contents = {entry.filename: archive.read(entry) for entry in archive.infolist()}
+        manifest = json.loads(contents.pop(MANIFEST_FILE))
+        hashes = dict(manifest["sha256"])
+        known = manifest["format"] == CAPSULE_FORMAT
+    except (zipfile.BadZipFile, KeyError, ValueError, TypeError) as error:
+        raise DamagedRunError(f"{path} is not a capsule, or it is damaged: {error}.") from None
+    if not known:
+        raise DamagedRunError(
+            f"{path} has format {manifest['format']}; this kinfolk reads {CAPSULE_FORMAT}."
+        )
+    for name in sorted({*hashes, *contents}):
+        if PurePosixPath(name).is_absolute() or ".." in PurePosixPath(name).parts:
+            raise DamagedRunError(f"{path} is refused: '{name}' leads out of the capsule.")
+        actual = hashlib.sha256(contents[name]).hexdigest() if name in contents else "missing"
+        if actual != hashes.get(name):
+            raise DamagedRunError(
+                f"{path} is refused: {name} was changed. Its SHA-256 should be {hashes.get(name)}, but it "
+                f"is {actual}."
+            )
+    for name, data in contents.items():
+        write_atomic(folder / name, data)
+    return open_run(folder), manifest
+
+
+def describe_equality(manifest: Mapping[str, Any]) -> str:
+    """Return which tier of equality this machine can promise for a capsule, in words."""
+    here = describe_machine()
+    there, versions = manifest.get("versions", {}), here["versions"]
+    changed = [
+        f"{name} is {versions.get(name, 'not installed')} here and {value} there"
+        for name, value in there.items()
+        if versions.get(name) != value and name != "python"
+    ]
+    if versions["kinfolk"] != there.get("kinfolk"):
+        return NOTHING.format(changed[0] if changed else "kinfolk is of another version")
+    if here["processor"] != manifest.get("processor"):
+        changed.append(f"the processor is {here['processor']} here")
+    return ROUNDING.format("; ".join(changed)) if changed else EXACT
+
+
+def find_outside_policies(settings: Any) -> list[str]:
+    """Return the policy URIs in settings whose code or weights lie outside of the run."""
+    if isinstance(settings, str):
+        return [settings] if _OUTSIDE_POLICY.match(settings) else []
+    if isinstance(settings, Mapping):
+        settings = list(settings.values())
+    if not isinstance(settings, list | tuple):
+        return []
+    return list(dict.fromkeys(uri for inner in settings for uri in find_outside_policies(inner)))
