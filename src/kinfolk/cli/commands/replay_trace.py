@@ -58,11 +58,12 @@ def _replay_file(path: Path) -> dict[str, Any]:
         `error` (why the file could not be replayed, or None).
     """
     from kinfolk.store.files import read_bytes
-    from kinfolk.worlds.savanna.io.golden_trace import TraceReplay, parse_trace, replay_golden_trace
+    from kinfolk.worlds.savanna.io import golden_trace
 
-    replay, error = TraceReplay(0, 0, 0, None), None
+    replay, error = golden_trace.TraceReplay(0, 0, 0, None), None
     try:
-        replay = replay_golden_trace(parse_trace(read_bytes(path), str(path)))
+        data = golden_trace.parse_trace(read_bytes(path), str(path))
+        replay = golden_trace.replay_golden_trace(golden_trace.add_log(data, path))
     except KinfolkError as refused:
         error = str(refused).removeprefix(f"{path} ")
     except (LookupError, TypeError, ValueError, AttributeError) as wrong:

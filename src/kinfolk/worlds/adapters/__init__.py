@@ -31,6 +31,8 @@ def make_parallel(
     preset: str | None = None,
     seed: int = 0,
     render_mode: str | None = None,
+    agent_infos: bool = True,
+    record_log: bool = True,
     **settings: Any,
 ) -> ParallelEnvAdapter:
     """Return a world as a PettingZoo `ParallelEnv` whose agents appear at birth and leave at death.
@@ -40,6 +42,8 @@ def make_parallel(
         preset: Name of one of the world's presets; None for its defaults.
         seed: Seed whose episode 0 the first `reset()` starts.
         render_mode: None, or "ansi" for text.
+        agent_infos: False leaves the infos of agents empty, which saves time.
+        record_log: False keeps no event log, which saves time and memory.
         settings: Settings of the world by name; they override those of the preset.
 
     Raises:
@@ -50,7 +54,8 @@ def make_parallel(
     _require_module("pettingzoo", "pettingzoo gymnasium")
     from kinfolk.worlds.adapters.pettingzoo import ParallelEnvAdapter
 
-    return ParallelEnvAdapter(build_world(name, settings, 1, preset), seed, render_mode)
+    world = build_world(name, settings, 1, preset)
+    return ParallelEnvAdapter(world, seed, render_mode, agent_infos, record_log)
 
 
 def make_fixed_agents(
@@ -59,6 +64,7 @@ def make_fixed_agents(
     preset: str | None = None,
     seed: int = 0,
     render_mode: str | None = None,
+    record_log: bool = True,
     **settings: Any,
 ) -> FixedAgentsEnv:
     """Return a world as a PettingZoo `ParallelEnv` with a fixed list of agents: one per group and row.
@@ -68,6 +74,7 @@ def make_fixed_agents(
         preset: Name of one of the world's presets; None for its defaults.
         seed: Seed whose episode 0 the first `reset()` starts.
         render_mode: None, or "ansi" for text.
+        record_log: False keeps no event log, which saves time and memory.
         settings: Settings of the world by name; they override those of the preset.
 
     Raises:
@@ -76,7 +83,7 @@ def make_fixed_agents(
     _require_module("pettingzoo", "pettingzoo gymnasium")
     from kinfolk.worlds.adapters.pettingzoo import FixedAgentsEnv
 
-    return FixedAgentsEnv(build_world(name, settings, 1, preset), seed, render_mode)
+    return FixedAgentsEnv(build_world(name, settings, 1, preset), seed, render_mode, record_log)
 
 
 def make_gymnasium(
@@ -85,6 +92,7 @@ def make_gymnasium(
     preset: str | None = None,
     seed: int = 0,
     render_mode: str | None = None,
+    record_log: bool = True,
     **settings: Any,
 ) -> GymEnvAdapter:
     """Return a world as a Gymnasium `Env` in which one controller acts for all agents.
@@ -94,6 +102,7 @@ def make_gymnasium(
         preset: Name of one of the world's presets; None for its defaults.
         seed: Seed whose episode 0 the first `reset()` starts.
         render_mode: None, or "ansi" for text.
+        record_log: False keeps no event log, which saves time and memory.
         settings: Settings of the world by name; they override those of the preset.
 
     Raises:
@@ -102,7 +111,7 @@ def make_gymnasium(
     _require_module("gymnasium", "gymnasium")
     from kinfolk.worlds.adapters.gymnasium import GymEnvAdapter
 
-    return GymEnvAdapter(build_world(name, settings, 1, preset), seed, render_mode)
+    return GymEnvAdapter(build_world(name, settings, 1, preset), seed, render_mode, record_log)
 
 
 def make_rllib(

@@ -11,6 +11,7 @@ from kinfolk.core.arrays import AnyArray, Bytes, Ints
 from kinfolk.core.errors import UsageError, require
 from kinfolk.core.random import WORLD_STREAM, episode_key, fold_in
 from kinfolk.core.spaces import AgentGroup, ObservationField
+from kinfolk.worlds.adapters.infos import get_info_provider, require_log
 from kinfolk.worlds.base import World
 
 # One array if the group has one field, else an array per field.
@@ -95,6 +96,38 @@ class SingleWorld:
                 )
             self.actions[row, head] = choice
 
+    def set_actions(self, group: int, rows: Ints, chosen: list[Any]) -> bool:
+        """Set the actions of several agents of one group, unless one of them is invalid.
+
+        Args:
+            group: Index of the group.
+            rows: Rows of the agents.
+            chosen: An action per agent: one integer per action head.
+
+        Returns:
+            Whether the actions were set; if not, `set_action` says which is invalid.
+        """
+        sizes = self._choices[group]
+        try:
+            actions = np.array(chosen)
+        except ValueError:  # ragged
+            return False
+        if actions.dtype.kind not in "iu" or actions.size != len(rows) * len(sizes):
+            return False
+        actions = actions.reshape(len(rows), len(sizes))
+        if len(rows) and ((actions < 0) | (actions >= sizes)).any():
+            return False
+        self.actions[rows, : len(sizes)] = actions
+        return True
+
+    def gather(self, rows: Ints, group: int) -> list[Observation]:
+        """Return copies of the observations of agents of one group, in the order of `rows`."""
+        copies = {name: view[rows] for name, view in self._views[group].items()}
+        if len(copies) == 1:
+            (batch,) = copies.values()
+            return list(batch)
+        return [{name: copy[i] for name, copy in copies.items()} for i in range(len(rows))]
+
     def observation(self, row: int, group: int) -> Observation:
         """Return a copy of the observation of the agent in `row`."""
         views = self._views[group]
@@ -125,25 +158,82 @@ class SingleWorld:
 
 
 class SingleWorldEnv:
-    """Hold the single world of an environment, and render it.
+    """Hold the single world of an environment with its log, and render it.
 
     Args:
         world: A batch of one world.
         seed: Seed whose episode 0 the first `reset()` starts; see `SingleWorld`.
         render_mode: None, or "ansi" for text.
-        record_events: Whether the world records its events.
+        reads_events: Whether infos are made of the world's events.
+        record_log: Whether an event log is kept.
 
     Raises:
         SettingsError: The batch has several worlds, or `render_mode` is unknown.
     """
 
     def __init__(
-        self, world: World, seed: int, render_mode: str | None, record_events: bool = False
+        self,
+        world: World,
+        seed: int,
+        render_mode: str | None,
+        reads_events: bool = False,
+        record_log: bool = True,
     ) -> None:
+        self.info_provider = get_info_provider(world)
+        record_events = (reads_events or record_log) and self.info_provider.needs_events
         self.single_world = SingleWorld(world, seed, record_events)
+        self._log = self.info_provider.make_log(world) if record_log else None
         is_known = render_mode in (None, "ansi")
         require(is_known, f"render_mode must be None or 'ansi', not '{render_mode}'.")
         self.render_mode = render_mode
+
+    def _start_episode(self, seed: int | None) -> None:
+        """Reset the world and start its log."""
+        self.single_world.reset(seed)
+        if self._log is not None:
+            self._log.start()
+
+    def _step_world(self) -> None:
+        """Step the world with the actions set before, and add the step to its log."""
+        self.single_world.step()
+        if self._log is not None:
+            self._log.update()
+
+    @property
+    def counters(self) -> dict[str, Any]:
+        """Counters of the world since the reset, by name."""
+        return self.info_provider.world_info(self.world)
+
+    def event_log(self) -> dict[str, dict[str, Any]]:
+        """Return the events of all agents of this episode, by name.
+
+        Raises:
+            UsageError: The environment keeps no log.
+        """
+        return require_log(self._log, self.world).event_log()
+
+    def agent_stats(self) -> dict[str, dict[str, Any]]:
+        """Return statistics of all agents of this episode, by name.
+
+        Raises:
+            UsageError: The environment keeps no log.
+        """
+        return require_log(self._log, self.world).agent_stats()
+
+    @property
+    def lineage_tracker(self) -> dict[str, dict[str, Any]]:
+        """Parents, children and live descendants of all agents of this episode, by name.
+
+        Raises:
+            UsageError: The environment keeps no log.
+        """
+        return require_log(self._log, self.world).lineage_tracker()
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """Attach the log to the copy of the world."""
+        self.__dict__.update(state)
+        if self._log is not None:
+            self._log.attach(self.world)
 
     @property
     def world(self) -> World:

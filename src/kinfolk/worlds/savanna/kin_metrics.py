@@ -124,6 +124,7 @@ def late_birth_fraction(agent_log: SavannaAgentLog, min_age: int) -> float:
         event["t"] - record.birth_step
         for record in agent_log.by_uid.values()
         for event in record.reproduction_events
+        if "grand_child_id" not in event
     ]
     return sum(age >= min_age for age in ages) / len(ages) if ages else float("nan")
 

@@ -14,6 +14,7 @@ ALL_EPISODES, FULL_LENGTH_EPISODES = "all_episodes", "full_length_episodes"
 def compute_metrics(full_length: AnyArray, values: Mapping[str, AnyArray]) -> dict[str, AnyArray]:
     """Compute metrics of captures and populations, NaN where a metric does not apply.
 
+    Captures are counted per kill and, as in PredPreyGrass, per event of a predator.
     Fractions and total populations are given twice: for the episodes that reached the time limit
     only, as in PredPreyGrass, and for all episodes, so that there is a value if none reaches it.
 
@@ -28,12 +29,15 @@ def compute_metrics(full_length: AnyArray, values: Mapping[str, AnyArray]) -> di
     coop_successes = values["team_capture_coop_successes"]
     meals = values["team_capture_helper_total"]
     coop_meals = values["team_capture_coop_helper_total"]
+    unknown = np.full(len(full_length), np.nan)  # runs stored before this was counted
+    failed_attacks = values.get("team_capture_failed_helper_total", unknown)
     split_metrics = {
         "capture_success_rate": _divide(successes, successes + failures),
         "cooperative_kill_fraction": _divide(coop_successes, successes),
-        # Meals of predators that had helpers, as a fraction of all. Taken for the published
-        # "co-operative share of successful events": counted by kill, the published actors give
-        # about half of the published figure. Its authors' own formula was not found.
+        # By the definitions of the authors' comparison of PPO and APPO: an attempt is an eating or
+        # failed eating event of a predator, and a co-operative event an eating event of a predator
+        # with `team_capture` true. A kill of three predators is three events.
+        "predator_event_success_rate": _divide(meals, meals + failed_attacks),
         "cooperative_meal_fraction": _divide(coop_meals, meals),
     }
     for species in ("predator", "prey"):

@@ -103,6 +103,7 @@ class Quirks(Settings):
     default_age_caps: bool = setting(
         False, "Unset maximum ages mean 120 (predators) and 100 (prey)."
     )
+    parents_not_logged: bool = setting(False, "Logs and statistics name no parents.")
     mean_catch_reward: bool = setting(
         False, "Every helper gets the mean catch reward instead of its share."
     )

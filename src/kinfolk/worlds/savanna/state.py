@@ -14,6 +14,7 @@ from kinfolk.core.random import randint
 from kinfolk.worlds.savanna.codes import (
     COUNTERS,
     ENERGY_ACCOUNTS,
+    EVENT_COLUMNS,
     EVENT_KINDS,
     GRASS,
     NO_BIRTH_TICK,
@@ -130,7 +131,7 @@ def grow_uid_capacity(state: SavannaState, capacity: int) -> SavannaState:
 class EventBuffer(NamedTuple):
     """Buffer of the events of one step; nothing is recorded if its capacity is 0."""
 
-    entries: Floats  # [W, capacity, 4] kind, uid, other, value
+    entries: Floats  # [W, capacity, EVENT_COLUMNS]
     n_events: Ints  # [W] entries used
 
 
@@ -143,7 +144,8 @@ def allocate_event_buffer(n_worlds: int, n_rows: int, enabled: bool) -> EventBuf
         enabled: False for a buffer of capacity 0.
     """
     capacity = MAX_EVENTS_PER_ROW * n_rows if enabled else 0
-    return EventBuffer(np.zeros((n_worlds, capacity, 4)), np.zeros(n_worlds, dtype=np.int64))
+    entries = np.zeros((n_worlds, capacity, len(EVENT_COLUMNS)))
+    return EventBuffer(entries, np.zeros(n_worlds, dtype=np.int64))
 
 
 @inline
@@ -167,6 +169,36 @@ def record_event(
         events.entries[w, entry, 2] = other
         events.entries[w, entry, 3] = value
         events.n_events[w] = entry + 1
+
+
+@inline
+def add_event_details(
+    events: EventBuffer,
+    w: int,
+    energy_after: float,
+    energy_before: float,
+    cell: int,
+    other_cell: int,
+    other_energy: float,
+) -> None:
+    """Fill the further columns of the event recorded last; see `EVENT_COLUMNS`.
+
+    Args:
+        events: Buffer to write to.
+        w: World.
+        energy_after: Energy of the agent after the event.
+        energy_before: Its energy before the event.
+        cell: Its cell.
+        other_cell: Cell of the second agent or grass patch.
+        other_energy: Its energy before the event.
+    """
+    entry = events.n_events[w] - 1
+    if 0 <= entry < events.entries.shape[1]:
+        events.entries[w, entry, 4] = energy_after
+        events.entries[w, entry, 5] = energy_before
+        events.entries[w, entry, 6] = cell
+        events.entries[w, entry, 7] = other_cell
+        events.entries[w, entry, 8] = other_energy
 
 
 ZEROED_FIELDS = (

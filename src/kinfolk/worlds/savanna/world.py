@@ -19,7 +19,7 @@ from kinfolk.worlds.base import (
 )
 from kinfolk.worlds.render import RenderFrame, RenderSpec
 from kinfolk.worlds.savanna import observe, render, spec, state
-from kinfolk.worlds.savanna.codes import COUNTERS, DEATH_CAUSES, ENERGY_ACCOUNTS, EVENT_KINDS
+from kinfolk.worlds.savanna.codes import COUNTERS, DEATH_CAUSES, ENERGY_ACCOUNTS, EVENT_KINDS, MOVE
 from kinfolk.worlds.savanna.metrics import compute_metrics
 from kinfolk.worlds.savanna.presets import DESCRIPTIONS, PRESETS
 from kinfolk.worlds.savanna.rules import make_rules
@@ -261,11 +261,18 @@ class SavannaWorld(BatchedWorld):
         buffer, events = self._event_buffer, []
         for w in np.flatnonzero(buffer.n_events).tolist():
             tick = int(self._state.tick[w])
-            for kind, uid, other, value in buffer.entries[w, : buffer.n_events[w]].tolist():
+            for kind, uid, other, value in buffer.entries[w, : buffer.n_events[w], :4].tolist():
+                if kind >= MOVE:
+                    continue
                 name = EVENT_KINDS[int(kind)]
                 note = DEATH_CAUSES[int(value)] if name == "death" else ""
                 events.append(WorldEvent(w, tick, name, int(uid), int(other), value, note))
         return events
+
+    def event_entries(self, world: int) -> Floats:
+        """Return a copy of one world's events of the last step, `[events, EVENT_COLUMNS]`."""
+        buffer = self._event_buffer
+        return buffer.entries[world, : buffer.n_events[world]].copy()
 
     def render_text(self, world: int) -> str:
         """Return the grid as text, x downwards: P predators, o prey, x carcasses, X both on one cell."""

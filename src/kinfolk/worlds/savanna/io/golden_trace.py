@@ -20,6 +20,8 @@ import numpy as np
 from kinfolk.core.arrays import Bytes, Ints
 from kinfolk.worlds.savanna.agent_log import SavannaAgentLog, SavannaAgentRecord
 from kinfolk.worlds.savanna.codes import FAILURES, SUCCESSES
+from kinfolk.worlds.savanna.io.compare import Comparison, TraceDifference
+from kinfolk.worlds.savanna.io.published_log import LogReplay, add_log
 from kinfolk.worlds.savanna.io.trace_format import (
     TraceError,
     check_trace,
@@ -29,36 +31,16 @@ from kinfolk.worlds.savanna.io.trace_format import (
 )
 from kinfolk.worlds.savanna.world import SavannaWorld
 
-__all__ = ["TraceDifference", "TraceError", "TraceReplay", "parse_trace", "replay_golden_trace"]
+__all__ = [
+    "TraceDifference",
+    "TraceError",
+    "TraceReplay",
+    "add_log",
+    "parse_trace",
+    "replay_golden_trace",
+]
 
-TOLERANCE = 1e-9  # absolute, of rewards and energies
 ALL_AGENTS = "__all__"
-
-
-@dataclass(frozen=True)
-class TraceDifference:
-    """The first difference between a trace and its replay in kinfolk.
-
-    Attributes:
-        step: Step of the trace, -1 for the reset.
-        agent: Agent, grass patch or counter that differs.
-        field: What differs.
-        expected: Value in the trace.
-        got: Value in the replay.
-    """
-
-    step: int
-    agent: str
-    field: str
-    expected: Any
-    got: Any
-
-    def __str__(self) -> str:
-        """Return the difference as a sentence."""
-        return (
-            f"Step {self.step}, {self.agent}: {self.field} should be {self.expected!r} "
-            f"and is {self.got!r}."
-        )
 
 
 @dataclass(frozen=True)
@@ -87,6 +69,8 @@ class TraceReplay:
 def replay_golden_trace(trace: Mapping[str, Any]) -> TraceReplay:
     """Replay a trace in kinfolk and compare everything it recorded.
 
+    If the trace has a `log`, see `add_log`, that is compared too.
+
     Raises:
         TraceError: The trace was recorded with rules that kinfolk does not have.
     """
@@ -98,11 +82,15 @@ def replay_golden_trace(trace: Mapping[str, Any]) -> TraceReplay:
         if difference is None:
             replayer.advance(step)
             difference = next(replayer.compare_step(t, step), None)
+            if difference is None and replayer.log is not None:
+                difference = next(replayer.log.compare_step(t), None)
             steps += difference is None
     if difference is None:
         difference = next(replayer.compare_agent_logs(len(trace["steps"]) - 1), None)
+    if difference is None and replayer.log is not None:
+        difference = next(replayer.log.compare_end(len(trace["steps"]) - 1), None)
     n_random_placements = int(replayer.world.counters()["newborns_placed_at_random"][0])
-    return TraceReplay(steps, replayer.n_values, n_random_placements, difference)
+    return TraceReplay(steps, replayer.comparison.n_values, n_random_placements, difference)
 
 
 class _TraceReplayer:
@@ -118,7 +106,10 @@ class _TraceReplayer:
         self.world.reset_published([trace["seed"]])
         self.agent_log = SavannaAgentLog(self.world)
         self.agent_log.start()
-        self.n_values = 0
+        self.comparison = Comparison()
+        self.log: LogReplay | None = None
+        if trace.get("log") is not None:
+            self.log = LogReplay(trace["log"], self.world, self.agent_log, self.comparison)
         shape = (self.world.spec.rows, self.world.spec.row_bytes)
         self._observations: Bytes = np.zeros(shape, dtype=np.uint8)
         self._known_agents = set(trace["initial"]["pos"])
@@ -162,11 +153,13 @@ class _TraceReplayer:
         """Compare the seeded placement, the walls and the first observations."""
         s, size = self.world._arrays, self.world.settings.grid_size
         walls = [list(divmod(cell, size)) for cell in self.world.settings.wall_cells]
-        yield from self._compare_equal(-1, "walls", "positions", sorted(self.trace["walls"]), walls)
+        yield from self.comparison.equal(
+            -1, "walls", "positions", sorted(self.trace["walls"]), walls
+        )
         for patch, position in self.trace["grass_pos"].items():
             cell = self._find_patch(patch, s.patch_cell[0])
             got = None if cell is None else list(divmod(int(cell), size))
-            yield from self._compare_equal(-1, patch, "position", list(position), got)
+            yield from self.comparison.equal(-1, patch, "position", list(position), got)
         yield from self._compare_state(-1, self.trace["initial"])
         yield from self._compare_observations(-1, self.trace.get("initial_obs_sha1", {}))
 
@@ -183,7 +176,7 @@ class _TraceReplayer:
         for agent, reward in step["rewards"].items():
             row = self._rows.get(agent)
             got = None if row is None else float(s.reward[0, row])
-            yield from self._compare_close(t, agent, "reward", reward, got)
+            yield from self.comparison.close(t, agent, "reward", reward, got)
         timed_out = bool(s.tick[0] >= self.world.settings.max_steps)
         extinct = bool(s.done[0]) and not timed_out
         for name, flags, all_agents in (
@@ -195,13 +188,13 @@ class _TraceReplayer:
             for agent in sorted(ours ^ set(step[name])):
                 yield TraceDifference(t, agent, name, agent in step[name], agent in ours)
         n_predators, n_prey = s.active[0].tolist()
-        yield from self._compare_equal(t, "predators", "n_pred", step["n_pred"], n_predators)
-        yield from self._compare_equal(t, "prey", "n_prey", step["n_prey"], n_prey)
+        yield from self.comparison.equal(t, "predators", "n_pred", step["n_pred"], n_predators)
+        yield from self.comparison.equal(t, "prey", "n_prey", step["n_prey"], n_prey)
         counters = (("successes", SUCCESSES), ("failures", FAILURES))
         for (name, index), expected in zip(counters, step.get("captures", ()), strict=False):
             if expected is not None:
                 got = int(s.counters[0, index])
-                yield from self._compare_equal(t, "captures", name, expected, got)
+                yield from self.comparison.equal(t, "captures", name, expected, got)
         yield from self._compare_observations(t, step["obs_sha1"])
 
     def _compare_state(self, t: int, state: Mapping[str, Any]) -> Iterator[TraceDifference]:
@@ -211,17 +204,17 @@ class _TraceReplayer:
         theirs = list(state["pos"])
         for agent in sorted(set(ours) ^ set(theirs)):
             yield TraceDifference(t, agent, "alive", agent in theirs, agent in ours)
-        yield from self._compare_equal(t, ALL_AGENTS, "order of the living", theirs, ours)
+        yield from self.comparison.equal(t, ALL_AGENTS, "order of the living", theirs, ours)
         for agent in theirs:
             row, expected = self._rows[agent], list(state["pos"][agent])
             position, energy = [int(s.x[0, row]), int(s.y[0, row])], float(s.energy[0, row])
-            yield from self._compare_equal(t, agent, "position", expected, position)
-            yield from self._compare_close(t, agent, "energy", state["energy"].get(agent), energy)
+            yield from self.comparison.equal(t, agent, "position", expected, position)
+            yield from self.comparison.close(t, agent, "energy", state["energy"].get(agent), energy)
             age = int(s.age[0, row])
-            yield from self._compare_equal(t, agent, "age", state["age"].get(agent), age)
+            yield from self.comparison.equal(t, agent, "age", state["age"].get(agent), age)
         for patch, expected_energy in state["grass"].items():
             got = self._find_patch(patch, s.grass_energy[0].tolist())
-            yield from self._compare_close(t, patch, "energy", expected_energy, got)
+            yield from self.comparison.close(t, patch, "energy", expected_energy, got)
 
     def _compare_observations(self, t: int, hashes: Mapping[str, str]) -> Iterator[TraceDifference]:
         """Compare the SHA-1 digests of the agents' observations; a trace may have none."""
@@ -236,7 +229,7 @@ class _TraceReplayer:
                 size = groups[int(s.group[0, row])].fields[0].n_bytes
                 digest = hashlib.sha1(self._observations[row, :size].tobytes()).hexdigest()
                 got = digest[: len(expected)]
-            yield from self._compare_equal(t, agent, "observation", expected, got)
+            yield from self.comparison.equal(t, agent, "observation", expected, got)
 
     def compare_agent_logs(self, t: int) -> Iterator[TraceDifference]:
         """Compare the event log and the statistics of every agent."""
@@ -263,7 +256,7 @@ class _TraceReplayer:
                 ("carc", record.carcass_only_blocks),
             ):
                 if stats.get(field) is not None:
-                    yield from self._compare_close(t, agent, f"stats.{field}", stats[field], got)
+                    yield from self.comparison.close(t, agent, f"stats.{field}", stats[field], got)
 
     def _compare_log(
         self, t: int, record: SavannaAgentRecord, log: Mapping[str, Any]
@@ -282,53 +275,23 @@ class _TraceReplayer:
             ("death", record.death_step if ended else None),
             ("cause", record.death_cause),
             ("n_eat", len(record.eating_events)),
-            ("n_fail", record.failed_attacks if self.rules == "r2" else 0),  # logged since R2
+            (
+                "n_fail",
+                len(record.failed_eating_events) if self.rules == "r2" else 0,
+            ),  # logged since R2
             ("kids", record.offspring_ids),
         ):
             if field in log:
-                yield from self._compare_equal(t, agent, f"event_log.{field}", log[field], got)
+                yield from self.comparison.equal(t, agent, f"event_log.{field}", log[field], got)
         has_lineage = self.rules == "lineage"  # shared_prey has no lineage term, not even one of 0
         own_events = [
             event for event in record.reward_events if has_lineage or "lineage_reward" not in event
         ]
         events = log.get("reward_events", [])
-        yield from self._compare_equal(
+        yield from self.comparison.equal(
             t, agent, "event_log.reward_events", len(events), len(own_events)
         )
         for i, (theirs, ours) in enumerate(zip(events, own_events, strict=True)):
             for field, value in theirs.items():
                 name = f"event_log.reward_events[{i}].{field}"
-                yield from self._compare_close(t, agent, name, value, ours.get(field, 0.0))
-
-    def _compare_equal(
-        self, t: int, agent: str, field: str, expected: Any, got: Any
-    ) -> Iterator[TraceDifference]:
-        """Yield a difference unless the values are equal.
-
-        Args:
-            t: Step.
-            agent: Agent, grass patch or counter.
-            field: Name of the value.
-            expected: Value in the trace.
-            got: Value in the replay.
-        """
-        self.n_values += 1
-        if expected != got:
-            yield TraceDifference(t, agent, field, expected, got)
-
-    def _compare_close(
-        self, t: int, agent: str, field: str, expected: Any, got: Any
-    ) -> Iterator[TraceDifference]:
-        """Yield a difference unless the numbers are equal within `TOLERANCE`.
-
-        Args:
-            t: Step.
-            agent: Agent, grass patch or counter.
-            field: Name of the value.
-            expected: Value in the trace.
-            got: Value in the replay, None if it has none.
-        """
-        self.n_values += 1
-        comparable = isinstance(expected, int | float) and got is not None
-        if not comparable or not abs(expected - got) <= TOLERANCE:
-            yield TraceDifference(t, agent, field, expected, got)
+                yield from self.comparison.close(t, agent, name, value, ours.get(field, 0.0))

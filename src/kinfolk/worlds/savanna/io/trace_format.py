@@ -86,7 +86,7 @@ def convert_config(config: Mapping[str, Any], rule_set: str, n_rows: int) -> Sav
         quirks |= {"dead_prey_bitten": True, "default_age_caps": True}
     else:
         settings |= _convert_team_capture(config, rule_set)
-        quirks["mean_catch_reward"] = rule_set == "r1"
+        quirks |= {"mean_catch_reward": rule_set == "r1", "parents_not_logged": True}
     return validate_settings(Savanna, settings | {"quirks": quirks})
 
 

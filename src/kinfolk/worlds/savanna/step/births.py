@@ -8,7 +8,7 @@ from kinfolk.core.random import fold_in, uniform
 from kinfolk.lineage.kernels import record_birth
 from kinfolk.worlds.savanna import codes
 from kinfolk.worlds.savanna.rules import SavannaRules
-from kinfolk.worlds.savanna.state import EventBuffer, SavannaState, record_event
+from kinfolk.worlds.savanna.state import EventBuffer, SavannaState, add_event_details, record_event
 from kinfolk.worlds.savanna.step.context import get_agent_arrays
 from kinfolk.worlds.savanna.step.occupancy import (
     add_to_cell,
@@ -127,6 +127,8 @@ def spawn_child(
     agents.reward[w, row] = reward
     agents.counters[w, codes.SPAWNED + species] += 1
     record_event(events, w, codes.BIRTH, uid, parent, 1.0 if kind != parent_kind else 0.0)
+    group, number = agents.group[w, child], state.number[w, child]
+    add_event_details(events, w, float(group), float(number), cell, cell, 0.0)
     record_event(events, w, codes.REPRODUCTION_REWARD, parent, uid, reward)
     grandparent = state.parent_rows[w, row, 0]
     if grandparent >= 0:

@@ -6,7 +6,7 @@ from kinfolk.core.jit import inline_always
 from kinfolk.lineage.kernels import record_death
 from kinfolk.worlds.savanna import codes
 from kinfolk.worlds.savanna.rules import SavannaRules
-from kinfolk.worlds.savanna.state import EventBuffer, SavannaState, record_event
+from kinfolk.worlds.savanna.state import EventBuffer, SavannaState, add_event_details, record_event
 from kinfolk.worlds.savanna.step.context import SavannaAgents
 from kinfolk.worlds.savanna.step.occupancy import (
     get_cell,
@@ -169,4 +169,6 @@ def remove_dead(agents: SavannaAgents, state: SavannaState, events: EventBuffer,
             if species == codes.PREY and agents.dead_prey_stay:
                 remove_from_cell(agents, w, species, get_cell(agents, w, row), row)
             record_event(events, w, codes.DEATH, uid, -1, cause)
+            age, cell = agents.age[w, row], get_cell(agents, w, row)
+            add_event_details(events, w, float(age), 0.0, cell, cell, 0.0)
         agents.n_alive[w, species] = n_survivors

@@ -8,6 +8,7 @@ from kinfolk.core.arrays import Bools
 from kinfolk.core.jit import inline, inline_always
 from kinfolk.worlds.savanna import codes
 from kinfolk.worlds.savanna.rules import SavannaRules
+from kinfolk.worlds.savanna.state import EventBuffer, add_event_details, record_event
 from kinfolk.worlds.savanna.step.context import SavannaAgents, StepActions
 from kinfolk.worlds.savanna.step.occupancy import (
     add_to_cell,
@@ -72,7 +73,9 @@ def find_wall_block(wall: Bools, size: int, x: int, y: int, to_x: int, to_y: int
 
 
 @inline_always
-def move_agents(occupancy: SavannaAgents, rules: SavannaRules, w: int, moves: StepActions) -> None:
+def move_agents(
+    occupancy: SavannaAgents, rules: SavannaRules, events: EventBuffer, w: int, moves: StepActions
+) -> None:
     """Move the agents in `acting_rows` in that order, where nothing blocks them.
 
     Staying put counts as a move onto an occupied cell, as in PredPreyGrass.
@@ -80,10 +83,12 @@ def move_agents(occupancy: SavannaAgents, rules: SavannaRules, w: int, moves: St
     Args:
         occupancy: Writes positions, cells, energies, counters and accounts.
         rules: Reads walls, moves and their cost.
+        events: Buffer, appended to.
         w: World.
         moves: Actions, and the order of moves.
     """
     size, move_cost, steps = rules.size, rules.move_cost, rules.moves
+    recorded = events.entries.shape[1] > 0
     for species in range(2):
         for i in range(moves.n_acting[w, species]):
             row = moves.acting_rows[w, species, i]
@@ -95,7 +100,7 @@ def move_agents(occupancy: SavannaAgents, rules: SavannaRules, w: int, moves: St
             to_x = min(max(x + steps[type_index, action, 0], 0), size - 1)
             to_y = min(max(y + steps[type_index, action, 1], 0), size - 1)
             target, moves_away = to_x * size + to_y, to_x != x or to_y != y
-            block = -1
+            block, energy, distance = -1, occupancy.energy[w, row], 0.0
             if rules.wall[target]:
                 block = codes.BLOCKED_WALL
             elif occupancy.visible_energy[w, species, target] > 0.0:
@@ -109,10 +114,15 @@ def move_agents(occupancy: SavannaAgents, rules: SavannaRules, w: int, moves: St
                 occupancy.y[w, row] = to_y
                 remove_from_cell(occupancy, w, species, x * size + y, row)
                 add_to_cell(occupancy, w, species, target, row)
-                if move_cost > 0.0:
+                if move_cost > 0.0 or recorded:
                     distance = sqrt(float((to_x - x) * (to_x - x) + (to_y - y) * (to_y - y)))
+                if move_cost > 0.0:
                     cost = distance * move_cost * occupancy.energy[w, row]
                     occupancy.energy[w, row] -= cost
                     occupancy.energy_accounts[w, codes.MOVE_COST] += cost
                 refresh_vacated_cell(occupancy, w, species, x * size + y)
             refresh_occupied_cell(occupancy, w, species, row)
+            if recorded:
+                after = occupancy.energy[w, row]
+                record_event(events, w, codes.MOVE, occupancy.uid[w, row], -1, after)
+                add_event_details(events, w, distance, energy, target, target, 0.0)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from kinfolk.core.arrays import Bools, Ints
 from kinfolk.core.jit import allocation_free_kernel, inline_always
 from kinfolk.lineage.kernels import compute_lineage_reward, update_descendant_change
-from kinfolk.worlds.savanna.codes import LINEAGE_REWARD, PREDATOR, PREY
+from kinfolk.worlds.savanna.codes import LINEAGE_REWARD, PREDATOR, PREY, REWARD
 from kinfolk.worlds.savanna.rules import SavannaRules
 from kinfolk.worlds.savanna.state import EventBuffer, RowIndices, SavannaState, record_event
 from kinfolk.worlds.savanna.step import metabolism
@@ -79,7 +79,7 @@ def step_with_team_capture(
             metabolism.free_dead_rows(state, w)
             metabolism.apply_metabolism(agents, rules, events, w, state.tick[w], moves.all_act)
             metabolism.grow_grass(state, w, rules.grass_gain, rules.max_grass)
-            move_agents(agents, rules, w, moves)
+            move_agents(agents, rules, events, w, moves)
             metabolism.kill_starved(agents, w)
             run_team_capture(agents, rules, events, w, scratch)
             metabolism.remove_dead(agents, state, events, w)
@@ -111,7 +111,7 @@ def step_with_solo_predation(
             metabolism.free_dead_rows(state, w)
             metabolism.apply_metabolism(agents, rules, events, w, state.tick[w], moves.all_act)
             metabolism.grow_grass(state, w, rules.grass_gain, rules.max_grass)
-            move_agents(agents, rules, w, moves)
+            move_agents(agents, rules, events, w, moves)
             metabolism.kill_starved(agents, w)
             run_solo_predation(agents, rules, events, w)
             metabolism.remove_dead(agents, state, events, w)
@@ -144,7 +144,7 @@ def step_births_and_end(
         if not state.done[w]:
             run_births(state, rules, events, w, newborn_cells)
             pay_lineage_rewards(state, rules, events, w)
-            finish_step(state, w, rules.max_steps, rules.zero_terminal)
+            finish_step(state, events, w, rules.max_steps, rules.zero_terminal)
         max_uids = max(max_uids, state.next_uid[w])
     return max_uids
 
@@ -176,11 +176,28 @@ def pay_lineage_rewards(
 
 
 @inline_always
-def finish_step(state: SavannaState, w: int, max_steps: int, zero_terminal: bool) -> None:
+def record_rewards(state: SavannaState, events: EventBuffer, w: int) -> None:
+    """Record the rewards of this step that are not 0."""
+    for species in range(2):
+        for i in range(state.n_alive[w, species]):
+            row = state.alive_rows[w, species, i]
+            if state.reward[w, row] != 0.0:
+                record_event(events, w, REWARD, state.uid[w, row], -1, state.reward[w, row])
+    for i in range(state.n_ended[w]):
+        row = state.ended_rows[w, i]
+        if state.reward[w, row] != 0.0:
+            record_event(events, w, REWARD, state.uid[w, row], -1, state.reward[w, row])
+
+
+@inline_always
+def finish_step(
+    state: SavannaState, events: EventBuffer, w: int, max_steps: int, zero_terminal: bool
+) -> None:
     """Advance the clock; end the episode when a species is extinct or time is up.
 
     Args:
         state: Writes `tick`, `done`, `truncated` and, with `zero_terminal`, `reward`.
+        events: Buffer, appended to.
         w: World.
         max_steps: Time limit.
         zero_terminal: Quirk: rewards of agents that died are 0.
@@ -188,6 +205,8 @@ def finish_step(state: SavannaState, w: int, max_steps: int, zero_terminal: bool
     if zero_terminal:
         for i in range(state.n_ended[w]):
             state.reward[w, state.ended_rows[w, i]] = 0.0
+    if events.entries.shape[1] > 0:
+        record_rewards(state, events, w)
     state.tick[w] += 1
     extinct = state.active[w, PREDATOR] <= 0 or state.active[w, PREY] <= 0
     if extinct or state.tick[w] >= max_steps:

@@ -15,7 +15,7 @@ from kinfolk.core.jit import inline_always
 from kinfolk.worlds.savanna import codes
 from kinfolk.worlds.savanna.codes import PREDATOR, PREY
 from kinfolk.worlds.savanna.rules import SavannaRules
-from kinfolk.worlds.savanna.state import EventBuffer, record_event
+from kinfolk.worlds.savanna.state import EventBuffer, add_event_details, record_event
 from kinfolk.worlds.savanna.step.context import SavannaAgents
 from kinfolk.worlds.savanna.step.occupancy import (
     get_cell,
@@ -73,8 +73,9 @@ def graze(
         agents.reward[w, row] = rules.step_reward[kind]
         return
     agents.reward[w, row] = rules.meal_reward[kind]
-    bite = min(agents.grass_energy[w, patch], rules.max_grass_bite)
-    remaining = agents.grass_energy[w, patch] - bite
+    available, before = agents.grass_energy[w, patch], agents.energy[w, row]
+    bite = min(available, rules.max_grass_bite)
+    remaining = available - bite
     agents.grass_energy[w, patch] = remaining
     agents.visible_energy[w, codes.GRASS, cell] = remaining
     gained = add_energy(agents, w, PREY, row, bite, rules)
@@ -82,6 +83,7 @@ def graze(
     agents.step_event[w, row] = codes.ATE
     agents.counters[w, codes.GRASS_BITES] += 1
     record_event(events, w, codes.EAT, agents.uid[w, row], patch, gained)
+    add_event_details(events, w, agents.energy[w, row], before, cell, cell, available)
 
 
 @inline_always
@@ -117,7 +119,8 @@ def bite_prey(
         prey: Row of the prey, on the same cell.
     """
     was_carcass = agents.carcass[w, prey]
-    prey_energy = agents.energy[w, prey]
+    prey_energy, before = agents.energy[w, prey], agents.energy[w, row]
+    cell = get_cell(agents, w, row)
     bite = min(prey_energy, rules.max_prey_bite)
     agents.reward[w, row] = rules.meal_reward[agents.group[w, row]]
     gained = add_energy(agents, w, PREDATOR, row, bite, rules)
@@ -126,6 +129,7 @@ def bite_prey(
     agents.counters[w, codes.CARCASS_BITES if was_carcass else codes.LIVE_BITES] += 1
     kind = codes.CARCASS_BITE if was_carcass else codes.BITE
     record_event(events, w, kind, agents.uid[w, row], agents.uid[w, prey], gained)
+    add_event_details(events, w, agents.energy[w, row], before, cell, cell, prey_energy)
     remaining = prey_energy - bite
     if remaining > 0.0:
         agents.energy[w, prey] = remaining

@@ -11,9 +11,9 @@ from kinfolk.core.jit import inline_always
 from kinfolk.worlds.savanna import codes
 from kinfolk.worlds.savanna.codes import PREDATOR, PREY
 from kinfolk.worlds.savanna.rules import SavannaRules
-from kinfolk.worlds.savanna.state import EventBuffer, RowIndices, record_event
+from kinfolk.worlds.savanna.state import EventBuffer, RowIndices, add_event_details, record_event
 from kinfolk.worlds.savanna.step.context import CaptureScratch, SavannaAgents
-from kinfolk.worlds.savanna.step.occupancy import kill_agent, refresh_occupied_cell
+from kinfolk.worlds.savanna.step.occupancy import get_cell, kill_agent, refresh_occupied_cell
 from kinfolk.worlds.savanna.step.predation import add_energy, block_bite, graze
 
 _TIE_TOLERANCE = 1e-9  # rounding does not break a tie, as in PredPreyGrass
@@ -116,9 +116,11 @@ def apply_failed_capture(
     agents.counters[w, codes.FAILURES] += 1
     if len(helpers) > 1:
         agents.counters[w, codes.COOP_FAILURES] += 1
-    total_cost = agents.energy[w, prey] * rules.failure_cost
+    agents.counters[w, codes.FAILED_HELPER_TOTAL] += len(helpers)
+    prey_energy, prey_cell = agents.energy[w, prey], get_cell(agents, w, prey)
+    total_cost = prey_energy * rules.failure_cost
     for row in helpers:
-        cost = 0.0
+        cost, before = 0.0, agents.energy[w, row]
         if total_cost > 0.0 and total_energy > 0.0:
             cost = total_cost * (agents.energy[w, row] / total_energy)
             agents.energy[w, row] -= cost
@@ -129,6 +131,8 @@ def apply_failed_capture(
                 refresh_occupied_cell(agents, w, PREDATOR, row)
         uid, other = agents.uid[w, row], agents.uid[w, prey]
         record_event(events, w, codes.FAILED_CAPTURE, uid, other, cost)
+        after, cell = agents.energy[w, row], get_cell(agents, w, row)
+        add_event_details(events, w, after, before, cell, prey_cell, prey_energy)
 
 
 @inline_always
@@ -154,6 +158,7 @@ def share_prey(
     """
     counters, n_helpers = agents.counters, len(helpers)
     prey_energy, was_carcass = agents.energy[w, prey], agents.carcass[w, prey]
+    prey_cell = get_cell(agents, w, prey)
     if was_carcass:
         counters[w, codes.CARCASS_BITES] += n_helpers
     else:
@@ -167,6 +172,7 @@ def share_prey(
     for row in helpers:
         reward_sum += rules.meal_reward[agents.group[w, row]]
     for row in helpers:
+        before = agents.energy[w, row]
         share = prey_energy / n_helpers
         if not rules.equal_split:
             fraction = agents.energy[w, row] / total_energy if total_energy > 0.0 else 0.0
@@ -180,6 +186,8 @@ def share_prey(
         reward = reward_sum if rules.mean_catch_reward else own_reward
         agents.reward[w, row] = reward / n_helpers
         record_event(events, w, kind, agents.uid[w, row], agents.uid[w, prey], gained)
+        after, cell = agents.energy[w, row], get_cell(agents, w, row)
+        add_event_details(events, w, after, before, cell, prey_cell, prey_energy)
     agents.energy[w, prey] = remaining
     if remaining <= 0.0:
         kill_agent(agents, w, PREY, prey, codes.EATEN)
