@@ -142,7 +142,10 @@ class ParallelEnvAdapter(_GroupedParallelEnv):
         """Update `agents` from the agent index, and return the observations of all agents there."""
         columns, index = self.world.columns, self._agent_index
         rows, names = index.rows, index.names
-        groups, survives = columns.group[rows], (columns.alive & ~columns.truncated)[rows]
+        groups, survives = (
+            columns.group[rows],
+            (columns.alive & ~columns.truncated & ~columns.terminated)[rows],
+        )
         for name, group in zip(names, groups.tolist(), strict=True):
             self._group_of[name] = group
         observations: list[Observation] = [_NO_OBSERVATION] * len(names)
@@ -311,7 +314,7 @@ class FixedAgentsEnv(_GroupedParallelEnv):
     def _make_infos(self) -> dict[str, dict[str, Any]]:
         """Return the infos of every agent, with the same keys whether its row is occupied or not."""
         columns = self.world.columns
-        survives: Bools = columns.alive & ~columns.truncated
+        survives: Bools = columns.alive & ~columns.truncated & ~columns.terminated
         empty = {"alive": 0, "uid": -1, "parent": -1, "born": 0, "ended": 0}
         infos = {agent: dict(empty) for agent in self.agents}
         for agent, row in self._find_occupied_rows().items():

@@ -41,7 +41,7 @@ class SingleWorld:
         spec = world.spec
         self.observations: Bytes = np.zeros((spec.rows, spec.row_bytes), dtype=np.uint8)
         self.actions: Ints = np.zeros((spec.rows, spec.n_heads), dtype=np.int64)
-        self._choices: list[list[int]] = spec.n_choices.tolist()
+        self._choices = [list_choices(group) for group in spec.groups]
         self._views = [
             {field.name: group.read_field(self.observations, field.name) for field in group.fields}
             for group in spec.groups
@@ -271,8 +271,16 @@ def make_box(field: ObservationField, bounds: tuple[float, float]) -> spaces.Box
 
 def make_action_space(group: AgentGroup) -> spaces.Space[Any]:
     """Return a discrete space, or a multi-discrete one if the group has several heads."""
-    sizes = [len(head.choices) for head in group.heads]
+    sizes = list_choices(group)
     return spaces.Discrete(sizes[0]) if len(sizes) == 1 else spaces.MultiDiscrete(sizes)
+
+
+def list_choices(group: AgentGroup) -> list[int]:
+    """Return the number of choices of each head; last heads without a choice are left out."""
+    sizes = [len(head.choices) for head in group.heads]
+    while len(sizes) > 1 and sizes[-1] == 1:
+        sizes.pop()
+    return sizes
 
 
 def make_zero_observation(group: AgentGroup) -> Observation:

@@ -5,7 +5,6 @@ The fields are those of the statistics and event logs of PredPreyGrass, each cou
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -13,6 +12,7 @@ import numpy as np
 from kinfolk.core.arrays import Floats
 from kinfolk.lineage.family import Family, FamilyMember
 from kinfolk.worlds.savanna import codes
+from kinfolk.worlds.savanna.agent_record import SavannaAgentRecord
 from kinfolk.worlds.savanna.codes import DEATH_CAUSES, EVENT_KINDS
 from kinfolk.worlds.savanna.world import SavannaWorld
 
@@ -25,76 +25,6 @@ _ROUNDING = 1e-12
 _MEALS = (codes.EAT, codes.BITE, codes.CARCASS_BITE, codes.CAPTURE, codes.SCAVENGE)
 
 
-@dataclass
-class SavannaAgentRecord:
-    """The record of one agent from birth to death; steps are numbered from 0.
-
-    Attributes:
-        agent_id: Id as in PredPreyGrass, such as `type_1_prey_12`.
-        uid: The agent's uid.
-        policy_group: Name of its group.
-        birth_step: Step of its birth, 0 for founders.
-        parent: Id of its parent, None for founders.
-        death_step: Step in which it died or became a carcass.
-        death_cause: One of `DEATH_CAUSES`, or `time_limit` for survivors.
-        cumulative_reward: Sum of its rewards.
-        lineage_reward_total: The part of it paid for live descendants.
-        offspring_ids: Ids of its children, in order of birth.
-        distance_traveled: Euclidean length of all its moves, in cells.
-        times_ate: Number of meals.
-        energy_gained: Energy gained by eating.
-        avg_energy_sum: Sum of its energy over its steps.
-        avg_energy_steps: Number of those steps.
-        kin_kickbacks: Rewards received for grandchildren.
-        carcass_only_blocks: Times it was too young to bite live prey.
-        fertility_blocked_attempts: Births that its age prevented.
-        fertility_expired_step: Step in which it passed its last fertile age.
-        age_expired_step: Step in which it died of age.
-        move_energy: Energy that its moves cost.
-        eating_events: Meals: step, what was eaten, kind, size, energies, cells and predators.
-        failed_eating_events: Team captures that failed, with the same fields.
-        reward_events: Rewards other than those of steps and meals.
-        reproduction_events: Births: step and id of the child.
-        diet_events: Blocked bites of juveniles.
-        fertility_events: End of fertility and blocked births.
-        lifecycle_events: Death of age.
-    """
-
-    agent_id: str
-    uid: int
-    policy_group: str
-    birth_step: int
-    parent: str | None
-    death_step: int | None = None
-    death_cause: str | None = None
-    cumulative_reward: float = 0.0
-    lineage_reward_total: float = 0.0
-    offspring_ids: list[str] = field(default_factory=list)
-    distance_traveled: float = 0.0
-    times_ate: int = 0
-    energy_gained: float = 0.0
-    avg_energy_sum: float = 0.0
-    avg_energy_steps: int = 0
-    move_energy: float = 0.0
-    kin_kickbacks: int = 0
-    carcass_only_blocks: int = 0
-    fertility_blocked_attempts: int = 0
-    fertility_expired_step: int | None = None
-    age_expired_step: int | None = None
-    eating_events: list[dict[str, Any]] = field(default_factory=list)
-    failed_eating_events: list[dict[str, Any]] = field(default_factory=list)
-    reward_events: list[dict[str, Any]] = field(default_factory=list)
-    reproduction_events: list[dict[str, Any]] = field(default_factory=list)
-    diet_events: list[dict[str, Any]] = field(default_factory=list)
-    fertility_events: list[dict[str, Any]] = field(default_factory=list)
-    lifecycle_events: list[dict[str, Any]] = field(default_factory=list)
-
-    @property
-    def avg_energy(self) -> float:
-        """Mean energy of the agent over the steps it lived through."""
-        return self.avg_energy_sum / max(self.avg_energy_steps, 1)
-
-
 class SavannaAgentLog:
     """Record all agents of one world of a batch.
 
@@ -104,8 +34,8 @@ class SavannaAgentLog:
     Args:
         world: The batch; its events are recorded from `start` on.
         world_index: Which of its worlds to follow.
-        counts_overwritten: Count rewards that a birth in the same step replaced, as in
-            PredPreyGrass, although they were not paid.
+        counts_overwritten: Count all rewards that have events, as PredPreyGrass does, although a
+            birth in the same step replaced them or they were not delivered.
     """
 
     def __init__(
@@ -119,6 +49,8 @@ class SavannaAgentLog:
         self._logged: dict[int, float] = {}  # rewards of this step that have events, by uid
         self.carcass_makers: dict[int, int] = {}  # uid of a carcass -> uid of its killer
         self.settings = world.settings
+        self._traits = tuple(world.settings.traits)
+        self._traits_of: dict[int, dict[str, float]] = {}  # by uid
 
     @property
     def by_uid(self) -> dict[int, SavannaAgentRecord]:
@@ -159,9 +91,11 @@ class SavannaAgentLog:
     def start(self) -> None:
         """Start recording with the founders of a new episode."""
         self._world.record_events(True)
-        self._records, self._steps, self.carcass_makers = {}, [], {}
+        self._records, self._steps, self.carcass_makers, self._traits_of = {}, [], {}, {}
         s, w = self._world._arrays, self._index
         rows = np.flatnonzero(s.uid[w] >= 0)
+        if self._traits:
+            self._keep_traits(s.uid[w, rows])
         for row in rows[np.argsort(s.uid[w, rows])].tolist():
             self._add_agent(
                 int(s.uid[w, row]), int(s.group[w, row]), int(s.number[w, row]), 0, None
@@ -171,7 +105,17 @@ class SavannaAgentLog:
         """Keep the events of the step just made."""
         tick = int(self._world.tick[self._index])
         time_is_up = tick >= self._world.settings.max_steps
-        self._steps.append((tick - 1, self._world.event_entries(self._index), time_is_up))
+        events = self._world.event_entries(self._index)
+        self._steps.append((tick - 1, events, time_is_up))
+        if self._traits:
+            self._keep_traits(events[events[:, 0] == codes.BIRTH, 1])
+
+    def _keep_traits(self, uids: Floats) -> None:
+        """Keep the traits of newborns, because events do not hold them."""
+        s, w = self._world._arrays, self._index
+        for row in np.flatnonzero(np.isin(s.uid[w], uids)).tolist():
+            values = s.traits[w, row].tolist()
+            self._traits_of[int(s.uid[w, row])] = dict(zip(self._traits, values, strict=True))
 
     def _add_agent(
         self, uid: int, group: int, number: int, step: int, parent: SavannaAgentRecord | None
@@ -188,7 +132,12 @@ class SavannaAgentLog:
         name = self._world.spec.groups[group].name
         agent_id = f"{name}_{number}"
         self._records[uid] = SavannaAgentRecord(
-            agent_id, uid, name, step, parent.agent_id if parent else None
+            agent_id,
+            uid,
+            name,
+            step,
+            parent.agent_id if parent else None,
+            traits=self._traits_of.get(uid, {}),
         )
 
     def _add_step(self, step: int, events: list[list[float]], time_is_up: bool) -> None:
@@ -216,7 +165,8 @@ class SavannaAgentLog:
         # Rewards of steps and meals are not events, and that of a birth replaces them.
         for uid in {**paid, **self._logged}:
             rest = paid.get(uid, 0.0) - self._logged.get(uid, 0.0)
-            if abs(rest) > _ROUNDING and (rest > 0.0 or not self._counts_overwritten):
+            is_counted = self._counts_overwritten and uid in self._logged
+            if abs(rest) > _ROUNDING and not is_counted:
                 self._records[uid].cumulative_reward += rest
         if time_is_up:
             for record in self._records.values():
@@ -247,6 +197,9 @@ class SavannaAgentLog:
             record.times_ate += 1
             record.energy_gained += value
             meal = self._describe_meal(step, event, predators.setdefault((kind, other), []))
+            # Events of one capture share these lists, which later events extend.
+            meal["joiners"] = predators.setdefault((codes.CAPTURE, other), [])
+            meal["riders"] = predators.setdefault((codes.SCAVENGE, other), [])
             record.eating_events.append(meal)
         elif kind == codes.FAILED_CAPTURE:
             meal = self._describe_meal(step, event, predators.setdefault((kind, other), []))
@@ -257,6 +210,9 @@ class SavannaAgentLog:
         elif kind == codes.DEATH:
             record.death_step = step if record.death_step is None else record.death_step
             record.death_cause = DEATH_CAUSES[int(value)]
+            if event[5] != 0.0:  # the reward of a death
+                record.cumulative_reward += event[5]
+                self._logged[uid] = self._logged.get(uid, 0.0) + event[5]
             if record.death_cause == "max_age":
                 record.age_expired_step = step
                 age = int(event[4])

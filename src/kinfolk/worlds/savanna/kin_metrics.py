@@ -7,7 +7,8 @@ from collections.abc import Iterator
 import numpy as np
 
 from kinfolk.lineage.family import lineage_survival
-from kinfolk.worlds.savanna.agent_log import SavannaAgentLog, SavannaAgentRecord
+from kinfolk.worlds.savanna.agent_log import SavannaAgentLog
+from kinfolk.worlds.savanna.agent_record import SavannaAgentRecord
 from kinfolk.worlds.savanna.world import SavannaWorld
 
 _SAMPLE_EVERY = 10  # ticks between samples of the distances to kin

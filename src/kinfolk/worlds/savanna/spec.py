@@ -1,7 +1,8 @@
 """The groups of a savanna with their observations and actions.
 
-float32: the planes of PredPreyGrass, `[4 or 5, R, R]`: walls, predator energy, prey energy, grass
-energy and, with `include_visibility_channel`, visibility.
+float32: the planes of PredPreyGrass, `[4 to 6, R, R]`: walls, predator energy, prey energy (with
+`separate_prey_channels` that of type 1, then that of type 2), grass energy and, with
+`include_visibility_channel`, visibility.
 
 compact: one word of 32 bits per cell, `[R, R]`:
 
@@ -115,8 +116,11 @@ class ObservationTables(NamedTuple):
 
     size: int  # side of the grid
     n_types: int
-    zero_terminal: bool
+    zero_view: bool  # quirk: the last observation of a life is zeros
+    view_at_death: bool  # quirk
+    forward_view: bool  # predators' windows lie `radius` cells ahead of them
     radius: Ints  # [2] cells that a window reaches to each side
+    plane_order: Ints  # [planes] plane of `visible_energy` in each plane of energies
     walls: npt.NDArray[np.float32]  # [cells]
     padded_index: Ints  # [cells] index of a cell in `empty_words` and `work_words`
     border: int  # cells around the grid in `empty_words` and `work_words`
@@ -143,15 +147,20 @@ def make_spec(settings: Savanna) -> WorldSpec:
     for name in get_group_names(settings):
         window = settings.predator_obs_range if "predator" in name else settings.prey_obs_range
         reach = settings.type_1_action_range if "type_1" in name else settings.type_2_action_range
-        planes = 5 if settings.include_visibility_channel else 4
+        planes = 4 + settings.separate_prey_channels + settings.include_visibility_channel
         if settings.observation == "float32":
-            field = ObservationField("window", (planes, window, window), "float32")
+            window_name = "window_by_type" if settings.separate_prey_channels else "window"
+            field = ObservationField(window_name, (planes, window, window), "float32")
         else:
             field = ObservationField("window", (window, window), "uint32")
         half = (reach - 1) // 2
         steps = range(-half, half + 1)
         choices = tuple(f"{dx:+d}{dy:+d}" if dx or dy else "stay" for dx in steps for dy in steps)
-        groups.append(AgentGroup(name, (field,), (ActionHead("move", choices),)))
+        heads: tuple[ActionHead, ...] = (ActionHead("move", choices),)
+        if settings.join_choice:  # prey have no choice, but all groups have as many heads
+            joins = ("stay_out", "join") if "predator" in name else ("none",)
+            heads = (*heads, ActionHead("join_hunt", joins))
+        groups.append(AgentGroup(name, (field,), heads))
     return WorldSpec("savanna", settings.rows, tuple(groups), settings.max_steps)
 
 
@@ -177,6 +186,8 @@ def make_observation_tables(
         visible[k][shape] = mask.patterns
         visible_bits[k][shape] = np.where(mask.patterns, 0xFFFFFFFF, hidden)
     border = (widest - 1) // 2
+    if settings.forward_view:
+        border += (settings.predator_obs_range - 1) // 2
     empty_words = _make_empty_words(settings, rules, border)
     full_patch = max(settings.max_energy_grass, settings.initial_energy_grass)
     size = settings.grid_size
@@ -184,7 +195,10 @@ def make_observation_tables(
     return ObservationTables(
         size=size,
         n_types=rules.n_types,
-        zero_terminal=rules.zero_terminal,
+        zero_view=rules.zero_terminal or settings.quirks.zero_terminal_observation,
+        view_at_death=rules.view_at_death,
+        forward_view=rules.forward_view,
+        plane_order=np.array([0, 1, 3, 2] if rules.separate_prey else [0, 1, 2], dtype=np.int64),
         walls=rules.wall.astype(np.float32),
         padded_index=(padded[:, None] * (size + 2 * border) + padded).reshape(-1),
         radius=np.array([(window - 1) // 2 for window in windows], dtype=np.int64),

@@ -2,7 +2,7 @@
 
 import pytest
 
-from kinfolk.worlds.savanna.io.trace_format import convert_config, find_rule_set
+from kinfolk.worlds.savanna.io.upstream_config import convert_config, find_rule_set
 from kinfolk.worlds.savanna.presets import PRESETS
 from kinfolk.worlds.savanna.rules import make_rules
 

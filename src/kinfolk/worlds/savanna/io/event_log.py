@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from kinfolk.worlds.savanna.agent_log import SavannaAgentLog, SavannaAgentRecord
+from kinfolk.worlds.savanna.agent_log import SavannaAgentLog
+from kinfolk.worlds.savanna.agent_record import SavannaAgentRecord
 from kinfolk.worlds.savanna.rules import AGENT_TYPES, make_rules
 from kinfolk.worlds.savanna.settings import Savanna
 from kinfolk.worlds.savanna.world import SavannaWorld

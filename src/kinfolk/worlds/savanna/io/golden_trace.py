@@ -17,18 +17,16 @@ from typing import Any
 
 import numpy as np
 
-from kinfolk.core.arrays import Bytes, Ints
-from kinfolk.worlds.savanna.agent_log import SavannaAgentLog, SavannaAgentRecord
+from kinfolk.core.arrays import AnyArray, Bytes, Ints
+from kinfolk.worlds.savanna.agent_log import SavannaAgentLog
+from kinfolk.worlds.savanna.agent_record import SavannaAgentRecord
 from kinfolk.worlds.savanna.codes import FAILURES, SUCCESSES
 from kinfolk.worlds.savanna.io.compare import Comparison, TraceDifference
+from kinfolk.worlds.savanna.io.published_draws import PublishedDraws, draw_founder_count
 from kinfolk.worlds.savanna.io.published_log import LogReplay, add_log
-from kinfolk.worlds.savanna.io.trace_format import (
-    TraceError,
-    check_trace,
-    convert_config,
-    find_rule_set,
-    parse_trace,
-)
+from kinfolk.worlds.savanna.io.trace_format import TraceError, check_trace, parse_trace
+from kinfolk.worlds.savanna.io.upstream_config import convert_config, find_rule_set
+from kinfolk.worlds.savanna.step.births import NewbornValues
 from kinfolk.worlds.savanna.world import SavannaWorld
 
 __all__ = [
@@ -41,6 +39,10 @@ __all__ = [
 ]
 
 ALL_AGENTS = "__all__"
+# Rule sets in which births draw from the generator that placed the founders.
+_DRAWS_NEWBORNS = ("stag_hunt", "stag_hunt_defection", "metabolic_rate")
+# Rule sets whose statistics add all rewards, also those that are overwritten or not returned.
+_SUMS_EVENTS = ("stag_hunt", "stag_hunt_defection", "kick_back")
 
 
 @dataclass(frozen=True)
@@ -102,9 +104,21 @@ class _TraceReplayer:
         rows = len(trace["initial"]["pos"])
         for step in trace["steps"]:  # the dead keep their rows for one more step
             rows = max(rows, len(step["state"]["pos"]) + len(step["terminated"]))
-        self.world = SavannaWorld(convert_config(trace["config"], self.rules, rows), 1)
-        self.world.reset_published([trace["seed"]])
-        self.agent_log = SavannaAgentLog(self.world)
+        generator, config = np.random.default_rng(trace["seed"]), dict(trace["config"])
+        if self.rules == "metabolic_rate":
+            for species in ("predators", "prey"):
+                least = config.get(f"n_initial_active_{species}_min")
+                key = f"n_initial_active_{species}"
+                config[key] = draw_founder_count(generator, config[key], least)
+        self.world = SavannaWorld(convert_config(config, self.rules, rows), 1)
+        self.draws = PublishedDraws(
+            self.world,
+            generator,
+            config if self.world.settings.traits else None,
+            self.rules in ("stag_hunt", "stag_hunt_defection"),
+        )
+        self.draws.reset(trace["seed"])
+        self.agent_log = SavannaAgentLog(self.world, counts_overwritten=self.rules in _SUMS_EVENTS)
         self.agent_log.start()
         self.comparison = Comparison()
         self.log: LogReplay | None = None
@@ -120,13 +134,19 @@ class _TraceReplayer:
         s = self.world._arrays
         rows = np.flatnonzero(s.uid[0] >= 0)
         ordered = [int(row) for row in rows[np.argsort(s.uid[0, rows])]]
-        return {self.agent_log.by_uid[int(s.uid[0, row])].agent_id: row for row in ordered}
+        records = self.agent_log.by_uid
+        return {self._rename(records[int(s.uid[0, row])].agent_id): row for row in ordered}
+
+    def _rename(self, agent: str) -> str:
+        """Return the id that an agent has in the trace; modules with one type leave the type out."""
+        return agent.removeprefix("type_1_") if self.rules == "metabolic_rate" else agent
 
     def advance(self, step: Mapping[str, Any]) -> None:
         """Step the world with the actions of one step of the trace, in their order."""
         s = self.world._arrays
         rows = self.world.spec.rows
-        actions = np.zeros((rows, 1), dtype=np.int64)
+        actions = np.zeros((rows, self.world.spec.n_heads), dtype=np.int64)
+        actions[:, 1:] = (s.group[0] < self.world._rules.n_types)[:, None]  # who did not act joins
         acting = np.zeros((1, 2, rows), dtype=np.uint32)
         count = np.zeros((1, 2), dtype=np.int64)
         for agent, action in step["actions"]:
@@ -135,9 +155,16 @@ class _TraceReplayer:
                 continue  # PredPreyGrass lists agents for one more step after their death
             k = 0 if "predator" in agent else 1
             actions[row, 0] = action
+            if agent in step.get("join", ()):
+                actions[row, 1] = step["join"][agent]
             acting[0, k, count[0, k]] = row
             count[0, k] += 1
-        self.world._step(actions, acting, count, self._find_newborn_cells(step))
+        self.draws.newborn_cells = self._find_newborn_cells(step)
+        if self.rules in _DRAWS_NEWBORNS:
+            self.world._step(actions, acting, count, self.draws.draw_newborns)
+        else:
+            newborns = NewbornValues(self.draws.newborn_cells, np.zeros((1, 0, 0)))
+            self.world._step(actions, acting, count, newborns)
         self.agent_log.update()
         self._rows = self._map_ids_to_rows()
 
@@ -174,6 +201,8 @@ class _TraceReplayer:
         s = self.world._arrays
         yield from self._compare_state(t, step["state"])
         for agent, reward in step["rewards"].items():
+            if agent == ALL_AGENTS:  # a stray key of eco_evolutionary_metabolic_rate
+                continue
             row = self._rows.get(agent)
             got = None if row is None else float(s.reward[0, row])
             yield from self.comparison.close(t, agent, "reward", reward, got)
@@ -196,6 +225,11 @@ class _TraceReplayer:
                 got = int(s.counters[0, index])
                 yield from self.comparison.equal(t, "captures", name, expected, got)
         yield from self._compare_observations(t, step["obs_sha1"])
+        yield from self._compare_observations(t, step.get("final_obs_sha1", {}))
+        ours_by_name = self.world.counters()
+        for name, expected in step.get("counters", {}).items():
+            got = int(ours_by_name[name][0]) if name in ours_by_name else None
+            yield from self.comparison.equal(t, "counters", name, expected, got)
 
     def _compare_state(self, t: int, state: Mapping[str, Any]) -> Iterator[TraceDifference]:
         """Compare positions, energies and ages of agents, and the energy of grass."""
@@ -212,6 +246,9 @@ class _TraceReplayer:
             yield from self.comparison.close(t, agent, "energy", state["energy"].get(agent), energy)
             age = int(s.age[0, row])
             yield from self.comparison.equal(t, agent, "age", state["age"].get(agent), age)
+        for agent, until in state.get("satiated_until", {}).items():
+            got_until = int(s.satiated_until[0, self._rows[agent]])
+            yield from self.comparison.equal(t, agent, "satiated_until", until, got_until)
         for patch, expected_energy in state["grass"].items():
             got = self._find_patch(patch, s.grass_energy[0].tolist())
             yield from self.comparison.close(t, patch, "energy", expected_energy, got)
@@ -226,19 +263,32 @@ class _TraceReplayer:
             row = self._rows.get(agent)
             got = None
             if row is not None:
-                size = groups[int(s.group[0, row])].fields[0].n_bytes
-                digest = hashlib.sha1(self._observations[row, :size].tobytes()).hexdigest()
+                field = groups[int(s.group[0, row])].fields[0]
+                planes = self._observations[row, : field.n_bytes].view(np.float32)
+                arranged = self._arrange_planes(planes.reshape(field.shape))
+                digest = hashlib.sha1(arranged.tobytes()).hexdigest()
                 got = digest[: len(expected)]
             yield from self.comparison.equal(t, agent, "observation", expected, got)
 
+    def _arrange_planes(self, planes: AnyArray) -> AnyArray:
+        """Return the planes of an observation as the published code has them."""
+        if self.rules == "metabolic_rate":
+            return planes[1:]  # it has no walls
+        n_more = int(self.trace["config"].get("num_obs_channels", 0)) - 5
+        if self.rules.startswith("stag_hunt") and n_more > 0:
+            empty = np.zeros((n_more, *planes.shape[1:]), dtype=np.float32)
+            return np.concatenate([planes[:5], empty, planes[5:]])
+        return planes
+
     def compare_agent_logs(self, t: int) -> Iterator[TraceDifference]:
         """Compare the event log and the statistics of every agent."""
-        records = self.agent_log.by_id
+        records = {self._rename(name): record for name, record in self.agent_log.by_id.items()}
         for name in ("event_log", "stats"):
             for agent in sorted(set(self.trace[name]) ^ set(records)):
                 yield TraceDifference(t, agent, name, agent in self.trace[name], agent in records)
         for agent, log in self.trace["event_log"].items():
             yield from self._compare_log(t, records[agent], log)
+            yield from self._compare_variant_log(t, records[agent], log)
         for agent, stats in self.trace["stats"].items():
             record = records[agent]
             row = self._rows.get(agent)
@@ -254,6 +304,8 @@ class _TraceReplayer:
                 ("lineage", record.lineage_reward_total),
                 ("blocked", record.fertility_blocked_attempts),
                 ("carc", record.carcass_only_blocks),
+                ("kickbacks", record.kin_kickbacks),
+                ("move_energy", record.move_energy),
             ):
                 if stats.get(field) is not None:
                     yield from self.comparison.close(t, agent, f"stats.{field}", stats[field], got)
@@ -268,18 +320,16 @@ class _TraceReplayer:
             record: Record of the agent in the replay.
             log: Event log of the agent in the trace.
         """
-        agent = record.agent_id
+        agent = self._rename(record.agent_id)
         ended = record.death_cause is not None  # a carcass at the end has no cause yet
         for field, got in (
             ("birth", record.birth_step),
             ("death", record.death_step if ended else None),
             ("cause", record.death_cause),
             ("n_eat", len(record.eating_events)),
-            (
-                "n_fail",
-                len(record.failed_eating_events) if self.rules == "r2" else 0,
-            ),  # logged since R2
-            ("kids", record.offspring_ids),
+            # Logged since R2.
+            ("n_fail", 0 if self.rules == "r1" else len(record.failed_eating_events)),
+            ("kids", [self._rename(child) for child in record.offspring_ids]),
         ):
             if field in log:
                 yield from self.comparison.equal(t, agent, f"event_log.{field}", log[field], got)
@@ -295,3 +345,43 @@ class _TraceReplayer:
             for field, value in theirs.items():
                 name = f"event_log.reward_events[{i}].{field}"
                 yield from self.comparison.close(t, agent, name, value, ours.get(field, 0.0))
+
+    def _compare_variant_log(
+        self, t: int, record: SavannaAgentRecord, log: Mapping[str, Any]
+    ) -> Iterator[TraceDifference]:
+        """Compare what newer modules log: meals, failed captures, parents and genomes.
+
+        Args:
+            t: Step reported with a difference.
+            record: Record of the agent in the replay.
+            log: Event log of the agent in the trace.
+        """
+        agent, records = self._rename(record.agent_id), self.agent_log.by_uid
+        if "meals" in log:
+            ours = [self._describe_meal(meal) for meal in record.eating_events]
+            yield from self.comparison.nested(t, agent, "event_log.meals", log["meals"], ours)
+        if "fails" in log:
+            ours = [
+                [
+                    *(fail["t"], records[fail["other"]].agent_id, fail["energy_before"]),
+                    *(fail["energy_after"], len(fail["predators"])),
+                ]
+                for fail in record.failed_eating_events
+            ]
+            yield from self.comparison.nested(t, agent, "event_log.fails", log["fails"], ours)
+        if "parent" in log:
+            parent = None if record.parent is None else self._rename(record.parent)
+            yield from self.comparison.equal(t, agent, "event_log.parent", log["parent"], parent)
+        if "genome" in log:
+            genome = record.traits or None
+            yield from self.comparison.nested(t, agent, "event_log.genome", log["genome"], genome)
+
+    def _describe_meal(self, meal: Mapping[str, Any]) -> list[Any]:
+        """Return a predator's meal as the trace has it."""
+        prey = self._rename(self.agent_log.by_uid[meal["other"]].agent_id)
+        if self.rules == "metabolic_rate":
+            return [meal["t"], prey, meal["energy_after"]]
+        described = [meal["t"], prey, meal["bite_size"], len(meal["joiners"])]
+        if self.rules == "stag_hunt_defection":
+            described += [int(meal["kind"] != "scavenge"), len(meal["riders"])]
+        return described

@@ -90,6 +90,11 @@ def move_agents(
     size, move_cost, steps = rules.size, rules.move_cost, rules.moves
     recorded = events.entries.shape[1] > 0
     for species in range(2):
+        flat_cost = rules.flat_move_cost[species]
+        shares_cells = species == codes.PREY and rules.separate_prey
+        sees_walls = rules.line_of_sight_moves and not (
+            species == codes.PREDATOR and rules.predators_ignore_lines
+        )
         for i in range(moves.n_acting[w, species]):
             row = moves.acting_rows[w, species, i]
             if not occupancy.alive[w, row] or occupancy.carcass[w, row]:
@@ -97,15 +102,20 @@ def move_agents(
             type_index = occupancy.group[w, row] - species * rules.n_types
             action = moves.actions[w * occupancy.alive.shape[1] + row, 0]
             x, y = occupancy.x[w, row], occupancy.y[w, row]
-            to_x = min(max(x + steps[type_index, action, 0], 0), size - 1)
-            to_y = min(max(y + steps[type_index, action, 1], 0), size - 1)
+            dx, dy = steps[type_index, action, 0], steps[type_index, action, 1]
+            to_x, to_y = min(max(x + dx, 0), size - 1), min(max(y + dy, 0), size - 1)
+            if rules.forward_view and (dx != 0 or dy != 0):
+                turn_x, turn_y = min(max(dx, -1), 1), min(max(dy, -1), 1)
+                occupancy.heading[w, row] = 3 * (turn_x + 1) + turn_y + 1
             target, moves_away = to_x * size + to_y, to_x != x or to_y != y
             block, energy, distance = -1, occupancy.energy[w, row], 0.0
             if rules.wall[target]:
                 block = codes.BLOCKED_WALL
-            elif occupancy.visible_energy[w, species, target] > 0.0:
+            elif occupancy.visible_energy[w, species, target] > 0.0 or (
+                shares_cells and occupancy.visible_energy[w, codes.SECOND_PREY, target] > 0.0
+            ):
                 block = codes.BLOCKED_OCCUPIED
-            elif moves_away and rules.line_of_sight_moves:
+            elif moves_away and sees_walls:
                 block = find_wall_block(rules.wall, size, x, y, to_x, to_y)
             if block >= 0:
                 occupancy.counters[w, block] += 1
@@ -114,13 +124,13 @@ def move_agents(
                 occupancy.y[w, row] = to_y
                 remove_from_cell(occupancy, w, species, x * size + y, row)
                 add_to_cell(occupancy, w, species, target, row)
-                if move_cost > 0.0 or recorded:
+                if move_cost > 0.0 or flat_cost > 0.0 or recorded:
                     distance = sqrt(float((to_x - x) * (to_x - x) + (to_y - y) * (to_y - y)))
-                if move_cost > 0.0:
-                    cost = distance * move_cost * occupancy.energy[w, row]
+                if move_cost > 0.0 or flat_cost > 0.0:
+                    cost = distance * move_cost * occupancy.energy[w, row] + flat_cost * distance
                     occupancy.energy[w, row] -= cost
                     occupancy.energy_accounts[w, codes.MOVE_COST] += cost
-                refresh_vacated_cell(occupancy, w, species, x * size + y)
+                refresh_vacated_cell(occupancy, w, species, x * size + y, row)
             refresh_occupied_cell(occupancy, w, species, row)
             if recorded:
                 after = occupancy.energy[w, row]
