@@ -40,6 +40,18 @@ _UNCHANGED_KEYS = (
     *("initial_num_grass", "initial_energy_grass", "energy_gain_per_step_grass"),
     *("reproduction_reward_predator", "reproduction_reward_prey"),
 )
+_OLDER_NUMBERS = (
+    *("max_energy_gain_per_grass", "max_energy_gain_per_prey", "move_energy_cost_factor"),
+    *("mutation_rate_predator", "mutation_rate_prey", "max_energy_predator", "max_energy_prey"),
+    *("reproduction_cooldown_steps", "energy_transfer_efficiency"),
+    "reproduction_energy_efficiency",
+)
+_OLDER_TABLES = (
+    *("kin_kick_back_reward_predator", "kin_kick_back_reward_prey"),
+    *("reproduction_chance_predator", "reproduction_chance_prey"),
+    *("reward_predator_catch_prey", "reward_prey_eat_grass", "reward_predator_step"),
+    *("reward_prey_step", "penalty_prey_caught"),
+)
 # Values of PredPreyGrass where the config has none.
 _DEFAULT_FERTILITY_AGES = {"type_1_predator": 80, "type_1_prey": 60}
 _QUIRKS = ("published_placement", "cell_erasure", "zero_terminal", "fixed_visibility")
@@ -58,13 +70,13 @@ def find_rule_set(module: str, revision: str) -> str:
     return rule_set
 
 
-def convert_config(config: Mapping[str, Any], rule_set: str, n_rows: int) -> Savanna:
+def convert_config(config: Mapping[str, Any], rule_set: str, n_rows: int | None) -> Savanna:
     """Return the settings of kinfolk for a configuration of PredPreyGrass under a rule set.
 
     Args:
         config: Configuration of PredPreyGrass.
         rule_set: One of the values of `RULE_SETS`.
-        n_rows: Rows that the world needs.
+        n_rows: Rows that the world needs; None for the default.
 
     Raises:
         TraceError: A key is missing.
@@ -90,6 +102,9 @@ def convert_config(config: Mapping[str, Any], rule_set: str, n_rows: int) -> Sav
     if rule_set == "lineage":
         settings |= _convert_lineage(config)
         quirks |= {"dead_prey_bitten": True, "default_age_caps": True}
+    elif rule_set in ("kick_back", "limited_intake"):
+        settings |= _convert_older(config)
+        quirks["dead_prey_bitten"] = True
     else:
         settings |= _convert_team_capture(config, rule_set)
         quirks |= {"mean_catch_reward": rule_set == "r1", "parents_not_logged": True}
@@ -126,6 +141,19 @@ def _convert_lineage(config: Mapping[str, Any]) -> dict[str, Any]:
     for key in ("max_energy_gain_per_grass", "max_energy_gain_per_prey"):
         if key in config:
             settings[key] = parse_number(config[key])
+    return settings
+
+
+def _convert_older(config: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the settings of kick_back_rewards and limited_intake, which have no age caps."""
+    settings: dict[str, Any] = {"team_capture_enabled": False}
+    for key in _OLDER_NUMBERS:
+        if key in config:
+            settings[key] = parse_number(config[key])
+    for key in _OLDER_TABLES:
+        if key in config:
+            species = "predator" if "predator" in key else "prey"
+            settings[key] = _select_types(config[key], species)
     return settings
 
 

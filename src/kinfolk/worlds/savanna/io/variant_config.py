@@ -196,3 +196,39 @@ def _read_trait(config: Mapping[str, Any]) -> dict[str, Any]:
         trait[f"std_{species}"] = max(0.0, founders[species]["metabolic_rate_std"])
     trait |= {"mutation_rate": mutation["rate"], "mutation_std": mutation["std"]}
     return {METABOLIC_RATE: trait}
+
+
+def convert_base(config: Mapping[str, Any]) -> dict[str, Any]:
+    """Return settings with the season or donation of a base_environment module, in kinfolk's rules.
+
+    Raises:
+        TraceError: A key is missing.
+    """
+    settings = {
+        **_take(config, tuple(key for key in _COMMON_KEYS if key != "max_energy_grass")),
+        **_take(config, ("predator_creation_energy_threshold", "prey_creation_energy_threshold")),
+        **_take(config, ("initial_energy_prey", "energy_loss_per_step_prey")),
+        **_take(config, ("energy_loss_per_step_predator",)),
+        "max_energy_grass": config["initial_energy_grass"],
+        "n_initial_active_type_1_predator": config["n_initial_active_predator"],
+        "team_capture_enabled": False,
+        "manual_wall_positions": [],
+        **dict.fromkeys(_VIEW_KEYS, False),
+    }
+    for species in ("predator", "prey"):
+        settings[f"reproduction_reward_{species}"] = _read_reward(config, species)
+        settings[f"reward_{species}_step"] = config.get(f"reward_{species}_step", 0.0)
+    for key in ("reward_predator_catch_prey", "reward_prey_eat_grass", "penalty_prey_caught"):
+        settings[key] = config.get(key, 0.0)
+    for key in ("season_length_steps", "season_high_multiplier", "season_low_multiplier"):
+        if key in config:
+            settings[key] = config[key]
+    if "cooperation_cost" not in config:
+        return settings | {"n_initial_active_type_1_prey": config["n_initial_active_prey"]}
+    return settings | {
+        "type_2_action_range": 3,
+        "n_initial_active_type_1_prey": config["n_initial_active_cooperator_prey"],
+        "n_initial_active_type_2_prey": config["n_initial_active_defector_prey"],
+        "donation_fraction": {"type_1_prey": config["cooperation_cost"]},
+        "donation_multiplier": config["cooperation_benefit_multiplier"],
+    }
