@@ -142,8 +142,9 @@ def write_planes(
     reach, size = tables.radius[species], tables.size
     side = 2 * reach + 1
     area, n_planes = side * side, tables.plane_order.shape[0]
-    pattern = 0 if tables.forward_view else tables.pattern_of[species, x * size + y]
-    visible = tables.visible[species, pattern]
+    mask = tables.mask_of[species]
+    pattern = 0 if tables.forward_view else tables.pattern_of[mask, x * size + y]
+    visible = tables.visible[mask, pattern]
     x, y = x - reach, y - reach
     low, high = max(0, -y), min(side, size - y)
     if x < 0 or y < 0 or x + side > size or y + side > size:

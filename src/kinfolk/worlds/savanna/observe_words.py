@@ -114,8 +114,9 @@ def write_window(
     reach = tables.radius[species]
     side = 2 * reach + 1
     wide = tables.size + 2 * tables.border
-    pattern = 0 if tables.forward_view else tables.pattern_of[species, x * tables.size + y]
-    visible_bits = tables.visible_bits[species, pattern]
+    mask = tables.mask_of[species]
+    pattern = 0 if tables.forward_view else tables.pattern_of[mask, x * tables.size + y]
+    visible_bits = tables.visible_bits[mask, pattern]
     corner = (x + tables.border - reach) * wide + y + tables.border - reach
     for i in range(side):
         source, line_start = corner + i * wide, i * side

@@ -24,86 +24,11 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from kinfolk.core.arrays import AnyArray, Bools, Ints
-from kinfolk.core.jit import allocation_free_kernel
+from kinfolk.core.arrays import AnyArray, Ints
 from kinfolk.core.spaces import ActionHead, AgentGroup, ObservationField, WorldSpec
 from kinfolk.worlds.savanna.rules import AGENT_TYPES, SavannaRules
 from kinfolk.worlds.savanna.settings import Savanna
-from kinfolk.worlds.savanna.step.movement import has_clear_line
-
-
-class VisibilityMask(NamedTuple):
-    """Visible cells of a window, as distinct patterns; pattern 0 sees everything."""
-
-    pattern_of: Ints  # [cells] pattern of a window around each cell
-    patterns: Bools  # [patterns, R * R] True where visible
-
-
-@allocation_free_kernel
-def _compute_views(wall: Bools, size: int, reach: int, cells: Ints, out: Bools) -> None:
-    """Compute which cells of a window are visible from each of `cells`.
-
-    Args:
-        wall: `[size * size]`, True where there is a wall.
-        size: Side of the grid.
-        reach: Radius of the window.
-        cells: Cells `x * size + y` in the middle of the windows.
-        out: `[len(cells), (2 * reach + 1) ** 2]`, written: True where a cell is visible.
-    """
-    side = 2 * reach + 1
-    for i in range(cells.shape[0]):
-        x, y = cells[i] // size, cells[i] % size
-        for j in range(side * side):
-            to_x, to_y = x + j // side - reach, y + j % side - reach
-            out[i, j] = has_clear_line(wall, size, x, y, to_x, to_y) or has_clear_line(
-                wall, size, to_x, to_y, x, y
-            )
-
-
-def compute_visibility(settings: Savanna, wall: Bools, window: int) -> VisibilityMask:
-    """Compute what is visible from every cell of the grid.
-
-    Args:
-        settings: Grid, walls and quirks.
-        wall: `[cells]`, True where there is a wall.
-        window: Side of the window, odd.
-    """
-    size, reach = settings.grid_size, (window - 1) // 2
-    open_view = np.ones((1, window * window), dtype=np.bool_)
-    pattern_of = np.zeros(size * size, dtype=np.int64)
-    if settings.quirks.fixed_visibility:
-        mask = _make_stale_mask(settings, window) if settings.quirks.stale_visibility else open_view
-        return VisibilityMask(pattern_of, mask)
-    near = np.zeros((size, size), dtype=np.bool_)
-    for x, y in np.argwhere(wall.reshape(size, size)):
-        near[max(x - reach, 0) : x + reach + 1, max(y - reach, 0) : y + reach + 1] = True
-    cells = np.flatnonzero(near)
-    views = np.ones((len(cells), window * window), dtype=np.bool_)
-    _compute_views(wall, size, reach, cells, views)
-    patterns, index = np.unique(np.concatenate([open_view, views]), axis=0, return_inverse=True)
-    index = index.reshape(-1)
-    # The open view becomes number 0, so that cells far from walls need no entry.
-    swap = np.arange(len(patterns))
-    swap[[0, index[0]]] = swap[[index[0], 0]]
-    pattern_of[cells] = swap[index[1:]]
-    return VisibilityMask(pattern_of, np.ascontiguousarray(patterns[swap]))
-
-
-def _make_stale_mask(settings: Savanna, window: int) -> Bools:
-    """Return the visibility mask of PredPreyGrass, `[1, window * window]`, one for all agents.
-
-    PredPreyGrass takes the walls' coordinates on the grid for coordinates in the window, and looks
-    from the middle of the window.
-    """
-    size = max(settings.grid_size, window)
-    wall = np.zeros(size * size, dtype=np.bool_)
-    for cell in settings.wall_cells:
-        x, y = divmod(cell, settings.grid_size)
-        wall[x * size + y] = True
-    middle, cells = (window - 1) // 2, [divmod(j, window) for j in range(window**2)]
-    visible = [has_clear_line(wall, size, middle, middle, x, y) for x, y in cells]
-    return np.array([visible], dtype=np.bool_)
-
+from kinfolk.worlds.savanna.visibility import compute_visibility
 
 CODES_PER_ENERGY = 32.0  # codes per unit of energy
 MAX_CODE = 1023
@@ -124,9 +49,10 @@ class ObservationTables(NamedTuple):
     walls: npt.NDArray[np.float32]  # [cells]
     padded_index: Ints  # [cells] index of a cell in `empty_words` and `work_words`
     border: int  # cells around the grid in `empty_words` and `work_words`
-    pattern_of: Ints  # [2, cells] visibility pattern of the window around a cell
-    visible: npt.NDArray[np.float32]  # [2, patterns, R * R] 1 where visible
-    visible_bits: npt.NDArray[np.uint32]  # [2, patterns, R * R] mask of a cell's word
+    mask_of: Ints  # [2] index of a species' window in the next three: equal windows share one
+    pattern_of: Ints  # [windows, cells] visibility pattern of the window around a cell
+    visible: npt.NDArray[np.float32]  # [windows, patterns, R * R] 1 where visible; float32 only
+    visible_bits: npt.NDArray[np.uint32]  # the same as masks of a cell's word; compact only
     empty_words: npt.NDArray[np.uint32]  # [(size + 2 border)**2] words of an empty world
     work_words: npt.NDArray[np.uint32]  # [threads, (size + 2 border)**2] scratch
     masks_hidden_cells: bool
@@ -175,16 +101,21 @@ def make_observation_tables(
         threads: Number of threads, each of which has scratch of its own.
     """
     windows = (settings.predator_obs_range, settings.prey_obs_range)
-    masks = [compute_visibility(settings, rules.wall, window) for window in windows]
-    n_patterns = max(len(mask.patterns) for mask in masks)
+    distinct = sorted(set(windows))
+    masks = [compute_visibility(settings, rules.wall, window) for window in distinct]
     widest = max(windows)
-    visible = np.ones((2, n_patterns, widest * widest), dtype=np.float32)
-    visible_bits = np.full((2, n_patterns, widest * widest), 0xFFFFFFFF, dtype=np.uint32)
+    shape = (len(masks), max(len(mask.patterns) for mask in masks), widest * widest)
+    is_compact = settings.observation == "compact"
+    visible = np.ones((1, 1, 1) if is_compact else shape, dtype=np.float32)
+    bits_shape = shape if is_compact else (1, 1, 1)
+    visible_bits = np.full(bits_shape, 0xFFFFFFFF, dtype=np.uint32)
     hidden = WALL_BIT if settings.mask_observation_with_visibility else 0xFFFFFFFF - VISIBLE_BIT
-    for k, (mask, window) in enumerate(zip(masks, windows, strict=True)):
-        shape = (slice(len(mask.patterns)), slice(window * window))
-        visible[k][shape] = mask.patterns
-        visible_bits[k][shape] = np.where(mask.patterns, 0xFFFFFFFF, hidden)
+    for k, (mask, window) in enumerate(zip(masks, distinct, strict=True)):
+        part = (k, slice(len(mask.patterns)), slice(window * window))
+        if is_compact:
+            visible_bits[part] = np.where(mask.patterns, np.uint32(0xFFFFFFFF), np.uint32(hidden))
+        else:
+            visible[part] = mask.patterns
     border = (widest - 1) // 2
     if settings.forward_view:
         border += (settings.predator_obs_range - 1) // 2
@@ -203,6 +134,7 @@ def make_observation_tables(
         padded_index=(padded[:, None] * (size + 2 * border) + padded).reshape(-1),
         radius=np.array([(window - 1) // 2 for window in windows], dtype=np.int64),
         border=border,
+        mask_of=np.array([distinct.index(window) for window in windows], dtype=np.int64),
         pattern_of=np.stack([mask.pattern_of for mask in masks]),
         visible=visible,
         visible_bits=visible_bits,

@@ -35,6 +35,7 @@ from kinfolk.worlds.savanna.state import (
 from kinfolk.worlds.savanna.step import inheritance, phases
 from kinfolk.worlds.savanna.step.births import NewbornValues
 from kinfolk.worlds.savanna.step.context import CaptureScratch, StepActions
+from kinfolk.worlds.savanna.step.free_cells import SPARE_ENTRIES
 
 
 class SavannaWorld(BatchedWorld):
@@ -64,9 +65,15 @@ class SavannaWorld(BatchedWorld):
         self._free_cells = np.flatnonzero(~self._rules.wall)
         self._choices = np.ascontiguousarray(self._spec.n_choices)
         self._event_buffer = allocate_event_buffer(n_worlds, settings.rows, enabled=False)
+        n_cells = settings.grid_size**2
         self._drawn_newborns = NewbornValues(
-            np.zeros((n_worlds, 0), dtype=np.int64), np.zeros((n_worlds, 0, len(settings.traits)))
+            np.zeros((n_worlds, 0), dtype=np.int64),
+            np.zeros((n_worlds, 0, len(settings.traits))),
+            np.zeros(n_cells + SPARE_ENTRIES, dtype=np.int64),
         )
+        self._free_cells_of_thread = [
+            self._drawn_newborns.free_cells.copy() for _ in range(threads)
+        ]
         self._buffer: Bytes | None = None
         self._written_rows = observe.WrittenRows(
             np.zeros(n_worlds, dtype=np.bool_),
@@ -167,6 +174,7 @@ class SavannaWorld(BatchedWorld):
         def run_part(first: int, last: int, thread: int) -> int:
             self._act(moves, first, last, thread)
             values = newborns() if callable(newborns) else newborns
+            values = values._replace(free_cells=self._free_cells_of_thread[thread])
             return phases.step_births_and_end(
                 s, self._rules, self._event_buffer, values, first, last
             )

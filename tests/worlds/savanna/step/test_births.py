@@ -5,7 +5,6 @@ import pytest
 from savanna_scenes import BITES, STILL, act, counter, energies, position, scene
 
 from kinfolk.worlds.savanna.agent_log import SavannaAgentLog
-from kinfolk.worlds.savanna.step.births import NewbornValues
 
 FERTILE = STILL | {"predator_creation_energy_threshold": 12.0}
 FAR_PREY = [(8, 8, 100.0)]
@@ -40,7 +39,7 @@ def test_a_replay_can_set_the_cell_of_a_newborn_without_a_free_neighbour_cell():
     world = scene([(4, 4, 13.0)], FAR_PREY, rules=FERTILE, manual_wall_positions=around)
     actions = np.full((world.spec.rows, 1), 4, dtype=np.int64)
     s = world._arrays
-    newborns = NewbornValues(np.array([[7 * 9 + 1]]), np.zeros((1, 0, 0)))
+    newborns = world._drawn_newborns._replace(cells=np.array([[7 * 9 + 1]]))
     world._step(actions, s.alive_rows, s.n_alive, newborns)
     assert position(world, 2) == (7, 1)
     assert counter(world, "newborns_placed_at_random") == 1

@@ -26,7 +26,6 @@ from kinfolk.worlds.savanna.io.published_draws import PublishedDraws, draw_found
 from kinfolk.worlds.savanna.io.published_log import LogReplay, add_log
 from kinfolk.worlds.savanna.io.trace_format import TraceError, check_trace, parse_trace
 from kinfolk.worlds.savanna.io.upstream_config import convert_config, find_rule_set
-from kinfolk.worlds.savanna.step.births import NewbornValues
 from kinfolk.worlds.savanna.world import SavannaWorld
 
 __all__ = [
@@ -163,7 +162,7 @@ class _TraceReplayer:
         if self.rules in _DRAWS_NEWBORNS:
             self.world._step(actions, acting, count, self.draws.draw_newborns)
         else:
-            newborns = NewbornValues(self.draws.newborn_cells, np.zeros((1, 0, 0)))
+            newborns = self.world._drawn_newborns._replace(cells=self.draws.newborn_cells)
             self.world._step(actions, acting, count, newborns)
         self.agent_log.update()
         self._rows = self._map_ids_to_rows()

@@ -112,8 +112,9 @@ class PublishedDraws:
                 active[species] += 1
                 numbers[kind] += 1
         shape = (1, len(cells), s.traits.shape[2])
-        return NewbornValues(
-            np.array([cells], dtype=np.int64).reshape(1, -1), np.array(traits).reshape(shape)
+        return self._world._drawn_newborns._replace(
+            cells=np.array([cells], dtype=np.int64).reshape(1, -1),
+            traits=np.array(traits).reshape(shape),
         )
 
     def _draw_traits(self, pool: list[Floats], parent: int) -> Floats:

@@ -12,10 +12,10 @@ from kinfolk.worlds.savanna import codes
 from kinfolk.worlds.savanna.rules import SavannaRules
 from kinfolk.worlds.savanna.state import EventBuffer, SavannaState, add_event_details, record_event
 from kinfolk.worlds.savanna.step.context import get_agent_arrays
+from kinfolk.worlds.savanna.step.free_cells import draw_free_cell, take_free_cell
 from kinfolk.worlds.savanna.step.inheritance import inherit_traits
 from kinfolk.worlds.savanna.step.occupancy import (
     add_to_cell,
-    draw_free_cell,
     find_free_neighbor,
     refresh_occupied_cell,
 )
@@ -24,10 +24,11 @@ _PLACEMENT_KEY, _PROBABILITY_KEY, _TRAIT_KEY, _HEADING_KEY = 1, 2, 4, 5  # folde
 
 
 class NewbornValues(NamedTuple):
-    """What replays of traces give newborns instead of drawing it; empty otherwise."""
+    """What replays of traces give newborns instead of drawing it, empty otherwise; and scratch."""
 
     cells: Ints  # [W, births] cell of the n-th birth of the step if it has no free neighbour cell
     traits: Floats  # [W, births, traits]
+    free_cells: Ints  # scratch of the calling thread, see `free_cells`
 
 
 @inline_always
@@ -172,6 +173,7 @@ def spawn_child(
     agents.x[w, child] = cell // rules.size
     agents.y[w, child] = cell % rules.size
     add_to_cell(agents, w, species, cell, child)
+    take_free_cell(newborns.free_cells, cell)
     refresh_occupied_cell(agents, w, species, child)
     refresh_occupied_cell(agents, w, species, row)
     give_traits(state, rules, w, species, child, row, newborns, n_newborns)
@@ -254,7 +256,7 @@ def try_reproduce(
                 cell = newborns.cells[w, n_newborns]
             else:
                 key = fold_in(fold_in(tick_key, _PLACEMENT_KEY), uid)
-                cell = draw_free_cell(wall, first_in_cell, w, key)
+                cell = draw_free_cell(newborns.free_cells, wall, first_in_cell, w, key)
     if cell < 0:
         state.counters[w, codes.CAPACITY_BLOCKS + species] += 1
         record_event(events, w, codes.CAPACITY_BLOCK, uid, -1, 0.0)
@@ -281,6 +283,7 @@ def run_births(
         newborns: See `NewbornValues`.
     """
     threshold = rules.birth_threshold
+    newborns.free_cells[0] = 0
     n_newborns = 0
     for species in range(2):
         for i in range(state.n_alive[w, species]):

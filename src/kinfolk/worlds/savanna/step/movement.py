@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from math import sqrt
 
+import numpy as np
+
 from kinfolk.core.arrays import Bools
 from kinfolk.core.jit import inline, inline_always
 from kinfolk.worlds.savanna import codes
@@ -50,6 +52,27 @@ def has_clear_line(wall: Bools, size: int, x0: int, y0: int, x1: int, y1: int) -
         else:
             x += sx
     return True
+
+
+def list_line(x0: int, y0: int, x1: int, y1: int) -> list[tuple[int, int]]:
+    """Return the cells strictly between two cells on Bresenham's line, as `has_clear_line` goes.
+
+    Args:
+        x0: x of the first cell.
+        y0: y of the first cell.
+        x1: x of the second cell.
+        y1: y of the second cell.
+    """
+    size = 1 + 2 * max(abs(v) for v in (x0, y0, x1, y1))
+    cells, half = [], size // 2
+    for cell in range(size * size):
+        x, y = cell // size - half, cell % size - half
+        wall = np.zeros(size * size, dtype=np.bool_)
+        wall[cell] = True
+        corners = (x0 + half, y0 + half, x1 + half, y1 + half)
+        if not has_clear_line(wall, size, *corners):
+            cells.append((x, y))
+    return cells
 
 
 @inline_always

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from kinfolk.core.arrays import Bools
 from kinfolk.core.jit import inline
-from kinfolk.core.random import randint
 from kinfolk.worlds.savanna.codes import PREDATOR, PREY, SECOND_PREY
 from kinfolk.worlds.savanna.rules import SavannaRules
 from kinfolk.worlds.savanna.state import Links
@@ -229,31 +228,4 @@ def find_free_neighbor(wall: Bools, size: int, first_in_cell: Links, w: int, x: 
         on_grid = 0 <= to_x < size and 0 <= to_y < size
         if on_grid and is_cell_free(wall, first_in_cell, w, cell):
             return cell
-    return -1
-
-
-@inline
-def draw_free_cell(wall: Bools, first_in_cell: Links, w: int, key: int) -> int:
-    """Draw a free cell of the whole grid at random; -1 if there is none.
-
-    It is rarely called, so it scans the grid.
-
-    Args:
-        wall: `[cells]`.
-        first_in_cell: `[W, 2, cells]`, first agent on each cell, -1 if none.
-        w: World.
-        key: Random key.
-    """
-    free = 0
-    for cell in range(wall.shape[0]):
-        if is_cell_free(wall, first_in_cell, w, cell):
-            free += 1
-    if free == 0:
-        return -1
-    chosen = randint(key, 0, free)
-    for cell in range(wall.shape[0]):
-        if is_cell_free(wall, first_in_cell, w, cell):
-            if chosen == 0:
-                return cell
-            chosen -= 1
     return -1
