@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from kinfolk.worlds.adapters.gymnasium import GymEnvAdapter
     from kinfolk.worlds.adapters.pettingzoo import FixedAgentsEnv, ParallelEnvAdapter
     from kinfolk.worlds.adapters.rllib import RLlibEnvAdapter
+    from kinfolk.worlds.adapters.vector import VectorEnv
 
 RLLIB_PACKAGES = "'kinfolk[ray]' 'ray[rllib]'"  # arguments of pip install
 
@@ -136,6 +137,30 @@ def make_rllib(
     return RLlibEnvAdapter({"world": name, "preset": preset, "seed": seed, **settings})
 
 
+def make_vec(
+    name: str,
+    num_envs: int,
+    *,
+    preset: str | None = None,
+    seed: int = 0,
+    threads: int = 1,
+    **settings: Any,
+) -> VectorEnv:
+    """Return a batch of worlds with arrays for all agents, in the style of `gymnasium.make_vec`.
+
+    Args:
+        name: Name of the world, as `kinfolk worlds` lists them.
+        num_envs: Number of worlds.
+        preset: Name of one of the world's presets; None for its defaults.
+        seed: Seed of the episodes.
+        threads: Threads that share the worlds, if the world supports them.
+        settings: Settings of the world by name; they override those of the preset.
+    """
+    from kinfolk.worlds.adapters.vector import VectorEnv
+
+    return VectorEnv(build_world(name, settings, num_envs, preset, threads), seed)
+
+
 def _require_module(module: str, install: str) -> None:
     """Raise UsageError with the command to install `module` if it cannot be imported."""
     try:
@@ -186,4 +211,11 @@ def register() -> tuple[str, ...]:
     return tuple(dict.fromkeys(ids))
 
 
-__all__ = ["make_fixed_agents", "make_gymnasium", "make_parallel", "make_rllib", "register"]
+__all__ = [
+    "make_fixed_agents",
+    "make_gymnasium",
+    "make_parallel",
+    "make_rllib",
+    "make_vec",
+    "register",
+]

@@ -60,6 +60,7 @@ class AgentIndex:
         self._uids: Ints = np.zeros(0, dtype=np.int64)
         self.rows: Ints = np.zeros(0, dtype=np.int64)
         self.names: list[str] = []
+        self.newborns: list[AgentEntry] = []  # of the last step; at first the founders
         self.by_uid: dict[int, AgentEntry] = {}
 
     def start(self, columns: AgentColumns) -> None:
@@ -74,6 +75,7 @@ class AgentIndex:
             columns: Columns of the world after the step.
             step: Number of the step, from 0.
         """
+        self.newborns = []
         stays = columns.uid[self.rows] == self._uids
         born = np.flatnonzero(columns.uid >= self._next_uid)
         if len(born) or not stays.all():
@@ -106,6 +108,7 @@ class AgentIndex:
         parents = tuple(entry.name for entry in entries if entry is not None)
         name = self._namer(self._groups[group], number, uid)
         self.by_uid[uid] = AgentEntry(uid, name, row, group, step, parents)
+        self.newborns.append(self.by_uid[uid])
         self.names.append(name)
         self._next_uid = max(self._next_uid, uid + 1)
 

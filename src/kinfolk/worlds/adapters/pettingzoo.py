@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from itertools import compress
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from gymnasium import spaces
 from pettingzoo import ParallelEnv
 
-from kinfolk.core.arrays import Bools, Ints
+from kinfolk.core.arrays import Bools, Bytes, Floats, Ints
 from kinfolk.core.errors import UsageError, format_suggestion
 from kinfolk.worlds.adapters.infos import AgentIndex
 from kinfolk.worlds.adapters.single_world import (
@@ -26,7 +26,6 @@ from kinfolk.worlds.adapters.single_world import (
 )
 from kinfolk.worlds.base import World
 
-_NO_OBSERVATION: Observation = {}  # replaced by that of each agent
 ParallelReset = tuple[dict[str, Observation], dict[str, dict[str, Any]]]
 # Observations, rewards, terminations, truncations and infos, by agent.
 ParallelStep = tuple[
@@ -36,6 +35,18 @@ ParallelStep = tuple[
     dict[str, bool],
     dict[str, dict[str, Any]],
 ]
+
+
+class ArrayStep(NamedTuple):
+    """What `step_arrays` returns: all agents of the step in uid order, those that died included."""
+
+    uids: Ints  # [n]
+    groups: Ints  # [n] index into the spec's groups
+    observations: Bytes  # [n, row_bytes]; the group's `read_field` gives a field
+    rewards: Floats  # [n]
+    terminated: Bools  # [n]
+    truncated: Bools  # [n]
+    survives: Bools  # [n] who acts next: `observations[survives]` are those of `agents`
 
 
 class _GroupedParallelEnv(SingleWorldEnv, ParallelEnv):  # type: ignore[misc]
@@ -111,9 +122,8 @@ class ParallelEnvAdapter(_GroupedParallelEnv):
         self._agent_index = AgentIndex(group_names, self.info_provider.make_name)
         self._group_of: dict[str, int] = {}  # of every agent of this episode, dead or alive
         self._has_infos = agent_infos
-        # Names and rows of the agents that can act, by group, and the names as a set.
-        self._acting: list[tuple[list[str], Ints]] = []
-        self._alive: set[str] = set()
+        self._acting_rows: Ints = np.zeros(0, dtype=np.int64)  # of `agents`, in order
+        self._alive: set[str] = set()  # the same as `agents`
 
     def _find_group(self, agent: str) -> int:
         """Return the group of an agent of this episode, dead or alive."""
@@ -140,26 +150,10 @@ class ParallelEnvAdapter(_GroupedParallelEnv):
 
     def _update_agents(self) -> dict[str, Observation]:
         """Update `agents` from the agent index, and return the observations of all agents there."""
-        columns, index = self.world.columns, self._agent_index
-        rows, names = index.rows, index.names
-        groups, survives = (
-            columns.group[rows],
-            (columns.alive & ~columns.truncated & ~columns.terminated)[rows],
-        )
-        for name, group in zip(names, groups.tolist(), strict=True):
-            self._group_of[name] = group
-        observations: list[Observation] = [_NO_OBSERVATION] * len(names)
-        self._acting = []
-        for group in range(len(self.world.spec.groups)):
-            members = np.flatnonzero(groups == group)
-            gathered = self.single_world.gather(rows[members], group)
-            for i, observation in zip(members.tolist(), gathered, strict=True):
-                observations[i] = observation
-            acting = members[survives[members]]
-            self._acting.append(([names[i] for i in acting.tolist()], rows[acting]))
-        self.agents = list(compress(names, survives.tolist()))
-        self._alive = set(self.agents)
-        return dict(zip(names, observations, strict=True))
+        self._find_survivors()
+        index = self._agent_index
+        gathered = self.single_world.gather(index.rows)
+        return dict(zip(index.names, gathered, strict=True))
 
     def step(self, actions: Mapping[str, Any]) -> ParallelStep:
         """Step all agents at once; exactly those in `agents` must have an action.
@@ -187,27 +181,71 @@ class ParallelEnvAdapter(_GroupedParallelEnv):
             infos,
         )
 
+    def step_arrays(self, actions: Ints) -> ArrayStep:
+        """Step all agents at once with arrays instead of dictionaries, several times as fast.
+
+        Args:
+            actions: `[agents, heads]` or, with one head, `[agents]`: one row per agent in `agents`,
+                in that order.
+
+        Raises:
+            UsageError: The shape is wrong, or an action is out of range. Nothing has changed then.
+        """
+        self.single_world.check_can_step()
+        chosen = np.asarray(actions)
+        if not self.single_world.set_actions(self._acting_rows, chosen):
+            raise UsageError(
+                f"step_arrays needs whole numbers in range, one row for each of the "
+                f"{len(self._acting_rows)} agents; it got shape {chosen.shape} of {chosen.dtype}."
+            )
+        self._step_world()
+        columns, index = self.world.columns, self._agent_index
+        index.update(columns, int(self.world.tick[0]) - 1)
+        rows, survives = index.rows, self._find_survivors()
+        return ArrayStep(
+            columns.uid[rows],
+            columns.group[rows],
+            self.single_world.observations[rows],
+            columns.reward[rows],
+            columns.terminated[rows],
+            columns.truncated[rows],
+            survives,
+        )
+
+    def _find_survivors(self) -> Bools:
+        """Update `agents` from the agent index, and return which agents there survive."""
+        columns, index = self.world.columns, self._agent_index
+        rows, names = index.rows, index.names
+        for newborn in index.newborns:
+            self._group_of[newborn.name] = newborn.group
+        survives: Bools = columns.alive[rows] & ~(
+            columns.truncated[rows] | columns.terminated[rows]
+        )
+        if survives.all():
+            self.agents, self._acting_rows = names.copy(), rows
+        else:
+            self.agents, self._acting_rows = (
+                list(compress(names, survives.tolist())),
+                rows[survives],
+            )
+        self._alive = set(self.agents)
+        return survives
+
     def _set_actions(self, actions: Mapping[str, Any]) -> None:
         """Set the actions of all living agents, or raise UsageError if one is wrong or missing."""
-        is_complete = len(actions) == len(self._alive) and all(
-            map(self._alive.__contains__, actions)
-        )
-        if is_complete and all(
-            self.single_world.set_actions(group, rows, [actions[name] for name in names])
-            for group, (names, rows) in enumerate(self._acting)
-        ):
-            return
+        if actions.keys() == self._alive:
+            chosen = [actions[name] for name in self.agents]
+            if self.single_world.set_actions(self._acting_rows, chosen):
+                return
         for agent in actions:
             if agent not in self._alive:
                 reason = "is dead" if agent in self._group_of else "is not an agent"
                 hint = self._suggest_agent(agent)
                 raise UsageError(f"'{agent}' {reason}, so it cannot act.{hint}")
-        rows_by_name = dict(zip(self._agent_index.names, self._agent_index.rows, strict=True))
-        for agent in self.agents:
+        for agent, row in zip(self.agents, self._acting_rows.tolist(), strict=True):
             if agent not in actions:
                 raise UsageError(f"{agent} is alive and has no action.")
-            group = self._group_of[agent]
-            self.single_world.set_action(int(rows_by_name[agent]), group, agent, actions[agent])
+            self.single_world.set_action(row, self._group_of[agent], agent, actions[agent])
 
 
 class FixedAgentsEnv(_GroupedParallelEnv):

@@ -17,6 +17,8 @@ from kinfolk.worlds.base import World
 # One array if the group has one field, else an array per field.
 Observation = AnyArray | dict[str, AnyArray]
 
+_NO_OBSERVATION: Observation = {}  # replaced by that of each agent
+
 
 class SingleWorld:
     """Step a single world with actions that are set row by row.
@@ -46,6 +48,12 @@ class SingleWorld:
             {field.name: group.read_field(self.observations, field.name) for field in group.fields}
             for group in spec.groups
         ]
+        # The choices and the view of all groups, where they are the same or of the same size.
+        n_heads = {len(choices) for choices in self._choices}
+        self._n_choices = np.array(self._choices) if len(n_heads) == 1 else None
+        has_one_field = len(spec.groups[0].fields) == 1
+        is_shared = has_one_field and all(g.fields == spec.groups[0].fields for g in spec.groups)
+        self._shared_view = next(iter(self._views[0].values())) if is_shared else None
 
     def reset(self, seed: int | None) -> None:
         """Start an episode with the same random key that `kinfolk.make` gives it."""
@@ -96,37 +104,45 @@ class SingleWorld:
                 )
             self.actions[row, head] = choice
 
-    def set_actions(self, group: int, rows: Ints, chosen: list[Any]) -> bool:
-        """Set the actions of several agents of one group, unless one of them is invalid.
+    def set_actions(self, rows: Ints, chosen: list[Any] | AnyArray) -> bool:
+        """Set the actions of several agents, unless one of them is invalid.
 
         Args:
-            group: Index of the group.
             rows: Rows of the agents.
             chosen: An action per agent: one integer per action head.
 
         Returns:
-            Whether the actions were set; if not, `set_action` says which is invalid.
+            Whether the actions were set. If not, or if groups differ in their number of heads, they
+            have to be set one by one, which says what is wrong.
         """
-        sizes = self._choices[group]
+        if self._n_choices is None:
+            return False
         try:
             actions = np.array(chosen)
         except ValueError:  # ragged
             return False
-        if actions.dtype.kind not in "iu" or actions.size != len(rows) * len(sizes):
+        sizes = self._n_choices[self.world.columns.group[rows]]
+        if actions.dtype.kind not in "iu" or actions.size != sizes.size:
             return False
-        actions = actions.reshape(len(rows), len(sizes))
-        if len(rows) and ((actions < 0) | (actions >= sizes)).any():
+        actions = actions.reshape(sizes.shape)
+        if ((actions < 0) | (actions >= sizes)).any():
             return False
-        self.actions[rows, : len(sizes)] = actions
+        self.actions[rows, : sizes.shape[1]] = actions
         return True
 
-    def gather(self, rows: Ints, group: int) -> list[Observation]:
-        """Return copies of the observations of agents of one group, in the order of `rows`."""
-        copies = {name: view[rows] for name, view in self._views[group].items()}
-        if len(copies) == 1:
-            (batch,) = copies.values()
-            return list(batch)
-        return [{name: copy[i] for name, copy in copies.items()} for i in range(len(rows))]
+    def gather(self, rows: Ints) -> list[Observation]:
+        """Return copies of the observations of agents, in the order of `rows`."""
+        if self._shared_view is not None:
+            return list(self._shared_view[rows])
+        groups = self.world.columns.group[rows]
+        observations: list[Observation] = [_NO_OBSERVATION] * len(rows)
+        for group, views in enumerate(self._views):
+            members = np.flatnonzero(groups == group)
+            copies = {name: view[rows[members]] for name, view in views.items()}
+            for i, member in enumerate(members.tolist()):
+                fields = {name: copy[i] for name, copy in copies.items()}
+                observations[member] = fields if len(fields) > 1 else next(iter(fields.values()))
+        return observations
 
     def observation(self, row: int, group: int) -> Observation:
         """Return a copy of the observation of the agent in `row`."""

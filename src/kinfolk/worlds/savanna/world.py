@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from kinfolk.core.arrays import Arrays, Bytes, Floats, Ints
+from kinfolk.core.arrays import Arrays, Bools, Bytes, Floats, Ints
 from kinfolk.core.errors import ContractError
 from kinfolk.worlds.base import (
     BatchedWorld,
@@ -36,6 +36,8 @@ from kinfolk.worlds.savanna.step import inheritance, phases
 from kinfolk.worlds.savanna.step.births import NewbornValues
 from kinfolk.worlds.savanna.step.context import CaptureScratch, StepActions
 from kinfolk.worlds.savanna.step.free_cells import SPARE_ENTRIES
+
+_ALL_EVENTS: Bools = np.arange(len(EVENT_KINDS)) < MOVE
 
 
 class SavannaWorld(BatchedWorld):
@@ -280,12 +282,14 @@ class SavannaWorld(BatchedWorld):
 
     def events(self) -> list[WorldEvent]:
         """Return the events of the last step; the note of a death is its cause."""
+        return self.select_events(_ALL_EVENTS)
+
+    def select_events(self, kinds: Bools) -> list[WorldEvent]:
+        """Return the events of the last step of some kinds: `[EVENT_KINDS]`, True for those."""
         buffer, events = self._event_buffer, []
         for w in np.flatnonzero(buffer.n_events).tolist():
-            tick = int(self._state.tick[w])
-            for kind, uid, other, value in buffer.entries[w, : buffer.n_events[w], :4].tolist():
-                if kind >= MOVE:
-                    continue
+            tick, entries = int(self._state.tick[w]), buffer.entries[w, : buffer.n_events[w], :4]
+            for kind, uid, other, value in entries[kinds[entries[:, 0].astype(np.int64)]].tolist():
                 name = EVENT_KINDS[int(kind)]
                 note = DEATH_CAUSES[int(value)] if name == "death" else ""
                 events.append(WorldEvent(w, tick, name, int(uid), int(other), value, note))

@@ -9,13 +9,15 @@ import numpy as np
 
 from kinfolk.worlds.adapters.infos import AgentEntry, Infos, make_final_info
 from kinfolk.worlds.base import World, WorldEvent
-from kinfolk.worlds.savanna.codes import DEATH_CAUSES
+from kinfolk.worlds.savanna.codes import DEATH_CAUSES, EVENT_KINDS
 from kinfolk.worlds.savanna.io.event_log import SavannaEpisodeLog
 from kinfolk.worlds.savanna.settings import Savanna
 
 _FERTILITY = "reproduction_blocked_due_to_fertility"
 _CAPACITY = "reproduction_blocked_due_to_capacity"
 _INFO_EVENTS = ("death", "carcass", _FERTILITY, _CAPACITY, "carcass_only_block", "kick_back")
+
+_SELECTED = np.array([kind in (*_INFO_EVENTS, "capture") for kind in EVENT_KINDS])
 
 
 class SavannaInfoProvider:
@@ -40,14 +42,15 @@ class SavannaInfoProvider:
     def infos(self, world: World, agents: Mapping[int, AgentEntry]) -> Infos:
         """Return infos about team captures, blocked births, blocked bites and ends of lives."""
         infos: Infos = {}
-        events = world.events()
+        events = world.select_events(_SELECTED)  # type: ignore[attr-defined]
         for event in events:
             if event.kind in _INFO_EVENTS:
                 _add_event_info(event, agents[event.uid], infos.setdefault(event.uid, {}))
         _add_team_capture_infos(events, world, agents, infos)
         _add_fertility_counts(events, world, agents, infos)
         columns, last = world.columns, int(world.tick[0]) - 1
-        for row in np.flatnonzero(columns.terminated | columns.truncated).tolist():
+        ended = columns.terminated | columns.truncated
+        for row in np.flatnonzero(ended).tolist() if ended.any() else ():
             uid = int(columns.uid[row])
             if uid < 0:
                 continue
