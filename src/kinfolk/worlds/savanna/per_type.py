@@ -75,7 +75,7 @@ class PerTypeAges(PredatorAges):
     type_2_prey: int | None = setting(None, "Age in steps of prey of type 2.")
 
 
-class Trait(Settings):
+class HeritableTrait(Settings):
     """A number that children inherit, with mutations; founders draw it from a normal distribution.
 
     The trait `metabolic_rate` multiplies the energy loss per step, and `metabolic_rate_alpha` says

@@ -23,7 +23,7 @@ from kinfolk.worlds.savanna.per_type import (
     PreyProbabilities,
     PreyValues,
     Quirks,
-    Trait,
+    HeritableTrait,
     split_tables,
 )
 
@@ -185,7 +185,7 @@ class Savanna(Settings):
     mutation_rate_prey: float = setting(
         0.0, "Probability that the offspring of prey is of the other type.", ge=0.0, le=1.0
     )
-    traits: dict[str, Trait] = setting({}, "Heritable traits by name.")
+    traits: dict[str, HeritableTrait] = setting({}, "Heritable traits by name.")
     metabolic_rate_alpha: float = setting(
         0.4, "Exponent of the trait metabolic_rate: food worth f gives f * rate^alpha."
     )

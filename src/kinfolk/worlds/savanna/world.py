@@ -20,7 +20,7 @@ from kinfolk.worlds.base import (
 from kinfolk.worlds.render import RenderFrame, RenderSpec
 from kinfolk.worlds.savanna import observe, observe_words, render, spec, state
 from kinfolk.worlds.savanna.codes import COUNTERS, DEATH_CAUSES, ENERGY_ACCOUNTS, EVENT_KINDS, MOVE
-from kinfolk.worlds.savanna.metrics import compute_metrics
+from kinfolk.worlds.savanna.metrics import compute_metrics, compute_trait_statistics
 from kinfolk.worlds.savanna.presets import DESCRIPTIONS, PRESETS
 from kinfolk.worlds.savanna.rules import make_rules
 from kinfolk.worlds.savanna.settings import Savanna
@@ -266,6 +266,7 @@ class SavannaWorld(BatchedWorld):
         )
         solo_successes = successes - counters["team_capture_coop_successes"]
         counters["team_capture_coop_helper_total"] = helpers - solo_successes
+        counters |= compute_trait_statistics(s, tuple(self.settings.traits), self._founder_counts)
         counters["active_num_predators"] = s.active[:, 0].copy()
         counters["active_num_prey"] = s.active[:, 1].copy()
         return counters
