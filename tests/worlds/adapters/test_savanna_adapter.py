@@ -57,11 +57,8 @@ def test_infos_of_a_team_have_its_size_and_energy_gain():
     for agent in ("type_1_predator_0", "type_1_predator_1"):
         assert infos[agent]["team_capture_helpers"] == 2
         assert infos[agent]["team_capture_energy_gain"] == pytest.approx((3.5 - 0.05) / 2)
-        assert infos[agent]["team_capture_successes"] == 1
-        assert infos[agent]["team_capture_coop_successes"] == 1
-        assert infos[agent]["team_capture_failures"] == 0
         assert infos[agent]["species"] == "predator"
-        assert infos[agent]["lifetime_steps"] == 1
+        assert infos[agent]["lifetime_steps"] == 0, "as published: the extinction was in step 0"
         assert truncations[agent]
         assert not terminations[agent]
     assert terminations["type_1_prey_0"]
@@ -71,6 +68,10 @@ def test_infos_of_a_team_have_its_size_and_energy_gain():
     assert "terminated_due_to_age" not in infos["type_1_prey_0"]
     assert seen["type_1_prey_0"].any(), "the last observation is delivered"
     assert env.agents == []
+    assert env.counters["team_capture_successes"] == 1
+    assert env.counters["team_capture_coop_successes"] == 1
+    assert env.counters["team_capture_failures"] == 0
+    assert env.counters["team_capture_last_helpers"] == 2
 
 
 @pytest.mark.parametrize(("quirk", "share"), [(False, (1.5, 2.5)), (True, (4.0, 4.0))])
@@ -90,7 +91,6 @@ def test_infos_of_a_team_have_its_reward_shares(quirk, share):
     _, rewards, _, _, infos = env.step(stay(env))
     for agent, part in zip(("type_1_predator_0", "type_2_predator_0"), share, strict=True):
         assert infos[agent]["team_capture_reward_share"] == rewards[agent] == part
-        assert infos[agent]["team_capture_last_helpers"] == 2
 
 
 def test_the_last_reward_of_a_life_is_delivered():

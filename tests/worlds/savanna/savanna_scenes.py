@@ -65,5 +65,5 @@ def counter(world, name):
 
 def random_actions(world, rng):
     """Return a valid action for every batch row."""
-    choices = world.spec.n_choices[:, 0][world.columns.group]
-    return (rng.integers(0, 1 << 30, len(choices)) % choices).astype(np.int64)[:, None]
+    choices = world.spec.n_choices[world.columns.group]
+    return (rng.integers(0, 1 << 30, choices.shape) % choices).astype(np.int64)

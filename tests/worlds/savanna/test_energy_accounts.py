@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from savanna_scenes import random_actions
 
 from kinfolk.core.settings import validate_settings
+from kinfolk.worlds.savanna.agent_log import SavannaAgentLog
 from kinfolk.worlds.savanna.settings import Savanna
 from kinfolk.worlds.savanna.world import SavannaWorld
 
@@ -16,6 +17,7 @@ SPENT = (
     "energy_failed_attacks",
     "energy_wasted",
     "energy_lost_with_the_dead",
+    "energy_join_costs",
 )
 few = st.floats(0.0, 3.0)
 share = st.floats(0.2, 1.0)
@@ -98,6 +100,76 @@ def test_energy_balances_where_the_dead_are_bitten_as_published(rules, seed):
     quirks = {"dead_prey_bitten": True, "cell_erasure": True}
     alone = {"team_capture_enabled": False, "quirks": quirks, "grid_size": 8}
     balance(rules | alone, seed, steps=120)
+
+
+VARIANTS = st.fixed_dictionaries(
+    {
+        "join_choice": st.booleans(),
+        "team_capture_join_cost": st.floats(0.0, 0.5),
+        "team_capture_scavenger_fraction": st.floats(0.0, 1.0),
+        "failed_attack_kills_predator": st.booleans(),
+        "leave_small_bite": st.booleans(),
+        "leave_carcass": st.booleans(),
+        "predator_satiation_cooldown": st.integers(0, 4),
+        "movement_energy_cost_per_cell_prey": st.floats(0.0, 0.05),
+        "season_length_steps": st.integers(0, 9),
+        "donation_fraction": st.floats(0.0, 0.2),
+        "donation_multiplier": st.floats(0.5, 2.0),
+        "energy_loss_per_step_type_2_prey": st.floats(0.0, 0.1),
+        "initial_energy_type_2_prey": st.floats(0.5, 2.0),
+        "predator_reproduction_max_ratio": st.none() | st.floats(0.0, 2.0),
+        "neutral_drift": st.booleans(),
+        "metabolic_rate_alpha": st.floats(0.0, 1.0),
+        "traits": st.just({}) | st.just({
+            "metabolic_rate": {"low": 0.5, "high": 2.0, "std_prey": 0.3, "mutation_rate": 0.5},
+            "marker": {"low": -1.0, "high": 1.0, "mean_predator": 0.0, "std_predator": 0.5},
+        }),
+    }
+)  # fmt: skip
+
+
+@given(RULES, VARIANTS, st.integers(0, 2**31))
+@settings(max_examples=12, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+def test_energy_balances_in_all_variants(rules, variants, seed):
+    balance(rules | variants, seed, steps=100)
+
+
+@given(VARIANTS, st.integers(0, 2**31))
+@settings(max_examples=8, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+def test_inheritance_balances(variants, seed):
+    traits = {
+        "size": {
+            "low": 0.5,
+            "high": 2.0,
+            "std_prey": 0.3,
+            "mutation_rate": 0.5,
+            "mutation_std": 0.2,
+        }
+    }
+    rules = {k: v for k, v in (variants | {"traits": traits}).items() if v is not None}
+    more = {"prey_creation_energy_threshold": 3.0, "grid_size": 12}
+    world = SavannaWorld(validate_settings(Savanna, FIXED | rules | more), 1)
+    world.reset(np.array([seed]))
+    log, rng = SavannaAgentLog(world), np.random.default_rng(seed)
+    log.start()
+    while not world.done[0] and world.tick[0] < 60:
+        world.step(random_actions(world, rng))
+        log.update()
+    s, lives = world._arrays, log.by_uid
+    for k, species in enumerate(("predator", "prey")):
+        kind = [record for record in lives.values() if record.policy_group.endswith(species)]
+        assert all(0.5 <= record.traits["size"] <= 2.0 for record in kind)
+        everybody = sum(record.traits["size"] for record in kind)
+        parents = sum(log.by_id[r.parent].traits["size"] for r in kind if r.parent is not None)
+        assert abs(s.trait_totals[0, k, 0, 0] - everybody) < 1e-9
+        assert abs(s.trait_totals[0, k, 0, 1] - parents) < 1e-9
+        found = world.counters()[f"trait_size_selection_differential_{species}"][0]
+        n_births = sum(record.parent is not None for record in kind)
+        expected = parents / n_births - everybody / len(kind) if n_births else 0.0
+        assert abs(found - expected) < 1e-9
+    for record in lives.values():
+        if record.parent is not None and not rules["neutral_drift"]:
+            assert abs(record.traits["size"] - log.by_id[record.parent].traits["size"]) < 1.3
 
 
 @pytest.mark.slow

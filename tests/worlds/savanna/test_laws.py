@@ -40,6 +40,30 @@ BITING = LIVELY | {
     "max_agent_age": 40,
 }
 
+# Two action heads, traits, donations, seasons, two prey channels and a view ahead.
+VARIED = LIVELY | {
+    "join_choice": True,
+    "team_capture_join_cost": 0.1,
+    "team_capture_scavenger_fraction": 0.2,
+    "separate_prey_channels": True,
+    "forward_view": True,
+    "mask_observation_with_visibility": False,
+    "include_visibility_channel": False,
+    "donation_fraction": {"type_1_prey": 0.02},
+    "season_length_steps": 7,
+    "energy_change_reward": 0.5,
+    "traits": {
+        "metabolic_rate": {
+            "low": 0.5,
+            "high": 2.0,
+            "std_prey": 0.2,
+            "std_predator": 0.2,
+            "mutation_rate": 0.5,
+        },
+    },
+    "neutral_drift": True,
+}
+
 
 def digest(world, out):
     world.observe(out)
@@ -58,11 +82,11 @@ def play(rules, keys, steps=40, threads=1, seed=5):
     out = np.zeros((len(keys) * rows, world.spec.row_bytes), dtype=np.uint8)
     trail = []
     for tick in range(steps):
-        actions = np.zeros((len(keys) * rows, 1), dtype=np.int64)
+        actions = np.zeros((len(keys) * rows, world.spec.n_heads), dtype=np.int64)
         for w, key in enumerate(keys):
-            draws = np.random.default_rng([seed, key, tick]).integers(0, 1 << 30, rows)
-            choices = world.spec.n_choices[:, 0][world.columns.group[w * rows : (w + 1) * rows]]
-            actions[w * rows : (w + 1) * rows, 0] = draws % choices
+            choices = world.spec.n_choices[world.columns.group[w * rows : (w + 1) * rows]]
+            draws = np.random.default_rng([seed, key, tick]).integers(0, 1 << 30, choices.shape)
+            actions[w * rows : (w + 1) * rows] = draws % choices
         world.step(actions)
         world.observe(out)
         columns = [np.asarray(c).reshape(len(keys), -1) for c in world.columns]
@@ -80,7 +104,7 @@ def play(rules, keys, steps=40, threads=1, seed=5):
     return trail, world
 
 
-@pytest.mark.parametrize("rules", [LIVELY, BITING], ids=["teams", "bites"])
+@pytest.mark.parametrize("rules", [LIVELY, BITING, VARIED], ids=["teams", "bites", "variants"])
 def test_a_world_alone_equals_that_world_among_many_with_any_threads(rules):
     many, world = play(rules, [3, 8, 11, 4, 9], threads=2)
     assert int(world.counters()["spawned_prey"].sum()) > 0
@@ -96,7 +120,7 @@ def test_the_same_key_gives_the_same_episode_and_another_key_another():
 
 
 def test_a_restored_world_goes_on_as_if_nothing_had_been():
-    world = SavannaWorld(validate_settings(Savanna, LIVELY), 2)
+    world = SavannaWorld(validate_settings(Savanna, VARIED), 2)
     world.reset(np.array([1, 2]))
     out = np.zeros((2 * world.spec.rows, world.spec.row_bytes), dtype=np.uint8)
     rng = np.random.default_rng(0)
@@ -161,11 +185,13 @@ def test_a_done_world_stands_still_until_it_is_reset():
 SCRIPT = """
 import sys
 sys.path.insert(0, {folder!r})
-from test_laws import BITING, LIVELY, play
+from test_laws import BITING, LIVELY, VARIED, play
 small = dict(grid_size=9, initial_num_grass=20, max_rows=32, predator_obs_range=3, prey_obs_range=5)
-for rules in (LIVELY, BITING):
+for rules in (LIVELY, BITING, VARIED):
     for form in ("float32", "compact"):
-        trail, world = play(dict(rules, **small, observation=form), [4, 6], steps=12)
+        both = rules.get("separate_prey_channels", False) and form == "float32"
+        shown = dict(observation=form, separate_prey_channels=both)
+        trail, world = play(dict(rules, **small) | shown, [4, 6], steps=12)
         print(trail, {{k: v.tolist() for k, v in world.counters().items()}})
 """
 

@@ -18,6 +18,7 @@ VALUES = {
     "team_capture_coop_successes": column(2, 1),
     "team_capture_helper_total": column(13, 4),
     "team_capture_coop_helper_total": column(5, 2),
+    "team_capture_failed_helper_total": column(39, 1),
     "group_lives/type_1_predator": column(20, 5),
     "group_lives/type_2_predator": column(4, 0),
     "group_lives/type_1_prey": column(90, 9),
@@ -37,6 +38,7 @@ GIVEN_TWICE = {
     "capture_success_rate": [0.25, 0.75],
     "cooperative_kill_fraction": [0.2, 1 / 3],
     "cooperative_meal_fraction": [5 / 13, 0.5],
+    "predator_event_success_rate": [0.25, 0.8],
     "total_predator": [24.0, 5.0],
     "total_prey": [90.0, 9.0],
 }

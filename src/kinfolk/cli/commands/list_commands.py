@@ -8,7 +8,7 @@ import typer
 
 from kinfolk.cli.completion import complete_world, filter_by_prefix, list_entries
 from kinfolk.cli.output import JsonOption, print_json, print_list
-from kinfolk.core.errors import UnknownNameError, format_suggestion
+from kinfolk.core.errors import UnknownNameError, UsageError, format_suggestion
 from kinfolk.jobs import JOB_SETTINGS
 
 if TYPE_CHECKING:
@@ -95,9 +95,19 @@ def settings(
             autocompletion=complete_settings,
         ),
     ] = None,
+    from_file: Annotated[
+        Path | None,
+        typer.Option(
+            "--from",
+            help="A PredPreyGrass configuration as JSON or TOML; prints it as settings of the savanna.",
+        ),
+    ] = None,
     json: JsonOption = False,
 ) -> None:
     """List every setting of a world or job: type, default, bounds and meaning."""
+    if from_file is not None:
+        _convert_settings("-".join(name or ()), from_file)
+        return
     if not name:
         _list_settings(json)
         return
@@ -113,6 +123,35 @@ def settings(
         facts = [field.type_name, f"default {field.default_text}" if field.default_text else ""]
         print(f"  {field.name}: {'; '.join(fact for fact in (*facts, field.bounds) if fact)}")
         print(f"      {field.description}")
+
+
+def _convert_settings(name: str, path: Path) -> None:
+    """Print a configuration of PredPreyGrass as JSON settings, and what was ignored on stderr.
+
+    Raises:
+        UsageError: The world is not the savanna, or the file is missing or no table.
+        SettingsError: The configuration is not known, or a value is invalid.
+    """
+    import tomllib
+
+    from kinfolk.store.files import parse_json, read_bytes
+    from kinfolk.worlds.savanna import from_upstream
+
+    if name != "savanna":
+        raise UsageError(f"--from converts settings of the savanna, not of '{name}'.")
+    if not path.exists():
+        raise UsageError(f"There is no file {path}.")
+    data = read_bytes(path)
+    try:
+        config = tomllib.loads(data.decode()) if path.suffix == ".toml" else parse_json(data)
+    except ValueError as error:
+        raise UsageError(f"{path} is not valid JSON or TOML: {error}.") from None
+    if not isinstance(config, dict):
+        raise UsageError(f"{path} holds no table of settings.")
+    converted = from_upstream(config)
+    print_json(converted.settings.model_dump(mode="json", exclude_defaults=True))
+    for key, reason in converted.ignored.items():
+        typer.echo(f"Ignored: {key} ({reason}).", err=True)
 
 
 def _load_settings(name: str) -> type[Settings]:

@@ -76,7 +76,7 @@ def _replay_file(path: Path, compiled: set[str]) -> dict[str, Any]:
         if world == "cogsguard":
             replay = replay_scene.replay_scene(data)
         else:
-            replay = golden_trace.replay_golden_trace(data)
+            replay = golden_trace.replay_golden_trace(golden_trace.add_log(data, path))
     except KinfolkError as refused:
         error = str(refused).removeprefix(f"{path} ")
     except (LookupError, TypeError, ValueError, AttributeError) as wrong:

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from kinfolk.worlds.adapters.gymnasium import GymEnvAdapter
     from kinfolk.worlds.adapters.pettingzoo import FixedAgentsEnv, ParallelEnvAdapter
     from kinfolk.worlds.adapters.rllib import RLlibEnvAdapter
+    from kinfolk.worlds.adapters.vector import VectorEnv
 
 RLLIB_PACKAGES = "'kinfolk[ray]' 'ray[rllib]'"  # arguments of pip install
 
@@ -31,6 +32,8 @@ def make_parallel(
     preset: str | None = None,
     seed: int = 0,
     render_mode: str | None = None,
+    agent_infos: bool = True,
+    record_log: bool = True,
     **settings: Any,
 ) -> ParallelEnvAdapter:
     """Return a world as a PettingZoo `ParallelEnv` whose agents appear at birth and leave at death.
@@ -40,6 +43,8 @@ def make_parallel(
         preset: Name of one of the world's presets; None for its defaults.
         seed: Seed whose episode 0 the first `reset()` starts.
         render_mode: None, or "ansi" for text.
+        agent_infos: False leaves the infos of agents empty, which saves time.
+        record_log: False keeps no event log, which saves time and memory.
         settings: Settings of the world by name; they override those of the preset.
 
     Raises:
@@ -50,7 +55,8 @@ def make_parallel(
     _require_module("pettingzoo", "pettingzoo gymnasium")
     from kinfolk.worlds.adapters.pettingzoo import ParallelEnvAdapter
 
-    return ParallelEnvAdapter(build_world(name, settings, 1, preset), seed, render_mode)
+    world = build_world(name, settings, 1, preset)
+    return ParallelEnvAdapter(world, seed, render_mode, agent_infos, record_log)
 
 
 def make_fixed_agents(
@@ -59,6 +65,7 @@ def make_fixed_agents(
     preset: str | None = None,
     seed: int = 0,
     render_mode: str | None = None,
+    record_log: bool = True,
     **settings: Any,
 ) -> FixedAgentsEnv:
     """Return a world as a PettingZoo `ParallelEnv` with a fixed list of agents: one per group and row.
@@ -68,6 +75,7 @@ def make_fixed_agents(
         preset: Name of one of the world's presets; None for its defaults.
         seed: Seed whose episode 0 the first `reset()` starts.
         render_mode: None, or "ansi" for text.
+        record_log: False keeps no event log, which saves time and memory.
         settings: Settings of the world by name; they override those of the preset.
 
     Raises:
@@ -76,7 +84,7 @@ def make_fixed_agents(
     _require_module("pettingzoo", "pettingzoo gymnasium")
     from kinfolk.worlds.adapters.pettingzoo import FixedAgentsEnv
 
-    return FixedAgentsEnv(build_world(name, settings, 1, preset), seed, render_mode)
+    return FixedAgentsEnv(build_world(name, settings, 1, preset), seed, render_mode, record_log)
 
 
 def make_gymnasium(
@@ -85,6 +93,7 @@ def make_gymnasium(
     preset: str | None = None,
     seed: int = 0,
     render_mode: str | None = None,
+    record_log: bool = True,
     **settings: Any,
 ) -> GymEnvAdapter:
     """Return a world as a Gymnasium `Env` in which one controller acts for all agents.
@@ -94,6 +103,7 @@ def make_gymnasium(
         preset: Name of one of the world's presets; None for its defaults.
         seed: Seed whose episode 0 the first `reset()` starts.
         render_mode: None, or "ansi" for text.
+        record_log: False keeps no event log, which saves time and memory.
         settings: Settings of the world by name; they override those of the preset.
 
     Raises:
@@ -102,7 +112,7 @@ def make_gymnasium(
     _require_module("gymnasium", "gymnasium")
     from kinfolk.worlds.adapters.gymnasium import GymEnvAdapter
 
-    return GymEnvAdapter(build_world(name, settings, 1, preset), seed, render_mode)
+    return GymEnvAdapter(build_world(name, settings, 1, preset), seed, render_mode, record_log)
 
 
 def make_rllib(
@@ -125,6 +135,30 @@ def make_rllib(
     from kinfolk.worlds.adapters.rllib import RLlibEnvAdapter
 
     return RLlibEnvAdapter({"world": name, "preset": preset, "seed": seed, **settings})
+
+
+def make_vec(
+    name: str,
+    num_envs: int,
+    *,
+    preset: str | None = None,
+    seed: int = 0,
+    threads: int = 1,
+    **settings: Any,
+) -> VectorEnv:
+    """Return a batch of worlds with arrays for all agents, in the style of `gymnasium.make_vec`.
+
+    Args:
+        name: Name of the world, as `kinfolk worlds` lists them.
+        num_envs: Number of worlds.
+        preset: Name of one of the world's presets; None for its defaults.
+        seed: Seed of the episodes.
+        threads: Threads that share the worlds, if the world supports them.
+        settings: Settings of the world by name; they override those of the preset.
+    """
+    from kinfolk.worlds.adapters.vector import VectorEnv
+
+    return VectorEnv(build_world(name, settings, num_envs, preset, threads), seed)
 
 
 def _require_module(module: str, install: str) -> None:
@@ -177,4 +211,11 @@ def register() -> tuple[str, ...]:
     return tuple(dict.fromkeys(ids))
 
 
-__all__ = ["make_fixed_agents", "make_gymnasium", "make_parallel", "make_rllib", "register"]
+__all__ = [
+    "make_fixed_agents",
+    "make_gymnasium",
+    "make_parallel",
+    "make_rllib",
+    "make_vec",
+    "register",
+]

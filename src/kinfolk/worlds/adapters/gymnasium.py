@@ -14,7 +14,6 @@ from gymnasium import spaces
 
 from kinfolk.core.errors import UsageError
 from kinfolk.core.spaces import AgentGroup, ObservationField
-from kinfolk.worlds.adapters.infos import get_info_provider
 from kinfolk.worlds.adapters.single_world import SingleWorldEnv, make_box
 from kinfolk.worlds.base import World
 
@@ -31,13 +30,20 @@ class GymEnvAdapter(SingleWorldEnv, gymnasium.Env[dict[str, Any], Mapping[str, A
         world: A batch of one world.
         seed: Seed whose episode 0 the first `reset()` starts; see `SingleWorld`.
         render_mode: None, or "ansi" for text.
+        record_log: False keeps no event log, which saves time and memory.
     """
 
-    def __init__(self, world: World, seed: int = 0, render_mode: str | None = None) -> None:
-        super().__init__(world, seed, render_mode)
+    def __init__(
+        self,
+        world: World,
+        seed: int = 0,
+        render_mode: str | None = None,
+        record_log: bool = True,
+    ) -> None:
+        super().__init__(world, seed, render_mode, record_log=record_log)
         self.metadata = {"name": world.spec.world, "render_modes": ["ansi"]}
         groups, rows = world.spec.groups, world.spec.rows
-        bounds = get_info_provider(world).observation_bounds
+        bounds = self.info_provider.observation_bounds
         observed = {group.name: _stack_observation_space(group, rows, bounds) for group in groups}
         chosen = {group.name: _stack_action_space(group, rows) for group in groups}
         self.observation_space, self.action_space = spaces.Dict(observed), spaces.Dict(chosen)
@@ -47,7 +53,7 @@ class GymEnvAdapter(SingleWorldEnv, gymnasium.Env[dict[str, Any], Mapping[str, A
     ) -> tuple[dict[str, Any], dict[str, Any]]:
         """Start episode 0 of `seed`, or the next episode without one; `options` are ignored."""
         super().reset(seed=seed, options=options)
-        self.single_world.reset(seed)
+        self._start_episode(seed)
         return self._make_observations(), {}
 
     def step(
@@ -68,12 +74,11 @@ class GymEnvAdapter(SingleWorldEnv, gymnasium.Env[dict[str, Any], Mapping[str, A
             name = groups[group].name
             choice = np.asarray(action[name])[row]
             self.single_world.set_action(row, group, f"row {row} of {name}", choice)
-        self.single_world.step()
+        self._step_world()
         over, has_survivors = bool(self.world.done[0]), bool(columns.alive.any())
         reward = float(columns.reward[columns.uid >= 0].sum())
-        counters = {name: count[0].item() for name, count in self.world.counters().items()}
         terminated, truncated = over and not has_survivors, over and has_survivors
-        return self._make_observations(), reward, terminated, truncated, counters
+        return self._make_observations(), reward, terminated, truncated, self.counters
 
     def _make_observations(self) -> dict[str, Any]:
         """Return the fields of all rows by group, zero where the row is of another group."""

@@ -8,10 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from itertools import compress
 from typing import Any, Protocol
 
 import numpy as np
 
+from kinfolk.core.arrays import Ints
+from kinfolk.core.errors import UsageError
 from kinfolk.core.imports import Registry, RegistryEntry
 from kinfolk.worlds.base import AgentColumns, World
 
@@ -37,7 +40,8 @@ AgentNamer = Callable[[str, int, int], str]
 class AgentIndex:
     """The agents of a single world in uid order, updated after every step.
 
-    Agents that died stay for one step, as their rows do.
+    Agents that died stay for one step, as their rows do. `rows` and `names` list the agents in the
+    same order as `by_uid`.
 
     Args:
         groups: Names of the groups, in the order of the spec.
@@ -47,13 +51,21 @@ class AgentIndex:
     def __init__(self, groups: tuple[str, ...], namer: AgentNamer) -> None:
         self._groups = groups
         self._namer = namer
-        self._n_born = [0] * len(groups)
+        self._clear()
+
+    def _clear(self) -> None:
+        """Forget all agents."""
+        self._n_born = [0] * len(self._groups)
+        self._next_uid = 0
+        self._uids: Ints = np.zeros(0, dtype=np.int64)
+        self.rows: Ints = np.zeros(0, dtype=np.int64)
+        self.names: list[str] = []
+        self.newborns: list[AgentEntry] = []  # of the last step; at first the founders
         self.by_uid: dict[int, AgentEntry] = {}
 
     def start(self, columns: AgentColumns) -> None:
         """Start an episode with its founders."""
-        self._n_born = [0] * len(self._groups)
-        self.by_uid = {}
+        self._clear()
         self.update(columns, 0)
 
     def update(self, columns: AgentColumns, step: int) -> None:
@@ -63,23 +75,28 @@ class AgentIndex:
             columns: Columns of the world after the step.
             step: Number of the step, from 0.
         """
-        rows = np.flatnonzero(columns.uid >= 0)
-        rows = rows[np.argsort(columns.uid[rows])]
-        uids, rewards = columns.uid[rows].tolist(), columns.reward[rows].tolist()
-        before, self.by_uid = self.by_uid, {}
-        for row, uid, reward in zip(rows.tolist(), uids, rewards, strict=True):
-            entry = before.get(uid) or self._add_agent(columns, before, uid, row, step)
-            entry.cumulative_reward += reward
-            self.by_uid[uid] = entry
+        self.newborns = []
+        stays = columns.uid[self.rows] == self._uids
+        born = np.flatnonzero(columns.uid >= self._next_uid)
+        if len(born) or not stays.all():
+            born = born[np.argsort(columns.uid[born])]
+            # A parent existed before the step, or has a lower uid and was added just now.
+            for row in born.tolist():
+                self._add_agent(columns, int(columns.uid[row]), row, step)
+            for uid in self._uids[~stays].tolist():
+                del self.by_uid[uid]
+            self.names = [*compress(self.names, stays.tolist()), *self.names[len(stays) :]]
+            self.rows = np.concatenate([self.rows[stays], born])
+            self._uids = columns.uid[self.rows]
+        rewards = columns.reward[self.rows]
+        for i in np.flatnonzero(rewards).tolist():
+            self.by_uid[int(self._uids[i])].cumulative_reward += float(rewards[i])
 
-    def _add_agent(
-        self, columns: AgentColumns, before: dict[int, AgentEntry], uid: int, row: int, step: int
-    ) -> AgentEntry:
-        """Make the entry of a newborn.
+    def _add_agent(self, columns: AgentColumns, uid: int, row: int, step: int) -> None:
+        """Add a newborn.
 
         Args:
             columns: Columns of the world after the step.
-            before: Entries before the step, by uid.
             uid: The newborn's uid.
             row: The newborn's row in the world's arrays.
             step: Number of the step, from 0.
@@ -87,12 +104,13 @@ class AgentIndex:
         group = int(columns.group[row])
         number = self._n_born[group]
         self._n_born[group] += 1
-        # A parent existed before the step, or has a lower uid and was added just now.
-        parent_uids = columns.parents[row].tolist()
-        entries = [before.get(parent) or self.by_uid.get(parent) for parent in parent_uids]
+        entries = [self.by_uid.get(parent) for parent in columns.parents[row].tolist()]
         parents = tuple(entry.name for entry in entries if entry is not None)
         name = self._namer(self._groups[group], number, uid)
-        return AgentEntry(uid, name, row, group, step, parents)
+        self.by_uid[uid] = AgentEntry(uid, name, row, group, step, parents)
+        self.newborns.append(self.by_uid[uid])
+        self.names.append(name)
+        self._next_uid = max(self._next_uid, uid + 1)
 
 
 Infos = dict[int, dict[str, Any]]  # by uid
@@ -106,6 +124,44 @@ INFO_PROVIDERS = Registry(
         )
     },
 )
+
+
+class EpisodeLog(Protocol):
+    """Keeps what happens to the agents of a single world, from `start` on."""
+
+    def start(self) -> None:
+        """Start with the founders of a new episode."""
+        ...
+
+    def update(self) -> None:
+        """Add the step just made."""
+        ...
+
+    def attach(self, world: World) -> None:
+        """Go on with a copy of the world, after the log itself was copied or unpickled."""
+        ...
+
+    def event_log(self) -> dict[str, dict[str, Any]]:
+        """Return the events of all agents of this episode, by name."""
+        ...
+
+    def agent_stats(self) -> dict[str, dict[str, Any]]:
+        """Return the statistics of all agents of this episode, by name."""
+        ...
+
+    def lineage_tracker(self) -> dict[str, dict[str, Any]]:
+        """Return parents, children and live descendants of all agents of this episode, by name."""
+        ...
+
+
+def require_log(log: EpisodeLog | None, world: World) -> EpisodeLog:
+    """Return a log, or raise UsageError if there is none."""
+    if log is None:
+        raise UsageError(
+            f"This environment keeps no event log: make it with record_log=True, and of a world that "
+            f"has one (this is {world.spec.world})."
+        )
+    return log
 
 
 class InfoProvider(Protocol):
@@ -132,7 +188,15 @@ class InfoProvider(Protocol):
         ...
 
     def infos(self, world: World, agents: Mapping[int, AgentEntry]) -> Infos:
-        """Return the infos of each of `agents` after a step, by uid."""
+        """Return the infos of `agents` after a step, by uid; agents without any may be missing."""
+        ...
+
+    def world_info(self, world: World) -> dict[str, Any]:
+        """Return what is known of the world as a whole, such as its counters."""
+        ...
+
+    def make_log(self, world: World) -> EpisodeLog | None:
+        """Return a log of what happens to the agents of a single world; None if it keeps none."""
         ...
 
 
@@ -176,7 +240,15 @@ class DefaultInfoProvider:
         """Return the final infos, with the names of all parents."""
         infos: Infos = {}
         for uid, agent in agents.items():
-            infos[uid] = make_final_info(world, agent)
-            if infos[uid]:
-                infos[uid]["parent_ids"] = agent.parents
+            info = make_final_info(world, agent)
+            if info:
+                infos[uid] = info | {"parent_ids": agent.parents}
         return infos
+
+    def world_info(self, world: World) -> dict[str, Any]:
+        """Return the counters of the world."""
+        return {name: count[0].item() for name, count in world.counters().items()}
+
+    def make_log(self, world: World) -> EpisodeLog | None:  # noqa: ARG002 - part of the contract
+        """Return None: worlds keep no log unless their provider has one."""
+        return None

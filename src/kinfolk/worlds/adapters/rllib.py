@@ -49,13 +49,15 @@ class RLlibEnvAdapter(MultiAgentEnv or object):  # type: ignore[misc]
     Agents that die are terminated, each with its last observation and reward. When the episode ends
     with survivors, only `truncateds["__all__"]` is True: RLlib treats an episode whose agents all
     carry flags of their own as terminated, and would not bootstrap the survivors' values. When no
-    agent is left, `terminateds["__all__"]` is True.
+    agent is left, `terminateds["__all__"]` is True. The counters of the world are in
+    `infos["__all__"]`.
 
     RLlib needs all ids before the first birth. So `possible_agents` lists the first `ids` of each
     group, and an episode in which more agents are born is truncated at that step.
 
     Args:
-        config: `world` (its name), `preset`, `seed`, `ids` (1200), and settings of the world.
+        config: `world` (its name), `preset`, `seed`, `ids` (1200), `agent_infos`, `record_log` (see
+            `ParallelEnvAdapter`), and settings of the world.
             All environments of an algorithm get different random keys from the same seed.
     """
 
@@ -89,6 +91,24 @@ class RLlibEnvAdapter(MultiAgentEnv or object):  # type: ignore[misc]
         super().__init__()
 
     @property
+    def counters(self) -> dict[str, Any]:
+        """Counters of the world since the reset, by name; also in `infos["__all__"]`."""
+        return self._env.counters
+
+    def event_log(self) -> dict[str, dict[str, Any]]:
+        """Return the events of all agents of this episode, by name."""
+        return self._env.event_log()
+
+    def agent_stats(self) -> dict[str, dict[str, Any]]:
+        """Return statistics of all agents of this episode, by name."""
+        return self._env.agent_stats()
+
+    @property
+    def lineage_tracker(self) -> dict[str, dict[str, Any]]:
+        """Parents, children and live descendants of all agents of this episode, by name."""
+        return self._env.lineage_tracker
+
+    @property
     def world(self) -> World:
         """The wrapped world, which must only be stepped through this adapter."""
         return self._env.world
@@ -111,6 +131,7 @@ class RLlibEnvAdapter(MultiAgentEnv or object):  # type: ignore[misc]
         """Step all agents at once; `agents` are then those that have an observation."""
         observations, rewards, terminateds, truncateds, infos = self._env.step(action_dict)
         self.agents = list(observations)
+        infos["__all__"] = self._env.counters
         unlisted = not all(agent in self.action_spaces for agent in observations)
         over = bool(self.world.done[0]) or unlisted
         survived = unlisted or any(truncateds.values())

@@ -11,10 +11,13 @@ from kinfolk.core.arrays import AnyArray, Bytes, Ints
 from kinfolk.core.errors import UsageError, require
 from kinfolk.core.random import WORLD_STREAM, episode_key, fold_in
 from kinfolk.core.spaces import AgentGroup, ObservationField
+from kinfolk.worlds.adapters.infos import get_info_provider, require_log
 from kinfolk.worlds.base import World
 
 # One array if the group has one field, else an array per field.
 Observation = AnyArray | dict[str, AnyArray]
+
+_NO_OBSERVATION: Observation = {}  # replaced by that of each agent
 
 
 class SingleWorld:
@@ -40,11 +43,17 @@ class SingleWorld:
         spec = world.spec
         self.observations: Bytes = np.zeros((spec.rows, spec.row_bytes), dtype=np.uint8)
         self.actions: Ints = np.zeros((spec.rows, spec.n_heads), dtype=np.int64)
-        self._choices: list[list[int]] = spec.n_choices.tolist()
+        self._choices = [list_choices(group) for group in spec.groups]
         self._views = [
             {field.name: group.read_field(self.observations, field.name) for field in group.fields}
             for group in spec.groups
         ]
+        # The choices and the view of all groups, where they are the same or of the same size.
+        n_heads = {len(choices) for choices in self._choices}
+        self._n_choices = np.array(self._choices) if len(n_heads) == 1 else None
+        has_one_field = len(spec.groups[0].fields) == 1
+        is_shared = has_one_field and all(g.fields == spec.groups[0].fields for g in spec.groups)
+        self._shared_view = next(iter(self._views[0].values())) if is_shared else None
 
     def reset(self, seed: int | None) -> None:
         """Start an episode with the same random key that `kinfolk.make` gives it."""
@@ -95,6 +104,46 @@ class SingleWorld:
                 )
             self.actions[row, head] = choice
 
+    def set_actions(self, rows: Ints, chosen: list[Any] | AnyArray) -> bool:
+        """Set the actions of several agents, unless one of them is invalid.
+
+        Args:
+            rows: Rows of the agents.
+            chosen: An action per agent: one integer per action head.
+
+        Returns:
+            Whether the actions were set. If not, or if groups differ in their number of heads, they
+            have to be set one by one, which says what is wrong.
+        """
+        if self._n_choices is None:
+            return False
+        try:
+            actions = np.array(chosen)
+        except ValueError:  # ragged
+            return False
+        sizes = self._n_choices[self.world.columns.group[rows]]
+        if actions.dtype.kind not in "iu" or actions.size != sizes.size:
+            return False
+        actions = actions.reshape(sizes.shape)
+        if ((actions < 0) | (actions >= sizes)).any():
+            return False
+        self.actions[rows, : sizes.shape[1]] = actions
+        return True
+
+    def gather(self, rows: Ints) -> list[Observation]:
+        """Return copies of the observations of agents, in the order of `rows`."""
+        if self._shared_view is not None:
+            return list(self._shared_view[rows])
+        groups = self.world.columns.group[rows]
+        observations: list[Observation] = [_NO_OBSERVATION] * len(rows)
+        for group, views in enumerate(self._views):
+            members = np.flatnonzero(groups == group)
+            copies = {name: view[rows[members]] for name, view in views.items()}
+            for i, member in enumerate(members.tolist()):
+                fields = {name: copy[i] for name, copy in copies.items()}
+                observations[member] = fields if len(fields) > 1 else next(iter(fields.values()))
+        return observations
+
     def observation(self, row: int, group: int) -> Observation:
         """Return a copy of the observation of the agent in `row`."""
         views = self._views[group]
@@ -125,25 +174,82 @@ class SingleWorld:
 
 
 class SingleWorldEnv:
-    """Hold the single world of an environment, and render it.
+    """Hold the single world of an environment with its log, and render it.
 
     Args:
         world: A batch of one world.
         seed: Seed whose episode 0 the first `reset()` starts; see `SingleWorld`.
         render_mode: None, or "ansi" for text.
-        record_events: Whether the world records its events.
+        reads_events: Whether infos are made of the world's events.
+        record_log: Whether an event log is kept.
 
     Raises:
         SettingsError: The batch has several worlds, or `render_mode` is unknown.
     """
 
     def __init__(
-        self, world: World, seed: int, render_mode: str | None, record_events: bool = False
+        self,
+        world: World,
+        seed: int,
+        render_mode: str | None,
+        reads_events: bool = False,
+        record_log: bool = True,
     ) -> None:
+        self.info_provider = get_info_provider(world)
+        record_events = (reads_events or record_log) and self.info_provider.needs_events
         self.single_world = SingleWorld(world, seed, record_events)
+        self._log = self.info_provider.make_log(world) if record_log else None
         is_known = render_mode in (None, "ansi")
         require(is_known, f"render_mode must be None or 'ansi', not '{render_mode}'.")
         self.render_mode = render_mode
+
+    def _start_episode(self, seed: int | None) -> None:
+        """Reset the world and start its log."""
+        self.single_world.reset(seed)
+        if self._log is not None:
+            self._log.start()
+
+    def _step_world(self) -> None:
+        """Step the world with the actions set before, and add the step to its log."""
+        self.single_world.step()
+        if self._log is not None:
+            self._log.update()
+
+    @property
+    def counters(self) -> dict[str, Any]:
+        """Counters of the world since the reset, by name."""
+        return self.info_provider.world_info(self.world)
+
+    def event_log(self) -> dict[str, dict[str, Any]]:
+        """Return the events of all agents of this episode, by name.
+
+        Raises:
+            UsageError: The environment keeps no log.
+        """
+        return require_log(self._log, self.world).event_log()
+
+    def agent_stats(self) -> dict[str, dict[str, Any]]:
+        """Return statistics of all agents of this episode, by name.
+
+        Raises:
+            UsageError: The environment keeps no log.
+        """
+        return require_log(self._log, self.world).agent_stats()
+
+    @property
+    def lineage_tracker(self) -> dict[str, dict[str, Any]]:
+        """Parents, children and live descendants of all agents of this episode, by name.
+
+        Raises:
+            UsageError: The environment keeps no log.
+        """
+        return require_log(self._log, self.world).lineage_tracker()
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """Attach the log to the copy of the world."""
+        self.__dict__.update(state)
+        if self._log is not None:
+            self._log.attach(self.world)
 
     @property
     def world(self) -> World:
@@ -181,8 +287,16 @@ def make_box(field: ObservationField, bounds: tuple[float, float]) -> spaces.Box
 
 def make_action_space(group: AgentGroup) -> spaces.Space[Any]:
     """Return a discrete space, or a multi-discrete one if the group has several heads."""
-    sizes = [len(head.choices) for head in group.heads]
+    sizes = list_choices(group)
     return spaces.Discrete(sizes[0]) if len(sizes) == 1 else spaces.MultiDiscrete(sizes)
+
+
+def list_choices(group: AgentGroup) -> list[int]:
+    """Return the number of choices of each head; last heads without a choice are left out."""
+    sizes = [len(head.choices) for head in group.heads]
+    while len(sizes) > 1 and sizes[-1] == 1:
+        sizes.pop()
+    return sizes
 
 
 def make_zero_observation(group: AgentGroup) -> Observation:

@@ -5,104 +5,60 @@ The fields are those of the statistics and event logs of PredPreyGrass, each cou
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from math import hypot
 from typing import Any
 
 import numpy as np
 
+from kinfolk.core.arrays import Floats
 from kinfolk.lineage.family import Family, FamilyMember
-from kinfolk.worlds.base import WorldEvent
+from kinfolk.worlds.savanna import codes
+from kinfolk.worlds.savanna.agent_record import SavannaAgentRecord
+from kinfolk.worlds.savanna.codes import DEATH_CAUSES, EVENT_KINDS
 from kinfolk.worlds.savanna.world import SavannaWorld
 
-_REWARD_FIELDS = ("reproduction_reward", "lineage_reward", "kickback_reward")
+_REWARD_FIELDS = {
+    codes.REPRODUCTION_REWARD: "reproduction_reward",
+    codes.LINEAGE_REWARD: "lineage_reward",
+    codes.KICK_BACK: "kickback_reward",
+}
 _ROUNDING = 1e-12
-_MEAL_EVENTS = ("eat", "bite", "carcass_bite", "capture")
-
-
-@dataclass
-class SavannaAgentRecord:
-    """The record of one agent from birth to death; steps are numbered from 0.
-
-    Attributes:
-        agent_id: Id as in PredPreyGrass, such as `type_1_prey_12`.
-        uid: The agent's uid.
-        policy_group: Name of its group.
-        birth_step: Step of its birth, 0 for founders.
-        parent: Id of its parent, None for founders.
-        death_step: Step in which it died or became a carcass.
-        death_cause: One of `DEATH_CAUSES`, or `time_limit` for survivors.
-        cumulative_reward: Sum of its rewards.
-        lineage_reward_total: The part of it paid for live descendants.
-        offspring_ids: Ids of its children, in order of birth.
-        distance_traveled: Euclidean length of all its moves, in cells.
-        times_ate: Number of meals.
-        energy_gained: Energy gained by eating.
-        avg_energy_sum: Sum of its energy over its steps.
-        avg_energy_steps: Number of those steps.
-        failed_attacks: Team captures that failed.
-        kin_kickbacks: Rewards received for grandchildren.
-        carcass_only_blocks: Times it was too young to bite live prey.
-        fertility_blocked_attempts: Births that its age prevented.
-        fertility_expired_step: Step in which it passed its last fertile age.
-        age_expired_step: Step in which it died of age.
-        eating_events: Meals: step, what was eaten, kind and size.
-        reward_events: Rewards other than those of steps and meals.
-        reproduction_events: Births: step and id of the child.
-        diet_events: Blocked bites of juveniles.
-        fertility_events: End of fertility and blocked births.
-    """
-
-    agent_id: str
-    uid: int
-    policy_group: str
-    birth_step: int
-    parent: str | None
-    death_step: int | None = None
-    death_cause: str | None = None
-    cumulative_reward: float = 0.0
-    lineage_reward_total: float = 0.0
-    offspring_ids: list[str] = field(default_factory=list)
-    distance_traveled: float = 0.0
-    times_ate: int = 0
-    energy_gained: float = 0.0
-    avg_energy_sum: float = 0.0
-    avg_energy_steps: int = 0
-    failed_attacks: int = 0
-    kin_kickbacks: int = 0
-    carcass_only_blocks: int = 0
-    fertility_blocked_attempts: int = 0
-    fertility_expired_step: int | None = None
-    age_expired_step: int | None = None
-    eating_events: list[dict[str, Any]] = field(default_factory=list)
-    reward_events: list[dict[str, Any]] = field(default_factory=list)
-    reproduction_events: list[dict[str, Any]] = field(default_factory=list)
-    diet_events: list[dict[str, Any]] = field(default_factory=list)
-    fertility_events: list[dict[str, Any]] = field(default_factory=list)
-
-    @property
-    def avg_energy(self) -> float:
-        """Mean energy of the agent over the steps it lived through."""
-        return self.avg_energy_sum / max(self.avg_energy_steps, 1)
+_MEALS = (codes.EAT, codes.BITE, codes.CARCASS_BITE, codes.CAPTURE, codes.SCAVENGE)
 
 
 class SavannaAgentLog:
     """Record all agents of one world of a batch.
 
-    Call `start` after a reset and `update` after each step.
+    Call `start` after a reset and `update` after each step. `update` only copies the events of the
+    step; records are built from them when they are read.
 
     Args:
         world: The batch; its events are recorded from `start` on.
         world_index: Which of its worlds to follow.
+        counts_overwritten: Count all rewards that have events, as PredPreyGrass does, although a
+            birth in the same step replaced them or they were not delivered.
     """
 
-    def __init__(self, world: SavannaWorld, world_index: int = 0) -> None:
+    def __init__(
+        self, world: SavannaWorld, world_index: int = 0, counts_overwritten: bool = False
+    ) -> None:
         self._world = world
         self._index = world_index
-        self._positions: dict[int, tuple[int, int]] = {}
-        self.by_uid: dict[int, SavannaAgentRecord] = {}
+        self._counts_overwritten = counts_overwritten
+        self._records: dict[int, SavannaAgentRecord] = {}
+        self._steps: list[tuple[int, Floats, bool]] = []  # step, events, whether time was up
+        self._logged: dict[int, float] = {}  # rewards of this step that have events, by uid
         self.carcass_makers: dict[int, int] = {}  # uid of a carcass -> uid of its killer
         self.settings = world.settings
+        self._traits = tuple(world.settings.traits)
+        self._traits_of: dict[int, dict[str, float]] = {}  # by uid
+
+    @property
+    def by_uid(self) -> dict[int, SavannaAgentRecord]:
+        """Records of all agents by uid, in order of birth."""
+        steps, self._steps = self._steps, []
+        for step, events, time_is_up in steps:
+            self._add_step(step, events.tolist(), time_is_up)
+        return self._records
 
     @property
     def by_id(self) -> dict[str, SavannaAgentRecord]:
@@ -124,140 +80,224 @@ class SavannaAgentLog:
             for record in self.by_uid.values()
         )
 
+    def attach(self, world: SavannaWorld) -> None:
+        """Go on with a copy of the world, after the log itself was copied."""
+        self._world = world
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return the state without the world, which is copied by its owner."""
+        return {name: value for name, value in self.__dict__.items() if name != "_world"}
+
     def start(self) -> None:
         """Start recording with the founders of a new episode."""
         self._world.record_events(True)
-        self.by_uid.clear()
-        self.carcass_makers.clear()
-        self._add_new_agents(0)
-
-    def _list_rows(self) -> list[int]:
-        """Return the rows of the living and of those that died in this step, in uid order."""
-        uid = self._world._arrays.uid[self._index]
-        rows = np.flatnonzero(uid >= 0)
-        return [int(row) for row in rows[np.argsort(uid[rows])]]
-
-    def _add_new_agents(self, step: int) -> None:
-        """Update all positions, and start the records of agents that were born in this step."""
+        self._records, self._steps, self.carcass_makers, self._traits_of = {}, [], {}, {}
         s, w = self._world._arrays, self._index
-        for row in self._list_rows():
-            uid = int(s.uid[w, row])
-            self._positions[uid] = (int(s.x[w, row]), int(s.y[w, row]))
-            if uid not in self.by_uid:
-                group = self._world.spec.groups[int(s.group[w, row])].name
-                parent = self.by_uid.get(int(s.parents[w, row, 0]))
-                name = f"{group}_{int(s.number[w, row])}"
-                self.by_uid[uid] = SavannaAgentRecord(
-                    name, uid, group, step, parent.agent_id if parent else None
-                )
+        rows = np.flatnonzero(s.uid[w] >= 0)
+        if self._traits:
+            self._keep_traits(s.uid[w, rows])
+        for row in rows[np.argsort(s.uid[w, rows])].tolist():
+            self._add_agent(
+                int(s.uid[w, row]), int(s.group[w, row]), int(s.number[w, row]), 0, None
+            )
 
     def update(self) -> None:
-        """Add the events, positions and rewards of the step just made."""
+        """Keep the events of the step just made."""
+        tick = int(self._world.tick[self._index])
+        time_is_up = tick >= self._world.settings.max_steps
+        events = self._world.event_entries(self._index)
+        self._steps.append((tick - 1, events, time_is_up))
+        if self._traits:
+            self._keep_traits(events[events[:, 0] == codes.BIRTH, 1])
+
+    def _keep_traits(self, uids: Floats) -> None:
+        """Keep the traits of newborns, because events do not hold them."""
         s, w = self._world._arrays, self._index
-        step = int(s.tick[w]) - 1
-        for row in self._list_rows():
-            uid = int(s.uid[w, row])
-            record = self.by_uid.get(uid)
-            if record is not None:
-                x, y = self._positions[uid]
-                record.distance_traveled += hypot(int(s.x[w, row]) - x, int(s.y[w, row]) - y)
-                record.avg_energy_sum += float(s.energy[w, row])
+        for row in np.flatnonzero(np.isin(s.uid[w], uids)).tolist():
+            values = s.traits[w, row].tolist()
+            self._traits_of[int(s.uid[w, row])] = dict(zip(self._traits, values, strict=True))
+
+    def _add_agent(
+        self, uid: int, group: int, number: int, step: int, parent: SavannaAgentRecord | None
+    ) -> None:
+        """Start the record of an agent.
+
+        Args:
+            uid: The agent's uid.
+            group: Index of its group in the spec.
+            number: Its number within the group.
+            step: Step of its birth.
+            parent: Record of its parent, None for founders.
+        """
+        name = self._world.spec.groups[group].name
+        agent_id = f"{name}_{number}"
+        self._records[uid] = SavannaAgentRecord(
+            agent_id,
+            uid,
+            name,
+            step,
+            parent.agent_id if parent else None,
+            traits=self._traits_of.get(uid, {}),
+        )
+
+    def _add_step(self, step: int, events: list[list[float]], time_is_up: bool) -> None:
+        """Add the events of a step to the records.
+
+        Args:
+            step: Number of the step, from 0.
+            events: Its events, `EVENT_COLUMNS` each.
+            time_is_up: Whether the episode ended with this step at its time limit.
+        """
+        self._logged = {}
+        paid: dict[int, float] = {}
+        predators: dict[tuple[int, int], list[int]] = {}  # by kind and prey
+        for event in events:
+            if event[0] == codes.MOVE:
+                record = self._records[int(event[1])]
+                record.distance_traveled += event[4]
+                record.avg_energy_sum += event[3]
                 record.avg_energy_steps += 1
-        self._add_new_agents(step)
-        for event in self._world.events():
-            if event.world == w:
-                self._handle_event(event, step)
-        for row in self._list_rows():
-            self._finish_step(row, step)
+                record.move_energy += event[5] - event[3]
+            elif event[0] == codes.REWARD:
+                paid[int(event[1])] = event[3]
+            else:
+                self._add_event(step, event, predators)
+        # Rewards of steps and meals are not events, and that of a birth replaces them.
+        for uid in {**paid, **self._logged}:
+            rest = paid.get(uid, 0.0) - self._logged.get(uid, 0.0)
+            is_counted = self._counts_overwritten and uid in self._logged
+            if abs(rest) > _ROUNDING and not is_counted:
+                self._records[uid].cumulative_reward += rest
+        if time_is_up:
+            for record in self._records.values():
+                if record.death_cause is None:
+                    record.death_step = step + 1 if record.death_step is None else record.death_step
+                    record.death_cause = "time_limit"
 
-    def _finish_step(self, row: int, step: int) -> None:
-        """Add the rest of an agent's reward of this step, and the end of the episode."""
-        s, w = self._world._arrays, self._index
-        record = self.by_uid[int(s.uid[w, row])]
-        logged = 0.0
-        for event in reversed(record.reward_events):
-            if event["t"] != step:
-                break
-            logged += sum(event.get(name, 0.0) for name in _REWARD_FIELDS)
-        # The reward paid is what counts: rewards of steps and meals are not events, and that
-        # of a birth replaces them.
-        rest = float(s.reward[w, row]) - logged
-        if abs(rest) > _ROUNDING:
-            record.cumulative_reward += rest
-        if bool(s.truncated[w, row]) and int(s.tick[w]) >= self._world.settings.max_steps:
-            record.death_step = step + 1 if record.death_step is None else record.death_step
-            record.death_cause = "time_limit"
+    def _add_event(
+        self, step: int, event: list[float], predators: dict[tuple[int, int], list[int]]
+    ) -> None:
+        """Add an event to the record of the agent that it happened to.
 
-    def _handle_event(self, event: WorldEvent, step: int) -> None:
-        """Add an event of the last step to the record of the agent that it happened to."""
-        record, value = self.by_uid[event.uid], event.value
-        if event.kind in _MEAL_EVENTS:
-            record.times_ate += 1
-            record.energy_gained += value
-            record.eating_events.append(
-                {"t": step, "other": event.other, "kind": event.kind, "bite_size": value}
-            )
-        elif event.kind == "failed_capture":
-            record.failed_attacks += 1
-        elif event.kind == "carcass":
-            record.death_step = step
-            self.carcass_makers[event.uid] = event.other
-        elif event.kind == "death":
-            record.death_step = step if record.death_step is None else record.death_step
-            record.death_cause = event.note
-            if record.death_cause == "max_age":
-                record.age_expired_step = step
-        elif event.kind == "birth":
-            child = self.by_uid[event.uid].agent_id
-            parent = self.by_uid[event.other]
+        Args:
+            step: Number of the step.
+            event: The event, `EVENT_COLUMNS`.
+            predators: Uids of the predators of each capture of this step, extended.
+        """
+        kind, uid, other, value = int(event[0]), int(event[1]), int(event[2]), event[3]
+        if kind == codes.BIRTH:
+            parent = self._records[other]
+            self._add_agent(uid, int(event[4]), int(event[5]), step, parent)
+            child = self._records[uid].agent_id
             parent.offspring_ids.append(child)
             parent.reproduction_events.append({"t": step, "child_id": child})
-        elif event.kind == "reproduction_reward":
-            self._add_reward(record, step, value, "reproduction_reward")
-        elif event.kind == "lineage_reward":
-            record.lineage_reward_total += value
-            self._add_reward(record, step, value, "lineage_reward")
-        elif event.kind == "kick_back":
-            record.kin_kickbacks += 1
-            self._add_reward(record, step, value, "kickback_reward")
+            return
+        record = self._records[uid]
+        if kind in _MEALS:
+            record.times_ate += 1
+            record.energy_gained += value
+            meal = self._describe_meal(step, event, predators.setdefault((kind, other), []))
+            # Events of one capture share these lists, which later events extend.
+            meal["joiners"] = predators.setdefault((codes.CAPTURE, other), [])
+            meal["riders"] = predators.setdefault((codes.SCAVENGE, other), [])
+            record.eating_events.append(meal)
+        elif kind == codes.FAILED_CAPTURE:
+            meal = self._describe_meal(step, event, predators.setdefault((kind, other), []))
+            record.failed_eating_events.append(meal | {"bite_size": 0.0})
+        elif kind == codes.CARCASS:
+            record.death_step = step
+            self.carcass_makers[uid] = other
+        elif kind == codes.DEATH:
+            record.death_step = step if record.death_step is None else record.death_step
+            record.death_cause = DEATH_CAUSES[int(value)]
+            if event[5] != 0.0:  # the reward of a death
+                record.cumulative_reward += event[5]
+                self._logged[uid] = self._logged.get(uid, 0.0) + event[5]
+            if record.death_cause == "max_age":
+                record.age_expired_step = step
+                age = int(event[4])
+                record.lifecycle_events.append({"t": step, "event": "max_age_reached", "age": age})
+        elif kind in _REWARD_FIELDS:
+            self._add_reward(record, step, value, kind, other)
         else:
-            self._handle_blocked_event(record, event, step)
+            self._add_blocked_event(record, step, kind, other, int(value))
 
-    def _handle_blocked_event(
-        self, record: SavannaAgentRecord, event: WorldEvent, step: int
+    def _describe_meal(self, step: int, event: list[float], predators: list[int]) -> dict[str, Any]:
+        """Return a meal or a failed capture as a dictionary.
+
+        Args:
+            step: Number of the step.
+            event: The event, `EVENT_COLUMNS`.
+            predators: Uids of all predators of the capture, extended.
+        """
+        size = self.settings.grid_size
+        predators.append(int(event[1]))
+        return {
+            "t": step,
+            "other": int(event[2]),
+            "kind": EVENT_KINDS[int(event[0])],
+            "bite_size": event[3],
+            "energy_after": event[4],
+            "energy_before": event[5],
+            "position_consumer": list(divmod(int(event[6]), size)),
+            "position_resource": list(divmod(int(event[7]), size)),
+            "energy_resource": event[8],
+            "predators": predators,
+        }
+
+    def _add_blocked_event(
+        self, record: SavannaAgentRecord, step: int, kind: int, other: int, age: int
     ) -> None:
         """Add an event of a blocked bite, a blocked birth or the end of fertility.
 
         Args:
             record: Record of the agent it happened to.
-            event: Event of the last step.
             step: Number of the step.
+            kind: Index into `EVENT_KINDS`.
+            other: Uid of the prey that was not bitten.
+            age: The agent's age.
         """
-        if event.kind == "carcass_only_block":
+        if kind == codes.CARCASS_ONLY_BLOCK:
             record.carcass_only_blocks += 1
-            prey = self.by_uid[event.other].agent_id
+            prey = self._records[other].agent_id
             record.diet_events.append(
-                {"t": step, "event": event.kind, "prey_id": prey, "age": int(event.value)}
+                {"t": step, "event": EVENT_KINDS[kind], "prey_id": prey, "age": age}
             )
-        elif event.kind == "fertility_expired":
+        elif kind == codes.FERTILITY_EXPIRED:
             record.fertility_expired_step = step
-            record.fertility_events.append(
-                {"t": step, "event": event.kind, "age": int(event.value)}
-            )
-        elif event.kind == "reproduction_blocked_due_to_fertility":
+            record.fertility_events.append({"t": step, "event": EVENT_KINDS[kind], "age": age})
+        elif kind == codes.FERTILITY_BLOCK:
             record.fertility_blocked_attempts += 1
-            record.fertility_events.append({"t": step, "event": "reproduction_blocked"})
+            record.fertility_events.append(
+                {"t": step, "event": "reproduction_blocked", "reason": "fertility_cap"}
+            )
 
-    def _add_reward(self, record: SavannaAgentRecord, step: int, value: float, name: str) -> None:
+    def _add_reward(
+        self, record: SavannaAgentRecord, step: int, value: float, kind: int, other: int
+    ) -> None:
         """Add a reward to a record's sum and to its reward events.
 
         Args:
             record: Record of the agent that was paid.
             step: Number of the step.
             value: The reward.
-            name: Field of the reward in the event log of PredPreyGrass.
+            kind: Index into `EVENT_KINDS`.
+            other: Uid of the newborn that it was paid for, -1 if none.
         """
+        if kind == codes.LINEAGE_REWARD:
+            record.lineage_reward_total += value
+        elif kind == codes.KICK_BACK:
+            record.kin_kickbacks += 1
+            grandchild = self._records[other]
+            record.reproduction_events.append(
+                {"t": step, "child_id": grandchild.parent, "grand_child_id": grandchild.agent_id}
+            )
+        self._logged[record.uid] = self._logged.get(record.uid, 0.0) + value
         record.cumulative_reward += value
         record.reward_events.append(
-            {"t": step, name: value, "cumulative_reward": record.cumulative_reward}
+            {
+                "t": step,
+                _REWARD_FIELDS[kind]: value,
+                "cumulative_reward": record.cumulative_reward,
+            }
         )

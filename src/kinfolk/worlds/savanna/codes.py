@@ -3,44 +3,63 @@
 from __future__ import annotations
 
 PREDATOR, PREY, GRASS = 0, 1, 2  # species, and planes of `visible_energy`
-DEATH_CAUSES = ("none", "starved", "eaten", "max_age")
-NO_CAUSE, STARVED, EATEN, MAX_AGE = range(len(DEATH_CAUSES))
+SECOND_PREY = 3  # plane of prey of type 2, if it has one of its own
+DEATH_CAUSES = ("none", "starved", "eaten", "max_age", "failed_attack", "exhausted_hunt")
+NO_CAUSE, STARVED, EATEN, MAX_AGE, FAILED_ATTACK, EXHAUSTED = range(len(DEATH_CAUSES))
 NO_EVENT, ATE, DIET_BLOCKED = 0, 1, 2  # values of `step_event`
 NO_BIRTH_TICK = -(1 << 40)
 
 # Counted since the reset, under the names of PredPreyGrass where it has any.
 COUNTERS = (
     *("spawned_predators", "spawned_prey"),
-    *("deaths_starved_predator", "deaths_starved_prey"),
-    *("deaths_eaten_predator", "deaths_eaten_prey"),
-    *("deaths_max_age_predator", "deaths_max_age_prey"),
+    *(
+        f"deaths_{cause}_{species}"
+        for cause in DEATH_CAUSES[1:]
+        for species in ("predator", "prey")
+    ),
     *("team_capture_successes", "team_capture_failures"),
     *("team_capture_coop_successes", "team_capture_coop_failures"),
     *("team_capture_helper_total", "team_capture_last_helpers"),
+    "team_capture_failed_helper_total",
     "reproduction_blocked_due_to_capacity_predator",
     "reproduction_blocked_due_to_capacity_prey",
     "reproduction_blocked_due_to_fertility_predator",
     "reproduction_blocked_due_to_fertility_prey",
+    "reproduction_blocked_due_to_density_predator",
+    "satiation_blocked_catches_predator",
     "carcass_only_live_prey_blocks_predator",
     *("moves_blocked_wall", "moves_blocked_occupied"),
     *("moves_blocked_corner_cut", "moves_blocked_los"),
     *("live_bites", "carcass_bites", "grass_bites", "carcasses"),
-    *("kin_kickbacks", "newborns_placed_at_random", "type_mutations"),
+    *("kin_kickbacks", "newborns_placed_at_random", "type_mutations", "trait_mutations"),
+    *("hunt_joins", "hunt_free_rides", "donations"),
 )
 # Indices into COUNTERS; where a counter exists by species, that of predators.
 SPAWNED, DEATHS = 0, 2
-SUCCESSES, FAILURES, COOP_SUCCESSES, COOP_FAILURES, HELPER_TOTAL, LAST_HELPERS = range(8, 14)
-CAPACITY_BLOCKS, FERTILITY_BLOCKS, DIET_BLOCKS = 14, 16, 18
-BLOCKED_WALL, BLOCKED_OCCUPIED, BLOCKED_CORNER, BLOCKED_LOS = range(19, 23)
-LIVE_BITES, CARCASS_BITES, GRASS_BITES, CARCASSES = range(23, 27)
-KICKBACKS, RANDOM_PLACEMENTS, MUTATIONS = range(27, len(COUNTERS))
+SUCCESSES = COUNTERS.index("team_capture_successes")
+FAILURES, COOP_SUCCESSES, COOP_FAILURES = SUCCESSES + 1, SUCCESSES + 2, SUCCESSES + 3
+HELPER_TOTAL, LAST_HELPERS, FAILED_HELPER_TOTAL = SUCCESSES + 4, SUCCESSES + 5, SUCCESSES + 6
+CAPACITY_BLOCKS = COUNTERS.index("reproduction_blocked_due_to_capacity_predator")
+FERTILITY_BLOCKS, DENSITY_BLOCKS = CAPACITY_BLOCKS + 2, CAPACITY_BLOCKS + 4
+SATIATION_BLOCKS, DIET_BLOCKS = CAPACITY_BLOCKS + 5, CAPACITY_BLOCKS + 6
+BLOCKED_WALL = COUNTERS.index("moves_blocked_wall")
+BLOCKED_OCCUPIED, BLOCKED_CORNER, BLOCKED_LOS = BLOCKED_WALL + 1, BLOCKED_WALL + 2, BLOCKED_WALL + 3
+LIVE_BITES = COUNTERS.index("live_bites")
+CARCASS_BITES, GRASS_BITES, CARCASSES = LIVE_BITES + 1, LIVE_BITES + 2, LIVE_BITES + 3
+KICKBACKS = COUNTERS.index("kin_kickbacks")
+RANDOM_PLACEMENTS, MUTATIONS, TRAIT_MUTATIONS = KICKBACKS + 1, KICKBACKS + 2, KICKBACKS + 3
+JOINS = COUNTERS.index("hunt_joins")
+FREE_RIDES, DONATIONS = JOINS + 1, JOINS + 2
 
 # Where energy came from and went: bodies + grass = start + grown - all the others.
 ENERGY_ACCOUNTS = (
     *("energy_grown", "energy_decayed", "energy_moved"),
     *("energy_failed_attacks", "energy_wasted", "energy_lost_with_the_dead"),
+    "energy_join_costs",
 )
-GROWN, DECAYED, MOVE_COST, FAILED_ATTACKS, WASTED, LOST_WITH_DEAD = range(len(ENERGY_ACCOUNTS))
+GROWN, DECAYED, MOVE_COST, FAILED_ATTACKS, WASTED, LOST_WITH_DEAD, JOIN_COSTS = range(
+    len(ENERGY_ACCOUNTS)
+)
 
 # kind: uid, other, value
 EVENT_KINDS = (
@@ -59,7 +78,22 @@ EVENT_KINDS = (
     "kick_back",  # grandparent, grandchild, reward
     "lineage_reward",  # ancestor, -1, reward
     "reproduction_reward",  # parent, child, reward
+    "scavenge",  # predator that did not join a capture, prey, energy gained
+    "donation",  # giver, receiver, energy given
+    # For `agent_log` only, not among a world's events:
+    "move",  # agent that acted, -1, its energy then
+    "reward",  # agent, -1, its reward of the step
 )
 BIRTH, DEATH, CAPTURE, FAILED_CAPTURE, BITE, CARCASS_BITE, CARCASS, EAT = range(8)
 CAPACITY_BLOCK, FERTILITY_BLOCK, FERTILITY_EXPIRED, CARCASS_ONLY_BLOCK = range(8, 12)
-KICK_BACK, LINEAGE_REWARD, REPRODUCTION_REWARD = range(12, len(EVENT_KINDS))
+KICK_BACK, LINEAGE_REWARD, REPRODUCTION_REWARD, SCAVENGE, DONATION = range(12, 17)
+MOVE, REWARD = 17, 18
+
+# Columns of an event; those after `value` are filled where `agent_log` needs them.
+EVENT_COLUMNS = (
+    *("kind", "uid", "other", "value"),
+    "energy_after",  # of uid; of a birth: the child's group; of a move: its length; of a death: age
+    "energy_before",  # of uid; of a birth: the child's number
+    *("cell", "other_cell"),
+    "other_energy",  # before the event
+)

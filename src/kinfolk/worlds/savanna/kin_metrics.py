@@ -7,7 +7,8 @@ from collections.abc import Iterator
 import numpy as np
 
 from kinfolk.lineage.family import lineage_survival
-from kinfolk.worlds.savanna.agent_log import SavannaAgentLog, SavannaAgentRecord
+from kinfolk.worlds.savanna.agent_log import SavannaAgentLog
+from kinfolk.worlds.savanna.agent_record import SavannaAgentRecord
 from kinfolk.worlds.savanna.world import SavannaWorld
 
 _SAMPLE_EVERY = 10  # ticks between samples of the distances to kin
@@ -124,6 +125,7 @@ def late_birth_fraction(agent_log: SavannaAgentLog, min_age: int) -> float:
         event["t"] - record.birth_step
         for record in agent_log.by_uid.values()
         for event in record.reproduction_events
+        if "grand_child_id" not in event
     ]
     return sum(age >= min_age for age in ages) / len(ages) if ages else float("nan")
 

@@ -6,7 +6,9 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from kinfolk.core.arrays import AnyArray
+from kinfolk.core.arrays import AnyArray, Floats, Ints
+from kinfolk.worlds.savanna.codes import SPAWNED
+from kinfolk.worlds.savanna.state import SavannaState
 
 ALL_EPISODES, FULL_LENGTH_EPISODES = "all_episodes", "full_length_episodes"
 
@@ -14,6 +16,7 @@ ALL_EPISODES, FULL_LENGTH_EPISODES = "all_episodes", "full_length_episodes"
 def compute_metrics(full_length: AnyArray, values: Mapping[str, AnyArray]) -> dict[str, AnyArray]:
     """Compute metrics of captures and populations, NaN where a metric does not apply.
 
+    Captures are counted per kill and, as in PredPreyGrass, per event of a predator.
     Fractions and total populations are given twice: for the episodes that reached the time limit
     only, as in PredPreyGrass, and for all episodes, so that there is a value if none reaches it.
 
@@ -28,12 +31,15 @@ def compute_metrics(full_length: AnyArray, values: Mapping[str, AnyArray]) -> di
     coop_successes = values["team_capture_coop_successes"]
     meals = values["team_capture_helper_total"]
     coop_meals = values["team_capture_coop_helper_total"]
+    unknown = np.full(len(full_length), np.nan)  # runs stored before this was counted
+    failed_attacks = values.get("team_capture_failed_helper_total", unknown)
     split_metrics = {
         "capture_success_rate": _divide(successes, successes + failures),
         "cooperative_kill_fraction": _divide(coop_successes, successes),
-        # Meals of predators that had helpers, as a fraction of all. Taken for the published
-        # "co-operative share of successful events": counted by kill, the published actors give
-        # about half of the published figure. Its authors' own formula was not found.
+        # By the definitions of the authors' comparison of PPO and APPO: an attempt is an eating or
+        # failed eating event of a predator, and a co-operative event an eating event of a predator
+        # with `team_capture` true. A kill of three predators is three events.
+        "predator_event_success_rate": _divide(meals, meals + failed_attacks),
         "cooperative_meal_fraction": _divide(coop_meals, meals),
     }
     for species in ("predator", "prey"):
@@ -42,9 +48,61 @@ def compute_metrics(full_length: AnyArray, values: Mapping[str, AnyArray]) -> di
     for name, value in split_metrics.items():
         metrics[f"{name}_{FULL_LENGTH_EPISODES}"] = np.where(full_length, value, np.nan)
         metrics[f"{name}_{ALL_EPISODES}"] = value
+    metrics |= _compute_variant_metrics(values)
     for species in ("predator", "prey"):
         metrics[f"mean_{species}_alive"] = _sum_over_types(values, "mean_alive/", species)
     return metrics
+
+
+def _compute_variant_metrics(values: Mapping[str, AnyArray]) -> dict[str, AnyArray]:
+    """Return the metrics of choices and traits, where the episodes have any.
+
+    `hunt_join_fraction` is the fraction of predators beside an attacked prey that joined,
+    `free_ride_fraction` that of the fed at captures that had not joined.
+    """
+    metrics = {name: value for name, value in values.items() if name.startswith("trait_")}
+    metrics.pop("trait_mutations", None)
+    joins, rides = values.get("hunt_joins"), values.get("hunt_free_rides")
+    if joins is not None and rides is not None and np.any(joins + rides > 0):
+        metrics["hunt_join_fraction"] = _divide(joins, joins + rides)
+        helpers = values["team_capture_helper_total"]
+        metrics["free_ride_fraction"] = _divide(rides, helpers + rides)
+    return metrics
+
+
+def compute_trait_statistics(
+    state: SavannaState, names: tuple[str, ...], founder_counts: Ints
+) -> dict[str, Floats]:
+    """Return `[W]` statistics of each trait and species.
+
+    `mean` and `variance` are of the living, or of all lives where none is left. The
+    `selection_differential` is the mean of parents, weighted by their births, minus that of all
+    lives: how much more of a trait those have that pass it on.
+
+    Args:
+        state: State of the batch.
+        names: Names of the traits.
+        founder_counts: `[4]`, founders of each species and type.
+    """
+    statistics: dict[str, Floats] = {}
+    for t, name in enumerate(names):
+        for k, species in enumerate(("predator", "prey")):
+            births = state.counters[:, SPAWNED + k].astype(np.float64)
+            lives = births + founder_counts[2 * k : 2 * k + 2].sum()
+            all_lives, parents = state.trait_totals[:, k, t, 0], state.trait_totals[:, k, t, 1]
+            overall = all_lives / np.maximum(lives, 1)
+            mean, variance = overall.copy(), np.zeros(len(overall))
+            for w in range(len(overall)):
+                rows = state.alive_rows[w, k, : state.n_alive[w, k]]
+                if len(rows):
+                    mean[w] = state.traits[w, rows, t].mean()
+                    variance[w] = state.traits[w, rows, t].var()
+            statistics[f"trait_{name}_mean_{species}"] = mean
+            statistics[f"trait_{name}_variance_{species}"] = variance
+            statistics[f"trait_{name}_selection_differential_{species}"] = np.where(
+                births > 0, parents / np.maximum(births, 1) - overall, 0.0
+            )
+    return statistics
 
 
 def _sum_over_types(values: Mapping[str, AnyArray], prefix: str, species: str) -> AnyArray:

@@ -72,6 +72,91 @@ LIMITED_INTAKE = _SOLO_PREDATION | {
     "reproduction_cooldown_steps": 0,
 }
 
+_NO_SIGHT: dict[str, Any] = {
+    "manual_wall_positions": [],
+    "mask_observation_with_visibility": False,
+    "include_visibility_channel": False,
+    "respect_los_for_movement": False,
+}
+_STAG_HUNT: dict[str, Any] = _NO_SIGHT | {
+    "draw_border": False,
+    "type_2_action_range": 3,
+    "separate_prey_channels": True,
+    "n_initial_active_type_1_predator": 10,
+    "n_initial_active_type_1_prey": 10,
+    "n_initial_active_type_2_prey": 10,
+    "initial_energy_predator": 4.0,
+    "initial_energy_prey": {"type_1_prey": 10.0, "type_2_prey": 1.5},
+    "energy_loss_per_step_predator": 0.08,
+    "energy_loss_per_step_prey": {"type_1_prey": 0.1, "type_2_prey": 0.02},
+    "predator_creation_energy_threshold": 10.0,
+    "prey_creation_energy_threshold": {"type_1_prey": 18.0, "type_2_prey": 2.7},
+    "max_energy_gain_per_grass": {"type_1_prey": 3.0, "type_2_prey": 0.3},
+    "leave_small_bite": True,
+    "initial_energy_grass": 3.0,
+    "max_energy_grass": 3.0,
+    "energy_gain_per_step_grass": 0.08,
+    "team_capture_tie": "fails",
+    "reproduction_reward_prey": {"type_1_prey": 10.0, "type_2_prey": 10.0},
+    "quirks": {
+        "published_placement": True,
+        "cell_erasure": True,
+        "zero_terminal_observation": True,
+        "fixed_visibility": True,
+        "predators_ignore_lines": True,
+    },
+}
+STAG_HUNT = _STAG_HUNT
+STAG_HUNT_DEFECTION = _STAG_HUNT | {
+    "energy_loss_per_step_prey": {"type_1_prey": 0.1, "type_2_prey": 0.01},
+    "join_choice": True,
+    "team_capture_join_cost": 0.2,
+    "team_capture_scavenger_fraction": 0.1,
+}
+METABOLIC_RATE = _NO_SIGHT | {
+    "draw_border": False,
+    "grid_size": 25,
+    "predator_obs_range": 7,
+    "n_initial_active_type_1_predator": 6,
+    "n_initial_active_type_1_prey": 8,
+    "initial_energy_prey": 3.0,
+    "energy_loss_per_step_predator": 0.15,
+    "prey_creation_energy_threshold": 8.0,
+    "team_capture_enabled": False,
+    "leave_carcass": False,
+    "predator_satiation_cooldown": 8,
+    "max_energy_gain_per_prey": 8.0,
+    "traits": {
+        "metabolic_rate": {"low": 0.5, "high": 2.0, "std_predator": 0.1, "std_prey": 0.1},
+    },
+    "quirks": {
+        "published_placement": True,
+        "cell_erasure": True,
+        "fixed_visibility": True,
+        "dead_prey_bitten": True,
+        "view_at_death": True,
+        "extinction_terminates": True,
+    },
+}
+_BASE: dict[str, Any] = _NO_SIGHT | {
+    "grid_size": 25,
+    "predator_obs_range": 7,
+    "n_initial_active_type_1_predator": 6,
+    "n_initial_active_type_1_prey": 8,
+    "initial_energy_prey": 3.0,
+    "energy_loss_per_step_predator": 0.15,
+    "prey_creation_energy_threshold": 8.0,
+    "team_capture_enabled": False,
+}
+SEASONAL = _BASE | {"season_length_steps": 40}
+DONATION = _BASE | {
+    "type_2_action_range": 3,
+    "n_initial_active_type_1_prey": 10,
+    "n_initial_active_type_2_prey": 10,
+    "donation_fraction": {"type_1_prey": 0.05},
+    "reproduction_reward_prey": {"type_1_prey": 10.0, "type_2_prey": 10.0},
+}
+
 PRESETS: Mapping[str, Mapping[str, Any]] = {
     "shared_prey_r1": SHARED_PREY_R1,
     "shared_prey_r2": SHARED_PREY_R2,
@@ -80,6 +165,11 @@ PRESETS: Mapping[str, Mapping[str, Any]] = {
     "lineage_shipped": LINEAGE_SHIPPED,
     "kick_back": KICK_BACK,
     "limited_intake": LIMITED_INTAKE,
+    "stag_hunt": STAG_HUNT,
+    "stag_hunt_defection": STAG_HUNT_DEFECTION,
+    "metabolic_rate": METABOLIC_RATE,
+    "seasonal": SEASONAL,
+    "donation": DONATION,
 }
 DESCRIPTIONS: Mapping[str, str] = {
     "shared_prey_r1": "team capture as its design note documents it: a tie succeeds, failure is free",
@@ -89,4 +179,9 @@ DESCRIPTIONS: Mapping[str, str] = {
     "lineage_shipped": "lineage_rewards as its config ships: no lineage reward, undocumented age caps",
     "kick_back": "bites and carcasses; a birth rewards the newborn's grandparent",
     "limited_intake": "bites and carcasses with small meals, and no rewards for kin",
+    "stag_hunt": "large and small prey: teams of predators are needed for the large ones",
+    "stag_hunt_defection": "a stag hunt in which predators choose to join; others may scavenge",
+    "metabolic_rate": "a heritable metabolic rate: costs rise with it, and so does the use of food",
+    "seasonal": "bites and carcasses; grass grows in turns of good and bad seasons",
+    "donation": "prey of type 1 give energy to the prey around them, prey of type 2 only take",
 }

@@ -12,65 +12,20 @@ from typing import Any, Literal
 from pydantic import model_validator
 
 from kinfolk.core.settings import Settings, setting
-
-
-class _PerType(Settings):
-    """Values by type of agent; a plain number sets the same value for every type."""
-
-    @model_validator(mode="before")
-    @classmethod
-    def _expand_number(cls, value: Any) -> Any:
-        """Give every type the same value if a plain number was given."""
-        if isinstance(value, int | float) and not isinstance(value, bool):
-            return dict.fromkeys(cls.model_fields, value)
-        return value
-
-
-class PredatorValues(_PerType):
-    """A number per type of predator."""
-
-    type_1_predator: float = setting(0.0, "Value of predators of type 1.")
-    type_2_predator: float = setting(0.0, "Value of predators of type 2.")
-
-
-class PreyValues(_PerType):
-    """A number per type of prey."""
-
-    type_1_prey: float = setting(0.0, "Value of prey of type 1.")
-    type_2_prey: float = setting(0.0, "Value of prey of type 2.")
-
-
-class PerTypeValues(PreyValues, PredatorValues):
-    """A number per type of agent."""
-
-
-class PredatorProbabilities(_PerType):
-    """A probability per type of predator."""
-
-    type_1_predator: float = setting(1.0, "Probability of predators of type 1.", ge=0.0, le=1.0)
-    type_2_predator: float = setting(1.0, "Probability of predators of type 2.", ge=0.0, le=1.0)
-
-
-class PreyProbabilities(_PerType):
-    """A probability per type of prey."""
-
-    type_1_prey: float = setting(1.0, "Probability of prey of type 1.", ge=0.0, le=1.0)
-    type_2_prey: float = setting(1.0, "Probability of prey of type 2.", ge=0.0, le=1.0)
-
-
-class PredatorAges(_PerType):
-    """An age in steps per type of predator; None or a negative number means no limit."""
-
-    type_1_predator: int | None = setting(None, "Age in steps of predators of type 1.")
-    type_2_predator: int | None = setting(None, "Age in steps of predators of type 2.")
-
-
-class PerTypeAges(PredatorAges):
-    """An age in steps per type of agent; None or a negative number means no limit."""
-
-    type_1_prey: int | None = setting(None, "Age in steps of prey of type 1.")
-    type_2_prey: int | None = setting(None, "Age in steps of prey of type 2.")
-
+from kinfolk.worlds.savanna.checks import check_fit, check_variants
+from kinfolk.worlds.savanna.per_type import (
+    PerTypeAges,
+    PerTypeValues,
+    PredatorAges,
+    PredatorProbabilities,
+    PredatorValues,
+    PreyFractions,
+    PreyProbabilities,
+    PreyValues,
+    Quirks,
+    HeritableTrait,
+    split_tables,
+)
 
 # A square of walls with gaps: the map of PredPreyGrass, made for a grid of 25.
 DEFAULT_WALLS: tuple[tuple[int, int], ...] = (
@@ -81,31 +36,6 @@ DEFAULT_WALLS: tuple[tuple[int, int], ...] = (
 )
 
 UNLIMITED = float("inf")
-
-
-class Quirks(Settings):
-    """Undocumented behaviour of the PredPreyGrass code; only presets switch it on."""
-
-    published_placement: bool = setting(
-        False, "Draw initial positions by numpy's default_rng(seed)."
-    )
-    dead_prey_bitten: bool = setting(
-        False, "Prey that died of age or hunger can be bitten in the same step."
-    )
-    cell_erasure: bool = setting(
-        False, "An agent that leaves or dies blanks its cell even if another stands there."
-    )
-    zero_terminal: bool = setting(False, "The last reward and observation of a life are zeros.")
-    fixed_visibility: bool = setting(
-        False, "Use one all-ones visibility mask instead of lines of sight."
-    )
-    stale_visibility: bool = setting(False, "Use the visibility mask of resets after the first.")
-    default_age_caps: bool = setting(
-        False, "Unset maximum ages mean 120 (predators) and 100 (prey)."
-    )
-    mean_catch_reward: bool = setting(
-        False, "Every helper gets the mean catch reward instead of its share."
-    )
 
 
 class Savanna(Settings):
@@ -136,6 +66,13 @@ class Savanna(Settings):
         True, "Refuse moves to cells without a free line of sight."
     )
     draw_border: bool = setting(True, "Show the edge of the grid as walls.")
+    separate_prey_channels: bool = setting(
+        False, "Show prey of type 2 in a channel of their own, after that of type 1."
+    )
+    forward_view: bool = setting(
+        False,
+        "Shift predators' windows ahead, by half their side, in the direction of the last move.",
+    )
 
     type_1_action_range: int = setting(3, "Side of the square of moves of type 1; odd.", ge=1)
     type_2_action_range: int = setting(
@@ -145,6 +82,12 @@ class Savanna(Settings):
     n_initial_active_type_2_predator: int = setting(0, "Predators of type 2 at the start.", ge=0)
     n_initial_active_type_1_prey: int = setting(15, "Prey of type 1 at the start.", ge=0)
     n_initial_active_type_2_prey: int = setting(0, "Prey of type 2 at the start.", ge=0)
+    n_possible_type_1_predator: int | None = setting(
+        None, "Most predators of type 1 ever alive in an episode; none: no limit.", ge=0
+    )
+    n_possible_type_2_predator: int | None = setting(None, "The same of predators of type 2.", ge=0)
+    n_possible_type_1_prey: int | None = setting(None, "The same of prey of type 1.", ge=0)
+    n_possible_type_2_prey: int | None = setting(None, "The same of prey of type 2.", ge=0)
 
     initial_num_grass: int = setting(100, "Grass patches.", ge=0)
     initial_energy_grass: float = setting(2.0, "Energy of a grass patch at the start.", ge=0.0)
@@ -152,23 +95,60 @@ class Savanna(Settings):
     energy_gain_per_step_grass: float = setting(
         0.04, "Energy that a grass patch gains per step.", ge=0.0
     )
+    season_length_steps: int = setting(0, "Steps of a season of grass growth; 0: no seasons.", ge=0)
+    season_high_multiplier: float = setting(
+        1.5, "Growth of grass in even seasons, the first included, as a multiple.", ge=0.0
+    )
+    season_low_multiplier: float = setting(
+        0.5, "Growth of grass in odd seasons, as a multiple.", ge=0.0
+    )
 
     initial_energy_predator: float = setting(5.0, "Energy of a predator at the start.", gt=0.0)
     initial_energy_prey: float = setting(3.5, "Energy of prey at the start.", gt=0.0)
+    initial_energy_type_2_predator: float | None = setting(
+        None, "The same of predators of type 2; none: as type 1.", gt=0.0
+    )
+    initial_energy_type_2_prey: float | None = setting(
+        None, "The same of prey of type 2; none: as type 1.", gt=0.0
+    )
     max_energy_predator: float = setting(UNLIMITED, "Most energy of a predator.", gt=0.0)
     max_energy_prey: float = setting(UNLIMITED, "Most energy of prey.", gt=0.0)
     energy_loss_per_step_predator: float = setting(
         0.2, "Energy that a predator loses per step.", ge=0.0
     )
     energy_loss_per_step_prey: float = setting(0.05, "Energy that prey lose per step.", ge=0.0)
+    energy_loss_per_step_type_2_predator: float | None = setting(
+        None, "The same of predators of type 2; none: as type 1.", ge=0.0
+    )
+    energy_loss_per_step_type_2_prey: float | None = setting(
+        None, "The same of prey of type 2; none: as type 1.", ge=0.0
+    )
     move_energy_cost_factor: float = setting(
         0.0, "Cost of a move per cell and unit of energy.", ge=0.0
+    )
+    movement_energy_cost_per_cell_predator: float = setting(
+        0.0, "Cost of a predator's move per cell, whatever its energy.", ge=0.0
+    )
+    movement_energy_cost_per_cell_prey: float = setting(
+        0.0, "Cost of a move of prey per cell, whatever its energy.", ge=0.0
     )
     max_energy_gain_per_grass: float = setting(
         UNLIMITED, "Most energy gained from a grass patch in one step.", ge=0.0
     )
+    max_energy_gain_per_grass_type_2_prey: float | None = setting(
+        None, "The same of prey of type 2; none: as type 1.", ge=0.0
+    )
+    leave_small_bite: bool = setting(
+        False, "Prey of type 1 always leave one bite of prey of type 2 on a patch."
+    )
     max_energy_gain_per_prey: float = setting(
         UNLIMITED, "Most energy gained from one prey.", ge=0.0
+    )
+    leave_carcass: bool = setting(
+        True, "What a bite leaves of a prey is a carcass; false: it is lost."
+    )
+    predator_satiation_cooldown: int = setting(
+        0, "Steps after a bite in which a predator does not hunt.", ge=0
     )
     energy_transfer_efficiency: float = setting(
         1.0, "Share of eaten energy that arrives.", ge=0.0, le=1.0
@@ -179,6 +159,15 @@ class Savanna(Settings):
     )
     prey_creation_energy_threshold: float = setting(
         6.5, "Energy from which prey reproduce.", ge=0.0
+    )
+    type_2_predator_creation_energy_threshold: float | None = setting(
+        None, "The same of predators of type 2; none: as type 1.", ge=0.0
+    )
+    type_2_prey_creation_energy_threshold: float | None = setting(
+        None, "The same of prey of type 2; none: as type 1.", ge=0.0
+    )
+    predator_reproduction_max_ratio: float | None = setting(
+        None, "Predators per prey from which predators have no offspring; none: no limit.", ge=0.0
     )
     reproduction_energy_efficiency: float = setting(
         1.0, "Share of the parent's investment that the offspring gets.", ge=0.0, le=1.0
@@ -196,6 +185,19 @@ class Savanna(Settings):
     mutation_rate_prey: float = setting(
         0.0, "Probability that the offspring of prey is of the other type.", ge=0.0, le=1.0
     )
+    traits: dict[str, HeritableTrait] = setting({}, "Heritable traits by name.")
+    metabolic_rate_alpha: float = setting(
+        0.4, "Exponent of the trait metabolic_rate: food worth f gives f * rate^alpha."
+    )
+    neutral_drift: bool = setting(
+        False, "Children inherit traits from a random agent of their species, not from the parent."
+    )
+    donation_fraction: PreyFractions = setting(
+        PreyFractions(), "Share of its energy that prey gives to each prey around it in a step."
+    )
+    donation_multiplier: float = setting(
+        1.5, "Energy that arrives per unit of energy given.", ge=0.0
+    )
 
     team_capture_enabled: bool = setting(
         True, "Predators around a prey capture it together; false: bites on the own cell."
@@ -209,6 +211,19 @@ class Savanna(Settings):
     )
     energy_percentage_loss_per_failed_attacked_prey: float = setting(
         0.0, "Share of energy that a helper loses in a failed capture.", ge=0.0
+    )
+    failed_attack_kills_predator: bool = setting(False, "The helpers of a failed capture die.")
+    join_choice: bool = setting(
+        False, "Predators choose whether to join captures, by a second action head."
+    )
+    team_capture_join_cost: float = setting(
+        0.0, "Energy that each joiner of a successful capture pays.", ge=0.0
+    )
+    team_capture_scavenger_fraction: float = setting(
+        0.0,
+        "Share of a captured prey that goes to predators beside it that did not join.",
+        ge=0.0,
+        le=1.0,
     )
 
     reproduction_reward_predator: PredatorValues = setting(
@@ -227,6 +242,13 @@ class Savanna(Settings):
     reward_prey_step: PreyValues = setting(PreyValues(), "Reward of prey per step.")
     penalty_prey_caught: PreyValues = setting(
         PreyValues(), "Reward of prey for being caught; a penalty is a negative number."
+    )
+    death_penalty: PerTypeValues = setting(
+        PerTypeValues(), "Added to an agent's reward at its death; a penalty is a negative number."
+    )
+    energy_change_reward: PerTypeValues = setting(
+        PerTypeValues(),
+        "Reward per unit of energy gained or lost in a step; the dead have none left.",
     )
     lineage_reward_coeff: PerTypeValues = setting(
         PerTypeValues(), "Coefficient of the reward for changes in the number of live descendants."
@@ -257,6 +279,12 @@ class Savanna(Settings):
         Quirks(), "Differences of the published code from its text; set by presets."
     )
 
+    @model_validator(mode="before")
+    @classmethod
+    def _split_tables(cls, values: Any) -> Any:
+        """Accept tables by type for energies, see `split_tables`."""
+        return split_tables(values)
+
     @property
     def founder_counts(self) -> tuple[int, int, int, int]:
         """Numbers of founders: predators of type 1 and 2, prey of type 1 and 2."""
@@ -284,29 +312,8 @@ class Savanna(Settings):
         return sorted(x * size + y for x, y in on_grid)
 
     @model_validator(mode="after")
-    def _check_fit(self) -> Savanna:
-        """Raise ValueError unless founders and grass fit on the grid and all ranges are valid."""
-        founders = sum(self.founder_counts)
-        free = self.grid_size**2 - len(self.wall_cells)
-        needed = founders + self.initial_num_grass
-        if needed > free:
-            raise ValueError(
-                f"Savanna.grid_size {self.grid_size} leaves {free} free cells, and {founders} founders "
-                f"and {self.initial_num_grass} grass patches need {needed}."
-            )
-        if founders > self.rows:
-            raise ValueError(
-                f"Savanna.max_rows must hold all {founders} founders, not {self.rows}."
-            )
-        for name in ("predator_obs_range", "prey_obs_range", "type_1_action_range"):
-            if getattr(self, name) % 2 == 0:
-                raise ValueError(f"Savanna.{name} must be odd, not {getattr(self, name)}.")
-        second = self.type_2_action_range
-        if second and second % 2 == 0:
-            raise ValueError(f"Savanna.type_2_action_range must be 0 or odd, not {second}.")
-        mutates = self.mutation_rate_predator > 0 or self.mutation_rate_prey > 0
-        if second == 0 and (mutates or self.founder_counts[1] or self.founder_counts[3]):
-            raise ValueError(
-                "Savanna.type_2_action_range is 0, so there can be no founders of type 2 and no mutation."
-            )
+    def _check(self) -> Savanna:
+        """Raise ValueError unless the settings fit together."""
+        check_fit(self)
+        check_variants(self)
         return self

@@ -1,7 +1,8 @@
 """The groups of a savanna with their observations and actions.
 
-float32: the planes of PredPreyGrass, `[4 or 5, R, R]`: walls, predator energy, prey energy, grass
-energy and, with `include_visibility_channel`, visibility.
+float32: the planes of PredPreyGrass, `[4 to 6, R, R]`: walls, predator energy, prey energy (with
+`separate_prey_channels` that of type 1, then that of type 2), grass energy and, with
+`include_visibility_channel`, visibility.
 
 compact: one word of 32 bits per cell, `[R, R]`:
 
@@ -23,86 +24,11 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from kinfolk.core.arrays import AnyArray, Bools, Ints
-from kinfolk.core.jit import allocation_free_kernel
+from kinfolk.core.arrays import AnyArray, Ints
 from kinfolk.core.spaces import ActionHead, AgentGroup, ObservationField, WorldSpec
 from kinfolk.worlds.savanna.rules import AGENT_TYPES, SavannaRules
 from kinfolk.worlds.savanna.settings import Savanna
-from kinfolk.worlds.savanna.step.movement import has_clear_line
-
-
-class VisibilityMask(NamedTuple):
-    """Visible cells of a window, as distinct patterns; pattern 0 sees everything."""
-
-    pattern_of: Ints  # [cells] pattern of a window around each cell
-    patterns: Bools  # [patterns, R * R] True where visible
-
-
-@allocation_free_kernel
-def _compute_views(wall: Bools, size: int, reach: int, cells: Ints, out: Bools) -> None:
-    """Compute which cells of a window are visible from each of `cells`.
-
-    Args:
-        wall: `[size * size]`, True where there is a wall.
-        size: Side of the grid.
-        reach: Radius of the window.
-        cells: Cells `x * size + y` in the middle of the windows.
-        out: `[len(cells), (2 * reach + 1) ** 2]`, written: True where a cell is visible.
-    """
-    side = 2 * reach + 1
-    for i in range(cells.shape[0]):
-        x, y = cells[i] // size, cells[i] % size
-        for j in range(side * side):
-            to_x, to_y = x + j // side - reach, y + j % side - reach
-            out[i, j] = has_clear_line(wall, size, x, y, to_x, to_y) or has_clear_line(
-                wall, size, to_x, to_y, x, y
-            )
-
-
-def compute_visibility(settings: Savanna, wall: Bools, window: int) -> VisibilityMask:
-    """Compute what is visible from every cell of the grid.
-
-    Args:
-        settings: Grid, walls and quirks.
-        wall: `[cells]`, True where there is a wall.
-        window: Side of the window, odd.
-    """
-    size, reach = settings.grid_size, (window - 1) // 2
-    open_view = np.ones((1, window * window), dtype=np.bool_)
-    pattern_of = np.zeros(size * size, dtype=np.int64)
-    if settings.quirks.fixed_visibility:
-        mask = _make_stale_mask(settings, window) if settings.quirks.stale_visibility else open_view
-        return VisibilityMask(pattern_of, mask)
-    near = np.zeros((size, size), dtype=np.bool_)
-    for x, y in np.argwhere(wall.reshape(size, size)):
-        near[max(x - reach, 0) : x + reach + 1, max(y - reach, 0) : y + reach + 1] = True
-    cells = np.flatnonzero(near)
-    views = np.ones((len(cells), window * window), dtype=np.bool_)
-    _compute_views(wall, size, reach, cells, views)
-    patterns, index = np.unique(np.concatenate([open_view, views]), axis=0, return_inverse=True)
-    index = index.reshape(-1)
-    # The open view becomes number 0, so that cells far from walls need no entry.
-    swap = np.arange(len(patterns))
-    swap[[0, index[0]]] = swap[[index[0], 0]]
-    pattern_of[cells] = swap[index[1:]]
-    return VisibilityMask(pattern_of, np.ascontiguousarray(patterns[swap]))
-
-
-def _make_stale_mask(settings: Savanna, window: int) -> Bools:
-    """Return the visibility mask of PredPreyGrass, `[1, window * window]`, one for all agents.
-
-    PredPreyGrass takes the walls' coordinates on the grid for coordinates in the window, and looks
-    from the middle of the window.
-    """
-    size = max(settings.grid_size, window)
-    wall = np.zeros(size * size, dtype=np.bool_)
-    for cell in settings.wall_cells:
-        x, y = divmod(cell, settings.grid_size)
-        wall[x * size + y] = True
-    middle, cells = (window - 1) // 2, [divmod(j, window) for j in range(window**2)]
-    visible = [has_clear_line(wall, size, middle, middle, x, y) for x, y in cells]
-    return np.array([visible], dtype=np.bool_)
-
+from kinfolk.worlds.savanna.visibility import compute_visibility
 
 CODES_PER_ENERGY = 32.0  # codes per unit of energy
 MAX_CODE = 1023
@@ -115,14 +41,18 @@ class ObservationTables(NamedTuple):
 
     size: int  # side of the grid
     n_types: int
-    zero_terminal: bool
+    zero_view: bool  # quirk: the last observation of a life is zeros
+    view_at_death: bool  # quirk
+    forward_view: bool  # predators' windows lie `radius` cells ahead of them
     radius: Ints  # [2] cells that a window reaches to each side
+    plane_order: Ints  # [planes] plane of `visible_energy` in each plane of energies
     walls: npt.NDArray[np.float32]  # [cells]
     padded_index: Ints  # [cells] index of a cell in `empty_words` and `work_words`
     border: int  # cells around the grid in `empty_words` and `work_words`
-    pattern_of: Ints  # [2, cells] visibility pattern of the window around a cell
-    visible: npt.NDArray[np.float32]  # [2, patterns, R * R] 1 where visible
-    visible_bits: npt.NDArray[np.uint32]  # [2, patterns, R * R] mask of a cell's word
+    mask_of: Ints  # [2] index of a species' window in the next three: equal windows share one
+    pattern_of: Ints  # [windows, cells] visibility pattern of the window around a cell
+    visible: npt.NDArray[np.float32]  # [windows, patterns, R * R] 1 where visible; float32 only
+    visible_bits: npt.NDArray[np.uint32]  # the same as masks of a cell's word; compact only
     empty_words: npt.NDArray[np.uint32]  # [(size + 2 border)**2] words of an empty world
     work_words: npt.NDArray[np.uint32]  # [threads, (size + 2 border)**2] scratch
     masks_hidden_cells: bool
@@ -143,15 +73,20 @@ def make_spec(settings: Savanna) -> WorldSpec:
     for name in get_group_names(settings):
         window = settings.predator_obs_range if "predator" in name else settings.prey_obs_range
         reach = settings.type_1_action_range if "type_1" in name else settings.type_2_action_range
-        planes = 5 if settings.include_visibility_channel else 4
+        planes = 4 + settings.separate_prey_channels + settings.include_visibility_channel
         if settings.observation == "float32":
-            field = ObservationField("window", (planes, window, window), "float32")
+            window_name = "window_by_type" if settings.separate_prey_channels else "window"
+            field = ObservationField(window_name, (planes, window, window), "float32")
         else:
             field = ObservationField("window", (window, window), "uint32")
         half = (reach - 1) // 2
         steps = range(-half, half + 1)
         choices = tuple(f"{dx:+d}{dy:+d}" if dx or dy else "stay" for dx in steps for dy in steps)
-        groups.append(AgentGroup(name, (field,), (ActionHead("move", choices),)))
+        heads: tuple[ActionHead, ...] = (ActionHead("move", choices),)
+        if settings.join_choice:  # prey have no choice, but all groups have as many heads
+            joins = ("stay_out", "join") if "predator" in name else ("none",)
+            heads = (*heads, ActionHead("join_hunt", joins))
+        groups.append(AgentGroup(name, (field,), heads))
     return WorldSpec("savanna", settings.rows, tuple(groups), settings.max_steps)
 
 
@@ -166,17 +101,24 @@ def make_observation_tables(
         threads: Number of threads, each of which has scratch of its own.
     """
     windows = (settings.predator_obs_range, settings.prey_obs_range)
-    masks = [compute_visibility(settings, rules.wall, window) for window in windows]
-    n_patterns = max(len(mask.patterns) for mask in masks)
+    distinct = sorted(set(windows))
+    masks = [compute_visibility(settings, rules.wall, window) for window in distinct]
     widest = max(windows)
-    visible = np.ones((2, n_patterns, widest * widest), dtype=np.float32)
-    visible_bits = np.full((2, n_patterns, widest * widest), 0xFFFFFFFF, dtype=np.uint32)
+    shape = (len(masks), max(len(mask.patterns) for mask in masks), widest * widest)
+    is_compact = settings.observation == "compact"
+    visible = np.ones((1, 1, 1) if is_compact else shape, dtype=np.float32)
+    bits_shape = shape if is_compact else (1, 1, 1)
+    visible_bits = np.full(bits_shape, 0xFFFFFFFF, dtype=np.uint32)
     hidden = WALL_BIT if settings.mask_observation_with_visibility else 0xFFFFFFFF - VISIBLE_BIT
-    for k, (mask, window) in enumerate(zip(masks, windows, strict=True)):
-        shape = (slice(len(mask.patterns)), slice(window * window))
-        visible[k][shape] = mask.patterns
-        visible_bits[k][shape] = np.where(mask.patterns, 0xFFFFFFFF, hidden)
+    for k, (mask, window) in enumerate(zip(masks, distinct, strict=True)):
+        part = (k, slice(len(mask.patterns)), slice(window * window))
+        if is_compact:
+            visible_bits[part] = np.where(mask.patterns, np.uint32(0xFFFFFFFF), np.uint32(hidden))
+        else:
+            visible[part] = mask.patterns
     border = (widest - 1) // 2
+    if settings.forward_view:
+        border += (settings.predator_obs_range - 1) // 2
     empty_words = _make_empty_words(settings, rules, border)
     full_patch = max(settings.max_energy_grass, settings.initial_energy_grass)
     size = settings.grid_size
@@ -184,11 +126,15 @@ def make_observation_tables(
     return ObservationTables(
         size=size,
         n_types=rules.n_types,
-        zero_terminal=rules.zero_terminal,
+        zero_view=rules.zero_terminal or settings.quirks.zero_terminal_observation,
+        view_at_death=rules.view_at_death,
+        forward_view=rules.forward_view,
+        plane_order=np.array([0, 1, 3, 2] if rules.separate_prey else [0, 1, 2], dtype=np.int64),
         walls=rules.wall.astype(np.float32),
         padded_index=(padded[:, None] * (size + 2 * border) + padded).reshape(-1),
         radius=np.array([(window - 1) // 2 for window in windows], dtype=np.int64),
         border=border,
+        mask_of=np.array([distinct.index(window) for window in windows], dtype=np.int64),
         pattern_of=np.stack([mask.pattern_of for mask in masks]),
         visible=visible,
         visible_bits=visible_bits,

@@ -14,10 +14,12 @@ from kinfolk.core.random import randint
 from kinfolk.worlds.savanna.codes import (
     COUNTERS,
     ENERGY_ACCOUNTS,
+    EVENT_COLUMNS,
     EVENT_KINDS,
     GRASS,
     NO_BIRTH_TICK,
     PREDATOR,
+    SECOND_PREY,
 )
 from kinfolk.worlds.savanna.rules import SavannaRules
 from kinfolk.worlds.savanna.settings import Savanna
@@ -66,9 +68,17 @@ class SavannaState(NamedTuple):
     death_cause: Ints  # index into DEATH_CAUSES
     last_birth_tick: Ints  # tick of its last birth, NO_BIRTH_TICK if none
     kickbacks: Ints  # kick-back rewards it received
+    satiated_until: Ints  # [W, N or 0] tick from which it hunts again
+    heading: Ints  # [W, N or 0] last direction: 3 * (dx + 1) + dy + 1
+    energy_before: Floats  # [W, N or 0] energy at the start of the step
+    traits: Floats  # [W, N, traits]
+    trait_totals: (
+        Floats  # [W, 2 species, traits, 2] sums over all lives, and over parents of births
+    )
+    death_view: Plane  # [W, N, cells of a window x 3 or 0] what the dying saw, with `view_at_death`
     next_in_cell: Links  # the next row of the same species on the same cell, -1
     first_in_cell: Links  # [W, 2, cells] first row on a cell, -1
-    visible_energy: Plane  # [W, 3, cells] energies as agents see and meet them
+    visible_energy: Plane  # [W, 3 or 4, cells] energies as agents see and meet them
     patch_in_cell: Links  # [W, cells] the grass patch on a cell, -1
     patch_cell: Ints  # [W, patches]
     grass_energy: Floats  # [W, patches]
@@ -102,7 +112,20 @@ def allocate_state(settings: Savanna, n_worlds: int) -> SavannaState:
     shapes |= dict.fromkeys(("patch_cell", "grass_energy"), (w, settings.initial_num_grass))
     shapes |= dict.fromkeys(PER_UID_FIELDS, (w, INITIAL_UID_CAPACITY))
     shapes |= {"next_number": (w, 4), "alive_rows": (w, 2, n), "patch_in_cell": (w, cells)}
-    shapes |= {"first_in_cell": (w, 2, cells), "visible_energy": (w, 3, cells)}
+    planes = 4 if settings.separate_prey_channels else 3
+    shapes |= {"first_in_cell": (w, 2, cells), "visible_energy": (w, planes, cells)}
+    n_traits, window = (
+        len(settings.traits),
+        max(settings.predator_obs_range, settings.prey_obs_range),
+    )
+    shapes |= {"traits": (w, n, n_traits), "trait_totals": (w, 2, n_traits, 2)}
+    shapes["death_view"] = (w, n, 3 * window**2 if settings.quirks.view_at_death else 0)
+    for name, is_used in (
+        ("satiated_until", settings.predator_satiation_cooldown > 0),
+        ("heading", settings.forward_view),
+        ("energy_before", any(settings.energy_change_reward.model_dump().values())),
+    ):
+        shapes[name] = (w, n if is_used else 0)
     shapes |= {"counters": (w, len(COUNTERS)), "energy_accounts": (w, len(ENERGY_ACCOUNTS))}
     hints = get_type_hints(SavannaState)
     dtypes = {name: np.dtype(get_args(get_args(hints[name])[1])[0]) for name in shapes}
@@ -130,7 +153,7 @@ def grow_uid_capacity(state: SavannaState, capacity: int) -> SavannaState:
 class EventBuffer(NamedTuple):
     """Buffer of the events of one step; nothing is recorded if its capacity is 0."""
 
-    entries: Floats  # [W, capacity, 4] kind, uid, other, value
+    entries: Floats  # [W, capacity, EVENT_COLUMNS]
     n_events: Ints  # [W] entries used
 
 
@@ -143,7 +166,8 @@ def allocate_event_buffer(n_worlds: int, n_rows: int, enabled: bool) -> EventBuf
         enabled: False for a buffer of capacity 0.
     """
     capacity = MAX_EVENTS_PER_ROW * n_rows if enabled else 0
-    return EventBuffer(np.zeros((n_worlds, capacity, 4)), np.zeros(n_worlds, dtype=np.int64))
+    entries = np.zeros((n_worlds, capacity, len(EVENT_COLUMNS)))
+    return EventBuffer(entries, np.zeros(n_worlds, dtype=np.int64))
 
 
 @inline
@@ -169,10 +193,41 @@ def record_event(
         events.n_events[w] = entry + 1
 
 
+@inline
+def add_event_details(
+    events: EventBuffer,
+    w: int,
+    energy_after: float,
+    energy_before: float,
+    cell: int,
+    other_cell: int,
+    other_energy: float,
+) -> None:
+    """Fill the further columns of the event recorded last; see `EVENT_COLUMNS`.
+
+    Args:
+        events: Buffer to write to.
+        w: World.
+        energy_after: Energy of the agent after the event.
+        energy_before: Its energy before the event.
+        cell: Its cell.
+        other_cell: Cell of the second agent or grass patch.
+        other_energy: Its energy before the event.
+    """
+    entry = events.n_events[w] - 1
+    if 0 <= entry < events.entries.shape[1]:
+        events.entries[w, entry, 4] = energy_after
+        events.entries[w, entry, 5] = energy_before
+        events.entries[w, entry, 6] = cell
+        events.entries[w, entry, 7] = other_cell
+        events.entries[w, entry, 8] = other_energy
+
+
 ZEROED_FIELDS = (
     *("tick", "done", "next_uid", "next_number", "active", "n_alive", "n_ended", "alive"),
     *("terminated", "truncated", "carcass", "reward", "energy", "age", "step_event"),
     *("death_cause", "kickbacks", "group", "x", "y", "number"),
+    *("satiated_until", "heading", "energy_before", "traits", "trait_totals"),
     *("visible_energy", "counters", "energy_accounts"),
 )
 
@@ -237,11 +292,12 @@ def reset_worlds(
         state.group[column, rows] = k * rules.n_types + kind % 2
         state.x[column, rows] = start_cells // rules.size
         state.y[column, rows] = start_cells % rules.size
-        state.energy[column, rows] = rules.initial_energy[k]
+        state.energy[column, rows] = rules.initial_energy[kind]
         if k == PREDATOR and rules.juvenile_age[kind] >= 0:
             state.age[column, rows] = rules.juvenile_age[kind]
         state.first_in_cell[column, k, start_cells] = rows
-        state.visible_energy[column, k, start_cells] = rules.initial_energy[k]
+        plane = SECOND_PREY if rules.separate_prey and kind == SECOND_PREY else k
+        state.visible_energy[column, plane, start_cells] = rules.initial_energy[kind]
         state.alive_rows[column, k, state.n_alive[column, k] + np.arange(count)] = rows
         state.n_alive[worlds, k] += count
         state.next_number[worlds, kind] = count

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from kinfolk.core.arrays import Arrays, Bytes, Floats, Ints
+from kinfolk.core.arrays import Arrays, Bools, Bytes, Floats, Ints
 from kinfolk.core.errors import ContractError
 from kinfolk.worlds.base import (
     BatchedWorld,
@@ -18,9 +18,9 @@ from kinfolk.worlds.base import (
     take_snapshot,
 )
 from kinfolk.worlds.render import RenderFrame, RenderSpec
-from kinfolk.worlds.savanna import observe, render, spec, state
-from kinfolk.worlds.savanna.codes import COUNTERS, DEATH_CAUSES, ENERGY_ACCOUNTS, EVENT_KINDS
-from kinfolk.worlds.savanna.metrics import compute_metrics
+from kinfolk.worlds.savanna import observe, observe_words, render, spec, state
+from kinfolk.worlds.savanna.codes import COUNTERS, DEATH_CAUSES, ENERGY_ACCOUNTS, EVENT_KINDS, MOVE
+from kinfolk.worlds.savanna.metrics import compute_metrics, compute_trait_statistics
 from kinfolk.worlds.savanna.presets import DESCRIPTIONS, PRESETS
 from kinfolk.worlds.savanna.rules import make_rules
 from kinfolk.worlds.savanna.settings import Savanna
@@ -32,8 +32,12 @@ from kinfolk.worlds.savanna.state import (
     allocate_state,
     grow_uid_capacity,
 )
-from kinfolk.worlds.savanna.step import phases
+from kinfolk.worlds.savanna.step import inheritance, phases
+from kinfolk.worlds.savanna.step.births import NewbornValues
 from kinfolk.worlds.savanna.step.context import CaptureScratch, StepActions
+from kinfolk.worlds.savanna.step.free_cells import SPARE_ENTRIES
+
+_ALL_EVENTS: Bools = np.arange(len(EVENT_KINDS)) < MOVE
 
 
 class SavannaWorld(BatchedWorld):
@@ -61,9 +65,17 @@ class SavannaWorld(BatchedWorld):
         self._observation_tables = spec.make_observation_tables(settings, self._rules, threads)
         self._founder_counts = np.array(settings.founder_counts, dtype=np.int64)
         self._free_cells = np.flatnonzero(~self._rules.wall)
-        self._choices = np.ascontiguousarray(self._spec.n_choices[:, 0])
+        self._choices = np.ascontiguousarray(self._spec.n_choices)
         self._event_buffer = allocate_event_buffer(n_worlds, settings.rows, enabled=False)
-        self._no_cells = np.zeros((n_worlds, 0), dtype=np.int64)
+        n_cells = settings.grid_size**2
+        self._drawn_newborns = NewbornValues(
+            np.zeros((n_worlds, 0), dtype=np.int64),
+            np.zeros((n_worlds, 0, len(settings.traits))),
+            np.zeros(n_cells + SPARE_ENTRIES, dtype=np.int64),
+        )
+        self._free_cells_of_thread = [
+            self._drawn_newborns.free_cells.copy() for _ in range(threads)
+        ]
         self._buffer: Bytes | None = None
         self._written_rows = observe.WrittenRows(
             np.zeros(n_worlds, dtype=np.bool_),
@@ -118,6 +130,9 @@ class SavannaWorld(BatchedWorld):
         keys = np.ascontiguousarray(keys, dtype=np.int64)
         worlds = np.ascontiguousarray(worlds, dtype=np.int64)
         state.reset_worlds(self._state, self._rules, self._founder_counts, worlds, keys, cells)
+        inheritance.draw_founder_traits(self._state, self._rules, worlds, self._founder_counts)
+        if self.settings.forward_view:
+            inheritance.draw_headings(self._state, worlds)
         self._event_buffer.n_events[worlds] = 0
 
     def _reserve_uids(self, uids: int) -> None:
@@ -129,21 +144,25 @@ class SavannaWorld(BatchedWorld):
     def step(self, actions: Ints) -> None:
         """Advance every world that is not done by one step."""
         s = self._state
-        self._step(actions, s.alive_rows, s.n_alive, self._no_cells)
+        self._step(actions, s.alive_rows, s.n_alive, self._drawn_newborns)
 
     def _step(
-        self, actions: Ints, acting_rows: RowIndices, n_acting: Ints, newborn_cells: Ints
+        self,
+        actions: Ints,
+        acting_rows: RowIndices,
+        n_acting: Ints,
+        newborns: NewbornValues | Callable[[], NewbornValues],
     ) -> None:
         """Advance by one step with a given order of moves, as replays of golden traces need it.
 
         Args:
-            actions: `[W * N, 1]`, int64.
+            actions: `[W * N, heads]`, int64.
             acting_rows: `[W, 2, N]`, rows of each species that move, in order.
             n_acting: `[W, 2]`, how many of them.
-            newborn_cells: `[W, births]`, cells of newborns without a free neighbour cell; if there are
-                none, these are drawn at random.
+            newborns: Cells and traits of newborns that are not drawn at random, or a function that
+                returns them when all but births is done.
         """
-        expected = (self.n_worlds * self.settings.rows, 1)
+        expected = (self.n_worlds * self.settings.rows, self._choices.shape[1])
         if actions.shape != expected or actions.dtype != np.int64 or not actions.flags.c_contiguous:
             check_actions(self, actions)
         s, choices = self._state, self._choices
@@ -156,8 +175,10 @@ class SavannaWorld(BatchedWorld):
 
         def run_part(first: int, last: int, thread: int) -> int:
             self._act(moves, first, last, thread)
+            values = newborns() if callable(newborns) else newborns
+            values = values._replace(free_cells=self._free_cells_of_thread[thread])
             return phases.step_births_and_end(
-                s, self._rules, self._event_buffer, newborn_cells, first, last
+                s, self._rules, self._event_buffer, values, first, last
             )
 
         self._reserve_uids(max(self._run_in_threads(self.n_worlds, run_part)))
@@ -185,7 +206,7 @@ class SavannaWorld(BatchedWorld):
         observe_kernel = (
             observe.observe_planes
             if self.settings.observation == "float32"
-            else observe.observe_words
+            else observe_words.observe_words
         )
         return step_kernel, phases.step_births_and_end, observe_kernel
 
@@ -193,10 +214,13 @@ class SavannaWorld(BatchedWorld):
         """Compile one half of the kernels by calling them on zero worlds."""
         s = self._state
         if part == 0:
-            actions = np.zeros((self.n_worlds * self.settings.rows, 1), dtype=np.int64)
+            shape = (self.n_worlds * self.settings.rows, self._choices.shape[1])
+            actions = np.zeros(shape, dtype=np.int64)
             self._act(StepActions(actions, s.alive_rows, s.n_alive, True), 0, 0, 0)
         else:
-            phases.step_births_and_end(s, self._rules, self._event_buffer, self._no_cells, 0, 0)
+            phases.step_births_and_end(
+                s, self._rules, self._event_buffer, self._drawn_newborns, 0, 0
+            )
             rows = np.zeros((self.n_worlds * self.settings.rows, self._spec.row_bytes), np.uint8)
             self.observe(rows, self._all_worlds[:0])
 
@@ -216,7 +240,7 @@ class SavannaWorld(BatchedWorld):
             if self.settings.observation == "float32":
                 observe.observe_planes(*arguments, first, last, words, floats)
             else:
-                observe.observe_words(*arguments, first, last, words, thread)
+                observe_words.observe_words(*arguments, first, last, words, thread)
 
         self._run_in_threads(len(indices), observe_part)
 
@@ -242,6 +266,7 @@ class SavannaWorld(BatchedWorld):
         )
         solo_successes = successes - counters["team_capture_coop_successes"]
         counters["team_capture_coop_helper_total"] = helpers - solo_successes
+        counters |= compute_trait_statistics(s, tuple(self.settings.traits), self._founder_counts)
         counters["active_num_predators"] = s.active[:, 0].copy()
         counters["active_num_prey"] = s.active[:, 1].copy()
         return counters
@@ -258,14 +283,23 @@ class SavannaWorld(BatchedWorld):
 
     def events(self) -> list[WorldEvent]:
         """Return the events of the last step; the note of a death is its cause."""
+        return self.select_events(_ALL_EVENTS)
+
+    def select_events(self, kinds: Bools) -> list[WorldEvent]:
+        """Return the events of the last step of some kinds: `[EVENT_KINDS]`, True for those."""
         buffer, events = self._event_buffer, []
         for w in np.flatnonzero(buffer.n_events).tolist():
-            tick = int(self._state.tick[w])
-            for kind, uid, other, value in buffer.entries[w, : buffer.n_events[w]].tolist():
+            tick, entries = int(self._state.tick[w]), buffer.entries[w, : buffer.n_events[w], :4]
+            for kind, uid, other, value in entries[kinds[entries[:, 0].astype(np.int64)]].tolist():
                 name = EVENT_KINDS[int(kind)]
                 note = DEATH_CAUSES[int(value)] if name == "death" else ""
                 events.append(WorldEvent(w, tick, name, int(uid), int(other), value, note))
         return events
+
+    def event_entries(self, world: int) -> Floats:
+        """Return a copy of one world's events of the last step, `[events, EVENT_COLUMNS]`."""
+        buffer = self._event_buffer
+        return buffer.entries[world, : buffer.n_events[world]].copy()
 
     def render_text(self, world: int) -> str:
         """Return the grid as text, x downwards: P predators, o prey, x carcasses, X both on one cell."""

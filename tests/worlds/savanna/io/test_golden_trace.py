@@ -17,7 +17,13 @@ SHARED = Path(os.environ.get("KINFOLK_GOLDEN", ROOT.parent / "shared" / "golden"
 GOLDEN = SHARED / "savanna"
 # Beside each trace in savanna_logs lies the log that the published code kept of it.
 LOGGED = [p for p in SHARED.glob("savanna_logs/*.json.gz") if not p.name.endswith(".log.json.gz")]
-TRACES = sorted(GOLDEN.glob("*.json.gz")) + sorted(LOGGED)
+# The published rules of the seasonal and the donation module are not replayed, see docs/savanna.md.
+VARIANTS = [
+    p
+    for kind in ("stag_hunt", "metabolic_rate")
+    for p in SHARED.glob(f"savanna_variants/{kind}*.gz")
+]
+TRACES = sorted(GOLDEN.glob("*.json.gz")) + sorted(LOGGED) + sorted(VARIANTS)
 needs_golden = pytest.mark.skipif(not TRACES, reason=f"There are no golden traces in {GOLDEN}.")
 
 

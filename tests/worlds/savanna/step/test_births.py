@@ -39,7 +39,8 @@ def test_a_replay_can_set_the_cell_of_a_newborn_without_a_free_neighbour_cell():
     world = scene([(4, 4, 13.0)], FAR_PREY, rules=FERTILE, manual_wall_positions=around)
     actions = np.full((world.spec.rows, 1), 4, dtype=np.int64)
     s = world._arrays
-    world._step(actions, s.alive_rows, s.n_alive, np.array([[7 * 9 + 1]]))
+    newborns = world._drawn_newborns._replace(cells=np.array([[7 * 9 + 1]]))
+    world._step(actions, s.alive_rows, s.n_alive, newborns)
     assert position(world, 2) == (7, 1)
     assert counter(world, "newborns_placed_at_random") == 1
 

@@ -135,6 +135,6 @@ def test_who_acts_first_decides_whether_a_cell_is_free_yet(order, to):
     actions = np.full((rows, 1), 5, dtype=np.int64)
     acting = np.zeros((1, 2, rows), dtype=np.uint32)
     acting[0, 0, :2] = order
-    world._step(actions, acting, np.array([[2, 0]]), world._no_cells)
+    world._step(actions, acting, np.array([[2, 0]]), world._drawn_newborns)
     assert (position(world, 0), position(world, 1)) == (to, (4, 6))
     assert position(world, 2) == (0, 0)  # who has no action does not move

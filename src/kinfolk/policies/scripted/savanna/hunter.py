@@ -3,6 +3,9 @@
 It rests when full, since hunters that never rest exterminate their prey (tuned on 20 seeds against
 grazers). It cannot observe whether the rules require strength for a capture; where they do not, as in
 the lineage presets, `desperate_energy=100` makes it hunt any prey in view.
+
+Where predators choose whether to join a hunt, it is a joiner by default, with `join=never` a free rider,
+and with `join=with_others` a conditional co-operator.
 """
 
 from __future__ import annotations
@@ -11,6 +14,7 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from kinfolk.core.arrays import Ints
+from kinfolk.core.errors import require
 from kinfolk.core.jit import inline, kernel
 from kinfolk.core.spaces import WorldSpec
 from kinfolk.policies.scripted.savanna import navigation
@@ -28,12 +32,18 @@ _TEAM_RADIUS = 2  # cells from the hunter or the prey within which team-mates hu
 _DETOUR = 2  # extra steps that it walks to a team-mate near prey rather than to another
 
 
+# When it joins a hunt, where that is a choice.
+JOIN_RULES = ("never", "always", "with_others")
+_ALWAYS, _WITH_OTHERS = 1, 2
+
+
 class HunterParams(NamedTuple):
     """Parameters of a hunter; energies in units of 1/32, as observed."""
 
     rest_energy: int  # at or above this it rests
     desperate_energy: int  # below this it hunts prey that may be too strong
     hunt_cost: int  # energy that each predator spends until the capture
+    join: int  # index into JOIN_RULES
 
 
 class Hunter(ScriptedPolicy):
@@ -46,9 +56,11 @@ class Hunter(ScriptedPolicy):
         rest_energy: Energy at or above which it rests.
         desperate_energy: Energy below which it also hunts prey that may be too strong for it.
         hunt_cost: Energy that it expects itself and each helper to lose until the capture.
+        join: When it joins a hunt, where that is a choice: "always", "never" (a free rider), or
+            "with_others" (if another predator is within two cells of it).
 
     Raises:
-        SettingsError: The world is not a savanna, or a parameter is negative or no number.
+        SettingsError: The world is not a savanna, or a parameter is invalid.
     """
 
     def __init__(
@@ -57,10 +69,14 @@ class Hunter(ScriptedPolicy):
         rest_energy: float = 9.0,
         desperate_energy: float = 1.0,
         hunt_cost: float = 0.25,
+        join: str = "always",
     ) -> None:
         values = (rest_energy, desperate_energy, hunt_cost)
-        check_params("Hunter", dict(zip(HunterParams._fields, values, strict=True)))
-        super().__init__(spec, HunterParams(*(round(e * CODES_PER_ENERGY) for e in values)))
+        check_params("Hunter", dict(zip(HunterParams._fields, values, strict=False)))
+        rules = ", ".join(JOIN_RULES)
+        require(join in JOIN_RULES, f"Hunter.join must be one of {rules}, not {join!r}.")
+        rest, desperate, cost = (round(e * CODES_PER_ENERGY) for e in values)
+        super().__init__(spec, HunterParams(rest, desperate, cost, JOIN_RULES.index(join)))
 
     @classmethod
     def kernels(cls) -> tuple[Callable[..., None]]:
@@ -151,6 +167,17 @@ def _mark_teammates(window: Ints, side: int, distances: Ints) -> None:
                         distances[x, y] = 0
 
 
+@inline
+def _has_teammate(window: Ints, side: int) -> bool:
+    """Return whether another predator is within `_TEAM_RADIUS` of the hunter."""
+    half = side // 2
+    for x in range(max(half - _TEAM_RADIUS, 0), min(half + _TEAM_RADIUS + 1, side)):
+        for y in range(max(half - _TEAM_RADIUS, 0), min(half + _TEAM_RADIUS + 1, side)):
+            if window[PREDATOR, x, y] > 0 and not (x == half and y == half):
+                return True
+    return False
+
+
 @kernel
 def _hunt(batch: ScriptBatch, params: HunterParams) -> None:
     """Choose the actions of a batch of hunters."""
@@ -176,3 +203,8 @@ def _hunt(batch: ScriptBatch, params: HunterParams) -> None:
         else:
             action = navigation.explore(decoder, group, window, walk, batch.keys[i])
         batch.out[i, 0] = action
+        if batch.out.shape[1] > 1 and decoder.species[group] == PREDATOR:
+            joins = params.join == _ALWAYS or (
+                params.join == _WITH_OTHERS and _has_teammate(window, side)
+            )
+            batch.out[i, 1] = 1 if joins else 0

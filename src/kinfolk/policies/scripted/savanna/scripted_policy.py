@@ -33,6 +33,7 @@ from kinfolk.worlds.savanna.spec import (
 
 WALL, PREDATOR, PREY, GRASS = range(4)  # planes of a decoded window
 _GRASS_STEPS = 512.0  # units of grass energy from float32 planes
+_WINDOWS = {"window": 1, "window_by_type": 2}  # name of the field -> planes of prey
 _MOVE_PATTERN = re.compile(r"([+-]\d+)([+-]\d+)")
 
 Words = npt.NDArray[np.uint32]  # observations, viewed as words
@@ -45,6 +46,7 @@ class WindowDecoder(NamedTuple):
     is_compact: Bools  # packed words instead of float32 planes
     start: Ints  # column of the window's first word in an observation
     side: Ints  # cells across; the agent stands in the middle
+    n_prey_planes: Ints  # 2 if each type of prey has a plane of its own
     species: Ints  # PREDATOR or PREY
     n_actions: Ints
     moves: Ints  # [groups, actions, 2] steps in x and y
@@ -57,7 +59,11 @@ def make_window_decoder(spec: WorldSpec) -> WindowDecoder:
         SettingsError: The spec is not that of a savanna.
     """
     for group in spec.groups:
-        is_savanna = [f.name for f in group.fields] == ["window"] and len(group.heads) == 1
+        has_window = len(group.fields) == 1 and group.fields[0].name in _WINDOWS
+        is_savanna = has_window and [h.name for h in group.heads] in (
+            ["move"],
+            ["move", "join_hunt"],
+        )
         message = f"This policy plays savanna; {spec.world} has other observations or actions."
         require(is_savanna, message)
     moves = np.zeros((len(spec.groups), int(spec.n_choices.max()), 2), dtype=np.int64)
@@ -67,8 +73,9 @@ def make_window_decoder(spec: WorldSpec) -> WindowDecoder:
     species = [PREDATOR if "predator" in group.name else PREY for group in spec.groups]
     return WindowDecoder(
         is_compact=np.array([field.dtype == "uint32" for field in fields]),
-        start=np.array([group.offsets["window"] // 4 for group in spec.groups], dtype=np.int64),
+        start=np.array([g.offsets[g.fields[0].name] // 4 for g in spec.groups], dtype=np.int64),
         side=np.array([field.shape[-1] for field in fields], dtype=np.int64),
+        n_prey_planes=np.array([_WINDOWS[field.name] for field in fields], dtype=np.int64),
         species=np.array(species, dtype=np.int64),
         n_actions=np.ascontiguousarray(spec.n_choices[:, 0]),
         moves=moves,
@@ -121,8 +128,12 @@ def decode_window(
             col = start + cell
             window[WALL, x, y] = 1 if floats[row, col] > 0.0 else 0
             window[PREDATOR, x, y] = _quantize(floats[row, col + area], CODES_PER_ENERGY, MAX_CODE)
-            window[PREY, x, y] = _quantize(floats[row, col + 2 * area], CODES_PER_ENERGY, MAX_CODE)
-            window[GRASS, x, y] = _quantize(floats[row, col + 3 * area], _GRASS_STEPS, 1 << 40)
+            prey, n_planes = floats[row, col + 2 * area], decoder.n_prey_planes[group]
+            if n_planes == 2 and floats[row, col + 3 * area] > prey:
+                prey = floats[row, col + 3 * area]
+            grass = floats[row, col + (2 + n_planes) * area]
+            window[PREY, x, y] = _quantize(prey, CODES_PER_ENERGY, MAX_CODE)
+            window[GRASS, x, y] = _quantize(grass, _GRASS_STEPS, 1 << 40)
 
 
 WALK = MemoryField((3,), "int64")  # state of exploration; `navigation` names its columns
@@ -141,7 +152,7 @@ class ScriptBatch(NamedTuple):
     decoder: WindowDecoder
     window: Ints  # [4, side, side] scratch, decoded window of the current agent
     distances: Ints  # [side, side] scratch, steps from each of its cells to the nearest goal
-    out: Ints  # [n, 1] filled with the actions
+    out: Ints  # [n, heads] filled with the actions
 
 
 def check_params(policy_name: str, params: Mapping[str, object]) -> None:
@@ -172,6 +183,7 @@ class ScriptedPolicy(StatelessPolicy):
 
     def __init__(self, spec: WorldSpec, params: Any) -> None:
         self._decoder, self._params = make_window_decoder(spec), params
+        self._n_heads = spec.n_heads
         side = int(self._decoder.side.max())
         self._window = np.zeros((4, side, side), dtype=np.int64)
         self._distances = np.zeros_like(self._window[0])
@@ -211,5 +223,5 @@ class ScriptedPolicy(StatelessPolicy):
         words, floats = contiguous.view(np.uint32), contiguous.view(np.float32)
         agents = (batch.memory_index, batch.group, keys, walk)
         tables = (self._decoder, self._window, self._distances)
-        actions = np.empty((len(keys), 1), dtype=np.int64)
+        actions = np.zeros((len(keys), self._n_heads), dtype=np.int64)
         return ScriptBatch(words, floats, *agents, *tables, actions)

@@ -2,64 +2,236 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
-from kinfolk.worlds.savanna.agent_log import SavannaAgentLog, SavannaAgentRecord
+from kinfolk.worlds.savanna.agent_log import SavannaAgentLog
+from kinfolk.worlds.savanna.agent_record import SavannaAgentRecord
+from kinfolk.worlds.savanna.rules import AGENT_TYPES, make_rules
+from kinfolk.worlds.savanna.settings import Savanna
+from kinfolk.worlds.savanna.world import SavannaWorld
 
 _SUMMARY_COLUMNS = ("R", "Life", "Off", "Off/100", "Lineage", "FertCap", "FertExp", "FBlk")
+_MEAL_FIELDS = (
+    *("t", "energy_resource", "position_resource", "position_consumer"),
+    *("bite_size", "energy_after"),
+)
 
 
 def build_event_log(population: SavannaAgentLog) -> dict[str, dict[str, Any]]:
-    """Return the records and events of all agents in the format of the PredPreyGrass repository.
+    """Return the events of all agents in the form of PredPreyGrass's `agent_event_log`.
+
+    Meals have the form of shared_prey with team capture, and that of lineage_rewards without.
 
     Returns:
         By agent name, such as `type_1_prey_12`, the fields of PredPreyGrass's agent event log.
     """
-    names = {agent.uid: agent.agent_id for agent in population.by_uid.values()}
-    return {agent.agent_id: _make_agent_entry(agent, names) for agent in population.by_uid.values()}
+    records, settings = population.by_uid.values(), population.settings
+    names = {record.uid: record.agent_id for record in records}
+    describe = _describe_shared_meal if settings.team_capture_enabled else _describe_solo_meal
+    return {
+        record.agent_id: _make_agent_entry(record, settings, lambda meal: describe(meal, names))
+        for record in records
+    }
 
 
-def _make_agent_entry(agent: SavannaAgentRecord, names: dict[int, str]) -> dict[str, Any]:
+def _make_agent_entry(
+    agent: SavannaAgentRecord,
+    settings: Savanna,
+    describe_meal: Callable[[dict[str, Any]], dict[str, Any]],
+) -> dict[str, Any]:
     """Return the entry of one agent in the event log.
 
     Args:
         agent: Record of the agent.
-        names: Names of all agents by uid, for the agents it has eaten.
+        settings: Settings of the world, which decide what is logged.
+        describe_meal: Returns a meal in the form of PredPreyGrass.
     """
-    meals = [
-        {
-            "t": meal["t"],
-            "id_eaten": f"grass_{meal['other']}" if meal["kind"] == "eat" else names[meal["other"]],
-            "kind": meal["kind"],
-            "bite_size": meal["bite_size"],
-        }
-        for meal in agent.eating_events
-    ]
-    return {
+    ended = agent.death_cause is not None  # a carcass has no cause yet
+    entry: dict[str, Any] = {
         "agent_id": agent.agent_id,
         "birth_step": agent.birth_step,
-        "death_step": agent.death_step,
-        "parent_id": agent.parent,
+        "death_step": agent.death_step if ended else None,
+        "parent_id": None if settings.quirks.parents_not_logged else agent.parent,
         "death_cause": agent.death_cause,
-        "cumulative_reward": agent.cumulative_reward,
-        "eating_events": meals,
-        "failed_eating_events": agent.failed_attacks,
+        "eating_events": [describe_meal(meal) for meal in agent.eating_events],
         "reproduction_events": agent.reproduction_events,
-        "reward_events": agent.reward_events,
-        "fertility_events": agent.fertility_events,
+        "reward_events": _list_reward_events(agent, settings),
         "diet_events": agent.diet_events,
-        "lifecycle_events": _list_lifecycle_events(agent),
+        "lifecycle_events": agent.lifecycle_events,
+    }
+    if settings.team_capture_enabled:
+        failures = agent.failed_eating_events
+        entry["failed_eating_events"] = [
+            describe_meal(meal) | {"energy_before": meal["energy_before"]} for meal in failures
+        ]
+    else:
+        entry["fertility_events"] = agent.fertility_events
+    return entry
+
+
+def _list_reward_events(agent: SavannaAgentRecord, settings: Savanna) -> list[dict[str, Any]]:
+    """Return the reward events of an agent, each with all fields that its rule set has.
+
+    Events of a lineage reward of 0 are left out, as in PredPreyGrass.
+    """
+    kick_back = any(
+        any(values.model_dump().values())
+        for values in (
+            settings.kin_kick_back_reward_predator,
+            settings.kin_kick_back_reward_prey,
+        )
+    )
+    fields = ["reproduction_reward"]
+    if kick_back:
+        fields.append("kickback_reward")
+    elif not settings.team_capture_enabled:
+        fields.append("lineage_reward")
+    events = []
+    for event in agent.reward_events:
+        if event.get("lineage_reward") != 0.0:
+            zeros = dict.fromkeys(fields, 0.0)
+            events.append(zeros | event)
+    return events
+
+
+def _describe_solo_meal(meal: dict[str, Any], names: dict[int, str]) -> dict[str, Any]:
+    """Return a meal in the form of lineage_rewards; `names` are those of agents by uid."""
+    other = meal["other"]
+    return {
+        "t": meal["t"],
+        "id_eaten": f"grass_{other}" if meal["kind"] == "eat" else names[other],
+        "alive_before_bite": meal["kind"] != "carcass_bite",
+        "bite_size": meal["bite_size"],
+        "energy_after": meal["energy_after"],
     }
 
 
-def _list_lifecycle_events(agent: SavannaAgentRecord) -> list[dict[str, Any]]:
-    """Return birth, end of fertility and death of an agent, as far as they happened."""
-    events: list[dict[str, Any]] = [{"t": agent.birth_step, "event": "birth"}]
-    if agent.fertility_expired_step is not None:
-        events.append({"t": agent.fertility_expired_step, "event": "fertility_expired"})
-    if agent.death_step is not None:
-        events.append({"t": agent.death_step, "event": "death", "cause": agent.death_cause})
-    return events
+def _describe_shared_meal(meal: dict[str, Any], names: dict[int, str]) -> dict[str, Any]:
+    """Return a meal in the form of shared_prey; `names` are those of agents by uid."""
+    other, is_grass = meal["other"], meal["kind"] == "eat"
+    described = {field: meal[field] for field in _MEAL_FIELDS}
+    described["id_resource"] = f"grass_{other}" if is_grass else names[other]
+    if not is_grass:
+        described["team_capture"] = len(meal["predators"]) > 1
+        described["predator_list"] = [names[uid] for uid in meal["predators"]]
+    return described
+
+
+def build_agent_stats(population: SavannaAgentLog) -> dict[str, dict[str, Any]]:
+    """Return statistics of all agents in the form of PredPreyGrass's `get_all_agent_stats`.
+
+    Rewards are counted once; PredPreyGrass counts those of the step of the time limit twice.
+
+    Returns:
+        By agent name, such as `type_1_prey_12`, the fields of PredPreyGrass's statistics.
+    """
+    settings = population.settings
+    rules = make_rules(settings)
+    stats = {}
+    for agent in population.by_uid.values():
+        kind = AGENT_TYPES.index(agent.policy_group)
+        caps = (rules.max_fertility_age[kind], rules.max_age[kind])
+        fertility_cap, age_cap = (None if cap < 0 else int(cap) for cap in caps)
+        entry = {
+            "agent_id": agent.agent_id,
+            "birth_step": agent.birth_step,
+            "parent": None if settings.quirks.parents_not_logged else agent.parent,
+            "offspring_count": len(agent.offspring_ids),
+            "offspring_ids": agent.offspring_ids,
+            "distance_traveled": agent.distance_traveled,
+            "times_ate": agent.times_ate,
+            "energy_gained": agent.energy_gained,
+            "avg_energy_sum": agent.avg_energy_sum,
+            "avg_energy_steps": agent.avg_energy_steps,
+            "avg_energy": agent.avg_energy if agent.death_cause is not None else 0.0,
+            "cumulative_reward": agent.cumulative_reward,
+            "policy_group": agent.policy_group,
+            "death_step": agent.death_step,
+            "death_cause": agent.death_cause,
+        }
+        if not settings.team_capture_enabled:
+            entry |= {
+                "lineage_reward_total": agent.lineage_reward_total,
+                "max_fertility_age": fertility_cap,
+                "fertility_expired_step": agent.fertility_expired_step,
+                "fertility_blocked_attempts": agent.fertility_blocked_attempts,
+                "max_age": age_cap,
+                "age_expired_step": agent.age_expired_step,
+                "carcass_only_blocks": agent.carcass_only_blocks,
+            }
+        if agent.kin_kickbacks:
+            entry["kin_kickbacks"] = agent.kin_kickbacks
+        stats[agent.agent_id] = entry
+    return stats
+
+
+def build_lineage_tracker(
+    population: SavannaAgentLog, world: SavannaWorld, world_index: int = 0
+) -> dict[str, dict[str, Any]]:
+    """Return the ancestry and live descendants of all agents, as PredPreyGrass's `lineage_tracker`.
+
+    Args:
+        population: Log of the world.
+        world: Batch that the world is in.
+        world_index: Index of the world in the batch.
+
+    Returns:
+        By agent name: `parent_id`, `children_ids` (sorted), `live_descendants`,
+        `prev_live_descendants` (at the last reward) and `is_alive_descendant`.
+    """
+    s, w = world._arrays, world_index
+    return {
+        agent.agent_id: {
+            "parent_id": agent.parent,
+            "children_ids": sorted(agent.offspring_ids),
+            "live_descendants": int(s.live_descendants[w, uid]),
+            "prev_live_descendants": int(s.prev_live_descendants[w, uid]),
+            "is_alive_descendant": bool(s.living[w, uid]),
+        }
+        for uid, agent in population.by_uid.items()
+    }
+
+
+class SavannaEpisodeLog:
+    """What adapters give of an episode: event log, statistics and lineages.
+
+    Args:
+        world: A batch of one world.
+    """
+
+    def __init__(self, world: SavannaWorld) -> None:
+        self._world = world
+        self._agents = SavannaAgentLog(world)
+
+    def start(self) -> None:
+        """Start with the founders of a new episode."""
+        self._agents.start()
+
+    def update(self) -> None:
+        """Add the step just made."""
+        self._agents.update()
+
+    def attach(self, world: SavannaWorld) -> None:
+        """Go on with a copy of the world, after the log itself was copied."""
+        self._world = world
+        self._agents.attach(world)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return the state without the world, which is copied by its owner."""
+        return {"_agents": self._agents}
+
+    def event_log(self) -> dict[str, dict[str, Any]]:
+        """Return the events of all agents, see `build_event_log`."""
+        return build_event_log(self._agents)
+
+    def agent_stats(self) -> dict[str, dict[str, Any]]:
+        """Return the statistics of all agents, see `build_agent_stats`."""
+        return build_agent_stats(self._agents)
+
+    def lineage_tracker(self) -> dict[str, dict[str, Any]]:
+        """Return the lineages of all agents, see `build_lineage_tracker`."""
+        return build_lineage_tracker(self._agents, self._world)
 
 
 def format_reward_summary(population: SavannaAgentLog, ticks: int) -> str:

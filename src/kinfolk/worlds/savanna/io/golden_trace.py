@@ -17,48 +17,31 @@ from typing import Any
 
 import numpy as np
 
-from kinfolk.core.arrays import Bytes, Ints
-from kinfolk.worlds.savanna.agent_log import SavannaAgentLog, SavannaAgentRecord
+from kinfolk.core.arrays import AnyArray, Bytes, Ints
+from kinfolk.worlds.savanna.agent_log import SavannaAgentLog
+from kinfolk.worlds.savanna.agent_record import SavannaAgentRecord
 from kinfolk.worlds.savanna.codes import FAILURES, SUCCESSES
-from kinfolk.worlds.savanna.io.trace_format import (
-    TraceError,
-    check_trace,
-    convert_config,
-    find_rule_set,
-    parse_trace,
-)
+from kinfolk.worlds.savanna.io.compare import Comparison, TraceDifference
+from kinfolk.worlds.savanna.io.published_draws import PublishedDraws, draw_founder_count
+from kinfolk.worlds.savanna.io.published_log import LogReplay, add_log
+from kinfolk.worlds.savanna.io.trace_format import TraceError, check_trace, parse_trace
+from kinfolk.worlds.savanna.io.upstream_config import convert_config, find_rule_set
 from kinfolk.worlds.savanna.world import SavannaWorld
 
-__all__ = ["TraceDifference", "TraceError", "TraceReplay", "parse_trace", "replay_golden_trace"]
+__all__ = [
+    "TraceDifference",
+    "TraceError",
+    "TraceReplay",
+    "add_log",
+    "parse_trace",
+    "replay_golden_trace",
+]
 
-TOLERANCE = 1e-9  # absolute, of rewards and energies
 ALL_AGENTS = "__all__"
-
-
-@dataclass(frozen=True)
-class TraceDifference:
-    """The first difference between a trace and its replay in kinfolk.
-
-    Attributes:
-        step: Step of the trace, -1 for the reset.
-        agent: Agent, grass patch or counter that differs.
-        field: What differs.
-        expected: Value in the trace.
-        got: Value in the replay.
-    """
-
-    step: int
-    agent: str
-    field: str
-    expected: Any
-    got: Any
-
-    def __str__(self) -> str:
-        """Return the difference as a sentence."""
-        return (
-            f"Step {self.step}, {self.agent}: {self.field} should be {self.expected!r} "
-            f"and is {self.got!r}."
-        )
+# Rule sets in which births draw from the generator that placed the founders.
+_DRAWS_NEWBORNS = ("stag_hunt", "stag_hunt_defection", "metabolic_rate")
+# Rule sets whose statistics add all rewards, also those that are overwritten or not returned.
+_SUMS_EVENTS = ("stag_hunt", "stag_hunt_defection", "kick_back")
 
 
 @dataclass(frozen=True)
@@ -87,6 +70,8 @@ class TraceReplay:
 def replay_golden_trace(trace: Mapping[str, Any]) -> TraceReplay:
     """Replay a trace in kinfolk and compare everything it recorded.
 
+    If the trace has a `log`, see `add_log`, that is compared too.
+
     Raises:
         TraceError: The trace was recorded with rules that kinfolk does not have.
     """
@@ -98,11 +83,15 @@ def replay_golden_trace(trace: Mapping[str, Any]) -> TraceReplay:
         if difference is None:
             replayer.advance(step)
             difference = next(replayer.compare_step(t, step), None)
+            if difference is None and replayer.log is not None:
+                difference = next(replayer.log.compare_step(t), None)
             steps += difference is None
     if difference is None:
         difference = next(replayer.compare_agent_logs(len(trace["steps"]) - 1), None)
+    if difference is None and replayer.log is not None:
+        difference = next(replayer.log.compare_end(len(trace["steps"]) - 1), None)
     n_random_placements = int(replayer.world.counters()["newborns_placed_at_random"][0])
-    return TraceReplay(steps, replayer.n_values, n_random_placements, difference)
+    return TraceReplay(steps, replayer.comparison.n_values, n_random_placements, difference)
 
 
 class _TraceReplayer:
@@ -114,11 +103,26 @@ class _TraceReplayer:
         rows = len(trace["initial"]["pos"])
         for step in trace["steps"]:  # the dead keep their rows for one more step
             rows = max(rows, len(step["state"]["pos"]) + len(step["terminated"]))
-        self.world = SavannaWorld(convert_config(trace["config"], self.rules, rows), 1)
-        self.world.reset_published([trace["seed"]])
-        self.agent_log = SavannaAgentLog(self.world)
+        generator, config = np.random.default_rng(trace["seed"]), dict(trace["config"])
+        if self.rules == "metabolic_rate":
+            for species in ("predators", "prey"):
+                least = config.get(f"n_initial_active_{species}_min")
+                key = f"n_initial_active_{species}"
+                config[key] = draw_founder_count(generator, config[key], least)
+        self.world = SavannaWorld(convert_config(config, self.rules, rows), 1)
+        self.draws = PublishedDraws(
+            self.world,
+            generator,
+            config if self.world.settings.traits else None,
+            self.rules in ("stag_hunt", "stag_hunt_defection"),
+        )
+        self.draws.reset(trace["seed"])
+        self.agent_log = SavannaAgentLog(self.world, counts_overwritten=self.rules in _SUMS_EVENTS)
         self.agent_log.start()
-        self.n_values = 0
+        self.comparison = Comparison()
+        self.log: LogReplay | None = None
+        if trace.get("log") is not None:
+            self.log = LogReplay(trace["log"], self.world, self.agent_log, self.comparison)
         shape = (self.world.spec.rows, self.world.spec.row_bytes)
         self._observations: Bytes = np.zeros(shape, dtype=np.uint8)
         self._known_agents = set(trace["initial"]["pos"])
@@ -129,13 +133,19 @@ class _TraceReplayer:
         s = self.world._arrays
         rows = np.flatnonzero(s.uid[0] >= 0)
         ordered = [int(row) for row in rows[np.argsort(s.uid[0, rows])]]
-        return {self.agent_log.by_uid[int(s.uid[0, row])].agent_id: row for row in ordered}
+        records = self.agent_log.by_uid
+        return {self._rename(records[int(s.uid[0, row])].agent_id): row for row in ordered}
+
+    def _rename(self, agent: str) -> str:
+        """Return the id that an agent has in the trace; modules with one type leave the type out."""
+        return agent.removeprefix("type_1_") if self.rules == "metabolic_rate" else agent
 
     def advance(self, step: Mapping[str, Any]) -> None:
         """Step the world with the actions of one step of the trace, in their order."""
         s = self.world._arrays
         rows = self.world.spec.rows
-        actions = np.zeros((rows, 1), dtype=np.int64)
+        actions = np.zeros((rows, self.world.spec.n_heads), dtype=np.int64)
+        actions[:, 1:] = (s.group[0] < self.world._rules.n_types)[:, None]  # who did not act joins
         acting = np.zeros((1, 2, rows), dtype=np.uint32)
         count = np.zeros((1, 2), dtype=np.int64)
         for agent, action in step["actions"]:
@@ -144,9 +154,16 @@ class _TraceReplayer:
                 continue  # PredPreyGrass lists agents for one more step after their death
             k = 0 if "predator" in agent else 1
             actions[row, 0] = action
+            if agent in step.get("join", ()):
+                actions[row, 1] = step["join"][agent]
             acting[0, k, count[0, k]] = row
             count[0, k] += 1
-        self.world._step(actions, acting, count, self._find_newborn_cells(step))
+        self.draws.newborn_cells = self._find_newborn_cells(step)
+        if self.rules in _DRAWS_NEWBORNS:
+            self.world._step(actions, acting, count, self.draws.draw_newborns)
+        else:
+            newborns = self.world._drawn_newborns._replace(cells=self.draws.newborn_cells)
+            self.world._step(actions, acting, count, newborns)
         self.agent_log.update()
         self._rows = self._map_ids_to_rows()
 
@@ -162,11 +179,13 @@ class _TraceReplayer:
         """Compare the seeded placement, the walls and the first observations."""
         s, size = self.world._arrays, self.world.settings.grid_size
         walls = [list(divmod(cell, size)) for cell in self.world.settings.wall_cells]
-        yield from self._compare_equal(-1, "walls", "positions", sorted(self.trace["walls"]), walls)
+        yield from self.comparison.equal(
+            -1, "walls", "positions", sorted(self.trace["walls"]), walls
+        )
         for patch, position in self.trace["grass_pos"].items():
             cell = self._find_patch(patch, s.patch_cell[0])
             got = None if cell is None else list(divmod(int(cell), size))
-            yield from self._compare_equal(-1, patch, "position", list(position), got)
+            yield from self.comparison.equal(-1, patch, "position", list(position), got)
         yield from self._compare_state(-1, self.trace["initial"])
         yield from self._compare_observations(-1, self.trace.get("initial_obs_sha1", {}))
 
@@ -181,9 +200,11 @@ class _TraceReplayer:
         s = self.world._arrays
         yield from self._compare_state(t, step["state"])
         for agent, reward in step["rewards"].items():
+            if agent == ALL_AGENTS:  # a stray key of eco_evolutionary_metabolic_rate
+                continue
             row = self._rows.get(agent)
             got = None if row is None else float(s.reward[0, row])
-            yield from self._compare_close(t, agent, "reward", reward, got)
+            yield from self.comparison.close(t, agent, "reward", reward, got)
         timed_out = bool(s.tick[0] >= self.world.settings.max_steps)
         extinct = bool(s.done[0]) and not timed_out
         for name, flags, all_agents in (
@@ -195,14 +216,19 @@ class _TraceReplayer:
             for agent in sorted(ours ^ set(step[name])):
                 yield TraceDifference(t, agent, name, agent in step[name], agent in ours)
         n_predators, n_prey = s.active[0].tolist()
-        yield from self._compare_equal(t, "predators", "n_pred", step["n_pred"], n_predators)
-        yield from self._compare_equal(t, "prey", "n_prey", step["n_prey"], n_prey)
+        yield from self.comparison.equal(t, "predators", "n_pred", step["n_pred"], n_predators)
+        yield from self.comparison.equal(t, "prey", "n_prey", step["n_prey"], n_prey)
         counters = (("successes", SUCCESSES), ("failures", FAILURES))
         for (name, index), expected in zip(counters, step.get("captures", ()), strict=False):
             if expected is not None:
                 got = int(s.counters[0, index])
-                yield from self._compare_equal(t, "captures", name, expected, got)
+                yield from self.comparison.equal(t, "captures", name, expected, got)
         yield from self._compare_observations(t, step["obs_sha1"])
+        yield from self._compare_observations(t, step.get("final_obs_sha1", {}))
+        ours_by_name = self.world.counters()
+        for name, expected in step.get("counters", {}).items():
+            got = int(ours_by_name[name][0]) if name in ours_by_name else None
+            yield from self.comparison.equal(t, "counters", name, expected, got)
 
     def _compare_state(self, t: int, state: Mapping[str, Any]) -> Iterator[TraceDifference]:
         """Compare positions, energies and ages of agents, and the energy of grass."""
@@ -211,17 +237,20 @@ class _TraceReplayer:
         theirs = list(state["pos"])
         for agent in sorted(set(ours) ^ set(theirs)):
             yield TraceDifference(t, agent, "alive", agent in theirs, agent in ours)
-        yield from self._compare_equal(t, ALL_AGENTS, "order of the living", theirs, ours)
+        yield from self.comparison.equal(t, ALL_AGENTS, "order of the living", theirs, ours)
         for agent in theirs:
             row, expected = self._rows[agent], list(state["pos"][agent])
             position, energy = [int(s.x[0, row]), int(s.y[0, row])], float(s.energy[0, row])
-            yield from self._compare_equal(t, agent, "position", expected, position)
-            yield from self._compare_close(t, agent, "energy", state["energy"].get(agent), energy)
+            yield from self.comparison.equal(t, agent, "position", expected, position)
+            yield from self.comparison.close(t, agent, "energy", state["energy"].get(agent), energy)
             age = int(s.age[0, row])
-            yield from self._compare_equal(t, agent, "age", state["age"].get(agent), age)
+            yield from self.comparison.equal(t, agent, "age", state["age"].get(agent), age)
+        for agent, until in state.get("satiated_until", {}).items():
+            got_until = int(s.satiated_until[0, self._rows[agent]])
+            yield from self.comparison.equal(t, agent, "satiated_until", until, got_until)
         for patch, expected_energy in state["grass"].items():
             got = self._find_patch(patch, s.grass_energy[0].tolist())
-            yield from self._compare_close(t, patch, "energy", expected_energy, got)
+            yield from self.comparison.close(t, patch, "energy", expected_energy, got)
 
     def _compare_observations(self, t: int, hashes: Mapping[str, str]) -> Iterator[TraceDifference]:
         """Compare the SHA-1 digests of the agents' observations; a trace may have none."""
@@ -233,19 +262,32 @@ class _TraceReplayer:
             row = self._rows.get(agent)
             got = None
             if row is not None:
-                size = groups[int(s.group[0, row])].fields[0].n_bytes
-                digest = hashlib.sha1(self._observations[row, :size].tobytes()).hexdigest()
+                field = groups[int(s.group[0, row])].fields[0]
+                planes = self._observations[row, : field.n_bytes].view(np.float32)
+                arranged = self._arrange_planes(planes.reshape(field.shape))
+                digest = hashlib.sha1(arranged.tobytes()).hexdigest()
                 got = digest[: len(expected)]
-            yield from self._compare_equal(t, agent, "observation", expected, got)
+            yield from self.comparison.equal(t, agent, "observation", expected, got)
+
+    def _arrange_planes(self, planes: AnyArray) -> AnyArray:
+        """Return the planes of an observation as the published code has them."""
+        if self.rules == "metabolic_rate":
+            return planes[1:]  # it has no walls
+        n_more = int(self.trace["config"].get("num_obs_channels", 0)) - 5
+        if self.rules.startswith("stag_hunt") and n_more > 0:
+            empty = np.zeros((n_more, *planes.shape[1:]), dtype=np.float32)
+            return np.concatenate([planes[:5], empty, planes[5:]])
+        return planes
 
     def compare_agent_logs(self, t: int) -> Iterator[TraceDifference]:
         """Compare the event log and the statistics of every agent."""
-        records = self.agent_log.by_id
+        records = {self._rename(name): record for name, record in self.agent_log.by_id.items()}
         for name in ("event_log", "stats"):
             for agent in sorted(set(self.trace[name]) ^ set(records)):
                 yield TraceDifference(t, agent, name, agent in self.trace[name], agent in records)
         for agent, log in self.trace["event_log"].items():
             yield from self._compare_log(t, records[agent], log)
+            yield from self._compare_variant_log(t, records[agent], log)
         for agent, stats in self.trace["stats"].items():
             record = records[agent]
             row = self._rows.get(agent)
@@ -261,9 +303,11 @@ class _TraceReplayer:
                 ("lineage", record.lineage_reward_total),
                 ("blocked", record.fertility_blocked_attempts),
                 ("carc", record.carcass_only_blocks),
+                ("kickbacks", record.kin_kickbacks),
+                ("move_energy", record.move_energy),
             ):
                 if stats.get(field) is not None:
-                    yield from self._compare_close(t, agent, f"stats.{field}", stats[field], got)
+                    yield from self.comparison.close(t, agent, f"stats.{field}", stats[field], got)
 
     def _compare_log(
         self, t: int, record: SavannaAgentRecord, log: Mapping[str, Any]
@@ -275,60 +319,68 @@ class _TraceReplayer:
             record: Record of the agent in the replay.
             log: Event log of the agent in the trace.
         """
-        agent = record.agent_id
+        agent = self._rename(record.agent_id)
         ended = record.death_cause is not None  # a carcass at the end has no cause yet
         for field, got in (
             ("birth", record.birth_step),
             ("death", record.death_step if ended else None),
             ("cause", record.death_cause),
             ("n_eat", len(record.eating_events)),
-            ("n_fail", record.failed_attacks if self.rules == "r2" else 0),  # logged since R2
-            ("kids", record.offspring_ids),
+            # Logged since R2.
+            ("n_fail", 0 if self.rules == "r1" else len(record.failed_eating_events)),
+            ("kids", [self._rename(child) for child in record.offspring_ids]),
         ):
             if field in log:
-                yield from self._compare_equal(t, agent, f"event_log.{field}", log[field], got)
+                yield from self.comparison.equal(t, agent, f"event_log.{field}", log[field], got)
         has_lineage = self.rules == "lineage"  # shared_prey has no lineage term, not even one of 0
         own_events = [
             event for event in record.reward_events if has_lineage or "lineage_reward" not in event
         ]
         events = log.get("reward_events", [])
-        yield from self._compare_equal(
+        yield from self.comparison.equal(
             t, agent, "event_log.reward_events", len(events), len(own_events)
         )
         for i, (theirs, ours) in enumerate(zip(events, own_events, strict=True)):
             for field, value in theirs.items():
                 name = f"event_log.reward_events[{i}].{field}"
-                yield from self._compare_close(t, agent, name, value, ours.get(field, 0.0))
+                yield from self.comparison.close(t, agent, name, value, ours.get(field, 0.0))
 
-    def _compare_equal(
-        self, t: int, agent: str, field: str, expected: Any, got: Any
+    def _compare_variant_log(
+        self, t: int, record: SavannaAgentRecord, log: Mapping[str, Any]
     ) -> Iterator[TraceDifference]:
-        """Yield a difference unless the values are equal.
+        """Compare what newer modules log: meals, failed captures, parents and genomes.
 
         Args:
-            t: Step.
-            agent: Agent, grass patch or counter.
-            field: Name of the value.
-            expected: Value in the trace.
-            got: Value in the replay.
+            t: Step reported with a difference.
+            record: Record of the agent in the replay.
+            log: Event log of the agent in the trace.
         """
-        self.n_values += 1
-        if expected != got:
-            yield TraceDifference(t, agent, field, expected, got)
+        agent, records = self._rename(record.agent_id), self.agent_log.by_uid
+        if "meals" in log:
+            ours = [self._describe_meal(meal) for meal in record.eating_events]
+            yield from self.comparison.nested(t, agent, "event_log.meals", log["meals"], ours)
+        if "fails" in log:
+            ours = [
+                [
+                    *(fail["t"], records[fail["other"]].agent_id, fail["energy_before"]),
+                    *(fail["energy_after"], len(fail["predators"])),
+                ]
+                for fail in record.failed_eating_events
+            ]
+            yield from self.comparison.nested(t, agent, "event_log.fails", log["fails"], ours)
+        if "parent" in log:
+            parent = None if record.parent is None else self._rename(record.parent)
+            yield from self.comparison.equal(t, agent, "event_log.parent", log["parent"], parent)
+        if "genome" in log:
+            genome = record.traits or None
+            yield from self.comparison.nested(t, agent, "event_log.genome", log["genome"], genome)
 
-    def _compare_close(
-        self, t: int, agent: str, field: str, expected: Any, got: Any
-    ) -> Iterator[TraceDifference]:
-        """Yield a difference unless the numbers are equal within `TOLERANCE`.
-
-        Args:
-            t: Step.
-            agent: Agent, grass patch or counter.
-            field: Name of the value.
-            expected: Value in the trace.
-            got: Value in the replay, None if it has none.
-        """
-        self.n_values += 1
-        comparable = isinstance(expected, int | float) and got is not None
-        if not comparable or not abs(expected - got) <= TOLERANCE:
-            yield TraceDifference(t, agent, field, expected, got)
+    def _describe_meal(self, meal: Mapping[str, Any]) -> list[Any]:
+        """Return a predator's meal as the trace has it."""
+        prey = self._rename(self.agent_log.by_uid[meal["other"]].agent_id)
+        if self.rules == "metabolic_rate":
+            return [meal["t"], prey, meal["energy_after"]]
+        described = [meal["t"], prey, meal["bite_size"], len(meal["joiners"])]
+        if self.rules == "stag_hunt_defection":
+            described += [int(meal["kind"] != "scavenge"), len(meal["riders"])]
+        return described

@@ -5,18 +5,19 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+import numpy as np
+
 from kinfolk.worlds.adapters.infos import AgentEntry, Infos, make_final_info
 from kinfolk.worlds.base import World, WorldEvent
-from kinfolk.worlds.savanna.codes import DEATH_CAUSES
+from kinfolk.worlds.savanna.codes import DEATH_CAUSES, EVENT_KINDS
+from kinfolk.worlds.savanna.io.event_log import SavannaEpisodeLog
 from kinfolk.worlds.savanna.settings import Savanna
 
-# Shared by all agents of a world; PredPreyGrass has them since it has a cost of failure.
-_TEAM_COUNTERS = (
-    *("team_capture_successes", "team_capture_failures", "team_capture_coop_successes"),
-    *("team_capture_coop_failures", "team_capture_last_helpers"),
-)
 _FERTILITY = "reproduction_blocked_due_to_fertility"
 _CAPACITY = "reproduction_blocked_due_to_capacity"
+_INFO_EVENTS = ("death", "carcass", _FERTILITY, _CAPACITY, "carcass_only_block", "kick_back")
+
+_SELECTED = np.array([kind in (*_INFO_EVENTS, "capture") for kind in EVENT_KINDS])
 
 
 class SavannaInfoProvider:
@@ -30,24 +31,73 @@ class SavannaInfoProvider:
         """Return `group_number`; groups are already named by type and species."""
         return f"{group}_{number}"
 
+    def world_info(self, world: World) -> dict[str, Any]:
+        """Return the counters of the world, under the names of PredPreyGrass where it has any."""
+        return {name: count[0].item() for name, count in world.counters().items()}
+
+    def make_log(self, world: Any) -> SavannaEpisodeLog:
+        """Return a log in the form of PredPreyGrass."""
+        return SavannaEpisodeLog(world)
+
     def infos(self, world: World, agents: Mapping[int, AgentEntry]) -> Infos:
         """Return infos about team captures, blocked births, blocked bites and ends of lives."""
-        counters = {name: count[0].item() for name, count in world.counters().items()}
-        events = world.events()
-        rules: Savanna = world.settings  # type: ignore[attr-defined]
-        shared = {name: counters[name] for name in _TEAM_COUNTERS if rules.team_capture_enabled}
-        infos: Infos = {uid: dict(shared) for uid in agents}
+        infos: Infos = {}
+        events = world.select_events(_SELECTED)  # type: ignore[attr-defined]
         for event in events:
-            _add_event_info(event, agents[event.uid], infos[event.uid])
+            if event.kind in _INFO_EVENTS:
+                _add_event_info(event, agents[event.uid], infos.setdefault(event.uid, {}))
         _add_team_capture_infos(events, world, agents, infos)
-        for uid, agent in agents.items():
-            species = world.spec.groups[agent.group].name.rpartition("_")[2]
-            if _FERTILITY in infos[uid]:
-                infos[uid][f"{_FERTILITY}_count_{species}"] = counters[f"{_FERTILITY}_{species}"]
-            final_info = make_final_info(world, agent)
-            if final_info:
-                infos[uid] |= final_info | {"species": species}
+        _add_fertility_counts(events, world, agents, infos)
+        columns, last = world.columns, int(world.tick[0]) - 1
+        ended = columns.terminated | columns.truncated
+        for row in np.flatnonzero(ended).tolist() if ended.any() else ():
+            uid = int(columns.uid[row])
+            if uid < 0:
+                continue
+            agent = agents[uid]
+            death_step = agent.event_counts.get("death_step", last + is_time_up(world))
+            infos.setdefault(uid, {}).update(
+                make_final_info(world, agent)
+                | {
+                    "lifetime_steps": max(death_step - agent.birth_step, 0),
+                    "species": _find_species(world, agent),
+                }
+            )
+        for uid in [uid for uid, info in infos.items() if not info]:
+            del infos[uid]
         return infos
+
+
+def is_time_up(world: World) -> bool:
+    """Return whether the episode of a single world ended at its time limit."""
+    return bool(world.done[0]) and int(world.tick[0]) >= world.settings.max_steps  # type: ignore[attr-defined]
+
+
+def _find_species(world: World, agent: AgentEntry) -> str:
+    """Return `predator` or `prey`."""
+    return world.spec.groups[agent.group].name.rpartition("_")[2]
+
+
+def _add_fertility_counts(
+    events: list[WorldEvent], world: World, agents: Mapping[int, AgentEntry], infos: Infos
+) -> None:
+    """Add to the infos of agents too old for a birth how many births of their species that were.
+
+    Args:
+        events: Events of the last step.
+        world: Batch of one world that the agents live in.
+        agents: Agents by uid.
+        infos: Infos by uid, extended.
+    """
+    blocked = [event.uid for event in events if event.kind == _FERTILITY]
+    if not blocked:
+        return
+    counters = world.counters()
+    for species in ("predator", "prey"):
+        uids = [uid for uid in blocked if _find_species(world, agents[uid]) == species]
+        before = int(counters[f"{_FERTILITY}_{species}"][0]) - len(uids)
+        for i, uid in enumerate(uids, before + 1):
+            infos[uid][f"{_FERTILITY}_count_{species}"] = i
 
 
 def _add_team_capture_infos(
@@ -71,11 +121,13 @@ def _add_team_capture_infos(
         rewards = [getattr(rules.reward_predator_catch_prey, group) for group in groups]
         for helper, reward in zip(team, rewards, strict=True):
             total = sum(rewards) if rules.quirks.mean_catch_reward else reward
-            infos[helper.uid] |= {
-                "team_capture_helpers": len(team),
-                "team_capture_energy_gain": helper.value,
-                "team_capture_reward_share": total / len(team),
-            }
+            infos.setdefault(helper.uid, {}).update(
+                {
+                    "team_capture_helpers": len(team),
+                    "team_capture_energy_gain": helper.value,
+                    "team_capture_reward_share": total / len(team),
+                }
+            )
 
 
 def _add_event_info(event: WorldEvent, agent: AgentEntry, info: dict[str, Any]) -> None:
@@ -87,7 +139,9 @@ def _add_event_info(event: WorldEvent, agent: AgentEntry, info: dict[str, Any]) 
         info: Its info, extended.
     """
     kind, counts = event.kind, agent.event_counts
-    if kind == "death" and DEATH_CAUSES[int(event.value)] == "max_age":
+    if kind == "carcass":
+        counts["death_step"] = event.tick - 1
+    elif kind == "death" and DEATH_CAUSES[int(event.value)] == "max_age":
         info["terminated_due_to_age"] = True
     elif kind == _FERTILITY:
         counts[kind] = counts.get(kind, 0) + 1

@@ -2,22 +2,33 @@
 
 from __future__ import annotations
 
-from kinfolk.core.arrays import Ints
+from typing import NamedTuple
+
+from kinfolk.core.arrays import Floats, Ints
 from kinfolk.core.jit import inline_always
-from kinfolk.core.random import fold_in, uniform
+from kinfolk.core.random import fold_in, randint, uniform
 from kinfolk.lineage.kernels import record_birth
 from kinfolk.worlds.savanna import codes
 from kinfolk.worlds.savanna.rules import SavannaRules
-from kinfolk.worlds.savanna.state import EventBuffer, SavannaState, record_event
+from kinfolk.worlds.savanna.state import EventBuffer, SavannaState, add_event_details, record_event
 from kinfolk.worlds.savanna.step.context import get_agent_arrays
+from kinfolk.worlds.savanna.step.free_cells import draw_free_cell, take_free_cell
+from kinfolk.worlds.savanna.step.inheritance import inherit_traits
 from kinfolk.worlds.savanna.step.occupancy import (
     add_to_cell,
-    draw_free_cell,
     find_free_neighbor,
     refresh_occupied_cell,
 )
 
-_PLACEMENT_KEY, _PROBABILITY_KEY = 1, 2  # folded into a tick's key
+_PLACEMENT_KEY, _PROBABILITY_KEY, _TRAIT_KEY, _HEADING_KEY = 1, 2, 4, 5  # folded into a tick's key
+
+
+class NewbornValues(NamedTuple):
+    """What replays of traces give newborns instead of drawing it, empty otherwise; and scratch."""
+
+    cells: Ints  # [W, births] cell of the n-th birth of the step if it has no free neighbour cell
+    traits: Floats  # [W, births, traits]
+    free_cells: Ints  # scratch of the calling thread, see `free_cells`
 
 
 @inline_always
@@ -77,6 +88,49 @@ def start_life(state: SavannaState, w: int, row: int, parent_row: int, energy: f
 
 
 @inline_always
+def give_traits(
+    state: SavannaState,
+    rules: SavannaRules,
+    w: int,
+    species: int,
+    child: int,
+    parent: int,
+    newborns: NewbornValues,
+    n_newborns: int,
+) -> None:
+    """Set the traits, heading and records of a newborn that options need.
+
+    Args:
+        state: Writes `traits`, `trait_totals`, `heading`, `satiated_until` and `energy_before`.
+        rules: Rules of the batch.
+        w: World.
+        species: PREDATOR or PREY.
+        child: Row of the child, which has its uid.
+        parent: Row of the parent.
+        newborns: See `NewbornValues`.
+        n_newborns: Births of this world in this step so far.
+    """
+    tick_key, uid = fold_in(state.key[w], state.tick[w]), state.uid[w, child]
+    if rules.satiation > 0:
+        state.satiated_until[w, child] = 0
+    if rules.pays_energy:
+        state.energy_before[w, child] = state.energy[w, child]
+    if rules.forward_view:
+        drawn = randint(fold_in(fold_in(tick_key, _HEADING_KEY), uid), 0, 8)
+        state.heading[w, child] = drawn + (1 if drawn >= 4 else 0)
+    if rules.trait_bounds.shape[0] == 0:
+        return
+    inherit_traits(
+        state, rules, w, species, child, parent, fold_in(fold_in(tick_key, _TRAIT_KEY), uid)
+    )
+    if n_newborns < newborns.traits.shape[1]:
+        for t in range(rules.trait_bounds.shape[0]):
+            given = newborns.traits[w, n_newborns, t]
+            state.trait_totals[w, species, t, 0] += given - state.traits[w, child, t]
+            state.traits[w, child, t] = given
+
+
+@inline_always
 def spawn_child(
     state: SavannaState,
     rules: SavannaRules,
@@ -86,6 +140,8 @@ def spawn_child(
     row: int,
     kind: int,
     cell: int,
+    newborns: NewbornValues,
+    n_newborns: int,
 ) -> None:
     """Place a child on `cell`, move energy from parent to child, and set the parent's reward.
 
@@ -98,13 +154,15 @@ def spawn_child(
         row: Row of the parent.
         kind: `2 * species + type` of the child.
         cell: Cell of the child.
+        newborns: See `NewbornValues`.
+        n_newborns: Births of this world in this step so far.
     """
     agents = get_agent_arrays(state, rules)
     state.n_free[w] -= 1
     child = state.free_rows[w, state.n_free[w]]
     parent = agents.uid[w, row]
     parent_kind = 2 * species + agents.group[w, row] - species * rules.n_types
-    cost = rules.initial_energy[species]
+    cost = rules.initial_energy[kind]
     child_energy = cost * rules.birth_efficiency
     agents.energy[w, row] -= cost
     agents.energy_accounts[w, codes.WASTED] += cost - child_energy
@@ -115,8 +173,10 @@ def spawn_child(
     agents.x[w, child] = cell // rules.size
     agents.y[w, child] = cell % rules.size
     add_to_cell(agents, w, species, cell, child)
+    take_free_cell(newborns.free_cells, cell)
     refresh_occupied_cell(agents, w, species, child)
     refresh_occupied_cell(agents, w, species, row)
+    give_traits(state, rules, w, species, child, row, newborns, n_newborns)
     agents.alive_rows[w, species, agents.n_alive[w, species]] = child
     agents.n_alive[w, species] += 1
     agents.active[w, species] += 1
@@ -127,6 +187,8 @@ def spawn_child(
     agents.reward[w, row] = reward
     agents.counters[w, codes.SPAWNED + species] += 1
     record_event(events, w, codes.BIRTH, uid, parent, 1.0 if kind != parent_kind else 0.0)
+    group, number = agents.group[w, child], state.number[w, child]
+    add_event_details(events, w, float(group), float(number), cell, cell, 0.0)
     record_event(events, w, codes.REPRODUCTION_REWARD, parent, uid, reward)
     grandparent = state.parent_rows[w, row, 0]
     if grandparent >= 0:
@@ -144,7 +206,7 @@ def try_reproduce(
     w: int,
     species: int,
     row: int,
-    newborn_cells: Ints,
+    newborns: NewbornValues,
     n_newborns: int,
 ) -> int:
     """Let an agent with enough energy reproduce, if age, cooldown, chance and room allow it.
@@ -156,7 +218,7 @@ def try_reproduce(
         w: World.
         species: PREDATOR or PREY.
         row: Row of the agent.
-        newborn_cells: `[W, births]`, see `run_births`.
+        newborns: See `NewbornValues`.
         n_newborns: Births of this world in this step so far.
 
     Returns:
@@ -170,6 +232,11 @@ def try_reproduce(
         return 0
     if state.tick[w] - state.last_birth_tick[w, row] < rules.birth_cooldown:
         return 0
+    ratio = rules.max_predator_ratio
+    is_capped = species == codes.PREDATOR and ratio >= 0.0
+    if is_capped and state.active[w, 0] >= ratio * state.active[w, 1]:
+        state.counters[w, codes.DENSITY_BLOCKS] += 1
+        return 0
     kind, cell, tick_key = parent_kind, -1, fold_in(state.key[w], state.tick[w])
     probability, mutation_rate = rules.birth_probability[parent_kind], rules.mutation_rate[species]
     if probability < 1.0 or mutation_rate > 0.0:
@@ -178,30 +245,31 @@ def try_reproduce(
             return 0
         if uniform(key, 1) < mutation_rate:
             kind = 4 * species + 1 - parent_kind
-    if state.n_free[w] > 0:
+    has_id = rules.n_possible[kind] < 0 or state.next_number[w, kind] < rules.n_possible[kind]
+    if state.n_free[w] > 0 and has_id:
         wall, first_in_cell = rules.wall, state.first_in_cell
         x, y = state.x[w, row], state.y[w, row]
         cell = find_free_neighbor(wall, rules.size, first_in_cell, w, x, y)
         if cell < 0:
             state.counters[w, codes.RANDOM_PLACEMENTS] += 1
-            if n_newborns < newborn_cells.shape[1]:
-                cell = newborn_cells[w, n_newborns]
+            if n_newborns < newborns.cells.shape[1]:
+                cell = newborns.cells[w, n_newborns]
             else:
                 key = fold_in(fold_in(tick_key, _PLACEMENT_KEY), uid)
-                cell = draw_free_cell(wall, first_in_cell, w, key)
+                cell = draw_free_cell(newborns.free_cells, wall, first_in_cell, w, key)
     if cell < 0:
         state.counters[w, codes.CAPACITY_BLOCKS + species] += 1
         record_event(events, w, codes.CAPACITY_BLOCK, uid, -1, 0.0)
         return 0
     if kind != parent_kind:
         state.counters[w, codes.MUTATIONS] += 1
-    spawn_child(state, rules, events, w, species, row, kind, cell)
+    spawn_child(state, rules, events, w, species, row, kind, cell, newborns, n_newborns)
     return 1
 
 
 @inline_always
 def run_births(
-    state: SavannaState, rules: SavannaRules, events: EventBuffer, w: int, newborn_cells: Ints
+    state: SavannaState, rules: SavannaRules, events: EventBuffer, w: int, newborns: NewbornValues
 ) -> None:
     """Let agents reproduce: predators first, then prey, in uid order; newborns do not.
 
@@ -212,15 +280,16 @@ def run_births(
         rules: Rules of the batch.
         events: Buffer, appended to.
         w: World.
-        newborn_cells: `[W, births]`, replaces the random cell of the n-th birth of the step when a
-            trace is replayed; `[W, 0]` otherwise.
+        newborns: See `NewbornValues`.
     """
     threshold = rules.birth_threshold
+    newborns.free_cells[0] = 0
     n_newborns = 0
     for species in range(2):
         for i in range(state.n_alive[w, species]):
             row = state.alive_rows[w, species, i]
-            if state.energy[w, row] >= threshold[species] and not state.carcass[w, row]:
+            kind = 2 * species + state.group[w, row] - species * rules.n_types
+            if state.energy[w, row] >= threshold[kind] and not state.carcass[w, row]:
                 n_newborns += try_reproduce(
-                    state, rules, events, w, species, row, newborn_cells, n_newborns
+                    state, rules, events, w, species, row, newborns, n_newborns
                 )

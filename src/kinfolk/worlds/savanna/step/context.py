@@ -34,6 +34,12 @@ class SavannaAgents(NamedTuple):
     age: Ints
     reward: Floats
     step_event: Ints
+    tick: Ints
+    satiated_until: Ints
+    heading: Ints
+    energy_before: Floats
+    traits: Floats
+    death_view: Plane
     patch_in_cell: Links
     grass_energy: Floats
     counters: Ints
@@ -41,12 +47,14 @@ class SavannaAgents(NamedTuple):
     size: int  # side of the grid
     cell_erasure: bool  # quirk, see `refresh_vacated_cell`
     dead_prey_stay: bool  # quirk: dead prey stay on their cells until `remove_dead`
+    separate_prey: bool  # prey of type 2, the last group, have a plane of their own
+    n_types: int
 
 
 class StepActions(NamedTuple):
     """The actions of a step, and the order in which agents move."""
 
-    actions: Ints  # [W * N, 1]
+    actions: Ints  # [W * N, heads]
     acting_rows: RowIndices  # [W, 2, N] rows of each species that move, in order
     n_acting: Ints  # [W, 2] how many of them
     all_act: bool  # whether these are all living agents
@@ -80,6 +88,12 @@ def get_agent_arrays(state: SavannaState, rules: SavannaRules) -> SavannaAgents:
         state.age,
         state.reward,
         state.step_event,
+        state.tick,
+        state.satiated_until,
+        state.heading,
+        state.energy_before,
+        state.traits,
+        state.death_view,
         state.patch_in_cell,
         state.grass_energy,
         state.counters,
@@ -87,4 +101,6 @@ def get_agent_arrays(state: SavannaState, rules: SavannaRules) -> SavannaAgents:
         rules.size,
         rules.cell_erasure,
         rules.dead_prey_bitten,
+        rules.separate_prey,
+        rules.n_types,
     )

@@ -6,7 +6,7 @@ from kinfolk.core.jit import inline_always
 from kinfolk.lineage.kernels import record_death
 from kinfolk.worlds.savanna import codes
 from kinfolk.worlds.savanna.rules import SavannaRules
-from kinfolk.worlds.savanna.state import EventBuffer, SavannaState, record_event
+from kinfolk.worlds.savanna.state import EventBuffer, SavannaState, add_event_details, record_event
 from kinfolk.worlds.savanna.step.context import SavannaAgents
 from kinfolk.worlds.savanna.step.occupancy import (
     get_cell,
@@ -14,6 +14,7 @@ from kinfolk.worlds.savanna.step.occupancy import (
     refresh_occupied_cell,
     refresh_vacated_cell,
     remove_from_cell,
+    save_view,
 )
 
 
@@ -54,10 +55,17 @@ def apply_metabolism(
     """
     lazy = all_agents_act and not rules.cell_erasure
     for species in range(2):
-        loss, any_overaged = rules.energy_loss[species], False
+        decayed, any_overaged = 0.0, False
         for i in range(agents.n_alive[w, species]):
             row = agents.alive_rows[w, species, i]
+            kind = 2 * species + agents.group[w, row] - species * rules.n_types
+            loss = rules.energy_loss[kind]
+            if rules.metabolic_trait >= 0:
+                loss *= agents.traits[w, row, rules.metabolic_trait]
+            if rules.pays_energy:
+                agents.energy_before[w, row] = agents.energy[w, row]
             agents.energy[w, row] -= loss
+            decayed += loss
             agents.reward[w, row] = 0.0
             agents.step_event[w, row] = codes.NO_EVENT
             if not lazy or agents.carcass[w, row] or agents.energy[w, row] <= 0.0:
@@ -66,14 +74,13 @@ def apply_metabolism(
                 continue
             age = agents.age[w, row] + 1
             agents.age[w, row] = age
-            kind = 2 * species + agents.group[w, row] - species * rules.n_types
             last_fertile_age = rules.max_fertility_age[kind]
             # Founders, and limits of 0, can be past it in their first step.
             is_first_step = age == 1 or tick == 0
             if age == last_fertile_age or (is_first_step and 0 <= last_fertile_age < age):
                 record_event(events, w, codes.FERTILITY_EXPIRED, agents.uid[w, row], -1, age)
             any_overaged = any_overaged or 0 <= rules.max_age[kind] <= age
-        agents.energy_accounts[w, codes.DECAYED] += loss * agents.n_alive[w, species]
+        agents.energy_accounts[w, codes.DECAYED] += decayed
         if any_overaged:
             kill_overaged(agents, rules, w, species)
 
@@ -99,16 +106,18 @@ def kill_overaged(agents: SavannaAgents, rules: SavannaRules, w: int, species: i
 
 
 @inline_always
-def grow_grass(state: SavannaState, w: int, gain: float, max_energy: float) -> None:
-    """Add energy to every patch of grass, up to its maximum.
+def grow_grass(state: SavannaState, rules: SavannaRules, w: int) -> None:
+    """Add energy to every patch of grass, up to its maximum; seasons change how much.
 
     Args:
         state: Writes the energy of grass.
+        rules: Rules of the batch.
         w: World.
-        gain: Energy per patch and step.
-        max_energy: Energy of a full patch.
     """
-    grown = 0.0
+    grown, gain, max_energy = 0.0, rules.grass_gain, rules.max_grass
+    if rules.season_length > 0:
+        is_odd = (state.tick[w] // rules.season_length) % 2 == 1
+        gain *= rules.season_low if is_odd else rules.season_high
     for patch in range(state.grass_energy.shape[1]):
         before = state.grass_energy[w, patch]
         if before != max_energy:
@@ -120,28 +129,39 @@ def grow_grass(state: SavannaState, w: int, gain: float, max_energy: float) -> N
 
 
 @inline_always
-def kill_starved(agents: SavannaAgents, w: int) -> None:
-    """Kill all agents and carcasses without energy."""
+def kill_starved(agents: SavannaAgents, rules: SavannaRules, w: int) -> None:
+    """Kill all agents and carcasses without energy.
+
+    Args:
+        agents: Written for every death.
+        rules: Rules of the batch.
+        w: World.
+    """
     for species in range(2):
         for i in range(agents.n_alive[w, species]):
             row = agents.alive_rows[w, species, i]
             if agents.energy[w, row] <= 0.0:
                 if agents.alive[w, row]:
+                    if rules.view_at_death:
+                        save_view(agents, rules, w, species, row)
                     kill_agent(agents, w, species, row, codes.STARVED)
                 elif agents.dead_prey_stay:
                     # Published: an agent too old and starved in one step dies twice.
                     agents.active[w, species] -= 1
-                    refresh_vacated_cell(agents, w, species, get_cell(agents, w, row))
+                    refresh_vacated_cell(agents, w, species, get_cell(agents, w, row), row)
 
 
 @inline_always
-def remove_dead(agents: SavannaAgents, state: SavannaState, events: EventBuffer, w: int) -> None:
+def remove_dead(
+    agents: SavannaAgents, rules: SavannaRules, state: SavannaState, events: EventBuffer, w: int
+) -> None:
     """Remove the dead from `alive_rows`, lineages and cells; their rows stay occupied for a step.
 
     A prey that became a carcass is dead to its kin from the first bite on.
 
     Args:
-        agents: Writes `alive_rows`, counters and accounts; written for prey still on their cells.
+        agents: Writes `alive_rows`, rewards, counters and accounts, and cells of dead prey.
+        rules: Rules of the batch.
         state: Writes the list of the dead, and lineages.
         events: Buffer, appended to.
         w: World.
@@ -169,4 +189,8 @@ def remove_dead(agents: SavannaAgents, state: SavannaState, events: EventBuffer,
             if species == codes.PREY and agents.dead_prey_stay:
                 remove_from_cell(agents, w, species, get_cell(agents, w, row), row)
             record_event(events, w, codes.DEATH, uid, -1, cause)
+            kind = 2 * species + agents.group[w, row] - species * rules.n_types
+            agents.reward[w, row] += rules.death_reward[kind]
+            age, cell = agents.age[w, row], get_cell(agents, w, row)
+            add_event_details(events, w, float(age), rules.death_reward[kind], cell, cell, 0.0)
         agents.n_alive[w, species] = n_survivors

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from math import sqrt
 
+import numpy as np
+
 from kinfolk.core.arrays import Bools
 from kinfolk.core.jit import inline, inline_always
 from kinfolk.worlds.savanna import codes
 from kinfolk.worlds.savanna.rules import SavannaRules
+from kinfolk.worlds.savanna.state import EventBuffer, add_event_details, record_event
 from kinfolk.worlds.savanna.step.context import SavannaAgents, StepActions
 from kinfolk.worlds.savanna.step.occupancy import (
     add_to_cell,
@@ -51,6 +54,27 @@ def has_clear_line(wall: Bools, size: int, x0: int, y0: int, x1: int, y1: int) -
     return True
 
 
+def list_line(x0: int, y0: int, x1: int, y1: int) -> list[tuple[int, int]]:
+    """Return the cells strictly between two cells on Bresenham's line, as `has_clear_line` goes.
+
+    Args:
+        x0: x of the first cell.
+        y0: y of the first cell.
+        x1: x of the second cell.
+        y1: y of the second cell.
+    """
+    size = 1 + 2 * max(abs(v) for v in (x0, y0, x1, y1))
+    cells, half = [], size // 2
+    for cell in range(size * size):
+        x, y = cell // size - half, cell % size - half
+        wall = np.zeros(size * size, dtype=np.bool_)
+        wall[cell] = True
+        corners = (x0 + half, y0 + half, x1 + half, y1 + half)
+        if not has_clear_line(wall, size, *corners):
+            cells.append((x, y))
+    return cells
+
+
 @inline_always
 def find_wall_block(wall: Bools, size: int, x: int, y: int, to_x: int, to_y: int) -> int:
     """Return the counter of the reason why walls block a line of sight, or -1 if it is free.
@@ -72,7 +96,9 @@ def find_wall_block(wall: Bools, size: int, x: int, y: int, to_x: int, to_y: int
 
 
 @inline_always
-def move_agents(occupancy: SavannaAgents, rules: SavannaRules, w: int, moves: StepActions) -> None:
+def move_agents(
+    occupancy: SavannaAgents, rules: SavannaRules, events: EventBuffer, w: int, moves: StepActions
+) -> None:
     """Move the agents in `acting_rows` in that order, where nothing blocks them.
 
     Staying put counts as a move onto an occupied cell, as in PredPreyGrass.
@@ -80,11 +106,18 @@ def move_agents(occupancy: SavannaAgents, rules: SavannaRules, w: int, moves: St
     Args:
         occupancy: Writes positions, cells, energies, counters and accounts.
         rules: Reads walls, moves and their cost.
+        events: Buffer, appended to.
         w: World.
         moves: Actions, and the order of moves.
     """
     size, move_cost, steps = rules.size, rules.move_cost, rules.moves
+    recorded = events.entries.shape[1] > 0
     for species in range(2):
+        flat_cost = rules.flat_move_cost[species]
+        shares_cells = species == codes.PREY and rules.separate_prey
+        sees_walls = rules.line_of_sight_moves and not (
+            species == codes.PREDATOR and rules.predators_ignore_lines
+        )
         for i in range(moves.n_acting[w, species]):
             row = moves.acting_rows[w, species, i]
             if not occupancy.alive[w, row] or occupancy.carcass[w, row]:
@@ -92,15 +125,20 @@ def move_agents(occupancy: SavannaAgents, rules: SavannaRules, w: int, moves: St
             type_index = occupancy.group[w, row] - species * rules.n_types
             action = moves.actions[w * occupancy.alive.shape[1] + row, 0]
             x, y = occupancy.x[w, row], occupancy.y[w, row]
-            to_x = min(max(x + steps[type_index, action, 0], 0), size - 1)
-            to_y = min(max(y + steps[type_index, action, 1], 0), size - 1)
+            dx, dy = steps[type_index, action, 0], steps[type_index, action, 1]
+            to_x, to_y = min(max(x + dx, 0), size - 1), min(max(y + dy, 0), size - 1)
+            if rules.forward_view and (dx != 0 or dy != 0):
+                turn_x, turn_y = min(max(dx, -1), 1), min(max(dy, -1), 1)
+                occupancy.heading[w, row] = 3 * (turn_x + 1) + turn_y + 1
             target, moves_away = to_x * size + to_y, to_x != x or to_y != y
-            block = -1
+            block, energy, distance = -1, occupancy.energy[w, row], 0.0
             if rules.wall[target]:
                 block = codes.BLOCKED_WALL
-            elif occupancy.visible_energy[w, species, target] > 0.0:
+            elif occupancy.visible_energy[w, species, target] > 0.0 or (
+                shares_cells and occupancy.visible_energy[w, codes.SECOND_PREY, target] > 0.0
+            ):
                 block = codes.BLOCKED_OCCUPIED
-            elif moves_away and rules.line_of_sight_moves:
+            elif moves_away and sees_walls:
                 block = find_wall_block(rules.wall, size, x, y, to_x, to_y)
             if block >= 0:
                 occupancy.counters[w, block] += 1
@@ -109,10 +147,15 @@ def move_agents(occupancy: SavannaAgents, rules: SavannaRules, w: int, moves: St
                 occupancy.y[w, row] = to_y
                 remove_from_cell(occupancy, w, species, x * size + y, row)
                 add_to_cell(occupancy, w, species, target, row)
-                if move_cost > 0.0:
+                if move_cost > 0.0 or flat_cost > 0.0 or recorded:
                     distance = sqrt(float((to_x - x) * (to_x - x) + (to_y - y) * (to_y - y)))
-                    cost = distance * move_cost * occupancy.energy[w, row]
+                if move_cost > 0.0 or flat_cost > 0.0:
+                    cost = distance * move_cost * occupancy.energy[w, row] + flat_cost * distance
                     occupancy.energy[w, row] -= cost
                     occupancy.energy_accounts[w, codes.MOVE_COST] += cost
-                refresh_vacated_cell(occupancy, w, species, x * size + y)
+                refresh_vacated_cell(occupancy, w, species, x * size + y, row)
             refresh_occupied_cell(occupancy, w, species, row)
+            if recorded:
+                after = occupancy.energy[w, row]
+                record_event(events, w, codes.MOVE, occupancy.uid[w, row], -1, after)
+                add_event_details(events, w, distance, energy, target, target, 0.0)

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from kinfolk.core.arrays import Bools
 from kinfolk.core.jit import inline
-from kinfolk.core.random import randint
-from kinfolk.worlds.savanna.codes import PREDATOR, PREY
+from kinfolk.worlds.savanna.codes import PREDATOR, PREY, SECOND_PREY
+from kinfolk.worlds.savanna.rules import SavannaRules
 from kinfolk.worlds.savanna.state import Links
 from kinfolk.worlds.savanna.step.context import SavannaAgents
 
@@ -67,7 +67,22 @@ def remove_from_cell(occupancy: SavannaAgents, w: int, species: int, cell: int, 
 
 
 @inline
-def refresh_cell(occupancy: SavannaAgents, w: int, species: int, cell: int) -> None:
+def get_plane(occupancy: SavannaAgents, w: int, species: int, row: int) -> int:
+    """Return the plane of `visible_energy` that shows an agent.
+
+    Args:
+        occupancy: Reads groups.
+        w: World.
+        species: PREDATOR or PREY.
+        row: Row of the agent.
+    """
+    if occupancy.separate_prey and species == PREY and occupancy.group[w, row] == SECOND_PREY:
+        return SECOND_PREY
+    return species
+
+
+@inline
+def refresh_cell(occupancy: SavannaAgents, w: int, species: int, cell: int, plane: int) -> None:
     """Show the highest energy of the living agents on a cell; those without energy are not shown.
 
     Args:
@@ -75,19 +90,23 @@ def refresh_cell(occupancy: SavannaAgents, w: int, species: int, cell: int) -> N
         w: World.
         species: PREDATOR or PREY.
         cell: Cell to refresh.
+        plane: Plane to refresh.
     """
     highest = 0.0
     row = occupancy.first_in_cell[w, species, cell]
     while row >= 0:
-        if occupancy.alive[w, row] and occupancy.energy[w, row] > highest:
+        is_shown = occupancy.alive[w, row] and occupancy.energy[w, row] > highest
+        if is_shown and get_plane(occupancy, w, species, row) == plane:
             highest = occupancy.energy[w, row]
         row = occupancy.next_in_cell[w, row]
-    occupancy.visible_energy[w, species, cell] = highest
+    occupancy.visible_energy[w, plane, cell] = highest
 
 
 @inline
-def refresh_vacated_cell(occupancy: SavannaAgents, w: int, species: int, cell: int) -> None:
-    """Refresh a cell that an agent left.
+def refresh_vacated_cell(
+    occupancy: SavannaAgents, w: int, species: int, cell: int, row: int
+) -> None:
+    """Refresh a cell that the agent in `row` left.
 
     With the quirk `cell_erasure` the cell becomes blank even if another agent is on it.
 
@@ -96,11 +115,13 @@ def refresh_vacated_cell(occupancy: SavannaAgents, w: int, species: int, cell: i
         w: World.
         species: PREDATOR or PREY.
         cell: Cell to refresh.
+        row: Row of the agent.
     """
+    plane = get_plane(occupancy, w, species, row)
     if occupancy.cell_erasure or occupancy.first_in_cell[w, species, cell] < 0:
-        occupancy.visible_energy[w, species, cell] = 0.0
+        occupancy.visible_energy[w, plane, cell] = 0.0
     else:
-        refresh_cell(occupancy, w, species, cell)
+        refresh_cell(occupancy, w, species, cell, plane)
 
 
 @inline
@@ -115,15 +136,15 @@ def refresh_occupied_cell(occupancy: SavannaAgents, w: int, species: int, row: i
         species: PREDATOR or PREY.
         row: Row of the agent.
     """
-    cell = get_cell(occupancy, w, row)
+    cell, plane = get_cell(occupancy, w, row), get_plane(occupancy, w, species, row)
     if occupancy.cell_erasure or (
         occupancy.first_in_cell[w, species, cell] == row
         and occupancy.next_in_cell[w, row] < 0
         and occupancy.energy[w, row] > 0.0
     ):
-        occupancy.visible_energy[w, species, cell] = occupancy.energy[w, row]
+        occupancy.visible_energy[w, plane, cell] = occupancy.energy[w, row]
     else:
-        refresh_cell(occupancy, w, species, cell)
+        refresh_cell(occupancy, w, species, cell, plane)
 
 
 @inline
@@ -146,7 +167,32 @@ def kill_agent(occupancy: SavannaAgents, w: int, species: int, row: int, cause: 
     occupancy.active[w, species] -= 1
     if species == PREDATOR or not occupancy.dead_prey_stay:
         remove_from_cell(occupancy, w, species, cell, row)
-    refresh_vacated_cell(occupancy, w, species, cell)
+    refresh_vacated_cell(occupancy, w, species, cell, row)
+
+
+@inline
+def save_view(
+    occupancy: SavannaAgents, rules: SavannaRules, w: int, species: int, row: int
+) -> None:
+    """Keep what an agent sees, for its last observation under the quirk `view_at_death`.
+
+    Args:
+        occupancy: Writes `death_view`: predators, prey and grass, as in the observation.
+        rules: Reads the size of windows.
+        w: World.
+        species: PREDATOR or PREY.
+        row: Row of the agent.
+    """
+    reach, size = rules.radius[species], rules.size
+    side = 2 * reach + 1
+    for plane in range(3):
+        for i in range(side * side):
+            x = occupancy.x[w, row] + i // side - reach
+            y = occupancy.y[w, row] + i % side - reach
+            energy = 0.0
+            if 0 <= x < size and 0 <= y < size:
+                energy = occupancy.visible_energy[w, plane, x * size + y]
+            occupancy.death_view[w, row, plane * side * side + i] = energy
 
 
 @inline
@@ -182,31 +228,4 @@ def find_free_neighbor(wall: Bools, size: int, first_in_cell: Links, w: int, x: 
         on_grid = 0 <= to_x < size and 0 <= to_y < size
         if on_grid and is_cell_free(wall, first_in_cell, w, cell):
             return cell
-    return -1
-
-
-@inline
-def draw_free_cell(wall: Bools, first_in_cell: Links, w: int, key: int) -> int:
-    """Draw a free cell of the whole grid at random; -1 if there is none.
-
-    It is rarely called, so it scans the grid.
-
-    Args:
-        wall: `[cells]`.
-        first_in_cell: `[W, 2, cells]`, first agent on each cell, -1 if none.
-        w: World.
-        key: Random key.
-    """
-    free = 0
-    for cell in range(wall.shape[0]):
-        if is_cell_free(wall, first_in_cell, w, cell):
-            free += 1
-    if free == 0:
-        return -1
-    chosen = randint(key, 0, free)
-    for cell in range(wall.shape[0]):
-        if is_cell_free(wall, first_in_cell, w, cell):
-            if chosen == 0:
-                return cell
-            chosen -= 1
     return -1

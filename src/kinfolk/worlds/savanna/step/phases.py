@@ -9,16 +9,17 @@ from __future__ import annotations
 from kinfolk.core.arrays import Bools, Ints
 from kinfolk.core.jit import allocation_free_kernel, inline_always
 from kinfolk.lineage.kernels import compute_lineage_reward, update_descendant_change
-from kinfolk.worlds.savanna.codes import LINEAGE_REWARD, PREDATOR, PREY
+from kinfolk.worlds.savanna.codes import LINEAGE_REWARD, PREDATOR, PREY, REWARD
 from kinfolk.worlds.savanna.rules import SavannaRules
 from kinfolk.worlds.savanna.state import EventBuffer, RowIndices, SavannaState, record_event
 from kinfolk.worlds.savanna.step import metabolism
-from kinfolk.worlds.savanna.step.births import run_births
+from kinfolk.worlds.savanna.step.births import NewbornValues, run_births
 from kinfolk.worlds.savanna.step.context import (
     CaptureScratch,
     StepActions,
     get_agent_arrays,
 )
+from kinfolk.worlds.savanna.step.donation import run_donations
 from kinfolk.worlds.savanna.step.movement import move_agents
 from kinfolk.worlds.savanna.step.predation import run_solo_predation
 from kinfolk.worlds.savanna.step.team_capture import run_team_capture
@@ -35,8 +36,8 @@ def find_invalid_action(
         n_alive: `[W, 2]`, entries of `alive_rows`.
         alive_rows: `[W, 2, N]`, rows of the living.
         group: `[W, N]`, group of each agent.
-        choices: `[groups]`, number of actions.
-        actions: `[W * N, 1]`.
+        choices: `[groups, heads]`, number of actions.
+        actions: `[W * N, heads]`.
     """
     rows = alive_rows.shape[2]
     for w in range(alive_rows.shape[0]):
@@ -45,9 +46,10 @@ def find_invalid_action(
         for species in range(2):
             for i in range(n_alive[w, species]):
                 row = alive_rows[w, species, i]
-                action = actions[w * rows + row, 0]
-                if action < 0 or action >= choices[group[w, row]]:
-                    return int(w * rows + row)
+                for head in range(actions.shape[1]):
+                    action = actions[w * rows + row, head]
+                    if action < 0 or action >= choices[group[w, row], head]:
+                        return int(w * rows + row)
     return -1
 
 
@@ -78,11 +80,13 @@ def step_with_team_capture(
         if not state.done[w]:
             metabolism.free_dead_rows(state, w)
             metabolism.apply_metabolism(agents, rules, events, w, state.tick[w], moves.all_act)
-            metabolism.grow_grass(state, w, rules.grass_gain, rules.max_grass)
-            move_agents(agents, rules, w, moves)
-            metabolism.kill_starved(agents, w)
-            run_team_capture(agents, rules, events, w, scratch)
-            metabolism.remove_dead(agents, state, events, w)
+            metabolism.grow_grass(state, rules, w)
+            move_agents(agents, rules, events, w, moves)
+            metabolism.kill_starved(agents, rules, w)
+            if rules.donates:
+                run_donations(agents, rules, events, w)
+            run_team_capture(agents, rules, events, w, moves.actions, scratch)
+            metabolism.remove_dead(agents, rules, state, events, w)
 
 
 @allocation_free_kernel
@@ -110,11 +114,13 @@ def step_with_solo_predation(
         if not state.done[w]:
             metabolism.free_dead_rows(state, w)
             metabolism.apply_metabolism(agents, rules, events, w, state.tick[w], moves.all_act)
-            metabolism.grow_grass(state, w, rules.grass_gain, rules.max_grass)
-            move_agents(agents, rules, w, moves)
-            metabolism.kill_starved(agents, w)
+            metabolism.grow_grass(state, rules, w)
+            move_agents(agents, rules, events, w, moves)
+            metabolism.kill_starved(agents, rules, w)
+            if rules.donates:
+                run_donations(agents, rules, events, w)
             run_solo_predation(agents, rules, events, w)
-            metabolism.remove_dead(agents, state, events, w)
+            metabolism.remove_dead(agents, rules, state, events, w)
 
 
 @allocation_free_kernel
@@ -122,7 +128,7 @@ def step_births_and_end(
     state: SavannaState,
     rules: SavannaRules,
     events: EventBuffer,
-    newborn_cells: Ints,
+    newborns: NewbornValues,
     first: int,
     last: int,
 ) -> int:
@@ -132,7 +138,7 @@ def step_births_and_end(
         state: State of the batch, written.
         rules: Rules of the batch.
         events: Buffer, appended to.
-        newborn_cells: `[W, births]`, see `run_births`.
+        newborns: See `NewbornValues`.
         first: First world.
         last: End of the range of worlds, exclusive.
 
@@ -142,9 +148,11 @@ def step_births_and_end(
     max_uids = 0
     for w in range(first, last):
         if not state.done[w]:
-            run_births(state, rules, events, w, newborn_cells)
+            run_births(state, rules, events, w, newborns)
             pay_lineage_rewards(state, rules, events, w)
-            finish_step(state, w, rules.max_steps, rules.zero_terminal)
+            if rules.pays_energy:
+                pay_energy_changes(state, rules, w)
+            finish_step(state, rules, events, w)
         max_uids = max(max_uids, state.next_uid[w])
     return max_uids
 
@@ -176,22 +184,65 @@ def pay_lineage_rewards(
 
 
 @inline_always
-def finish_step(state: SavannaState, w: int, max_steps: int, zero_terminal: bool) -> None:
+def pay_energy_changes(state: SavannaState, rules: SavannaRules, w: int) -> None:
+    """Reward all agents for the change of their energy in this step; the dead have none left.
+
+    Args:
+        state: Writes `reward`.
+        rules: Rules of the batch.
+        w: World.
+    """
+    for species in range(2):
+        for i in range(state.n_alive[w, species]):
+            row = state.alive_rows[w, species, i]
+            kind = 2 * species + state.group[w, row] - species * rules.n_types
+            change = state.energy[w, row] - state.energy_before[w, row]
+            state.reward[w, row] += rules.energy_reward[kind] * change
+    for i in range(state.n_ended[w]):
+        row = state.ended_rows[w, i]
+        species = PREDATOR if state.group[w, row] < rules.n_types else PREY
+        kind = 2 * species + state.group[w, row] - species * rules.n_types
+        state.reward[w, row] -= rules.energy_reward[kind] * state.energy_before[w, row]
+
+
+@inline_always
+def record_rewards(state: SavannaState, events: EventBuffer, w: int) -> None:
+    """Record the rewards of this step that are not 0."""
+    for species in range(2):
+        for i in range(state.n_alive[w, species]):
+            row = state.alive_rows[w, species, i]
+            if state.reward[w, row] != 0.0:
+                record_event(events, w, REWARD, state.uid[w, row], -1, state.reward[w, row])
+    for i in range(state.n_ended[w]):
+        row = state.ended_rows[w, i]
+        if state.reward[w, row] != 0.0:
+            record_event(events, w, REWARD, state.uid[w, row], -1, state.reward[w, row])
+
+
+@inline_always
+def finish_step(state: SavannaState, rules: SavannaRules, events: EventBuffer, w: int) -> None:
     """Advance the clock; end the episode when a species is extinct or time is up.
 
     Args:
-        state: Writes `tick`, `done`, `truncated` and, with `zero_terminal`, `reward`.
+        state: Writes `tick`, `done`, flags and, with `zero_terminal`, `reward`.
+        rules: Rules of the batch.
+        events: Buffer, appended to.
         w: World.
-        max_steps: Time limit.
-        zero_terminal: Quirk: rewards of agents that died are 0.
     """
-    if zero_terminal:
+    if rules.zero_terminal:
         for i in range(state.n_ended[w]):
             state.reward[w, state.ended_rows[w, i]] = 0.0
+    if events.entries.shape[1] > 0:
+        record_rewards(state, events, w)
     state.tick[w] += 1
+    is_over = state.tick[w] >= rules.max_steps
     extinct = state.active[w, PREDATOR] <= 0 or state.active[w, PREY] <= 0
-    if extinct or state.tick[w] >= max_steps:
+    if extinct or is_over:
         state.done[w] = True
         for species in range(2):
             for i in range(state.n_alive[w, species]):
-                state.truncated[w, state.alive_rows[w, species, i]] = True
+                row = state.alive_rows[w, species, i]
+                if rules.extinction_terminates and not is_over:
+                    state.terminated[w, row] = True
+                else:
+                    state.truncated[w, row] = True

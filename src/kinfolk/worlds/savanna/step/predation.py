@@ -15,13 +15,14 @@ from kinfolk.core.jit import inline_always
 from kinfolk.worlds.savanna import codes
 from kinfolk.worlds.savanna.codes import PREDATOR, PREY
 from kinfolk.worlds.savanna.rules import SavannaRules
-from kinfolk.worlds.savanna.state import EventBuffer, record_event
+from kinfolk.worlds.savanna.state import EventBuffer, add_event_details, record_event
 from kinfolk.worlds.savanna.step.context import SavannaAgents
 from kinfolk.worlds.savanna.step.occupancy import (
     get_cell,
     kill_agent,
     refresh_occupied_cell,
     refresh_vacated_cell,
+    save_view,
 )
 
 
@@ -42,6 +43,8 @@ def add_energy(
         rules: Reads the efficiency of meals and the highest energy.
     """
     efficiency, max_energy = rules.transfer_efficiency, rules.max_energy[species]
+    if rules.metabolic_trait >= 0:
+        efficiency *= agents.traits[w, row, rules.metabolic_trait] ** rules.metabolic_alpha
     before = agents.energy[w, row]
     after = before + bite * efficiency
     gained = bite
@@ -73,8 +76,11 @@ def graze(
         agents.reward[w, row] = rules.step_reward[kind]
         return
     agents.reward[w, row] = rules.meal_reward[kind]
-    bite = min(agents.grass_energy[w, patch], rules.max_grass_bite)
-    remaining = agents.grass_energy[w, patch] - bite
+    available, before = agents.grass_energy[w, patch], agents.energy[w, row]
+    bite = min(available, rules.max_grass_bite[kind])
+    if rules.leave_small_bite and kind == 2:
+        bite = min(bite, max(0.0, available - rules.max_grass_bite[3]))
+    remaining = available - bite
     agents.grass_energy[w, patch] = remaining
     agents.visible_energy[w, codes.GRASS, cell] = remaining
     gained = add_energy(agents, w, PREY, row, bite, rules)
@@ -82,6 +88,7 @@ def graze(
     agents.step_event[w, row] = codes.ATE
     agents.counters[w, codes.GRASS_BITES] += 1
     record_event(events, w, codes.EAT, agents.uid[w, row], patch, gained)
+    add_event_details(events, w, agents.energy[w, row], before, cell, cell, available)
 
 
 @inline_always
@@ -117,7 +124,8 @@ def bite_prey(
         prey: Row of the prey, on the same cell.
     """
     was_carcass = agents.carcass[w, prey]
-    prey_energy = agents.energy[w, prey]
+    prey_energy, before = agents.energy[w, prey], agents.energy[w, row]
+    cell = get_cell(agents, w, row)
     bite = min(prey_energy, rules.max_prey_bite)
     agents.reward[w, row] = rules.meal_reward[agents.group[w, row]]
     gained = add_energy(agents, w, PREDATOR, row, bite, rules)
@@ -126,8 +134,11 @@ def bite_prey(
     agents.counters[w, codes.CARCASS_BITES if was_carcass else codes.LIVE_BITES] += 1
     kind = codes.CARCASS_BITE if was_carcass else codes.BITE
     record_event(events, w, kind, agents.uid[w, row], agents.uid[w, prey], gained)
+    add_event_details(events, w, agents.energy[w, row], before, cell, cell, prey_energy)
+    if rules.satiation > 0:
+        agents.satiated_until[w, row] = agents.tick[w] + rules.satiation
     remaining = prey_energy - bite
-    if remaining > 0.0:
+    if remaining > 0.0 and rules.leave_carcass:
         agents.energy[w, prey] = remaining
         refresh_occupied_cell(agents, w, PREY, prey)
         agents.carcass[w, prey] = True
@@ -136,12 +147,14 @@ def bite_prey(
             uid = agents.uid[w, prey]
             record_event(events, w, codes.CARCASS, uid, agents.uid[w, row], remaining)
         return
+    if rules.view_at_death:
+        save_view(agents, rules, w, PREY, prey)
     if agents.alive[w, prey]:
         kill_agent(agents, w, PREY, prey, codes.EATEN)
         agents.reward[w, prey] = rules.caught_reward[2 + agents.group[w, prey] - rules.n_types]
     else:  # as in PredPreyGrass: prey that died before the bite is subtracted again
         agents.active[w, PREY] -= 1
-        refresh_vacated_cell(agents, w, PREY, get_cell(agents, w, prey))
+        refresh_vacated_cell(agents, w, PREY, get_cell(agents, w, prey), prey)
     if rules.dead_prey_bitten:
         agents.carcass[w, prey] = True
         # `remove_dead` will add all of its energy, bitten off or not.
@@ -175,6 +188,9 @@ def run_solo_predation(
         agents.reward[w, row] = rules.step_reward[group]
         prey = find_prey(agents, w, cell)
         if prey < 0:
+            continue
+        if rules.satiation > 0 and agents.tick[w] < agents.satiated_until[w, row]:
+            agents.counters[w, codes.SATIATION_BLOCKS] += 1
             continue
         if agents.carcass[w, prey] or age >= rules.juvenile_age[group]:
             bite_prey(agents, rules, events, w, row, prey)

@@ -11,9 +11,9 @@ from kinfolk.core.jit import inline_always
 from kinfolk.worlds.savanna import codes
 from kinfolk.worlds.savanna.codes import PREDATOR, PREY
 from kinfolk.worlds.savanna.rules import SavannaRules
-from kinfolk.worlds.savanna.state import EventBuffer, RowIndices, record_event
+from kinfolk.worlds.savanna.state import EventBuffer, RowIndices, add_event_details, record_event
 from kinfolk.worlds.savanna.step.context import CaptureScratch, SavannaAgents
-from kinfolk.worlds.savanna.step.occupancy import kill_agent, refresh_occupied_cell
+from kinfolk.worlds.savanna.step.occupancy import get_cell, kill_agent, refresh_occupied_cell
 from kinfolk.worlds.savanna.step.predation import add_energy, block_bite, graze
 
 _TIE_TOLERANCE = 1e-9  # rounding does not break a tie, as in PredPreyGrass
@@ -116,10 +116,14 @@ def apply_failed_capture(
     agents.counters[w, codes.FAILURES] += 1
     if len(helpers) > 1:
         agents.counters[w, codes.COOP_FAILURES] += 1
-    total_cost = agents.energy[w, prey] * rules.failure_cost
+    agents.counters[w, codes.FAILED_HELPER_TOTAL] += len(helpers)
+    prey_energy, prey_cell = agents.energy[w, prey], get_cell(agents, w, prey)
+    total_cost = prey_energy * rules.failure_cost
     for row in helpers:
-        cost = 0.0
-        if total_cost > 0.0 and total_energy > 0.0:
+        cost, before = 0.0, agents.energy[w, row]
+        if rules.lethal_failure:
+            kill_agent(agents, w, PREDATOR, row, codes.FAILED_ATTACK)
+        elif total_cost > 0.0 and total_energy > 0.0:
             cost = total_cost * (agents.energy[w, row] / total_energy)
             agents.energy[w, row] -= cost
             agents.energy_accounts[w, codes.FAILED_ATTACKS] += cost
@@ -129,6 +133,70 @@ def apply_failed_capture(
                 refresh_occupied_cell(agents, w, PREDATOR, row)
         uid, other = agents.uid[w, row], agents.uid[w, prey]
         record_event(events, w, codes.FAILED_CAPTURE, uid, other, cost)
+        after, cell = agents.energy[w, row], get_cell(agents, w, row)
+        add_event_details(events, w, after, before, cell, prey_cell, prey_energy)
+
+
+@inline_always
+def feed_riders(
+    agents: SavannaAgents,
+    rules: SavannaRules,
+    events: EventBuffer,
+    w: int,
+    prey: int,
+    riders: RowIndices,
+    scavenged: float,
+) -> float:
+    """Share a part of a prey among predators that did not join its capture.
+
+    Args:
+        agents: Writes energies and accounts.
+        rules: Rules of the batch.
+        events: Buffer, appended to.
+        w: World.
+        prey: Row of the prey.
+        riders: Rows of the predators.
+        scavenged: Energy that they share.
+
+    Returns:
+        Energy that none of them could bite off.
+    """
+    remaining, prey_cell, share = 0.0, get_cell(agents, w, prey), scavenged / len(riders)
+    for row in riders:
+        before = agents.energy[w, row]
+        bite = min(share, rules.max_prey_bite)
+        remaining += share - bite
+        gained = add_energy(agents, w, PREDATOR, row, bite, rules)
+        agents.energy_accounts[w, codes.WASTED] += bite - gained
+        agents.step_event[w, row] = codes.ATE
+        record_event(events, w, codes.SCAVENGE, agents.uid[w, row], agents.uid[w, prey], gained)
+        after, cell = agents.energy[w, row], get_cell(agents, w, row)
+        add_event_details(events, w, after, before, cell, prey_cell, agents.energy[w, prey])
+    return remaining
+
+
+@inline_always
+def put_joiners_first(actions: Ints, first_row: int, near: RowIndices, n_near: int) -> int:
+    """Reorder predators beside a prey: those that want to join its capture come first.
+
+    Args:
+        actions: `[W * N, 2]`, the second head says who joins.
+        first_row: First batch row of the world.
+        near: Rows of the predators, in uid order, which each part keeps; written.
+        n_near: How many.
+
+    Returns:
+        Number of joiners.
+    """
+    n_joiners = 0
+    for i in range(n_near):
+        row = near[i]
+        if actions[first_row + row, 1] != 0:
+            for j in range(i, n_joiners, -1):
+                near[j] = near[j - 1]
+            near[n_joiners] = row
+            n_joiners += 1
+    return n_joiners
 
 
 @inline_always
@@ -139,9 +207,13 @@ def share_prey(
     w: int,
     prey: int,
     helpers: RowIndices,
+    riders: RowIndices,
     total_energy: float,
 ) -> None:
     """Share a prey among its helpers, each up to one bite; energy left over becomes a carcass.
+
+    Predators beside the prey that did not join the capture share `scavenger_fraction` of it. Then
+    the helpers pay the cost of joining, which may kill them.
 
     Args:
         agents: Writes energies, rewards, counters and accounts; written for a death.
@@ -150,10 +222,12 @@ def share_prey(
         w: World.
         prey: Row of the prey.
         helpers: Rows of the helpers.
+        riders: Rows of the predators that did not join.
         total_energy: Sum of the helpers' energy.
     """
     counters, n_helpers = agents.counters, len(helpers)
     prey_energy, was_carcass = agents.energy[w, prey], agents.carcass[w, prey]
+    prey_cell = get_cell(agents, w, prey)
     if was_carcass:
         counters[w, codes.CARCASS_BITES] += n_helpers
     else:
@@ -164,13 +238,16 @@ def share_prey(
             counters[w, codes.COOP_SUCCESSES] += 1
     kind = codes.CARCASS_BITE if was_carcass else codes.CAPTURE
     remaining, reward_sum = 0.0, 0.0
+    scavenged = prey_energy * rules.scavenger_fraction if len(riders) > 0 else 0.0
+    pool = prey_energy - scavenged
     for row in helpers:
         reward_sum += rules.meal_reward[agents.group[w, row]]
     for row in helpers:
-        share = prey_energy / n_helpers
+        before = agents.energy[w, row]
+        share = pool / n_helpers
         if not rules.equal_split:
             fraction = agents.energy[w, row] / total_energy if total_energy > 0.0 else 0.0
-            share = prey_energy * fraction
+            share = pool * fraction
         bite = min(share, rules.max_prey_bite)
         remaining += share - bite
         gained = add_energy(agents, w, PREDATOR, row, bite, rules)
@@ -179,9 +256,20 @@ def share_prey(
         own_reward = rules.meal_reward[agents.group[w, row]]
         reward = reward_sum if rules.mean_catch_reward else own_reward
         agents.reward[w, row] = reward / n_helpers
+        if rules.join_cost > 0.0 and not was_carcass:
+            agents.energy[w, row] -= rules.join_cost
+            agents.energy_accounts[w, codes.JOIN_COSTS] += rules.join_cost
+            refresh_occupied_cell(agents, w, PREDATOR, row)
         record_event(events, w, kind, agents.uid[w, row], agents.uid[w, prey], gained)
+        after, cell = agents.energy[w, row], get_cell(agents, w, row)
+        add_event_details(events, w, after, before, cell, prey_cell, prey_energy)
+    if scavenged > 0.0:
+        remaining += feed_riders(agents, rules, events, w, prey, riders, scavenged)
+    for row in helpers:
+        if agents.energy[w, row] <= 0.0 and rules.join_cost > 0.0:
+            kill_agent(agents, w, PREDATOR, row, codes.EXHAUSTED)
     agents.energy[w, prey] = remaining
-    if remaining <= 0.0:
+    if remaining <= 0.0 or not rules.leave_carcass:
         kill_agent(agents, w, PREY, prey, codes.EATEN)
         agents.reward[w, prey] = rules.caught_reward[2 + agents.group[w, prey] - rules.n_types]
         return
@@ -199,6 +287,7 @@ def run_team_capture(
     rules: SavannaRules,
     events: EventBuffer,
     w: int,
+    actions: Ints,
     scratch: CaptureScratch,
 ) -> None:
     """Let helpers attack each prey in turn; a prey that is not caught eats grass.
@@ -208,6 +297,7 @@ def run_team_capture(
         rules: Rules of the batch.
         events: Buffer, appended to.
         w: World.
+        actions: `[W * N, heads]`, read with `join_choice`.
         scratch: Working memory.
     """
     helpers = scratch.helpers
@@ -221,16 +311,21 @@ def run_team_capture(
         if not agents.alive[w, prey]:
             continue
         bordered_cell = (agents.x[w, prey] + 1) * (rules.size + 2) + agents.y[w, prey] + 1
-        n_helpers = 0
+        n_near = 0
         if scratch.reach_stamps[bordered_cell] == stamp:
-            n_helpers = list_helpers(agents, rules, events, w, prey, helpers)
-        team, total_energy = helpers[:n_helpers], 0.0
+            n_near = list_helpers(agents, rules, events, w, prey, helpers)
+        n_helpers = n_near
+        if rules.join_choice and n_near > 0 and not agents.carcass[w, prey]:
+            n_helpers = put_joiners_first(actions, w * agents.alive.shape[1], helpers, n_near)
+            agents.counters[w, codes.JOINS] += n_helpers
+        team, riders, total_energy = helpers[:n_helpers], helpers[n_helpers:n_near], 0.0
         for row in team:
             total_energy += agents.energy[w, row]
         needed = agents.energy[w, prey] + rules.capture_margin
         wins_tie = rules.tie_succeeds and total_energy + _TIE_TOLERANCE >= needed
         if n_helpers > 0 and (agents.carcass[w, prey] or total_energy > needed or wins_tie):
-            share_prey(agents, rules, events, w, prey, team, total_energy)
+            agents.counters[w, codes.FREE_RIDES] += len(riders)
+            share_prey(agents, rules, events, w, prey, team, riders, total_energy)
             continue
         if n_helpers > 0:
             apply_failed_capture(agents, rules, events, w, prey, team, total_energy)

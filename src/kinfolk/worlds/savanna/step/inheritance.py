@@ -1,0 +1,122 @@
+"""Heritable traits: founders draw them, children inherit them with mutations."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from kinfolk.core.arrays import Floats, Ints
+from kinfolk.core.jit import inline
+from kinfolk.core.random import fold_in, randint, uniform
+from kinfolk.worlds.savanna import codes
+from kinfolk.worlds.savanna.rules import SavannaRules
+from kinfolk.worlds.savanna.state import SavannaState
+
+FOUNDER_KEY, HEADING_KEY = -3, -4  # folded into an episode's key, where ticks are not negative
+_N_UNIFORMS = 12  # uniforms whose sum is nearly normal, with variance 1
+
+
+@inline
+def draw_normal(key: int, first: int) -> float:
+    """Return a number that is nearly standard normal: the sum of twelve uniforms, minus six.
+
+    No logarithm or cosine, so that compiled and uncompiled kernels give equal bits.
+
+    Args:
+        key: Random key.
+        first: Number of the first draw from the key.
+    """
+    total = -0.5 * _N_UNIFORMS
+    for i in range(_N_UNIFORMS):
+        total += uniform(key, first + i)
+    return total
+
+
+def draw_founder_traits(
+    state: SavannaState, rules: SavannaRules, worlds: Ints, founder_counts: Ints
+) -> None:
+    """Draw the traits of founders, clipped to their bounds.
+
+    Args:
+        state: Writes `traits` and `trait_totals`; reads the keys of the episodes.
+        rules: Rules of the batch.
+        worlds: Indices of the worlds.
+        founder_counts: `[4]`, founders of each species and type; their rows are in that order.
+    """
+    n_predators, n_founders = int(founder_counts[:2].sum()), int(founder_counts.sum())
+    n_traits = rules.trait_bounds.shape[0]
+    for w in worlds.tolist() if n_traits else ():
+        key = fold_in(int(state.key[w]), FOUNDER_KEY)
+        traits = np.empty((n_founders, n_traits))
+        for row in range(n_founders):
+            for t in range(n_traits):
+                mean, std = rules.founder_traits[int(row >= n_predators), t]
+                first = (row * n_traits + t) * _N_UNIFORMS
+                traits[row, t] = mean + std * draw_normal(key, first)
+        set_founder_traits(state, rules, w, traits, n_predators)
+
+
+def set_founder_traits(
+    state: SavannaState, rules: SavannaRules, w: int, traits: Floats, n_predators: int
+) -> None:
+    """Set the traits of the founders of a world.
+
+    Args:
+        state: Writes `traits` and `trait_totals`.
+        rules: Reads the bounds, to which traits are clipped.
+        w: World.
+        traits: `[founders, traits]`.
+        n_predators: How many of the founders are predators; they come first.
+    """
+    low, high = rules.trait_bounds[:, 0], rules.trait_bounds[:, 1]
+    clipped = np.clip(traits, low, high)
+    state.traits[w, : len(traits)] = clipped
+    state.trait_totals[w, 0, :, 0] = clipped[:n_predators].sum(axis=0)
+    state.trait_totals[w, 1, :, 0] = clipped[n_predators:].sum(axis=0)
+
+
+@inline
+def inherit_traits(
+    state: SavannaState,
+    rules: SavannaRules,
+    w: int,
+    species: int,
+    child: int,
+    parent: int,
+    key: int,
+) -> None:
+    """Copy the traits of the parent to a child, with mutations.
+
+    With `neutral_drift` they are those of a random living agent of the species instead, so that
+    traits do not affect who passes them on.
+
+    Args:
+        state: Writes `traits`, `trait_totals` and counters.
+        rules: Rules of the batch.
+        w: World.
+        species: PREDATOR or PREY.
+        child: Row of the child, which is not yet among the living.
+        parent: Row of the parent.
+        key: Random key of this birth.
+    """
+    template = parent
+    if rules.neutral_drift:
+        chosen = randint(key, 0, state.n_alive[w, species])
+        template = state.alive_rows[w, species, chosen]
+    for t in range(rules.trait_bounds.shape[0]):
+        value = state.traits[w, template, t]
+        trait_key = fold_in(key, t)
+        if uniform(trait_key, 1) < rules.trait_mutation_rate[t]:
+            value += rules.trait_mutation_std[t] * draw_normal(trait_key, 2)
+            value = min(max(value, rules.trait_bounds[t, 0]), rules.trait_bounds[t, 1])
+            state.counters[w, codes.TRAIT_MUTATIONS] += 1
+        state.traits[w, child, t] = value
+        state.trait_totals[w, species, t, 0] += value
+        state.trait_totals[w, species, t, 1] += state.traits[w, parent, t]
+
+
+def draw_headings(state: SavannaState, worlds: Ints) -> None:
+    """Draw the directions in which founders look at first, one of eight."""
+    for w in worlds.tolist():
+        key = fold_in(int(state.key[w]), HEADING_KEY)
+        drawn = np.array([randint(key, row, 8) for row in range(state.heading.shape[1])])
+        state.heading[w] = drawn + (drawn >= 4)

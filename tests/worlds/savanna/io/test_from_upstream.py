@@ -1,0 +1,117 @@
+"""Configurations of PredPreyGrass become settings, and what is ignored is said."""
+
+import json
+import os
+from pathlib import Path
+
+import pytest
+
+from kinfolk.cli.app import main
+from kinfolk.core.errors import SettingsError
+from kinfolk.worlds.savanna import from_upstream
+from kinfolk.worlds.savanna.io.golden_trace import parse_trace
+
+ROOT = Path(__file__).resolve().parents[4]
+SHARED = Path(os.environ.get("KINFOLK_GOLDEN", ROOT.parent / "shared" / "golden"))
+RULES = {
+    "savanna/shared_r1_s1": "r1",
+    "savanna/shared_r2_s1": "r2",
+    "savanna/lineage_shipped_s1": "lineage",
+    "savanna_variants/stag_hunt_shipped_s2001": "stag_hunt",
+    "savanna_variants/stag_hunt_defection_shipped_s2101": "stag_hunt_defection",
+    "savanna_variants/metabolic_rate_shipped_s2201": "metabolic_rate",
+    "savanna_variants/seasonal_shipped_s2301": "seasonal",
+    "savanna_variants/donation_shipped_s2401": "donation",
+}
+
+
+def config(name):
+    path = SHARED / f"{name}.json.gz"
+    if not path.exists():
+        pytest.skip(f"There is no {path}.")
+    return parse_trace(path.read_bytes())["config"]
+
+
+@pytest.mark.parametrize("name", RULES)
+def test_the_rules_follow_from_the_keys(name):
+    found = from_upstream(config(name))
+    assert found.rule_set == RULES[name]
+    assert found.settings.grid_size == config(name)["grid_size"]
+    assert found.settings.max_rows is None
+    # No name of a file, and no key that changes the rules, is ignored.
+    verbose = {key for key in found.ignored if key.startswith("verbose_")}
+    assert verbose or "debug_mode" in found.ignored
+    assert not any(key.startswith(("energy_", "initial_", "n_initial")) for key in found.ignored)
+
+
+def test_what_is_ignored_is_said_with_the_reason():
+    found = from_upstream(config("savanna/shared_r2_s1"))
+    assert found.ignored["num_walls"] == "PredPreyGrass does not read it"
+    assert found.ignored["n_possible_type_1_prey"] == "rows are reused, so ids do not run out"
+    assert found.settings.team_capture_tie == "fails"
+
+
+def test_kick_backs_and_older_keys_are_read():
+    base = config("savanna/lineage_shipped_s1")
+    lineage = (
+        "lineage_reward_coeff",
+        "max_fertility_age",
+        "max_agent_age",
+        "carcass_only_predator_age",
+    )
+    older = {key: value for key, value in base.items() if key not in lineage}
+    found = from_upstream(
+        older | {"kin_kick_back_reward_prey": {"type_1_prey": 4.0, "type_2_prey": 0.0}}
+    )
+    assert found.rule_set == "kick_back"
+    assert found.settings.kin_kick_back_reward_prey.type_1_prey == 4.0
+    assert found.settings.max_agent_age.type_1_prey is None
+    assert not found.settings.quirks.default_age_caps
+    found = from_upstream(
+        older | {"move_energy_cost_factor": 0.01, "max_energy_prey": "inf"}, "limited_intake"
+    )
+    assert found.settings.move_energy_cost_factor == 0.01
+    assert found.settings.max_energy_prey == float("inf")
+
+
+def test_a_key_of_an_unknown_version_gets_an_error_message():
+    with pytest.raises(SettingsError) as caught:
+        from_upstream(config("savanna/shared_r2_s1") | {"moon_phase": 3})
+    assert str(caught.value).startswith(
+        "'moon_phase' is no key of PredPreyGrass that kinfolk knows for the rules r2: it is of another "
+        "version, or misspelt."
+    )
+
+
+def test_a_configuration_of_no_known_module_gets_an_error_message():
+    with pytest.raises(SettingsError, match=r"^This is no configuration of a PredPreyGrass module"):
+        from_upstream({"grid_size": 9})
+
+
+def test_the_command_prints_settings_and_what_was_ignored(tmp_path, capsys):
+    path = tmp_path / "config.json"
+    path.write_text(json.dumps(config("savanna_variants/stag_hunt_shipped_s2001")))
+    with pytest.raises(SystemExit) as left:
+        main(["settings", "savanna", "--from", str(path)])
+    assert left.value.code == 0
+    said = capsys.readouterr()
+    printed = json.loads(said.out)
+    assert (printed["initial_energy_prey"], printed["initial_energy_type_2_prey"]) == (10.0, 1.5)
+    assert "Ignored: num_walls (PredPreyGrass does not read it)." in said.err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["settings", "cogsguard", "--from", "a.json"], "--from converts settings of the savanna, not of 'cogsguard'."),
+        (["settings", "savanna", "--from", "none.json"], "There is no file none.json."),
+        (["settings", "savanna", "--from", "bad.json"], "bad.json is not valid JSON or TOML"),
+    ],
+)  # fmt: skip
+def test_a_wrong_file_gets_an_error_message(arguments, message, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "bad.json").write_text("{")
+    with pytest.raises(SystemExit) as left:
+        main(arguments)
+    assert left.value.code == 2
+    assert message in capsys.readouterr().err
