@@ -6,7 +6,7 @@ from small_trainings import SCRIPTED, TINY, TWO, collected, copied, same, settin
 
 from kinfolk.core.random import fold_in, seed_key
 from kinfolk.core.settings import merge_settings
-from kinfolk.jobs.train.job import update_learners
+from kinfolk.jobs.train.trainer import update_learners
 from kinfolk.play.slots import SlotRegistry
 from kinfolk.policies.build import build_policy
 from kinfolk.policies.resolve import resolve

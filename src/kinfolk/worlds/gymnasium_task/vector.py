@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import math
+import secrets
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from functools import cache
+from functools import cache, partial
 from typing import Any, NamedTuple
 
 import gymnasium
@@ -53,6 +54,9 @@ def decode_action(space: gymnasium.Space[Any], choices: Ints, bins: int) -> Any:
 class LoopTasks:
     """Step ordinary environments one after the other.
 
+    Environments that cannot be serialised can be *parked* instead: they stay alive in this object
+    under a ticket, with which `set_states` takes them back, once.
+
     Args:
         task: `ID`, or `MODULE:ID`.
         n_tasks: Number of environments.
@@ -64,12 +68,20 @@ class LoopTasks:
         self, task: str, n_tasks: int, bins: int, env_kwargs: Mapping[str, Any] | None = None
     ) -> None:
         self._name = f"gym:{task}"
-        self.envs = [make_env(task, env_kwargs or {}) for _ in range(n_tasks)]
+        self._make_env = partial(make_env, task, env_kwargs or {})
+        self.envs = [self._make_env() for _ in range(n_tasks)]
+        self._n_tasks = n_tasks
+        self._n_steps = [0] * n_tasks  # of the current episodes, for error messages
+        self._parked: dict[int, list[gymnasium.Env[Any, Any]]] = {}  # by ticket
         self._action_space, self._bins = self.envs[0].action_space, bins
         self._observation_space = self.envs[0].observation_space
 
-    def _flatten(self, observation: Any) -> AnyArray:
-        """Return an observation as a float32 vector, or raise ContractError if its size is wrong."""
+    def _flatten(self, index: int, observation: Any) -> AnyArray:
+        """Return the observation of the environment `index` as a float32 vector.
+
+        Raises:
+            ContractError: Its size is wrong, or it has NaN.
+        """
         flat = np.asarray(flatten(self._observation_space, observation), dtype=np.float32)
         size = flatdim(self._observation_space)
         if flat.shape != (size,):
@@ -77,7 +89,17 @@ class LoopTasks:
                 f"{self._name} must return observations of {size} number{'s' * (size != 1)}, as "
                 f"its observation_space says, not {flat.size}."
             )
+        wrong = np.flatnonzero(np.isnan(flat))
+        if len(wrong):
+            raise ContractError(
+                f"{self._name} must return numbers as observation, not NaN: number {wrong[0]} of "
+                f"{size} is NaN {self._describe_step(index)}."
+            )
         return flat
+
+    def _describe_step(self, index: int) -> str:
+        """Return in which step of its episode the environment `index` is, as text."""
+        return f"in step {self._n_steps[index]}" if self._n_steps[index] else "after the reset"
 
     def reset(self, index: int, seed: int) -> AnyArray:
         """Reset the environment `index` with a seed, and return its first observation.
@@ -85,10 +107,13 @@ class LoopTasks:
         Raises:
             ContractError: The environment raised, or returned what Gymnasium does not allow.
         """
+        if not self.envs:  # those of the last episodes are parked
+            self.envs = [self._make_env() for _ in range(self._n_tasks)]
         with self._name_failures("reset"):
             values = self.envs[index].reset(seed=seed)
             self._require_values("reset", values, ("observation", "info"))
-            return self._flatten(values[0])
+            self._n_steps[index] = 0
+            return self._flatten(index, values[0])
 
     def step(self, actions: Ints, active: Bools) -> TaskStep:
         """Step the environments that are active with `[tasks, heads]` actions.
@@ -101,10 +126,11 @@ class LoopTasks:
         for index in np.flatnonzero(active).tolist():
             action = decode_action(self._action_space, actions[index], self._bins)
             with self._name_failures("step"):
-                results[index] = self._check_step(self.envs[index].step(action))
+                self._n_steps[index] += 1
+                results[index] = self._check_step(index, self.envs[index].step(action))
         return TaskStep(*(np.array(column) for column in zip(*results, strict=True)))
 
-    def _check_step(self, values: Any) -> tuple[AnyArray, float, bool, bool]:
+    def _check_step(self, index: int, values: Any) -> tuple[AnyArray, float, bool, bool]:
         """Return observation, reward, terminated, truncated of a step, or raise ContractError."""
         names = ("observation", "reward", "terminated", "truncated", "info")
         self._require_values("step", values, names)
@@ -114,9 +140,10 @@ class LoopTasks:
         except (TypeError, ValueError):
             number = math.nan
         if not math.isfinite(number):
-            message = f"{self._name} must give a finite number as reward, not {reward!r}."
+            step = self._describe_step(index)
+            message = f"{self._name} must give a finite number as reward, not {reward!r}, {step}."
             raise ContractError(message)
-        return self._flatten(observation), number, bool(terminated), bool(truncated)
+        return self._flatten(index, observation), number, bool(terminated), bool(truncated)
 
     def _require_values(self, method: str, values: Any, names: tuple[str, ...]) -> None:
         """Raise ContractError unless a method returned a tuple of the expected values.
@@ -147,13 +174,41 @@ class LoopTasks:
             raise ContractError(message) from error
 
     def get_states(self) -> dict[str, AnyArray]:
-        """Return the serialised environments, one row of bytes each."""
+        """Return the serialised environments, one row of bytes each.
+
+        Raises:
+            SettingsError: They cannot be serialised.
+        """
         return {"serialized": stack_bytes([serialize_env(env) for env in self.envs])}
 
-    def set_states(self, states: Arrays, source: Ints) -> None:
-        """Restore serialised environments: task `i` gets the saved state of task `source[i]`."""
+    def park(self) -> dict[str, AnyArray]:
+        """Set the environments aside, alive, and return their ticket, one row per task."""
+        ticket = secrets.randbits(62)
+        self._parked[ticket], self.envs = self.envs, []
+        return {"ticket": np.full(self._n_tasks, ticket, dtype=np.int64)}
+
+    def set_states(self, states: Arrays, source: Ints) -> bool:
+        """Restore serialised or parked environments.
+
+        Args:
+            states: What `get_states` or `park` returned.
+            source: Task `i` gets the saved state of task `source[i]`. Parked environments cannot be
+                copied, so each must go to its own task.
+
+        Returns:
+            False if the environments were parked by another process, or have been taken back before.
+        """
+        if "ticket" in states:
+            envs = self._parked.pop(int(states["ticket"][0]), None)
+            if envs is None or not np.array_equal(source, np.arange(self._n_tasks)):
+                return False
+            self.envs = envs
+            return True
+        if not self.envs:
+            self.envs = [self._make_env() for _ in range(self._n_tasks)]
         for env, index in zip(self.envs, source.tolist(), strict=True):
             deserialize_env(env, states["serialized"][index].tobytes())
+        return True
 
 
 class ArrayTasks:
@@ -195,10 +250,15 @@ class ArrayTasks:
         """Return copies of the state and step arrays."""
         return {"arrays": self._env.state.T.copy(), "steps": self._env.steps.copy()}
 
-    def set_states(self, states: Arrays, source: Ints) -> None:
+    def park(self) -> dict[str, AnyArray]:
+        """Return the arrays, as they can always be copied."""
+        return self.get_states()
+
+    def set_states(self, states: Arrays, source: Ints) -> bool:
         """Restore the arrays: task `i` gets the saved state of task `source[i]`."""
         self._env.state = np.ascontiguousarray(states["arrays"][source].T)
         self._env.steps = states["steps"][source].copy()
+        return True
 
 
 def make_vector_tasks(
@@ -216,7 +276,9 @@ def make_vector_tasks(
         env_kwargs: Keywords for `gymnasium.make`.
     """
     name = resolve_task_id(task)
-    has_vector_env = gymnasium.spec(name).vector_entry_point is not None
+    has_vector_env = (
+        name in gymnasium.registry and gymnasium.spec(name).vector_entry_point is not None
+    )
     if not env_kwargs and has_vector_env and _has_array_state(name):
         return ArrayTasks(name, n_tasks)
     return LoopTasks(task, n_tasks, bins, env_kwargs)

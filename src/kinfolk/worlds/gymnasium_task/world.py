@@ -56,6 +56,12 @@ class GymWorld(BatchedWorld):
     Args:
         settings: Which task, and how it is played.
         n_worlds: Number of copies of the task.
+
+    Attributes:
+        keeps_tasks_alive: Whether a snapshot of tasks that cannot be copied keeps them alive in this
+            object and stores a ticket for them. Otherwise such a snapshot is an error.
+        lost_tasks: Whether the last `restore` found no tasks for its ticket, because another process
+            has them or had them. Every world is done then, and must be reset.
     """
 
     settings_type = GymTask
@@ -69,6 +75,16 @@ class GymWorld(BatchedWorld):
         super().__init__(spec, self._state)
         self._is_recording_events = False
         self._events: list[WorldEvent] = []
+        self.keeps_tasks_alive = self.lost_tasks = False
+
+    def find_copy_problem(self) -> str:
+        """Return why the tasks cannot be copied in the middle of an episode; empty if they can."""
+        self.reset(np.zeros(self.n_worlds, dtype=np.int64))
+        try:
+            self._tasks.get_states()
+        except SettingsError as error:
+            return str(error)
+        return ""
 
     def reset(self, keys: Ints, worlds: Ints | None = None) -> None:
         """Start episodes; a key is the seed of its task."""
@@ -136,10 +152,15 @@ class GymWorld(BatchedWorld):
         """Return a copy of the whole state.
 
         Raises:
-            SettingsError: The task cannot be copied.
+            SettingsError: The task cannot be copied, and `keeps_tasks_alive` is False.
         """
-        task_states = {f"task_{name}": array for name, array in self._tasks.get_states().items()}
-        return super().snapshot() | task_states
+        try:
+            states = self._tasks.get_states()
+        except SettingsError:
+            if not self.keeps_tasks_alive:
+                raise
+            states = self._tasks.park()
+        return super().snapshot() | {f"task_{name}": array for name, array in states.items()}
 
     def restore(
         self, snapshot: Arrays, source: Ints | None = None, keys: Ints | None = None
@@ -148,7 +169,10 @@ class GymWorld(BatchedWorld):
         super().restore(snapshot, source, keys)
         task_arrays = {name: a for name, a in snapshot.items() if name.startswith("task_")}
         task_states = {name.removeprefix("task_"): a for name, a in task_arrays.items()}
-        self._tasks.set_states(task_states, self._all_worlds if source is None else source)
+        order = self._all_worlds if source is None else source
+        self.lost_tasks = not self._tasks.set_states(task_states, order)
+        if self.lost_tasks:
+            self._state.done[:] = True
         self._events = []
 
 
