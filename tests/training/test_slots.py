@@ -68,7 +68,7 @@ def test_action_merge():
         scores, value, _ = policy.evaluate(rows["observations"], rows["group"], None)
         assert np.array_equal(value, rows["value"])
         chances = np.exp(scores) / 1.0
-        sizes = policy.n_choices[0]
+        sizes = policy.layout.n_choices[0]
         parts = np.split(chances, np.cumsum(sizes)[:-1], axis=1)
         log_prob = sum(
             np.log(part[np.arange(len(part)), rows["action"][:, head]] / part.sum(axis=1))

@@ -19,7 +19,7 @@ import numpy as np
 from kinfolk.core.arrays import AnyArray, Arrays, Bools, Bytes, Floats, Ints
 from kinfolk.core.errors import ContractError, require
 from kinfolk.core.jit import kernel
-from kinfolk.core.spaces import WorldSpec
+from kinfolk.core.spaces import WorldSpec, decode_numbers
 
 
 class AgentColumns(NamedTuple):
@@ -184,7 +184,7 @@ def _find_invalid_action(
         alive: `[W * N]`, whose actions are checked.
         group: `[W * N]`, index of each agent's group.
         done: `[W]`, worlds that are skipped.
-        choices: `[groups, heads]`, number of choices of each head.
+        choices: `[groups, heads]`, number of choices of each head; 0 if it is continuous.
         rows: Rows per world.
 
     Returns:
@@ -193,8 +193,12 @@ def _find_invalid_action(
     for batch_row in range(uid.shape[0]):
         if alive[batch_row] and uid[batch_row] >= 0 and not done[batch_row // rows]:
             for head in range(actions.shape[1]):
-                action = actions[batch_row, head]
-                if action < 0 or action >= choices[group[batch_row], head]:
+                action, n_choices = actions[batch_row, head], choices[group[batch_row], head]
+                if n_choices == 0:  # an exponent of ones is infinity or NaN
+                    is_invalid = (action >> 52) & 0x7FF == 0x7FF
+                else:
+                    is_invalid = action < 0 or action >= n_choices
+                if is_invalid:
                     return int(batch_row * actions.shape[1] + head)
     return -1
 
@@ -219,6 +223,12 @@ def check_actions(world: World, actions: Ints) -> None:
         batch_row, head = divmod(invalid, spec.n_heads)
         agent_group = spec.groups[int(group[batch_row])]
         action_head = agent_group.heads[head]
+        if action_head.is_continuous:
+            number = float(decode_numbers(actions[batch_row, head : head + 1])[0])
+            raise ContractError(
+                f"Agent {int(uid[batch_row])} of world {batch_row // rows} chose {number} for "
+                f"{action_head.name}, which must be a finite number."
+            )
         raise ContractError(
             f"Agent {int(uid[batch_row])} of world {batch_row // rows} chose "
             f"{int(actions[batch_row, head])} for {action_head.name}; a {agent_group.name} has 0 to "

@@ -10,8 +10,8 @@ from kinfolk.core.errors import SettingsError
 from kinfolk.core.random import fold_in, seed_key
 from kinfolk.policies.build import build_policy
 from kinfolk.policies.neural.architectures import MlpPolicy
+from kinfolk.policies.neural.distributions import sample_actions
 from kinfolk.policies.neural.encoding import FeatureEncoder
-from kinfolk.policies.neural.policy import sample_actions
 from kinfolk.policies.resolve import resolve
 from kinfolk.testing.contracts.policy import PolicyContract
 from kinfolk.worlds import build_world as build_world

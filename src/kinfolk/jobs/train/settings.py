@@ -17,7 +17,7 @@ from kinfolk.training.settings import BehaviorCloning, Kickstart, PPOSettings, T
 
 # Actor and critic share no layers: where returns are large, as in CartPole, the gradient of the
 # value would drown the actor's in a shared one. Stable-Baselines3 and CleanRL have the same net.
-DEFAULT_NET = "kin://mlp?critic=separate&activation=tanh"
+DEFAULT_NET = "kin://mlp?critic=separate&activation=tanh&normalize=true"
 ScoreKind = Literal["return", "length"]
 # Settings that are tables of a training; a loss that reads others has a table in `losses`.
 _LOSS_TABLES: dict[type[Settings], str] = {

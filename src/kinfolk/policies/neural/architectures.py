@@ -10,6 +10,7 @@ from kinfolk.core.errors import ContractError, SettingsError, require
 from kinfolk.core.imports import import_object, optional_import
 from kinfolk.core.spaces import WorldSpec
 from kinfolk.policies.base import IDENTITY
+from kinfolk.policies.neural.distributions import Distribution
 from kinfolk.policies.neural.encoding import NetShape
 from kinfolk.policies.neural.modules import ConvNet, CriticMode, GruNet, MlpNet
 from kinfolk.policies.neural.policy import NeuralPolicy
@@ -30,6 +31,8 @@ class MlpPolicy(NeuralPolicy):
         seed: Seed of the initial weights.
         greedy: Take the most probable action instead of sampling.
         transform: Observation transform; see `transforms.py`.
+        normalize: Scale inputs by their running mean and standard deviation.
+        distribution: Distribution of continuous actions, `gaussian` or `squashed`.
     """
 
     def __init__(
@@ -41,10 +44,12 @@ class MlpPolicy(NeuralPolicy):
         seed: int = 0,
         greedy: bool = False,
         transform: str = IDENTITY,
+        normalize: bool = False,
+        distribution: Distribution = "gaussian",
     ) -> None:
         _check_layers(critic, hidden=hidden)
         make_module = partial(MlpNet, hidden=hidden, critic=critic, activation=activation)
-        super().__init__(spec, make_module, seed, greedy, transform)
+        super().__init__(spec, make_module, seed, greedy, transform, normalize, distribution)
 
 
 class CnnPolicy(NeuralPolicy):
@@ -59,6 +64,8 @@ class CnnPolicy(NeuralPolicy):
         seed: Seed of the initial weights.
         greedy: Take the most probable action instead of sampling.
         transform: Observation transform; see `transforms.py`.
+        normalize: Scale inputs by their running mean and standard deviation.
+        distribution: Distribution of continuous actions, `gaussian` or `squashed`.
     """
 
     def __init__(
@@ -71,13 +78,15 @@ class CnnPolicy(NeuralPolicy):
         seed: int = 0,
         greedy: bool = False,
         transform: str = IDENTITY,
+        normalize: bool = False,
+        distribution: Distribution = "gaussian",
     ) -> None:
         _check_layers(critic, channels=channels, hidden=hidden)
 
         def make_module(shape: NetShape) -> nn.Module:
             return ConvNet(shape, channels, hidden, critic, activation)
 
-        super().__init__(spec, make_module, seed, greedy, transform)
+        super().__init__(spec, make_module, seed, greedy, transform, normalize, distribution)
 
 
 class GruPolicy(NeuralPolicy):
@@ -93,6 +102,8 @@ class GruPolicy(NeuralPolicy):
         seed: Seed of the initial weights.
         greedy: Take the most probable action instead of sampling.
         transform: Observation transform; see `transforms.py`.
+        normalize: Scale inputs by their running mean and standard deviation.
+        distribution: Distribution of continuous actions, `gaussian` or `squashed`.
     """
 
     def __init__(
@@ -106,13 +117,15 @@ class GruPolicy(NeuralPolicy):
         seed: int = 0,
         greedy: bool = False,
         transform: str = IDENTITY,
+        normalize: bool = False,
+        distribution: Distribution = "gaussian",
     ) -> None:
         _check_layers(critic, channels=channels, hidden=hidden)
 
         def make_module(shape: NetShape) -> nn.Module:
             return GruNet(shape, state_size, hidden, channels, critic, activation)
 
-        super().__init__(spec, make_module, seed, greedy, transform)
+        super().__init__(spec, make_module, seed, greedy, transform, normalize, distribution)
 
 
 class CustomNetPolicy(NeuralPolicy):
@@ -125,6 +138,8 @@ class CustomNetPolicy(NeuralPolicy):
         seed: Seed of the initial weights.
         greedy: Take the most probable action instead of sampling.
         transform: Observation transform; see `transforms.py`.
+        normalize: Scale inputs by their running mean and standard deviation.
+        distribution: Distribution of continuous actions, `gaussian` or `squashed`.
 
     Raises:
         SettingsError: The path names no `torch.nn.Module`.
@@ -139,6 +154,8 @@ class CustomNetPolicy(NeuralPolicy):
         seed: int = 0,
         greedy: bool = False,
         transform: str = IDENTITY,
+        normalize: bool = False,
+        distribution: Distribution = "gaussian",
     ) -> None:
         module_class = import_object(module)
         if not (isinstance(module_class, type) and issubclass(module_class, nn.Module)):
@@ -149,7 +166,7 @@ class CustomNetPolicy(NeuralPolicy):
             _check_outputs(module, net, shape)
             return net
 
-        super().__init__(spec, make_module, seed, greedy, transform)
+        super().__init__(spec, make_module, seed, greedy, transform, normalize, distribution)
 
 
 def _check_layers(critic: str, **layer_sizes: Any) -> None:

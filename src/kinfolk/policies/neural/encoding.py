@@ -155,8 +155,15 @@ class NetShape(NamedTuple):
     """Input and output sizes that a net is built for."""
 
     inputs: int  # columns of the input
-    outputs: int  # one logit per choice, head after head
+    outputs: int  # head after head: one logit per choice, or mean and log std of a continuous head
     planes: tuple[int, int, int] | None  # channels, height, width of the window at the row's start
+    log_std_columns: tuple[int, ...] = ()  # which outputs are the log std of a continuous head
+
+
+def count_head_outputs(spec: WorldSpec) -> list[int]:
+    """Return how many outputs of a net each action head has: its choices, or mean and log std."""
+    most: list[int] = spec.n_choices.max(axis=0).tolist()
+    return [size or 2 for size in most]
 
 
 class FeatureEncoder:
@@ -172,14 +179,18 @@ class FeatureEncoder:
         groups = spec.groups
         self._layouts = [_lay_out_fields(spec.world, group) for group in groups]
         self._groups_share_fields = all(group.fields == groups[0].fields for group in groups)
-        sizes = [sum(f.n_cells * f.n_planes for _, f in layout) for layout in self._layouts]
-        self._n_groups, self._group_offset = len(groups), max(sizes)
+        widths = [sum(f.n_cells * f.n_planes for _, f in layout) for layout in self._layouts]
+        self._n_groups, self._group_offset = len(groups), max(widths)
         n_features = self._group_offset + (len(groups) if len(groups) > 1 else 0)
         windows = [_find_window_shape(spec.world, group.fields[0]) for group in groups]
+        sizes = count_head_outputs(spec)
+        ends = np.cumsum(sizes)
+        continuous = np.flatnonzero(spec.n_choices[0] == 0)
         self.shape = NetShape(
             inputs=-(-n_features // _MULTIPLE) * _MULTIPLE,
-            outputs=int(spec.n_choices.max(axis=0).sum()),
+            outputs=int(ends[-1]),
             planes=windows[0] if len(set(windows)) == 1 else None,
+            log_std_columns=tuple((ends[continuous] - 1).tolist()),
         )
         self._buffer = np.zeros((0, self.shape.inputs), dtype=np.float32)
 

@@ -11,11 +11,12 @@ from typing import Any, NamedTuple
 
 import gymnasium
 import numpy as np
-from gymnasium.spaces import Box, Discrete, MultiDiscrete
+from gymnasium.spaces import Box, Discrete, MultiBinary, MultiDiscrete
 from gymnasium.spaces.utils import flatdim, flatten
 
 from kinfolk.core.arrays import AnyArray, Arrays, Bools, Floats, Ints
 from kinfolk.core.errors import ContractError, KinfolkError, summarize_error
+from kinfolk.core.spaces import decode_numbers
 from kinfolk.worlds.gymnasium_task.env import (
     deserialize_env,
     make_env,
@@ -34,19 +35,25 @@ class TaskStep(NamedTuple):
     truncated: Bools
 
 
-def decode_action(space: gymnasium.Space[Any], choices: Ints, bins: int) -> Any:
+def decode_action(space: gymnasium.Space[Any], choices: Ints, bins: int | None) -> Any:
     """Convert choices into an action of the task.
 
     Args:
         space: The task's action space.
-        choices: `[heads]`, one choice per component of the action.
-        bins: Number of equidistant values of a continuous component.
+        choices: `[heads]`, one choice or number per component of the action.
+        bins: Number of equidistant values of a continuous component; None if it is a number, which
+            is clipped to the bounds of the space.
     """
     if isinstance(space, Discrete):
         return int(choices[0]) + int(space.start)
     if isinstance(space, MultiDiscrete):
         return choices.reshape(space.shape).astype(space.dtype) + space.start
+    if isinstance(space, MultiBinary):
+        return choices.reshape(space.shape).astype(space.dtype)
     assert isinstance(space, Box)  # checked when the world was made
+    if bins is None:
+        numbers = decode_numbers(choices).reshape(space.shape)
+        return np.clip(numbers, space.low, space.high).astype(space.dtype)
     fraction = choices.reshape(space.shape) / (bins - 1)
     return (space.low + fraction * (space.high - space.low)).astype(space.dtype)
 
@@ -60,12 +67,16 @@ class LoopTasks:
     Args:
         task: `ID`, or `MODULE:ID`.
         n_tasks: Number of environments.
-        bins: Number of values of a continuous action component.
+        bins: Number of values of a continuous action component; None leaves it continuous.
         env_kwargs: Keywords for `gymnasium.make`.
     """
 
     def __init__(
-        self, task: str, n_tasks: int, bins: int, env_kwargs: Mapping[str, Any] | None = None
+        self,
+        task: str,
+        n_tasks: int,
+        bins: int | None = None,
+        env_kwargs: Mapping[str, Any] | None = None,
     ) -> None:
         self._name = f"gym:{task}"
         self._make_env = partial(make_env, task, env_kwargs or {})
@@ -262,7 +273,10 @@ class ArrayTasks:
 
 
 def make_vector_tasks(
-    task: str, n_tasks: int, bins: int, env_kwargs: Mapping[str, Any] | None = None
+    task: str,
+    n_tasks: int,
+    bins: int | None = None,
+    env_kwargs: Mapping[str, Any] | None = None,
 ) -> LoopTasks | ArrayTasks:
     """Return an array environment if the task has one that can be seeded per task, else a loop.
 
@@ -272,7 +286,7 @@ def make_vector_tasks(
     Args:
         task: `ID`, or `MODULE:ID`.
         n_tasks: Number of copies.
-        bins: Number of values of a continuous action component.
+        bins: Number of values of a continuous action component; None leaves it continuous.
         env_kwargs: Keywords for `gymnasium.make`.
     """
     name = resolve_task_id(task)

@@ -2,8 +2,8 @@
 
 `gym:mymodule:MyEnv-v0` imports the module that registers it; `env_kwargs` go to `gymnasium.make`.
 
-Observations are flattened to one row of float32, discrete ones as one-hot vectors. A continuous
-action component is chosen from `bins` equidistant values of its range.
+Observations are flattened to one row of float32, discrete ones as one-hot vectors. The components of
+a Box action are continuous heads or, with `bins`, choices from equidistant values of their range.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from gymnasium.spaces import Box, Discrete, MultiDiscrete
+from gymnasium.spaces import Box, Discrete, MultiBinary, MultiDiscrete
 from gymnasium.spaces.utils import flatdim
 
 from kinfolk.core.arrays import AnyArray, Arrays, Bools, Bytes, Floats, Ints
@@ -28,7 +28,9 @@ class GymTask(Settings):
 
     task: str = setting("CartPole-v1", "Gymnasium id, or MODULE:ID.")
     env_kwargs: dict[str, Any] = setting({}, "Keyword arguments of gymnasium.make.")
-    bins: int = setting(11, "Discrete actions per continuous action.", ge=2)
+    bins: int | None = setting(
+        None, "Discrete actions per continuous action; by default actions stay continuous.", ge=2
+    )
     max_steps: int | None = setting(None, "Step limit; by default the task's own, else 1000.", ge=1)
 
 
@@ -181,7 +183,7 @@ def make_spec(settings: GymTask) -> tuple[WorldSpec, int]:
 
     Raises:
         UsageError: Gymnasium has no such task, or it cannot be made.
-        SettingsError: The task does not take these keywords, or its actions have no discrete form.
+        SettingsError: The task does not take these keywords, or its actions are of another kind.
     """
     task = settings.task
     env = make_env(task, settings.env_kwargs)
@@ -192,16 +194,16 @@ def make_spec(settings: GymTask) -> tuple[WorldSpec, int]:
     return WorldSpec(f"gym:{task}", 1, (group,), limit), size
 
 
-def _make_heads(task: str, space: Any, bins: int) -> tuple[ActionHead, ...]:
+def _make_heads(task: str, space: Any, bins: int | None) -> tuple[ActionHead, ...]:
     """Return the action heads of an action space.
 
     Args:
         task: Name of the task in error messages.
         space: Its action space.
-        bins: Number of values of a continuous component.
+        bins: Number of values of a continuous component; None leaves it continuous.
 
     Raises:
-        SettingsError: The space has no discrete form.
+        SettingsError: The space is of another kind, or has no bounds to divide into bins.
     """
     if isinstance(space, Discrete):
         return (ActionHead("action", tuple(str(i + space.start) for i in range(int(space.n)))),)
@@ -210,12 +212,23 @@ def _make_heads(task: str, space: Any, bins: int) -> tuple[ActionHead, ...]:
             ActionHead(f"action_{i}", tuple(map(str, range(n))))
             for i, n in enumerate(space.nvec.ravel())
         )
+    if isinstance(space, MultiBinary):
+        bits = ("0", "1")
+        return tuple(ActionHead(f"action_{i}", bits) for i in range(int(np.prod(space.shape))))
+    if isinstance(space, Box) and bins is None:
+        bounds = zip(space.low.ravel().tolist(), space.high.ravel().tolist(), strict=True)
+        return tuple(ActionHead(f"action_{i}", (), *bound) for i, bound in enumerate(bounds))
     if isinstance(space, Box) and np.isfinite([space.low, space.high]).all():
+        assert bins is not None
         values = tuple(f"{step}/{bins - 1}" for step in range(bins))
         return tuple(ActionHead(f"action_{i}", values) for i in range(int(np.prod(space.shape))))
+    without_bounds = isinstance(space, Box)
     raise SettingsError(
-        f"gym:{task} has the action space {space}; only Discrete, MultiDiscrete and bounded Box "
-        "spaces are supported."
+        f"gym:{task} has the action space {space}, which has no bounds to divide into bins. Leave "
+        f"`bins` out."
+        if without_bounds
+        else f"gym:{task} has the action space {space}; only Discrete, MultiDiscrete, MultiBinary "
+        f"and Box spaces are supported."
     )
 
 
