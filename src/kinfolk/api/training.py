@@ -14,6 +14,7 @@ from kinfolk.jobs.train.job import train as train_job
 from kinfolk.jobs.train.reports import TrainingDone
 from kinfolk.jobs.train.settings import Train
 from kinfolk.jobs.train.trainer import Trainer as _JobTrainer
+from kinfolk.play.slots import PolicySlot
 from kinfolk.store.run import new_run_folder
 
 if TYPE_CHECKING:
@@ -45,7 +46,8 @@ def train(
         engine: Engine that runs the tasks: local, processes or ray.
         jobs: Tasks that run at once.
         out: Folder for the run; without it a new one in `runs`.
-        settings: Fields of `kf.jobs.Train`; see `kinfolk settings train`.
+        settings: Fields of `kf.jobs.Train`; see `kinfolk settings train`. In a table of `slots`, a
+            policy may also be a torch module: its class, a function that makes it, or an instance.
 
     Returns:
         How the training ended, with the run that holds its nets.
@@ -69,7 +71,8 @@ class Trainer(_JobTrainer):
         env_kwargs: Keyword arguments of the Gymnasium task.
         engine: Engine that runs the tasks: local, processes or ray.
         jobs: Tasks that run at once.
-        settings: Fields of `kf.jobs.Train`; see `kinfolk settings train`.
+        settings: Fields of `kf.jobs.Train`; see `kinfolk settings train`. In a table of `slots`, a
+            policy may also be a torch module: its class, a function that makes it, or an instance.
 
     Raises:
         UsageError: A setting, world or policy is wrong.
@@ -113,7 +116,25 @@ def _read_settings(
         from kinfolk.worlds.gymnasium_task.own_tasks import register_env
 
         world = register_env(world)
+    if settings.get("slots") is not None:
+        settings["slots"] = _name_modules(settings["slots"])
     if env_kwargs:
         rules = {**(settings.get("world_settings") or {}), "env_kwargs": dict(env_kwargs)}
         settings["world_settings"] = rules
     return validate_settings(Train, {"world": world, **settings})
+
+
+def _name_modules(slots: Any) -> Any:
+    """Return a table of slots with torch modules, classes and functions replaced by their names."""
+    if not isinstance(slots, Mapping):
+        return slots
+    from kinfolk.policies.neural.own_modules import register_module
+
+    named = {}
+    for slot, value in slots.items():
+        if isinstance(value, str | Mapping | PolicySlot) or not callable(value):
+            named[slot] = value
+        else:
+            kwargs = {"module": register_module(value)}
+            named[slot] = {"policy_uri": "kin://net", "policy_kwargs": kwargs}
+    return named

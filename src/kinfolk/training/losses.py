@@ -21,6 +21,7 @@ from kinfolk.policies.neural.distributions import (
     MAX_SQUASHED,
     MIN_LOG_STD,
 )
+from kinfolk.policies.neural.own_modules import locate_source
 from kinfolk.training.settings import BehaviorCloning, Kickstart, LossSettings, PPOSettings
 
 with optional_import("Training"):
@@ -234,33 +235,36 @@ def apply_loss(
     Raises:
         ContractError: The function raised, or did not return a finite scalar and finite stats.
     """
-    name = f"The loss '{loss.name}'"
+    name, where = f"The loss '{loss.name}'", locate_source(loss.function)
     try:
         result: Any = loss.function(batch, output, settings)
     except Exception as error:
         summary, location, _ = summarize_error(error)
         raise ContractError(f"{name} failed: {summary} ({location}).") from error
     if not (isinstance(result, tuple) and len(result) == 2 and isinstance(result[1], dict)):
-        raise ContractError(f"{name} must return (loss, stats), not one {type(result).__name__}.")
+        kind = type(result).__name__
+        raise ContractError(f"{name} must return (loss, stats), not one {kind} ({where}).")
     value, stats = result
     if isinstance(value, Tensor) and value.numel() != 1:
         raise ContractError(
             f"{name} must return a scalar as loss, not a tensor of shape {list(value.shape)}. "
-            f"Take the mean over the rows."
+            f"Take the mean over the rows ({where})."
         )
     number = _to_float(value)
     if number is None:
-        raise ContractError(f"{name} must return a scalar as loss, not {value!r}.")
+        raise ContractError(f"{name} must return a scalar as loss, not {value!r} ({where}).")
     if not math.isfinite(number):
         raise ContractError(
             f"{name} is {number}, which has no usable gradient. Look for a division by zero, a "
-            f"logarithm of zero, or NaN in observations, rewards or the net."
+            f"logarithm of zero, or NaN in observations, rewards or the net ({where})."
         )
     for key, entry in stats.items():
         scalar = _to_float(entry)
         if scalar is None or not math.isfinite(scalar):
             shown = repr(entry) if scalar is None else str(scalar)
-            raise ContractError(f"{name} must return finite numbers as stats, not {key}={shown}.")
+            raise ContractError(
+                f"{name} must return finite numbers as stats, not {key}={shown} ({where})."
+            )
     return value, stats
 
 

@@ -197,7 +197,7 @@ def update_learners(
     stats = {}
     for index, slot in enumerate(settings.slots):
         used = [b for b in blocks if len(b["learner_slot"]) and b["learner_slot"][0] == index]
-        if slot.trainable and used and is_update_due(settings.slots, slot, state.update):
+        if slot.id in state.learners and used and is_update_due(settings.slots, slot, state.update):
             rows = used[0] if len(used) == 1 else _concat_demonstrations(used)
             weights = _loss_weights(settings, slot, state.steps)
             stats[slot.id] = state.learners[slot.id].learn(rows, profiles, weights, key)

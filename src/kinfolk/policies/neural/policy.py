@@ -29,7 +29,12 @@ from kinfolk.policies.base import (
     make_transform,
 )
 from kinfolk.policies.build import check_weights
-from kinfolk.policies.neural.batch_invariance import find_batching, require_invariant, run_batched
+from kinfolk.policies.neural.batch_invariance import (
+    ALONE,
+    find_batching,
+    require_invariant,
+    run_batched,
+)
 from kinfolk.policies.neural.distributions import (
     Distribution,
     make_action_layout,
@@ -105,11 +110,15 @@ class NeuralPolicy(StatelessPolicy):
         return state | base.prefix_layout(_TRANSFORM, self._transform.memory_layout)
 
     def require_batch_invariant(self) -> None:
-        """Check that the outputs for a row do not depend on the rest of its batch.
+        """Make sure that the outputs for a row do not depend on the rest of its batch.
+
+        A net whose rows depend on each other is run one row at a time from now on.
 
         Raises:
-            ContractError: The outputs depend on the batch; the message says how.
+            ContractError: The outputs change from call to call; the message says how.
         """
+        if self._batching.mixes_rows:
+            self._batching = ALONE
         require_invariant(type(self.module).__name__, self._batching)
 
     @property
