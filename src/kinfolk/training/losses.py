@@ -235,36 +235,38 @@ def apply_loss(
     Raises:
         ContractError: The function raised, or did not return a finite scalar and finite stats.
     """
-    name, where = f"The loss '{loss.name}'", locate_source(loss.function)
+    name = f"The loss '{loss.name}'"
+
+    def make_error(problem: str) -> ContractError:
+        """Return an error that names the loss and where it is defined."""
+        return ContractError(f"{name} {problem} ({locate_source(loss.function)}).")
+
     try:
         result: Any = loss.function(batch, output, settings)
     except Exception as error:
         summary, location, _ = summarize_error(error)
         raise ContractError(f"{name} failed: {summary} ({location}).") from error
     if not (isinstance(result, tuple) and len(result) == 2 and isinstance(result[1], dict)):
-        kind = type(result).__name__
-        raise ContractError(f"{name} must return (loss, stats), not one {kind} ({where}).")
+        raise make_error(f"must return (loss, stats), not one {type(result).__name__}")
     value, stats = result
     if isinstance(value, Tensor) and value.numel() != 1:
-        raise ContractError(
-            f"{name} must return a scalar as loss, not a tensor of shape {list(value.shape)}. "
-            f"Take the mean over the rows ({where})."
+        raise make_error(
+            f"must return a scalar as loss, not a tensor of shape {list(value.shape)}. "
+            f"Take the mean over the rows"
         )
     number = _to_float(value)
     if number is None:
-        raise ContractError(f"{name} must return a scalar as loss, not {value!r} ({where}).")
+        raise make_error(f"must return a scalar as loss, not {value!r}")
     if not math.isfinite(number):
-        raise ContractError(
-            f"{name} is {number}, which has no usable gradient. Look for a division by zero, a "
-            f"logarithm of zero, or NaN in observations, rewards or the net ({where})."
+        raise make_error(
+            f"is {number}, which has no usable gradient. Look for a division by zero, a "
+            f"logarithm of zero, or NaN in observations, rewards or the net"
         )
     for key, entry in stats.items():
         scalar = _to_float(entry)
         if scalar is None or not math.isfinite(scalar):
             shown = repr(entry) if scalar is None else str(scalar)
-            raise ContractError(
-                f"{name} must return finite numbers as stats, not {key}={shown} ({where})."
-            )
+            raise make_error(f"must return finite numbers as stats, not {key}={shown}")
     return value, stats
 
 

@@ -60,21 +60,30 @@ def unpack_words(
         out: `[rows, columns]`, zeros, filled with the planes.
     """
     parts, n_cells = field.parts, field.n_cells
+    n_one_hot = 0
+    for part in range(parts.shape[0]):
+        n_one_hot += parts[part, KIND] == ONE_HOT
     for i in range(source.shape[0]):
         row, into = source[i], target[i]
-        for cell in range(n_cells):
+        for part in range(parts.shape[0]):
+            if parts[part, KIND] != SCALED_NUMBER:
+                continue
+            # Views, no branches and 32 bits, so that the loop over cells becomes vector code.
+            shift, mask, scale = parts[part, SHIFT] & 31, parts[part, MASK], field.scales[part]
+            first = field.feature_offset + parts[part, PLANE] * n_cells
+            plane = out[into, first : first + n_cells]
+            cells = words[row, field.source_offset : field.source_offset + n_cells]
+            for cell in range(n_cells):
+                plane[cell] = np.float32(np.int32((cells[cell] >> shift) & mask)) * scale
+        for cell in range(n_cells if n_one_hot else 0):
             word = np.int64(words[row, field.source_offset + cell])
             if word == 0:
                 continue
             for part in range(parts.shape[0]):
                 code = (word >> parts[part, SHIFT]) & parts[part, MASK]
-                if code == 0:
-                    continue
-                column = field.feature_offset + parts[part, PLANE] * n_cells + cell
-                if parts[part, KIND] == SCALED_NUMBER:
-                    out[into, column] = np.float32(code) * field.scales[part]
-                else:
-                    out[into, column + (code - 1) * n_cells] = 1.0
+                if code != 0 and parts[part, KIND] == ONE_HOT:
+                    column = parts[part, PLANE] + code - 1
+                    out[into, field.feature_offset + column * n_cells + cell] = 1.0
 
 
 @allocation_free_kernel

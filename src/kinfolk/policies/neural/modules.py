@@ -191,7 +191,7 @@ class _Heads(nn.Module):
         """Return logits `[n, outputs]` and values `[n]`."""
         logits = self.actor(actor_features)
         if self.log_std is not None:
-            stds = self.log_std.expand(len(logits), -1)
+            stds = self.log_std.expand(logits.shape[0], -1)
             logits = torch.cat([logits[:, : self._n_columns], stds], dim=1)[:, self._order]
         return logits, self.critic(critic_features)[:, 0]
 
@@ -236,7 +236,7 @@ class _ConvBody(nn.Module):
     def forward(self, x: Tensor) -> Tensor:
         """Return features `[n, width of the last dense layer]` for inputs `[n, inputs]`."""
         window, others = x[:, : self._window_size], x[:, self._window_size :]
-        features = self.filters(window.reshape(len(x), *self._planes)).flatten(1)
+        features = self.filters(window.reshape(x.shape[0], *self._planes)).flatten(1)
         out: Tensor = self.dense(torch.cat([features, others], dim=1))
         return out
 
