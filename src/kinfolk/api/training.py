@@ -116,8 +116,9 @@ def _read_settings(
         from kinfolk.worlds.gymnasium_task.own_tasks import register_env
 
         world = register_env(world)
-    if settings.get("slots") is not None:
-        settings["slots"] = _name_modules(settings["slots"])
+    for name in ("slots", "policy_slots"):
+        if settings.get(name) is not None:
+            settings[name] = _name_modules(settings[name])
     if env_kwargs:
         rules = {**(settings.get("world_settings") or {}), "env_kwargs": dict(env_kwargs)}
         settings["world_settings"] = rules

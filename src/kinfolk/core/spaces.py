@@ -18,6 +18,8 @@ import numpy as np
 from kinfolk.core.arrays import AnyArray, Bytes, Floats, Ints
 from kinfolk.core.errors import make_unknown_name_error
 
+# Name of a field with one number per choice of all heads: 0 where the choice is not allowed now.
+ACTION_MASK = "action_mask"
 _ALIGNMENT = 8  # bytes; fields start at multiples of it, so that views of any dtype are aligned
 
 

@@ -16,7 +16,7 @@ from kinfolk.core.settings import Settings
 from kinfolk.policies.base import select_memory as select_arrays
 from kinfolk.policies.neural.distributions import ActionLayout
 from kinfolk.policies.neural.normalization import RewardScale
-from kinfolk.policies.neural.policy import NeuralPolicy
+from kinfolk.policies.neural.policy import MASKED_LOGIT, NeuralPolicy
 from kinfolk.training.buffer import (
     RolloutColumns,
     estimate_advantages,
@@ -44,7 +44,6 @@ with optional_import("Training"):
 
 _DROPOUT_BRANCH = 1 << 32  # of an update's random key; lower branches are epochs
 _ENCODED_ROWS = 8192  # rows that are encoded at once for the running moments
-_MASKED_LOGIT = -1e9  # of a choice that the agent's group does not have
 
 
 class LossWeights(NamedTuple):
@@ -78,7 +77,7 @@ class Learner:
             for size, n_choices in heads
         ]
         masked = np.concatenate(unavailable, axis=1)  # [groups, logits]
-        self._logit_mask = torch.from_numpy(np.where(masked, _MASKED_LOGIT, 0.0).astype(np.float32))
+        self._logit_mask = torch.from_numpy(np.where(masked, MASKED_LOGIT, 0.0).astype(np.float32))
         self._has_masked_logits = bool(masked.any())
         self._ranges = _make_ranges(layout)
         normalizes = settings.normalize_rewards
@@ -185,7 +184,7 @@ class Learner:
         if not net.memory_size:
             for indices in iter_minibatches(count, size, least, key, epoch):
                 logits, value = net.module(net.encoder.encode(observations, group, indices))
-                yield indices, self._mask_output(logits, value, group[indices])
+                yield indices, self._mask_output(logits, value, rows, indices)
             return
         sequences = split_sequences(rows, settings.sequence_length)
         for first, steps in iter_sequence_minibatches(sequences, size, least, key, epoch):
@@ -197,20 +196,24 @@ class Learner:
                 *output, state = net.module(step, state[: len(step)])
                 outputs.append(output)
             logits, value = map(torch.cat, zip(*outputs, strict=True))
-            yield indices, self._mask_output(logits, value, group[indices])
+            yield indices, self._mask_output(logits, value, rows, indices)
 
     def _mask_output(
-        self, logits: torch.Tensor, value: torch.Tensor, group: Ints
+        self, logits: torch.Tensor, value: torch.Tensor, rows: RolloutColumns, indices: Ints
     ) -> ActorCriticOutput:
-        """Normalise logits to log-probabilities; choices that a group lacks get probability 0.
+        """Normalise logits to log-probabilities; choices that an agent lacks get probability 0.
 
         Args:
             logits: `[n, logits]` of all heads.
             value: `[n]`, outputs of the critic.
-            group: `[n]`, group of each row's agent.
+            rows: Columns of the rollout, with groups and observations.
+            indices: `[n]`, which rows.
         """
         if self._has_masked_logits:
-            logits = logits + self._logit_mask[torch.from_numpy(group)]
+            logits = logits + self._logit_mask[torch.from_numpy(rows["group"][indices])]
+        if self.policy.has_action_mask:
+            mask = self.policy.read_action_mask(rows["observations"][indices])
+            logits = logits + torch.from_numpy(mask)
         heads = torch.split(logits, self._head_sizes, dim=1)
         if not self._ranges:
             log_probs = tuple(functional.log_softmax(head, dim=1) for head in heads)

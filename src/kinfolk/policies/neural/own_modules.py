@@ -72,6 +72,13 @@ def make_own_module(path: str, shape: NetShape, settings: Mapping[str, Any]) -> 
     is_class = isinstance(source, type)
     if not callable(source) or (is_class and not issubclass(source, nn.Module)):
         raise SettingsError(f"{path} is not a torch.nn.Module.")
+    try:
+        inspect.signature(source).bind(shape, **settings)
+    except TypeError as error:
+        raise SettingsError(
+            f"{path} must take the shape of the net as its only positional argument, and settings by "
+            f"name: {error} ({locate_source(source)})."
+        ) from None
     module = source(shape, **settings)
     require(
         isinstance(module, nn.Module),

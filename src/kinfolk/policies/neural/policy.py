@@ -17,7 +17,7 @@ import numpy as np
 from kinfolk.core.arrays import AnyArray, Arrays, Bytes, Ints
 from kinfolk.core.imports import optional_import
 from kinfolk.core.random import fold_in, seed_key
-from kinfolk.core.spaces import WorldSpec
+from kinfolk.core.spaces import ACTION_MASK, WorldSpec
 from kinfolk.policies import base
 from kinfolk.policies.base import (
     IDENTITY,
@@ -49,6 +49,7 @@ with optional_import("A neural policy"):
     from torch import nn
 
 _TRANSFORM = "transform"  # prefix of the memory fields of the observation transform
+MASKED_LOGIT = -1e9  # of a choice that an agent does not have
 _INIT_BRANCH = 3  # branch of the seed's key from which initial weights are drawn
 
 
@@ -89,6 +90,8 @@ class NeuralPolicy(StatelessPolicy):
         self.input_spec = spec if self._transform is None else self._transform.spec
         self.spec, self.encoder, self.greedy = spec, FeatureEncoder(self.input_spec), greedy
         self.layout = make_action_layout(spec, distribution)
+        has_mask = any(field.name == ACTION_MASK for field in self.input_spec.groups[0].fields)
+        self.has_action_mask = has_mask  # the observations say which choices are allowed
         self._continuous = np.flatnonzero(self.layout.n_choices[0] == 0).tolist()
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(int(fold_in(seed_key(seed), _INIT_BRANCH)))
@@ -198,7 +201,17 @@ class NeuralPolicy(StatelessPolicy):
             inputs.append(torch.from_numpy(state))
         logits, value, *next_state = run_batched(self._batching, self.forward, *inputs)
         state = next_state[0].numpy() if next_state else None
+        if self.has_action_mask:
+            logits = logits + torch.from_numpy(self.read_action_mask(observations))
         return np.ascontiguousarray(logits.numpy()), np.ascontiguousarray(value.numpy()), state
+
+    def read_action_mask(self, observations: Bytes) -> Float32Array:
+        """Return what the observations' action mask adds to the logits, `[n, outputs]`.
+
+        It is 0 for a choice that is allowed and a large negative number for one that is not.
+        """
+        allowed = self.input_spec.groups[0].read_field(observations, ACTION_MASK)
+        return np.where(allowed != 0, 0.0, MASKED_LOGIT).astype(np.float32)
 
     def arrays(self) -> dict[str, AnyArray]:
         """Return a copy of the weights by name."""

@@ -16,7 +16,7 @@ from gymnasium.spaces.utils import flatdim, flatten
 
 from kinfolk.core.arrays import AnyArray, Arrays, Bools, Floats, Ints
 from kinfolk.core.errors import ContractError, KinfolkError, summarize_error
-from kinfolk.core.spaces import decode_numbers
+from kinfolk.core.spaces import ACTION_MASK, decode_numbers
 from kinfolk.worlds.gymnasium_task.env import (
     deserialize_env,
     make_env,
@@ -33,6 +33,13 @@ class TaskStep(NamedTuple):
     reward: Floats  # [tasks], as are those below
     terminated: Bools
     truncated: Bools
+
+
+class MaskLayout(NamedTuple):
+    """Where the action mask lies in the numbers of an observation."""
+
+    offset: int
+    n_choices: int
 
 
 def decode_action(space: gymnasium.Space[Any], choices: Ints, bins: int | None) -> Any:
@@ -69,6 +76,7 @@ class LoopTasks:
         n_tasks: Number of environments.
         bins: Number of values of a continuous action component; None leaves it continuous.
         env_kwargs: Keywords for `gymnasium.make`.
+        mask: Where the action mask goes; None if masks are not used.
     """
 
     def __init__(
@@ -77,7 +85,9 @@ class LoopTasks:
         n_tasks: int,
         bins: int | None = None,
         env_kwargs: Mapping[str, Any] | None = None,
+        mask: MaskLayout | None = None,
     ) -> None:
+        self._mask = mask
         self._name = f"gym:{task}"
         self._make_env = partial(make_env, task, env_kwargs or {})
         self.envs = [self._make_env() for _ in range(n_tasks)]
@@ -87,11 +97,16 @@ class LoopTasks:
         self._action_space, self._bins = self.envs[0].action_space, bins
         self._observation_space = self.envs[0].observation_space
 
-    def _flatten(self, index: int, observation: Any) -> AnyArray:
-        """Return the observation of the environment `index` as a float32 vector.
+    def _flatten(self, index: int, observation: Any, info: Any) -> AnyArray:
+        """Return the observation of an environment as a float32 vector, with its action mask.
+
+        Args:
+            index: Which environment.
+            observation: As it returned it.
+            info: As it returned it; with the mask if masks are used.
 
         Raises:
-            ContractError: Its size is wrong, or it has NaN.
+            ContractError: Its size is wrong, it has NaN, or there is no mask.
         """
         flat = np.asarray(flatten(self._observation_space, observation), dtype=np.float32)
         size = flatdim(self._observation_space)
@@ -106,7 +121,25 @@ class LoopTasks:
                 f"{self._name} must return numbers as observation, not NaN: number {wrong[0]} of "
                 f"{size} is NaN {self._describe_step(index)}."
             )
-        return flat
+        return flat if self._mask is None else self._append_mask(flat, info)
+
+    def _append_mask(self, flat: AnyArray, info: Any) -> AnyArray:
+        """Return an observation followed by the action mask of `info`.
+
+        Raises:
+            ContractError: The task gives no mask, or one of another size.
+        """
+        assert self._mask is not None
+        offset, n_choices = self._mask
+        mask = np.asarray(info.get(ACTION_MASK, ()), dtype=np.float32).ravel()
+        if mask.shape != (n_choices,):
+            raise ContractError(
+                f"{self._name} must give an action_mask of {n_choices} numbers in info, not "
+                f"{mask.size or 'none'}. Leave action_masks out if it has none."
+            )
+        out = np.zeros(offset + n_choices + n_choices % 2, dtype=np.float32)
+        out[: len(flat)], out[offset : offset + n_choices] = flat, mask != 0
+        return out
 
     def _describe_step(self, index: int) -> str:
         """Return in which step of its episode the environment `index` is, as text."""
@@ -124,7 +157,7 @@ class LoopTasks:
             values = self.envs[index].reset(seed=seed)
             self._require_values("reset", values, ("observation", "info"))
             self._n_steps[index] = 0
-            return self._flatten(index, values[0])
+            return self._flatten(index, *values)
 
     def step(self, actions: Ints, active: Bools) -> TaskStep:
         """Step the environments that are active with `[tasks, heads]` actions.
@@ -132,7 +165,10 @@ class LoopTasks:
         Raises:
             ContractError: An environment raised, or returned what Gymnasium does not allow.
         """
-        inactive = (np.zeros(flatdim(self._observation_space), dtype=np.float32), 0.0, False, False)
+        size = flatdim(self._observation_space)
+        if self._mask is not None:
+            size = self._mask.offset + self._mask.n_choices + self._mask.n_choices % 2
+        inactive = (np.zeros(size, dtype=np.float32), 0.0, False, False)
         results: list[Any] = [inactive] * len(self.envs)
         for index in np.flatnonzero(active).tolist():
             action = decode_action(self._action_space, actions[index], self._bins)
@@ -145,7 +181,7 @@ class LoopTasks:
         """Return observation, reward, terminated, truncated of a step, or raise ContractError."""
         names = ("observation", "reward", "terminated", "truncated", "info")
         self._require_values("step", values, names)
-        observation, reward, terminated, truncated, _ = values
+        observation, reward, terminated, truncated, info = values
         try:
             number = float(reward)
         except (TypeError, ValueError):
@@ -154,7 +190,7 @@ class LoopTasks:
             step = self._describe_step(index)
             message = f"{self._name} must give a finite number as reward, not {reward!r}, {step}."
             raise ContractError(message)
-        return self._flatten(index, observation), number, bool(terminated), bool(truncated)
+        return self._flatten(index, observation, info), number, bool(terminated), bool(truncated)
 
     def _require_values(self, method: str, values: Any, names: tuple[str, ...]) -> None:
         """Raise ContractError unless a method returned a tuple of the expected values.
@@ -277,6 +313,7 @@ def make_vector_tasks(
     n_tasks: int,
     bins: int | None = None,
     env_kwargs: Mapping[str, Any] | None = None,
+    mask: MaskLayout | None = None,
 ) -> LoopTasks | ArrayTasks:
     """Return an array environment if the task has one that can be seeded per task, else a loop.
 
@@ -288,14 +325,15 @@ def make_vector_tasks(
         n_tasks: Number of copies.
         bins: Number of values of a continuous action component; None leaves it continuous.
         env_kwargs: Keywords for `gymnasium.make`.
+        mask: Where the action mask goes; None if masks are not used.
     """
     name = resolve_task_id(task)
     has_vector_env = (
         name in gymnasium.registry and gymnasium.spec(name).vector_entry_point is not None
     )
-    if not env_kwargs and has_vector_env and _has_array_state(name):
+    if not env_kwargs and mask is None and has_vector_env and _has_array_state(name):
         return ArrayTasks(name, n_tasks)
-    return LoopTasks(task, n_tasks, bins, env_kwargs)
+    return LoopTasks(task, n_tasks, bins, env_kwargs, mask)
 
 
 def _make_vector_env(task: str, n_tasks: int) -> Any:

@@ -17,10 +17,18 @@ from gymnasium.spaces.utils import flatdim
 from kinfolk.core.arrays import AnyArray, Arrays, Bools, Bytes, Floats, Ints
 from kinfolk.core.errors import SettingsError
 from kinfolk.core.settings import Settings, setting
-from kinfolk.core.spaces import ActionHead, AgentGroup, ObservationField, WorldSpec
+from kinfolk.core.spaces import (
+    ACTION_MASK,
+    ActionHead,
+    AgentGroup,
+    ObservationField,
+    WorldSpec,
+)
 from kinfolk.worlds.base import BatchedWorld, WorldEvent, check_actions, check_batch_size
 from kinfolk.worlds.gymnasium_task.env import make_env
-from kinfolk.worlds.gymnasium_task.vector import make_vector_tasks
+from kinfolk.worlds.gymnasium_task.vector import MaskLayout, make_vector_tasks
+
+_FLOAT_BYTES = 4
 
 
 class GymTask(Settings):
@@ -30,6 +38,9 @@ class GymTask(Settings):
     env_kwargs: dict[str, Any] = setting({}, "Keyword arguments of gymnasium.make.")
     bins: int | None = setting(
         None, "Discrete actions per continuous action; by default actions stay continuous.", ge=2
+    )
+    action_masks: bool = setting(
+        False, "Neural policies choose only actions that info['action_mask'] of the task allows."
     )
     max_steps: int | None = setting(None, "Step limit; by default the task's own, else 1000.", ge=1)
 
@@ -71,8 +82,17 @@ class GymWorld(BatchedWorld):
     def __init__(self, settings: GymTask, n_worlds: int = 1) -> None:
         check_batch_size(n_worlds)
         self.settings = settings
-        spec, size = make_spec(settings)
-        self._tasks = make_vector_tasks(settings.task, n_worlds, settings.bins, settings.env_kwargs)
+        spec = make_spec(settings)
+        mask = spec.groups[0].offsets.get(ACTION_MASK)
+        self._tasks = make_vector_tasks(
+            settings.task,
+            n_worlds,
+            settings.bins,
+            settings.env_kwargs,
+            None if mask is None else MaskLayout(mask // _FLOAT_BYTES, int(spec.n_choices[0, 0])),
+        )
+        fields = spec.groups[0].fields
+        size = fields[0].shape[0] if mask is None else spec.row_bytes // _FLOAT_BYTES
         self._state = _allocate_state(n_worlds, size)
         super().__init__(spec, self._state)
         self._is_recording_events = False
@@ -178,8 +198,8 @@ class GymWorld(BatchedWorld):
         self._events = []
 
 
-def make_spec(settings: GymTask) -> tuple[WorldSpec, int]:
-    """Return the spec of a task and the size of its flattened observations.
+def make_spec(settings: GymTask) -> WorldSpec:
+    """Return the spec of a task.
 
     Raises:
         UsageError: Gymnasium has no such task, or it cannot be made.
@@ -190,8 +210,14 @@ def make_spec(settings: GymTask) -> tuple[WorldSpec, int]:
     limit = settings.max_steps or (env.spec.max_episode_steps if env.spec else None) or 1000
     size = flatdim(env.observation_space)
     heads = _make_heads(task, env.action_space, settings.bins)
-    group = AgentGroup("agent", (ObservationField("observation", (size,), "float32"),), heads)
-    return WorldSpec(f"gym:{task}", 1, (group,), limit), size
+    fields = (ObservationField("observation", (size,), "float32"),)
+    if settings.action_masks:
+        if not isinstance(env.action_space, Discrete):
+            raise SettingsError(
+                f"gym:{task} has the action space {env.action_space}; masks are for Discrete ones."
+            )
+        fields += (ObservationField(ACTION_MASK, (int(env.action_space.n),), "float32"),)
+    return WorldSpec(f"gym:{task}", 1, (AgentGroup("agent", fields, heads),), limit)
 
 
 def _make_heads(task: str, space: Any, bins: int | None) -> tuple[ActionHead, ...]:
