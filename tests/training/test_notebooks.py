@@ -1,6 +1,7 @@
-"""The notebooks run from top to bottom and show what they say."""
+"""The notebooks and the code of the page run from top to bottom and show what they say."""
 
 import json
+import re
 from pathlib import Path
 
 import numpy as np
@@ -44,6 +45,17 @@ def test_a_student_comes_to_agree_with_its_teacher(tmp_path, monkeypatch):
     assert agreement[-1] > agreement[0] + 0.1
     assert set(rows["slot_id"].tolist()) == {1}
     assert not rows["is_trainable_agent"].any()
+
+
+def test_the_python_code_of_the_page_runs(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    page = (EXAMPLES.parent / "docs" / "training.md").read_text()
+    blocks = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
+    assert len(blocks) == 1
+    variables = {}
+    exec(compile(blocks[0], "training.md", "exec"), variables)
+    assert variables["event"].kind == "training_done"
+    assert variables["trainer"].state.steps >= 500
 
 
 def mean_number(pull):

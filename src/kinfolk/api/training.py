@@ -13,7 +13,7 @@ from kinfolk.engines import make_engine
 from kinfolk.jobs.train.job import train as train_job
 from kinfolk.jobs.train.reports import TrainingDone
 from kinfolk.jobs.train.settings import Train
-from kinfolk.jobs.train.trainer import Trainer as _JobTrainer
+from kinfolk.jobs.train.trainer import TrainingLoop
 from kinfolk.play.slots import PolicySlot
 from kinfolk.store.run import new_run_folder
 
@@ -60,7 +60,7 @@ def train(
     return run_job(TrainingResult, "train", train_job, chosen, engine, jobs, folder)
 
 
-class Trainer(_JobTrainer):
+class Trainer(TrainingLoop):
     """A training that you drive: `for event in trainer`, or `trainer.learn(trainer.collect())`.
 
     Nothing is stored; `kf.train` stores a run.
@@ -91,7 +91,7 @@ class Trainer(_JobTrainer):
         super().__init__(chosen, make_engine(engine, jobs))
 
     def close(self) -> None:
-        """Stop all workers."""
+        """Stop all workers of the training."""
         super().close()
         self._engine.close()
 

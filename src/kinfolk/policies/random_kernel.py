@@ -1,4 +1,4 @@
-"""The kernel of `RandomPolicy`."""
+"""The kernel that draws for `RandomPolicy`."""
 
 from __future__ import annotations
 

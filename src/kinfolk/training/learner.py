@@ -14,7 +14,6 @@ from kinfolk.core.imports import optional_import
 from kinfolk.core.random import fold_in
 from kinfolk.core.settings import Settings
 from kinfolk.policies.base import select_memory as select_arrays
-from kinfolk.policies.neural.distributions import ActionLayout
 from kinfolk.policies.neural.normalization import RewardScale
 from kinfolk.policies.neural.policy import MASKED_LOGIT, NeuralPolicy
 from kinfolk.training.buffer import (
@@ -26,13 +25,8 @@ from kinfolk.training.buffer import (
     minibatch_schedule,
     split_sequences,
 )
-from kinfolk.training.losses import (
-    LOSSES,
-    ActorCriticOutput,
-    Minibatch,
-    NumberRange,
-    apply_loss,
-)
+from kinfolk.training.losses import LOSSES, apply_loss
+from kinfolk.training.outputs import ActorCriticOutput, make_ranges, to_minibatch
 from kinfolk.training.profiles import LossProfiles
 from kinfolk.training.settings import PPOSettings
 
@@ -79,7 +73,7 @@ class Learner:
         masked = np.concatenate(unavailable, axis=1)  # [groups, logits]
         self._logit_mask = torch.from_numpy(np.where(masked, MASKED_LOGIT, 0.0).astype(np.float32))
         self._has_masked_logits = bool(masked.any())
-        self._ranges = _make_ranges(layout)
+        self._ranges = make_ranges(layout)
         normalizes = settings.normalize_rewards
         if normalizes is None:
             normalizes = policy.normalizer is not None
@@ -245,7 +239,7 @@ class Learner:
         Raises:
             ContractError: No loss depends on the net's outputs, or one is unusable.
         """
-        batch = _to_minibatch(rows, indices)
+        batch = to_minibatch(rows, indices)
         total = output.value.new_zeros(())
         stats: dict[str, torch.Tensor] = {}
         applied: list[str] = []
@@ -312,15 +306,6 @@ def _train_mode(module: nn.Module, key: int) -> Iterator[None]:
             module.eval()
 
 
-def _make_ranges(layout: ActionLayout) -> tuple[NumberRange | None, ...]:
-    """Return the range of each continuous head; empty if all heads have choices."""
-    is_continuous = (layout.n_choices[0] == 0).tolist()
-    if not any(is_continuous):
-        return ()
-    pairs = zip(is_continuous, layout.ranges.tolist(), strict=True)
-    return tuple(NumberRange(*r, layout.squashed) if number else None for number, r in pairs)
-
-
 def _reshape_state(name: str, array: AnyArray, parameter: torch.Tensor) -> torch.Tensor:
     """Return an entry of the optimiser's state in the shape of its parameter.
 
@@ -338,16 +323,6 @@ def _reshape_state(name: str, array: AnyArray, parameter: torch.Tensor) -> torch
         f"The optimiser's '{name}' has shape {array.shape}; the weights have {shape}.",
     )
     return torch.tensor(array).reshape(shape)
-
-
-def _to_minibatch(rows: RolloutColumns, indices: Ints) -> Minibatch:
-    """Return some rows as tensors."""
-
-    def column(name: str) -> torch.Tensor | None:
-        """Return a column of the minibatch; None if it was not recorded."""
-        return torch.from_numpy(rows[name][indices]) if name in rows else None
-
-    return Minibatch(*(column(name) for name in Minibatch._fields))  # type: ignore[arg-type]
 
 
 def _explained_variance(rows: RolloutColumns, mask: Bools) -> dict[str, float]:

@@ -72,7 +72,8 @@ class LossProfiles:
             return allowed & rows["is_trainable_agent"]
         if "teacher_action" not in rows:
             return np.zeros_like(allowed)
-        return allowed & (rows["teacher_action"][:, 0] != NO_LABEL)
+        labeled: Bools = rows["teacher_action"][:, 0] != NO_LABEL
+        return allowed & labeled
 
 
 def _find_loss(profile: str, name: str) -> Loss:

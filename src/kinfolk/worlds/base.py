@@ -194,11 +194,8 @@ def _find_invalid_action(
         if alive[batch_row] and uid[batch_row] >= 0 and not done[batch_row // rows]:
             for head in range(actions.shape[1]):
                 action, n_choices = actions[batch_row, head], choices[group[batch_row], head]
-                if n_choices == 0:  # an exponent of ones is infinity or NaN
-                    is_invalid = (action >> 52) & 0x7FF == 0x7FF
-                else:
-                    is_invalid = action < 0 or action >= n_choices
-                if is_invalid:
+                is_finite = (action >> 52) & 0x7FF != 0x7FF  # as the exponent of a number
+                if not (is_finite if n_choices == 0 else 0 <= action < n_choices):
                     return int(batch_row * actions.shape[1] + head)
     return -1
 
@@ -222,18 +219,14 @@ def check_actions(world: World, actions: Ints) -> None:
     if invalid >= 0:
         batch_row, head = divmod(invalid, spec.n_heads)
         agent_group = spec.groups[int(group[batch_row])]
-        action_head = agent_group.heads[head]
+        action_head, chosen = agent_group.heads[head], actions[batch_row, head : head + 1]
+        agent = f"Agent {int(uid[batch_row])} of world {batch_row // rows} chose"
+        name, allowed = action_head.name, f"0 to {len(action_head.choices) - 1}"
         if action_head.is_continuous:
-            number = float(decode_numbers(actions[batch_row, head : head + 1])[0])
-            raise ContractError(
-                f"Agent {int(uid[batch_row])} of world {batch_row // rows} chose {number} for "
-                f"{action_head.name}, which must be a finite number."
-            )
-        raise ContractError(
-            f"Agent {int(uid[batch_row])} of world {batch_row // rows} chose "
-            f"{int(actions[batch_row, head])} for {action_head.name}; a {agent_group.name} has 0 to "
-            f"{len(action_head.choices) - 1}."
-        )
+            problem = f"{decode_numbers(chosen)[0]} for {name}, which must be a finite number."
+        else:
+            problem = f"{int(chosen[0])} for {name}; a {agent_group.name} has {allowed}."
+        raise ContractError(f"{agent} {problem}")
 
 
 class BatchedWorld:

@@ -13,7 +13,7 @@ from kinfolk.nets.heads import count_outputs, decode_actions
 from kinfolk.policies.base import NoopPolicy, RandomPolicy, single_agent_batch
 from kinfolk.policies.neural.architectures import MlpPolicy
 from kinfolk.policies.neural.distributions import make_action_layout, sample_numbers
-from kinfolk.training.losses import ActorCriticOutput, NumberRange
+from kinfolk.training.outputs import ActorCriticOutput, NumberRange
 from kinfolk.worlds.adapters import make_gymnasium
 
 PENDULUM = "gym:Pendulum-v1"

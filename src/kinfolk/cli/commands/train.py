@@ -71,8 +71,8 @@ def _check(settings: Any) -> None:
     teachers = {teaching.teacher for teaching in settings.teachers.values()}
     assignment = settings.build_assignment(settings.world_ref.spec)
     warn_of_idle_slots(settings.slot_ids, assignment, teachers)
-    own = [slot for slot in settings.slots if settings.net_owner(slot) is slot]
-    uris = {slot.id: slot.policy_uri for slot in own if slot.policy_uri is not None}
+    owners = [slot for slot in settings.slots if settings.net_owner(slot) is slot]
+    uris = {slot.id: slot.policy_uri for slot in owners if slot.policy_uri is not None}
     compile_kernels(settings.world, settings.world_settings, settings.preset, uris)
 
 

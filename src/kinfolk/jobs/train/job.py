@@ -8,7 +8,7 @@ from contextlib import closing
 from kinfolk.core.events import Event, FileChunk, Snapshot
 from kinfolk.engines.base import Engine
 from kinfolk.jobs.train.settings import Train
-from kinfolk.jobs.train.trainer import Trainer
+from kinfolk.jobs.train.trainer import TrainingLoop
 
 
 def train(
@@ -21,5 +21,5 @@ def train(
         engine: Engine that collects experience and plays evaluations.
         resume: Last snapshot of a stopped run to continue from; None starts anew.
     """
-    with closing(Trainer(settings, engine, resume)) as trainer:
-        yield from trainer.run()
+    with closing(TrainingLoop(settings, engine, resume)) as loop:
+        yield from loop.run()

@@ -33,8 +33,8 @@ def build_plan(settings: Train) -> RolloutTask[Experience]:
         UsageError: A policy is missing, or is not trainable though its slot is.
     """
     owners = {slot.id: settings.net_owner(slot) for slot in settings.slots}
-    own = {o.id: _resolve_policy(o, settings) for name, o in owners.items() if o.id == name}
-    resolved = {name: own[owner.id] for name, owner in owners.items()}
+    nets = {o.id: _resolve_policy(o, settings) for name, o in owners.items() if o.id == name}
+    resolved = {name: nets[owner.id] for name, owner in owners.items()}
     pool = settings.opponent_pool
     if pool is not None:  # its copies are of the slot that learns
         resolved[pool.slot] = resolved[pool.source_slot]
@@ -133,9 +133,9 @@ class TrainingState:
 
     def weights(self) -> dict[str, dict[str, AnyArray]]:
         """Return the weights of every slot whose net learns."""
-        own = {name: learner.policy.arrays() for name, learner in self.learners.items()}
+        learnt = {name: learner.policy.arrays() for name, learner in self.learners.items()}
         owners = {slot.id: self.settings.net_owner(slot).id for slot in self.settings.slots}
-        return {name: own[owner] for name, owner in owners.items() if owner in own}
+        return {name: learnt[owner] for name, owner in owners.items() if owner in learnt}
 
     def policies(self) -> dict[str, ResolvedPolicy]:
         """Return every slot's policy with its current weights."""

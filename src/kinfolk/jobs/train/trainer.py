@@ -1,4 +1,4 @@
-"""The trainer: collect experience, learn from it, and repeat; the training job is built on it."""
+"""The training loop: collect experience, learn from it, and repeat; the training job is built on it."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ class Rollout:
         return sum(int(rows["is_trainable_agent"].sum()) for rows in self.slots.values())
 
 
-class Trainer:
+class TrainingLoop:
     """A training that the caller drives: whole, by iteration, or rollout by rollout.
 
     Iterating yields the events of the whole training, `UpdateDone` after each update. `collect` and

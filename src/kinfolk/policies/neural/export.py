@@ -93,7 +93,7 @@ def export_torchscript(policy: NeuralPolicy) -> bytes:
     buffer = io.BytesIO()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DeprecationWarning)  # still the format without Python code
-        torch.jit.save(traced, buffer)  # type: ignore[no-untyped-call]
+        torch.jit.save(traced, buffer)
     return buffer.getvalue()
 
 
@@ -108,13 +108,13 @@ def export_onnx(policy: NeuralPolicy) -> bytes:
     module, inputs = _make_example(policy, 2)
     names = ["observation", "memory"][: len(inputs)]
     outputs = ["action", "logits", "value", "next_memory"][: 2 + len(inputs)]
-    buffer = io.BytesIO()
+    buffer: Any = io.BytesIO()
     axes = {name: {0: "batch"} for name in names + outputs}
     torch.onnx.export(
         module, inputs, buffer, input_names=names, output_names=outputs, dynamic_axes=axes,
         dynamo=False,
     )  # fmt: skip
-    return buffer.getvalue()
+    return bytes(buffer.getvalue())
 
 
 def require_exportable(policy: Any, name: str) -> NeuralPolicy:

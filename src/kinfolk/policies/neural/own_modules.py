@@ -43,8 +43,8 @@ def register_module(module: Any) -> str:
         source, name = str(getattr(module, "__module__", "")), getattr(module, "__qualname__", "")
         if source != "__main__" and getattr(sys.modules.get(source), name, None) is module:
             return f"{source}:{name}"
-    for known, kept in _local_sources.items():
-        if kept is module:
+    for known, local_source in _local_sources.items():
+        if local_source is module:
             return known
     label = type(module).__name__ if is_module else getattr(module, "__name__", "net")
     name = f"{_LOCAL_PREFIX}{label.strip('<>')}-{len(_local_sources) + 1}"

@@ -25,8 +25,9 @@ from kinfolk.core.spaces import (
     WorldSpec,
 )
 from kinfolk.worlds.base import BatchedWorld, WorldEvent, check_actions, check_batch_size
+from kinfolk.worlds.gymnasium_task.actions import MaskLayout
 from kinfolk.worlds.gymnasium_task.env import make_env
-from kinfolk.worlds.gymnasium_task.vector import MaskLayout, make_vector_tasks
+from kinfolk.worlds.gymnasium_task.vector import make_vector_tasks
 
 _FLOAT_BYTES = 4
 
@@ -210,7 +211,7 @@ def make_spec(settings: GymTask) -> WorldSpec:
     limit = settings.max_steps or (env.spec.max_episode_steps if env.spec else None) or 1000
     size = flatdim(env.observation_space)
     heads = _make_heads(task, env.action_space, settings.bins)
-    fields = (ObservationField("observation", (size,), "float32"),)
+    fields: tuple[ObservationField, ...] = (ObservationField("observation", (size,), "float32"),)
     if settings.action_masks:
         if not isinstance(env.action_space, Discrete):
             raise SettingsError(
