@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     )
     from kinfolk.api.results import StoredRun, load_run, runs
     from kinfolk.api.sweeps import SweepResult, sweep
-    from kinfolk.api.training import TrainingResult, train
+    from kinfolk.api.training import Trainer, TrainingResult, train
     from kinfolk.api.worlds import make, pettingzoo
     from kinfolk.engines import make_engine
     from kinfolk.evolution.populations import (
@@ -72,9 +72,12 @@ if TYPE_CHECKING:
     )
     from kinfolk.roles.operators import inject_behavior, mutate_role, recombine_roles, sample_role
     from kinfolk.roles.program import materialize_role_behaviors, resolve_tier_order
+    from kinfolk.training.losses import register_loss
+    from kinfolk.worlds.gymnasium_task.own_tasks import register_env
 
 __all__ = ["compare", "evaluate", "evolve_nets", "evolve_roles", "jobs", "make_engine", "train"]
 __all__ += ["load_run", "make", "pettingzoo", "round_robin", "runs", "stats", "sweep"]
+__all__ += ["Trainer", "register_env", "register_loss"]
 __all__ += ["ComparisonResult", "EvaluationResult", "NetEvolutionResult"]
 __all__ += ["RoleEvolutionResult", "RoundRobinResult", "StoredRun", "SweepResult", "TrainingResult"]
 __all__ += ["AgentPolicy", "MultiAgentPolicy", "PolicyEnvInterface", "PolicySpec"]

@@ -21,7 +21,11 @@ from kinfolk.jobs.evaluate import Evaluate, evaluate
 from kinfolk.play.task import WorldRef
 from kinfolk.policies.resolve import resolve
 from kinfolk.worlds.savanna.agent_log import SavannaAgentLog
-from kinfolk.worlds.savanna.io.event_log import build_agent_stats, build_event_log, format_reward_summary
+from kinfolk.worlds.savanna.io.event_log import (
+    build_agent_stats,
+    build_event_log,
+    format_reward_summary,
+)
 
 SLOTS, GROUPS = ["g", "h"], ["grazer", "hunter"]
 

@@ -6,9 +6,9 @@ import numpy as np
 
 from kinfolk.core.settings import merge_settings, validate_settings
 from kinfolk.engines.base import LocalEngine
-from kinfolk.jobs.train.job import join_chunks
 from kinfolk.jobs.train.settings import Train
 from kinfolk.jobs.train.state import build_plan, initial_state
+from kinfolk.jobs.train.trainer import join_chunks
 from kinfolk.play.task import run_task
 from kinfolk.training.collect import collection_task
 
@@ -39,7 +39,8 @@ def collected(settings):
     shared = replace(plan, policies=engine.share(plan.resolved))
     weights, chunks = state.weights(), range(settings.n_chunks)
     tasks = [collection_task(shared, chunk, weights, None, state.opponent_pool) for chunk in chunks]
-    blocks = join_chunks([result.observed for result in engine.map(run_task, tasks)])
+    n_memories = settings.worlds // settings.n_chunks * settings.world_ref.spec.rows
+    blocks = join_chunks([result.observed for result in engine.map(run_task, tasks)], n_memories)
     return state, dict(zip(settings.slot_ids, blocks, strict=True))
 
 

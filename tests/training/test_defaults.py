@@ -92,3 +92,23 @@ def test_cartpole_is_learnt_by_default(tmp_path):
 def test_cartpole_is_learnt_by_default_on_four_of_five_seeds(tmp_path):
     scores = {seed: scores_of(seed, tmp_path) for seed in range(5)}
     assert sum(min(pair) >= GOOD for pair in scores.values()) >= 4, scores
+
+
+# Steps, what the last 100 episodes reach by default, and on how many of five seeds at least.
+TEXTBOOK_TASKS = {
+    "Acrobot-v1": (100_000, -100.0, 4),
+    "Pendulum-v1": (100_000, -300.0, 4),
+    "MountainCarContinuous-v0": (60_000, 90.0, 4),  # where no early episode is rewarded, it fails
+}
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(3600)
+@pytest.mark.parametrize("task", TEXTBOOK_TASKS)
+def test_textbook_tasks_are_learnt_by_default_on_most_seeds(task):
+    steps, good, n_seeds = TEXTBOOK_TASKS[task]
+    scores = {}
+    for seed in range(5):
+        settings = validate_settings(Train, {"world": f"gym:{task}", "steps": steps, "seed": seed})
+        scores[seed] = list(train(settings, LocalEngine()))[-1].score
+    assert sum(score >= good for score in scores.values()) >= n_seeds, scores

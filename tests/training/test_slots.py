@@ -6,7 +6,7 @@ from small_trainings import SCRIPTED, TINY, TWO, collected, copied, same, settin
 
 from kinfolk.core.random import fold_in, seed_key
 from kinfolk.core.settings import merge_settings
-from kinfolk.jobs.train.job import update_learners
+from kinfolk.jobs.train.trainer import update_learners
 from kinfolk.play.slots import SlotRegistry
 from kinfolk.policies.build import build_policy
 from kinfolk.policies.resolve import resolve
@@ -68,7 +68,7 @@ def test_action_merge():
         scores, value, _ = policy.evaluate(rows["observations"], rows["group"], None)
         assert np.array_equal(value, rows["value"])
         chances = np.exp(scores) / 1.0
-        sizes = policy.n_choices[0]
+        sizes = policy.layout.n_choices[0]
         parts = np.split(chances, np.cumsum(sizes)[:-1], axis=1)
         log_prob = sum(
             np.log(part[np.arange(len(part)), rows["action"][:, head]] / part.sum(axis=1))

@@ -17,8 +17,9 @@ from kinfolk.core.settings import merge_settings, validate_settings
 from kinfolk.engines import make_engine
 from kinfolk.engines.base import LocalEngine
 from kinfolk.evaluation.rollout import evaluation_task, run_evaluation
-from kinfolk.jobs.train.job import is_update_due, train
+from kinfolk.jobs.train.job import train
 from kinfolk.jobs.train.settings import DEFAULT_NET, Train
+from kinfolk.jobs.train.trainer import is_update_due
 from kinfolk.play.slots import parse_slot
 from kinfolk.play.task import WorldRef
 from kinfolk.policies.resolve import resolve
@@ -187,7 +188,7 @@ def test_slots_take_turns():
 
 
 def test_loss_weights_and_learning_rates_decay():
-    from kinfolk.jobs.train.job import _loss_weights
+    from kinfolk.jobs.train.trainer import _loss_weights
 
     settings = settings_of(
         TINY, steps=1000, ppo={"anneal_lr": True, "learning_rate": 0.5},

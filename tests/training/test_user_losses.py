@@ -194,6 +194,9 @@ def test_error_messages_name_the_wrong_loss(name, registered_losses):
     settings = settings_of(TINY, steps=1, loss_profiles={"all": [*PPO, "mine"]})
     with pytest.raises(ContractError) as error:
         list(train(settings, LocalEngine()))
+    if name != "raises":  # the line where it is defined, not where it failed
+        line = function.__code__.co_firstlineno
+        message = f"{message.removesuffix('.')} (test_user_losses.py:{line})."
     assert str(error.value) == message
 
 

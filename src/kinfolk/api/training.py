@@ -1,20 +1,25 @@
-"""`kf.train`: nets that learn by PPO."""
+"""`kf.train` and `kf.Trainer`: nets that learn by PPO."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Unpack
+from typing import TYPE_CHECKING, Any, Unpack
 
 from kinfolk.api.results import JobResult, run_job, signature_of
 from kinfolk.core.settings import validate_settings
+from kinfolk.engines import make_engine
 from kinfolk.jobs.train.job import train as train_job
 from kinfolk.jobs.train.reports import TrainingDone
 from kinfolk.jobs.train.settings import Train
+from kinfolk.jobs.train.trainer import TrainingLoop
+from kinfolk.play.slots import PolicySlot
 from kinfolk.store.run import new_run_folder
 
 if TYPE_CHECKING:
     from kinfolk.api.job_arguments import TrainArguments
+    from kinfolk.worlds.gymnasium_task.own_tasks import EnvSource
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -24,8 +29,9 @@ class TrainingResult(JobResult, TrainingDone):
 
 @signature_of(Train)
 def train(
-    world: str = "probe",
+    world: str | EnvSource = "probe",
     *,
+    env_kwargs: Mapping[str, Any] | None = None,
     engine: str = "local",
     jobs: int = 1,
     out: str | Path | None = None,
@@ -34,11 +40,14 @@ def train(
     """Train nets by PPO: one for all agents, or several slots side by side.
 
     Args:
-        world: World to play in, or a Gymnasium task as gym:ID.
+        world: World to play in, a Gymnasium task as gym:ID, or an environment of your own: its
+            class, a function that makes it, or an instance.
+        env_kwargs: Keyword arguments of the Gymnasium task.
         engine: Engine that runs the tasks: local, processes or ray.
         jobs: Tasks that run at once.
         out: Folder for the run; without it a new one in `runs`.
-        settings: Fields of `kf.jobs.Train`; see `kinfolk settings train`.
+        settings: Fields of `kf.jobs.Train`; see `kinfolk settings train`. In a table of `slots`, a
+            policy may also be a torch module: its class, a function that makes it, or an instance.
 
     Returns:
         How the training ended, with the run that holds its nets.
@@ -46,6 +55,87 @@ def train(
     Raises:
         UsageError: A setting, world or policy is wrong.
     """
-    chosen = validate_settings(Train, {"world": world, **settings})
+    chosen = _read_settings(world, env_kwargs, dict(settings))
     folder = new_run_folder("train") if out is None else out
     return run_job(TrainingResult, "train", train_job, chosen, engine, jobs, folder)
+
+
+class Trainer(TrainingLoop):
+    """A training that you drive: `for event in trainer`, or `trainer.learn(trainer.collect())`.
+
+    Nothing is stored; `kf.train` stores a run.
+
+    Args:
+        world: World to play in, a Gymnasium task as gym:ID, or an environment of your own: its
+            class, a function that makes it, or an instance.
+        env_kwargs: Keyword arguments of the Gymnasium task.
+        engine: Engine that runs the tasks: local, processes or ray.
+        jobs: Tasks that run at once.
+        settings: Fields of `kf.jobs.Train`; see `kinfolk settings train`. In a table of `slots`, a
+            policy may also be a torch module: its class, a function that makes it, or an instance.
+
+    Raises:
+        UsageError: A setting, world or policy is wrong.
+    """
+
+    def __init__(
+        self,
+        world: str | EnvSource = "probe",
+        *,
+        env_kwargs: Mapping[str, Any] | None = None,
+        engine: str = "local",
+        jobs: int = 1,
+        **settings: Unpack[TrainArguments],
+    ) -> None:
+        chosen = _read_settings(world, env_kwargs, dict(settings))
+        super().__init__(chosen, make_engine(engine, jobs))
+
+    def close(self) -> None:
+        """Stop all workers of the training."""
+        super().close()
+        self._engine.close()
+
+    def __enter__(self) -> Trainer:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.close()
+
+
+def _read_settings(
+    world: str | EnvSource, env_kwargs: Mapping[str, Any] | None, settings: dict[str, Any]
+) -> Train:
+    """Return the settings of a training, with objects of the user replaced by their names.
+
+    Args:
+        world: Name of a world, or an environment.
+        env_kwargs: Keyword arguments of the environment.
+        settings: Fields of `Train`.
+    """
+    if not isinstance(world, str):
+        from kinfolk.worlds.gymnasium_task.own_tasks import register_env
+
+        world = register_env(world)
+    for name in ("slots", "policy_slots"):
+        if settings.get(name) is not None:
+            settings[name] = _name_modules(settings[name])
+    if env_kwargs:
+        rules = {**(settings.get("world_settings") or {}), "env_kwargs": dict(env_kwargs)}
+        settings["world_settings"] = rules
+    return validate_settings(Train, {"world": world, **settings})
+
+
+def _name_modules(slots: Any) -> Any:
+    """Return a table of slots with torch modules, classes and functions replaced by their names."""
+    if not isinstance(slots, Mapping):
+        return slots
+    from kinfolk.policies.neural.own_modules import register_module
+
+    named = {}
+    for slot, value in slots.items():
+        if isinstance(value, str | Mapping | PolicySlot) or not callable(value):
+            named[slot] = value
+        else:
+            kwargs = {"module": register_module(value)}
+            named[slot] = {"policy_uri": "kin://net", "policy_kwargs": kwargs}
+    return named

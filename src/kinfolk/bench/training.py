@@ -123,7 +123,7 @@ def bench_training(rounds: int = _ROUNDS) -> dict[str, Any]:
 
     Returns:
         Sizes (`net`, `worlds`, `ticks`); `agent_steps_per_second` by name of the variant;
-        `share_of_ceiling` by number of epochs; `two_slots_cost` and `frozen_gain`, ratios of rates
+        `share_of_ceiling` and `share_of_plain_loop` by number of epochs; `two_slots_cost` and `frozen_gain`, ratios of rates
         of one slot, and of two slots with frozen prey, to two trained slots.
     """
     torch.set_num_threads(1)
@@ -153,6 +153,9 @@ def bench_training(rounds: int = _ROUNDS) -> dict[str, Any]:
         "agent_steps_per_second": best,
         "share_of_ceiling": {
             n: best[f"two slots, {n}"] / best[f"ceiling, {n}"] for n in ("1 epoch", "4 epochs")
+        },
+        "share_of_plain_loop": {
+            n: best[f"two slots, {n}"] / best[f"plain loop, {n}"] for n in ("1 epoch", "4 epochs")
         },
         "two_slots_cost": best["one slot, 1 epoch"] / two,
         "frozen_gain": best["two slots, prey frozen, 1 epoch"] / two,

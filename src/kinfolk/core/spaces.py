@@ -2,7 +2,8 @@
 
 Every agent's observation is one flat row of bytes. A group (a species, a team) defines the named
 fields in it, so that observation windows may differ between groups. An action is one integer per
-head.
+head: an index into the choices of a discrete head, or the bits of a float64 number for a continuous
+one. So actions are int64 everywhere, and numbers pass through unchanged, bit by bit.
 """
 
 from __future__ import annotations
@@ -15,9 +16,11 @@ from typing import Any
 
 import numpy as np
 
-from kinfolk.core.arrays import AnyArray, Bytes
+from kinfolk.core.arrays import AnyArray, Bytes, Floats, Ints
 from kinfolk.core.errors import make_unknown_name_error
 
+# Name of a field with one number per choice of all heads: 0 where the choice is not allowed now.
+ACTION_MASK = "action_mask"
 _ALIGNMENT = 8  # bytes; fields start at multiples of it, so that views of any dtype are aligned
 
 
@@ -48,15 +51,24 @@ class ObservationField:
 
 @dataclass(frozen=True)
 class ActionHead:
-    """One component of an action, an index into `choices`.
+    """One component of an action: an index into `choices`, or a number if there are none.
 
     Attributes:
         name: Unique within its group.
-        choices: What each index means.
+        choices: What each index means; empty for a continuous head.
+        low: Lowest number of a continuous head; -inf if it is not bounded.
+        high: Highest number of a continuous head. The world clips numbers beyond its bounds.
     """
 
     name: str
     choices: tuple[str, ...]
+    low: float = 0.0
+    high: float = 0.0
+
+    @property
+    def is_continuous(self) -> bool:
+        """Whether actions are numbers, whose float64 bits are carried as int64."""
+        return not self.choices
 
 
 @dataclass(frozen=True)
@@ -148,8 +160,24 @@ class WorldSpec:
 
     @cached_property
     def n_choices(self) -> AnyArray:
-        """`[groups, heads]`, number of choices of each head in each group."""
+        """`[groups, heads]`, number of choices of each head in each group; 0 for continuous heads."""
         return np.array([[len(h.choices) for h in g.heads] for g in self.groups], dtype=np.int64)
+
+    @cached_property
+    def action_bounds(self) -> AnyArray:
+        """`[groups, heads, 2]`, lowest and highest number of each continuous head."""
+        bounds = [[(h.low, h.high) for h in g.heads] for g in self.groups]
+        return np.array(bounds, dtype=np.float64).reshape(len(self.groups), self.n_heads, 2)
+
+    @cached_property
+    def action_limits(self) -> AnyArray:
+        """`[groups, heads]`, uint64: actions viewed as unsigned are valid below these.
+
+        All but the last are valid for a continuous head.
+        """
+        limits = self.n_choices.astype(np.uint64)
+        limits[self.n_choices == 0] = np.iinfo(np.uint64).max
+        return limits
 
     def group_index(self, name: str) -> int:
         """Return the index of the group named `name`.
@@ -164,7 +192,12 @@ class WorldSpec:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the spec as JSON values, to be sent to another process."""
-        return asdict(self)
+        data = asdict(self)
+        for group in data["groups"]:
+            for head in group["heads"]:
+                if head["choices"]:  # the bounds are of continuous heads only
+                    del head["low"], head["high"]
+        return data
 
     @staticmethod
     def from_dict(data: dict[str, Any]) -> WorldSpec:
@@ -176,5 +209,24 @@ class WorldSpec:
 def _restore_group(data: Mapping[str, Any]) -> AgentGroup:
     """Return a group from plain values, as `WorldSpec.to_dict` has them."""
     observation = [(f["name"], tuple(f["shape"]), f["dtype"]) for f in data["fields"]]
-    heads = tuple(ActionHead(h["name"], tuple(h["choices"])) for h in data["heads"])
+    heads = tuple(
+        ActionHead(h["name"], tuple(h["choices"]), h.get("low", 0.0), h.get("high", 0.0))
+        for h in data["heads"]
+    )
     return AgentGroup(data["name"], tuple(ObservationField(*f) for f in observation), heads)
+
+
+def encode_numbers(numbers: AnyArray) -> Ints:
+    """Return numbers as actions of continuous heads: the bits of float64 as int64.
+
+    >>> encode_numbers(np.array([[0.0], [1.0]])).tolist()
+    [[0], [4607182418800017408]]
+    """
+    bits: Ints = np.ascontiguousarray(numbers, dtype=np.float64).view(np.int64)
+    return bits
+
+
+def decode_numbers(actions: Ints) -> Floats:
+    """Return the numbers that actions of continuous heads carry."""
+    numbers: Floats = np.ascontiguousarray(actions, dtype=np.int64).view(np.float64)
+    return numbers

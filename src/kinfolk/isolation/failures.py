@@ -132,7 +132,7 @@ class FailureLog:
         self.slot, self.resolved, self.spec, self.settings = slot, resolved, spec, settings
         self._get_tick, self._single_episode = get_tick, single_episode
         self._noop_policy = NoopPolicy(spec)
-        self._n_choices = spec.n_choices.astype(np.uint64)
+        self._n_choices = spec.action_limits
         self.start_episode()
 
     def start_episode(self) -> None:

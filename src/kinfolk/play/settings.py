@@ -74,6 +74,22 @@ class SlotConfig(Settings):
             )
         return value
 
+    @model_validator(mode="before")
+    @classmethod
+    def _read_policy_slots(cls, value: Any) -> Any:
+        """Accept `policy_slots`, the name in the design of slots, for `slots`.
+
+        Raises:
+            SettingsError: The settings have both.
+        """
+        if not (isinstance(value, Mapping) and "policy_slots" in value):
+            return value
+        require(
+            "slots" not in value,
+            "There are both 'slots' and 'policy_slots', two names of one table. Give one of them.",
+        )
+        return {("slots" if name == "policy_slots" else name): v for name, v in value.items()}
+
     @field_validator("slots", mode="before")
     @classmethod
     def _read_slots(cls, value: Any) -> tuple[PolicySlot, ...]:

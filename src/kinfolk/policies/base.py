@@ -23,6 +23,7 @@ import numpy as np
 from kinfolk.core.arrays import AnyArray, Bytes, Ints
 from kinfolk.core.errors import SettingsError, format_suggestion
 from kinfolk.core.imports import import_object
+from kinfolk.core.random import uniform
 from kinfolk.core.spaces import WorldSpec
 
 Memory: TypeAlias = Mapping[str, AnyArray]
@@ -223,6 +224,7 @@ class NoopPolicy(StatelessPolicy):
     """
 
     def __init__(self, spec: WorldSpec) -> None:
+        # The bits of the number 0.0 are 0, so that continuous heads need no case of their own.
         choices = [[_find_noop(head.choices) for head in group.heads] for group in spec.groups]
         self._noop_choice = np.array(choices, dtype=np.int64)
 
@@ -242,7 +244,7 @@ def _find_noop(choices: Sequence[str]) -> int:
 
 
 class RandomPolicy(StatelessPolicy):
-    """Draws every action head uniformly at random.
+    """Draws every action head uniformly at random, a number without bounds between -1 and 1.
 
     Args:
         spec: Spec of the world to play.
@@ -250,6 +252,9 @@ class RandomPolicy(StatelessPolicy):
 
     def __init__(self, spec: WorldSpec) -> None:
         self._n_choices = spec.n_choices
+        bounds = spec.action_bounds
+        self._bounds = np.where(np.isfinite(bounds), bounds, np.array([-1.0, 1.0]))
+        self._continuous = np.flatnonzero((self._n_choices == 0).any(axis=0))
         # Imported here, so that policies without kernels do without numba; see `core.inline`.
         self._sample_uniform = import_object("kinfolk.policies.random_kernel:sample_uniform")
 
@@ -257,6 +262,9 @@ class RandomPolicy(StatelessPolicy):
         """Draw the actions from each agent's key."""
         self._actions = np.empty((len(keys), self._n_choices.shape[1]), dtype=np.int64)
         self._sample_uniform(keys, batch.group, self._n_choices, self._actions)
+        for head in self._continuous.tolist():
+            low, high = self._bounds[batch.group, head].T
+            self._actions.view(np.float64)[:, head] = low + uniform(keys, head) * (high - low)
 
 
 IDENTITY = "identity"  # the observation as the world gives it

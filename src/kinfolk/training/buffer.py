@@ -43,6 +43,7 @@ BASE_COLUMNS = {
 }
 
 NO_SLOT = -1  # in `learner_slot`: nobody learns from the row
+NO_LABEL = -1  # in `teacher_action`; as the bits of a number it would be NaN
 
 
 def learner_columns(

@@ -63,6 +63,7 @@ class Experience:
 
     blocks: list[RolloutColumns]  # one per slot
     opponents: list[int]  # of each ended episode, number of the pool's snapshot that played
+    n_restarted: int = 0  # episodes that were given up, as the process that held them is gone
 
 
 def collection_task(
@@ -101,6 +102,9 @@ class Collector(Observer[Experience]):
         self._plan = self._current = plan
         self._opponent: OpponentPolicy | None = None
         self._episodes: Ints = np.zeros(0, np.int64)  # of worlds, when their opponents were drawn
+        self._n_restarted = 0
+        if hasattr(world, "keeps_tasks_alive"):
+            world.keeps_tasks_alive = True
         super().__init__(task, world)
 
     def build_slots(self) -> Sequence[LoadedSlot]:
@@ -130,6 +134,9 @@ class Collector(Observer[Experience]):
         self.loop.restore({n: a for n, a in snapshot.items() if not n.startswith(_PREFIX)})
         self.loop.members[...] = snapshot[f"{_PREFIX}members"]
         self._episodes = snapshot[f"{_PREFIX}episodes"].copy()
+        if getattr(self.world, "lost_tasks", False):
+            self._n_restarted = int((~self.loop.idle).sum())
+            self.loop.idle[:] = True
 
     def snapshot(self) -> dict[str, AnyArray]:
         """Return the state of the chunk's worlds and their opponents."""
@@ -180,4 +187,5 @@ class Collector(Observer[Experience]):
     def finish(self) -> Experience:
         """Return the recorded rows of every slot."""
         blocks = [recorder.columns() for recorder in self._recorders.values()]
-        return Experience(blocks, self._opponents)
+        n_restarted, self._n_restarted = self._n_restarted, 0
+        return Experience(blocks, self._opponents, n_restarted)

@@ -14,7 +14,8 @@ from kinfolk.core.imports import optional_import
 from kinfolk.core.random import fold_in
 from kinfolk.core.settings import Settings
 from kinfolk.policies.base import select_memory as select_arrays
-from kinfolk.policies.neural.policy import NeuralPolicy
+from kinfolk.policies.neural.normalization import RewardScale
+from kinfolk.policies.neural.policy import MASKED_LOGIT, NeuralPolicy
 from kinfolk.training.buffer import (
     RolloutColumns,
     estimate_advantages,
@@ -24,7 +25,8 @@ from kinfolk.training.buffer import (
     minibatch_schedule,
     split_sequences,
 )
-from kinfolk.training.losses import LOSSES, ActorCriticOutput, Minibatch, apply_loss
+from kinfolk.training.losses import LOSSES, apply_loss
+from kinfolk.training.outputs import ActorCriticOutput, make_ranges, to_minibatch
 from kinfolk.training.profiles import LossProfiles
 from kinfolk.training.settings import PPOSettings
 
@@ -35,7 +37,7 @@ with optional_import("Training"):
     from torch.nn.utils import clip_grad_norm_
 
 _DROPOUT_BRANCH = 1 << 32  # of an update's random key; lower branches are epochs
-_MASKED_LOGIT = -1e9  # of a choice that the agent's group does not have
+_ENCODED_ROWS = 8192  # rows that are encoded at once for the running moments
 
 
 class LossWeights(NamedTuple):
@@ -61,12 +63,21 @@ class Learner:
         self._parameters = [p for p in policy.module.parameters() if p.requires_grad]
         rate = settings.learning_rate
         self._optimizer = torch.optim.Adam(self._parameters, lr=rate, eps=1e-5, fused=True)
-        self._head_sizes = policy.n_choices.max(axis=0).tolist()
-        heads = zip(self._head_sizes, policy.n_choices.T, strict=True)
-        unavailable = [np.arange(size)[None] >= n_choices[:, None] for size, n_choices in heads]
+        layout = policy.layout
+        self._head_sizes = layout.sizes
+        heads = zip(self._head_sizes, layout.n_choices.T, strict=True)
+        unavailable = [
+            (np.arange(size)[None] >= n_choices[:, None]) & (n_choices[:, None] > 0)
+            for size, n_choices in heads
+        ]
         masked = np.concatenate(unavailable, axis=1)  # [groups, logits]
-        self._logit_mask = torch.from_numpy(np.where(masked, _MASKED_LOGIT, 0.0).astype(np.float32))
+        self._logit_mask = torch.from_numpy(np.where(masked, MASKED_LOGIT, 0.0).astype(np.float32))
         self._has_masked_logits = bool(masked.any())
+        self._ranges = make_ranges(layout)
+        normalizes = settings.normalize_rewards
+        if normalizes is None:
+            normalizes = policy.normalizer is not None
+        self._reward_scale = RewardScale(settings.gamma) if normalizes else None
 
     def learn(
         self, rows: RolloutColumns, profiles: LossProfiles, weights: LossWeights, key: int
@@ -100,8 +111,22 @@ class Learner:
                 target_kl = settings.target_kl
                 if target_kl is not None and divergences and np.mean(divergences) > target_kl:
                     break
+        self._update_normalizer(rows)
         means = {name: float(np.mean(values)) for name, values in history.items()}
         return means | _explained_variance(rows, masks.get("ppo_critic", np.zeros(count, bool)))
+
+    def _update_normalizer(self, rows: RolloutColumns) -> None:
+        """Add the rows to the running moments of the net's inputs, for the next rollout.
+
+        During an update they stay as they were when the rows were played: otherwise the probability
+        of the same action would change without a gradient step.
+        """
+        normalizer, encoder = self.policy.normalizer, self.policy.encoder
+        if normalizer is None:
+            return
+        count = len(rows["slot_id"])
+        for indices in np.array_split(np.arange(count), count // _ENCODED_ROWS + 1):
+            normalizer.update(encoder.encode(rows["observations"], rows["group"], indices))
 
     def _compute_advantages(self, rows: RolloutColumns) -> AnyArray:
         """Return the advantage of each row, `[n]`; corrected by V-trace if the settings say so."""
@@ -116,6 +141,8 @@ class Learner:
             ratio = np.exp(self._compute_log_prob(rows) - rows["log_prob"])
             rho = np.minimum(1.0, ratio).astype(np.float32)
         reward = rows["reward"] * np.float32(settings.reward_scale)
+        if self._reward_scale is not None:
+            reward = self._reward_scale(reward, rows["done"], memory_index)
         inputs = reward, rows["value"], next_row, bootstrap, rows["bootstrap_value"], rho
         estimate_advantages(*inputs, settings.gamma, settings.gae_lambda, advantage)
         return advantage
@@ -151,7 +178,7 @@ class Learner:
         if not net.memory_size:
             for indices in iter_minibatches(count, size, least, key, epoch):
                 logits, value = net.module(net.encoder.encode(observations, group, indices))
-                yield indices, self._mask_output(logits, value, group[indices])
+                yield indices, self._mask_output(logits, value, rows, indices)
             return
         sequences = split_sequences(rows, settings.sequence_length)
         for first, steps in iter_sequence_minibatches(sequences, size, least, key, epoch):
@@ -163,23 +190,31 @@ class Learner:
                 *output, state = net.module(step, state[: len(step)])
                 outputs.append(output)
             logits, value = map(torch.cat, zip(*outputs, strict=True))
-            yield indices, self._mask_output(logits, value, group[indices])
+            yield indices, self._mask_output(logits, value, rows, indices)
 
     def _mask_output(
-        self, logits: torch.Tensor, value: torch.Tensor, group: Ints
+        self, logits: torch.Tensor, value: torch.Tensor, rows: RolloutColumns, indices: Ints
     ) -> ActorCriticOutput:
-        """Normalise logits to log-probabilities; choices that a group lacks get probability 0.
+        """Normalise logits to log-probabilities; choices that an agent lacks get probability 0.
 
         Args:
             logits: `[n, logits]` of all heads.
             value: `[n]`, outputs of the critic.
-            group: `[n]`, group of each row's agent.
+            rows: Columns of the rollout, with groups and observations.
+            indices: `[n]`, which rows.
         """
         if self._has_masked_logits:
-            logits = logits + self._logit_mask[torch.from_numpy(group)]
+            logits = logits + self._logit_mask[torch.from_numpy(rows["group"][indices])]
+        if self.policy.has_action_mask:
+            mask = self.policy.read_action_mask(rows["observations"][indices])
+            logits = logits + torch.from_numpy(mask)
         heads = torch.split(logits, self._head_sizes, dim=1)
-        log_probs = tuple(functional.log_softmax(head, dim=1) for head in heads)
-        return ActorCriticOutput(log_probs, value)
+        if not self._ranges:
+            log_probs = tuple(functional.log_softmax(head, dim=1) for head in heads)
+            return ActorCriticOutput(log_probs, value)
+        mixed = zip(heads, self._ranges, strict=True)
+        parts = tuple(h if r is not None else functional.log_softmax(h, dim=1) for h, r in mixed)
+        return ActorCriticOutput(parts, value, self._ranges)
 
     def _step(
         self,
@@ -204,7 +239,7 @@ class Learner:
         Raises:
             ContractError: No loss depends on the net's outputs, or one is unusable.
         """
-        batch = _to_minibatch(rows, indices)
+        batch = to_minibatch(rows, indices)
         total = output.value.new_zeros(())
         stats: dict[str, torch.Tensor] = {}
         applied: list[str] = []
@@ -240,6 +275,8 @@ class Learner:
             for name, value in self._optimizer.state[parameter].items():
                 # Adam's step count has no axes, which files of arrays do not support.
                 state[f"optimiser/{number}/{name}"] = np.atleast_1d(value.detach().numpy()).copy()
+        if self._reward_scale is not None:
+            state |= {f"reward/{n}": a for n, a in self._reward_scale.state_dict().items()}
         return state
 
     def load_state_dict(self, state: Arrays) -> None:
@@ -253,6 +290,8 @@ class Learner:
             stored = select_arrays(state, f"optimiser/{number}")
             entries = {name: _reshape_state(name, a, parameter) for name, a in stored.items()}
             self._optimizer.state[parameter] = entries
+        if self._reward_scale is not None:
+            self._reward_scale.load_state_dict(select_arrays(state, "reward"))
 
 
 @contextmanager
@@ -284,16 +323,6 @@ def _reshape_state(name: str, array: AnyArray, parameter: torch.Tensor) -> torch
         f"The optimiser's '{name}' has shape {array.shape}; the weights have {shape}.",
     )
     return torch.tensor(array).reshape(shape)
-
-
-def _to_minibatch(rows: RolloutColumns, indices: Ints) -> Minibatch:
-    """Return some rows as tensors."""
-
-    def column(name: str) -> torch.Tensor | None:
-        """Return a column of the minibatch; None if it was not recorded."""
-        return torch.from_numpy(rows[name][indices]) if name in rows else None
-
-    return Minibatch(*(column(name) for name in Minibatch._fields))  # type: ignore[arg-type]
 
 
 def _explained_variance(rows: RolloutColumns, mask: Bools) -> dict[str, float]:

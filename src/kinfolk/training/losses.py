@@ -10,11 +10,13 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Literal, NamedTuple, TypeAlias, TypeVar
+from typing import Any, Literal, TypeAlias, TypeVar
 
 from kinfolk.core.errors import ContractError, require, summarize_error
 from kinfolk.core.imports import optional_import
 from kinfolk.core.settings import Settings
+from kinfolk.policies.neural.own_modules import locate_source
+from kinfolk.training.outputs import ActorCriticOutput, Minibatch, split_gaussian
 from kinfolk.training.settings import BehaviorCloning, Kickstart, LossSettings, PPOSettings
 
 with optional_import("Training"):
@@ -22,45 +24,6 @@ with optional_import("Training"):
     from torch.nn import functional
 
 Tensor: TypeAlias = torch.Tensor
-
-
-class Minibatch(NamedTuple):
-    """Rows of a rollout as tensors; columns that were not recorded are None."""
-
-    action: Tensor  # [n, heads] int64
-    log_prob: Tensor  # [n] of the action, under the policy that acted
-    value: Tensor  # [n] critic's value during the rollout
-    advantage: Tensor  # [n]
-    teacher_action: Tensor | None = None  # [n, heads] int64
-    teacher_logits: Tensor | None = None  # [n, logits]; None: the teacher is not a net
-    teacher_value: Tensor | None = None  # [n] NaN where the teacher has no critic
-
-    def select(self, rows: Tensor) -> Minibatch:
-        """Return some of the rows, by index."""
-        columns = [None if column is None else column[rows] for column in self]
-        return Minibatch(*columns)  # type: ignore[arg-type]  # columns stay None or not None
-
-
-class ActorCriticOutput(NamedTuple):
-    """The net's current action distribution and value for a minibatch."""
-
-    log_probs: tuple[Tensor, ...]  # per head, [n, choices], normalised
-    value: Tensor  # [n]
-
-    def select(self, rows: Tensor) -> ActorCriticOutput:
-        """Return some of the rows, by index."""
-        return ActorCriticOutput(tuple(head[rows] for head in self.log_probs), self.value[rows])
-
-    def log_prob(self, action: Tensor) -> Tensor:
-        """Return the log-probability of actions `[n, heads]`, summed over the heads: `[n]`."""
-        heads = enumerate(self.log_probs)
-        parts = [head.gather(1, action[:, i : i + 1]).squeeze(1) for i, head in heads]
-        return parts[0] if len(parts) == 1 else torch.stack(parts).sum(dim=0)
-
-    def entropy(self) -> Tensor:
-        """Return the entropy, summed over the heads: `[n]`."""
-        parts = [-(head.exp() * head).sum(dim=1) for head in self.log_probs]
-        return parts[0] if len(parts) == 1 else torch.stack(parts).sum(dim=0)
 
 
 LossStats: TypeAlias = dict[str, Tensor]
@@ -162,32 +125,37 @@ def apply_loss(
         ContractError: The function raised, or did not return a finite scalar and finite stats.
     """
     name = f"The loss '{loss.name}'"
+
+    def make_error(problem: str) -> ContractError:
+        """Return an error that names the loss and where it is defined."""
+        return ContractError(f"{name} {problem} ({locate_source(loss.function)}).")
+
     try:
         result: Any = loss.function(batch, output, settings)
     except Exception as error:
         summary, location, _ = summarize_error(error)
         raise ContractError(f"{name} failed: {summary} ({location}).") from error
     if not (isinstance(result, tuple) and len(result) == 2 and isinstance(result[1], dict)):
-        raise ContractError(f"{name} must return (loss, stats), not one {type(result).__name__}.")
+        raise make_error(f"must return (loss, stats), not one {type(result).__name__}")
     value, stats = result
     if isinstance(value, Tensor) and value.numel() != 1:
-        raise ContractError(
-            f"{name} must return a scalar as loss, not a tensor of shape {list(value.shape)}. "
-            f"Take the mean over the rows."
+        raise make_error(
+            f"must return a scalar as loss, not a tensor of shape {list(value.shape)}. "
+            f"Take the mean over the rows"
         )
     number = _to_float(value)
     if number is None:
-        raise ContractError(f"{name} must return a scalar as loss, not {value!r}.")
+        raise make_error(f"must return a scalar as loss, not {value!r}")
     if not math.isfinite(number):
-        raise ContractError(
-            f"{name} is {number}, which has no usable gradient. Look for a division by zero, a "
-            f"logarithm of zero, or NaN in observations, rewards or the net."
+        raise make_error(
+            f"is {number}, which has no usable gradient. Look for a division by zero, a "
+            f"logarithm of zero, or NaN in observations, rewards or the net"
         )
     for key, entry in stats.items():
         scalar = _to_float(entry)
         if scalar is None or not math.isfinite(scalar):
             shown = repr(entry) if scalar is None else str(scalar)
-            raise ContractError(f"{name} must return finite numbers as stats, not {key}={shown}.")
+            raise make_error(f"must return finite numbers as stats, not {key}={shown}")
     return value, stats
 
 
@@ -299,12 +267,30 @@ def _kl_divergence(teacher_logits: Tensor, output: ActorCriticOutput, temperatur
     sizes = [head.shape[1] for head in output.log_probs]
     total = teacher_logits.new_zeros(())
     teacher_heads = torch.split(teacher_logits, sizes, dim=1)
-    for logits, log_probs in zip(teacher_heads, output.log_probs, strict=True):
+    ranges = output.ranges or [None] * len(sizes)
+    for logits, log_probs, numbers in zip(teacher_heads, output.log_probs, ranges, strict=True):
+        if numbers is not None:
+            total = total + _gaussian_divergence(logits, log_probs, temperature).mean()
+            continue
         teacher, student = functional.log_softmax(logits / temperature, dim=1), log_probs
         if temperature != 1.0:
             student = functional.log_softmax(log_probs / temperature, dim=1)
         total = total + (teacher.exp() * (teacher - student)).sum(dim=1).mean()
     return total
+
+
+def _gaussian_divergence(teacher: Tensor, student: Tensor, temperature: float) -> Tensor:
+    """Return the KL divergence from teacher to student of a continuous head, `[n]`.
+
+    Args:
+        teacher: `[n, 2]`, mean and log std.
+        student: `[n, 2]`, likewise.
+        temperature: Multiplies the variance of both.
+    """
+    (mean, log_std), (student_mean, student_log_std) = map(split_gaussian, (teacher, student))
+    distance = (mean - student_mean).square() / temperature
+    ratio = ((2.0 * log_std).exp() + distance) * (-2.0 * student_log_std).exp()
+    return student_log_std - log_std + 0.5 * (ratio - 1.0)
 
 
 @register_loss("cloner", rows="teacher_labeled", settings=BehaviorCloning, by_default=True)
@@ -319,6 +305,8 @@ def cloner(batch: Minibatch, output: ActorCriticOutput, settings: BehaviorClonin
     del settings
     assert batch.teacher_action is not None  # the mask selects labelled rows only
     log_prob = output.log_prob(batch.teacher_action)
+    if output.ranges:  # numbers hardly ever agree exactly
+        return -log_prob.mean(), {"cloner": -log_prob.detach().mean()}
     with torch.no_grad():
         best = torch.stack([head.argmax(dim=1) for head in output.log_probs], dim=1)
         agreement = (best == batch.teacher_action).all(dim=1).float().mean()

@@ -9,7 +9,7 @@ import numpy as np
 from kinfolk.core.arrays import Bools
 from kinfolk.core.errors import format_suggestion, require
 from kinfolk.core.imports import import_object
-from kinfolk.training.buffer import RolloutColumns
+from kinfolk.training.buffer import NO_LABEL, RolloutColumns
 from kinfolk.training.losses import LOSSES, Loss
 
 # Names of earlier systems; their slicing is done by `agent_slot_map` here.
@@ -72,7 +72,8 @@ class LossProfiles:
             return allowed & rows["is_trainable_agent"]
         if "teacher_action" not in rows:
             return np.zeros_like(allowed)
-        return allowed & (rows["teacher_action"][:, 0] >= 0)
+        labeled: Bools = rows["teacher_action"][:, 0] != NO_LABEL
+        return allowed & labeled
 
 
 def _find_loss(profile: str, name: str) -> Loss:

@@ -19,7 +19,7 @@ import numpy as np
 from kinfolk.core.arrays import AnyArray, Arrays, Bools, Bytes, Floats, Ints
 from kinfolk.core.errors import ContractError, require
 from kinfolk.core.jit import kernel
-from kinfolk.core.spaces import WorldSpec
+from kinfolk.core.spaces import WorldSpec, decode_numbers
 
 
 class AgentColumns(NamedTuple):
@@ -184,7 +184,7 @@ def _find_invalid_action(
         alive: `[W * N]`, whose actions are checked.
         group: `[W * N]`, index of each agent's group.
         done: `[W]`, worlds that are skipped.
-        choices: `[groups, heads]`, number of choices of each head.
+        choices: `[groups, heads]`, number of choices of each head; 0 if it is continuous.
         rows: Rows per world.
 
     Returns:
@@ -193,8 +193,9 @@ def _find_invalid_action(
     for batch_row in range(uid.shape[0]):
         if alive[batch_row] and uid[batch_row] >= 0 and not done[batch_row // rows]:
             for head in range(actions.shape[1]):
-                action = actions[batch_row, head]
-                if action < 0 or action >= choices[group[batch_row], head]:
+                action, n_choices = actions[batch_row, head], choices[group[batch_row], head]
+                is_finite = (action >> 52) & 0x7FF != 0x7FF  # as the exponent of a number
+                if not (is_finite if n_choices == 0 else 0 <= action < n_choices):
                     return int(batch_row * actions.shape[1] + head)
     return -1
 
@@ -218,12 +219,14 @@ def check_actions(world: World, actions: Ints) -> None:
     if invalid >= 0:
         batch_row, head = divmod(invalid, spec.n_heads)
         agent_group = spec.groups[int(group[batch_row])]
-        action_head = agent_group.heads[head]
-        raise ContractError(
-            f"Agent {int(uid[batch_row])} of world {batch_row // rows} chose "
-            f"{int(actions[batch_row, head])} for {action_head.name}; a {agent_group.name} has 0 to "
-            f"{len(action_head.choices) - 1}."
-        )
+        action_head, chosen = agent_group.heads[head], actions[batch_row, head : head + 1]
+        agent = f"Agent {int(uid[batch_row])} of world {batch_row // rows} chose"
+        name, allowed = action_head.name, f"0 to {len(action_head.choices) - 1}"
+        if action_head.is_continuous:
+            problem = f"{decode_numbers(chosen)[0]} for {name}, which must be a finite number."
+        else:
+            problem = f"{int(chosen[0])} for {name}; a {agent_group.name} has {allowed}."
+        raise ContractError(f"{agent} {problem}")
 
 
 class BatchedWorld:

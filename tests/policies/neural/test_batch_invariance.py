@@ -139,11 +139,6 @@ def test_fixed_batches_have_one_size_and_zeros_between_the_rows(spacing, rows):
     assert not any(stray)
 
 
-MIXES = (
-    "Mixing returns other results for a row when the other rows of its batch change, and which "
-    "agents share a batch must not matter. Normalise over features (LayerNorm), not over the batch, "
-    "and do not mix rows."
-)
 DRAWS = (
     "Noisy returns other results for the same rows when it is called again: it draws random numbers "
     "or keeps state of its own. Let it do neither in eval mode; recurrent state belongs in its memory "
@@ -151,15 +146,26 @@ DRAWS = (
 )
 
 
-@pytest.mark.parametrize(("name", "message"), [("Mixing", MIXES), ("Noisy", DRAWS)])
-def test_nets_that_cannot_be_invariant_are_refused_unless_for_training(own_nets, name, message):
-    spec = build_world("probe", {}, 1).spec
+def test_nets_that_draw_random_numbers_are_refused_unless_for_training(own_nets):
+    spec, noisy = build_world("probe", {}, 1).spec, resolve(own_nets + "Noisy")
     with pytest.raises(ContractError) as caught:
-        build_policy(resolve(own_nets + name), spec)
-    assert str(caught.value) == message
-    assert isinstance(
-        build_policy(resolve(own_nets + name), spec, batch_invariant=False), CustomNetPolicy
-    )
+        build_policy(noisy, spec)
+    assert str(caught.value) == DRAWS
+    assert isinstance(build_policy(noisy, spec, batch_invariant=False), CustomNetPolicy)
+
+
+def test_a_net_that_mixes_rows_is_run_one_row_at_a_time_unless_for_training(own_nets):
+    spec, mixing = build_world("probe", {}, 1).spec, resolve(own_nets + "Mixing")
+    policy = build_policy(mixing, spec)
+    rows = np.random.default_rng(0).integers(0, 9, (40, spec.row_bytes)).astype(np.uint8)
+    group = np.zeros(40, np.int64)
+    whole = policy.evaluate(rows, group, None)[0]
+    for row in (0, 7, 39):
+        alone = policy.evaluate(rows[row : row + 1], group[:1], None)[0]
+        assert np.array_equal(alone, whole[row : row + 1])
+    trained = build_policy(mixing, spec, batch_invariant=False)
+    mixed = trained.evaluate(rows, group, None)[0]
+    assert not np.array_equal(trained.evaluate(rows[:1], group[:1], None)[0], mixed[:1])
 
 
 def test_a_net_that_is_not_invariant_is_run_without_padding():

@@ -10,8 +10,8 @@ from kinfolk.core.errors import SettingsError
 from kinfolk.core.random import fold_in, seed_key
 from kinfolk.policies.build import build_policy
 from kinfolk.policies.neural.architectures import MlpPolicy
+from kinfolk.policies.neural.distributions import sample_actions
 from kinfolk.policies.neural.encoding import FeatureEncoder
-from kinfolk.policies.neural.policy import sample_actions
 from kinfolk.policies.resolve import resolve
 from kinfolk.testing.contracts.policy import PolicyContract
 from kinfolk.worlds import build_world as build_world
@@ -171,9 +171,15 @@ def test_weights_that_do_not_fit_are_refused(change, message):
 
 def test_an_object_that_is_no_torch_module_is_refused():
     with pytest.raises(
-        SettingsError, match=r"kinfolk\.core\.random\.fold_in is not a torch\.nn\.Module\."
+        SettingsError, match=r"kinfolk\.core\.random\.WORLD_STREAM is not a torch\.nn\.Module\."
     ):
+        build_policy(
+            resolve("kin://net?module=kinfolk.core.random.WORLD_STREAM"),
+            build_world("probe", {}, 1).spec,
+        )
+    with pytest.raises(SettingsError) as caught:
         build_policy(
             resolve("kin://net?module=kinfolk.core.random.fold_in"),
             build_world("probe", {}, 1).spec,
         )
+    assert "missing a required argument: 'data' (random.py:" in str(caught.value)

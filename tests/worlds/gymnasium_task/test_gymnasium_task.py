@@ -299,8 +299,8 @@ FAILS = {
     "four values": "must return 5 values from step (observation, reward, terminated, truncated, "
     "info), not 4.",
     "another shape": "must return observations of 1 number, as its observation_space says, not 3.",
-    "no number": "must give a finite number as reward, not 'high'.",
-    "not finite": "must give a finite number as reward, not nan.",
+    "no number": "must give a finite number as reward, not 'high', in step 1.",
+    "not finite": "must give a finite number as reward, not nan, in step 1.",
 }
 
 

@@ -126,6 +126,46 @@ def role(
 
 
 @export.command()
+def policy(
+    run: Annotated[str, typer.Argument(help="RUN[/SLOT][@best|@latest|@STEP] of `kinfolk train`.")],
+    out: Annotated[Path, typer.Option(help="File to write.")],
+    form: Annotated[
+        str, typer.Option("--format", help="torchscript, onnx or safetensors.")
+    ] = "torchscript",
+) -> None:
+    """Export a trained net, to be played without kinfolk.
+
+    TorchScript and ONNX files go from observations to the most likely actions; safetensors holds the
+    weights, with the net's class and settings as metadata.
+    """
+    from kinfolk.core.settings import validate_settings
+    from kinfolk.jobs.train.settings import Train
+    from kinfolk.policies.build import ResolvedPolicy, build_policy
+    from kinfolk.policies.neural import export as formats
+    from kinfolk.store.arrays import find_policy, read_policy, write_policy
+    from kinfolk.store.files import write_atomic
+    from kinfolk.store.run import open_run
+
+    if form not in formats.FORMATS:
+        raise SettingsError(f"--format must be {', '.join(formats.FORMATS)}, not '{form}'.")
+    path = find_policy(run.removeprefix("run:"))
+    stored = read_policy(path)
+    if form == "safetensors":
+        write_policy(out, stored)
+        note(f"The weights of {path} are in {out}.")
+        return
+    settings = validate_settings(Train, open_run(path.parents[2]).config["settings"])
+    resolved = ResolvedPolicy(stored.class_path, stored.settings, stored.arrays)
+    built = build_policy(resolved, settings.world_ref.spec, batch_invariant=False)
+    net = formats.require_exportable(built, run)
+    data = formats.export_onnx(net) if form == "onnx" else formats.export_torchscript(net)
+    write_atomic(out, data)
+    shown = formats.StandalonePolicy(net)
+    kind = "observation" if shown.takes_observations else "encoded observation"
+    note(f"{path} is in {out}: {kind} [n, {shown.size}] to action, logits and value.")
+
+
+@export.command()
 def phylogeny(
     run: Annotated[Path, run_argument("A run of `kinfolk eval` or `kinfolk evolve`.")],
     episode: Annotated[int, typer.Option(min=0, help="Which episode of an evaluation.")] = 0,

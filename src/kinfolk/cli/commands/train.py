@@ -71,7 +71,8 @@ def _check(settings: Any) -> None:
     teachers = {teaching.teacher for teaching in settings.teachers.values()}
     assignment = settings.build_assignment(settings.world_ref.spec)
     warn_of_idle_slots(settings.slot_ids, assignment, teachers)
-    uris = {slot.id: slot.policy_uri for slot in settings.slots if slot.policy_uri is not None}
+    owners = [slot for slot in settings.slots if settings.net_owner(slot) is slot]
+    uris = {slot.id: slot.policy_uri for slot in owners if slot.policy_uri is not None}
     compile_kernels(settings.world, settings.world_settings, settings.preset, uris)
 
 
@@ -99,6 +100,8 @@ def _train(run: Any, settings: Any, engine: Any, loggers: Any) -> None:
                 tell(min(event.step, settings.steps), _describe_update(event))
             elif event.kind == "evaluation_done":
                 note(_describe_evaluation(event))
+            elif event.kind == "episodes_restarted":
+                note(_describe_restart(settings.world, event))
 
 
 def _describe_update(event: Any) -> str:
@@ -106,6 +109,15 @@ def _describe_update(event: Any) -> str:
     if event.length is None:
         return "no episode has ended yet"
     return f"length {event.length:,.0f}, score {event.score:,.2f}"
+
+
+def _describe_restart(world: str, event: Any) -> str:
+    """Return one line about episodes that could not be continued."""
+    count = f"{event.episodes} episode{'s' * (event.episodes != 1)}"
+    return (
+        f"{count} of {world} began anew: the task cannot be copied, so what the stopped process "
+        f"played of them is lost. Nets, optimisers and counts continue exactly."
+    )
 
 
 def _describe_evaluation(event: Any) -> str:

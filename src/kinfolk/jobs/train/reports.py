@@ -75,6 +75,17 @@ class TrainingDone(Event):
 
 
 @dataclass(frozen=True, kw_only=True)
+class EpisodesRestarted(Event):
+    """Episodes that were given up and began anew, after a resume or a lost worker.
+
+    Their tasks cannot be copied, so they ended with the process in which they lived.
+    """
+
+    kind: ClassVar[str] = "episodes_restarted"
+    episodes: int
+
+
+@dataclass(frozen=True, kw_only=True)
 class UpdateTimed(TimingEvent):
     """The time that an update took, by phase."""
 

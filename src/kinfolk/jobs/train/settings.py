@@ -17,7 +17,8 @@ from kinfolk.training.settings import BehaviorCloning, Kickstart, PPOSettings, T
 
 # Actor and critic share no layers: where returns are large, as in CartPole, the gradient of the
 # value would drown the actor's in a shared one. Stable-Baselines3 and CleanRL have the same net.
-DEFAULT_NET = "kin://mlp?critic=separate&activation=tanh"
+DEFAULT_NET = "kin://mlp?critic=separate&activation=tanh&normalize=true"
+SHARED_PREFIX = "slot:"  # of a policy_uri: play with, and learn into, the net of another slot
 ScoreKind = Literal["return", "length"]
 # Settings that are tables of a training; a loss that reads others has a table in `losses`.
 _LOSS_TABLES: dict[type[Settings], str] = {
@@ -25,6 +26,11 @@ _LOSS_TABLES: dict[type[Settings], str] = {
     Kickstart: "kickstarter",
     BehaviorCloning: "cloner",
 }
+
+
+def _is_shared(slot: PolicySlot) -> bool:
+    """Return whether a slot plays with the net of another slot."""
+    return str(slot.policy_uri or "").startswith(SHARED_PREFIX)
 
 
 class EvalSettings(Settings):
@@ -103,6 +109,7 @@ class Train(EpisodeSettings):
             SettingsError: Something does not fit; the message says what to change.
         """
         self.require_trainable()
+        self._check_shared_nets()
         profiles = LossProfiles(self.loss_profiles)
         for slot in self.slots:
             profiles.profile_id(slot.id, slot.loss_profile)
@@ -122,6 +129,35 @@ class Train(EpisodeSettings):
         self._check_opponent_pool()
         self._check_losses(profiles)
         return self
+
+    def net_owner(self, slot: PolicySlot) -> PolicySlot:
+        """Return the slot whose net a slot plays with: itself, or SLOT of `slot:SLOT`."""
+        target = str(slot.policy_uri or "")
+        if not target.startswith(SHARED_PREFIX):
+            return slot
+        return next(s for s in self.slots if s.id == target.removeprefix(SHARED_PREFIX))
+
+    def _check_shared_nets(self) -> None:
+        """Check that every slot that shares a net names a slot with a net of its own.
+
+        Raises:
+            SettingsError: It names no such slot, or asks to train a net that is not trained.
+        """
+        owners = {s.id: s for s in self.slots if not _is_shared(s)}
+        for slot in self.slots:
+            if not _is_shared(slot):
+                continue
+            name = str(slot.policy_uri).removeprefix(SHARED_PREFIX)
+            require(
+                name in owners,
+                f"Slot '{slot.id}' shares the net of '{name}', which is no slot with a net of its "
+                f"own.{format_suggestion(name, owners)}",
+            )
+            require(
+                owners[name].trainable or not slot.trainable,
+                f"Slot '{slot.id}' is trainable and shares the net of '{name}', which is not. Set "
+                f"trainable = false.",
+            )
 
     @property
     def needs_batch_invariance(self) -> bool:

@@ -32,7 +32,9 @@ def build_plan(settings: Train) -> RolloutTask[Experience]:
     Raises:
         UsageError: A policy is missing, or is not trainable though its slot is.
     """
-    resolved = {slot.id: _resolve_policy(slot, settings) for slot in settings.slots}
+    owners = {slot.id: settings.net_owner(slot) for slot in settings.slots}
+    nets = {o.id: _resolve_policy(o, settings) for name, o in owners.items() if o.id == name}
+    resolved = {name: nets[owner.id] for name, owner in owners.items()}
     pool = settings.opponent_pool
     if pool is not None:  # its copies are of the slot that learns
         resolved[pool.slot] = resolved[pool.source_slot]
@@ -86,7 +88,7 @@ def _slot_plan(index: int, settings: Train) -> SlotPlan:
     learner = NO_SLOT if student is None else settings.slot_ids.index(student)
     return SlotPlan(
         slot_id=index,
-        learner_slot=index if slot.trainable else learner,
+        learner_slot=settings.slots.index(settings.net_owner(slot)) if slot.trainable else learner,
         loss_profile_id=LossProfiles(settings.loss_profiles).profile_id(slot.id, slot.loss_profile),
         is_trainable_agent=slot.trainable,
         teacher=teaching.teacher if teaching is not None and teaching.student_led else None,
@@ -130,8 +132,10 @@ class TrainingState:
     baselines: dict[str, dict[str, Any]] = field(default_factory=dict)
 
     def weights(self) -> dict[str, dict[str, AnyArray]]:
-        """Return the weights of every slot that learns."""
-        return {name: learner.policy.arrays() for name, learner in self.learners.items()}
+        """Return the weights of every slot whose net learns."""
+        learnt = {name: learner.policy.arrays() for name, learner in self.learners.items()}
+        owners = {slot.id: self.settings.net_owner(slot).id for slot in self.settings.slots}
+        return {name: learnt[owner] for name, owner in owners.items() if owner in learnt}
 
     def policies(self) -> dict[str, ResolvedPolicy]:
         """Return every slot's policy with its current weights."""
@@ -187,6 +191,8 @@ def initial_state(settings: Train, policies: Policies) -> TrainingState:
     learners = {}
     registry = SlotRegistry(training=True, batch_invariant=settings.needs_batch_invariance)
     for slot in settings.slots:
+        if settings.net_owner(slot) is not slot:
+            continue
         owner = slot.id if slot.trainable else ""
         policy = registry.load(policies[slot.id], spec, slot.device, owner)
         if slot.trainable:

@@ -6,12 +6,14 @@ from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
-from kinfolk.core.errors import ContractError, SettingsError, require
-from kinfolk.core.imports import import_object, optional_import
+from kinfolk.core.errors import ContractError, require
+from kinfolk.core.imports import optional_import
 from kinfolk.core.spaces import WorldSpec
 from kinfolk.policies.base import IDENTITY
+from kinfolk.policies.neural.distributions import Distribution
 from kinfolk.policies.neural.encoding import NetShape
 from kinfolk.policies.neural.modules import ConvNet, CriticMode, GruNet, MlpNet
+from kinfolk.policies.neural.own_modules import locate_source, make_own_module
 from kinfolk.policies.neural.policy import NeuralPolicy
 
 with optional_import("A neural policy"):
@@ -30,6 +32,8 @@ class MlpPolicy(NeuralPolicy):
         seed: Seed of the initial weights.
         greedy: Take the most probable action instead of sampling.
         transform: Observation transform; see `transforms.py`.
+        normalize: Scale inputs by their running mean and standard deviation.
+        distribution: Distribution of continuous actions, `gaussian` or `squashed`.
     """
 
     def __init__(
@@ -41,10 +45,12 @@ class MlpPolicy(NeuralPolicy):
         seed: int = 0,
         greedy: bool = False,
         transform: str = IDENTITY,
+        normalize: bool = False,
+        distribution: Distribution = "gaussian",
     ) -> None:
         _check_layers(critic, hidden=hidden)
         make_module = partial(MlpNet, hidden=hidden, critic=critic, activation=activation)
-        super().__init__(spec, make_module, seed, greedy, transform)
+        super().__init__(spec, make_module, seed, greedy, transform, normalize, distribution)
 
 
 class CnnPolicy(NeuralPolicy):
@@ -59,6 +65,8 @@ class CnnPolicy(NeuralPolicy):
         seed: Seed of the initial weights.
         greedy: Take the most probable action instead of sampling.
         transform: Observation transform; see `transforms.py`.
+        normalize: Scale inputs by their running mean and standard deviation.
+        distribution: Distribution of continuous actions, `gaussian` or `squashed`.
     """
 
     def __init__(
@@ -71,13 +79,15 @@ class CnnPolicy(NeuralPolicy):
         seed: int = 0,
         greedy: bool = False,
         transform: str = IDENTITY,
+        normalize: bool = False,
+        distribution: Distribution = "gaussian",
     ) -> None:
         _check_layers(critic, channels=channels, hidden=hidden)
 
         def make_module(shape: NetShape) -> nn.Module:
             return ConvNet(shape, channels, hidden, critic, activation)
 
-        super().__init__(spec, make_module, seed, greedy, transform)
+        super().__init__(spec, make_module, seed, greedy, transform, normalize, distribution)
 
 
 class GruPolicy(NeuralPolicy):
@@ -93,6 +103,8 @@ class GruPolicy(NeuralPolicy):
         seed: Seed of the initial weights.
         greedy: Take the most probable action instead of sampling.
         transform: Observation transform; see `transforms.py`.
+        normalize: Scale inputs by their running mean and standard deviation.
+        distribution: Distribution of continuous actions, `gaussian` or `squashed`.
     """
 
     def __init__(
@@ -106,13 +118,15 @@ class GruPolicy(NeuralPolicy):
         seed: int = 0,
         greedy: bool = False,
         transform: str = IDENTITY,
+        normalize: bool = False,
+        distribution: Distribution = "gaussian",
     ) -> None:
         _check_layers(critic, channels=channels, hidden=hidden)
 
         def make_module(shape: NetShape) -> nn.Module:
             return GruNet(shape, state_size, hidden, channels, critic, activation)
 
-        super().__init__(spec, make_module, seed, greedy, transform)
+        super().__init__(spec, make_module, seed, greedy, transform, normalize, distribution)
 
 
 class CustomNetPolicy(NeuralPolicy):
@@ -120,14 +134,16 @@ class CustomNetPolicy(NeuralPolicy):
 
     Args:
         spec: Spec of the world to play.
-        module: Import path of the class.
+        module: Import path of a class or function, or a name from `register_module`.
         settings: Keyword arguments of the class.
         seed: Seed of the initial weights.
         greedy: Take the most probable action instead of sampling.
         transform: Observation transform; see `transforms.py`.
+        normalize: Scale inputs by their running mean and standard deviation.
+        distribution: Distribution of continuous actions, `gaussian` or `squashed`.
 
     Raises:
-        SettingsError: The path names no `torch.nn.Module`.
+        SettingsError: The path names nothing that makes a `torch.nn.Module`.
         ContractError: The module returns other shapes than `modules.py` requires.
     """
 
@@ -139,17 +155,16 @@ class CustomNetPolicy(NeuralPolicy):
         seed: int = 0,
         greedy: bool = False,
         transform: str = IDENTITY,
+        normalize: bool = False,
+        distribution: Distribution = "gaussian",
     ) -> None:
-        module_class = import_object(module)
-        if not (isinstance(module_class, type) and issubclass(module_class, nn.Module)):
-            raise SettingsError(f"{module} is not a torch.nn.Module.")
 
         def make_module(shape: NetShape) -> nn.Module:
-            net: nn.Module = module_class(shape, **(settings or {}))
+            net = make_own_module(module, shape, settings or {})
             _check_outputs(module, net, shape)
             return net
 
-        super().__init__(spec, make_module, seed, greedy, transform)
+        super().__init__(spec, make_module, seed, greedy, transform, normalize, distribution)
 
 
 def _check_layers(critic: str, **layer_sizes: Any) -> None:
@@ -192,4 +207,5 @@ def _check_outputs(name: str, module: nn.Module, shape: NetShape) -> None:
             return
         got = "shapes " + ", ".join(map(str, shapes))
     wanted = ", ".join(f"{key} {size}" for key, size in expected.items())
-    raise ContractError(f"For two rows {name} must return ({wanted}), not {got}.")
+    where = locate_source(type(module).forward)
+    raise ContractError(f"For two rows {name} must return ({wanted}), not {got} ({where}).")

@@ -10,6 +10,9 @@ avoid that; `find_batching` takes the first that gives equal bits on this machin
 3. Batches of exactly 64 rows of which every second, fourth, ... or only the first is used, the others
    being zero. It suits every net whose rows are independent, and is slow in large batches (measured
    in `docs/training.md`).
+
+A net whose rows depend on each other, such as attention over the batch, is evaluated one row at a
+time, in such a batch beside zeros.
 """
 
 from __future__ import annotations
@@ -45,10 +48,15 @@ class Batching(NamedTuple):
             batches of exactly `FIXED_ROWS`.
         problem: Why no way of running it gives equal bits; empty if one does. Such a net is run
             without padding.
+        mixes_rows: Whether the problem is that rows depend on each other, so that `ALONE` helps.
     """
 
     spacing: int = 0
     problem: str = ""
+    mixes_rows: bool = False
+
+
+ALONE = Batching(FIXED_ROWS)  # every row in a batch of its own, beside zeros
 
 
 def find_batching(
@@ -148,7 +156,8 @@ def _find_fixed_size(forward: Forward, inputs: list[Tensor]) -> Batching:
             return Batching(
                 problem="returns other results for a row when the other rows of its batch change, "
                 "and which agents share a batch must not matter. Normalise over features "
-                "(LayerNorm), not over the batch, and do not mix rows."
+                "(LayerNorm), not over the batch, and do not mix rows.",
+                mixes_rows=True,
             )
     spacing = 1
     while spacing < FIXED_ROWS and not _is_position_invariant(forward, rows, base, spacing):

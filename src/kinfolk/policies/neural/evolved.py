@@ -180,7 +180,10 @@ class EvolvedPolicy(StatelessPolicy):
             out = self._forward(member[rows], batch.memory_index[rows], x, memory)
             samples = self._head == "softmax_sample"
             uniforms = uniform(keys[rows, None], heads) if samples else None
-            self._actions[rows] = decode_actions(self._head, out, self._choices[group], uniforms)
+            bounds = self._spec.action_bounds[group]
+            self._actions[rows] = decode_actions(
+                self._head, out, self._choices[group], uniforms, bounds
+            )
 
     def _check_groups(self, group: Ints) -> None:
         """Raise SettingsError if an agent belongs to a group that the nets do not play."""

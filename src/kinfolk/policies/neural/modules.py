@@ -2,7 +2,8 @@
 
 A net of your own is any `torch.nn.Module` made as `Net(shape, **settings)` with `shape` a `NetShape`
 (`inputs` and `outputs` are numbers of columns), whose `forward(x)` of `x [n, inputs]` returns
-`(logits [n, outputs], value [n])`. Its settings are written
+`(logits [n, outputs], value [n])`; a continuous action head has two outputs, its mean and the
+logarithm of its standard deviation (`shape.log_std_columns`). Its settings are written
 `kin://net?module=mine.Net&settings={"width":37}` or, in a file,
 `policy_kwargs = { settings = { width = 37 } }`. If it has an attribute `memory_size` above 0, it is
 called as `forward(x, memory)` with memory `[n, memory_size]`, and returns `(logits, value, memory)`.
@@ -29,6 +30,7 @@ with optional_import("A neural policy"):
 CriticMode = Literal["shared", "separate"]
 _ACTIVATIONS: dict[str, type[nn.Module]] = {"relu": nn.ReLU, "tanh": nn.Tanh}
 _GAIN = 2.0**0.5  # of orthogonal weights before a ReLU
+_INITIAL_LOG_STD = 0.0  # of continuous actions, in units of half their range
 
 
 def _init_weights(net: nn.Module) -> None:
@@ -48,17 +50,17 @@ class _FeedforwardNet(nn.Module):
     Args:
         make_body: Makes a body.
         width: Number of features that a body returns.
-        outputs: Number of logits.
+        shape: Output sizes.
         critic: `shared` for one body, `separate` for a second one under the critic.
     """
 
     def __init__(
-        self, make_body: Callable[[], nn.Module], width: int, outputs: int, critic: CriticMode
+        self, make_body: Callable[[], nn.Module], width: int, shape: NetShape, critic: CriticMode
     ) -> None:
         super().__init__()
         self.body = make_body()
         self.critic_body = make_body() if critic == "separate" else None
-        self.heads = _Heads(width, outputs)
+        self.heads = _Heads(width, shape)
         _init_weights(self)
 
     def forward(self, x: Tensor) -> tuple[Tensor, Tensor]:
@@ -87,7 +89,7 @@ class MlpNet(_FeedforwardNet):
         activation: str = "relu",
     ) -> None:
         make_body = partial(_make_mlp_layers, shape.inputs, hidden, activation)
-        super().__init__(make_body, hidden[-1] if hidden else shape.inputs, shape.outputs, critic)
+        super().__init__(make_body, hidden[-1] if hidden else shape.inputs, shape, critic)
 
 
 class ConvNet(_FeedforwardNet):
@@ -110,7 +112,7 @@ class ConvNet(_FeedforwardNet):
         activation: str = "relu",
     ) -> None:
         make_body = partial(_ConvBody, shape, channels, hidden, activation)
-        super().__init__(make_body, hidden[-1] if hidden else 0, shape.outputs, critic)
+        super().__init__(make_body, hidden[-1] if hidden else 0, shape, critic)
 
 
 class GruNet(nn.Module):
@@ -144,7 +146,7 @@ class GruNet(nn.Module):
         self.memory_size = state_size
         self.cell = nn.GRUCell(width, state_size)
         self.critic_body = nn.Linear(width, state_size) if critic == "separate" else None
-        self.heads = _Heads(state_size, shape.outputs)
+        self.heads = _Heads(state_size, shape)
         _init_weights(self)
 
     def forward(self, x: Tensor, memory: Tensor) -> tuple[Tensor, Tensor, Tensor]:
@@ -161,22 +163,37 @@ class GruNet(nn.Module):
 class _Heads(nn.Module):
     """Actor and critic heads; the actor's small weights make the initial policy nearly uniform.
 
-    The critic has two outputs, of which the first is the value: with a single output, the matrix
-    library takes the layer for a matrix-vector product, whose rows depend on the batch.
+    The log std of a continuous head is one weight, the same for all inputs. The critic has two
+    outputs, of which the first is the value, and so has an actor with a single one: with a single
+    output, the matrix library takes the layer for a matrix-vector product, whose rows depend on the
+    batch.
 
     Args:
         width: Number of features.
-        outputs: Number of logits.
+        shape: Output sizes.
     """
 
-    def __init__(self, width: int, outputs: int) -> None:
+    def __init__(self, width: int, shape: NetShape) -> None:
         super().__init__()
-        self.actor, self.critic = nn.Linear(width, outputs), nn.Linear(width, 2)
+        std_columns = list(shape.log_std_columns)
+        columns = [c for c in range(shape.outputs) if c not in std_columns]
+        self._n_columns = len(columns)
+        n_outputs = max(len(columns), 2) if std_columns else shape.outputs
+        self.actor, self.critic = nn.Linear(width, n_outputs), nn.Linear(width, 2)
         self.actor.gain, self.critic.gain = 0.01, 1.0  # type: ignore[assignment]
+        self.log_std: nn.Parameter | None = None
+        if std_columns:
+            self.log_std = nn.Parameter(torch.full((len(std_columns),), _INITIAL_LOG_STD))
+            order = columns + std_columns
+            self._order = [order.index(column) for column in range(shape.outputs)]
 
     def forward(self, actor_features: Tensor, critic_features: Tensor) -> tuple[Tensor, Tensor]:
         """Return logits `[n, outputs]` and values `[n]`."""
-        return self.actor(actor_features), self.critic(critic_features)[:, 0]
+        logits = self.actor(actor_features)
+        if self.log_std is not None:
+            stds = self.log_std.expand(logits.shape[0], -1)
+            logits = torch.cat([logits[:, : self._n_columns], stds], dim=1)[:, self._order]
+        return logits, self.critic(critic_features)[:, 0]
 
 
 class _ConvBody(nn.Module):
@@ -219,7 +236,7 @@ class _ConvBody(nn.Module):
     def forward(self, x: Tensor) -> Tensor:
         """Return features `[n, width of the last dense layer]` for inputs `[n, inputs]`."""
         window, others = x[:, : self._window_size], x[:, self._window_size :]
-        features = self.filters(window.reshape(len(x), *self._planes)).flatten(1)
+        features = self.filters(window.reshape(x.shape[0], *self._planes)).flatten(1)
         out: Tensor = self.dense(torch.cat([features, others], dim=1))
         return out
 

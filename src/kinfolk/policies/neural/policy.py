@@ -1,15 +1,14 @@
 """The base of neural policies: encode observations, run the net, sample actions.
 
-Sampling uses one random key per agent, so that it does not depend on the batch. It is the Gumbel-max
-trick: each logit gets Gumbel noise from the agent's key, and the largest is taken, which samples from
-the softmax of the logits (Gumbel 1954; Maddison et al. 2014).
+Sampling uses one random key per agent, so that it does not depend on the batch. For choices it is the
+Gumbel-max trick: each logit gets Gumbel noise from the agent's key, and the largest is taken, which
+samples from the softmax of the logits (Gumbel 1954; Maddison et al. 2014). `distributions.py` has it.
 
 Training changes the weights; `architectures.py` has the nets.
 """
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from typing import NamedTuple
 
@@ -17,9 +16,8 @@ import numpy as np
 
 from kinfolk.core.arrays import AnyArray, Arrays, Bytes, Ints
 from kinfolk.core.imports import optional_import
-from kinfolk.core.jit import allocation_free_kernel
-from kinfolk.core.random import bits, fold_in, seed_key
-from kinfolk.core.spaces import WorldSpec
+from kinfolk.core.random import fold_in, seed_key
+from kinfolk.core.spaces import ACTION_MASK, WorldSpec
 from kinfolk.policies import base
 from kinfolk.policies.base import (
     IDENTITY,
@@ -31,66 +29,34 @@ from kinfolk.policies.base import (
     make_transform,
 )
 from kinfolk.policies.build import check_weights
-from kinfolk.policies.neural.batch_invariance import find_batching, require_invariant, run_batched
+from kinfolk.policies.neural.batch_invariance import (
+    ALONE,
+    find_batching,
+    require_invariant,
+    run_batched,
+)
+from kinfolk.policies.neural.distributions import (
+    Distribution,
+    make_action_layout,
+    sample_actions,
+    sample_numbers,
+)
 from kinfolk.policies.neural.encoding import FeatureEncoder, Float32Array, NetShape
+from kinfolk.policies.neural.normalization import RunningNorm, add_normalizer
 
 with optional_import("A neural policy"):
     import torch
     from torch import nn
 
 _TRANSFORM = "transform"  # prefix of the memory fields of the observation transform
+MASKED_LOGIT = -1e9  # of a choice that an agent does not have
 _INIT_BRANCH = 3  # branch of the seed's key from which initial weights are drawn
-_UNIFORM_STEP = 1.0 / 16777216.0  # 2**-24: draws are 24 bits, the precision of float32
-
-
-@allocation_free_kernel
-def sample_actions(
-    logits: Float32Array,
-    head_offsets: Ints,
-    n_choices: Ints,
-    group: Ints,
-    keys: Ints,
-    greedy: bool,
-    actions: Ints,
-    log_prob: Float32Array,
-) -> None:
-    """Choose an action for every agent and head, and compute its log-probability.
-
-    Args:
-        logits: `[n, choices of all heads]`.
-        head_offsets: `[heads]`, column where the choices of a head begin.
-        n_choices: `[groups, heads]`, number of choices of a group; further logits are not read.
-        group: `[n]`, group of each agent.
-        keys: `[n]`, random keys; not read if `greedy`.
-        greedy: Take the largest logit, the first of equals, instead of sampling.
-        actions: `[n, heads]`, filled with the actions.
-        log_prob: `[n]`, filled with the log-probability of the whole action, summed over heads.
-    """
-    for i in range(logits.shape[0]):
-        total = 0.0
-        for head in range(head_offsets.shape[0]):
-            start, size = head_offsets[head], n_choices[group[i], head]
-            top = float(logits[i, start])
-            for j in range(1, size):
-                top = max(top, float(logits[i, start + j]))
-            weight, best, chosen = 0.0, -math.inf, 0
-            for j in range(size):
-                score = float(logits[i, start + j])
-                weight += math.exp(score - top)
-                if not greedy:
-                    draw = (float(bits(keys[i], start + j) >> 8) + 0.5) * _UNIFORM_STEP
-                    score -= math.log(-math.log(draw))
-                if score > best:
-                    best, chosen = score, j
-            actions[i, head] = chosen
-            total += float(logits[i, start + chosen]) - top - math.log(weight)
-        log_prob[i] = np.float32(total)
 
 
 class PolicyOutput(NamedTuple):
     """Outputs of the net for the last batch, `n` rows."""
 
-    logits: Float32Array  # [n, outputs], the choices of all heads side by side
+    logits: Float32Array  # [n, outputs] of all heads side by side; see `distributions.py`
     value: Float32Array  # [n], the critic's value
     log_prob: Float32Array  # [n], log-probability of the chosen actions
 
@@ -104,6 +70,9 @@ class NeuralPolicy(StatelessPolicy):
         seed: Seed of the initial weights.
         greedy: Take the most probable action instead of sampling.
         transform: Observation transform applied before encoding; see `transforms.py`.
+        normalize: Scale inputs by their running mean and standard deviation, which are learnt and
+            stored with the weights.
+        distribution: Distribution of continuous actions, `gaussian` or `squashed`.
     """
 
     def __init__(
@@ -113,17 +82,23 @@ class NeuralPolicy(StatelessPolicy):
         seed: int = 0,
         greedy: bool = False,
         transform: str = IDENTITY,
+        normalize: bool = False,
+        distribution: Distribution = "gaussian",
     ) -> None:
         torch.set_num_threads(1)
         self._transform = make_transform(transform, spec)
         self.input_spec = spec if self._transform is None else self._transform.spec
         self.spec, self.encoder, self.greedy = spec, FeatureEncoder(self.input_spec), greedy
-        max_choices = spec.n_choices.max(axis=0)
-        self.head_offsets: Ints = np.cumsum(max_choices) - max_choices
-        self.n_choices: Ints = np.ascontiguousarray(spec.n_choices)
+        self.layout = make_action_layout(spec, distribution)
+        has_mask = any(field.name == ACTION_MASK for field in self.input_spec.groups[0].fields)
+        self.has_action_mask = has_mask  # the observations say which choices are allowed
+        self._continuous = np.flatnonzero(self.layout.n_choices[0] == 0).tolist()
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(int(fold_in(seed_key(seed), _INIT_BRANCH)))
             self.module: nn.Module = make_module(self.encoder.shape)
+        self.normalizer: RunningNorm | None = None
+        if normalize:
+            self.normalizer = add_normalizer(self.module, self.encoder.shape.inputs)
         self.module.eval()  # dropout and batch statistics are for training only
         self.memory_size = int(getattr(self.module, "memory_size", 0))
         shapes = [(self.encoder.shape.inputs,)] + [(self.memory_size,)] * bool(self.memory_size)
@@ -138,11 +113,15 @@ class NeuralPolicy(StatelessPolicy):
         return state | base.prefix_layout(_TRANSFORM, self._transform.memory_layout)
 
     def require_batch_invariant(self) -> None:
-        """Check that the outputs for a row do not depend on the rest of its batch.
+        """Make sure that the outputs for a row do not depend on the rest of its batch.
+
+        A net whose rows depend on each other is run one row at a time from now on.
 
         Raises:
-            ContractError: The outputs depend on the batch; the message says how.
+            ContractError: The outputs change from call to call; the message says how.
         """
+        if self._batching.mixes_rows:
+            self._batching = ALONE
         require_invariant(type(self.module).__name__, self._batching)
 
     @property
@@ -174,10 +153,15 @@ class NeuralPolicy(StatelessPolicy):
         logits, value, state = self.evaluate(self.last_inputs, batch.group, state)
         if state is not None:
             memory["state"][batch.memory_index] = state
-        self._actions = np.empty((len(keys), len(self.head_offsets)), dtype=np.int64)
+        layout = self.layout
+        self._actions = np.empty((len(keys), len(layout.sizes)), dtype=np.int64)
         log_prob = np.empty(len(keys), dtype=np.float32)
-        choices = (self.head_offsets, self.n_choices, batch.group)
+        choices = (layout.offsets, layout.n_choices, batch.group)
         sample_actions(logits, *choices, keys, self.greedy, self._actions, log_prob)
+        for head in self._continuous:
+            numbers, ranges = self._actions.view(np.float64), layout.ranges
+            drawn = (head, keys, self.greedy, layout.squashed)
+            sample_numbers(logits, layout.offsets, ranges, *drawn, numbers, log_prob)
         self.last_output = PolicyOutput(logits, value, log_prob)
 
     def observe_next(self, observations: Bytes, batch: AgentBatch, memory: Memory) -> Bytes:
@@ -217,7 +201,17 @@ class NeuralPolicy(StatelessPolicy):
             inputs.append(torch.from_numpy(state))
         logits, value, *next_state = run_batched(self._batching, self.forward, *inputs)
         state = next_state[0].numpy() if next_state else None
+        if self.has_action_mask:
+            logits = logits + torch.from_numpy(self.read_action_mask(observations))
         return np.ascontiguousarray(logits.numpy()), np.ascontiguousarray(value.numpy()), state
+
+    def read_action_mask(self, observations: Bytes) -> Float32Array:
+        """Return what the observations' action mask adds to the logits, `[n, outputs]`.
+
+        It is 0 for a choice that is allowed and a large negative number for one that is not.
+        """
+        allowed = self.input_spec.groups[0].read_field(observations, ACTION_MASK)
+        return np.where(allowed != 0, 0.0, MASKED_LOGIT).astype(np.float32)
 
     def arrays(self) -> dict[str, AnyArray]:
         """Return a copy of the weights by name."""

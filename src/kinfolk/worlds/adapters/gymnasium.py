@@ -110,6 +110,10 @@ def _stack_observation_space(
 
 
 def _stack_action_space(group: AgentGroup, rows: int) -> spaces.Space[Any]:
-    """Return the space of one choice per row and head, `[rows, heads]`."""
+    """Return the space of one choice or number per row and head, `[rows, heads]`."""
+    if any(head.is_continuous for head in group.heads):
+        bounds = np.array([(head.low, head.high) for head in group.heads], dtype=np.float32)
+        low, high = (np.tile(bounds[:, side], (rows, 1)) for side in (0, 1))
+        return spaces.Box(low, high, dtype=np.float32)
     sizes = [len(head.choices) for head in group.heads]
     return spaces.MultiDiscrete(np.tile(np.array(sizes, dtype=np.int64), (rows, 1)))

@@ -10,7 +10,7 @@ from gymnasium import spaces
 from kinfolk.core.arrays import AnyArray, Bytes, Ints
 from kinfolk.core.errors import UsageError, require
 from kinfolk.core.random import WORLD_STREAM, episode_key, fold_in
-from kinfolk.core.spaces import AgentGroup, ObservationField
+from kinfolk.core.spaces import AgentGroup, ObservationField, encode_numbers
 from kinfolk.worlds.adapters.infos import get_info_provider, require_log
 from kinfolk.worlds.base import World
 
@@ -85,12 +85,15 @@ class SingleWorld:
             row: The agent's row.
             group: Index of the agent's group.
             agent: Name of the agent in error messages.
-            action: One integer per action head.
+            action: One integer per action head, or one number if the heads are continuous.
 
         Raises:
             UsageError: The action is not one integer per head, or one is out of range.
         """
         choices = self._choices[group]
+        if 0 in choices:
+            self._set_numbers(row, group, agent, action)
+            return
         chosen = np.asarray(action)
         if chosen.dtype.kind not in "iu" or chosen.size != len(choices):
             expected = "a whole number" if len(choices) == 1 else f"{len(choices)} whole numbers"
@@ -143,6 +146,26 @@ class SingleWorld:
                 fields = {name: copy[i] for name, copy in copies.items()}
                 observations[member] = fields if len(fields) > 1 else next(iter(fields.values()))
         return observations
+
+    def _set_numbers(self, row: int, group: int, agent: str, action: Any) -> None:
+        """Set the action of an agent whose heads are all continuous.
+
+        Args:
+            row: The agent's row.
+            group: Index of the agent's group.
+            agent: Name of the agent in error messages.
+            action: One number per head.
+
+        Raises:
+            UsageError: The action is not one finite number per head.
+        """
+        n_heads = len(self._choices[group])
+        numbers = np.asarray(action)
+        is_numeric = numbers.dtype.kind in "iuf" and numbers.size == n_heads
+        if not (is_numeric and np.isfinite(numbers).all()):
+            expected = "a finite number" if n_heads == 1 else f"{n_heads} finite numbers"
+            raise UsageError(f"The action of {agent} must be {expected}, not {action!r}.")
+        self.actions[row] = encode_numbers(numbers.reshape(-1))
 
     def observation(self, row: int, group: int) -> Observation:
         """Return a copy of the observation of the agent in `row`."""
@@ -286,7 +309,10 @@ def make_box(field: ObservationField, bounds: tuple[float, float]) -> spaces.Box
 
 
 def make_action_space(group: AgentGroup) -> spaces.Space[Any]:
-    """Return a discrete space, or a multi-discrete one if the group has several heads."""
+    """Return a discrete space, a multi-discrete one for several heads, or a box for numbers."""
+    if any(head.is_continuous for head in group.heads):
+        bounds = np.array([(head.low, head.high) for head in group.heads], dtype=np.float32)
+        return spaces.Box(bounds[:, 0], bounds[:, 1], dtype=np.float32)
     sizes = list_choices(group)
     return spaces.Discrete(sizes[0]) if len(sizes) == 1 else spaces.MultiDiscrete(sizes)
 

@@ -1,7 +1,7 @@
-"""Find, make and serialise Gymnasium tasks: `CartPole-v1`, or `mymodule:MyEnv-v0`.
+"""Find, make and serialise Gymnasium tasks: `CartPole-v1`, `mymodule:MyEnv-v0`, `mymodule:MyEnv`.
 
 Only tasks whose state is plain numbers can be serialised: classic control and toy text. Those of
-Box2D and MuJoCo hold objects of other libraries and are refused by name.
+Box2D and MuJoCo hold objects of other libraries, and `--inherit env` refuses them by name.
 """
 
 from __future__ import annotations
@@ -20,27 +20,36 @@ from gymnasium.envs.registration import load_env_creator
 
 from kinfolk.core.arrays import AnyArray
 from kinfolk.core.errors import SettingsError, UnknownNameError, UsageError, format_suggestion
+from kinfolk.worlds.gymnasium_task.own_tasks import find_source, make_own_env
 
 
 def resolve_task_id(task: str) -> str:
     """Return the id of a task in Gymnasium's registry, importing the module that registers it.
 
     Args:
-        task: `ID`, or `MODULE:ID`.
+        task: `ID`, `MODULE:ID`, or `MODULE:NAME` of a class or function that makes environments.
 
     Raises:
         UsageError: The module cannot be imported.
         UnknownNameError: No such task is registered.
     """
+    return _find_task(task)[0]
+
+
+def _find_task(task: str) -> tuple[str, Any]:
+    """Return the id of a task and, if it is not registered, what makes its environments."""
     module, _, name = task.rpartition(":")
     if module:
         _import_module(task, module)
     if name not in gymnasium.registry:
+        source = find_source(module, name)
+        if source is not None:
+            return name, source
         close = difflib.get_close_matches(name, gymnasium.registry, n=1, cutoff=0.6)
         after = f" after importing {module}" if module else ""
         hint = f" Did you mean '{close[0]}'?" if close else ""
         raise UnknownNameError(f"Gymnasium has no task '{name}'{after}.{hint}")
-    return name
+    return name, None
 
 
 def _import_module(task: str, module: str) -> None:
@@ -67,14 +76,17 @@ def make_env(task: str, env_kwargs: Mapping[str, Any]) -> gymnasium.Env[Any, Any
     """Make one environment of a task.
 
     Args:
-        task: `ID`, or `MODULE:ID`.
+        task: `ID`, `MODULE:ID` or `MODULE:NAME`.
         env_kwargs: Keywords for `gymnasium.make`, which passes on what it does not know.
 
     Raises:
         UsageError: The task is not found, or needs something that is not installed.
         SettingsError: The task does not take these keywords.
     """
-    name = resolve_task_id(task)
+    name, source = _find_task(task)
+    if source is not None:
+        made: gymnasium.Env[Any, Any] = make_own_env(task, source, env_kwargs)
+        return made
     try:
         return gymnasium.make(name, **{"disable_env_checker": True, **env_kwargs})
     except gymnasium.error.DependencyNotInstalled as error:
@@ -119,7 +131,10 @@ def check_copyable(task: str) -> None:
         UsageError: The task is not found.
         SettingsError: The task cannot be copied.
     """
-    spec = gymnasium.spec(resolve_task_id(task))
+    name, source = _find_task(task)
+    if source is not None:
+        return
+    spec = gymnasium.spec(name)
     module = str(spec.entry_point).partition(":")[0].split(".")
     for part, library in _UNCOPYABLE_LIBRARIES.items():
         if part in module:

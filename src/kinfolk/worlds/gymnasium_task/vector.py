@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import math
+import secrets
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from functools import cache
+from functools import cache, partial
 from typing import Any, NamedTuple
 
 import gymnasium
 import numpy as np
-from gymnasium.spaces import Box, Discrete, MultiDiscrete
 from gymnasium.spaces.utils import flatdim, flatten
 
 from kinfolk.core.arrays import AnyArray, Arrays, Bools, Floats, Ints
 from kinfolk.core.errors import ContractError, KinfolkError, summarize_error
+from kinfolk.core.spaces import ACTION_MASK
+from kinfolk.worlds.gymnasium_task.actions import MaskLayout, decode_action
 from kinfolk.worlds.gymnasium_task.env import (
     deserialize_env,
     make_env,
@@ -33,43 +35,49 @@ class TaskStep(NamedTuple):
     truncated: Bools
 
 
-def decode_action(space: gymnasium.Space[Any], choices: Ints, bins: int) -> Any:
-    """Convert choices into an action of the task.
-
-    Args:
-        space: The task's action space.
-        choices: `[heads]`, one choice per component of the action.
-        bins: Number of equidistant values of a continuous component.
-    """
-    if isinstance(space, Discrete):
-        return int(choices[0]) + int(space.start)
-    if isinstance(space, MultiDiscrete):
-        return choices.reshape(space.shape).astype(space.dtype) + space.start
-    assert isinstance(space, Box)  # checked when the world was made
-    fraction = choices.reshape(space.shape) / (bins - 1)
-    return (space.low + fraction * (space.high - space.low)).astype(space.dtype)
-
-
 class LoopTasks:
     """Step ordinary environments one after the other.
+
+    Environments that cannot be serialised can be *parked* instead: they stay alive in this object
+    under a ticket, with which `set_states` takes them back, once.
 
     Args:
         task: `ID`, or `MODULE:ID`.
         n_tasks: Number of environments.
-        bins: Number of values of a continuous action component.
+        bins: Number of values of a continuous action component; None leaves it continuous.
         env_kwargs: Keywords for `gymnasium.make`.
+        mask: Where the action mask goes; None if masks are not used.
     """
 
     def __init__(
-        self, task: str, n_tasks: int, bins: int, env_kwargs: Mapping[str, Any] | None = None
+        self,
+        task: str,
+        n_tasks: int,
+        bins: int | None = None,
+        env_kwargs: Mapping[str, Any] | None = None,
+        mask: MaskLayout | None = None,
     ) -> None:
+        self._mask = mask
         self._name = f"gym:{task}"
-        self.envs = [make_env(task, env_kwargs or {}) for _ in range(n_tasks)]
+        self._make_env = partial(make_env, task, env_kwargs or {})
+        self.envs = [self._make_env() for _ in range(n_tasks)]
+        self._n_tasks = n_tasks
+        self._n_steps = [0] * n_tasks  # of the current episodes, for error messages
+        self._parked: dict[int, list[gymnasium.Env[Any, Any]]] = {}  # by ticket
         self._action_space, self._bins = self.envs[0].action_space, bins
         self._observation_space = self.envs[0].observation_space
 
-    def _flatten(self, observation: Any) -> AnyArray:
-        """Return an observation as a float32 vector, or raise ContractError if its size is wrong."""
+    def _flatten(self, index: int, observation: Any, info: Any) -> AnyArray:
+        """Return the observation of an environment as a float32 vector, with its action mask.
+
+        Args:
+            index: Which environment.
+            observation: As it returned it.
+            info: As it returned it; with the mask if masks are used.
+
+        Raises:
+            ContractError: Its size is wrong, it has NaN, or there is no mask.
+        """
         flat = np.asarray(flatten(self._observation_space, observation), dtype=np.float32)
         size = flatdim(self._observation_space)
         if flat.shape != (size,):
@@ -77,7 +85,35 @@ class LoopTasks:
                 f"{self._name} must return observations of {size} number{'s' * (size != 1)}, as "
                 f"its observation_space says, not {flat.size}."
             )
-        return flat
+        wrong = np.flatnonzero(np.isnan(flat))
+        if len(wrong):
+            raise ContractError(
+                f"{self._name} must return numbers as observation, not NaN: number {wrong[0]} of "
+                f"{size} is NaN {self._describe_step(index)}."
+            )
+        return flat if self._mask is None else self._append_mask(flat, info)
+
+    def _append_mask(self, flat: AnyArray, info: Any) -> AnyArray:
+        """Return an observation followed by the action mask of `info`.
+
+        Raises:
+            ContractError: The task gives no mask, or one of another size.
+        """
+        assert self._mask is not None
+        offset, n_choices = self._mask
+        mask = np.asarray(info.get(ACTION_MASK, ()), dtype=np.float32).ravel()
+        if mask.shape != (n_choices,):
+            raise ContractError(
+                f"{self._name} must give an action_mask of {n_choices} numbers in info, not "
+                f"{mask.size or 'none'}. Leave action_masks out if it has none."
+            )
+        out = np.zeros(offset + n_choices + n_choices % 2, dtype=np.float32)
+        out[: len(flat)], out[offset : offset + n_choices] = flat, mask != 0
+        return out
+
+    def _describe_step(self, index: int) -> str:
+        """Return in which step of its episode the environment `index` is, as text."""
+        return f"in step {self._n_steps[index]}" if self._n_steps[index] else "after the reset"
 
     def reset(self, index: int, seed: int) -> AnyArray:
         """Reset the environment `index` with a seed, and return its first observation.
@@ -85,10 +121,13 @@ class LoopTasks:
         Raises:
             ContractError: The environment raised, or returned what Gymnasium does not allow.
         """
+        if not self.envs:  # those of the last episodes are parked
+            self.envs = [self._make_env() for _ in range(self._n_tasks)]
         with self._name_failures("reset"):
             values = self.envs[index].reset(seed=seed)
             self._require_values("reset", values, ("observation", "info"))
-            return self._flatten(values[0])
+            self._n_steps[index] = 0
+            return self._flatten(index, *values)
 
     def step(self, actions: Ints, active: Bools) -> TaskStep:
         """Step the environments that are active with `[tasks, heads]` actions.
@@ -96,27 +135,32 @@ class LoopTasks:
         Raises:
             ContractError: An environment raised, or returned what Gymnasium does not allow.
         """
-        inactive = (np.zeros(flatdim(self._observation_space), dtype=np.float32), 0.0, False, False)
+        size = flatdim(self._observation_space)
+        if self._mask is not None:
+            size = self._mask.offset + self._mask.n_choices + self._mask.n_choices % 2
+        inactive = (np.zeros(size, dtype=np.float32), 0.0, False, False)
         results: list[Any] = [inactive] * len(self.envs)
         for index in np.flatnonzero(active).tolist():
             action = decode_action(self._action_space, actions[index], self._bins)
             with self._name_failures("step"):
-                results[index] = self._check_step(self.envs[index].step(action))
+                self._n_steps[index] += 1
+                results[index] = self._check_step(index, self.envs[index].step(action))
         return TaskStep(*(np.array(column) for column in zip(*results, strict=True)))
 
-    def _check_step(self, values: Any) -> tuple[AnyArray, float, bool, bool]:
+    def _check_step(self, index: int, values: Any) -> tuple[AnyArray, float, bool, bool]:
         """Return observation, reward, terminated, truncated of a step, or raise ContractError."""
         names = ("observation", "reward", "terminated", "truncated", "info")
         self._require_values("step", values, names)
-        observation, reward, terminated, truncated, _ = values
+        observation, reward, terminated, truncated, info = values
         try:
             number = float(reward)
         except (TypeError, ValueError):
             number = math.nan
         if not math.isfinite(number):
-            message = f"{self._name} must give a finite number as reward, not {reward!r}."
+            step = self._describe_step(index)
+            message = f"{self._name} must give a finite number as reward, not {reward!r}, {step}."
             raise ContractError(message)
-        return self._flatten(observation), number, bool(terminated), bool(truncated)
+        return self._flatten(index, observation, info), number, bool(terminated), bool(truncated)
 
     def _require_values(self, method: str, values: Any, names: tuple[str, ...]) -> None:
         """Raise ContractError unless a method returned a tuple of the expected values.
@@ -147,13 +191,41 @@ class LoopTasks:
             raise ContractError(message) from error
 
     def get_states(self) -> dict[str, AnyArray]:
-        """Return the serialised environments, one row of bytes each."""
+        """Return the serialised environments, one row of bytes each.
+
+        Raises:
+            SettingsError: They cannot be serialised.
+        """
         return {"serialized": stack_bytes([serialize_env(env) for env in self.envs])}
 
-    def set_states(self, states: Arrays, source: Ints) -> None:
-        """Restore serialised environments: task `i` gets the saved state of task `source[i]`."""
+    def park(self) -> dict[str, AnyArray]:
+        """Set the environments aside, alive, and return their ticket, one row per task."""
+        ticket = secrets.randbits(62)
+        self._parked[ticket], self.envs = self.envs, []
+        return {"ticket": np.full(self._n_tasks, ticket, dtype=np.int64)}
+
+    def set_states(self, states: Arrays, source: Ints) -> bool:
+        """Restore serialised or parked environments.
+
+        Args:
+            states: What `get_states` or `park` returned.
+            source: Task `i` gets the saved state of task `source[i]`. Parked environments cannot be
+                copied, so each must go to its own task.
+
+        Returns:
+            False if the environments were parked by another process, or have been taken back before.
+        """
+        if "ticket" in states:
+            envs = self._parked.pop(int(states["ticket"][0]), None)
+            if envs is None or not np.array_equal(source, np.arange(self._n_tasks)):
+                return False
+            self.envs = envs
+            return True
+        if not self.envs:
+            self.envs = [self._make_env() for _ in range(self._n_tasks)]
         for env, index in zip(self.envs, source.tolist(), strict=True):
             deserialize_env(env, states["serialized"][index].tobytes())
+        return True
 
 
 class ArrayTasks:
@@ -195,14 +267,23 @@ class ArrayTasks:
         """Return copies of the state and step arrays."""
         return {"arrays": self._env.state.T.copy(), "steps": self._env.steps.copy()}
 
-    def set_states(self, states: Arrays, source: Ints) -> None:
+    def park(self) -> dict[str, AnyArray]:
+        """Return the arrays, as they can always be copied."""
+        return self.get_states()
+
+    def set_states(self, states: Arrays, source: Ints) -> bool:
         """Restore the arrays: task `i` gets the saved state of task `source[i]`."""
         self._env.state = np.ascontiguousarray(states["arrays"][source].T)
         self._env.steps = states["steps"][source].copy()
+        return True
 
 
 def make_vector_tasks(
-    task: str, n_tasks: int, bins: int, env_kwargs: Mapping[str, Any] | None = None
+    task: str,
+    n_tasks: int,
+    bins: int | None = None,
+    env_kwargs: Mapping[str, Any] | None = None,
+    mask: MaskLayout | None = None,
 ) -> LoopTasks | ArrayTasks:
     """Return an array environment if the task has one that can be seeded per task, else a loop.
 
@@ -212,14 +293,17 @@ def make_vector_tasks(
     Args:
         task: `ID`, or `MODULE:ID`.
         n_tasks: Number of copies.
-        bins: Number of values of a continuous action component.
+        bins: Number of values of a continuous action component; None leaves it continuous.
         env_kwargs: Keywords for `gymnasium.make`.
+        mask: Where the action mask goes; None if masks are not used.
     """
     name = resolve_task_id(task)
-    has_vector_env = gymnasium.spec(name).vector_entry_point is not None
-    if not env_kwargs and has_vector_env and _has_array_state(name):
+    has_vector_env = (
+        name in gymnasium.registry and gymnasium.spec(name).vector_entry_point is not None
+    )
+    if not env_kwargs and mask is None and has_vector_env and _has_array_state(name):
         return ArrayTasks(name, n_tasks)
-    return LoopTasks(task, n_tasks, bins, env_kwargs)
+    return LoopTasks(task, n_tasks, bins, env_kwargs, mask)
 
 
 def _make_vector_env(task: str, n_tasks: int) -> Any:

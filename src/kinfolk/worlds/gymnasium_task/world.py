@@ -2,8 +2,8 @@
 
 `gym:mymodule:MyEnv-v0` imports the module that registers it; `env_kwargs` go to `gymnasium.make`.
 
-Observations are flattened to one row of float32, discrete ones as one-hot vectors. A continuous
-action component is chosen from `bins` equidistant values of its range.
+Observations are flattened to one row of float32, discrete ones as one-hot vectors. The components of
+a Box action are continuous heads or, with `bins`, choices from equidistant values of their range.
 """
 
 from __future__ import annotations
@@ -11,16 +11,25 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from gymnasium.spaces import Box, Discrete, MultiDiscrete
+from gymnasium.spaces import Box, Discrete, MultiBinary, MultiDiscrete
 from gymnasium.spaces.utils import flatdim
 
 from kinfolk.core.arrays import AnyArray, Arrays, Bools, Bytes, Floats, Ints
 from kinfolk.core.errors import SettingsError
 from kinfolk.core.settings import Settings, setting
-from kinfolk.core.spaces import ActionHead, AgentGroup, ObservationField, WorldSpec
+from kinfolk.core.spaces import (
+    ACTION_MASK,
+    ActionHead,
+    AgentGroup,
+    ObservationField,
+    WorldSpec,
+)
 from kinfolk.worlds.base import BatchedWorld, WorldEvent, check_actions, check_batch_size
+from kinfolk.worlds.gymnasium_task.actions import MaskLayout
 from kinfolk.worlds.gymnasium_task.env import make_env
 from kinfolk.worlds.gymnasium_task.vector import make_vector_tasks
+
+_FLOAT_BYTES = 4
 
 
 class GymTask(Settings):
@@ -28,7 +37,12 @@ class GymTask(Settings):
 
     task: str = setting("CartPole-v1", "Gymnasium id, or MODULE:ID.")
     env_kwargs: dict[str, Any] = setting({}, "Keyword arguments of gymnasium.make.")
-    bins: int = setting(11, "Discrete actions per continuous action.", ge=2)
+    bins: int | None = setting(
+        None, "Discrete actions per continuous action; by default actions stay continuous.", ge=2
+    )
+    action_masks: bool = setting(
+        False, "Neural policies choose only actions that info['action_mask'] of the task allows."
+    )
     max_steps: int | None = setting(None, "Step limit; by default the task's own, else 1000.", ge=1)
 
 
@@ -56,6 +70,12 @@ class GymWorld(BatchedWorld):
     Args:
         settings: Which task, and how it is played.
         n_worlds: Number of copies of the task.
+
+    Attributes:
+        keeps_tasks_alive: Whether a snapshot of tasks that cannot be copied keeps them alive in this
+            object and stores a ticket for them. Otherwise such a snapshot is an error.
+        lost_tasks: Whether the last `restore` found no tasks for its ticket, because another process
+            has them or had them. Every world is done then, and must be reset.
     """
 
     settings_type = GymTask
@@ -63,12 +83,31 @@ class GymWorld(BatchedWorld):
     def __init__(self, settings: GymTask, n_worlds: int = 1) -> None:
         check_batch_size(n_worlds)
         self.settings = settings
-        spec, size = make_spec(settings)
-        self._tasks = make_vector_tasks(settings.task, n_worlds, settings.bins, settings.env_kwargs)
+        spec = make_spec(settings)
+        mask = spec.groups[0].offsets.get(ACTION_MASK)
+        self._tasks = make_vector_tasks(
+            settings.task,
+            n_worlds,
+            settings.bins,
+            settings.env_kwargs,
+            None if mask is None else MaskLayout(mask // _FLOAT_BYTES, int(spec.n_choices[0, 0])),
+        )
+        fields = spec.groups[0].fields
+        size = fields[0].shape[0] if mask is None else spec.row_bytes // _FLOAT_BYTES
         self._state = _allocate_state(n_worlds, size)
         super().__init__(spec, self._state)
         self._is_recording_events = False
         self._events: list[WorldEvent] = []
+        self.keeps_tasks_alive = self.lost_tasks = False
+
+    def find_copy_problem(self) -> str:
+        """Return why the tasks cannot be copied in the middle of an episode; empty if they can."""
+        self.reset(np.zeros(self.n_worlds, dtype=np.int64))
+        try:
+            self._tasks.get_states()
+        except SettingsError as error:
+            return str(error)
+        return ""
 
     def reset(self, keys: Ints, worlds: Ints | None = None) -> None:
         """Start episodes; a key is the seed of its task."""
@@ -136,10 +175,15 @@ class GymWorld(BatchedWorld):
         """Return a copy of the whole state.
 
         Raises:
-            SettingsError: The task cannot be copied.
+            SettingsError: The task cannot be copied, and `keeps_tasks_alive` is False.
         """
-        task_states = {f"task_{name}": array for name, array in self._tasks.get_states().items()}
-        return super().snapshot() | task_states
+        try:
+            states = self._tasks.get_states()
+        except SettingsError:
+            if not self.keeps_tasks_alive:
+                raise
+            states = self._tasks.park()
+        return super().snapshot() | {f"task_{name}": array for name, array in states.items()}
 
     def restore(
         self, snapshot: Arrays, source: Ints | None = None, keys: Ints | None = None
@@ -148,36 +192,45 @@ class GymWorld(BatchedWorld):
         super().restore(snapshot, source, keys)
         task_arrays = {name: a for name, a in snapshot.items() if name.startswith("task_")}
         task_states = {name.removeprefix("task_"): a for name, a in task_arrays.items()}
-        self._tasks.set_states(task_states, self._all_worlds if source is None else source)
+        order = self._all_worlds if source is None else source
+        self.lost_tasks = not self._tasks.set_states(task_states, order)
+        if self.lost_tasks:
+            self._state.done[:] = True
         self._events = []
 
 
-def make_spec(settings: GymTask) -> tuple[WorldSpec, int]:
-    """Return the spec of a task and the size of its flattened observations.
+def make_spec(settings: GymTask) -> WorldSpec:
+    """Return the spec of a task.
 
     Raises:
         UsageError: Gymnasium has no such task, or it cannot be made.
-        SettingsError: The task does not take these keywords, or its actions have no discrete form.
+        SettingsError: The task does not take these keywords, or its actions are of another kind.
     """
     task = settings.task
     env = make_env(task, settings.env_kwargs)
     limit = settings.max_steps or (env.spec.max_episode_steps if env.spec else None) or 1000
     size = flatdim(env.observation_space)
     heads = _make_heads(task, env.action_space, settings.bins)
-    group = AgentGroup("agent", (ObservationField("observation", (size,), "float32"),), heads)
-    return WorldSpec(f"gym:{task}", 1, (group,), limit), size
+    fields: tuple[ObservationField, ...] = (ObservationField("observation", (size,), "float32"),)
+    if settings.action_masks:
+        if not isinstance(env.action_space, Discrete):
+            raise SettingsError(
+                f"gym:{task} has the action space {env.action_space}; masks are for Discrete ones."
+            )
+        fields += (ObservationField(ACTION_MASK, (int(env.action_space.n),), "float32"),)
+    return WorldSpec(f"gym:{task}", 1, (AgentGroup("agent", fields, heads),), limit)
 
 
-def _make_heads(task: str, space: Any, bins: int) -> tuple[ActionHead, ...]:
+def _make_heads(task: str, space: Any, bins: int | None) -> tuple[ActionHead, ...]:
     """Return the action heads of an action space.
 
     Args:
         task: Name of the task in error messages.
         space: Its action space.
-        bins: Number of values of a continuous component.
+        bins: Number of values of a continuous component; None leaves it continuous.
 
     Raises:
-        SettingsError: The space has no discrete form.
+        SettingsError: The space is of another kind, or has no bounds to divide into bins.
     """
     if isinstance(space, Discrete):
         return (ActionHead("action", tuple(str(i + space.start) for i in range(int(space.n)))),)
@@ -186,12 +239,23 @@ def _make_heads(task: str, space: Any, bins: int) -> tuple[ActionHead, ...]:
             ActionHead(f"action_{i}", tuple(map(str, range(n))))
             for i, n in enumerate(space.nvec.ravel())
         )
+    if isinstance(space, MultiBinary):
+        bits = ("0", "1")
+        return tuple(ActionHead(f"action_{i}", bits) for i in range(int(np.prod(space.shape))))
+    if isinstance(space, Box) and bins is None:
+        bounds = zip(space.low.ravel().tolist(), space.high.ravel().tolist(), strict=True)
+        return tuple(ActionHead(f"action_{i}", (), *bound) for i, bound in enumerate(bounds))
     if isinstance(space, Box) and np.isfinite([space.low, space.high]).all():
+        assert bins is not None
         values = tuple(f"{step}/{bins - 1}" for step in range(bins))
         return tuple(ActionHead(f"action_{i}", values) for i in range(int(np.prod(space.shape))))
+    without_bounds = isinstance(space, Box)
     raise SettingsError(
-        f"gym:{task} has the action space {space}; only Discrete, MultiDiscrete and bounded Box "
-        "spaces are supported."
+        f"gym:{task} has the action space {space}, which has no bounds to divide into bins. Leave "
+        f"`bins` out."
+        if without_bounds
+        else f"gym:{task} has the action space {space}; only Discrete, MultiDiscrete, MultiBinary "
+        f"and Box spaces are supported."
     )
 
 
