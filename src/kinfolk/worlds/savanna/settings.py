@@ -14,6 +14,7 @@ from pydantic import model_validator
 from kinfolk.core.settings import Settings, setting
 from kinfolk.worlds.savanna.checks import check_fit, check_variants
 from kinfolk.worlds.savanna.per_type import (
+    HeritableTrait,
     PerTypeAges,
     PerTypeValues,
     PredatorAges,
@@ -23,7 +24,6 @@ from kinfolk.worlds.savanna.per_type import (
     PreyProbabilities,
     PreyValues,
     Quirks,
-    HeritableTrait,
     split_tables,
 )
 
