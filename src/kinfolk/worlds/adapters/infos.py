@@ -54,7 +54,7 @@ class AgentIndex:
         self._clear()
 
     def _clear(self) -> None:
-        """Forget all agents."""
+        """Forget the agents of the last episode."""
         self._n_born = [0] * len(self._groups)
         self._next_uid = 0
         self._uids: Ints = np.zeros(0, dtype=np.int64)
@@ -93,7 +93,7 @@ class AgentIndex:
             self.by_uid[int(self._uids[i])].cumulative_reward += float(rewards[i])
 
     def _add_agent(self, columns: AgentColumns, uid: int, row: int, step: int) -> None:
-        """Add a newborn.
+        """Add a newborn or a founder to the index.
 
         Args:
             columns: Columns of the world after the step.

@@ -60,7 +60,7 @@ class VectorEnv:
         self._episodes[envs] += self.num_envs
 
     def step(self, actions: Ints) -> VectorStep:
-        """Step all worlds.
+        """Step all worlds, or reset those that ended before.
 
         Args:
             actions: `[envs, rows, heads]`, int64; those of rows without a living agent are ignored.

@@ -28,7 +28,7 @@ from kinfolk.core.arrays import AnyArray, Ints
 from kinfolk.core.spaces import ActionHead, AgentGroup, ObservationField, WorldSpec
 from kinfolk.worlds.savanna.rules import AGENT_TYPES, SavannaRules
 from kinfolk.worlds.savanna.settings import Savanna
-from kinfolk.worlds.savanna.visibility import compute_visibility
+from kinfolk.worlds.savanna.sight.visibility import compute_visibility
 
 CODES_PER_ENERGY = 32.0  # codes per unit of energy
 MAX_CODE = 1023

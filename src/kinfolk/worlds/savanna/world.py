@@ -18,12 +18,14 @@ from kinfolk.worlds.base import (
     take_snapshot,
 )
 from kinfolk.worlds.render import RenderFrame, RenderSpec
-from kinfolk.worlds.savanna import observe, observe_words, render, spec, state
+from kinfolk.worlds.savanna import render, spec, state
 from kinfolk.worlds.savanna.codes import COUNTERS, DEATH_CAUSES, ENERGY_ACCOUNTS, EVENT_KINDS, MOVE
 from kinfolk.worlds.savanna.metrics import compute_metrics, compute_trait_statistics
 from kinfolk.worlds.savanna.presets import DESCRIPTIONS, PRESETS
 from kinfolk.worlds.savanna.rules import make_rules
 from kinfolk.worlds.savanna.settings import Savanna
+from kinfolk.worlds.savanna.sight import planes
+from kinfolk.worlds.savanna.sight.words import observe_words
 from kinfolk.worlds.savanna.state import (
     PER_UID_FIELDS,
     RowIndices,
@@ -60,8 +62,8 @@ class SavannaWorld(BatchedWorld):
         self._state = allocate_state(settings, n_worlds)
         self._rules = make_rules(settings)
         super().__init__(spec.make_spec(settings), self._state, threads)
-        visible = observe.VisibleArrays._fields
-        self._visible_arrays = observe.VisibleArrays(*(getattr(self._state, n) for n in visible))
+        visible = planes.VisibleArrays._fields
+        self._visible_arrays = planes.VisibleArrays(*(getattr(self._state, n) for n in visible))
         self._observation_tables = spec.make_observation_tables(settings, self._rules, threads)
         self._founder_counts = np.array(settings.founder_counts, dtype=np.int64)
         self._free_cells = np.flatnonzero(~self._rules.wall)
@@ -77,7 +79,7 @@ class SavannaWorld(BatchedWorld):
             self._drawn_newborns.free_cells.copy() for _ in range(threads)
         ]
         self._buffer: Bytes | None = None
-        self._written_rows = observe.WrittenRows(
+        self._written_rows = planes.WrittenRows(
             np.zeros(n_worlds, dtype=np.bool_),
             np.zeros((n_worlds, settings.rows), dtype=np.uint32),
             np.zeros(n_worlds, dtype=np.int64),
@@ -204,9 +206,7 @@ class SavannaWorld(BatchedWorld):
         if self.settings.team_capture_enabled:
             step_kernel = phases.step_with_team_capture
         observe_kernel = (
-            observe.observe_planes
-            if self.settings.observation == "float32"
-            else observe_words.observe_words
+            planes.observe_planes if self.settings.observation == "float32" else observe_words
         )
         return step_kernel, phases.step_births_and_end, observe_kernel
 
@@ -238,9 +238,9 @@ class SavannaWorld(BatchedWorld):
 
         def observe_part(first: int, last: int, thread: int) -> None:
             if self.settings.observation == "float32":
-                observe.observe_planes(*arguments, first, last, words, floats)
+                planes.observe_planes(*arguments, first, last, words, floats)
             else:
-                observe_words.observe_words(*arguments, first, last, words, thread)
+                observe_words(*arguments, first, last, words, thread)
 
         self._run_in_threads(len(indices), observe_part)
 

@@ -74,7 +74,7 @@ def is_time_up(world: World) -> bool:
 
 
 def _find_species(world: World, agent: AgentEntry) -> str:
-    """Return `predator` or `prey`."""
+    """Return the species of an agent: `predator` or `prey`."""
     return world.spec.groups[agent.group].name.rpartition("_")[2]
 
 

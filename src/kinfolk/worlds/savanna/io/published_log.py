@@ -88,10 +88,10 @@ class LogReplay:
         for key, expected in step["all"].items():
             yield from self._comparison.equal(t, "__all__", f"infos.{key}", expected, counters[key])
         for agent, info in step["agents"].items():
-            own = ours.get(agent, {})
+            our_info = ours.get(agent, {})
             for key, expected in info.items():
                 # PredPreyGrass copies the counters of the world into the infos of every agent.
-                got = own[key] if key in own else counters.get(key)
+                got = our_info[key] if key in our_info else counters.get(key)
                 if key == "parent_id" and self._world.settings.quirks.parents_not_logged:
                     got = None
                 yield from self._comparison.nested(t, agent, f"infos.{key}", expected, got)

@@ -207,7 +207,13 @@ def pay_energy_changes(state: SavannaState, rules: SavannaRules, w: int) -> None
 
 @inline_always
 def record_rewards(state: SavannaState, events: EventBuffer, w: int) -> None:
-    """Record the rewards of this step that are not 0."""
+    """Record the rewards of this step that are not 0.
+
+    Args:
+        state: Reads rewards.
+        events: Buffer, appended to.
+        w: World.
+    """
     for species in range(2):
         for i in range(state.n_alive[w, species]):
             row = state.alive_rows[w, species, i]

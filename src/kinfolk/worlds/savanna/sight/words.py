@@ -10,7 +10,7 @@ from kinfolk.core.arrays import Ints
 from kinfolk.core.jit import allocation_free_kernel, inline
 from kinfolk.worlds.savanna import spec
 from kinfolk.worlds.savanna.codes import GRASS, PREDATOR, PREY
-from kinfolk.worlds.savanna.observe import (
+from kinfolk.worlds.savanna.sight.planes import (
     VisibleArrays,
     Words,
     WrittenRows,

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from kinfolk.worlds.savanna import visibility
 from kinfolk.worlds.savanna.settings import Savanna
+from kinfolk.worlds.savanna.sight import visibility
 from kinfolk.worlds.savanna.step.movement import has_clear_line
 
 
