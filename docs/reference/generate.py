@@ -18,7 +18,7 @@ from kinfolk.core.settings import Flag, Settings, fields_of, without_none
 from kinfolk.jobs import JOB_SETTINGS
 from kinfolk.play.slots import PolicySlot
 from kinfolk.worlds import WORLDS
-from kinfolk.worlds.savanna.settings import _PerType
+from kinfolk.worlds.savanna.per_type import _PerType
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 TABLE = "| setting | type | default | bounds | meaning |\n|---|---|---|---|---|"

@@ -9,12 +9,14 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Literal, TypedDict
 
 from kinfolk.worlds.cogsguard.settings import CogsguardQuirks
-from kinfolk.worlds.savanna.settings import (
+from kinfolk.worlds.savanna.per_type import (
+    HeritableTrait,
     PerTypeAges,
     PerTypeValues,
     PredatorAges,
     PredatorProbabilities,
     PredatorValues,
+    PreyFractions,
     PreyProbabilities,
     PreyValues,
     Quirks,
@@ -34,39 +36,70 @@ class SavannaArguments(TypedDict, total=False):
     include_visibility_channel: bool
     respect_los_for_movement: bool
     draw_border: bool
+    separate_prey_channels: bool
+    forward_view: bool
     type_1_action_range: int
     type_2_action_range: int
     n_initial_active_type_1_predator: int
     n_initial_active_type_2_predator: int
     n_initial_active_type_1_prey: int
     n_initial_active_type_2_prey: int
+    n_possible_type_1_predator: int | None
+    n_possible_type_2_predator: int | None
+    n_possible_type_1_prey: int | None
+    n_possible_type_2_prey: int | None
     initial_num_grass: int
     initial_energy_grass: float
     max_energy_grass: float
     energy_gain_per_step_grass: float
+    season_length_steps: int
+    season_high_multiplier: float
+    season_low_multiplier: float
     initial_energy_predator: float
     initial_energy_prey: float
+    initial_energy_type_2_predator: float | None
+    initial_energy_type_2_prey: float | None
     max_energy_predator: float
     max_energy_prey: float
     energy_loss_per_step_predator: float
     energy_loss_per_step_prey: float
+    energy_loss_per_step_type_2_predator: float | None
+    energy_loss_per_step_type_2_prey: float | None
     move_energy_cost_factor: float
+    movement_energy_cost_per_cell_predator: float
+    movement_energy_cost_per_cell_prey: float
     max_energy_gain_per_grass: float
+    max_energy_gain_per_grass_type_2_prey: float | None
+    leave_small_bite: bool
     max_energy_gain_per_prey: float
+    leave_carcass: bool
+    predator_satiation_cooldown: int
     energy_transfer_efficiency: float
     predator_creation_energy_threshold: float
     prey_creation_energy_threshold: float
+    type_2_predator_creation_energy_threshold: float | None
+    type_2_prey_creation_energy_threshold: float | None
+    predator_reproduction_max_ratio: float | None
     reproduction_energy_efficiency: float
     reproduction_cooldown_steps: int
     reproduction_chance_predator: PredatorProbabilities | Mapping[str, Any] | float
     reproduction_chance_prey: PreyProbabilities | Mapping[str, Any] | float
     mutation_rate_predator: float
     mutation_rate_prey: float
+    traits: Mapping[str, HeritableTrait | Mapping[str, Any]]
+    metabolic_rate_alpha: float
+    neutral_drift: bool
+    donation_fraction: PreyFractions | Mapping[str, Any] | float
+    donation_multiplier: float
     team_capture_enabled: bool
     team_capture_margin: float
     team_capture_tie: Literal["succeeds", "fails"]
     team_capture_equal_split: bool
     energy_percentage_loss_per_failed_attacked_prey: float
+    failed_attack_kills_predator: bool
+    join_choice: bool
+    team_capture_join_cost: float
+    team_capture_scavenger_fraction: float
     reproduction_reward_predator: PredatorValues | Mapping[str, Any] | float
     reproduction_reward_prey: PreyValues | Mapping[str, Any] | float
     reward_predator_catch_prey: PredatorValues | Mapping[str, Any] | float
@@ -74,6 +107,8 @@ class SavannaArguments(TypedDict, total=False):
     reward_predator_step: PredatorValues | Mapping[str, Any] | float
     reward_prey_step: PreyValues | Mapping[str, Any] | float
     penalty_prey_caught: PreyValues | Mapping[str, Any] | float
+    death_penalty: PerTypeValues | Mapping[str, Any] | float
+    energy_change_reward: PerTypeValues | Mapping[str, Any] | float
     lineage_reward_coeff: PerTypeValues | Mapping[str, Any] | float
     lineage_reward_mode: Literal["positive", "symmetric"]
     kin_kick_back_reward_predator: PredatorValues | Mapping[str, Any] | float
