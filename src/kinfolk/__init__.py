@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from kinfolk.api.sweeps import SweepResult, sweep
     from kinfolk.api.training import Trainer, TrainingResult, train
     from kinfolk.api.worlds import make, pettingzoo
+    from kinfolk.core.errors import PolicyFailedError
     from kinfolk.engines import make_engine
     from kinfolk.evolution.populations import (
         BasePop,
@@ -83,7 +84,7 @@ __all__ += ["RoleEvolutionResult", "RoundRobinResult", "StoredRun", "SweepResult
 __all__ += ["AgentPolicy", "MultiAgentPolicy", "PolicyEnvInterface", "PolicySpec"]
 __all__ += ["PolicySlot", "SlotRegistry"]
 __all__ += ["IsolationSettings", "PerAgentSubprocessPolicy", "initialize_or_load_policy"]
-__all__ += ["wrap_agent_policy_in_subprocess"]
+__all__ += ["PolicyFailedError", "wrap_agent_policy_in_subprocess"]
 __all__ += ["BehaviorDef", "BehaviorSource", "RoleCatalog", "RoleDef", "RoleTier", "TierSelection"]
 __all__ += ["EvolutionConfig", "EvolutionaryRoleCoordinator", "map_role_to_vibe"]
 __all__ += ["inject_behavior", "mutate_role", "recombine_roles", "sample_role"]

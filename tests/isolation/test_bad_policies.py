@@ -168,10 +168,17 @@ def test_on_failure_abort_raises_at_the_first_failure(zoo, isolate):
     )
 
 
+HINT = "in the sandbox a policy sees its own module or package, and what --sandbox-read names"
 SANDBOXED = [
     ("Connects", "act_async raised PermissionError: [Errno 1] Operation not permitted"),
-    ("Deletes", "act_async raised FileNotFoundError: [Errno 2] No such file or directory: '{}'"),
-    ("Writes", "act_async raised FileNotFoundError: [Errno 2] No such file or directory: '{}'"),
+    (
+        "Deletes",
+        "act_async raised FileNotFoundError: [Errno 2] No such file or directory: '{}'; " + HINT,
+    ),
+    (
+        "Writes",
+        "act_async raised FileNotFoundError: [Errno 2] No such file or directory: '{}'; " + HINT,
+    ),
     ("Kills", "act_async raised PermissionError: [Errno 1] Operation not permitted"),
 ]
 

@@ -51,7 +51,7 @@ def failures(kind, isolate="agent", **limits):
 def test_an_episode_has_a_limit_of_time_that_small_steps_add_up_to():
     found = failures("Sleeps", episode_timeout=0.35)
     assert [(f.agent, f.tick, f.cause) for f in found] == [(3, 3, "limit"), (4, 3, "limit")]
-    assert found[0].message.startswith("Slot 'greedy', agent 3, tick 3: act_async used 0.4")
+    assert found[0].message.startswith("Slot 'greedy', agent 3, tick 3: act_async used 0.")
     assert found[0].message.endswith(" s in the episode, with a limit of 0.35.")
 
 
@@ -71,7 +71,7 @@ def test_an_agent_is_not_charged_for_the_time_of_others():
 def test_the_time_of_a_reset_counts_for_the_episode():
     found = failures("SleepsInReset", episode_timeout=0.2)
     assert [(f.agent, f.tick, f.cause) for f in found] == [(3, 0, "limit"), (4, 0, "limit")]
-    assert "reset_agents used 0.3" in found[0].message
+    assert "reset_agents used 0.2" in found[0].message
 
 
 def test_a_match_has_a_limit_for_all_agents_and_episodes_together():
@@ -79,6 +79,34 @@ def test_a_match_has_a_limit_for_all_agents_and_episodes_together():
     assert {f.agent for f in first.failures} == {3, 4}
     assert all("s in the match, with a limit of 1." in f.message for f in first.failures)
     assert [(f.agent, f.tick) for f in second.failures] == [(3, 0), (4, 0)], "it is used up"
+
+
+@pytest.mark.parametrize(
+    "limits",
+    [
+        {"episode_timeout": 0.5},
+        {"episode_cpu_limit": 0.3},
+        {"match_timeout": 0.5},
+        {"match_cpu_limit": 0.3},
+    ],
+)
+def test_a_step_without_end_is_ended_by_limits_of_episode_and_match(limits):
+    start = time.monotonic()
+    reports = run_evaluation(task("BurnsForEver", episodes=2, **limits)).episodes
+    assert time.monotonic() - start < 20.0, "long before the 60 s of a first reply"
+    for report in reports:
+        assert {f.agent for f in report.failures} == {3, 4}
+        assert {f.cause for f in report.failures} == {"limit"}
+    [name] = limits
+    ticks = {(f.tick, "reset_agents" in f.message) for f in reports[1].failures}
+    assert ticks == {(0, name.startswith("match"))}, "a match is used up before it begins"
+
+
+def test_the_time_of_a_step_that_timed_out_counts_for_the_match():
+    limits = {"match_timeout": 0.6, "step_timeout": 0.4, "start_timeout": 5.0}
+    first, second = run_evaluation(task("HangsLater", episodes=2, **limits)).episodes
+    assert {f.cause for f in first.failures} <= {"timeout", "limit"}
+    assert [(f.cause, f.tick) for f in second.failures] == [("limit", 0)] * 2
 
 
 def test_later_tasks_of_a_match_know_what_was_used_before():
@@ -165,7 +193,7 @@ def test_daemons_that_fork_themselves_anew_end_with_their_sandbox():
     assert len(pool.forkserver_pids) == 2, "one for each slot"
     running = {pid for server in pool.forkserver_pids for pid in list_process_tree(server)}
     parents = [pid for pid in running if parent_of(pid) in running]
-    assert len(parents) > 2 * 5, "with daemons"
+    assert len(parents) > 5, "with daemons"
     close_pools()
     assert wait_for_exit(5, running)
     assert not [pid for pid in os.listdir("/proc") if pid.isdigit() and parent_of(pid) in running]

@@ -109,7 +109,8 @@ class IsolatedPolicy:
         if self.workers.limits.measures_time:
             self._charge_step(call)
         if self.workers.limits.measures_size:
-            self.workers.check_size([supervised for supervised, _ in self._called.values()])
+            called = [supervised for supervised, _ in self._called.values()]
+            self._call = None if self.workers.check_size(called) else self._call
         valid_actions = log.validate_actions(actions, batch, self._n_called_rows - n_missing)
         self.policy_seconds += time.perf_counter() - start
         return valid_actions

@@ -91,7 +91,9 @@ class SubprocessPolicy(IsolatedPolicy):
         sandbox: bool | None = None,
         isolation: IsolationSettings | None = None,
     ) -> None:
-        fields = (isolation or IsolationSettings(on_failure="abort")).model_dump()
+        fields = (isolation or IsolationSettings()).model_dump()
+        if isolation is None or "on_failure" not in isolation.model_fields_set:
+            fields["on_failure"] = "abort"
         changes = {"step_timeout": step_timeout, "start_timeout": start_timeout, "sandbox": sandbox}
         changed = {key: value for key, value in changes.items() if value is not None}
         settings = validate_settings(IsolationSettings, {**fields, **changed})

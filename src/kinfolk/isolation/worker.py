@@ -19,6 +19,7 @@ from kinfolk.isolation.failures import IsolationSettings, WorkerError
 from kinfolk.isolation.forkserver import ForkServerClient
 from kinfolk.isolation.limits import (
     ResourceLimits,
+    Usage,
     WorkerStats,
     read_peak_kb,
     receive_sender_pid,
@@ -50,6 +51,7 @@ class Worker:
     Attributes:
         buffer: Memory shared with the process.
         limits: Checks the time and memory of the process.
+        usages: What was used before the current request, in the match and in the episode.
         pending: Whether a reply is due; the first reply says that the policy is loaded.
         has_acted: Whether the policy has returned actions.
         has_failed: Whether it raised, timed out or exited, so that it must not be reused.
@@ -89,6 +91,7 @@ class Worker:
         self.pending = True
         self._host_pid = 0
         self.limits, self._cpu_mark = ResourceLimits(settings), 0.0
+        self.usages: tuple[Usage, ...] = ()
         config = {
             "layout": astuple(layout),
             "payload_bytes": payload.size,
@@ -262,11 +265,18 @@ class Worker:
         return used
 
     def explain_excess(self) -> str:
-        """Return a description of the limit of a step or of size that is exceeded; "" if none is."""
+        """Return a description of a limit that the current request has exceeded; "" if none is."""
         limits = self.limits
-        if limits.measures_cpu and self.host_pid:
+        if limits.measures_time and self.host_pid:
             now = limits.read_cpu_seconds(self.host_pid)
-            exceeded = limits.explain_step(now - self._cpu_mark, now)
+            wall, cpu = 1e-9 * (time.perf_counter_ns() - self.sent_ns), now - self._cpu_mark
+            exceeded = limits.explain_step(cpu, now)
+            for usage, explain in zip(
+                self.usages, (limits.explain_match, limits.explain_episode), strict=False
+            ):
+                exceeded = exceeded or explain(
+                    Usage(usage.wall_seconds + wall, usage.cpu_seconds + cpu)
+                )
             if exceeded:
                 return exceeded
         return limits.explain_size(self.host_pid) if limits.measures_size else ""

@@ -215,17 +215,23 @@ class WorkerGroup:
             exceeded = exceeded or limits.explain_step(cpu_seconds, 0.0)
         return WorkerError("limit", exceeded) if exceeded else None
 
-    def check_size(self, workers: Collection[SupervisedWorker]) -> None:
-        """End workers that exceed limits of memory or processes; checked every 50 ms."""
-        now = time.monotonic()
+    def check_size(self, workers: Collection[SupervisedWorker]) -> bool:
+        """End workers that exceed limits of memory or processes; checked every 50 ms.
+
+        Returns:
+            Whether a worker was ended.
+        """
+        now, is_ended = time.monotonic(), False
         if now - self._last_size_check < _SIZE_CHECK_SECONDS:
-            return
+            return is_ended
         self._last_size_check = now
         for supervised in workers:
             worker = supervised.worker
             exceeded = self.limits.explain_size(worker.host_pid) if worker is not None else ""
             if exceeded:
                 self.handle_failure(supervised, WorkerError("limit", exceeded), "act_async")
+                is_ended = True
+        return is_ended
 
     def handle_failure(
         self,
@@ -246,6 +252,9 @@ class WorkerGroup:
             RetrySerially: Several episodes are played side by side.
             PolicyFailedError: `on_failure` is `abort`.
         """
+        worker, is_final = supervised.worker, is_final or error.cause == "limit"
+        if worker is not None and self.limits.measures_time:  # of the request that failed
+            self.charge(supervised, 1e-9 * (time.perf_counter_ns() - worker.sent_ns))
         self._release(supervised, reusable=False)
         supervised.has_failed = True
         agent = supervised.first_uid if self.per_agent else WHOLE_SLOT
@@ -273,6 +282,7 @@ class WorkerGroup:
                 )
                 self.peak_processes = max(self.peak_processes, len(self._running()))
                 if is_new:
+                    supervised.worker.usages = (self.match_usage,)
                     starting[supervised.worker] = supervised
         replies = self.collect(starting, self._settings.start_timeout)
         for worker, reply in replies.items():
@@ -294,6 +304,7 @@ class WorkerGroup:
                 rows = block.copy()
                 if self.per_agent:
                     rows[:, AGENT_INDEX_COLUMN] = 0
+                supervised.worker.usages = (self.match_usage, supervised.usage)
                 supervised.worker.start_step()
                 supervised.worker.send(shared.CMD_RESET, rows)
                 sent[supervised.worker] = supervised

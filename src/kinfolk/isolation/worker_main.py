@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from kinfolk.core.arrays import AnyArray, Ints
+from kinfolk.core.errors import UsageError
 from kinfolk.isolation import shared_buffers as shared
 from kinfolk.isolation.payload import read_payload
 from kinfolk.isolation.sandbox.landlock import is_landlock_supported, restrict_to_folder
@@ -28,6 +29,10 @@ from kinfolk.policies.build import build_policy
 PARENT_MEMORY_ROWS = (1, 2)  # memory rows for the two parents' memory, in a worker of one agent
 
 _INT64 = np.dtype(np.int64)
+_HIDDEN_FILE_ERRORS = (ImportError, FileNotFoundError, UsageError)
+_SANDBOX_HINT = (
+    "; in the sandbox a policy sees its own module or package, and what --sandbox-read names"
+)
 # Of sandboxed policies; what lies in the buffers of sockets and pipes is counted by no other limit.
 _MAX_THREADS, _MAX_OPEN_FILES = 512, 256
 
@@ -138,7 +143,10 @@ class _WorkerLoop:
             self._buffer.write_text(str(error))
             status = shared.STATUS_INVALID_ACTION
         except BaseException as error:  # including SystemExit, which the host must record
-            self._buffer.write_text("\n".join(summarize_policy_error(error)))
+            summary = summarize_policy_error(error)
+            if self._config["sandbox"] and isinstance(error, _HIDDEN_FILE_ERRORS):
+                summary = summary._replace(message=f"{summary.message}{_SANDBOX_HINT}")
+            self._buffer.write_text("\n".join(summary))
             status = shared.STATUS_RAISED
         header[shared.REPLY_NS] = time.perf_counter_ns()
         header[shared.STATUS] = status

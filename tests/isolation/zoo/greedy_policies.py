@@ -129,3 +129,14 @@ class ForksMore(Greedy):
                 time.sleep(60)
                 os._exit(0)
         time.sleep(1)
+
+
+class HangsLater(Greedy):
+    """Hangs in its second step."""
+
+    steps = 0
+
+    def use(self):
+        self.steps += 1
+        if self.steps > 1:
+            time.sleep(60)

@@ -16,6 +16,7 @@ from importlib.util import find_spec
 from itertools import islice
 from pathlib import Path
 
+from kinfolk.core.errors import require
 from kinfolk.isolation.sandbox.bubblewrap import trusted_import_paths
 from kinfolk.policies.build import ResolvedPolicy
 
@@ -51,6 +52,9 @@ def find_policy_files(resolved: ResolvedPolicy, readable: Iterable[str] = ()) ->
     Args:
         resolved: Class and settings of the policy; nothing of it is imported.
         readable: Further files and folders that it may read, or import from.
+
+    Raises:
+        SettingsError: One of `readable` does not exist.
     """
     names = [resolved.class_path]
     if resolved.class_path.startswith(_OWN_PACKAGE):  # a stranger's settings mean what he likes
@@ -58,6 +62,8 @@ def find_policy_files(resolved: ResolvedPolicy, readable: Iterable[str] = ()) ->
     if resolved.is_from_file:  # and so do those in a file of his
         names = []
     extra = [Path(os.path.abspath(os.path.expanduser(path))) for path in readable]
+    for path in extra:
+        require(path.exists(), f"sandbox_read names {path}, which does not exist.")
     paths, folders = list[Path](), [str(path if path.is_dir() else path.parent) for path in extra]
     for name in names:
         path, folder = _locate_module(name.replace(":", "."))
