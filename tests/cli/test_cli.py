@@ -474,7 +474,7 @@ def test_comparing_says_who_is_better_and_how_sure(tmp_path):
     assert done.returncode == 0, done.stderr
     assert "kin://probe-python is better than kin://random: by " in done.stdout
     found = json.loads(kinfolk(*words, "--out", "b", "--json", cwd=tmp_path).stdout)
-    assert (found["schema"], found["version"]) == ("kinfolk.comparison", 3)
+    assert (found["schema"], found["version"]) == ("kinfolk.comparison", 4)
     assert found["pairs"]["0 1"][2] == "first"
     assert (found["pairs"]["0 1"][0][3], found["means"][0][3]) == (30, 30), "n"
 
