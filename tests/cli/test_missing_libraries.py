@@ -12,10 +12,10 @@ import pytest
 # Commands, and the library without which each cannot do its work. They run one after the other in
 # one process: first the base without any of these libraries, then each command without its own.
 COMMANDS = {
-    "train --world probe --steps 64": ("Training needs", "torch", "pip install 'kinfolk[train]'"),
+    "train --world probe --steps 64": ("A neural policy needs", "torch", "pip install 'kinfolk[train]'"),
     "train --wandb mine": ("--wandb needs", "wandb", "pip install wandb"),
     "train --tensorboard": ("--tensorboard needs", "tensorboard", "pip install tensorboard"),
-    "bench train": ("Training needs", "torch", "pip install 'kinfolk[train]'"),
+    "bench train": ("A neural policy needs", "torch", "pip install 'kinfolk[train]'"),
     "eval --engine ray": ("The engine ray needs", "ray", "pip install 'kinfolk[ray]'"),
     "compare kin://noop kin://noop --map grazer=candidate --map hunter=candidate --engine ray":
         ("The engine ray needs", "ray", "pip install 'kinfolk[ray]'"),

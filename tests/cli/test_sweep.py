@@ -32,7 +32,7 @@ def test_a_sweep_prints_n_and_leaves_two_tables_and_its_command(capsys, tmp_path
         "4,ticks,4.0,4.0,4.0,2,seeds\n8,ticks,8.0,8.0,8.0,2,seeds\n"
     )
     assert (folder / "table.csv").read_text().startswith("max_ticks,seed,episode,return,")
-    assert (folder / "command.txt").read_text().startswith("kinfolk ")
+    assert (folder / "command.txt").read_text().startswith("kinfolk")
     code, said = run(capsys, "sweep", "eval", "--resume", "run", "--json")
     assert json.loads(said.out)["estimates"] == [[4.0, 4.0, 4.0, 2], [8.0, 8.0, 8.0, 2]]
 

@@ -54,7 +54,10 @@ def test_engines_are_handed_tasks_and_nothing_else():
         for file, called, node in calls(folder)
         if called.endswith("engine.map") and "bench" not in file
     }
-    assert mapped == {"run_task", "run_evaluation", "score_imitation", "score_discrimination"}
+    tasks = {"run_task", "run_evaluation", "score_imitation", "score_discrimination"}
+    assert mapped == tasks | {"run_point", "task"}, (
+        "a point of a sweep is a job; training passes on"
+    )
 
 
 @pytest.mark.parametrize("worlds", [None, 1, 3])

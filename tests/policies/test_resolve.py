@@ -64,5 +64,6 @@ def test_an_unknown_setting_is_refused_with_the_known_ones():
         build_policy(resolve("kin://mlp?hiden=[5]"), SPEC)
     assert str(refused.value) == (
         "MlpPolicy has no setting 'hiden'. Did you mean 'hidden'? "
-        "Known: hidden, critic, activation, seed, greedy, transform."
+        "Known: hidden, critic, activation, seed, greedy, transform, normalize, "
+        "distribution."
     )

@@ -160,7 +160,7 @@ class IsolatedPolicy:
                 error = self.workers.charge(supervised, seconds)
                 if error is not None:
                     self._call = None
-                    self.workers.handle_failure(supervised, error, "act_async", is_final=True)
+                    self.workers.handle_failure(supervised, error, "act_async")
 
     def _end_call(self) -> None:
         """End the batched call before agents are born or workers are released."""

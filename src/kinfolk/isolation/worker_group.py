@@ -42,8 +42,7 @@ class SupervisedWorker:
         return int(next(iter(self.initial_rows.values()))[shared.UID_COLUMN])
 
 
-_SIZE_CHECK_SECONDS = 0.05
-
+_SIZE_CHECK_SECONDS = 0.05  # between checks of limits of memory and processes
 # Workers, each with the slice of a block of rows that it plays.
 WorkerParts: TypeAlias = Sequence[tuple[SupervisedWorker, slice]]
 
@@ -115,8 +114,7 @@ class WorkerGroup:
         exceeded = self.limits.explain_match(self.match_usage)
         if exceeded:
             for supervised, _ in parts:
-                error = WorkerError("limit", exceeded)
-                self.handle_failure(supervised, error, "reset_agents", is_final=True)
+                self.handle_failure(supervised, WorkerError("limit", exceeded), "reset_agents")
         self._start([supervised for supervised, _ in parts if not supervised.has_failed])
         if self.per_agent:
             self._copy_parent_memory(parts, row_block)
@@ -178,9 +176,8 @@ class WorkerGroup:
         def note_all_replies() -> None:
             """Note the time of replies of these and of other workers, after each sleep."""
             note_replies()
-            for worker in workers:
-                if worker not in self._seen_ns and worker.has_replied():
-                    self._seen_ns[worker] = time.perf_counter_ns()
+            for worker in (worker for worker in workers if worker.has_replied()):
+                self._seen_ns.setdefault(worker, time.perf_counter_ns())
 
         # Wait for the last worker first: when it has replied, most others have too. The host is then
         # woken once or twice, not once per worker, and does not compete with them for a core.
@@ -216,11 +213,7 @@ class WorkerGroup:
         return WorkerError("limit", exceeded) if exceeded else None
 
     def check_size(self, workers: Collection[SupervisedWorker]) -> bool:
-        """End workers that exceed limits of memory or processes; checked every 50 ms.
-
-        Returns:
-            Whether a worker was ended.
-        """
+        """End workers that exceed limits of memory or processes; return whether one was ended."""
         now, is_ended = time.monotonic(), False
         if now - self._last_size_check < _SIZE_CHECK_SECONDS:
             return is_ended
@@ -233,26 +226,21 @@ class WorkerGroup:
                 is_ended = True
         return is_ended
 
-    def handle_failure(
-        self,
-        supervised: SupervisedWorker,
-        error: WorkerError,
-        method: str,
-        is_final: bool = False,
-    ) -> None:
+    def handle_failure(self, supervised: SupervisedWorker, error: WorkerError, method: str) -> None:
         """End a failed worker and record the failure, or raise as the settings say.
+
+        A worker that has exceeded a limit is not restarted in this episode.
 
         Args:
             supervised: The worker; it may be restarted later unless `has_failed` is set here.
             error: What happened.
             method: Method of the policy that was called.
-            is_final: Whether it may not be restarted in this episode.
 
         Raises:
             RetrySerially: Several episodes are played side by side.
             PolicyFailedError: `on_failure` is `abort`.
         """
-        worker, is_final = supervised.worker, is_final or error.cause == "limit"
+        worker, is_final = supervised.worker, error.cause == "limit"
         if worker is not None and self.limits.measures_time:  # of the request that failed
             self.charge(supervised, 1e-9 * (time.perf_counter_ns() - worker.sent_ns))
         self._release(supervised, reusable=False)
@@ -315,7 +303,7 @@ class WorkerGroup:
             if error is None and self.limits.measures_time:
                 error = self.charge(supervised, 1e-9 * (self._seen_ns[worker] - worker.sent_ns))
             if error is not None:
-                self.handle_failure(supervised, error, "reset_agents", error.cause == "limit")
+                self.handle_failure(supervised, error, "reset_agents")
 
     def _copy_parent_memory(self, parts: WorkerParts, row_block: AnyArray) -> None:
         """Copy the policy memory of parents from their workers to the workers of their children.

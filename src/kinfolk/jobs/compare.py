@@ -50,7 +50,7 @@ class Compare(Evaluate):
     )
     metric: str = setting(
         "return",
-        f"Metric that is compared: {', '.join(METRICS)}, or a counter or metric of the world.",
+        f"Metric that is compared: {', '.join(METRICS)}, a counter or world metric.",
     )
 
 

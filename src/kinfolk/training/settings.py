@@ -18,8 +18,7 @@ class PPOSettings(Settings):
     reward_scale: float = setting(1.0, "Factor of all rewards.", gt=0.0)
     normalize_rewards: bool | None = setting(
         None,
-        "Divide rewards by the running standard deviation of the return; by default where the "
-        "slot's net normalises its inputs.",
+        "Divide rewards by the running deviation of returns; by default if the net normalises inputs.",
     )
     actor_start_step: int = setting(
         0, "Steps before which ppo_actor is not applied, so that imitation comes first.", ge=0

@@ -62,8 +62,8 @@ def find_policy_files(resolved: ResolvedPolicy, readable: Iterable[str] = ()) ->
     if resolved.is_from_file:  # and so do those in a file of his
         names = []
     extra = [Path(os.path.abspath(os.path.expanduser(path))) for path in readable]
-    for path in extra:
-        require(path.exists(), f"sandbox_read names {path}, which does not exist.")
+    for place in extra:
+        require(place.exists(), f"sandbox_read names {place}, which does not exist.")
     paths, folders = list[Path](), [str(path if path.is_dir() else path.parent) for path in extra]
     for name in names:
         path, folder = _locate_module(name.replace(":", "."))

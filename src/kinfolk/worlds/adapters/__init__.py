@@ -18,8 +18,9 @@ from kinfolk.core.errors import UsageError
 from kinfolk.worlds import WORLDS, build_world
 
 if TYPE_CHECKING:
+    from kinfolk.worlds.adapters.fixed_agents import FixedAgentsEnv
     from kinfolk.worlds.adapters.gymnasium import GymEnvAdapter
-    from kinfolk.worlds.adapters.pettingzoo import FixedAgentsEnv, ParallelEnvAdapter
+    from kinfolk.worlds.adapters.pettingzoo import ParallelEnvAdapter
     from kinfolk.worlds.adapters.rllib import RLlibEnvAdapter
     from kinfolk.worlds.adapters.vector import VectorEnv
 
@@ -82,7 +83,7 @@ def make_fixed_agents(
         UsageError: PettingZoo is not installed.
     """
     _require_module("pettingzoo", "pettingzoo gymnasium")
-    from kinfolk.worlds.adapters.pettingzoo import FixedAgentsEnv
+    from kinfolk.worlds.adapters.fixed_agents import FixedAgentsEnv
 
     return FixedAgentsEnv(build_world(name, settings, 1, preset), seed, render_mode, record_log)
 

@@ -126,7 +126,7 @@ INFO_PROVIDERS = Registry(
 )
 
 
-class EpisodeLog(Protocol):
+class AdapterLog(Protocol):
     """Keeps what happens to the agents of a single world, from `start` on."""
 
     def start(self) -> None:
@@ -154,7 +154,7 @@ class EpisodeLog(Protocol):
         ...
 
 
-def require_log(log: EpisodeLog | None, world: World) -> EpisodeLog:
+def require_log(log: AdapterLog | None, world: World) -> AdapterLog:
     """Return a log, or raise UsageError if there is none."""
     if log is None:
         raise UsageError(
@@ -195,7 +195,7 @@ class InfoProvider(Protocol):
         """Return what is known of the world as a whole, such as its counters."""
         ...
 
-    def make_log(self, world: World) -> EpisodeLog | None:
+    def make_log(self, world: World) -> AdapterLog | None:
         """Return a log of what happens to the agents of a single world; None if it keeps none."""
         ...
 
@@ -249,6 +249,6 @@ class DefaultInfoProvider:
         """Return the counters of the world."""
         return {name: count[0].item() for name, count in world.counters().items()}
 
-    def make_log(self, world: World) -> EpisodeLog | None:  # noqa: ARG002 - part of the contract
+    def make_log(self, world: World) -> AdapterLog | None:  # noqa: ARG002 - part of the contract
         """Return None: worlds keep no log unless their provider has one."""
         return None

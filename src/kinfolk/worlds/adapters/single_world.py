@@ -133,7 +133,7 @@ class SingleWorld:
         self.actions[rows, : sizes.shape[1]] = actions
         return True
 
-    def gather(self, rows: Ints) -> list[Observation]:
+    def copy_observations(self, rows: Ints) -> list[Observation]:
         """Return copies of the observations of agents, in the order of `rows`."""
         if self._shared_view is not None:
             return list(self._shared_view[rows])

@@ -26,14 +26,7 @@ from kinfolk.worlds.savanna.rules import make_rules
 from kinfolk.worlds.savanna.settings import Savanna
 from kinfolk.worlds.savanna.sight import planes
 from kinfolk.worlds.savanna.sight.words import observe_words
-from kinfolk.worlds.savanna.state import (
-    PER_UID_FIELDS,
-    RowIndices,
-    SavannaState,
-    allocate_event_buffer,
-    allocate_state,
-    grow_uid_capacity,
-)
+from kinfolk.worlds.savanna.state import PER_UID_FIELDS, RowIndices, SavannaState
 from kinfolk.worlds.savanna.step import inheritance, phases
 from kinfolk.worlds.savanna.step.births import NewbornValues
 from kinfolk.worlds.savanna.step.context import CaptureScratch, StepActions
@@ -59,7 +52,7 @@ class SavannaWorld(BatchedWorld):
     def __init__(self, settings: Savanna, n_worlds: int = 1, threads: int = 1) -> None:
         check_batch_size(n_worlds, threads)
         self.settings = settings
-        self._state = allocate_state(settings, n_worlds)
+        self._state = state.allocate_state(settings, n_worlds)
         self._rules = make_rules(settings)
         super().__init__(spec.make_spec(settings), self._state, threads)
         visible = planes.VisibleArrays._fields
@@ -68,7 +61,7 @@ class SavannaWorld(BatchedWorld):
         self._founder_counts = np.array(settings.founder_counts, dtype=np.int64)
         self._free_cells = np.flatnonzero(~self._rules.wall)
         self._choices = np.ascontiguousarray(self._spec.n_choices)
-        self._event_buffer = allocate_event_buffer(n_worlds, settings.rows, enabled=False)
+        self._event_buffer = state.allocate_event_buffer(n_worlds, settings.rows, enabled=False)
         n_cells = settings.grid_size**2
         self._drawn_newborns = NewbornValues(
             np.zeros((n_worlds, 0), dtype=np.int64),
@@ -141,7 +134,7 @@ class SavannaWorld(BatchedWorld):
         """Grow the per-uid arrays so that the births of one step, at most one per row, fit."""
         capacity, needed = self._state.parent.shape[1], uids + self.settings.rows
         if needed > capacity:
-            self._state = grow_uid_capacity(self._state, max(2 * capacity, needed))
+            self._state = state.grow_uid_capacity(self._state, max(2 * capacity, needed))
 
     def step(self, actions: Ints) -> None:
         """Advance every world that is not done by one step."""
@@ -279,7 +272,7 @@ class SavannaWorld(BatchedWorld):
 
     def record_events(self, on: bool) -> None:
         """Start or stop recording events."""
-        self._event_buffer = allocate_event_buffer(self.n_worlds, self.settings.rows, on)
+        self._event_buffer = state.allocate_event_buffer(self.n_worlds, self.settings.rows, on)
 
     def events(self) -> list[WorldEvent]:
         """Return the events of the last step; the note of a death is its cause."""
@@ -336,7 +329,7 @@ class SavannaWorld(BatchedWorld):
         saved = dict(snapshot)
         if "parent" in saved and saved["parent"].ndim == 2:
             capacity = max(saved["parent"].shape[1], self._state.parent.shape[1])
-            self._state = grow_uid_capacity(self._state, capacity)
+            self._state = state.grow_uid_capacity(self._state, capacity)
             for name in PER_UID_FIELDS:  # the snapshot may have a smaller capacity
                 if name in saved:
                     missing = capacity - saved[name].shape[1]
