@@ -94,3 +94,16 @@ def test_workers_start_in_a_host_with_more_than_a_thousand_open_files(plain):
         close_pools()
     assert played.episodes == plain
     assert played.observed.slots["main"].processes == 1
+
+
+def test_limits_of_a_slot_without_a_process_are_said_not_to_hold(plain):
+    played = run_evaluation(task("none", memory_limit=100, episode_timeout=2.0))
+    assert played.episodes == plain
+    [warning] = played.observed.warnings
+    assert warning == (
+        "Slot 'main' has no process of its own (--isolate), so these limits do not hold: "
+        "--episode-timeout, --memory-limit."
+    )
+    with pytest.raises(EngineError) as refused:
+        run_evaluation(task("none", memory_limit=100, strict=True))
+    assert str(refused.value).endswith("do not hold: --memory-limit. --strict asks for them.")

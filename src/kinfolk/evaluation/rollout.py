@@ -120,6 +120,10 @@ def aggregate_timings(lines: Sequence[dict[str, Any]]) -> dict[str, Any]:
 
 _MAX_POLICIES = 16
 _registry = SlotRegistry(max_policies=_MAX_POLICIES)  # of this process, which runs many tasks
+_PROCESS_LIMITS = (
+    "episode_timeout", "match_timeout", "memory_limit",
+    "cpu_limit", "step_cpu_limit", "episode_cpu_limit", "match_cpu_limit",
+)  # fmt: skip
 _WEAKER_ISOLATION = {"agent": "slot", "slot": "none"}
 _ISOLATION_TEXTS = {"slot": "one process for the slot", "none": "no process of its own"}
 SlotTimings: TypeAlias = dict[str, SlotTiming]
@@ -239,10 +243,13 @@ def run_evaluation(task: RolloutTask[SlotTimings]) -> RolloutResult[RolloutTimin
         The result; `observed` has the timing and warnings of weaker isolation.
 
     Raises:
-        EngineError: Processes cannot be started, and the task is strict or has a sandbox.
+        EngineError: Processes cannot be started, and the task is strict or has a sandbox; or limits
+            cannot be enforced, and it is strict.
     """
-    start, warnings, attempt = time.perf_counter(), [], task
-    settings = _get_isolation(task).settings
+    start, attempt = time.perf_counter(), task
+    settings, warnings = _get_isolation(task).settings, _list_idle_limits(task)
+    if settings.strict and warnings:
+        raise EngineError(f"{warnings[0]} --strict asks for them.")
     while True:
         try:
             result = _run_isolated(attempt)
@@ -270,6 +277,16 @@ def run_evaluation(task: RolloutTask[SlotTimings]) -> RolloutResult[RolloutTimin
     return RolloutResult(
         result.episodes, result.ticks, result.totals, result.counters, result.snapshot, timing
     )
+
+
+def _list_idle_limits(task: RolloutTask[SlotTimings]) -> list[str]:
+    """Return a warning for each slot whose limits cannot be enforced, because it has no process."""
+    isolation = _get_isolation(task)
+    chosen = [name for name in _PROCESS_LIMITS if getattr(isolation.settings, name) is not None]
+    flags = ", ".join(f"--{name.replace('_', '-')}" for name in chosen)
+    slots = [slot for slot, mode in isolation.modes(task.resolved).items() if mode == "none"]
+    reason = f"has no process of its own (--isolate), so these limits do not hold: {flags}."
+    return [f"Slot '{slot}' {reason}" for slot in slots if flags]
 
 
 def _run_isolated(task: RolloutTask[SlotTimings]) -> RolloutResult[SlotTimings]:
