@@ -2,6 +2,7 @@
 
 import gzip
 import json
+import shlex
 
 import pytest
 
@@ -19,6 +20,7 @@ def run(capsys, *words):
 
 def test_a_sweep_prints_n_and_leaves_two_tables_and_its_command(capsys, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("sys.argv", ["kinfolk", *WORDS, "--out", "run"])
     code, said = run(capsys, *WORDS, "--out", "run")
     assert code == 0, said.err
     lines = [line.split() for line in said.out.splitlines()]
@@ -32,7 +34,8 @@ def test_a_sweep_prints_n_and_leaves_two_tables_and_its_command(capsys, tmp_path
         "4,ticks,4.0,4.0,4.0,2,seeds\n8,ticks,8.0,8.0,8.0,2,seeds\n"
     )
     assert (folder / "table.csv").read_text().startswith("max_ticks,seed,episode,return,")
-    assert (folder / "command.txt").read_text().startswith("kinfolk")
+    command = shlex.join(["kinfolk", *WORDS, "--out", "run"])
+    assert (folder / "command.txt").read_text() == f"{command}\n"
     code, said = run(capsys, "sweep", "eval", "--resume", "run", "--json")
     assert json.loads(said.out)["estimates"] == [[4.0, 4.0, 4.0, 2], [8.0, 8.0, 8.0, 2]]
 
