@@ -45,6 +45,18 @@ def sum_of_scaled(values):
     return total
 
 
+@jit.allocation_free_kernel
+def add_to(row, amounts):
+    for i in range(row.shape[0]):
+        row[i] += amounts[i]
+
+
+@jit.allocation_free_kernel
+def add_to_rows(address, table, amounts):
+    for i in range(table.shape[0]):
+        jit.call_kernel(address, (table[i], amounts))
+
+
 def run(package, cache, script=SCRIPT):
     env = {**os.environ, "PYTHONPATH": str(package), "KINFOLK_CACHE": str(cache)}
     done = subprocess.run(
@@ -137,3 +149,11 @@ def test_a_kernel_divides_by_zero_as_numpy_does():
         return a / b
 
     assert np.isnan(ratio(0.0, 0.0))
+
+
+def test_a_kernel_calls_another_by_its_address():
+    table, amounts = np.array([[1, 2], [3, 4]]), np.array([10, 20])
+    address = jit.get_kernel_address(add_to, table[0], amounts)
+    add_to_rows(address, table, amounts)
+    assert table.tolist() == [[11, 22], [13, 24]]
+    assert jit.get_kernel_address(add_to, table[0], amounts) == address

@@ -15,10 +15,11 @@ EXTRAS = {
     extra: [re.match(r"[\w-]+", text).group() for text in needed]
     for extra, needed in PROJECT["optional-dependencies"].items()
 }
-IMPORTED_AS = {"pillow": "PIL"}
+IMPORTED_AS = {"pillow": "PIL", "box2d": "Box2D", "pygame-ce": "pygame"}
+FOR_TESTS = ("dev", "slow")
 
 
-@pytest.mark.parametrize("extra", [name for name in EXTRAS if name != "dev"])
+@pytest.mark.parametrize("extra", [name for name in EXTRAS if name not in FOR_TESTS])
 def test_libraries_of_an_extra_are_installed_by_it(extra):
     for package in EXTRAS[extra]:
         command = imports.get_install_command(IMPORTED_AS.get(package, package))

@@ -8,6 +8,7 @@ from __future__ import annotations
 import difflib
 import inspect
 import linecache
+import sys
 import sysconfig
 import traceback
 from collections.abc import Callable, Iterable
@@ -197,7 +198,8 @@ def _is_user_code(frame: FrameType) -> bool:
         return False
     file = frame.f_code.co_filename
     installed = any(f"/{name}/" in file for name in ("site-packages", "dist-packages"))
-    return not installed and not file.startswith((*_LIBRARY_PATHS, "<"))
+    is_cell = file.startswith("<ipython-input")
+    return not installed and (is_cell or not file.startswith((*_LIBRARY_PATHS, "<")))
 
 
 def _get_module_name(frame: FrameType) -> str:
@@ -210,12 +212,20 @@ def find_definition(function: Callable[..., Any]) -> str:
     code = getattr(inspect.unwrap(function), "__code__", None)
     if code is None:
         return ""
-    return f"{PurePath(code.co_filename).name}:{code.co_firstlineno} in {code.co_name}"
+    return f"{_name_file(code.co_filename)}:{code.co_firstlineno} in {code.co_name}"
 
 
 def _format_frame(frame: FrameType, line: int) -> str:
-    """Return a frame as text such as `mine.py:14 in step`."""
-    return f"{PurePath(frame.f_code.co_filename).name}:{line} in {frame.f_code.co_name}"
+    """Return a frame as text such as `mine.py:14 in step`, or `Cell In[3]:5 in step`."""
+    return f"{_name_file(frame.f_code.co_filename)}:{line} in {frame.f_code.co_name}"
+
+
+def _name_file(file: str) -> str:
+    """Return the name of a source file, or the number of the notebook's cell that it holds."""
+    ipython = sys.modules.get("IPython")
+    shell = None if ipython is None else ipython.get_ipython()
+    cell = None if shell is None else shell.compile.format_code_name(file)
+    return " ".join(cell) if cell else PurePath(file).name
 
 
 def _format_source(frame: FrameType, line: int) -> str:

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import ast
+import hashlib
 import importlib
+import os
+import re
 import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from importlib.util import find_spec
+from importlib.util import find_spec, module_from_spec, spec_from_file_location
 from types import ModuleType
 from typing import Any
 
@@ -66,6 +69,7 @@ def export_lazily(package: str) -> None:
 # What pip installs for a library, by the name it is imported by. Those of the base are not listed.
 _INSTALLED_BY = {
     "torch": "'kinfolk[train]'",
+    "optuna": "'kinfolk[search]'",
     "ribs": "'kinfolk[qd]'",
     "ray": "'kinfolk[ray]'",
     "starlette": "'kinfolk[viewer]'",
@@ -74,6 +78,9 @@ _INSTALLED_BY = {
     "PIL": "'kinfolk[plots]'",
     "matplotlib": "'kinfolk[plots]'",
     "pyarrow": "'kinfolk[parquet]'",
+    "onnx": "'kinfolk[onnx]'",
+    "Box2D": "'kinfolk[box2d]'",
+    "pygame": "'kinfolk[box2d]'",
     "tensorboard": "tensorboard",
     "tensordict": "tensordict",
     "wandb": "wandb",
@@ -210,17 +217,18 @@ class Registry:
 
 
 def import_object(path: str) -> Any:
-    """Import and return the object at `module:attribute` or `module.attribute`.
+    """Import and return the object at `module:attribute`, `module.attribute` or `FILE.py:attribute`.
 
     Raises:
         UsageError: The module or the attribute does not exist, or importing it raised an error.
     """
-    module_name, _, attribute = path.partition(":") if ":" in path else path.rpartition(".")
+    module_name, _, attribute = path.rpartition(":" if ":" in path else ".")
     if not module_name or not attribute:
         raise UsageError(f"'{path}' is not an import path. Write package.module.Class.")
     try:
         with optional_import(f"'{path}'"):
-            module = importlib.import_module(module_name)
+            is_file = module_name.endswith(".py")
+            module = (_import_file if is_file else importlib.import_module)(module_name)
     except MissingLibraryError:
         raise
     except ModuleNotFoundError as error:
@@ -236,6 +244,30 @@ def import_object(path: str) -> Any:
     except AttributeError:
         hint = format_suggestion(attribute, _list_names(module))
         raise UsageError(f"The module {module_name} has no {attribute}.{hint}") from None
+
+
+def _import_file(path: str) -> ModuleType:
+    """Import a Python file, or a package by its `__init__.py`, wherever it lies and whatever its name.
+
+    Its name in `sys.modules` is made of its path, so that it hides no other module.
+    """
+    folder, file = os.path.split(path)
+    is_package = file == "__init__.py"
+    stem = re.sub(r"\W", "_", os.path.basename(folder) if is_package else file.removesuffix(".py"))
+    name = f"{stem}_{hashlib.sha256(path.encode()).hexdigest()[:8]}"
+    if name in sys.modules:
+        return sys.modules[name]
+    locations = [folder] if is_package else None
+    spec = spec_from_file_location(name, path, submodule_search_locations=locations)
+    assert spec is not None  # every file that ends with .py has a loader
+    assert spec.loader is not None
+    module = sys.modules[name] = module_from_spec(spec)
+    try:
+        spec.loader.exec_module(module)
+    except BaseException:
+        del sys.modules[name]
+        raise
+    return module
 
 
 def _list_names(module: Any) -> list[str]:

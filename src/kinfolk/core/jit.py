@@ -84,6 +84,23 @@ def _register_callee(function: Callable[..., Any], forceinline: bool) -> None:
 set_register(_register_callee)
 
 
+def specialize(kernel: F, *arguments: Any) -> F:
+    """Return a kernel for arguments of these types, without the search for its version at each call.
+
+    Numba looks at every array of every tuple to find the version of a kernel: 12 us for the 120
+    arrays and rules of a world, which are unpacked in one. The arguments of later calls must have the
+    same types as these, which is not checked.
+
+    Args:
+        kernel: Result of `kernel` or `allocation_free_kernel`; compiled for these types if needed.
+        arguments: As in a call.
+    """
+    if not COMPILED:
+        return kernel
+    types = tuple(_numba.typeof(argument) for argument in arguments)
+    return cast("F", cast("Any", kernel).compile(types))
+
+
 def missing_kernels(kernels: Iterable[Callable[..., Any]]) -> dict[str, int]:
     """Return the kernels that were never compiled on this machine.
 
@@ -125,6 +142,29 @@ def _compile_to_address(function: Callable[..., Any], types: tuple[Any, ...]) ->
     return address
 
 
+def get_kernel_address(kernel: Callable[..., Any], *examples: Any) -> int:
+    """Compile a kernel, or load it from the cache, and return its address for `call_kernel`.
+
+    The machine code is the one that a call from Python runs, so nothing is compiled twice.
+
+    Args:
+        kernel: A kernel; what it returns, at most one word, is dropped.
+        examples: Arguments of the types that it will be called with.
+    """
+    types = tuple(_numba.typeof(example) for example in examples) if COMPILED else ()
+    key = (kernel, *types)
+    if key not in _addresses and COMPILED:
+        dispatcher = cast("Any", kernel)
+        dispatcher.compile(types)
+        result = dispatcher.overloads[types]
+        name = result.fndesc.llvm_func_name
+        _addresses[key] = int(result.library.get_pointer_to_function(name))
+    elif key not in _addresses:
+        _addresses[key] = len(_functions)
+        _functions.append(kernel)
+    return _addresses[key]
+
+
 def call_address(address: int, *arguments: Any) -> int:
     """Call the function at `address` from Python."""
     function = _dispatchers[address] if COMPILED else _functions[address]
@@ -151,9 +191,63 @@ def _type_call_4(typing: Any, address: Any, state: Any, agent_index: Any, a: Any
     return _INT(_INT, state, _INT, _INT, _INT), _lower_pointer_call
 
 
+def _lower_kernel_call(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+    """Generate the LLVM code that calls the kernel at `args[0]` with the tuple `args[1]`.
+
+    It follows numba's convention for compiled functions: pointers to the result and to an exception,
+    which kernels do not have, come before the arguments.
+    """
+    cgutils = importlib.import_module("numba.core.cgutils")
+    kinds = tuple(signature.args[1])
+    convention = context.call_conv
+    kind = convention.get_function_type(_numba.types.none, kinds)
+    pointers = [cgutils.alloca_once(builder, pointer.pointee) for pointer in kind.args[:2]]
+    values = cgutils.unpack_tuple(builder, args[1], len(kinds))
+    packed = convention._get_arg_packer(kinds).as_arguments(builder, values)
+    builder.call(builder.inttoptr(args[0], kind.as_pointer()), [*pointers, *packed])
+    return context.get_dummy_value()
+
+
+def _type_kernel_call(typing: Any, address: Any, arguments: Any) -> Any:
+    """Return the signature and the code generator of `call_kernel`, for numba."""
+    del typing, address
+    return _numba.types.void(_INT, arguments), _lower_kernel_call
+
+
 def _compiled_as(define: Callable[..., Any]) -> Callable[[F], F]:
     """Replace a function in compiled code by the intrinsic that `define` gives the type of."""
     return lambda function: _intrinsic(define) if COMPILED else function
+
+
+def _lower_prefetch(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+    """Generate the LLVM code that loads the cache line of a number, without waiting for it."""
+    ir = importlib.import_module("llvmlite.ir")
+    data = context.make_array(signature.args[0])(context, builder, args[0]).data
+    byte_pointer, word = ir.IntType(8).as_pointer(), ir.IntType(32)
+    kind = ir.FunctionType(ir.VoidType(), [byte_pointer, word, word, word])
+    function = builder.module.globals.get("llvm.prefetch.p0") or ir.Function(
+        builder.module, kind, "llvm.prefetch.p0"
+    )
+    address = builder.bitcast(builder.gep(data, [args[1]]), byte_pointer)
+    # For reading, to all caches, of data: https://llvm.org/docs/LangRef.html#llvm-prefetch-intrinsic
+    builder.call(function, [address, word(0), word(3), word(1)])
+    return context.get_dummy_value()
+
+
+def _type_prefetch(typing: Any, array: Any, index: Any) -> Any:
+    """Return the signature and the code generator of `prefetch`, for numba."""
+    del typing, index
+    return _numba.types.void(array, _INT), _lower_prefetch
+
+
+@_compiled_as(_type_prefetch)
+def prefetch(array: Any, index: int) -> None:
+    """Start to load the number at a flat index of a contiguous array into the cache.
+
+    A kernel that jumps through more memory than the cache holds waits for most of its loads; those
+    that it announces a few agents ahead are there in time. Indices are not checked: out of the
+    array, nothing is loaded.
+    """
 
 
 @_compiled_as(_type_call_2)
@@ -166,3 +260,14 @@ def call_address_2(address: int, state: Any, agent_index: int) -> int:
 def call_address_4(address: int, state: Any, agent_index: int, a: int, b: int) -> int:
     """Call the function at `address` with `(state, agent_index, a, b)`, from a kernel."""
     return int(_functions[address](state, agent_index, a, b))
+
+
+@_compiled_as(_type_kernel_call)
+def call_kernel(address: int, arguments: tuple[Any, ...]) -> None:
+    """Call the kernel at `address`, see `get_kernel_address`, from another kernel.
+
+    Args:
+        address: Address of the kernel.
+        arguments: Its arguments, of exactly the types that it was compiled for.
+    """
+    _functions[address](*arguments)

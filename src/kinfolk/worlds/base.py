@@ -10,8 +10,6 @@ State is a NamedTuple of arrays whose first axis is the world; kernels change it
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from itertools import pairwise
 from typing import Any, NamedTuple, Protocol, TypeVar
 
 import numpy as np
@@ -20,6 +18,7 @@ from kinfolk.core.arrays import AnyArray, Arrays, Bools, Bytes, Floats, Ints
 from kinfolk.core.errors import ContractError, require
 from kinfolk.core.jit import kernel
 from kinfolk.core.spaces import WorldSpec, decode_numbers
+from kinfolk.worlds.threads import ThreadTeam
 
 
 class AgentColumns(NamedTuple):
@@ -244,9 +243,7 @@ class BatchedWorld:
     def __init__(self, spec: WorldSpec, state: Any, threads: int = 1) -> None:
         worlds, rows = state.uid.shape
         self._spec = spec
-        self._threads = threads
-        # The calling thread does one part itself, so a single thread needs no pool.
-        self._thread_pool = ThreadPoolExecutor(threads - 1) if threads > 1 else None
+        self._team = ThreadTeam(threads)
         self._all_worlds = np.arange(worlds, dtype=np.int64)
         self._done, self._tick = _make_read_only(state.done), _make_read_only(state.tick)
         arrays = {name: getattr(state, name) for name in AgentColumns._fields}
@@ -317,23 +314,8 @@ class BatchedWorld:
         return indices
 
     def _run_in_threads(self, n_items: int, task: Callable[[int, int, int], Any]) -> list[Any]:
-        """Call `task(first, last, thread)` for equal parts of `n_items`, one per thread.
-
-        Kernels release the interpreter's lock, so the parts run in parallel.
-
-        Args:
-            n_items: Number of items to split.
-            task: Called with a half-open range of items and the index of the thread.
-
-        Returns:
-            What the calls returned, in order of their parts.
-        """
-        if self._thread_pool is None or n_items <= 1:
-            return [task(0, n_items, 0)]
-        cuts = [n_items * i // self._threads for i in range(self._threads + 1)]
-        parts = [(a, b, i) for i, (a, b) in enumerate(pairwise(cuts)) if a < b]
-        futures = [self._thread_pool.submit(task, *part) for part in parts[1:]]
-        return [task(*parts[0]), *(future.result() for future in futures)]
+        """Call `task(first, last, thread)` for equal parts of `n_items`; see `ThreadTeam.run`."""
+        return self._team.run(n_items, task)
 
 
 def check_batch_size(n_worlds: int, threads: int = 1) -> None:

@@ -7,6 +7,7 @@ from cogs_scenes import (
     WEST,
     act,
     areas,
+    counter,
     give,
     has,
     kinds,
@@ -227,3 +228,80 @@ def test_with_the_quirk_an_aligned_junction_of_the_clips_bears_both_marks():
     act(give(world, gear="scrambler"), EAST)  # scrambled, the mark of the clips goes
     assert (owners(world), world.columns.reward.tolist()) == ([0], [0.01])
     assert areas(world, 0, 5) == (True, False)
+
+
+def take_first(text, **more):
+    """Junctions that a ship takes first, over 24 keys."""
+    taken = set()
+    for key in range(24):
+        world = played(text, key=key, **(SOON | {"clips": "normal"} | more))
+        taken.add(tuple(owners(act(world))))
+    return taken
+
+
+def test_junctions_are_equally_near_to_a_ship_if_the_same_whole_number_of_cells_reaches_them():
+    # At distances 6 and sqrt(26), which a disc of 6 cells reaches and one of 5 does not.
+    lines = [row(60, c0="X", c6="J", c58="H", c59="@"), *["." * 60] * 4]
+    assert take_first("\n".join([*lines, row(60, c1="J")])) == {(CLIPS, -1), (-1, CLIPS)}
+    # At 5 and sqrt(26).
+    lines[0] = row(60, c0="X", c5="J", c58="H", c59="@")
+    assert take_first("\n".join([*lines, row(60, c1="J")])) == {(CLIPS, -1)}
+
+
+def test_a_ship_takes_no_junction_beyond_its_search():
+    text = row(60, c0="X", c10="J", c20="J", c58="H", c59="@")
+    assert owners(clips_after(text, 3, ships_search=19, **SOON)[0]) == [CLIPS, -1]
+    assert owners(clips_after(text, 3, ships_search=20, **SOON)[0]) == [CLIPS, CLIPS]
+
+
+def test_a_junction_that_was_the_clips_from_the_start_is_in_no_chain():
+    text = row(60, c0="X", c10="!", c22="J", c58="H", c59="@")
+    assert owners(clips_after(text, 3, **SOON)[0]) == [CLIPS, -1]
+
+
+def test_a_junction_out_of_the_network_neither_pays_nor_lets_its_team_align_from_it():
+    text = row(80, c0="H", c60="0", c61="@", c62="J")
+    world = give(played(text, max_steps=100), gear="aligner", hearts=1)
+    act(world, EAST)
+    assert (owners(world), has(world, "hearts")) == ([0, -1], 1)
+    assert world.columns.reward.tolist() == [0.0]
+    assert counter(world, "junction_ticks_team_0") == 0
+    assert areas(world, 0, 61) == (True, False)  # as territory it is the team's all the same
+
+
+def test_a_junction_joins_the_network_when_another_links_it():
+    text = row(80, c0="H", c24="@", c25="J", c50="0")
+    world = give(played(text, max_steps=100), gear="aligner", hearts=1)
+    act(world, EAST)
+    assert (owners(world), world.columns.reward.tolist()) == ([0, 0], [0.02])
+
+
+def test_with_the_quirk_a_junction_out_of_its_network_cannot_be_scrambled():
+    text = row(80, c0="X", c60="!", c61="@", c79="H")
+    plain = act(give(played(text), gear="scrambler", hearts=1), WEST)
+    assert (owners(plain), has(plain, "hearts")) == ([-1], 0)
+    world = played(text, quirks={"unlinked_stay": True})
+    act(give(world, gear="scrambler", hearts=1), WEST)
+    assert (owners(world), has(world, "hearts", "last_action_succeeded")) == ([CLIPS], [0, 1])
+
+
+def test_junctions_are_cut_off_before_the_next_agent_acts():
+    # One scrambles the junction at 20, which cuts off that at 40. If the other comes second, it finds
+    # a neutral junction and keeps its heart.
+    text = row(90, c0="X", c20="!", c21="@", c40="!", c41="@", c60="H", c89=".")
+    results = set()
+    for key in range(16):
+        world = played(text, key=key)
+        give(give(world, gear="scrambler", hearts=1), row=1, gear="scrambler", hearts=1)
+        act(world, WEST, WEST)
+        hearts = sorted(has(world, "hearts", row=r) for r in (0, 1))
+        results.add((tuple(owners(world)), *hearts))
+    assert results == {((-1, -1), 0, 0), ((-1, -1), 0, 1)}
+
+
+def test_ships_do_not_scramble_a_junction_with_both_marks():
+    text = row(40, c0="X", c5="@", c6="!", c20="H")
+    world = played(text, quirks={"both_marks": True}, clips="normal", clips_scramble_from=2)
+    act(give(world, gear="aligner", hearts=2), EAST)
+    act(world)
+    assert (owners(world), int(world._arrays.junction[0, 0, 5])) == ([CLIPS], 0)

@@ -119,16 +119,26 @@ def test_a_map_brings_its_size_and_length_and_both_can_be_changed():
     assert validate_settings(Cogsguard, {"map": "machina_1", "max_steps": 9}).max_steps == 9
 
 
-def test_a_snapshot_of_the_former_rules_is_refused_with_the_reason():
+@pytest.mark.parametrize(
+    ("missing", "changed", "version"),
+    [
+        (("rules_version", "ledger", "team_ledger"), {}, 1),
+        (("rules_version",), {}, 2),
+        ((), {"rules_version": np.array([4])}, 4),
+    ],
+)
+def test_a_snapshot_of_other_rules_is_refused_with_the_reason(missing, changed, version):
     world = CogsguardWorld(validate_settings(Cogsguard, {"map": "tutorial"}), 1)
     world.reset(np.array([1]))
-    snapshot = {name: array for name, array in world.snapshot().items() if "ledger" not in name}
+    snapshot = {name: a for name, a in world.snapshot().items() if name not in missing} | changed
     with pytest.raises(UsageError) as refusal:
         world.restore(snapshot)
     assert str(refusal.value) == (
-        "The snapshot was made by rules version 1 of CogsGuard. CogsGuard's rules and maps are those "
-        "of the original engine since rules version 2; docs/cogsguard.md lists what changed. Start anew."
+        f"The snapshot was made by rules version {version} of CogsGuard, and this is version 3. "
+        "CogsGuard's rules and maps are those of the original engine since rules version 2; "
+        "docs/cogsguard.md lists what changed. Start anew."
     )
+    world.restore(world.snapshot())
 
 
 def test_groups_are_named_for_teams():

@@ -57,9 +57,9 @@ def test_masked_choices_have_probability_zero_in_the_learner():
 def test_a_task_without_masks_says_so():
     with pytest.raises(ContractError) as caught:
         kf.make("gym:Acrobot-v1", settings={"action_masks": True})
-    assert str(caught.value) == (
+    assert str(caught.value).startswith(
         "gym:Acrobot-v1 must give an action_mask of 3 numbers in info, not none. Leave action_masks "
-        "out if it has none."
+        "out if it has none (acrobot.py:"
     )
-    with pytest.raises(SettingsError, match=r"masks are for Discrete ones\."):
+    with pytest.raises(SettingsError, match=r"masks are for Discrete ones \(pendulum\.py:"):
         kf.make("gym:Pendulum-v1", settings={"action_masks": True})

@@ -8,7 +8,8 @@ from kinfolk.cli.app import main
 from kinfolk.core.errors import SettingsError, UnknownNameError, UsageError
 from kinfolk.worlds import build_world
 from kinfolk.worlds.gymnasium_task.env import check_copyable, deserialize_env, serialize_env
-from kinfolk.worlds.gymnasium_task.vector import ArrayTasks, LoopTasks
+from kinfolk.worlds.gymnasium_task.loop import LoopTasks
+from kinfolk.worlds.gymnasium_task.vector import ArrayTasks
 
 
 def steps_of(world, count, seed=0):
@@ -38,11 +39,21 @@ def test_an_episode_equals_that_of_the_task_with_the_key_as_seed(task):
         assert (world.columns.terminated[1], world.done[1]) == (terminated, terminated or truncated)
 
 
-def test_an_array_environment_is_used_where_there_is_one_and_gives_the_same_episode():
-    array = build_world("gym:CartPole-v1", {}, 5)
-    plain = build_world("gym:CartPole-v1", {}, 5)
+@pytest.fixture
+def array_pole():
+    """A task with an array environment in the form of Gymnasium's CartPole."""
+    pole = gymnasium.envs.classic_control.CartPoleEnv
+    vector = "gymnasium.envs.classic_control.cartpole:CartPoleVectorEnv"
+    gymnasium.register("ArrayPole-v0", pole, vector_entry_point=vector, max_episode_steps=500)
+    yield "ArrayPole-v0"
+    gymnasium.registry.pop("ArrayPole-v0")
+
+
+def test_an_array_environment_is_used_where_there_is_one_and_gives_the_same_episode(array_pole):
+    array = build_world(f"gym:{array_pole}", {}, 5)
+    plain = build_world(f"gym:{array_pole}", {}, 5)
     assert isinstance(array._tasks, ArrayTasks)
-    plain._tasks = LoopTasks("CartPole-v1", 5, 11)
+    plain._tasks = LoopTasks(array_pole, 5, 11)
     for world in (array, plain):
         world.reset(np.arange(5))
     for one, other in zip(steps_of(array, 40), steps_of(plain, 40), strict=True):
@@ -294,13 +305,15 @@ gymnasium.register("Failing-v0", Failing)
 """
 FAILS = {
     "reset raises": "failed in reset: KeyError: 'maps' (failing.py:17 in reset).",
-    "reset without info": "must return 2 values from reset (observation, info), not one ndarray.",
+    "reset without info": "must return 2 values from reset (observation, info), not one ndarray "
+    "(failing.py:15 in reset).",
     "step raises": "failed in step: ValueError: no path (failing.py:22 in step).",
     "four values": "must return 5 values from step (observation, reward, terminated, truncated, "
-    "info), not 4.",
-    "another shape": "must return observations of 1 number, as its observation_space says, not 3.",
-    "no number": "must give a finite number as reward, not 'high', in step 1.",
-    "not finite": "must give a finite number as reward, not nan, in step 1.",
+    "info), not 4 (failing.py:20 in step).",
+    "another shape": "must return observations of 1 number, as its observation_space says, not 3 "
+    "(failing.py:20 in step).",
+    "no number": "must give a finite number as reward, not 'high', in step 1 (failing.py:20 in step).",
+    "not finite": "must give a finite number as reward, not nan, in step 1 (failing.py:20 in step).",
 }
 
 

@@ -2,10 +2,13 @@
 
 import threading
 from collections import deque
+from functools import partial
 
 import gymnasium
 import numpy as np
 import pytest
+from gymnasium.vector import AutoresetMode
+from gymnasium.vector.utils import batch_space
 
 import kinfolk as kf
 from kinfolk.core.errors import ContractError, SettingsError
@@ -179,9 +182,132 @@ def test_nan_in_an_observation_names_task_number_and_step():
     world.step(np.zeros((1, 1), np.int64))
     with pytest.raises(ContractError) as caught:
         world.step(np.zeros((1, 1), np.int64))
+    line = Broken.step.__code__.co_firstlineno
     assert str(caught.value) == (
-        f"{name} must return numbers as observation, not NaN: number 1 of 3 is NaN in step 2."
+        f"{name} must return numbers as observation, not NaN: observation[1] is NaN in step 2 "
+        f"(test_own_tasks.py:{line} in step)."
     )
+
+
+class Weather(gymnasium.Env):
+    """Returns what it is told to, after two steps."""
+
+    observation_space = gymnasium.spaces.Dict(
+        goal=gymnasium.spaces.Discrete(3), wind=gymnasium.spaces.Box(-1.0, 1.0, (2, 2))
+    )
+    action_space = gymnasium.spaces.Box(-1.0, 1.0, (1,))
+
+    def __init__(self, wind=0.0, reward=0.0):
+        self.late = wind, reward
+
+    def reset(self, seed=None, options=None):
+        super().reset(seed=seed)
+        self.age = 0
+        return {"goal": 1, "wind": np.zeros((2, 2), np.float32)}, {}
+
+    def step(self, action):
+        self.age += 1
+        wind, reward = self.late if self.age == 3 else (0.0, 0.0)
+        shown = {"goal": 1, "wind": np.array([[0.0, 0.0], [wind, 0.0]], np.float32)}
+        return shown, reward, self.age >= 5, False, {}
+
+
+@pytest.mark.parametrize(
+    ("wrong", "message"),
+    [
+        ("wind", "must return numbers as observation, not NaN: observation['wind'][1, 0] is NaN in "
+                 "step 3"),
+        ("reward", "must give a finite number as reward, not nan, in step 3"),
+    ],
+)  # fmt: skip
+def test_a_training_stops_at_nan_and_names_task_field_step_file_and_line(wrong, message, tmp_path):
+    with pytest.raises(ContractError) as caught:
+        kf.train(Weather, env_kwargs={wrong: float("nan")}, steps=64, worlds=2, out=tmp_path / "r")
+    line = Weather.step.__code__.co_firstlineno
+    name = kf.register_env(Weather)
+    assert str(caught.value) == f"{name} {message} (test_own_tasks.py:{line} in step)."
+
+
+@pytest.mark.parametrize("which", ["action_space", "observation_space"])
+def test_an_unsupported_space_names_the_users_file_and_line(which):
+    names = gymnasium.spaces.Sequence(gymnasium.spaces.Discrete(2))
+    env = type("Words", (Weather,), {which: names})
+    supported = {
+        "action_space": "only Discrete, MultiDiscrete, MultiBinary and Box spaces are supported",
+        "observation_space": "only spaces of a fixed number of numbers are supported: Box, Discrete, "
+        "MultiDiscrete, MultiBinary, Text, and Dict and Tuple of them",
+    }
+    name = kf.register_env(env)
+    with pytest.raises(SettingsError) as caught:
+        kf.train(env, steps=64)
+    line = Weather.step.__code__.co_firstlineno
+    assert str(caught.value) == (
+        f"{name} has the {which.replace('_', ' ')} {names}; {supported[which]} "
+        f"(test_own_tasks.py:{line} in step)."
+    )
+
+
+class Countdowns(gymnasium.vector.VectorEnv):
+    """Tasks that count down from a random number; the reward is 1 for naming the parity."""
+
+    metadata = {"autoreset_mode": AutoresetMode.DISABLED}  # noqa: RUF012
+
+    def __init__(self, num_envs=1, most=9):
+        self.num_envs, self.most = num_envs, most
+        self.single_observation_space = gymnasium.spaces.Box(0.0, 99.0, (1,), np.float32)
+        self.single_action_space = gymnasium.spaces.Discrete(2)
+        self.observation_space = batch_space(self.single_observation_space, num_envs)
+        self.action_space = batch_space(self.single_action_space, num_envs)
+        self.left = np.zeros(num_envs, np.int64)
+
+    def reset(self, *, seed=None, options=None):
+        mask = (options or {}).get("reset_mask", np.ones(self.num_envs, bool))
+        for i in np.flatnonzero(mask):
+            self.left[i] = np.random.default_rng(seed[i]).integers(3, self.most)
+        return self.left[:, None].astype(np.float32), {}
+
+    def step(self, actions):
+        assert (self.left > 0).all(), "an ended task was stepped"
+        reward = (actions == self.left % 2).astype(np.float64)
+        self.left -= 1
+        ended = self.left == 0
+        return self.left[:, None].astype(np.float32), reward, ended, np.zeros_like(ended), {}
+
+
+def test_a_vector_environment_is_trained_like_single_ones(tmp_path):
+    settings = {"worlds": 4, "rollout_length": 16, "steps": 256, "ppo": {"n_epochs": 1}}
+    result = kf.train(Countdowns, env_kwargs={"most": 6}, out=tmp_path / "run", **settings)
+    assert (result.step, result.episodes > 30) == (256, True)
+    base = {"slots": {"all": f"run:{tmp_path / 'run'}"}, "episodes": 7}
+    world = kf.register_env(Countdowns)
+    one = kf.evaluate(world, **base)
+    assert one.returns == kf.evaluate(world, **base, engine="processes", jobs=2).returns
+
+
+def test_gymnasiums_own_vector_environments_play_the_same_episodes(tmp_path):
+    make = partial(
+        gymnasium.make_vec, "Acrobot-v1", vectorization_mode="sync",
+        vector_kwargs={"autoreset_mode": AutoresetMode.DISABLED},
+    )  # fmt: skip
+    alone, vector = (kf.make(name, worlds=3) for name in ("gym:Acrobot-v1", kf.register_env(make)))
+    for world in (alone, vector):
+        world.reset(np.array([5, 6, 7]))
+        for _ in range(3):
+            world.step(np.array([[0], [2], [1]]))
+        world.reset(np.array([8]), np.array([1]))
+        world.step(np.array([[0], [2], [1]]))
+    assert np.array_equal(alone._state.observation, vector._state.observation)
+    assert "it is a vector environment" in vector.find_copy_problem()
+
+
+def test_vector_environments_that_reset_themselves_are_refused():
+    make = partial(gymnasium.make_vec, "CartPole-v1", vectorization_mode="sync")
+    with pytest.raises(SettingsError, match="has the autoreset mode NEXT_STEP; every episode must"):
+        kf.make(kf.register_env(make), worlds=2)
+    with pytest.raises(SettingsError, match=r"Pass its class or a function of num_envs\.$"):
+        kf.register_env(Countdowns(2))
+    with pytest.raises(SettingsError, match=r"was asked for 3 environments, and made 2\.$"):
+        kf.make(kf.register_env(lambda num_envs: Countdowns(min(num_envs, 2))), worlds=3)
 
 
 @pytest.mark.more

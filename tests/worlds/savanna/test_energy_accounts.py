@@ -74,7 +74,8 @@ def balance(rules, seed, steps):
         found = world.counters()
         spent = sum(float(found[name][0]) for name in SPENT)
         expected = start + float(found["energy_grown"][0]) - spent
-        assert abs(float(world.energy()[0]) - expected) < 1e-9
+        # Donations can multiply energy without bound: beyond 1 the error is relative.
+        assert abs(float(world.energy()[0]) - expected) < 1e-9 * max(1.0, abs(expected))
         if "quirks" in rules:
             continue
         s = world._arrays

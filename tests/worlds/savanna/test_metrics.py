@@ -70,8 +70,8 @@ def test_when_no_episode_is_of_full_length_the_summary_says_none_and_knows_the_o
     summary = summarize_episodes(played, ["all"], compute_metrics).metrics
     assert summary["cooperative_meal_fraction_full_length_episodes"] is None
     assert summary["cooperative_meal_fraction_all_episodes"] == Estimate(0.5, 0.5, 0.5, 2)
-    # None of two: Clopper and Pearson's upper end is 1 - 0.025^(1/2).
-    assert summary["full_length_episodes"] == pytest.approx((0.0, 0.0, 1 - 0.025**0.5, 2))
+    # None of two: Wilson's upper end is z^2 / (2 + z^2), with z = 1.96.
+    assert summary["full_length_episodes"] == pytest.approx((0.0, 0.0, 0.657620, 2), abs=1e-6)
 
 
 def test_both_types_of_a_species_count_together():

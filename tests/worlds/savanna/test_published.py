@@ -1,4 +1,7 @@
-"""The seven tests upstream has for shared_prey and lineage_rewards, on our world."""
+"""The seven tests upstream has for shared_prey and lineage_rewards, on our world.
+
+Those of lineage_rewards have their published names; those of shared_prey are not named in its texts.
+"""
 
 import numpy as np
 import pytest
@@ -34,7 +37,7 @@ def onto_the_prey(rules):
     return scene([(2, 2, 5.0)], [(2, 2, 3.0)], rules=rules)
 
 
-def test_1_reset_shows_something_to_every_agent_and_to_nobody_else():
+def test_reset_returns_observations_of_all_agents_and_no_infos():
     world, _ = begun(SHARED, 42)
     out = np.zeros((world.spec.rows, world.spec.row_bytes), dtype=np.uint8)
     world.observe(out)
@@ -42,7 +45,7 @@ def test_1_reset_shows_something_to_every_agent_and_to_nobody_else():
     assert world.events() == []
 
 
-def test_2_a_predator_on_the_cell_of_a_prey_captures_it():
+def test_predator_on_the_cell_of_a_prey_captures_it():
     world = act(onto_the_prey(SHARED))
     assert world.columns.terminated[1]
     assert world.counters()["active_num_prey"][0] == 0
@@ -50,7 +53,7 @@ def test_2_a_predator_on_the_cell_of_a_prey_captures_it():
     assert world.columns.reward[0] == 0.0
 
 
-def test_3_a_descendant_gained_pays_the_coefficient():
+def test_lineage_reward_triggers_on_descendant_gain():
     world, lives = begun(LINEAGE | {"predator_creation_energy_threshold": 5.0}, 321)
     world._arrays.energy[0, 0] = 10.0
     act(world)
@@ -61,7 +64,7 @@ def test_3_a_descendant_gained_pays_the_coefficient():
     assert world.columns.reward[0] == pytest.approx(10.35)
 
 
-def test_4_an_agent_at_its_age_limit_is_terminated_and_logged():
+def test_agent_emits_max_age_termination_and_logs_event():
     world, lives = begun(LINEAGE, 123)
     world._arrays.age[0, 0] = 219
     act(world, r0=0, r1=0)
@@ -72,7 +75,7 @@ def test_4_an_agent_at_its_age_limit_is_terminated_and_logged():
     assert life.age_expired_step == life.death_step == 0
 
 
-def test_5_a_juvenile_predator_is_blocked_from_live_prey():
+def test_juvenile_predator_blocked_from_live_prey():
     world = onto_the_prey(LINEAGE)
     lives = SavannaAgentLog(world)
     lives.start()
@@ -86,7 +89,7 @@ def test_5_a_juvenile_predator_is_blocked_from_live_prey():
     assert lives.by_id["type_1_predator_0"].diet_events[0]["prey_id"] == "type_1_prey_0"
 
 
-def test_6_after_the_window_it_can_eat_live_prey():
+def test_predator_can_eat_live_prey_after_window():
     world = onto_the_prey(LINEAGE | {"carcass_only_predator_age": 2})
     lives = SavannaAgentLog(world)
     lives.start()
@@ -98,6 +101,6 @@ def test_6_after_the_window_it_can_eat_live_prey():
     assert world._arrays.carcass[0, 1]
 
 
-def test_7_a_founder_predator_is_as_old_as_the_window():
+def test_founder_predator_starts_at_carcass_threshold():
     world, _ = begun(LINEAGE | {"carcass_only_predator_age": 12}, 123)
     assert world._arrays.age[0, 0] == 12

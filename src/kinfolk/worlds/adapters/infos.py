@@ -40,8 +40,8 @@ AgentNamer = Callable[[str, int, int], str]
 class AgentIndex:
     """The agents of a single world in uid order, updated after every step.
 
-    Agents that died stay for one step, as their rows do. `rows` and `names` list the agents in the
-    same order as `by_uid`.
+    Agents that died stay for one step, as their rows do. `rows`, `names` and `rewards` list the
+    agents in the same order as `by_uid`.
 
     Args:
         groups: Names of the groups, in the order of the spec.
@@ -60,6 +60,7 @@ class AgentIndex:
         self._uids: Ints = np.zeros(0, dtype=np.int64)
         self.rows: Ints = np.zeros(0, dtype=np.int64)
         self.names: list[str] = []
+        self.rewards: list[float] = []  # of the last step
         self.newborns: list[AgentEntry] = []  # of the last step; at first the founders
         self.by_uid: dict[int, AgentEntry] = {}
 
@@ -77,9 +78,9 @@ class AgentIndex:
         """
         self.newborns = []
         stays = columns.uid[self.rows] == self._uids
-        born = np.flatnonzero(columns.uid >= self._next_uid)
-        if len(born) or not stays.all():
-            born = born[np.argsort(columns.uid[born])]
+        (born,) = (columns.uid >= self._next_uid).nonzero()
+        if len(born) or not all(stays.tolist()):
+            born = born[columns.uid[born].argsort()]
             # A parent existed before the step, or has a lower uid and was added just now.
             for row in born.tolist():
                 self._add_agent(columns, int(columns.uid[row]), row, step)
@@ -88,9 +89,11 @@ class AgentIndex:
             self.names = [*compress(self.names, stays.tolist()), *self.names[len(stays) :]]
             self.rows = np.concatenate([self.rows[stays], born])
             self._uids = columns.uid[self.rows]
-        rewards = columns.reward[self.rows]
-        for i in np.flatnonzero(rewards).tolist():
-            self.by_uid[int(self._uids[i])].cumulative_reward += float(rewards[i])
+        self.rewards = columns.reward[self.rows].tolist()
+        if any(self.rewards):
+            for uid, reward in zip(self._uids.tolist(), self.rewards, strict=True):
+                if reward:
+                    self.by_uid[uid].cumulative_reward += reward
 
     def _add_agent(self, columns: AgentColumns, uid: int, row: int, step: int) -> None:
         """Add a newborn or a founder to the index.

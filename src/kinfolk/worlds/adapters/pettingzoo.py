@@ -15,7 +15,7 @@ from gymnasium import spaces
 from pettingzoo import ParallelEnv
 
 from kinfolk.core.arrays import Bools, Bytes, Floats, Ints
-from kinfolk.core.errors import UsageError, format_suggestion
+from kinfolk.core.errors import ContractError, UsageError, format_suggestion
 from kinfolk.worlds.adapters.infos import AgentIndex
 from kinfolk.worlds.adapters.single_world import (
     Observation,
@@ -122,7 +122,6 @@ class ParallelEnvAdapter(GroupedParallelEnv):
         self._group_of: dict[str, int] = {}  # of every agent of this episode, dead or alive
         self._has_infos = agent_infos
         self._acting_rows: Ints = np.zeros(0, dtype=np.int64)  # of `agents`, in order
-        self._alive: set[str] = set()  # the same as `agents`
 
     def _find_group(self, agent: str) -> int:
         """Return the group of an agent of this episode, dead or alive."""
@@ -163,43 +162,55 @@ class ParallelEnvAdapter(GroupedParallelEnv):
         """
         self.single_world.check_can_step()
         self._set_actions(actions)
-        self._step_world()
-        columns, index = self.world.columns, self._agent_index
-        index.update(columns, int(self.world.tick[0]) - 1)
+        try:
+            self._advance()
+        except ContractError:
+            self._set_one_by_one(actions)  # names the agent whose action is out of range
+            raise
+        index = self._agent_index
         observations = self._update_agents()
-        names, rows = index.names, index.rows
+        names = index.names
+        terminations, truncations = dict.fromkeys(names, False), dict.fromkeys(names, False)
+        if len(self.agents) < len(names):
+            columns, rows = self.world.columns, index.rows
+            terminations = dict(zip(names, columns.terminated[rows].tolist(), strict=True))
+            truncations = dict(zip(names, columns.truncated[rows].tolist(), strict=True))
         infos: dict[str, dict[str, Any]] = {name: {} for name in names}
         if self._has_infos:
             for uid, info in self.info_provider.infos(self.world, index.by_uid).items():
                 infos[index.by_uid[uid].name] = info
-        return (
-            observations,
-            dict(zip(names, columns.reward[rows].tolist(), strict=True)),
-            dict(zip(names, columns.terminated[rows].tolist(), strict=True)),
-            dict(zip(names, columns.truncated[rows].tolist(), strict=True)),
-            infos,
-        )
+        rewards = dict(zip(names, index.rewards, strict=True))
+        return observations, rewards, terminations, truncations, infos
+
+    def _advance(self) -> None:
+        """Step the world with the actions set before, and update the index of agents."""
+        self._step_world()
+        self._agent_index.update(self.world.columns, int(self.world.tick[0]) - 1)
 
     def step_arrays(self, actions: Ints) -> ArrayStep:
         """Step all agents at once with arrays instead of dictionaries, several times as fast.
 
         Args:
-            actions: `[agents, heads]` or, with one head, `[agents]`: one row per agent in `agents`,
-                in that order.
+            actions: `[agents, heads]` or, with one head, `[agents]`, whole numbers: one row per
+                agent in `agents`, in that order.
 
         Raises:
             UsageError: The shape is wrong, or an action is out of range. Nothing has changed then.
         """
         self.single_world.check_can_step()
-        chosen = np.asarray(actions)
-        if not self.single_world.set_actions(self._acting_rows, chosen):
-            raise UsageError(
-                f"step_arrays needs whole numbers in range, one row for each of the "
-                f"{len(self._acting_rows)} agents; it got shape {chosen.shape} of {chosen.dtype}."
-            )
-        self._step_world()
+        chosen, n_agents = np.asarray(actions), len(self._acting_rows)
+        problem = UsageError(
+            f"step_arrays needs whole numbers in range, one row for each of the "
+            f"{n_agents} agents; it got shape {chosen.shape} of {chosen.dtype}."
+        )
+        if chosen.dtype.kind not in "iu" or chosen.size != n_agents * self.world.spec.n_heads:
+            raise problem
+        self.single_world.actions[self._acting_rows] = chosen.reshape(n_agents, -1)
+        try:
+            self._advance()
+        except ContractError as error:
+            raise problem from error
         columns, index = self.world.columns, self._agent_index
-        index.update(columns, int(self.world.tick[0]) - 1)
         rows, survives = index.rows, self._find_survivors()
         return ArrayStep(
             columns.uid[rows],
@@ -220,24 +231,30 @@ class ParallelEnvAdapter(GroupedParallelEnv):
         survives: Bools = columns.alive[rows] & ~(
             columns.truncated[rows] | columns.terminated[rows]
         )
-        if survives.all():
+        flags = survives.tolist()
+        if all(flags):  # faster than numpy's for so few
             self.agents, self._acting_rows = names.copy(), rows
         else:
-            self.agents, self._acting_rows = (
-                list(compress(names, survives.tolist())),
-                rows[survives],
-            )
-        self._alive = set(self.agents)
+            self.agents, self._acting_rows = list(compress(names, flags)), rows[survives]
         return survives
 
     def _set_actions(self, actions: Mapping[str, Any]) -> None:
         """Set the actions of all living agents, or raise UsageError if one is wrong or missing."""
-        if actions.keys() == self._alive:
-            chosen = [actions[name] for name in self.agents]
-            if self.single_world.set_actions(self._acting_rows, chosen):
-                return
+        if len(actions) == len(self.agents):
+            try:
+                chosen = [actions[name] for name in self.agents]
+            except KeyError:
+                pass
+            else:
+                if self.single_world.set_actions(self._acting_rows, chosen):
+                    return
+        self._set_one_by_one(actions)
+
+    def _set_one_by_one(self, actions: Mapping[str, Any]) -> None:
+        """Set the actions of all living agents, or raise UsageError that says which is wrong."""
+        alive = set(self.agents)
         for agent in actions:
-            if agent not in self._alive:
+            if agent not in alive:
                 reason = "is dead" if agent in self._group_of else "is not an agent"
                 hint = self._suggest_agent(agent)
                 raise UsageError(f"'{agent}' {reason}, so it cannot act.{hint}")

@@ -48,9 +48,9 @@ class SingleWorld:
             {field.name: group.read_field(self.observations, field.name) for field in group.fields}
             for group in spec.groups
         ]
-        # The choices and the view of all groups, where they are the same or of the same size.
+        # The number of heads and the view of all groups, where they are the same.
         n_heads = {len(choices) for choices in self._choices}
-        self._n_choices = np.array(self._choices) if len(n_heads) == 1 else None
+        self._n_shared_heads = n_heads.pop() if len(n_heads) == 1 else None
         has_one_field = len(spec.groups[0].fields) == 1
         is_shared = has_one_field and all(g.fields == spec.groups[0].fields for g in spec.groups)
         self._shared_view = next(iter(self._views[0].values())) if is_shared else None
@@ -108,29 +108,43 @@ class SingleWorld:
             self.actions[row, head] = choice
 
     def set_actions(self, rows: Ints, chosen: list[Any] | AnyArray) -> bool:
-        """Set the actions of several agents, unless one of them is invalid.
+        """Set the actions of several agents, unless one of them is not of whole numbers.
+
+        The world checks their range when it is stepped.
 
         Args:
             rows: Rows of the agents.
             chosen: An action per agent: one integer per action head.
 
         Returns:
-            Whether the actions were set. If not, or if groups differ in their number of heads, they
-            have to be set one by one, which says what is wrong.
+            Whether the actions were set. If not, set them one by one, which says what is wrong.
         """
-        if self._n_choices is None:
-            return False
+        if self._n_shared_heads is None:
+            return self._set_actions_by_group(rows, chosen)
         try:
             actions = np.array(chosen)
         except ValueError:  # ragged
             return False
-        sizes = self._n_choices[self.world.columns.group[rows]]
-        if actions.dtype.kind not in "iu" or actions.size != sizes.size:
+        is_whole = actions.dtype.kind in "iu"
+        if not is_whole or actions.size != len(rows) * self._n_shared_heads:
             return False
-        actions = actions.reshape(sizes.shape)
-        if ((actions < 0) | (actions >= sizes)).any():
-            return False
-        self.actions[rows, : sizes.shape[1]] = actions
+        self.actions[rows, : self._n_shared_heads] = actions.reshape(len(rows), -1)
+        return True
+
+    def _set_actions_by_group(self, rows: Ints, chosen: list[Any] | AnyArray) -> bool:
+        """Set the actions of agents whose groups differ in their number of heads, as `set_actions`."""
+        groups = self.world.columns.group[rows]
+        for group, choices in enumerate(self._choices):
+            (members,) = (groups == group).nonzero()
+            if not len(members):
+                continue
+            try:
+                actions = np.array([chosen[i] for i in members.tolist()])
+            except (ValueError, IndexError):
+                return False
+            if actions.dtype.kind not in "iu" or actions.size != len(members) * len(choices):
+                return False
+            self.actions[rows[members], : len(choices)] = actions.reshape(len(members), -1)
         return True
 
     def copy_observations(self, rows: Ints) -> list[Observation]:

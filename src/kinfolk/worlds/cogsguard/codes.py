@@ -97,19 +97,20 @@ HEARTS_START, HEARTS_MADE_BOOK, HEARTS_GIVEN, HEARTS_BORN, HEARTS_WASTED = range
 
 # Columns of `CogsguardState.teams`, which has a row for every team and a last one for the clips. The
 # first are counted since the reset; JUNCTIONS_HELD is the current number, N_AGENTS the rows in use
-# from the team's first on, NEXT_BIRTH_TICK the first tick at which it can have a birth, and
-# NETWORK_BROKEN whether its network lost a junction.
+# from the team's first on, and NEXT_BIRTH_TICK the first tick at which it can have a birth.
 TEAM_STATISTICS = ("junction_ticks", "junctions_won", "junctions_lost", "births")
 JUNCTION_TICKS, JUNCTIONS_WON, JUNCTIONS_LOST, BIRTHS = range(len(TEAM_STATISTICS))
-JUNCTIONS_HELD, N_AGENTS, NEXT_BIRTH_TICK, NETWORK_BROKEN = range(4, 8)
-TEAM_COLUMNS = 8
+JUNCTIONS_HELD, N_AGENTS, NEXT_BIRTH_TICK = range(4, 7)
+TEAM_COLUMNS = 7
 
-# Columns of `CogsguardState.junction`: its cell (0: there is none), its owner (-1: nobody), scratch,
-# the row of the agent that aligned it (-1: none), and two that the clips and their quirks need. The
-# marks of the clips are bits: CLIPS_FOUND if they find it as theirs, CLIPS_SHIP << i if their ship i
+# Columns of `CogsguardState.junction`: its cell (0: there is none), its owner (-1: nobody), in edition
+# A the networks that it is in, the row of the agent that aligned it (-1: none), two that the clips
+# and their quirks need, and scratch. Networks are bits, OWNER_LINKED and SECOND_LINKED. The marks of
+# the clips are bits: CLIPS_FOUND if those of edition F find it as theirs, CLIPS_SHIP << i if ship i
 # took it. The second owner is a team whose mark a junction of the clips bears too (-1: none).
 JUNCTION_CELL, JUNCTION_OWNER, JUNCTION_LINKED, JUNCTION_ALIGNED_BY = range(4)
-JUNCTION_CLIPS_MARKS, JUNCTION_SECOND_OWNER, JUNCTION_COLUMNS = 4, 5, 6
+JUNCTION_CLIPS_MARKS, JUNCTION_SECOND_OWNER, JUNCTION_REACHED, JUNCTION_COLUMNS = 4, 5, 6, 7
+OWNER_LINKED, SECOND_LINKED = 1, 2
 CLIPS_FOUND, CLIPS_SHIP = 1, 2
 
 # Events, by kind: row (-1: the clips), other, value. A former owner of -1 is nobody. Agents are recorded by row;

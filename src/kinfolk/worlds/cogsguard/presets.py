@@ -99,6 +99,7 @@ AS_RELEASED: dict[str, Any] = {
         "clips_lose_marks": True,
         "both_marks": True,
         "stale_chains": True,
+        "unlinked_stay": True,
         "wasted_hearts": True,
         "vibe_success": True,
         "unreachable_objects": True,

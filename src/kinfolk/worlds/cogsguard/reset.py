@@ -13,6 +13,7 @@ from kinfolk.worlds.cogsguard.rules import HUB_SOURCE, JUNCTION_SOURCE, Cogsguar
 from kinfolk.worlds.cogsguard.state import CogsguardState, GameArrays, get_game_arrays
 from kinfolk.worlds.cogsguard.step.births import start_life
 from kinfolk.worlds.cogsguard.step.hearts import book_hearts
+from kinfolk.worlds.cogsguard.step.networks import link_network
 from kinfolk.worlds.cogsguard.territory import add_area, write_cell
 
 _MAP_KEY, _PAD_KEY = 1, 2  # folded into an episode's key; `step.phases` uses 3
@@ -91,7 +92,7 @@ def fill_store(game: GameArrays, rules: CogsguardRules, w: int, team: int) -> No
 
 @inline
 def initialize_areas(game: GameArrays, rules: CogsguardRules, w: int) -> None:
-    """Add the areas of hubs, ships and junctions that have an owner from the start.
+    """Add the areas of hubs, ships and junctions that have an owner from the start, and link networks.
 
     Ships have areas in edition A; in F they are only obstacles.
 
@@ -112,10 +113,12 @@ def initialize_areas(game: GameArrays, rules: CogsguardRules, w: int) -> None:
         else:
             cell = game.junction[w, i - n_homes, codes.JUNCTION_CELL]
             owner = game.junction[w, i - n_homes, codes.JUNCTION_OWNER]
-            if cell > 0 and owner >= 0:
+            if cell > 0 and owner >= 0 and (not rules.territory or owner == rules.teams):
                 game.teams[w, owner, codes.JUNCTIONS_HELD] += 1
         if cell > 0 and owner >= 0:
             add_area(game, rules, w, owner, cell, source, 1)
+    for side in range(rules.teams + 1 if rules.territory else 0):
+        link_network(game, rules, w, side)
 
 
 @inline_always

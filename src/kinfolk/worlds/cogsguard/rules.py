@@ -66,6 +66,7 @@ class CogsguardRules(NamedTuple):
     clips: bool
     timers: Ints  # [seed, reseed, align, scramble; first tick, period, last tick]
     clips_reach: int  # rows and columns
+    ships_search: int
     ships_reach: int  # squared, as are the reaches below
     align_reach: int
     align_hub_reach: int
@@ -73,6 +74,7 @@ class CogsguardRules(NamedTuple):
     clips_lose_marks: bool  # quirks, up to `vibe_success`
     both_marks: bool
     stale_chains: bool
+    unlinked_stay: bool
     wasted_hearts: bool
     vibe_success: bool
     temple: bool

@@ -39,6 +39,10 @@ class CogsguardQuirks(Settings):
     stale_chains: bool = setting(
         False, "Edition A: a junction that a ship once took stays in its chain after it was freed."
     )
+    unlinked_stay: bool = setting(
+        False,
+        "Edition A: a junction that is in no network stays with its owner when it is scrambled.",
+    )
     wasted_hearts: bool = setting(
         False, "Agents that carry all the hearts they can still pay for another, which is lost."
     )
@@ -149,6 +153,9 @@ class Cogsguard(Settings):
         "Edition F: rows and columns within which clips spread, a square.", 25
     )
     ships_reach: int = int_setting("Edition A: reach of ships and of their chains in cells.", 15)
+    ships_search: int = int_setting(
+        "Edition A: distance in cells beyond which ships take no junction.", 120
+    )
     align_reach: int = int_setting(
         "Edition A: distance in cells from a team's junction within which it may align.", 15
     )

@@ -6,7 +6,6 @@ it, and two bits of every team's view say whether a cell is in a friendly or an 
 
 from __future__ import annotations
 
-from kinfolk.core.arrays import Ints
 from kinfolk.core.jit import inline
 from kinfolk.worlds.cogsguard import codes
 from kinfolk.worlds.cogsguard.rules import JUNCTION_SOURCE, CogsguardRules
@@ -24,28 +23,6 @@ def squared_distance(stride: int, a: int, b: int) -> int:
     """
     y, x = a // stride - b // stride, a % stride - b % stride
     return y * y + x * x
-
-
-@inline
-def is_near_junction(
-    junction: Ints, stride: int, reach: int, w: int, owner: int, cell: int
-) -> bool:
-    """Return whether a cell is within reach of a junction of an owner.
-
-    Args:
-        junction: `[W, J, JUNCTION_COLUMNS]`.
-        stride: Cells per line.
-        reach: Largest squared distance.
-        w: World.
-        owner: Team, or the number of teams for the clips.
-        cell: Cell in question.
-    """
-    for j in range(junction.shape[1]):
-        other = junction[w, j, codes.JUNCTION_CELL]
-        near = squared_distance(stride, cell, other) <= reach
-        if other > 0 and junction[w, j, codes.JUNCTION_OWNER] == owner and near:
-            return True
-    return False
 
 
 @inline
@@ -176,9 +153,11 @@ def remove_second_owner(game: GameArrays, w: int, junction: int) -> None:
     """
     team = game.junction[w, junction, codes.JUNCTION_SECOND_OWNER]
     if team >= 0:
-        game.teams[w, team, codes.JUNCTIONS_HELD] -= 1
+        if game.junction[w, junction, codes.JUNCTION_LINKED] & codes.SECOND_LINKED != 0:
+            game.teams[w, team, codes.JUNCTIONS_HELD] -= 1
         game.teams[w, team, codes.JUNCTIONS_LOST] += 1
         game.junction[w, junction, codes.JUNCTION_SECOND_OWNER] = -1
+        game.junction[w, junction, codes.JUNCTION_LINKED] &= codes.OWNER_LINKED
         game.junction[w, junction, codes.JUNCTION_ALIGNED_BY] = -1
 
 
@@ -187,6 +166,8 @@ def change_junction_owner(
     game: GameArrays, rules: CogsguardRules, w: int, junction: int, owner: int
 ) -> None:
     """Give a junction to another owner, with its area and counters.
+
+    In edition A a team holds it only once `networks.link_network` linked it.
 
     Args:
         game: Written.
@@ -203,10 +184,34 @@ def change_junction_owner(
         if side >= 0:
             add_area(game, rules, w, side, cell, JUNCTION_SOURCE, 2 * is_gain - 1)
             counter = codes.JUNCTIONS_LOST if is_gain == 0 else codes.JUNCTIONS_WON
-            game.teams[w, side, codes.JUNCTIONS_HELD] += 2 * is_gain - 1
             game.teams[w, side, counter] += 1
+            is_linked = game.junction[w, junction, codes.JUNCTION_LINKED] & codes.OWNER_LINKED
+            if not rules.territory or side == rules.teams or is_linked != 0:
+                game.teams[w, side, codes.JUNCTIONS_HELD] += 2 * is_gain - 1
+        game.junction[w, junction, codes.JUNCTION_LINKED] = 0
     game.junction[w, junction, codes.JUNCTION_OWNER] = owner
     game.junction[w, junction, codes.JUNCTION_ALIGNED_BY] = -1
     if owner != rules.teams and not (rules.territory and rules.stale_chains):
         game.junction[w, junction, codes.JUNCTION_CLIPS_MARKS] = 0
     write_cell(game.team_view, w, cell, codes.JUNCTION, owner, 0)
+
+
+@inline
+def remove_owner(game: GameArrays, rules: CogsguardRules, w: int, junction: int) -> None:
+    """Take a junction from its owner: a second owner keeps it, else it is neutral.
+
+    Args:
+        game: Written.
+        rules: Rules of the batch.
+        w: World.
+        junction: Index of the junction.
+    """
+    second = game.junction[w, junction, codes.JUNCTION_SECOND_OWNER]
+    is_linked = game.junction[w, junction, codes.JUNCTION_LINKED] & codes.SECOND_LINKED != 0
+    row = game.junction[w, junction, codes.JUNCTION_ALIGNED_BY]
+    game.junction[w, junction, codes.JUNCTION_SECOND_OWNER] = -1
+    change_junction_owner(game, rules, w, junction, second)
+    if second >= 0:  # it won and holds the junction already
+        game.teams[w, second, codes.JUNCTIONS_WON] -= 1
+        game.junction[w, junction, codes.JUNCTION_LINKED] = codes.OWNER_LINKED * is_linked
+        game.junction[w, junction, codes.JUNCTION_ALIGNED_BY] = row

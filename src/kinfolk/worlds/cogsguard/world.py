@@ -9,9 +9,11 @@ import numpy as np
 
 from kinfolk.core.arrays import AnyArray, Arrays, Bytes, Floats, Ints
 from kinfolk.core.errors import SettingsError, UsageError
+from kinfolk.core.jit import get_kernel_address
 from kinfolk.worlds.base import BatchedWorld, WorldEvent, check_actions, check_batch_size
 from kinfolk.worlds.cogsguard import codes, render, reset, spec
 from kinfolk.worlds.cogsguard.mapgen.config import allocate_map_scratch, make_map_config
+from kinfolk.worlds.cogsguard.metric_definitions import METRIC_DEFINITIONS
 from kinfolk.worlds.cogsguard.presets import DESCRIPTIONS, FORMER_RULES, PRESETS
 from kinfolk.worlds.cogsguard.rules import make_rules
 from kinfolk.worlds.cogsguard.settings import Cogsguard
@@ -21,7 +23,7 @@ from kinfolk.worlds.cogsguard.state import (
     allocate_state,
     get_game_arrays,
 )
-from kinfolk.worlds.cogsguard.step import phases
+from kinfolk.worlds.cogsguard.step import calls, phases
 from kinfolk.worlds.render import RenderFrame, RenderSpec
 
 _TEAM_METRICS = {  # metric: counter of a team
@@ -49,7 +51,9 @@ class CogsguardWorld(BatchedWorld):
     settings_type = Cogsguard
     presets = PRESETS
     preset_descriptions = DESCRIPTIONS
-    rules_version = 2  # 1: before the rules were those of the original engine
+    metric_definitions = METRIC_DEFINITIONS
+    # 1: before the rules were those of the original engine; 2: networks of edition A by owner alone
+    rules_version = 3
 
     def __init__(
         self, settings: Cogsguard, n_worlds: int = 1, threads: int = 1, keep_books: bool = False
@@ -127,6 +131,48 @@ class CogsguardWorld(BatchedWorld):
         if r.temple:
             phases.step_births(s, r, events, first, last)
         phases.finish_tick(s, r, first, last)
+
+    def get_step_calls(self, actions: Ints, observations: Bytes) -> calls.StepCalls:
+        """Return what another kernel needs to step single worlds of a batch without births.
+
+        It must not be used after `record_events`, which replaces the buffer of events.
+
+        Args:
+            actions: `[W * N, 2]`, the actions that it will write.
+            observations: `[W * N, row_bytes]`, the observations that it will read.
+
+        Returns:
+            The arguments of the kernels, without their addresses; see `find_step_addresses`.
+        """
+        return calls.StepCalls(
+            addresses=np.full(calls.N_CALLS, -1, dtype=np.int64),
+            state=self._state,
+            game=self._game_arrays,
+            rules=self._rules,
+            events=self._event_buffer,
+            actions=actions,
+            order=self._order[0],
+            world=np.arange(self.n_worlds).reshape(-1, 1),
+            facts_offset=self._facts_offset,
+            observations=observations.reshape(-1),
+        )
+
+    def find_step_addresses(self, step: calls.StepCalls) -> None:
+        """Write the addresses of the kernels of a tick, compiling what is not compiled yet."""
+        s, r, events, w, offset = self._state, self._rules, step.events, 0, step.facts_offset
+        clips = phases.step_clips_ships if r.territory else phases.step_clips_events
+        observed = (step.game, s.tick, r, offset, step.world[0], step.observations)
+        arguments: dict[Callable[..., Any], tuple[Any, ...]] = {
+            phases.step_agents: (s, r, events, step.actions, step.order, w, w),
+            clips: (s, r, events, w, w),
+            phases.step_upkeep: (s, r, events, w, w),
+            phases.finish_tick: (s, r, w, w),
+            spec.write_observations: observed,
+        }
+        addresses = [get_kernel_address(kernel, *given) for kernel, given in arguments.items()]
+        step.addresses[:] = addresses
+        if not (r.territory or r.clips):
+            step.addresses[calls.CLIPS_CALL] = -1
 
     def kernels(self) -> Sequence[Callable[..., Any]]:
         """Return the kernels that take most of the compile time with these settings."""
@@ -219,6 +265,11 @@ class CogsguardWorld(BatchedWorld):
         """Return the current frame of one world."""
         return render.render_frame(self._state, self._rules, world)
 
+    def snapshot(self) -> dict[str, Any]:
+        """Return a copy of the whole state, with the version of the rules, `[W]`."""
+        version = np.full(self.n_worlds, self.rules_version, dtype=np.int64)
+        return super().snapshot() | {"rules_version": version}
+
     def restore(
         self, snapshot: Arrays, source: Ints | None = None, keys: Ints | None = None
     ) -> None:
@@ -227,9 +278,12 @@ class CogsguardWorld(BatchedWorld):
         Raises:
             UsageError: The snapshot was made under the former rules.
         """
-        if "junction" in snapshot and "ledger" not in snapshot:
+        former = 2 if "ledger" in snapshot else 1  # snapshots without a number
+        version = int(snapshot["rules_version"][0]) if "rules_version" in snapshot else former
+        if "junction" in snapshot and version != self.rules_version:
             raise UsageError(
-                f"The snapshot was made by rules version 1 of CogsGuard. {FORMER_RULES}. Start anew."
+                f"The snapshot was made by rules version {version} of CogsGuard, and this is version "
+                f"{self.rules_version}. {FORMER_RULES}. Start anew."
             )
         super().restore(snapshot, source, keys)
         self._event_buffer[:, 0] = 0

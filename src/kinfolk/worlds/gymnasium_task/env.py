@@ -20,7 +20,11 @@ from gymnasium.envs.registration import load_env_creator
 
 from kinfolk.core.arrays import AnyArray
 from kinfolk.core.errors import SettingsError, UnknownNameError, UsageError, format_suggestion
-from kinfolk.worlds.gymnasium_task.own_tasks import find_source, make_own_env
+from kinfolk.worlds.gymnasium_task.own_tasks import (
+    find_source,
+    make_own_env,
+    makes_vector_env,
+)
 
 
 def resolve_task_id(task: str) -> str:
@@ -34,6 +38,12 @@ def resolve_task_id(task: str) -> str:
         UnknownNameError: No such task is registered.
     """
     return _find_task(task)[0]
+
+
+def is_vector_task(task: str) -> bool:
+    """Return whether a task of the user's own makes vector environments."""
+    source = _find_task(task)[1]
+    return source is not None and makes_vector_env(source)
 
 
 def _find_task(task: str) -> tuple[str, Any]:
@@ -90,7 +100,11 @@ def make_env(task: str, env_kwargs: Mapping[str, Any]) -> gymnasium.Env[Any, Any
     try:
         return gymnasium.make(name, **{"disable_env_checker": True, **env_kwargs})
     except gymnasium.error.DependencyNotInstalled as error:
-        raise UsageError(f"gym:{task} needs a package that is not installed: {error}.") from None
+        module = str(gymnasium.spec(name).entry_point)
+        hint = " Run pip install 'kinfolk[box2d]'." if ".box2d" in module else ""
+        raise UsageError(
+            f"gym:{task} needs a package that is not installed: {error}.{hint}"
+        ) from None
     except Exception as error:
         if not env_kwargs:
             raise UsageError(f"gym:{task} cannot be made: {_describe_error(error)}.") from error

@@ -1,5 +1,7 @@
 """Tasks that a user brings: an environment class, a function that makes one, or one instance.
 
+A class or function with a parameter `num_envs` makes a vector environment of so many tasks.
+
 What can be imported is named by its path, `gym:mymodule:MyEnv`, and works in every process. Anything
 else (a lambda, a class of a notebook, an instance) is kept here, in this process only.
 """
@@ -8,19 +10,21 @@ from __future__ import annotations
 
 import copy
 import importlib
-import sys
+import inspect
 from collections.abc import Callable, Mapping
 from typing import Any, TypeAlias
 
 import gymnasium
+import numpy as np
 
+from kinfolk.core.arrays import Bools
 from kinfolk.core.errors import SettingsError, require, summarize_error
+from kinfolk.core.local_objects import LOCAL_PREFIX, LocalObjects
 
 EnvSource: TypeAlias = (
     gymnasium.Env[Any, Any] | type[gymnasium.Env[Any, Any]] | Callable[..., gymnasium.Env[Any, Any]]
 )
-_LOCAL_PREFIX = "local/"
-_local_sources: dict[str, Any] = {}  # by the name of the task
+_local_sources = LocalObjects()
 
 
 def register_env(env: EnvSource) -> str:
@@ -28,7 +32,8 @@ def register_env(env: EnvSource) -> str:
 
     Args:
         env: A class, a function that returns an environment, or an instance. A training of several
-            worlds copies an instance with `copy.deepcopy`.
+            worlds copies an instance with `copy.deepcopy`. With a parameter `num_envs` it is a vector
+            environment, whose `autoreset_mode` must be `DISABLED`.
 
     Returns:
         A name for `--world` and for the functions of `kf`: `gym:MODULE:NAME` for a class or function
@@ -39,21 +44,15 @@ def register_env(env: EnvSource) -> str:
     """
     is_instance = isinstance(env, gymnasium.Env)
     require(
+        not isinstance(env, gymnasium.vector.VectorEnv),
+        f"{env} is one vector environment, and training makes as many as it needs. Pass its class or "
+        f"a function of num_envs.",
+    )
+    require(
         is_instance or callable(env),
         f"An environment is a gymnasium.Env, its class or a function that makes one, not {env!r}.",
     )
-    if not is_instance:
-        module, name = str(getattr(env, "__module__", "")), str(getattr(env, "__qualname__", ""))
-        if module != "__main__" and getattr(sys.modules.get(module), name, None) is env:
-            return f"gym:{module}:{name}"
-    label = type(env).__name__ if is_instance else getattr(env, "__name__", type(env).__name__)
-    number = 1 + len(_local_sources)
-    for known, source in _local_sources.items():
-        if source is env:
-            return f"gym:{known}"
-    name = f"{_LOCAL_PREFIX}{label.strip('<>')}-{number}"
-    _local_sources[name] = env
-    return f"gym:{name}"
+    return f"gym:{_local_sources.register(env, is_instance)}"
 
 
 def find_source(module: str, name: str) -> Callable[..., Any] | None:
@@ -69,7 +68,7 @@ def find_source(module: str, name: str) -> Callable[..., Any] | None:
     if module:
         source = getattr(importlib.import_module(module), name, None)
         return source if callable(source) else None
-    if not name.startswith(_LOCAL_PREFIX):
+    if not name.startswith(LOCAL_PREFIX):
         return None
     require(
         name in _local_sources,
@@ -78,6 +77,41 @@ def find_source(module: str, name: str) -> Callable[..., Any] | None:
     )
     source = _local_sources[name]
     return _CopyEnv(name, source) if isinstance(source, gymnasium.Env) else source
+
+
+class VectorTask:
+    """A vector environment, with the spaces of a single one.
+
+    Args:
+        env: The vector environment.
+
+    Attributes:
+        is_over: `[tasks]`, whether a task has to be reset before the next step.
+    """
+
+    def __init__(self, env: gymnasium.vector.VectorEnv[Any, Any, Any]) -> None:
+        self.env, self.unwrapped, self.spec = env, env.unwrapped, env.spec
+        self.observation_space = env.single_observation_space
+        self.action_space = env.single_action_space
+        self.is_over: Bools = np.zeros(env.num_envs, dtype=np.bool_)
+        self._has_begun = False
+
+    def reset(self, seed: int, mask: Bools) -> Any:
+        """Reset the tasks of a mask, or all before the first step, with one seed."""
+        # Before the first reset there is no observation that tasks outside of the mask could keep.
+        options = {"reset_mask": mask.copy()} if self._has_begun else None
+        self._has_begun = True
+        self.is_over[mask] = False
+        seeds: Any = [seed] * self.env.num_envs  # Gymnasium's own take a list, and say an int
+        return self.env.reset(seed=seeds, options=options)
+
+
+def makes_vector_env(source: Any) -> bool:
+    """Return whether a class or function has a parameter `num_envs`."""
+    try:
+        return "num_envs" in inspect.signature(source).parameters
+    except (TypeError, ValueError):
+        return False
 
 
 def make_own_env(task: str, source: Any, env_kwargs: Mapping[str, Any]) -> Any:
@@ -91,8 +125,9 @@ def make_own_env(task: str, source: Any, env_kwargs: Mapping[str, Any]) -> Any:
     Raises:
         SettingsError: It failed, or returned no environment.
     """
+    number = {"num_envs": 1} if makes_vector_env(source) else {}
     try:
-        env = source(**env_kwargs)
+        env = source(**{**number, **env_kwargs})
     except SettingsError:
         raise
     except Exception as error:
@@ -102,6 +137,8 @@ def make_own_env(task: str, source: Any, env_kwargs: Mapping[str, Any]) -> Any:
         raise SettingsError(
             f"gym:{task} cannot be made{arguments}: {description} ({location})."
         ) from error
+    if isinstance(env, gymnasium.vector.VectorEnv):
+        return VectorTask(env)
     require(
         isinstance(env, gymnasium.Env),
         f"gym:{task} must make a gymnasium.Env, not one {type(env).__name__}.",

@@ -1,235 +1,29 @@
-"""Several copies of a Gymnasium task: as one array environment if it has one, else in a loop."""
+"""Several copies of a Gymnasium task: in arrays, as one vector environment, or in a loop."""
 
 from __future__ import annotations
 
-import math
-import secrets
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
-from functools import cache, partial
-from typing import Any, NamedTuple
+import sys
+from collections.abc import Mapping
+from functools import cache
+from typing import Any
 
 import gymnasium
 import numpy as np
-from gymnasium.spaces.utils import flatdim, flatten
+from gymnasium.vector import AutoresetMode
+from gymnasium.vector.utils import iterate
 
-from kinfolk.core.arrays import AnyArray, Arrays, Bools, Floats, Ints
-from kinfolk.core.errors import ContractError, KinfolkError, summarize_error
+from kinfolk.core.arrays import AnyArray, Arrays, Bools, Ints
+from kinfolk.core.errors import SettingsError, require
 from kinfolk.core.spaces import ACTION_MASK
 from kinfolk.worlds.gymnasium_task.actions import MaskLayout, decode_action
-from kinfolk.worlds.gymnasium_task.env import (
-    deserialize_env,
-    make_env,
-    resolve_task_id,
-    serialize_env,
-    stack_bytes,
-)
-
-
-class TaskStep(NamedTuple):
-    """Result of a step, one row per task; rows of inactive tasks are meaningless."""
-
-    observation: AnyArray  # [tasks, size] float32
-    reward: Floats  # [tasks], as are those below
-    terminated: Bools
-    truncated: Bools
-
-
-class LoopTasks:
-    """Step ordinary environments one after the other.
-
-    Environments that cannot be serialised can be *parked* instead: they stay alive in this object
-    under a ticket, with which `set_states` takes them back, once.
-
-    Args:
-        task: `ID`, or `MODULE:ID`.
-        n_tasks: Number of environments.
-        bins: Number of values of a continuous action component; None leaves it continuous.
-        env_kwargs: Keywords for `gymnasium.make`.
-        mask: Where the action mask goes; None if masks are not used.
-    """
-
-    def __init__(
-        self,
-        task: str,
-        n_tasks: int,
-        bins: int | None = None,
-        env_kwargs: Mapping[str, Any] | None = None,
-        mask: MaskLayout | None = None,
-    ) -> None:
-        self._mask = mask
-        self._name = f"gym:{task}"
-        self._make_env = partial(make_env, task, env_kwargs or {})
-        self.envs = [self._make_env() for _ in range(n_tasks)]
-        self._n_tasks = n_tasks
-        self._n_steps = [0] * n_tasks  # of the current episodes, for error messages
-        self._parked: dict[int, list[gymnasium.Env[Any, Any]]] = {}  # by ticket
-        self._action_space, self._bins = self.envs[0].action_space, bins
-        self._observation_space = self.envs[0].observation_space
-
-    def _flatten(self, index: int, observation: Any, info: Any) -> AnyArray:
-        """Return the observation of an environment as a float32 vector, with its action mask.
-
-        Args:
-            index: Which environment.
-            observation: As it returned it.
-            info: As it returned it; with the mask if masks are used.
-
-        Raises:
-            ContractError: Its size is wrong, it has NaN, or there is no mask.
-        """
-        flat = np.asarray(flatten(self._observation_space, observation), dtype=np.float32)
-        size = flatdim(self._observation_space)
-        if flat.shape != (size,):
-            raise ContractError(
-                f"{self._name} must return observations of {size} number{'s' * (size != 1)}, as "
-                f"its observation_space says, not {flat.size}."
-            )
-        wrong = np.flatnonzero(np.isnan(flat))
-        if len(wrong):
-            raise ContractError(
-                f"{self._name} must return numbers as observation, not NaN: number {wrong[0]} of "
-                f"{size} is NaN {self._describe_step(index)}."
-            )
-        return flat if self._mask is None else self._append_mask(flat, info)
-
-    def _append_mask(self, flat: AnyArray, info: Any) -> AnyArray:
-        """Return an observation followed by the action mask of `info`.
-
-        Raises:
-            ContractError: The task gives no mask, or one of another size.
-        """
-        assert self._mask is not None
-        offset, n_choices = self._mask
-        mask = np.asarray(info.get(ACTION_MASK, ()), dtype=np.float32).ravel()
-        if mask.shape != (n_choices,):
-            raise ContractError(
-                f"{self._name} must give an action_mask of {n_choices} numbers in info, not "
-                f"{mask.size or 'none'}. Leave action_masks out if it has none."
-            )
-        out = np.zeros(offset + n_choices + n_choices % 2, dtype=np.float32)
-        out[: len(flat)], out[offset : offset + n_choices] = flat, mask != 0
-        return out
-
-    def _describe_step(self, index: int) -> str:
-        """Return in which step of its episode the environment `index` is, as text."""
-        return f"in step {self._n_steps[index]}" if self._n_steps[index] else "after the reset"
-
-    def reset(self, index: int, seed: int) -> AnyArray:
-        """Reset the environment `index` with a seed, and return its first observation.
-
-        Raises:
-            ContractError: The environment raised, or returned what Gymnasium does not allow.
-        """
-        if not self.envs:  # those of the last episodes are parked
-            self.envs = [self._make_env() for _ in range(self._n_tasks)]
-        with self._name_failures("reset"):
-            values = self.envs[index].reset(seed=seed)
-            self._require_values("reset", values, ("observation", "info"))
-            self._n_steps[index] = 0
-            return self._flatten(index, *values)
-
-    def step(self, actions: Ints, active: Bools) -> TaskStep:
-        """Step the environments that are active with `[tasks, heads]` actions.
-
-        Raises:
-            ContractError: An environment raised, or returned what Gymnasium does not allow.
-        """
-        size = flatdim(self._observation_space)
-        if self._mask is not None:
-            size = self._mask.offset + self._mask.n_choices + self._mask.n_choices % 2
-        inactive = (np.zeros(size, dtype=np.float32), 0.0, False, False)
-        results: list[Any] = [inactive] * len(self.envs)
-        for index in np.flatnonzero(active).tolist():
-            action = decode_action(self._action_space, actions[index], self._bins)
-            with self._name_failures("step"):
-                self._n_steps[index] += 1
-                results[index] = self._check_step(index, self.envs[index].step(action))
-        return TaskStep(*(np.array(column) for column in zip(*results, strict=True)))
-
-    def _check_step(self, index: int, values: Any) -> tuple[AnyArray, float, bool, bool]:
-        """Return observation, reward, terminated, truncated of a step, or raise ContractError."""
-        names = ("observation", "reward", "terminated", "truncated", "info")
-        self._require_values("step", values, names)
-        observation, reward, terminated, truncated, info = values
-        try:
-            number = float(reward)
-        except (TypeError, ValueError):
-            number = math.nan
-        if not math.isfinite(number):
-            step = self._describe_step(index)
-            message = f"{self._name} must give a finite number as reward, not {reward!r}, {step}."
-            raise ContractError(message)
-        return self._flatten(index, observation, info), number, bool(terminated), bool(truncated)
-
-    def _require_values(self, method: str, values: Any, names: tuple[str, ...]) -> None:
-        """Raise ContractError unless a method returned a tuple of the expected values.
-
-        Args:
-            method: Name of the method.
-            values: What it returned.
-            names: Names of the values that Gymnasium expects.
-        """
-        if isinstance(values, tuple) and len(values) == len(names):
-            return
-        got = str(len(values)) if isinstance(values, tuple) else f"one {type(values).__name__}"
-        raise ContractError(
-            f"{self._name} must return {len(names)} values from {method} ({', '.join(names)}), "
-            f"not {got}."
-        )
-
-    @contextmanager
-    def _name_failures(self, method: str) -> Iterator[None]:
-        """Re-raise errors of the task's own code as ContractError with their file and line."""
-        try:
-            yield
-        except KinfolkError:
-            raise
-        except Exception as error:
-            description, location, _ = summarize_error(error)
-            message = f"{self._name} failed in {method}: {description} ({location})."
-            raise ContractError(message) from error
-
-    def get_states(self) -> dict[str, AnyArray]:
-        """Return the serialised environments, one row of bytes each.
-
-        Raises:
-            SettingsError: They cannot be serialised.
-        """
-        return {"serialized": stack_bytes([serialize_env(env) for env in self.envs])}
-
-    def park(self) -> dict[str, AnyArray]:
-        """Set the environments aside, alive, and return their ticket, one row per task."""
-        ticket = secrets.randbits(62)
-        self._parked[ticket], self.envs = self.envs, []
-        return {"ticket": np.full(self._n_tasks, ticket, dtype=np.int64)}
-
-    def set_states(self, states: Arrays, source: Ints) -> bool:
-        """Restore serialised or parked environments.
-
-        Args:
-            states: What `get_states` or `park` returned.
-            source: Task `i` gets the saved state of task `source[i]`. Parked environments cannot be
-                copied, so each must go to its own task.
-
-        Returns:
-            False if the environments were parked by another process, or have been taken back before.
-        """
-        if "ticket" in states:
-            envs = self._parked.pop(int(states["ticket"][0]), None)
-            if envs is None or not np.array_equal(source, np.arange(self._n_tasks)):
-                return False
-            self.envs = envs
-            return True
-        if not self.envs:
-            self.envs = [self._make_env() for _ in range(self._n_tasks)]
-        for env, index in zip(self.envs, source.tolist(), strict=True):
-            deserialize_env(env, states["serialized"][index].tobytes())
-        return True
+from kinfolk.worlds.gymnasium_task.classic import ClassicTasks, find_classic_task
+from kinfolk.worlds.gymnasium_task.env import is_vector_task, make_env, resolve_task_id
+from kinfolk.worlds.gymnasium_task.loop import LoopTasks, TaskStep
+from kinfolk.worlds.gymnasium_task.own_tasks import VectorTask
 
 
 class ArrayTasks:
-    """Step an array environment whose `state` is `[numbers, tasks]`, such as CartPole's.
+    """Step an array environment of Gymnasium whose `state` is `[numbers, tasks]`.
 
     The array environment would reset tasks by itself and draw for all of them from one generator;
     here each task starts from its own seed, as a single environment would, and one that has ended
@@ -278,17 +72,94 @@ class ArrayTasks:
         return True
 
 
+class VectorEnvTasks(LoopTasks):
+    """Step a vector environment of the user's own, in which each task begins from its own seed.
+
+    It stays alive in its worker, like any task that cannot be copied.
+
+    Raises:
+        SettingsError: The environment resets tasks by itself, or has another number of tasks.
+    """
+
+    envs: list[VectorTask]  # the same for every task
+
+    def _make_envs(self) -> list[Any]:
+        """Make the vector environment of all tasks, with its resets left to us."""
+        made: Any = make_env(self._task, {**self._env_kwargs, "num_envs": self._n_tasks})
+        env, mode = made.env, made.env.metadata.get("autoreset_mode")
+        require(
+            env.num_envs == self._n_tasks,
+            f"{self._name} was asked for {self._n_tasks} environments, and made {env.num_envs}.",
+        )
+        if mode is not AutoresetMode.DISABLED:
+            given = mode.name if isinstance(mode, AutoresetMode) else mode
+            raise SettingsError(
+                f"{self._name} has the autoreset mode {given}; every episode must begin from its own "
+                f"seed. Set metadata['autoreset_mode'] = AutoresetMode.DISABLED and reset the tasks "
+                f"of options['reset_mask'], or pass make_vec "
+                f"vector_kwargs={{'autoreset_mode': AutoresetMode.DISABLED}}."
+            )
+        return [made] * self._n_tasks
+
+    def reset(self, index: int, seed: int) -> AnyArray:
+        """Reset one task with a seed, and return its first observation."""
+        if not self.envs:  # that of the last episodes is parked
+            self.envs = self._make_envs()
+        self._n_steps[index] = 0
+        with self._name_failures("reset"):
+            values = self.envs[0].reset(seed, np.arange(self._n_tasks) == index)
+            self._require_values(index, values, ("observation", "info"))
+            return self._flatten(index, self._split(values[0])[index], _info_of(values[1], index))
+
+    def step(self, actions: Ints, active: Bools) -> TaskStep:
+        """Step all tasks; those that are over and not active begin anew first."""
+        task, space = self.envs[0], self._action_space
+        unused = task.is_over & ~active
+        if unused.any():
+            task.reset(0, unused)
+        chosen = np.stack([decode_action(space, row, self._bins) for row in actions])
+        for index in np.flatnonzero(active).tolist():
+            self._n_steps[index] += 1
+        with self._name_failures("step"):
+            values = task.env.step(chosen)
+            names = ("observation", "reward", "terminated", "truncated", "info")
+            self._require_values(int(np.argmax(active)), values, names)
+            shown, reward, terminated, truncated, infos = values
+            task.is_over = np.asarray(terminated | truncated)
+            steps = zip(self._split(shown), reward, terminated, truncated, strict=True)
+            results = [
+                self._check_step(i, (*step, _info_of(infos, i))) for i, step in enumerate(steps)
+            ]
+        return TaskStep(*(np.array(column) for column in zip(*results, strict=True)))
+
+    def _split(self, observations: Any) -> list[Any]:
+        """Return the observation of each task."""
+        return list(iterate(self.envs[0].env.observation_space, observations))
+
+    def get_states(self) -> dict[str, AnyArray]:
+        """Raise SettingsError: a vector environment cannot be copied."""
+        raise SettingsError(
+            f"{self._name} cannot be copied in the middle of an episode: it is a vector environment."
+        )
+
+
+def _info_of(infos: Any, index: int) -> dict[str, Any]:
+    """Return the part of a vector environment's info that a single task needs: its action mask."""
+    return {ACTION_MASK: infos[ACTION_MASK][index]} if ACTION_MASK in infos else {}
+
+
 def make_vector_tasks(
     task: str,
     n_tasks: int,
     bins: int | None = None,
     env_kwargs: Mapping[str, Any] | None = None,
     mask: MaskLayout | None = None,
-) -> LoopTasks | ArrayTasks:
-    """Return an array environment if the task has one that can be seeded per task, else a loop.
+) -> LoopTasks | ArrayTasks | ClassicTasks:
+    """Return a task's form in arrays if it has one that can be seeded per task, else a loop.
 
-    With keywords it is always a loop: the array version of a task may take other keywords, or give
-    them another meaning.
+    Classic control tasks have kernels of ours, other tasks the array environments of Gymnasium, and
+    a user's vector environment is one already. With keywords it is always a loop: the array version
+    of a task may take other keywords, or give them another meaning.
 
     Args:
         task: `ID`, or `MODULE:ID`.
@@ -297,7 +168,13 @@ def make_vector_tasks(
         env_kwargs: Keywords for `gymnasium.make`.
         mask: Where the action mask goes; None if masks are not used.
     """
+    if is_vector_task(task):
+        return VectorEnvTasks(task, n_tasks, bins, env_kwargs, mask)
     name = resolve_task_id(task)
+    classic = find_classic_task(name)
+    if classic is not None and not env_kwargs and mask is None:
+        max_steps = gymnasium.spec(name).max_episode_steps or sys.maxsize
+        return ClassicTasks(classic, n_tasks, max_steps, bins)
     has_vector_env = (
         name in gymnasium.registry and gymnasium.spec(name).vector_entry_point is not None
     )

@@ -12,7 +12,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from gymnasium.spaces import Box, Discrete, MultiBinary, MultiDiscrete
-from gymnasium.spaces.utils import flatdim
 
 from kinfolk.core.arrays import AnyArray, Arrays, Bools, Bytes, Floats, Ints
 from kinfolk.core.errors import SettingsError
@@ -27,6 +26,7 @@ from kinfolk.core.spaces import (
 from kinfolk.worlds.base import BatchedWorld, WorldEvent, check_actions, check_batch_size
 from kinfolk.worlds.gymnasium_task.actions import MaskLayout
 from kinfolk.worlds.gymnasium_task.env import make_env
+from kinfolk.worlds.gymnasium_task.spaces import count_numbers, locate_env
 from kinfolk.worlds.gymnasium_task.vector import make_vector_tasks
 
 _FLOAT_BYTES = 4
@@ -209,29 +209,31 @@ def make_spec(settings: GymTask) -> WorldSpec:
     task = settings.task
     env = make_env(task, settings.env_kwargs)
     limit = settings.max_steps or (env.spec.max_episode_steps if env.spec else None) or 1000
-    size = flatdim(env.observation_space)
-    heads = _make_heads(task, env.action_space, settings.bins)
+    size = count_numbers(task, env)
+    heads = _make_heads(task, env, settings.bins)
     fields: tuple[ObservationField, ...] = (ObservationField("observation", (size,), "float32"),)
     if settings.action_masks:
         if not isinstance(env.action_space, Discrete):
             raise SettingsError(
-                f"gym:{task} has the action space {env.action_space}; masks are for Discrete ones."
+                f"gym:{task} has the action space {env.action_space}; masks are for Discrete ones"
+                f"{locate_env(env)}."
             )
         fields += (ObservationField(ACTION_MASK, (int(env.action_space.n),), "float32"),)
     return WorldSpec(f"gym:{task}", 1, (AgentGroup("agent", fields, heads),), limit)
 
 
-def _make_heads(task: str, space: Any, bins: int | None) -> tuple[ActionHead, ...]:
-    """Return the action heads of an action space.
+def _make_heads(task: str, env: Any, bins: int | None) -> tuple[ActionHead, ...]:
+    """Return the action heads of an environment's action space.
 
     Args:
         task: Name of the task in error messages.
-        space: Its action space.
+        env: The environment.
         bins: Number of values of a continuous component; None leaves it continuous.
 
     Raises:
         SettingsError: The space is of another kind, or has no bounds to divide into bins.
     """
+    space = getattr(env, "action_space", None)
     if isinstance(space, Discrete):
         return (ActionHead("action", tuple(str(i + space.start) for i in range(int(space.n)))),)
     if isinstance(space, MultiDiscrete):
@@ -252,10 +254,10 @@ def _make_heads(task: str, space: Any, bins: int | None) -> tuple[ActionHead, ..
     without_bounds = isinstance(space, Box)
     raise SettingsError(
         f"gym:{task} has the action space {space}, which has no bounds to divide into bins. Leave "
-        f"`bins` out."
+        f"`bins` out{locate_env(env)}."
         if without_bounds
         else f"gym:{task} has the action space {space}; only Discrete, MultiDiscrete, MultiBinary "
-        f"and Box spaces are supported."
+        f"and Box spaces are supported{locate_env(env)}."
     )
 
 

@@ -12,6 +12,7 @@ from kinfolk.worlds.savanna.settings import Savanna
 
 AGENT_TYPES = ("type_1_predator", "type_2_predator", "type_1_prey", "type_2_prey")
 METABOLIC_RATE = "metabolic_rate"  # the trait that has an effect
+_CACHED_CELLS = 40_000  # 24 bytes each, in a cache of 1 MB
 _DEFAULT_AGE_CAPS = {"type_1_predator": 120, "type_1_prey": 100}
 
 
@@ -25,6 +26,8 @@ class SavannaRules(NamedTuple):
     n_types: int  # 1 if there is no type 2: groups count only the types there are
     max_steps: int
     wall: Bools  # [cells]
+    has_walls: bool
+    exceeds_cache: bool  # the grid is larger than a processor's cache: kernels load ahead
     moves: Ints  # [2 types, actions, 2] steps in x and y
     line_of_sight_moves: bool  # walls block moves across them and around their corners
     predators_ignore_lines: bool  # quirk
@@ -104,6 +107,8 @@ def make_rules(settings: Savanna) -> SavannaRules:
         n_types=2 if s.type_2_action_range else 1,
         max_steps=s.max_steps,
         wall=wall,
+        has_walls=bool(wall.any()),
+        exceeds_cache=s.grid_size**2 > _CACHED_CELLS,
         moves=_make_move_table(s.type_1_action_range, s.type_2_action_range),
         line_of_sight_moves=s.respect_los_for_movement,
         predators_ignore_lines=quirks.predators_ignore_lines,

@@ -24,7 +24,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from kinfolk.core.arrays import AnyArray, Ints
+from kinfolk.core.arrays import AnyArray, Bools, Ints
 from kinfolk.core.spaces import ActionHead, AgentGroup, ObservationField, WorldSpec
 from kinfolk.worlds.savanna.rules import AGENT_TYPES, SavannaRules
 from kinfolk.worlds.savanna.settings import Savanna
@@ -34,12 +34,15 @@ CODES_PER_ENERGY = 32.0  # codes per unit of energy
 MAX_CODE = 1023
 VISIBLE_BIT, WALL_BIT = 1, 2
 PREDATOR_SHIFT, PREY_SHIFT, GRASS_SHIFT = 2, 12, 22
+# A vector instruction writes about as many cells as one takes that is found by its index.
+_CELLS_PER_SHOWN = 10
 
 
 class ObservationTables(NamedTuple):
     """Tables that the observation kernels read; axes of length 2 are species."""
 
     size: int  # side of the grid
+    exceeds_cache: bool  # see `SavannaRules`
     n_types: int
     zero_view: bool  # quirk: the last observation of a life is zeros
     view_at_death: bool  # quirk
@@ -51,6 +54,7 @@ class ObservationTables(NamedTuple):
     border: int  # cells around the grid in `empty_words` and `work_words`
     mask_of: Ints  # [2] index of a species' window in the next three: equal windows share one
     pattern_of: Ints  # [windows, cells] visibility pattern of the window around a cell
+    is_open: Bools  # [windows, patterns] whether a pattern hides nothing
     visible: npt.NDArray[np.float32]  # [windows, patterns, R * R] 1 where visible; float32 only
     visible_bits: npt.NDArray[np.uint32]  # the same as masks of a cell's word; compact only
     empty_words: npt.NDArray[np.uint32]  # [(size + 2 border)**2] words of an empty world
@@ -59,7 +63,7 @@ class ObservationTables(NamedTuple):
     has_visibility_channel: bool
     draw_border: bool  # cells outside the grid are walls
     grass_codes_per_energy: float
-    dense: bool  # with quirks, cells may show energy where no agent stands: scan all cells
+    dense: bool  # write the words of all cells, not only of those with grass or agents
 
 
 def get_group_names(settings: Savanna) -> tuple[str, ...]:
@@ -109,9 +113,11 @@ def make_observation_tables(
     visible = np.ones((1, 1, 1) if is_compact else shape, dtype=np.float32)
     bits_shape = shape if is_compact else (1, 1, 1)
     visible_bits = np.full(bits_shape, 0xFFFFFFFF, dtype=np.uint32)
+    is_open = np.ones(shape[:2], dtype=np.bool_)
     hidden = WALL_BIT if settings.mask_observation_with_visibility else 0xFFFFFFFF - VISIBLE_BIT
     for k, (mask, window) in enumerate(zip(masks, distinct, strict=True)):
         part = (k, slice(len(mask.patterns)), slice(window * window))
+        is_open[k, : len(mask.patterns)] = mask.patterns.all(axis=1)
         if is_compact:
             visible_bits[part] = np.where(mask.patterns, np.uint32(0xFFFFFFFF), np.uint32(hidden))
         else:
@@ -125,6 +131,7 @@ def make_observation_tables(
     padded = np.arange(size) + border
     return ObservationTables(
         size=size,
+        exceeds_cache=rules.exceeds_cache,
         n_types=rules.n_types,
         zero_view=rules.zero_terminal or settings.quirks.zero_terminal_observation,
         view_at_death=rules.view_at_death,
@@ -136,6 +143,7 @@ def make_observation_tables(
         border=border,
         mask_of=np.array([distinct.index(window) for window in windows], dtype=np.int64),
         pattern_of=np.stack([mask.pattern_of for mask in masks]),
+        is_open=is_open,
         visible=visible,
         visible_bits=visible_bits,
         empty_words=empty_words,
@@ -144,8 +152,18 @@ def make_observation_tables(
         has_visibility_channel=settings.include_visibility_channel,
         draw_border=settings.draw_border,
         grass_codes_per_energy=MAX_CODE / full_patch if full_patch > 0.0 else 0.0,
-        dense=settings.quirks.dead_prey_bitten or settings.quirks.cell_erasure,
+        dense=_is_dense(settings),
     )
+
+
+def _is_dense(settings: Savanna) -> bool:
+    """Return whether writing the words of all cells is faster than of those with grass or agents.
+
+    With two quirks it is also necessary: cells may show energy where no agent stands.
+    """
+    shown = settings.initial_num_grass + sum(settings.founder_counts)
+    is_crowded = settings.grid_size**2 <= _CELLS_PER_SHOWN * shown
+    return is_crowded or settings.quirks.dead_prey_bitten or settings.quirks.cell_erasure
 
 
 def _make_empty_words(

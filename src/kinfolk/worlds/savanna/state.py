@@ -28,6 +28,9 @@ from kinfolk.worlds.savanna.settings import Savanna
 RowIndices = npt.NDArray[np.uint32]
 Links = npt.NDArray[np.int32]  # rows or patches, -1 for none
 Plane = npt.NDArray[np.float32]
+# Small numbers, of which more fit into a processor's cache.
+ShortInts = npt.NDArray[np.int32]
+Codes = npt.NDArray[np.int8]
 
 _CACHE_LINE_BYTES = 64
 INITIAL_UID_CAPACITY = 512  # uids that fit at first; doubled when a world comes near it
@@ -58,14 +61,14 @@ class SavannaState(NamedTuple):
     group: Ints
     parents: Ints
     parent_rows: Ints
-    number: Ints  # number within its type: the i of type_1_prey_i
-    x: Ints
-    y: Ints
+    number: ShortInts  # number within its type: the i of type_1_prey_i
+    x: ShortInts
+    y: ShortInts
     energy: Floats
-    age: Ints
+    age: ShortInts
     carcass: Bools
-    step_event: Ints  # in this step: NO_EVENT, ATE or DIET_BLOCKED
-    death_cause: Ints  # index into DEATH_CAUSES
+    step_event: Codes  # in this step: NO_EVENT, ATE or DIET_BLOCKED
+    death_cause: Codes  # index into DEATH_CAUSES
     last_birth_tick: Ints  # tick of its last birth, NO_BIRTH_TICK if none
     kickbacks: Ints  # kick-back rewards it received
     satiated_until: Ints  # [W, N or 0] tick from which it hunts again

@@ -20,17 +20,18 @@ from kinfolk.worlds.base import (
 from kinfolk.worlds.render import RenderFrame, RenderSpec
 from kinfolk.worlds.savanna import render, spec, state
 from kinfolk.worlds.savanna.codes import COUNTERS, DEATH_CAUSES, ENERGY_ACCOUNTS, EVENT_KINDS, MOVE
+from kinfolk.worlds.savanna.metric_definitions import METRIC_DEFINITIONS
 from kinfolk.worlds.savanna.metrics import compute_metrics, compute_trait_statistics
 from kinfolk.worlds.savanna.presets import DESCRIPTIONS, PRESETS
 from kinfolk.worlds.savanna.rules import make_rules
 from kinfolk.worlds.savanna.settings import Savanna
-from kinfolk.worlds.savanna.sight import planes
-from kinfolk.worlds.savanna.sight.words import observe_words
+from kinfolk.worlds.savanna.sight import on_demand
+from kinfolk.worlds.savanna.sight.writer import WindowWriter
 from kinfolk.worlds.savanna.state import PER_UID_FIELDS, RowIndices, SavannaState
 from kinfolk.worlds.savanna.step import inheritance, phases
 from kinfolk.worlds.savanna.step.births import NewbornValues
-from kinfolk.worlds.savanna.step.context import CaptureScratch, StepActions
-from kinfolk.worlds.savanna.step.free_cells import SPARE_ENTRIES
+from kinfolk.worlds.savanna.step.context import StepActions
+from kinfolk.worlds.savanna.step.runner import StepRunner
 
 _ALL_EVENTS: Bools = np.arange(len(EVENT_KINDS)) < MOVE
 
@@ -48,6 +49,7 @@ class SavannaWorld(BatchedWorld):
     presets = PRESETS
     preset_descriptions = DESCRIPTIONS
     compute_metrics = staticmethod(compute_metrics)
+    metric_definitions = METRIC_DEFINITIONS
 
     def __init__(self, settings: Savanna, n_worlds: int = 1, threads: int = 1) -> None:
         check_batch_size(n_worlds, threads)
@@ -55,33 +57,16 @@ class SavannaWorld(BatchedWorld):
         self._state = state.allocate_state(settings, n_worlds)
         self._rules = make_rules(settings)
         super().__init__(spec.make_spec(settings), self._state, threads)
-        visible = planes.VisibleArrays._fields
-        self._visible_arrays = planes.VisibleArrays(*(getattr(self._state, n) for n in visible))
-        self._observation_tables = spec.make_observation_tables(settings, self._rules, threads)
+        self._runner = StepRunner(settings, self._rules, n_worlds, self._team)
+        self._windows = WindowWriter(
+            settings, self._rules, self._state, self._team, self._spec.row_bytes
+        )
         self._founder_counts = np.array(settings.founder_counts, dtype=np.int64)
         self._free_cells = np.flatnonzero(~self._rules.wall)
         self._choices = np.ascontiguousarray(self._spec.n_choices)
+        self._action_shape = (n_worlds * settings.rows, self._choices.shape[1])
         self._event_buffer = state.allocate_event_buffer(n_worlds, settings.rows, enabled=False)
-        n_cells = settings.grid_size**2
-        self._drawn_newborns = NewbornValues(
-            np.zeros((n_worlds, 0), dtype=np.int64),
-            np.zeros((n_worlds, 0, len(settings.traits))),
-            np.zeros(n_cells + SPARE_ENTRIES, dtype=np.int64),
-        )
-        self._free_cells_of_thread = [
-            self._drawn_newborns.free_cells.copy() for _ in range(threads)
-        ]
-        self._buffer: Bytes | None = None
-        self._written_rows = planes.WrittenRows(
-            np.zeros(n_worlds, dtype=np.bool_),
-            np.zeros((n_worlds, settings.rows), dtype=np.uint32),
-            np.zeros(n_worlds, dtype=np.int64),
-        )
-        stamps = (settings.grid_size + 2) ** 2 + 1
-        self._scratch = [
-            CaptureScratch(np.zeros(settings.rows, np.uint32), np.zeros(stamps, np.int64))
-            for _ in range(threads)
-        ]
+        self._drawn_newborns = self._runner.draw_newborns()
 
     def reset(self, keys: Ints, worlds: Ints | None = None) -> None:
         """Start episodes with founders and grass on random cells.
@@ -129,10 +114,11 @@ class SavannaWorld(BatchedWorld):
         if self.settings.forward_view:
             inheritance.draw_headings(self._state, worlds)
         self._event_buffer.n_events[worlds] = 0
+        self._windows.forget_grid()
 
     def _reserve_uids(self, uids: int) -> None:
         """Grow the per-uid arrays so that the births of one step, at most one per row, fit."""
-        capacity, needed = self._state.parent.shape[1], uids + self.settings.rows
+        capacity, needed = self._state.parent.shape[1], uids + self._spec.rows
         if needed > capacity:
             self._state = state.grow_uid_capacity(self._state, max(2 * capacity, needed))
 
@@ -157,9 +143,10 @@ class SavannaWorld(BatchedWorld):
             newborns: Cells and traits of newborns that are not drawn at random, or a function that
                 returns them when all but births is done.
         """
-        expected = (self.n_worlds * self.settings.rows, self._choices.shape[1])
-        if actions.shape != expected or actions.dtype != np.int64 or not actions.flags.c_contiguous:
+        is_valid = actions.shape == self._action_shape and actions.dtype == np.int64
+        if not (is_valid and actions.flags.carray):
             check_actions(self, actions)
+            actions = np.require(actions, np.int64, ["C", "A", "W"])
         s, choices = self._state, self._choices
         if (
             phases.find_invalid_action(s.done, s.n_alive, s.alive_rows, s.group, choices, actions)
@@ -168,79 +155,47 @@ class SavannaWorld(BatchedWorld):
             check_actions(self, actions)
         moves = StepActions(actions, acting_rows, n_acting, acting_rows is s.alive_rows)
 
-        def run_part(first: int, last: int, thread: int) -> int:
-            self._act(moves, first, last, thread)
-            values = newborns() if callable(newborns) else newborns
-            values = values._replace(free_cells=self._free_cells_of_thread[thread])
-            return phases.step_births_and_end(
-                s, self._rules, self._event_buffer, values, first, last
-            )
-
-        self._reserve_uids(max(self._run_in_threads(self.n_worlds, run_part)))
-
-    def _act(self, moves: StepActions, first: int, last: int, thread: int) -> None:
-        """Run the first half of a step, up to the removal of the dead, in worlds `first` to `last`.
-
-        Args:
-            moves: Actions, and the order of moves.
-            first: First world.
-            last: End of the range of worlds, exclusive.
-            thread: Index of the calling thread, which has scratch of its own.
-        """
-        arguments = self._state, self._rules, self._event_buffer, moves
-        if self.settings.team_capture_enabled:
-            phases.step_with_team_capture(*arguments, self._scratch[thread], first, last)
-        else:
-            phases.step_with_solo_predation(*arguments, first, last)
+        self._windows.forget_grid()
+        self._reserve_uids(self._runner.run(s, self._event_buffer, moves, newborns))
 
     def kernels(self) -> Sequence[Callable[..., Any]]:
         """Return the two kernels of a step and the one of observations that the settings select."""
-        step_kernel: Callable[..., Any] = phases.step_with_solo_predation
-        if self.settings.team_capture_enabled:
-            step_kernel = phases.step_with_team_capture
-        observe_kernel = (
-            planes.observe_planes if self.settings.observation == "float32" else observe_words
-        )
-        return step_kernel, phases.step_births_and_end, observe_kernel
+        return self._runner.kernel, phases.step_births_and_end, self._windows.kernel
 
     def compile(self, part: int) -> None:
         """Compile one half of the kernels by calling them on zero worlds."""
-        s = self._state
-        if part == 0:
-            shape = (self.n_worlds * self.settings.rows, self._choices.shape[1])
-            actions = np.zeros(shape, dtype=np.int64)
-            self._act(StepActions(actions, s.alive_rows, s.n_alive, True), 0, 0, 0)
-        else:
-            phases.step_births_and_end(
-                s, self._rules, self._event_buffer, self._drawn_newborns, 0, 0
-            )
+        self._runner.compile(self._state, self._event_buffer, part, self._choices.shape[1])
+        if part == 1:
             rows = np.zeros((self.n_worlds * self.settings.rows, self._spec.row_bytes), np.uint8)
             self.observe(rows, self._all_worlds[:0])
 
     def observe(self, out: Bytes, worlds: Ints | None = None) -> None:
         """Write observations, one row of bytes per batch row."""
-        indices = (
-            self._all_worlds if worlds is None else np.ascontiguousarray(worlds, dtype=np.int64)
-        )
-        if not self._is_same_buffer(out):
-            self._buffer = out
-            self._written_rows.is_known[:] = False
-        visible, tables = self._visible_arrays, self._observation_tables
-        words, floats = out.view(np.uint32), out.reshape(-1).view(np.float32)
-        arguments = visible, tables, self._written_rows, indices
+        self._windows.write(out, self._select_worlds(worlds))
 
-        def observe_part(first: int, last: int, thread: int) -> None:
-            if self.settings.observation == "float32":
-                planes.observe_planes(*arguments, first, last, words, floats)
-            else:
-                observe_words(*arguments, first, last, words, thread)
+    def observe_rows(self, rows: Ints, out: Bytes) -> None:
+        """Write the observations of some batch rows only, for agents whose windows are read.
 
-        self._run_in_threads(len(indices), observe_part)
+        Args:
+            rows: `[n]` batch rows.
+            out: `[n, row_bytes]`, uint8; those of empty rows are set to zero.
 
-    def _is_same_buffer(self, out: Bytes) -> bool:
-        """Return whether `out` is the buffer written last, which is held so that it stays alive."""
-        last = self._buffer
-        return last is not None and last.ctypes.data == out.ctypes.data and last.shape == out.shape
+        Raises:
+            ContractError: `out` has another shape or type, or a row does not exist.
+        """
+        self._windows.write_rows(rows, out)
+
+    def list_rows_by_cell(self) -> Ints:
+        """Return the batch rows of all living agents, world by world, in the order of their cells.
+
+        Neighbours follow each other, so that their windows are read from the same memory.
+        """
+        s, parts = self._state, []
+        for w in range(self.n_worlds):
+            rows = np.empty(int(s.n_alive[w].sum()), dtype=np.int64)
+            n_rows = on_demand.list_rows_by_cell(s.first_in_cell, s.next_in_cell, s.alive, w, rows)
+            parts.append(rows[:n_rows])
+        return np.concatenate(parts)
 
     def counters(self) -> dict[str, Ints | Floats]:
         """Return `[W]` counters under the names of PredPreyGrass, and the energy accounts.
@@ -281,9 +236,13 @@ class SavannaWorld(BatchedWorld):
     def select_events(self, kinds: Bools) -> list[WorldEvent]:
         """Return the events of the last step of some kinds: `[EVENT_KINDS]`, True for those."""
         buffer, events = self._event_buffer, []
-        for w in np.flatnonzero(buffer.n_events).tolist():
-            tick, entries = int(self._state.tick[w]), buffer.entries[w, : buffer.n_events[w], :4]
-            for kind, uid, other, value in entries[kinds[entries[:, 0].astype(np.int64)]].tolist():
+        for w in buffer.n_events.nonzero()[0].tolist():
+            entries = buffer.entries[w, : buffer.n_events[w]]
+            (selected,) = kinds[entries[:, 0].astype(np.int64)].nonzero()
+            if not len(selected):
+                continue
+            tick = int(self._state.tick[w])
+            for kind, uid, other, value in entries[selected, :4].tolist():
                 name = EVENT_KINDS[int(kind)]
                 note = DEATH_CAUSES[int(value)] if name == "death" else ""
                 events.append(WorldEvent(w, tick, name, int(uid), int(other), value, note))
@@ -336,6 +295,7 @@ class SavannaWorld(BatchedWorld):
                     saved[name] = np.pad(saved[name], ((0, 0), (0, missing)))
         load_snapshot(self._state, saved, source)
         self._event_buffer.n_events[:] = 0
+        self._windows.forget_grid()
         if keys is not None:
             self._state.key[:] = keys
 

@@ -14,9 +14,17 @@ from kinfolk.worlds.cogsguard.world import CogsguardWorld
 
 SITES = [f"{edition} {site}" for edition in "FA" for site in ("arena", "machina_1", "tutorial")]
 TUTORIAL_AGENTS = {"F": 1, "A": 4}
-# Of these the original's 20 maps are all alike, which 200 maps need not be: a junction or an
-# extractor beside the compound's own is a matter of chance.
-RARE = 0.2
+# Statistics that are the same on the 20 recorded maps of a site are the same on all of ours, but for
+# these, in which the original's maps differ too: on so many of 150 more maps (machina_1: of 60) of its
+# generator, seeds from 100 on.
+VARYING = {
+    ("F arena", "junction nearest neighbour, least"): 2 / 150,
+    ("F arena", "walk to nearest silicon"): 23 / 150,
+    ("F tutorial", "junctions within 10 of hub"): 6 / 150,
+    ("A tutorial", "junctions within 10 of hub"): 3 / 150,
+    ("F machina_1", "junction nearest neighbour, least"): 1 / 60,
+    ("F machina_1", "walk to nearest oxygen"): 1 / 60,
+}
 
 
 def make_world(site, count, **more):
@@ -66,8 +74,13 @@ def compare(recorded, site, count):
     assert set(original) == set(ours)
     differing = {}
     for name, numbers in original.items():
-        allowed = max(2 * numbers["sd"], 0.001 if numbers["sd"] else RARE)
-        if abs(ours[name] - numbers["mean"]) > allowed:
+        if name not in found[0] or numbers["sd"] > 0:
+            is_like = abs(ours[name] - numbers["mean"]) <= max(2 * numbers["sd"], 0.001)
+        else:
+            others = [one[name] for one in found if abs(one[name] - numbers["mean"]) > 0.001]
+            share = VARYING.get((site, name), 0.0)
+            is_like = len(others) <= count * (share + 0.1 * (share > 0))
+        if not is_like:
             differing[name] = (ours[name], numbers["mean"], numbers["sd"])
     for name in ("junctions", "extractors"):
         assert abs(ours[name] / original[name]["mean"] - 1) < 0.1, name

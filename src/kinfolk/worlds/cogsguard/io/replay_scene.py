@@ -269,36 +269,29 @@ class _SceneReplayer:
         """Return owners, networks, stocks and stores of a world as a scene has them."""
         s = self.world._arrays
         owners, networks = "", ""
-        is_linked = self._find_linked(w)
         for j in range(len(self._junctions)):
-            owner = int(s.junction[w, j, codes.JUNCTION_OWNER])
-            symbol = "J" if owner < 0 else (*TEAM_JUNCTION_SYMBOLS, "")[owner]
-            if owner == self.world.settings.teams:
-                symbol = "&" if s.junction[w, j, codes.JUNCTION_SECOND_OWNER] >= 0 else "!"
-            owners += symbol
-            networks += symbol if is_linked[j] else "J"
+            owner, second = s.junction[
+                w, j, [codes.JUNCTION_OWNER, codes.JUNCTION_SECOND_OWNER]
+            ].tolist()
+            linked = int(s.junction[w, j, codes.JUNCTION_LINKED])
+            owners += self._get_symbol({owner, second})
+            networks += self._get_symbol(
+                {
+                    owner if linked & codes.OWNER_LINKED else -1,
+                    second if linked & codes.SECOND_LINKED else -1,
+                }
+            )
         kinds = s.team_view[w, 0, self._extractors] & codes.KIND_MASK
         is_extractor = (kinds >= codes.EXTRACTOR) & (kinds < codes.HUB)
         stock = np.where(is_extractor, s.cell_detail[w, self._extractors], 0)
         stores = s.store[w].tolist()
         return {"owners": owners, "net": networks, "stock": stock.tolist(), "stores": stores}
 
-    def _find_linked(self, w: int) -> list[bool]:
-        """Return which junctions are linked to a hub or ship of their owner."""
-        s, rules = self.world._arrays, self.world._rules
-        owner = s.junction[w, :, codes.JUNCTION_OWNER].tolist()
-        homes = s.home_cell[w].tolist()
-        cells = [*s.junction[w, :, codes.JUNCTION_CELL].tolist(), *homes]
-        sides = [*owner, *(min(i, rules.teams) for i in range(len(homes)))]
-        linked = [False] * len(owner) + [True] * len(homes)
-        y, x = np.divmod(np.array(cells, dtype=np.int64), rules.stride)
-        near = (y[:, None] - y) ** 2 + (x[:, None] - x) ** 2 <= rules.network_reach
-        grew = True
-        while grew:
-            grew = False
-            for j in range(len(owner)):
-                if not linked[j] and owner[j] >= 0:
-                    others = (i for i in np.flatnonzero(near[j]) if sides[i] == owner[j])
-                    linked[j] = any(linked[i] for i in others)
-                    grew = grew or linked[j]
-        return linked[: len(owner)]
+    def _get_symbol(self, sides: set[int]) -> str:
+        """Return the symbol of a junction that bears the marks of these sides, -1 for none."""
+        clips, teams = self.world.settings.teams, sorted(sides - {-1})
+        if len(teams) > 1:
+            return "&"
+        if not teams:
+            return "J"
+        return "!" if teams[0] == clips else TEAM_JUNCTION_SYMBOLS[teams[0]]

@@ -130,6 +130,15 @@ def allocate_map_scratch(
     return MapScratch(cell_codes, config.pads.copy(), work_cells, np.zeros((8, 4), dtype=np.int64))
 
 
+class Zone(NamedTuple):
+    """A rectangle of the map, in cells."""
+
+    top: int
+    left: int
+    height: int
+    width: int
+
+
 @inline
 def cell_index(config: MapConfig, y: int, x: int) -> int:
     """Return the index of a cell of the map in the padded numbering.

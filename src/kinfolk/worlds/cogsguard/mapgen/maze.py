@@ -6,7 +6,7 @@ from kinfolk.core.arrays import Ints
 from kinfolk.core.jit import inline
 from kinfolk.core.random import randint
 from kinfolk.worlds.cogsguard import codes
-from kinfolk.worlds.cogsguard.mapgen.config import MapConfig, cell_index
+from kinfolk.worlds.cogsguard.mapgen.config import MapConfig, Zone, cell_index
 
 _ROOM_PITCH = 4  # a room of three cells and a wall
 _GATE_PERCENT = 30  # of the outer walls of rooms are open
@@ -17,20 +17,19 @@ _MAX_TRIES = 4000
 
 @inline
 def open_wall(
-    code: Ints, config: MapConfig, top: int, left: int, room_y: int, room_x: int, direction: int
+    code: Ints, config: MapConfig, zone: Zone, room_y: int, room_x: int, direction: int
 ) -> None:
     """Open the wall of a room towards one side.
 
     Args:
         code: `[cells]` of the scratch map, written.
         config: Parameters of maps.
-        top: First line of the maze.
-        left: First column of the maze.
+        zone: Where the maze is.
         room_y: Row of the room.
         room_x: Column of the room.
         direction: 0 north, 1 south, 2 west, 3 east.
     """
-    y, x = top + room_y * _ROOM_PITCH, left + room_x * _ROOM_PITCH
+    y, x = zone.top + room_y * _ROOM_PITCH, zone.left + room_x * _ROOM_PITCH
     for i in range(1, _ROOM_PITCH):
         if direction < 2:
             code[cell_index(config, y + _ROOM_PITCH * direction, x + i)] = codes.EMPTY
@@ -40,15 +39,14 @@ def open_wall(
 
 @inline
 def draw_passages(
-    code: Ints, config: MapConfig, top: int, left: int, rows: int, columns: int, key: int
+    code: Ints, config: MapConfig, zone: Zone, rows: int, columns: int, key: int
 ) -> None:
     """Join all rooms of a maze by passages without a circle.
 
     Args:
         code: `[cells]` of the scratch map, written.
         config: Parameters of maps.
-        top: First line of the maze.
-        left: First column of the maze.
+        zone: Where the maze is.
         rows: Rows of rooms.
         columns: Columns of rooms.
         key: Random key.
@@ -71,7 +69,7 @@ def draw_passages(
         is_inside = 0 <= next_y < rows and 0 <= next_x < columns
         other = next_y * columns + next_x if is_inside else room
         if joined >> room & 1 == 1 and is_inside and joined >> other & 1 == 0:
-            open_wall(code, config, top, left, room_y, room_x, direction)
+            open_wall(code, config, zone, room_y, room_x, direction)
             joined |= 1 << other
             n_joined += 1
             newest = other
@@ -83,9 +81,7 @@ def draw_passages(
 
 
 @inline
-def draw_maze(
-    code: Ints, config: MapConfig, top: int, left: int, height: int, width: int, key: int
-) -> None:
+def draw_maze(code: Ints, config: MapConfig, zone: Zone, key: int) -> None:
     """Draw a maze of rooms, in which there is one way between any two, and some gates.
 
     A room that is not yet in the maze is joined to one that is: the newest with such a neighbour (a
@@ -94,22 +90,20 @@ def draw_maze(
     Args:
         code: `[cells]` of the scratch map, written.
         config: Parameters of maps.
-        top: First line of the zone.
-        left: First column of the zone.
-        height: Lines of the zone.
-        width: Columns of the zone.
+        zone: Where to draw.
         key: Random key.
     """
-    rows = min((height - 1) // _ROOM_PITCH, _MAX_ROOMS)
-    columns = min((width - 1) // _ROOM_PITCH, _MAX_ROOMS)
+    rows = min((zone.height - 1) // _ROOM_PITCH, _MAX_ROOMS)
+    columns = min((zone.width - 1) // _ROOM_PITCH, _MAX_ROOMS)
     if rows < 1 or columns < 1:
         return
-    for y in range(height):
-        for x in range(width):
+    for y in range(zone.height):
+        for x in range(zone.width):
             in_maze = y <= rows * _ROOM_PITCH and x <= columns * _ROOM_PITCH
             is_wall = in_maze and (y % _ROOM_PITCH == 0 or x % _ROOM_PITCH == 0)
-            code[cell_index(config, top + y, left + x)] = codes.WALL if is_wall else codes.EMPTY
-    draw_passages(code, config, top, left, rows, columns, key)
+            cell = cell_index(config, zone.top + y, zone.left + x)
+            code[cell] = codes.WALL if is_wall else codes.EMPTY
+    draw_passages(code, config, zone, rows, columns, key)
     draw = 1 << 20
     for room_y in range(rows):
         for room_x in range(columns):
@@ -121,25 +115,22 @@ def draw_maze(
                     or (direction == 3 and room_x == columns - 1)
                 )
                 if is_outer and randint(key, draw, 100) < _GATE_PERCENT:
-                    open_wall(code, config, top, left, room_y, room_x, direction)
+                    open_wall(code, config, zone, room_y, room_x, direction)
                 draw += 1
 
 
 @inline
-def clear_rays(code: Ints, config: MapConfig, top: int, left: int, height: int, width: int) -> None:
+def clear_rays(code: Ints, config: MapConfig, zone: Zone) -> None:
     """Clear eight rays from the middle of a zone of wall.
 
     Args:
         code: `[cells]` of the scratch map, written.
         config: Parameters of maps.
-        top: First line of the zone.
-        left: First column of the zone.
-        height: Lines of the zone.
-        width: Columns of the zone.
+        zone: Where to draw.
     """
-    middle_y, middle_x = height // 2, width // 2
-    for y in range(height):
-        for x in range(width):
+    middle_y, middle_x = zone.height // 2, zone.width // 2
+    for y in range(zone.height):
+        for x in range(zone.width):
             dy, dx = y - middle_y, x - middle_x
             if dy == 0 or dx == 0 or abs(dy) == abs(dx):
-                code[cell_index(config, top + y, left + x)] = codes.EMPTY
+                code[cell_index(config, zone.top + y, zone.left + x)] = codes.EMPTY

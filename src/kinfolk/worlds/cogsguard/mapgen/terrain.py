@@ -6,7 +6,7 @@ from kinfolk.core.arrays import Ints
 from kinfolk.core.jit import inline
 from kinfolk.core.random import fold_in, randint
 from kinfolk.worlds.cogsguard import codes
-from kinfolk.worlds.cogsguard.mapgen.config import MapConfig, cell_index, is_on_map
+from kinfolk.worlds.cogsguard.mapgen.config import MapConfig, Zone, cell_index, is_on_map
 
 _ANCHOR_SPACING, _ANCHOR_SHIFT = 7, 2  # cells between anchors of rocks, and how far they are moved
 _ANCHOR_PERCENT, _SINGLE_ROCK_PERCENT = 80, 25
@@ -66,31 +66,19 @@ def draw_cluster(code: Ints, config: MapConfig, y: int, x: int, key: int) -> Non
 
 
 @inline
-def draw_rocks(
-    code: Ints,
-    config: MapConfig,
-    top: int,
-    left: int,
-    height: int,
-    width: int,
-    spacing: int,
-    key: int,
-) -> None:
+def draw_rocks(code: Ints, config: MapConfig, zone: Zone, spacing: int, key: int) -> None:
     """Draw rocks and clusters of rock near the points of a lattice.
 
     Args:
         code: `[cells]` of the scratch map, written.
         config: Parameters of maps.
-        top: First line of the area.
-        left: First column of the area.
-        height: Lines of the area.
-        width: Columns of the area.
+        zone: Where to draw.
         spacing: Cells between points of the lattice.
         key: Random key.
     """
     anchor = 0
-    for y in range(top, top + height, spacing):
-        for x in range(left, left + width, spacing):
+    for y in range(zone.top, zone.top + zone.height, spacing):
+        for x in range(zone.left, zone.left + zone.width, spacing):
             anchor_key = fold_in(key, anchor)
             anchor += 1
             if randint(anchor_key, 0, 100) >= _ANCHOR_PERCENT:
@@ -112,7 +100,8 @@ def draw_base(code: Ints, config: MapConfig, key: int) -> None:
         config: Parameters of maps.
         key: Random key.
     """
-    draw_rocks(code, config, 0, 0, config.height, config.width, _ANCHOR_SPACING, key)
+    whole_map = Zone(0, 0, config.height, config.width)
+    draw_rocks(code, config, whole_map, _ANCHOR_SPACING, key)
 
 
 @inline

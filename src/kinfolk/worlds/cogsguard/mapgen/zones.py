@@ -6,7 +6,13 @@ from kinfolk.core.arrays import Ints
 from kinfolk.core.jit import inline
 from kinfolk.core.random import fold_in, randint
 from kinfolk.worlds.cogsguard import codes
-from kinfolk.worlds.cogsguard.mapgen.config import MapConfig, MapScratch, cell_index, is_on_map
+from kinfolk.worlds.cogsguard.mapgen.config import (
+    MapConfig,
+    MapScratch,
+    Zone,
+    cell_index,
+    is_on_map,
+)
 from kinfolk.worlds.cogsguard.mapgen.maze import clear_rays, draw_maze
 from kinfolk.worlds.cogsguard.mapgen.terrain import draw_rocks
 
@@ -66,23 +72,18 @@ def shuffle_parts(parts: Ints, n_parts: int, key: int) -> None:
 
 
 @inline
-def flip_edges(
-    code: Ints, config: MapConfig, top: int, left: int, height: int, width: int, key: int
-) -> None:
+def flip_edges(code: Ints, config: MapConfig, zone: Zone, key: int) -> None:
     """Flip some cells of a zone that are beside a cell of the other kind.
 
     Args:
         code: `[cells]` of the scratch map, written.
         config: Parameters of maps.
-        top: First line of the zone.
-        left: First column of the zone.
-        height: Lines of the zone.
-        width: Columns of the zone.
+        zone: Where it is.
         key: Random key.
     """
     margin, draw = _FLIP_MARGIN, 0
-    for y in range(top + margin, top + height - margin):
-        for x in range(left + margin, left + width - margin):
+    for y in range(zone.top + margin, zone.top + zone.height - margin):
+        for x in range(zone.left + margin, zone.left + zone.width - margin):
             cell = cell_index(config, y, x)
             kind, is_edge = code[cell] % _GROWING, False
             for step in (-1, 1, -config.stride, config.stride):
@@ -90,8 +91,8 @@ def flip_edges(
             if is_edge and randint(key, draw, 100) < _FLIP_PERCENT:
                 code[cell] += _GROWING
             draw += 1
-    for y in range(top, top + height):
-        for x in range(left, left + width):
+    for y in range(zone.top, zone.top + zone.height):
+        for x in range(zone.left, zone.left + zone.width):
             cell = cell_index(config, y, x)
             if code[cell] >= _GROWING:
                 is_wall = code[cell] - _GROWING == codes.WALL
@@ -99,23 +100,18 @@ def flip_edges(
 
 
 @inline
-def grow_forest(
-    code: Ints, config: MapConfig, top: int, left: int, height: int, width: int, key: int
-) -> None:
+def grow_forest(code: Ints, config: MapConfig, zone: Zone, key: int) -> None:
     """Let floor beside trees become trees, with a chance for each neighbour.
 
     Args:
         code: `[cells]` of the scratch map, written.
         config: Parameters of maps.
-        top: First line of the zone.
-        left: First column of the zone.
-        height: Lines of the zone.
-        width: Columns of the zone.
+        zone: Where it is.
         key: Random key.
     """
     draw = 0
-    for y in range(top, top + height):
-        for x in range(left, left + width):
+    for y in range(zone.top, zone.top + zone.height):
+        for x in range(zone.left, zone.left + zone.width):
             cell = cell_index(config, y, x)
             for dy, dx in ((-1, 0), (1, 0), (0, -1), (0, 1)):
                 beside = cell + dy * config.stride + dx
@@ -123,8 +119,8 @@ def grow_forest(
                 if is_tree and randint(key, draw, 100) < _GROWTH_PERCENT:
                     code[cell] = _GROWING if code[cell] == codes.EMPTY else code[cell]
                 draw += 1
-    for y in range(top, top + height):
-        for x in range(left, left + width):
+    for y in range(zone.top, zone.top + zone.height):
+        for x in range(zone.left, zone.left + zone.width):
             cell = cell_index(config, y, x)
             if code[cell] == _GROWING:
                 code[cell] = codes.WALL
@@ -157,39 +153,34 @@ def is_zone_wall(kind: int, y: int, x: int, key: int, draw: int) -> bool:
 
 
 @inline
-def draw_zone(
-    code: Ints, config: MapConfig, kind: int, top: int, left: int, height: int, width: int, key: int
-) -> None:
+def draw_zone(code: Ints, config: MapConfig, kind: int, zone: Zone, key: int) -> None:
     """Draw a zone of terrain in place of what was there.
 
     Args:
         code: `[cells]` of the scratch map, written.
         config: Parameters of maps.
         kind: PLAINS to RADIAL.
-        top: First line of the zone.
-        left: First column of the zone.
-        height: Lines of the zone.
-        width: Columns of the zone.
+        zone: Where it is.
         key: Random key.
     """
     if kind == MAZE:
-        draw_maze(code, config, top, left, height, width, key)
+        draw_maze(code, config, zone, key)
         return
     if kind == RADIAL:
-        clear_rays(code, config, top, left, height, width)
+        clear_rays(code, config, zone)
         return
-    for y in range(height):
-        for x in range(width):
-            is_wall = kind != PLAINS and is_zone_wall(kind, y, x, key, y * width + x)
-            code[cell_index(config, top + y, left + x)] = codes.WALL if is_wall else codes.EMPTY
+    for y in range(zone.height):
+        for x in range(zone.width):
+            is_wall = kind != PLAINS and is_zone_wall(kind, y, x, key, y * zone.width + x)
+            cell = cell_index(config, zone.top + y, zone.left + x)
+            code[cell] = codes.WALL if is_wall else codes.EMPTY
     if kind == PLAINS:
-        draw_rocks(code, config, top, left, height, width, _PLAINS_SPACING, key)
+        draw_rocks(code, config, zone, _PLAINS_SPACING, key)
         return
     if kind == FOREST:
         for growth in range(_FOREST_GROWTHS):
-            grow_key = fold_in(key, 1 + growth)
-            grow_forest(code, config, top, left, height, width, grow_key)
-    flip_edges(code, config, top, left, height, width, fold_in(key, 0))
+            grow_forest(code, config, zone, fold_in(key, 1 + growth))
+    flip_edges(code, config, zone, fold_in(key, 0))
 
 
 @inline
@@ -210,7 +201,7 @@ def draw_zone_in_part(
     height, width = min(side, parts[part, 2]), min(side, parts[part, 3])
     top = parts[part, 0] + (parts[part, 2] - height) // 2
     left = parts[part, 1] + (parts[part, 3] - width) // 2
-    draw_zone(scratch.cell_codes, config, kind, top, left, height, width, key)
+    draw_zone(scratch.cell_codes, config, kind, Zone(top, left, height, width), key)
 
 
 @inline

@@ -19,10 +19,14 @@ from kinfolk.worlds.cogsguard.inventory import (
 from kinfolk.worlds.cogsguard.rules import CogsguardRules
 from kinfolk.worlds.cogsguard.state import GameArrays, record_event
 from kinfolk.worlds.cogsguard.step.hearts import buy_from_store, take_hub_heart, take_or_make_heart
+from kinfolk.worlds.cogsguard.step.networks import (
+    is_near_network,
+    scramble_owner,
+    update_network,
+)
 from kinfolk.worlds.cogsguard.territory import (
     change_junction_owner,
     clear_cell,
-    is_near_junction,
     squared_distance,
 )
 
@@ -130,7 +134,7 @@ def change_gear(
 def is_in_align_reach(
     game: GameArrays, rules: CogsguardRules, w: int, team: int, cell: int
 ) -> bool:
-    """Return whether a team may align a junction in edition A: near its hub or one of its junctions.
+    """Return whether a team may align a junction in edition A: near its hub or its network.
 
     Args:
         game: Reads `junction` and `home_cell`.
@@ -141,7 +145,7 @@ def is_in_align_reach(
     """
     if squared_distance(rules.stride, cell, game.home_cell[w, team]) <= rules.align_hub_reach:
         return True
-    return is_near_junction(game.junction, rules.stride, rules.align_reach, w, team, cell)
+    return is_near_network(game, rules, w, team, cell)
 
 
 @inline
@@ -186,26 +190,29 @@ def can_align(
 
 @inline
 def align_junction(
-    game: GameArrays, rules: CogsguardRules, w: int, row: int, team: int, index: int
+    game: GameArrays, rules: CogsguardRules, events: Ints, w: int, row: int, team: int, index: int
 ) -> None:
     """Give a junction to the team of an agent; with the quirk `both_marks` the clips keep theirs.
 
     Args:
         game: Written.
         rules: Rules of the batch.
+        events: Buffer, appended to.
         w: World.
         row: Row of the agent.
         team: Team of the agent.
         index: Index of the junction.
     """
-    junction = game.junction
-    if rules.both_marks and junction[w, index, codes.JUNCTION_OWNER] == rules.teams:
+    junction, owner = game.junction, int(game.junction[w, index, codes.JUNCTION_OWNER])
+    if rules.both_marks and owner == rules.teams:
         junction[w, index, codes.JUNCTION_SECOND_OWNER] = team
-        game.teams[w, team, codes.JUNCTIONS_HELD] += 1
         game.teams[w, team, codes.JUNCTIONS_WON] += 1
     else:
         change_junction_owner(game, rules, w, index, team)
     junction[w, index, codes.JUNCTION_ALIGNED_BY] = row
+    if rules.territory:
+        update_network(game, rules, events, w, team)
+        update_network(game, rules, events, w, owner)
 
 
 @inline
@@ -214,7 +221,7 @@ def use_junction(
 ) -> bool:
     """Deposit at a junction of the agent's team, align a neutral junction, or scramble an enemy's.
 
-    In edition A aligners also take an enemy's junction, and losing it may unlink other junctions.
+    In edition A aligners also take an enemy's junction, and losing it may cut off other junctions.
 
     Args:
         game: Written.
@@ -249,12 +256,9 @@ def use_junction(
     kind = codes.ALIGN_EVENT if aligns else codes.SCRAMBLE_EVENT
     record_event(events, w, kind, row, index, owner)
     if aligns:
-        align_junction(game, rules, w, row, team, index)
+        align_junction(game, rules, events, w, row, team, index)
     else:  # of a junction with two marks, that of the clips is scrambled
-        second = game.junction[w, index, codes.JUNCTION_SECOND_OWNER]
-        change_junction_owner(game, rules, w, index, second)
-    if rules.territory and owner >= 0:  # `release_unlinked_junctions` runs after all acted
-        game.teams[w, owner, codes.NETWORK_BROKEN] = 1
+        scramble_owner(game, rules, events, w, index)
     return True
 
 

@@ -21,7 +21,6 @@ from kinfolk.worlds.cogsguard.state import CogsguardState, GameArrays, get_game_
 from kinfolk.worlds.cogsguard.step.actions import execute_actions, update_vibes
 from kinfolk.worlds.cogsguard.step.births import run_births
 from kinfolk.worlds.cogsguard.step.clips import run_clips_events
-from kinfolk.worlds.cogsguard.step.networks import release_unlinked_junctions
 from kinfolk.worlds.cogsguard.step.ships import run_clips_ships
 
 _TICK_KEY = 3  # folded into an episode's key; `reset` uses 1 and 2
@@ -246,7 +245,7 @@ def step_clips_events(
 def step_clips_ships(
     state: CogsguardState, rules: CogsguardRules, events: Ints, first: int, last: int
 ) -> None:
-    """Release junctions that agents cut off, then run the clips of edition A.
+    """Run the clips of edition A.
 
     Args:
         state: State of the batch, written.
@@ -258,8 +257,8 @@ def step_clips_ships(
     game = get_game_arrays(state)
     for w in range(first, last):
         if not state.done[w]:
-            release_unlinked_junctions(game, rules, events, w)
-            run_clips_ships(game, rules, events, w, state.tick[w])
+            tick_key = make_tick_key(state.key[w], state.tick[w])
+            run_clips_ships(game, rules, events, w, state.tick[w], tick_key)
 
 
 @allocation_free_kernel

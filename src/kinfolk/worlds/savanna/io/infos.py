@@ -43,14 +43,14 @@ class SavannaInfoProvider:
         """Return infos about team captures, blocked births, blocked bites and ends of lives."""
         infos: Infos = {}
         events = world.select_events(_SELECTED)  # type: ignore[attr-defined]
-        for event in events:
-            if event.kind in _INFO_EVENTS:
-                _add_event_info(event, agents[event.uid], infos.setdefault(event.uid, {}))
-        _add_team_capture_infos(events, world, agents, infos)
-        _add_fertility_counts(events, world, agents, infos)
+        if events:
+            for event in events:
+                if event.kind in _INFO_EVENTS:
+                    _add_event_info(event, agents[event.uid], infos.setdefault(event.uid, {}))
+            _add_team_capture_infos(events, world, agents, infos)
+            _add_fertility_counts(events, world, agents, infos)
         columns, last = world.columns, int(world.tick[0]) - 1
-        ended = columns.terminated | columns.truncated
-        for row in np.flatnonzero(ended).tolist() if ended.any() else ():
+        for row in (columns.terminated | columns.truncated).nonzero()[0].tolist():
             uid = int(columns.uid[row])
             if uid < 0:
                 continue
@@ -63,9 +63,7 @@ class SavannaInfoProvider:
                     "species": _find_species(world, agent),
                 }
             )
-        for uid in [uid for uid, info in infos.items() if not info]:
-            del infos[uid]
-        return infos
+        return {uid: info for uid, info in infos.items() if info}
 
 
 def is_time_up(world: World) -> bool:

@@ -14,19 +14,25 @@ import numpy.typing as npt
 from kinfolk.core.arrays import Bools, Ints
 from kinfolk.core.jit import allocation_free_kernel, inline
 from kinfolk.worlds.savanna.codes import PREDATOR, PREY
+from kinfolk.worlds.savanna.sight.copying import copy_line
 from kinfolk.worlds.savanna.spec import ObservationTables
-from kinfolk.worlds.savanna.state import Plane, RowIndices
+from kinfolk.worlds.savanna.state import Plane, RowIndices, ShortInts
+from kinfolk.worlds.savanna.step.context import StepPart, get_slice
 
 Words = npt.NDArray[np.uint32]
+
+# Bits of `StepPart.stages`: clear empty rows, and write windows.
+CLEAR, WRITE = 1, 2
 
 
 class VisibleArrays(NamedTuple):
     """The arrays of the state that observations are made of."""
 
     uid: Ints
+    terminated: Bools
     group: Ints
-    x: Ints
-    y: Ints
+    x: ShortInts
+    y: ShortInts
     n_alive: Ints
     alive_rows: RowIndices
     ended_rows: RowIndices
@@ -123,9 +129,6 @@ def write_planes(
 ) -> int:
     """Write the float32 planes of one agent, laid out as in PredPreyGrass.
 
-    `shown` and `out` are flat, and indices are cast to uint64: unsigned indices need no check for
-    negative values, so the compiler vectorises the copies.
-
     Args:
         shown: Flat `[W, 3 or 4, cells]`, energies of predators, prey and grass.
         tables: Walls, visibility patterns and windows.
@@ -154,26 +157,89 @@ def write_planes(
         for j in range(out_start + area, out_start + (n_planes + 1) * area):
             out[np.uint64(j)] = np.float32(0.0)
     for i in range(max(0, -x), min(side, size - x)):
-        line_start = i * side
-        cell = (x + i) * size + y
-        for j in range(low, high):
-            out[np.uint64(out_start + line_start + j)] = tables.walls[np.uint64(cell + j)]
+        cell, target = (x + i) * size + y + low, out_start + i * side + low
+        copy_line(tables.walls, cell, out, target, high - low)
         for plane in range(n_planes):
-            target = out_start + (plane + 1) * area + line_start
             source = world_offset + tables.plane_order[plane] * size * size + cell
-            if tables.masks_hidden_cells:
-                for j in range(low, high):
-                    out[np.uint64(target + j)] = (
-                        shown[np.uint64(source + j)] * visible[np.uint64(line_start + j)]
-                    )
-            else:
-                for j in range(low, high):
-                    out[np.uint64(target + j)] = shown[np.uint64(source + j)]
+            copy_line(shown, source, out, target + (plane + 1) * area, high - low)
+    if tables.masks_hidden_cells and not tables.is_open[mask, pattern]:
+        for plane in range(1, n_planes + 1):
+            start = out_start + plane * area
+            for j in range(area):
+                out[np.uint64(start + j)] *= visible[np.uint64(j)]
     if tables.has_visibility_channel:
-        for j in range(area):
-            out[np.uint64(out_start + (n_planes + 1) * area + j)] = visible[np.uint64(j)]
+        copy_line(visible, 0, out, out_start + (n_planes + 1) * area, area)
         return int((n_planes + 2) * area)
     return int((n_planes + 1) * area)
+
+
+@inline
+def write_agent_planes(
+    visible: VisibleArrays,
+    tables: ObservationTables,
+    w: int,
+    row: int,
+    is_dead: bool,
+    out: Plane,
+    out_start: int,
+) -> int:
+    """Write the float32 planes of the agent in a row.
+
+    Args:
+        visible: Arrays of the state, read.
+        tables: Walls, visibility patterns and windows.
+        w: World.
+        row: Row of the agent.
+        is_dead: Whether it died in this step.
+        out: Flat buffer, written.
+        out_start: Index of the agent's first number in `out`.
+
+    Returns:
+        How many numbers were written.
+    """
+    shown = visible.visible_energy.reshape(-1)
+    offset = w * tables.plane_order.shape[0] * tables.size * tables.size
+    k = PREDATOR if visible.group[w, row] < tables.n_types else PREY
+    x, y = find_center(visible, tables, w, k, row)
+    n_words = write_planes(shown, tables, k, x, y, offset, out, out_start)
+    if is_dead and tables.view_at_death:
+        area = (2 * tables.radius[k] + 1) ** 2
+        for j in range(3 * area):
+            out[out_start + area + j] = visible.death_view[w, row, j]
+    return n_words
+
+
+@inline
+def write_plane_windows(
+    visible: VisibleArrays,
+    tables: ObservationTables,
+    written: WrittenRows,
+    w: int,
+    words: Words,
+    floats: Plane,
+    first: int,
+    last: int,
+) -> None:
+    """Write the planes of some agents of a world.
+
+    Args:
+        visible: Arrays of the state, read.
+        tables: Walls, visibility patterns and windows.
+        written: Reads the rows of the agents.
+        w: World.
+        words: `[W * N, row_words]`, the buffer as uint32.
+        floats: The same buffer, flat, as float32.
+        first: First entry of `written.rows`.
+        last: End of the range, exclusive.
+    """
+    n_rows, width = visible.uid.shape[1], words.shape[1]
+    n_living = written.n_rows[w] - visible.n_ended[w]
+    for entry in range(first, last):
+        row, n_words, is_dead = written.rows[w, entry], 0, entry >= n_living
+        if not (is_dead and tables.zero_view):
+            start = (w * n_rows + row) * width
+            n_words = write_agent_planes(visible, tables, w, row, is_dead, floats, start)
+        clear_row(words, w * n_rows + row, n_words)
 
 
 @allocation_free_kernel
@@ -186,6 +252,7 @@ def observe_planes(
     last: int,
     words: Words,
     floats: Plane,
+    part: StepPart,
 ) -> None:
     """Write float32 planes for the worlds `worlds[first:last]`.
 
@@ -198,28 +265,12 @@ def observe_planes(
         last: End of the range, exclusive.
         words: `[W * N, row_words]`, the buffer as uint32.
         floats: The same buffer, flat, as float32.
+        part: Whether to clear empty rows (`CLEAR`), and which agents to write (`WRITE`).
     """
-    n_rows, width = visible.uid.shape[1], words.shape[1]
-    n_alive, alive_rows, ended_rows = visible.n_alive, visible.alive_rows, visible.ended_rows
-    shown = visible.visible_energy.reshape(-1)
     for i_world in range(first, last):
         w = worlds[i_world]
-        offset = w * tables.plane_order.shape[0] * tables.size * tables.size
-        clear_empty_rows(visible, written, w, words)
-        for k in range(2):
-            for i in range(n_alive[w, k]):
-                row = alive_rows[w, k, i]
-                (x, y), start = find_center(visible, tables, w, k, row), (w * n_rows + row) * width
-                n_words = write_planes(shown, tables, k, x, y, offset, floats, start)
-                clear_row(words, w * n_rows + row, n_words)
-        for i in range(visible.n_ended[w]):
-            row, n_words = ended_rows[w, i], 0
-            if not tables.zero_view:
-                k = PREDATOR if visible.group[w, row] < tables.n_types else PREY
-                (x, y), start = find_center(visible, tables, w, k, row), (w * n_rows + row) * width
-                n_words = write_planes(shown, tables, k, x, y, offset, floats, start)
-                if tables.view_at_death:
-                    area = (2 * tables.radius[k] + 1) ** 2
-                    for j in range(3 * area):
-                        floats[start + area + j] = visible.death_view[w, row, j]
-            clear_row(words, w * n_rows + row, n_words)
+        if part.stages & CLEAR:
+            clear_empty_rows(visible, written, w, words)
+        if part.stages & WRITE:
+            start, stop = get_slice(part, written.n_rows[w])
+            write_plane_windows(visible, tables, written, w, words, floats, start, stop)

@@ -10,7 +10,13 @@ from kinfolk.core.random import fold_in, randint, uniform
 from kinfolk.lineage.kernels import record_birth
 from kinfolk.worlds.savanna import codes
 from kinfolk.worlds.savanna.rules import SavannaRules
-from kinfolk.worlds.savanna.state import EventBuffer, SavannaState, add_event_details, record_event
+from kinfolk.worlds.savanna.state import (
+    EventBuffer,
+    Links,
+    SavannaState,
+    add_event_details,
+    record_event,
+)
 from kinfolk.worlds.savanna.step.context import get_agent_arrays
 from kinfolk.worlds.savanna.step.free_cells import draw_free_cell, take_free_cell
 from kinfolk.worlds.savanna.step.inheritance import inherit_traits
@@ -28,7 +34,7 @@ class NewbornValues(NamedTuple):
 
     cells: Ints  # [W, births] cell of the n-th birth of the step if it has no free neighbour cell
     traits: Floats  # [W, births, traits]
-    free_cells: Ints  # scratch of the calling thread, see `free_cells`
+    free_cells: Links  # scratch of the calling thread, see `free_cells`
 
 
 @inline_always

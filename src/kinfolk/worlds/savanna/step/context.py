@@ -8,10 +8,20 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from kinfolk.core.arrays import Bools, Floats, Ints
-from kinfolk.core.jit import inline_always
+from kinfolk.core.arrays import Bools, Bytes, Floats, Ints
+from kinfolk.core.jit import inline, inline_always
 from kinfolk.worlds.savanna.rules import SavannaRules
-from kinfolk.worlds.savanna.state import Links, Plane, RowIndices, SavannaState
+from kinfolk.worlds.savanna.state import (
+    Codes,
+    Links,
+    Plane,
+    RowIndices,
+    SavannaState,
+    ShortInts,
+)
+
+# How many agents ahead of their turn a large world starts to load what they will read.
+LOOKAHEAD = 12
 
 
 class SavannaAgents(NamedTuple):
@@ -20,20 +30,20 @@ class SavannaAgents(NamedTuple):
     first_in_cell: Links
     next_in_cell: Links
     visible_energy: Plane
-    x: Ints
-    y: Ints
+    x: ShortInts
+    y: ShortInts
     energy: Floats
     alive: Bools
     carcass: Bools
-    death_cause: Ints
+    death_cause: Codes
     active: Ints
     n_alive: Ints
     alive_rows: RowIndices
     uid: Ints
     group: Ints
-    age: Ints
+    age: ShortInts
     reward: Floats
-    step_event: Ints
+    step_event: Codes
     tick: Ints
     satiated_until: Ints
     heading: Ints
@@ -60,11 +70,30 @@ class StepActions(NamedTuple):
     all_act: bool  # whether these are all living agents
 
 
-class CaptureScratch(NamedTuple):
-    """Working memory of team captures, one per thread."""
+class StepScratch(NamedTuple):
+    """Working memory of a step, one per thread; parts of a large world share one."""
 
     helpers: RowIndices  # [N] rows of the predators that attack a prey
-    reach_stamps: Ints  # [(size + 2)**2 + 1], see `mark_predator_reach`
+    reach_stamps: Bytes  # [(size + 2)**2 + 1], see `mark_predator_reach`
+    any_overaged: Bools  # [parts] whether agents of a part have reached their maximum age
+
+
+class StepPart(NamedTuple):
+    """Which stages of a step a call runs, and for which part of the agents, prey and patches.
+
+    Small worlds run all stages in one call. In a large world the stages that agents go through
+    independently of each other are split into parts, which threads share; see `phases`.
+    """
+
+    stages: int  # bits, such as `phases.GROW`
+    number: int  # of the part, from 0
+    n_parts: int
+
+
+@inline
+def get_slice(part: StepPart, n: int) -> tuple[int, int]:
+    """Return the first entry and the end of a part of `n` entries."""
+    return n * part.number // part.n_parts, n * (part.number + 1) // part.n_parts
 
 
 @inline_always

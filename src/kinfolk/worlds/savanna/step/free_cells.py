@@ -7,7 +7,7 @@ birth takes a cell out, and finding the k-th free cell takes as many steps as th
 
 from __future__ import annotations
 
-from kinfolk.core.arrays import Bools, Ints
+from kinfolk.core.arrays import Bools
 from kinfolk.core.jit import inline
 from kinfolk.core.random import randint
 from kinfolk.worlds.savanna.state import Links
@@ -18,7 +18,7 @@ SPARE_ENTRIES = 2
 
 
 @inline
-def build_free_cells(tree: Ints, wall: Bools, first_in_cell: Links, w: int) -> None:
+def build_free_cells(tree: Links, wall: Bools, first_in_cell: Links, w: int) -> None:
     """Build the index of a world.
 
     Args:
@@ -41,7 +41,7 @@ def build_free_cells(tree: Ints, wall: Bools, first_in_cell: Links, w: int) -> N
 
 
 @inline
-def take_free_cell(tree: Ints, cell: int) -> None:
+def take_free_cell(tree: Links, cell: int) -> None:
     """Take a cell out of the index, if it is built."""
     if tree[0] == 0:
         return
@@ -54,7 +54,7 @@ def take_free_cell(tree: Ints, cell: int) -> None:
 
 
 @inline
-def draw_free_cell(tree: Ints, wall: Bools, first_in_cell: Links, w: int, key: int) -> int:
+def draw_free_cell(tree: Links, wall: Bools, first_in_cell: Links, w: int, key: int) -> int:
     """Draw a free cell of the whole grid at random; -1 if there is none.
 
     Args:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from kinfolk.core.arrays import Floats, Ints
@@ -16,14 +18,14 @@ _N_UNIFORMS = 12  # uniforms whose sum is nearly normal, with variance 1
 
 
 @inline
-def draw_normal(key: int, first: int) -> float:
+def draw_normal(key: Any, first: Any) -> Any:
     """Return a number that is nearly standard normal: the sum of twelve uniforms, minus six.
 
     No logarithm or cosine, so that compiled and uncompiled kernels give equal bits.
 
     Args:
         key: Random key.
-        first: Number of the first draw from the key.
+        first: Number of the first draw from the key, or an array of such numbers.
     """
     total = -0.5 * _N_UNIFORMS
     for i in range(_N_UNIFORMS):
@@ -44,14 +46,12 @@ def draw_founder_traits(
     """
     n_predators, n_founders = int(founder_counts[:2].sum()), int(founder_counts.sum())
     n_traits = rules.trait_bounds.shape[0]
+    first = np.arange(n_founders * n_traits).reshape(n_founders, n_traits) * _N_UNIFORMS
+    is_prey = (np.arange(n_founders) >= n_predators).astype(np.int64)
     for w in worlds.tolist() if n_traits else ():
         key = fold_in(int(state.key[w]), FOUNDER_KEY)
-        traits = np.empty((n_founders, n_traits))
-        for row in range(n_founders):
-            for t in range(n_traits):
-                mean, std = rules.founder_traits[int(row >= n_predators), t]
-                first = (row * n_traits + t) * _N_UNIFORMS
-                traits[row, t] = mean + std * draw_normal(key, first)
+        mean, std = np.moveaxis(rules.founder_traits[is_prey], -1, 0)
+        traits = mean + std * draw_normal(key, first)
         set_founder_traits(state, rules, w, traits, n_predators)
 
 
@@ -118,5 +118,5 @@ def draw_headings(state: SavannaState, worlds: Ints) -> None:
     """Draw the directions in which founders look at first, one of eight."""
     for w in worlds.tolist():
         key = fold_in(int(state.key[w]), HEADING_KEY)
-        drawn = np.array([randint(key, row, 8) for row in range(state.heading.shape[1])])
+        drawn = randint(key, np.arange(state.heading.shape[1]), 8)
         state.heading[w] = drawn + (drawn >= 4)

@@ -7,7 +7,7 @@ from kinfolk.lineage.kernels import record_death
 from kinfolk.worlds.savanna import codes
 from kinfolk.worlds.savanna.rules import SavannaRules
 from kinfolk.worlds.savanna.state import EventBuffer, SavannaState, add_event_details, record_event
-from kinfolk.worlds.savanna.step.context import SavannaAgents
+from kinfolk.worlds.savanna.step.context import SavannaAgents, StepPart, get_slice
 from kinfolk.worlds.savanna.step.occupancy import (
     get_cell,
     kill_agent,
@@ -37,10 +37,10 @@ def apply_metabolism(
     rules: SavannaRules,
     events: EventBuffer,
     w: int,
-    tick: int,
     all_agents_act: bool,
-) -> None:
-    """Subtract the energy loss of a step from all agents, and age all but carcasses.
+    part: StepPart,
+) -> bool:
+    """Subtract the energy loss of a step from agents, and age all but carcasses.
 
     If all agents act, their moves will refresh the energy shown on cells; until then only agents
     without energy must be refreshed.
@@ -50,13 +50,18 @@ def apply_metabolism(
         rules: Rules of the batch.
         events: Buffer, appended to.
         w: World.
-        tick: Steps since the reset.
         all_agents_act: Whether every living agent moves in this step.
+        part: Which agents.
+
+    Returns:
+        Whether one of them has reached its maximum age.
     """
     lazy = all_agents_act and not rules.cell_erasure
+    any_overaged = False
     for species in range(2):
-        decayed, any_overaged = 0.0, False
-        for i in range(agents.n_alive[w, species]):
+        decayed = 0.0
+        first, last = get_slice(part, agents.n_alive[w, species])
+        for i in range(first, last):
             row = agents.alive_rows[w, species, i]
             kind = 2 * species + agents.group[w, row] - species * rules.n_types
             loss = rules.energy_loss[kind]
@@ -76,49 +81,50 @@ def apply_metabolism(
             agents.age[w, row] = age
             last_fertile_age = rules.max_fertility_age[kind]
             # Founders, and limits of 0, can be past it in their first step.
-            is_first_step = age == 1 or tick == 0
+            is_first_step = age == 1 or agents.tick[w] == 0
             if age == last_fertile_age or (is_first_step and 0 <= last_fertile_age < age):
                 record_event(events, w, codes.FERTILITY_EXPIRED, agents.uid[w, row], -1, age)
             any_overaged = any_overaged or 0 <= rules.max_age[kind] <= age
         agents.energy_accounts[w, codes.DECAYED] += decayed
-        if any_overaged:
-            kill_overaged(agents, rules, w, species)
+    return any_overaged
 
 
 @inline_always
-def kill_overaged(agents: SavannaAgents, rules: SavannaRules, w: int, species: int) -> None:
-    """Kill the agents of one species that have reached their maximum age.
+def kill_overaged(agents: SavannaAgents, rules: SavannaRules, w: int) -> None:
+    """Kill the agents that have reached their maximum age.
 
     Args:
         agents: Written for every death.
         rules: Reads maximum ages.
         w: World.
-        species: PREDATOR or PREY.
     """
     active = agents.active
-    for i in range(agents.n_alive[w, species]):
-        row = agents.alive_rows[w, species, i]
-        max_age = rules.max_age[2 * species + agents.group[w, row] - species * rules.n_types]
-        if 0 <= max_age <= agents.age[w, row] and not agents.carcass[w, row]:
-            kill_agent(agents, w, species, row, codes.MAX_AGE)
-            # Published: the counter may already be too low, but is not allowed below zero here.
-            active[w, species] = max(active[w, species], 0)
+    for species in range(2):
+        for i in range(agents.n_alive[w, species]):
+            row = agents.alive_rows[w, species, i]
+            max_age = rules.max_age[2 * species + agents.group[w, row] - species * rules.n_types]
+            if 0 <= max_age <= agents.age[w, row] and not agents.carcass[w, row]:
+                kill_agent(agents, w, species, row, codes.MAX_AGE)
+                # Published: the counter may already be too low, but not below zero here.
+                active[w, species] = max(active[w, species], 0)
 
 
 @inline_always
-def grow_grass(state: SavannaState, rules: SavannaRules, w: int) -> None:
-    """Add energy to every patch of grass, up to its maximum; seasons change how much.
+def grow_grass(state: SavannaState, rules: SavannaRules, w: int, part: StepPart) -> None:
+    """Add energy to patches of grass, up to their maximum; seasons change how much.
 
     Args:
         state: Writes the energy of grass.
         rules: Rules of the batch.
         w: World.
+        part: Which patches.
     """
     grown, gain, max_energy = 0.0, rules.grass_gain, rules.max_grass
     if rules.season_length > 0:
         is_odd = (state.tick[w] // rules.season_length) % 2 == 1
         gain *= rules.season_low if is_odd else rules.season_high
-    for patch in range(state.grass_energy.shape[1]):
+    first, last = get_slice(part, state.grass_energy.shape[1])
+    for patch in range(first, last):
         before = state.grass_energy[w, patch]
         if before != max_energy:
             after = min(before + gain, max_energy)

@@ -7,11 +7,11 @@ from math import sqrt
 import numpy as np
 
 from kinfolk.core.arrays import Bools
-from kinfolk.core.jit import inline, inline_always
+from kinfolk.core.jit import inline, inline_always, prefetch
 from kinfolk.worlds.savanna import codes
 from kinfolk.worlds.savanna.rules import SavannaRules
 from kinfolk.worlds.savanna.state import EventBuffer, add_event_details, record_event
-from kinfolk.worlds.savanna.step.context import SavannaAgents, StepActions
+from kinfolk.worlds.savanna.step.context import LOOKAHEAD, SavannaAgents, StepActions
 from kinfolk.worlds.savanna.step.occupancy import (
     add_to_cell,
     refresh_occupied_cell,
@@ -96,6 +96,40 @@ def find_wall_block(wall: Bools, size: int, x: int, y: int, to_x: int, to_y: int
 
 
 @inline_always
+def prefetch_move(
+    occupancy: SavannaAgents,
+    rules: SavannaRules,
+    w: int,
+    species: int,
+    row: int,
+    moves: StepActions,
+) -> None:
+    """Start to load what the move of an agent will read: its cell and the cell it wants to enter.
+
+    Args:
+        occupancy: Cells of agents.
+        rules: Reads walls and moves.
+        w: World.
+        species: PREDATOR or PREY.
+        row: Row of the agent.
+        moves: Actions.
+    """
+    size = rules.size
+    type_index = occupancy.group[w, row] - species * rules.n_types
+    action = moves.actions[w * occupancy.alive.shape[1] + row, 0]
+    cell = occupancy.x[w, row] * size + occupancy.y[w, row]
+    target = cell + rules.moves[type_index, action, 0] * size + rules.moves[type_index, action, 1]
+    if rules.has_walls:
+        prefetch(rules.wall, target)
+    shown = (w * occupancy.visible_energy.shape[1] + species) * size * size
+    prefetch(occupancy.visible_energy, shown + target)
+    prefetch(occupancy.visible_energy, shown + cell)
+    first = (w * 2 + species) * size * size
+    prefetch(occupancy.first_in_cell, first + target)
+    prefetch(occupancy.first_in_cell, first + cell)
+
+
+@inline_always
 def move_agents(
     occupancy: SavannaAgents, rules: SavannaRules, events: EventBuffer, w: int, moves: StepActions
 ) -> None:
@@ -113,13 +147,17 @@ def move_agents(
     size, move_cost, steps = rules.size, rules.move_cost, rules.moves
     recorded = events.entries.shape[1] > 0
     for species in range(2):
+        n_acting = moves.n_acting[w, species]
         flat_cost = rules.flat_move_cost[species]
         shares_cells = species == codes.PREY and rules.separate_prey
-        sees_walls = rules.line_of_sight_moves and not (
-            species == codes.PREDATOR and rules.predators_ignore_lines
-        )
-        for i in range(moves.n_acting[w, species]):
+        sees_walls = rules.has_walls and rules.line_of_sight_moves
+        if species == codes.PREDATOR and rules.predators_ignore_lines:
+            sees_walls = False
+        for i in range(n_acting):
             row = moves.acting_rows[w, species, i]
+            if rules.exceeds_cache and i + LOOKAHEAD < n_acting:
+                ahead = moves.acting_rows[w, species, i + LOOKAHEAD]
+                prefetch_move(occupancy, rules, w, species, ahead, moves)
             if not occupancy.alive[w, row] or occupancy.carcass[w, row]:
                 continue
             type_index = occupancy.group[w, row] - species * rules.n_types
@@ -132,7 +170,7 @@ def move_agents(
                 occupancy.heading[w, row] = 3 * (turn_x + 1) + turn_y + 1
             target, moves_away = to_x * size + to_y, to_x != x or to_y != y
             block, energy, distance = -1, occupancy.energy[w, row], 0.0
-            if rules.wall[target]:
+            if rules.has_walls and rules.wall[target]:
                 block = codes.BLOCKED_WALL
             elif occupancy.visible_energy[w, species, target] > 0.0 or (
                 shares_cells and occupancy.visible_energy[w, codes.SECOND_PREY, target] > 0.0

@@ -2,27 +2,43 @@
 
 Three kernels, so that a world compiles only the kind of predation it needs, and the two halves of
 a step can be compiled in parallel.
+
+A call runs some stages of a step, for one part of the agents. In the stages `GROW`, `GRAZE` and `PAY`
+agents do not depend on each other, so threads can share the parts of a large world; the other
+stages follow the order of uids, and run in one part. A small world runs all stages in one call.
 """
 
 from __future__ import annotations
 
 from kinfolk.core.arrays import Bools, Ints
 from kinfolk.core.jit import allocation_free_kernel, inline_always
-from kinfolk.lineage.kernels import compute_lineage_reward, update_descendant_change
-from kinfolk.worlds.savanna.codes import LINEAGE_REWARD, PREDATOR, PREY, REWARD
+from kinfolk.worlds.savanna.codes import PREDATOR, PREY
 from kinfolk.worlds.savanna.rules import SavannaRules
-from kinfolk.worlds.savanna.state import EventBuffer, RowIndices, SavannaState, record_event
+from kinfolk.worlds.savanna.state import EventBuffer, RowIndices, SavannaState
 from kinfolk.worlds.savanna.step import metabolism
 from kinfolk.worlds.savanna.step.births import NewbornValues, run_births
 from kinfolk.worlds.savanna.step.context import (
-    CaptureScratch,
+    SavannaAgents,
     StepActions,
+    StepPart,
+    StepScratch,
     get_agent_arrays,
 )
 from kinfolk.worlds.savanna.step.donation import run_donations
 from kinfolk.worlds.savanna.step.movement import move_agents
-from kinfolk.worlds.savanna.step.predation import run_solo_predation
-from kinfolk.worlds.savanna.step.team_capture import run_team_capture
+from kinfolk.worlds.savanna.step.predation import run_grazing, run_solo_predation
+from kinfolk.worlds.savanna.step.rewards import (
+    pay_energy_changes,
+    pay_lineage_rewards,
+    record_rewards,
+)
+from kinfolk.worlds.savanna.step.team_capture import mark_predator_reach, run_team_capture
+
+# Bits of `StepPart.stages`. Stages of the first half of a step:
+GROW, MOVE, GRAZE, HUNT = 1, 2, 4, 8
+# and of the second:
+BIRTHS, PAY, END = 16, 32, 64
+WHOLE_STEP = StepPart(GROW | MOVE | GRAZE | HUNT | BIRTHS | PAY | END, 0, 1)
 
 
 @allocation_free_kernel
@@ -59,9 +75,10 @@ def step_with_team_capture(
     rules: SavannaRules,
     events: EventBuffer,
     moves: StepActions,
-    scratch: CaptureScratch,
+    scratch: StepScratch,
     first: int,
     last: int,
+    part: StepPart,
 ) -> None:
     """Run the first half of a step: metabolism, moves, team capture and removal of the dead.
 
@@ -70,22 +87,26 @@ def step_with_team_capture(
         rules: Rules of the batch.
         events: Buffer, emptied and written.
         moves: Actions, and the order of moves.
-        scratch: Working memory of the calling thread.
+        scratch: Working memory.
         first: First world.
         last: End of the range of worlds, exclusive.
+        part: Stages to run, and part of the agents.
     """
     agents = get_agent_arrays(state, rules)
     for w in range(first, last):
-        events.n_events[w] = 0
-        if not state.done[w]:
-            metabolism.free_dead_rows(state, w)
-            metabolism.apply_metabolism(agents, rules, events, w, state.tick[w], moves.all_act)
-            metabolism.grow_grass(state, rules, w)
-            move_agents(agents, rules, events, w, moves)
-            metabolism.kill_starved(agents, rules, w)
-            if rules.donates:
-                run_donations(agents, rules, events, w)
-            run_team_capture(agents, rules, events, w, moves.actions, scratch)
+        if part.stages & GROW and part.number == 0:
+            events.n_events[w] = 0
+        if state.done[w]:
+            continue
+        if part.stages & GROW:
+            grow(state, agents, rules, events, w, moves, scratch, part)
+        if part.stages & MOVE:
+            move(agents, rules, events, w, moves, scratch)
+            mark_predator_reach(agents, rules, w, scratch.reach_stamps)
+        if part.stages & (GRAZE | HUNT):
+            hunted, safe = part.stages & HUNT != 0, part.stages & GRAZE != 0
+            run_team_capture(agents, rules, events, w, moves.actions, scratch, part, hunted, safe)
+        if part.stages & HUNT:
             metabolism.remove_dead(agents, rules, state, events, w)
 
 
@@ -95,8 +116,10 @@ def step_with_solo_predation(
     rules: SavannaRules,
     events: EventBuffer,
     moves: StepActions,
+    scratch: StepScratch,
     first: int,
     last: int,
+    part: StepPart,
 ) -> None:
     """Run the first half of a step: metabolism, moves, bites and removal of the dead.
 
@@ -105,22 +128,87 @@ def step_with_solo_predation(
         rules: Rules of the batch.
         events: Buffer, emptied and written.
         moves: Actions, and the order of moves.
+        scratch: Working memory.
         first: First world.
         last: End of the range of worlds, exclusive.
+        part: Stages to run, and part of the agents.
     """
     agents = get_agent_arrays(state, rules)
     for w in range(first, last):
-        events.n_events[w] = 0
-        if not state.done[w]:
-            metabolism.free_dead_rows(state, w)
-            metabolism.apply_metabolism(agents, rules, events, w, state.tick[w], moves.all_act)
-            metabolism.grow_grass(state, rules, w)
-            move_agents(agents, rules, events, w, moves)
-            metabolism.kill_starved(agents, rules, w)
-            if rules.donates:
-                run_donations(agents, rules, events, w)
+        if part.stages & GROW and part.number == 0:
+            events.n_events[w] = 0
+        if state.done[w]:
+            continue
+        if part.stages & GROW:
+            grow(state, agents, rules, events, w, moves, scratch, part)
+        if part.stages & MOVE:
+            move(agents, rules, events, w, moves, scratch)
+        if part.stages & GRAZE:
+            run_grazing(agents, rules, events, w, part)
+        if part.stages & HUNT:
             run_solo_predation(agents, rules, events, w)
             metabolism.remove_dead(agents, rules, state, events, w)
+
+
+@inline_always
+def grow(
+    state: SavannaState,
+    agents: SavannaAgents,
+    rules: SavannaRules,
+    events: EventBuffer,
+    w: int,
+    moves: StepActions,
+    scratch: StepScratch,
+    part: StepPart,
+) -> None:
+    """Free the rows of the dead, let agents lose energy and age, and let grass grow.
+
+    Args:
+        state: Writes free rows and grass.
+        agents: Writes energies, ages, rewards, cells and accounts.
+        rules: Rules of the batch.
+        events: Buffer, appended to.
+        w: World.
+        moves: Reads whether all agents act.
+        scratch: Writes `any_overaged`.
+        part: Which agents and patches.
+    """
+    if part.number == 0:
+        metabolism.free_dead_rows(state, w)
+    scratch.any_overaged[part.number] = metabolism.apply_metabolism(
+        agents, rules, events, w, moves.all_act, part
+    )
+    metabolism.grow_grass(state, rules, w, part)
+
+
+@inline_always
+def move(
+    agents: SavannaAgents,
+    rules: SavannaRules,
+    events: EventBuffer,
+    w: int,
+    moves: StepActions,
+    scratch: StepScratch,
+) -> None:
+    """Let agents die of age, move, starve and give, in that order.
+
+    Args:
+        agents: Written for moves, deaths and gifts.
+        rules: Rules of the batch.
+        events: Buffer, appended to.
+        w: World.
+        moves: Actions, and the order of moves.
+        scratch: Reads `any_overaged`.
+    """
+    any_overaged = False
+    for i in range(scratch.any_overaged.shape[0]):
+        any_overaged = any_overaged or scratch.any_overaged[i]
+    if any_overaged:
+        metabolism.kill_overaged(agents, rules, w)
+    move_agents(agents, rules, events, w, moves)
+    metabolism.kill_starved(agents, rules, w)
+    if rules.donates:
+        run_donations(agents, rules, events, w)
 
 
 @allocation_free_kernel
@@ -131,6 +219,7 @@ def step_births_and_end(
     newborns: NewbornValues,
     first: int,
     last: int,
+    part: StepPart,
 ) -> int:
     """Run the second half of a step: births, lineage rewards and the end of the episode.
 
@@ -141,6 +230,7 @@ def step_births_and_end(
         newborns: See `NewbornValues`.
         first: First world.
         last: End of the range of worlds, exclusive.
+        part: Stages to run, and part of the agents.
 
     Returns:
         The highest number of uids that a world has used.
@@ -148,81 +238,16 @@ def step_births_and_end(
     max_uids = 0
     for w in range(first, last):
         if not state.done[w]:
-            run_births(state, rules, events, w, newborns)
-            pay_lineage_rewards(state, rules, events, w)
-            if rules.pays_energy:
-                pay_energy_changes(state, rules, w)
-            finish_step(state, rules, events, w)
+            if part.stages & BIRTHS:
+                run_births(state, rules, events, w, newborns)
+            if part.stages & PAY:
+                pay_lineage_rewards(state, rules, events, w, part)
+            if part.stages & END:
+                if rules.pays_energy:
+                    pay_energy_changes(state, rules, w)
+                finish_step(state, rules, events, w)
         max_uids = max(max_uids, state.next_uid[w])
     return max_uids
-
-
-@inline_always
-def pay_lineage_rewards(
-    state: SavannaState, rules: SavannaRules, events: EventBuffer, w: int
-) -> None:
-    """Reward all living agents, carcasses too, for the change in their live descendants.
-
-    Args:
-        state: Writes `reward` and `prev_live_descendants`.
-        rules: Rules of the batch.
-        events: Buffer, appended to.
-        w: World.
-    """
-    descendants, previous = state.live_descendants, state.prev_live_descendants
-    for species in range(2):
-        for i in range(state.n_alive[w, species]):
-            row = state.alive_rows[w, species, i]
-            uid = state.uid[w, row]
-            change = update_descendant_change(descendants, previous, w, uid)
-            if change != 0:
-                kind = 2 * species + state.group[w, row] - species * rules.n_types
-                coefficient = rules.lineage_coeff[kind]
-                reward = compute_lineage_reward(coefficient, change, rules.symmetric_lineage)
-                state.reward[w, row] += reward
-                record_event(events, w, LINEAGE_REWARD, uid, -1, reward)
-
-
-@inline_always
-def pay_energy_changes(state: SavannaState, rules: SavannaRules, w: int) -> None:
-    """Reward all agents for the change of their energy in this step; the dead have none left.
-
-    Args:
-        state: Writes `reward`.
-        rules: Rules of the batch.
-        w: World.
-    """
-    for species in range(2):
-        for i in range(state.n_alive[w, species]):
-            row = state.alive_rows[w, species, i]
-            kind = 2 * species + state.group[w, row] - species * rules.n_types
-            change = state.energy[w, row] - state.energy_before[w, row]
-            state.reward[w, row] += rules.energy_reward[kind] * change
-    for i in range(state.n_ended[w]):
-        row = state.ended_rows[w, i]
-        species = PREDATOR if state.group[w, row] < rules.n_types else PREY
-        kind = 2 * species + state.group[w, row] - species * rules.n_types
-        state.reward[w, row] -= rules.energy_reward[kind] * state.energy_before[w, row]
-
-
-@inline_always
-def record_rewards(state: SavannaState, events: EventBuffer, w: int) -> None:
-    """Record the rewards of this step that are not 0.
-
-    Args:
-        state: Reads rewards.
-        events: Buffer, appended to.
-        w: World.
-    """
-    for species in range(2):
-        for i in range(state.n_alive[w, species]):
-            row = state.alive_rows[w, species, i]
-            if state.reward[w, row] != 0.0:
-                record_event(events, w, REWARD, state.uid[w, row], -1, state.reward[w, row])
-    for i in range(state.n_ended[w]):
-        row = state.ended_rows[w, i]
-        if state.reward[w, row] != 0.0:
-            record_event(events, w, REWARD, state.uid[w, row], -1, state.reward[w, row])
 
 
 @inline_always

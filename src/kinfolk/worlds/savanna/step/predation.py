@@ -11,12 +11,12 @@ and it leaves the prey's energy as it was, so that the next predator gains it ag
 
 from __future__ import annotations
 
-from kinfolk.core.jit import inline_always
+from kinfolk.core.jit import inline_always, prefetch
 from kinfolk.worlds.savanna import codes
 from kinfolk.worlds.savanna.codes import PREDATOR, PREY
 from kinfolk.worlds.savanna.rules import SavannaRules
 from kinfolk.worlds.savanna.state import EventBuffer, add_event_details, record_event
-from kinfolk.worlds.savanna.step.context import SavannaAgents
+from kinfolk.worlds.savanna.step.context import SavannaAgents, StepPart, get_slice
 from kinfolk.worlds.savanna.step.occupancy import (
     get_cell,
     kill_agent,
@@ -92,6 +92,23 @@ def graze(
 
 
 @inline_always
+def prefetch_meal(agents: SavannaAgents, w: int, row: int) -> None:
+    """Start to load what `graze` reads of a prey's cell.
+
+    Args:
+        agents: Cells of agents and grass.
+        w: World.
+        row: Row of the prey.
+    """
+    n_cells, n_planes = agents.size * agents.size, agents.visible_energy.shape[1]
+    cell = get_cell(agents, w, row)
+    prefetch(agents.patch_in_cell, w * n_cells + cell)
+    prefetch(agents.first_in_cell, (w * 2 + PREY) * n_cells + cell)
+    prefetch(agents.visible_energy, (w * n_planes + PREY) * n_cells + cell)
+    prefetch(agents.visible_energy, (w * n_planes + codes.GRASS) * n_cells + cell)
+
+
+@inline_always
 def find_prey(agents: SavannaAgents, w: int, cell: int) -> int:
     """Return the row of the prey with the lowest uid on a cell, -1 if there is none.
 
@@ -164,10 +181,30 @@ def bite_prey(
 
 
 @inline_always
+def run_grazing(
+    agents: SavannaAgents, rules: SavannaRules, events: EventBuffer, w: int, part: StepPart
+) -> None:
+    """Let prey eat the grass on their cells.
+
+    Args:
+        agents: Writes grass, energies, rewards, counters and accounts.
+        rules: Rules of the batch.
+        events: Buffer, appended to.
+        w: World.
+        part: Which prey.
+    """
+    first, last = get_slice(part, agents.n_alive[w, PREY])
+    for i in range(first, last):
+        prey = agents.alive_rows[w, PREY, i]
+        if agents.alive[w, prey]:
+            graze(agents, rules, events, w, prey)
+
+
+@inline_always
 def run_solo_predation(
     agents: SavannaAgents, rules: SavannaRules, events: EventBuffer, w: int
 ) -> None:
-    """Let prey eat grass, then predators bite prey on their cells; juveniles bite carcasses only.
+    """Let predators bite prey on their cells; juveniles bite carcasses only.
 
     Args:
         agents: Written for every meal and death.
@@ -175,10 +212,6 @@ def run_solo_predation(
         events: Buffer, appended to.
         w: World.
     """
-    for i in range(agents.n_alive[w, PREY]):
-        prey = agents.alive_rows[w, PREY, i]
-        if agents.alive[w, prey]:
-            graze(agents, rules, events, w, prey)
     for i in range(agents.n_alive[w, PREDATOR]):
         row = agents.alive_rows[w, PREDATOR, i]
         if not agents.alive[w, row]:

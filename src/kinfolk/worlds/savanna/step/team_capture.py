@@ -6,45 +6,64 @@ prey in reach, and pay again. A carcass does not resist: the predators around it
 
 from __future__ import annotations
 
-from kinfolk.core.arrays import Ints
-from kinfolk.core.jit import inline_always
+import numpy as np
+
+from kinfolk.core.arrays import Bytes, Ints
+from kinfolk.core.jit import inline_always, prefetch
 from kinfolk.worlds.savanna import codes
 from kinfolk.worlds.savanna.codes import PREDATOR, PREY
 from kinfolk.worlds.savanna.rules import SavannaRules
-from kinfolk.worlds.savanna.state import EventBuffer, RowIndices, add_event_details, record_event
-from kinfolk.worlds.savanna.step.context import CaptureScratch, SavannaAgents
+from kinfolk.worlds.savanna.state import (
+    EventBuffer,
+    RowIndices,
+    add_event_details,
+    record_event,
+)
+from kinfolk.worlds.savanna.step.context import (
+    LOOKAHEAD,
+    SavannaAgents,
+    StepPart,
+    StepScratch,
+    get_slice,
+)
 from kinfolk.worlds.savanna.step.occupancy import get_cell, kill_agent, refresh_occupied_cell
-from kinfolk.worlds.savanna.step.predation import add_energy, block_bite, graze
+from kinfolk.worlds.savanna.step.predation import block_bite, graze, prefetch_meal
+from kinfolk.worlds.savanna.step.spoils import share_prey
 
+_LAST_STAMP = 255  # a byte per cell, so that the stamps of a large grid stay in the cache
 _TIE_TOLERANCE = 1e-9  # rounding does not break a tie, as in PredPreyGrass
 
 
 @inline_always
-def mark_predator_reach(agents: SavannaAgents, w: int, reach_stamps: Ints) -> int:
+def mark_predator_reach(
+    agents: SavannaAgents, rules: SavannaRules, w: int, reach_stamps: Bytes
+) -> None:
     """Stamp the cells that predators reach, so that prey out of reach are skipped.
 
-    Nine stores per predator are far fewer than nine reads per prey.
+    Nine stores per predator are far fewer than nine reads per prey. Predators also get the reward of
+    a step, which a meal replaces.
 
     Args:
-        agents: Reads the living and their positions.
+        agents: Reads the living and their positions; writes rewards of predators.
+        rules: Rules of the batch.
         w: World.
         reach_stamps: `[(size + 2)**2 + 1]`, written: the grid with a border of one cell; the last
-            entry is the stamp used last, so that it need not be cleared.
-
-    Returns:
-        The stamp of this call.
+            entry is the stamp used last, so that it is cleared only after the last stamp.
     """
-    stride = agents.size + 2
-    stamp = reach_stamps[reach_stamps.shape[0] - 1] + 1
-    reach_stamps[reach_stamps.shape[0] - 1] = stamp
+    stride, end = agents.size + 2, reach_stamps.shape[0] - 1
+    if reach_stamps[end] == _LAST_STAMP:
+        for i in range(end + 1):
+            reach_stamps[i] = 0
+    stamp = np.uint8(reach_stamps[end] + 1)
+    reach_stamps[end] = stamp
     for i in range(agents.n_alive[w, PREDATOR]):
         row = agents.alive_rows[w, PREDATOR, i]
         if agents.alive[w, row]:
+            agents.reward[w, row] = rules.step_reward[agents.group[w, row]]
             corner = agents.x[w, row] * stride + agents.y[w, row]
             for line in range(3):
                 for column in range(3):
                     reach_stamps[corner + line * stride + column] = stamp
-    return int(stamp)
 
 
 @inline_always
@@ -138,44 +157,6 @@ def apply_failed_capture(
 
 
 @inline_always
-def feed_riders(
-    agents: SavannaAgents,
-    rules: SavannaRules,
-    events: EventBuffer,
-    w: int,
-    prey: int,
-    riders: RowIndices,
-    scavenged: float,
-) -> float:
-    """Share a part of a prey among predators that did not join its capture.
-
-    Args:
-        agents: Writes energies and accounts.
-        rules: Rules of the batch.
-        events: Buffer, appended to.
-        w: World.
-        prey: Row of the prey.
-        riders: Rows of the predators.
-        scavenged: Energy that they share.
-
-    Returns:
-        Energy that none of them could bite off.
-    """
-    remaining, prey_cell, share = 0.0, get_cell(agents, w, prey), scavenged / len(riders)
-    for row in riders:
-        before = agents.energy[w, row]
-        bite = min(share, rules.max_prey_bite)
-        remaining += share - bite
-        gained = add_energy(agents, w, PREDATOR, row, bite, rules)
-        agents.energy_accounts[w, codes.WASTED] += bite - gained
-        agents.step_event[w, row] = codes.ATE
-        record_event(events, w, codes.SCAVENGE, agents.uid[w, row], agents.uid[w, prey], gained)
-        after, cell = agents.energy[w, row], get_cell(agents, w, row)
-        add_event_details(events, w, after, before, cell, prey_cell, agents.energy[w, prey])
-    return remaining
-
-
-@inline_always
 def put_joiners_first(actions: Ints, first_row: int, near: RowIndices, n_near: int) -> int:
     """Reorder predators beside a prey: those that want to join its capture come first.
 
@@ -200,95 +181,16 @@ def put_joiners_first(actions: Ints, first_row: int, near: RowIndices, n_near: i
 
 
 @inline_always
-def share_prey(
-    agents: SavannaAgents,
-    rules: SavannaRules,
-    events: EventBuffer,
-    w: int,
-    prey: int,
-    helpers: RowIndices,
-    riders: RowIndices,
-    total_energy: float,
-) -> None:
-    """Share a prey among its helpers, each up to one bite; energy left over becomes a carcass.
-
-    Predators beside the prey that did not join the capture share `scavenger_fraction` of it. Then
-    the helpers pay the cost of joining, which may kill them.
-
-    Args:
-        agents: Writes energies, rewards, counters and accounts; written for a death.
-        rules: Rules of the batch.
-        events: Buffer, appended to.
-        w: World.
-        prey: Row of the prey.
-        helpers: Rows of the helpers.
-        riders: Rows of the predators that did not join.
-        total_energy: Sum of the helpers' energy.
-    """
-    counters, n_helpers = agents.counters, len(helpers)
-    prey_energy, was_carcass = agents.energy[w, prey], agents.carcass[w, prey]
-    prey_cell = get_cell(agents, w, prey)
-    if was_carcass:
-        counters[w, codes.CARCASS_BITES] += n_helpers
-    else:
-        counters[w, codes.SUCCESSES] += 1
-        counters[w, codes.HELPER_TOTAL] += n_helpers
-        counters[w, codes.LAST_HELPERS] = n_helpers
-        if n_helpers > 1:
-            counters[w, codes.COOP_SUCCESSES] += 1
-    kind = codes.CARCASS_BITE if was_carcass else codes.CAPTURE
-    remaining, reward_sum = 0.0, 0.0
-    scavenged = prey_energy * rules.scavenger_fraction if len(riders) > 0 else 0.0
-    pool = prey_energy - scavenged
-    for row in helpers:
-        reward_sum += rules.meal_reward[agents.group[w, row]]
-    for row in helpers:
-        before = agents.energy[w, row]
-        share = pool / n_helpers
-        if not rules.equal_split:
-            fraction = agents.energy[w, row] / total_energy if total_energy > 0.0 else 0.0
-            share = pool * fraction
-        bite = min(share, rules.max_prey_bite)
-        remaining += share - bite
-        gained = add_energy(agents, w, PREDATOR, row, bite, rules)
-        agents.energy_accounts[w, codes.WASTED] += bite - gained
-        agents.step_event[w, row] = codes.ATE
-        own_reward = rules.meal_reward[agents.group[w, row]]
-        reward = reward_sum if rules.mean_catch_reward else own_reward
-        agents.reward[w, row] = reward / n_helpers
-        if rules.join_cost > 0.0 and not was_carcass:
-            agents.energy[w, row] -= rules.join_cost
-            agents.energy_accounts[w, codes.JOIN_COSTS] += rules.join_cost
-            refresh_occupied_cell(agents, w, PREDATOR, row)
-        record_event(events, w, kind, agents.uid[w, row], agents.uid[w, prey], gained)
-        after, cell = agents.energy[w, row], get_cell(agents, w, row)
-        add_event_details(events, w, after, before, cell, prey_cell, prey_energy)
-    if scavenged > 0.0:
-        remaining += feed_riders(agents, rules, events, w, prey, riders, scavenged)
-    for row in helpers:
-        if agents.energy[w, row] <= 0.0 and rules.join_cost > 0.0:
-            kill_agent(agents, w, PREDATOR, row, codes.EXHAUSTED)
-    agents.energy[w, prey] = remaining
-    if remaining <= 0.0 or not rules.leave_carcass:
-        kill_agent(agents, w, PREY, prey, codes.EATEN)
-        agents.reward[w, prey] = rules.caught_reward[2 + agents.group[w, prey] - rules.n_types]
-        return
-    refresh_occupied_cell(agents, w, PREY, prey)
-    if not was_carcass:
-        agents.carcass[w, prey] = True
-        counters[w, codes.CARCASSES] += 1
-        uid, other = agents.uid[w, prey], agents.uid[w, helpers[0]]
-        record_event(events, w, codes.CARCASS, uid, other, remaining)
-
-
-@inline_always
 def run_team_capture(
     agents: SavannaAgents,
     rules: SavannaRules,
     events: EventBuffer,
     w: int,
     actions: Ints,
-    scratch: CaptureScratch,
+    scratch: StepScratch,
+    part: StepPart,
+    hunted: bool,
+    safe: bool,
 ) -> None:
     """Let helpers attack each prey in turn; a prey that is not caught eats grass.
 
@@ -298,21 +200,34 @@ def run_team_capture(
         events: Buffer, appended to.
         w: World.
         actions: `[W * N, heads]`, read with `join_choice`.
-        scratch: Working memory.
+        scratch: Working memory; reads the cells in reach of predators.
+        part: Which prey.
+        hunted: Whether prey in reach of predators have their turn.
+        safe: Whether the other prey have; they do not depend on each other.
     """
-    helpers = scratch.helpers
-    for i in range(agents.n_alive[w, PREDATOR]):
-        row = agents.alive_rows[w, PREDATOR, i]
-        if agents.alive[w, row]:
-            agents.reward[w, row] = rules.step_reward[agents.group[w, row]]
-    stamp = mark_predator_reach(agents, w, scratch.reach_stamps)
-    for i in range(agents.n_alive[w, PREY]):
+    helpers, stamps = scratch.helpers, scratch.reach_stamps
+    stamp = stamps[stamps.shape[0] - 1]
+    first, last = get_slice(part, agents.n_alive[w, PREY])
+    for i in range(first, last):
         prey = agents.alive_rows[w, PREY, i]
+        if rules.exceeds_cache and i + LOOKAHEAD < last:
+            ahead = agents.alive_rows[w, PREY, i + LOOKAHEAD]
+            x, y = agents.x[w, ahead], agents.y[w, ahead]
+            prefetch(stamps, (x + 1) * (rules.size + 2) + y + 1)
+            if hunted:
+                corner = (w * 2 + PREDATOR) * rules.size * rules.size + (x - 1) * rules.size + y
+                for line in range(3):
+                    prefetch(agents.first_in_cell, corner + line * rules.size)
+            if safe:
+                prefetch_meal(agents, w, ahead)
         if not agents.alive[w, prey]:
             continue
         bordered_cell = (agents.x[w, prey] + 1) * (rules.size + 2) + agents.y[w, prey] + 1
+        in_reach = stamps[bordered_cell] == stamp
+        if not (hunted if in_reach else safe):
+            continue
         n_near = 0
-        if scratch.reach_stamps[bordered_cell] == stamp:
+        if in_reach:
             n_near = list_helpers(agents, rules, events, w, prey, helpers)
         n_helpers = n_near
         if rules.join_choice and n_near > 0 and not agents.carcass[w, prey]:
